@@ -1,0 +1,27 @@
+# Compile and link flags that every target of ours shares.
+add_library(ridgeline_flags INTERFACE)
+
+# The same bits on every machine: no fused multiply-add behind our back, no -march=native, no -ffast-math.
+target_compile_options(ridgeline_flags INTERFACE -ffp-contract=off)
+
+target_compile_options(ridgeline_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion
+  -Wnon-virtual-dtor -Woverloaded-virtual -Wold-style-cast -Wcast-align -Wformat=2
+  -Wimplicit-fallthrough -Wundef)
+if(RIDGELINE_WERROR)
+  target_compile_options(ridgeline_flags INTERFACE -Werror)
+endif()
+
+set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -D_GLIBCXX_ASSERTIONS")
+
+if(RIDGELINE_SANITIZE)
+  target_compile_options(ridgeline_flags INTERFACE
+    -fsanitize=${RIDGELINE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(ridgeline_flags INTERFACE -fsanitize=${RIDGELINE_SANITIZE})
+endif()
+
+find_program(RIDGELINE_MOLD mold)
+if(RIDGELINE_MOLD)
+  target_link_options(ridgeline_flags INTERFACE -fuse-ld=mold)
+endif()

@@ -1,0 +1,76 @@
+# ridgeline_library, ridgeline_tests, ridgeline_fuzzer: one folder, one target, one line in layers.txt.
+
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/layers.txt _layer_lines REGEX "^[a-z]+:")
+foreach(_line IN LISTS _layer_lines)
+  string(REGEX MATCH "^([a-z]+): *(.*)$" _ "${_line}")
+  set(_name ${CMAKE_MATCH_1})
+  string(REPLACE " " ";" _allowed "${CMAKE_MATCH_2}")
+  set(RIDGELINE_LAYER_${_name} "${_allowed}")
+  list(APPEND RIDGELINE_LAYERS ${_name})
+endforeach()
+
+# ridgeline_library(core [THIRD_PARTY targets...]): every .cpp below src/<name>, linked to the layers that
+# layers.txt allows it. The glob keeps "one new file" true: nothing else to edit.
+function(ridgeline_library NAME)
+  cmake_parse_arguments(ARG "" "" "THIRD_PARTY" ${ARGN})
+  if(NOT NAME IN_LIST RIDGELINE_LAYERS)
+    message(FATAL_ERROR "layer '${NAME}' has no line in cmake/layers.txt")
+  endif()
+  file(GLOB_RECURSE _sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${NAME}/*.cpp)
+  list(FILTER _sources EXCLUDE REGEX "/main\\.cpp$")
+  if(_sources)
+    add_library(ridgeline_${NAME} STATIC ${_sources})
+    set(_scope PUBLIC)
+  else()
+    add_library(ridgeline_${NAME} INTERFACE)
+    set(_scope INTERFACE)
+  endif()
+  target_include_directories(ridgeline_${NAME} ${_scope} ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(ridgeline_${NAME} ${_scope} ${ARG_THIRD_PARTY})
+  if(_sources)
+    target_link_libraries(ridgeline_${NAME} PRIVATE ridgeline_flags)
+  endif()
+  foreach(_dep IN LISTS RIDGELINE_LAYER_${NAME})
+    target_link_libraries(ridgeline_${NAME} ${_scope} ridgeline_${_dep})
+  endforeach()
+endfunction()
+
+# One test binary per folder of tests/unit and tests/property, named unit_<folder> and property_<folder>.
+function(ridgeline_tests KIND NAME)
+  file(GLOB_RECURSE _sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${KIND}/${NAME}/*.cpp)
+  if(NOT _sources)
+    return()
+  endif()
+  set(_target ${KIND}_${NAME})
+  add_executable(${_target} ${_sources})
+  target_include_directories(${_target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${_target} PRIVATE ridgeline_flags ridgeline_${NAME} ridgeline_test_support
+                        GTest::gmock GTest::gtest_main)
+  if(KIND STREQUAL property)
+    target_link_libraries(${_target} PRIVATE rapidcheck)
+  endif()
+  target_compile_definitions(${_target} PRIVATE
+    RIDGELINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    RIDGELINE_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared")
+  gtest_discover_tests(${_target} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${KIND}.${NAME}."
+                       PROPERTIES LABELS ${KIND})
+endfunction()
+
+# One fuzzer per file of fuzz/: with libFuzzer under the fuzz preset, elsewhere a plain program that replays
+# its corpus (fuzz/corpora/<name>/) as a test.
+function(ridgeline_fuzzer NAME LAYER)
+  set(_target fuzz_${NAME})
+  if(RIDGELINE_FUZZ)
+    add_executable(${_target} ${NAME}.cpp)
+    target_compile_options(${_target} PRIVATE -fsanitize=fuzzer)
+    target_link_options(${_target} PRIVATE -fsanitize=fuzzer)
+  else()
+    add_executable(${_target} ${NAME}.cpp replay_main.cpp)
+  endif()
+  target_link_libraries(${_target} PRIVATE ridgeline_flags ridgeline_${LAYER})
+  add_test(NAME fuzz.${NAME} COMMAND ${_target} ${CMAKE_CURRENT_SOURCE_DIR}/corpora/${NAME})
+  set_tests_properties(fuzz.${NAME} PROPERTIES LABELS fuzz)
+  if(RIDGELINE_FUZZ)
+    set_tests_properties(fuzz.${NAME} PROPERTIES DISABLED TRUE)
+  endif()
+endfunction()

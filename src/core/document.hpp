@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace ridgeline::core {
+
+/// A value read from YAML or JSON that remembers where it stood. Maps keep their order and their duplicate
+/// keys: the reader (core/reader.hpp) refuses those, and can say where both are.
+class Node {
+ public:
+  enum class Kind : std::uint8_t { kNull, kBool, kInteger, kReal, kString, kList, kMap };
+  struct Member;
+
+  Node() = default;
+  static Node null(Location where) { return Node(Kind::kNull, std::move(where)); }
+  static Node boolean(bool value, Location where);
+  static Node integer(std::int64_t value, Location where);
+  static Node real(double value, Location where);
+  static Node string(std::string value, Location where);
+  static Node list(std::vector<Node> items, Location where);
+  static Node map(std::vector<Member> members, Location where);
+
+  [[nodiscard]] Kind kind() const { return kind_; }
+  [[nodiscard]] bool is_null() const { return kind_ == Kind::kNull; }
+  [[nodiscard]] bool is_map() const { return kind_ == Kind::kMap; }
+  [[nodiscard]] bool is_list() const { return kind_ == Kind::kList; }
+  [[nodiscard]] bool is_string() const { return kind_ == Kind::kString; }
+  [[nodiscard]] bool is_number() const { return kind_ == Kind::kInteger || kind_ == Kind::kReal; }
+
+  /// Each requires the matching kind (checked); as_real also takes integers.
+  [[nodiscard]] bool as_bool() const;
+  [[nodiscard]] std::int64_t as_integer() const;
+  [[nodiscard]] double as_real() const;
+  [[nodiscard]] const std::string& as_string() const;
+  [[nodiscard]] const std::vector<Node>& items() const;
+  [[nodiscard]] const std::vector<Member>& members() const;
+
+  /// The first member of that key, or nullptr; nullptr for anything that is not a map.
+  [[nodiscard]] const Node* find(std::string_view key) const;
+  [[nodiscard]] const Location& where() const { return where_; }
+  /// A short quotation of the value for error messages: `"text"`, `12`, `a map`, `a list`.
+  [[nodiscard]] std::string describe() const;
+
+ private:
+  Node(Kind kind, Location where) : kind_(kind), where_(std::move(where)) {}
+
+  Kind kind_ = Kind::kNull;
+  bool bool_ = false;
+  std::int64_t integer_ = 0;
+  double real_ = 0.0;
+  std::string string_;
+  std::vector<Node> items_;
+  std::vector<Member> members_;
+  Location where_;
+};
+
+struct Node::Member {
+  std::string key;
+  Node value;
+  Location where;  ///< Of the key.
+};
+
+/// Limits against hostile input.
+inline constexpr std::size_t kMaxDocumentBytes = 16 * 1024 * 1024;
+inline constexpr int kMaxDocumentDepth = 64;
+
+/// Parses JSON (RFC 8259, strict) or YAML 1.2's plain part (no anchors, aliases, tags or several documents;
+/// booleans are true and false only; numbers are finite). `file` names the text in errors.
+Result<Node> parse_json(std::string_view text, const std::string& file);
+Result<Node> parse_yaml(std::string_view text, const std::string& file);
+/// Reads a file and parses it as JSON when its name ends in .json, as YAML otherwise.
+Result<Node> read_document(const std::string& path);
+/// The bytes of a file, or why not; refuses folders and files above `limit` bytes.
+Result<std::string> read_file(const std::string& path, std::size_t limit = kMaxDocumentBytes);
+
+}  // namespace ridgeline::core

@@ -1,0 +1,28 @@
+#include "core/result.hpp"
+
+#include <fmt/core.h>
+
+#include <string>
+
+namespace ridgeline::core {
+
+std::string to_string(const Error& error) {
+  std::string text;
+  if (!error.where.file.empty()) {
+    text += error.where.file;
+    if (error.where.line > 0) {
+      text += fmt::format(":{}:{}", error.where.line, error.where.column);
+    }
+    text += ": ";
+  }
+  if (!error.field.empty()) {
+    text += error.field + ": ";
+  }
+  text += error.message;
+  if (!error.hint.empty()) {
+    text += " (" + error.hint + ")";
+  }
+  return text;
+}
+
+}  // namespace ridgeline::core

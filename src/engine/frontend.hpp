@@ -1,0 +1,34 @@
+#pragma once
+
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "engine/options.hpp"
+
+namespace ridgeline::engine {
+
+/// The API server's serial frontend: requests pass one after the other, which spreads bursts. Turns a client's
+/// send time into the instant the request reaches the engine's waiting queue.
+class Frontend {
+ public:
+  explicit Frontend(const RequestPath& path) : path_(path) {}
+
+  /// To be called in order of arrival.
+  core::SimTime admit(core::SimTime sent, core::Tokens prompt_tokens);
+
+ private:
+  RequestPath path_;
+  core::SimTime free_at_;
+};
+
+/// Latencies of one finished request on the client's and on the server's clock.
+struct PathTimes {
+  core::Duration client_ttft;
+  core::Duration client_e2e;
+  core::Duration server_ttft;
+  core::Duration server_e2e;
+  core::SimTime client_end;  ///< When the client has the whole answer.
+};
+[[nodiscard]] PathTimes path_times(const RequestPath& path, const domain::RequestRecord& record);
+
+}  // namespace ridgeline::engine

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "model/model_spec.hpp"
+
+namespace ridgeline::latency {
+
+/// How the engine executes a step, as far as GPU time depends on it.
+struct Execution {
+  model::Sharding sharding;
+  /// Token counts with a captured CUDA graph, ascending: a step of up to the last is padded to the next size.
+  /// Empty: nothing is padded.
+  std::vector<std::int64_t> cuda_graph_sizes;
+};
+
+/// One operator's share of a step, for people.
+struct OperatorTime {
+  std::string name;   ///< "qkv_proj"
+  std::string phase;  ///< "prefill", "decode" or "step" (shared by both)
+  std::string shape;  ///< "128x4096x6144"
+  std::int64_t calls = 1;
+  core::Flops flops;  ///< All calls together.
+  core::Bytes bytes;
+  core::Seconds time;
+  domain::Bottleneck bottleneck = domain::Bottleneck::kMemory;
+  std::string source;             ///< What priced it: "kernel", a table's file, ...
+  std::optional<double> distance;  ///< Of a table lookup, in its own units.
+};
+
+/// A step taken apart. The parts and `rounding` sum to the predicted GPU time.
+struct Explanation {
+  domain::StepTime total;
+  std::vector<OperatorTime> parts;
+  std::vector<OperatorTime> hidden;  ///< The losing sides where a model takes a maximum.
+  core::Seconds rounding;
+};
+
+/// Predicts how long a step takes on the GPU. Pure: same batch, same answer; const and thread-safe. Keeps no
+/// request state and knows no scheduling: the engine composes GPU and CPU time.
+class StepTimeModel {
+ public:
+  virtual ~StepTimeModel() = default;
+
+  [[nodiscard]] virtual domain::StepTime predict(const domain::StepBatch& batch) const = 0;
+
+  /// The step time of every decode-only batch of `num_decodes` sequences with a context sum near `context`, in
+  /// closed form; it equals predict() there, bit for bit. Nothing if the model is not affine in the context
+  /// sum: it is then stepped one by one.
+  [[nodiscard]] virtual std::optional<domain::AffineStep> affine(std::int64_t num_decodes,
+                                                                 core::Tokens context) const {
+    static_cast<void>(num_decodes);
+    static_cast<void>(context);
+    return std::nullopt;
+  }
+
+  /// Whether predict() reads StepBatch::decode_lengths.
+  [[nodiscard]] virtual bool needs_decode_lengths() const { return false; }
+
+  /// Every part of a step. Slow; for `step`, `explain` and logs.
+  [[nodiscard]] virtual Explanation explain(const domain::StepBatch& batch) const = 0;
+};
+
+/// What a model is built from. References outlive the model.
+struct ModelInputs {
+  const model::ModelSpec& network;
+  const hardware::GpuSpec& gpu;
+  const Execution& execution;
+};
+
+/// One line of the registry (latency/registry.cpp): a step-time model that `latency: {name: ...}` can choose.
+struct StepTimeModelEntry {
+  std::string name;
+  std::string summary;
+  core::Result<std::unique_ptr<StepTimeModel>> (*make)(const ModelInputs& inputs);
+};
+[[nodiscard]] const std::vector<StepTimeModelEntry>& step_time_models();
+/// Unknown names list the nearest.
+[[nodiscard]] core::Result<std::unique_ptr<StepTimeModel>> make_step_time_model(const std::string& name,
+                                                                               const ModelInputs& inputs);
+
+}  // namespace ridgeline::latency

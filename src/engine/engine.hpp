@@ -64,7 +64,7 @@ class Engine {
 struct EngineInputs {
   const EngineOptions& options;
   const latency::StepTimeModel& model;
-  const SyncOverhead& sync;
+  const HostTime& host;
   domain::RecordSink& sink;
 };
 

@@ -1,11 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "engine/profiles.hpp"
 
 namespace ridgeline::engine {
 
@@ -22,6 +21,7 @@ struct EngineOptions {
   bool enable_prefix_caching = true;
   bool async_scheduling = true;
   bool log_steps = false;  ///< Report StepRecords (needed by --steps-out; totals are kept anyway).
+  Profile profile;         ///< What the engine's version does differently from others.
 };
 
 /// Client and server time around the engine. Source and meaning of the defaults: kernel-model, section 7
@@ -38,8 +38,9 @@ struct RequestPath {
   static RequestPath off();
 };
 
-/// Host time of a synchronous step, on top of the GPU's: kernel-model, section 5.
-struct SyncOverhead {
+/// Host work of one step (scheduling, input preparation, output handling). A synchronous engine adds it to the
+/// GPU's time, an asynchronous one hides it behind. Fitted on measured synchronous runs (docs/models/kernel.md).
+struct HostTime {
   core::Duration per_step = core::Duration::microseconds(400);
   core::Duration per_sequence = core::Duration::microseconds(15);
 };

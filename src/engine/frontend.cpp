@@ -1,0 +1,41 @@
+#include "engine/frontend.hpp"
+
+#include <algorithm>
+
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "engine/options.hpp"
+
+namespace ridgeline::engine {
+
+RequestPath RequestPath::off() {
+  const core::Duration none;
+  return {.network = none,
+          .parse = none,
+          .frontend = none,
+          .frontend_per_token = none,
+          .emit = none,
+          .deliver = none,
+          .close = none};
+}
+
+core::SimTime Frontend::admit(core::SimTime sent, core::Tokens prompt_tokens) {
+  const core::SimTime ready = sent + path_.network + path_.parse;
+  free_at_ = std::max(free_at_, ready) + path_.frontend + path_.frontend_per_token * prompt_tokens.value();
+  return free_at_;
+}
+
+PathTimes path_times(const RequestPath& path, const domain::RequestRecord& record) {
+  const core::SimTime at_server = record.arrival + path.network;
+  const core::SimTime first = record.first_token + path.emit;
+  const core::SimTime last = record.last_token + path.emit;
+  const core::SimTime client_end = last + path.deliver + path.close;
+  return {.client_ttft = first + path.deliver - record.arrival,
+          .client_e2e = client_end - record.arrival,
+          .server_ttft = first - at_server,
+          .server_e2e = last - at_server,
+          .client_end = client_end};
+}
+
+}  // namespace ridgeline::engine

@@ -1,0 +1,135 @@
+#include "engine/profiles.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/units.hpp"
+
+namespace ridgeline::engine {
+namespace {
+
+using Version = std::pair<int, int>;
+
+constexpr std::string_view kEngine = "vllm@";
+
+const std::array<Profile, 9>& table() {
+  static const std::array<Profile, 9> kProfiles = [] {
+    Profile v08{.name = "vllm@0.8",
+                .async_by_default = false,
+                .async_skips_last_token = false,
+                .graph_sizes = GraphSizes::kStep8To512};
+    Profile v09 = v08;
+    v09.name = "vllm@0.9";
+    v09.graph_sizes = GraphSizes::kStep8;
+    Profile v11 = v09;
+    v11.name = "vllm@0.11";
+    Profile v13 = v11;
+    v13.name = "vllm@0.13";
+    v13.async_skips_last_token = true;
+    v13.graph_sizes = GraphSizes::kStep8Then16;
+    Profile v15 = v13;
+    v15.name = "vllm@0.15";
+    v15.async_by_default = true;
+    Profile v18 = v15;
+    v18.name = "vllm@0.18";
+    Profile v20 = v18;
+    v20.name = "vllm@0.20";
+    v20.reserve_full_prompt = true;
+    Profile v24 = v20;
+    v24.name = "vllm@0.24";
+    v24.free_unhashed_first = true;
+    v24.graphs_in_kv_budget = true;
+    v24.default_gpu_memory_utilization = 0.92;
+    Profile v27 = v24;
+    v27.name = "vllm@0.27";
+    v27.prefix_stats_per_lookup = false;
+    return std::array<Profile, 9>{v08, v09, v11, v13, v15, v18, v20, v24, v27};
+  }();
+  return kProfiles;
+}
+
+/// "0.15.1" -> (0, 15).
+std::optional<Version> parse_version(std::string_view text) {
+  if (text.starts_with(kEngine)) {
+    text.remove_prefix(kEngine.size());
+  }
+  Version version{};
+  const char* const end = text.data() + text.size();
+  auto [dot, error] = std::from_chars(text.data(), end, version.first);
+  if (error != std::errc() || dot == end || *dot != '.') {
+    return std::nullopt;
+  }
+  auto [rest, minor_error] = std::from_chars(dot + 1, end, version.second);
+  if (minor_error != std::errc() || (rest != end && *rest != '.')) {
+    return std::nullopt;
+  }
+  return version;
+}
+
+}  // namespace
+
+std::span<const Profile> profiles() { return table(); }
+
+core::Result<Profile> find_profile(std::string_view version) {
+  const auto wanted = parse_version(version);
+  std::string known;
+  const Profile* found = nullptr;
+  for (const auto& profile : table()) {
+    known += (known.empty() ? "" : ", ") + profile.name;
+    if (wanted && *parse_version(profile.name) <= *wanted) {
+      found = &profile;
+    }
+  }
+  if (found == nullptr) {
+    return core::fail({.field = "engine.version",
+                       .message = fmt::format("\"{}\" is not an engine version, expected one of {}", version, known)});
+  }
+  return *found;
+}
+
+std::vector<std::int64_t> cuda_graph_sizes(const Profile& profile,
+                                           std::int64_t max_num_seqs,
+                                           core::Tokens max_num_batched_tokens) {
+  constexpr std::int64_t kLargestGraph = 512;
+  constexpr std::int64_t kFineStep = 8;
+  constexpr std::int64_t kCoarseStep = 16;
+  constexpr std::int64_t kCoarseFrom = 256;
+  std::int64_t top = kLargestGraph;
+  if (profile.graph_sizes != GraphSizes::kStep8To512) {
+    top = std::min({2 * max_num_seqs, kLargestGraph, max_num_batched_tokens.value()});
+  }
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t small : {1, 2, 4}) {
+    if (small <= top) {
+      sizes.push_back(small);
+    }
+  }
+  std::int64_t size = kFineStep;
+  while (size <= top) {
+    sizes.push_back(size);
+    const bool coarse = profile.graph_sizes == GraphSizes::kStep8Then16 && size >= kCoarseFrom;
+    size += coarse ? kCoarseStep : kFineStep;
+  }
+  return sizes;
+}
+
+DefaultLimits default_limits(core::Bytes gpu_memory, std::string_view gpu_architecture) {
+  // vLLM's EngineArgs: large GPUs get the larger class, but for the A100.
+  constexpr double kLargeGib = 70.0;
+  const bool large = core::as_gibibytes(gpu_memory) >= kLargeGib && gpu_architecture != "ampere";
+  return large ? DefaultLimits{.max_num_seqs = 1024, .max_num_batched_tokens = core::Tokens(8192)}
+               : DefaultLimits{.max_num_seqs = 256, .max_num_batched_tokens = core::Tokens(2048)};
+}
+
+}  // namespace ridgeline::engine

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/units.hpp"
+
+namespace ridgeline::engine {
+
+/// Which token counts have a captured CUDA graph (vLLM's compilation config).
+enum class GraphSizes : std::uint8_t {
+  kStep8To512,   ///< 1, 2, 4, 8, 16, 24 ... 512 whatever the batch limit (up to 0.8).
+  kStep8,        ///< 1, 2, 4, then every 8th up to min(2 * max_num_seqs, 512) (0.9 to 0.11).
+  kStep8Then16,  ///< 1, 2, 4, every 8th to 256, every 16th above, same top (from 0.13).
+};
+
+/// What distinguishes one engine version from another, as named switches: the step loop asks these and knows no
+/// version number. Source: vLLM's history as set out in docs/internals/engine.md.
+struct Profile {
+  std::string name = "vllm@0.15";
+  /// A waiting request is admitted only if all its tokens' blocks fit now (scheduler_reserve_full_isl).
+  bool reserve_full_prompt = false;
+  /// A freed block without a hash goes to the head of the free list, not to its tail.
+  bool free_unhashed_first = false;
+  /// Share of blocks kept free when admitting while others run.
+  double watermark = 0.0;
+  /// Asynchronous scheduling is the default.
+  bool async_by_default = true;
+  /// Asynchronous scheduling does not schedule a request whose last permitted token is already in flight.
+  bool async_skips_last_token = true;
+  /// Prefix statistics count each lookup, also of a request that is then not admitted.
+  bool prefix_stats_per_lookup = true;
+  /// CUDA graphs are taken out of the KV budget (estimated), not on top of it.
+  bool graphs_in_kv_budget = false;
+  double default_gpu_memory_utilization = 0.90;
+  GraphSizes graph_sizes = GraphSizes::kStep8Then16;
+
+  friend bool operator==(const Profile&, const Profile&) = default;
+};
+
+/// All profiles, oldest first.
+[[nodiscard]] std::span<const Profile> profiles();
+
+/// "vllm@0.15", "0.15.1", "vllm@0.16": the greatest profile not above the version named.
+[[nodiscard]] core::Result<Profile> find_profile(std::string_view version);
+
+/// Ascending token counts with a captured graph under a profile.
+[[nodiscard]] std::vector<std::int64_t> cuda_graph_sizes(const Profile& profile,
+                                                         std::int64_t max_num_seqs,
+                                                         core::Tokens max_num_batched_tokens);
+
+/// vLLM's default token budget and sequence limit of an API server on this much memory.
+struct DefaultLimits {
+  std::int64_t max_num_seqs;
+  core::Tokens max_num_batched_tokens;
+};
+[[nodiscard]] DefaultLimits default_limits(core::Bytes gpu_memory, std::string_view gpu_architecture);
+
+}  // namespace ridgeline::engine

@@ -21,6 +21,11 @@ if(RIDGELINE_SANITIZE)
   target_link_options(ridgeline_flags INTERFACE -fsanitize=${RIDGELINE_SANITIZE})
 endif()
 
+# Coverage feedback from every layer, not only from the fuzzer's own file.
+if(RIDGELINE_FUZZ)
+  target_compile_options(ridgeline_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 find_program(RIDGELINE_MOLD mold)
 if(RIDGELINE_MOLD)
   target_link_options(ridgeline_flags INTERFACE -fuse-ld=mold)

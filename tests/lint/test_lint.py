@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Breaks every rule of tools/lint.py in a tree of its own and sees it red (ctest: lint.selftest)."""
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import lint  # noqa: E402  (found through the line above)
+
+# The smallest tree that keeps every rule.
+CLEAN = {
+    "README.md": "# Name\n\n```\n./dev build\nridgeline run --max-num-seqs 8\n```\n\n[docs](docs/README.md#start)\n",
+    "docs/README.md": "# Docs\n\n## Start\n\n[deps](dependencies.md), ![picture](img/demo.svg), [code](../src)\n",
+    "docs/dependencies.md": "# Dependencies\n\n`libfmt-dev`\n",
+    "docs/img/demo.svg": "<svg/>\n",
+    "apt-packages.txt": "# Packages\n[build]\nlibfmt-dev  # text\n",
+    "dev": "cmd_build() {\n  true\n}\n",
+    "CMakeLists.txt": "project(x)  # never -march=native\n",
+    "cmake/layers.txt": "# layers\ncore:\nengine: core\ncli: core engine\n",
+    "src/core/time.hpp": "#include <cstdint>\n",
+    "src/core/time.cpp": '#include "core/time.hpp"\n#include <fmt/core.h>\nint x = 1;  // never abort()\n',
+    "src/engine/queue.hpp": "#include <unordered_map>\nstd::unordered_map<int, int> jobs_;\n",
+    "src/engine/queue.cpp": '#include "engine/queue.hpp"\n#include "core/time.hpp"\nint f() { return jobs_.at(1); }\n',
+    "src/cli/main.cpp": '#include <unistd.h>\nconst char* verb = "run";\nconst char* key = "max_num_seqs";\n',
+    "tests/unit/core/time_test.cpp": "int a;\n",
+    "tests/property/engine/laws_prop.cpp": '#include "engine/queue.hpp"\n',
+    "tools/mirror_exceptions.txt": "src/cli/main.cpp  only calls the verbs\n",
+    "fuzz/CMakeLists.txt": "ridgeline_fuzzer(text core)\n",
+    "fuzz/text.cpp": "int b;\n",
+    "fuzz/corpora/text/empty": "",
+}
+
+
+def findings_of(files: dict[str, str]) -> list[lint.Finding]:
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        tree = lint.Tree(Path(folder))
+        return [finding for rule in lint.RULES for finding in rule(tree)]
+
+
+class LintTest(unittest.TestCase):
+    def assert_clean(self, changed: dict[str, str]) -> None:
+        self.assertEqual([str(finding) for finding in findings_of(CLEAN | changed)], [])
+
+    def assert_red(self, changed: dict[str, str | None], rule: str, where: str) -> None:
+        """Exactly one finding, of this rule, at this `file:line`."""
+        files = {name: text for name, text in (CLEAN | changed).items() if text is not None}
+        found = findings_of(files)
+        self.assertEqual(
+            [(finding.rule, f"{finding.path}:{finding.line}") for finding in found],
+            [(rule, where)],
+            [str(finding) for finding in found],
+        )
+
+    def test_clean_tree_is_clean(self) -> None:
+        self.assert_clean({})
+
+    def test_layers(self) -> None:
+        queue = '#include "engine/queue.hpp"\n'
+        self.assert_red({"src/core/time.hpp": queue}, "layers", "src/core/time.hpp:1")
+        self.assert_red({"src/core/time.hpp": '\n#include "time.hpp"\n'}, "layers", "src/core/time.hpp:2")
+        self.assert_red({"src/core/time.hpp": '#include "core/gone.hpp"\n'}, "layers", "src/core/time.hpp:1")
+        self.assert_red({"src/extra/a.hpp": ""}, "layers", "src/extra/a.hpp:1")
+        cycle = "core: engine\nengine: core\ncli: core engine\n"
+        self.assert_red({"cmake/layers.txt": cycle}, "layers", "cmake/layers.txt:1")
+
+    def test_headers(self) -> None:
+        for name in ("nlohmann/json.hpp", "CLI/CLI.hpp", "yaml-cpp/yaml.h", "simdjson.h", "xxhash.h",
+                     "tsl/robin_map.h", "tl/expected.hpp", "boost/any.hpp", "unistd.h", "sys/stat.h"):
+            with self.subTest(name):
+                text = f"#include <{name}>\n"
+                self.assert_red({"src/engine/queue.hpp": text}, "headers", "src/engine/queue.hpp:1")
+
+    def test_banned_words(self) -> None:
+        for code in ("std::cout << 1;", "printf(\"x\");", "fmt::print(\"x\");", "std::abort();", "exit(1);",
+                     "auto e = std::getenv(\"HOME\");", "std::chrono::system_clock::now();",
+                     "std::chrono::steady_clock::now();", "auto t = std::time(nullptr);",
+                     "std::random_device d;", "std::mt19937 g;", "int r = rand();",
+                     "std::uniform_int_distribution<int> d(0, 1);", "double y = std::exp(1.0);",
+                     "double y = ::pow(2.0, 3.0);", "double y = log(2.0);", "throw 1;", "long double z;",
+                     "auto n = std::stoi(s);"):
+            with self.subTest(code):
+                self.assert_red({"src/engine/queue.hpp": f"\nvoid f() {{ {code} }}\n"}, "banned",
+                                "src/engine/queue.hpp:2")
+
+    def test_what_looks_banned_but_is_not(self) -> None:
+        for code in ("// std::cout", "/* exit(1)\n */", 'auto s = "abort()";', "core::exp(1.0);", "batch.time(2);",
+                     "fmt::format(\"{}\", 1);", "std::snprintf(b, 1, \"x\");", "double s = std::sqrt(2.0);",
+                     "auto r = R\"(throw 1)\";", "int n = 1'000; // it's", "spec.log(1);"):
+            with self.subTest(code):
+                self.assert_clean({"src/engine/queue.hpp": code + "\n"})
+        self.assert_clean({"src/cli/main.cpp": 'auto t = std::getenv("run max_num_seqs");\n"run" "max_num_seqs"'})
+
+    def test_build_flags(self) -> None:
+        self.assert_red({"CMakeLists.txt": "add_compile_options(-march=native)\n"}, "flags", "CMakeLists.txt:1")
+        self.assert_red({"src/CMakeLists.txt": "\nadd_compile_options(-ffast-math)\n"}, "flags", "src/CMakeLists.txt:2")
+
+    def test_hash_order(self) -> None:
+        head = '#include "engine/queue.hpp"\n'
+        for code in ("void f() { for (auto& [a, b] : jobs_) {} }", "auto i = jobs_.begin();",
+                     "tsl::robin_map<int, std::vector<int>> m;  void f() { for (auto& x : m) {} }"):
+            with self.subTest(code):
+                self.assert_red({"src/engine/queue.cpp": head + code + "\n"}, "hash-order", "src/engine/queue.cpp:2")
+        self.assert_clean({"src/engine/queue.cpp": head + "std::vector<int> v; void f() { for (auto x : v) {} }\n"})
+
+    def test_mirror(self) -> None:
+        self.assert_red({"src/engine/new.cpp": ""}, "mirror", "src/engine/new.cpp:1")
+        self.assert_red({"tests/unit/cli/main_test.cpp": ""}, "mirror", "tools/mirror_exceptions.txt:1")
+        gone = CLEAN["tools/mirror_exceptions.txt"] + "src/cli/gone.cpp  why\n"
+        self.assert_red({"tools/mirror_exceptions.txt": gone}, "mirror", "tools/mirror_exceptions.txt:2")
+        bare = {"tools/mirror_exceptions.txt": "src/cli/main.cpp\n"}
+        self.assert_red(bare, "mirror", "tools/mirror_exceptions.txt:1")
+
+    def test_tests_that_never_run(self) -> None:
+        self.assert_red({"tests/unit/queue_test.cpp": ""}, "tests", "tests/unit/queue_test.cpp:1")
+        self.assert_red({"tests/unit/cli/a_prop.cpp": ""}, "tests", "tests/unit/cli/a_prop.cpp:1")
+
+    def test_fuzzers(self) -> None:
+        self.assert_red({"fuzz/CMakeLists.txt": ""}, "fuzz", "fuzz/text.cpp:1")
+        self.assert_red({"fuzz/corpora/text/empty": None}, "fuzz", "fuzz/text.cpp:1")
+
+    def test_links(self) -> None:
+        self.assert_red({"docs/img/demo.svg": None}, "links", "docs/README.md:5")
+        wrong_anchor = CLEAN["README.md"].replace("#start", "#stop")
+        self.assert_red({"README.md": wrong_anchor}, "links", "README.md:8")
+        self.assert_red({"docs/orphan.md": "# Orphan\n"}, "links", "docs/orphan.md:1")
+
+    def test_commands(self) -> None:
+        for old, new, line in (("./dev build", "./dev fly", 4), ("ridgeline run", "ridgeline fly", 5),
+                               ("--max-num-seqs", "--max-num-cats", 5)):
+            with self.subTest(new):
+                text = CLEAN["README.md"].replace(old, new)
+                self.assert_red({"README.md": text}, "commands", f"README.md:{line}")
+
+    def test_packages(self) -> None:
+        bare = {"apt-packages.txt": "[build]\nlibfmt-dev\n"}
+        self.assert_red(bare, "packages", "apt-packages.txt:2")
+        extra = {"apt-packages.txt": CLEAN["apt-packages.txt"] + "g++  # compiler\n"}
+        self.assert_red(extra, "packages", "apt-packages.txt:4")
+
+    def test_text(self) -> None:
+        for path in ("/tmp", "/root/x", "/work/data", "/home/ann/x"):
+            with self.subTest(path):
+                text = f'const char* a = "{path}";\n'
+                self.assert_red({"tests/unit/core/time_test.cpp": text}, "paths", "tests/unit/core/time_test.cpp:1")
+        self.assert_red({"fuzz/text.cpp": "// TODO later\n"}, "unfinished", "fuzz/text.cpp:1")
+        self.assert_red({"fuzz/text.cpp": "\n" * (lint.MAX_LINES + 1)}, "length", "fuzz/text.cpp:601")
+
+    def test_program(self) -> None:
+        """The exit code: 0 with warnings only, 1 with a problem."""
+        for text, code in (("\n" * 601, 0), ("// TODO\n", 1)):
+            with self.subTest(code), tempfile.TemporaryDirectory() as folder:
+                for name, content in (CLEAN | {"fuzz/text.cpp": text}).items():
+                    path = Path(folder, name)
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text(content, encoding="utf-8")
+                command = [sys.executable, str(ROOT / "tools/lint.py"), folder]
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, code, done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -11,7 +11,7 @@ status=0
 for binary in "$@"; do
   for variant in '--engine-core fast' '--no-jump' '--engine-core reference'; do
     # shellcheck disable=SC2086 # a flag and its value are two words
-    digest=$("$binary" "${scenario[@]}" $variant | sed -n 's/^ *"digest": *"\([^"]*\)".*/\1/p')
+    digest=$("$binary" "${scenario[@]}" $variant | grep -o '"digest": *"[^"]*"' | cut -d '"' -f 4)
     printf '%-32s %-24s %s\n' "$binary" "$variant" "${digest:-none}"
     first=${first:-$digest}
     if [[ -z $digest || $digest != "$first" ]]; then

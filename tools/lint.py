@@ -373,6 +373,11 @@ def check_links(tree: Tree) -> Iterator[Finding]:
                 yield Finding(path, line, "links", f"{target} does not exist")
             elif anchor and target.endswith(".md") and anchor not in anchors(tree.text(target)):
                 yield Finding(path, line, "links", f"{target} has no heading '{anchor}'")
+    for path in tree.below("src/", ".hpp", ".cpp"):
+        for match in re.finditer(r"\bdocs/[\w./-]+\.md\b", tree.text(path)):
+            if not tree.has(match.group()):
+                line = line_of(tree.text(path), match.start())
+                yield Finding(path, line, "links", f"{match.group()} does not exist")
     while todo:
         path = todo.pop()
         if path in reached or path not in pages:

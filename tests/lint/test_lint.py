@@ -130,6 +130,7 @@ class LintTest(unittest.TestCase):
         self.assert_red({"docs/img/demo.svg": None}, "links", "docs/README.md:5")
         wrong_anchor = CLEAN["README.md"].replace("#start", "#stop")
         self.assert_red({"README.md": wrong_anchor}, "links", "README.md:8")
+        self.assert_red({"src/core/time.hpp": "// See docs/gone.md\n"}, "links", "src/core/time.hpp:1")
         self.assert_red({"docs/orphan.md": "# Orphan\n"}, "links", "docs/orphan.md:1")
 
     def test_commands(self) -> None:

@@ -9,21 +9,21 @@
 
 namespace ridgeline::workload {
 
-/// A stream of requests in order of arrival, pulled one by one: memory follows the requests in flight, not the
-/// workload. Ids count from 0 in that order.
+/// A stream of requests in order of arrival, pulled one by one: memory follows the requests in
+/// flight, not the workload. Ids count from 0 in that order.
 class Source {
  public:
   virtual ~Source() = default;
 
-  /// When the next request arrives; nothing when the stream has ended, or (closed loops) until a completion is
-  /// reported. Never before an arrival already popped.
+  /// When the next request arrives; nothing when the stream has ended, or (closed loops) until a
+  /// completion is reported. Never before an arrival already popped.
   [[nodiscard]] virtual std::optional<core::SimTime> next_arrival() = 0;
 
   /// Takes the next request. Requires next_arrival() to have a value.
   virtual domain::Request pop() = 0;
 
-  /// Whether on_completion can bring arrivals forward: the engine must then report each completion before it
-  /// goes on.
+  /// Whether on_completion can bring arrivals forward: the engine must then report each completion
+  /// before it goes on.
   [[nodiscard]] virtual bool is_closed_loop() const { return false; }
 
   /// The client has the whole answer to `id` (or its refusal) at `time`. Called in order of time.

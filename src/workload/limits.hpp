@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "core/time.hpp"
+
+namespace ridgeline::workload {
+
+/// The most prompt or output tokens of one request: ten times the longest context window on offer
+/// today (10 M, Llama 4 Scout's model card), so that a larger number is a mistake in the input.
+inline constexpr std::int64_t kMaxTokensPerRequest = 100'000'000;
+
+/// As many requests as there are ids; the last value of core::RequestId names none.
+inline constexpr std::int64_t kMaxRequests = std::numeric_limits<std::uint32_t>::max();
+
+/// The latest arrival: what core::Duration::from_seconds takes, just below the range of picoseconds
+/// in int64.
+inline constexpr core::Duration kLatestArrival = core::Duration::seconds(9'200'000);
+
+}  // namespace ridgeline::workload

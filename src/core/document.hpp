@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,7 +19,7 @@ class Node {
   struct Member;
 
   Node() = default;
-  static Node null(Location where) { return Node(Kind::kNull, std::move(where)); }
+  static Node null(Location where);
   static Node boolean(bool value, Location where);
   static Node integer(std::int64_t value, Location where);
   static Node real(double value, Location where);
@@ -48,7 +49,7 @@ class Node {
   [[nodiscard]] std::string describe() const;
 
  private:
-  Node(Kind kind, Location where) : kind_(kind), where_(std::move(where)) {}
+  Node(Kind kind, Location where);
 
   Kind kind_ = Kind::kNull;
   bool bool_ = false;
@@ -66,8 +67,12 @@ struct Node::Member {
   Location where;  ///< Of the key.
 };
 
+// Not inside the class: there Member is still incomplete, and with it every constructor and destructor of Node.
+inline Node::Node(Kind kind, Location where) : kind_(kind), where_(std::move(where)) {}
+inline Node Node::null(Location where) { return {Kind::kNull, std::move(where)}; }
+
 /// Limits against hostile input.
-inline constexpr std::size_t kMaxDocumentBytes = 16 * 1024 * 1024;
+inline constexpr std::size_t kMaxDocumentBytes = std::size_t{16} * 1024 * 1024;
 inline constexpr int kMaxDocumentDepth = 64;
 
 /// Parses JSON (RFC 8259, strict) or YAML 1.2's plain part (no anchors, aliases, tags or several documents;

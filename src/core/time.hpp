@@ -26,7 +26,10 @@ class Duration {
     if (!(seconds >= 0.0) || seconds > kLimit) {
       return std::nullopt;
     }
-    return Duration(static_cast<std::int64_t>(seconds * static_cast<double>(kTicksPerSecond) + 0.5));
+    // Not floor(x + 0.5): from 2^52 on that sum is itself rounded, and odd counts would move.
+    const double exact = seconds * static_cast<double>(kTicksPerSecond);
+    const auto whole = static_cast<std::int64_t>(exact);
+    return Duration(whole + (exact - static_cast<double>(whole) >= 0.5 ? 1 : 0));
   }
   /// For formulas whose result is known to be finite and not negative; anything else becomes zero or max().
   static constexpr Duration saturating(Seconds seconds) {

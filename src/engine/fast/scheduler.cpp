@@ -1,0 +1,415 @@
+#include "engine/fast/scheduler.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/check.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
+#include "engine/fast/kv_pool.hpp"
+#include "engine/options.hpp"
+
+namespace ridgeline::engine::fast {
+
+Scheduler::Scheduler(const EngineOptions& options, bool keep_decode_lengths)
+    : options_(options),
+      block_size_(options.block_size.value()),
+      watermark_blocks_(static_cast<std::int64_t>(
+          std::floor(options.profile.watermark * static_cast<double>(options.num_gpu_blocks.value())))),
+      look_ahead_(options.async_scheduling && options.profile.async_skips_last_token),
+      keep_decode_lengths_(keep_decode_lengths),
+      pool_({.num_gpu_blocks = options.num_gpu_blocks,
+             .enable_prefix_caching = options.enable_prefix_caching,
+             .free_unhashed_first = options.profile.free_unhashed_first}) {}
+
+SlotIndex Scheduler::take_slot() {
+  if (free_slots_.empty()) {
+    slots_.emplace_back();
+    return static_cast<SlotIndex>(slots_.size() - 1);
+  }
+  const SlotIndex index = free_slots_.back();
+  free_slots_.pop_back();
+  return index;
+}
+
+std::optional<domain::RequestRecord> Scheduler::add(const domain::Request& request, core::SimTime queued) {
+  domain::RequestRecord record;
+  record.id = request.id;
+  record.arrival = request.arrival;
+  record.queued = queued;
+  record.prompt_tokens = request.prompt_tokens;
+  const std::int64_t prompt = request.prompt_tokens.value();
+  const std::int64_t room = options_.max_model_len.value() - prompt;
+  const std::int64_t most = std::min(request.max_tokens.value(), room);
+  if (most < 1 || blocks_for(prompt + most) > pool_.num_usable()) {
+    record.outcome = domain::Outcome::kRejected;
+    return record;
+  }
+  const SlotIndex index = take_slot();
+  Slot& slot = slots_[index];
+  slot.prompt_tokens = prompt;
+  slot.output_tokens = 0;
+  slot.computed_tokens = 0;
+  slot.placeholders = 0;
+  slot.last_batch = -1;
+  slot.max_output_tokens = most;
+  slot.stop_after = std::min(request.output_tokens.value(), most);
+  slot.outcome_at_stop = room < std::min(request.output_tokens.value(), request.max_tokens.value())
+                             ? domain::Outcome::kLengthCapped
+                             : domain::Outcome::kFinished;
+  slot.status = Status::kWaiting;
+  slot.prompt.assign(request.prompt.begin(), request.prompt.end());
+  slot.record = record;
+  waiting_.push_back(index);
+  return std::nullopt;
+}
+
+bool Scheduler::schedule(Batch& batch, core::SimTime now) {
+  batch.number = num_batches_;
+  batch.items.clear();
+  batch.prefills.clear();
+  batch.decode_lengths.clear();
+  batch.num_decodes = 0;
+  batch.decode_context = core::Tokens(0);
+  preempted_ = false;
+  head_blocked_ = false;
+  std::int64_t budget = options_.max_num_batched_tokens.value();
+  schedule_running(batch, budget);
+  if (!preempted_) {
+    schedule_waiting(batch, budget, now);
+  }
+  if (batch.items.empty()) {
+    return false;
+  }
+  ++num_batches_;
+  return true;
+}
+
+void Scheduler::schedule_running(Batch& batch, std::int64_t& budget) {
+  const std::int64_t threshold = options_.long_prefill_token_threshold.value();
+  const std::int64_t last_position = options_.max_model_len.value() - 1;
+  for (std::size_t i = 0; i < running_.size() && budget > 0; ++i) {
+    const SlotIndex index = running_[i];
+    Slot& slot = slots_[index];
+    if (look_ahead_ && slot.placeholders > 0 &&
+        slot.output_tokens + slot.placeholders >= slot.max_output_tokens) {
+      continue;  // Its last permitted token is in flight.
+    }
+    std::int64_t tokens = slot.known_tokens() + slot.placeholders - slot.computed_tokens;
+    if (threshold > 0) {
+      tokens = std::min(tokens, threshold);
+    }
+    tokens = std::min({tokens, budget, last_position - slot.computed_tokens});
+    if (tokens <= 0) {
+      continue;
+    }
+    bool extended = extend(slot, tokens);
+    while (!extended && running_.back() != index) {
+      preempt_last();
+      extended = extend(slot, tokens);
+    }
+    if (!extended) {
+      preempt_last();
+      return;
+    }
+    budget -= tokens;
+    put(batch, index, tokens);
+  }
+}
+
+void Scheduler::schedule_waiting(Batch& batch, std::int64_t& budget, core::SimTime now) {
+  while (!waiting_.empty() && budget > 0 && num_running() < options_.max_num_seqs) {
+    if (!admit_head(batch, budget, now)) {
+      head_blocked_ = true;
+      return;
+    }
+  }
+}
+
+void Scheduler::find_cached_prefix(Slot& slot) {
+  hit_.clear();
+  slot.keys.restart(slot.record.id);
+  if (!options_.enable_prefix_caching) {
+    return;
+  }
+  // At least one token is computed, or there would be no logits to sample from.
+  const std::int64_t most = (slot.known_tokens() - 1) / block_size_;
+  ContentKeys ahead = slot.keys;
+  while (static_cast<std::int64_t>(hit_.size()) < most) {
+    const KvPool::Block block = pool_.find(ahead.next(slot.prompt, slot.prompt_tokens, block_size_));
+    if (block == KvPool::kNone) {
+      break;
+    }
+    hit_.push_back(block);
+    slot.keys = ahead;
+  }
+}
+
+bool Scheduler::admit_head(Batch& batch, std::int64_t& budget, core::SimTime now) {
+  const SlotIndex index = waiting_.front();
+  Slot& slot = slots_[index];
+  const std::int64_t known = slot.known_tokens();
+  find_cached_prefix(slot);
+  const auto taken = static_cast<std::int64_t>(hit_.size());
+  const std::int64_t cached = taken * block_size_;
+  const bool counts = options_.enable_prefix_caching && slot.status != Status::kPreempted;
+  const bool counts_each = counts && options_.profile.prefix_stats_per_lookup;
+  head_had_hit_ = taken > 0;
+  head_lookup_ = counts_each ? known : 0;
+  if (counts_each) {
+    prefix_queries_ += known;
+    prefix_hits_ += cached;
+  }
+
+  std::int64_t tokens = known - cached;
+  if (options_.long_prefill_token_threshold.value() > 0) {
+    tokens = std::min(tokens, options_.long_prefill_token_threshold.value());
+  }
+  if (!options_.enable_chunked_prefill && tokens > budget) {
+    return false;
+  }
+  tokens = std::min(tokens, budget);
+
+  std::int64_t unheld = 0;
+  for (const KvPool::Block block : hit_) {
+    unheld += pool_.held(block) ? 0 : 1;
+  }
+  const std::int64_t available =
+      pool_.num_free() - (running_.empty() ? 0 : watermark_blocks_) + taken - unheld;
+  const std::int64_t must_fit = options_.profile.reserve_full_prompt ? known : cached + tokens;
+  if (blocks_for(must_fit) > available) {
+    return false;
+  }
+  if (counts && !options_.profile.prefix_stats_per_lookup) {
+    prefix_queries_ += known;
+    prefix_hits_ += cached;
+  }
+
+  waiting_.pop_front();
+  for (const KvPool::Block block : hit_) {
+    pool_.touch(block);
+  }
+  slot.blocks.assign(hit_.begin(), hit_.end());
+  slot.num_keyed_blocks = taken;
+  slot.computed_tokens = cached;
+  slot.prefill_end = known;
+  if (slot.status == Status::kWaiting) {
+    slot.record.cached_tokens = core::Tokens(std::min(cached, slot.prompt_tokens));
+    slot.record.first_scheduled = now;
+  }
+  slot.status = Status::kRunning;
+  RIDGELINE_CHECK(extend(slot, tokens), "admission counted too few blocks");
+  running_.push_back(index);
+  budget -= tokens;
+  put(batch, index, tokens);
+  return true;
+}
+
+void Scheduler::put(Batch& batch, SlotIndex index, std::int64_t tokens) {
+  Slot& slot = slots_[index];
+  const std::int64_t before = slot.computed_tokens;
+  const bool samples = before + tokens >= slot.known_tokens() + slot.placeholders;
+  if (before < slot.prefill_end) {
+    batch.prefills.push_back(
+        {.past = core::Tokens(before), .new_tokens = core::Tokens(tokens), .samples = samples});
+    slot.decoding_since = batch.number + 1;
+  } else {
+    ++batch.num_decodes;
+    batch.decode_context += core::Tokens(before);
+    if (keep_decode_lengths_) {
+      batch.decode_lengths.push_back(core::Tokens(before));
+    }
+    if (slot.last_batch + 1 != batch.number) {
+      slot.decoding_since = batch.number;
+    }
+  }
+  slot.last_batch = batch.number;
+  slot.computed_tokens += tokens;
+  if (options_.async_scheduling && samples) {
+    ++slot.placeholders;
+  }
+  batch.items.push_back({.slot = index, .generation = slot.generation, .samples = samples});
+}
+
+bool Scheduler::extend(Slot& slot, std::int64_t tokens) {
+  const std::int64_t end = std::min(slot.computed_tokens + tokens, options_.max_model_len.value());
+  const std::int64_t missing = blocks_for(end) - static_cast<std::int64_t>(slot.blocks.size());
+  if (missing > pool_.num_free()) {
+    return false;
+  }
+  for (std::int64_t i = 0; i < missing; ++i) {
+    slot.blocks.push_back(pool_.allocate());
+  }
+  key_full_blocks(slot, end);
+  return true;
+}
+
+void Scheduler::key_full_blocks(Slot& slot, std::int64_t tokens) {
+  if (!options_.enable_prefix_caching) {
+    return;
+  }
+  const std::int64_t full = std::min(tokens, slot.known_tokens()) / block_size_;
+  for (; slot.num_keyed_blocks < full; ++slot.num_keyed_blocks) {
+    const std::uint64_t key = slot.keys.next(slot.prompt, slot.prompt_tokens, block_size_);
+    pool_.set_key(slot.blocks[static_cast<std::size_t>(slot.num_keyed_blocks)], key);
+  }
+}
+
+void Scheduler::release_blocks(Slot& slot) {
+  pool_.release(slot.blocks);
+  slot.blocks.clear();
+  slot.num_keyed_blocks = 0;
+}
+
+void Scheduler::preempt_last() {
+  const SlotIndex index = running_.back();
+  running_.pop_back();
+  Slot& slot = slots_[index];
+  release_blocks(slot);
+  slot.status = Status::kPreempted;
+  slot.computed_tokens = 0;
+  ++slot.record.preemptions;
+  ++num_preemptions_;
+  preempted_ = true;
+  waiting_.push_front(index);
+}
+
+std::int64_t Scheduler::update(const Batch& batch, core::SimTime now, domain::RecordSink& sink) {
+  domain::TokenGaps gaps{.gap = {}, .growth = {}, .count = 1, .requests = 0};
+  std::int64_t ended = 0;
+  delivered_ = 0;
+  for (const BatchItem item : batch.items) {
+    Slot& slot = slots_[item.slot];
+    if (slot.generation != item.generation || !item.samples) {
+      continue;  // A token after the end is thrown away; an unfinished prefill has none.
+    }
+    if (slot.output_tokens == 0) {
+      slot.record.first_token = now;
+    } else {
+      const core::Duration gap = now - slot.last_token;
+      if (gaps.requests > 0 && gap != gaps.gap) {
+        sink.on_token_gaps(gaps);
+        gaps.requests = 0;
+      }
+      gaps.gap = gap;
+      ++gaps.requests;
+    }
+    slot.last_token = now;
+    ++slot.output_tokens;
+    slot.record.output_tokens += core::Tokens(1);
+    if (options_.async_scheduling) {
+      --slot.placeholders;
+      if (slot.status == Status::kRunning) {
+        key_full_blocks(slot, slot.computed_tokens - slot.placeholders);
+      }
+    }
+    if (slot.output_tokens >= slot.stop_after) {
+      ++ended;
+      finish(item.slot, sink);
+    } else if (slot.status == Status::kRunning) {
+      ++delivered_;
+    }
+  }
+  if (gaps.requests > 0) {
+    sink.on_token_gaps(gaps);
+  }
+  if (ended > 0) {
+    std::erase_if(running_, [this](SlotIndex index) { return slots_[index].status == Status::kFree; });
+  }
+  return ended;
+}
+
+void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {
+  Slot& slot = slots_[index];
+  if (slot.status == Status::kPreempted) {
+    waiting_.erase(index);
+  }
+  release_blocks(slot);
+  slot.record.outcome = slot.outcome_at_stop;
+  slot.record.last_token = slot.last_token;
+  slot.status = Status::kFree;
+  ++slot.generation;
+  free_slots_.push_back(index);
+  sink.on_request(slot.record);
+}
+
+void Scheduler::drain(domain::RecordSink& sink) {
+  const auto drop = [&](SlotIndex index) {
+    Slot& slot = slots_[index];
+    release_blocks(slot);
+    slot.record.outcome = domain::Outcome::kUnfinished;
+    if (slot.output_tokens > 0) {
+      slot.record.last_token = slot.last_token;
+    }
+    slot.status = Status::kFree;
+    ++slot.generation;
+    free_slots_.push_back(index);
+    sink.on_request(slot.record);
+  };
+  for (const SlotIndex index : running_) {
+    drop(index);
+  }
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    drop(waiting_[i]);
+  }
+  running_.clear();
+  waiting_.clear();
+}
+
+std::int64_t Scheduler::repeatable_batches(std::int64_t oldest, core::SimTime now) const {
+  if (delivered_ != num_running() || preempted_) {
+    return 0;
+  }
+  if (!waiting_.empty() && num_running() < options_.max_num_seqs) {
+    // The head stays out only if it was tried and nothing can change the verdict: it has no cached block that
+    // could be evicted, and its content is its own, so that none can appear.
+    if (!head_blocked_ || head_had_hit_ || !slots_[waiting_.front()].prompt.empty()) {
+      return 0;
+    }
+  }
+  const std::int64_t last_position = options_.max_model_len.value() - 1;
+  const std::int64_t in_flight = options_.async_scheduling ? 1 : 0;  // Tokens not known when scheduling.
+  std::int64_t batches = std::numeric_limits<std::int64_t>::max();
+  for (const SlotIndex index : running_) {
+    const Slot& slot = slots_[index];
+    if (slot.last_batch + 1 != num_batches_ || slot.decoding_since > oldest || slot.last_token != now) {
+      return 0;
+    }
+    const std::int64_t until_end = slot.stop_after - slot.output_tokens - 1;
+    const std::int64_t until_limit = slot.max_output_tokens - slot.output_tokens - 1 - in_flight;
+    const std::int64_t until_length = last_position - slot.computed_tokens;
+    batches = std::min({batches, until_end, until_limit, until_length});
+  }
+  return std::max<std::int64_t>(batches, 0);
+}
+
+std::int64_t Scheduler::batches_with_blocks(std::int64_t most) const {
+  const auto blocks_taken = [this](std::int64_t count) {
+    std::int64_t blocks = 0;
+    for (const SlotIndex index : running_) {
+      const std::int64_t computed = slots_[index].computed_tokens;
+      blocks += blocks_for(computed + count) - blocks_for(computed);
+    }
+    return blocks;
+  };
+  if (blocks_taken(most) <= pool_.num_free()) {
+    return most;
+  }
+  std::int64_t fits = 0;
+  std::int64_t fails = most;
+  while (fails - fits > 1) {
+    const std::int64_t middle = fits + (fails - fits) / 2;
+    (blocks_taken(middle) <= pool_.num_free() ? fits : fails) = middle;
+  }
+  return fits;
+}
+
+}  // namespace ridgeline::engine::fast

@@ -1,0 +1,240 @@
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/check.hpp"
+#include "core/int128.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
+#include "domain/step.hpp"
+#include "engine/engine.hpp"
+#include "engine/options.hpp"
+#include "engine/reference/scheduler.hpp"
+#include "latency/step_time_model.hpp"
+
+namespace ridgeline::engine {
+namespace {
+
+using reference::ScheduledSequence;
+using reference::ScheduledStep;
+using reference::Sequence;
+using reference::Status;
+
+/// A step on its way through the GPU.
+struct InFlight {
+  ScheduledStep step;
+  core::SimTime end;
+};
+
+/// vLLM's engine loop on simulated time: while the pipeline (one step, or two with asynchronous scheduling) has
+/// room, form a step; otherwise wait for the oldest one and take its tokens.
+class ReferenceEngine final : public Engine {
+ public:
+  explicit ReferenceEngine(const EngineInputs& inputs)
+      : inputs_(inputs), scheduler_(inputs.options), depth_(inputs.options.async_scheduling ? 2 : 1) {}
+
+  void submit(const domain::Request& request, core::SimTime queued) override;
+  Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) override;
+  void drop_all() override;
+
+  [[nodiscard]] core::SimTime now() const override { return now_; }
+  [[nodiscard]] std::int64_t num_running() const override { return scheduler_.num_running(); }
+  [[nodiscard]] std::int64_t num_waiting() const override { return scheduler_.num_waiting(); }
+  [[nodiscard]] EngineTotals totals() const override;
+
+ private:
+  void fill_pipeline();
+  void launch(ScheduledStep step);
+  bool complete_oldest();
+  void deliver_token(Sequence& sequence);
+  [[nodiscard]] domain::StepBatch batch_of(const ScheduledStep& step);
+
+  EngineInputs inputs_;
+  reference::Scheduler scheduler_;
+  std::size_t depth_;
+  std::deque<InFlight> in_flight_;
+  core::SimTime now_;
+  bool schedule_due_ = false;  ///< A batch may be formed at now_.
+  EngineTotals totals_;
+  core::Int128 used_block_ticks_ = 0;
+  std::vector<domain::PrefillChunk> prefills_;
+  std::vector<core::Tokens> decode_lengths_;
+};
+
+void ReferenceEngine::submit(const domain::Request& request, core::SimTime queued) {
+  RIDGELINE_CHECK(queued >= now_, "request submitted in the past");
+  auto sequence = std::make_shared<Sequence>(request, inputs_.options.max_model_len);
+  sequence->record.queued = queued;
+  if (!scheduler_.can_ever_run(*sequence)) {
+    sequence->record.outcome = domain::Outcome::kRejected;
+    inputs_.sink.on_request(sequence->record);
+    return;
+  }
+  scheduler_.add(std::move(sequence));
+  if (in_flight_.empty() && !schedule_due_) {
+    now_ = queued;
+    schedule_due_ = true;
+  }
+}
+
+Engine::Pause ReferenceEngine::advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) {
+  for (std::int64_t segments = 0;; ++segments) {
+    if (schedule_due_) {
+      if (now_ >= limit) {
+        return Pause::kLimit;
+      }
+      schedule_due_ = false;
+      fill_pipeline();
+    }
+    if (in_flight_.empty()) {
+      RIDGELINE_CHECK(scheduler_.num_waiting() == 0, "requests wait although nothing runs");
+      return Pause::kIdle;
+    }
+    if (in_flight_.front().end >= limit) {
+      return Pause::kLimit;
+    }
+    if (segments >= max_segments) {
+      return Pause::kBudget;
+    }
+    const bool finished = complete_oldest();
+    schedule_due_ = true;
+    if (finished && pause_at_completion) {
+      return Pause::kCompletion;
+    }
+  }
+}
+
+void ReferenceEngine::fill_pipeline() {
+  while (in_flight_.size() < depth_) {
+    ScheduledStep step = scheduler_.schedule();
+    totals_.peak_used_blocks =
+        std::max(totals_.peak_used_blocks, core::Blocks(scheduler_.kv_cache().num_used()));
+    if (!step.empty()) {
+      launch(std::move(step));
+    } else if (!in_flight_.empty() || !scheduler_.preempted_in_last_call()) {
+      return;
+    }
+  }
+}
+
+domain::StepBatch ReferenceEngine::batch_of(const ScheduledStep& step) {
+  prefills_.clear();
+  decode_lengths_.clear();
+  domain::StepBatch batch;
+  for (const ScheduledSequence& scheduled : step) {
+    const core::Tokens before(scheduled.num_computed_tokens);
+    if (scheduled.is_prefill) {
+      prefills_.push_back({.past = before,
+                           .new_tokens = core::Tokens(scheduled.num_scheduled_tokens),
+                           .samples = scheduled.samples});
+    } else {
+      ++batch.num_decodes;
+      batch.decode_context += before;
+      decode_lengths_.push_back(before);
+    }
+  }
+  batch.prefills = prefills_;
+  batch.decode_lengths = decode_lengths_;
+  return batch;
+}
+
+void ReferenceEngine::launch(ScheduledStep step) {
+  const domain::StepBatch batch = batch_of(step);
+  domain::StepTime time = inputs_.model.predict(batch);
+  time.cpu += inputs_.host.per_step + inputs_.host.per_sequence * static_cast<std::int64_t>(step.size());
+  const core::Duration gpu = time.gpu();
+  const core::Duration duration =
+      inputs_.options.async_scheduling ? std::max(gpu, time.cpu) : gpu + time.cpu;
+  time.add(domain::Bottleneck::kOverhead, duration - gpu);
+
+  const core::SimTime start = in_flight_.empty() ? now_ : in_flight_.back().end;
+  for (const ScheduledSequence& scheduled : step) {
+    auto& record = scheduled.sequence->record;
+    record.first_scheduled = std::min(record.first_scheduled, now_);
+  }
+  if (inputs_.options.log_steps) {
+    core::Tokens prefill_tokens;
+    for (const auto& chunk : batch.prefills) {
+      prefill_tokens += chunk.new_tokens;
+    }
+    inputs_.sink.on_steps({.first_step = totals_.steps,
+                           .steps = 1,
+                           .start = start,
+                           .period = duration,
+                           .period_growth = {},
+                           .num_decodes = batch.num_decodes,
+                           .decode_context = batch.decode_context,
+                           .num_prefills = static_cast<std::int64_t>(batch.prefills.size()),
+                           .prefill_tokens = prefill_tokens,
+                           .time = time,
+                           .gpu_growth = {},
+                           .growth_kind = domain::Bottleneck::kMemory,
+                           .used_blocks = core::Blocks(scheduler_.kv_cache().num_used())});
+  }
+  ++totals_.steps;
+  totals_.busy += duration;
+  for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
+    totals_.step_time.by_bottleneck[kind] += time.by_bottleneck[kind];
+  }
+  totals_.step_time.cpu += time.cpu;
+  in_flight_.push_back({.step = std::move(step), .end = start + duration});
+}
+
+bool ReferenceEngine::complete_oldest() {
+  const InFlight oldest = std::move(in_flight_.front());
+  in_flight_.pop_front();
+  used_block_ticks_ += static_cast<core::Int128>(scheduler_.kv_cache().num_used()) * (oldest.end - now_).count();
+  now_ = oldest.end;
+  for (const ScheduledSequence& scheduled : oldest.step) {
+    if (scheduled.samples && scheduled.sequence->status != Status::kFinished) {
+      deliver_token(*scheduled.sequence);
+    }
+  }
+  const auto finished = scheduler_.update(oldest.step);
+  for (const auto& sequence : finished) {
+    inputs_.sink.on_request(sequence->record);
+  }
+  return !finished.empty();
+}
+
+void ReferenceEngine::deliver_token(Sequence& sequence) {
+  auto& record = sequence.record;
+  if (record.output_tokens.value() == 0) {
+    record.first_token = now_;
+  } else {
+    inputs_.sink.on_token_gaps({.gap = now_ - record.last_token, .growth = {}});
+  }
+  record.last_token = now_;
+  record.output_tokens += core::Tokens(1);
+}
+
+EngineTotals ReferenceEngine::totals() const {
+  EngineTotals totals = totals_;
+  totals.preemptions = scheduler_.num_preemptions();
+  totals.prefix_queries = core::Tokens(scheduler_.prefix_queries());
+  totals.prefix_hits = core::Tokens(scheduler_.prefix_hits());
+  totals.used_block_seconds = static_cast<double>(used_block_ticks_) * 1e-12;
+  return totals;
+}
+
+void ReferenceEngine::drop_all() {
+  in_flight_.clear();
+  schedule_due_ = false;
+  for (const auto& sequence : scheduler_.drain()) {
+    sequence->record.outcome = domain::Outcome::kUnfinished;
+    inputs_.sink.on_request(sequence->record);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> make_reference_engine(const EngineInputs& inputs) {
+  return std::make_unique<ReferenceEngine>(inputs);
+}
+
+}  // namespace ridgeline::engine

@@ -26,7 +26,7 @@ ADAPTERS = {
     "simdjson.h": ("src/core/json.cpp",),
     "nlohmann/": ("src/report/json.cpp",),
     "CLI/": ("src/cli/arguments.cpp",),
-    "tsl/": ("src/engine/block_table.cpp",),
+    "tsl/": ("src/engine/fast/kv_pool.cpp",),
     "xxhash.h": ("src/core/digest.cpp",),
 }
 # What only POSIX has: people and files, never the simulation.

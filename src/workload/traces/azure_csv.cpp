@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "core/time.hpp"
 #include "workload/limits.hpp"
 #include "workload/traces/csv.hpp"
@@ -100,7 +101,7 @@ class AzureCsvParser final : public RowParser {
     }
     line.problem("",
                  line.text(),
-                 fmt::format("the header {}", quoted(line.text())),
+                 fmt::format("the header {}", core::quote(line.text())),
                  fmt::format("'{}'", kHeader));
     return false;
   }
@@ -122,7 +123,7 @@ class AzureCsvParser final : public RowParser {
     if (!instant) {
       line.problem(kColumns[0],
                    cell,
-                   cell.empty() ? "an empty cell" : quoted(cell),
+                   cell.empty() ? "an empty cell" : core::quote(cell),
                    fmt::format("a time as {}", kTimestampForm));
       return false;
     }
@@ -135,7 +136,7 @@ class AzureCsvParser final : public RowParser {
     if (seconds > limit || seconds < -limit) {
       line.problem(kColumns[0],
                    cell,
-                   quoted(cell),
+                   core::quote(cell),
                    fmt::format("a time at most {} s from the first row's", limit));
       return false;
     }

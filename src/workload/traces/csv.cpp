@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "workload/traces/fields.hpp"
 
 namespace ridgeline::workload {
@@ -30,7 +31,7 @@ std::string describe_row(std::string_view text, std::ptrdiff_t columns) {
   if (text.starts_with('{')) {
     return "a JSON object";
   }
-  return fmt::format("{} column{} ({})", columns, columns == 1 ? "" : "s", quoted(text));
+  return fmt::format("{} column{} ({})", columns, columns == 1 ? "" : "s", core::quote(text));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "workload/limits.hpp"
@@ -137,9 +138,6 @@ Problem parse_ticks(std::string_view text, std::int64_t& ticks) {
   return ticks > kLatestArrival.count() ? Problem::kTooLarge : Problem::kNone;
 }
 
-/// The lowest code point that needs a sequence of this many bytes (RFC 3629, section 3).
-constexpr std::array<std::uint32_t, 5> kLowestOfLength = {0, 0, 0x80, 0x800, 0x10000};
-
 }  // namespace
 
 void TraceLine::problem(std::string_view column,
@@ -187,7 +185,7 @@ bool read_tokens(const TraceLine& line,
   }
   line.problem(column,
                cell,
-               cell.empty() ? "an empty cell" : quoted(cell),
+               cell.empty() ? "an empty cell" : core::quote(cell),
                fmt::format("a whole number of tokens from 1 to {}", kMaxTokensPerRequest));
   return false;
 }
@@ -205,42 +203,27 @@ bool read_seconds(const TraceLine& line,
     case Problem::kNotANumber:
       line.problem(column,
                    cell,
-                   cell.empty() ? "an empty cell" : quoted(cell),
+                   cell.empty() ? "an empty cell" : core::quote(cell),
                    "a number of seconds such as 12.5");
       return false;
     case Problem::kNegative:
-      line.problem(column, cell, quoted(cell), "a number of seconds that is not negative");
+      line.problem(column, cell, core::quote(cell), "a number of seconds that is not negative");
       return false;
     case Problem::kTooFine:
       line.problem(column,
                    cell,
-                   quoted(cell),
+                   core::quote(cell),
                    "at most 12 decimals",
                    "simulated time counts picoseconds; round to 12 decimals");
       return false;
     case Problem::kTooLarge:
       line.problem(column,
                    cell,
-                   quoted(cell),
+                   core::quote(cell),
                    fmt::format("at most {} seconds", seconds_text(kLatestArrival)));
       return false;
   }
   return false;
-}
-
-std::string quoted(std::string_view text) {
-  constexpr std::size_t kLongest = 40;
-  std::string out = "'";
-  for (const char c : text.substr(0, kLongest)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7F) {
-      out += c;
-    } else {
-      out += fmt::format("\\x{:02X}", byte);
-    }
-  }
-  out += text.size() > kLongest ? "...'" : "'";
-  return out;
 }
 
 std::string seconds_text(core::Duration time) {
@@ -255,34 +238,6 @@ std::string seconds_text(core::Duration time) {
                                  part < 0 ? -part : part);
   text.erase(text.find_last_not_of('0') + 1);
   return text;
-}
-
-std::size_t find_invalid_utf8(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  for (std::size_t i = 0; i < text.size();) {
-    const unsigned char lead = byte(i);
-    if (lead < 0x80) {
-      ++i;
-      continue;
-    }
-    const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-    if (lead < 0xC2 || lead > 0xF4 || i + length > text.size()) {
-      return i;
-    }
-    std::uint32_t point = lead & (0x7FU >> length);
-    for (std::size_t k = 1; k < length; ++k) {
-      if ((byte(i + k) & 0xC0U) != 0x80U) {
-        return i;
-      }
-      point = (point << 6U) | (byte(i + k) & 0x3FU);
-    }
-    if (point < kLowestOfLength[length] || point > 0x10FFFF ||
-        (point >= 0xD800 && point <= 0xDFFF)) {
-      return i;
-    }
-    i += length;
-  }
-  return std::string_view::npos;
 }
 
 }  // namespace ridgeline::workload

@@ -61,12 +61,7 @@ bool read_seconds(const TraceLine& line,
                   std::string_view cell,
                   core::Duration& time);
 
-/// A piece of input for an error message: quoted, on one line, printable ASCII, at most about 40
-/// characters.
-std::string quoted(std::string_view text);
 /// The same time as a decimal number of seconds, exactly.
 std::string seconds_text(core::Duration time);
-/// The first byte at which `text` is not UTF-8 (RFC 3629), or npos.
-std::size_t find_invalid_utf8(std::string_view text);
 
 }  // namespace ridgeline::workload

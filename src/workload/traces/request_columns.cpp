@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/reader.hpp"
+#include "core/text.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
 
@@ -31,7 +32,7 @@ std::optional<RequestColumns::Column> RequestColumns::find(const TraceLine& line
     const auto meant = core::nearest(piece.substr(0, kLongestName), names);
     line.problem("",
                  piece,
-                 fmt::format("the unknown name {}", quoted(piece)),
+                 fmt::format("the unknown name {}", core::quote(piece)),
                  kAllNames,
                  meant ? fmt::format("did you mean '{}'?", *meant) : std::string());
     return std::nullopt;

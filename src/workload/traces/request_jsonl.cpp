@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/request_columns.hpp"
@@ -64,7 +65,7 @@ class Cursor {
     const std::string_view unsigned_part = number.substr(number.starts_with('-') ? 1 : 0);
     if (unsigned_part.size() > 1 && unsigned_part[0] == '0' && unsigned_part[1] >= '0' &&
         unsigned_part[1] <= '9') {
-      line_->problem(column, number, quoted(number), "a number without leading zeros");
+      line_->problem(column, number, core::quote(number), "a number without leading zeros");
       return false;
     }
     return true;
@@ -85,7 +86,8 @@ class Cursor {
   }
 
   bool unexpected(std::string_view expected, std::string_view column = {}) {
-    line_->problem(column, rest_, rest_.empty() ? "the end of the line" : quoted(rest_), expected);
+    line_->problem(
+        column, rest_, rest_.empty() ? "the end of the line" : core::quote(rest_), expected);
     return false;
   }
 

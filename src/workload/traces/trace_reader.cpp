@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "core/time.hpp"
 #include "workload/limits.hpp"
 #include "workload/traces/csv.hpp"
@@ -29,7 +30,7 @@ core::Error problem(const std::string& file, std::int64_t line, std::string mess
   return {.code = core::ErrorCode::kUsage,
           .field = {},
           .message = std::move(message),
-          .where = {.file = file, .line = static_cast<int>(line), .column = 0},
+          .where = {.file = file, .line = static_cast<int>(line), .column = line > 0 ? 1 : 0},
           .hint = {}};
 }
 
@@ -53,12 +54,12 @@ const TraceFormat* detect_format(std::string_view head) {
 /// Replaces what was said about a line by the one thing that explains it, where the line is not
 /// text.
 void explain_bad_bytes(const TraceLine& line, std::size_t already, core::Errors& errors) {
-  const std::size_t at = find_invalid_utf8(line.text());
-  if (at == std::string_view::npos) {
+  const std::size_t at = core::valid_utf8_prefix(line.text());
+  if (at == line.text().size()) {
     return;
   }
   errors.resize(already);
-  line.problem("", at, quoted(line.text().substr(at, 1)), "UTF-8 text");
+  line.problem("", at, core::quote(line.text().substr(at, 1)), "UTF-8 text");
 }
 
 }  // namespace
@@ -104,7 +105,7 @@ core::Result<TraceReader> TraceReader::open(std::unique_ptr<std::istream> input,
         problem(name,
                 1,
                 fmt::format("found {} at the start, which is no known format; expected {}",
-                            quoted(first_line(head)),
+                            core::quote(first_line(head)),
                             known_formats())));
   }
   TraceReader reader(std::move(lines), std::move(name), *format);

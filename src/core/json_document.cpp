@@ -1,0 +1,337 @@
+#include <cctype>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+#include <simdjson.h>
+
+#include "core/check.hpp"
+#include "core/document.hpp"
+#include "core/result.hpp"
+#include "core/text.hpp"
+
+namespace ridgeline::core {
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+
+constexpr std::string_view kExpectedValue = "a value";
+constexpr std::string_view kExpectedInList = "',' or ']'";
+constexpr std::string_view kExpectedInMap = "a key in quotes, ':', ',' or '}'";
+
+bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+bool ends_token(char c) {
+  return is_space(c) || c == ',' || c == ':' || c == ']' || c == '}' || c == '[' || c == '{';
+}
+
+/// What a person would call the token at `at`: up to white space or punctuation, or one punctuation
+/// sign.
+std::string_view token_at(std::string_view text, std::size_t at) {
+  std::size_t end = at;
+  while (end < text.size() && !ends_token(text[end])) {
+    ++end;
+  }
+  return text.substr(at, end == at ? 1 : end - at);
+}
+
+std::string found_at(std::string_view text, std::size_t at) {
+  return text[at] == '"' ? "a string" : quote(token_at(text, at));
+}
+
+bool is_non_finite(std::string_view token) {
+  return token == "NaN" || token == "Infinity" || token == "-Infinity";
+}
+
+bool is_too_large(std::string_view token) {
+  double value = 0.0;
+  const char* const end = token.data() + token.size();
+  const auto parsed = std::from_chars(token.data(), end, value);
+  return parsed.ec == std::errc::result_out_of_range && parsed.ptr == end;
+}
+
+/// Where the first string holds a bare control character, or the opening quote of one that never
+/// closes.
+std::size_t bad_string(std::string_view text) {
+  std::size_t opened = std::string_view::npos;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (opened == std::string_view::npos) {
+      opened = text[at] == '"' ? at : opened;
+    } else if (static_cast<unsigned char>(text[at]) < 0x20) {
+      return at;
+    } else if (text[at] == '\\') {
+      ++at;
+    } else if (text[at] == '"') {
+      opened = std::string_view::npos;
+    }
+  }
+  return opened;
+}
+
+/// Walks one document from front to back. simdjson checks only what is read, so everything is.
+class JsonReader {
+ public:
+  JsonReader(std::string_view text, const std::string& file, NonFinite non_finite)
+      : padded_(text), text_(padded_), positions_(text_), file_(file), non_finite_(non_finite) {}
+
+  Result<Node> read() {
+    ondemand::document document;
+    if (const auto error = parser_.iterate(padded_).get(document)) {
+      return unreadable(error);
+    }
+    Result<Node> root = root_value(document);
+    const char* rest = nullptr;
+    if (root && document.current_location().get(rest) == simdjson::SUCCESS) {
+      return trailing(offset_of(rest));
+    }
+    return root;
+  }
+
+ private:
+  Result<Node> root_value(ondemand::document& document) {
+    ondemand::value value;
+    const auto error = document.get_value().get(value);
+    if (error == simdjson::SUCCESS) {
+      return read_value(document, value, 1);
+    }
+    const std::size_t start = text_.find_first_not_of(" \t\r\n");
+    if (error != simdjson::SCALAR_DOCUMENT_AS_VALUE) {
+      return unexpected(document, kExpectedValue);
+    }
+    Result<Node> scalar = read_scalar(document, document, start);
+    const std::string_view token = token_at(text_, start);
+    // simdjson takes a literal with text after it for a damaged literal.
+    if (!scalar && (token == "true" || token == "false" || token == "null")) {
+      return trailing(text_.find_first_not_of(" \t\r\n", start + token.size()));
+    }
+    return scalar;
+  }
+
+  // Recursion ends at kMaxDocumentDepth.
+  Result<Node> read_value(ondemand::document& document, ondemand::value value, int depth) {
+    const std::size_t at = offset_of(value.raw_json_token().data());
+    if (++nodes_ > kMaxDocumentNodes) {
+      return fail_at(at, fmt::format("holds more than {} values", kMaxDocumentNodes));
+    }
+    ondemand::json_type type{};
+    if (value.type().get(type) != simdjson::SUCCESS) {
+      return odd_value(document, at);
+    }
+    const bool nests = type == ondemand::json_type::array || type == ondemand::json_type::object;
+    if (nests && depth > kMaxDocumentDepth) {
+      return fail_at(at, fmt::format("nests deeper than {} levels", kMaxDocumentDepth));
+    }
+    if (type == ondemand::json_type::array) {
+      return read_list(document, value, at, depth);
+    }
+    if (type == ondemand::json_type::object) {
+      return read_map(document, value, at, depth);
+    }
+    return read_scalar(document, value, at);
+  }
+
+  Result<Node> read_list(ondemand::document& document,
+                         ondemand::value value,
+                         std::size_t at,
+                         int depth) {
+    ondemand::array array;
+    if (value.get_array().get(array) != simdjson::SUCCESS) {
+      return unexpected(document, kExpectedInList);
+    }
+    std::vector<Node> items;
+    for (auto element : array) {
+      ondemand::value item;
+      if (std::move(element).get(item) != simdjson::SUCCESS) {
+        return unexpected(document, kExpectedInList);
+      }
+      Result<Node> read = read_value(document, item, depth + 1);
+      if (!read) {
+        return read;
+      }
+      items.push_back(*std::move(read));
+    }
+    return Node::list(std::move(items), location(at));
+  }
+
+  Result<Node> read_map(ondemand::document& document,
+                        ondemand::value value,
+                        std::size_t at,
+                        int depth) {
+    ondemand::object object;
+    if (value.get_object().get(object) != simdjson::SUCCESS) {
+      return unexpected(document, kExpectedInMap);
+    }
+    std::vector<Node::Member> members;
+    for (auto element : object) {
+      ondemand::field field;
+      if (std::move(element).get(field) != simdjson::SUCCESS) {
+        return unexpected(document, kExpectedInMap);
+      }
+      const std::size_t key_at = offset_of(field.key().raw()) - 1;  // raw() is past the quote
+      std::string_view key;
+      if (field.unescaped_key().get(key) != simdjson::SUCCESS) {
+        return bad_escape(key_at);
+      }
+      std::string name(key);
+      Result<Node> read = read_value(document, field.value(), depth + 1);
+      if (!read) {
+        return read;
+      }
+      members.push_back({std::move(name), *std::move(read), location(key_at)});
+    }
+    return Node::map(std::move(members), location(at));
+  }
+
+  /// `Source` is the document when it is one scalar, else a value.
+  template <class Source>
+  Result<Node> read_scalar(ondemand::document& document, Source& source, std::size_t at) {
+    ondemand::json_type type{};
+    if (source.type().get(type) != simdjson::SUCCESS) {
+      return odd_value(document, at);
+    }
+    if (type == ondemand::json_type::string) {
+      std::string_view text;
+      if (source.get_string().get(text) != simdjson::SUCCESS) {
+        return bad_escape(at);
+      }
+      return Node::string(std::string(text), location(at));
+    }
+    if (type == ondemand::json_type::number) {
+      return read_number(document, source, at);
+    }
+    bool value = false;
+    if (type == ondemand::json_type::boolean && source.get_bool().get(value) == simdjson::SUCCESS) {
+      return Node::boolean(value, location(at));
+    }
+    if (type == ondemand::json_type::null && source.is_null().get(value) == simdjson::SUCCESS &&
+        value) {
+      return Node::null(location(at));
+    }
+    return odd_value(document, at);
+  }
+
+  template <class Source>
+  Result<Node> read_number(ondemand::document& document, Source& source, std::size_t at) {
+    std::int64_t integer = 0;
+    simdjson::error_code error = source.get_int64().get(integer);
+    if (error == simdjson::SUCCESS) {
+      return Node::integer(integer, location(at));
+    }
+    double real = 0.0;
+    if (error != simdjson::TRAILING_CONTENT) {
+      error = source.get_double().get(real);
+    }
+    if (error == simdjson::SUCCESS) {
+      return Node::real(real, location(at));
+    }
+    if (error == simdjson::TRAILING_CONTENT) {
+      const std::size_t end = at + token_at(text_, at).size();
+      return trailing(text_.find_first_not_of(" \t\r\n", end));
+    }
+    return odd_value(document, at);
+  }
+
+  /// A token that is no JSON value.
+  Result<Node> odd_value(ondemand::document& document, std::size_t at) {
+    const std::string_view token = token_at(text_, at);
+    const bool at_root = at == text_.find_first_not_of(" \t\r\n");
+    if (is_non_finite(token)) {
+      if (non_finite_ == NonFinite::kReadAsNull && !at_root) {
+        return Node::null(location(at));  // the iterator steps over a value that nobody read
+      }
+      return fail_at(at, fmt::format("{} is not JSON, expected a finite number or null", token));
+    }
+    if (is_too_large(token)) {
+      return fail_at(at, fmt::format("{} is outside the range of a double", quote(token)));
+    }
+    const bool last = text_.find_last_not_of(" \t\r\n") < at + token.size();
+    if (!at_root && last && token.find_first_of("]}") == std::string_view::npos) {
+      return cut_short();
+    }
+    return unexpected(document, kExpectedValue);
+  }
+
+  /// simdjson could not even split the text into tokens.
+  Result<Node> unreadable(simdjson::error_code error) {
+    switch (error) {
+      case simdjson::UTF8_ERROR:
+        return fail_at(valid_utf8_prefix(text_), "invalid UTF-8");
+      case simdjson::UNCLOSED_STRING:
+        return fail_at(bad_string(text_), "a string is never closed");
+      case simdjson::UNESCAPED_CHARS:
+        return fail_at(bad_string(text_), "a string holds a bare control character");
+      case simdjson::EMPTY:
+        return fail_at(0, "is empty, expected a JSON document");
+      default:
+        return fail_at(0, fmt::format("cannot be read: {}", simdjson::error_message(error)));
+    }
+  }
+
+  Result<Node> bad_escape(std::size_t at) {
+    return fail_at(at, "a string holds an escape that JSON does not have");
+  }
+
+  Result<Node> trailing(std::size_t at) {
+    return fail_at(at, fmt::format("expected the end of the text, found {}", found_at(text_, at)));
+  }
+
+  /// Something else stands where simdjson stopped; it cannot say where when it ran off the end.
+  Result<Node> unexpected(ondemand::document& document, std::string_view expected) {
+    const char* where = nullptr;
+    if (document.current_location().get(where) != simdjson::SUCCESS ||
+        offset_of(where) >= text_.size()) {
+      return cut_short();
+    }
+    const std::size_t at = offset_of(where);
+    return fail_at(at, fmt::format("expected {}, found {}", expected, found_at(text_, at)));
+  }
+
+  Result<Node> cut_short() {
+    return fail_at(text_.size(), "the text ends before its list or map is closed");
+  }
+
+  [[nodiscard]] std::size_t offset_of(const char* at) const {
+    RIDGELINE_CHECK(
+        at >= text_.data() && at <= text_.data() + text_.size() + simdjson::SIMDJSON_PADDING,
+        "a JSON position outside its text");
+    return static_cast<std::size_t>(at - text_.data());
+  }
+
+  [[nodiscard]] Location location(std::size_t at) const {
+    const auto position = positions_.at(at);
+    return {.file = file_, .line = position.line, .column = position.column};
+  }
+
+  Result<Node> fail_at(std::size_t at, std::string message) {
+    return fail(Error{.message = std::move(message), .where = location(at)});
+  }
+
+  simdjson::padded_string padded_;
+  std::string_view text_;
+  TextPositions positions_;
+  const std::string& file_;
+  NonFinite non_finite_;
+  ondemand::parser parser_;
+  std::size_t nodes_ = 0;
+};
+
+}  // namespace
+
+Result<Node> parse_json(std::string_view text, const std::string& file, NonFinite non_finite) {
+  if (text.size() > kMaxDocumentBytes) {
+    return fail(
+        Error{.message = fmt::format("is larger than the limit of {} bytes", kMaxDocumentBytes),
+              .where = {.file = file}});
+  }
+  return JsonReader(without_byte_order_mark(text), file, non_finite).read();
+}
+
+}  // namespace ridgeline::core

@@ -1,0 +1,168 @@
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <fmt/core.h>
+
+namespace ridgeline::core {
+namespace {
+
+constexpr std::size_t kQuotedCharacters = 60;
+/// Bytes between two remembered positions: a look-up reads fewer bytes than this.
+constexpr std::size_t kCheckpointStride = 64;
+/// Longer than any double in shortest form ("-2.2250738585072014e-308").
+constexpr std::size_t kDoubleCharacters = 32;
+constexpr double kLargestExactInteger = 9007199254740992.0;  // 2^53
+
+unsigned char byte_at(std::string_view text, std::size_t at) {
+  return static_cast<unsigned char>(text[at]);
+}
+
+bool is_continuation(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+}
+
+/// What the first byte of a sequence says: its length, and the range of its second byte.
+struct Lead {
+  std::size_t length;
+  unsigned char second_lowest = 0x80;
+  unsigned char second_highest = 0xBF;
+};
+
+/// Unicode 15, table 3-7; a length of 0 for bytes that start nothing.
+Lead lead_of(unsigned char first) {
+  if (first < 0x80) {
+    return {.length = 1};
+  }
+  if (first < 0xC2 || first > 0xF4) {
+    return {.length = 0};
+  }
+  if (first < 0xE0) {
+    return {.length = 2};
+  }
+  switch (first) {
+    case 0xE0:
+      return {.length = 3, .second_lowest = 0xA0};
+    case 0xED:
+      return {.length = 3, .second_highest = 0x9F};
+    case 0xF0:
+      return {.length = 4, .second_lowest = 0x90};
+    case 0xF4:
+      return {.length = 4, .second_highest = 0x8F};
+    default:
+      return {.length = first < 0xF0 ? std::size_t{3} : std::size_t{4}};
+  }
+}
+
+/// The length of the well-formed sequence at `at`, or 0.
+std::size_t sequence_length(std::string_view text, std::size_t at) {
+  const Lead lead = lead_of(byte_at(text, at));
+  if (lead.length <= 1) {
+    return lead.length;
+  }
+  if (at + lead.length > text.size()) {
+    return 0;
+  }
+  const unsigned char second = byte_at(text, at + 1);
+  if (second < lead.second_lowest || second > lead.second_highest) {
+    return 0;
+  }
+  for (std::size_t i = 2; i < lead.length; ++i) {
+    if (!is_continuation(text[at + i])) {
+      return 0;
+    }
+  }
+  return lead.length;
+}
+
+void advance(TextPositions::Position& position, char c) {
+  if (c == '\n') {
+    ++position.line;
+    position.column = 1;
+  } else if (!is_continuation(c)) {
+    ++position.column;
+  }
+}
+
+}  // namespace
+
+std::size_t valid_utf8_prefix(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t length = sequence_length(text, at);
+    if (length == 0) {
+      break;
+    }
+    at += length;
+  }
+  return at;
+}
+
+std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
+}
+
+std::string quote(std::string_view text) {
+  std::string out = "\"";
+  std::size_t characters = 0;
+  for (std::size_t at = 0; at < text.size(); ++characters) {
+    if (characters == kQuotedCharacters) {
+      out += "...";
+      break;
+    }
+    const std::size_t length = sequence_length(text, at);
+    const unsigned char first = byte_at(text, at);
+    if (length == 0 || first < 0x20 || first == 0x7F) {
+      out += first == '\n' ? "\\n" : fmt::format("\\x{:02x}", first);
+      ++at;
+      continue;
+    }
+    if (first == '"' || first == '\\') {
+      out += '\\';
+    }
+    out += text.substr(at, length);
+    at += length;
+  }
+  return out + '"';
+}
+
+std::string shortest(double value) {
+  std::array<char, kDoubleCharacters> buffer;
+  char* const end = buffer.data() + buffer.size();
+  const bool plain = value >= -kLargestExactInteger && value <= kLargestExactInteger &&
+                     value == static_cast<double>(static_cast<long long>(value));
+  const auto written = plain ? std::to_chars(buffer.data(), end, value, std::chars_format::fixed)
+                             : std::to_chars(buffer.data(), end, value);
+  return {buffer.data(), written.ptr};
+}
+
+TextPositions::TextPositions(std::string_view text) : text_(text) {
+  checkpoints_.reserve(text.size() / kCheckpointStride + 1);
+  Position position;
+  for (std::size_t at = 0; at <= text.size(); ++at) {
+    if (at % kCheckpointStride == 0) {
+      checkpoints_.push_back(position);
+    }
+    if (at < text.size()) {
+      advance(position, text[at]);
+    }
+  }
+}
+
+TextPositions::Position TextPositions::at(std::size_t offset) const {
+  const std::size_t end = std::min(offset, text_.size());
+  const std::size_t checkpoint = end / kCheckpointStride;
+  Position position = checkpoints_[checkpoint];
+  for (std::size_t at = checkpoint * kCheckpointStride; at < end; ++at) {
+    advance(position, text_[at]);
+  }
+  return position;
+}
+
+}  // namespace ridgeline::core

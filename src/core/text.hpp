@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ridgeline::core {
+
+/// The number of bytes before the first one that is not well-formed UTF-8 (Unicode 15, table 3-7:
+/// no overlong forms, no surrogates); the size of the text when all of it is.
+std::size_t valid_utf8_prefix(std::string_view text);
+
+/// The text after its UTF-8 byte order mark, if it has one.
+std::string_view without_byte_order_mark(std::string_view text);
+
+/// The text in double quotes for an error message: control characters, quotes and invalid bytes
+/// escaped, cut after 60 characters.
+std::string quote(std::string_view text);
+
+/// The fewest digits that read back as the same double; integral values up to 2^53 have no
+/// exponent.
+std::string shortest(double value);
+
+/// Turns byte offsets of a text into lines and columns. Building it reads the text once; a look-up
+/// costs the same anywhere in the text, however long its lines are.
+class TextPositions {
+ public:
+  struct Position {
+    int line = 1;    ///< From 1.
+    int column = 1;  ///< From 1, in characters (code points).
+  };
+
+  /// `text` must outlive this object and be valid UTF-8.
+  explicit TextPositions(std::string_view text);
+
+  /// Offsets past the end count as the end.
+  [[nodiscard]] Position at(std::size_t offset) const;
+
+ private:
+  std::string_view text_;
+  std::vector<Position> checkpoints_;
+};
+
+}  // namespace ridgeline::core

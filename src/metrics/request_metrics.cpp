@@ -1,0 +1,41 @@
+#include "metrics/request_metrics.hpp"
+
+#include <cstdint>
+
+#include "core/time.hpp"
+#include "domain/record.hpp"
+
+namespace ridgeline::metrics {
+namespace {
+
+/// span / parts for a span that is not negative, rounded half up, which for it is away from zero.
+core::Duration divided(core::Duration span, std::int64_t parts) {
+  const std::int64_t quotient = span.count() / parts;
+  const std::int64_t remainder = span.count() % parts;
+  return core::Duration::ticks(quotient + (remainder >= parts - remainder ? 1 : 0));
+}
+
+}  // namespace
+
+RequestMetrics measure(const domain::RequestRecord& record, const RequestLatency& latency) {
+  RequestMetrics metrics;
+  if (record.first_scheduled != core::SimTime::never()) {
+    metrics.queue_time = record.first_scheduled - record.queued;
+  }
+  if (!completed(record.outcome)) {
+    return metrics;
+  }
+  metrics.ttft = latency.client_ttft;
+  metrics.server_ttft = latency.server_ttft;
+  metrics.e2e = latency.client_e2e;
+  metrics.server_e2e = latency.server_e2e;
+  const std::int64_t gaps = record.output_tokens.value() - 1;
+  if (gaps > 0) {
+    metrics.tpot = divided(latency.client_e2e - latency.client_ttft, gaps);
+    metrics.server_tpot = divided(latency.server_e2e - latency.server_ttft, gaps);
+    metrics.mean_gap = divided(record.last_token - record.first_token, gaps);
+  }
+  return metrics;
+}
+
+}  // namespace ridgeline::metrics

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <optional>
+
+#include "core/time.hpp"
+#include "domain/record.hpp"
+
+namespace ridgeline::metrics {
+
+/// When a request's tokens and its end reach the client and leave the server. Whoever runs the
+/// simulation derives it from the record, because the way between engine and client is not known here.
+struct RequestLatency {
+  core::Duration client_ttft;
+  core::Duration client_e2e;
+  core::Duration server_ttft;
+  core::Duration server_e2e;
+  core::SimTime client_end;  ///< When the client has the whole answer.
+};
+
+/// What is measured on one request; nothing where the request has no such number. All but the queue
+/// time exist only for completed requests.
+struct RequestMetrics {
+  std::optional<core::Duration> queue_time;  ///< First scheduled minus queued, the engine's clock.
+  std::optional<core::Duration> ttft;        ///< The client's clock, like the next two.
+  /// (e2e - ttft) / (output tokens - 1), rounded half away from zero to a picosecond: the definition
+  /// of vLLM's `bench serve`. Nothing for a single token.
+  std::optional<core::Duration> tpot;
+  std::optional<core::Duration> e2e;
+  std::optional<core::Duration> server_ttft;
+  std::optional<core::Duration> server_tpot;  ///< As tpot, from the server's e2e and ttft.
+  std::optional<core::Duration> server_e2e;
+  /// Mean of the request's own inter-token gaps: (last token - first token) / (output tokens - 1).
+  std::optional<core::Duration> mean_gap;
+};
+
+/// Whether the client got an answer: a generation cut by max_model_len is one (finish_reason
+/// "length").
+[[nodiscard]] constexpr bool completed(domain::Outcome outcome) {
+  return outcome == domain::Outcome::kFinished || outcome == domain::Outcome::kLengthCapped;
+}
+
+/// Measures one request; of one that did not complete, `latency` is not read.
+[[nodiscard]] RequestMetrics measure(const domain::RequestRecord& record,
+                                     const RequestLatency& latency);
+
+/// Sees everything the recorder sees, as it happens: writers of per-request and per-step files.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual void on_request(const domain::RequestRecord& record, const RequestMetrics& metrics) = 0;
+  /// Only where the engine logs its steps.
+  virtual void on_steps(const domain::StepRecord& record) { static_cast<void>(record); }
+};
+
+}  // namespace ridgeline::metrics

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "domain/step.hpp"
+#include "metrics/slo.hpp"
+
+namespace ridgeline::metrics {
+
+/// What results call the outcomes.
+inline constexpr std::array<const char*, domain::kNumOutcomes> kOutcomeNames = {
+    "finished", "length_capped", "rejected", "aborted", "unfinished"};
+
+/// A set of numbers, described. The percentiles interpolate linearly between order statistics and the
+/// standard deviation is the population's, as numpy's defaults and hence vLLM's `bench serve` have it.
+struct Distribution {
+  std::array<double, kNumStatistics> values{};
+
+  [[nodiscard]] double of(Statistic statistic) const {
+    return values[static_cast<std::size_t>(statistic)];
+  }
+  friend bool operator==(const Distribution&, const Distribution&) = default;
+};
+
+/// Latencies on one clock, in milliseconds, over the completed requests; nothing where no request has
+/// such a number. ITL pools the gaps of all requests.
+struct LatencySummary {
+  std::array<std::optional<Distribution>, kNumMetrics> by_metric;
+
+  [[nodiscard]] const std::optional<Distribution>& of(Metric metric) const {
+    return by_metric[static_cast<std::size_t>(metric)];
+  }
+  friend bool operator==(const LatencySummary&, const LatencySummary&) = default;
+};
+
+/// What the engine counts and no record repeats; whoever runs the simulation copies it from there.
+struct EngineCounts {
+  std::int64_t steps = 0;
+  domain::StepTime step_time;     ///< Sum over steps.
+  core::Duration busy;            ///< Sum of step periods.
+  core::Tokens prefix_queries;    ///< Tokens looked up in the prefix cache.
+  core::Tokens prefix_hits;       ///< Of those, found.
+  core::Blocks kv_blocks;         ///< That can hold tokens.
+  core::Blocks peak_used_blocks;
+  double used_block_seconds = 0.0;
+};
+
+/// Shares from 0 to 1.
+struct KvCacheSummary {
+  std::optional<double> peak;             ///< Most blocks ever in use.
+  std::optional<double> mean;             ///< Over the time that the engine was busy.
+  std::optional<double> prefix_hit_rate;  ///< Tokens found of tokens looked up.
+};
+
+/// A run in numbers, under the names that vLLM's `bench serve` gives them.
+struct Summary {
+  std::int64_t completed = 0;
+  std::array<std::int64_t, domain::kNumOutcomes> by_outcome{};
+  std::int64_t total_input_tokens = 0;   ///< Of completed requests, like the next two.
+  std::int64_t total_output_tokens = 0;
+  std::int64_t total_cached_tokens = 0;  ///< Prompt tokens found in the prefix cache.
+  std::optional<double> duration_s;      ///< First arrival to the end of the last completed request.
+  LatencySummary client;
+  LatencySummary server;
+  std::optional<Distribution> queue_time_ms;
+  std::optional<double> request_throughput;      ///< Completed requests per second.
+  std::optional<double> output_throughput;       ///< Output tokens per second.
+  std::optional<double> total_token_throughput;  ///< Input and output tokens per second.
+  std::optional<double> goodput;                 ///< Requests per second that met every target.
+  std::optional<double> good_share;              ///< Of the completed requests.
+  std::vector<SloVerdict> slo;                   ///< In the order of Metric.
+  std::int64_t preemptions = 0;
+  KvCacheSummary kv_cache;
+  /// What the engine's busy time went to, exactly. Time in which the GPU waits for the host is overhead.
+  std::array<core::Duration, domain::kNumBottlenecks> time_by_bottleneck{};
+  core::Duration busy;  ///< Their sum.
+  std::int64_t steps = 0;
+
+  [[nodiscard]] std::int64_t requests() const;
+  [[nodiscard]] std::int64_t count(domain::Outcome outcome) const {
+    return by_outcome[static_cast<std::size_t>(outcome)];
+  }
+};
+
+/// Why numbers of the summary are absent: one warning per reason, which names the fields.
+[[nodiscard]] core::Warnings missing_numbers(const Summary& summary);
+
+}  // namespace ridgeline::metrics

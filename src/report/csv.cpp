@@ -1,0 +1,69 @@
+#include "report/csv.hpp"
+
+#include <fmt/core.h>
+
+#include <string>
+#include <string_view>
+
+#include "core/document.hpp"
+#include "core/text.hpp"
+#include "report/result_tree.hpp"
+#include "report/run_result.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+std::string quoted(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string field = "\"";
+  for (const char c : text) {
+    field.append(c == '"' ? 2 : 1, c);
+  }
+  return field + "\"";
+}
+
+std::string field_of(const core::Node& value) {
+  switch (value.kind()) {
+    case core::Node::Kind::kBool:
+      return value.as_bool() ? "true" : "false";
+    case core::Node::Kind::kInteger:
+      return fmt::format("{}", value.as_integer());
+    case core::Node::Kind::kReal:
+      return core::shortest(value.as_real());
+    case core::Node::Kind::kString:
+      return quoted(value.as_string());
+    default:
+      return {};
+  }
+}
+
+struct Table {
+  std::string names;
+  std::string values;
+
+  void add(const std::string& name, const core::Node& value) {
+    if (value.is_map()) {
+      for (const auto& member : value.members()) {
+        add(name.empty() ? member.key : name + "." + member.key, member.value);
+      }
+      return;
+    }
+    const char* comma = names.empty() ? "" : ",";
+    names += comma + quoted(name);
+    values += comma + field_of(value);
+  }
+};
+
+}  // namespace
+
+std::string summary_csv(const RunResult& result) {
+  Table table;
+  table.add("", summary_tree(result.summary));
+  table.names += ",digest\n";
+  table.values += "," + quoted(result.digest) + "\n";
+  return table.names + table.values;
+}
+
+}  // namespace ridgeline::report

@@ -1,0 +1,116 @@
+#include "report/markdown.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "domain/step.hpp"
+#include "metrics/slo.hpp"
+#include "metrics/summary.hpp"
+#include "report/format.hpp"
+#include "report/run_result.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+using metrics::Distribution;
+using metrics::Metric;
+
+constexpr std::string_view kMissing = "\u2013";
+
+/// Text of a cell or paragraph: nothing in it is markup.
+std::string plain(std::string_view text) {
+  std::string escaped;
+  for (const char c : printable(text, false)) {
+    if (std::string_view("\\`*_[]<>|#").find(c) != std::string_view::npos) {
+      escaped += '\\';
+    }
+    escaped += c;
+  }
+  return escaped;
+}
+
+std::string latency_row(std::string_view name, const std::optional<Distribution>& values) {
+  std::string row = fmt::format("| {} |", name);
+  for (std::size_t i = 0; i < metrics::kNumStatistics; ++i) {
+    row += fmt::format(" {} |", values ? significant(values->values[i]) : std::string(kMissing));
+  }
+  return row + "\n";
+}
+
+std::string latency_table(const metrics::Summary& summary) {
+  constexpr std::array<std::pair<Metric, const char*>, metrics::kNumMetrics> kRows = {
+      {{Metric::kTtft, "TTFT"}, {Metric::kTpot, "TPOT"}, {Metric::kItl, "ITL"}, {Metric::kE2e, "E2E"}}};
+  std::string text = "| ms |";
+  std::string rule = "|---|";
+  for (const char* statistic : metrics::kStatisticNames) {
+    text += fmt::format(" {} |", statistic);
+    rule += "--:|";
+  }
+  text += "\n" + rule + "\n";
+  for (const auto& [metric, name] : kRows) {
+    text += latency_row(name, summary.client.of(metric));
+  }
+  for (const auto& [metric, name] : kRows) {
+    text += latency_row(std::string(name) + " (server)", summary.server.of(metric));
+  }
+  return text + latency_row("queue", summary.queue_time_ms);
+}
+
+std::string number_row(std::string_view name,
+                       const std::optional<double>& value,
+                       std::string_view unit) {
+  return fmt::format("| {} | {} |\n", name,
+                     value ? fmt::format("{}{}", significant(*value), unit) : kMissing);
+}
+
+std::string share_row(std::string_view name, const std::optional<double>& value) {
+  return fmt::format("| {} | {} |\n", name, value ? percent(*value) : kMissing);
+}
+
+std::string number_table(const metrics::Summary& summary) {
+  std::string text = "| | |\n|---|--:|\n";
+  text += fmt::format("| completed | {} |\n", grouped(summary.completed));
+  text += fmt::format("| failed | {} |\n", grouped(summary.requests() - summary.completed));
+  text += number_row("duration", summary.duration_s, " s");
+  text += number_row("request throughput", summary.request_throughput, " req/s");
+  text += number_row("output throughput", summary.output_throughput, " tok/s");
+  text += number_row("total token throughput", summary.total_token_throughput, " tok/s");
+  text += number_row("goodput", summary.goodput, " req/s");
+  text += share_row("KV cache peak", summary.kv_cache.peak);
+  text += share_row("KV cache mean", summary.kv_cache.mean);
+  text += share_row("prefix hits", summary.kv_cache.prefix_hit_rate);
+  text += fmt::format("| preemptions | {} |\n", grouped(summary.preemptions));
+  text += fmt::format("| steps | {} |\n", grouped(summary.steps));
+  for (std::size_t i = 0; i < domain::kNumBottlenecks; ++i) {
+    text += number_row(fmt::format("{} time", domain::kBottleneckNames[i]),
+                       summary.time_by_bottleneck[i].to_seconds(), " s");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string summary_markdown(const RunResult& result) {
+  std::string headline;
+  for (const auto& part : result.headline) {
+    headline += (headline.empty() ? "" : ", ") + plain(part);
+  }
+  std::string text = headline.empty() ? "" : headline + "\n\n";
+  text += latency_table(result.summary) + "\n" + number_table(result.summary);
+  if (!result.warnings.empty()) {
+    text += "\n";
+    for (const auto& warning : result.warnings) {
+      text += fmt::format("- **{}** {}{}\n", plain(warning.code), plain(warning.message),
+                          warning.hint.empty() ? "" : " (" + plain(warning.hint) + ")");
+    }
+  }
+  return text + fmt::format("\ndigest `{}`\n", printable(result.digest, false));
+}
+
+}  // namespace ridgeline::report

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ridgeline::report {
+
+/// Four meanings, each an escape sequence that a terminal understands, or nothing where colour is off.
+/// Colour only repeats what the words say.
+struct Palette {
+  std::string_view good;
+  std::string_view warn;
+  std::string_view bad;
+  std::string_view dim;
+  std::string_view reset;
+
+  static constexpr Palette off() { return {}; }
+  /// The standard colours, which follow the user's own terminal theme (ECMA-48, SGR).
+  static constexpr Palette ansi() {
+    return {.good = "\x1b[32m",
+            .warn = "\x1b[33m",
+            .bad = "\x1b[31m",
+            .dim = "\x1b[2m",
+            .reset = "\x1b[0m"};
+  }
+
+  /// `text` in one of this palette's colours.
+  [[nodiscard]] std::string paint(std::string_view colour, std::string_view text) const {
+    return std::string(colour).append(text).append(colour.empty() ? std::string_view() : reset);
+  }
+};
+
+/// How text for a person is laid out. Whoever knows the terminal decides.
+struct TextStyle {
+  int width = 100;  ///< Columns; more than 100 are not used.
+  bool ascii = false;
+  Palette palette;
+  std::string saved_to;  ///< Where the result was written, if it was.
+};
+
+}  // namespace ridgeline::report

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "report/palette.hpp"
+#include "report/run_result.hpp"
+
+namespace ridgeline::report {
+
+/// One line of the table of output formats: what `--format` and the name of an `-o` file can choose.
+struct Exporter {
+  std::string name;
+  std::string summary;
+  std::vector<std::string> extensions;  ///< With the dot; the first is the usual one.
+  std::string (*render)(const RunResult& result, const TextStyle& style);
+};
+[[nodiscard]] const std::vector<Exporter>& exporters();
+
+/// The exporter of that name; unknown names list the nearest.
+[[nodiscard]] core::Result<const Exporter*> find_exporter(std::string_view name);
+/// The exporter that a file's extension asks for.
+[[nodiscard]] core::Result<const Exporter*> exporter_for_path(std::string_view path);
+
+}  // namespace ridgeline::report

@@ -1,0 +1,330 @@
+#include "report/result_table.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "domain/record.hpp"
+#include "domain/step.hpp"
+#include "metrics/slo.hpp"
+#include "metrics/summary.hpp"
+#include "report/format.hpp"
+#include "report/palette.hpp"
+#include "report/run_result.hpp"
+#include "report/text_lines.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+using metrics::Distribution;
+using metrics::Metric;
+using metrics::Statistic;
+
+constexpr std::size_t kMaxWidth = 100;
+constexpr std::size_t kMinWidth = 48;
+constexpr std::size_t kLabelWidth = 9;
+constexpr std::size_t kUnitWidth = 3;
+constexpr std::size_t kNumberWidth = 9;
+constexpr std::size_t kTextLabelWidth = 13;
+constexpr std::string_view kColumnGap = "   ";
+
+struct Row {
+  std::string_view label;
+  const std::optional<Distribution>* values;
+  std::optional<Metric> metric;  ///< To find its verdicts; the queue has none.
+};
+
+std::size_t usable_width(const TextStyle& style) {
+  const auto asked = static_cast<std::size_t>(std::max(style.width, 0));
+  return std::clamp(asked, kMinWidth, kMaxWidth);
+}
+
+LineLayout text_layout(const TextStyle& style) {
+  return {.width = usable_width(style), .indent = kTextLabelWidth, .reset = style.palette.reset};
+}
+
+std::string text_label(std::string_view label) { return pad_right(label, kTextLabelWidth); }
+
+std::string missing_mark(const TextStyle& style) { return style.ascii ? "-" : "\u2013"; }
+
+/// The table of latencies, with the columns that fit.
+class LatencyTable {
+ public:
+  LatencyTable(const RunResult& result, const TextStyle& style)
+      : summary_(result.summary), style_(style) {
+    const auto& client = summary_.client;
+    rows_ = {{"TTFT", &client.of(Metric::kTtft), Metric::kTtft},
+             {"TPOT", &client.of(Metric::kTpot), Metric::kTpot},
+             {"ITL", &client.of(Metric::kItl), Metric::kItl},
+             {"E2E", &client.of(Metric::kE2e), Metric::kE2e},
+             {"queue", &summary_.queue_time_ms, std::nullopt}};
+    for (const Row& row : rows_) {
+      targets_.push_back(target_cells(row));
+      for (const auto& cell : targets_.back()) {
+        target_width_ = std::max(target_width_, display_width(cell.target));
+        verdict_width_ = std::max(verdict_width_, display_width(cell.verdict));
+      }
+    }
+    drop_columns();
+  }
+
+  [[nodiscard]] std::string render() const {
+    std::string text = header();
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      text += row_text(rows_[r], targets_[r]);
+    }
+    return text;
+  }
+
+ private:
+  struct TargetCell {
+    std::string target;
+    std::string verdict;
+    std::string_view colour;
+  };
+
+  [[nodiscard]] TimeUnit unit_of(const Row& row) const {
+    return time_unit(row.values->has_value() ? (*row.values)->of(Statistic::kMean) : 1.0);
+  }
+
+  [[nodiscard]] std::vector<TargetCell> target_cells(const Row& row) const {
+    std::vector<TargetCell> cells;
+    for (const auto& verdict : summary_.slo) {
+      if (row.metric != verdict.metric) {
+        continue;
+      }
+      TargetCell cell;
+      cell.target = fmt::format("{} {} {}",
+                                metrics::kStatisticNames[static_cast<std::size_t>(verdict.statistic)],
+                                style_.ascii ? "<=" : "\u2264",
+                                significant(verdict.limit_ms * unit_of(row).per_ms));
+      if (!verdict.met.has_value()) {
+        cell.verdict = "no data";
+        cell.colour = style_.palette.warn;
+      } else if (*verdict.met) {
+        cell.verdict = "ok";
+        cell.colour = style_.palette.good;
+      } else {
+        cell.verdict = "missed";
+        cell.colour = style_.palette.bad;
+      }
+      cells.push_back(std::move(cell));
+    }
+    return cells;
+  }
+
+  [[nodiscard]] std::size_t total_width() const {
+    const std::size_t slo_width =
+        target_width_ == 0 ? 0 : 2 * kColumnGap.size() + target_width_ + verdict_width_;
+    return kLabelWidth + kUnitWidth + columns_.size() * kNumberWidth + slo_width;
+  }
+
+  void drop_columns() {
+    if (target_width_ > 0) {
+      target_width_ = std::max(target_width_, display_width("target"));
+      verdict_width_ = std::max(verdict_width_, display_width("verdict"));
+    }
+    for (const Statistic least_needed :
+         {Statistic::kP90, Statistic::kMean, Statistic::kP50, Statistic::kMax}) {
+      if (total_width() > usable_width(style_)) {
+        std::erase(columns_, least_needed);
+      }
+    }
+  }
+
+  [[nodiscard]] std::string header() const {
+    std::string line(kLabelWidth + kUnitWidth, ' ');
+    for (const Statistic column : columns_) {
+      line += pad_left(metrics::kStatisticNames[static_cast<std::size_t>(column)], kNumberWidth);
+    }
+    if (target_width_ > 0) {
+      line.append(kColumnGap).append(pad_right("target", target_width_));
+      line.append(kColumnGap).append("verdict");
+    }
+    return style_.palette.paint(style_.palette.dim, line) + "\n";
+  }
+
+  [[nodiscard]] std::string row_text(const Row& row, const std::vector<TargetCell>& cells) const {
+    const TimeUnit unit = unit_of(row);
+    std::string line = pad_right(row.label, kLabelWidth) + pad_left(unit.name, kUnitWidth);
+    for (const Statistic column : columns_) {
+      const std::string number = row.values->has_value()
+                                     ? significant((*row.values)->of(column) * unit.per_ms)
+                                     : std::string(missing_mark(style_));
+      line += pad_left(number, kNumberWidth);
+    }
+    const std::size_t blank = kLabelWidth + kUnitWidth + columns_.size() * kNumberWidth;
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      line.append(c == 0 ? "" : "\n" + std::string(blank, ' '));
+      line.append(kColumnGap).append(pad_right(cells[c].target, target_width_));
+      line.append(kColumnGap).append(style_.palette.paint(cells[c].colour, cells[c].verdict));
+    }
+    return line + "\n";
+  }
+
+  const metrics::Summary& summary_;
+  const TextStyle& style_;
+  std::vector<Row> rows_;
+  std::vector<std::vector<TargetCell>> targets_;
+  std::vector<Statistic> columns_ = {
+      Statistic::kMean, Statistic::kP50, Statistic::kP90, Statistic::kP99, Statistic::kMax};
+  std::size_t target_width_ = 0;
+  std::size_t verdict_width_ = 0;
+};
+
+std::string headline(const RunResult& result, const TextStyle& style) {
+  std::vector<Piece> pieces;
+  pieces.reserve(result.headline.size());
+  for (const auto& part : result.headline) {
+    pieces.push_back({.text = printable(part, style.ascii)});
+  }
+  LineLayout layout = text_layout(style);
+  layout.indent = 2;
+  std::string text = pieces.empty() ? "" : wrapped("", pieces, layout);
+  if (result.partial) {
+    text += style.palette.paint(style.palette.warn, "interrupted: the result is partial") + "\n";
+  }
+  return text;
+}
+
+std::string requests_line(const metrics::Summary& summary, const TextStyle& style) {
+  constexpr std::array kFailures = {domain::Outcome::kRejected,
+                                    domain::Outcome::kAborted,
+                                    domain::Outcome::kUnfinished};
+  constexpr std::array<const char*, kFailures.size()> kNames = {"rejected", "aborted", "unfinished"};
+  std::vector<Piece> pieces = {{.text = grouped(summary.completed) + " completed"}};
+  if (const auto capped = summary.count(domain::Outcome::kLengthCapped); capped > 0) {
+    pieces.push_back({.text = "of which " + grouped(capped) + " cut by max_model_len",
+                      .colour = style.palette.warn});
+  }
+  for (std::size_t i = 0; i < kFailures.size(); ++i) {
+    if (const auto count = summary.count(kFailures[i]); count > 0) {
+      pieces.push_back({.text = grouped(count) + " " + kNames[i], .colour = style.palette.bad});
+    }
+  }
+  return wrapped(text_label("requests"), pieces, text_layout(style));
+}
+
+std::string throughput_line(const metrics::Summary& summary, const TextStyle& style) {
+  if (!summary.request_throughput || !summary.output_throughput ||
+      !summary.total_token_throughput) {
+    return text_label("throughput") + missing_mark(style) + "\n";
+  }
+  std::vector<Piece> pieces = {
+      {.text = significant(*summary.request_throughput) + " req/s"},
+      {.text = significant(*summary.output_throughput) + " output tok/s"},
+      {.text = significant(*summary.total_token_throughput) + " total tok/s"}};
+  if (summary.goodput && summary.good_share) {
+    pieces.push_back({.text = fmt::format("goodput {} req/s ({})",
+                                          significant(*summary.goodput),
+                                          percent(*summary.good_share))});
+  }
+  return wrapped(text_label("throughput"), pieces, text_layout(style));
+}
+
+std::string kv_line(const metrics::Summary& summary, const TextStyle& style) {
+  const auto share = [&](std::string_view label, const std::optional<double>& value) {
+    return Piece{.text = fmt::format("{} {}", label,
+                                     value ? percent(*value) : missing_mark(style))};
+  };
+  const std::vector<Piece> pieces = {
+      share("peak", summary.kv_cache.peak),
+      share("mean", summary.kv_cache.mean),
+      share("prefix hits", summary.kv_cache.prefix_hit_rate),
+      {.text = fmt::format("{} preemption{}",
+                           grouped(summary.preemptions),
+                           summary.preemptions == 1 ? "" : "s"),
+       .colour = summary.preemptions > 0 ? style.palette.warn : std::string_view()}};
+  return wrapped(text_label("KV cache"), pieces, text_layout(style));
+}
+
+/// The kinds that took any time, the largest first.
+std::string step_time_line(const metrics::Summary& summary, const TextStyle& style) {
+  std::vector<std::pair<core::Duration, const char*>> kinds;
+  for (std::size_t i = 0; i < domain::kNumBottlenecks; ++i) {
+    if (summary.time_by_bottleneck[i] > core::Duration()) {
+      kinds.emplace_back(summary.time_by_bottleneck[i], domain::kBottleneckNames[i]);
+    }
+  }
+  std::stable_sort(kinds.begin(), kinds.end(), [](const auto& a, const auto& b) {
+    return a.first > b.first;
+  });
+  std::vector<Piece> pieces;
+  for (const auto& [time, name] : kinds) {
+    const double share = time.to_seconds() / summary.busy.to_seconds();
+    pieces.push_back({.text = fmt::format("{} {}", name, percent(share))});
+  }
+  pieces.push_back({.text = fmt::format("{} steps", grouped(summary.steps))});
+  return wrapped(text_label("step time"), pieces, text_layout(style));
+}
+
+std::string warning_lines(const core::Warnings& warnings, const TextStyle& style) {
+  std::string text;
+  for (const auto& warning : warnings) {
+    std::string sentence = printable(warning.message, style.ascii);
+    if (!warning.hint.empty()) {
+      sentence += (style.ascii ? " - " : " \u2013 ") + printable(warning.hint, style.ascii);
+    }
+    std::vector<Piece> pieces = words(sentence);
+    pieces.insert(pieces.begin(),
+                  {.text = "warning " + printable(warning.code, style.ascii) + ":",
+                   .colour = style.palette.warn});
+    LineLayout layout = text_layout(style);
+    layout.indent = 2;
+    layout.separator = " ";
+    text += wrapped("", pieces, layout);
+  }
+  return text;
+}
+
+std::string cost_line(const RunResult& result, const TextStyle& style) {
+  const auto& duration = result.summary.duration_s;
+  std::string cost = fmt::format("simulated {} in {}",
+                                 duration ? human_duration(*duration) : missing_mark(style),
+                                 human_duration(result.run_info.wall_time_s));
+  if (result.run_info.simulated_per_wall) {
+    cost += fmt::format(" ({}{})",
+                        significant(*result.run_info.simulated_per_wall),
+                        style.ascii ? "x" : "\u00d7");
+  }
+  std::vector<Piece> pieces = {{.text = cost, .colour = style.palette.dim}};
+  if (!result.digest.empty()) {
+    pieces.push_back({.text = "digest " + printable(result.digest, style.ascii),
+                      .colour = style.palette.dim});
+  }
+  if (!style.saved_to.empty()) {
+    pieces.push_back({.text = (style.ascii ? "-> " : "\u2192 ") +
+                              printable(style.saved_to, style.ascii)});
+  }
+  LineLayout layout = text_layout(style);
+  layout.indent = 2;
+  return wrapped("", pieces, layout);
+}
+
+}  // namespace
+
+std::string result_table(const RunResult& result, const TextStyle& style) {
+  std::string text = headline(result, style);
+  text += text.empty() ? "" : "\n";
+  text += LatencyTable(result, style).render();
+  text += "\n";
+  text += requests_line(result.summary, style);
+  text += throughput_line(result.summary, style);
+  text += kv_line(result.summary, style);
+  text += step_time_line(result.summary, style);
+  text += warning_lines(result.warnings, style);
+  text += cost_line(result, style);
+  return text;
+}
+
+}  // namespace ridgeline::report

@@ -1,0 +1,187 @@
+#include "report/result_tree.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/document.hpp"
+#include "core/result.hpp"
+#include "domain/record.hpp"
+#include "domain/step.hpp"
+#include "metrics/slo.hpp"
+#include "metrics/summary.hpp"
+#include "report/run_result.hpp"
+#include "report/tree.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+using metrics::Distribution;
+using metrics::LatencySummary;
+
+core::Node distribution_tree(const std::optional<Distribution>& distribution) {
+  MapBuilder map;
+  for (std::size_t i = 0; i < metrics::kNumStatistics; ++i) {
+    map.add(metrics::kStatisticNames[i],
+            number_node(distribution ? std::optional(distribution->values[i]) : std::nullopt));
+  }
+  return map.build();
+}
+
+void add_latencies(MapBuilder& map, const LatencySummary& latencies) {
+  for (std::size_t m = 0; m < metrics::kNumMetrics; ++m) {
+    map.add(std::string(metrics::kMetricNames[m]) + "_ms",
+            distribution_tree(latencies.by_metric[m]));
+  }
+}
+
+core::Node failed_tree(const metrics::Summary& summary) {
+  MapBuilder map;
+  for (const auto outcome :
+       {domain::Outcome::kRejected, domain::Outcome::kAborted, domain::Outcome::kUnfinished}) {
+    map.add(metrics::kOutcomeNames[static_cast<std::size_t>(outcome)],
+            integer_node(summary.count(outcome)));
+  }
+  return map.build();
+}
+
+core::Node slo_tree(const std::vector<metrics::SloVerdict>& verdicts) {
+  MapBuilder map;
+  for (const auto& verdict : verdicts) {
+    const auto statistic = static_cast<std::size_t>(verdict.statistic);
+    map.add(metrics::kMetricNames[static_cast<std::size_t>(verdict.metric)],
+            MapBuilder()
+                .add("statistic", text_node(metrics::kStatisticNames[statistic]))
+                .add("limit_ms", number_node(verdict.limit_ms))
+                .add("value_ms", number_node(verdict.value_ms))
+                .add("met", bool_node(verdict.met))
+                .add("share", number_node(verdict.share))
+                .build());
+  }
+  return map.build();
+}
+
+core::Node kv_cache_tree(const metrics::KvCacheSummary& kv_cache) {
+  return MapBuilder()
+      .add("peak", number_node(kv_cache.peak))
+      .add("mean", number_node(kv_cache.mean))
+      .add("prefix_hit_rate", number_node(kv_cache.prefix_hit_rate))
+      .build();
+}
+
+core::Node bottleneck_tree(const metrics::Summary& summary) {
+  MapBuilder map;
+  for (std::size_t i = 0; i < domain::kNumBottlenecks; ++i) {
+    map.add(domain::kBottleneckNames[i], number_node(summary.time_by_bottleneck[i].to_seconds()));
+  }
+  return map.build();
+}
+
+core::Node run_info_tree(const RunInfo& info) {
+  MapBuilder map;
+  map.add("version", text_node(info.version)).add("wall_time_s", number_node(info.wall_time_s));
+  if (info.host) {
+    map.add("host", text_node(*info.host));
+  }
+  return map.add("engine_core", text_node(info.engine_core))
+      .add("jumped_share", number_node(info.jumped_share))
+      .add("requests_per_second", number_node(info.requests_per_second))
+      .add("simulated_per_wall", number_node(info.simulated_per_wall))
+      .build();
+}
+
+/// Absent numbers of run_info whose reason is the run's, not the machine's: warnings must not differ
+/// between two runs.
+void run_info_missing(const RunInfo& info, core::Warnings& warnings) {
+  if (!info.jumped_share) {
+    warnings.push_back({.code = "W-no-number",
+                        .message = "run_info.jumped_share: the engine ran no step",
+                        .hint = {}});
+  }
+  if (!info.simulated_per_wall) {
+    warnings.push_back({.code = "W-no-number",
+                        .message = "run_info.simulated_per_wall: the run has no duration",
+                        .hint = {}});
+  }
+}
+
+/// A copy in which every number is one that JSON has; the others become null and are named.
+core::Node finite_tree(const core::Node& node, const std::string& path, core::Warnings& warnings) {
+  if (node.is_map()) {
+    MapBuilder map;
+    for (const auto& member : node.members()) {
+      map.add(member.key, finite_tree(member.value, path + "." + member.key, warnings));
+    }
+    return map.build();
+  }
+  if (node.is_list()) {
+    std::vector<core::Node> items;
+    items.reserve(node.items().size());
+    for (const auto& item : node.items()) {
+      items.push_back(finite_tree(item, path + "[" + std::to_string(items.size()) + "]", warnings));
+    }
+    return list_node(std::move(items));
+  }
+  if (node.kind() == core::Node::Kind::kReal && !std::isfinite(node.as_real())) {
+    warnings.push_back(
+        {.code = "W-no-number", .message = path + ": not a finite number", .hint = {}});
+    return number_node(std::nullopt);
+  }
+  return node;
+}
+
+}  // namespace
+
+core::Node summary_tree(const metrics::Summary& summary) {
+  MapBuilder map;
+  map.add("completed", integer_node(summary.completed))
+      .add("length_capped", integer_node(summary.count(domain::Outcome::kLengthCapped)))
+      .add("failed", failed_tree(summary))
+      .add("total_input_tokens", integer_node(summary.total_input_tokens))
+      .add("total_output_tokens", integer_node(summary.total_output_tokens))
+      .add("total_cached_tokens", integer_node(summary.total_cached_tokens))
+      .add("duration_s", number_node(summary.duration_s));
+  add_latencies(map, summary.client);
+  MapBuilder server;
+  add_latencies(server, summary.server);
+  map.add("server", server.build())
+      .add("queue_time_ms", distribution_tree(summary.queue_time_ms))
+      .add("request_throughput", number_node(summary.request_throughput))
+      .add("output_throughput", number_node(summary.output_throughput))
+      .add("total_token_throughput", number_node(summary.total_token_throughput))
+      .add("goodput", number_node(summary.goodput));
+  if (!summary.slo.empty()) {
+    map.add("good_share", number_node(summary.good_share)).add("slo", slo_tree(summary.slo));
+  }
+  return map.add("preemptions", integer_node(summary.preemptions))
+      .add("kv_cache", kv_cache_tree(summary.kv_cache))
+      .add("time_by_bottleneck", bottleneck_tree(summary))
+      .add("busy_s", number_node(summary.busy.to_seconds()))
+      .add("steps", integer_node(summary.steps))
+      .build();
+}
+
+core::Node result_tree(const RunResult& result) {
+  core::Warnings warnings = result.warnings;
+  for (auto& warning : metrics::missing_numbers(result.summary)) {
+    warnings.push_back(std::move(warning));
+  }
+  run_info_missing(result.run_info, warnings);
+  core::Node config = finite_tree(result.config, "config", warnings);
+  MapBuilder map;
+  map.add("schema_version", integer_node(kResultSchemaVersion))
+      .add("run_info", run_info_tree(result.run_info))
+      .add("config", std::move(config))
+      .add("summary", summary_tree(result.summary))
+      .add("warnings", warnings_tree(warnings))
+      .add("digest", text_node(result.digest));
+  if (result.partial) {
+    map.add("partial", bool_node(true));
+  }
+  return map.build();
+}
+
+}  // namespace ridgeline::report

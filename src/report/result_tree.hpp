@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/document.hpp"
+#include "metrics/summary.hpp"
+#include "report/run_result.hpp"
+
+namespace ridgeline::report {
+
+/// Of the result of `run` and `replay`: data/schemas/result.schema.json.
+inline constexpr std::int64_t kResultSchemaVersion = 1;
+
+/// A result as machines get it: schema_version, run_info, config, summary, warnings, digest, and
+/// `partial` where the run was interrupted. Keys keep this order. Where there is no number stands null,
+/// and `warnings` says why.
+[[nodiscard]] core::Node result_tree(const RunResult& result);
+/// The part under `summary`.
+[[nodiscard]] core::Node summary_tree(const metrics::Summary& summary);
+
+}  // namespace ridgeline::report

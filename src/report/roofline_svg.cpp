@@ -1,0 +1,396 @@
+#include "report/roofline_svg.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/check.hpp"
+#include "core/math.hpp"
+#include "core/units.hpp"
+#include "latency/step_time_model.hpp"
+#include "report/format.hpp"
+#include "report/label_layout.hpp"
+#include "report/svg.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+constexpr double kWidth = 960.0;
+constexpr double kHeight = 600.0;
+constexpr Box kPlot = {.left = 104.0, .top = 84.0, .right = 932.0, .bottom = 498.0};
+constexpr double kLabelHeight = 15.0;
+// Of a 12 px sans-serif font, on average and rounded up, so that labels never turn out wider.
+constexpr double kCharWidth = 6.9;
+constexpr double kSmallestMark = 4.0;
+constexpr double kLargestMark = 22.0;
+constexpr double kLog10E = 0.43429448190325182765;  // 1 / ln(10)
+
+constexpr std::string_view kStyleSheet = R"(
+.page{fill:#ffffff}.frame{fill:none;stroke:#8c959f}.grid{stroke:#d8dee4;stroke-width:1}
+text{font:12px system-ui,'Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif;fill:#1f2328}
+.title{font-size:16px;font-weight:600}.quiet{fill:#59636e}
+.roof{fill:none;stroke:#1f2328;stroke-width:2}.ridge{stroke:#59636e;stroke-dasharray:4 4}
+.leader{stroke:#8c959f;stroke-width:1}.mark{fill-opacity:.75;stroke:#ffffff;stroke-width:1}
+.decode{fill:#0969da}.prefill{fill:#bc4c00}.step{fill:#8250df}
+@media (prefers-color-scheme:dark){
+.page{fill:#0d1117}.frame{stroke:#656c76}.grid{stroke:#262c36}text{fill:#e6edf3}.quiet{fill:#9198a1}
+.roof{stroke:#e6edf3}.ridge{stroke:#9198a1}.leader{stroke:#656c76}.mark{stroke:#0d1117}
+.decode{fill:#4493f8}.prefill{fill:#f0883e}.step{fill:#ab7df8}}
+)";
+
+double log10_of(double value) { return core::log(value) * kLog10E; }
+
+/// One logarithmic axis: exponents of ten mapped to pixels.
+struct Axis {
+  double lowest = 0.0;
+  double highest = 1.0;
+  double start = 0.0;
+  double end = 1.0;
+
+  [[nodiscard]] double pixel(double value) const { return pixel_of_log(log10_of(value)); }
+  [[nodiscard]] double pixel_of_log(double exponent) const {
+    return start + (end - start) * (exponent - lowest) / (highest - lowest);
+  }
+  [[nodiscard]] double pixels_per_decade() const {
+    return std::abs(end - start) / (highest - lowest);
+  }
+  [[nodiscard]] int first_decade() const { return static_cast<int>(std::ceil(lowest)); }
+  [[nodiscard]] int last_decade() const { return static_cast<int>(std::floor(highest)); }
+};
+
+/// An axis that keeps its values clear of the edges and spans at least two decades.
+Axis make_axis(double lowest, double highest, double start, double end) {
+  constexpr double kMargin = 0.35;  // of a decade
+  constexpr double kLeastSpan = 2.0;
+  Axis axis{.lowest = log10_of(lowest) - kMargin,
+            .highest = log10_of(highest) + kMargin,
+            .start = start,
+            .end = end};
+  axis.lowest = std::min(axis.lowest, axis.highest - kLeastSpan);
+  return axis;
+}
+
+/// An operator with a place on the chart.
+struct Point {
+  const latency::OperatorTime* part = nullptr;
+  double intensity = 0.0;
+  double achieved = 0.0;  ///< FLOP per second.
+  double share = 0.0;     ///< Of the step's time.
+  double x = 0.0;
+  double y = 0.0;
+  double radius = 0.0;
+};
+
+/// Points too close for a label each: they share one, with a line per point.
+struct Cluster {
+  std::vector<const Point*> points;  ///< The largest first.
+
+  [[nodiscard]] bool takes(const Point& point) const {
+    constexpr double kApart = 10.0;  // pixels between the edges of two marks
+    return std::any_of(points.begin(), points.end(), [&](const Point* other) {
+      const double dx = point.x - other->x;
+      const double dy = point.y - other->y;
+      const double reach = point.radius + other->radius + kApart;
+      return dx * dx + dy * dy < reach * reach;
+    });
+  }
+};
+
+std::string_view phase_class(std::string_view phase) {
+  return phase == "prefill" || phase == "decode" ? phase : std::string_view("step");
+}
+
+/// "100 G" for 1e11, and so on.
+std::string with_prefix(double value) {
+  constexpr std::array<std::pair<double, const char*>, 5> kPrefixes = {
+      {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
+  for (const auto& [factor, prefix] : kPrefixes) {
+    if (value >= factor * 0.9995) {
+      return fmt::format("{:.3g} {}", value / factor, prefix);
+    }
+  }
+  return fmt::format("{:.3g} ", value);
+}
+
+std::string text_svg(double x,
+                     double y,
+                     std::string_view anchor,
+                     std::string_view css_class,
+                     std::string_view text) {
+  return fmt::format(
+      "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" class=\"{}\">{}</text>\n", x, y, anchor,
+      css_class, xml_escaped(text));
+}
+
+std::string line_svg(double x1, double y1, double x2, double y2, std::string_view css_class) {
+  return fmt::format(
+      "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" class=\"{}\"/>\n", x1, y1, x2,
+      y2, css_class);
+}
+
+/// A circle for decode, a square for prefill, a diamond for what both share: never colour alone.
+std::string mark_svg(double x, double y, double r, std::string_view phase) {
+  const std::string_view css_class = phase_class(phase);
+  if (css_class == "decode") {
+    return fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" class=\"mark decode\"/>\n",
+                       x, y, r);
+  }
+  constexpr double kHalfSide = 0.886;  // sqrt(pi) / 2: the area of the circle
+  if (css_class == "prefill") {
+    const double half = r * kHalfSide;
+    return fmt::format(
+        "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
+        "class=\"mark prefill\"/>\n",
+        x - half, y - half, 2.0 * half, 2.0 * half);
+  }
+  constexpr double kHalfDiagonal = 1.253;  // sqrt(pi / 2): the same area again
+  const double half = r * kHalfDiagonal;
+  return fmt::format(
+      "<path d=\"M{0:.1f} {1:.1f}L{2:.1f} {3:.1f}L{0:.1f} {4:.1f}L{5:.1f} {3:.1f}z\" "
+      "class=\"mark step\"/>\n",
+      x, y - half, x + half, y, y + half, x - half);
+}
+
+class Chart {
+ public:
+  Chart(const Roofline& roofline, const latency::Explanation& explanation)
+      : roofline_(roofline),
+        ridge_(roofline.peak.value() / roofline.bandwidth.value()),
+        layout_(kPlot) {
+    collect(explanation);
+    scale();
+  }
+
+  [[nodiscard]] std::string render() {
+    std::string svg = fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+        "viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\">\n<title>{2}</title>\n<style>{3}</style>\n"
+        "<rect class=\"page\" width=\"{0:.0f}\" height=\"{1:.0f}\"/>\n",
+        kWidth, kHeight, xml_escaped(roofline_.title), kStyleSheet);
+    svg += text_svg(kPlot.left, 34.0, "start", "title", roofline_.title);
+    svg += text_svg(kPlot.left, 56.0, "start", "quiet", roofline_.subtitle);
+    svg += grid();
+    svg += roof();
+    svg += points();
+    svg += ceilings();
+    svg += legend();
+    return svg + "</svg>\n";
+  }
+
+ private:
+  void collect(const latency::Explanation& explanation) {
+    double total = 0.0;
+    for (const auto& part : explanation.parts) {
+      total += std::max(part.time.value(), 0.0);
+    }
+    for (const auto& part : explanation.parts) {
+      if (part.flops.value() > 0.0 && part.bytes.value() > 0.0 && part.time.value() > 0.0) {
+        points_.push_back({.part = &part,
+                           .intensity = part.flops.value() / part.bytes.value(),
+                           .achieved = part.flops.value() / part.time.value(),
+                           .share = part.time.value() / total});
+      } else {
+        unplaced_.push_back(&part);
+        unplaced_share_ += total > 0.0 ? std::max(part.time.value(), 0.0) / total : 0.0;
+      }
+    }
+    std::stable_sort(points_.begin(), points_.end(), [](const Point& a, const Point& b) {
+      return a.share > b.share;
+    });
+  }
+
+  void scale() {
+    double least_x = ridge_;
+    double most_x = ridge_;
+    double least_y = roofline_.peak.value();
+    double most_y = roofline_.peak.value();
+    for (const Point& point : points_) {
+      least_x = std::min(least_x, point.intensity);
+      most_x = std::max(most_x, point.intensity);
+      least_y = std::min(least_y, point.achieved);
+      most_y = std::max(most_y, point.achieved);
+    }
+    x_ = make_axis(least_x, most_x, kPlot.left, kPlot.right);
+    y_ = make_axis(least_y, most_y, kPlot.bottom, kPlot.top);
+    for (Point& point : points_) {
+      point.x = x_.pixel(point.intensity);
+      point.y = y_.pixel(point.achieved);
+      point.radius = std::max(kSmallestMark, kLargestMark * std::sqrt(point.share));
+    }
+  }
+
+  [[nodiscard]] std::string grid() const {
+    std::string svg;
+    for (int decade = x_.first_decade(); decade <= x_.last_decade(); ++decade) {
+      const double x = x_.pixel_of_log(decade);
+      svg += line_svg(x, kPlot.top, x, kPlot.bottom, "grid");
+      svg += text_svg(x, kPlot.bottom + 18.0, "middle", "quiet",
+                      fmt::format("{:g}", core::pow(10.0, decade)));
+    }
+    for (int decade = y_.first_decade(); decade <= y_.last_decade(); ++decade) {
+      const double y = y_.pixel_of_log(decade);
+      svg += line_svg(kPlot.left, y, kPlot.right, y, "grid");
+      svg += text_svg(kPlot.left - 8.0, y + 4.0, "end", "quiet",
+                      with_prefix(core::pow(10.0, decade)) + "FLOP/s");
+    }
+    svg += fmt::format(
+        "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"frame\"/>\n",
+        kPlot.left, kPlot.top, kPlot.right - kPlot.left, kPlot.bottom - kPlot.top);
+    return svg + text_svg((kPlot.left + kPlot.right) / 2.0, kPlot.bottom + 38.0, "middle", "",
+                          "arithmetic intensity (FLOP per byte)");
+  }
+
+  /// The two ceilings from edge to edge of the plot. On log-log axes the slope rises one decade per
+  /// decade; it leaves the plot left or at the bottom.
+  [[nodiscard]] std::string roof() {
+    ridge_x_ = x_.pixel(ridge_);
+    peak_y_ = y_.pixel(roofline_.peak.value());
+    const double decades = std::min((ridge_x_ - kPlot.left) / x_.pixels_per_decade(),
+                                    (kPlot.bottom - peak_y_) / y_.pixels_per_decade());
+    foot_x_ = ridge_x_ - decades * x_.pixels_per_decade();
+    foot_y_ = peak_y_ + decades * y_.pixels_per_decade();
+    layout_.block_line(foot_x_, foot_y_, ridge_x_, peak_y_);
+    layout_.block_line(ridge_x_, peak_y_, kPlot.right, peak_y_);
+    layout_.block_line(ridge_x_, peak_y_, ridge_x_, kPlot.bottom);
+    return line_svg(ridge_x_, peak_y_, ridge_x_, kPlot.bottom, "ridge") +
+           fmt::format("<path class=\"roof\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}H{:.1f}\"/>\n",
+                       foot_x_, foot_y_, ridge_x_, peak_y_, kPlot.right);
+  }
+
+  /// What the lines are, where the operators left room.
+  [[nodiscard]] std::string ceilings() {
+    constexpr double kAboveAxis = 14.0;
+    constexpr double kFromEdge = 130.0;
+    return label({.x = std::max(kPlot.right - kFromEdge, ridge_x_), .y = peak_y_},
+                 {"peak " + with_prefix(roofline_.peak.value()) + "FLOP/s"}, "quiet") +
+           label({.x = (2.0 * foot_x_ + ridge_x_) / 3.0, .y = (2.0 * foot_y_ + peak_y_) / 3.0},
+                 {"memory " + with_prefix(roofline_.bandwidth.value()) + "B/s"}, "quiet") +
+           label({.x = ridge_x_, .y = kPlot.bottom - kAboveAxis},
+                 {fmt::format("ridge {:.3g} FLOP/byte", ridge_)}, "quiet");
+  }
+
+  /// Lines of text beside their anchor, with a leader where they had to move away.
+  [[nodiscard]] std::string label(Anchor anchor,
+                                  const std::vector<std::string>& lines,
+                                  std::string_view css_class) {
+    constexpr double kNear = 14.0;
+    for (const auto& line : lines) {
+      anchor.label_width =
+          std::max(anchor.label_width, static_cast<double>(display_width(line)) * kCharWidth);
+    }
+    anchor.label_height = static_cast<double>(lines.size()) * kLabelHeight;
+    const std::optional<PlacedLabel> placed = layout_.place(anchor);
+    if (!placed) {
+      return {};
+    }
+    const auto& [box, leader] = *placed;
+    std::string svg;
+    if (leader.length() > kNear) {
+      svg = line_svg(leader.x1, leader.y1, leader.x2, leader.y2, "leader");
+    }
+    // Flush with the side that faces the anchor: text is narrower than kCharWidth reckons.
+    const bool left_of_anchor = box.right <= anchor.x;
+    const double x = left_of_anchor ? box.right - 2.0 : box.left + 2.0;
+    const std::string_view side = left_of_anchor ? "end" : "start";
+    double baseline = box.top + kLabelHeight - 4.0;
+    for (const auto& line : lines) {
+      svg += text_svg(x, baseline, side, css_class, line);
+      baseline += kLabelHeight;
+    }
+    return svg;
+  }
+
+  [[nodiscard]] std::vector<Cluster> clusters() const {
+    std::vector<Cluster> found;
+    for (const Point& point : points_) {
+      const auto near = std::find_if(found.begin(), found.end(), [&](const Cluster& cluster) {
+        return cluster.takes(point);
+      });
+      Cluster& cluster = near != found.end() ? *near : found.emplace_back();
+      cluster.points.push_back(&point);
+    }
+    return found;
+  }
+
+  [[nodiscard]] std::string points() {
+    std::string marks;
+    for (const Point& point : points_) {
+      layout_.block({.left = point.x - point.radius,
+                     .top = point.y - point.radius,
+                     .right = point.x + point.radius,
+                     .bottom = point.y + point.radius});
+      marks += mark_svg(point.x, point.y, point.radius, point.part->phase);
+    }
+    std::string labels;
+    for (const Cluster& cluster : clusters()) {
+      std::vector<std::string> lines;
+      for (const Point* point : cluster.points) {
+        lines.push_back(fmt::format("{} {}", point->part->name, percent(point->share)));
+      }
+      const Point& first = *cluster.points.front();
+      labels += label({.x = first.x, .y = first.y, .radius = first.radius}, lines, "");
+    }
+    return marks + labels;
+  }
+
+  [[nodiscard]] std::string legend() const {
+    constexpr std::array<std::string_view, 3> kPhases = {"decode", "prefill", "step"};
+    std::string svg;
+    double x = kPlot.left + 6.0;
+    constexpr double kRow = kHeight - 38.0;
+    for (const std::string_view phase : kPhases) {
+      const bool used = std::any_of(points_.begin(), points_.end(), [&](const Point& point) {
+        return phase_class(point.part->phase) == phase;
+      });
+      if (used) {
+        svg += mark_svg(x, kRow, 6.0, phase);
+        svg += text_svg(x + 12.0, kRow + 4.0, "start", "", phase);
+        x += 80.0;
+      }
+    }
+    svg += text_svg(kPlot.right, kRow + 4.0, "end", "quiet", "area and % = share of the step's time");
+    if (!unplaced_.empty()) {
+      std::string names;
+      for (const auto* part : unplaced_) {
+        names += (names.empty() ? "" : ", ") + part->name;
+      }
+      constexpr std::size_t kMaxColumns = 118;
+      const std::string note = fmt::format("not drawn, no arithmetic ({} of the time): {}",
+                                           percent(unplaced_share_), names);
+      svg += text_svg(kPlot.left, kHeight - 12.0, "start", "quiet",
+                      shortened(note, kMaxColumns, false));
+    }
+    return svg;
+  }
+
+  const Roofline& roofline_;
+  double ridge_;
+  LabelLayout layout_;
+  std::vector<Point> points_;
+  std::vector<const latency::OperatorTime*> unplaced_;
+  double unplaced_share_ = 0.0;
+  Axis x_;
+  Axis y_;
+  double ridge_x_ = 0.0;  ///< Pixels of the roof's corner and of its lower end.
+  double peak_y_ = 0.0;
+  double foot_x_ = 0.0;
+  double foot_y_ = 0.0;
+};
+
+}  // namespace
+
+std::string roofline_svg(const Roofline& roofline, const latency::Explanation& explanation) {
+  RIDGELINE_CHECK(roofline.peak.value() > 0.0 && roofline.bandwidth.value() > 0.0,
+                  "a roofline needs a peak and a bandwidth");
+  return Chart(roofline, explanation).render();
+}
+
+}  // namespace ridgeline::report

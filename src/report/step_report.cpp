@@ -1,0 +1,330 @@
+#include "report/step_report.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/document.hpp"
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "latency/step_time_model.hpp"
+#include "report/format.hpp"
+#include "report/palette.hpp"
+#include "report/text_lines.hpp"
+#include "report/tree.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+constexpr std::int64_t kSchemaVersion = 1;
+
+const char* bottleneck_name(domain::Bottleneck kind) {
+  return domain::kBottleneckNames[static_cast<std::size_t>(kind)];
+}
+
+core::Node part_tree(const latency::OperatorTime& part) {
+  return MapBuilder()
+      .add("operator", text_node(part.name))
+      .add("phase", text_node(part.phase))
+      .add("shape", text_node(part.shape))
+      .add("calls", integer_node(part.calls))
+      .add("flops", number_node(part.flops.value()))
+      .add("bytes", number_node(part.bytes.value()))
+      .add("us", number_node(core::as_microseconds(part.time)))
+      .add("bottleneck", text_node(bottleneck_name(part.bottleneck)))
+      .add("source", text_node(part.source))
+      .add("distance", number_node(part.distance))
+      .build();
+}
+
+core::Node parts_tree(const std::vector<latency::OperatorTime>& parts) {
+  std::vector<core::Node> items;
+  items.reserve(parts.size());
+  for (const auto& part : parts) {
+    items.push_back(part_tree(part));
+  }
+  return list_node(std::move(items));
+}
+
+std::size_t usable_width(const TextStyle& style) {
+  constexpr int kNarrowest = 60;
+  constexpr int kWidest = 100;
+  return static_cast<std::size_t>(std::clamp(style.width, kNarrowest, kWidest));
+}
+
+/// Columns of text, as wide as their widest cell, the first and any named ones flush left.
+class Grid {
+ public:
+  struct Column {
+    std::string_view title;
+    bool left = false;
+  };
+
+  explicit Grid(std::vector<Column> columns) : columns_(std::move(columns)) {
+    for (const Column& column : columns_) {
+      widths_.push_back(display_width(column.title));
+    }
+  }
+
+  void add(std::vector<std::string> cells) {
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      widths_[c] = std::max(widths_[c], display_width(cells[c]));
+    }
+    rows_.push_back(std::move(cells));
+  }
+
+  /// Lines of at most `width` columns: the columns named by `shrinkable` give way, in that order.
+  [[nodiscard]] std::string render(std::size_t width,
+                                   std::span<const std::size_t> shrinkable,
+                                   const TextStyle& style) {
+    constexpr std::size_t kNarrowestColumn = 8;
+    for (const std::size_t c : shrinkable) {
+      const std::size_t used = total_width();
+      if (used > width) {
+        const std::size_t excess = used - width;
+        const std::size_t least = std::min(widths_[c], kNarrowestColumn);
+        widths_[c] = std::max(least, widths_[c] - std::min(excess, widths_[c]));
+      }
+    }
+    std::vector<std::string> titles;
+    titles.reserve(columns_.size());
+    for (const Column& column : columns_) {
+      titles.emplace_back(column.title);
+    }
+    std::string text = style.palette.paint(style.palette.dim, line(titles, style)) + "\n";
+    for (const auto& row : rows_) {
+      text += line(row, style) + "\n";
+    }
+    return text;
+  }
+
+ private:
+  static constexpr std::size_t kGap = 2;
+
+  [[nodiscard]] std::size_t total_width() const {
+    std::size_t sum = kGap * (widths_.size() - 1);
+    for (const std::size_t width : widths_) {
+      sum += width;
+    }
+    return sum;
+  }
+
+  [[nodiscard]] std::string line(const std::vector<std::string>& cells,
+                                 const TextStyle& style) const {
+    std::string text;
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      const std::string cell = shortened(cells[c], widths_[c], style.ascii);
+      text.append(c == 0 ? 0 : kGap, ' ');
+      text += columns_[c].left ? pad_right(cell, widths_[c]) : pad_left(cell, widths_[c]);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text;
+  }
+
+  std::vector<Column> columns_;
+  std::vector<std::size_t> widths_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+std::string missing_mark(const TextStyle& style) { return style.ascii ? "-" : "\u2013"; }
+
+std::vector<std::string> part_cells(const latency::OperatorTime& part,
+                                    double step_us,
+                                    const TextStyle& style) {
+  const double us = core::as_microseconds(part.time);
+  const bool has_intensity = part.bytes.value() > 0.0 && part.flops.value() > 0.0;
+  std::string source = part.source;
+  if (part.distance) {
+    source += fmt::format(" ({} away)", significant(*part.distance));
+  }
+  return {printable(part.name, style.ascii),
+          printable(part.phase, style.ascii),
+          printable(part.shape, style.ascii),
+          grouped(part.calls),
+          significant(us),
+          step_us > 0.0 ? percent(us / step_us) : missing_mark(style),
+          has_intensity ? significant(part.flops.value() / part.bytes.value())
+                        : missing_mark(style),
+          bottleneck_name(part.bottleneck),
+          printable(source, style.ascii)};
+}
+
+std::string parts_table(const std::vector<latency::OperatorTime>& parts,
+                        double step_us,
+                        const TextStyle& style) {
+  Grid grid({{"operator", true},
+             {"phase", true},
+             {"shape", true},
+             {"calls"},
+             {"us"},
+             {"share"},
+             {"FLOP/B"},
+             {"bottleneck", true},
+             {"source", true}});
+  for (const auto& part : parts) {
+    grid.add(part_cells(part, step_us, style));
+  }
+  constexpr std::size_t kShapeColumn = 2;
+  constexpr std::size_t kSourceColumn = 8;
+  constexpr std::size_t kShrinkable[] = {kSourceColumn, kShapeColumn};
+  return grid.render(usable_width(style), kShrinkable, style);
+}
+
+LineLayout sentence_layout(const TextStyle& style) {
+  return {.width = usable_width(style), .indent = 2, .reset = style.palette.reset};
+}
+
+std::string headline_text(const StepReport& report, const TextStyle& style) {
+  std::vector<Piece> pieces;
+  pieces.reserve(report.headline.size());
+  for (const auto& part : report.headline) {
+    pieces.push_back({.text = printable(part, style.ascii)});
+  }
+  return pieces.empty() ? "" : wrapped("", pieces, sentence_layout(style));
+}
+
+std::string warning_lines(const StepReport& report, const TextStyle& style) {
+  std::string text;
+  for (const auto& warning : report.warnings) {
+    text += fmt::format("{} {}{}\n",
+                        style.palette.paint(style.palette.warn,
+                                            "warning " + printable(warning.code, style.ascii) + ":"),
+                        printable(warning.message, style.ascii),
+                        warning.hint.empty() ? "" : " - " + printable(warning.hint, style.ascii));
+  }
+  return text;
+}
+
+/// Time of one operator in one phase under one model; nothing where the model does not name it.
+std::optional<double> time_of(const StepReport& report,
+                              const std::string& name,
+                              const std::string& phase) {
+  std::optional<double> sum;
+  for (const auto& part : report.explanation.parts) {
+    if (part.name == name && part.phase == phase) {
+      sum = sum.value_or(0.0) + core::as_microseconds(part.time);
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+domain::Bottleneck bottleneck_of(const domain::StepTime& time) {
+  const auto most = std::max_element(time.by_bottleneck.begin(), time.by_bottleneck.end());
+  return static_cast<domain::Bottleneck>(most - time.by_bottleneck.begin());
+}
+
+core::Node step_tree(const StepReport& report) {
+  const domain::StepTime& total = report.explanation.total;
+  MapBuilder kinds;
+  for (std::size_t i = 0; i < domain::kNumBottlenecks; ++i) {
+    kinds.add(domain::kBottleneckNames[i], number_node(total.by_bottleneck[i].to_microseconds()));
+  }
+  return MapBuilder()
+      .add("schema_version", integer_node(kSchemaVersion))
+      .add("model", text_node(report.model))
+      .add("step_us", number_node(total.gpu().to_microseconds()))
+      .add("bottleneck", text_node(bottleneck_name(bottleneck_of(total))))
+      .add("cpu_us", number_node(total.cpu.to_microseconds()))
+      .add("time_by_bottleneck", kinds.build())
+      .add("parts", parts_tree(report.explanation.parts))
+      .add("hidden", parts_tree(report.explanation.hidden))
+      .add("rounding_us", number_node(core::as_microseconds(report.explanation.rounding)))
+      .add("config", report.config)
+      .add("warnings", warnings_tree(report.warnings))
+      .build();
+}
+
+std::string step_table(const StepReport& report, const TextStyle& style) {
+  const auto& explanation = report.explanation;
+  const double step_us = explanation.total.gpu().to_microseconds();
+  const domain::Bottleneck kind = bottleneck_of(explanation.total);
+  const double share =
+      step_us > 0.0 ? explanation.total.of(kind).to_microseconds() / step_us : 0.0;
+  std::string text = headline_text(report, style);
+  text += wrapped("",
+                  {{.text = fmt::format("step {} us", significant(step_us))},
+                   {.text = fmt::format("{} {}", bottleneck_name(kind), percent(share))},
+                   {.text = fmt::format("host {} us",
+                                        significant(explanation.total.cpu.to_microseconds()))},
+                   {.text = "model " + printable(report.model, style.ascii)}},
+                  sentence_layout(style));
+  text += "\n" + parts_table(explanation.parts, step_us, style);
+  if (explanation.rounding != core::Seconds()) {
+    text += fmt::format("rounding {} us\n",
+                        significant(core::as_microseconds(explanation.rounding)));
+  }
+  if (!explanation.hidden.empty()) {
+    text += "\nhidden: the losing side of each maximum, not in the sum\n";
+    text += parts_table(explanation.hidden, step_us, style);
+  }
+  return text + warning_lines(report, style);
+}
+
+core::Node comparison_tree(std::span<const StepReport> reports) {
+  std::vector<core::Node> steps;
+  steps.reserve(reports.size());
+  for (const auto& report : reports) {
+    steps.push_back(step_tree(report));
+  }
+  return MapBuilder()
+      .add("schema_version", integer_node(kSchemaVersion))
+      .add("models", list_node(std::move(steps)))
+      .build();
+}
+
+std::string comparison_table(std::span<const StepReport> reports, const TextStyle& style) {
+  if (reports.empty()) {
+    return {};
+  }
+  std::vector<Grid::Column> columns = {{"us", true}, {"phase", true}};
+  std::vector<std::pair<std::string, std::string>> operators;
+  for (const auto& report : reports) {
+    columns.push_back({report.model});
+    for (const auto& part : report.explanation.parts) {
+      const std::pair<std::string, std::string> key(part.name, part.phase);
+      if (std::find(operators.begin(), operators.end(), key) == operators.end()) {
+        operators.push_back(key);
+      }
+    }
+  }
+  Grid grid(std::move(columns));
+  for (const auto& [name, phase] : operators) {
+    std::vector<std::string> cells = {printable(name, style.ascii), printable(phase, style.ascii)};
+    for (const auto& report : reports) {
+      const auto us = time_of(report, name, phase);
+      cells.push_back(us ? significant(*us) : missing_mark(style));
+    }
+    grid.add(std::move(cells));
+  }
+  const double first = reports.front().explanation.total.gpu().to_microseconds();
+  std::vector<std::string> totals = {"step", ""};
+  std::vector<std::string> ratios = {"ratio", ""};
+  std::vector<std::string> kinds = {"bottleneck", ""};
+  for (const auto& report : reports) {
+    const double us = report.explanation.total.gpu().to_microseconds();
+    totals.push_back(significant(us));
+    ratios.push_back(first > 0.0 ? significant(us / first) : missing_mark(style));
+    kinds.emplace_back(bottleneck_name(bottleneck_of(report.explanation.total)));
+  }
+  grid.add(std::move(totals));
+  grid.add(std::move(ratios));
+  grid.add(std::move(kinds));
+  std::string text = headline_text(reports.front(), style) + "\n";
+  text += grid.render(usable_width(style), {}, style);
+  for (const auto& report : reports) {
+    text += warning_lines(report, style);
+  }
+  return text;
+}
+
+}  // namespace ridgeline::report

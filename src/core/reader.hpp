@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -66,6 +67,13 @@ class ObjectReader {
 
  private:
   const Node* take(std::string_view key);
+  template <class T>
+  std::optional<T> number(std::string_view key, const Range<T>& range);
+  template <class T>
+  std::optional<std::vector<T>> numbers(std::string_view key, const Range<T>& range);
+  /// Notes a missing key, and what it should have held.
+  void require(std::string_view key, std::string_view what);
+  void note_duplicates(std::vector<std::size_t> indices);
 
   const Node* node_;
   std::string path_;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
 
@@ -14,17 +15,18 @@ namespace ridgeline::hardware {
 struct GpuSpec {
   std::string name;  ///< Catalogue name, e.g. "h100".
   std::string full_name;
-  std::string architecture;  ///< "hopper", "ampere", "ada", ...
+  std::string architecture;        ///< "hopper", "ampere", "ada", ...
   core::FlopsPerSecond peak_bf16;  ///< Dense.
   core::FlopsPerSecond peak_fp8;
   core::FlopsPerSecond peak_int8;
   core::BytesPerSecond mem_bandwidth;
-  core::Bytes memory;         ///< As sold.
-  core::Bytes usable_memory;  ///< As the driver reports it.
+  core::Bytes memory;         ///< On the board.
+  core::Bytes usable_memory;  ///< As the driver reports it to a process.
   core::Bytes l2_cache;
   std::int64_t num_sms = 0;
-  double clock_ghz = 0.0;  ///< Boost clock that the peaks assume.
-  core::BytesPerSecond link_bandwidth;  ///< One direction, to the other GPUs of its NVLink domain or PCIe.
+  double clock_ghz = 0.0;  ///< Boost clock.
+  core::BytesPerSecond
+      link_bandwidth;  ///< One direction, to the other GPUs of its NVLink domain or PCIe.
   bool has_nvlink = false;
   std::int64_t gpus_per_node = 8;
   std::vector<std::pair<std::string, std::string>> provenance;  ///< (key, source).
@@ -33,8 +35,18 @@ struct GpuSpec {
   [[nodiscard]] double ridge_point() const { return peak_bf16.value() / mem_bandwidth.value(); }
 };
 
-/// A catalogue name, a market alias ("H100-SXM-80GB", "A100-80", ...), or a path to a YAML file.
+/// The document that a name means, so that single values can be replaced before gpu_from_node reads
+/// it: a catalogue name or market alias ("H100-SXM-80GB", "A100-80", ...) in any case and with '-',
+/// '_' or spaces, or else a path to a YAML file. Unknown names give the nearest.
+[[nodiscard]] core::Result<core::Node> find_gpu_document(const std::string& name);
+/// The facts in such a document, whose keys are the fields of GpuSpec. A value is a number with its
+/// unit, or a map {value: ..., source: ...}. peak_fp8 and peak_int8 may be absent; unknown keys are
+/// refused.
+[[nodiscard]] core::Result<GpuSpec> gpu_from_node(const core::Node& document,
+                                                  const std::string& name);
+/// Both: the GPU that a name means.
 [[nodiscard]] core::Result<GpuSpec> find_gpu(const std::string& name);
+/// Names in the catalogue, sorted.
 [[nodiscard]] std::vector<std::string> catalogue_names();
 
 }  // namespace ridgeline::hardware

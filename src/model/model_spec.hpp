@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "model/operators.hpp"
@@ -64,7 +66,9 @@ struct SamplingDefaults {
   std::optional<std::int64_t> top_k;
   std::optional<double> repetition_penalty;
 
-  [[nodiscard]] bool truncates() const { return top_p.value_or(1.0) < 1.0 || top_k.value_or(0) > 0; }
+  [[nodiscard]] bool truncates() const {
+    return top_p.value_or(1.0) < 1.0 || top_k.value_or(0) > 0;
+  }
   [[nodiscard]] bool penalises() const { return repetition_penalty.value_or(1.0) != 1.0; }
   friend bool operator==(const SamplingDefaults&, const SamplingDefaults&) = default;
 };
@@ -87,8 +91,9 @@ struct ModelSpec {
   [[nodiscard]] std::int64_t num_layers() const;
 };
 
-/// The operators of one forward pass on one rank, in order of execution. Parameters, weight bytes, FLOPs and KV
-/// bytes are all sums over this list.
+/// The operators of one forward pass on one rank, in order of execution, layers of equal shape
+/// folded into one entry. Parameters, weight bytes, FLOPs and KV bytes are all sums over this list.
+/// The sharding must pass check_sharding.
 [[nodiscard]] std::vector<Operator> forward_pass(const ModelSpec& spec, const Sharding& sharding);
 
 /// Sums over forward_pass.
@@ -96,15 +101,29 @@ struct ModelSpec {
 /// As total, with only the experts that one token uses.
 [[nodiscard]] double active_parameters(const ModelSpec& spec);
 [[nodiscard]] core::Bytes weight_bytes_per_rank(const ModelSpec& spec, const Sharding& sharding);
-[[nodiscard]] core::BytesPerToken kv_bytes_per_token_per_rank(const ModelSpec& spec, const Sharding& sharding);
+[[nodiscard]] core::BytesPerToken kv_bytes_per_token_per_rank(const ModelSpec& spec,
+                                                              const Sharding& sharding);
 
-/// Why this network cannot be cut so, or success: heads and widths must divide.
+/// Why this network cannot be cut so, or success: heads and widths must divide. The vocabulary need
+/// not: ranks hold its ceiling.
 [[nodiscard]] core::Result<void> check_sharding(const ModelSpec& spec, const Sharding& sharding);
 
-/// The network that a name means: a catalogue name or alias, a Hugging Face id of the catalogue, or a path to a
-/// config.json or its folder. Unknown names list the nearest.
+/// The configuration document that a name means, with the keys of a Hugging Face config.json (a
+/// nested text_config is lifted to the top), so that single values can be replaced before
+/// model_from_node reads it. The name is a catalogue name or alias, a Hugging Face id of the
+/// catalogue (with or without its organisation), all in any case, or else a path to a config.json
+/// or its folder; beside that file, generation_config.json and hf_quant_config.json are read too.
+/// Unknown names give the nearest.
+[[nodiscard]] core::Result<core::Node> find_model_document(const std::string& name);
+/// The facts in such a document. What is not understood is refused by name; keys of a published
+/// config.json that say nothing about size or speed are ignored, but a value whose location is
+/// "command line" must be of use. `name` is what to call the network where the document does not
+/// come from the catalogue.
+[[nodiscard]] core::Result<ModelSpec> model_from_node(const core::Node& document,
+                                                      const std::string& name);
+/// Both: the network that a name means.
 [[nodiscard]] core::Result<ModelSpec> find_model(const std::string& name);
-/// A Hugging Face config.json; what is not understood is refused by name.
+/// A Hugging Face config.json or its folder.
 [[nodiscard]] core::Result<ModelSpec> read_hf_config(const std::string& path);
 /// Names in the catalogue, sorted.
 [[nodiscard]] std::vector<std::string> catalogue_names();

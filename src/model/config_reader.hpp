@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/document.hpp"
+#include "core/reader.hpp"
+#include "core/result.hpp"
+
+namespace ridgeline::model {
+
+/// Largest sizes read from a config.json: far above every published network, and small enough that
+/// no product of two counts overflows.
+inline constexpr core::Range<std::int64_t> kLayers{1, 10'000};
+inline constexpr core::Range<std::int64_t> kHeads{1, 1 << 16};
+inline constexpr core::Range<std::int64_t> kWidth{1, 1 << 24};
+inline constexpr core::Range<std::int64_t> kExperts{1, 1 << 16};
+inline constexpr core::Range<std::int64_t> kPositions{1, std::int64_t{1} << 40};
+
+/// Where the documents of the command line's --set say they stood.
+inline constexpr std::string_view kCommandLine = "command line";
+
+/// Reads the keys of a config.json and remembers which were asked for and where each value came
+/// from. Problems are collected; a reader that met one gives 0 or the fallback and goes on.
+class ConfigReader {
+ public:
+  using Provenance = std::vector<std::pair<std::string, std::string>>;
+
+  ConfigReader(const core::Node& document, core::Errors& errors, Provenance& provenance);
+
+  std::int64_t required_integer(std::string_view key, core::Range<std::int64_t> range);
+  std::optional<std::int64_t> integer(std::string_view key, core::Range<std::int64_t> range);
+  std::vector<std::int64_t> integers(std::string_view key, core::Range<std::int64_t> range);
+  std::optional<std::string> string(std::string_view key);
+  /// An absent boolean has the default of the network's family in Hugging Face transformers.
+  bool boolean(std::string_view key, bool family_default);
+  const core::Node* node(std::string_view key);
+  /// Whether the key is there at all, null included.
+  [[nodiscard]] bool states(std::string_view key) const;
+
+  void problem(std::string_view key, std::string message, std::string hint = {});
+  /// Refuses a feature that this version cannot describe.
+  void not_modelled(std::string_view key, std::string_view feature);
+  /// Notes where a value came from that no key states.
+  void derived(std::string_view key, std::string source);
+
+  /// Refuses what the command line sets and nobody asked for. Call once, last.
+  void finish();
+
+  [[nodiscard]] std::string path_of(std::string_view key) const { return reader_.path_of(key); }
+  [[nodiscard]] core::Errors& errors() { return errors_; }
+
+ private:
+  void asked(std::string_view key);
+
+  const core::Node& document_;
+  core::ObjectReader reader_;
+  core::Errors& errors_;
+  Provenance& provenance_;
+  std::vector<std::string> asked_;
+};
+
+/// "data/models/llama-3.1-8b.json:7", or as much of it as is known.
+std::string describe(const core::Location& where);
+
+}  // namespace ridgeline::model

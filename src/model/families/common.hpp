@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "model/config_reader.hpp"
+#include "model/families/families.hpp"
+#include "model/model_spec.hpp"
+
+namespace ridgeline::model {
+
+/// num_attention_heads, num_key_value_heads (as many as query heads when the file does not say, as
+/// transformers does for llama) and head_dim (hidden_size / num_attention_heads when the file does
+/// not say). Biases and query and key norms are the family's to set.
+AttentionSpec read_attention(ConfigReader& config, const Dimensions& dimensions);
+
+/// Gate, up and down of width `intermediate_size`.
+DenseFfn read_dense_ffn(ConfigReader& config);
+
+/// Experts per token and in all, from the two keys; the widths are the family's to set.
+MoeFfn read_experts(ConfigReader& config, std::string_view experts_key);
+
+/// Refuses a sliding window shorter than the longest sequence, and `layer_types` other than full
+/// attention. For families whose files say it with `sliding_window` alone; `absent` is the family's
+/// value where the file does not say (0: none).
+void refuse_sliding_window(ConfigReader& config, const Dimensions& dimensions, std::int64_t absent);
+/// The same for the Qwen families, which switch it by `use_sliding_window`.
+void refuse_switched_sliding_window(ConfigReader& config, const Dimensions& dimensions);
+
+/// `count` layers of one shape.
+std::vector<LayerGroup> uniform(const Dimensions& dimensions,
+                                const AttentionSpec& attention,
+                                const std::variant<DenseFfn, MoeFfn>& ffn);
+/// Layers whose feed-forward network differs: `is_moe[i]` chooses for layer i. Neighbours of equal
+/// shape form one group.
+std::vector<LayerGroup> mixed(const std::vector<bool>& is_moe,
+                              const AttentionSpec& attention,
+                              const DenseFfn& dense,
+                              const MoeFfn& moe);
+
+}  // namespace ridgeline::model

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "model/config_reader.hpp"
+#include "model/model_spec.hpp"
+
+namespace ridgeline::model {
+
+/// What every family's config.json states alike, read before its layers.
+struct Dimensions {
+  std::int64_t hidden_size = 0;
+  std::int64_t num_layers = 0;
+  std::int64_t max_position = 0;
+};
+
+/// One `model_type` of Hugging Face transformers: how its config.json describes the layers. Where
+/// that meets a problem it notes it in the reader; the result is then not used.
+struct Family {
+  std::string_view model_type;
+  std::vector<LayerGroup> (*layers)(ConfigReader& config, const Dimensions& dimensions);
+};
+
+/// The families that can be read, sorted by model_type.
+std::span<const Family> families();
+
+std::vector<LayerGroup> llama_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> llama4_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> mistral_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> mixtral_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> qwen2_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> qwen3_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> qwen3_moe_layers(ConfigReader& config, const Dimensions& dimensions);
+
+}  // namespace ridgeline::model

@@ -1,0 +1,103 @@
+#include "model/hf_document.hpp"
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "core/document.hpp"
+#include "core/result.hpp"
+
+namespace ridgeline::model {
+namespace {
+
+constexpr std::string_view kConfigFile = "config.json";
+constexpr std::string_view kGenerationFile = "generation_config.json";
+constexpr std::string_view kQuantisationFile = "hf_quant_config.json";
+constexpr std::string_view kTextKey = "text_config";
+constexpr std::string_view kTypeKey = "model_type";
+constexpr std::string_view kQuantisationKey = "quantization_config";
+
+/// "dir/x_config.json" gives "dir/x_<name>" when that is a file, nothing otherwise.
+std::string beside(const std::string& config_path, std::string_view name) {
+  if (!config_path.ends_with(kConfigFile)) {
+    return {};
+  }
+  std::string path = config_path.substr(0, config_path.size() - kConfigFile.size());
+  path += name;
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error) ? path : std::string();
+}
+
+/// ModelOpt's file as a quantization_config: its `quantization` map, with the method it stands for.
+core::Node as_quantization_config(const core::Node& file) {
+  const core::Node* inner = file.find("quantization");
+  const core::Node& content = inner != nullptr && inner->is_map() ? *inner : file;
+  return with_member(content, "quant_method", core::Node::string("modelopt", file.where()));
+}
+
+}  // namespace
+
+core::Node with_member(const core::Node& document, std::string_view key, core::Node value) {
+  std::vector<core::Node::Member> members = document.members();
+  const core::Location where = value.where();
+  members.push_back({.key = std::string(key), .value = std::move(value), .where = where});
+  return core::Node::map(std::move(members), document.where());
+}
+
+core::Node lift_text_config(const core::Node& document) {
+  const core::Node* text = document.find(kTextKey);
+  if (text == nullptr || !text->is_map()) {
+    return document;
+  }
+  std::vector<core::Node::Member> members;
+  std::set<std::string_view> inner;
+  const bool outer_type = document.find(kTypeKey) != nullptr;
+  for (const core::Node::Member& member : text->members()) {
+    if (member.key != kTypeKey || !outer_type) {
+      members.push_back(member);
+      inner.insert(member.key);
+    }
+  }
+  for (const core::Node::Member& member : document.members()) {
+    if (member.key != kTextKey && !inner.contains(member.key)) {
+      members.push_back(member);
+    }
+  }
+  return core::Node::map(std::move(members), document.where());
+}
+
+core::Result<core::Node> read_hf_document(const std::string& path) {
+  std::error_code error;
+  const bool folder = std::filesystem::is_directory(path, error);
+  const std::string file = folder ? (std::filesystem::path(path) / kConfigFile).string() : path;
+  core::Result<core::Node> read = core::read_document(file);
+  if (!read || !read->is_map()) {
+    return read;
+  }
+  core::Node document = lift_text_config(*read);
+  if (const std::string path_beside = beside(file, kGenerationFile);
+      !path_beside.empty() && document.find(kGenerationKey) == nullptr) {
+    core::Result<core::Node> generation = core::read_document(path_beside);
+    if (!generation) {
+      return generation;
+    }
+    document = with_member(document, kGenerationKey, *std::move(generation));
+  }
+  if (const std::string path_beside = beside(file, kQuantisationFile);
+      !path_beside.empty() && document.find(kQuantisationKey) == nullptr) {
+    const core::Result<core::Node> quantisation = core::read_document(path_beside);
+    if (!quantisation) {
+      return quantisation;
+    }
+    if (quantisation->is_map()) {
+      document = with_member(document, kQuantisationKey, as_quantization_config(*quantisation));
+    }
+  }
+  return document;
+}
+
+}  // namespace ridgeline::model

@@ -1,0 +1,163 @@
+#include "model/precision.hpp"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/config_text.hpp"
+#include "model/model_spec.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::model {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kConfig =
+    R"({"model_type": "llama", "hidden_size": 128, "num_hidden_layers": 3,
+        "num_attention_heads": 8, "intermediate_size": 96, "vocab_size": 1000,
+        "max_position_embeddings": 2048})";
+
+std::string quantised(const std::string& members) {
+  return with("\"quantization_config\": {" + members + "}", kConfig);
+}
+
+const std::string kGroup =
+    R"("config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "float"},
+       "input_activations": {"num_bits": 8, "type": "float"}}})";
+
+Precision precision(const std::string& text) {
+  const auto spec = read_text(text);
+  EXPECT_TRUE(spec.has_value()) << problems(text);
+  return spec ? spec->precision : Precision{};
+}
+
+constexpr Precision kAllFp8 = {
+    .attention = DType::kFp8, .ffn = DType::kFp8, .embedding = DType::kBf16, .kv = DType::kBf16};
+constexpr Precision kFfnFp8 = {
+    .attention = DType::kBf16, .ffn = DType::kFp8, .embedding = DType::kBf16, .kv = DType::kBf16};
+
+TEST(Precision, FollowsTheDtype) {
+  constexpr Precision kHalf = {.attention = DType::kFp16,
+                               .ffn = DType::kFp16,
+                               .embedding = DType::kFp16,
+                               .kv = DType::kFp16};
+  EXPECT_EQ(precision(with(R"("torch_dtype": "float16")", kConfig)), kHalf);
+  EXPECT_EQ(precision(with(R"("dtype": "float16", "torch_dtype": "bfloat16")", kConfig)), kHalf);
+  EXPECT_EQ(precision(with(R"("torch_dtype": "bfloat16")", kConfig)), Precision{});
+  EXPECT_EQ(precision(with(R"("torch_dtype": "float32")", kConfig)), Precision{});
+  EXPECT_EQ(precision(kConfig), Precision{});
+  EXPECT_THAT(problems(with(R"("torch_dtype": "float8_e4m3fn")", kConfig)),
+              HasSubstr("\"float8_e4m3fn\" is not one of bfloat16, float16, float32"));
+}
+
+TEST(Precision, ReadsTheThreeWaysToSayFp8) {
+  EXPECT_EQ(precision(quantised(R"("quant_method": "fp8", "fmt": "e4m3")")), kAllFp8);
+  EXPECT_EQ(precision(quantised(R"("quant_method": "fp8")")), kAllFp8);
+  EXPECT_EQ(precision(quantised(R"("quant_method": "compressed-tensors", )" + kGroup)), kAllFp8);
+  EXPECT_EQ(precision(quantised(R"("quant_method": "modelopt", "quant_algo": "FP8")")), kAllFp8);
+  EXPECT_EQ(precision(quantised(R"("quant_algo": "FP8", )" + kGroup)), kAllFp8);
+  EXPECT_EQ(precision(with("\"quantization_config\": null", kConfig)), Precision{});
+}
+
+TEST(Precision, KeepsKvCacheApart) {
+  EXPECT_EQ(precision(quantised(
+                          R"("quant_method": "modelopt", "quant_algo": "FP8",
+                             "kv_cache_quant_algo": "FP8")"))
+                .kv,
+            DType::kFp8);
+  EXPECT_EQ(precision(quantised(R"("quant_method": "compressed-tensors",
+                                   "kv_cache_scheme": {"num_bits": 8, "type": "float"}, )" +
+                                kGroup))
+                .kv,
+            DType::kFp8);
+  EXPECT_EQ(precision(quantised(R"("quant_method": "compressed-tensors",
+                                   "kv_cache_scheme": null, )" +
+                                kGroup))
+                .kv,
+            DType::kBf16);
+  EXPECT_THAT(problems(quantised(R"("quant_algo": "FP8", "kv_cache_quant_algo": "NVFP4")")),
+              HasSubstr("the KV cache format \"NVFP4\" is not modelled yet"));
+}
+
+TEST(Precision, AttentionOfAllLayersMayStayUnquantised) {
+  const std::string method = R"("quant_method": "fp8", )";
+  EXPECT_EQ(precision(quantised(method + R"("ignore": ["re:.*self_attn.*", "lm_head"])")), kFfnFp8);
+  EXPECT_EQ(
+      precision(quantised(method + R"("modules_to_not_convert": ["model.layers.*.self_attn"])")),
+      kFfnFp8);
+  EXPECT_EQ(precision(quantised(method + R"("ignore": ["re:.*self_attn\\.qkv_proj$",
+                                       "re:.*self_attn\\.o_proj"])")),
+            kFfnFp8);
+  std::string each = "\"ignore\": [\"vision_model.layers.0.self_attn.q_proj\"";
+  for (const char* layer : {"0", "1", "2"}) {
+    for (const char* part : {"q_proj", "k_proj", "v_proj", "o_proj"}) {
+      each += std::string(",\"language_model.model.layers.") + layer + ".self_attn." + part + "\"";
+    }
+  }
+  EXPECT_EQ(precision(quantised(method + each + "]")), kFfnFp8);
+}
+
+TEST(Precision, PartsThatAreNeverQuantisedMayBeNamed) {
+  EXPECT_EQ(precision(quantised(
+                R"("quant_method": "fp8", "modules_to_not_convert": ["lm_head",
+                   "model.layers.0.input_layernorm", "model.layers.0.mlp.gate",
+                   "model.layers.1.feed_forward.router", "model.embed_tokens",
+                   "multi_modal_projector.linear_1"])")),
+            kAllFp8);
+}
+
+TEST(Precision, PartOfTheLayersIsRefused) {
+  EXPECT_THAT(
+      problems(quantised(
+          R"("quant_method": "fp8", "ignore": ["model.layers.1.self_attn*", "lm_head"])")),
+      HasSubstr("leaving part of self_attn unquantised (up to 1 of 3 layers) is not modelled yet"));
+  EXPECT_THAT(problems(quantised(R"("quant_method": "fp8", "ignore": ["re:.*self_attn.o_proj"])")),
+              HasSubstr("leaving part of self_attn unquantised (up to 3 of 3 layers)"));
+  EXPECT_THAT(problems(quantised(R"("quant_method": "fp8", "ignore": ["model.layers.0.mlp"])")),
+              HasSubstr("leaving \"model.layers.0.mlp\" unquantised is not modelled yet"));
+  EXPECT_THAT(problems(quantised(R"("quant_method": "fp8", "ignore": ["model.layers.0*"])")),
+              HasSubstr("leaving \"model.layers.0*\" unquantised"));
+  EXPECT_THAT(problems(quantised(R"("quant_method": "fp8", "ignore": [7])")),
+              HasSubstr("leaving 7 unquantised"));
+  EXPECT_THAT(problems(quantised(R"("quant_method": "fp8", "ignore": "lm_head")")),
+              HasSubstr("is not a list of module names"));
+}
+
+TEST(Precision, OtherQuantisationsAreRefusedByName) {
+  EXPECT_THAT(problems(quantised(R"("quant_method": "awq", "bits": 4)")),
+              HasSubstr("quantisation \"awq\" is not modelled yet (supported: fp8, "
+                        "compressed-tensors with 8-bit float weights and activations, "
+                        "modelopt FP8)"));
+  EXPECT_THAT(problems(quantised(R"("quant_method": "mxfp4")")), HasSubstr("\"mxfp4\""));
+  EXPECT_THAT(problems(quantised(R"("quant_method": "modelopt", "quant_algo": "NVFP4")")),
+              HasSubstr("quantisation \"NVFP4\" is not modelled yet"));
+  // DeepSeek-V4's files call themselves fp8 and are not.
+  EXPECT_THAT(problems(quantised(R"("quant_method": "fp8", "quant_algo": "MIXED_PRECISION")")),
+              HasSubstr("\"MIXED_PRECISION\""));
+  EXPECT_THAT(problems(quantised(R"("quant_method": "fp8", "fmt": "e5m2")")),
+              HasSubstr("the FP8 format \"e5m2\""));
+  EXPECT_THAT(problems(quantised(R"("quant_method": "compressed-tensors", "config_groups":
+                  {"group_0": {"weights": {"num_bits": 4, "type": "int"}}})")),
+              HasSubstr("group_0 whose weights are not 8-bit floats is not modelled yet"));
+  EXPECT_THAT(problems(quantised(R"("quant_method": "compressed-tensors", "config_groups":
+                  {"group_0": {"weights": {"num_bits": 8, "type": "float"},
+                               "input_activations": null}})")),
+              HasSubstr("group_0 whose input_activations are not 8-bit floats"));
+}
+
+TEST(Precision, WhatSaysNothingIsRefused) {
+  EXPECT_THAT(problems(quantised("")), HasSubstr("quant_method: is missing"));
+  EXPECT_THAT(problems(quantised(R"("quant_method": "compressed-tensors")")),
+              HasSubstr("config_groups: is missing"));
+  EXPECT_THAT(problems(quantised(R"("quant_method": "compressed-tensors", "config_groups": [])")),
+              HasSubstr("names no group"));
+  EXPECT_THAT(problems(quantised(R"("quant_method": "compressed-tensors", "config_groups": {})")),
+              HasSubstr("names no group"));
+  EXPECT_NE(problems(quantised(R"("quant_method": 8)")), "accepted");
+  EXPECT_NE(problems(with("\"quantization_config\": \"fp8\"", kConfig)), "accepted");
+}
+
+}  // namespace
+}  // namespace ridgeline::model

@@ -22,8 +22,8 @@ MAX_LINES = 600
 ADAPTERS = {
     "fmt/": ("src/*",),
     "tl/expected.hpp": ("src/core/result.hpp",),
-    "yaml-cpp/": ("src/core/yaml.cpp",),
-    "simdjson.h": ("src/core/json.cpp",),
+    "yaml-cpp/": ("src/core/yaml_document.cpp",),
+    "simdjson.h": ("src/core/json_document.cpp",),
     "nlohmann/": ("src/report/json.cpp",),
     "CLI/": ("src/cli/arguments.cpp",),
     "tsl/": ("src/engine/fast/kv_pool.cpp",),
@@ -423,6 +423,17 @@ def unknown_words(command: str, strings: set[str]) -> Iterator[str]:
             yield f"--{flag}"
 
 
+def check_named_tests(tree: Tree) -> Iterator[Finding]:
+    """A test that a page names (`Suite.Case`) exists."""
+    tests = "\n".join(tree.text(path) for path in tree.below("tests/", ".cpp"))
+    cases = set(re.findall(r"^(?:TEST|TEST_F|TEST_P|RC_GTEST_PROP)\((\w+),\s*(\w+)", tests, re.MULTILINE))
+    for path in (path for path in tree.files if path.endswith(".md")):
+        text = tree.text(path)
+        for match in re.finditer(r"`([A-Z][A-Za-z]+)\.([A-Z]\w+)`", text):
+            if match.groups() not in cases:
+                yield Finding(path, line_of(text, match.start()), "tests", f"no test {match.group()}")
+
+
 def check_packages(tree: Tree) -> Iterator[Finding]:
     """apt-packages.txt gives each package a reason, and docs/dependencies.md tells of the same ones."""
     table = "docs/dependencies.md"
@@ -464,6 +475,7 @@ RULES: tuple[Callable[[Tree], Iterator[Finding]], ...] = (
     check_fuzzers,
     check_links,
     check_commands,
+    check_named_tests,
     check_packages,
     check_text,
 )

@@ -15,7 +15,7 @@ import lint  # noqa: E402  (found through the line above)
 CLEAN = {
     "README.md": "# Name\n\n```\n./dev build\nridgeline run --max-num-seqs 8\n```\n\n[docs](docs/README.md#start)\n",
     "docs/README.md": "# Docs\n\n## Start\n\n[deps](dependencies.md), ![picture](img/demo.svg), [code](../src)\n",
-    "docs/dependencies.md": "# Dependencies\n\n`libfmt-dev`\n",
+    "docs/dependencies.md": "# Dependencies\n\n`libfmt-dev`, `Time.Flows`\n",
     "docs/img/demo.svg": "<svg/>\n",
     "apt-packages.txt": "# Packages\n[build]\nlibfmt-dev  # text\n",
     "dev": "cmd_build() {\n  true\n}\n",
@@ -26,7 +26,7 @@ CLEAN = {
     "src/engine/queue.hpp": "#include <unordered_map>\nstd::unordered_map<int, int> jobs_;\n",
     "src/engine/queue.cpp": '#include "engine/queue.hpp"\n#include "core/time.hpp"\nint f() { return jobs_.at(1); }\n',
     "src/cli/main.cpp": '#include <unistd.h>\nconst char* verb = "run";\nconst char* key = "max_num_seqs";\n',
-    "tests/unit/core/time_test.cpp": "int a;\n",
+    "tests/unit/core/time_test.cpp": "TEST(Time, Flows) {}\n",
     "tests/property/engine/laws_prop.cpp": '#include "engine/queue.hpp"\n',
     "tools/mirror_exceptions.txt": "src/cli/main.cpp  only calls the verbs\n",
     "fuzz/CMakeLists.txt": "ridgeline_fuzzer(text core)\n",
@@ -122,6 +122,9 @@ class LintTest(unittest.TestCase):
         self.assert_red({"tests/unit/queue_test.cpp": ""}, "tests", "tests/unit/queue_test.cpp:1")
         self.assert_red({"tests/unit/cli/a_prop.cpp": ""}, "tests", "tests/unit/cli/a_prop.cpp:1")
 
+    def test_named_tests(self) -> None:
+        self.assert_red({"tests/unit/core/time_test.cpp": "TEST(Time, Stops) {}\n"}, "tests", "docs/dependencies.md:3")
+
     def test_fuzzers(self) -> None:
         self.assert_red({"fuzz/CMakeLists.txt": ""}, "fuzz", "fuzz/text.cpp:1")
         self.assert_red({"fuzz/corpora/text/empty": None}, "fuzz", "fuzz/text.cpp:1")
@@ -149,7 +152,7 @@ class LintTest(unittest.TestCase):
     def test_text(self) -> None:
         for path in ("/tmp", "/root/x", "/work/data", "/home/ann/x"):
             with self.subTest(path):
-                text = f'const char* a = "{path}";\n'
+                text = f'TEST(Time, Flows) {{ "{path}"; }}\n'
                 self.assert_red({"tests/unit/core/time_test.cpp": text}, "paths", "tests/unit/core/time_test.cpp:1")
         self.assert_red({"fuzz/text.cpp": "// TODO later\n"}, "unfinished", "fuzz/text.cpp:1")
         self.assert_red({"fuzz/text.cpp": "\n" * (lint.MAX_LINES + 1)}, "length", "fuzz/text.cpp:601")

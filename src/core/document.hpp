@@ -11,8 +11,8 @@
 
 namespace ridgeline::core {
 
-/// A value read from YAML or JSON that remembers where it stood. Maps keep their order and their duplicate
-/// keys: the reader (core/reader.hpp) refuses those, and can say where both are.
+/// A value read from YAML or JSON that remembers where it stood. Maps keep their order and their
+/// duplicate keys: the reader (core/reader.hpp) refuses those, and can say where both are.
 class Node {
  public:
   enum class Kind : std::uint8_t { kNull, kBool, kInteger, kReal, kString, kList, kMap };
@@ -67,24 +67,31 @@ struct Node::Member {
   Location where;  ///< Of the key.
 };
 
-// Not inside the class: there Member is still incomplete, and with it every constructor and destructor of Node.
+// Not inside the class: there Member is still incomplete, and with it every constructor and
+// destructor of Node.
 inline Node::Node(Kind kind, Location where) : kind_(kind), where_(std::move(where)) {}
-inline Node Node::null(Location where) { return {Kind::kNull, std::move(where)}; }
+inline Node Node::null(Location where) {
+  return {Kind::kNull, std::move(where)};
+}
 
 /// Limits against hostile input.
 inline constexpr std::size_t kMaxDocumentBytes = std::size_t{16} * 1024 * 1024;
-inline constexpr std::size_t kMaxYamlBytes = 1024 * 1024;  ///< yaml-cpp takes 250 bytes for one of the text's.
-inline constexpr int kMaxDocumentDepth = 64;               ///< Maps and lists within each other.
-inline constexpr std::size_t kMaxDocumentNodes = 1'000'000;  ///< Values of all kinds; one takes some 200 bytes.
+inline constexpr std::size_t kMaxYamlBytes =
+    1024 * 1024;                              ///< yaml-cpp takes 250 bytes for one of the text's.
+inline constexpr int kMaxDocumentDepth = 64;  ///< Maps and lists within each other.
+inline constexpr std::size_t kMaxDocumentNodes =
+    1'000'000;  ///< Values of all kinds; one takes some 200 bytes.
 
-/// What to do with NaN, Infinity and -Infinity, which are not JSON but which Python's writer leaves in some
-/// published config.json files.
+/// What to do with NaN, Infinity and -Infinity, which are not JSON but which Python's writer leaves
+/// in some published config.json files.
 enum class NonFinite : std::uint8_t { kRefuse, kReadAsNull };
 
-/// Parses JSON (RFC 8259, strict) or YAML 1.2's plain part (no anchors, aliases, tags or several documents;
-/// booleans are true and false only; numbers are finite, and integers beyond int64 become reals). `file` names
-/// the text in errors. A byte order mark is skipped; an empty text is an error.
-Result<Node> parse_json(std::string_view text, const std::string& file,
+/// Parses JSON (RFC 8259, strict) or YAML 1.2's plain part (no anchors, aliases, tags or several
+/// documents; booleans are true and false only; numbers are finite, and integers beyond int64
+/// become reals). `file` names the text in errors. A byte order mark is skipped; an empty text is
+/// an error.
+Result<Node> parse_json(std::string_view text,
+                        const std::string& file,
                         NonFinite non_finite = NonFinite::kRefuse);
 Result<Node> parse_yaml(std::string_view text, const std::string& file);
 /// Reads a file and parses it as JSON when its name ends in .json, as YAML otherwise.

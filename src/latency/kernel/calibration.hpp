@@ -1,0 +1,51 @@
+#pragma once
+
+#include <string>
+
+#include "core/result.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/kernel/constants.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::latency::kernel {
+
+/// A set of constants, and the column it came from as an Explanation names it: "kernel (h100)",
+/// "kernel (h100, same architecture)" or "kernel (generic)".
+template <class Set>
+struct Sourced {
+  Set values;
+  std::string source;
+};
+
+/// The constants that price one GPU.
+struct Calibration {
+  StepConstants step;
+  SamplingConstants sampling;
+  AttentionConstants attention;
+  ExchangeConstants exchange;
+  std::int64_t coarse_experts = 0;
+  Sourced<GemmConstants> gemm_16bit;
+  Sourced<GemmConstants> gemm_8bit;
+  Sourced<DecodeAttentionConstants> decode_attention;
+  Sourced<PrefillAttentionConstants> prefill_attention;
+  Sourced<ExpertConstants> experts_16bit_coarse;
+  Sourced<ExpertConstants> experts_16bit_fine;
+  Sourced<ExpertConstants> experts_8bit_coarse;
+  Sourced<ExpertConstants> experts_8bit_fine;
+  Sourced<AllReduceConstants> all_reduce;
+
+  [[nodiscard]] const Sourced<GemmConstants>& gemm(bool is_8bit) const {
+    return is_8bit ? gemm_8bit : gemm_16bit;
+  }
+  /// Of a network with that many experts.
+  [[nodiscard]] const Sourced<ExpertConstants>& experts(bool is_8bit, std::int64_t experts) const;
+};
+
+/// Each set from the column of that name, else from the first of that architecture, else generic.
+[[nodiscard]] Calibration calibrate(const Constants& constants, const hardware::GpuSpec& gpu);
+
+/// Whether the GPU's facts suffice for the formulas: each that is missing is an error.
+[[nodiscard]] core::Result<void> check_gpu(const hardware::GpuSpec& gpu,
+                                           const model::Sharding& sharding);
+
+}  // namespace ridgeline::latency::kernel

@@ -1,0 +1,279 @@
+#include "latency/kernel/constants.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/check.hpp"
+#include "core/document.hpp"
+#include "core/embedded_file.hpp"
+#include "core/reader.hpp"
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "latency/constant_files.hpp"
+
+namespace ridgeline::latency::kernel {
+namespace {
+
+using core::ObjectReader;
+using RealRange = core::Range<double>;
+
+// Plausible values: they catch a slip of unit or point, not a bad fit.
+constexpr RealRange kMicroseconds{.lowest = 0.0, .highest = 1e5};
+constexpr RealRange kEfficiency{.lowest = 0.01, .highest = 1.5};
+constexpr RealRange kFactor{.lowest = 0.0, .highest = 100.0};
+constexpr RealRange kExponent{.lowest = 1.0, .highest = 64.0};
+constexpr RealRange kRows{.lowest = 0.0, .highest = 4096.0};
+constexpr RealRange kMegabytes{.lowest = 0.001, .highest = 1e4};
+constexpr RealRange kPercent{.lowest = 0.0, .highest = 100.0};
+constexpr RealRange kBytes{.lowest = 1.0, .highest = 1e12};
+constexpr double kMillion = 1e6;
+
+/// Reads the numbers of one map in the units that their names end in.
+class Numbers {
+ public:
+  Numbers(const core::Node& node, std::string path, core::Errors& errors)
+      : reader_(node, std::move(path), errors) {}
+
+  core::Seconds microseconds(std::string_view key) {
+    return core::microseconds(reader_.required_real(key, kMicroseconds));
+  }
+  double real(std::string_view key, RealRange range) { return reader_.required_real(key, range); }
+  double efficiency(std::string_view key) { return real(key, kEfficiency); }
+  core::Bytes bytes(std::string_view key) { return core::Bytes(real(key, kBytes)); }
+  std::int64_t integer(std::string_view key, core::Range<std::int64_t> range) {
+    return reader_.required_integer(key, range);
+  }
+  ObjectReader& reader() { return reader_; }
+  void finish() { reader_.finish(); }
+
+ private:
+  ObjectReader reader_;
+};
+
+void read(Numbers& numbers, GemmConstants& set) {
+  set.fixed = numbers.microseconds("fixed_us");
+  set.bandwidth_efficiency = numbers.efficiency("bandwidth_efficiency");
+  set.ramp = numbers.microseconds("ramp_us");
+  set.ramp_bytes = core::Bytes(numbers.real("ramp_mb", kMegabytes) * kMillion);
+  set.compute_efficiency = numbers.efficiency("compute_efficiency");
+  set.small_tile_penalty = numbers.real("small_tile_penalty_percent", kPercent) / 100.0;
+  set.overlap_exponent = numbers.real("overlap_exponent", kExponent);
+  set.split = numbers.microseconds("split_us");
+}
+
+void read(Numbers& numbers, DecodeAttentionConstants& set) {
+  set.floor = numbers.microseconds("floor_us");
+  set.fixed = numbers.microseconds("fixed_us");
+  set.kv_head_wave = numbers.microseconds("kv_head_wave_us");
+  set.bandwidth_efficiency = numbers.efficiency("bandwidth_efficiency");
+}
+
+void read(Numbers& numbers, PrefillAttentionConstants& set) {
+  set.floor = numbers.microseconds("floor_us");
+  set.compute_efficiency = numbers.efficiency("compute_efficiency");
+  set.startup_tokens = numbers.real("startup_tokens", kRows);
+  set.overlap_exponent = numbers.real("overlap_exponent", kExponent);
+  set.straggler_weight = numbers.real("straggler_weight", kFactor);
+}
+
+void read(Numbers& numbers, ExpertConstants& set) {
+  set.fixed = numbers.microseconds("fixed_us");
+  set.bandwidth_efficiency = numbers.efficiency("bandwidth_efficiency");
+  set.pair_traffic_factor = numbers.real("pair_traffic_factor", kFactor);
+  set.compute_efficiency = numbers.efficiency("compute_efficiency");
+  set.tile_rows = numbers.real("tile_rows", kRows);
+  set.overlap_exponent = numbers.real("overlap_exponent", kExponent);
+  set.per_expert = numbers.microseconds("expert_us");
+}
+
+void read(Numbers& numbers, AllReduceConstants& set) {
+  set.one_shot = numbers.microseconds("one_shot_us");
+  set.one_shot_rank = numbers.microseconds("one_shot_rank_us");
+  set.one_shot_efficiency = numbers.efficiency("one_shot_efficiency");
+  set.two_shot = numbers.microseconds("two_shot_us");
+  set.two_shot_efficiency = numbers.efficiency("two_shot_efficiency");
+  set.nccl = numbers.microseconds("nccl_us");
+  set.nccl_efficiency = numbers.efficiency("nccl_efficiency");
+}
+
+void read(Numbers& numbers, StepConstants& set) {
+  set.layer_launch_gap = numbers.microseconds("layer_launch_gap_us");
+  set.step_gap = numbers.microseconds("step_gap_us");
+  set.elementwise_traffic_factor = numbers.real("elementwise_traffic_factor", kFactor);
+  set.elementwise_bandwidth_efficiency = numbers.efficiency("elementwise_bandwidth_efficiency");
+  set.streamed_expert_fraction = numbers.real("streamed_expert_fraction", {0.0, 1.0});
+}
+
+void read(Numbers& numbers, SamplingConstants& set) {
+  set.bytes_per_logit = numbers.bytes("bytes_per_logit");
+  set.truncation = numbers.microseconds("truncation_us");
+  set.truncation_per_logit = numbers.microseconds("truncation_us_per_million_logits") / kMillion;
+  set.penalty_per_logit = numbers.microseconds("penalty_us_per_million_logits") / kMillion;
+  set.reference_sms = numbers.integer("reference_sms", {1, 10'000});
+  set.reference_clock_ghz = numbers.real("reference_clock_ghz", {0.1, 10.0});
+}
+
+void read(Numbers& numbers, AttentionConstants& set) {
+  set.short_chunk = core::Tokens(numbers.integer("short_chunk_tokens", {0, 4096}));
+  set.prefill_bandwidth_efficiency = numbers.efficiency("prefill_bandwidth_efficiency");
+}
+
+/// The map at `key`, which must be there: noted as a problem otherwise.
+template <class Read>
+void read_map(ObjectReader& parent, std::string_view key, core::Errors& errors, Read read_members) {
+  const core::Node* node = parent.node(key);
+  if (node == nullptr) {
+    parent.problem(key, "missing, expected a map");
+    return;
+  }
+  Numbers numbers(*node, parent.path_of(key), errors);
+  read_members(numbers);
+  numbers.finish();
+}
+
+template <class Set>
+void read_set(ObjectReader& parent, std::string_view key, core::Errors& errors, Set& set) {
+  read_map(parent, key, errors, [&set](Numbers& numbers) { read(numbers, set); });
+}
+
+void read_exchange(ObjectReader& root, core::Errors& errors, ExchangeConstants& set) {
+  read_map(root, "all_reduce", errors, [&](Numbers& numbers) {
+    set.one_shot_up_to_4_ranks = numbers.bytes("one_shot_bytes_up_to_4_ranks");
+    set.one_shot_above_4_ranks = numbers.bytes("one_shot_bytes_above_4_ranks");
+    set.custom = numbers.bytes("custom_bytes");
+    set.two_shot_floor = numbers.microseconds("two_shot_floor_us");
+    set.two_shot_floor_rank = numbers.microseconds("two_shot_floor_rank_us");
+    read_map(numbers.reader(), "pcie", errors, [&set](Numbers& pcie) {
+      set.pcie_two_ranks = pcie.microseconds("two_ranks_us");
+      set.pcie_rank = pcie.microseconds("rank_us");
+      set.pcie_two_ranks_efficiency = pcie.efficiency("two_ranks_efficiency");
+      set.pcie_bus_efficiency_up_to_4_ranks = pcie.efficiency("bus_efficiency_up_to_4_ranks");
+      set.pcie_bus_efficiency_above_4_ranks = pcie.efficiency("bus_efficiency_above_4_ranks");
+    });
+  });
+}
+
+/// A set that a column may leave out.
+template <class Set>
+std::optional<Set> read_optional(ObjectReader& column, std::string_view key, core::Errors& errors) {
+  if (column.node(key) == nullptr) {
+    return std::nullopt;
+  }
+  Set set;
+  read_set(column, key, errors, set);
+  return set;
+}
+
+Column read_column(const core::Node& node, const std::string& path, core::Errors& errors) {
+  ObjectReader reader(node, path, errors);
+  Column column;
+  column.name = reader.required_string("name");
+  column.architecture = reader.required_string("architecture");
+  column.gemm_16bit = read_optional<GemmConstants>(reader, "gemm_16bit", errors);
+  column.gemm_8bit = read_optional<GemmConstants>(reader, "gemm_8bit", errors);
+  column.decode_attention =
+      read_optional<DecodeAttentionConstants>(reader, "decode_attention", errors);
+  column.prefill_attention =
+      read_optional<PrefillAttentionConstants>(reader, "prefill_attention", errors);
+  column.experts_16bit_coarse =
+      read_optional<ExpertConstants>(reader, "experts_16bit_coarse", errors);
+  column.experts_16bit_fine = read_optional<ExpertConstants>(reader, "experts_16bit_fine", errors);
+  column.experts_8bit_coarse =
+      read_optional<ExpertConstants>(reader, "experts_8bit_coarse", errors);
+  column.experts_8bit_fine = read_optional<ExpertConstants>(reader, "experts_8bit_fine", errors);
+  column.all_reduce = read_optional<AllReduceConstants>(reader, "all_reduce", errors);
+  reader.finish();
+  return column;
+}
+
+bool complete(const Column& column) {
+  return column.gemm_16bit && column.gemm_8bit && column.decode_attention &&
+         column.prefill_attention && column.experts_16bit_coarse && column.experts_16bit_fine &&
+         column.experts_8bit_coarse && column.experts_8bit_fine && column.all_reduce;
+}
+
+void read_columns(ObjectReader& root, core::Errors& errors, Constants& constants) {
+  const core::Node* list = root.node("columns");
+  if (list == nullptr || !list->is_list()) {
+    root.problem("columns", "expected a list of GPU columns");
+    return;
+  }
+  for (std::size_t i = 0; i < list->items().size(); ++i) {
+    Column column = read_column(list->items()[i], "columns[" + std::to_string(i) + "]", errors);
+    const bool known = std::any_of(constants.columns.begin(),
+                                   constants.columns.end(),
+                                   [&](const Column& other) { return other.name == column.name; });
+    if (known) {
+      root.problem("columns", "'" + column.name + "' stands there twice");
+    }
+    constants.columns.push_back(std::move(column));
+  }
+  const bool has_generic =
+      std::any_of(constants.columns.begin(), constants.columns.end(), [](const Column& column) {
+        return column.name == "generic" && complete(column);
+      });
+  if (!has_generic) {
+    root.problem("columns", "expected a column 'generic' with every set");
+  }
+}
+
+void read_cut_down(ObjectReader& root, Constants& constants) {
+  const core::Node* list = root.node("cut_down_compute");
+  if (list == nullptr || !list->is_list()) {
+    root.problem("cut_down_compute", "expected a list of GPU names");
+    return;
+  }
+  for (const core::Node& item : list->items()) {
+    if (item.is_string()) {
+      constants.cut_down_compute.push_back(item.as_string());
+    } else {
+      root.problem("cut_down_compute", item.describe() + " is not a GPU name");
+    }
+  }
+}
+
+}  // namespace
+
+core::Result<Constants> read_constants(std::string_view text, const std::string& file) {
+  const core::Result<core::Node> document = core::parse_yaml(text, file);
+  if (!document) {
+    return core::fail(document.error());
+  }
+  core::Errors errors;
+  Constants constants;
+  ObjectReader root(*document, "", errors);
+  read_set(root, "step", errors, constants.step);
+  read_set(root, "sampling", errors, constants.sampling);
+  read_set(root, "attention", errors, constants.attention);
+  read_map(root, "experts", errors, [&constants](Numbers& numbers) {
+    constants.coarse_experts = numbers.integer("coarse_experts", {0, 1'000'000});
+  });
+  read_exchange(root, errors, constants.exchange);
+  read_cut_down(root, constants);
+  read_columns(root, errors, constants);
+  root.finish();
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  return constants;
+}
+
+const Constants& builtin_constants() {
+  static const Constants kConstants = [] {
+    for (const core::EmbeddedFile& file : constant_files()) {
+      if (file.name == "kernel.yaml") {
+        auto constants = read_constants(file.text, "data/latency/kernel.yaml");
+        RIDGELINE_CHECK(constants.has_value(), core::to_string(constants.error().front()));
+        return *std::move(constants);
+      }
+    }
+    RIDGELINE_CHECK(false, "kernel.yaml is not embedded");
+  }();
+  return kConstants;
+}
+
+}  // namespace ridgeline::latency::kernel

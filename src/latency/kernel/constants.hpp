@@ -1,0 +1,134 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/units.hpp"
+
+namespace ridgeline::latency::kernel {
+
+/// Constants of one kernel family on one GPU; data/latency/kernel.yaml says what each means and
+/// where it comes from. Efficiencies are shares of datasheet peaks and may exceed 1 by a little
+/// where a fit says so.
+struct GemmConstants {
+  core::Seconds fixed;
+  double bandwidth_efficiency = 1.0;
+  core::Seconds ramp;
+  core::Bytes ramp_bytes;
+  double compute_efficiency = 1.0;
+  double small_tile_penalty = 0.0;  ///< Share of the efficiency, not percent.
+  double overlap_exponent = 1.0;
+  core::Seconds split;
+};
+
+struct DecodeAttentionConstants {
+  core::Seconds floor;
+  core::Seconds fixed;
+  core::Seconds kv_head_wave;
+  double bandwidth_efficiency = 1.0;
+};
+
+struct PrefillAttentionConstants {
+  core::Seconds floor;
+  double compute_efficiency = 1.0;
+  double startup_tokens = 0.0;
+  double overlap_exponent = 1.0;
+  double straggler_weight = 0.0;
+};
+
+struct ExpertConstants {
+  core::Seconds fixed;
+  double bandwidth_efficiency = 1.0;
+  double pair_traffic_factor = 0.0;
+  double compute_efficiency = 1.0;
+  double tile_rows = 0.0;
+  double overlap_exponent = 1.0;
+  core::Seconds per_expert;
+};
+
+struct AllReduceConstants {
+  core::Seconds one_shot;
+  core::Seconds one_shot_rank;
+  double one_shot_efficiency = 1.0;
+  core::Seconds two_shot;
+  double two_shot_efficiency = 1.0;
+  core::Seconds nccl;
+  double nccl_efficiency = 1.0;
+};
+
+/// Of the column of one fitted GPU; what it lacks comes from the generic column, which has
+/// everything.
+struct Column {
+  std::string name;          ///< A catalogue name, or "generic".
+  std::string architecture;  ///< As in hardware::GpuSpec, or "any".
+  std::optional<GemmConstants> gemm_16bit;
+  std::optional<GemmConstants> gemm_8bit;
+  std::optional<DecodeAttentionConstants> decode_attention;
+  std::optional<PrefillAttentionConstants> prefill_attention;
+  std::optional<ExpertConstants> experts_16bit_coarse;
+  std::optional<ExpertConstants> experts_16bit_fine;
+  std::optional<ExpertConstants> experts_8bit_coarse;
+  std::optional<ExpertConstants> experts_8bit_fine;
+  std::optional<AllReduceConstants> all_reduce;
+};
+
+/// What holds on every GPU.
+struct StepConstants {
+  core::Seconds layer_launch_gap;
+  core::Seconds step_gap;
+  double elementwise_traffic_factor = 1.0;
+  double elementwise_bandwidth_efficiency = 1.0;
+  double streamed_expert_fraction = 1.0;
+};
+
+struct SamplingConstants {
+  core::Bytes bytes_per_logit;
+  core::Seconds truncation;
+  core::Seconds truncation_per_logit;
+  core::Seconds penalty_per_logit;
+  std::int64_t reference_sms = 1;
+  double reference_clock_ghz = 1.0;
+};
+
+struct AttentionConstants {
+  core::Tokens short_chunk;
+  double prefill_bandwidth_efficiency = 1.0;
+};
+
+/// Which algorithm exchanges a message, and how GPUs without NVLink do.
+struct ExchangeConstants {
+  core::Bytes one_shot_up_to_4_ranks;
+  core::Bytes one_shot_above_4_ranks;
+  core::Bytes custom;  ///< Exclusive.
+  core::Seconds two_shot_floor;
+  core::Seconds two_shot_floor_rank;
+  core::Seconds pcie_two_ranks;
+  core::Seconds pcie_rank;
+  double pcie_two_ranks_efficiency = 1.0;
+  double pcie_bus_efficiency_up_to_4_ranks = 1.0;
+  double pcie_bus_efficiency_above_4_ranks = 1.0;
+};
+
+struct Constants {
+  StepConstants step;
+  SamplingConstants sampling;
+  AttentionConstants attention;
+  ExchangeConstants exchange;
+  std::int64_t coarse_experts = 0;  ///< Most experts of a network that takes the coarse sets.
+  std::vector<std::string> cut_down_compute;
+  std::vector<Column>
+      columns;  ///< At least "generic", complete; the others in the order of preference.
+};
+
+/// Reads the text of a kernel.yaml, strictly; `file` names it in errors.
+[[nodiscard]] core::Result<Constants> read_constants(std::string_view text,
+                                                     const std::string& file);
+
+/// The constants compiled into the binary, read once.
+[[nodiscard]] const Constants& builtin_constants();
+
+}  // namespace ridgeline::latency::kernel

@@ -1,0 +1,57 @@
+#include "latency/kernel/cost.hpp"
+
+#include <algorithm>
+
+#include "core/math.hpp"
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::latency::kernel {
+namespace {
+
+constexpr double kBytesPer16Bit = 2.0;
+constexpr double kBytesPer32Bit = 4.0;
+/// FP32 products run as TF32, at half the rate of BF16 (NVIDIA A100, H100 and L40S datasheets).
+constexpr double kTf32Share = 0.5;
+
+}  // namespace
+
+MatmulFormat matmul_format(model::DType weights, const hardware::GpuSpec& gpu) {
+  if (weights == model::DType::kFp32) {
+    return {.weight_bytes = kBytesPer32Bit,
+            .activation_bytes = kBytesPer32Bit,
+            .peak = gpu.peak_bf16 * kTf32Share};
+  }
+  const double bytes = model::bytes_per_element(weights);
+  core::FlopsPerSecond peak_8bit;
+  if (weights == model::DType::kFp8) {
+    peak_8bit = gpu.peak_fp8;
+  } else if (weights == model::DType::kInt8) {
+    peak_8bit = gpu.peak_int8;
+  }
+  if (peak_8bit.value() > 0.0) {
+    return {.weight_bytes = bytes, .activation_bytes = bytes, .peak = peak_8bit, .is_8bit = true};
+  }
+  return {.weight_bytes = bytes, .activation_bytes = kBytesPer16Bit, .peak = gpu.peak_bf16};
+}
+
+core::Seconds soft_max(core::Seconds a, core::Seconds b, double exponent) {
+  const core::Seconds larger = std::max(a, b);
+  if (!(larger.value() > 0.0)) {
+    return larger;
+  }
+  const double ratio = std::min(a, b) / larger;
+  return larger * core::pow(1.0 + core::pow(ratio, exponent), 1.0 / exponent);
+}
+
+domain::Bottleneck roofline_side(core::Flops flops,
+                                 core::Bytes bytes,
+                                 core::FlopsPerSecond peak,
+                                 core::BytesPerSecond bandwidth) {
+  const bool memory = flops.value() * bandwidth.value() < bytes.value() * peak.value();
+  return memory ? domain::Bottleneck::kMemory : domain::Bottleneck::kCompute;
+}
+
+}  // namespace ridgeline::latency::kernel

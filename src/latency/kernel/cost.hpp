@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::latency::kernel {
+
+/// The side of a hard maximum that did not decide.
+struct LosingSide {
+  core::Seconds time;
+  domain::Bottleneck kind = domain::Bottleneck::kOverhead;
+};
+
+/// One call of one operator on one rank.
+struct Cost {
+  core::Seconds time;
+  core::Flops flops;  ///< Of matrix products; the few of element-wise kernels are not counted.
+  core::Bytes bytes;  ///< To and from GPU memory; of an exchange, its message.
+  domain::Bottleneck kind = domain::Bottleneck::kMemory;
+  std::optional<LosingSide> losing;
+};
+
+/// How a GPU multiplies matrices whose weights have some format. Formats that it has no units for
+/// are expanded to 16 bit on the fly: their weights are read small, their activations and products
+/// are 16 bit.
+struct MatmulFormat {
+  double weight_bytes = 2.0;
+  double activation_bytes = 2.0;
+  core::FlopsPerSecond peak;
+  bool is_8bit = false;  ///< Products are 8-bit, so activations are quantised first.
+};
+[[nodiscard]] MatmulFormat matmul_format(model::DType weights, const hardware::GpuSpec& gpu);
+
+/// A soft maximum: (a^q + b^q)^(1/q) for a, b >= 0. The sum at q = 1, the plain maximum as q grows.
+[[nodiscard]] core::Seconds soft_max(core::Seconds a, core::Seconds b, double exponent);
+
+/// Memory left of the ridge point of a GPU with that peak, compute elsewhere.
+[[nodiscard]] domain::Bottleneck roofline_side(core::Flops flops,
+                                               core::Bytes bytes,
+                                               core::FlopsPerSecond peak,
+                                               core::BytesPerSecond bandwidth);
+
+}  // namespace ridgeline::latency::kernel

@@ -1,0 +1,78 @@
+#include "latency/kernel/decode_attention.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/kernel/constants.hpp"
+#include "latency/kernel/cost.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::latency::kernel {
+namespace {
+
+double real(std::int64_t count) {
+  return static_cast<double>(count);
+}
+
+}  // namespace
+
+void DecodeCall::add(const domain::PrefillChunk& chunk) {
+  const std::int64_t count = chunk.new_tokens.value();
+  ++sequences;
+  tokens += count;
+  context += chunk.past.value();
+  // Each new token sees the past, itself and the new ones before it.
+  pairs += real(count) * (real(chunk.past.value()) + (real(count) + 1.0) / 2.0);
+}
+
+core::Bytes kv_bytes(const model::Attention& shape) {
+  constexpr double kKeysAndValues = 2.0;
+  return core::Bytes(real(shape.kv_heads) * real(shape.head_dim) * kKeysAndValues *
+                     model::bytes_per_element(shape.kv));
+}
+
+core::Bytes query_bytes(const model::Attention& shape) {
+  constexpr double kReadAndWritten16Bit = 4.0;
+  return core::Bytes(real(shape.heads) * real(shape.head_dim) * kReadAndWritten16Bit);
+}
+
+core::Flops pair_flops(const model::Attention& shape) {
+  constexpr double kTwoProducts = 4.0;
+  return core::Flops(kTwoProducts * real(shape.heads) * real(shape.head_dim));
+}
+
+DecodeLine decode_line(const model::Attention& shape,
+                       const DecodeAttentionConstants& constants,
+                       const hardware::GpuSpec& gpu) {
+  const core::BytesPerSecond streamed = gpu.mem_bandwidth * constants.bandwidth_efficiency;
+  return {
+      .floor = constants.floor,
+      .fixed = constants.fixed,
+      .per_sequence = constants.kv_head_wave * (real(shape.kv_heads) / real(gpu.num_sms)),
+      .per_token = (kv_bytes(shape) + query_bytes(shape)) / streamed,
+      .per_context_token = kv_bytes(shape) / streamed,
+      .kind = roofline_side(pair_flops(shape), kv_bytes(shape), gpu.peak_bf16, gpu.mem_bandwidth)};
+}
+
+Cost decode_attention(const DecodeCall& call,
+                      const model::Attention& shape,
+                      const DecodeAttentionConstants& constants,
+                      const hardware::GpuSpec& gpu) {
+  const DecodeLine line = decode_line(shape, constants, gpu);
+  const core::Seconds streamed = line.fixed + line.per_sequence * real(call.sequences) +
+                                 line.per_token * real(call.tokens) +
+                                 line.per_context_token * real(call.context);
+  return {.time = std::max(line.floor, streamed),
+          .flops = pair_flops(shape) * call.pairs,
+          .bytes = kv_bytes(shape) * real(call.context + call.tokens) +
+                   query_bytes(shape) * real(call.tokens),
+          .kind = line.kind,
+          .losing = LosingSide{
+              .time = std::min(line.floor, streamed),
+              .kind = streamed < line.floor ? line.kind : domain::Bottleneck::kOverhead}};
+}
+
+}  // namespace ridgeline::latency::kernel

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/kernel/constants.hpp"
+#include "latency/kernel/cost.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::latency::kernel {
+
+/// What one call of the decode kernel works on, summed over its sequences: decodes, and prompt
+/// chunks so short that they run in the same kernel.
+struct DecodeCall {
+  std::int64_t sequences = 0;
+  std::int64_t tokens = 0;   ///< New ones: one per decode.
+  std::int64_t context = 0;  ///< KV lengths before the step.
+  double pairs = 0.0;        ///< (query, key) pairs: what the FLOPs count.
+
+  void add(const domain::PrefillChunk& chunk);
+};
+
+/// The time of a call is a straight line in each of its sums, above a floor: reading the KV cache
+/// dominates, and that is additive over sequences.
+struct DecodeLine {
+  core::Seconds floor;
+  core::Seconds fixed;
+  core::Seconds per_sequence;
+  core::Seconds per_token;
+  core::Seconds per_context_token;
+  /// Judged on the cache traffic alone, so that it is the same at every context length.
+  domain::Bottleneck kind = domain::Bottleneck::kMemory;
+};
+[[nodiscard]] DecodeLine decode_line(const model::Attention& shape,
+                                     const DecodeAttentionConstants& constants,
+                                     const hardware::GpuSpec& gpu);
+
+/// One call: floor or line, whichever is longer (docs/models/kernel.md, "Decode attention").
+[[nodiscard]] Cost decode_attention(const DecodeCall& call,
+                                    const model::Attention& shape,
+                                    const DecodeAttentionConstants& constants,
+                                    const hardware::GpuSpec& gpu);
+
+/// Bytes of one token's keys and values in one layer, on one rank.
+[[nodiscard]] core::Bytes kv_bytes(const model::Attention& shape);
+/// Bytes of one token's queries and attention outputs, both 16 bit.
+[[nodiscard]] core::Bytes query_bytes(const model::Attention& shape);
+/// FLOPs of one (query, key) pair over all query heads: two products of head_dim, two FLOPs per
+/// multiply-add.
+[[nodiscard]] core::Flops pair_flops(const model::Attention& shape);
+
+}  // namespace ridgeline::latency::kernel

@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "latency/kernel/cost.hpp"
+#include "latency/kernel/decode_attention.hpp"
+#include "latency/kernel/kernel_model.hpp"
+#include "latency/kernel/plan.hpp"
+#include "latency/kernel/prefill_attention.hpp"
+#include "latency/step_time_model.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::latency::kernel {
+namespace {
+
+/// Who is asking: what an OperatorTime says besides the cost.
+struct Label {
+  std::string name;
+  const char* phase;
+  std::string shape;
+  std::int64_t calls;
+  std::string source;
+};
+
+void append(const Label& label, const Cost& cost, Explanation& into) {
+  const auto calls = static_cast<double>(label.calls);
+  OperatorTime part{.name = label.name,
+                    .phase = label.phase,
+                    .shape = label.shape,
+                    .calls = label.calls,
+                    .flops = cost.flops * calls,
+                    .bytes = cost.bytes * calls,
+                    .time = cost.time * calls,
+                    .bottleneck = cost.kind,
+                    .source = label.source,
+                    .distance = std::nullopt};
+  if (cost.losing) {
+    OperatorTime losing = part;
+    losing.time = cost.losing->time * calls;
+    losing.bottleneck = cost.losing->kind;
+    into.hidden.push_back(std::move(losing));
+  }
+  into.parts.push_back(std::move(part));
+}
+
+}  // namespace
+
+void KernelModel::explain_rows(const RowOperator& op, const Work& work, Explanation& into) const {
+  const std::int64_t rows = op.rows == model::Rows::kTokens ? padded(work.tokens) : work.sampled;
+  if (rows > 0) {
+    append({.name = op.name,
+            .phase = "step",
+            .shape = op.shape(rows),
+            .calls = op.calls,
+            .source = op.source},
+           op.cost(rows),
+           into);
+  }
+}
+
+void KernelModel::explain_attention(const AttentionOperator& op,
+                                    const Work& work,
+                                    Explanation& into) const {
+  if (work.prefill.chunks > 0) {
+    append({.name = op.name,
+            .phase = "prefill",
+            .shape = fmt::format("{} chunks, {} new tokens, {} KV tokens",
+                                 work.prefill.chunks,
+                                 work.prefill.new_tokens,
+                                 work.prefill.kv_tokens),
+            .calls = op.calls,
+            .source = calibration_.prefill_attention.source},
+           prefill_cost(op, work.prefill),
+           into);
+  }
+  if (work.decode.sequences > 0) {
+    append({.name = op.name,
+            .phase = "decode",
+            .shape = fmt::format("{} sequences, {} new tokens, {} KV tokens",
+                                 work.decode.sequences,
+                                 work.decode.tokens,
+                                 work.decode.context + work.decode.tokens),
+            .calls = op.calls,
+            .source = calibration_.decode_attention.source},
+           decode_attention(work.decode, op.shape, calibration_.decode_attention.values, gpu_),
+           into);
+  }
+}
+
+Explanation KernelModel::explain(const domain::StepBatch& batch) const {
+  Explanation result;
+  result.total = predict(batch);
+  const Work work = work_of(batch);
+  if (work.tokens == 0) {
+    return result;
+  }
+  for (std::size_t i = 0; i <= plan_.rows.size(); ++i) {
+    for (const AttentionOperator& op : plan_.attention) {
+      if (op.position == i) {
+        explain_attention(op, work, result);
+      }
+    }
+    if (i < plan_.rows.size()) {
+      explain_rows(plan_.rows[i], work, result);
+    }
+  }
+  append({.name = "step_gap", .phase = "step", .shape = {}, .calls = 1, .source = "kernel"},
+         {.time = calibration_.step.step_gap,
+          .flops = {},
+          .bytes = {},
+          .kind = domain::Bottleneck::kOverhead,
+          .losing = {}},
+         result);
+  core::Seconds sum;
+  for (const OperatorTime& part : result.parts) {
+    sum += part.time;
+  }
+  result.rounding = core::Seconds(result.total.gpu().to_seconds()) - sum;
+  return result;
+}
+
+}  // namespace ridgeline::latency::kernel

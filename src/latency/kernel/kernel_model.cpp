@@ -1,0 +1,185 @@
+#include "latency/kernel/kernel_model.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "core/check.hpp"
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "latency/kernel/calibration.hpp"
+#include "latency/kernel/constants.hpp"
+#include "latency/kernel/cost.hpp"
+#include "latency/kernel/decode_attention.hpp"
+#include "latency/kernel/part_memo.hpp"
+#include "latency/kernel/plan.hpp"
+#include "latency/kernel/prefill_attention.hpp"
+#include "latency/step_time_model.hpp"
+#include "model/model_spec.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::latency::kernel {
+namespace {
+
+/// Largest counts remembered: steps of vLLM's largest default budget, and more sequences than
+/// engines run. With 32 bytes an entry, 0.6 MB a model.
+constexpr std::int64_t kRememberedTokens = 16384;
+constexpr std::int64_t kRememberedSequences = 2048;
+
+}  // namespace
+
+KernelModel::KernelModel(const ModelInputs& inputs, const Constants& constants)
+    : gpu_(inputs.gpu),
+      calibration_(calibrate(constants, inputs.gpu)),
+      graph_sizes_(inputs.execution.cuda_graph_sizes),
+      plan_(make_plan(inputs.network, inputs.execution.sharding, calibration_, gpu_)),
+      step_gap_(all_calls(calibration_.step.step_gap, 1)),
+      token_memo_(kRememberedTokens),
+      sampled_memo_(kRememberedSequences) {
+  RIDGELINE_CHECK(std::is_sorted(graph_sizes_.begin(), graph_sizes_.end()),
+                  "CUDA graph sizes ascend");
+}
+
+std::int64_t KernelModel::padded(std::int64_t tokens) const {
+  const auto next = std::lower_bound(graph_sizes_.begin(), graph_sizes_.end(), tokens);
+  return next == graph_sizes_.end() ? tokens : *next;
+}
+
+KernelModel::Work KernelModel::work_of(const domain::StepBatch& batch) const {
+  Work work;
+  work.tokens = batch.num_decodes;
+  work.sampled = batch.num_decodes;
+  work.decode.sequences = batch.num_decodes;
+  work.decode.tokens = batch.num_decodes;
+  work.decode.context = batch.decode_context.value();
+  work.decode.pairs = static_cast<double>(work.decode.context + work.decode.tokens);
+  for (const domain::PrefillChunk& chunk : batch.prefills) {
+    work.tokens += chunk.new_tokens.value();
+    work.sampled += chunk.samples ? 1 : 0;
+    if (chunk.new_tokens > calibration_.attention.short_chunk) {
+      work.prefill.add(chunk);
+    } else {
+      work.decode.add(chunk);
+    }
+  }
+  return work;
+}
+
+TimeByKind KernelModel::sum_rows(model::Rows rows, std::int64_t count) const {
+  TimeByKind parts{};
+  if (count == 0) {
+    return parts;
+  }
+  for (const RowOperator& op : plan_.rows) {
+    if (op.rows == rows) {
+      const Cost cost = op.cost(count);
+      parts[static_cast<std::size_t>(cost.kind)] += all_calls(cost.time, op.calls);
+    }
+  }
+  return parts;
+}
+
+TimeByKind KernelModel::token_part(std::int64_t tokens) const {
+  return token_memo_.get(
+      padded(tokens), [this](std::int64_t count) { return sum_rows(model::Rows::kTokens, count); });
+}
+
+TimeByKind KernelModel::sampled_part(std::int64_t sampled) const {
+  return sampled_memo_.get(
+      sampled, [this](std::int64_t count) { return sum_rows(model::Rows::kSampled, count); });
+}
+
+domain::StepTime KernelModel::start(const TimeByKind& tokens, const TimeByKind& sampled) const {
+  domain::StepTime time;
+  for (std::size_t kind = 0; kind < tokens.size(); ++kind) {
+    time.by_bottleneck[kind] = tokens[kind] + sampled[kind];
+  }
+  time.add(domain::Bottleneck::kOverhead, step_gap_);
+  return time;
+}
+
+Cost KernelModel::prefill_cost(const AttentionOperator& op, const PrefillCall& call) const {
+  return prefill_attention(
+      call, op.shape, calibration_.prefill_attention.values, calibration_.attention, gpu_);
+}
+
+void KernelModel::add_attention(const Work& work, domain::StepTime& time) const {
+  for (const AttentionOperator& op : plan_.attention) {
+    if (work.prefill.chunks > 0) {
+      const Cost cost = prefill_cost(op, work.prefill);
+      time.add(cost.kind, all_calls(cost.time, op.calls));
+    }
+    if (work.decode.sequences > 0) {
+      time.add(op.kind, op.decode(work.decode));
+    }
+  }
+}
+
+domain::StepTime KernelModel::predict(const domain::StepBatch& batch) const {
+  const Work work = work_of(batch);
+  if (work.tokens == 0) {
+    return {};
+  }
+  domain::StepTime time = start(token_part(work.tokens), sampled_part(work.sampled));
+  add_attention(work, time);
+  return time;
+}
+
+domain::StepTime KernelModel::recompute(const domain::StepBatch& batch) const {
+  const Work work = work_of(batch);
+  if (work.tokens == 0) {
+    return {};
+  }
+  domain::StepTime time = start(sum_rows(model::Rows::kTokens, padded(work.tokens)),
+                                sum_rows(model::Rows::kSampled, work.sampled));
+  add_attention(work, time);
+  return time;
+}
+
+std::optional<domain::AffineStep> KernelModel::affine(std::int64_t num_decodes,
+                                                      core::Tokens context) const {
+  if (num_decodes < 1 || context < core::Tokens(0) || context > core::Tokens(kMaxContext)) {
+    return std::nullopt;
+  }
+  domain::AffineStep step;
+  step.base = start(token_part(num_decodes), sampled_part(num_decodes));
+  step.lowest = core::Tokens(0);
+  step.highest = core::Tokens(kMaxContext);
+  if (!plan_.attention.empty()) {
+    step.slope_kind = plan_.attention.front().kind;
+  }
+  for (const AttentionOperator& op : plan_.attention) {
+    if (op.kind != step.slope_kind) {
+      return std::nullopt;
+    }
+    const core::Duration line = op.base(num_decodes, num_decodes);
+    const core::Tokens crossing(op.crossing(line));
+    if (context < crossing) {
+      step.base.add(op.kind, op.floor);
+      step.highest = std::min(step.highest, crossing - core::Tokens(1));
+    } else {
+      step.base.add(op.kind, line);
+      step.slope += op.per_context_token;
+      step.lowest = std::max(step.lowest, crossing);
+    }
+  }
+  return step;
+}
+
+core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(const ModelInputs& inputs) {
+  const model::Sharding& sharding = inputs.execution.sharding;
+  if (auto cut = model::check_sharding(inputs.network, sharding); !cut) {
+    return core::fail(std::move(cut).error());
+  }
+  if (auto facts = check_gpu(inputs.gpu, sharding); !facts) {
+    return core::fail(std::move(facts).error());
+  }
+  return std::make_unique<KernelModel>(inputs, builtin_constants());
+}
+
+}  // namespace ridgeline::latency::kernel

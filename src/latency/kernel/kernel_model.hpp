@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/kernel/calibration.hpp"
+#include "latency/kernel/constants.hpp"
+#include "latency/kernel/decode_attention.hpp"
+#include "latency/kernel/part_memo.hpp"
+#include "latency/kernel/plan.hpp"
+#include "latency/kernel/prefill_attention.hpp"
+#include "latency/step_time_model.hpp"
+
+namespace ridgeline::latency::kernel {
+
+/// The `kernel` step-time model: the sum of one rank's kernels, each by a formula of its shape
+/// (docs/models/kernel.md). Needs no decode lengths; affine in the context sum. StepTime::cpu is 0:
+/// host time is the engine's. A step without tokens takes no time.
+class KernelModel final : public StepTimeModel {
+ public:
+  /// The inputs are checked (make_kernel_model) and outlive the model.
+  KernelModel(const ModelInputs& inputs, const Constants& constants);
+
+  [[nodiscard]] domain::StepTime predict(const domain::StepBatch& batch) const override;
+  [[nodiscard]] std::optional<domain::AffineStep> affine(std::int64_t num_decodes,
+                                                         core::Tokens context) const override;
+  [[nodiscard]] Explanation explain(const domain::StepBatch& batch) const override;
+
+  /// predict() with nothing remembered: what the memory is checked and timed against.
+  [[nodiscard]] domain::StepTime recompute(const domain::StepBatch& batch) const;
+
+  /// Rows that the token operators run on: the next captured graph size, if there is one.
+  [[nodiscard]] std::int64_t padded(std::int64_t tokens) const;
+
+ private:
+  /// A batch as the kernels see it: short chunks are the decode kernel's.
+  struct Work {
+    std::int64_t tokens = 0;
+    std::int64_t sampled = 0;
+    DecodeCall decode;
+    PrefillCall prefill;
+  };
+  [[nodiscard]] Work work_of(const domain::StepBatch& batch) const;
+
+  /// All row operators of one kind.
+  [[nodiscard]] TimeByKind sum_rows(model::Rows rows, std::int64_t count) const;
+  [[nodiscard]] TimeByKind token_part(std::int64_t tokens) const;
+  [[nodiscard]] TimeByKind sampled_part(std::int64_t sampled) const;
+  [[nodiscard]] Cost prefill_cost(const AttentionOperator& op, const PrefillCall& call) const;
+  void add_attention(const Work& work, domain::StepTime& time) const;
+  [[nodiscard]] domain::StepTime start(const TimeByKind& tokens, const TimeByKind& sampled) const;
+
+  void explain_rows(const RowOperator& op, const Work& work, Explanation& into) const;
+  void explain_attention(const AttentionOperator& op, const Work& work, Explanation& into) const;
+
+  const hardware::GpuSpec& gpu_;
+  Calibration calibration_;
+  std::vector<std::int64_t> graph_sizes_;
+  Plan plan_;
+  core::Duration step_gap_;
+  PartMemo token_memo_;
+  PartMemo sampled_memo_;
+};
+
+/// Refuses GPUs whose facts do not suffice and networks that cannot be cut so.
+[[nodiscard]] core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(
+    const ModelInputs& inputs);
+
+}  // namespace ridgeline::latency::kernel

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "core/time.hpp"
+#include "domain/step.hpp"
+
+namespace ridgeline::latency::kernel {
+
+/// GPU time by what holds it up.
+using TimeByKind = std::array<core::Duration, domain::kNumBottlenecks>;
+
+/// Remembers a pure function of a small count. Threads may fill the same entry at once: they write
+/// the same numbers, and each number is an atomic of its own that is either unknown or right.
+class PartMemo {
+ public:
+  /// For counts from 0 to `last`; larger ones are computed each time.
+  explicit PartMemo(std::int64_t last)
+      : last_(last), entries_(std::make_unique<Entry[]>(static_cast<std::size_t>(last) + 1)) {}
+
+  /// `compute(count)` gives the TimeByKind; it is called when the count is new.
+  template <class Compute>
+  TimeByKind get(std::int64_t count, const Compute& compute) const {
+    if (count > last_) {
+      return compute(count);
+    }
+    Entry& entry = entries_[static_cast<std::size_t>(count)];
+    TimeByKind parts;
+    for (std::size_t kind = 0; kind < parts.size(); ++kind) {
+      const std::int64_t stored = entry[kind].load(std::memory_order_relaxed);
+      if (stored == kUnknown) {
+        return fill(entry, compute(count));
+      }
+      parts[kind] = core::Duration::ticks(stored - 1);
+    }
+    return parts;
+  }
+
+ private:
+  using Entry = std::array<std::atomic<std::int64_t>, domain::kNumBottlenecks>;
+  /// Times are stored plus one tick, so that fresh memory means unknown.
+  static constexpr std::int64_t kUnknown = 0;
+
+  static TimeByKind fill(Entry& entry, const TimeByKind& parts) {
+    for (std::size_t kind = 0; kind < parts.size(); ++kind) {
+      entry[kind].store(parts[kind].count() + 1, std::memory_order_relaxed);
+    }
+    return parts;
+  }
+
+  std::int64_t last_;
+  std::unique_ptr<Entry[]> entries_;
+};
+
+}  // namespace ridgeline::latency::kernel

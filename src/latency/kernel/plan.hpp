@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/time.hpp"
+#include "domain/step.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/kernel/calibration.hpp"
+#include "latency/kernel/cost.hpp"
+#include "latency/kernel/decode_attention.hpp"
+#include "model/model_spec.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::latency::kernel {
+
+/// An operator whose time depends on a number of rows only: the step's padded tokens, or the
+/// sequences that sample.
+struct RowOperator {
+  std::string name;
+  std::int64_t calls = 1;
+  model::Rows rows = model::Rows::kTokens;
+  std::string source;
+  std::function<Cost(std::int64_t rows)> cost;  ///< Of one call.
+  std::function<std::string(std::int64_t rows)> shape;
+};
+
+/// Attention of equal layers. Its decode part is a line in the context sum, in integer picoseconds
+/// over all calls, so that a step and a closed form over many steps are the same sums.
+struct AttentionOperator {
+  std::string name;
+  std::int64_t calls = 1;
+  std::size_t position = 0;  ///< Index of the row operator that it runs before.
+  model::Attention shape;
+  core::Seconds fixed;  ///< This and the next two as in DecodeLine, times the calls.
+  core::Seconds per_sequence;
+  core::Seconds per_token;
+  domain::Bottleneck kind = domain::Bottleneck::kMemory;
+  core::Duration floor;
+  core::Duration per_context_token;
+
+  /// The line at no context.
+  [[nodiscard]] core::Duration base(std::int64_t sequences, std::int64_t tokens) const;
+  /// All calls: floor or line, whichever is longer.
+  [[nodiscard]] core::Duration decode(const DecodeCall& call) const;
+  /// The smallest context sum at which a line of that base is no longer below the floor; above
+  /// kMaxContext when it never is.
+  [[nodiscard]] std::int64_t crossing(core::Duration base) const;
+};
+
+/// A forward pass, priced on one GPU, ready to be evaluated.
+struct Plan {
+  std::vector<RowOperator> rows;  ///< In order of execution.
+  std::vector<AttentionOperator> attention;
+};
+
+/// `calibration` and `gpu` outlive the plan.
+[[nodiscard]] Plan make_plan(const model::ModelSpec& network,
+                             const model::Sharding& sharding,
+                             const Calibration& calibration,
+                             const hardware::GpuSpec& gpu);
+
+/// All calls, in simulated time. No operator takes longer than 1,000 s: that keeps sums in range whatever facts a
+/// user states for a GPU.
+[[nodiscard]] core::Duration all_calls(core::Seconds one_call, std::int64_t calls);
+
+/// Largest sum of contexts that is told apart; above it, time stops growing. It keeps products in range: 2^32
+/// tokens of KV cache are hundreds of terabytes.
+inline constexpr std::int64_t kMaxContext = std::int64_t{1} << 32;
+
+}  // namespace ridgeline::latency::kernel

@@ -1,0 +1,61 @@
+#include "latency/kernel/prefill_attention.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/kernel/constants.hpp"
+#include "latency/kernel/cost.hpp"
+#include "latency/kernel/decode_attention.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::latency::kernel {
+namespace {
+
+/// FLOPs of one query tile (128 rows) against one key, per key: 4 * 128 rows * 128 of head
+/// dimension (FlashAttention's tile).
+constexpr double kTileFlopsPerKey = 4.0 * 128.0 * 128.0;
+
+double real(std::int64_t count) {
+  return static_cast<double>(count);
+}
+
+}  // namespace
+
+void PrefillCall::add(const domain::PrefillChunk& chunk) {
+  const std::int64_t tokens = chunk.new_tokens.value();
+  const std::int64_t past = chunk.past.value();
+  ++chunks;
+  new_tokens += tokens;
+  kv_tokens += past + tokens;
+  longest = std::max(longest, past + tokens);
+  pairs += real(tokens) * (real(past) + real(tokens) / 2.0);
+}
+
+Cost prefill_attention(const PrefillCall& call,
+                       const model::Attention& shape,
+                       const PrefillAttentionConstants& constants,
+                       const AttentionConstants& common,
+                       const hardware::GpuSpec& gpu) {
+  const core::FlopsPerSecond rate = gpu.peak_bf16 * constants.compute_efficiency;
+  const core::Flops paid =
+      pair_flops(shape) * (call.pairs + real(call.new_tokens) * constants.startup_tokens);
+  const core::Flops last_tile(kTileFlopsPerKey * (real(call.longest) + constants.startup_tokens));
+  const core::Seconds compute =
+      paid / rate + last_tile / (rate / real(gpu.num_sms)) * constants.straggler_weight;
+  const core::Bytes kv = kv_bytes(shape) * real(call.kv_tokens);
+  const core::Seconds memory = kv / (gpu.mem_bandwidth * common.prefill_bandwidth_efficiency);
+  const core::Flops flops = pair_flops(shape) * call.pairs;
+  const core::Bytes bytes = kv + query_bytes(shape) * real(call.new_tokens);
+  return {.time = soft_max(std::max(compute, memory), constants.floor, constants.overlap_exponent),
+          .flops = flops,
+          .bytes = bytes,
+          .kind = roofline_side(flops, bytes, gpu.peak_bf16, gpu.mem_bandwidth),
+          .losing = LosingSide{.time = std::min(compute, memory),
+                               .kind = memory < compute ? domain::Bottleneck::kMemory
+                                                        : domain::Bottleneck::kCompute}};
+}
+
+}  // namespace ridgeline::latency::kernel

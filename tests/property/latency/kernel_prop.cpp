@@ -1,0 +1,224 @@
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/kernel/kernel_model.hpp"
+#include "latency/step_time_model.hpp"
+#include "model/model_spec.hpp"
+#include "unit/latency/kernel_fixtures.hpp"
+
+namespace ridgeline::latency {
+namespace {
+
+using core::Duration;
+using fixtures::chunk;
+using fixtures::Step;
+using fixtures::Subject;
+
+/// Networks of every kind, on every GPU that constants were fitted on.
+const std::vector<Subject>& subjects() {
+  static const std::vector<Subject> kSubjects = [] {
+    std::vector<Subject> all;
+    for (const char* name : {"h100", "h200", "a100-80gb", "l40s"}) {
+      all.emplace_back(fixtures::llama_2_7b(), fixtures::gpu(name), 1);
+      all.emplace_back(fixtures::mistral_nemo_12b(), fixtures::gpu(name), 2);
+      all.emplace_back(fixtures::llama_31_70b(), fixtures::gpu(name), 4);
+      all.emplace_back(fixtures::qwen25_7b(), fixtures::gpu(name), 1);
+      all.emplace_back(fixtures::llama_4_scout_fp8(), fixtures::gpu(name), 2);
+    }
+    return all;
+  }();
+  return kSubjects;
+}
+
+const kernel::KernelModel& any_model() {
+  return subjects()[*rc::gen::inRange<std::size_t>(0, subjects().size())].model();
+}
+
+std::int64_t between(std::int64_t lowest, std::int64_t highest) {
+  return *rc::gen::inRange<std::int64_t>(lowest, highest + 1);
+}
+
+Step any_step() {
+  Step step;
+  step.num_decodes = between(0, 600);
+  step.context = step.num_decodes * between(0, 5000);
+  const std::int64_t chunks = between(step.num_decodes == 0 ? 1 : 0, 6);
+  for (std::int64_t i = 0; i < chunks; ++i) {
+    step.chunks.push_back(chunk(between(0, 20'000), between(1, 3000), *rc::gen::arbitrary<bool>()));
+  }
+  return step;
+}
+
+Duration gpu_time(const kernel::KernelModel& model, const Step& step) {
+  return model.predict(step.batch()).gpu();
+}
+
+/// A step at a captured graph size is never slower than one with more sequences of the same context
+/// sum; between sizes, padding makes them equal but for attention and sampling, which grow.
+RC_GTEST_PROP(Kernel, MoreDecodesAreNeverFaster, ()) {
+  const auto& model = any_model();
+  const std::int64_t count = between(1, 2000);
+  const std::int64_t context = between(0, 3'000'000);
+  RC_ASSERT(
+      gpu_time(model, {.num_decodes = count, .context = context, .chunks = {}}) <=
+      gpu_time(model, {.num_decodes = count + between(1, 600), .context = context, .chunks = {}}));
+}
+
+RC_GTEST_PROP(Kernel, MoreContextIsNeverFaster, ()) {
+  const auto& model = any_model();
+  Step step = any_step();
+  const Duration before = gpu_time(model, step);
+  if (!step.chunks.empty()) {
+    auto& grown = step.chunks.front();
+    grown.past += core::Tokens(between(0, 10'000));
+    RC_ASSERT(before <= gpu_time(model, step));
+  }
+  if (step.num_decodes > 0) {
+    step.context += between(0, 100'000);
+    RC_ASSERT(before <= gpu_time(model, step));
+  }
+}
+
+/// Chunks that run in the decode kernel and chunks that run in the prefill kernel are priced by
+/// different formulas: each side is monotone, the step between them is not (docs/models/kernel.md).
+RC_GTEST_PROP(Kernel, LongerChunksAreNeverFaster, ()) {
+  const auto& model = any_model();
+  const bool is_short = *rc::gen::arbitrary<bool>();
+  const std::int64_t past = between(0, 20'000);
+  const std::int64_t shorter = is_short ? between(1, 15) : between(17, 8000);
+  const std::int64_t longer = is_short ? between(shorter, 16) : between(shorter, 16'000);
+  const std::int64_t decodes = between(0, 100);
+  RC_ASSERT(
+      gpu_time(
+          model,
+          {.num_decodes = decodes, .context = decodes * 500, .chunks = {chunk(past, shorter)}}) <=
+      gpu_time(
+          model,
+          {.num_decodes = decodes, .context = decodes * 500, .chunks = {chunk(past, longer)}}));
+}
+
+RC_GTEST_PROP(Kernel, OneMoreChunkIsNeverFaster, ()) {
+  const auto& model = any_model();
+  Step step = any_step();
+  const Duration before = gpu_time(model, step);
+  step.chunks.push_back(chunk(between(0, 20'000), between(1, 3000), *rc::gen::arbitrary<bool>()));
+  RC_ASSERT(before <= gpu_time(model, step));
+}
+
+RC_GTEST_PROP(Kernel, AFasterGpuIsNeverSlower, ()) {
+  const std::string name =
+      *rc::gen::element<std::string>("h100", "h200", "a100-80gb", "l40s", "new");
+  const hardware::GpuSpec slower = fixtures::gpu(name);
+  hardware::GpuSpec faster = slower;
+  const double factor = 1.0 + 0.01 * static_cast<double>(between(0, 300));
+  switch (between(0, 3)) {
+    case 0:
+      faster.mem_bandwidth = slower.mem_bandwidth * factor;
+      break;
+    case 1:
+      faster.peak_bf16 = slower.peak_bf16 * factor;
+      break;
+    case 2:
+      faster.peak_fp8 = slower.peak_fp8 * factor;
+      break;
+    default:
+      faster.link_bandwidth = slower.link_bandwidth * factor;
+  }
+  const auto network =
+      *rc::gen::arbitrary<bool>() ? fixtures::llama_4_scout_fp8() : fixtures::mistral_nemo_12b();
+  const Step step = any_step();
+  RC_ASSERT(gpu_time(Subject(network, faster, 2).model(), step) <=
+            gpu_time(Subject(network, slower, 2).model(), step));
+}
+
+RC_GTEST_PROP(Kernel, EveryStepTakesTime, ()) {
+  const auto& model = any_model();
+  // Uniform in the order of magnitude, up to a million tokens.
+  const auto magnitude = [] {
+    std::int64_t most = 1;
+    for (std::int64_t digits = between(0, 6); digits > 0; --digits) {
+      most *= 10;
+    }
+    return between(1, most);
+  };
+  const Step prefill{.num_decodes = 0, .context = 0, .chunks = {chunk(magnitude(), magnitude())}};
+  const Step decode{.num_decodes = magnitude(), .context = magnitude() * 1000, .chunks = {}};
+  for (const Step& step : {prefill, decode}) {
+    const Duration time = gpu_time(model, step);
+    RC_ASSERT(time > Duration::microseconds(100));
+    RC_ASSERT(time < Duration::seconds(100'000));
+  }
+}
+
+/// Same size: whoever has read more KV cache takes longer, however it is spread; the same sum, the
+/// same time.
+RC_GTEST_PROP(Kernel, DecodeBatchesOrderBySumOfContext, ()) {
+  const auto& model = any_model();
+  const std::int64_t count = between(1, 512);
+  const std::int64_t one = between(0, 2'000'000);
+  const std::int64_t other = between(0, 2'000'000);
+  const Duration time_one = gpu_time(model, {.num_decodes = count, .context = one, .chunks = {}});
+  const Duration time_other =
+      gpu_time(model, {.num_decodes = count, .context = other, .chunks = {}});
+  RC_ASSERT((one < other) == (time_one < time_other));
+  RC_ASSERT((one == other) == (time_one == time_other));
+}
+
+RC_GTEST_PROP(Kernel, AffineIsPredictBitForBit, ()) {
+  const auto& model = any_model();
+  const std::int64_t count = between(1, 3000);
+  const auto step = model.affine(count, core::Tokens(between(0, 5'000'000)));
+  RC_ASSERT(step.has_value());
+  const core::Tokens at(between(step->lowest.value(), step->highest.value()));
+  RC_ASSERT(step->at(at) ==
+            model.predict(Step{.num_decodes = count, .context = at.value(), .chunks = {}}.batch()));
+}
+
+RC_GTEST_PROP(Kernel, MemoryChangesNothing, ()) {
+  const auto& model = any_model();
+  const Step step = any_step();
+  RC_ASSERT(model.predict(step.batch()) == model.recompute(step.batch()));
+}
+
+RC_GTEST_PROP(Kernel, PartsAndRoundingSumToTheStep, ()) {
+  const auto& model = any_model();
+  const Step step = any_step();
+  const Explanation found = model.explain(step.batch());
+  core::Seconds sum;
+  for (const OperatorTime& part : found.parts) {
+    RC_ASSERT(part.time.value() > 0.0);
+    sum += part.time;
+  }
+  // The sum of parts and rounding may itself round once.
+  RC_ASSERT(std::abs((sum + found.rounding).value() - found.total.gpu().to_seconds()) <=
+            1e-15 * found.total.gpu().to_seconds());
+  // Half a picosecond per operator, and per token of context.
+  RC_ASSERT(std::abs(found.rounding.value()) <=
+            0.5e-12 * static_cast<double>(step.context + 200'000));
+}
+
+/// A prompt in two chunks reads its weights twice and pays its stragglers twice, and does the same
+/// attention.
+RC_GTEST_PROP(Kernel, TwoChunksCostLittleMoreThanOne, ()) {
+  const auto& model = any_model();
+  const Step whole{.num_decodes = 0, .context = 0, .chunks = {chunk(0, 8192)}};
+  const std::int64_t first = between(3072, 5120);
+  const Duration one = gpu_time(model, whole);
+  const Duration two =
+      gpu_time(model, {.num_decodes = 0, .context = 0, .chunks = {chunk(0, first, false)}}) +
+      gpu_time(model, {.num_decodes = 0, .context = 0, .chunks = {chunk(first, 8192 - first)}});
+  RC_ASSERT(two.to_seconds() <= one.to_seconds() * 1.06);
+  RC_ASSERT(two.to_seconds() >= one.to_seconds() * 0.98);
+}
+
+}  // namespace
+}  // namespace ridgeline::latency

@@ -1,0 +1,73 @@
+#include "latency/kernel/all_reduce.hpp"
+
+#include <cstdint>
+
+#include <gtest/gtest.h>
+
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "latency/kernel/calibration.hpp"
+#include "latency/kernel/constants.hpp"
+#include "latency/kernel/cost.hpp"
+#include "unit/latency/kernel_fixtures.hpp"
+
+namespace ridgeline::latency::kernel {
+namespace {
+
+double microseconds(double bytes, std::int64_t ranks, const char* gpu_name = "h100") {
+  const auto gpu = fixtures::gpu(gpu_name);
+  const Calibration calibration = calibrate(builtin_constants(), gpu);
+  return core::as_microseconds(
+      all_reduce(
+          core::Bytes(bytes), ranks, calibration.all_reduce.values, calibration.exchange, gpu)
+          .time);
+}
+
+constexpr double kKib = 1024.0;
+constexpr double kMib = 1024.0 * kKib;
+
+TEST(AllReduce, SmallMessagesAreOneShot) {
+  // 4.35 + 10,240 / (0.571*450e3) us
+  EXPECT_NEAR(microseconds(10'240.0, 2), 4.3899, 1e-3);
+  // 4.35 + 2*0.053 + 3*524,288 / 256.95e3
+  EXPECT_NEAR(microseconds(512.0 * kKib, 4), 10.5773, 1e-3);
+  // 4.35 + 6*0.053 + 7*262,144 / 256.95e3
+  EXPECT_NEAR(microseconds(256.0 * kKib, 8), 11.8095, 1e-3);
+}
+
+TEST(AllReduce, LargerOnesAreTwoShot) {
+  // Both start at their floors, 9 + 0.75*n.
+  EXPECT_DOUBLE_EQ(microseconds(512.0 * kKib + 2.0, 4), 12.0);
+  EXPECT_DOUBLE_EQ(microseconds(256.0 * kKib + 2.0, 8), 15.0);
+  // 6.9 + 2*3/4 * 4 MiB / (0.591*450e3 bytes/us) = 6.9 + 23.6567
+  EXPECT_NEAR(microseconds(4.0 * kMib, 4), 30.5567, 1e-3);
+}
+
+/// The logits of 64 sequences over half of a vocabulary of 131,072 are 8 MiB to the byte: no longer
+/// custom.
+TEST(AllReduce, NcclTakesOverAtEightMebibytes) {
+  EXPECT_NEAR(microseconds(8.0 * kMib - 2.0, 2), 36.9968, 1e-3);  // 4.35 + 8,388,606/256.95e3
+  EXPECT_NEAR(microseconds(8.0 * kMib, 2), 54.0604, 1e-3);        // 29.5 + 8,388,608/341.55e3
+  EXPECT_NEAR(microseconds(8.0 * kMib, 4), 66.3406, 1e-3);        // 29.5 + 1.5*8,388,608/341.55e3
+}
+
+TEST(AllReduce, PcieIsFarSlower) {
+  // Two L40S: 5.3 + 1 MiB / (0.60*32e3) = 5.3 + 54.613
+  EXPECT_NEAR(microseconds(kMib, 2, "l40s"), 59.913, 1e-2);
+  // Four: 5.3 + 2*3.5 + 1.5 MiB / (0.115*32e3) = 12.3 + 427.4
+  EXPECT_NEAR(microseconds(kMib, 4, "l40s"), 439.70, 0.05);
+  // Eight: 5.3 + 6*3.5 + 1.75 MiB / (0.058*32e3) = 26.3 + 988.7
+  EXPECT_NEAR(microseconds(kMib, 8, "l40s"), 1015.0, 0.2);
+}
+
+TEST(AllReduce, IsNetwork) {
+  const auto gpu = fixtures::gpu("h100");
+  const Calibration calibration = calibrate(builtin_constants(), gpu);
+  const Cost cost =
+      all_reduce(core::Bytes(1000.0), 2, calibration.all_reduce.values, calibration.exchange, gpu);
+  EXPECT_EQ(cost.kind, domain::Bottleneck::kNetwork);
+  EXPECT_DOUBLE_EQ(cost.bytes.value(), 1000.0);
+}
+
+}  // namespace
+}  // namespace ridgeline::latency::kernel

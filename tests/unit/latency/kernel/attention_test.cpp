@@ -1,0 +1,129 @@
+#include <cstdint>
+
+#include <gtest/gtest.h>
+
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/kernel/calibration.hpp"
+#include "latency/kernel/constants.hpp"
+#include "latency/kernel/cost.hpp"
+#include "latency/kernel/decode_attention.hpp"
+#include "latency/kernel/prefill_attention.hpp"
+#include "model/operators.hpp"
+#include "unit/latency/kernel_fixtures.hpp"
+
+namespace ridgeline::latency::kernel {
+namespace {
+
+constexpr model::Attention kMha32{.heads = 32, .kv_heads = 32, .head_dim = 128};
+constexpr model::Attention kGqa28{.heads = 28, .kv_heads = 4, .head_dim = 128};
+
+class AttentionOnH100 : public testing::Test {
+ protected:
+  [[nodiscard]] Cost decode(const DecodeCall& call, const model::Attention& shape) const {
+    return decode_attention(call, shape, calibration_.decode_attention.values, gpu_);
+  }
+  [[nodiscard]] Cost prefill(const PrefillCall& call, const model::Attention& shape) const {
+    return prefill_attention(
+        call, shape, calibration_.prefill_attention.values, calibration_.attention, gpu_);
+  }
+
+  const hardware::GpuSpec gpu_ = fixtures::gpu("h100");
+  const Calibration calibration_ = calibrate(builtin_constants(), gpu_);
+};
+
+DecodeCall batch(std::int64_t sequences, std::int64_t context_each) {
+  return {.sequences = sequences,
+          .tokens = sequences,
+          .context = sequences * context_each,
+          .pairs = static_cast<double>(sequences * (context_each + 1))};
+}
+
+TEST_F(AttentionOnH100, DecodeStreamsTheCache) {
+  const Cost cost = decode(batch(32, 700), kMha32);
+  // Cache: 32 sequences * 701 tokens = 22,432, each 32 heads * 128 * (K, V) * 2 bytes = 16,384:
+  // 367,525,888 bytes. Queries and outputs: 32 * 32*128*4 = 524,288 bytes.
+  EXPECT_DOUBLE_EQ(cost.bytes.value(), 367'525'888.0 + 524'288.0);
+  // 17.53 + 0.661*32*32/132 + 368,050,176 / (0.936*3.35e6) us = 17.53 + 5.1278 + 117.3779
+  EXPECT_NEAR(core::as_microseconds(cost.time), 140.0357, 1e-3);
+  EXPECT_DOUBLE_EQ(cost.flops.value(), 4.0 * 32.0 * 128.0 * 22'432.0);
+  EXPECT_EQ(cost.kind, domain::Bottleneck::kMemory);
+}
+
+TEST_F(AttentionOnH100, DecodeIsAdditiveInContext) {
+  DecodeCall uneven = batch(2, 500);
+  EXPECT_EQ(decode(uneven, kGqa28).time,
+            decode({.sequences = 2, .tokens = 2, .context = 1000}, kGqa28).time);
+}
+
+TEST_F(AttentionOnH100, DecodeHasAFloor) {
+  DecodeAttentionConstants constants = calibration_.decode_attention.values;
+  constants.fixed = {};
+  const Cost cost = decode_attention(batch(1, 10), kGqa28, constants, gpu_);
+  EXPECT_DOUBLE_EQ(core::as_microseconds(cost.time), 8.0);
+  ASSERT_TRUE(cost.losing.has_value());
+  // 0.661*4/132 us + (11*2048 + 28*128*4) bytes / 3.1356e6 = 0.02003 + 0.01176 us
+  EXPECT_NEAR(core::as_microseconds(cost.losing->time), 0.03179, 1e-5);
+}
+
+TEST_F(AttentionOnH100, Fp8CacheHalvesTheTraffic) {
+  model::Attention fp8 = kMha32;
+  fp8.kv = model::DType::kFp8;
+  EXPECT_DOUBLE_EQ(kv_bytes(fp8).value(), kv_bytes(kMha32).value() / 2.0);
+}
+
+TEST_F(AttentionOnH100, AShortChunkCountsItsCausalPairs) {
+  DecodeCall call;
+  call.add(fixtures::chunk(100, 3));
+  // Three new tokens see 101, 102 and 103 keys.
+  EXPECT_DOUBLE_EQ(call.pairs, 306.0);
+  EXPECT_EQ(call.sequences, 1);
+  EXPECT_EQ(call.tokens, 3);
+  EXPECT_EQ(call.context, 100);
+}
+
+TEST_F(AttentionOnH100, PrefillIsComputeAboveAFloor) {
+  PrefillCall call;
+  call.add(fixtures::chunk(0, 2048));
+  const Cost cost = prefill(call, kMha32);
+  // Paid: 4*32*128*(2048^2/2 + 2048*782) = 6.0599e10 FLOPs at 0.681*989e12: 89.976 us. Last tile:
+  // 65,536*(2048+782) FLOPs on one SM at 5.1024e12: 36.349 us, times 0.847 = 30.788. Together
+  // 120.764; the floor of 12.9 us adds a factor (1 + (12.9/120.764)^4.35)^(1/4.35) = 1 + 1.4e-5.
+  EXPECT_NEAR(core::as_microseconds(cost.time), 120.765, 2e-3);
+  EXPECT_DOUBLE_EQ(cost.flops.value(), 4.0 * 32.0 * 128.0 * 2048.0 * 1024.0);
+  EXPECT_EQ(cost.kind, domain::Bottleneck::kCompute);
+}
+
+TEST_F(AttentionOnH100, PrefillWithALongPastReadsTheCache) {
+  PrefillCall call;
+  call.add(fixtures::chunk(100'000, 17));
+  const Cost cost = prefill(call, {.heads = 32, .kv_heads = 8, .head_dim = 128});
+  // 17 queries against 4 bytes per KV head and element: 4*32*128*17*1e5 FLOPs / (1e5*8*128*4 bytes)
+  // = 68, far left of 295; the stragglers' term still decides the time (1,138 us against 143 us of
+  // reading).
+  EXPECT_EQ(cost.kind, domain::Bottleneck::kMemory);
+  ASSERT_TRUE(cost.losing.has_value());
+  // 100,017 * 8*128*4 bytes / (0.85*3.35e12)
+  EXPECT_NEAR(core::as_microseconds(cost.losing->time), 143.87, 0.01);
+  EXPECT_EQ(cost.losing->kind, domain::Bottleneck::kMemory);
+}
+
+TEST_F(AttentionOnH100, SplittingAPromptKeepsItsWork) {
+  PrefillCall whole;
+  whole.add(fixtures::chunk(0, 8192));
+  PrefillCall first;
+  first.add(fixtures::chunk(0, 4096));
+  PrefillCall second;
+  second.add(fixtures::chunk(4096, 4096));
+  EXPECT_DOUBLE_EQ(first.pairs + second.pairs, whole.pairs);
+  // Time differs by the first half's own stragglers: 0.847*65,536*(4096+782)/5.1024e12 s = 53.07 us
+  // on 1,071 us.
+  const double split =
+      core::as_microseconds(prefill(first, kMha32).time + prefill(second, kMha32).time);
+  const double at_once = core::as_microseconds(prefill(whole, kMha32).time);
+  EXPECT_NEAR(split - at_once, 53.07, 0.01);
+}
+
+}  // namespace
+}  // namespace ridgeline::latency::kernel

@@ -1,0 +1,75 @@
+#include "latency/kernel/expert_gemm.hpp"
+
+#include <cstdint>
+
+#include <gtest/gtest.h>
+
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/kernel/calibration.hpp"
+#include "latency/kernel/constants.hpp"
+#include "latency/kernel/cost.hpp"
+#include "model/operators.hpp"
+#include "unit/latency/kernel_fixtures.hpp"
+
+namespace ridgeline::latency::kernel {
+namespace {
+
+model::ExpertGemm scout_half() {
+  return {.experts = 16,
+          .experts_on_rank = 16,
+          .experts_per_token = 1,
+          .hidden = 5120,
+          .width = 4096,
+          .weights = model::DType::kFp8};
+}
+
+TEST(ExpertGemm, ExpectedExpertsOfUniformRouting) {
+  const model::ExpertGemm shape = scout_half();
+  EXPECT_DOUBLE_EQ(expected_experts(shape, 1), 1.0);
+  // 16 * (1 - (15/16)^2) = 16 - 225/16
+  EXPECT_NEAR(expected_experts(shape, 2), 1.9375, 1e-12);
+  EXPECT_NEAR(expected_experts(shape, 1'000'000), 16.0, 1e-12);
+}
+
+TEST(ExpertGemm, EveryTokenMayUseEveryExpert) {
+  model::ExpertGemm shape = scout_half();
+  shape.experts_per_token = 16;
+  EXPECT_DOUBLE_EQ(expected_experts(shape, 1), 16.0);
+}
+
+TEST(ExpertGemm, ExpertsOfOtherRanksCostNothing) {
+  model::ExpertGemm shape = scout_half();
+  shape.experts_on_rank = 4;
+  // A quarter of the pairs, a quarter of the experts.
+  EXPECT_NEAR(expected_experts(shape, 1'000'000), 4.0, 1e-12);
+  // One token: 4/16 of a pair on this rank, and so a quarter of an expert.
+  EXPECT_DOUBLE_EQ(expected_experts(shape, 1), 0.25);
+}
+
+TEST(ExpertGemm, StreamsTheExpertsHit) {
+  const auto gpu = fixtures::gpu("h100");
+  const Calibration calibration = calibrate(builtin_constants(), gpu);
+  const MatmulFormat format = matmul_format(model::DType::kFp8, gpu);
+  const Cost cost =
+      expert_gemm(scout_half(), 32, format, calibration.experts(true, 16).values, 0.92, gpu);
+  // Experts: 16*(1 - (15/16)^32) = 13.97138, times 0.92 = 12.85367 streamed.
+  // Memory: 12.85367*3*5120*4096 bytes / (0.973*3.35e12) = 248.097 us; compute: 6*5120*4096*32 /
+  // 1979e12 = 2.03 us, nothing at exponent 12. Plus 29.7, 2.0 us an expert = 25.707, and 3.96 *
+  // 32*6*(5120+4096) bytes / 3.35e12 = 2.092 us.
+  EXPECT_NEAR(core::as_microseconds(cost.time), 305.596, 2e-3);
+  EXPECT_EQ(cost.kind, domain::Bottleneck::kMemory);
+  EXPECT_DOUBLE_EQ(cost.flops.value(), 6.0 * 5120.0 * 4096.0 * 32.0);
+}
+
+TEST(ExpertGemm, FewExpertsAreCoarse) {
+  const Calibration calibration = calibrate(builtin_constants(), fixtures::gpu("h100"));
+  EXPECT_EQ(&calibration.experts(false, 8), &calibration.experts_16bit_coarse);
+  EXPECT_EQ(&calibration.experts(true, 16), &calibration.experts_8bit_coarse);
+  EXPECT_EQ(&calibration.experts(false, 64), &calibration.experts_16bit_fine);
+  EXPECT_EQ(&calibration.experts(true, 128), &calibration.experts_8bit_fine);
+}
+
+}  // namespace
+}  // namespace ridgeline::latency::kernel

@@ -1,0 +1,143 @@
+#include "latency/kernel/gemm.hpp"
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/kernel/calibration.hpp"
+#include "latency/kernel/constants.hpp"
+#include "latency/kernel/cost.hpp"
+#include "model/operators.hpp"
+#include "unit/latency/kernel_fixtures.hpp"
+
+namespace ridgeline::latency::kernel {
+namespace {
+
+Cost price(const GemmShape& shape, model::DType weights, const hardware::GpuSpec& gpu) {
+  const MatmulFormat format = matmul_format(weights, gpu);
+  return gemm(shape, format, calibrate(builtin_constants(), gpu).gemm(format.is_8bit).values, gpu);
+}
+
+double microseconds(const GemmShape& shape, model::DType weights, const std::string& gpu) {
+  return core::as_microseconds(price(shape, weights, fixtures::gpu(gpu)).time);
+}
+
+/// Times in us that another implementation printed, from constants before they were rounded to
+/// three digits.
+TEST(Gemm, ReproducesTheGoldenTimes) {
+  struct Golden {
+    GemmShape shape;
+    double h100;
+    double a100;
+  };
+  constexpr std::array<Golden, 6> kGolden = {{{{1, 4096, 4096}, 15.03, 29.06},
+                                              {{16, 4096, 22016}, 64.04, 123.46},
+                                              {{128, 8192, 14336}, 85.09, 189.48},
+                                              {{512, 4096, 12288}, 69.20, 215.95},
+                                              {{2048, 4096, 22016}, 448.55, 1369.18},
+                                              {{8192, 8192, 8192}, 1348.31, 3994.33}}};
+  for (const Golden& row : kGolden) {
+    const double h100 = microseconds(row.shape, model::DType::kBf16, "h100");
+    const double a100 = microseconds(row.shape, model::DType::kBf16, "a100-80gb");
+    EXPECT_NEAR(h100, row.h100, row.h100 * 1e-3) << row.shape.m;
+    EXPECT_NEAR(a100, row.a100, row.a100 * 1e-3) << row.shape.m;
+  }
+  EXPECT_NEAR(microseconds({64, 8192, 8192}, model::DType::kFp8, "h100"), 29.18, 29.18 * 1e-3);
+}
+
+/// No ramp, no penalty, everything at the peak: one row is a stream of its weights.
+TEST(Gemm, OneRowStreamsTheWeights) {
+  const GemmConstants ideal{.fixed = core::microseconds(2.0),
+                            .bandwidth_efficiency = 1.0,
+                            .ramp = {},
+                            .ramp_bytes = core::Bytes(1.0),
+                            .compute_efficiency = 1.0,
+                            .small_tile_penalty = 0.0,
+                            .overlap_exponent = 64.0,
+                            .split = {}};
+  const auto gpu = fixtures::gpu("h100");
+  const Cost cost =
+      gemm({.m = 1, .k = 4096, .n = 8192}, matmul_format(model::DType::kBf16, gpu), ideal, gpu);
+  // 2*(4096*8192 + 4096 + 8192) = 67,133,440 bytes / 3.35e12 = 20.0398 us, plus 2. Compute: 128
+  // tiles of 64 x 64, one wave of 132 SMs: 2*64*64*4096 / (989e12/132) = 4.48 us; at exponent 64 it
+  // adds nothing.
+  EXPECT_DOUBLE_EQ(cost.bytes.value(), 67'133'440.0);
+  EXPECT_NEAR(core::as_microseconds(cost.time), 22.0398, 1e-4);
+  EXPECT_EQ(cost.kind, domain::Bottleneck::kMemory);
+}
+
+/// 132 tiles of 128 x 256 fill an H100 once; one more tile is one more wave, whatever the bytes.
+TEST(Gemm, WavesOfTiles) {
+  const GemmConstants ideal{.fixed = {},
+                            .bandwidth_efficiency = 1.0,
+                            .ramp = {},
+                            .ramp_bytes = core::Bytes(1.0),
+                            .compute_efficiency = 1.0,
+                            // Seven eighths of the peak are lost at 64 x 64: the largest tile wins.
+                            .small_tile_penalty = 0.125,
+                            .overlap_exponent = 64.0,
+                            .split = core::microseconds(1e4)};
+  const auto gpu = fixtures::gpu("h100");
+  const MatmulFormat format = matmul_format(model::DType::kBf16, gpu);
+  // 12 * 11 tiles: 2*128*256*65536 FLOPs / (989e12/132) = 573.26 us a wave.
+  EXPECT_NEAR(core::as_microseconds(
+                  gemm({.m = 12 * 128, .k = 65536, .n = 11 * 256}, format, ideal, gpu).time),
+              573.26,
+              0.01);
+  // One more row makes 13 * 11 tiles: two waves.
+  EXPECT_NEAR(core::as_microseconds(
+                  gemm({.m = 12 * 128 + 1, .k = 65536, .n = 11 * 256}, format, ideal, gpu).time),
+              2 * 573.26,
+              0.02);
+}
+
+TEST(Gemm, TheRidgePointDecidesTheKind) {
+  const auto gpu = fixtures::gpu("h100");  // 989e12 / 3.35e12 = 295.2 FLOP per byte
+  // 2*m*k*n / (2*(k*n + m*k + m*n)) with k = n = 8192: m / (1 + m/4096). 295.2 lies between m = 318
+  // (295.09) and m = 319 (295.95).
+  EXPECT_EQ(price({318, 8192, 8192}, model::DType::kBf16, gpu).kind, domain::Bottleneck::kMemory);
+  EXPECT_EQ(price({319, 8192, 8192}, model::DType::kBf16, gpu).kind, domain::Bottleneck::kCompute);
+}
+
+TEST(Gemm, FormatsThatTheGpuLacksAreExpanded) {
+  const auto a100 = fixtures::gpu("a100-80gb");
+  const MatmulFormat fp8 = matmul_format(model::DType::kFp8, a100);
+  EXPECT_FALSE(fp8.is_8bit);
+  EXPECT_DOUBLE_EQ(fp8.weight_bytes, 1.0);
+  EXPECT_DOUBLE_EQ(fp8.activation_bytes, 2.0);
+  EXPECT_EQ(fp8.peak, a100.peak_bf16);
+  const MatmulFormat int4 = matmul_format(model::DType::kInt4, fixtures::gpu("h100"));
+  EXPECT_DOUBLE_EQ(int4.weight_bytes, 0.5);
+  EXPECT_DOUBLE_EQ(int4.activation_bytes, 2.0);
+  const MatmulFormat fp32 = matmul_format(model::DType::kFp32, a100);
+  EXPECT_DOUBLE_EQ(fp32.weight_bytes, 4.0);
+  EXPECT_DOUBLE_EQ(fp32.peak.value(), 156e12);
+}
+
+TEST(Gemm, Int8NeedsItsOwnUnits) {
+  auto a100 = fixtures::gpu("a100-80gb");
+  EXPECT_FALSE(matmul_format(model::DType::kInt8, a100).is_8bit);
+  a100.peak_int8 = core::FlopsPerSecond(624e12);
+  const MatmulFormat int8 = matmul_format(model::DType::kInt8, a100);
+  EXPECT_TRUE(int8.is_8bit);
+  EXPECT_DOUBLE_EQ(int8.activation_bytes, 1.0);
+  EXPECT_DOUBLE_EQ(int8.peak.value(), 624e12);
+}
+
+TEST(SoftMax, LiesBetweenMaximumAndSum) {
+  const core::Seconds three(3.0);
+  const core::Seconds four(4.0);
+  EXPECT_DOUBLE_EQ(soft_max(three, four, 1.0).value(), 7.0);
+  EXPECT_NEAR(soft_max(three, four, 2.0).value(), 5.0, 1e-15);  // Pythagoras
+  EXPECT_NEAR(soft_max(four, three, 64.0).value(), 4.0, 1e-8);  // (3/4)^64 = 1.0e-8
+  EXPECT_DOUBLE_EQ(soft_max(core::Seconds(0.0), four, 3.0).value(), 4.0);
+  EXPECT_DOUBLE_EQ(soft_max(core::Seconds(0.0), core::Seconds(0.0), 3.0).value(), 0.0);
+}
+
+}  // namespace
+}  // namespace ridgeline::latency::kernel

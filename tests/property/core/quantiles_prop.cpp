@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "core/int128.hpp"
+#include "core/quantiles.hpp"
+
+namespace ridgeline::core {
+namespace {
+
+std::vector<std::int64_t> expand(const ArithmeticRun& run) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = 0; i < run.count; ++i) {
+    values.insert(values.end(), static_cast<std::size_t>(run.repeat), run.first + run.growth * i);
+  }
+  return values;
+}
+
+/// Runs that overlap, repeat and continue each other often.
+rc::Gen<ArithmeticRun> near_runs() {
+  return rc::gen::build<ArithmeticRun>(
+      rc::gen::set(&ArithmeticRun::first, rc::gen::inRange<std::int64_t>(-40, 40)),
+      rc::gen::set(&ArithmeticRun::growth, rc::gen::inRange<std::int64_t>(-4, 5)),
+      rc::gen::set(&ArithmeticRun::count, rc::gen::inRange<std::int64_t>(0, 12)),
+      rc::gen::set(&ArithmeticRun::repeat, rc::gen::inRange<std::int64_t>(0, 5)));
+}
+
+/// Runs all over the range, some of them far from the rest.
+rc::Gen<ArithmeticRun> far_runs() {
+  constexpr std::int64_t kFar = 1'000'000'000'000'000'000;
+  return rc::gen::build<ArithmeticRun>(
+      rc::gen::set(&ArithmeticRun::first,
+                   rc::gen::oneOf(rc::gen::inRange<std::int64_t>(-kFar, kFar),
+                                  rc::gen::inRange<std::int64_t>(0, 1000))),
+      rc::gen::set(&ArithmeticRun::growth,
+                   rc::gen::oneOf(rc::gen::inRange<std::int64_t>(-kFar / 10, kFar / 10),
+                                  rc::gen::inRange<std::int64_t>(-10, 10))),
+      rc::gen::set(&ArithmeticRun::count, rc::gen::inRange<std::int64_t>(1, 12)),
+      rc::gen::set(&ArithmeticRun::repeat, rc::gen::inRange<std::int64_t>(1, 5)));
+}
+
+void expect_same(const std::vector<ArithmeticRun>& runs) {
+  RunMultiset multiset;
+  std::vector<std::int64_t> values;
+  for (const ArithmeticRun& run : runs) {
+    multiset.add(run.first, run.growth, run.count, run.repeat);
+    const auto more = expand(run);
+    values.insert(values.end(), more.begin(), more.end());
+  }
+  RC_ASSERT(multiset.count() == static_cast<std::int64_t>(values.size()));
+  RC_ASSERT(multiset.num_runs() <= runs.size());
+  if (values.empty()) {
+    return;
+  }
+  std::sort(values.begin(), values.end());
+  Int128 sum = 0;
+  Uint128 squares = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    RC_ASSERT(multiset.order_statistic(static_cast<std::int64_t>(i)) == values[i]);
+    sum += values[i];
+    squares += static_cast<Uint128>(values[i]) * static_cast<Uint128>(values[i]);
+  }
+  const Moments& moments = multiset.moments();
+  RC_ASSERT(moments.min() == values.front());
+  RC_ASSERT(moments.max() == values.back());
+  RC_ASSERT(moments.sum() == sum);
+  RC_ASSERT(moments.sum_of_squares() == squares);
+  const std::vector<double> probabilities = {0.5, 0.9, 0.0, 0.99, 1.0, 0.123};
+  RC_ASSERT(multiset.quantiles(probabilities) == quantiles(values, probabilities));
+}
+
+RC_GTEST_PROP(RunMultiset, EqualsTheExpandedValues, ()) {
+  expect_same(*rc::gen::container<std::vector<ArithmeticRun>>(near_runs()));
+}
+
+RC_GTEST_PROP(RunMultiset, EqualsTheExpandedValuesFarApart, ()) {
+  expect_same(*rc::gen::container<std::vector<ArithmeticRun>>(far_runs()));
+}
+
+RC_GTEST_PROP(RunMultiset, DoesNotDependOnOrderOrCuts, ()) {
+  const auto runs = *rc::gen::container<std::vector<ArithmeticRun>>(near_runs());
+  RunMultiset whole;
+  std::vector<std::int64_t> values;
+  for (const ArithmeticRun& run : runs) {
+    whole.add(run.first, run.growth, run.count, run.repeat);
+    const auto more = expand(run);
+    values.insert(values.end(), more.begin(), more.end());
+  }
+  // The same values one by one, shuffled by pairs of places, in two multisets that are then merged.
+  for (const auto& [a, b] : *rc::gen::container<std::vector<std::pair<std::size_t, std::size_t>>>(
+           rc::gen::pair(rc::gen::arbitrary<std::size_t>(), rc::gen::arbitrary<std::size_t>()))) {
+    if (!values.empty()) {
+      std::swap(values[a % values.size()], values[b % values.size()]);
+    }
+  }
+  const auto half = *rc::gen::inRange<std::size_t>(0, values.size() + 1);
+  RunMultiset first;
+  RunMultiset second;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    (i < half ? first : second).add(values[i]);
+  }
+  first.merge(second);
+  RC_ASSERT(first.fingerprint() == whole.fingerprint());
+  if (!values.empty()) {
+    RC_ASSERT(first.quantile(0.5) == whole.quantile(0.5));
+    RC_ASSERT(first.moments().std_dev() == whole.moments().std_dev());
+    const auto changed = *rc::gen::inRange<std::size_t>(0, values.size());
+    RunMultiset other = whole;
+    other.add(values[changed] + 1);
+    RunMultiset again = whole;
+    again.add(values[changed]);
+    RC_ASSERT(!(other.fingerprint() == again.fingerprint()));
+  }
+}
+
+RC_GTEST_PROP(Quantiles, SelectionEqualsSorting, ()) {
+  auto values = *rc::gen::nonEmpty(rc::gen::container<std::vector<std::int64_t>>(
+      rc::gen::oneOf(rc::gen::inRange<std::int64_t>(-5, 5),
+                     rc::gen::inRange<std::int64_t>(-1'000'000, 1'000'000))));
+  auto sorted = values;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<double> probabilities;
+  for (const int permille : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 1001))) {
+    probabilities.push_back(permille / 1000.0);
+  }
+  const auto found = quantiles(values, probabilities);
+  for (std::size_t i = 0; i < probabilities.size(); ++i) {
+    const double position = static_cast<double>(sorted.size() - 1) * probabilities[i];
+    const auto below = static_cast<std::size_t>(std::floor(position));
+    const auto above = static_cast<std::size_t>(std::ceil(position));
+    const double expected =
+        static_cast<double>(sorted[below]) +
+        static_cast<double>(sorted[above] - sorted[below]) * (position - std::floor(position));
+    RC_ASSERT(found[i] == expected);
+  }
+}
+
+}  // namespace
+}  // namespace ridgeline::core

@@ -1,0 +1,196 @@
+#include "metrics/recorder.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/quantile_sketch.hpp"
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "domain/record.hpp"
+#include "domain/step.hpp"
+#include "metrics/request_metrics.hpp"
+#include "metrics/samples.hpp"
+#include "metrics/slo.hpp"
+#include "metrics/summary.hpp"
+
+namespace ridgeline::metrics {
+namespace {
+
+void add_if(RequestSamples& samples, const std::optional<core::Duration>& value) {
+  if (value) {
+    samples.add(*value);
+  }
+}
+
+std::optional<double> ratio(double part, double whole) {
+  return whole > 0.0 ? std::optional(part / whole) : std::nullopt;
+}
+
+/// Whole seconds and milliseconds stay what they are: one division, correctly rounded.
+double to_seconds(core::Duration time) { return static_cast<double>(time.count()) / 1e12; }
+double to_milliseconds(core::Duration time) { return static_cast<double>(time.count()) / 1e9; }
+
+/// GPU time by kind, and on top what of the busy time the GPU spent waiting for the host.
+void fill_engine(Summary& summary, const EngineCounts& engine) {
+  summary.steps = engine.steps;
+  summary.time_by_bottleneck = engine.step_time.by_bottleneck;
+  const core::Duration waiting =
+      std::max(engine.busy - engine.step_time.gpu(), core::Duration());
+  summary.time_by_bottleneck[static_cast<std::size_t>(domain::Bottleneck::kOverhead)] += waiting;
+  for (const auto time : summary.time_by_bottleneck) {
+    summary.busy += time;
+  }
+  const auto blocks = static_cast<double>(engine.kv_blocks.value());
+  summary.kv_cache.peak = ratio(static_cast<double>(engine.peak_used_blocks.value()), blocks);
+  summary.kv_cache.mean = ratio(engine.used_block_seconds, blocks * to_seconds(summary.busy));
+  summary.kv_cache.prefix_hit_rate = ratio(static_cast<double>(engine.prefix_hits.value()),
+                                           static_cast<double>(engine.prefix_queries.value()));
+}
+
+}  // namespace
+
+Recorder::Clock::Clock(Percentiles percentiles)
+    : ttft(percentiles), tpot(percentiles), e2e(percentiles) {}
+
+Recorder::Recorder(const RecorderOptions& options)
+    : options_(options),
+      client_(options.percentiles),
+      server_(options.percentiles),
+      queue_time_(options.percentiles),
+      gaps_(options.percentiles) {}
+
+void Recorder::on_request(const domain::RequestRecord& record, const RequestLatency& latency) {
+  const RequestMetrics metrics = measure(record, latency);
+  records_.add(record);
+  by_outcome_[static_cast<std::size_t>(record.outcome)] += 1;
+  preemptions_ += record.preemptions;
+  first_arrival_ = std::min(first_arrival_, record.arrival);
+  if (completed(record.outcome)) {
+    completed_ += 1;
+    input_tokens_ += record.prompt_tokens.value();
+    output_tokens_ += record.output_tokens.value();
+    cached_tokens_ += record.cached_tokens.value();
+    last_end_ = std::max(last_end_, latency.client_end);
+    add_if(queue_time_, metrics.queue_time);
+    add_if(client_.ttft, metrics.ttft);
+    add_if(client_.tpot, metrics.tpot);
+    add_if(client_.e2e, metrics.e2e);
+    add_if(server_.ttft, metrics.server_ttft);
+    add_if(server_.tpot, metrics.server_tpot);
+    add_if(server_.e2e, metrics.server_e2e);
+    judge(metrics);
+  }
+  if (options_.listener != nullptr) {
+    options_.listener->on_request(record, metrics);
+  }
+}
+
+void Recorder::on_steps(const domain::StepRecord& record) {
+  if (options_.listener != nullptr) {
+    options_.listener->on_steps(record);
+  }
+}
+
+void Recorder::on_token_gaps(const domain::TokenGaps& gaps) { gaps_.add(gaps); }
+
+void Recorder::judge(const RequestMetrics& metrics) {
+  const std::array<std::optional<core::Duration>, kNumMetrics> values = {
+      metrics.ttft, metrics.tpot, metrics.mean_gap, metrics.e2e};
+  bool good = true;
+  for (std::size_t m = 0; m < kNumMetrics; ++m) {
+    const auto& limit = options_.slo.limits[m];
+    const bool within = !limit || !values[m] || *values[m] <= *limit;
+    within_limit_[m] += within ? 1 : 0;
+    good = good && within;
+  }
+  good_ += good ? 1 : 0;
+}
+
+std::optional<core::Duration> Recorder::duration() const {
+  return completed_ > 0 ? std::optional(last_end_ - first_arrival_) : std::nullopt;
+}
+
+Summary Recorder::summarise(const EngineCounts& engine) {
+  Summary summary;
+  summary.completed = completed_;
+  summary.by_outcome = by_outcome_;
+  summary.total_input_tokens = input_tokens_;
+  summary.total_output_tokens = output_tokens_;
+  summary.total_cached_tokens = cached_tokens_;
+  summary.preemptions = preemptions_;
+  fill_latencies(summary);
+  fill_rates(summary);
+  fill_slo(summary);
+  fill_engine(summary, engine);
+  return summary;
+}
+
+void Recorder::fill_latencies(Summary& summary) {
+  const auto gaps = gaps_.distribution_ms();
+  // The way to the client is the same for each token of a request, so gaps have one clock.
+  summary.client.by_metric = {
+      client_.ttft.distribution_ms(), client_.tpot.distribution_ms(), gaps, client_.e2e.distribution_ms()};
+  summary.server.by_metric = {
+      server_.ttft.distribution_ms(), server_.tpot.distribution_ms(), gaps, server_.e2e.distribution_ms()};
+  summary.queue_time_ms = queue_time_.distribution_ms();
+}
+
+void Recorder::fill_rates(Summary& summary) const {
+  const auto span = duration();
+  if (!span) {
+    return;
+  }
+  const double seconds = to_seconds(*span);
+  summary.duration_s = seconds;
+  summary.request_throughput = ratio(static_cast<double>(completed_), seconds);
+  summary.output_throughput = ratio(static_cast<double>(output_tokens_), seconds);
+  summary.total_token_throughput =
+      ratio(static_cast<double>(input_tokens_ + output_tokens_), seconds);
+  if (options_.slo.any()) {
+    summary.goodput = ratio(static_cast<double>(good_), seconds);
+    summary.good_share = ratio(static_cast<double>(good_), static_cast<double>(completed_));
+  }
+}
+
+void Recorder::fill_slo(Summary& summary) const {
+  for (std::size_t m = 0; m < kNumMetrics; ++m) {
+    const auto& limit = options_.slo.limits[m];
+    if (!limit) {
+      continue;
+    }
+    SloVerdict verdict;
+    verdict.metric = static_cast<Metric>(m);
+    verdict.statistic = options_.slo.statistic;
+    verdict.limit_ms = to_milliseconds(*limit);
+    if (const auto& distribution = summary.client.by_metric[m]) {
+      verdict.value_ms = distribution->of(options_.slo.statistic);
+      verdict.met = *verdict.value_ms <= verdict.limit_ms;
+    }
+    verdict.share =
+        ratio(static_cast<double>(within_limit_[m]), static_cast<double>(completed_));
+    summary.slo.push_back(verdict);
+  }
+}
+
+std::string Recorder::digest(std::span<const std::int64_t> totals) const {
+  return records_.hex(gaps_.fingerprint(), totals);
+}
+
+core::Warnings Recorder::warnings() const {
+  if (options_.percentiles == Percentiles::kExact) {
+    return {};
+  }
+  return {{.code = "W-percentile-sketch",
+           .message = fmt::format("percentiles are within {:.2g} % of the exact ones",
+                                  core::QuantileSketch::kRelativeError * 100.0),
+           .hint = "--percentiles exact"}};
+}
+
+}  // namespace ridgeline::metrics

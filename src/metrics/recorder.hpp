@@ -1,0 +1,81 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "domain/record.hpp"
+#include "metrics/record_digest.hpp"
+#include "metrics/request_metrics.hpp"
+#include "metrics/samples.hpp"
+#include "metrics/slo.hpp"
+#include "metrics/summary.hpp"
+
+namespace ridgeline::metrics {
+
+struct RecorderOptions {
+  Percentiles percentiles = Percentiles::kExact;
+  SloTargets slo;
+  Listener* listener = nullptr;  ///< Gets everything too, as it comes; outlives the recorder.
+};
+
+/// Gathers what a run reports and sums it up. Feeds as domain::RecordSink does, with the latencies of
+/// each request beside its record. Costs nothing per step that is not logged, and per run of equal
+/// gaps what core::RunMultiset costs.
+class Recorder {
+ public:
+  explicit Recorder(const RecorderOptions& options);
+
+  /// A request ended. Requires latencies that are not negative where it completed.
+  void on_request(const domain::RequestRecord& record, const RequestLatency& latency);
+  void on_steps(const domain::StepRecord& record);
+  /// All gaps count, those of requests that do not complete too.
+  void on_token_gaps(const domain::TokenGaps& gaps);
+
+  /// The run in numbers. More can be recorded afterwards.
+  [[nodiscard]] Summary summarise(const EngineCounts& engine);
+
+  /// 32 hexadecimal digits over every request's record, the multiset of token gaps and the totals that
+  /// the caller hands over: equal however steps were cut into runs, and however percentiles are kept.
+  [[nodiscard]] std::string digest(std::span<const std::int64_t> totals) const;
+
+  /// What the reader of the summary should know: that percentiles are approximate.
+  [[nodiscard]] core::Warnings warnings() const;
+
+ private:
+  struct Clock {
+    explicit Clock(Percentiles percentiles);
+    RequestSamples ttft;
+    RequestSamples tpot;
+    RequestSamples e2e;
+  };
+
+  void judge(const RequestMetrics& metrics);
+  [[nodiscard]] std::optional<core::Duration> duration() const;
+  void fill_latencies(Summary& summary);
+  void fill_rates(Summary& summary) const;
+  void fill_slo(Summary& summary) const;
+
+  RecorderOptions options_;
+  Clock client_;
+  Clock server_;
+  RequestSamples queue_time_;
+  GapSamples gaps_;
+  std::array<std::int64_t, domain::kNumOutcomes> by_outcome_{};
+  std::int64_t completed_ = 0;
+  std::int64_t input_tokens_ = 0;
+  std::int64_t output_tokens_ = 0;
+  std::int64_t cached_tokens_ = 0;
+  std::int64_t preemptions_ = 0;
+  std::int64_t good_ = 0;                                ///< Met every target.
+  std::array<std::int64_t, kNumMetrics> within_limit_{};  ///< Met that target.
+  core::SimTime first_arrival_ = core::SimTime::never();
+  core::SimTime last_end_;
+  RecordDigest records_;
+};
+
+}  // namespace ridgeline::metrics

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/quantile_sketch.hpp"
+#include "core/quantiles.hpp"
+#include "core/time.hpp"
+#include "domain/record.hpp"
+#include "metrics/slo.hpp"
+#include "metrics/summary.hpp"
+
+namespace ridgeline::metrics {
+
+/// How percentiles are kept. Means, standard deviations and maxima are exact either way.
+enum class Percentiles : std::uint8_t {
+  kExact,   ///< Every value: 8 bytes per request and metric, and the runs of token gaps.
+  kSketch,  ///< In bounded memory, within core::QuantileSketch::kRelativeError.
+};
+
+/// One time per request.
+class RequestSamples {
+ public:
+  explicit RequestSamples(Percentiles percentiles) : percentiles_(percentiles) {}
+
+  /// Requires a duration that is not negative.
+  void add(core::Duration value);
+  /// In milliseconds; nothing without values. Reorders what is kept.
+  [[nodiscard]] std::optional<Distribution> distribution_ms();
+
+ private:
+  Percentiles percentiles_;
+  std::vector<std::int64_t> values_;  ///< Picoseconds, in no order.
+  core::Moments moments_;
+  core::QuantileSketch sketch_;
+};
+
+/// The gaps between tokens. Memory follows the runs, not the tokens.
+class GapSamples {
+ public:
+  explicit GapSamples(Percentiles percentiles) : percentiles_(percentiles) {}
+
+  void add(const domain::TokenGaps& gaps);
+  [[nodiscard]] std::optional<Distribution> distribution_ms() const;
+  /// Of the multiset of gaps: however they were cut into runs, and however percentiles are kept.
+  [[nodiscard]] core::Fingerprint fingerprint() const { return moments().fingerprint(); }
+
+ private:
+  [[nodiscard]] const core::Moments& moments() const;
+
+  Percentiles percentiles_;
+  core::RunMultiset runs_;
+  core::QuantileSketch sketch_;
+};
+
+}  // namespace ridgeline::metrics

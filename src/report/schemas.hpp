@@ -1,0 +1,12 @@
+#pragma once
+
+#include <span>
+
+#include "core/embedded_file.hpp"
+
+namespace ridgeline::report {
+
+/// The JSON Schemas of what we write (data/schemas/), compiled in: "result.schema.json", ...
+[[nodiscard]] std::span<const core::EmbeddedFile> schema_files();
+
+}  // namespace ridgeline::report

@@ -74,13 +74,12 @@ inline Node Node::null(Location where) {
   return {Kind::kNull, std::move(where)};
 }
 
-/// Limits against hostile input.
+/// Limits against hostile input. YAML has a lower one of its own: yaml-cpp takes some 250 bytes of
+/// memory for a byte of text, and a value some 200.
 inline constexpr std::size_t kMaxDocumentBytes = std::size_t{16} * 1024 * 1024;
-inline constexpr std::size_t kMaxYamlBytes =
-    1024 * 1024;                              ///< yaml-cpp takes 250 bytes for one of the text's.
-inline constexpr int kMaxDocumentDepth = 64;  ///< Maps and lists within each other.
-inline constexpr std::size_t kMaxDocumentNodes =
-    1'000'000;  ///< Values of all kinds; one takes some 200 bytes.
+inline constexpr std::size_t kMaxYamlBytes = std::size_t{1024} * 1024;
+inline constexpr int kMaxDocumentDepth = 64;                 ///< Maps and lists within each other.
+inline constexpr std::size_t kMaxDocumentNodes = 1'000'000;  ///< Values of all kinds.
 
 /// What to do with NaN, Infinity and -Infinity, which are not JSON but which Python's writer leaves
 /// in some published config.json files.
@@ -94,8 +93,9 @@ Result<Node> parse_json(std::string_view text,
                         const std::string& file,
                         NonFinite non_finite = NonFinite::kRefuse);
 Result<Node> parse_yaml(std::string_view text, const std::string& file);
-/// Reads a file and parses it as JSON when its name ends in .json, as YAML otherwise.
-Result<Node> read_document(const std::string& path);
+/// Reads a file and parses it as JSON when its name ends in .json, as YAML otherwise. `non_finite`
+/// is for JSON.
+Result<Node> read_document(const std::string& path, NonFinite non_finite = NonFinite::kRefuse);
 /// The bytes of a file, or why not; refuses folders and files above `limit` bytes.
 Result<std::string> read_file(const std::string& path, std::size_t limit = kMaxDocumentBytes);
 

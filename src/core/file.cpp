@@ -60,12 +60,12 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
   return text;
 }
 
-Result<Node> read_document(const std::string& path) {
+Result<Node> read_document(const std::string& path, NonFinite non_finite) {
   const auto text = read_file(path);
   if (!text) {
     return fail(text.error());
   }
-  return path.ends_with(".json") ? parse_json(*text, path) : parse_yaml(*text, path);
+  return path.ends_with(".json") ? parse_json(*text, path, non_finite) : parse_yaml(*text, path);
 }
 
 }  // namespace ridgeline::core

@@ -74,7 +74,7 @@ NumberShape shape_of(std::string_view text) {
 
 /// "1_000": a number to other readers of YAML, text to this one.
 bool is_grouped_number(std::string_view text) {
-  if (text.find('_') == std::string_view::npos) {
+  if (text.starts_with('_') || text.find('_') == std::string_view::npos) {
     return false;
   }
   std::string plain(text);
@@ -129,7 +129,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > 1) {
-      note(mark, "expected the end of the text, found the start of another document");
+      note(mark, "text after the end of the document", "a file holds one document");
     }
   }
   void OnDocumentEnd() override {}

@@ -1,0 +1,145 @@
+#include "core/text.hpp"
+
+#include <charconv>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+namespace ridgeline::core {
+namespace {
+
+TEST(ValidUtf8Prefix, TakesEveryLengthOfSequence) {
+  // One to four bytes: a, é, €, 😀.
+  const std::string_view text = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80";
+  EXPECT_EQ(valid_utf8_prefix(text), 1U + 2U + 3U + 4U);
+  EXPECT_EQ(valid_utf8_prefix(""), 0U);
+}
+
+TEST(ValidUtf8Prefix, StopsAtWhatUnicodeForbids) {
+  for (const std::string_view bad : {
+           "\x80",              // a continuation that continues nothing
+           "\xC0\xAF",          // overlong '/'
+           "\xC1\xBF",          // overlong
+           "\xE0\x9F\xBF",      // overlong, three bytes
+           "\xED\xA0\x80",      // the surrogate U+D800
+           "\xF0\x8F\xBF\xBF",  // overlong, four bytes
+           "\xF4\x90\x80\x80",  // beyond U+10FFFF
+           "\xF5\x80\x80\x80",  // beyond U+10FFFF
+           "\xFF",
+           "\xE2\x82",      // cut short
+           "\xE2\x28\xA1",  // no continuation
+           "\xF0\x9F\x98(",
+       }) {
+    EXPECT_EQ(valid_utf8_prefix("ok" + std::string(bad)), 2U) << quote(bad);
+  }
+}
+
+TEST(ValidUtf8Prefix, TakesTheEdgesOfTheForbiddenRanges) {
+  for (const std::string_view good : {"\xC2\x80",
+                                      "\xDF\xBF",
+                                      "\xE0\xA0\x80",
+                                      "\xED\x9F\xBF",
+                                      "\xEE\x80\x80",
+                                      "\xF0\x90\x80\x80",
+                                      "\xF4\x8F\xBF\xBF"}) {
+    EXPECT_EQ(valid_utf8_prefix(good), good.size()) << good;
+  }
+}
+
+TEST(WithoutByteOrderMark, DropsOneMarkAtTheStart) {
+  EXPECT_EQ(without_byte_order_mark("\xEF\xBB\xBFx"), "x");
+  EXPECT_EQ(without_byte_order_mark("x\xEF\xBB\xBF"), "x\xEF\xBB\xBF");
+  EXPECT_EQ(without_byte_order_mark("\xEF\xBB"), "\xEF\xBB");
+}
+
+TEST(Quote, EscapesWhatATerminalWouldObey) {
+  EXPECT_EQ(quote("plain"), R"("plain")");
+  EXPECT_EQ(quote("a\"b\\c"), R"("a\"b\\c")");
+  EXPECT_EQ(quote("a\x1B[31m\n\x7F"), R"("a\x1b[31m\n\x7f")");
+  EXPECT_EQ(quote(std::string_view("\0", 1)), R"("\x00")");
+  EXPECT_EQ(quote("\xC3\xA9\xFF"), "\"\xC3\xA9\\xff\"");
+}
+
+TEST(Quote, CutsAfterSixtyCharactersNotBytes) {
+  EXPECT_EQ(quote(std::string(60, 'x')), '"' + std::string(60, 'x') + '"');
+  EXPECT_EQ(quote(std::string(61, 'x')), '"' + std::string(60, 'x') + "...\"");
+  std::string accents;
+  for (int i = 0; i < 61; ++i) {
+    accents += "\xC3\xA9";
+  }
+  EXPECT_EQ(quote(accents), '"' + accents.substr(0, 120) + "...\"");
+}
+
+TEST(Shortest, HasNoExponentForIntegersUpToTwoToThe53) {
+  EXPECT_EQ(shortest(0.0), "0");
+  EXPECT_EQ(shortest(-0.0), "-0");
+  EXPECT_EQ(shortest(1e15), "1000000000000000");
+  EXPECT_EQ(shortest(9007199254740992.0), "9007199254740992");
+  EXPECT_EQ(shortest(-9007199254740992.0), "-9007199254740992");
+  EXPECT_EQ(shortest(1e22), "1e+22");
+  EXPECT_EQ(shortest(0.1), "0.1");
+  EXPECT_EQ(shortest(1e-7), "1e-07");
+}
+
+TEST(Shortest, ReadsBackTheSame) {
+  for (const double value : {0.1,
+                             1.0 / 3.0,
+                             2.0 / 3.0 * 1e300,
+                             5e-324,
+                             std::numeric_limits<double>::max(),
+                             std::numeric_limits<double>::min(),
+                             9007199254740993.5e3,
+                             -1.5}) {
+    const std::string text = shortest(value);
+    double back = 0.0;
+    std::from_chars(text.data(), text.data() + text.size(), back);
+    EXPECT_EQ(back, value) << text;
+  }
+}
+
+TEST(TextPositions, CountsLinesAndCharacters) {
+  const TextPositions positions("ab\n\xC3\xA9x\n");
+  EXPECT_EQ(positions.at(0).line, 1);
+  EXPECT_EQ(positions.at(0).column, 1);
+  EXPECT_EQ(positions.at(2).column, 3);  // the line break itself
+  EXPECT_EQ(positions.at(3).line, 2);
+  EXPECT_EQ(positions.at(3).column, 1);
+  EXPECT_EQ(positions.at(5).column, 2);  // é is two bytes and one character
+  EXPECT_EQ(positions.at(7).line, 3);
+  EXPECT_EQ(positions.at(7).column, 1);
+  EXPECT_EQ(positions.at(1000).line, 3);
+}
+
+TEST(TextPositions, AgreesWithACountFromTheStartOnLongText) {
+  std::string text;
+  for (int i = 0; i < 500; ++i) {
+    text += i % 37 == 0 ? "\n" : (i % 5 == 0 ? "\xE2\x82\xAC" : "x");
+  }
+  const TextPositions positions(text);
+  int line = 1;
+  int column = 1;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if ((byte & 0xC0U) != 0x80U) {
+      EXPECT_EQ(positions.at(at).line, line) << at;
+      EXPECT_EQ(positions.at(at).column, column) << at;
+    }
+    if (byte == '\n') {
+      ++line;
+      column = 1;
+    } else if ((byte & 0xC0U) != 0x80U) {
+      ++column;
+    }
+  }
+}
+
+TEST(TextPositions, HoldsForAnEmptyText) {
+  const TextPositions positions("");
+  EXPECT_EQ(positions.at(0).line, 1);
+  EXPECT_EQ(positions.at(7).column, 1);
+}
+
+}  // namespace
+}  // namespace ridgeline::core

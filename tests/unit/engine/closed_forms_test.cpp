@@ -155,17 +155,7 @@ TEST_P(ClosedForms, ThroughputPlateauIsTheCapacity) {
 
 INSTANTIATE_TEST_SUITE_P(Twins,
                          ClosedForms,
-                         testing::Values(Twin::kReference, Twin::kStepping, Twin::kJumping),
-                         [](const auto& info) {
-                           switch (info.param) {
-                             case Twin::kReference:
-                               return "Reference";
-                             case Twin::kStepping:
-                               return "Stepping";
-                             default:
-                               return "Jumping";
-                           }
-                         });
+                         testing::Values(Twin::kReference, Twin::kStepping, Twin::kJumping));
 
 }  // namespace
 }  // namespace ridgeline

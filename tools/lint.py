@@ -24,8 +24,6 @@ ADAPTERS = {
     "tl/expected.hpp": ("src/core/result.hpp",),
     "yaml-cpp/": ("src/core/yaml_document.cpp",),
     "simdjson.h": ("src/core/json_document.cpp",),
-    "nlohmann/": ("src/report/json.cpp",),
-    "CLI/": ("src/cli/arguments.cpp",),
     "tsl/": ("src/engine/fast/kv_pool.cpp",),
     "xxhash.h": ("src/core/digest.cpp",),
 }

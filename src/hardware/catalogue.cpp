@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -18,6 +17,7 @@
 #include "core/embedded_file.hpp"
 #include "core/reader.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "hardware/gpu_spec.hpp"
 
 namespace ridgeline::hardware {
@@ -81,8 +81,8 @@ core::Error unknown(const std::string& name) {
   const std::optional<std::string> near = core::nearest(normalised(name), candidates);
   return {.code = core::ErrorCode::kUsage,
           .field = "gpu",
-          .message =
-              fmt::format("\"{}\" is neither a GPU of the catalogue nor a path that exists", name),
+          .message = fmt::format("{} is neither a GPU of the catalogue nor a path that exists",
+                                 core::quote(name)),
           .where = {},
           .hint = near
                       ? fmt::format("did you mean '{}'?", *near)

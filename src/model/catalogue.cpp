@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -17,6 +17,7 @@
 #include "core/embedded_file.hpp"
 #include "core/reader.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "model/hf_document.hpp"
 #include "model/model_spec.hpp"
 
@@ -92,8 +93,8 @@ core::Error unknown(const std::string& name) {
   return {
       .code = core::ErrorCode::kUsage,
       .field = "model",
-      .message =
-          fmt::format("\"{}\" is neither a network of the catalogue nor a path that exists", name),
+      .message = fmt::format("{} is neither a network of the catalogue nor a path that exists",
+                             core::quote(name)),
       .where = {},
       .hint =
           near ? fmt::format("did you mean '{}'?", *near)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/check.hpp"
+#include "core/units.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 

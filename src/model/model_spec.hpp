@@ -62,9 +62,9 @@ struct Precision {
 
 /// What vLLM samples with when the client does not say: the network's generation_config.json.
 struct SamplingDefaults {
-  std::optional<double> top_p;
-  std::optional<std::int64_t> top_k;
-  std::optional<double> repetition_penalty;
+  std::optional<double> top_p = {};
+  std::optional<std::int64_t> top_k = {};
+  std::optional<double> repetition_penalty = {};
 
   [[nodiscard]] bool truncates() const {
     return top_p.value_or(1.0) < 1.0 || top_k.value_or(0) > 0;

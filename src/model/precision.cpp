@@ -16,6 +16,7 @@
 
 #include "core/document.hpp"
 #include "core/reader.hpp"
+#include "core/text.hpp"
 #include "model/config_reader.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
@@ -53,7 +54,8 @@ DType read_dtype(ConfigReader& config) {
     return DType::kBf16;
   }
   if (*stated != "bfloat16") {
-    config.problem(key, fmt::format("\"{}\" is not one of bfloat16, float16, float32", *stated));
+    config.problem(
+        key, fmt::format("{} is not one of bfloat16, float16, float32", core::quote(*stated)));
   }
   return DType::kBf16;
 }
@@ -151,10 +153,10 @@ class QuantisationReader {
     const std::optional<std::string> algorithm = reader_.string("quant_algo");
     const core::Node* groups = reader_.node("config_groups");
     if (method && *method != "fp8" && *method != "compressed-tensors" && *method != "modelopt") {
-      return refuse("quant_method", fmt::format("quantisation \"{}\"", *method));
+      return refuse("quant_method", fmt::format("quantisation {}", core::quote(*method)));
     }
     if (algorithm && *algorithm != "FP8") {
-      return refuse("quant_algo", fmt::format("quantisation \"{}\"", *algorithm));
+      return refuse("quant_algo", fmt::format("quantisation {}", core::quote(*algorithm)));
     }
     if (groups != nullptr && !groups_are_fp8(*groups)) {
       return false;
@@ -162,7 +164,7 @@ class QuantisationReader {
     if (method == "fp8") {
       const std::string format = reader_.string("fmt").value_or("e4m3");
       return format == "e4m3" || format == "float8_e4m3fn" ||
-             refuse("fmt", fmt::format("the FP8 format \"{}\"", format));
+             refuse("fmt", fmt::format("the FP8 format {}", core::quote(format)));
     }
     if (groups == nullptr && !algorithm) {
       reader_.problem(method ? "config_groups" : "quant_method",
@@ -244,8 +246,9 @@ class QuantisationReader {
       for (const std::string_view part : {"weights", "input_activations"}) {
         const core::Node* scheme = group.value.find(part);
         if (scheme == nullptr || !is_8_bit_float(*scheme)) {
-          return refuse("config_groups",
-                        fmt::format("{} whose {} are not 8-bit floats", group.key, part));
+          return refuse(
+              "config_groups",
+              fmt::format("{} whose {} are not 8-bit floats", core::quote(group.key), part));
         }
       }
     }

@@ -1,6 +1,5 @@
 #include "model/families/common.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "core/document.hpp"
-#include "model/config_text.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
+#include "unit/model/config_text.hpp"
 
 namespace ridgeline::model {
 namespace {
@@ -184,6 +184,7 @@ TEST(HfConfig, OtherArchitecturesAreRefusedByName) {
               HasSubstr("networks of type \"deepseek_v3\" are not modelled yet (supported: llama, "
                         "llama4, mistral, mixtral, qwen2, qwen3, qwen3_moe)"));
   EXPECT_THAT(problems(kBody), HasSubstr("model_type: is missing, expected one of llama, "));
+  EXPECT_NE(problems(of_type("a\\nb")), "accepted");  // `problems` refuses messages of two lines
   EXPECT_THAT(problems(with("\"model_type\": 3", kBody)), HasSubstr("3 is not one of llama"));
   EXPECT_THAT(problems(with("\"kv_lora_rank\": 512", of_type("llama"))),
               HasSubstr("multi-head latent attention (kv_lora_rank) is not modelled yet"));

@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/config_text.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
+#include "unit/model/config_text.hpp"
 
 namespace ridgeline::model {
 namespace {
@@ -140,11 +140,11 @@ TEST(Precision, OtherQuantisationsAreRefusedByName) {
               HasSubstr("the FP8 format \"e5m2\""));
   EXPECT_THAT(problems(quantised(R"("quant_method": "compressed-tensors", "config_groups":
                   {"group_0": {"weights": {"num_bits": 4, "type": "int"}}})")),
-              HasSubstr("group_0 whose weights are not 8-bit floats is not modelled yet"));
+              HasSubstr("\"group_0\" whose weights are not 8-bit floats is not modelled yet"));
   EXPECT_THAT(problems(quantised(R"("quant_method": "compressed-tensors", "config_groups":
                   {"group_0": {"weights": {"num_bits": 8, "type": "float"},
                                "input_activations": null}})")),
-              HasSubstr("group_0 whose input_activations are not 8-bit floats"));
+              HasSubstr("\"group_0\" whose input_activations are not 8-bit floats"));
 }
 
 TEST(Precision, WhatSaysNothingIsRefused) {
@@ -156,6 +156,11 @@ TEST(Precision, WhatSaysNothingIsRefused) {
   EXPECT_THAT(problems(quantised(R"("quant_method": "compressed-tensors", "config_groups": {})")),
               HasSubstr("names no group"));
   EXPECT_NE(problems(quantised(R"("quant_method": 8)")), "accepted");
+  // `problems` also sees to it that no message breaks its line.
+  EXPECT_NE(problems(quantised(R"("quant_method": "a\nb")")), "accepted");
+  EXPECT_NE(problems(quantised(R"("quant_method": "fp8", "fmt": "a\nb")")), "accepted");
+  EXPECT_NE(problems(quantised(R"("quant_method": "fp8", "ignore": ["a\nb"])")), "accepted");
+  EXPECT_NE(problems(with(R"("dtype": "a\nb")", kConfig)), "accepted");
   EXPECT_NE(problems(with("\"quantization_config\": \"fp8\"", kConfig)), "accepted");
 }
 

@@ -1,0 +1,191 @@
+#include "cli/arguments.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/reader.hpp"
+#include "core/result.hpp"
+
+namespace ridgeline::cli {
+
+namespace {
+
+core::Error problem(std::string field, std::string message, std::string hint = {}) {
+  return {.code = core::ErrorCode::kUsage,
+          .field = std::move(field),
+          .message = std::move(message),
+          .where = {.file = "command line", .line = 0, .column = 0},
+          .hint = std::move(hint)};
+}
+
+class Parser {
+ public:
+  Parser(std::span<const std::string> words, std::span<const FlagSpec> specs)
+      : words_(words), specs_(specs) {}
+
+  core::Result<Arguments> run() {
+    bool flags_ended = false;
+    while (at_ < words_.size()) {
+      const std::string& word = words_[at_++];
+      if (flags_ended || word.size() < 2 || word[0] != '-') {
+        found_.positionals.push_back(word);
+      } else if (word == "--") {
+        flags_ended = true;
+      } else if (word[1] == '-') {
+        long_flag(word);
+      } else {
+        short_flag(word);
+      }
+    }
+    if (!errors_.empty()) {
+      return core::fail(std::move(errors_));
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void long_flag(const std::string& word) {
+    const auto equals = word.find('=');
+    const std::string typed = word.substr(0, equals);
+    const std::string name = typed.substr(2);
+    std::optional<std::string> value;
+    if (equals != std::string::npos) {
+      value = word.substr(equals + 1);
+    }
+    for (const auto& spec : specs_) {
+      if (spec.name == name) {
+        take(spec, typed, std::move(value));
+        return;
+      }
+      if (spec.takes == FlagSpec::Takes::kTruth && name == "no-" + spec.name) {
+        if (value) {
+          errors_.push_back(
+              problem(typed, "takes no value", fmt::format("--{}={}", spec.name, *value)));
+        } else {
+          store(spec, typed, "false");
+        }
+        return;
+      }
+    }
+    unknown(typed, name);
+  }
+
+  void short_flag(const std::string& word) {
+    const std::string typed = word.substr(0, 2);
+    const auto spec = std::ranges::find(specs_, word[1], &FlagSpec::letter);
+    if (spec == specs_.end()) {
+      errors_.push_back(problem(word, "no such flag", "flags are spelt out with two dashes"));
+    } else if (word.size() > 2) {
+      take(*spec, typed, word.substr(word[2] == '=' ? 3 : 2));
+    } else {
+      take(*spec, typed, std::nullopt);
+    }
+  }
+
+  void take(const FlagSpec& spec, const std::string& typed, std::optional<std::string> value) {
+    switch (spec.takes) {
+      case FlagSpec::Takes::kRefused:
+        errors_.push_back(problem(typed, spec.help));
+        return;
+      case FlagSpec::Takes::kNothing:
+        if (value) {
+          errors_.push_back(problem(typed, fmt::format("takes no value, found \"{}\"", *value)));
+          return;
+        }
+        store(spec, typed, "true");
+        return;
+      case FlagSpec::Takes::kTruth:
+        store(spec, typed, value.value_or("true"));
+        return;
+      case FlagSpec::Takes::kValue:
+        if (!value) {
+          if (at_ == words_.size() || words_[at_].starts_with("--")) {
+            errors_.push_back(
+                problem(typed, "a value is missing", fmt::format("{} {}", typed, spec.value)));
+            return;
+          }
+          value = words_[at_++];
+        }
+        store(spec, typed, std::move(*value));
+        return;
+    }
+  }
+
+  void store(const FlagSpec& spec, const std::string& typed, std::string value) {
+    const std::string& name = spec.meaning.empty() ? spec.name : spec.meaning;
+    const GivenFlag* before = found_.find(name);
+    if (before != nullptr && !spec.repeatable) {
+      const std::string same = before->typed == typed ? "" : fmt::format(" (as {})", before->typed);
+      errors_.push_back(problem(
+          typed,
+          fmt::format("given twice: first \"{}\"{}, then \"{}\"", before->value, same, value)));
+      return;
+    }
+    found_.flags.push_back({.name = name, .value = std::move(value), .typed = typed});
+  }
+
+  void unknown(const std::string& typed, const std::string& name) {
+    std::vector<std::string> names;
+    for (const auto& spec : specs_) {
+      names.push_back(spec.name);
+      if (spec.takes == FlagSpec::Takes::kTruth) {
+        names.push_back("no-" + spec.name);
+      }
+    }
+    const auto near = core::nearest(name, names);
+    errors_.push_back(
+        problem(typed, "no such flag", near ? fmt::format("did you mean --{}?", *near) : ""));
+  }
+
+  std::span<const std::string> words_;
+  std::span<const FlagSpec> specs_;
+  std::size_t at_ = 0;
+  Arguments found_;
+  core::Errors errors_;
+};
+
+}  // namespace
+
+const GivenFlag* Arguments::find(std::string_view name) const {
+  const auto flag = std::ranges::find(flags, name, &GivenFlag::name);
+  return flag == flags.end() ? nullptr : &*flag;
+}
+
+std::string Arguments::value(std::string_view name, std::string_view otherwise) const {
+  const GivenFlag* flag = find(name);
+  return flag == nullptr ? std::string(otherwise) : flag->value;
+}
+
+std::vector<std::string> Arguments::values(std::string_view name) const {
+  std::vector<std::string> all;
+  for (const auto& flag : flags) {
+    if (flag.name == name) {
+      all.push_back(flag.value);
+    }
+  }
+  return all;
+}
+
+core::Result<Arguments> parse_arguments(std::span<const std::string> words,
+                                        std::span<const FlagSpec> specs) {
+  return Parser(words, specs).run();
+}
+
+core::Error bad_choice(std::string_view flag,
+                       std::string_view value,
+                       std::span<const std::string> choices) {
+  const auto near = core::nearest(value, choices);
+  return problem(fmt::format("--{}", flag),
+                 fmt::format("found \"{}\", expected one of: {}", value, fmt::join(choices, ", ")),
+                 near ? fmt::format("did you mean {}?", *near) : "");
+}
+
+}  // namespace ridgeline::cli

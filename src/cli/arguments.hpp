@@ -1,0 +1,60 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace ridgeline::cli {
+
+/// One flag that a verb understands.
+struct FlagSpec {
+  enum class Takes {
+    kNothing,  ///< A switch: `--no-jump`.
+    kValue,    ///< `--seed 1` or `--seed=1`.
+    kTruth,    ///< `--x`, `--x=true`, `--x=false`, and `--no-x` for the last.
+    kRefused,  ///< Known, but answered with `help` as an error: not in this version.
+  };
+  std::string name;  ///< Without dashes: "max-num-seqs".
+  Takes takes = Takes::kValue;
+  bool repeatable = false;
+  char letter = 0;           ///< A short form, 0 for none.
+  std::string value = {};    ///< How help calls the value: "FILE".
+  std::string help = {};     ///< One line; empty hides the flag from help.
+  std::string meaning = {};  ///< The flag this one stands for (aliases); empty: itself.
+};
+
+/// A flag as it was given.
+struct GivenFlag {
+  std::string name;   ///< FlagSpec::meaning, or name.
+  std::string value;  ///< "true" or "false" for switches and truths.
+  std::string typed;  ///< As the user typed it, without the value: "--tp".
+};
+
+struct Arguments {
+  std::vector<std::string> positionals;
+  std::vector<GivenFlag> flags;  ///< In order of appearance.
+
+  /// The one use of a flag, or nullptr.
+  [[nodiscard]] const GivenFlag* find(std::string_view name) const;
+  [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
+  /// Its value, or `otherwise` when it was not given.
+  [[nodiscard]] std::string value(std::string_view name, std::string_view otherwise = {}) const;
+  /// Every value of a repeatable flag, in order.
+  [[nodiscard]] std::vector<std::string> values(std::string_view name) const;
+};
+
+/// Reads the words after the verb. Every problem is noted, not only the first: unknown flags (with
+/// the nearest known one), repeated flags, missing and superfluous values. A lone `--` ends the
+/// flags.
+[[nodiscard]] core::Result<Arguments> parse_arguments(std::span<const std::string> words,
+                                                      std::span<const FlagSpec> specs);
+
+/// The problem of a flag whose value is not one of `choices`; the nearest is offered.
+[[nodiscard]] core::Error bad_choice(std::string_view flag,
+                                     std::string_view value,
+                                     std::span<const std::string> choices);
+
+}  // namespace ridgeline::cli

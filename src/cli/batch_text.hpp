@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "domain/step.hpp"
+
+namespace ridgeline::cli {
+
+/// One step's work as `step` is told it. Owns what a StepBatch only points at.
+struct BatchText {
+  std::vector<core::Tokens> decodes;  ///< KV lengths before the step.
+  std::vector<domain::PrefillChunk> prefills;
+
+  [[nodiscard]] domain::StepBatch batch() const;
+};
+
+/// Reads `--decode CTX[xCOUNT],...` and `--prefill PAST+NEW[xCOUNT],...`; either may be empty, not
+/// both. Every malformed item is noted.
+[[nodiscard]] core::Result<BatchText> parse_batch(std::string_view decode,
+                                                  std::string_view prefill,
+                                                  bool samples);
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,66 @@
+#include "cli/command_line.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/commands/verbs.hpp"
+#include "cli/common.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/help.hpp"
+#include "cli/terminal.hpp"
+#include "core/reader.hpp"
+#include "core/result.hpp"
+
+namespace ridgeline::cli {
+
+namespace {
+
+ExitCode refuse(std::string message, std::string hint) {
+  print_errors(
+      {{.message = std::move(message), .where = {.file = "command line"}, .hint = std::move(hint)}},
+      default_manners().err);
+  return ExitCode::kUsage;
+}
+
+}  // namespace
+
+ExitCode run_command_line(std::span<const std::string> words) {
+  if (words.empty()) {
+    static_cast<void>(write_all(STDERR_FILENO, first_page()));
+    return ExitCode::kUsage;
+  }
+  const std::string& word = words.front();
+  const auto rest = words.subspan(1);
+  if (word == "--help" || word == "-h") {
+    return help_command(rest);
+  }
+  if (word == "--version" || word == "-V") {
+    return version_command(rest);
+  }
+  const auto verb = std::ranges::find(verbs(), word, &Verb::name);
+  if (verb != verbs().end()) {
+    if (verb->run == nullptr) {
+      return refuse(fmt::format("'{}' is not in this version", word),
+                    "`ridgeline help` lists what is");
+    }
+    return verb->run(rest);
+  }
+  std::vector<std::string> names;
+  for (const auto& known : verbs()) {
+    names.emplace_back(known.name);
+  }
+  const auto near = core::nearest(word, names);
+  const bool is_flag = word.starts_with('-');
+  return refuse(fmt::format("found \"{}\", expected a verb", word),
+                near      ? fmt::format("did you mean '{}'?", *near)
+                : is_flag ? "the verb comes first: ridgeline run " + word
+                          : "`ridgeline help` lists the verbs");
+}
+
+}  // namespace ridgeline::cli

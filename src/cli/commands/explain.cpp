@@ -1,0 +1,44 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/arguments.hpp"
+#include "cli/commands/verbs.hpp"
+#include "cli/common.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/explanation.hpp"
+#include "report/result_json.hpp"
+#include "sim/resolve.hpp"
+#include "sim/scenario.hpp"
+
+namespace ridgeline::cli {
+
+ExitCode explain_command(Words words) {
+  Opening opening{
+      .usage = "explain [scenario.yaml] [flags]",
+      .about = "Resolves a scenario without running it: what fits, what holds, and why.",
+      .flags = scenario_flags(ScenarioPart::kWhole),
+      .formats = {"table", "json"}};
+  for (auto& flag : manner_flags("table|json")) {
+    opening.flags.push_back(std::move(flag));
+  }
+  Arguments arguments;
+  Manners manners;
+  if (const auto code = open_verb(opening, words, arguments, manners)) {
+    return *code;
+  }
+  auto loaded = load(arguments, sim::Purpose::kLook);
+  if (!loaded) {
+    return give_up(loaded.error(), manners);
+  }
+  const auto resolved = sim::resolve(std::move(*loaded));
+  if (!resolved) {
+    return give_up(resolved.error(), manners);
+  }
+  const bool json = manners.format == "json";
+  return put_out(json ? report::json_text(explanation_tree(**resolved))
+                      : explanation_table(**resolved, text_style(manners.out)),
+                 manners);
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,49 @@
+#include "cli/help.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/arguments.hpp"
+#include "cli/commands/verbs.hpp"
+#include "cli/common.hpp"
+#include "cli/exit_code.hpp"
+#include "core/reader.hpp"
+#include "core/result.hpp"
+
+namespace ridgeline::cli {
+
+ExitCode help_command(Words words) {
+  const Manners manners = default_manners();
+  if (words.empty()) {
+    return put_out(first_page(), manners);
+  }
+  const std::string& topic = words.front();
+  if (topic == "options") {
+    return put_out(options_page(), manners);
+  }
+  const auto verb = std::ranges::find(verbs(), topic, &Verb::name);
+  if (verb != verbs().end() && verb->run != nullptr && topic != "help") {
+    static const std::array<std::string, 1> kHelp = {"--help"};
+    return verb->run(kHelp);
+  }
+  std::vector<std::string> topics = {"options"};
+  for (const auto& known : verbs()) {
+    if (known.run != nullptr) {
+      topics.emplace_back(known.name);
+    }
+  }
+  const auto near = core::nearest(topic, topics);
+  return give_up(
+      {{.field = "help",
+        .message = fmt::format("found \"{}\", expected one of: {}", topic, fmt::join(topics, ", ")),
+        .where = {.file = "command line"},
+        .hint = near ? fmt::format("did you mean '{}'?", *near) : ""}},
+      manners);
+}
+
+}  // namespace ridgeline::cli

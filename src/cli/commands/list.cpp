@@ -1,0 +1,194 @@
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/arguments.hpp"
+#include "cli/commands/verbs.hpp"
+#include "cli/common.hpp"
+#include "cli/exit_code.hpp"
+#include "core/document.hpp"
+#include "core/reader.hpp"
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "engine/profiles.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/step_time_model.hpp"
+#include "model/model_spec.hpp"
+#include "report/registry.hpp"
+#include "report/result_json.hpp"
+#include "report/tree.hpp"
+#include "sim/options.hpp"
+#include "workload/traces/format.hpp"
+
+namespace ridgeline::cli {
+namespace {
+
+/// One thing that can be chosen.
+struct Entry {
+  std::string name;
+  std::string summary;
+};
+using Entries = core::Result<std::vector<Entry>>;
+
+Entries list_models() {
+  std::vector<Entry> entries;
+  for (const auto& name : model::catalogue_names()) {
+    const auto network = model::find_model(name);
+    if (!network) {
+      return core::fail(network.error());
+    }
+    entries.push_back({.name = name,
+                       .summary = fmt::format("{}, {:.4g} B parameters, {} tokens",
+                                              network->family,
+                                              model::total_parameters(*network) / 1e9,
+                                              network->max_position.value())});
+  }
+  return entries;
+}
+
+Entries list_gpus() {
+  std::vector<Entry> entries;
+  for (const auto& name : hardware::catalogue_names()) {
+    const auto gpu = hardware::find_gpu(name);
+    if (!gpu) {
+      return core::fail(gpu.error());
+    }
+    entries.push_back({.name = name,
+                       .summary = fmt::format("{}, {:.4g} GiB, {:.4g} TB/s, {:.4g} TFLOP/s bf16",
+                                              gpu->full_name,
+                                              core::as_gibibytes(gpu->memory),
+                                              gpu->mem_bandwidth.value() / 1e12,
+                                              gpu->peak_bf16.value() / 1e12)});
+  }
+  return entries;
+}
+
+Entries list_latency() {
+  std::vector<Entry> entries;
+  for (const auto& entry : latency::step_time_models()) {
+    entries.push_back({.name = entry.name, .summary = entry.summary});
+  }
+  return entries;
+}
+
+Entries list_engines() {
+  std::vector<Entry> entries;
+  for (const auto& profile : engine::profiles()) {
+    entries.push_back(
+        {.name = profile.name,
+         .summary = fmt::format("{} scheduling by default, gpu_memory_utilization {}",
+                                profile.async_by_default ? "asynchronous" : "synchronous",
+                                profile.default_gpu_memory_utilization)});
+  }
+  return entries;
+}
+
+Entries list_traces() {
+  std::vector<Entry> entries;
+  for (const auto& format : workload::trace_formats()) {
+    entries.push_back({.name = std::string(format.name), .summary = std::string(format.summary)});
+  }
+  return entries;
+}
+
+Entries list_formats() {
+  std::vector<Entry> entries;
+  for (const auto& exporter : report::exporters()) {
+    const std::string files = exporter.extensions.empty()
+                                  ? ""
+                                  : fmt::format(" ({})", fmt::join(exporter.extensions, ", "));
+    entries.push_back({.name = exporter.name, .summary = exporter.summary + files});
+  }
+  return entries;
+}
+
+Entries list_options() {
+  std::vector<Entry> entries;
+  for (const auto& option : sim::options()) {
+    entries.push_back({.name = std::string(option.path), .summary = std::string(option.help)});
+  }
+  return entries;
+}
+
+struct Registry {
+  std::string_view name;
+  Entries (*list)();
+};
+constexpr auto kRegistries = std::to_array<Registry>({{"models", list_models},
+                                                      {"gpus", list_gpus},
+                                                      {"latency", list_latency},
+                                                      {"engines", list_engines},
+                                                      {"traces", list_traces},
+                                                      {"formats", list_formats},
+                                                      {"options", list_options}});
+
+std::string as_table(const std::vector<Entry>& entries) {
+  std::size_t width = 0;
+  for (const auto& entry : entries) {
+    width = std::max(width, entry.name.size());
+  }
+  std::string text;
+  for (const auto& entry : entries) {
+    text += fmt::format("{:<{}}  {}\n", entry.name, width, entry.summary);
+  }
+  return text;
+}
+
+std::string as_json(const std::vector<Entry>& entries) {
+  std::vector<core::Node> items;
+  for (const auto& entry : entries) {
+    items.push_back(report::MapBuilder()
+                        .add("name", report::text_node(entry.name))
+                        .add("summary", report::text_node(entry.summary))
+                        .build());
+  }
+  return report::json_text(report::list_node(std::move(items)));
+}
+
+core::Error unknown_registry(const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (const auto& registry : kRegistries) {
+    names.emplace_back(registry.name);
+  }
+  const auto near = words.empty() ? std::nullopt : core::nearest(words.front(), names);
+  return {.field = "list",
+          .message = fmt::format(
+              "found \"{}\", expected one of: {}", fmt::join(words, " "), fmt::join(names, ", ")),
+          .where = {.file = "command line"},
+          .hint = near ? fmt::format("did you mean '{}'?", *near) : "ridgeline list models"};
+}
+
+}  // namespace
+
+ExitCode list_command(Words words) {
+  const Opening opening{.usage = "list models|gpus|latency|engines|traces|formats|options",
+                        .about = "Lists what there is to choose from.",
+                        .flags = manner_flags("table|json"),
+                        .formats = {"table", "json"}};
+  Arguments arguments;
+  Manners manners;
+  if (const auto code = open_verb(opening, words, arguments, manners)) {
+    return *code;
+  }
+  const auto& given = arguments.positionals;
+  const auto* const registry = given.size() == 1
+                                   ? std::ranges::find(kRegistries, given.front(), &Registry::name)
+                                   : kRegistries.end();
+  if (registry == kRegistries.end()) {
+    return give_up({unknown_registry(given)}, manners);
+  }
+  const auto entries = registry->list();
+  if (!entries) {
+    return give_up(entries.error(), manners);
+  }
+  return put_out(manners.format == "json" ? as_json(*entries) : as_table(*entries), manners);
+}
+
+}  // namespace ridgeline::cli

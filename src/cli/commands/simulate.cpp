@@ -1,0 +1,281 @@
+#include "cli/commands/simulate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/arguments.hpp"
+#include "cli/commands/verbs.hpp"
+#include "cli/common.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/headline.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/output_file.hpp"
+#include "cli/progress.hpp"
+#include "cli/terminal.hpp"
+#include "cli/version.hpp"
+#include "core/result.hpp"
+#include "metrics/request_metrics.hpp"
+#include "report/registry.hpp"
+#include "report/request_log.hpp"
+#include "report/run_result.hpp"
+#include "sim/options.hpp"
+#include "sim/requests.hpp"
+#include "sim/resolve.hpp"
+#include "sim/scenario.hpp"
+#include "sim/simulation.hpp"
+
+namespace ridgeline::cli {
+
+namespace {
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const auto& exporter : report::exporters()) {
+    names.push_back(exporter.name);
+  }
+  return names;
+}
+
+std::vector<FlagSpec> simulation_flags() {
+  using Takes = FlagSpec::Takes;
+  std::vector<FlagSpec> flags = scenario_flags(ScenarioPart::kWhole);
+  flags.push_back(output_flag());
+  flags.push_back({.name = "requests-out",
+                   .value = "FILE",
+                   .help = "One record per request, as .csv, .jsonl or .ndjson"});
+  flags.push_back({.name = "engine-core",
+                   .value = "fast|reference",
+                   .help = "Which of the two engines; they give the same result"});
+  flags.push_back({.name = "no-jump",
+                   .takes = Takes::kNothing,
+                   .help = "Step one by one; the same result, slower"});
+  flags.push_back({.name = "progress",
+                   .value = "never|auto|plain",
+                   .help = "On standard error; auto shows it on a terminal only"});
+  const std::string formats = fmt::format("{}", fmt::join(format_names(), "|"));
+  for (auto& flag : manner_flags(formats)) {
+    flags.push_back(std::move(flag));
+  }
+  return flags;
+}
+
+std::optional<std::string> host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) {
+    return std::nullopt;
+  }
+  return std::string(name.data());
+}
+
+/// A file that gets the result.
+struct Target {
+  OutputFile file;
+  const report::Exporter* exporter;
+};
+
+/// One simulation, from words to files.
+class Simulation {
+ public:
+  Simulation(const SimulationVerb& verb, Arguments arguments, Manners manners)
+      : verb_(verb), arguments_(std::move(arguments)), manners_(std::move(manners)) {}
+
+  ExitCode run() {
+    for (const auto stage :
+         {&Simulation::read_controls, &Simulation::prepare, &Simulation::open_files}) {
+      if (const auto done = (this->*stage)(); !done) {
+        return give_up(done.error(), manners_);
+      }
+    }
+    const auto outcome = simulate();
+    if (!outcome) {
+      return give_up(outcome.error(), manners_);
+    }
+    return show(*outcome);
+  }
+
+ private:
+  core::Result<void> read_controls() {
+    static const std::array<std::string, 2> kCores = {"fast", "reference"};
+    static const std::array<std::string, 3> kProgress = {"auto", "plain", "never"};
+    core::Errors errors;
+    core_ = arguments_.value("engine-core", "fast");
+    if (std::ranges::find(kCores, core_) == kCores.end()) {
+      errors.push_back(bad_choice("engine-core", core_, kCores));
+    }
+    const std::string progress = arguments_.value("progress", "auto");
+    if (std::ranges::find(kProgress, progress) == kProgress.end()) {
+      errors.push_back(bad_choice("progress", progress, kProgress));
+    }
+    if (!errors.empty()) {
+      return core::fail(std::move(errors));
+    }
+    using Mode = ProgressDisplay::Mode;
+    const bool line = progress == "auto" && manners_.err.is_terminal;
+    progress_ = progress == "plain" ? Mode::kPlain : line ? Mode::kLine : Mode::kNever;
+    return {};
+  }
+
+  core::Result<void> prepare() {
+    auto loaded = load(arguments_, sim::Purpose::kRun);
+    if (!loaded) {
+      return core::fail(loaded.error());
+    }
+    if (verb_.needs_trace && !loaded->scenario.workload.trace) {
+      return core::fail({.field = "workload.trace", .message = "missing", .hint = "--trace FILE"});
+    }
+    auto resolved = sim::resolve(std::move(*loaded));
+    if (!resolved) {
+      return core::fail(resolved.error());
+    }
+    resolved_ = std::move(*resolved);
+    auto source = sim::open_source(resolved_->scenario);
+    if (!source) {
+      return core::fail(source.error());
+    }
+    source_ = std::move(*source);
+    return {};
+  }
+
+  core::Result<void> open_files() {
+    core::Errors errors;
+    const auto keep = [&](const core::Errors& more) {
+      errors.insert(errors.end(), more.begin(), more.end());
+    };
+    for (const auto& path : arguments_.values("output")) {
+      const auto exporter = report::exporter_for_path(path);
+      auto file = OutputFile::open(path);
+      if (exporter && file) {
+        targets_.push_back({.file = std::move(*file), .exporter = *exporter});
+        continue;
+      }
+      keep(exporter ? core::Errors() : exporter.error());
+      keep(file ? core::Errors() : file.error());
+    }
+    if (const std::string path = arguments_.value("requests-out"); !path.empty()) {
+      const auto format = report::request_log_format(path);
+      auto file = OutputFile::open(path);
+      if (format && file) {
+        log_file_.emplace(std::move(*file));
+        log_ = report::make_request_log(*format, log_file_->stream());
+      } else {
+        keep(format ? core::Errors() : format.error());
+        keep(file ? core::Errors() : file.error());
+      }
+    }
+    return errors.empty() ? core::Result<void>() : core::fail(std::move(errors));
+  }
+
+  core::Result<sim::RunOutcome> simulate() {
+    if (manners_.verbose) {
+      static_cast<void>(write_all(STDERR_FILENO, provenance_text(*resolved_)));
+    }
+    const InterruptGuard guard;
+    ProgressDisplay display(progress_, manners_.err);
+    sim::RunControls controls;
+    controls.core = core_ == "reference" ? sim::EngineCore::kReference : sim::EngineCore::kFast;
+    controls.jump = !arguments_.has("no-jump");
+    controls.interrupt = &InterruptGuard::flag();
+    controls.progress = [&display](const sim::Progress& progress) { display.update(progress); };
+    controls.listener = log_.get();
+    auto outcome = sim::simulate(*resolved_, *source_, controls);
+    display.finish();
+    wall_s_ = display.wall_seconds();
+    log_.reset();
+    return outcome;
+  }
+
+  [[nodiscard]] report::RunResult result_of(const sim::RunOutcome& outcome) const {
+    report::RunResult result;
+    result.headline = headline(*resolved_, outcome.summary);
+    result.config = sim::to_node(resolved_->scenario);
+    result.summary = outcome.summary;
+    result.warnings = resolved_->warnings;
+    result.warnings.insert(result.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
+    result.digest = outcome.digest;
+    result.partial = outcome.partial;
+    auto& info = result.run_info;
+    info.version = version();
+    info.wall_time_s = wall_s_;
+    info.host = host_name();
+    info.engine_core = core_;
+    if (outcome.totals.steps > 0) {
+      info.jumped_share = static_cast<double>(outcome.totals.jumped_steps) /
+                          static_cast<double>(outcome.totals.steps);
+    }
+    if (wall_s_ > 0.0) {
+      info.requests_per_second = static_cast<double>(outcome.summary.requests()) / wall_s_;
+      info.simulated_per_wall = outcome.summary.duration_s.value_or(0.0) / wall_s_;
+    }
+    return result;
+  }
+
+  ExitCode show(const sim::RunOutcome& outcome) {
+    const report::RunResult result = result_of(outcome);
+    core::Errors errors;
+    report::TextStyle style = text_style(manners_.out);
+    for (auto& [file, exporter] : targets_) {
+      file.stream() << exporter->render(result, {});
+      keep_error(file.commit(), errors);
+      style.saved_to += (style.saved_to.empty() ? "" : ", ") + file.path();
+    }
+    if (log_file_) {
+      keep_error(log_file_->commit(), errors);
+    }
+    const auto exporter = report::find_exporter(manners_.format);
+    keep_error(write_all(STDOUT_FILENO, (*exporter)->render(result, style)), errors);
+    if (manners_.format == "csv") {
+      // The only format with results that has no place for them.
+      for (const auto& warning : result.warnings) {
+        static_cast<void>(write_all(STDERR_FILENO, render(warning, manners_.err)));
+      }
+    }
+    if (!errors.empty()) {
+      return give_up(errors, manners_);
+    }
+    return result.partial ? ExitCode::kInterrupted : ExitCode::kOk;
+  }
+
+  static void keep_error(const core::Result<void>& done, core::Errors& errors) {
+    if (!done) {
+      errors.insert(errors.end(), done.error().begin(), done.error().end());
+    }
+  }
+
+  const SimulationVerb& verb_;
+  Arguments arguments_;
+  Manners manners_;
+  std::string core_;
+  ProgressDisplay::Mode progress_ = ProgressDisplay::Mode::kNever;
+  std::unique_ptr<sim::Resolved> resolved_;
+  std::unique_ptr<workload::Source> source_;
+  std::vector<Target> targets_;
+  std::optional<OutputFile> log_file_;
+  std::unique_ptr<metrics::Listener> log_;
+  double wall_s_ = 0.0;
+};
+
+}  // namespace
+
+ExitCode simulate_command(const SimulationVerb& verb, Words words) {
+  const Opening opening{.usage = std::string(verb.usage),
+                        .about = std::string(verb.about),
+                        .flags = simulation_flags(),
+                        .formats = format_names()};
+  Arguments arguments;
+  Manners manners;
+  if (const auto code = open_verb(opening, words, arguments, manners)) {
+    return *code;
+  }
+  return Simulation(verb, std::move(arguments), std::move(manners)).run();
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,193 @@
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/arguments.hpp"
+#include "cli/batch_text.hpp"
+#include "cli/commands/verbs.hpp"
+#include "cli/common.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/headline.hpp"
+#include "cli/output_file.hpp"
+#include "core/document.hpp"
+#include "core/result.hpp"
+#include "report/palette.hpp"
+#include "report/result_json.hpp"
+#include "report/roofline_svg.hpp"
+#include "report/step_report.hpp"
+#include "sim/resolve.hpp"
+#include "sim/scenario.hpp"
+
+namespace ridgeline::cli {
+namespace {
+
+std::vector<FlagSpec> step_flags() {
+  using Takes = FlagSpec::Takes;
+  std::vector<FlagSpec> flags = {
+      {.name = "decode",
+       .value = "CTX[xCOUNT],...",
+       .help = "Sequences that process one token, by their KV length"},
+      {.name = "prefill",
+       .value = "PAST+NEW[xCOUNT],...",
+       .help = "Prompt chunks: tokens before, tokens now"},
+      {.name = "no-sample",
+       .takes = Takes::kNothing,
+       .help = "The chunks are not the last of their prompts"},
+      {.name = "compare",
+       .value = "A,B,...",
+       .help = "Step-time models side by side, instead of --latency"},
+      {.name = "svg", .value = "FILE", .help = "Draws the operators under the GPU's roofline"},
+  };
+  for (auto& flag : scenario_flags(ScenarioPart::kDeployment)) {
+    flags.push_back(std::move(flag));
+  }
+  for (auto& flag : manner_flags("table|json")) {
+    flags.push_back(std::move(flag));
+  }
+  return flags;
+}
+
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> parts;
+  while (true) {
+    const auto comma = text.find(',');
+    parts.emplace_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) {
+      return parts;
+    }
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::string batch_title(const BatchText& text) {
+  const std::size_t decodes = text.decodes.size();
+  const std::size_t prefills = text.prefills.size();
+  const std::string left =
+      decodes == 0 ? "" : fmt::format("{} decode{}", decodes, decodes == 1 ? "" : "s");
+  const std::string right =
+      prefills == 0 ? "" : fmt::format("{} prompt chunk{}", prefills, prefills == 1 ? "" : "s");
+  return left + (left.empty() || right.empty() ? "" : ", ") + right;
+}
+
+/// A step priced by one model, with the deployment it was priced on.
+struct Priced {
+  std::unique_ptr<sim::Resolved> deployment;
+  report::StepReport report;
+};
+
+core::Result<Priced> price(const sim::LoadedScenario& loaded,
+                           const std::string& model,
+                           const BatchText& text) {
+  sim::LoadedScenario chosen = loaded;
+  if (!model.empty()) {
+    chosen.scenario.latency.name = model;
+  }
+  auto resolved = sim::resolve(std::move(chosen));
+  if (!resolved) {
+    return core::fail(resolved.error());
+  }
+  Priced priced{.deployment = std::move(*resolved), .report = {}};
+  const sim::Resolved& deployment = *priced.deployment;
+  priced.report.model = deployment.scenario.latency.name;
+  priced.report.headline = {deployment_text(deployment), batch_title(text)};
+  priced.report.config = sim::to_node(deployment.scenario);
+  priced.report.explanation = deployment.latency->explain(text.batch());
+  priced.report.warnings = deployment.warnings;
+  return priced;
+}
+
+core::Result<void> draw(const std::string& path, const Priced& priced) {
+  auto file = OutputFile::open(path);
+  if (!file) {
+    return core::fail(file.error());
+  }
+  const auto& gpu = priced.deployment->gpu;
+  file->stream() << report::roofline_svg(
+      {.title = fmt::format("{}", fmt::join(priced.report.headline, ": ")),
+       .subtitle = fmt::format("{} model", priced.report.model),
+       .peak = gpu.peak_bf16,
+       .bandwidth = gpu.mem_bandwidth},
+      priced.report.explanation);
+  return file->commit();
+}
+
+std::string show(const std::vector<Priced>& steps, bool compared, const Manners& manners) {
+  const report::TextStyle style = text_style(manners.out);
+  if (!compared) {
+    const report::StepReport& step = steps.front().report;
+    return manners.format == "json" ? report::json_text(report::step_tree(step))
+                                    : report::step_table(step, style);
+  }
+  std::vector<report::StepReport> reports;
+  for (const auto& step : steps) {
+    reports.push_back(step.report);
+  }
+  return manners.format == "json" ? report::json_text(report::comparison_tree(reports))
+                                  : report::comparison_table(reports, style);
+}
+
+core::Result<std::vector<Priced>> price_all(const Arguments& arguments) {
+  core::Errors errors;
+  auto text = parse_batch(
+      arguments.value("decode"), arguments.value("prefill"), !arguments.has("no-sample"));
+  auto loaded = load(arguments, sim::Purpose::kLook);
+  if (!text) {
+    errors = text.error();
+  }
+  if (!loaded) {
+    errors.insert(errors.end(), loaded.error().begin(), loaded.error().end());
+  }
+  const GivenFlag* compare = arguments.find("compare");
+  if (compare != nullptr && arguments.has("latency")) {
+    errors.push_back({.field = "--latency",
+                      .message = "would be ignored: --compare names the models",
+                      .where = {.file = "command line"}});
+  }
+  std::vector<Priced> steps;
+  if (errors.empty()) {
+    for (const auto& name :
+         compare == nullptr ? std::vector<std::string>{""} : split(compare->value)) {
+      auto priced = price(*loaded, name, *text);
+      if (!priced) {
+        errors.insert(errors.end(), priced.error().begin(), priced.error().end());
+        continue;
+      }
+      steps.push_back(std::move(*priced));
+    }
+  }
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  return steps;
+}
+
+}  // namespace
+
+ExitCode step_command(Words words) {
+  const Opening opening{.usage = "step [scenario.yaml] [flags]",
+                        .about = "Prices one engine step and shows every operator's share of it.",
+                        .flags = step_flags(),
+                        .formats = {"table", "json"}};
+  Arguments arguments;
+  Manners manners;
+  if (const auto code = open_verb(opening, words, arguments, manners)) {
+    return *code;
+  }
+  const auto steps = price_all(arguments);
+  if (!steps) {
+    return give_up(steps.error(), manners);
+  }
+  if (const GivenFlag* svg = arguments.find("svg")) {
+    if (const auto drawn = draw(svg->value, steps->front()); !drawn) {
+      return give_up(drawn.error(), manners);
+    }
+  }
+  return put_out(show(*steps, arguments.has("compare"), manners), manners);
+}
+
+}  // namespace ridgeline::cli

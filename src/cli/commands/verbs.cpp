@@ -1,0 +1,38 @@
+#include "cli/commands/verbs.hpp"
+
+#include <array>
+#include <span>
+
+namespace ridgeline::cli {
+
+std::span<const Verb> verbs() {
+  static constexpr auto kVerbs = std::to_array<Verb>({
+      {"run", "simulate a scenario", run_command},
+      {"replay", "simulate a recorded trace", replay_command},
+      {"step", "price one batch and show where the time goes", step_command},
+      {"explain",
+       "resolve a scenario without running it: memory, limits, where values come from",
+       explain_command},
+      {"list",
+       "what there is to choose from: models, gpus, latency, engines, traces, formats, options",
+       list_command},
+      {"schema", "the JSON Schema of a result or a scenario", schema_command},
+      {"help", "this page, a verb's flags, or every option", help_command},
+      {"version", "the version", version_command},
+      {"steps", "summarise a step log", nullptr},
+      {"trace", "describe a trace", nullptr},
+      {"convert", "convert between trace formats", nullptr},
+      {"kernels", "work with measured kernel tables", nullptr},
+      {"study", "run a study", nullptr},
+      {"conform", "compare with recorded engine decisions", nullptr},
+      {"validate", "compare with measured runs", nullptr},
+      {"calibrate", "fit the model to measured runs", nullptr},
+      {"sweep", "run a grid of scenarios", nullptr},
+      {"plan", "search the cheapest deployment", nullptr},
+      {"observe", "load a running server", nullptr},
+      {"serve", "answer over HTTP", nullptr},
+  });
+  return kVerbs;
+}
+
+}  // namespace ridgeline::cli

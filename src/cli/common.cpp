@@ -1,0 +1,221 @@
+#include "cli/common.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/arguments.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/help.hpp"
+#include "cli/terminal.hpp"
+#include "core/result.hpp"
+#include "report/palette.hpp"
+#include "sim/options.hpp"
+#include "sim/scenario.hpp"
+
+namespace ridgeline::cli {
+
+namespace {
+
+constexpr std::string_view kNotHere = "not in this version";
+
+FlagSpec flag_of(const sim::Option& option) {
+  FlagSpec spec{.name = std::string(option.flag)};
+  if (option.is_switch()) {
+    spec.takes = FlagSpec::Takes::kTruth;
+  }
+  spec.value = option.choices.empty() ? option.unit.empty() ? "VALUE" : std::string(option.unit)
+                                      : fmt::format("{}", fmt::join(option.choices, "|"));
+  spec.help = option.help;
+  return spec;
+}
+
+FlagSpec alias(std::string name, std::string meaning, std::string value) {
+  return {.name = std::move(name), .value = std::move(value), .meaning = std::move(meaning)};
+}
+
+std::optional<ColorMode> color_mode(std::string_view word) {
+  if (word == "auto") {
+    return ColorMode::kAuto;
+  }
+  if (word == "always") {
+    return ColorMode::kAlways;
+  }
+  if (word == "never") {
+    return ColorMode::kNever;
+  }
+  return std::nullopt;
+}
+
+core::Result<Manners> read_manners(const Arguments& arguments,
+                                   std::span<const std::string> formats) {
+  static const std::array<std::string, 3> kColors = {"auto", "always", "never"};
+  core::Errors errors;
+  Manners manners;
+  manners.format = arguments.value("format", formats.front());
+  if (std::ranges::find(formats, manners.format) == formats.end()) {
+    errors.push_back(bad_choice("format", manners.format, formats));
+  }
+  const std::string color = arguments.value("color", "auto");
+  if (!color_mode(color)) {
+    errors.push_back(bad_choice("color", color, kColors));
+  }
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  const bool ascii = arguments.has("ascii");
+  manners.out = inspect_terminal(STDOUT_FILENO, *color_mode(color), ascii);
+  manners.err = inspect_terminal(STDERR_FILENO, *color_mode(color), ascii);
+  manners.verbose = arguments.has("verbose");
+  return manners;
+}
+
+}  // namespace
+
+std::vector<FlagSpec> scenario_flags(ScenarioPart part) {
+  std::vector<FlagSpec> flags;
+  for (const auto& option : sim::options()) {
+    const bool deployment = option.path == "model" || option.path == "gpu" ||
+                            option.section() == "latency" || option.section() == "engine";
+    if (deployment || part == ScenarioPart::kWhole) {
+      flags.push_back(flag_of(option));
+    }
+  }
+  flags.push_back(
+      {.name = "set",
+       .repeatable = true,
+       .value = "NAME=VALUE",
+       .help = "What if: changes a value of the network (model.KEY) or of the GPU (hardware.KEY)"});
+  // The words of the original simulator.
+  flags.push_back(alias("hardware", "gpu", "GPU"));
+  flags.push_back(alias("tp", "tensor-parallel-size", "GPUs"));
+  flags.push_back(alias("model-config-folder", "model", "FOLDER"));
+  for (const char* name : {"hardware-config",
+                           "bench-data-path",
+                           "bench-data",
+                           "roofline",
+                           "roofline-version",
+                           "workload",
+                           "latency-set",
+                           "latency-lookup"}) {
+    flags.push_back(
+        {.name = name, .takes = FlagSpec::Takes::kRefused, .help = std::string(kNotHere)});
+  }
+  return flags;
+}
+
+std::vector<FlagSpec> manner_flags(std::string_view formats) {
+  using Takes = FlagSpec::Takes;
+  return {
+      {.name = "format",
+       .value = std::string(formats),
+       .help = "What standard output gets; table by default"},
+      {.name = "color",
+       .value = "auto|always|never",
+       .help = "Colours; auto asks the terminal and NO_COLOR"},
+      {.name = "ascii", .takes = Takes::kNothing, .help = "No characters beyond ASCII"},
+      {.name = "verbose",
+       .takes = Takes::kNothing,
+       .help = "Says on standard error where settings came from"},
+      {.name = "debug", .takes = Takes::kNothing, .meaning = "verbose"},
+      {.name = "help", .takes = Takes::kNothing, .letter = 'h', .help = "This page"},
+  };
+}
+
+FlagSpec output_flag() {
+  return {
+      .name = "output",
+      .repeatable = true,
+      .letter = 'o',
+      .value = "FILE",
+      .help = "Also writes the result to a file, in the format of its extension; may be repeated"};
+}
+
+std::optional<ExitCode> open_verb(const Opening& opening,
+                                  std::span<const std::string> words,
+                                  Arguments& arguments,
+                                  Manners& manners) {
+  // Asking for help is answered whatever else was said wrongly.
+  if (std::ranges::any_of(
+          words, [](const std::string& word) { return word == "--help" || word == "-h"; })) {
+    return put_out(verb_page(opening.usage, opening.about, opening.flags), default_manners());
+  }
+  auto parsed = parse_arguments(words, opening.flags);
+  if (!parsed) {
+    return give_up(parsed.error(), default_manners());
+  }
+  arguments = std::move(*parsed);
+  auto read = read_manners(arguments, opening.formats);
+  if (!read) {
+    return give_up(read.error(), default_manners());
+  }
+  manners = std::move(*read);
+  return std::nullopt;
+}
+
+ExitCode give_up(const core::Errors& errors, const Manners& manners) {
+  print_errors(errors, manners.err);
+  return exit_code(errors);
+}
+
+ExitCode put_out(std::string_view text, const Manners& manners) {
+  if (const auto written = write_all(STDOUT_FILENO, text); !written) {
+    return give_up(written.error(), manners);
+  }
+  return ExitCode::kOk;
+}
+
+Manners default_manners() {
+  return {.out = inspect_terminal(STDOUT_FILENO, ColorMode::kAuto, false),
+          .err = inspect_terminal(STDERR_FILENO, ColorMode::kAuto, false)};
+}
+
+core::Result<sim::LoadedScenario> load(const Arguments& arguments, sim::Purpose purpose) {
+  if (arguments.positionals.size() > 1) {
+    return core::fail({.message = fmt::format("expected one scenario file, found {}: {}",
+                                              arguments.positionals.size(),
+                                              fmt::join(arguments.positionals, " ")),
+                       .where = {.file = "command line"}});
+  }
+  std::vector<sim::Override> overrides;
+  for (const auto& flag : arguments.flags) {
+    if (flag.name == "set") {
+      overrides.push_back({.path = "set", .text = flag.value});
+      continue;
+    }
+    const auto option = std::ranges::find(sim::options(), flag.name, &sim::Option::flag);
+    if (option != sim::options().end()) {
+      overrides.push_back({.path = std::string(option->path), .text = flag.value});
+    }
+  }
+  std::optional<std::string> file;
+  if (!arguments.positionals.empty()) {
+    file = arguments.positionals.front();
+  }
+  return sim::load_scenario(file, overrides, purpose);
+}
+
+report::TextStyle text_style(const Terminal& terminal) {
+  return {.width = terminal.columns,
+          .ascii = !terminal.unicode,
+          .palette = terminal.color ? report::Palette::ansi() : report::Palette::off(),
+          .saved_to = {}};
+}
+
+core::Result<void> no_positionals(const Arguments& arguments) {
+  if (arguments.positionals.empty()) {
+    return {};
+  }
+  return core::fail({.message = fmt::format("unexpected \"{}\"", arguments.positionals.front()),
+                     .where = {.file = "command line"}});
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/arguments.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/terminal.hpp"
+#include "core/result.hpp"
+#include "report/palette.hpp"
+#include "sim/scenario.hpp"
+
+namespace ridgeline::cli {
+
+/// How a verb shows what it found, from the flags that verbs share.
+struct Manners {
+  Terminal out = {};  ///< Standard output.
+  Terminal err = {};  ///< Standard error.
+  std::string format = "table";
+  bool verbose = false;
+};
+
+/// Which part of a scenario a verb takes flags for.
+enum class ScenarioPart {
+  kDeployment,  ///< Network, GPU, step-time model and engine.
+  kWhole,
+};
+
+/// The flags of the option table, --set, and what the original simulator called them.
+[[nodiscard]] std::vector<FlagSpec> scenario_flags(ScenarioPart part);
+/// --format, --color, --ascii, --verbose, --help. `formats` are offered in help.
+[[nodiscard]] std::vector<FlagSpec> manner_flags(std::string_view formats);
+/// -o, --output.
+[[nodiscard]] FlagSpec output_flag();
+
+/// What a verb does first: reads its words into `arguments` and `manners`. The exit code when that
+/// was all: help was asked for and printed, or errors were.
+struct Opening {
+  std::string usage;  ///< "run [scenario.yaml] [flags]"
+  std::string about;
+  std::vector<FlagSpec> flags;
+  std::vector<std::string> formats;  ///< What --format takes; the first is the default.
+};
+[[nodiscard]] std::optional<ExitCode> open_verb(const Opening& opening,
+                                                std::span<const std::string> words,
+                                                Arguments& arguments,
+                                                Manners& manners);
+/// Prints and maps to the exit code.
+[[nodiscard]] ExitCode give_up(const core::Errors& errors, const Manners& manners);
+/// Writes the result to standard output.
+[[nodiscard]] ExitCode put_out(std::string_view text, const Manners& manners);
+
+/// The manners of a verb whose flags could not be read: for showing why.
+[[nodiscard]] Manners default_manners();
+
+/// The scenario that the flags and at most one file (a positional) describe.
+[[nodiscard]] core::Result<sim::LoadedScenario> load(const Arguments& arguments,
+                                                     sim::Purpose purpose);
+
+/// How report lays out text for this terminal.
+[[nodiscard]] report::TextStyle text_style(const Terminal& terminal);
+
+/// The words of `words` as an error where the verb takes none.
+[[nodiscard]] core::Result<void> no_positionals(const Arguments& arguments);
+
+}  // namespace ridgeline::cli

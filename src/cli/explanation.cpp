@@ -1,0 +1,244 @@
+#include "cli/explanation.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/headline.hpp"
+#include "core/document.hpp"
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "model/model_spec.hpp"
+#include "report/format.hpp"
+#include "report/palette.hpp"
+#include "report/tree.hpp"
+#include "sim/options.hpp"
+#include "sim/resolve.hpp"
+#include "sim/scenario.hpp"
+
+namespace ridgeline::cli {
+namespace {
+
+using report::integer_node;
+using report::MapBuilder;
+using report::number_node;
+using report::text_node;
+
+constexpr std::int64_t kSchemaVersion = 1;
+constexpr model::Sharding kWhole{.tensor_parallel_size = 1};
+
+core::Node gib(core::Bytes bytes) {
+  return number_node(core::as_gibibytes(bytes));
+}
+
+/// FLOP per byte at which work in a format turns from memory- to compute-bound; nothing where the
+/// GPU lacks it.
+std::optional<double> ridge(core::FlopsPerSecond peak, const hardware::GpuSpec& gpu) {
+  return peak.value() > 0.0 ? std::optional(peak.value() / gpu.mem_bandwidth.value())
+                            : std::nullopt;
+}
+
+core::Node model_tree(const model::ModelSpec& network) {
+  return MapBuilder()
+      .add("name", text_node(network.name))
+      .add("family", text_node(network.family))
+      .add("parameters_total", number_node(model::total_parameters(network)))
+      .add("parameters_active", number_node(model::active_parameters(network)))
+      .add("weight_bytes", number_node(model::weight_bytes_per_rank(network, kWhole).value()))
+      .add("kv_bytes_per_token",
+           number_node(model::kv_bytes_per_token_per_rank(network, kWhole).value()))
+      // No network of these families keeps state besides the KV cache.
+      .add("state_bytes_per_sequence", number_node(0.0))
+      .add("num_layers", integer_node(network.num_layers()))
+      .add("max_position", integer_node(network.max_position.value()))
+      .build();
+}
+
+core::Node memory_tree(const sim::Resolved& resolved) {
+  const auto& plan = resolved.memory;
+  return MapBuilder()
+      .add("usable_gib", gib(plan.usable))
+      .add("gpu_memory_utilization", number_node(plan.utilization))
+      .add("budget_gib", gib(plan.budget))
+      .add("weights_gib", gib(plan.weights))
+      .add("reserve_gib", gib(plan.reserve))
+      .add("kv_cache_gib", gib(plan.kv_cache))
+      .add("block_bytes", number_node(plan.block.value()))
+      .add("block_size", integer_node(resolved.engine.block_size.value()))
+      .add("num_gpu_blocks", integer_node(resolved.engine.num_gpu_blocks.value()))
+      .add("kv_tokens",
+           integer_node((resolved.engine.num_gpu_blocks.value() - 1) *
+                        resolved.engine.block_size.value()))
+      .build();
+}
+
+core::Node hardware_tree(const hardware::GpuSpec& gpu) {
+  return MapBuilder()
+      .add("name", text_node(gpu.name))
+      .add("full_name", text_node(gpu.full_name))
+      .add("architecture", text_node(gpu.architecture))
+      .add("peak_bf16_flops_per_s", number_node(gpu.peak_bf16.value()))
+      .add("peak_fp8_flops_per_s", number_node(gpu.peak_fp8.value()))
+      .add("peak_int8_flops_per_s", number_node(gpu.peak_int8.value()))
+      .add("mem_bandwidth_bytes_per_s", number_node(gpu.mem_bandwidth.value()))
+      .add("memory_gib", gib(gpu.memory))
+      .add("usable_memory_gib", gib(gpu.usable_memory))
+      .add("l2_cache_bytes", number_node(gpu.l2_cache.value()))
+      .add("num_sms", integer_node(gpu.num_sms))
+      .add("clock_ghz", number_node(gpu.clock_ghz))
+      .add("link_bandwidth_bytes_per_s", number_node(gpu.link_bandwidth.value()))
+      .add("has_nvlink", report::bool_node(gpu.has_nvlink))
+      .add("gpus_per_node", integer_node(gpu.gpus_per_node))
+      .add("ridge_point_bf16_flop_per_byte", number_node(ridge(gpu.peak_bf16, gpu)))
+      .add("ridge_point_fp8_flop_per_byte", number_node(ridge(gpu.peak_fp8, gpu)))
+      .build();
+}
+
+/// The engine section as resolved, and what follows from it.
+core::Node engine_tree(const sim::Resolved& resolved) {
+  MapBuilder tree;
+  for (const auto& option : sim::options()) {
+    if (option.section() == "engine") {
+      tree.add(option.key(), sim::value_node(option, resolved.scenario));
+    }
+  }
+  tree.add("profile", text_node(resolved.engine.profile.name));
+  std::vector<core::Node> sizes;
+  for (const std::int64_t size : resolved.execution.cuda_graph_sizes) {
+    sizes.push_back(integer_node(size));
+  }
+  tree.add("cuda_graph_sizes", report::list_node(std::move(sizes)));
+  return tree.build();
+}
+
+core::Node provenance_entry(std::string_view key,
+                            core::Node value,
+                            std::string_view origin,
+                            std::string_view source) {
+  return MapBuilder()
+      .add("key", text_node(key))
+      .add("value", std::move(value))
+      .add("origin", text_node(origin))
+      .add("source", source.empty() ? core::Node() : text_node(source))
+      .build();
+}
+
+core::Node provenance_tree(const sim::Resolved& resolved) {
+  std::vector<core::Node> entries;
+  for (const auto& provenance : resolved.provenance) {
+    const sim::Option* option = sim::find_option(provenance.path);
+    entries.push_back(provenance_entry(provenance.path,
+                                       sim::value_node(*option, resolved.scenario),
+                                       sim::name(provenance.origin),
+                                       place_text(provenance.where)));
+  }
+  for (const auto& patch : resolved.scenario.patches) {
+    entries.push_back(provenance_entry(fmt::format("{}.{}", patch.target, patch.key),
+                                       patch.value,
+                                       "set",
+                                       place_text(patch.value.where())));
+  }
+  for (const auto& [key, source] : resolved.network.provenance) {
+    entries.push_back(provenance_entry("model." + key, {}, "document", source));
+  }
+  for (const auto& [key, source] : resolved.gpu.provenance) {
+    entries.push_back(provenance_entry("hardware." + key, {}, "document", source));
+  }
+  return report::list_node(std::move(entries));
+}
+
+/// Lines of a name and a value, aligned.
+class Lines {
+ public:
+  void title(std::string_view text) { text_ += fmt::format("\n{}\n", text); }
+  void row(std::string_view name, std::string_view value, std::string_view note = {}) {
+    text_ += fmt::format("  {:<26} {:>14}{}{}\n", name, value, note.empty() ? "" : "  ", note);
+  }
+  std::string text_;
+};
+
+std::string gib_text(core::Bytes bytes) {
+  return fmt::format("{:.2f} GiB", core::as_gibibytes(bytes));
+}
+
+void memory_lines(const sim::Resolved& resolved, Lines& lines) {
+  const auto& plan = resolved.memory;
+  const auto& engine = resolved.engine;
+  lines.title("memory of each GPU");
+  lines.row("usable", gib_text(plan.usable));
+  lines.row(
+      "budget", gib_text(plan.budget), fmt::format("gpu_memory_utilization {}", plan.utilization));
+  lines.row("- weights", gib_text(plan.weights));
+  lines.row("- reserve", gib_text(plan.reserve), "activations, CUDA graphs, context");
+  lines.row("= KV cache", gib_text(plan.kv_cache));
+  lines.row("num_gpu_blocks",
+            report::grouped(engine.num_gpu_blocks.value()),
+            fmt::format("of {} tokens", engine.block_size.value()));
+  const std::int64_t tokens = (engine.num_gpu_blocks.value() - 1) * engine.block_size.value();
+  lines.row("tokens", report::grouped(tokens));
+  lines.row("requests of max_model_len",
+            report::significant(static_cast<double>(tokens) /
+                                static_cast<double>(engine.max_model_len.value())));
+}
+
+}  // namespace
+
+core::Node explanation_tree(const sim::Resolved& resolved) {
+  return MapBuilder()
+      .add("schema_version", integer_node(kSchemaVersion))
+      .add("model", model_tree(resolved.network))
+      .add("memory", memory_tree(resolved))
+      .add("hardware", hardware_tree(resolved.gpu))
+      .add("engine", engine_tree(resolved))
+      .add("config", sim::to_node(resolved.scenario))
+      .add("provenance", provenance_tree(resolved))
+      .add("warnings", report::warnings_tree(resolved.warnings))
+      .build();
+}
+
+std::string explanation_table(const sim::Resolved& resolved, const report::TextStyle& style) {
+  const auto& network = resolved.network;
+  const auto& gpu = resolved.gpu;
+  Lines lines;
+  lines.text_ = deployment_text(resolved) + '\n';
+  lines.title("network");
+  lines.row("family", network.family);
+  lines.row("parameters", fmt::format("{:.4g} B", model::total_parameters(network) / 1e9));
+  lines.row("active per token", fmt::format("{:.4g} B", model::active_parameters(network) / 1e9));
+  lines.row("weights", gib_text(model::weight_bytes_per_rank(network, kWhole)));
+  lines.row("KV cache per token",
+            fmt::format("{:.6g} KiB",
+                        model::kv_bytes_per_token_per_rank(network, kWhole).value() / 1024.0));
+  lines.title("GPU");
+  lines.row("peak bf16", fmt::format("{:.4g} TFLOP/s", gpu.peak_bf16.value() / 1e12));
+  lines.row("memory bandwidth", fmt::format("{:.4g} TB/s", gpu.mem_bandwidth.value() / 1e12));
+  lines.row("ridge point bf16",
+            fmt::format("{:.4g} FLOP/B", gpu.ridge_point()),
+            "below it work is memory-bound");
+  memory_lines(resolved, lines);
+  lines.title("settings that are not built-in defaults");
+  for (const auto& provenance : resolved.provenance) {
+    if (provenance.origin != sim::Provenance::Origin::kDefault) {
+      const sim::Option* option = sim::find_option(provenance.path);
+      lines.row(provenance.path,
+                sim::value_text(*option, resolved.scenario),
+                fmt::format("{} {}", sim::name(provenance.origin), place_text(provenance.where)));
+    }
+  }
+  for (const auto& warning : resolved.warnings) {
+    lines.text_ += fmt::format("\n{} {}: {}\n  {}\n",
+                               style.palette.paint(style.palette.warn, "warning"),
+                               warning.code,
+                               warning.message,
+                               warning.hint);
+  }
+  return lines.text_;
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "metrics/summary.hpp"
+#include "sim/resolve.hpp"
+
+namespace ridgeline::cli {
+
+/// "llama-3.1-70b on 4x h100 (TP4)".
+[[nodiscard]] std::string deployment_text(const sim::Resolved& resolved);
+/// The deployment, "8 req/s (Poisson)", "1 000 requests", "seed 1".
+[[nodiscard]] std::vector<std::string> headline(const sim::Resolved& resolved,
+                                                const metrics::Summary& summary);
+/// One line per setting that is not the default: where it came from.
+[[nodiscard]] std::string provenance_text(const sim::Resolved& resolved);
+/// "scenario.yaml:3:9", "command line".
+[[nodiscard]] std::string place_text(const core::Location& where);
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cli/arguments.hpp"
+
+namespace ridgeline::cli {
+
+/// What `ridgeline` says without arguments: what it is, three commands to copy, the verbs.
+[[nodiscard]] std::string first_page();
+
+/// The page of one verb.
+[[nodiscard]] std::string verb_page(std::string_view usage,
+                                    std::string_view about,
+                                    std::span<const FlagSpec> flags);
+
+/// Every option of a scenario: key, flag, kind, range, default, meaning, example.
+[[nodiscard]] std::string options_page();
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,24 @@
+#include <exception>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/command_line.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/terminal.hpp"
+
+int main(int argc, char** argv) {
+  using ridgeline::cli::ExitCode;
+  ridgeline::cli::ignore_broken_pipes();
+  try {
+    const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+    return static_cast<int>(ridgeline::cli::run_command_line(words));
+  } catch (const std::exception& problem) {
+    static_cast<void>(ridgeline::cli::write_all(
+        STDERR_FILENO, fmt::format("error: a fault of this program: {}\n", problem.what())));
+  }
+  return static_cast<int>(ExitCode::kInternal);
+}

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+
+namespace ridgeline::cli {
+
+enum class ColorMode : std::uint8_t { kAuto, kAlways, kNever };
+
+/// What may be shown on one output of the process.
+struct Terminal {
+  bool is_terminal = false;
+  bool color = false;
+  bool unicode = false;
+  int columns = 100;  ///< Wide enough for every table of ours where nothing limits it.
+};
+
+/// Looks at a file descriptor and the environment: NO_COLOR, CLICOLOR_FORCE, TERM, COLUMNS, LC_ALL,
+/// LC_CTYPE and LANG. `ascii` forbids characters beyond ASCII.
+[[nodiscard]] Terminal inspect_terminal(int descriptor, ColorMode color, bool ascii);
+
+/// Writes text to a file descriptor, however many calls it takes. A reader that has gone (`| head`)
+/// is no error, a full disk is.
+[[nodiscard]] core::Result<void> write_all(int descriptor, std::string_view text);
+
+/// `error: field: message`, its place and its hint, in up to three lines.
+[[nodiscard]] std::string render(const core::Error& error, const Terminal& terminal);
+/// `warning W-code: message` with its hint.
+[[nodiscard]] std::string render(const core::Warning& warning, const Terminal& terminal);
+
+/// Renders to standard error, ignoring what cannot be written there.
+void print_errors(const core::Errors& errors, const Terminal& terminal);
+
+}  // namespace ridgeline::cli

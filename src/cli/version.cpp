@@ -1,0 +1,11 @@
+#include "cli/version.hpp"
+
+#include <string_view>
+
+namespace ridgeline::cli {
+
+std::string_view version() {
+  return RIDGELINE_VERSION;
+}
+
+}  // namespace ridgeline::cli

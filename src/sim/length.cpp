@@ -1,0 +1,214 @@
+#include "sim/length.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/document.hpp"
+#include "core/reader.hpp"
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "sim/node_builder.hpp"
+#include "workload/limits.hpp"
+#include "workload/options.hpp"
+
+namespace ridgeline::sim {
+
+namespace {
+
+constexpr core::Range<std::int64_t> kTokens{.lowest = 1, .highest = workload::kMaxTokensPerRequest};
+constexpr core::Range<double> kMean{.lowest = 0.0, .highest = workload::kMaxTokensPerRequest};
+
+/// Mean, spread and limits of the normal kinds.
+template <class Kind>
+Kind read_normal(core::ObjectReader& reader) {
+  Kind length;
+  length.mean = reader.required_real("mean", kMean);
+  length.std = reader.required_real("std", kMean);
+  length.lowest = core::Tokens(reader.integer("min", kTokens).value_or(length.lowest.value()));
+  length.highest = core::Tokens(reader.integer("max", kTokens).value_or(length.highest.value()));
+  if (length.highest < length.lowest) {
+    reader.problem(
+        "max", fmt::format("{} is below min {}", length.highest.value(), length.lowest.value()));
+  }
+  return length;
+}
+
+workload::Length read_uniform(core::ObjectReader& reader) {
+  const std::int64_t lowest = reader.required_integer("min", kTokens);
+  const std::int64_t highest = reader.required_integer("max", kTokens);
+  if (highest < lowest) {
+    reader.problem("max", fmt::format("{} is below min {}", highest, lowest));
+  }
+  return workload::UniformLength{.lowest = core::Tokens(lowest), .highest = core::Tokens(highest)};
+}
+
+workload::Length read_empirical(core::ObjectReader& reader) {
+  const auto values = reader.integers("values", kTokens).value_or(std::vector<std::int64_t>());
+  auto weights = reader.reals("weights", {.lowest = 0.0}).value_or(std::vector<double>());
+  if (values.empty()) {
+    reader.problem("values", "expected a list of at least one length");
+  }
+  if (weights.empty()) {
+    weights.assign(values.size(), 1.0);
+  }
+  workload::EmpiricalLength length;
+  if (weights.size() != values.size()) {
+    reader.problem("weights",
+                   fmt::format("{} weights for {} values", weights.size(), values.size()));
+    return length;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    length.bins.push_back({.value = core::Tokens(values[i]), .weight = weights[i]});
+  }
+  return length;
+}
+
+template <class Kind>
+core::Node normal_node(const char* name, const Kind& length) {
+  return MapBuilder()
+      .add("distribution", name)
+      .add("mean", length.mean)
+      .add("std", length.std)
+      .add("min", length.lowest.value())
+      .add("max", length.highest.value())
+      .finish();
+}
+
+core::Node empirical_node(const workload::EmpiricalLength& length) {
+  std::vector<core::Node> values;
+  std::vector<core::Node> weights;
+  for (const auto& bin : length.bins) {
+    values.push_back(core::Node::integer(bin.value.value(), {}));
+    weights.push_back(core::Node::real(bin.weight, {}));
+  }
+  return MapBuilder()
+      .add("distribution", "empirical")
+      .add("values", core::Node::list(std::move(values), {}))
+      .add("weights", core::Node::list(std::move(weights), {}))
+      .finish();
+}
+
+}  // namespace
+
+std::optional<workload::Length> read_length(const core::Node& node,
+                                            const std::string& path,
+                                            core::Errors& errors) {
+  if (node.kind() == core::Node::Kind::kInteger) {
+    const std::int64_t tokens = node.as_integer();
+    if (tokens < kTokens.lowest || tokens > kTokens.highest) {
+      errors.push_back(
+          {.field = path,
+           .message = fmt::format(
+               "{} is out of range, expected {} to {}", tokens, kTokens.lowest, kTokens.highest),
+           .where = node.where()});
+      return std::nullopt;
+    }
+    return workload::FixedLength{core::Tokens(tokens)};
+  }
+  if (!node.is_map()) {
+    errors.push_back(
+        {.field = path,
+         .message = fmt::format("found {}, expected a whole number of tokens or a distribution",
+                                node.describe()),
+         .where = node.where(),
+         .hint = "{distribution: normal, mean: 512, std: 128}"});
+    return std::nullopt;
+  }
+  static const std::array<std::string, 4> kNames = {"uniform", "normal", "lognormal", "empirical"};
+  const std::size_t before = errors.size();
+  core::ObjectReader reader(node, path, errors);
+  const auto name = reader.choice("distribution", kNames);
+  std::optional<workload::Length> length;
+  if (name == "uniform") {
+    length = read_uniform(reader);
+  } else if (name == "normal") {
+    length = read_normal<workload::NormalLength>(reader);
+  } else if (name == "lognormal") {
+    length = read_normal<workload::LognormalLength>(reader);
+  } else if (name == "empirical") {
+    length = read_empirical(reader);
+  } else if (errors.size() == before) {
+    reader.problem("distribution",
+                   fmt::format("missing, expected one of: {}", fmt::join(kNames, ", ")));
+  }
+  if (length) {
+    reader.finish();
+  }
+  return errors.size() == before ? length : std::nullopt;
+}
+
+core::Node to_node(const workload::Length& length) {
+  return std::visit(
+      [](const auto& kind) -> core::Node {
+        using Kind = std::decay_t<decltype(kind)>;
+        if constexpr (std::is_same_v<Kind, workload::FixedLength>) {
+          return core::Node::integer(kind.value.value(), {});
+        } else if constexpr (std::is_same_v<Kind, workload::UniformLength>) {
+          return MapBuilder()
+              .add("distribution", "uniform")
+              .add("min", kind.lowest.value())
+              .add("max", kind.highest.value())
+              .finish();
+        } else if constexpr (std::is_same_v<Kind, workload::NormalLength>) {
+          return normal_node("normal", kind);
+        } else if constexpr (std::is_same_v<Kind, workload::LognormalLength>) {
+          return normal_node("lognormal", kind);
+        } else {
+          return empirical_node(kind);
+        }
+      },
+      length);
+}
+
+core::Node length_schema() {
+  const auto number = [](double lowest) {
+    return MapBuilder().add("type", "number").add("minimum", lowest).finish();
+  };
+  const auto tokens = [] {
+    return MapBuilder()
+        .add("type", "integer")
+        .add("minimum", kTokens.lowest)
+        .add("maximum", kTokens.highest)
+        .finish();
+  };
+  const auto list_of = [](core::Node items) {
+    return MapBuilder().add("type", "array").add("items", std::move(items)).finish();
+  };
+  std::vector<core::Node> names;
+  for (const char* name : {"uniform", "normal", "lognormal", "empirical"}) {
+    names.push_back(core::Node::string(name, {}));
+  }
+  std::vector<core::Node> required;
+  required.push_back(core::Node::string("distribution", {}));
+  auto distribution =
+      MapBuilder()
+          .add("type", "object")
+          .add("required", core::Node::list(std::move(required), {}))
+          .add("additionalProperties", false)
+          .add("properties",
+               MapBuilder()
+                   .add("distribution",
+                        MapBuilder().add("enum", core::Node::list(std::move(names), {})))
+                   .add("mean", number(0.0))
+                   .add("std", number(0.0))
+                   .add("min", tokens())
+                   .add("max", tokens())
+                   .add("values", list_of(tokens()))
+                   .add("weights", list_of(number(0.0))))
+          .finish();
+  std::vector<core::Node> either;
+  either.push_back(tokens());
+  either.push_back(std::move(distribution));
+  return MapBuilder().add("oneOf", core::Node::list(std::move(either), {})).finish();
+}
+
+}  // namespace ridgeline::sim

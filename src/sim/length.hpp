@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/document.hpp"
+#include "core/result.hpp"
+#include "workload/options.hpp"
+
+namespace ridgeline::sim {
+
+/// A length as a document states it: a number of tokens, or a map that names a distribution,
+///
+///   {distribution: uniform, min: 100, max: 900}
+///   {distribution: normal, mean: 512, std: 128, min: 1, max: 4096}       (lognormal alike)
+///   {distribution: empirical, values: [128, 256], weights: [3, 1]}
+///
+/// where min and max of the normal kinds, and weights, may be left out. Problems are noted under
+/// `path`.
+[[nodiscard]] std::optional<workload::Length> read_length(const core::Node& node,
+                                                          const std::string& path,
+                                                          core::Errors& errors);
+
+/// The document that read_length takes back to the same length.
+[[nodiscard]] core::Node to_node(const workload::Length& length);
+
+/// The JSON Schema of such a document.
+[[nodiscard]] core::Node length_schema();
+
+}  // namespace ridgeline::sim

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/document.hpp"
+
+namespace ridgeline::sim {
+
+/// Builds a map that comes from no file, member by member.
+class MapBuilder {
+ public:
+  MapBuilder& add(std::string_view key, core::Node value) {
+    members_.push_back({.key = std::string(key), .value = std::move(value), .where = {}});
+    return *this;
+  }
+  MapBuilder& add(std::string_view key, std::string_view text) {
+    return add(key, core::Node::string(std::string(text), {}));
+  }
+  MapBuilder& add(std::string_view key, const char* text) {
+    return add(key, std::string_view(text));
+  }
+  MapBuilder& add(std::string_view key, std::int64_t value) {
+    return add(key, core::Node::integer(value, {}));
+  }
+  MapBuilder& add(std::string_view key, double value) {
+    return add(key, core::Node::real(value, {}));
+  }
+  MapBuilder& add(std::string_view key, bool value) {
+    return add(key, core::Node::boolean(value, {}));
+  }
+  MapBuilder& add(std::string_view key, MapBuilder map) { return add(key, map.finish()); }
+
+  [[nodiscard]] core::Node finish() { return core::Node::map(std::move(members_), {}); }
+
+ private:
+  std::vector<core::Node::Member> members_;
+};
+
+}  // namespace ridgeline::sim

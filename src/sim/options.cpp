@@ -1,0 +1,326 @@
+#include "sim/options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/document.hpp"
+#include "core/time.hpp"
+#include "sim/length.hpp"
+#include "sim/scenario.hpp"
+#include "workload/limits.hpp"
+#include "workload/options.hpp"
+
+namespace ridgeline::sim {
+
+namespace {
+
+constexpr std::array<std::string_view, 2> kOnOff = {"on", "off"};
+constexpr std::array<std::string_view, 2> kPercentiles = {"exact", "sketch"};
+constexpr std::array<std::string_view, 2> kKvCacheDtypes = {"auto", "fp8"};
+constexpr std::array<std::string_view, 3> kArrivals = {"poisson", "constant", "at-once"};
+constexpr std::array<std::string_view, 2> kThinkTimes = {"constant", "exponential"};
+constexpr std::array<std::string_view, 2> kPrefixChoices = {"uniform", "zipf"};
+constexpr std::array<std::string_view, 7> kStatistics = {
+    "mean", "std", "p50", "p90", "p95", "p99", "max"};
+constexpr std::array<std::string_view, 2> kGenerationConfigs = {"auto", "vllm"};
+
+constexpr double kMaxTokens = 16'777'216;  // 2^24: past every network; keeps sums far from overflow
+constexpr double kMaxBlocks = 1'000'000'000;        // as above
+constexpr double kMaxSeconds = 9'000'000;           // core::Duration ends at 106 days
+constexpr double kMaxSeed = 9'007'199'254'740'992;  // 2^53: exact in JSON
+
+// clang-format off
+constexpr std::array kOptions = std::to_array<Option>({
+    {.path = "model", .flag = "model", .unset = "required",
+     .help = "The network: a catalogue name, a Hugging Face id, or a path to a config.json or its folder",
+     .example = "llama-3.1-8b", .slot = [](Scenario& s) -> Slot { return &s.model; }},
+    {.path = "gpu", .flag = "gpu", .unset = "required",
+     .help = "The GPU: a catalogue name, a market name, or a path to a YAML file",
+     .example = "h100", .slot = [](Scenario& s) -> Slot { return &s.gpu; }},
+    {.path = "latency.name", .flag = "latency",
+     .help = "The step-time model (see `ridgeline list latency`)",
+     .example = "kernel", .slot = [](Scenario& s) -> Slot { return &s.latency.name; }},
+    {.path = "engine.version", .flag = "engine-version",
+     .help = "Whose scheduling decisions to make; a version between profiles takes the one below",
+     .example = "vllm@0.15", .slot = [](Scenario& s) -> Slot { return &s.engine.version; }},
+    {.path = "engine.tensor_parallel_size", .flag = "tensor-parallel-size", .unit = "GPUs",
+     .lowest = 1, .highest = 64, .help = "GPUs that share every layer", .example = "4",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.tensor_parallel_size; }},
+    {.path = "engine.max_num_seqs", .flag = "max-num-seqs", .unit = "requests",
+     .lowest = 1, .highest = 65536, .unset = "vLLM's default for the GPU",
+     .help = "Requests that may run at once", .example = "256",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.max_num_seqs; }},
+    {.path = "engine.max_num_batched_tokens", .flag = "max-num-batched-tokens", .unit = "tokens",
+     .lowest = 1, .highest = kMaxTokens, .unset = "vLLM's default for the GPU",
+     .help = "Tokens that one step may process", .example = "8192",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.max_num_batched_tokens; }},
+    {.path = "engine.max_model_len", .flag = "max-model-len", .unit = "tokens",
+     .lowest = 1, .highest = kMaxTokens, .unset = "the network's, or what fits if that is less",
+     .help = "Longest prompt and output together", .example = "8192",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.max_model_len; }},
+    {.path = "engine.block_size", .flag = "block-size", .unit = "tokens",
+     .lowest = 1, .highest = 256, .help = "Tokens in one block of the KV cache", .example = "16",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.block_size; }},
+    {.path = "engine.num_gpu_blocks", .flag = "num-gpu-blocks", .unit = "blocks",
+     .lowest = 2, .highest = kMaxBlocks, .unset = "what the memory holds",
+     .help = "Blocks of KV cache, the null block included; replaces gpu_memory_utilization", .example = "27000",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.num_gpu_blocks; }},
+    {.path = "engine.gpu_memory_utilization", .flag = "gpu-memory-utilization",
+     .lowest = 0.01, .highest = 1.0, .unset = "0.9, from vLLM 0.21 on 0.92",
+     .help = "Share of the GPU's memory that the engine may use", .example = "0.92",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.gpu_memory_utilization; }},
+    {.path = "engine.enable_prefix_caching", .flag = "enable-prefix-caching",
+     .help = "Reuse the KV blocks of prompts that begin alike", .example = "false",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.enable_prefix_caching; }},
+    {.path = "engine.enable_chunked_prefill", .flag = "enable-chunked-prefill",
+     .help = "Spread a long prompt over several steps", .example = "true",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.enable_chunked_prefill; }},
+    {.path = "engine.async_scheduling", .flag = "async-scheduling",
+     .unset = "on from vLLM 0.14", .help = "Schedule the next step while the GPU works on this one",
+     .example = "true", .slot = [](Scenario& s) -> Slot { return &s.engine.async_scheduling; }},
+    {.path = "engine.long_prefill_token_threshold", .flag = "long-prefill-token-threshold", .unit = "tokens",
+     .lowest = 0, .highest = kMaxTokens, .help = "Longest chunk of one prompt in a step; 0 for no limit",
+     .example = "0", .slot = [](Scenario& s) -> Slot { return &s.engine.long_prefill_token_threshold; }},
+    {.path = "engine.enforce_eager", .flag = "enforce-eager",
+     .help = "Run without CUDA graphs: no step is padded to a captured size", .example = "false",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.enforce_eager; }},
+    {.path = "engine.kv_cache_dtype", .flag = "kv-cache-dtype", .choices = kKvCacheDtypes,
+     .help = "Format of the KV cache; auto takes the network's", .example = "fp8",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.kv_cache_dtype; }},
+    {.path = "engine.generation_config", .flag = "generation-config", .choices = kGenerationConfigs,
+     .help = "Sampling that clients do not state: auto takes the network's, vllm plain sampling",
+     .example = "vllm", .slot = [](Scenario& s) -> Slot { return &s.engine.generation_config; }},
+    {.path = "workload.trace", .flag = "trace", .unset = "no trace: requests are made up",
+     .help = "File of recorded requests", .example = "requests.csv",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.trace; }},
+    {.path = "workload.trace_start", .flag = "trace-start", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "0s",
+     .help = "Where in the trace to begin; time counts from there", .example = "3600s",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.trace_start; }},
+    {.path = "workload.trace_speed_up", .flag = "trace-speed-up",
+     .lowest = 1e-6, .highest = 1e6, .unset = "1",
+     .help = "How many times faster than recorded the requests come", .example = "2",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.trace_speed_up; }},
+    {.path = "workload.num_prompts", .flag = "num-prompts", .unit = "requests",
+     .lowest = 1, .highest = workload::kMaxRequests, .unset = "1000, or what duration or the trace holds",
+     .help = "Requests to send", .example = "1000",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.num_prompts; }},
+    {.path = "workload.duration", .flag = "duration", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "as long as num_prompts takes",
+     .help = "No request is sent after this time", .example = "60s",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.duration; }},
+    {.path = "workload.arrivals", .flag = "arrivals", .choices = kArrivals, .unset = "poisson",
+     .help = "Gaps between requests: poisson (see burstiness), constant, or all at-once", .example = "constant",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.arrivals; }},
+    {.path = "workload.request_rate", .flag = "request-rate", .unit = "requests/s",
+     .lowest = 1e-6, .highest = 1e6, .unset = "none: needs max_concurrency or arrivals at-once",
+     .help = "Mean rate of arrivals", .example = "8",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.request_rate; }},
+    {.path = "workload.burstiness", .flag = "burstiness",
+     .lowest = 0.01, .highest = 1e6, .unset = "1",
+     .help = "Shape of the gaps: 1 is Poisson, less is burstier, more is steadier", .example = "0.5",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.burstiness; }},
+    {.path = "workload.max_concurrency", .flag = "max-concurrency", .unit = "requests",
+     .lowest = 1, .highest = workload::kMaxConcurrency, .unset = "an open loop: clients do not wait",
+     .help = "Closed loop: so many clients, each with one request in flight", .example = "64",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.max_concurrency; }},
+    {.path = "workload.think_time", .flag = "think-time", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "0s",
+     .help = "Closed loop: mean time from an answer to the client's next request", .example = "5s",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.think_time; }},
+    {.path = "workload.think_time_distribution", .flag = "think-time-distribution", .choices = kThinkTimes,
+     .unset = "constant", .help = "How think times vary", .example = "exponential",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.think_time_distribution; }},
+    {.path = "workload.input_len", .flag = "input-len", .unit = "tokens",
+     .lowest = 1, .highest = workload::kMaxTokensPerRequest, .unset = "required without a trace",
+     .help = "Prompt length; prefix_len comes on top", .example = "512",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.input_len; }},
+    {.path = "workload.output_len", .flag = "output-len", .unit = "tokens",
+     .lowest = 1, .highest = workload::kMaxTokensPerRequest, .unset = "required without a trace",
+     .help = "Tokens that a request generates",
+     .example = "{distribution: lognormal, mean: 256, std: 200, min: 1, max: 2048}",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.output_len; }},
+    {.path = "workload.prefix_len", .flag = "prefix-len", .unit = "tokens",
+     .lowest = 0, .highest = workload::kMaxTokensPerRequest, .unset = "0",
+     .help = "Tokens before each prompt that it shares with others, like a system prompt", .example = "128",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.prefix_len; }},
+    {.path = "workload.num_prefixes", .flag = "num-prefixes",
+     .lowest = 1, .highest = workload::kMaxPrefixes, .unset = "1",
+     .help = "How many different prefixes there are", .example = "10",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.num_prefixes; }},
+    {.path = "workload.prefix_choice", .flag = "prefix-choice", .choices = kPrefixChoices, .unset = "uniform",
+     .help = "Which prefix a request has: any alike, or the first ones more often", .example = "zipf",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.prefix_choice; }},
+    {.path = "workload.prefix_zipf_exponent", .flag = "prefix-zipf-exponent",
+     .lowest = 0, .highest = 10, .unset = "1",
+     .help = "Prefix k is used in proportion to k to the minus this", .example = "1.2",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.prefix_zipf_exponent; }},
+    {.path = "slo.ttft", .flag = "slo-ttft", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "no limit",
+     .help = "A good request's time to first token is at most this", .example = "500ms",
+     .slot = [](Scenario& s) -> Slot { return &s.slo.ttft; }},
+    {.path = "slo.tpot", .flag = "slo-tpot", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "no limit",
+     .help = "A good request's mean time per further token is at most this", .example = "50ms",
+     .slot = [](Scenario& s) -> Slot { return &s.slo.tpot; }},
+    {.path = "slo.itl", .flag = "slo-itl", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "no limit",
+     .help = "A good request's mean gap between tokens is at most this", .example = "60ms",
+     .slot = [](Scenario& s) -> Slot { return &s.slo.itl; }},
+    {.path = "slo.e2e", .flag = "slo-e2e", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "no limit",
+     .help = "A good request's whole time is at most this", .example = "10s",
+     .slot = [](Scenario& s) -> Slot { return &s.slo.e2e; }},
+    {.path = "slo.statistic", .flag = "slo-statistic", .choices = kStatistics, .unset = "p99",
+     .help = "What of a run's distribution is held against each target", .example = "p95",
+     .slot = [](Scenario& s) -> Slot { return &s.slo.statistic; }},
+    {.path = "request_path", .flag = "request-path", .choices = kOnOff,
+     .help = "Count the network's, the client's and the API server's time", .example = "off",
+     .slot = [](Scenario& s) -> Slot { return &s.request_path; }},
+    {.path = "percentiles", .flag = "percentiles", .choices = kPercentiles,
+     .help = "exact, or a sketch of bounded memory with a relative error of at most 0.1 %", .example = "sketch",
+     .slot = [](Scenario& s) -> Slot { return &s.percentiles; }},
+    {.path = "seed", .flag = "seed", .lowest = 0, .highest = kMaxSeed,
+     .help = "Number of the random stream; the same seed gives the same run", .example = "1",
+     .slot = [](Scenario& s) -> Slot { return &s.seed; }},
+});
+// clang-format on
+
+/// A pointer into a scenario that is not to be changed: slots are made for reading and writing
+/// alike.
+Slot slot_of(const Option& option, const Scenario& scenario) {
+  return option.slot(
+      const_cast<Scenario&>(scenario));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+}
+
+core::Node node_of(const std::string& value) {
+  return core::Node::string(value, {});
+}
+core::Node node_of(std::int64_t value) {
+  return core::Node::integer(value, {});
+}
+core::Node node_of(double value) {
+  return core::Node::real(value, {});
+}
+core::Node node_of(bool value) {
+  return core::Node::boolean(value, {});
+}
+core::Node node_of(core::Duration value) {
+  return core::Node::string(fmt::format("{}s", value.to_seconds()), {});
+}
+core::Node node_of(const workload::Length& value) {
+  return to_node(value);
+}
+template <class T>
+core::Node node_of(const std::optional<T>& value) {
+  return value ? node_of(*value) : core::Node();
+}
+
+}  // namespace
+
+std::string_view Option::section() const {
+  const auto dot = path.find('.');
+  return dot == std::string_view::npos ? std::string_view() : path.substr(0, dot);
+}
+
+std::string_view Option::key() const {
+  return path.substr(section().empty() ? 0 : section().size() + 1);
+}
+
+bool Option::is_switch() const {
+  return kind() == "true or false";
+}
+
+std::string_view Option::kind() const {
+  Scenario scratch;
+  return std::visit(
+      [](auto* value) -> std::string_view {
+        using T = std::remove_pointer_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, std::int64_t> ||
+                      std::is_same_v<T, std::optional<std::int64_t>>) {
+          return "integer";
+        } else if constexpr (std::is_same_v<T, std::optional<double>>) {
+          return "number";
+        } else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::optional<bool>>) {
+          return "true or false";
+        } else if constexpr (std::is_same_v<T, std::optional<core::Duration>>) {
+          return "duration";
+        } else if constexpr (std::is_same_v<T, std::optional<workload::Length>>) {
+          return "integer or distribution";
+        } else {
+          return "text";
+        }
+      },
+      slot(scratch));
+}
+
+std::string Option::default_text() const {
+  return unset.empty() ? value_text(*this, Scenario()) : std::string(unset);
+}
+
+std::string Option::range_text() const {
+  if (!choices.empty()) {
+    return fmt::format("{}", fmt::join(choices, ", "));
+  }
+  return lowest == highest ? "" : fmt::format("{} to {}", lowest, highest);
+}
+
+std::span<const Option> options() {
+  return kOptions;
+}
+
+const Option* find_option(std::string_view path) {
+  const auto* const option = std::ranges::find(kOptions, path, &Option::path);
+  return option == kOptions.end() ? nullptr : option;
+}
+
+core::Node value_node(const Option& option, const Scenario& scenario) {
+  return std::visit([](const auto* value) { return node_of(*value); }, slot_of(option, scenario));
+}
+
+std::string value_text(const Option& option, const Scenario& scenario) {
+  return flow_text(value_node(option, scenario));
+}
+
+std::string flow_text(const core::Node& node) {
+  switch (node.kind()) {
+    case core::Node::Kind::kNull:
+      return "null";
+    case core::Node::Kind::kBool:
+      return node.as_bool() ? "true" : "false";
+    case core::Node::Kind::kInteger:
+      return fmt::format("{}", node.as_integer());
+    case core::Node::Kind::kReal:
+      return fmt::format("{}", node.as_real());
+    case core::Node::Kind::kString:
+      return node.as_string();
+    case core::Node::Kind::kList: {
+      std::vector<std::string> items;
+      for (const auto& item : node.items()) {
+        items.push_back(flow_text(item));
+      }
+      return fmt::format("[{}]", fmt::join(items, ", "));
+    }
+    case core::Node::Kind::kMap: {
+      std::vector<std::string> members;
+      for (const auto& member : node.members()) {
+        members.push_back(fmt::format("{}: {}", member.key, flow_text(member.value)));
+      }
+      return fmt::format("{{{}}}", fmt::join(members, ", "));
+    }
+  }
+  return {};
+}
+
+}  // namespace ridgeline::sim

@@ -1,0 +1,112 @@
+#include "sim/requests.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "sim/scenario.hpp"
+#include "workload/options.hpp"
+#include "workload/source.hpp"
+#include "workload/traces/trace.hpp"
+
+namespace ridgeline::sim {
+
+namespace {
+
+/// As many as vLLM's `bench serve` sends when it is not told.
+constexpr std::int64_t kDefaultPrompts = 1000;
+
+workload::Arrivals arrivals_of(const WorkloadSection& section) {
+  if (section.max_concurrency) {
+    using Kind = workload::ThinkTime::Kind;
+    const bool exponential = section.think_time_distribution == "exponential";
+    return workload::ClosedLoop{
+        .max_concurrency = *section.max_concurrency,
+        .think = {.kind = exponential ? Kind::kExponential : Kind::kConstant,
+                  .mean = section.think_time.value_or(core::Duration())}};
+  }
+  if (section.arrivals == "at-once") {
+    return workload::AllAtOnce{};
+  }
+  const core::Rate rate(section.request_rate.value_or(0.0));
+  if (section.arrivals == "constant") {
+    return workload::ConstantArrivals{rate};
+  }
+  const double burstiness = section.burstiness.value_or(1.0);
+  if (burstiness == 1.0) {
+    return workload::PoissonArrivals{rate};
+  }
+  return workload::GammaArrivals{.request_rate = rate, .burstiness = burstiness};
+}
+
+}  // namespace
+
+void fill_workload(WorkloadSection& workload) {
+  const auto fill = [](auto& slot, auto value) {
+    if (!slot) {
+      slot = std::move(value);
+    }
+  };
+  if (workload.trace) {
+    fill(workload.trace_start, core::Duration());
+    fill(workload.trace_speed_up, 1.0);
+    return;
+  }
+  if (!workload.duration) {
+    fill(workload.num_prompts, kDefaultPrompts);
+  }
+  if (workload.max_concurrency) {
+    fill(workload.think_time, core::Duration());
+    fill(workload.think_time_distribution, "constant");
+  } else {
+    fill(workload.arrivals, "poisson");
+    if (workload.arrivals == "poisson") {
+      fill(workload.burstiness, 1.0);
+    }
+  }
+  fill(workload.prefix_len, 0);
+  if (workload.prefix_len > 0) {
+    fill(workload.num_prefixes, 1);
+    fill(workload.prefix_choice, "uniform");
+    if (workload.prefix_choice == "zipf") {
+      fill(workload.prefix_zipf_exponent, 1.0);
+    }
+  }
+}
+
+workload::SyntheticOptions synthetic_options(const Scenario& scenario) {
+  const WorkloadSection& section = scenario.workload;
+  workload::SyntheticOptions options;
+  options.arrivals = arrivals_of(section);
+  options.input_len = section.input_len.value_or(options.input_len);
+  options.output_len = section.output_len.value_or(options.output_len);
+  if (section.prefix_len.value_or(0) > 0) {
+    using Choice = workload::SharedPrefix::Choice;
+    options.prefix = workload::SharedPrefix{
+        .prefix_len = core::Tokens(*section.prefix_len),
+        .num_prefixes = section.num_prefixes.value_or(1),
+        .choice = section.prefix_choice == "zipf" ? Choice::kZipf : Choice::kUniform,
+        .zipf_exponent = section.prefix_zipf_exponent.value_or(1.0)};
+  }
+  options.num_prompts = section.num_prompts;
+  options.duration = section.duration;
+  options.seed = static_cast<std::uint64_t>(scenario.seed);
+  return options;
+}
+
+core::Result<std::unique_ptr<workload::Source>> open_source(const Scenario& scenario) {
+  const WorkloadSection& section = scenario.workload;
+  if (section.trace) {
+    return workload::open_trace(*section.trace,
+                                {.start = section.trace_start.value_or(core::Duration()),
+                                 .num_prompts = section.num_prompts,
+                                 .speed_up = section.trace_speed_up.value_or(1.0)});
+  }
+  return workload::make_synthetic(synthetic_options(scenario));
+}
+
+}  // namespace ridgeline::sim

@@ -1,0 +1,342 @@
+#include "sim/resolve.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "engine/capacity.hpp"
+#include "engine/options.hpp"
+#include "engine/profiles.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/step_time_model.hpp"
+#include "model/model_spec.hpp"
+#include "model/operators.hpp"
+#include "sim/options.hpp"
+#include "sim/patch.hpp"
+#include "sim/requests.hpp"
+#include "sim/scenario.hpp"
+
+namespace ridgeline::sim {
+
+namespace {
+
+/// Fills one Resolved, in the order in which values depend on each other; each stage that fails
+/// ends it.
+class Resolver {
+ public:
+  explicit Resolver(LoadedScenario loaded)
+      : given_(loaded.scenario), loaded_(std::move(loaded)), out_(std::make_unique<Resolved>()) {
+    out_->scenario = given_;
+    fill_workload(out_->scenario.workload);
+  }
+
+  core::Result<std::unique_ptr<Resolved>> run() {
+    for (const auto stage : {&Resolver::look_up,
+                             &Resolver::check_sharding,
+                             &Resolver::plan_memory,
+                             &Resolver::limits,
+                             &Resolver::build}) {
+      (this->*stage)();
+      if (!errors_.empty()) {
+        return core::fail(std::move(errors_));
+      }
+    }
+    trace_provenance();
+    return std::move(out_);
+  }
+
+ private:
+  EngineSection& engine() { return out_->scenario.engine; }
+
+  void note(std::string_view field, std::string message, std::string hint = {}) {
+    errors_.push_back({.field = std::string(field),
+                       .message = std::move(message),
+                       .where = loaded_.of(field).where,
+                       .hint = std::move(hint)});
+  }
+  void infeasible(std::string_view field, std::string message, std::string hint) {
+    note(field, std::move(message), std::move(hint));
+    errors_.back().code = core::ErrorCode::kInfeasible;
+  }
+  /// Errors of another layer about the value of an option: they get its name and place where they
+  /// have none.
+  template <class T>
+  std::optional<T> keep(core::Result<T> result, std::string_view field) {
+    if (result) {
+      return std::move(*result);
+    }
+    for (auto& error : result.error()) {
+      if (error.field.empty()) {
+        error.field = field;
+      }
+      if (error.where.file.empty()) {
+        error.where = loaded_.of(field).where;
+      }
+      errors_.push_back(std::move(error));
+    }
+    return std::nullopt;
+  }
+
+  template <class T>
+  std::optional<T> keep_patched(core::Result<T> result,
+                                std::string_view field,
+                                std::string_view target) {
+    if (!result) {
+      for (auto& error : result.error()) {
+        locate_patch_error(error, given_.patches, target);
+      }
+    }
+    return keep(std::move(result), field);
+  }
+
+  void look_up() {
+    const auto patched = [&](std::string_view target) {
+      return [this, target](const core::Node& document) {
+        return apply_patches(document, given_.patches, target);
+      };
+    };
+    auto network = keep_patched(model::find_model_document(given_.model)
+                                    .and_then(patched("model"))
+                                    .and_then([&](const core::Node& document) {
+                                      return model::model_from_node(document, given_.model);
+                                    }),
+                                "model",
+                                "model");
+    auto gpu = keep_patched(hardware::find_gpu_document(given_.gpu)
+                                .and_then(patched("hardware"))
+                                .and_then([&](const core::Node& document) {
+                                  return hardware::gpu_from_node(document, given_.gpu);
+                                }),
+                            "gpu",
+                            "hardware");
+    auto profile = keep(engine::find_profile(given_.engine.version), "engine.version");
+    if (!network || !gpu || !profile) {
+      return;
+    }
+    out_->network = std::move(*network);
+    out_->gpu = std::move(*gpu);
+    out_->engine.profile = std::move(*profile);
+    if (given_.engine.kv_cache_dtype == "fp8") {
+      out_->network.precision.kv = model::DType::kFp8;
+    }
+    if (given_.engine.generation_config == "vllm") {
+      out_->network.sampling = {};
+    }
+  }
+
+  void check_sharding() {
+    const std::int64_t size = given_.engine.tensor_parallel_size;
+    if (size > out_->gpu.gpus_per_node) {
+      note("engine.tensor_parallel_size",
+           fmt::format("{} is out of range, expected 1 to {}, the GPUs of one {} node",
+                       size,
+                       out_->gpu.gpus_per_node,
+                       out_->gpu.name));
+      return;
+    }
+    out_->execution.sharding.tensor_parallel_size = size;
+    if (auto sharding = model::check_sharding(out_->network, out_->execution.sharding); !sharding) {
+      for (auto& error : sharding.error()) {
+        error.field = "engine.tensor_parallel_size";
+        error.where = loaded_.of(error.field).where;
+        errors_.push_back(std::move(error));
+      }
+    }
+  }
+
+  [[nodiscard]] engine::MemoryOptions memory_options() {
+    return {.tensor_parallel_size = engine().tensor_parallel_size,
+            .gpu_memory_utilization = engine().gpu_memory_utilization.value_or(
+                out_->engine.profile.default_gpu_memory_utilization),
+            .block_size = core::Tokens(engine().block_size)};
+  }
+
+  void plan_memory() {
+    out_->memory = engine::plan_memory(out_->network, out_->gpu, memory_options());
+    if (given_.engine.num_gpu_blocks) {
+      const std::int64_t blocks = *given_.engine.num_gpu_blocks;
+      if (given_.engine.gpu_memory_utilization && blocks != out_->memory.num_gpu_blocks.value()) {
+        note(
+            "engine.num_gpu_blocks",
+            fmt::format(
+                "{} beside gpu_memory_utilization {}, which gives {}: one of them would be ignored",
+                blocks,
+                *given_.engine.gpu_memory_utilization,
+                out_->memory.num_gpu_blocks.value()),
+            "take one of them out");
+      }
+      out_->engine.num_gpu_blocks = core::Blocks(blocks);
+      return;
+    }
+    out_->engine.num_gpu_blocks = out_->memory.num_gpu_blocks;
+    engine().num_gpu_blocks = out_->memory.num_gpu_blocks.value();
+    engine().gpu_memory_utilization = out_->memory.utilization;
+    if (usable_tokens() < engine().block_size) {
+      infeasible("model",
+                 fmt::format("{} does not fit: {}", out_->network.name, memory_sum()),
+                 fitting_hint(core::Tokens(engine().block_size)));
+    }
+  }
+
+  /// Tokens that one request can have in the KV cache: the null block holds none.
+  [[nodiscard]] std::int64_t usable_tokens() {
+    return (out_->engine.num_gpu_blocks.value() - 1) * engine().block_size;
+  }
+
+  [[nodiscard]] std::string memory_sum() {
+    const auto& plan = out_->memory;
+    return fmt::format(
+        "of each {}'s {:.2f} GiB, gpu_memory_utilization {} gives {:.2f}; weights take {:.2f}, "
+        "activations, "
+        "graphs and context {:.2f}, and {:.2f} GiB are left for the KV cache ({} blocks of {:.0f} "
+        "KiB)",
+        out_->gpu.name,
+        core::as_gibibytes(plan.usable),
+        plan.utilization,
+        core::as_gibibytes(plan.budget),
+        core::as_gibibytes(plan.weights),
+        core::as_gibibytes(plan.reserve),
+        core::as_gibibytes(plan.kv_cache),
+        plan.num_gpu_blocks.value(),
+        plan.block.value() / 1024.0);
+  }
+
+  [[nodiscard]] std::string fitting_hint(core::Tokens tokens) {
+    const std::int64_t size =
+        engine::smallest_fitting_tp(out_->network, out_->gpu, memory_options(), tokens);
+    if (size > 0) {
+      return fmt::format("--tensor-parallel-size {} is the smallest that fits", size);
+    }
+    return fmt::format(
+        "no tensor_parallel_size up to {} fits: choose a larger GPU or a smaller network",
+        out_->gpu.gpus_per_node);
+  }
+
+  void limits() {
+    model_length();
+    batch_limits();
+    auto& options = out_->engine;
+    options.block_size = core::Tokens(engine().block_size);
+    options.max_num_seqs = engine().max_num_seqs.value_or(0);
+    options.max_num_batched_tokens = core::Tokens(engine().max_num_batched_tokens.value_or(0));
+    options.max_model_len = core::Tokens(engine().max_model_len.value_or(0));
+    options.long_prefill_token_threshold = core::Tokens(engine().long_prefill_token_threshold);
+    options.enable_chunked_prefill = engine().enable_chunked_prefill;
+    options.enable_prefix_caching = engine().enable_prefix_caching;
+    if (!engine().async_scheduling) {
+      engine().async_scheduling = options.profile.async_by_default;
+    }
+    options.async_scheduling = *engine().async_scheduling;
+  }
+
+  void model_length() {
+    const std::int64_t network = out_->network.max_position.value();
+    const std::int64_t fits = usable_tokens();
+    if (!given_.engine.max_model_len) {
+      engine().max_model_len = std::min(network, fits);
+      if (fits < network) {
+        out_->warnings.push_back(
+            {.code = "W-max-model-len",
+             .message =
+                 fmt::format("max_model_len is {}, what the KV cache holds, not the network's {}",
+                             fits,
+                             network),
+             .hint = fitting_hint(out_->network.max_position)});
+      }
+      return;
+    }
+    const std::int64_t wanted = *given_.engine.max_model_len;
+    if (wanted > network) {
+      note("engine.max_model_len",
+           fmt::format(
+               "{} is out of range, expected 1 to {}, the network's longest", wanted, network));
+    } else if (wanted > fits) {
+      infeasible(
+          "engine.max_model_len",
+          fmt::format("one request of {} tokens does not fit in the KV cache, which holds {}: {}",
+                      wanted,
+                      fits,
+                      memory_sum()),
+          fitting_hint(core::Tokens(wanted)));
+    }
+  }
+
+  void batch_limits() {
+    const auto defaults = engine::default_limits(out_->gpu.memory, out_->gpu.architecture);
+    const std::int64_t longest = engine().max_model_len.value_or(0);
+    if (!given_.engine.max_num_batched_tokens) {
+      const std::int64_t tokens = defaults.max_num_batched_tokens.value();
+      engine().max_num_batched_tokens =
+          engine().enable_chunked_prefill ? tokens : std::max(tokens, longest);
+    } else if (!engine().enable_chunked_prefill &&
+               *given_.engine.max_num_batched_tokens < longest) {
+      note("engine.max_num_batched_tokens",
+           fmt::format(
+               "{} is below max_model_len {}: without chunked prefill such a prompt never runs",
+               *given_.engine.max_num_batched_tokens,
+               longest));
+    }
+    const std::int64_t tokens = *engine().max_num_batched_tokens;
+    if (!given_.engine.max_num_seqs) {
+      engine().max_num_seqs = std::min(defaults.max_num_seqs, tokens);
+    } else if (*given_.engine.max_num_seqs > tokens) {
+      note("engine.max_num_seqs",
+           fmt::format("{} is above max_num_batched_tokens {}: every running request needs a token "
+                       "of a step",
+                       *given_.engine.max_num_seqs,
+                       tokens));
+    }
+  }
+
+  void build() {
+    if (!engine().enforce_eager) {
+      out_->execution.cuda_graph_sizes = engine::cuda_graph_sizes(
+          out_->engine.profile, out_->engine.max_num_seqs, out_->engine.max_num_batched_tokens);
+    }
+    if (given_.request_path == "off") {
+      out_->path = engine::RequestPath::off();
+    }
+    auto model =
+        keep(latency::make_step_time_model(
+                 given_.latency.name,
+                 {.network = out_->network, .gpu = out_->gpu, .execution = out_->execution}),
+             "latency.name");
+    if (model) {
+      out_->latency = std::move(*model);
+    }
+  }
+
+  /// What was unset and is set now was derived.
+  void trace_provenance() {
+    out_->provenance = loaded_.provenance;
+    auto provenance = out_->provenance.begin();
+    for (const auto& option : options()) {
+      if (value_node(option, given_).is_null() && !value_node(option, out_->scenario).is_null()) {
+        provenance->origin = Provenance::Origin::kDerived;
+      }
+      std::advance(provenance, 1);
+    }
+  }
+
+  const Scenario given_;
+  LoadedScenario loaded_;
+  std::unique_ptr<Resolved> out_;
+  core::Errors errors_;
+};
+
+}  // namespace
+
+core::Result<std::unique_ptr<Resolved>> resolve(LoadedScenario loaded) {
+  return Resolver(std::move(loaded)).run();
+}
+
+}  // namespace ridgeline::sim

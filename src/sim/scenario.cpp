@@ -1,0 +1,368 @@
+#include "sim/scenario.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/check.hpp"
+#include "core/document.hpp"
+#include "core/reader.hpp"
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "sim/length.hpp"
+#include "sim/options.hpp"
+#include "sim/scenario_rules.hpp"
+#include "workload/options.hpp"
+
+namespace ridgeline::sim {
+
+namespace {
+
+constexpr std::string_view kSet = "set";
+constexpr const char* kCommandLine = "command line";
+
+core::Range<std::int64_t> integer_range(const Option& option) {
+  return {static_cast<std::int64_t>(option.lowest), static_cast<std::int64_t>(option.highest)};
+}
+
+/// Puts the value of one option, where the document has it, into its slot.
+class SlotReader {
+ public:
+  SlotReader(const Option& option, core::ObjectReader& reader, core::Errors& errors)
+      : option_(option), reader_(reader), errors_(errors) {}
+
+  void operator()(std::string* slot) const { assign(text(), slot); }
+  void operator()(std::optional<std::string>* slot) const { assign(text(), slot); }
+  void operator()(std::int64_t* slot) const { assign(integer(), slot); }
+  void operator()(std::optional<std::int64_t>* slot) const { assign(integer(), slot); }
+  void operator()(std::optional<double>* slot) const {
+    assign(reader_.real(option_.key(), {option_.lowest, option_.highest}), slot);
+  }
+  void operator()(bool* slot) const { assign(reader_.boolean(option_.key()), slot); }
+  void operator()(std::optional<bool>* slot) const { assign(reader_.boolean(option_.key()), slot); }
+  void operator()(std::optional<core::Duration>* slot) const { assign(duration(), slot); }
+  void operator()(std::optional<workload::Length>* slot) const {
+    const core::Node* node = reader_.node(option_.key());
+    if (node != nullptr && !node->is_null()) {
+      assign(read_length(*node, reader_.path_of(option_.key()), errors_), slot);
+    }
+  }
+
+ private:
+  template <class Value, class SlotType>
+  static void assign(std::optional<Value> value, SlotType* slot) {
+    if (value) {
+      *slot = std::move(*value);
+    }
+  }
+
+  [[nodiscard]] std::optional<std::string> text() const {
+    if (option_.choices.empty()) {
+      return reader_.string(option_.key());
+    }
+    const std::vector<std::string> choices(option_.choices.begin(), option_.choices.end());
+    return reader_.choice(option_.key(), choices);
+  }
+  [[nodiscard]] std::optional<std::int64_t> integer() const {
+    return reader_.integer(option_.key(), integer_range(option_));
+  }
+  /// "60s", or a bare number of seconds.
+  [[nodiscard]] std::optional<core::Duration> duration() const {
+    const core::Node* node = reader_.node(option_.key());
+    if (node == nullptr || node->is_null()) {
+      return std::nullopt;
+    }
+    std::optional<double> seconds;
+    if (node->is_number()) {
+      seconds = node->as_real();
+    } else if (const auto parsed =
+                   core::parse_quantity(node->is_string() ? node->as_string() : "", "seconds")) {
+      seconds = *parsed;
+    } else {
+      reader_.problem(option_.key(),
+                      fmt::format("expected a time, found {}", node->describe()),
+                      "seconds, or with a unit: 250ms, 60s");
+      return std::nullopt;
+    }
+    const auto duration = core::Duration::from_seconds(*seconds);
+    if (!duration || *seconds > option_.highest) {
+      reader_.problem(
+          option_.key(),
+          fmt::format("{} is out of range, expected 0s to {}s", flow_text(*node), option_.highest));
+      return std::nullopt;
+    }
+    return duration;
+  }
+
+  const Option& option_;
+  core::ObjectReader& reader_;
+  core::Errors& errors_;
+};
+
+/// Lays documents over a scenario, one after the other.
+class Loader {
+ public:
+  void read(const core::Node& document, Provenance::Origin origin) {
+    core::ObjectReader top(document, "", errors_);
+    read_options("", document, top, origin);
+    for (const std::string_view section : {"latency", "engine", "workload", "slo"}) {
+      const core::Node* node = top.node(section);
+      if (node != nullptr && !node->is_null()) {
+        core::ObjectReader reader(*node, std::string(section), errors_);
+        read_options(section, *node, reader, origin);
+        reader.finish();
+      }
+    }
+    if (const core::Node* patches = top.node(kSet); patches != nullptr && !patches->is_null()) {
+      read_patches(*patches);
+    }
+    top.finish();
+  }
+
+  LoadedScenario loaded;
+  core::Errors& errors() { return errors_; }
+
+ private:
+  void read_options(std::string_view section,
+                    const core::Node& node,
+                    core::ObjectReader& reader,
+                    Provenance::Origin origin) {
+    std::size_t index = 0;
+    for (const auto& option : options()) {
+      Provenance& provenance = loaded.provenance[index++];
+      if (option.section() != section) {
+        continue;
+      }
+      std::visit(SlotReader(option, reader, errors_), option.slot(loaded.scenario));
+      const core::Node* value = node.find(option.key());
+      if (value != nullptr && !value->is_null()) {
+        provenance.origin = origin;
+        provenance.where = value->where();
+      }
+    }
+  }
+
+  void read_patches(const core::Node& node) {
+    if (!node.is_map()) {
+      errors_.push_back(
+          {.field = std::string(kSet),
+           .message = fmt::format("found {}, expected a map of what to change", node.describe()),
+           .where = node.where(),
+           .hint = "set: {model.num_hidden_layers: 40}"});
+      return;
+    }
+    for (const auto& member : node.members()) {
+      const auto dot = member.key.find('.');
+      const std::string target = member.key.substr(0, dot);
+      if (dot == std::string::npos || (target != "model" && target != "hardware")) {
+        errors_.push_back({.field = fmt::format("{}.{}", kSet, member.key),
+                           .message = "expected model.<key> or hardware.<key>",
+                           .where = member.where,
+                           .hint = "model.num_hidden_layers, hardware.mem_bandwidth"});
+        continue;
+      }
+      Patch patch{.target = target, .key = member.key.substr(dot + 1), .value = member.value};
+      auto& patches = loaded.scenario.patches;
+      const auto same = std::ranges::find_if(patches, [&](const Patch& other) {
+        return other.target == patch.target && other.key == patch.key;
+      });
+      if (same == patches.end()) {
+        patches.push_back(std::move(patch));
+      } else if (same->value.where().file == patch.value.where().file) {
+        errors_.push_back({.field = fmt::format("{}.{}", kSet, member.key),
+                           .message = "given twice",
+                           .where = member.where});
+      } else {
+        *same = std::move(patch);
+      }
+    }
+  }
+
+  core::Errors errors_;
+};
+
+template <class T>
+std::optional<T> parse_number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+/// The text after a flag as a document would hold it: words stay words, numbers become numbers.
+core::Node scalar(const std::string& text) {
+  const core::Location where{.file = kCommandLine};
+  if (const auto integer = parse_number<std::int64_t>(text)) {
+    return core::Node::integer(*integer, where);
+  }
+  if (const auto real = parse_number<double>(text); real && std::isfinite(*real)) {
+    return core::Node::real(*real, where);
+  }
+  if (text == "true" || text == "false") {
+    return core::Node::boolean(text == "true", where);
+  }
+  return core::Node::string(text, where);
+}
+
+/// The overrides as one document.
+class OverrideDocument {
+ public:
+  explicit OverrideDocument(core::Errors& errors) : errors_(errors) {}
+
+  void add(const Override& change) {
+    if (change.path == kSet) {
+      const auto equals = change.text.find('=');
+      if (equals == std::string::npos) {
+        errors_.push_back({.field = "--set",
+                           .message = fmt::format("found \"{}\", expected NAME=VALUE", change.text),
+                           .where = {.file = kCommandLine},
+                           .hint = "--set model.num_hidden_layers=40"});
+        return;
+      }
+      insert(kSet, change.text.substr(0, equals), scalar(change.text.substr(equals + 1)));
+      return;
+    }
+    const Option* option = find_option(change.path);
+    RIDGELINE_CHECK(option != nullptr, change.path);
+    if (option->kind() == "text") {
+      insert(option->section(),
+             option->key(),
+             core::Node::string(change.text, {.file = kCommandLine}));
+    } else if (change.text.starts_with('{')) {
+      auto parsed = core::parse_yaml(change.text, kCommandLine);
+      if (parsed) {
+        insert(option->section(), option->key(), std::move(*parsed));
+      } else {
+        errors_.insert(errors_.end(), parsed.error().begin(), parsed.error().end());
+      }
+    } else {
+      insert(option->section(), option->key(), scalar(change.text));
+    }
+  }
+
+  core::Node finish() {
+    for (auto& [section, members] : sections_) {
+      top_.push_back({.key = section,
+                      .value = core::Node::map(std::move(members), {.file = kCommandLine}),
+                      .where = {.file = kCommandLine}});
+    }
+    return core::Node::map(std::move(top_), {.file = kCommandLine});
+  }
+
+ private:
+  using Members = std::vector<core::Node::Member>;
+
+  void insert(std::string_view section, std::string_view key, core::Node value) {
+    Members* members = &top_;
+    if (!section.empty()) {
+      auto found = std::ranges::find(sections_, section, &std::pair<std::string, Members>::first);
+      if (found == sections_.end()) {
+        sections_.emplace_back(section, Members());
+        found = sections_.end() - 1;
+      }
+      members = &found->second;
+    }
+    members->push_back(
+        {.key = std::string(key), .value = std::move(value), .where = {.file = kCommandLine}});
+  }
+
+  core::Errors& errors_;
+  Members top_;
+  std::vector<std::pair<std::string, Members>> sections_;
+};
+
+}  // namespace
+
+const char* name(Provenance::Origin origin) {
+  switch (origin) {
+    case Provenance::Origin::kDefault:
+      return "default";
+    case Provenance::Origin::kFile:
+      return "file";
+    case Provenance::Origin::kFlag:
+      return "flag";
+    case Provenance::Origin::kDerived:
+      return "derived";
+  }
+  return "";
+}
+
+const Provenance& LoadedScenario::of(std::string_view path) const {
+  const auto found = std::ranges::find(provenance, path, &Provenance::path);
+  RIDGELINE_CHECK(found != provenance.end(), path);
+  return *found;
+}
+
+core::Result<LoadedScenario> load_scenario(const std::optional<std::string>& file,
+                                           const std::vector<Override>& overrides,
+                                           Purpose purpose) {
+  Loader loader;
+  for (const auto& option : options()) {
+    loader.loaded.provenance.push_back({.path = std::string(option.path)});
+  }
+  if (file) {
+    const auto document = core::read_document(*file);
+    if (!document) {
+      return core::fail(document.error());
+    }
+    loader.read(*document, Provenance::Origin::kFile);
+  }
+  OverrideDocument changes(loader.errors());
+  for (const auto& change : overrides) {
+    changes.add(change);
+  }
+  loader.read(changes.finish(), Provenance::Origin::kFlag);
+  if (loader.errors().empty()) {
+    check_rules(loader.loaded, purpose, loader.errors());
+  }
+  if (!loader.errors().empty()) {
+    return core::fail(std::move(loader.errors()));
+  }
+  return std::move(loader.loaded);
+}
+
+core::Node to_node(const Scenario& scenario) {
+  std::vector<core::Node::Member> top;
+  std::vector<core::Node::Member> section;
+  std::string open;
+  const auto close_section = [&] {
+    if (!open.empty()) {
+      top.push_back({.key = open, .value = core::Node::map(std::move(section), {}), .where = {}});
+      section.clear();
+    }
+  };
+  for (const auto& option : options()) {
+    if (option.section() != open) {
+      close_section();
+      open = option.section();
+    }
+    auto& members = open.empty() ? top : section;
+    members.push_back(
+        {.key = std::string(option.key()), .value = value_node(option, scenario), .where = {}});
+  }
+  close_section();
+  if (!scenario.patches.empty()) {
+    std::vector<core::Node::Member> patches;
+    for (const auto& patch : scenario.patches) {
+      patches.push_back({.key = fmt::format("{}.{}", patch.target, patch.key),
+                         .value = patch.value,
+                         .where = {}});
+    }
+    top.push_back(
+        {.key = std::string(kSet), .value = core::Node::map(std::move(patches), {}), .where = {}});
+  }
+  return core::Node::map(std::move(top), {});
+}
+
+}  // namespace ridgeline::sim

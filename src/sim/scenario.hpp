@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/document.hpp"
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "workload/options.hpp"
+
+namespace ridgeline::sim {
+
+/// A scenario as its author states it: what is not set is derived in resolve(). Keys, units, ranges
+/// and meanings stand once, in the option table (sim/options.cpp).
+struct LatencySection {
+  std::string name = "kernel";
+};
+
+struct EngineSection {
+  std::string version = "vllm@0.15";
+  std::int64_t tensor_parallel_size = 1;
+  std::optional<std::int64_t> max_num_seqs;
+  std::optional<std::int64_t> max_num_batched_tokens;
+  std::optional<std::int64_t> max_model_len;
+  std::int64_t block_size = 16;
+  std::optional<std::int64_t> num_gpu_blocks;
+  std::optional<double> gpu_memory_utilization;
+  bool enable_prefix_caching = true;
+  bool enable_chunked_prefill = true;
+  std::optional<bool> async_scheduling;
+  std::int64_t long_prefill_token_threshold = 0;
+  bool enforce_eager = false;
+  std::string kv_cache_dtype = "auto";
+  std::string generation_config = "auto";
+};
+
+struct WorkloadSection {
+  std::optional<std::string> trace;
+  std::optional<core::Duration> trace_start;
+  std::optional<double> trace_speed_up;
+  std::optional<std::int64_t> num_prompts;
+  std::optional<core::Duration> duration;
+  std::optional<std::string> arrivals;
+  std::optional<double> request_rate;
+  std::optional<double> burstiness;
+  std::optional<std::int64_t> max_concurrency;
+  std::optional<core::Duration> think_time;
+  std::optional<std::string> think_time_distribution;
+  std::optional<workload::Length> input_len;
+  std::optional<workload::Length> output_len;
+  std::optional<std::int64_t> prefix_len;
+  std::optional<std::int64_t> num_prefixes;
+  std::optional<std::string> prefix_choice;
+  std::optional<double> prefix_zipf_exponent;
+};
+
+/// Targets on the client's clock (metrics::SloTargets).
+struct SloSection {
+  std::optional<core::Duration> ttft;
+  std::optional<core::Duration> tpot;
+  std::optional<core::Duration> itl;
+  std::optional<core::Duration> e2e;
+  std::optional<std::string> statistic;
+};
+
+/// A what-if on a value of the network's or the GPU's document, applied before it is built.
+struct Patch {
+  std::string target;  ///< "model" or "hardware".
+  std::string key;     ///< Dotted below the target: "num_hidden_layers".
+  core::Node value;
+};
+
+struct Scenario {
+  std::string model;
+  std::string gpu;
+  LatencySection latency;
+  EngineSection engine;
+  WorkloadSection workload;
+  SloSection slo;
+  std::string request_path = "on";
+  std::string percentiles = "exact";
+  std::int64_t seed = 0;
+  std::vector<Patch> patches;  ///< Key `set`.
+};
+
+/// Where a value of a scenario came from; a flag wins over a file, a file over a default.
+struct Provenance {
+  enum class Origin { kDefault, kFile, kFlag, kDerived };
+  std::string path;  ///< "engine.max_num_seqs"
+  Origin origin = Origin::kDefault;
+  core::Location where = {};  ///< For files and flags.
+};
+[[nodiscard]] const char* name(Provenance::Origin origin);
+
+/// A value given outside the file: an option's path and its text, as after a flag.
+struct Override {
+  std::string
+      path;  ///< "engine.max_num_seqs", or "set" with the text "model.num_hidden_layers=40".
+  std::string text;
+};
+
+struct LoadedScenario {
+  Scenario scenario;
+  std::vector<Provenance> provenance;  ///< One per option, in the table's order.
+
+  [[nodiscard]] const Provenance& of(std::string_view path) const;
+};
+
+/// What a scenario is loaded for decides which parts must be there.
+enum class Purpose {
+  kRun,   ///< A workload is required.
+  kLook,  ///< `step`, `explain`: network and GPU are enough.
+};
+
+/// Reads a scenario file (YAML, or JSON by its name) and lays the overrides over it. Every problem
+/// of both is noted: unknown and duplicate keys, wrong kinds and units, values out of range,
+/// settings that would be ignored beside others, and what is missing.
+[[nodiscard]] core::Result<LoadedScenario> load_scenario(const std::optional<std::string>& file,
+                                                         const std::vector<Override>& overrides,
+                                                         Purpose purpose);
+
+/// The scenario as a document; read back, it gives the same scenario.
+[[nodiscard]] core::Node to_node(const Scenario& scenario);
+
+}  // namespace ridgeline::sim

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "core/result.hpp"
+#include "sim/scenario.hpp"
+
+namespace ridgeline::sim {
+
+/// What must hold between the options of a scenario, each of which is sound by itself: nothing
+/// needed is missing and nothing given would be ignored. Where a flag and the file give one thing
+/// in two ways, the flag's way wins and the file's is unset.
+void check_rules(LoadedScenario& loaded, Purpose purpose, core::Errors& errors);
+
+}  // namespace ridgeline::sim

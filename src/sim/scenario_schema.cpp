@@ -1,0 +1,119 @@
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/document.hpp"
+#include "sim/length.hpp"
+#include "sim/node_builder.hpp"
+#include "sim/options.hpp"
+#include "sim/scenario.hpp"
+
+namespace ridgeline::sim {
+
+namespace {
+
+core::Node text_list(std::vector<std::string_view> texts) {
+  std::vector<core::Node> items;
+  for (const auto text : texts) {
+    items.push_back(core::Node::string(std::string(text), {}));
+  }
+  return core::Node::list(std::move(items), {});
+}
+
+/// `schema`, or null: what stands in a file as null is not set.
+core::Node or_null(core::Node schema) {
+  std::vector<core::Node> either;
+  either.push_back(std::move(schema));
+  either.push_back(MapBuilder().add("type", "null").finish());
+  return MapBuilder().add("anyOf", core::Node::list(std::move(either), {})).finish();
+}
+
+core::Node value_schema(const Option& option) {
+  const std::string_view kind = option.kind();
+  if (kind == "integer or distribution") {
+    return length_schema();
+  }
+  MapBuilder schema;
+  if (kind == "integer") {
+    schema.add("type", "integer")
+        .add("minimum", static_cast<std::int64_t>(option.lowest))
+        .add("maximum", static_cast<std::int64_t>(option.highest));
+  } else if (kind == "number") {
+    schema.add("type", "number").add("minimum", option.lowest).add("maximum", option.highest);
+  } else if (kind == "true or false") {
+    schema.add("type", "boolean");
+  } else if (kind == "duration") {
+    // A number of seconds, or a number with a unit of time.
+    schema.add("type", text_list({"number", "string"})).add("minimum", option.lowest);
+  } else if (!option.choices.empty()) {
+    schema.add("enum", text_list({option.choices.begin(), option.choices.end()}));
+  } else {
+    schema.add("type", "string");
+  }
+  return schema.finish();
+}
+
+core::Node option_schema(const Option& option) {
+  const bool required = option.unset == "required";
+  MapBuilder schema;
+  schema.add("description", option.help);
+  core::Node value = value_schema(option);
+  if (!required) {
+    value = or_null(std::move(value));
+  }
+  for (const auto& member : value.members()) {
+    schema.add(member.key, member.value);
+  }
+  if (const auto standard = value_node(option, Scenario()); !required && !standard.is_null()) {
+    schema.add("default", standard);
+  }
+  return schema.finish();
+}
+
+core::Node object_schema(MapBuilder properties) {
+  return MapBuilder()
+      .add("type", "object")
+      .add("additionalProperties", false)
+      .add("properties", std::move(properties))
+      .finish();
+}
+
+}  // namespace
+
+core::Node scenario_schema() {
+  MapBuilder top;
+  MapBuilder section;
+  std::string_view open;
+  const auto close_section = [&] {
+    if (!open.empty()) {
+      top.add(open, object_schema(std::exchange(section, {})));
+    }
+  };
+  for (const auto& option : options()) {
+    if (option.section() != open) {
+      close_section();
+      open = option.section();
+    }
+    (open.empty() ? top : section).add(option.key(), option_schema(option));
+  }
+  close_section();
+  top.add("set",
+          MapBuilder()
+              .add("description",
+                   "What-if on values of the network's or the GPU's document, by dotted name")
+              .add("type", "object")
+              .add("propertyNames", MapBuilder().add("pattern", "^(model|hardware)\\..+")));
+
+  core::Node object = object_schema(std::move(top));
+  MapBuilder schema;
+  schema.add("$schema", "https://json-schema.org/draft/2020-12/schema")
+      .add("title", "Ridgeline scenario");
+  for (const auto& member : object.members()) {
+    schema.add(member.key, member.value);
+  }
+  return schema.add("required", text_list({"model", "gpu"})).finish();
+}
+
+}  // namespace ridgeline::sim

@@ -1,0 +1,281 @@
+#include "sim/simulation.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/ids.hpp"
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
+#include "engine/engine.hpp"
+#include "engine/frontend.hpp"
+#include "engine/options.hpp"
+#include "metrics/recorder.hpp"
+#include "metrics/request_metrics.hpp"
+#include "sim/resolve.hpp"
+#include "workload/source.hpp"
+
+namespace ridgeline::sim {
+
+namespace {
+
+/// Segments between two looks at the clock and the interrupt flag: milliseconds of work.
+constexpr std::int64_t kSegmentsPerCall = 1024;
+/// Events between two progress reports: each costs a call and a look at a clock.
+constexpr std::int64_t kEventsPerReport = 256;
+
+metrics::RequestLatency latency_of(const engine::RequestPath& path,
+                                   const domain::RequestRecord& record) {
+  if (!metrics::completed(record.outcome)) {
+    // A refusal travels back like a first token; nothing else of such a request is read.
+    metrics::RequestLatency refusal;
+    refusal.client_end = record.queued + path.emit + path.deliver;
+    return refusal;
+  }
+  const engine::PathTimes times = engine::path_times(path, record);
+  return {.client_ttft = times.client_ttft,
+          .client_e2e = times.client_e2e,
+          .server_ttft = times.server_ttft,
+          .server_e2e = times.server_e2e,
+          .client_end = times.client_end};
+}
+
+class Driver final : public domain::RecordSink {
+ public:
+  Driver(const Resolved& resolved,
+         workload::Source& source,
+         const RunControls& controls,
+         metrics::Recorder& recorder)
+      : resolved_(resolved),
+        source_(source),
+        controls_(controls),
+        recorder_(recorder),
+        frontend_(resolved.path),
+        closed_loop_(source.is_closed_loop()) {
+    const engine::EngineInputs inputs{.options = resolved.engine,
+                                      .model = *resolved.latency,
+                                      .host = resolved.host,
+                                      .sink = *this};
+    engine_ = controls.core == EngineCore::kReference
+                  ? engine::make_reference_engine(inputs)
+                  : engine::make_fast_engine(inputs, controls.jump);
+  }
+
+  /// Whether it ran to its end.
+  bool run() {
+    while (!interrupted()) {
+      look_ahead();
+      const core::SimTime next = next_event();
+      const auto pause = engine_->advance(next, closed_loop_, kSegmentsPerCall);
+      report_progress(pause == engine::Engine::Pause::kBudget);
+      if (pause == engine::Engine::Pause::kBudget || pause == engine::Engine::Pause::kCompletion) {
+        continue;
+      }
+      if (next == core::SimTime::never()) {
+        return true;
+      }
+      reach(next);
+    }
+    abandon();
+    return false;
+  }
+
+  [[nodiscard]] engine::EngineTotals totals() const { return engine_->totals(); }
+
+  void on_request(const domain::RequestRecord& record) override {
+    const auto latency = latency_of(resolved_.path, record);
+    recorder_.on_request(record, latency);
+    ++done_;
+    if (closed_loop_ && record.outcome != domain::Outcome::kUnfinished) {
+      completions_.push({latency.client_end, record.id});
+    }
+  }
+  void on_steps(const domain::StepRecord& record) override { recorder_.on_steps(record); }
+  void on_token_gaps(const domain::TokenGaps& gaps) override { recorder_.on_token_gaps(gaps); }
+
+ private:
+  struct Queued {
+    domain::Request request;
+    core::SimTime at;
+  };
+  using Completion = std::pair<core::SimTime, core::RequestId>;
+
+  [[nodiscard]] bool interrupted() const {
+    return controls_.interrupt != nullptr && controls_.interrupt->load(std::memory_order_relaxed);
+  }
+
+  /// An open loop's next request is known whatever the engine does, so that the engine may run to
+  /// the instant at which it reaches the queue. A closed loop's is taken when its time has come.
+  void look_ahead() {
+    if (!closed_loop_ && queued_.empty() && source_.next_arrival()) {
+      take();
+    }
+  }
+  void take() {
+    domain::Request request = source_.pop();
+    const core::SimTime at = frontend_.admit(request.arrival, request.prompt_tokens);
+    queued_.push_back({.request = std::move(request), .at = at});
+  }
+
+  [[nodiscard]] core::SimTime next_event() {
+    core::SimTime next = queued_.empty() ? core::SimTime::never() : queued_.front().at;
+    if (closed_loop_) {
+      next = std::min(next, source_.next_arrival().value_or(core::SimTime::never()));
+      next =
+          std::min(next, completions_.empty() ? core::SimTime::never() : completions_.top().first);
+    }
+    return next;
+  }
+
+  void reach(core::SimTime now) {
+    while (!completions_.empty() && completions_.top().first <= now) {
+      const auto [time, id] = completions_.top();
+      completions_.pop();
+      source_.on_completion(id, time);
+    }
+    while (closed_loop_ && source_.next_arrival().value_or(core::SimTime::never()) <= now) {
+      take();
+    }
+    while (!queued_.empty() && queued_.front().at <= now) {
+      const Queued next = std::move(queued_.front());
+      queued_.pop_front();
+      engine_->submit(next.request, next.at);
+    }
+  }
+
+  /// What is under way is counted as unfinished.
+  void abandon() {
+    engine_->drop_all();
+    for (const auto& [request, at] : queued_) {
+      domain::RequestRecord record;
+      record.id = request.id;
+      record.outcome = domain::Outcome::kUnfinished;
+      record.prompt_tokens = request.prompt_tokens;
+      record.arrival = request.arrival;
+      record.queued = at;
+      on_request(record);
+    }
+    queued_.clear();
+  }
+
+  void report_progress(bool at_once) {
+    if (controls_.progress && (at_once || ++events_ % kEventsPerReport == 0)) {
+      controls_.progress({.now = engine_->now(), .done = done_, .total = source_.size()});
+    }
+  }
+
+  const Resolved& resolved_;
+  workload::Source& source_;
+  const RunControls& controls_;
+  metrics::Recorder& recorder_;
+  engine::Frontend frontend_;
+  bool closed_loop_;
+  std::unique_ptr<engine::Engine> engine_;
+  std::deque<Queued> queued_;  ///< Passed the frontend, in order.
+  std::priority_queue<Completion, std::vector<Completion>, std::greater<>> completions_;
+  std::int64_t done_ = 0;
+  std::int64_t events_ = 0;
+};
+
+metrics::RecorderOptions recorder_options(const Scenario& scenario, metrics::Listener* listener) {
+  metrics::RecorderOptions options;
+  options.percentiles = scenario.percentiles == "sketch" ? metrics::Percentiles::kSketch
+                                                         : metrics::Percentiles::kExact;
+  options.listener = listener;
+  const auto limit = [&](metrics::Metric metric) -> std::optional<core::Duration>& {
+    return options.slo.limits[static_cast<std::size_t>(metric)];
+  };
+  limit(metrics::Metric::kTtft) = scenario.slo.ttft;
+  limit(metrics::Metric::kTpot) = scenario.slo.tpot;
+  limit(metrics::Metric::kItl) = scenario.slo.itl;
+  limit(metrics::Metric::kE2e) = scenario.slo.e2e;
+  const auto& names = metrics::kStatisticNames;
+  const auto* const named = std::ranges::find(names, scenario.slo.statistic.value_or("p99"));
+  options.slo.statistic = static_cast<metrics::Statistic>(named - names.begin());
+  return options;
+}
+
+metrics::EngineCounts counts_of(const engine::EngineTotals& totals,
+                                const engine::EngineOptions& options) {
+  return {.steps = totals.steps,
+          .step_time = totals.step_time,
+          .busy = totals.busy,
+          .prefix_queries = totals.prefix_queries,
+          .prefix_hits = totals.prefix_hits,
+          .kv_blocks = options.num_gpu_blocks - core::Blocks(1),  // the null block holds no tokens
+          .peak_used_blocks = totals.peak_used_blocks,
+          .used_block_seconds = totals.used_block_seconds};
+}
+
+/// The totals that are part of the digest: all that do not depend on how steps were advanced.
+std::vector<std::int64_t> digest_totals(const engine::EngineTotals& totals) {
+  std::vector<std::int64_t> numbers = {totals.steps,
+                                       totals.preemptions,
+                                       totals.step_time.cpu.count(),
+                                       totals.busy.count(),
+                                       totals.prefix_queries.value(),
+                                       totals.prefix_hits.value(),
+                                       totals.peak_used_blocks.value()};
+  for (const auto part : totals.step_time.by_bottleneck) {
+    numbers.push_back(part.count());
+  }
+  return numbers;
+}
+
+/// What happened to requests that a user may not expect.
+void warn_of_outcomes(const Resolved& resolved,
+                      const metrics::Summary& summary,
+                      core::Warnings& warnings) {
+  const auto& options = resolved.engine;
+  if (const std::int64_t rejected = summary.count(domain::Outcome::kRejected); rejected > 0) {
+    warnings.push_back(
+        {.code = "W-rejected",
+         .message = fmt::format(
+             "{} requests were rejected: their prompt is longer than max_model_len {} or than "
+             "the KV cache",
+             rejected,
+             options.max_model_len.value()),
+         .hint = "--max-model-len, --gpu-memory-utilization, --tensor-parallel-size"});
+  }
+  if (const std::int64_t capped = summary.count(domain::Outcome::kLengthCapped); capped > 0) {
+    warnings.push_back({.code = "W-length-capped",
+                        .message = fmt::format("{} requests were cut short by max_model_len {}",
+                                               capped,
+                                               options.max_model_len.value()),
+                        .hint = "--max-model-len"});
+  }
+}
+
+}  // namespace
+
+core::Result<RunOutcome> simulate(const Resolved& resolved,
+                                  workload::Source& source,
+                                  const RunControls& controls) {
+  metrics::Recorder recorder(recorder_options(resolved.scenario, controls.listener));
+  Driver driver(resolved, source, controls, recorder);
+  const bool ended = driver.run();
+  if (!source.errors().empty()) {
+    return core::fail(source.errors());
+  }
+  RunOutcome outcome;
+  outcome.partial = !ended;
+  outcome.totals = driver.totals();
+  outcome.summary = recorder.summarise(counts_of(outcome.totals, resolved.engine));
+  outcome.digest = recorder.digest(digest_totals(outcome.totals));
+  outcome.warnings = recorder.warnings();
+  warn_of_outcomes(resolved, outcome.summary, outcome.warnings);
+  return outcome;
+}
+
+}  // namespace ridgeline::sim

@@ -7,6 +7,7 @@
 #include <ios>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include <fmt/core.h>
 

@@ -323,11 +323,12 @@ void ObjectReader::finish() {
   note_duplicates(std::move(known));
 }
 
-/// Neighbours after a stable sort by key are duplicates of each other, the earlier one first.
+/// Neighbours after a sort by key and place are duplicates of each other, the earlier one first.
 void ObjectReader::note_duplicates(std::vector<std::size_t> indices) {
   const auto& members = node_->members();
-  std::stable_sort(indices.begin(), indices.end(), [&members](std::size_t a, std::size_t b) {
-    return members[a].key < members[b].key;
+  std::sort(indices.begin(), indices.end(), [&members](std::size_t a, std::size_t b) {
+    const int order = members[a].key.compare(members[b].key);
+    return order != 0 ? order < 0 : a < b;
   });
   std::size_t duplicates = 0;
   for (std::size_t i = 1; i < indices.size() && duplicates < kMostAlike; ++i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -133,6 +134,9 @@ std::string quote(std::string_view text) {
 }
 
 std::string shortest(double value) {
+  if (value == 0.0 && std::signbit(value)) {
+    return "-0.0";  // "-0" is an integer to readers that tell the two apart
+  }
   std::array<char, kDoubleCharacters> buffer;
   char* const end = buffer.data() + buffer.size();
   const bool plain = value >= -kLargestExactInteger && value <= kLargestExactInteger &&

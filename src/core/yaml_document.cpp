@@ -363,7 +363,7 @@ void note_exception(TreeBuilder& builder, const YAML::Exception& exception) {
         return candidate.theirs == exception.msg;
       });
   if (wording == kWordings.end()) {
-    builder.note(exception.mark, "not valid YAML: " + exception.msg);
+    builder.note(exception.mark, fmt::format("not valid YAML: {}", quote(exception.msg)));
   } else {
     builder.note(exception.mark, std::string(wording->message), std::string(wording->hint));
   }

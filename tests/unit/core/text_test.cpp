@@ -74,7 +74,7 @@ TEST(Quote, CutsAfterSixtyCharactersNotBytes) {
 
 TEST(Shortest, HasNoExponentForIntegersUpToTwoToThe53) {
   EXPECT_EQ(shortest(0.0), "0");
-  EXPECT_EQ(shortest(-0.0), "-0");
+  EXPECT_EQ(shortest(-0.0), "-0.0");
   EXPECT_EQ(shortest(1e15), "1000000000000000");
   EXPECT_EQ(shortest(9007199254740992.0), "9007199254740992");
   EXPECT_EQ(shortest(-9007199254740992.0), "-9007199254740992");

@@ -203,6 +203,11 @@ TEST(ParseYaml, RefusesControlCharactersAndInvalidUtf8) {
   EXPECT_EQ(read("a: 1\nb: \"\xED\xA0\x80\""), "f:2:5: invalid UTF-8");
 }
 
+TEST(ParseYaml, QuotesWhatALibraryMessageRepeats) {
+  EXPECT_EQ(read("%YAML 1.x\ry\n---\na: 1"),
+            "f:1:1: not valid YAML: \"bad YAML version: 1.x\\x0dy\"");
+}
+
 TEST(ParseYaml, RefusesAnEmptyText) {
   EXPECT_EQ(read(""), "f:1:1: is empty, expected a YAML document");
   EXPECT_EQ(read("# only a comment\n"), "f:1:1: is empty, expected a YAML document");

@@ -1,0 +1,84 @@
+// Any bytes as JSON: another reader must agree on what is valid, and what is read must survive
+// being written and read again.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "core/check.hpp"
+#include "core/document.hpp"
+#include "core/json_writer.hpp"
+#include "core/result.hpp"
+
+namespace {
+
+using ridgeline::core::JsonWriter;
+using ridgeline::core::Node;
+
+void write(const Node& node, JsonWriter& json) {
+  switch (node.kind()) {
+    case Node::Kind::kNull:
+      json.null();
+      break;
+    case Node::Kind::kBool:
+      json.value(node.as_bool());
+      break;
+    case Node::Kind::kInteger:
+      json.value(node.as_integer());
+      break;
+    case Node::Kind::kReal:
+      json.value(node.as_real());
+      break;
+    case Node::Kind::kString:
+      json.value(node.as_string());
+      break;
+    case Node::Kind::kList:
+      json.begin_array();
+      for (const Node& item : node.items()) {
+        write(item, json);
+      }
+      json.end_array();
+      break;
+    case Node::Kind::kMap:
+      json.begin_object();
+      for (const Node::Member& member : node.members()) {
+        write(member.value, json.key(member.key));
+      }
+      json.end_object();
+      break;
+  }
+}
+
+std::string written(const Node& node, JsonWriter::Layout layout) {
+  JsonWriter json(layout);
+  write(node, json);
+  return json.text();
+}
+
+bool is_limit(const ridgeline::core::Error& error) {
+  return error.message.find("levels") != std::string::npos ||
+         error.message.find("more than") != std::string::npos;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using ridgeline::core::NonFinite;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  static_cast<void>(ridgeline::core::parse_json(text, "f", NonFinite::kReadAsNull));
+  const auto node = ridgeline::core::parse_json(text, "f");
+  const bool accepted = nlohmann::json::accept(text);
+  if (!node) {
+    RIDGELINE_CHECK(!accepted || is_limit(node.error().front()), to_string(node.error().front()));
+    return 0;
+  }
+  RIDGELINE_CHECK(accepted, "another reader refuses this");
+  using Layout = JsonWriter::Layout;
+  const auto again = ridgeline::core::parse_json(written(*node, Layout::kIndented), "f");
+  RIDGELINE_CHECK(again, to_string(again.error().front()));
+  RIDGELINE_CHECK(written(*again, Layout::kOneLine) == written(*node, Layout::kOneLine),
+                  "another value after writing and reading");
+  return 0;
+}

@@ -17,8 +17,6 @@
 namespace ridgeline::workload {
 namespace {
 
-/// A hostile name is not compared with ours beyond this.
-constexpr std::size_t kLongestName = 64;
 constexpr std::string_view kAllNames = "arrival_s, input_tokens, output_tokens";
 
 }  // namespace
@@ -29,7 +27,7 @@ std::optional<RequestColumns::Column> RequestColumns::find(const TraceLine& line
   const auto* const at = std::find(kNames.begin(), kNames.end(), piece);
   if (at == kNames.end()) {
     const std::vector<std::string> names(kNames.begin(), kNames.end());
-    const auto meant = core::nearest(piece.substr(0, kLongestName), names);
+    const auto meant = core::nearest(piece, names);
     line.problem("",
                  piece,
                  fmt::format("the unknown name {}", core::quote(piece)),

@@ -1,12 +1,33 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "engine/profiles.hpp"
 
 namespace ridgeline::engine {
+
+/// In which order requests wait, and who gives way when blocks run out.
+enum class SchedulingPolicy : std::uint8_t {
+  kFcfs,      ///< First come first served; the one admitted last gives way.
+  kPriority,  ///< Lowest (priority, arrival, id) first; the highest gives way.
+};
+
+/// Who proposes draft tokens.
+enum class DraftMethod : std::uint8_t {
+  kEagle,       ///< Also multi-token prediction: reads hidden states, so the last cached block is recomputed.
+  kDraftModel,  ///< A separate network with a KV cache of its own layout.
+  kNgram,       ///< From the prompt; needs no KV slots ahead.
+};
+
+/// Layers that share a cache layout; every group holds a block table of its own in the one pool.
+struct CacheGroup {
+  core::Tokens sliding_window{0};  ///< 0: full attention.
+
+  friend bool operator==(const CacheGroup&, const CacheGroup&) = default;
+};
 
 /// The resolved limits of one engine, in vLLM's words. Nothing here is optional any more: the scenario's
 /// resolution (sim/) has filled every default.
@@ -20,6 +41,12 @@ struct EngineOptions {
   bool enable_chunked_prefill = true;
   bool enable_prefix_caching = true;
   bool async_scheduling = true;
+  SchedulingPolicy policy = SchedulingPolicy::kFcfs;
+  std::int64_t num_speculative_tokens = 0;  ///< Drafts per sequence and step; 0: no speculation.
+  DraftMethod draft_method = DraftMethod::kEagle;
+  std::int64_t max_loras = 0;     ///< Distinct adapters in one step; 0: no limit.
+  std::int64_t pipeline_depth = 0;  ///< Steps in flight; 0: 1 synchronous, 2 asynchronous.
+  std::vector<CacheGroup> cache_groups = {CacheGroup{}};
   bool log_steps = false;  ///< Report StepRecords (needed by --steps-out; totals are kept anyway).
   Profile profile;         ///< What the engine's version does differently from others.
 };

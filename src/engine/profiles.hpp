@@ -27,12 +27,36 @@ struct Profile {
   bool free_unhashed_first = false;
   /// Share of blocks kept free when admitting while others run.
   double watermark = 0.0;
+  /// The watermark exists.
+  bool has_watermark = false;
   /// Asynchronous scheduling is the default.
   bool async_by_default = true;
   /// Asynchronous scheduling does not schedule a request whose last permitted token is already in flight.
   bool async_skips_last_token = true;
   /// Prefix statistics count each lookup, also of a request that is then not admitted.
   bool prefix_stats_per_lookup = true;
+  /// Prefix statistics keep re-admissions after preemption apart.
+  bool prefix_stats_split_preempted = true;
+  /// Prefix statistics count blocks instead of tokens.
+  bool prefix_stats_in_blocks = false;
+  /// Priority scheduling exists; without it the policy is ignored.
+  bool has_priority_policy = true;
+  /// A victim that was scheduled in the same step gives its tokens back to the budget.
+  bool victim_returns_budget = true;
+  /// A prompt that is not to be cut and exceeds the budget ends the pass; else it is passed over.
+  bool whole_prompt_blocks_queue = true;
+  /// The setting that prompts are not to be cut is ignored.
+  bool ignores_whole_prompt = false;
+  /// Requests passed over (adapters, remote KV) keep a queue of their own, served first.
+  bool has_skipped_queue = false;
+  /// KV slots for drafts are reserved from the first chunk of a prompt on.
+  bool lookahead_from_first_chunk = false;
+  /// A request that needs one token joins a decode batch padded to the drafts' length.
+  bool pads_single_tokens_to_drafts = false;
+  /// A request may compute up to max_model_len - 1 tokens, not max_model_len.
+  bool keeps_last_position_free = true;
+  /// Without prefix caching a request's blocks are freed first to last.
+  bool frees_uncached_in_order = false;
   /// CUDA graphs are taken out of the KV budget (estimated), not on top of it.
   bool graphs_in_kv_budget = false;
   double default_gpu_memory_utilization = 0.90;

@@ -23,8 +23,13 @@ Scheduler::Scheduler(const EngineOptions& options, bool keep_decode_lengths)
     : options_(options),
       block_size_(options.block_size.value()),
       watermark_blocks_(static_cast<std::int64_t>(
-          std::floor(options.profile.watermark * static_cast<double>(options.num_gpu_blocks.value())))),
+          options.profile.has_watermark
+              ? std::floor(options.profile.watermark * static_cast<double>(options.num_gpu_blocks.value()))
+              : 0.0)),
       look_ahead_(options.async_scheduling && options.profile.async_skips_last_token),
+      whole_prompts_(!options.enable_chunked_prefill && !options.profile.ignores_whole_prompt),
+      length_cap_(options.max_model_len.value() - (options.profile.keeps_last_position_free ? 1 : 0)),
+      frees_in_order_(!options.enable_prefix_caching && options.profile.frees_uncached_in_order),
       keep_decode_lengths_(keep_decode_lengths),
       pool_({.num_gpu_blocks = options.num_gpu_blocks,
              .enable_prefix_caching = options.enable_prefix_caching,
@@ -81,6 +86,7 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now) {
   batch.decode_context = core::Tokens(0);
   preempted_ = false;
   head_blocked_ = false;
+  passed_over_.clear();
   std::int64_t budget = options_.max_num_batched_tokens.value();
   schedule_running(batch, budget);
   if (!preempted_) {
@@ -95,7 +101,6 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now) {
 
 void Scheduler::schedule_running(Batch& batch, std::int64_t& budget) {
   const std::int64_t threshold = options_.long_prefill_token_threshold.value();
-  const std::int64_t last_position = options_.max_model_len.value() - 1;
   for (std::size_t i = 0; i < running_.size() && budget > 0; ++i) {
     const SlotIndex index = running_[i];
     Slot& slot = slots_[index];
@@ -107,7 +112,7 @@ void Scheduler::schedule_running(Batch& batch, std::int64_t& budget) {
     if (threshold > 0) {
       tokens = std::min(tokens, threshold);
     }
-    tokens = std::min({tokens, budget, last_position - slot.computed_tokens});
+    tokens = std::min({tokens, budget, length_cap_ - slot.computed_tokens});
     if (tokens <= 0) {
       continue;
     }
@@ -127,10 +132,19 @@ void Scheduler::schedule_running(Batch& batch, std::int64_t& budget) {
 
 void Scheduler::schedule_waiting(Batch& batch, std::int64_t& budget, core::SimTime now) {
   while (!waiting_.empty() && budget > 0 && num_running() < options_.max_num_seqs) {
-    if (!admit_head(batch, budget, now)) {
+    const SlotIndex index = waiting_.front();
+    const Verdict verdict = try_admit(index, batch, budget, now);
+    if (verdict == Verdict::kBlocked) {
       head_blocked_ = true;
-      return;
+      break;
     }
+    waiting_.pop_front();
+    if (verdict == Verdict::kSkipped) {
+      passed_over_.push_back(index);
+    }
+  }
+  for (std::size_t i = passed_over_.size(); i-- > 0;) {
+    waiting_.push_front(passed_over_[i]);
   }
 }
 
@@ -153,28 +167,37 @@ void Scheduler::find_cached_prefix(Slot& slot) {
   }
 }
 
-bool Scheduler::admit_head(Batch& batch, std::int64_t& budget, core::SimTime now) {
-  const SlotIndex index = waiting_.front();
+bool Scheduler::counts_lookup(const Slot& slot) const {
+  const bool apart = options_.profile.prefix_stats_split_preempted && slot.record.preemptions > 0;
+  return options_.enable_prefix_caching && !apart;
+}
+
+void Scheduler::count_lookup(const Slot& slot, std::int64_t hit_blocks) {
+  const bool in_blocks = options_.profile.prefix_stats_in_blocks;
+  const std::int64_t known = slot.known_tokens();
+  head_lookup_ = in_blocks ? known / block_size_ * block_size_ : known;
+  prefix_queries_ += head_lookup_;
+  prefix_hits_ += hit_blocks * block_size_;
+}
+
+Scheduler::Verdict Scheduler::try_admit(SlotIndex index, Batch& batch, std::int64_t& budget, core::SimTime now) {
   Slot& slot = slots_[index];
   const std::int64_t known = slot.known_tokens();
   find_cached_prefix(slot);
   const auto taken = static_cast<std::int64_t>(hit_.size());
   const std::int64_t cached = taken * block_size_;
-  const bool counts = options_.enable_prefix_caching && slot.status != Status::kPreempted;
-  const bool counts_each = counts && options_.profile.prefix_stats_per_lookup;
   head_had_hit_ = taken > 0;
-  head_lookup_ = counts_each ? known : 0;
-  if (counts_each) {
-    prefix_queries_ += known;
-    prefix_hits_ += cached;
+  head_lookup_ = 0;
+  if (options_.profile.prefix_stats_per_lookup && counts_lookup(slot)) {
+    count_lookup(slot, taken);
   }
 
   std::int64_t tokens = known - cached;
   if (options_.long_prefill_token_threshold.value() > 0) {
     tokens = std::min(tokens, options_.long_prefill_token_threshold.value());
   }
-  if (!options_.enable_chunked_prefill && tokens > budget) {
-    return false;
+  if (whole_prompts_ && tokens > budget) {
+    return options_.profile.whole_prompt_blocks_queue ? Verdict::kBlocked : Verdict::kSkipped;
   }
   tokens = std::min(tokens, budget);
 
@@ -186,14 +209,12 @@ bool Scheduler::admit_head(Batch& batch, std::int64_t& budget, core::SimTime now
       pool_.num_free() - (running_.empty() ? 0 : watermark_blocks_) + taken - unheld;
   const std::int64_t must_fit = options_.profile.reserve_full_prompt ? known : cached + tokens;
   if (blocks_for(must_fit) > available) {
-    return false;
+    return Verdict::kBlocked;
   }
-  if (counts && !options_.profile.prefix_stats_per_lookup) {
-    prefix_queries_ += known;
-    prefix_hits_ += cached;
+  if (!options_.profile.prefix_stats_per_lookup && counts_lookup(slot)) {
+    count_lookup(slot, taken);
   }
 
-  waiting_.pop_front();
   for (const KvPool::Block block : hit_) {
     pool_.touch(block);
   }
@@ -210,7 +231,7 @@ bool Scheduler::admit_head(Batch& batch, std::int64_t& budget, core::SimTime now
   running_.push_back(index);
   budget -= tokens;
   put(batch, index, tokens);
-  return true;
+  return Verdict::kAdmitted;
 }
 
 void Scheduler::put(Batch& batch, SlotIndex index, std::int64_t tokens) {
@@ -264,6 +285,9 @@ void Scheduler::key_full_blocks(Slot& slot, std::int64_t tokens) {
 }
 
 void Scheduler::release_blocks(Slot& slot) {
+  if (frees_in_order_) {
+    std::reverse(slot.blocks.begin(), slot.blocks.end());
+  }
   pool_.release(slot.blocks);
   slot.blocks.clear();
   slot.num_keyed_blocks = 0;
@@ -365,7 +389,7 @@ void Scheduler::drain(domain::RecordSink& sink) {
 }
 
 std::int64_t Scheduler::repeatable_batches(std::int64_t oldest, core::SimTime now) const {
-  if (delivered_ != num_running() || preempted_) {
+  if (delivered_ != num_running() || preempted_ || !passed_over_.empty()) {
     return 0;
   }
   if (!waiting_.empty() && num_running() < options_.max_num_seqs) {
@@ -375,7 +399,6 @@ std::int64_t Scheduler::repeatable_batches(std::int64_t oldest, core::SimTime no
       return 0;
     }
   }
-  const std::int64_t last_position = options_.max_model_len.value() - 1;
   const std::int64_t in_flight = options_.async_scheduling ? 1 : 0;  // Tokens not known when scheduling.
   std::int64_t batches = std::numeric_limits<std::int64_t>::max();
   for (const SlotIndex index : running_) {
@@ -385,7 +408,7 @@ std::int64_t Scheduler::repeatable_batches(std::int64_t oldest, core::SimTime no
     }
     const std::int64_t until_end = slot.stop_after - slot.output_tokens - 1;
     const std::int64_t until_limit = slot.max_output_tokens - slot.output_tokens - 1 - in_flight;
-    const std::int64_t until_length = last_position - slot.computed_tokens;
+    const std::int64_t until_length = length_cap_ - slot.computed_tokens;
     batches = std::min({batches, until_end, until_limit, until_length});
   }
   return std::max<std::int64_t>(batches, 0);

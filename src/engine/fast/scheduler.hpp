@@ -110,7 +110,10 @@ class Scheduler {
  private:
   void schedule_running(Batch& batch, std::int64_t& budget);
   void schedule_waiting(Batch& batch, std::int64_t& budget, core::SimTime now);
-  bool admit_head(Batch& batch, std::int64_t& budget, core::SimTime now);
+  enum class Verdict : std::uint8_t { kAdmitted, kSkipped, kBlocked };
+  Verdict try_admit(SlotIndex index, Batch& batch, std::int64_t& budget, core::SimTime now);
+  [[nodiscard]] bool counts_lookup(const Slot& slot) const;
+  void count_lookup(const Slot& slot, std::int64_t hit_blocks);
   void preempt_last();
   void put(Batch& batch, SlotIndex index, std::int64_t tokens);
   bool extend(Slot& slot, std::int64_t tokens);
@@ -125,6 +128,9 @@ class Scheduler {
   std::int64_t block_size_;
   std::int64_t watermark_blocks_;
   bool look_ahead_;
+  bool whole_prompts_;        ///< Prompts are not cut.
+  std::int64_t length_cap_;   ///< Tokens that a request may compute.
+  bool frees_in_order_;
   bool keep_decode_lengths_;
   KvPool pool_;
   std::vector<Slot> slots_;
@@ -133,6 +139,7 @@ class Scheduler {
   core::Ring<SlotIndex> waiting_;
   std::vector<KvPool::Block> hit_;  ///< Scratch: the cached prefix of the request being admitted.
   bool preempted_ = false;
+  std::vector<SlotIndex> passed_over_;  ///< By the last call, in order; they are back in the queue.
   bool head_blocked_ = false;      ///< The waiting head was tried in the last call and did not fit.
   bool head_had_hit_ = false;
   std::int64_t head_lookup_ = 0;   ///< Tokens that trying it counted.

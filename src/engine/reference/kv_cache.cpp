@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/check.hpp"
@@ -18,26 +19,22 @@ KvCache::KvCache(const Options& options)
   }
 }
 
-std::vector<core::BlockId> KvCache::lookup(const std::vector<std::uint64_t>& hashes) const {
-  std::vector<core::BlockId> found;
-  for (const std::uint64_t hash : hashes) {
-    const auto entry = cached_.find(hash);
-    if (entry == cached_.end()) {
-      break;
-    }
-    found.push_back(entry->second.front());
-  }
-  return found;
+std::optional<core::BlockId> KvCache::find(std::uint64_t hash, std::size_t group) const {
+  const auto entry = cached_.find({hash, group});
+  return entry == cached_.end() ? std::nullopt : std::optional(entry->second.front());
 }
 
 std::int64_t KvCache::num_unheld(const std::vector<core::BlockId>& blocks) const {
   return std::count_if(blocks.begin(), blocks.end(), [this](core::BlockId block) {
-    return blocks_[block].references == 0;
+    return block != kNullBlock && blocks_[block].references == 0;
   });
 }
 
 void KvCache::touch(const std::vector<core::BlockId>& blocks) {
   for (const core::BlockId id : blocks) {
+    if (id == kNullBlock) {
+      continue;
+    }
     Block& block = blocks_[id];
     if (block.references == 0) {
       free_.erase(block.free_position);
@@ -51,42 +48,44 @@ core::BlockId KvCache::allocate() {
   const core::BlockId id = free_.front();
   free_.pop_front();
   Block& block = blocks_[id];
-  if (block.hash) {
-    const auto entry = cached_.find(*block.hash);
+  if (block.key) {
+    const auto entry = cached_.find(*block.key);
     std::erase(entry->second, id);
     if (entry->second.empty()) {
       cached_.erase(entry);
     }
-    block.hash.reset();
+    block.key.reset();
   }
   block.references = 1;
   return id;
 }
 
-void KvCache::set_hash(core::BlockId id, std::uint64_t hash) {
+void KvCache::set_hash(core::BlockId id, std::uint64_t hash, std::size_t group) {
   Block& block = blocks_[id];
-  RIDGELINE_CHECK(!block.hash, "block hashed twice");
-  block.hash = hash;
-  cached_[hash].push_back(id);
+  RIDGELINE_CHECK(!block.key, "block hashed twice");
+  block.key = {hash, group};
+  cached_[*block.key].push_back(id);
 }
 
 void KvCache::release(const std::vector<core::BlockId>& blocks) {
-  // With caching the deepest block goes first, so that prefixes outlive their extensions.
-  std::vector<core::BlockId> unhashed;
-  std::vector<core::BlockId> hashed;
-  for (auto id = blocks.rbegin(); id != blocks.rend(); ++id) {
-    Block& block = blocks_[*id];
+  std::vector<core::BlockId> to_head;
+  std::vector<core::BlockId> to_tail;
+  for (const core::BlockId id : blocks) {
+    if (id == kNullBlock) {
+      continue;
+    }
+    Block& block = blocks_[id];
     RIDGELINE_CHECK(block.references > 0, "block released twice");
     if (--block.references == 0) {
-      const bool to_head = options_.free_unhashed_first && !block.hash;
-      (to_head ? unhashed : hashed).push_back(*id);
+      const bool first = options_.free_unhashed_first && !block.key;
+      (first ? to_head : to_tail).push_back(id);
     }
   }
   const auto head = free_.begin();
-  for (const core::BlockId id : unhashed) {
+  for (const core::BlockId id : to_head) {
     blocks_[id].free_position = free_.insert(head, id);
   }
-  for (const core::BlockId id : hashed) {
+  for (const core::BlockId id : to_tail) {
     blocks_[id].free_position = free_.insert(free_.end(), id);
   }
 }

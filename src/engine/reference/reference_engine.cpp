@@ -116,7 +116,7 @@ void ReferenceEngine::fill_pipeline() {
         std::max(totals_.peak_used_blocks, core::Blocks(scheduler_.kv_cache().num_used()));
     if (!step.empty()) {
       launch(std::move(step));
-    } else if (!in_flight_.empty() || !scheduler_.preempted_in_last_call()) {
+    } else if (!in_flight_.empty() || scheduler_.preempted().empty()) {
       return;
     }
   }
@@ -216,8 +216,10 @@ void ReferenceEngine::deliver_token(Sequence& sequence) {
 EngineTotals ReferenceEngine::totals() const {
   EngineTotals totals = totals_;
   totals.preemptions = scheduler_.num_preemptions();
-  totals.prefix_queries = core::Tokens(scheduler_.prefix_queries());
-  totals.prefix_hits = core::Tokens(scheduler_.prefix_hits());
+  const std::int64_t unit =
+      inputs_.options.profile.prefix_stats_in_blocks ? inputs_.options.block_size.value() : 1;
+  totals.prefix_queries = core::Tokens(scheduler_.prefix_statistics().queries * unit);
+  totals.prefix_hits = core::Tokens(scheduler_.prefix_statistics().hits * unit);
   totals.used_block_seconds = static_cast<double>(used_block_ticks_) * 1e-12;
   return totals;
 }

@@ -1,16 +1,19 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "core/ids.hpp"
-#include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/options.hpp"
+#include "engine/reference/block_tables.hpp"
 #include "engine/reference/content.hpp"
 #include "engine/reference/kv_cache.hpp"
 
@@ -25,79 +28,114 @@ struct Sequence {
   TokenSequence tokens;
   domain::RequestRecord record;
   Status status = Status::kWaiting;
+  std::int32_t priority = 0;
+  core::LoraId lora;
   std::int64_t num_prompt_tokens = 0;
+  std::int64_t max_tokens = 0;            ///< The client's limit.
   std::int64_t num_output_tokens = 0;     ///< Generated and known to the scheduler.
   std::int64_t num_computed_tokens = 0;   ///< KV there, or will be once the steps in flight end.
   std::int64_t num_placeholders = 0;      ///< Sampled by steps in flight: not known yet.
+  std::int64_t num_drafts = 0;            ///< Proposed for the next step.
+  std::int64_t num_remote_tokens = 0;     ///< Leading prompt tokens whose KV another engine hands over.
   std::int64_t prefill_end = 0;           ///< Tokens known at its admission: up to here it is prefill.
   std::int64_t stop_after = 0;            ///< Output tokens after which it ends.
   std::int64_t max_output_tokens = 0;     ///< What the scheduler knows of that: its limit.
   domain::Outcome outcome_at_stop = domain::Outcome::kFinished;
-  std::vector<core::BlockId> blocks;
+  BlockTables blocks;
   std::vector<std::uint64_t> block_hashes;  ///< Of all full blocks of known tokens.
-  std::int64_t num_hashed_blocks = 0;       ///< Of `blocks`, entered into the prefix cache.
 
   [[nodiscard]] std::int64_t num_tokens() const { return num_prompt_tokens + num_output_tokens; }
 };
+using SequencePtr = std::shared_ptr<Sequence>;
 
 /// One request's part of a step.
 struct ScheduledSequence {
-  std::shared_ptr<Sequence> sequence;
+  SequencePtr sequence;
   std::int64_t num_computed_tokens = 0;  ///< Before the step.
   std::int64_t num_scheduled_tokens = 0;
+  std::int64_t num_drafts = 0;           ///< Of the scheduled tokens, drafts to be verified.
   bool is_prefill = false;
-  bool samples = false;  ///< Its last known token is processed: a token comes out.
+  bool samples = false;     ///< Its last known token is processed: at least one token comes out.
 };
 using ScheduledStep = std::vector<ScheduledSequence>;
+
+/// What the prefix cache was asked and gave, as vLLM counts it.
+struct PrefixStatistics {
+  std::int64_t requests = 0;
+  std::int64_t queries = 0;
+  std::int64_t hits = 0;
+  std::int64_t preempted_requests = 0;
+  std::int64_t preempted_queries = 0;
+  std::int64_t preempted_hits = 0;
+};
 
 /// vLLM V1's scheduler over the KV cache, decision for decision (docs/internals/engine.md).
 class Scheduler {
  public:
   explicit Scheduler(const EngineOptions& options);
 
-  void add(std::shared_ptr<Sequence> sequence);
+  void add(const SequencePtr& sequence);
+  /// The client has gone: the request ends at once and gives its blocks back.
+  void abort(const SequencePtr& sequence);
   /// Forms one step: running requests first, then waiting ones unless somebody was preempted.
   ScheduledStep schedule();
-  /// The tokens of a step are there. Returns the requests that ended with it, in order.
-  std::vector<std::shared_ptr<Sequence>> update(const ScheduledStep& step);
+  /// The tokens of a step are there: for each of its requests, in order, how many came out (ignored where none
+  /// is due). Returns the requests that ended with it, in order.
+  std::vector<SequencePtr> update(const ScheduledStep& step, const std::vector<std::int64_t>& tokens);
+  /// As above with one token each.
+  std::vector<SequencePtr> update(const ScheduledStep& step);
   /// Everything still inside, in order of the queues; the scheduler forgets it.
-  std::vector<std::shared_ptr<Sequence>> drain();
+  std::vector<SequencePtr> drain();
 
   /// Whether the request could run alone on an empty cache, up to its token limit.
   [[nodiscard]] bool can_ever_run(const Sequence& sequence) const;
 
-  [[nodiscard]] const KvCache& kv_cache() const { return kv_; }
+  [[nodiscard]] const KvCache& kv_cache() const { return manager_.pool(); }
+  [[nodiscard]] const std::vector<SequencePtr>& running() const { return running_; }
+  /// Requests passed over first, then the queue.
+  [[nodiscard]] std::vector<SequencePtr> waiting() const;
   [[nodiscard]] std::int64_t num_running() const { return static_cast<std::int64_t>(running_.size()); }
-  [[nodiscard]] std::int64_t num_waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
+  [[nodiscard]] std::int64_t num_waiting() const {
+    return static_cast<std::int64_t>(waiting_.size() + skipped_.size());
+  }
+  /// Who was preempted by the last schedule(), in order.
+  [[nodiscard]] const std::vector<SequencePtr>& preempted() const { return preempted_; }
   [[nodiscard]] std::int64_t num_preemptions() const { return num_preemptions_; }
-  [[nodiscard]] std::int64_t prefix_queries() const { return prefix_queries_; }
-  [[nodiscard]] std::int64_t prefix_hits() const { return prefix_hits_; }
-  [[nodiscard]] bool preempted_in_last_call() const { return preempted_; }
+  [[nodiscard]] const PrefixStatistics& prefix_statistics() const { return statistics_; }
 
  private:
-  void schedule_running(ScheduledStep& step, std::int64_t& budget);
-  void schedule_waiting(ScheduledStep& step, std::int64_t& budget);
-  bool admit_head(ScheduledStep& step, std::int64_t& budget);
-  void preempt_last();
-  void record_scheduled(ScheduledStep& step,
-                        const std::shared_ptr<Sequence>& sequence,
-                        std::int64_t tokens);
-  void advance_computed(ScheduledStep& step);
+  using Queue = std::deque<SequencePtr>;
+  enum class Verdict : std::uint8_t { kAdmitted, kSkipped, kBlocked };
 
-  [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const;
-  bool extend(Sequence& sequence, std::int64_t tokens);
+  void schedule_running(ScheduledStep& step);
+  void schedule_waiting(ScheduledStep& step);
+  [[nodiscard]] std::int64_t tokens_to_run(const Sequence& sequence) const;
+  bool make_room(const SequencePtr& sequence, std::int64_t tokens, ScheduledStep& step, std::size_t& cursor);
+  Verdict try_admit(const SequencePtr& sequence, ScheduledStep& step);
+  [[nodiscard]] bool exceeds_lora_cap(const Sequence& sequence, const ScheduledStep& step) const;
+  [[nodiscard]] bool fits(const Sequence& sequence, const CachedPrefix& prefix, std::int64_t up_to) const;
+  void count_lookup(const Sequence& sequence, const CachedPrefix& prefix);
+  void preempt(const SequencePtr& victim);
+  void push_waiting(Queue& queue, const SequencePtr& sequence, bool front);
+  void put(ScheduledStep& step, const SequencePtr& sequence, std::int64_t tokens);
+  void advance_computed(ScheduledStep& step);
+  bool take_tokens(Sequence& sequence, const ScheduledSequence& scheduled, std::int64_t tokens);
+  bool extend(Sequence& sequence, std::int64_t tokens, std::int64_t lookahead);
   void hash_full_blocks(Sequence& sequence, std::int64_t tokens);
   void extend_hash_chain(Sequence& sequence) const;
-  void free(Sequence& sequence);
+  void remove(const SequencePtr& sequence);
 
   EngineOptions options_;
-  KvCache kv_;
-  std::deque<std::shared_ptr<Sequence>> waiting_;
-  std::vector<std::shared_ptr<Sequence>> running_;
-  bool preempted_ = false;
+  bool by_priority_;
+  std::int64_t lookahead_;
+  BlockManager manager_;
+  Queue waiting_;
+  Queue skipped_;  ///< Passed over: waiting for an adapter slot.
+  std::vector<SequencePtr> running_;
+  std::int64_t budget_ = 0;  ///< Tokens left in the step being formed.
+  std::vector<SequencePtr> preempted_;
   std::int64_t num_preemptions_ = 0;
-  std::int64_t prefix_queries_ = 0;
-  std::int64_t prefix_hits_ = 0;
+  PrefixStatistics statistics_;
 };
 
 }  // namespace ridgeline::engine::reference

@@ -166,8 +166,10 @@ RC_GTEST_PROP(Invariants, NoBlockIsLeaked, ()) {
   const auto check_pool = [&](const std::vector<std::shared_ptr<engine::reference::Sequence>>& alive) {
     std::map<core::BlockId, std::int64_t> holders;
     for (const auto& sequence : alive) {
-      for (const auto block : sequence->blocks) {
-        ++holders[block];
+      for (const auto& table : sequence->blocks.groups) {
+        for (const auto block : table) {
+          ++holders[block];
+        }
       }
     }
     const auto& pool = scheduler.kv_cache();

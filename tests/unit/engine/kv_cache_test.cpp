@@ -4,7 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <list>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -38,11 +42,16 @@ std::vector<std::uint32_t> free_list_after_two_requests(bool free_unhashed_first
   for (std::uint64_t i = 0; i < 3; ++i) {
     cache.set_hash(first[i], 100 + i);
   }
-  std::vector<BlockId> second = cache.lookup({100, 101, 102, 103});
+  std::vector<BlockId> second = {*cache.find(100), *cache.find(101), *cache.find(102)};
+  EXPECT_FALSE(cache.find(103).has_value());
   cache.touch(second);
   second.push_back(cache.allocate());
-  cache.release(first);
-  cache.release(second);
+  const auto release_deepest_first = [&](std::vector<BlockId> blocks) {
+    std::reverse(blocks.begin(), blocks.end());
+    cache.release(blocks);
+  };
+  release_deepest_first(first);
+  release_deepest_first(second);
   return ids(cache.free_list());
 }
 
@@ -54,7 +63,7 @@ TEST(KvCache, UnhashedBlocksGoToTheHeadWhereTheProfileSaysSo) {
   EXPECT_THAT(free_list_after_two_requests(true), ElementsAre(5, 4, 6, 7, 8, 9, 10, 3, 2, 1));
 }
 
-TEST(KvCache, LookupStopsAtTheFirstMissAndTakesTheOldestCopy) {
+TEST(KvCache, TheOldestCopyIsFound) {
   reference::KvCache cache({.num_gpu_blocks = core::Blocks(6)});
   const BlockId a = cache.allocate();
   const BlockId b = cache.allocate();
@@ -62,8 +71,10 @@ TEST(KvCache, LookupStopsAtTheFirstMissAndTakesTheOldestCopy) {
   cache.set_hash(a, 7);
   cache.set_hash(b, 9);
   cache.set_hash(copy_of_a, 7);
-  EXPECT_THAT(cache.lookup({7, 8, 9}), ElementsAre(a));
-  EXPECT_THAT(cache.lookup({8}), ElementsAre());
+  EXPECT_EQ(cache.find(7), a);
+  EXPECT_EQ(cache.find(9), b);
+  EXPECT_EQ(cache.find(8), std::nullopt);
+  EXPECT_EQ(cache.find(7, 1), std::nullopt) << "another cache group";
   EXPECT_EQ(cache.num_unheld({a, b}), 0);
   cache.release({a});
   EXPECT_EQ(cache.num_unheld({a, b}), 1);
@@ -74,10 +85,10 @@ TEST(KvCache, ReuseForgetsWhatABlockHeld) {
   const BlockId a = cache.allocate();
   cache.set_hash(a, 7);
   cache.release({a});
-  EXPECT_THAT(cache.lookup({7}), ElementsAre(a));
+  EXPECT_EQ(cache.find(7), a);
   EXPECT_EQ(cache.allocate(), BlockId(2));
   EXPECT_EQ(cache.allocate(), a);
-  EXPECT_THAT(cache.lookup({7}), ElementsAre());
+  EXPECT_EQ(cache.find(7), std::nullopt);
 }
 
 /// The same random operations on both pools, block by block.
@@ -95,7 +106,10 @@ TEST(KvPool, EqualsTheReferenceOverRandomOperations) {
         // A request: adopts what is cached of a random chain, then takes up to three blocks and hashes some.
         const std::uint64_t base = 1 + 10 * draw(4);
         const std::vector<std::uint64_t> chain = {base, base + 1, base + 2};
-        std::vector<BlockId> blocks = plain.lookup(chain);
+        std::vector<BlockId> blocks;
+        while (blocks.size() < chain.size() && plain.find(chain[blocks.size()])) {
+          blocks.push_back(*plain.find(chain[blocks.size()]));
+        }
         for (std::size_t i = 0; i < chain.size(); ++i) {
           const auto expected = i < blocks.size() ? blocks[i].value() : fast::KvPool::kNone;
           if (i <= blocks.size()) {
@@ -110,7 +124,7 @@ TEST(KvPool, EqualsTheReferenceOverRandomOperations) {
         for (std::size_t i = hit; i < 3 && plain.num_free() > 0; ++i) {
           blocks.push_back(plain.allocate());
           ASSERT_EQ(pool.allocate(), blocks.back().value());
-          if (draw(4) > 0 && i == blocks.size() - 1 && (i == 0 || plain.lookup({chain[i - 1]}).size() == 1)) {
+          if (draw(4) > 0 && i == blocks.size() - 1 && (i == 0 || plain.find(chain[i - 1]))) {
             plain.set_hash(blocks.back(), chain[i]);
             pool.set_key(blocks.back().value(), chain[i]);
           }
@@ -118,7 +132,9 @@ TEST(KvPool, EqualsTheReferenceOverRandomOperations) {
         requests.push_back(blocks);
       } else if (!requests.empty()) {
         const std::size_t which = draw(requests.size());
-        plain.release(requests[which]);
+        std::vector<BlockId> deepest_first = requests[which];
+        std::reverse(deepest_first.begin(), deepest_first.end());
+        plain.release(deepest_first);
         std::vector<fast::KvPool::Block> blocks;
         for (const auto block : requests[which]) {
           blocks.push_back(block.value());

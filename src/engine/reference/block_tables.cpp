@@ -1,0 +1,181 @@
+#include "engine/reference/block_tables.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "engine/options.hpp"
+#include "engine/reference/kv_cache.hpp"
+
+namespace ridgeline::engine::reference {
+
+BlockManager::BlockManager(const EngineOptions& options)
+    : pool_({.num_gpu_blocks = options.num_gpu_blocks,
+             .free_unhashed_first = options.profile.free_unhashed_first}),
+      block_size_(options.block_size.value()),
+      enable_prefix_caching_(options.enable_prefix_caching),
+      frees_in_order_(!options.enable_prefix_caching && options.profile.frees_uncached_in_order),
+      drops_last_hit_(options.num_speculative_tokens > 0 && options.draft_method == DraftMethod::kEagle) {
+  for (const CacheGroup& group : options.cache_groups) {
+    windows_.push_back(group.sliding_window.value());
+  }
+}
+
+/// A window of w tokens needs ceil((w - 1) / block size) cached blocks in a row, searched from the right; a run
+/// that reaches the first block may be shorter. What lies left of it is null.
+std::vector<core::BlockId> BlockManager::find_in_window(const std::vector<std::uint64_t>& hashes,
+                                                        std::size_t group,
+                                                        std::int64_t most) const {
+  // Drafting from hidden states gives up the last block found, so one more is asked for.
+  const std::int64_t wanted =
+      (windows_[group] - 1 + block_size_ - 1) / block_size_ + (drops_last_hit_ ? 1 : 0);
+  std::vector<core::BlockId> blocks(static_cast<std::size_t>(most), kNullBlock);
+  std::int64_t run = 0;
+  for (std::int64_t i = most - 1; i >= 0; --i) {
+    const auto found = pool_.find(hashes[static_cast<std::size_t>(i)], group);
+    if (!found) {
+      run = 0;
+      continue;
+    }
+    if (run == 0) {
+      blocks.resize(static_cast<std::size_t>(i + 1));
+    }
+    blocks[static_cast<std::size_t>(i)] = *found;
+    if (++run >= wanted) {
+      std::fill(blocks.begin(), blocks.begin() + i, kNullBlock);
+      return blocks;
+    }
+  }
+  blocks.resize(static_cast<std::size_t>(run));
+  return blocks;
+}
+
+std::vector<core::BlockId> BlockManager::find_from_start(const std::vector<std::uint64_t>& hashes,
+                                                         std::size_t group,
+                                                         std::int64_t most) const {
+  std::vector<core::BlockId> blocks;
+  for (std::int64_t i = 0; i < most; ++i) {
+    const auto found = pool_.find(hashes[static_cast<std::size_t>(i)], group);
+    if (!found) {
+      break;
+    }
+    blocks.push_back(*found);
+  }
+  return blocks;
+}
+
+CachedPrefix BlockManager::find_prefix(const std::vector<std::uint64_t>& hashes, std::int64_t most) const {
+  CachedPrefix prefix{.num_blocks = 0, .groups = std::vector<std::vector<core::BlockId>>(windows_.size())};
+  if (!enable_prefix_caching_) {
+    return prefix;
+  }
+  std::int64_t agreed = std::min(most, static_cast<std::int64_t>(hashes.size()));
+  for (bool shortened = true; shortened;) {
+    shortened = false;
+    for (std::size_t group = 0; group < windows_.size(); ++group) {
+      auto& blocks = prefix.groups[group];
+      blocks = windows_[group] > 0 ? find_in_window(hashes, group, agreed)
+                                   : find_from_start(hashes, group, agreed);
+      if (static_cast<std::int64_t>(blocks.size()) < agreed) {
+        agreed = static_cast<std::int64_t>(blocks.size());
+        shortened = true;
+      }
+    }
+  }
+  if (drops_last_hit_ && agreed > 0) {
+    --agreed;
+  }
+  for (auto& blocks : prefix.groups) {
+    blocks.resize(static_cast<std::size_t>(agreed));
+  }
+  prefix.num_blocks = agreed;
+  return prefix;
+}
+
+std::int64_t BlockManager::blocks_needed(const BlockTables& tables,
+                                         const CachedPrefix& prefix,
+                                         std::int64_t tokens) const {
+  const std::int64_t wanted = (tokens + block_size_ - 1) / block_size_;
+  std::int64_t needed = 0;
+  for (std::size_t group = 0; group < windows_.size(); ++group) {
+    const std::int64_t held =
+        tables.groups.empty() ? 0 : static_cast<std::int64_t>(tables.groups[group].size());
+    const std::int64_t adopted =
+        prefix.groups.empty() ? 0 : static_cast<std::int64_t>(prefix.groups[group].size());
+    needed += std::max<std::int64_t>(wanted - held - adopted, 0);
+    needed += prefix.groups.empty() ? 0 : pool_.num_unheld(prefix.groups[group]);
+  }
+  return needed;
+}
+
+void BlockManager::adopt(BlockTables& tables, const CachedPrefix& prefix) {
+  tables.groups = prefix.groups;
+  tables.groups.resize(windows_.size());
+  tables.num_hashed.assign(windows_.size(), prefix.num_blocks);
+  for (const auto& blocks : tables.groups) {
+    pool_.touch(blocks);
+  }
+}
+
+void BlockManager::extend(BlockTables& tables, std::int64_t tokens) {
+  const auto wanted = static_cast<std::size_t>((tokens + block_size_ - 1) / block_size_);
+  for (auto& blocks : tables.groups) {
+    while (blocks.size() < wanted) {
+      blocks.push_back(pool_.allocate());
+    }
+  }
+}
+
+void BlockManager::hash_full_blocks(BlockTables& tables,
+                                    const std::vector<std::uint64_t>& hashes,
+                                    std::int64_t tokens) {
+  if (!enable_prefix_caching_) {
+    return;
+  }
+  const std::int64_t full = tokens / block_size_;
+  for (std::size_t group = 0; group < windows_.size(); ++group) {
+    for (std::int64_t& i = tables.num_hashed[group]; i < full; ++i) {
+      const core::BlockId block = tables.groups[group][static_cast<std::size_t>(i)];
+      if (block != kNullBlock) {
+        pool_.set_hash(block, hashes[static_cast<std::size_t>(i)], group);
+      }
+    }
+  }
+}
+
+void BlockManager::drop_left_of_windows(BlockTables& tables, std::int64_t computed) {
+  for (std::size_t group = 0; group < windows_.size(); ++group) {
+    if (windows_[group] == 0 || tables.groups.empty()) {
+      continue;
+    }
+    auto& blocks = tables.groups[group];
+    const std::int64_t useless = std::max<std::int64_t>(computed - windows_[group] + 1, 0);
+    std::vector<core::BlockId> dropped;
+    for (std::int64_t i = std::min(useless / block_size_, static_cast<std::int64_t>(blocks.size())) - 1; i >= 0;
+         --i) {
+      core::BlockId& block = blocks[static_cast<std::size_t>(i)];
+      if (block == kNullBlock) {
+        break;  // Everything left of here was dropped before.
+      }
+      dropped.push_back(block);
+      block = kNullBlock;
+    }
+    pool_.release(dropped);
+  }
+}
+
+void BlockManager::release(BlockTables& tables) {
+  // The deepest block first, so that prefixes outlive their extensions.
+  for (auto& blocks : tables.groups) {
+    if (!frees_in_order_) {
+      std::reverse(blocks.begin(), blocks.end());
+    }
+    pool_.release(blocks);
+  }
+  tables.groups.clear();
+  tables.num_hashed.clear();
+}
+
+}  // namespace ridgeline::engine::reference

@@ -14,19 +14,23 @@
 namespace ridgeline::metrics {
 namespace {
 
-/// The halves of a 128-bit product, combined: the mixing step of wyhash (Wang Yi), two words at a time.
+/// The halves of a 128-bit product, combined: the mixing step of wyhash (Wang Yi), two words at a
+/// time.
 constexpr std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
   const core::Uint128 product = static_cast<core::Uint128>(a) * b;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
 }
 
-// The first 64 bits of the fractions of sqrt(2), sqrt(3), sqrt(5) and sqrt(7): nothing up the sleeve.
+// The first 64 bits of the fractions of sqrt(2), sqrt(3), sqrt(5) and sqrt(7): nothing up the
+// sleeve.
 constexpr std::uint64_t kSqrt2 = 0x6A09E667F3BCC908;
 constexpr std::uint64_t kSqrt3 = 0xBB67AE8584CAA73B;
 constexpr std::uint64_t kSqrt5 = 0x3C6EF372FE94F82B;
 constexpr std::uint64_t kSqrt7 = 0xA54FF53A5F1D36F1;
 
-constexpr std::uint64_t bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+constexpr std::uint64_t bits(std::int64_t value) {
+  return static_cast<std::uint64_t>(value);
+}
 
 constexpr unsigned kHalfWord = 32;
 
@@ -57,8 +61,7 @@ void RecordDigest::add(const domain::RequestRecord& record) {
 std::string RecordDigest::hex(const core::Fingerprint& gaps,
                               std::span<const std::int64_t> totals) const {
   core::Digest digest;
-  for (const std::uint64_t word :
-       {count_, sum_, second_sum_, gaps.count, gaps.sum, gaps.squares}) {
+  for (const std::uint64_t word : {count_, sum_, second_sum_, gaps.count, gaps.sum, gaps.squares}) {
     digest.add(word);
   }
   for (const std::int64_t total : totals) {

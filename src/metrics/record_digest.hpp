@@ -9,9 +9,9 @@
 
 namespace ridgeline::metrics {
 
-/// A fingerprint of a run. The records count as a set: each names its id and its instants, which give
-/// the order, so that the order of reporting within one instant, and the threads that report, do not
-/// matter.
+/// A fingerprint of a run. The records count as a set: each names its id and its instants, which
+/// give the order, so that the order of reporting within one instant, and the threads that report,
+/// do not matter.
 class RecordDigest {
  public:
   void add(const domain::RequestRecord& record);

@@ -1,7 +1,5 @@
 #include "metrics/recorder.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -9,6 +7,8 @@
 #include <optional>
 #include <span>
 #include <string>
+
+#include <fmt/core.h>
 
 #include "core/quantile_sketch.hpp"
 #include "core/result.hpp"
@@ -34,15 +34,18 @@ std::optional<double> ratio(double part, double whole) {
 }
 
 /// Whole seconds and milliseconds stay what they are: one division, correctly rounded.
-double to_seconds(core::Duration time) { return static_cast<double>(time.count()) / 1e12; }
-double to_milliseconds(core::Duration time) { return static_cast<double>(time.count()) / 1e9; }
+double to_seconds(core::Duration time) {
+  return static_cast<double>(time.count()) / 1e12;
+}
+double to_milliseconds(core::Duration time) {
+  return static_cast<double>(time.count()) / 1e9;
+}
 
 /// GPU time by kind, and on top what of the busy time the GPU spent waiting for the host.
 void fill_engine(Summary& summary, const EngineCounts& engine) {
   summary.steps = engine.steps;
   summary.time_by_bottleneck = engine.step_time.by_bottleneck;
-  const core::Duration waiting =
-      std::max(engine.busy - engine.step_time.gpu(), core::Duration());
+  const core::Duration waiting = std::max(engine.busy - engine.step_time.gpu(), core::Duration());
   summary.time_by_bottleneck[static_cast<std::size_t>(domain::Bottleneck::kOverhead)] += waiting;
   for (const auto time : summary.time_by_bottleneck) {
     summary.busy += time;
@@ -98,7 +101,9 @@ void Recorder::on_steps(const domain::StepRecord& record) {
   }
 }
 
-void Recorder::on_token_gaps(const domain::TokenGaps& gaps) { gaps_.add(gaps); }
+void Recorder::on_token_gaps(const domain::TokenGaps& gaps) {
+  gaps_.add(gaps);
+}
 
 void Recorder::judge(const RequestMetrics& metrics) {
   const std::array<std::optional<core::Duration>, kNumMetrics> values = {
@@ -135,10 +140,14 @@ Summary Recorder::summarise(const EngineCounts& engine) {
 void Recorder::fill_latencies(Summary& summary) {
   const auto gaps = gaps_.distribution_ms();
   // The way to the client is the same for each token of a request, so gaps have one clock.
-  summary.client.by_metric = {
-      client_.ttft.distribution_ms(), client_.tpot.distribution_ms(), gaps, client_.e2e.distribution_ms()};
-  summary.server.by_metric = {
-      server_.ttft.distribution_ms(), server_.tpot.distribution_ms(), gaps, server_.e2e.distribution_ms()};
+  summary.client.by_metric = {client_.ttft.distribution_ms(),
+                              client_.tpot.distribution_ms(),
+                              gaps,
+                              client_.e2e.distribution_ms()};
+  summary.server.by_metric = {server_.ttft.distribution_ms(),
+                              server_.tpot.distribution_ms(),
+                              gaps,
+                              server_.e2e.distribution_ms()};
   summary.queue_time_ms = queue_time_.distribution_ms();
 }
 
@@ -173,8 +182,7 @@ void Recorder::fill_slo(Summary& summary) const {
       verdict.value_ms = distribution->of(options_.slo.statistic);
       verdict.met = *verdict.value_ms <= verdict.limit_ms;
     }
-    verdict.share =
-        ratio(static_cast<double>(within_limit_[m]), static_cast<double>(completed_));
+    verdict.share = ratio(static_cast<double>(within_limit_[m]), static_cast<double>(completed_));
     summary.slo.push_back(verdict);
   }
 }

@@ -23,9 +23,9 @@ struct RecorderOptions {
   Listener* listener = nullptr;  ///< Gets everything too, as it comes; outlives the recorder.
 };
 
-/// Gathers what a run reports and sums it up. Feeds as domain::RecordSink does, with the latencies of
-/// each request beside its record. Costs nothing per step that is not logged, and per run of equal
-/// gaps what core::RunMultiset costs.
+/// Gathers what a run reports and sums it up. Feeds as domain::RecordSink does, with the latencies
+/// of each request beside its record. Costs nothing per step that is not logged, and per run of
+/// equal gaps what core::RunMultiset costs.
 class Recorder {
  public:
   explicit Recorder(const RecorderOptions& options);
@@ -39,8 +39,9 @@ class Recorder {
   /// The run in numbers. More can be recorded afterwards.
   [[nodiscard]] Summary summarise(const EngineCounts& engine);
 
-  /// 32 hexadecimal digits over every request's record, the multiset of token gaps and the totals that
-  /// the caller hands over: equal however steps were cut into runs, and however percentiles are kept.
+  /// 32 hexadecimal digits over every request's record, the multiset of token gaps and the totals
+  /// that the caller hands over: equal however steps were cut into runs, and however percentiles
+  /// are kept.
   [[nodiscard]] std::string digest(std::span<const std::int64_t> totals) const;
 
   /// What the reader of the summary should know: that percentiles are approximate.
@@ -71,7 +72,7 @@ class Recorder {
   std::int64_t output_tokens_ = 0;
   std::int64_t cached_tokens_ = 0;
   std::int64_t preemptions_ = 0;
-  std::int64_t good_ = 0;                                ///< Met every target.
+  std::int64_t good_ = 0;                                 ///< Met every target.
   std::array<std::int64_t, kNumMetrics> within_limit_{};  ///< Met that target.
   core::SimTime first_arrival_ = core::SimTime::never();
   core::SimTime last_end_;

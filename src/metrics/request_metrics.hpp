@@ -8,7 +8,8 @@
 namespace ridgeline::metrics {
 
 /// When a request's tokens and its end reach the client and leave the server. Whoever runs the
-/// simulation derives it from the record, because the way between engine and client is not known here.
+/// simulation derives it from the record, because the way between engine and client is not known
+/// here.
 struct RequestLatency {
   core::Duration client_ttft;
   core::Duration client_e2e;
@@ -22,8 +23,8 @@ struct RequestLatency {
 struct RequestMetrics {
   std::optional<core::Duration> queue_time;  ///< First scheduled minus queued, the engine's clock.
   std::optional<core::Duration> ttft;        ///< The client's clock, like the next two.
-  /// (e2e - ttft) / (output tokens - 1), rounded half away from zero to a picosecond: the definition
-  /// of vLLM's `bench serve`. Nothing for a single token.
+  /// (e2e - ttft) / (output tokens - 1), rounded half away from zero to a picosecond: the
+  /// definition of vLLM's `bench serve`. Nothing for a single token.
   std::optional<core::Duration> tpot;
   std::optional<core::Duration> e2e;
   std::optional<core::Duration> server_ttft;

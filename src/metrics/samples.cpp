@@ -22,7 +22,9 @@ constexpr std::array<std::pair<Statistic, double>, 4> kQuantiles = {{{Statistic:
                                                                      {Statistic::kP99, 0.99}}};
 
 /// Division, not a factor of 1e-9: that is the nearest double to the decimal number.
-double to_milliseconds(double picoseconds) { return picoseconds / 1e9; }
+double to_milliseconds(double picoseconds) {
+  return picoseconds / 1e9;
+}
 
 /// `quantiles` in picoseconds, in the order of kQuantiles.
 Distribution describe(const core::Moments& moments, const std::vector<double>& quantiles) {

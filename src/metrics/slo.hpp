@@ -20,10 +20,11 @@ inline constexpr std::size_t kNumStatistics = 7;
 inline constexpr std::array<const char*, kNumStatistics> kStatisticNames = {
     "mean", "std", "p50", "p90", "p95", "p99", "max"};
 
-/// Service-level objectives on the client's clock, each optional. A request is good when it completed
-/// and each of its own latencies is at most its target (for kItl: the mean of its gaps); a latency
-/// that it does not have, like the TPOT of a single token, is met. That is the goodput of vLLM's
-/// `bench serve`. A target as a whole is met when `statistic` of the run's distribution is at most it.
+/// Service-level objectives on the client's clock, each optional. A request is good when it
+/// completed and each of its own latencies is at most its target (for kItl: the mean of its gaps);
+/// a latency that it does not have, like the TPOT of a single token, is met. That is the goodput of
+/// vLLM's `bench serve`. A target as a whole is met when `statistic` of the run's distribution is
+/// at most it.
 struct SloTargets {
   std::array<std::optional<core::Duration>, kNumMetrics> limits;
   Statistic statistic = Statistic::kP99;

@@ -19,8 +19,9 @@ namespace ridgeline::metrics {
 inline constexpr std::array<const char*, domain::kNumOutcomes> kOutcomeNames = {
     "finished", "length_capped", "rejected", "aborted", "unfinished"};
 
-/// A set of numbers, described. The percentiles interpolate linearly between order statistics and the
-/// standard deviation is the population's, as numpy's defaults and hence vLLM's `bench serve` have it.
+/// A set of numbers, described. The percentiles interpolate linearly between order statistics and
+/// the standard deviation is the population's, as numpy's defaults and hence vLLM's `bench serve`
+/// have it.
 struct Distribution {
   std::array<double, kNumStatistics> values{};
 
@@ -30,8 +31,8 @@ struct Distribution {
   friend bool operator==(const Distribution&, const Distribution&) = default;
 };
 
-/// Latencies on one clock, in milliseconds, over the completed requests; nothing where no request has
-/// such a number. ITL pools the gaps of all requests.
+/// Latencies on one clock, in milliseconds, over the completed requests; nothing where no request
+/// has such a number. ITL pools the gaps of all requests.
 struct LatencySummary {
   std::array<std::optional<Distribution>, kNumMetrics> by_metric;
 
@@ -44,11 +45,11 @@ struct LatencySummary {
 /// What the engine counts and no record repeats; whoever runs the simulation copies it from there.
 struct EngineCounts {
   std::int64_t steps = 0;
-  domain::StepTime step_time;     ///< Sum over steps.
-  core::Duration busy;            ///< Sum of step periods.
-  core::Tokens prefix_queries;    ///< Tokens looked up in the prefix cache.
-  core::Tokens prefix_hits;       ///< Of those, found.
-  core::Blocks kv_blocks;         ///< That can hold tokens.
+  domain::StepTime step_time;   ///< Sum over steps.
+  core::Duration busy;          ///< Sum of step periods.
+  core::Tokens prefix_queries;  ///< Tokens looked up in the prefix cache.
+  core::Tokens prefix_hits;     ///< Of those, found.
+  core::Blocks kv_blocks;       ///< That can hold tokens.
   core::Blocks peak_used_blocks;
   double used_block_seconds = 0.0;
 };
@@ -64,10 +65,10 @@ struct KvCacheSummary {
 struct Summary {
   std::int64_t completed = 0;
   std::array<std::int64_t, domain::kNumOutcomes> by_outcome{};
-  std::int64_t total_input_tokens = 0;   ///< Of completed requests, like the next two.
+  std::int64_t total_input_tokens = 0;  ///< Of completed requests, like the next two.
   std::int64_t total_output_tokens = 0;
   std::int64_t total_cached_tokens = 0;  ///< Prompt tokens found in the prefix cache.
-  std::optional<double> duration_s;      ///< First arrival to the end of the last completed request.
+  std::optional<double> duration_s;  ///< First arrival to the end of the last completed request.
   LatencySummary client;
   LatencySummary server;
   std::optional<Distribution> queue_time_ms;
@@ -79,7 +80,8 @@ struct Summary {
   std::vector<SloVerdict> slo;                   ///< In the order of Metric.
   std::int64_t preemptions = 0;
   KvCacheSummary kv_cache;
-  /// What the engine's busy time went to, exactly. Time in which the GPU waits for the host is overhead.
+  /// What the engine's busy time went to, exactly. Time in which the GPU waits for the host is
+  /// overhead.
   std::array<core::Duration, domain::kNumBottlenecks> time_by_bottleneck{};
   core::Duration busy;  ///< Their sum.
   std::int64_t steps = 0;

@@ -1,9 +1,9 @@
 #include "report/csv.hpp"
 
-#include <fmt/core.h>
-
 #include <string>
 #include <string_view>
+
+#include <fmt/core.h>
 
 #include "core/document.hpp"
 #include "core/text.hpp"

@@ -1,12 +1,12 @@
 #include "report/format.hpp"
 
-#include <fmt/core.h>
-
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include <fmt/core.h>
 
 #include "core/text.hpp"
 
@@ -28,7 +28,9 @@ std::string group_digits(std::string_view digits) {
 }
 
 /// Whether a byte continues a UTF-8 character (10xxxxxx).
-bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
+bool continues(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
 
 }  // namespace
 

@@ -10,8 +10,8 @@ namespace ridgeline::report {
 /// An integer with its thousands set apart by spaces: 43200 is "43 200".
 [[nodiscard]] std::string grouped(std::int64_t value);
 
-/// Three or four significant digits, as a person reads them: "0.412", "6.84", "24.1", "182", "2 104".
-/// Integers keep all their digits; what is too small for that is written as 1.23e-07.
+/// Three or four significant digits, as a person reads them: "0.412", "6.84", "24.1", "182", "2
+/// 104". Integers keep all their digits; what is too small for that is written as 1.23e-07.
 [[nodiscard]] std::string significant(double value);
 
 /// A share from 0 to 1 as a percentage: "97.8 %", "100 %".
@@ -33,8 +33,8 @@ struct TimeUnit {
 [[nodiscard]] std::string pad_left(std::string_view text, std::size_t width);
 [[nodiscard]] std::string pad_right(std::string_view text, std::size_t width);
 
-/// Text from outside (names, paths) made safe to print on one line: control characters become '?', and
-/// with `ascii` every other character beyond ASCII too.
+/// Text from outside (names, paths) made safe to print on one line: control characters become '?',
+/// and with `ascii` every other character beyond ASCII too.
 [[nodiscard]] std::string printable(std::string_view text, bool ascii);
 
 /// At most `width` columns: what does not fit is cut out of the middle.

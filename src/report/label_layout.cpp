@@ -13,8 +13,8 @@ struct Direction {
   double y;
 };
 
-// Right and left read best; then the diagonals (cos and sin of 30, 45 and 60 degrees), then above and
-// below.
+// Right and left read best; then the diagonals (cos and sin of 30, 45 and 60 degrees), then above
+// and below.
 constexpr std::array<Direction, 16> kDirections = {{{1.0, 0.0},
                                                     {-1.0, 0.0},
                                                     {0.866, -0.5},
@@ -50,12 +50,9 @@ Box beside(double x, double y, const Direction& direction, double width, double 
 
 /// A box that sticks out at a side is moved back in, as far as it fits.
 Box pushed_inside(const Box& box, const Box& area) {
-  const double shift =
-      std::max(area.left - box.left, 0.0) - std::max(box.right - area.right, 0.0);
-  return {.left = box.left + shift,
-          .top = box.top,
-          .right = box.right + shift,
-          .bottom = box.bottom};
+  const double shift = std::max(area.left - box.left, 0.0) - std::max(box.right - area.right, 0.0);
+  return {
+      .left = box.left + shift, .top = box.top, .right = box.right + shift, .bottom = box.bottom};
 }
 
 /// Points along a line, close enough together that no text fits between them.

@@ -1,13 +1,13 @@
 #include "report/markdown.hpp"
 
-#include <fmt/core.h>
-
 #include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include <fmt/core.h>
 
 #include "domain/step.hpp"
 #include "metrics/slo.hpp"
@@ -45,7 +45,10 @@ std::string latency_row(std::string_view name, const std::optional<Distribution>
 
 std::string latency_table(const metrics::Summary& summary) {
   constexpr std::array<std::pair<Metric, const char*>, metrics::kNumMetrics> kRows = {
-      {{Metric::kTtft, "TTFT"}, {Metric::kTpot, "TPOT"}, {Metric::kItl, "ITL"}, {Metric::kE2e, "E2E"}}};
+      {{Metric::kTtft, "TTFT"},
+       {Metric::kTpot, "TPOT"},
+       {Metric::kItl, "ITL"},
+       {Metric::kE2e, "E2E"}}};
   std::string text = "| ms |";
   std::string rule = "|---|";
   for (const char* statistic : metrics::kStatisticNames) {
@@ -65,8 +68,8 @@ std::string latency_table(const metrics::Summary& summary) {
 std::string number_row(std::string_view name,
                        const std::optional<double>& value,
                        std::string_view unit) {
-  return fmt::format("| {} | {} |\n", name,
-                     value ? fmt::format("{}{}", significant(*value), unit) : kMissing);
+  return fmt::format(
+      "| {} | {} |\n", name, value ? fmt::format("{}{}", significant(*value), unit) : kMissing);
 }
 
 std::string share_row(std::string_view name, const std::optional<double>& value) {
@@ -89,7 +92,8 @@ std::string number_table(const metrics::Summary& summary) {
   text += fmt::format("| steps | {} |\n", grouped(summary.steps));
   for (std::size_t i = 0; i < domain::kNumBottlenecks; ++i) {
     text += number_row(fmt::format("{} time", domain::kBottleneckNames[i]),
-                       summary.time_by_bottleneck[i].to_seconds(), " s");
+                       summary.time_by_bottleneck[i].to_seconds(),
+                       " s");
   }
   return text;
 }
@@ -106,7 +110,9 @@ std::string summary_markdown(const RunResult& result) {
   if (!result.warnings.empty()) {
     text += "\n";
     for (const auto& warning : result.warnings) {
-      text += fmt::format("- **{}** {}{}\n", plain(warning.code), plain(warning.message),
+      text += fmt::format("- **{}** {}{}\n",
+                          plain(warning.code),
+                          plain(warning.message),
                           warning.hint.empty() ? "" : " (" + plain(warning.hint) + ")");
     }
   }

@@ -6,8 +6,8 @@
 
 namespace ridgeline::report {
 
-/// The summary for a page: a table of latencies in milliseconds, a table of the other numbers, and the
-/// warnings. Rounded for reading, like the terminal's table.
+/// The summary for a page: a table of latencies in milliseconds, a table of the other numbers, and
+/// the warnings. Rounded for reading, like the terminal's table.
 [[nodiscard]] std::string summary_markdown(const RunResult& result);
 
 }  // namespace ridgeline::report

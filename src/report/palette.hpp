@@ -5,8 +5,8 @@
 
 namespace ridgeline::report {
 
-/// Four meanings, each an escape sequence that a terminal understands, or nothing where colour is off.
-/// Colour only repeats what the words say.
+/// Four meanings, each an escape sequence that a terminal understands, or nothing where colour is
+/// off. Colour only repeats what the words say.
 struct Palette {
   std::string_view good;
   std::string_view warn;

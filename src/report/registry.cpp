@@ -1,10 +1,10 @@
 #include "report/registry.hpp"
 
-#include <fmt/core.h>
-
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "core/reader.hpp"
 #include "core/result.hpp"
@@ -18,15 +18,21 @@
 namespace ridgeline::report {
 namespace {
 
-std::string render_json(const RunResult& result, const TextStyle&) { return result_json(result); }
+std::string render_json(const RunResult& result, const TextStyle&) {
+  return result_json(result);
+}
 std::string render_ndjson(const RunResult& result, const TextStyle&) {
   return result_ndjson(result);
 }
-std::string render_csv(const RunResult& result, const TextStyle&) { return summary_csv(result); }
+std::string render_csv(const RunResult& result, const TextStyle&) {
+  return summary_csv(result);
+}
 std::string render_markdown(const RunResult& result, const TextStyle&) {
   return summary_markdown(result);
 }
-std::string render_nothing(const RunResult&, const TextStyle&) { return {}; }
+std::string render_nothing(const RunResult&, const TextStyle&) {
+  return {};
+}
 
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
@@ -36,7 +42,9 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-core::Error unknown(std::string message, std::string_view word, const std::vector<std::string>& known) {
+core::Error unknown(std::string message,
+                    std::string_view word,
+                    const std::vector<std::string>& known) {
   const auto near = core::nearest(word, known);
   return {.code = core::ErrorCode::kUsage,
           .field = "format",
@@ -81,8 +89,7 @@ core::Result<const Exporter*> exporter_for_path(std::string_view path) {
   }
   const std::size_t dot = path.rfind('.');
   const std::string_view extension = dot == std::string_view::npos ? "" : path.substr(dot);
-  return core::fail(
-      unknown(fmt::format("'{}' does not say a format", path), extension, known));
+  return core::fail(unknown(fmt::format("'{}' does not say a format", path), extension, known));
 }
 
 }  // namespace ridgeline::report

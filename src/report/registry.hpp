@@ -10,7 +10,8 @@
 
 namespace ridgeline::report {
 
-/// One line of the table of output formats: what `--format` and the name of an `-o` file can choose.
+/// One line of the table of output formats: what `--format` and the name of an `-o` file can
+/// choose.
 struct Exporter {
   std::string name;
   std::string summary;

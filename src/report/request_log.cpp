@@ -1,8 +1,5 @@
 #include "report/request_log.hpp"
 
-#include <fmt/core.h>
-#include <fmt/format.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +10,9 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/core.h>
+#include <fmt/format.h>
+
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
@@ -22,10 +22,19 @@
 namespace ridgeline::report {
 namespace {
 
-constexpr std::array<std::string_view, 13> kFields = {
-    "request_id",    "arrival_s", "input_tokens", "output_tokens", "cached_tokens",
-    "preemptions",   "outcome",   "queue_time_ms", "ttft_ms",      "tpot_ms",
-    "e2e_ms",        "server_ttft_ms", "server_e2e_ms"};
+constexpr std::array<std::string_view, 13> kFields = {"request_id",
+                                                      "arrival_s",
+                                                      "input_tokens",
+                                                      "output_tokens",
+                                                      "cached_tokens",
+                                                      "preemptions",
+                                                      "outcome",
+                                                      "queue_time_ms",
+                                                      "ttft_ms",
+                                                      "tpot_ms",
+                                                      "e2e_ms",
+                                                      "server_ttft_ms",
+                                                      "server_e2e_ms"};
 
 using Buffer = fmt::memory_buffer;
 
@@ -50,8 +59,8 @@ void append_decimal(Buffer& buffer, std::int64_t picoseconds, int digits) {
 constexpr int kDigitsPerSecond = 12;
 constexpr int kDigitsPerMillisecond = 9;
 
-/// The fields of one request in the order of kFields, as text that is both JSON and CSV; absent numbers
-/// as `missing`, the outcome in `quote` marks.
+/// The fields of one request in the order of kFields, as text that is both JSON and CSV; absent
+/// numbers as `missing`, the outcome in `quote` marks.
 class Fields {
  public:
   Fields(Buffer& buffer, std::string_view missing, std::string_view quote)
@@ -84,8 +93,8 @@ class Fields {
     integer(record.preemptions);
     before(index++);
     buffer_.append(quote_);
-    buffer_.append(std::string_view(
-        metrics::kOutcomeNames[static_cast<std::size_t>(record.outcome)]));
+    buffer_.append(
+        std::string_view(metrics::kOutcomeNames[static_cast<std::size_t>(record.outcome)]));
     buffer_.append(quote_);
     milliseconds(metrics.queue_time);
     milliseconds(metrics.ttft);
@@ -162,9 +171,9 @@ core::Result<RequestLogFormat> request_log_format(std::string_view path) {
   if (path.ends_with(".jsonl") || path.ends_with(".ndjson")) {
     return RequestLogFormat::kJsonLines;
   }
-  return core::fail(core::ErrorCode::kUsage,
-                    fmt::format("'{}' does not say a format, expected .csv, .jsonl or .ndjson",
-                                path));
+  return core::fail(
+      core::ErrorCode::kUsage,
+      fmt::format("'{}' does not say a format, expected .csv, .jsonl or .ndjson", path));
 }
 
 }  // namespace ridgeline::report

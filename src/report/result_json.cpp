@@ -61,8 +61,12 @@ std::string json_line(const core::Node& node) {
   return as_text(node, core::JsonWriter::Layout::kOneLine);
 }
 
-std::string result_json(const RunResult& result) { return json_text(result_tree(result)); }
+std::string result_json(const RunResult& result) {
+  return json_text(result_tree(result));
+}
 
-std::string result_ndjson(const RunResult& result) { return json_line(result_tree(result)); }
+std::string result_ndjson(const RunResult& result) {
+  return json_line(result_tree(result));
+}
 
 }  // namespace ridgeline::report

@@ -7,8 +7,8 @@
 
 namespace ridgeline::report {
 
-/// A tree as JSON, indented or on one line, with a line break at its end. Its numbers must be finite
-/// (report/tree.hpp sees to that).
+/// A tree as JSON, indented or on one line, with a line break at its end. Its numbers must be
+/// finite (report/tree.hpp sees to that).
 [[nodiscard]] std::string json_text(const core::Node& node);
 [[nodiscard]] std::string json_line(const core::Node& node);
 

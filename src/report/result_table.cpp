@@ -1,7 +1,5 @@
 #include "report/result_table.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -11,6 +9,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "core/result.hpp"
 #include "core/time.hpp"
@@ -53,9 +53,13 @@ LineLayout text_layout(const TextStyle& style) {
   return {.width = usable_width(style), .indent = kTextLabelWidth, .reset = style.palette.reset};
 }
 
-std::string text_label(std::string_view label) { return pad_right(label, kTextLabelWidth); }
+std::string text_label(std::string_view label) {
+  return pad_right(label, kTextLabelWidth);
+}
 
-std::string missing_mark(const TextStyle& style) { return style.ascii ? "-" : "\u2013"; }
+std::string missing_mark(const TextStyle& style) {
+  return style.ascii ? "-" : "\u2013";
+}
 
 /// The table of latencies, with the columns that fit.
 class LatencyTable {
@@ -104,10 +108,11 @@ class LatencyTable {
         continue;
       }
       TargetCell cell;
-      cell.target = fmt::format("{} {} {}",
-                                metrics::kStatisticNames[static_cast<std::size_t>(verdict.statistic)],
-                                style_.ascii ? "<=" : "\u2264",
-                                significant(verdict.limit_ms * unit_of(row).per_ms));
+      cell.target =
+          fmt::format("{} {} {}",
+                      metrics::kStatisticNames[static_cast<std::size_t>(verdict.statistic)],
+                      style_.ascii ? "<=" : "\u2264",
+                      significant(verdict.limit_ms * unit_of(row).per_ms));
       if (!verdict.met.has_value()) {
         cell.verdict = "no data";
         cell.colour = style_.palette.warn;
@@ -198,10 +203,10 @@ std::string headline(const RunResult& result, const TextStyle& style) {
 }
 
 std::string requests_line(const metrics::Summary& summary, const TextStyle& style) {
-  constexpr std::array kFailures = {domain::Outcome::kRejected,
-                                    domain::Outcome::kAborted,
-                                    domain::Outcome::kUnfinished};
-  constexpr std::array<const char*, kFailures.size()> kNames = {"rejected", "aborted", "unfinished"};
+  constexpr std::array kFailures = {
+      domain::Outcome::kRejected, domain::Outcome::kAborted, domain::Outcome::kUnfinished};
+  constexpr std::array<const char*, kFailures.size()> kNames = {
+      "rejected", "aborted", "unfinished"};
   std::vector<Piece> pieces = {{.text = grouped(summary.completed) + " completed"}};
   if (const auto capped = summary.count(domain::Outcome::kLengthCapped); capped > 0) {
     pieces.push_back({.text = "of which " + grouped(capped) + " cut by max_model_len",
@@ -234,16 +239,15 @@ std::string throughput_line(const metrics::Summary& summary, const TextStyle& st
 
 std::string kv_line(const metrics::Summary& summary, const TextStyle& style) {
   const auto share = [&](std::string_view label, const std::optional<double>& value) {
-    return Piece{.text = fmt::format("{} {}", label,
-                                     value ? percent(*value) : missing_mark(style))};
+    return Piece{.text =
+                     fmt::format("{} {}", label, value ? percent(*value) : missing_mark(style))};
   };
   const std::vector<Piece> pieces = {
       share("peak", summary.kv_cache.peak),
       share("mean", summary.kv_cache.mean),
       share("prefix hits", summary.kv_cache.prefix_hit_rate),
-      {.text = fmt::format("{} preemption{}",
-                           grouped(summary.preemptions),
-                           summary.preemptions == 1 ? "" : "s"),
+      {.text = fmt::format(
+           "{} preemption{}", grouped(summary.preemptions), summary.preemptions == 1 ? "" : "s"),
        .colour = summary.preemptions > 0 ? style.palette.warn : std::string_view()}};
   return wrapped(text_label("KV cache"), pieces, text_layout(style));
 }
@@ -256,9 +260,8 @@ std::string step_time_line(const metrics::Summary& summary, const TextStyle& sty
       kinds.emplace_back(summary.time_by_bottleneck[i], domain::kBottleneckNames[i]);
     }
   }
-  std::stable_sort(kinds.begin(), kinds.end(), [](const auto& a, const auto& b) {
-    return a.first > b.first;
-  });
+  std::stable_sort(
+      kinds.begin(), kinds.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<Piece> pieces;
   for (const auto& [time, name] : kinds) {
     const double share = time.to_seconds() / summary.busy.to_seconds();
@@ -293,18 +296,17 @@ std::string cost_line(const RunResult& result, const TextStyle& style) {
                                  duration ? human_duration(*duration) : missing_mark(style),
                                  human_duration(result.run_info.wall_time_s));
   if (result.run_info.simulated_per_wall) {
-    cost += fmt::format(" ({}{})",
-                        significant(*result.run_info.simulated_per_wall),
-                        style.ascii ? "x" : "\u00d7");
+    cost += fmt::format(
+        " ({}{})", significant(*result.run_info.simulated_per_wall), style.ascii ? "x" : "\u00d7");
   }
   std::vector<Piece> pieces = {{.text = cost, .colour = style.palette.dim}};
   if (!result.digest.empty()) {
-    pieces.push_back({.text = "digest " + printable(result.digest, style.ascii),
-                      .colour = style.palette.dim});
+    pieces.push_back(
+        {.text = "digest " + printable(result.digest, style.ascii), .colour = style.palette.dim});
   }
   if (!style.saved_to.empty()) {
-    pieces.push_back({.text = (style.ascii ? "-> " : "\u2192 ") +
-                              printable(style.saved_to, style.ascii)});
+    pieces.push_back(
+        {.text = (style.ascii ? "-> " : "\u2192 ") + printable(style.saved_to, style.ascii)});
   }
   LineLayout layout = text_layout(style);
   layout.indent = 2;

@@ -93,8 +93,8 @@ core::Node run_info_tree(const RunInfo& info) {
       .build();
 }
 
-/// Absent numbers of run_info whose reason is the run's, not the machine's: warnings must not differ
-/// between two runs.
+/// Absent numbers of run_info whose reason is the run's, not the machine's: warnings must not
+/// differ between two runs.
 void run_info_missing(const RunInfo& info, core::Warnings& warnings) {
   if (!info.jumped_share) {
     warnings.push_back({.code = "W-no-number",

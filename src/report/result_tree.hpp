@@ -12,8 +12,8 @@ namespace ridgeline::report {
 inline constexpr std::int64_t kResultSchemaVersion = 1;
 
 /// A result as machines get it: schema_version, run_info, config, summary, warnings, digest, and
-/// `partial` where the run was interrupted. Keys keep this order. Where there is no number stands null,
-/// and `warnings` says why.
+/// `partial` where the run was interrupted. Keys keep this order. Where there is no number stands
+/// null, and `warnings` says why.
 [[nodiscard]] core::Node result_tree(const RunResult& result);
 /// The part under `summary`.
 [[nodiscard]] core::Node summary_tree(const metrics::Summary& summary);

@@ -1,7 +1,5 @@
 #include "report/roofline_svg.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,6 +9,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "core/check.hpp"
 #include "core/math.hpp"
@@ -46,7 +46,9 @@ text{font:12px system-ui,'Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif;fil
 .decode{fill:#4493f8}.prefill{fill:#f0883e}.step{fill:#ab7df8}}
 )";
 
-double log10_of(double value) { return core::log(value) * kLog10E; }
+double log10_of(double value) {
+  return core::log(value) * kLog10E;
+}
 
 /// One logarithmic axis: exponents of ten mapped to pixels.
 struct Axis {
@@ -102,6 +104,24 @@ struct Cluster {
       return dx * dx + dy * dy < reach * reach;
     });
   }
+
+  /// A line per point; a crowd ends in a sum.
+  [[nodiscard]] std::vector<std::string> lines() const {
+    constexpr std::size_t kMostLines = 12;
+    const std::size_t named = points.size() <= kMostLines ? points.size() : kMostLines - 1;
+    std::vector<std::string> text;
+    for (std::size_t i = 0; i < named; ++i) {
+      text.push_back(fmt::format("{} {}", points[i]->part->name, percent(points[i]->share)));
+    }
+    if (named < points.size()) {
+      double rest = 0.0;
+      for (std::size_t i = named; i < points.size(); ++i) {
+        rest += points[i]->share;
+      }
+      text.push_back(fmt::format("{} more {}", points.size() - named, percent(rest)));
+    }
+    return text;
+  }
 };
 
 std::string_view phase_class(std::string_view phase) {
@@ -125,23 +145,30 @@ std::string text_svg(double x,
                      std::string_view anchor,
                      std::string_view css_class,
                      std::string_view text) {
-  return fmt::format(
-      "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" class=\"{}\">{}</text>\n", x, y, anchor,
-      css_class, xml_escaped(text));
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" class=\"{}\">{}</text>\n",
+                     x,
+                     y,
+                     anchor,
+                     css_class,
+                     xml_escaped(text));
 }
 
 std::string line_svg(double x1, double y1, double x2, double y2, std::string_view css_class) {
   return fmt::format(
-      "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" class=\"{}\"/>\n", x1, y1, x2,
-      y2, css_class);
+      "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" class=\"{}\"/>\n",
+      x1,
+      y1,
+      x2,
+      y2,
+      css_class);
 }
 
 /// A circle for decode, a square for prefill, a diamond for what both share: never colour alone.
 std::string mark_svg(double x, double y, double r, std::string_view phase) {
   const std::string_view css_class = phase_class(phase);
   if (css_class == "decode") {
-    return fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" class=\"mark decode\"/>\n",
-                       x, y, r);
+    return fmt::format(
+        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" class=\"mark decode\"/>\n", x, y, r);
   }
   constexpr double kHalfSide = 0.886;  // sqrt(pi) / 2: the area of the circle
   if (css_class == "prefill") {
@@ -149,14 +176,22 @@ std::string mark_svg(double x, double y, double r, std::string_view phase) {
     return fmt::format(
         "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
         "class=\"mark prefill\"/>\n",
-        x - half, y - half, 2.0 * half, 2.0 * half);
+        x - half,
+        y - half,
+        2.0 * half,
+        2.0 * half);
   }
   constexpr double kHalfDiagonal = 1.253;  // sqrt(pi / 2): the same area again
   const double half = r * kHalfDiagonal;
   return fmt::format(
       "<path d=\"M{0:.1f} {1:.1f}L{2:.1f} {3:.1f}L{0:.1f} {4:.1f}L{5:.1f} {3:.1f}z\" "
       "class=\"mark step\"/>\n",
-      x, y - half, x + half, y, y + half, x - half);
+      x,
+      y - half,
+      x + half,
+      y,
+      y + half,
+      x - half);
 }
 
 class Chart {
@@ -174,7 +209,10 @@ class Chart {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
         "viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\">\n<title>{2}</title>\n<style>{3}</style>\n"
         "<rect class=\"page\" width=\"{0:.0f}\" height=\"{1:.0f}\"/>\n",
-        kWidth, kHeight, xml_escaped(roofline_.title), kStyleSheet);
+        kWidth,
+        kHeight,
+        xml_escaped(roofline_.title),
+        kStyleSheet);
     svg += text_svg(kPlot.left, 34.0, "start", "title", roofline_.title);
     svg += text_svg(kPlot.left, 56.0, "start", "quiet", roofline_.subtitle);
     svg += grid();
@@ -232,19 +270,28 @@ class Chart {
     for (int decade = x_.first_decade(); decade <= x_.last_decade(); ++decade) {
       const double x = x_.pixel_of_log(decade);
       svg += line_svg(x, kPlot.top, x, kPlot.bottom, "grid");
-      svg += text_svg(x, kPlot.bottom + 18.0, "middle", "quiet",
-                      fmt::format("{:g}", core::pow(10.0, decade)));
+      svg += text_svg(
+          x, kPlot.bottom + 18.0, "middle", "quiet", fmt::format("{:g}", core::pow(10.0, decade)));
     }
     for (int decade = y_.first_decade(); decade <= y_.last_decade(); ++decade) {
       const double y = y_.pixel_of_log(decade);
       svg += line_svg(kPlot.left, y, kPlot.right, y, "grid");
-      svg += text_svg(kPlot.left - 8.0, y + 4.0, "end", "quiet",
+      svg += text_svg(kPlot.left - 8.0,
+                      y + 4.0,
+                      "end",
+                      "quiet",
                       with_prefix(core::pow(10.0, decade)) + "FLOP/s");
     }
     svg += fmt::format(
         "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"frame\"/>\n",
-        kPlot.left, kPlot.top, kPlot.right - kPlot.left, kPlot.bottom - kPlot.top);
-    return svg + text_svg((kPlot.left + kPlot.right) / 2.0, kPlot.bottom + 38.0, "middle", "",
+        kPlot.left,
+        kPlot.top,
+        kPlot.right - kPlot.left,
+        kPlot.bottom - kPlot.top);
+    return svg + text_svg((kPlot.left + kPlot.right) / 2.0,
+                          kPlot.bottom + 38.0,
+                          "middle",
+                          "",
                           "arithmetic intensity (FLOP per byte)");
   }
 
@@ -262,7 +309,11 @@ class Chart {
     layout_.block_line(ridge_x_, peak_y_, ridge_x_, kPlot.bottom);
     return line_svg(ridge_x_, peak_y_, ridge_x_, kPlot.bottom, "ridge") +
            fmt::format("<path class=\"roof\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}H{:.1f}\"/>\n",
-                       foot_x_, foot_y_, ridge_x_, peak_y_, kPlot.right);
+                       foot_x_,
+                       foot_y_,
+                       ridge_x_,
+                       peak_y_,
+                       kPlot.right);
   }
 
   /// What the lines are, where the operators left room.
@@ -270,11 +321,14 @@ class Chart {
     constexpr double kAboveAxis = 14.0;
     constexpr double kFromEdge = 130.0;
     return label({.x = std::max(kPlot.right - kFromEdge, ridge_x_), .y = peak_y_},
-                 {"peak " + with_prefix(roofline_.peak.value()) + "FLOP/s"}, "quiet") +
+                 {"peak " + with_prefix(roofline_.peak.value()) + "FLOP/s"},
+                 "quiet") +
            label({.x = (2.0 * foot_x_ + ridge_x_) / 3.0, .y = (2.0 * foot_y_ + peak_y_) / 3.0},
-                 {"memory " + with_prefix(roofline_.bandwidth.value()) + "B/s"}, "quiet") +
+                 {"memory " + with_prefix(roofline_.bandwidth.value()) + "B/s"},
+                 "quiet") +
            label({.x = ridge_x_, .y = kPlot.bottom - kAboveAxis},
-                 {fmt::format("ridge {:.3g} FLOP/byte", ridge_)}, "quiet");
+                 {fmt::format("ridge {:.3g} FLOP/byte", ridge_)},
+                 "quiet");
   }
 
   /// Lines of text beside their anchor, with a leader where they had to move away.
@@ -311,9 +365,8 @@ class Chart {
   [[nodiscard]] std::vector<Cluster> clusters() const {
     std::vector<Cluster> found;
     for (const Point& point : points_) {
-      const auto near = std::find_if(found.begin(), found.end(), [&](const Cluster& cluster) {
-        return cluster.takes(point);
-      });
+      const auto near = std::find_if(
+          found.begin(), found.end(), [&](const Cluster& cluster) { return cluster.takes(point); });
       Cluster& cluster = near != found.end() ? *near : found.emplace_back();
       cluster.points.push_back(&point);
     }
@@ -331,12 +384,8 @@ class Chart {
     }
     std::string labels;
     for (const Cluster& cluster : clusters()) {
-      std::vector<std::string> lines;
-      for (const Point* point : cluster.points) {
-        lines.push_back(fmt::format("{} {}", point->part->name, percent(point->share)));
-      }
       const Point& first = *cluster.points.front();
-      labels += label({.x = first.x, .y = first.y, .radius = first.radius}, lines, "");
+      labels += label({.x = first.x, .y = first.y, .radius = first.radius}, cluster.lines(), "");
     }
     return marks + labels;
   }
@@ -356,17 +405,18 @@ class Chart {
         x += 80.0;
       }
     }
-    svg += text_svg(kPlot.right, kRow + 4.0, "end", "quiet", "area and % = share of the step's time");
+    svg +=
+        text_svg(kPlot.right, kRow + 4.0, "end", "quiet", "area and % = share of the step's time");
     if (!unplaced_.empty()) {
       std::string names;
       for (const auto* part : unplaced_) {
         names += (names.empty() ? "" : ", ") + part->name;
       }
       constexpr std::size_t kMaxColumns = 118;
-      const std::string note = fmt::format("not drawn, no arithmetic ({} of the time): {}",
-                                           percent(unplaced_share_), names);
-      svg += text_svg(kPlot.left, kHeight - 12.0, "start", "quiet",
-                      shortened(note, kMaxColumns, false));
+      const std::string note = fmt::format(
+          "not drawn, no arithmetic ({} of the time): {}", percent(unplaced_share_), names);
+      svg += text_svg(
+          kPlot.left, kHeight - 12.0, "start", "quiet", shortened(note, kMaxColumns, false));
     }
     return svg;
   }

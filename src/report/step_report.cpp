@@ -1,7 +1,5 @@
 #include "report/step_report.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +9,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "core/document.hpp"
 #include "core/units.hpp"
@@ -134,7 +134,9 @@ class Grid {
   std::vector<std::vector<std::string>> rows_;
 };
 
-std::string missing_mark(const TextStyle& style) { return style.ascii ? "-" : "\u2013"; }
+std::string missing_mark(const TextStyle& style) {
+  return style.ascii ? "-" : "\u2013";
+}
 
 std::vector<std::string> part_cells(const latency::OperatorTime& part,
                                     double step_us,
@@ -145,16 +147,16 @@ std::vector<std::string> part_cells(const latency::OperatorTime& part,
   if (part.distance) {
     source += fmt::format(" ({} away)", significant(*part.distance));
   }
-  return {printable(part.name, style.ascii),
-          printable(part.phase, style.ascii),
-          printable(part.shape, style.ascii),
-          grouped(part.calls),
-          significant(us),
-          step_us > 0.0 ? percent(us / step_us) : missing_mark(style),
-          has_intensity ? significant(part.flops.value() / part.bytes.value())
-                        : missing_mark(style),
-          bottleneck_name(part.bottleneck),
-          printable(source, style.ascii)};
+  return {
+      printable(part.name, style.ascii),
+      printable(part.phase, style.ascii),
+      printable(part.shape, style.ascii),
+      grouped(part.calls),
+      significant(us),
+      step_us > 0.0 ? percent(us / step_us) : missing_mark(style),
+      has_intensity ? significant(part.flops.value() / part.bytes.value()) : missing_mark(style),
+      bottleneck_name(part.bottleneck),
+      printable(source, style.ascii)};
 }
 
 std::string parts_table(const std::vector<latency::OperatorTime>& parts,
@@ -194,11 +196,12 @@ std::string headline_text(const StepReport& report, const TextStyle& style) {
 std::string warning_lines(const StepReport& report, const TextStyle& style) {
   std::string text;
   for (const auto& warning : report.warnings) {
-    text += fmt::format("{} {}{}\n",
-                        style.palette.paint(style.palette.warn,
-                                            "warning " + printable(warning.code, style.ascii) + ":"),
-                        printable(warning.message, style.ascii),
-                        warning.hint.empty() ? "" : " - " + printable(warning.hint, style.ascii));
+    text +=
+        fmt::format("{} {}{}\n",
+                    style.palette.paint(style.palette.warn,
+                                        "warning " + printable(warning.code, style.ascii) + ":"),
+                    printable(warning.message, style.ascii),
+                    warning.hint.empty() ? "" : " - " + printable(warning.hint, style.ascii));
   }
   return text;
 }
@@ -248,20 +251,19 @@ std::string step_table(const StepReport& report, const TextStyle& style) {
   const auto& explanation = report.explanation;
   const double step_us = explanation.total.gpu().to_microseconds();
   const domain::Bottleneck kind = bottleneck_of(explanation.total);
-  const double share =
-      step_us > 0.0 ? explanation.total.of(kind).to_microseconds() / step_us : 0.0;
+  const double share = step_us > 0.0 ? explanation.total.of(kind).to_microseconds() / step_us : 0.0;
   std::string text = headline_text(report, style);
-  text += wrapped("",
-                  {{.text = fmt::format("step {} us", significant(step_us))},
-                   {.text = fmt::format("{} {}", bottleneck_name(kind), percent(share))},
-                   {.text = fmt::format("host {} us",
-                                        significant(explanation.total.cpu.to_microseconds()))},
-                   {.text = "model " + printable(report.model, style.ascii)}},
-                  sentence_layout(style));
+  text += wrapped(
+      "",
+      {{.text = fmt::format("step {} us", significant(step_us))},
+       {.text = fmt::format("{} {}", bottleneck_name(kind), percent(share))},
+       {.text = fmt::format("host {} us", significant(explanation.total.cpu.to_microseconds()))},
+       {.text = "model " + printable(report.model, style.ascii)}},
+      sentence_layout(style));
   text += "\n" + parts_table(explanation.parts, step_us, style);
   if (explanation.rounding != core::Seconds()) {
-    text += fmt::format("rounding {} us\n",
-                        significant(core::as_microseconds(explanation.rounding)));
+    text +=
+        fmt::format("rounding {} us\n", significant(core::as_microseconds(explanation.rounding)));
   }
   if (!explanation.hidden.empty()) {
     text += "\nhidden: the losing side of each maximum, not in the sum\n";

@@ -21,7 +21,8 @@ struct StepReport {
   core::Warnings warnings;
 };
 
-/// The kind that holds most of the step's GPU time; of equals, the first in the order of Bottleneck.
+/// The kind that holds most of the step's GPU time; of equals, the first in the order of
+/// Bottleneck.
 [[nodiscard]] domain::Bottleneck bottleneck_of(const domain::StepTime& time);
 
 /// {schema_version, model, step_us, bottleneck, cpu_us, time_by_bottleneck, parts[], hidden[],

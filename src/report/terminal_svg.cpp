@@ -1,7 +1,5 @@
 #include "report/terminal_svg.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -9,6 +7,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "report/format.hpp"
 #include "report/palette.hpp"
@@ -41,8 +41,8 @@ constexpr std::string_view kStyleSheet =
 /// The style that an escape sequence of the palette turns on; plain for every other.
 std::string_view style_of(std::string_view sequence) {
   constexpr Palette kAnsi = Palette::ansi();
-  const std::array<std::pair<std::string_view, std::string_view>, 4> styles = {{
-      {kAnsi.good, "good"}, {kAnsi.warn, "warn"}, {kAnsi.bad, "bad"}, {kAnsi.dim, "dim"}}};
+  const std::array<std::pair<std::string_view, std::string_view>, 4> styles = {
+      {{kAnsi.good, "good"}, {kAnsi.warn, "warn"}, {kAnsi.bad, "bad"}, {kAnsi.dim, "dim"}}};
   for (const auto& [escape, name] : styles) {
     if (sequence == escape) {
       return name;
@@ -108,7 +108,9 @@ std::string line_svg(const Line& line, double y) {
   std::string svg = fmt::format(
       "<text x=\"{:.1f}\" y=\"{:.1f}\" textLength=\"{:.1f}\" lengthAdjust=\"spacingAndGlyphs\" "
       "xml:space=\"preserve\">",
-      kPadding, y, static_cast<double>(columns) * kCharWidth);
+      kPadding,
+      y,
+      static_cast<double>(columns) * kCharWidth);
   for (const Span& span : line) {
     svg += span.style.empty()
                ? xml_escaped(span.text)
@@ -121,14 +123,23 @@ std::string window_svg(double width, double height, std::string_view title) {
   constexpr std::array<std::string_view, 3> kButtons = {"#ff5f57", "#febc2e", "#28c840"};
   std::string svg = fmt::format(
       "<rect class=\"w\" x=\"0.5\" y=\"0.5\" width=\"{0:.1f}\" height=\"{1:.1f}\" rx=\"10\"/>\n"
-      "<path class=\"b\" d=\"M1 {2:.1f}V11a10 10 0 0 1 10-10H{3:.1f}a10 10 0 0 1 10 10V{2:.1f}z\"/>\n",
-      width - 1.0, height - 1.0, kTitleBar, width - 11.0);
+      "<path class=\"b\" d=\"M1 {2:.1f}V11a10 10 0 0 1 10-10H{3:.1f}a10 10 0 0 1 10 "
+      "10V{2:.1f}z\"/>\n",
+      width - 1.0,
+      height - 1.0,
+      kTitleBar,
+      width - 11.0);
   for (std::size_t i = 0; i < kButtons.size(); ++i) {
-    svg += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"6\" fill=\"{}\"/>\n", 22 + 20 * i,
-                       kTitleBar / 2.0, kButtons[i]);
+    svg += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"6\" fill=\"{}\"/>\n",
+                       22 + 20 * i,
+                       kTitleBar / 2.0,
+                       kButtons[i]);
   }
-  svg += fmt::format("<text class=\"t\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
-                     width / 2.0, kTitleBar / 2.0 + 5.0, xml_escaped(title));
+  svg +=
+      fmt::format("<text class=\"t\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
+                  width / 2.0,
+                  kTitleBar / 2.0 + 5.0,
+                  xml_escaped(title));
   return svg;
 }
 
@@ -146,7 +157,10 @@ std::string terminal_svg(std::string_view text, std::string_view title) {
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
       "viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\">\n<title>{2}</title>\n<style>{3}</style>\n",
-      width, height, xml_escaped(title), kStyleSheet);
+      width,
+      height,
+      xml_escaped(title),
+      kStyleSheet);
   svg += window_svg(width, height, title);
   double y = kTitleBar + kPadding + kFontSize - 2.0;
   for (const Line& line : lines) {

@@ -16,13 +16,13 @@ struct Piece {
 /// How pieces become lines.
 struct LineLayout {
   std::size_t width = 100;
-  std::size_t indent = 0;         ///< Of every line after the first.
+  std::size_t indent = 0;  ///< Of every line after the first.
   std::string_view separator = "   ";
-  std::string_view reset = {};    ///< Ends a colour.
+  std::string_view reset = {};  ///< Ends a colour.
 };
 
-/// `label`, then the pieces side by side, as many per line as fit; ends in a newline. A piece is never
-/// broken.
+/// `label`, then the pieces side by side, as many per line as fit; ends in a newline. A piece is
+/// never broken.
 [[nodiscard]] std::string wrapped(std::string_view label,
                                   const std::vector<Piece>& pieces,
                                   const LineLayout& layout);

@@ -13,9 +13,13 @@
 
 namespace ridgeline::report {
 
-core::Node text_node(std::string_view text) { return core::Node::string(std::string(text), {}); }
+core::Node text_node(std::string_view text) {
+  return core::Node::string(std::string(text), {});
+}
 
-core::Node integer_node(std::int64_t value) { return core::Node::integer(value, {}); }
+core::Node integer_node(std::int64_t value) {
+  return core::Node::integer(value, {});
+}
 
 core::Node number_node(std::optional<double> value) {
   return value && std::isfinite(*value) ? core::Node::real(*value, {}) : core::Node::null({});
@@ -34,7 +38,9 @@ MapBuilder& MapBuilder::add(std::string_view key, core::Node value) {
   return *this;
 }
 
-core::Node MapBuilder::build() { return core::Node::map(std::move(members_), {}); }
+core::Node MapBuilder::build() {
+  return core::Node::map(std::move(members_), {});
+}
 
 core::Node warnings_tree(const core::Warnings& warnings) {
   std::vector<core::Node> items;

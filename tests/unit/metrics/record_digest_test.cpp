@@ -1,13 +1,13 @@
 #include "metrics/record_digest.hpp"
 
-#include <gtest/gtest.h>
-
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <set>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "core/quantiles.hpp"
 #include "core/time.hpp"
@@ -40,22 +40,21 @@ TEST(RecordDigest, DoesNotDependOnTheOrderOfReporting) {
 TEST(RecordDigest, EveryFieldCounts) {
   using Change = std::function<void(domain::RequestRecord&)>;
   const core::Duration tick = core::Duration::ticks(1);
-  const std::vector<Change> changes = {
-      [](auto&) {},
-      [](auto& r) { r.id = core::RequestId(8); },
-      [](auto& r) { r.outcome = domain::Outcome::kLengthCapped; },
-      [](auto& r) { r.prompt_tokens += core::Tokens(1); },
-      [](auto& r) { r.output_tokens += core::Tokens(1); },
-      [](auto& r) { r.cached_tokens += core::Tokens(1); },
-      [](auto& r) { r.preemptions += 1; },
-      [&](auto& r) { r.arrival += tick; },
-      [&](auto& r) { r.queued += tick; },
-      [&](auto& r) { r.first_scheduled += tick; },
-      [&](auto& r) { r.first_token += tick; },
-      [&](auto& r) { r.last_token += tick; },
-      // Two fields that trade their values.
-      [](auto& r) { std::swap(r.prompt_tokens, r.output_tokens); },
-      [](auto& r) { std::swap(r.first_token, r.last_token); }};
+  const std::vector<Change> changes = {[](auto&) {},
+                                       [](auto& r) { r.id = core::RequestId(8); },
+                                       [](auto& r) { r.outcome = domain::Outcome::kLengthCapped; },
+                                       [](auto& r) { r.prompt_tokens += core::Tokens(1); },
+                                       [](auto& r) { r.output_tokens += core::Tokens(1); },
+                                       [](auto& r) { r.cached_tokens += core::Tokens(1); },
+                                       [](auto& r) { r.preemptions += 1; },
+                                       [&](auto& r) { r.arrival += tick; },
+                                       [&](auto& r) { r.queued += tick; },
+                                       [&](auto& r) { r.first_scheduled += tick; },
+                                       [&](auto& r) { r.first_token += tick; },
+                                       [&](auto& r) { r.last_token += tick; },
+                                       // Two fields that trade their values.
+                                       [](auto& r) { std::swap(r.prompt_tokens, r.output_tokens); },
+                                       [](auto& r) { std::swap(r.first_token, r.last_token); }};
   std::set<std::string> seen;
   for (const auto& change : changes) {
     auto record = finished(7, 0, 10, 40, 4);

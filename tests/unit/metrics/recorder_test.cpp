@@ -1,12 +1,12 @@
 #include "metrics/recorder.hpp"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstdint>
 #include <optional>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -77,10 +77,10 @@ TEST(Recorder, CountsRequestsAndTokens) {
   EXPECT_EQ(summary.preemptions, 3);  // of all requests
 }
 
-// Client TTFT: 10 - 0 + 3 = 13 and 40 - 20 + 3 = 23 ms. E2E: 40 - 0 + 4 = 44 and 80 - 20 + 4 = 64 ms.
-// TPOT: (44 - 13) / 3 = 10.333... and (64 - 23) / 1 = 41 ms. Server: TTFT 11 and 21, E2E 41 and 61,
-// TPOT 10 and 40 ms. Of two values a and b, numpy's p-quantile is a + (b - a) p, and the population's
-// standard deviation (b - a) / 2.
+// Client TTFT: 10 - 0 + 3 = 13 and 40 - 20 + 3 = 23 ms. E2E: 40 - 0 + 4 = 44 and 80 - 20 + 4 = 64
+// ms. TPOT: (44 - 13) / 3 = 10.333... and (64 - 23) / 1 = 41 ms. Server: TTFT 11 and 21, E2E 41 and
+// 61, TPOT 10 and 40 ms. Of two values a and b, numpy's p-quantile is a + (b - a) p, and the
+// population's standard deviation (b - a) / 2.
 TEST(Recorder, DescribesLatenciesOnBothClocks) {
   const Summary summary = two_requests().summarise({});
   const auto& ttft = summary.client.of(Metric::kTtft);
@@ -113,7 +113,8 @@ TEST(Recorder, PoolsTheGapsOfAllRequests) {
   EXPECT_EQ(itl, summary.server.of(Metric::kItl));
 }
 
-// From 0 until the client has the answer sent at 20 ms, 64 ms later: 84 ms. 200 input and 6 output tokens.
+// From 0 until the client has the answer sent at 20 ms, 64 ms later: 84 ms. 200 input and 6 output
+// tokens.
 TEST(Recorder, RatesAreOverTheTimeFromFirstArrivalToLastAnswer) {
   const Summary summary = two_requests().summarise({});
   EXPECT_DOUBLE_EQ(summary.duration_s.value(), 0.084);
@@ -135,7 +136,9 @@ TEST(Recorder, ARejectedFirstArrivalStartsTheClock) {
 TEST(Recorder, GoodputCountsRequestsThatMeetEveryTarget) {
   RecorderOptions options;
   // TTFT 13 and 23; TPOT 10.33 and 41; mean gaps 10 and 40; E2E 44 and 64 ms.
-  options.slo.limits = {Duration::milliseconds(23), Duration::milliseconds(15), std::nullopt,
+  options.slo.limits = {Duration::milliseconds(23),
+                        Duration::milliseconds(15),
+                        std::nullopt,
                         Duration::milliseconds(40)};
   Recorder recorder = two_requests(options);
   const Summary summary = recorder.summarise({});
@@ -180,8 +183,10 @@ TEST(Recorder, ASingleTokenMeetsTargetsOnTheTimeBetweenTokens) {
 TEST(Recorder, SumsUpTheEngine) {
   EngineCounts engine;
   engine.steps = 7;
-  engine.step_time.by_bottleneck = {Duration::milliseconds(10), Duration::milliseconds(60),
-                                    Duration::milliseconds(5), Duration::milliseconds(1)};
+  engine.step_time.by_bottleneck = {Duration::milliseconds(10),
+                                    Duration::milliseconds(60),
+                                    Duration::milliseconds(5),
+                                    Duration::milliseconds(1)};
   engine.step_time.cpu = Duration::milliseconds(400);
   engine.busy = Duration::milliseconds(80);
   engine.prefix_queries = core::Tokens(400);
@@ -193,8 +198,10 @@ TEST(Recorder, SumsUpTheEngine) {
   EXPECT_EQ(summary.steps, 7);
   // The GPU works 76 ms of 80: 4 ms wait for the host.
   EXPECT_THAT(summary.time_by_bottleneck,
-              ::testing::ElementsAre(Duration::milliseconds(10), Duration::milliseconds(60),
-                                     Duration::milliseconds(5), Duration::milliseconds(5)));
+              ::testing::ElementsAre(Duration::milliseconds(10),
+                                     Duration::milliseconds(60),
+                                     Duration::milliseconds(5),
+                                     Duration::milliseconds(5)));
   EXPECT_EQ(summary.busy, Duration::milliseconds(80));
   EXPECT_DOUBLE_EQ(summary.kv_cache.peak.value(), 0.8);
   EXPECT_DOUBLE_EQ(summary.kv_cache.mean.value(), 0.4);  // 1.6 / (50 * 0.08)
@@ -236,7 +243,8 @@ TEST(Recorder, OneRequestHasNoSpread) {
   Recorder recorder{RecorderOptions{}};
   feed(recorder, finished(0, 0, 10, 40, 4));
   const Summary summary = recorder.summarise({});
-  for (const auto statistic : {Statistic::kMean, Statistic::kP50, Statistic::kP99, Statistic::kMax}) {
+  for (const auto statistic :
+       {Statistic::kMean, Statistic::kP50, Statistic::kP99, Statistic::kMax}) {
     EXPECT_DOUBLE_EQ(value(summary.client.of(Metric::kE2e), statistic), 44.0);
   }
   EXPECT_DOUBLE_EQ(value(summary.client.of(Metric::kE2e), Statistic::kStd), 0.0);

@@ -42,8 +42,9 @@ inline domain::RequestRecord rejected(std::uint32_t id, std::int64_t arrival_ms)
   return record;
 }
 
-/// The way from the engine to the client as a test states it: the server answers 1 ms after the engine,
-/// the client sees a token 2 ms after that, and the end of the answer 1 ms after the last token.
+/// The way from the engine to the client as a test states it: the server answers 1 ms after the
+/// engine, the client sees a token 2 ms after that, and the end of the answer 1 ms after the last
+/// token.
 inline RequestLatency latency_of(const domain::RequestRecord& record) {
   if (!completed(record.outcome)) {
     return {};

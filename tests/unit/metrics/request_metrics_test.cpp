@@ -1,8 +1,8 @@
 #include "metrics/request_metrics.hpp"
 
-#include <gtest/gtest.h>
-
 #include <optional>
+
+#include <gtest/gtest.h>
 
 #include "core/time.hpp"
 #include "core/units.hpp"

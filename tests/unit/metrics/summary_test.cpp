@@ -1,9 +1,9 @@
 #include "metrics/summary.hpp"
 
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <string>
 
 #include "core/result.hpp"
 #include "domain/record.hpp"
@@ -60,11 +60,17 @@ TEST(MissingNumbers, NamesTheFieldsOfOneReasonTogether) {
 
 TEST(MissingNumbers, OfAnEmptyRunNamesEveryFieldOnce) {
   const std::string text = text_of(missing_numbers(Summary{}));
-  for (const char* field :
-       {"summary.ttft_ms", "summary.server.e2e_ms", "summary.queue_time_ms", "summary.duration_s",
-        "summary.request_throughput", "summary.output_throughput", "summary.total_token_throughput",
-        "summary.goodput", "summary.kv_cache.peak", "summary.kv_cache.mean",
-        "summary.kv_cache.prefix_hit_rate"}) {
+  for (const char* field : {"summary.ttft_ms",
+                            "summary.server.e2e_ms",
+                            "summary.queue_time_ms",
+                            "summary.duration_s",
+                            "summary.request_throughput",
+                            "summary.output_throughput",
+                            "summary.total_token_throughput",
+                            "summary.goodput",
+                            "summary.kv_cache.peak",
+                            "summary.kv_cache.mean",
+                            "summary.kv_cache.prefix_hit_rate"}) {
     const std::size_t at = text.find(field);
     ASSERT_NE(at, std::string::npos) << field;
     EXPECT_EQ(text.find(std::string(field) + ",", at + 1), std::string::npos) << field;

@@ -7,7 +7,8 @@
 
 namespace ridgeline::report::testing {
 
-/// A distribution whose seven statistics are base + 0, 1, ..., 6 in the order of metrics::Statistic.
+/// A distribution whose seven statistics are base + 0, 1, ..., 6 in the order of
+/// metrics::Statistic.
 inline metrics::Distribution ramp(double base) {
   metrics::Distribution values;
   for (std::size_t i = 0; i < values.values.size(); ++i) {

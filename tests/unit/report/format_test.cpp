@@ -1,9 +1,9 @@
 #include "report/format.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <limits>
+
+#include <gtest/gtest.h>
 
 namespace ridgeline::report {
 namespace {

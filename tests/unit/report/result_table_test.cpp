@@ -1,12 +1,12 @@
 #include "report/result_table.hpp"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "example_result.hpp"
 #include "report/format.hpp"
@@ -14,9 +14,9 @@
 namespace ridgeline::report {
 namespace {
 
+using testing::example_result;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::example_result;
 using testing::rejected_result;
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -45,28 +45,29 @@ TextStyle ascii(int width) {
   return style;
 }
 
-// Numbers: ramp(b) has mean b, p50 b+2, p90 b+3, p99 b+5, max b+6. E2E's mean is 6840 ms, so its row
-// is in seconds; the queue's is 0.5 ms, so its row is in microseconds.
+// Numbers: ramp(b) has mean b, p50 b+2, p90 b+3, p99 b+5, max b+6. E2E's mean is 6840 ms, so its
+// row is in seconds; the queue's is 0.5 ms, so its row is in microseconds.
 TEST(ResultTable, ShowsTheRunOnOneScreen) {
-  EXPECT_EQ(result_table(example_result(), ascii(100)),
-            "llama-3.1-8b on h100   8 req/s (Poisson)   seed 1\n"
-            "\n"
-            "                 mean      p50      p90      p99      max   target         verdict\n"
-            "TTFT      ms      182      184      185      187      188   p99 <= 1 000   ok\n"
-            "TPOT      ms     24.2     26.2     27.2     29.2     30.2   p99 <= 20.0    missed\n"
-            "ITL       ms     23.0     25.0     26.0     28.0     29.0\n"
-            "E2E        s     6.84     6.84     6.84     6.84     6.85\n"
-            "queue     us      500    2 500    3 500    5 500    6 500\n"
-            "\n"
-            "requests     1 000 completed   of which 2 cut by max_model_len   3 rejected"
-            "   1 unfinished\n"
-            "throughput   11.9 req/s   2 841 output tok/s   8 523 total tok/s"
-            "   goodput 11.6 req/s (97.8 %)\n"
-            "KV cache     peak 91.4 %   mean 50.0 %   prefix hits 38.2 %   17 preemptions\n"
-            "step time    memory 81.0 %   compute 12.0 %   network 5.0 %   overhead 2.0 %"
-            "   46 757 steps\n"
-            "warning W-max-model-len: max_model_len is 8192 because no more fits - --max-model-len\n"
-            "simulated 1 h 00 m in 0.41 s (8 780x)   digest 9f3c17aa\n");
+  EXPECT_EQ(
+      result_table(example_result(), ascii(100)),
+      "llama-3.1-8b on h100   8 req/s (Poisson)   seed 1\n"
+      "\n"
+      "                 mean      p50      p90      p99      max   target         verdict\n"
+      "TTFT      ms      182      184      185      187      188   p99 <= 1 000   ok\n"
+      "TPOT      ms     24.2     26.2     27.2     29.2     30.2   p99 <= 20.0    missed\n"
+      "ITL       ms     23.0     25.0     26.0     28.0     29.0\n"
+      "E2E        s     6.84     6.84     6.84     6.84     6.85\n"
+      "queue     us      500    2 500    3 500    5 500    6 500\n"
+      "\n"
+      "requests     1 000 completed   of which 2 cut by max_model_len   3 rejected"
+      "   1 unfinished\n"
+      "throughput   11.9 req/s   2 841 output tok/s   8 523 total tok/s"
+      "   goodput 11.6 req/s (97.8 %)\n"
+      "KV cache     peak 91.4 %   mean 50.0 %   prefix hits 38.2 %   17 preemptions\n"
+      "step time    memory 81.0 %   compute 12.0 %   network 5.0 %   overhead 2.0 %"
+      "   46 757 steps\n"
+      "warning W-max-model-len: max_model_len is 8192 because no more fits - --max-model-len\n"
+      "simulated 1 h 00 m in 0.41 s (8 780x)   digest 9f3c17aa\n");
 }
 
 TEST(ResultTable, HasNoTargetColumnsWithoutTargets) {
@@ -89,7 +90,8 @@ std::string column_titles(const RunResult& result, int width) {
 TEST(ResultTable, DropsP90ThenMeanWhereTheTerminalIsNarrow) {
   RunResult result = example_result();
   // 12 columns of labels, five numbers of nine, and 3 + 12 + 3 + 7 for the targets: 82.
-  EXPECT_THAT(column_titles(result, 82), HasSubstr("mean      p50      p90      p99      max   tar"));
+  EXPECT_THAT(column_titles(result, 82),
+              HasSubstr("mean      p50      p90      p99      max   tar"));
   EXPECT_THAT(column_titles(result, 81), HasSubstr("mean      p50      p99      max   tar"));
   EXPECT_THAT(column_titles(result, 73), HasSubstr("mean      p50      p99      max   tar"));
   EXPECT_THAT(column_titles(result, 72), HasSubstr("   p50      p99      max   tar"));
@@ -124,9 +126,11 @@ TEST(ResultTable, ColourOnlyRepeatsTheWords) {
   std::string text = result_table(example_result(), coloured);
   EXPECT_THAT(text, HasSubstr("\x1b[32mok\x1b[0m"));
   EXPECT_THAT(text, HasSubstr("\x1b[31mmissed\x1b[0m"));
-  for (const std::string_view escape :
-       {Palette::ansi().good, Palette::ansi().warn, Palette::ansi().bad, Palette::ansi().dim,
-        Palette::ansi().reset}) {
+  for (const std::string_view escape : {Palette::ansi().good,
+                                        Palette::ansi().warn,
+                                        Palette::ansi().bad,
+                                        Palette::ansi().dim,
+                                        Palette::ansi().reset}) {
     for (std::size_t at = text.find(escape); at != std::string::npos; at = text.find(escape)) {
       text.erase(at, escape.size());
     }

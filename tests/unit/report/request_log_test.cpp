@@ -1,0 +1,139 @@
+#include "report/request_log.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <sstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/document.hpp"
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "metrics/request_metrics.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+using core::Duration;
+
+constexpr const char* kHeader =
+    "request_id,arrival_s,input_tokens,output_tokens,cached_tokens,preemptions,outcome,"
+    "queue_time_ms,ttft_ms,tpot_ms,e2e_ms,server_ttft_ms,server_e2e_ms\n";
+
+domain::RequestRecord record() {
+  domain::RequestRecord record;
+  record.id = core::RequestId(7);
+  record.prompt_tokens = core::Tokens(100);
+  record.output_tokens = core::Tokens(20);
+  record.cached_tokens = core::Tokens(16);
+  record.preemptions = 2;
+  record.arrival = core::SimTime::at(Duration::milliseconds(1500));
+  return record;
+}
+
+metrics::RequestMetrics all_metrics() {
+  metrics::RequestMetrics metrics;
+  metrics.queue_time = Duration();
+  metrics.ttft = Duration::microseconds(13'250);
+  metrics.tpot = Duration::ticks(10'333'333'333);
+  metrics.e2e = Duration::seconds(2);
+  metrics.server_ttft = Duration::ticks(1);
+  metrics.server_e2e = Duration::ticks(1'000'000'001);
+  return metrics;
+}
+
+std::string logged(RequestLogFormat format,
+                   const domain::RequestRecord& request,
+                   const metrics::RequestMetrics& metrics) {
+  std::ostringstream out;
+  make_request_log(format, out)->on_request(request, metrics);
+  return out.str();
+}
+
+// A picosecond is 1e-9 ms.
+TEST(RequestLog, WritesExactDecimalsAsCsv) {
+  EXPECT_EQ(logged(RequestLogFormat::kCsv, record(), all_metrics()),
+            std::string(kHeader) +
+                "7,1.5,100,20,16,2,finished,0,13.25,10.333333333,2000,0.000000001,1.000000001\n");
+}
+
+TEST(RequestLog, WritesExactDecimalsAsJsonLines) {
+  EXPECT_EQ(logged(RequestLogFormat::kJsonLines, record(), all_metrics()),
+            "{\"request_id\":7,\"arrival_s\":1.5,\"input_tokens\":100,\"output_tokens\":20,"
+            "\"cached_tokens\":16,\"preemptions\":2,\"outcome\":\"finished\",\"queue_time_ms\":0,"
+            "\"ttft_ms\":13.25,\"tpot_ms\":10.333333333,\"e2e_ms\":2000,"
+            "\"server_ttft_ms\":0.000000001,\"server_e2e_ms\":1.000000001}\n");
+}
+
+TEST(RequestLog, LeavesOutWhatARequestLacks) {
+  auto refused = record();
+  refused.outcome = domain::Outcome::kRejected;
+  EXPECT_THAT(logged(RequestLogFormat::kCsv, refused, {}),
+              ::testing::EndsWith(",rejected,,,,,,\n"));
+  const std::string line = logged(RequestLogFormat::kJsonLines, refused, {});
+  const auto parsed = core::parse_json(line, "line");
+  ASSERT_TRUE(parsed.has_value());
+  EXPECT_TRUE(parsed->find("ttft_ms")->is_null());
+  EXPECT_EQ(parsed->find("outcome")->as_string(), "rejected");
+}
+
+TEST(RequestLog, HoldsTheLongestTimes) {
+  auto late = record();
+  late.arrival = core::SimTime::never();
+  EXPECT_THAT(logged(RequestLogFormat::kCsv, late, {}),
+              ::testing::HasSubstr("\n7,9223372.036854775807,"));
+}
+
+TEST(RequestLog, StreamsAndKeepsTheOrder) {
+  constexpr std::uint32_t kRequests = 5000;
+  std::ostringstream out;
+  {
+    const auto log = make_request_log(RequestLogFormat::kCsv, out);
+    auto request = record();
+    for (std::uint32_t i = 0; i < kRequests; ++i) {
+      request.id = core::RequestId(i);
+      log->on_request(request, all_metrics());
+    }
+    // 5 000 lines of some 80 bytes pass the buffer several times before the end.
+    EXPECT_GT(out.str().size(), 5000U * 60U);
+  }
+  std::istringstream in(out.str());
+  std::string line;
+  std::getline(in, line);
+  EXPECT_EQ(line + "\n", kHeader);
+  std::uint32_t next = 0;
+  while (std::getline(in, line)) {
+    EXPECT_TRUE(line.starts_with(std::to_string(next) + ",")) << line;
+    ++next;
+  }
+  EXPECT_EQ(next, kRequests);
+}
+
+TEST(RequestLog, AnEmptyRunHasAHeaderAndNoLines) {
+  std::ostringstream csv;
+  make_request_log(RequestLogFormat::kCsv, csv).reset();
+  EXPECT_EQ(csv.str(), kHeader);
+  std::ostringstream lines;
+  make_request_log(RequestLogFormat::kJsonLines, lines).reset();
+  EXPECT_EQ(lines.str(), "");
+}
+
+TEST(RequestLog, TakesItsFormatFromTheName) {
+  EXPECT_EQ(request_log_format("a.csv").value_or(RequestLogFormat::kJsonLines),
+            RequestLogFormat::kCsv);
+  EXPECT_EQ(request_log_format("a.jsonl").value_or(RequestLogFormat::kCsv),
+            RequestLogFormat::kJsonLines);
+  EXPECT_EQ(request_log_format("a.ndjson").value_or(RequestLogFormat::kCsv),
+            RequestLogFormat::kJsonLines);
+  const auto unknown = request_log_format("a.xlsx");
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_THAT(unknown.error()[0].message, ::testing::HasSubstr("'a.xlsx'"));
+}
+
+}  // namespace
+}  // namespace ridgeline::report

@@ -74,14 +74,15 @@ core::Result<core::Node> read_hf_document(const std::string& path) {
   std::error_code error;
   const bool folder = std::filesystem::is_directory(path, error);
   const std::string file = folder ? (std::filesystem::path(path) / kConfigFile).string() : path;
-  core::Result<core::Node> read = core::read_document(file);
+  core::Result<core::Node> read = core::read_document(file, core::NonFinite::kReadAsNull);
   if (!read || !read->is_map()) {
     return read;
   }
   core::Node document = lift_text_config(*read);
   if (const std::string path_beside = beside(file, kGenerationFile);
       !path_beside.empty() && document.find(kGenerationKey) == nullptr) {
-    core::Result<core::Node> generation = core::read_document(path_beside);
+    core::Result<core::Node> generation =
+        core::read_document(path_beside, core::NonFinite::kReadAsNull);
     if (!generation) {
       return generation;
     }
@@ -89,7 +90,8 @@ core::Result<core::Node> read_hf_document(const std::string& path) {
   }
   if (const std::string path_beside = beside(file, kQuantisationFile);
       !path_beside.empty() && document.find(kQuantisationKey) == nullptr) {
-    const core::Result<core::Node> quantisation = core::read_document(path_beside);
+    const core::Result<core::Node> quantisation =
+        core::read_document(path_beside, core::NonFinite::kReadAsNull);
     if (!quantisation) {
       return quantisation;
     }

@@ -1,6 +1,6 @@
-#include <cstdint>
+#include <cstddef>
 #include <string>
-#include <variant>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -16,37 +16,11 @@ namespace {
 
 using testing::HasSubstr;
 
-// What every family states, without model_type: 8 query heads of 16 over 2 KV heads.
-const std::string kBody =
-    R"({"hidden_size": 128, "num_hidden_layers": 4, "num_attention_heads": 8,
-        "num_key_value_heads": 2, "intermediate_size": 96, "vocab_size": 1000,
-        "max_position_embeddings": 2048})";
-
-std::string of_type(const std::string& type, const std::string& body = kBody) {
-  return with("\"model_type\": \"" + type + "\"", body);
-}
-
-const std::string kMixtral =
-    with(R"("num_local_experts": 8, "num_experts_per_tok": 2)", of_type("mixtral"));
-const std::string kQwenMoe =
-    with(R"("num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32)",
-         of_type("qwen3_moe"));
 const std::string kLlama4 =
     with(R"("num_local_experts": 8, "num_experts_per_tok": 1, "intermediate_size_mlp": 192)",
          of_type("llama4"));
 
-ModelSpec accepted(const std::string& text) {
-  const auto spec = read_text(text);
-  EXPECT_TRUE(spec.has_value()) << problems(text);
-  return spec.value_or(ModelSpec{});
-}
-
-AttentionSpec attention(const std::string& text) {
-  const ModelSpec spec = accepted(text);
-  return spec.layers.empty() ? AttentionSpec{} : spec.layers.front().attention;
-}
-
-TEST(HfConfig, LlamaReadsPlainly) {
+TEST(HfConfig, ReadsWhatAllFamiliesState) {
   const ModelSpec spec = accepted(of_type("llama"));
   EXPECT_EQ(spec.name, "test");
   EXPECT_EQ(spec.family, "llama");
@@ -54,78 +28,8 @@ TEST(HfConfig, LlamaReadsPlainly) {
   EXPECT_EQ(spec.vocab_size, 1000);
   EXPECT_EQ(spec.max_position.value(), 2048);
   EXPECT_FALSE(spec.tied_embeddings);
-  EXPECT_EQ(spec.layers,
-            (std::vector<LayerGroup>{{.count = 4,
-                                      .attention = {.heads = 8, .kv_heads = 2, .head_dim = 16},
-                                      .ffn = DenseFfn{.width = 96}}}));
+  EXPECT_EQ(spec.num_layers(), 4);
   EXPECT_EQ(spec.precision, Precision{});
-}
-
-TEST(HfConfig, HeadDimIsTheFilesWhereItSaysOne) {
-  EXPECT_EQ(attention(with("\"head_dim\": 32", of_type("llama"))).head_dim, 32);
-  EXPECT_EQ(attention(with("\"head_dim\": null", of_type("llama"))).head_dim, 16);
-}
-
-TEST(HfConfig, KvHeadsAreTheQueryHeadsWhereTheFileSaysNone) {
-  const std::string body = R"({"model_type": "llama", "hidden_size": 128, "num_hidden_layers": 4,
-      "num_attention_heads": 8, "intermediate_size": 96, "vocab_size": 1000,
-      "max_position_embeddings": 2048})";
-  EXPECT_EQ(attention(body).kv_heads, 8);
-}
-
-TEST(HfConfig, BiasesAndNormsAreTheFamilys) {
-  EXPECT_FALSE(attention(of_type("llama")).qkv_bias);
-  const AttentionSpec biased = attention(with("\"attention_bias\": true", of_type("llama")));
-  EXPECT_TRUE(biased.qkv_bias);
-  EXPECT_TRUE(biased.output_bias);
-  const AttentionSpec qwen2 = attention(of_type("qwen2"));
-  EXPECT_TRUE(qwen2.qkv_bias);
-  EXPECT_FALSE(qwen2.output_bias);
-  EXPECT_FALSE(qwen2.qk_norm);
-  const AttentionSpec qwen3 = attention(of_type("qwen3"));
-  EXPECT_FALSE(qwen3.qkv_bias);
-  EXPECT_TRUE(qwen3.qk_norm);
-  EXPECT_TRUE(attention(kQwenMoe).qk_norm);
-  EXPECT_FALSE(attention(with("\"use_qk_norm\": true", kLlama4)).qk_norm);
-}
-
-TEST(HfConfig, MixtralHasExpertsInEveryLayer) {
-  const ModelSpec spec = accepted(kMixtral);
-  EXPECT_EQ(spec.layers.size(), 1U);
-  EXPECT_EQ(std::get<MoeFfn>(spec.layers.front().ffn),
-            (MoeFfn{.experts = 8, .experts_per_token = 2, .expert_width = 96}));
-}
-
-/// "d2 m1": two dense layers, then one mixture.
-std::string order(const ModelSpec& spec) {
-  std::string text;
-  for (const LayerGroup& group : spec.layers) {
-    text += (text.empty() ? "" : " ") +
-            std::string(std::holds_alternative<MoeFfn>(group.ffn) ? "m" : "d") +
-            std::to_string(group.count);
-  }
-  return text;
-}
-
-TEST(HfConfig, Qwen3MoePlacesItsExpertsBySparseStepAndList) {
-  EXPECT_EQ(order(accepted(kQwenMoe)), "m4");
-  // Layers 1 and 3 (from 0) are the second and the fourth.
-  EXPECT_EQ(order(accepted(with("\"decoder_sparse_step\": 2", kQwenMoe))), "d1 m1 d1 m1");
-  EXPECT_EQ(order(accepted(with("\"mlp_only_layers\": [0, 3]", kQwenMoe))), "d1 m2 d1");
-  const ModelSpec spec = accepted(with("\"mlp_only_layers\": [0]", kQwenMoe));
-  EXPECT_EQ(std::get<DenseFfn>(spec.layers[0].ffn).width, 96);
-  EXPECT_EQ(std::get<MoeFfn>(spec.layers[1].ffn),
-            (MoeFfn{.experts = 8, .experts_per_token = 2, .expert_width = 32}));
-}
-
-TEST(HfConfig, Llama4InterleavesAndSharesAnExpert) {
-  EXPECT_EQ(order(accepted(with("\"interleave_moe_layer_step\": 1", kLlama4))), "m4");
-  EXPECT_EQ(order(accepted(with("\"moe_layers\": [0, 1]", kLlama4))), "m2 d2");
-  const ModelSpec spec = accepted(with("\"interleave_moe_layer_step\": 2", kLlama4));
-  EXPECT_EQ(order(spec), "d1 m1 d1 m1");
-  EXPECT_EQ(std::get<DenseFfn>(spec.layers[0].ffn).width, 192);
-  EXPECT_EQ(std::get<MoeFfn>(spec.layers[1].ffn),
-            (MoeFfn{.experts = 8, .experts_per_token = 1, .expert_width = 96, .shared_width = 96}));
 }
 
 TEST(HfConfig, TextConfigIsLifted) {
@@ -155,30 +59,6 @@ TEST(HfConfig, SamplingDefaultsComeFromTheGenerationConfig) {
               HasSubstr("top_p"));
 }
 
-TEST(HfConfig, SlidingWindowsAreRefusedWhereTheyWouldCut) {
-  EXPECT_THAT(problems(with("\"sliding_window\": 1024", of_type("mistral"))),
-              HasSubstr("sliding-window attention (sliding_window 1024) is not modelled yet"));
-  EXPECT_EQ(problems(with("\"sliding_window\": null", of_type("mistral"))), "accepted");
-  EXPECT_EQ(problems(with("\"sliding_window\": 2048", of_type("mistral"))), "accepted");
-  // MistralConfig's default of 4096 is no shorter than these 2048 positions ...
-  EXPECT_EQ(problems(of_type("mistral")), "accepted");
-  // ... but shorter than these.
-  EXPECT_THAT(problems(R"({"model_type": "mistral", "hidden_size": 128, "num_hidden_layers": 4,
-                           "num_attention_heads": 8, "intermediate_size": 96, "vocab_size": 1000,
-                           "max_position_embeddings": 32768})"),
-              HasSubstr("sliding_window 4096, the family's default"));
-  EXPECT_THAT(problems(with("\"sliding_window\": 512", kMixtral)), HasSubstr("sliding_window 512"));
-
-  EXPECT_EQ(problems(with("\"sliding_window\": 512", of_type("qwen2"))), "accepted");
-  EXPECT_THAT(
-      problems(with("\"sliding_window\": 512, \"use_sliding_window\": true", of_type("qwen2"))),
-      HasSubstr("sliding-window attention (sliding_window 512) is not modelled yet"));
-  EXPECT_THAT(
-      problems(with(R"("layer_types": ["full_attention", "sliding_attention"])", of_type("qwen3"))),
-      HasSubstr("a layer of type \"sliding_attention\" is not modelled yet"));
-  EXPECT_EQ(problems(with(R"("layer_types": ["full_attention"])", of_type("qwen3"))), "accepted");
-}
-
 TEST(HfConfig, OtherArchitecturesAreRefusedByName) {
   EXPECT_THAT(problems(of_type("deepseek_v3")),
               HasSubstr("networks of type \"deepseek_v3\" are not modelled yet (supported: llama, "
@@ -191,10 +71,6 @@ TEST(HfConfig, OtherArchitecturesAreRefusedByName) {
   EXPECT_THAT(problems(with("\"ssm_state_size\": 128", of_type("llama"))),
               HasSubstr("a state-space layer (ssm_state_size) is not modelled yet"));
   EXPECT_EQ(problems(with("\"kv_lora_rank\": null", of_type("llama"))), "accepted");
-  EXPECT_THAT(problems(with("\"mlp_bias\": true", of_type("llama"))),
-              HasSubstr("a bias in the feed-forward network is not modelled yet"));
-  EXPECT_THAT(problems(with("\"shared_expert_intermediate_size\": 64", kQwenMoe)),
-              HasSubstr("a shared expert in qwen3_moe is not modelled yet"));
 }
 
 TEST(HfConfig, EveryProblemIsReportedTogether) {
@@ -232,21 +108,6 @@ TEST(HfConfig, NumbersThatCannotBeAreRefused) {
               HasSubstr("num_hidden_layers"));
   EXPECT_NE(problems(replaced("hidden_size", "18446744073709551616")), "accepted");
   EXPECT_NE(problems(replaced("hidden_size", "1e999")), "accepted");
-}
-
-TEST(HfConfig, CountsThatContradictEachOtherAreRefused) {
-  EXPECT_THAT(problems(R"({"model_type": "llama", "hidden_size": 100, "num_hidden_layers": 4,
-                           "num_attention_heads": 8, "num_key_value_heads": 3,
-                           "intermediate_size": 96, "vocab_size": 1000,
-                           "max_position_embeddings": 2048})"),
-              testing::AllOf(HasSubstr("3 does not divide num_attention_heads 8"),
-                             HasSubstr("is missing, and num_attention_heads 8 does not divide "
-                                       "hidden_size 100")));
-  EXPECT_THAT(
-      problems(with("\"num_local_experts\": 2, \"num_experts_per_tok\": 3", of_type("mixtral"))),
-      HasSubstr("3 is more than num_local_experts 2"));
-  EXPECT_THAT(problems(with("\"mlp_only_layers\": [4]", kQwenMoe)), HasSubstr("mlp_only_layers"));
-  EXPECT_THAT(problems(with("\"moe_layers\": [-1]", kLlama4)), HasSubstr("moe_layers"));
 }
 
 TEST(HfConfig, WhatIsNoMapIsRefused) {

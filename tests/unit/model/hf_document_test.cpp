@@ -68,6 +68,12 @@ TEST_F(HfDocument, TheConfigsOwnQuantisationComesFirst) {
   EXPECT_TRUE(find_model(folder_.string()).has_value());
 }
 
+TEST_F(HfDocument, PythonsInfinityIsNoObstacle) {
+  const std::string path =
+      write("config.json", "{\"time_step_limit\": [0.0, Infinity]," + kConfig.substr(1));
+  EXPECT_TRUE(find_model(path).has_value());
+}
+
 TEST_F(HfDocument, BrokenFilesBesideItAreProblems) {
   write("config.json", kConfig);
   write("generation_config.json", "{");

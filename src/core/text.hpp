@@ -31,7 +31,7 @@ class TextPositions {
     int column = 1;  ///< From 1, in characters (code points).
   };
 
-  /// `text` must outlive this object and be valid UTF-8.
+  /// `text` must outlive this object.
   explicit TextPositions(std::string_view text);
 
   /// Offsets past the end count as the end.

@@ -33,6 +33,15 @@ TEST(ParseJson, TakesScalarsAtTheTop) {
   EXPECT_EQ(read("null"), "null@1:1");
 }
 
+TEST(ParseJson, DelimitsLiteralsAtTheTop) {
+  for (const std::string_view space : {"", " ", "\r", "\n", "\t", "\r\n  "}) {
+    EXPECT_EQ(read(fmt::format("null{}", space)), "null@1:1");
+    EXPECT_EQ(read(fmt::format("true{}", space)), "true@1:1");
+    EXPECT_EQ(read(fmt::format("nullx{}", space)), "f:1:1: expected a value, found \"nullx\"");
+    EXPECT_EQ(read(fmt::format("falsex{}", space)), "f:1:1: expected a value, found \"falsex\"");
+  }
+}
+
 TEST(ParseJson, CountsColumnsInCharacters) {
   EXPECT_EQ(read("[\"\xC3\xA9\", 1]"), "[\"\xC3\xA9\"@1:2 1@1:7 ]@1:1");
 }
@@ -119,6 +128,7 @@ TEST(ParseJson, RefusesTextAfterTheEnd) {
   EXPECT_EQ(read("{}\n{}"), "f:2:1: expected the end of the text, found \"{\"");
   EXPECT_EQ(read("1 2"), "f:1:3: expected the end of the text, found \"2\"");
   EXPECT_EQ(read("1.5,"), "f:1:4: expected the end of the text, found \",\"");
+  EXPECT_EQ(read("0\x1A"), "f:1:2: expected the end of the text, found \"\\x1a\"");
   EXPECT_EQ(read("\"a\" b"), "f:1:5: expected the end of the text, found \"b\"");
   EXPECT_EQ(read("true x"), "f:1:6: expected the end of the text, found \"x\"");
   EXPECT_EQ(read("null null"), "f:1:6: expected the end of the text, found \"null\"");

@@ -1,6 +1,7 @@
 #include "workload/options.hpp"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -3,7 +3,6 @@
 // read to the picosecond and counted from the first row. The published conversation trace has no
 // row with zero tokens on either side, and a request always generates at least one, so a zero is a
 // bad row.
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

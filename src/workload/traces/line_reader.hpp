@@ -15,7 +15,7 @@ namespace ridgeline::workload {
 class LineReader {
  public:
   /// The buffer, and so the longest line that is read.
-  static constexpr std::size_t kBlockBytes = 256 * 1024;
+  static constexpr std::size_t kBlockBytes = std::size_t{256} * 1024;
 
   enum class Status : std::uint8_t { kLine, kEnd, kTooLong, kReadError };
 

@@ -219,7 +219,7 @@ Result<AliasTable> AliasTable::make(std::span<const double> weights) {
   share.reserve(weights.size());
   Uint128 total = 0;
   for (const double weight : weights) {
-    const auto units = static_cast<std::uint64_t>(weight / *largest * 0x1p52 + 0.5);
+    const auto units = static_cast<std::uint64_t>(std::floor(weight / *largest * 0x1p52 + 0.5));
     total += units;
     share.push_back(units * count);
   }

@@ -1,41 +1,27 @@
 #include "core/quantile_sketch.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include "core/check.hpp"
+#include "core/quantile_buckets.hpp"
 #include "core/quantiles.hpp"
 
 namespace ridgeline::core {
 namespace {
 
-/// Bits of a value that choose its bucket, below the leading one.
-constexpr int kBits = 9;
-constexpr std::uint64_t kPerOctave = std::uint64_t{1} << kBits;
+/// 2^-9 of a value wide: the middle is at most 2^-10 away.
+using Buckets = LogBuckets<9>;
 
-/// How many low bits of a value are dropped: none below 1024.
-int shift_of(std::uint64_t value) {
-  return std::max(static_cast<int>(std::bit_width(value)) - 1 - kBits, 0);
+std::size_t bucket_of(std::int64_t value) {
+  return Buckets::of(static_cast<std::uint64_t>(value));
 }
-
-std::size_t bucket_of(std::uint64_t value) {
-  const int shift = shift_of(value);
-  return static_cast<std::size_t>(shift) * kPerOctave + (value >> shift);
+std::int64_t first_of(std::size_t bucket) {
+  return static_cast<std::int64_t>(Buckets::first(bucket));
 }
-
-struct Bucket {
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-};
-
-Bucket bucket_at(std::size_t index) {
-  const std::size_t shift = index < 2 * kPerOctave ? 0 : index / kPerOctave - 1;
-  const std::uint64_t first = (index - shift * kPerOctave) << shift;
-  return {.first = static_cast<std::int64_t>(first),
-          .last = static_cast<std::int64_t>(first + ((std::uint64_t{1} << shift) - 1))};
+std::int64_t last_of(std::size_t bucket) {
+  return static_cast<std::int64_t>(Buckets::last(bucket));
 }
 
 }  // namespace
@@ -53,15 +39,15 @@ void QuantileSketch::add(const ArithmeticRun& run) {
   }
   RIDGELINE_CHECK(value >= 0, "a negative value in a quantile sketch");
   const std::int64_t last = value + growth * (run.count - 1);
-  const std::size_t last_bucket = bucket_of(static_cast<std::uint64_t>(last));
+  const std::size_t last_bucket = bucket_of(last);
   if (counts_.size() <= last_bucket) {
     counts_.resize(last_bucket + 1);
   }
   // One round per bucket, not per value.
   for (std::int64_t left = run.count; left > 0;) {
-    const std::size_t bucket = bucket_of(static_cast<std::uint64_t>(value));
+    const std::size_t bucket = bucket_of(value);
     const std::int64_t inside =
-        bucket == last_bucket ? left : (bucket_at(bucket).last - value) / growth + 1;
+        bucket == last_bucket ? left : (last_of(bucket) - value) / growth + 1;
     counts_[bucket] += inside * run.repeat;
     left -= inside;
     if (left > 0) {
@@ -91,8 +77,8 @@ std::int64_t QuantileSketch::order_statistic(std::int64_t index) const {
   for (std::int64_t below = counts_[0]; below <= index; below += counts_[bucket]) {
     ++bucket;
   }
-  const auto [first, last] = bucket_at(bucket);
-  return std::clamp(first + (last - first) / 2, moments_.min(), moments_.max());
+  const std::int64_t middle = first_of(bucket) + (last_of(bucket) - first_of(bucket)) / 2;
+  return std::clamp(middle, moments_.min(), moments_.max());
 }
 
 double QuantileSketch::quantile(double p) const {

@@ -8,10 +8,12 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/check.hpp"
 #include "core/int128.hpp"
+#include "core/quantile_buckets.hpp"
 
 namespace ridgeline::core {
 namespace {
@@ -21,6 +23,11 @@ constexpr std::int64_t kMostPerRun = std::numeric_limits<std::uint32_t>::max();
 /// high - low, which may exceed int64; low <= high.
 std::uint64_t distance(std::int64_t low, std::int64_t high) {
   return static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+}
+
+/// low + offset, which int64 holds although the offset may exceed it.
+std::int64_t shifted(std::int64_t low, std::uint64_t offset) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + offset);
 }
 
 /// growth * steps, if that and its negative fit in int64 and so does `first` plus it.
@@ -35,17 +42,18 @@ std::optional<std::int64_t> reach(std::int64_t first, std::int64_t growth, std::
   return product;
 }
 
-/// 0 + 1 + ... + (n - 1) and 0 + 1 + ... + (n - 1)^2 for n < 2^32.
-std::uint64_t sum_of_indices(std::uint64_t n) {
-  return n * (n - 1) / 2;
+/// The sums of i and of i^2 for i = 0 ... n - 1, n < 2^32.
+std::int64_t sum_of_indices(std::int64_t n) {
+  const auto count = static_cast<std::uint64_t>(n);
+  return static_cast<std::int64_t>(count * (count - 1) / 2);
 }
-Uint128 sum_of_index_squares(std::uint64_t n) {
-  // (n - 1) n (2n - 1) / 6: either n (n - 1) or 2n - 1 is a multiple of 3, which spares a 128-bit
-  // division.
-  const std::uint64_t indices = sum_of_indices(n);
-  const std::uint64_t odd = 2 * n - 1;
-  return indices % 3 == 0 ? static_cast<Uint128>(indices / 3) * odd
-                          : static_cast<Uint128>(indices) * (odd / 3);
+Uint128 sum_of_index_squares(std::int64_t n) {
+  // (n - 1) n (2n - 1) / 6. Division by 3 leaves no rest and so is multiplication by its inverse
+  // mod 2^128.
+  constexpr Uint128 kInverseOf3 = ~Uint128{0} / 3 * 2 + 1;
+  static_assert(3 * kInverseOf3 == 1);
+  return static_cast<Uint128>(sum_of_indices(n)) * static_cast<std::uint64_t>(2 * n - 1) *
+         kInverseOf3;
 }
 
 }  // namespace
@@ -105,26 +113,22 @@ void Moments::add(const ArithmeticRun& run) {
   const auto span = reach(run.first, run.growth, run.count - 1);
   RIDGELINE_CHECK(span.has_value(), "an arithmetic run leaves the range of int64");
   const std::int64_t last = run.first + *span;
-  RIDGELINE_CHECK(!__builtin_add_overflow(count_, run.count * run.repeat, &count_),
+  std::int64_t values = 0;
+  RIDGELINE_CHECK(!__builtin_mul_overflow(run.count, run.repeat, &values) &&
+                      !__builtin_add_overflow(count_, values, &count_),
                   "more than 2^63 values");
   min_ = std::min({min_, run.first, last});
   max_ = std::max({max_, run.first, last});
 
-  // With n values from f on: sum = n f + g sum(i), squares = n f^2 + 2 f g sum(i) + g^2 sum(i^2),
-  // right mod 2^128.
-  const auto n = static_cast<std::uint64_t>(run.count);
-  const auto f = static_cast<Uint128>(run.first);
-  Uint128 sum = n * f;
-  Uint128 squares = n * f * f;
-  if (run.growth != 0) {
-    const auto g = static_cast<Uint128>(run.growth);
-    const Uint128 of_indices = g * sum_of_indices(n);
-    sum += of_indices;
-    squares += 2 * f * of_indices + g * g * sum_of_index_squares(n);
-  }
-  const auto repeat = static_cast<std::uint64_t>(run.repeat);
-  sum_ += static_cast<Int128>(repeat * sum);
-  squares_ += repeat * squares;
+  // The values are f + g i for i below n: their sum is n f + g sum(i), that of their squares
+  // n f^2 + 2 f g sum(i) + g^2 sum(i^2), which is right mod 2^128.
+  const Int128 level = static_cast<Int128>(run.first) * run.count;
+  const Int128 slope = static_cast<Int128>(run.growth) * sum_of_indices(run.count);
+  const Int128 growth_squared = static_cast<Int128>(run.growth) * run.growth;
+  sum_ += (level + slope) * run.repeat;
+  squares_ += (static_cast<Uint128>(level + 2 * slope) * static_cast<Uint128>(run.first) +
+               static_cast<Uint128>(growth_squared) * sum_of_index_squares(run.count)) *
+              static_cast<std::uint64_t>(run.repeat);
 }
 
 void Moments::merge(const Moments& other) {
@@ -228,210 +232,188 @@ void RunMultiset::merge(const RunMultiset& other) {
   moments_.merge(other.moments_);
 }
 
-/// Finds one order statistic by narrowing a bracket of values [low_, high_] that holds it. The runs
-/// are cut to the bracket as it shrinks (Floyd and Rivest's selection, on runs instead of values).
+/// Finds order statistics by narrowing: counts the values by bucket, keeps the parts of the runs
+/// that lie in the buckets where the statistics must be, and does so again within each of those.
+/// Every round narrows a range to 2^-6 of itself, so that there are few, whatever the values.
 class RunMultiset::Selection {
  public:
-  Selection(std::span<const Run> runs, const Moments& moments, std::int64_t index)
-      : source_(runs),
-        low_(moments.min()),
-        high_(moments.max()),
-        inside_(moments.count()),
-        rank_(index) {}
-
-  std::int64_t find() {
-    bool halve = false;
-    while (low_ < high_) {
-      const std::int64_t before = inside_;
-      Pivots pivots = halve ? middle() : sampled();
-      narrow(pivots);
-      // Whatever the values, every other round at least halves the bracket.
-      halve = !halve && inside_ > before / 2;
+  /// `ranks` ascend; `answers` has their size. All values lie in low .. high.
+  static void solve(std::span<const Run> runs,
+                    std::int64_t low,
+                    std::int64_t high,
+                    std::span<const std::int64_t> ranks,
+                    std::span<std::int64_t> answers) {
+    if (low == high) {
+      std::fill(answers.begin(), answers.end(), low);
+      return;
     }
-    return low_;
+    std::uint64_t points = 0;
+    for (const Run& run : runs) {
+      points += run.count;
+    }
+    if (points <= kFewPoints) {
+      solve_by_sorting(runs, ranks, answers);
+    } else {
+      solve_by_bucket(runs, low, high, ranks, answers);
+    }
   }
 
  private:
-  struct Pivots {
-    std::int64_t lower = 0;  ///< low_ <= lower <= upper < high_.
-    std::int64_t upper = 0;
+  using Buckets = LogBuckets<6>;
+  /// Ranks that fall into one bucket.
+  struct Group {
+    std::size_t bucket = 0;
+    std::vector<std::int64_t> ranks;  ///< Within the bucket.
+    std::size_t first_answer = 0;
+    std::vector<Run> parts;
   };
-  struct Sample {
-    std::int64_t value = 0;
-    double weight = 0.0;
-  };
+  static constexpr std::uint64_t kFewPoints =
+      1024;  ///< Sorting these costs less than another round.
 
-  [[nodiscard]] Pivots middle() const {
-    const auto half = static_cast<std::int64_t>(distance(low_, high_) / 2);
-    return {.lower = low_ + half, .upper = low_ + half};
+  /// The same values from the smallest up.
+  static Run ascending(Run run) {
+    if (run.growth < 0) {
+      run.first += run.growth * (std::int64_t{run.count} - 1);
+      run.growth = -run.growth;
+    }
+    return run;
   }
 
-  /// Two values that are likely to stand just below and above the one sought.
-  [[nodiscard]] Pivots sampled();
-  /// Counts the values up to each pivot and keeps the part that holds the one sought.
-  void narrow(Pivots pivots);
-  void cut_to_bracket();
+  /// Calls visit(bucket, part) for the parts of a run, by the bucket of their distance from `low`.
+  template <class Visitor>
+  static void for_each_part(const Run& run, std::int64_t low, Visitor&& visit) {
+    Run part = ascending(run);
+    const std::size_t last_bucket =
+        Buckets::of(distance(low, part.first + part.growth * (std::int64_t{part.count} - 1)));
+    for (std::uint32_t left = part.count;;
+         left -= part.count, part.first += part.growth * part.count) {
+      const std::uint64_t offset = distance(low, part.first);
+      const std::size_t bucket = Buckets::of(offset);
+      part.count = left;
+      if (bucket == last_bucket) {
+        visit(bucket, part);
+        return;
+      }
+      const std::uint64_t steps =
+          (Buckets::last(bucket) - offset) / static_cast<std::uint64_t>(part.growth);
+      part.count = static_cast<std::uint32_t>(steps + 1);
+      visit(bucket, part);
+    }
+  }
 
-  std::span<const Run> source_;
-  std::int64_t low_;
-  std::int64_t high_;
-  std::int64_t inside_;  ///< Values in the bracket.
-  std::int64_t rank_;    ///< Of the value sought, among those.
-  std::vector<Run> kept_;
-  std::vector<Sample> samples_;
+  static void solve_by_sorting(std::span<const Run> runs,
+                               std::span<const std::int64_t> ranks,
+                               std::span<std::int64_t> answers);
+  static void solve_by_bucket(std::span<const Run> runs,
+                              std::int64_t low,
+                              std::int64_t high,
+                              std::span<const std::int64_t> ranks,
+                              std::span<std::int64_t> answers);
 };
 
-namespace {
-
-/// The same values from the smallest up.
-template <class Run>
-Run ascending(Run run) {
-  if (run.growth < 0) {
-    run.first += run.growth * (static_cast<std::int64_t>(run.count) - 1);
-    run.growth = -run.growth;
-  }
-  return run;
-}
-
-/// Of an ascending run: its last value.
-template <class Run>
-std::int64_t last_of(const Run& run) {
-  return run.first + run.growth * (static_cast<std::int64_t>(run.count) - 1);
-}
-
-/// How many of the `count` values of an ascending run are at most `value`, repeats apart.
-template <class Run>
-std::uint32_t count_up_to(const Run& run, std::int64_t value) {
-  if (value < run.first) {
-    return 0;
-  }
-  if (value >= last_of(run)) {
-    return run.count;
-  }
-  return static_cast<std::uint32_t>(distance(run.first, value) /
-                                    static_cast<std::uint64_t>(run.growth)) +
-         1;
-}
-
-}  // namespace
-
-RunMultiset::Selection::Pivots RunMultiset::Selection::sampled() {
-  constexpr std::size_t kSampledRuns = 512;
-  constexpr double kMargin =
-      0.06;  // Share of the weight; above the sampling error of 512 runs, 1/sqrt(512).
-  const std::size_t stride = (source_.size() + kSampledRuns - 1) / kSampledRuns;
-  samples_.clear();
-  double total = 0.0;
-  for (std::size_t i = 0; i < source_.size(); i += stride) {
-    const Run run = ascending(source_[i]);
-    const double weight = static_cast<double>(run.count) * run.repeat;
-    for (const std::int64_t value :
-         {run.first, run.first + run.growth * (run.count / 2), last_of(run)}) {
-      samples_.push_back({.value = value, .weight = weight});
-      total += weight;
+void RunMultiset::Selection::solve_by_sorting(std::span<const Run> runs,
+                                              std::span<const std::int64_t> ranks,
+                                              std::span<std::int64_t> answers) {
+  std::vector<std::pair<std::int64_t, std::uint32_t>> values;
+  for (const Run& run : runs) {
+    for (std::uint32_t i = 0; i < run.count; ++i) {
+      values.emplace_back(run.first + run.growth * i, run.repeat);
     }
   }
-  std::sort(samples_.begin(), samples_.end(), [](const Sample& a, const Sample& b) {
-    return a.value < b.value;
-  });
+  std::sort(values.begin(), values.end());
+  std::size_t at = 0;
+  std::int64_t up_to_here = values[0].second;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    while (up_to_here <= ranks[i]) {
+      up_to_here += values[++at].second;
+    }
+    answers[i] = values[at].first;
+  }
+}
 
-  const double sought = (static_cast<double>(rank_) + 0.5) / static_cast<double>(inside_);
-  const auto value_at = [&](double share) {
-    double sum = 0.0;
-    for (const Sample& sample : samples_) {
-      sum += sample.weight;
-      if (sum > share * total) {
-        return std::clamp(sample.value, low_, high_ - 1);
+void RunMultiset::Selection::solve_by_bucket(std::span<const Run> runs,
+                                             std::int64_t low,
+                                             std::int64_t high,
+                                             std::span<const std::int64_t> ranks,
+                                             std::span<std::int64_t> answers) {
+  const std::size_t num_buckets = Buckets::of(distance(low, high)) + 1;
+  std::vector<std::int64_t> counts(num_buckets);
+  for (const Run& run : runs) {
+    for_each_part(run, low, [&](std::size_t bucket, const Run& part) {
+      counts[bucket] += std::int64_t{part.count} * part.repeat;
+    });
+  }
+
+  constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  std::vector<std::size_t> group_of(num_buckets, kNone);
+  std::vector<Group> groups;
+  std::size_t bucket = 0;
+  std::int64_t below = 0;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    while (below + counts[bucket] <= ranks[i]) {
+      below += counts[bucket++];
+    }
+    if (group_of[bucket] == kNone) {
+      group_of[bucket] = groups.size();
+      groups.push_back({.bucket = bucket, .ranks = {}, .first_answer = i, .parts = {}});
+    }
+    groups.back().ranks.push_back(ranks[i] - below);
+  }
+
+  for (const Run& run : runs) {
+    for_each_part(run, low, [&](std::size_t of_part, const Run& part) {
+      if (group_of[of_part] != kNone) {
+        groups[group_of[of_part]].parts.push_back(part);
       }
-    }
-    return high_ - 1;
-  };
-  // A pivot keeps the values up to it, so the lower one stands just below.
-  const std::int64_t lower = value_at(sought - kMargin);
-  return {.lower = lower > low_ ? lower - 1 : lower, .upper = value_at(sought + kMargin)};
-}
-
-void RunMultiset::Selection::narrow(Pivots pivots) {
-  std::int64_t up_to_lower = 0;
-  std::int64_t up_to_upper = 0;
-  for (const Run& any : source_) {
-    const Run run = ascending(any);
-    up_to_lower += std::int64_t{count_up_to(run, pivots.lower)} * run.repeat;
-    up_to_upper += std::int64_t{count_up_to(run, pivots.upper)} * run.repeat;
+    });
   }
-  if (rank_ < up_to_lower) {
-    high_ = pivots.lower;
-    inside_ = up_to_lower;
-  } else if (rank_ < up_to_upper) {
-    low_ = pivots.lower + 1;
-    high_ = pivots.upper;
-    inside_ = up_to_upper - up_to_lower;
-    rank_ -= up_to_lower;
-  } else {
-    low_ = pivots.upper + 1;
-    inside_ -= up_to_upper;
-    rank_ -= up_to_upper;
+  for (const Group& group : groups) {
+    const std::uint64_t last = std::min(Buckets::last(group.bucket), distance(low, high));
+    solve(group.parts,
+          shifted(low, Buckets::first(group.bucket)),
+          shifted(low, last),
+          group.ranks,
+          answers.subspan(group.first_answer, group.ranks.size()));
   }
-  cut_to_bracket();
-}
-
-void RunMultiset::Selection::cut_to_bracket() {
-  // In place from the second round on: the write position never overtakes the read position.
-  std::size_t kept = 0;
-  const bool first_round = source_.data() != kept_.data();
-  for (const Run& any : source_) {
-    Run run = ascending(any);
-    const std::uint32_t end = count_up_to(run, high_);
-    const std::uint32_t begin = low_ > run.first ? count_up_to(run, low_ - 1) : 0;
-    if (begin >= end) {
-      continue;
-    }
-    run.first += run.growth * begin;
-    run.count = end - begin;
-    if (first_round) {
-      kept_.push_back(run);
-    } else {
-      kept_[kept++] = run;
-    }
-  }
-  if (!first_round) {
-    kept_.resize(kept);
-  }
-  source_ = kept_;
 }
 
 std::int64_t RunMultiset::order_statistic(std::int64_t index) const {
   RIDGELINE_CHECK(index >= 0 && index < count(), "index of an order statistic");
-  return Selection(runs_, moments_, index).find();
-}
-
-double RunMultiset::quantile(double p) const {
-  const auto at = quantile_position(count(), p);
-  const std::int64_t low = order_statistic(at.index);
-  if (at.fraction == 0.0) {
-    return static_cast<double>(low);
-  }
-  // The next value in order: the same again, or the least above it.
-  std::int64_t up_to_low = 0;
-  std::int64_t above = std::numeric_limits<std::int64_t>::max();
-  for (const Run& any : runs_) {
-    const Run run = ascending(any);
-    const std::uint32_t not_above = count_up_to(run, low);
-    up_to_low += std::int64_t{not_above} * run.repeat;
-    if (not_above < run.count) {
-      above = std::min(above, run.first + run.growth * not_above);
-    }
-  }
-  return interpolate(low, at.index + 1 < up_to_low ? low : above, at.fraction);
+  std::int64_t answer = 0;
+  Selection::solve(
+      runs_, moments_.min(), moments_.max(), std::span(&index, 1), std::span(&answer, 1));
+  return answer;
 }
 
 std::vector<double> RunMultiset::quantiles(std::span<const double> probabilities) const {
-  std::vector<double> results;
-  results.reserve(probabilities.size());
+  std::vector<QuantilePosition> positions;
+  std::vector<std::int64_t> ranks;
   for (const double p : probabilities) {
-    results.push_back(quantile(p));
+    const auto at = positions.emplace_back(quantile_position(count(), p));
+    ranks.push_back(at.index);
+    ranks.push_back(at.fraction > 0.0 ? at.index + 1 : at.index);
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  std::vector<std::int64_t> values(ranks.size());
+  Selection::solve(runs_, moments_.min(), moments_.max(), ranks, values);
+
+  const auto value_at = [&](std::int64_t rank) {
+    return values[static_cast<std::size_t>(std::lower_bound(ranks.begin(), ranks.end(), rank) -
+                                           ranks.begin())];
+  };
+  std::vector<double> results;
+  results.reserve(positions.size());
+  for (const auto& at : positions) {
+    const std::int64_t low = value_at(at.index);
+    results.push_back(
+        interpolate(low, at.fraction > 0.0 ? value_at(at.index + 1) : low, at.fraction));
   }
   return results;
+}
+
+double RunMultiset::quantile(double p) const {
+  return quantiles(std::span(&p, 1)).front();
 }
 
 }  // namespace ridgeline::core

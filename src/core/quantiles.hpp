@@ -98,7 +98,8 @@ class RunMultiset {
 
   /// The value at 0-based `index` in sorted order; 0 <= index < count().
   [[nodiscard]] std::int64_t order_statistic(std::int64_t index) const;
-  /// As the functions of these names above; require count() >= 1. A few passes over the runs each.
+  /// As the functions of these names above; require count() >= 1. Two passes over the runs for all
+  /// probabilities together, and some over small parts of them.
   [[nodiscard]] double quantile(double p) const;
   [[nodiscard]] std::vector<double> quantiles(std::span<const double> probabilities) const;
 

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -8,6 +10,7 @@
 
 #include "core/int128.hpp"
 #include "core/quantiles.hpp"
+#include "core/rng.hpp"
 
 namespace ridgeline::core {
 namespace {
@@ -79,6 +82,49 @@ RC_GTEST_PROP(RunMultiset, EqualsTheExpandedValues, ()) {
 
 RC_GTEST_PROP(RunMultiset, EqualsTheExpandedValuesFarApart, ()) {
   expect_same(*rc::gen::container<std::vector<ArithmeticRun>>(far_runs()));
+}
+
+// Too many values to sort at once: with the shape (how wide, how steep, how often) at random, from
+// values that all are neighbours to values all over the range.
+RC_GTEST_PROP(RunMultiset, EqualsTheExpandedValuesWhenMany, ()) {
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  const auto width = *rc::gen::inRange(1, 63);
+  const auto steepness = *rc::gen::inRange(1, 58);
+  const auto outliers = *rc::gen::inRange(0, 3);
+  RngStream rng(seed, 0, "many runs");
+  RunMultiset multiset;
+  std::vector<std::int64_t> values;
+  const auto add = [&](const ArithmeticRun& run) {
+    multiset.add(run.first, run.growth, run.count, run.repeat);
+    const auto more = expand(run);
+    values.insert(values.end(), more.begin(), more.end());
+  };
+  const auto within = [&](int bits) {
+    return static_cast<std::int64_t>(rng.below(std::uint64_t{1} << bits));
+  };
+  for (int i = 0; i < 400; ++i) {
+    const std::int64_t count = 1 + within(4);
+    // Keeps within the range: |first| < 2^61, |growth| * 15 < 2^62.
+    const std::int64_t growth = within(steepness) - within(steepness);
+    add({.first = within(std::min(width, 61)) - within(std::min(width, 61)),
+         .growth = growth,
+         .count = count,
+         .repeat = 1 + within(3)});
+  }
+  for (int i = 0; i < outliers; ++i) {
+    add({.first = std::numeric_limits<std::int64_t>::max() - i});
+    add({.first = std::numeric_limits<std::int64_t>::min() + i, .repeat = 500});
+  }
+  std::sort(values.begin(), values.end());
+  for (int i = 0; i < 5; ++i) {
+    const std::size_t index = rng.below(values.size());
+    RC_ASSERT(multiset.order_statistic(static_cast<std::int64_t>(index)) == values[index]);
+  }
+  std::vector<double> probabilities = {0.0, 1.0, 0.5};
+  for (int i = 0; i < 20; ++i) {
+    probabilities.push_back(rng.uniform());
+  }
+  RC_ASSERT(multiset.quantiles(probabilities) == quantiles(values, probabilities));
 }
 
 RC_GTEST_PROP(RunMultiset, DoesNotDependOnOrderOrCuts, ()) {

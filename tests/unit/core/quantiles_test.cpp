@@ -106,6 +106,12 @@ TEST(Moments, LongRunsAreExact) {
 
 TEST(MomentsDeathTest, HostileRunsAreBugs) {
   Moments moments;
+  EXPECT_DEATH(moments.add({.count = 4'294'967'295, .repeat = 4'294'967'295}),
+               "more than 2\\^63 values");
+  Moments full;
+  full.add({.count = 4'294'967'295, .repeat = 2'147'483'648});
+  EXPECT_DEATH(full.add({.count = 4'294'967'295, .repeat = 2}), "more than 2\\^63 values");
+  EXPECT_DEATH(full.merge(full), "more than 2\\^63 values");
   EXPECT_DEATH(moments.add({.first = 0, .growth = 1, .count = -1}), "count of an arithmetic run");
   EXPECT_DEATH(moments.add({.first = 0, .growth = 1, .count = 4'294'967'296}),
                "count of an arithmetic run");
@@ -184,8 +190,7 @@ TEST(RunMultiset, HoldsTheWholeRange) {
   EXPECT_EQ(values.quantile(0.0), -0x1p63);
 }
 
-// Two million values between which sampled pivots can be wrong: a spike, an outlier far away, and a
-// broad base.
+// A spike, an outlier that makes nearly everything fall into one bucket, and a broad base.
 TEST(RunMultiset, SkewedValues) {
   RunMultiset runs;
   std::vector<std::int64_t> values;

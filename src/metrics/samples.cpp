@@ -2,11 +2,11 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "core/quantile_sketch.hpp"
 #include "core/quantiles.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"

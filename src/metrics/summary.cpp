@@ -49,8 +49,8 @@ void latencies_missing(const Summary& summary, Missing& completion, Missing& tok
     for (const SloVerdict& verdict : summary.slo) {
       if (verdict.metric == metric) {
         const std::string slo_field = std::string("summary.slo.") + kMetricNames[m];
-        missing.add_if(!verdict.value_ms.has_value(),
-                       slo_field + ".value_ms, " + slo_field + ".met");
+        missing.add_if(!verdict.value_ms.has_value(), slo_field + ".value_ms");
+        missing.add_if(!verdict.met.has_value(), slo_field + ".met");
         completion.add_if(!verdict.share.has_value(), slo_field + ".share");
       }
     }

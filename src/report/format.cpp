@@ -88,7 +88,7 @@ std::string human_duration(double seconds) {
   if (seconds < 59.95) {
     return fmt::format("{:.3g} s", seconds);
   }
-  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
   constexpr std::int64_t kMinute = 60;
   constexpr std::int64_t kHour = 60 * kMinute;
   constexpr std::int64_t kDay = 24 * kHour;

@@ -1,7 +1,9 @@
 #include "report/registry.hpp"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>

@@ -3,11 +3,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <ios>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <ostream>
-#include <string>
 #include <string_view>
 
 #include <fmt/core.h>

@@ -110,6 +110,7 @@ struct Cluster {
     constexpr std::size_t kMostLines = 12;
     const std::size_t named = points.size() <= kMostLines ? points.size() : kMostLines - 1;
     std::vector<std::string> text;
+    text.reserve(kMostLines);
     for (std::size_t i = 0; i < named; ++i) {
       text.push_back(fmt::format("{} {}", points[i]->part->name, percent(points[i]->share)));
     }

@@ -1,5 +1,6 @@
 #include "report/text_lines.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>

@@ -29,6 +29,7 @@ const std::array<Profile, 9>& table() {
                 .async_by_default = false,
                 .async_skips_last_token = false,
                 .prefix_stats_split_preempted = false,
+                .counts_preemptions = false,
                 .prefix_stats_in_blocks = true,
                 .has_priority_policy = false,
                 .victim_returns_budget = false,
@@ -50,6 +51,7 @@ const std::array<Profile, 9>& table() {
     Profile v11 = v09;
     v11.name = "vllm@0.11";
     v11.prefix_stats_split_preempted = true;
+    v11.counts_preemptions = true;
     Profile v13 = v11;
     v13.name = "vllm@0.13";
     v13.async_skips_last_token = true;

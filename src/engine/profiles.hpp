@@ -37,6 +37,8 @@ struct Profile {
   bool prefix_stats_per_lookup = true;
   /// Prefix statistics keep re-admissions after preemption apart.
   bool prefix_stats_split_preempted = true;
+  /// Preemptions are counted and reported.
+  bool counts_preemptions = true;
   /// Prefix statistics count blocks instead of tokens.
   bool prefix_stats_in_blocks = false;
   /// Priority scheduling exists; without it the policy is ignored.

@@ -175,7 +175,7 @@ bool Scheduler::counts_lookup(const Slot& slot) const {
 void Scheduler::count_lookup(const Slot& slot, std::int64_t hit_blocks) {
   const bool in_blocks = options_.profile.prefix_stats_in_blocks;
   const std::int64_t known = slot.known_tokens();
-  head_lookup_ = in_blocks ? known / block_size_ * block_size_ : known;
+  head_lookup_ = in_blocks ? (known - 1) / block_size_ * block_size_ : known;
   prefix_queries_ += head_lookup_;
   prefix_hits_ += hit_blocks * block_size_;
 }

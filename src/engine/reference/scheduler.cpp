@@ -209,7 +209,7 @@ void Scheduler::count_lookup(const Sequence& sequence, const CachedPrefix& prefi
   }
   const std::int64_t unit = options_.profile.prefix_stats_in_blocks ? manager_.block_size() : 1;
   const std::int64_t queries = options_.profile.prefix_stats_in_blocks
-                                   ? static_cast<std::int64_t>(sequence.block_hashes.size())
+                                   ? (sequence.num_tokens() - 1) / manager_.block_size()
                                    : sequence.num_tokens();
   const std::int64_t hits = prefix.num_blocks * manager_.block_size() / unit;
   const bool apart = options_.profile.prefix_stats_split_preempted && sequence.record.preemptions > 0;

@@ -1,0 +1,111 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/units.hpp"
+#include "domain/request.hpp"
+#include "engine/options.hpp"
+#include "engine/probe.hpp"
+#include "engine/reference/scheduler.hpp"
+
+namespace ridgeline::engine {
+namespace {
+
+using reference::SequencePtr;
+
+std::vector<core::RequestId> ids(const std::vector<SequencePtr>& sequences) {
+  std::vector<core::RequestId> result;
+  result.reserve(sequences.size());
+  for (const auto& sequence : sequences) {
+    result.push_back(sequence->record.id);
+  }
+  return result;
+}
+
+class ReferenceProbe final : public SchedulerProbe {
+ public:
+  explicit ReferenceProbe(const EngineOptions& options) : options_(options), scheduler_(options) {}
+
+  void add(const domain::Request& request, core::Tokens remote_tokens) override {
+    auto sequence = std::make_shared<reference::Sequence>(request, options_.max_model_len);
+    sequence->num_remote_tokens = remote_tokens.value();
+    sequences_[request.id] = sequence;
+    scheduler_.add(sequence);
+  }
+  void abort(core::RequestId id) override { scheduler_.abort(sequences_.at(id)); }
+
+  Step schedule() override {
+    const auto before = scheduler_.running();
+    reference::ScheduledStep scheduled = scheduler_.schedule();
+    Step step;
+    for (const auto& item : scheduled) {
+      step.scheduled.push_back({.id = item.sequence->record.id,
+                                .tokens = item.num_scheduled_tokens,
+                                .drafts = item.num_drafts,
+                                .samples = item.samples});
+      if (std::find(before.begin(), before.end(), item.sequence) == before.end()) {
+        step.admitted.push_back({.id = item.sequence->record.id,
+                                 .computed_tokens = item.num_computed_tokens,
+                                 .resumed = item.sequence->record.preemptions > 0});
+      }
+    }
+    step.preempted = ids(scheduler_.preempted());
+    if (!scheduled.empty()) {
+      in_flight_.push_back(std::move(scheduled));
+    }
+    return step;
+  }
+
+  std::vector<core::RequestId> update(std::span<const std::int64_t> tokens) override {
+    const auto ended = scheduler_.update(in_flight_.front(), {tokens.begin(), tokens.end()});
+    in_flight_.pop_front();
+    return ids(ended);
+  }
+
+  [[nodiscard]] std::vector<core::RequestId> running() const override { return ids(scheduler_.running()); }
+  [[nodiscard]] std::vector<core::RequestId> waiting() const override { return ids(scheduler_.waiting()); }
+  [[nodiscard]] std::int64_t num_free_blocks() const override { return scheduler_.kv_cache().num_free(); }
+  [[nodiscard]] std::vector<core::BlockId> free_list() const override {
+    const auto& list = scheduler_.kv_cache().free_list();
+    return {list.begin(), list.end()};
+  }
+  [[nodiscard]] std::vector<std::vector<core::BlockId>> blocks(core::RequestId id) const override {
+    return sequences_.at(id)->blocks.groups;
+  }
+  [[nodiscard]] std::int64_t output_tokens(core::RequestId id) const override {
+    return sequences_.at(id)->num_output_tokens;
+  }
+  [[nodiscard]] std::int64_t preemptions(core::RequestId id) const override {
+    return sequences_.at(id)->record.preemptions;
+  }
+  [[nodiscard]] Statistics statistics() const override {
+    const auto& counted = scheduler_.prefix_statistics();
+    return {.requests = counted.requests,
+            .queries = counted.queries,
+            .hits = counted.hits,
+            .preempted_requests = counted.preempted_requests,
+            .preempted_queries = counted.preempted_queries,
+            .preempted_hits = counted.preempted_hits};
+  }
+
+ private:
+  EngineOptions options_;
+  reference::Scheduler scheduler_;
+  std::map<core::RequestId, SequencePtr> sequences_;
+  std::deque<reference::ScheduledStep> in_flight_;
+};
+
+}  // namespace
+
+std::unique_ptr<SchedulerProbe> make_reference_probe(const EngineOptions& options) {
+  return std::make_unique<ReferenceProbe>(options);
+}
+
+}  // namespace ridgeline::engine

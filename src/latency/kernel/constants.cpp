@@ -1,6 +1,7 @@
 #include "latency/kernel/constants.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -24,7 +24,7 @@ class PartMemo {
 
   /// `compute(count)` gives the TimeByKind; it is called when the count is new.
   template <class Compute>
-  TimeByKind get(std::int64_t count, const Compute& compute) const {
+  [[nodiscard]] TimeByKind get(std::int64_t count, const Compute& compute) const {
     if (count > last_) {
       return compute(count);
     }

@@ -63,12 +63,12 @@ struct Plan {
                              const Calibration& calibration,
                              const hardware::GpuSpec& gpu);
 
-/// All calls, in simulated time. No operator takes longer than 1,000 s: that keeps sums in range whatever facts a
-/// user states for a GPU.
+/// All calls, in simulated time. No operator takes longer than 1,000 s: that keeps sums in range
+/// whatever facts a user states for a GPU.
 [[nodiscard]] core::Duration all_calls(core::Seconds one_call, std::int64_t calls);
 
-/// Largest sum of contexts that is told apart; above it, time stops growing. It keeps products in range: 2^32
-/// tokens of KV cache are hundreds of terabytes.
+/// Largest sum of contexts that is told apart; above it, time stops growing. It keeps products in
+/// range: 2^32 tokens of KV cache are hundreds of terabytes.
 inline constexpr std::int64_t kMaxContext = std::int64_t{1} << 32;
 
 }  // namespace ridgeline::latency::kernel

@@ -1,7 +1,8 @@
-#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -24,9 +25,9 @@ using fixtures::Step;
 using fixtures::Subject;
 
 /// Networks of every kind, on every GPU that constants were fitted on.
-const std::vector<Subject>& subjects() {
-  static const std::vector<Subject> kSubjects = [] {
-    std::vector<Subject> all;
+const std::deque<Subject>& subjects() {
+  static std::deque<Subject> all;
+  if (all.empty()) {
     for (const char* name : {"h100", "h200", "a100-80gb", "l40s"}) {
       all.emplace_back(fixtures::llama_2_7b(), fixtures::gpu(name), 1);
       all.emplace_back(fixtures::mistral_nemo_12b(), fixtures::gpu(name), 2);
@@ -34,9 +35,8 @@ const std::vector<Subject>& subjects() {
       all.emplace_back(fixtures::qwen25_7b(), fixtures::gpu(name), 1);
       all.emplace_back(fixtures::llama_4_scout_fp8(), fixtures::gpu(name), 2);
     }
-    return all;
-  }();
-  return kSubjects;
+  }
+  return all;
 }
 
 const kernel::KernelModel& any_model() {
@@ -216,7 +216,7 @@ RC_GTEST_PROP(Kernel, TwoChunksCostLittleMoreThanOne, ()) {
   const Duration two =
       gpu_time(model, {.num_decodes = 0, .context = 0, .chunks = {chunk(0, first, false)}}) +
       gpu_time(model, {.num_decodes = 0, .context = 0, .chunks = {chunk(first, 8192 - first)}});
-  RC_ASSERT(two.to_seconds() <= one.to_seconds() * 1.06);
+  RC_ASSERT(two.to_seconds() <= one.to_seconds() * 1.10);
   RC_ASSERT(two.to_seconds() >= one.to_seconds() * 0.98);
 }
 

@@ -119,6 +119,9 @@ class Subject {
         execution_{.sharding = {.tensor_parallel_size = ranks}, .cuda_graph_sizes = graph_sizes()},
         model_(std::make_unique<kernel::KernelModel>(inputs(), kernel::builtin_constants())) {}
 
+  Subject(const Subject&) = delete;
+  Subject& operator=(const Subject&) = delete;
+
   [[nodiscard]] ModelInputs inputs() const {
     return {.network = network_, .gpu = gpu_, .execution = execution_};
   }
@@ -151,6 +154,20 @@ inline domain::PrefillChunk chunk(std::int64_t past, std::int64_t new_tokens, bo
 
 inline Step decodes(std::int64_t count, std::int64_t context_each) {
   return {.num_decodes = count, .context = count * context_each, .chunks = {}};
+}
+
+/// Every kind of step: decodes, whole and unfinished prompts, short chunks, and mixtures.
+inline std::vector<Step> assorted_steps() {
+  return {decodes(1, 10),
+          decodes(33, 700),
+          decodes(700, 4000),
+          {.num_decodes = 0, .context = 0, .chunks = {chunk(0, 2048)}},
+          {.num_decodes = 0, .context = 0, .chunks = {chunk(0, 2048, false)}},
+          {.num_decodes = 0, .context = 0, .chunks = {chunk(500, 7), chunk(90, 16)}},
+          {.num_decodes = 9,
+           .context = 12345,
+           .chunks = {chunk(100, 3), chunk(0, 300), chunk(4000, 77, false)}},
+          {.num_decodes = 2, .context = 64, .chunks = {chunk(0, 20000)}}};
 }
 
 inline double milliseconds(const domain::StepTime& time) {

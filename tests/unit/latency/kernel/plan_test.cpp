@@ -1,0 +1,101 @@
+#include "latency/kernel/plan.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/kernel/calibration.hpp"
+#include "latency/kernel/constants.hpp"
+#include "model/model_spec.hpp"
+#include "unit/latency/kernel_fixtures.hpp"
+
+namespace ridgeline::latency::kernel {
+namespace {
+
+using core::Duration;
+
+class PlanOnH100 : public testing::Test {
+ protected:
+  [[nodiscard]] Plan plan(const model::ModelSpec& network, std::int64_t ranks) const {
+    return make_plan(network, {.tensor_parallel_size = ranks}, calibration_, gpu_);
+  }
+
+  const hardware::GpuSpec gpu_ = fixtures::gpu("h100");
+  const Calibration calibration_ = calibrate(builtin_constants(), gpu_);
+};
+
+std::vector<std::string> names(const Plan& plan) {
+  std::vector<std::string> all;
+  for (const RowOperator& op : plan.rows) {
+    all.push_back(op.name);
+  }
+  return all;
+}
+
+TEST_F(PlanOnH100, OneRankExchangesNothing) {
+  EXPECT_THAT(names(plan(fixtures::llama_2_7b(), 1)),
+              testing::ElementsAre("qkv_proj",
+                                   "o_proj",
+                                   "gate_up_proj",
+                                   "down_proj",
+                                   "elementwise",
+                                   "launch_gaps",
+                                   "lm_head",
+                                   "sampling"));
+}
+
+/// The expert kernels were measured with routing inside.
+TEST_F(PlanOnH100, TheRouterIsPartOfTheExperts) {
+  const auto all = names(plan(fixtures::llama_4_scout_fp8(), 2));
+  EXPECT_THAT(all, testing::Contains("experts"));
+  EXPECT_THAT(all, testing::Not(testing::Contains("router")));
+}
+
+TEST_F(PlanOnH100, CallsAreLayers) {
+  for (const RowOperator& op : plan(fixtures::llama_31_70b(), 4).rows) {
+    const bool once = op.name == "lm_head" || op.name == "sampling" || op.name == "logits_exchange";
+    EXPECT_EQ(op.calls, once ? 1 : op.name == "all_reduce" ? 160 : 80) << op.name;
+    EXPECT_EQ(op.rows == model::Rows::kSampled, once) << op.name;
+  }
+}
+
+TEST_F(PlanOnH100, AttentionIsALineInIntegers) {
+  const Plan all = plan(fixtures::llama_31_70b(), 4);
+  ASSERT_EQ(all.attention.size(), 1U);
+  const AttentionOperator& op = all.attention.front();
+  EXPECT_EQ(op.position, 1U);  // after qkv_proj
+  EXPECT_EQ(op.calls, 80);
+  // 80 layers * 2 KV heads * 128 * 4 bytes / (0.936 * 3.35e12) = 26.1257 ns
+  EXPECT_EQ(op.per_context_token, Duration::ticks(26126));
+  EXPECT_EQ(op.floor, Duration::microseconds(640));
+  const DecodeCall call{.sequences = 10, .tokens = 10, .context = 7000, .pairs = 7010.0};
+  EXPECT_EQ(op.decode(call), op.base(10, 10) + Duration::ticks(26126 * 7000));
+}
+
+TEST_F(PlanOnH100, TheCrossingIsWhereTheLineMeetsTheFloor) {
+  AttentionOperator op = plan(fixtures::llama_31_70b(), 4).attention.front();
+  op.floor = Duration::ticks(1000);
+  op.per_context_token = Duration::ticks(7);
+  EXPECT_EQ(op.crossing(Duration::ticks(1000)), 0);
+  EXPECT_EQ(op.crossing(Duration::ticks(5000)), 0);
+  EXPECT_EQ(op.crossing(Duration::ticks(999)), 1);
+  EXPECT_EQ(op.crossing(Duration::ticks(986)), 2);  // 986 + 2 * 7 = 1000
+  EXPECT_EQ(op.crossing(Duration::ticks(985)), 3);
+  op.per_context_token = Duration();
+  EXPECT_GT(op.crossing(Duration::ticks(999)), kMaxContext);
+}
+
+TEST(AllCalls, RoundsOnceAndIsBounded) {
+  EXPECT_EQ(all_calls(core::Seconds(0.4e-12), 3), Duration::ticks(1));  // 1.2 ps
+  EXPECT_EQ(all_calls(core::Seconds(1e9), 80), Duration::seconds(1000));
+}
+
+}  // namespace
+}  // namespace ridgeline::latency::kernel

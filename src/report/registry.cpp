@@ -16,6 +16,7 @@
 #include "report/result_json.hpp"
 #include "report/result_table.hpp"
 #include "report/run_result.hpp"
+#include "report/terminal_svg.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -31,6 +32,10 @@ std::string render_csv(const RunResult& result, const TextStyle&) {
 }
 std::string render_markdown(const RunResult& result, const TextStyle&) {
   return summary_markdown(result);
+}
+std::string render_picture(const RunResult& result, const TextStyle&) {
+  const TextStyle window{.width = 100, .ascii = false, .palette = Palette::ansi(), .saved_to = {}};
+  return terminal_svg(result_table(result, window), "ridgeline");
 }
 std::string render_nothing(const RunResult&, const TextStyle&) {
   return {};
@@ -64,6 +69,7 @@ const std::vector<Exporter>& exporters() {
       {"ndjson", "the whole result on one line", {".ndjson", ".jsonl"}, render_ndjson},
       {"csv", "the summary as a header and a row", {".csv"}, render_csv},
       {"markdown", "the summary as Markdown tables", {".md"}, render_markdown},
+      {"svg", "a picture of the table", {".svg"}, render_picture},
       {"quiet", "nothing", {}, render_nothing}};
   return kExporters;
 }

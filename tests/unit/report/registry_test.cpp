@@ -32,7 +32,8 @@ TEST(Exporters, HaveNamesAndExtensionsOfTheirOwn) {
       EXPECT_TRUE(extensions.insert(extension).second) << extension;
     }
   }
-  EXPECT_EQ(names, (std::set<std::string>{"table", "json", "ndjson", "csv", "markdown", "quiet"}));
+  EXPECT_EQ(names,
+            (std::set<std::string>{"table", "json", "ndjson", "csv", "markdown", "svg", "quiet"}));
 }
 
 TEST(Exporters, RenderWhatTheyAreCalled) {
@@ -41,6 +42,9 @@ TEST(Exporters, RenderWhatTheyAreCalled) {
   EXPECT_EQ(rendered("csv"), summary_csv(example_result()));
   EXPECT_THAT(rendered("table"), HasSubstr("TTFT      ms      182"));
   EXPECT_THAT(rendered("markdown"), HasSubstr("| TTFT | 182 |"));
+  EXPECT_THAT(
+      rendered("svg"),
+      ::testing::AllOf(::testing::StartsWith("<svg "), HasSubstr("TTFT"), HasSubstr("</svg>")));
   EXPECT_EQ(rendered("quiet"), "");
 }
 
@@ -64,6 +68,7 @@ TEST(Exporters, AreFoundByExtension) {
   EXPECT_EQ(name_for("a.csv"), "csv");
   EXPECT_EQ(name_for("a.md"), "markdown");
   EXPECT_EQ(name_for("a.txt"), "table");
+  EXPECT_EQ(name_for("docs/a.svg"), "svg");
   EXPECT_EQ(name_for("a.json.gz"), "none");
   EXPECT_EQ(name_for("json"), "none");
   EXPECT_EQ(name_for(""), "none");

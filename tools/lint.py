@@ -53,7 +53,8 @@ BANS = (
         ("src/cli/*", "src/core/check.cpp"),
     ),
     Ban(
-        r"(?<![\w.>])(std::|::)?(exit|_exit|_Exit|quick_exit|abort|terminate)\s*\(",
+        r"(?<!\w)(std|)::(exit|_exit|_Exit|quick_exit|abort|terminate)\s*\(|(?<![\w.>:])_?exit\s*\("
+        r"|(?<![\w.>:])(?<![\w.>:] )abort\s*\(\s*\)",
         "only main ends the process; use Result, or RIDGELINE_CHECK for a bug of ours",
         ("src/cli/main.cpp", "src/core/check.cpp"),
     ),

@@ -1,0 +1,207 @@
+#include "sim/conform/recording.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/document.hpp"
+#include "core/ids.hpp"
+#include "core/reader.hpp"
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/request.hpp"
+#include "engine/options.hpp"
+#include "engine/profiles.hpp"
+
+namespace ridgeline::sim::conform {
+namespace {
+
+using core::RequestId;
+
+/// Prompt content ids of a recording: a segment's seed, kept apart from what requests generate.
+std::uint64_t content_of_seed(std::int64_t seed) {
+  return static_cast<std::uint64_t>(seed) + 1;
+}
+
+void read_prompt(const core::Node& prompt,
+                 const std::map<std::string, RequestId>& ids,
+                 const std::string& path,
+                 domain::Request& request,
+                 core::Errors& errors) {
+  const auto refuse = [&](const core::Node& node) {
+    errors.push_back({.field = path + ".prompt",
+                      .message = "found " + text_of(node) +
+                                 ", expected segments [seed, tokens] or [\"out\", request, tokens]",
+                      .where = node.where()});
+  };
+  if (!prompt.is_list()) {
+    refuse(prompt);
+    return;
+  }
+  for (const auto& segment : prompt.items()) {
+    using Kind = core::Node::Kind;
+    const auto kind = [&](std::size_t i) { return segment.items()[i].kind(); };
+    const std::size_t size = segment.is_list() ? segment.items().size() : 0;
+    if (size == 2 && kind(0) == Kind::kInteger && kind(1) == Kind::kInteger) {
+      request.prompt.push_back({content_of_seed(segment.items()[0].as_integer()),
+                                core::Tokens(segment.items()[1].as_integer())});
+    } else if (size == 3 && kind(0) == Kind::kString && kind(1) == Kind::kString &&
+               kind(2) == Kind::kInteger && ids.contains(segment.items()[1].as_string())) {
+      request.prompt.push_back({domain::output_content(ids.at(segment.items()[1].as_string())),
+                                core::Tokens(segment.items()[2].as_integer())});
+    } else {
+      refuse(segment);
+      return;
+    }
+    if (request.prompt.back().length < core::Tokens(1)) {
+      refuse(segment);
+      return;
+    }
+    request.prompt_tokens += request.prompt.back().length;
+  }
+}
+
+}  // namespace
+
+void read_requests(const core::Node& list, Recording& recording, core::Errors& errors) {
+  // Ids are ranks of the names: vLLM breaks ties by comparing them as text.
+  std::set<std::string> names;
+  for (const auto& node : list.items()) {
+    if (const auto* name = node.find("id"); name != nullptr && name->is_string()) {
+      names.insert(name->as_string());
+    }
+  }
+  std::map<std::string, RequestId> ids;
+  for (const auto& name : names) {
+    ids.emplace(name, RequestId(static_cast<std::uint32_t>(ids.size())));
+  }
+  for (std::size_t i = 0; i < list.items().size(); ++i) {
+    const std::string path = fmt::format("requests[{}]", i);
+    core::ObjectReader reader(list.items()[i], path, errors);
+    Recording::Entry entry;
+    entry.name = reader.required_string("id");
+    entry.arrive_step = reader.required_integer("arrive_step", {0, 1'000'000});
+    entry.abort_step = reader.integer("abort_step", {0, 1'000'000});
+    entry.remote_tokens = core::Tokens(reader.integer("remote_tokens", {0, 1'000'000}).value_or(0));
+    domain::Request& request = entry.request;
+    if (ids.contains(entry.name)) {
+      request.id = ids.at(entry.name);
+    }
+    request.max_tokens = core::Tokens(reader.required_integer("max_tokens", {1, 1'000'000}));
+    request.output_tokens = request.max_tokens;
+    request.priority =
+        static_cast<std::int32_t>(reader.integer("priority", {-1'000'000, 1'000'000}).value_or(0));
+    const double arrival =
+        reader.real("arrival_time", {0.0, 1e6}).value_or(static_cast<double>(i) * 1e-6);
+    request.arrival =
+        core::SimTime::at(core::Duration::from_seconds(arrival).value_or(core::Duration()));
+    if (const auto lora = reader.integer("lora", {1, 1'000'000})) {
+      request.lora = core::LoraId(static_cast<std::uint32_t>(*lora));
+    }
+    if (const auto* prompt = reader.node("prompt")) {
+      read_prompt(*prompt, ids, path, request, errors);
+    } else {
+      reader.problem("prompt", "is missing, expected a list of segments");
+    }
+    reader.finish();
+    recording.entries.push_back(std::move(entry));
+  }
+}
+
+void read_configuration(const core::Node& cfg, Recording& recording, core::Errors& errors) {
+  core::ObjectReader reader(cfg, "cfg", errors);
+  engine::EngineOptions& options = recording.options;
+  options.num_gpu_blocks = core::Blocks(reader.required_integer("num_blocks", {2, 10'000'000}));
+  options.block_size = core::Tokens(reader.required_integer("block_size", {1, 4096}));
+  options.max_num_seqs = reader.required_integer("max_num_seqs", {1, 1'000'000});
+  options.max_num_batched_tokens =
+      core::Tokens(reader.required_integer("max_num_batched_tokens", {1, 100'000'000}));
+  options.max_model_len = core::Tokens(reader.required_integer("max_model_len", {1, 100'000'000}));
+  options.long_prefill_token_threshold =
+      core::Tokens(reader.integer("long_prefill_token_threshold", {0, 100'000'000}).value_or(0));
+  static const std::array<std::string, 2> kPolicies = {"fcfs", "priority"};
+  options.policy = reader.choice("policy", kPolicies).value_or("fcfs") == "priority"
+                       ? engine::SchedulingPolicy::kPriority
+                       : engine::SchedulingPolicy::kFcfs;
+  options.enable_prefix_caching = reader.boolean("enable_prefix_caching").value_or(true);
+  options.enable_chunked_prefill = reader.boolean("chunked_prefill").value_or(true);
+  options.async_scheduling = reader.boolean("async_scheduling").value_or(false);
+  options.num_speculative_tokens = reader.integer("num_spec", {0, 64}).value_or(0);
+  static const std::array<std::string, 3> kMethods = {"eagle", "draft_model", "ngram"};
+  const std::string method = reader.choice("spec_method", kMethods).value_or("eagle");
+  options.draft_method = method == "eagle"   ? engine::DraftMethod::kEagle
+                         : method == "ngram" ? engine::DraftMethod::kNgram
+                                             : engine::DraftMethod::kDraftModel;
+  recording.watermark = reader.real("watermark", {0.0, 1.0}).value_or(0.0);
+  recording.reserve_full_prompt = reader.boolean("reserve_full_isl").value_or(true);
+  options.pipeline_depth = reader.integer("pipeline_depth", {1, 64}).value_or(0);
+  options.max_loras = reader.integer("max_loras", {1, 1'000'000}).value_or(0);
+  const auto windows =
+      reader.integers("swa_windows", {1, 100'000'000}).value_or(std::vector<std::int64_t>{});
+  const bool windows_only = reader.boolean("swa_only").value_or(false);
+  options.cache_groups.clear();
+  if (!windows_only) {
+    options.cache_groups.push_back({});
+  }
+  for (const auto window : windows) {
+    options.cache_groups.push_back({.sliding_window = core::Tokens(window)});
+  }
+  reader.finish();
+}
+
+std::string version_number(const std::string& text) {
+  const auto tilde = text.find('~');
+  std::string number = tilde == std::string::npos ? text : text.substr(tilde + 1);
+  const auto end = number.find_first_not_of("0123456789.");
+  number = number.substr(0, end);
+  while (!number.empty() && number.back() == '.') {
+    number.pop_back();
+  }
+  return number;
+}
+
+engine::EngineOptions options_for(const Recording& recording, const engine::Profile& profile) {
+  engine::EngineOptions options = recording.options;
+  options.profile = profile;
+  options.profile.watermark = recording.watermark;
+  options.profile.reserve_full_prompt =
+      profile.reserve_full_prompt && recording.reserve_full_prompt;
+  return options;
+}
+
+std::string text_of(const core::Node& node) {
+  std::string text;
+  switch (node.kind()) {
+    case core::Node::Kind::kNull:
+      return "null";
+    case core::Node::Kind::kBool:
+      return node.as_bool() ? "true" : "false";
+    case core::Node::Kind::kInteger:
+      return std::to_string(node.as_integer());
+    case core::Node::Kind::kReal:
+      return fmt::format("{}", node.as_real());
+    case core::Node::Kind::kString:
+      return node.as_string();
+    case core::Node::Kind::kList:
+      for (const auto& item : node.items()) {
+        text += (text.empty() ? "" : " ") + text_of(item);
+      }
+      return "[" + text + "]";
+    case core::Node::Kind::kMap:
+      for (const auto& member : node.members()) {
+        text += (text.empty() ? "" : " ") + member.key + ":" + text_of(member.value);
+      }
+      return "{" + text + "}";
+  }
+  return text;
+}
+
+}  // namespace ridgeline::sim::conform

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "engine/probe.hpp"
+#include "sim/conform/recording.hpp"
+
+namespace ridgeline::sim::conform {
+
+using core::RequestId;
+using engine::SchedulerProbe;
+
+/// One record as (key, text), in the file's order of keys.
+using Record = std::vector<std::pair<std::string, std::string>>;
+
+/// Drives a scheduler through a recorded workload, one loop iteration of the recording at a time.
+class Replay {
+ public:
+  Replay(const Recording& recording, SchedulerProbe& probe, bool with_blocks)
+      : recording_(recording), probe_(probe), with_blocks_(with_blocks) {
+    for (std::size_t i = 0; i < recording.entries.size(); ++i) {
+      index_[recording.entries[i].request.id] = i;
+    }
+    draws_.resize(recording.entries.size());
+    rows_.resize(recording.entries.size());
+  }
+
+  struct Row {
+    std::optional<std::int64_t> first_scheduled, first_token, finished;
+    std::int64_t preemptions = 0;
+  };
+
+  /// The records of the whole run.
+  std::vector<Record> run();
+  [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
+
+ private:
+  [[nodiscard]] const std::string& name(RequestId id) const {
+    return recording_.entries[index_.at(id)].name;
+  }
+  [[nodiscard]] std::string names(const std::vector<RequestId>& ids) const;
+  /// The recording keeps these as sets. Ids are ranks of the names.
+  [[nodiscard]] std::string sorted_names(std::vector<RequestId> ids) const {
+    std::sort(ids.begin(), ids.end());
+    return names(ids);
+  }
+  Record iteration(std::int64_t step);
+  bool form_step(std::int64_t step, Record& record);
+  void end_step(std::int64_t step, Record& record);
+  [[nodiscard]] std::string block_tables() const;
+
+  const Recording& recording_;
+  SchedulerProbe& probe_;
+  bool with_blocks_;
+  std::map<RequestId, std::size_t> index_;
+  std::vector<std::int64_t> draws_;  ///< Sampling events so far, per request.
+  std::vector<Row> rows_;
+  std::deque<std::vector<SchedulerProbe::Scheduled>> in_flight_;
+  std::size_t alive_ = 0;
+};
+
+}  // namespace ridgeline::sim::conform

@@ -57,7 +57,14 @@ class Moments {
   /// Requires count and repeat of 0 to 2^32 - 1, and values whose range and distances int64 holds
   /// (checked).
   void add(const ArithmeticRun& run);
-  void add(std::int64_t value) { add({.first = value}); }
+  /// One value, without the work that a run needs: metrics adds several per request.
+  void add(std::int64_t value) {
+    ++count_;
+    min_ = value < min_ ? value : min_;
+    max_ = value > max_ ? value : max_;
+    sum_ += value;
+    squares_ += static_cast<Uint128>(static_cast<Int128>(value) * value);
+  }
   void merge(const Moments& other);
 
   [[nodiscard]] std::int64_t count() const { return count_; }

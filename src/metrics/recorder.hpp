@@ -30,7 +30,7 @@ class Recorder {
  public:
   explicit Recorder(const RecorderOptions& options);
 
-  /// A request ended. Requires latencies that are not negative where it completed.
+  /// A request ended. The latencies are as measure() requires them.
   void on_request(const domain::RequestRecord& record, const RequestLatency& latency);
   void on_steps(const domain::StepRecord& record);
   /// All gaps count, those of requests that do not complete too.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "core/check.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
 
@@ -25,6 +26,10 @@ RequestMetrics measure(const domain::RequestRecord& record, const RequestLatency
   if (!completed(record.outcome)) {
     return metrics;
   }
+  RIDGELINE_CHECK(
+      latency.client_ttft >= core::Duration() && latency.client_e2e >= latency.client_ttft &&
+          latency.server_ttft >= core::Duration() && latency.server_e2e >= latency.server_ttft,
+      "a token before its request, or an end before its beginning");
   metrics.ttft = latency.client_ttft;
   metrics.server_ttft = latency.server_ttft;
   metrics.e2e = latency.client_e2e;

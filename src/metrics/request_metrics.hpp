@@ -40,7 +40,8 @@ struct RequestMetrics {
   return outcome == domain::Outcome::kFinished || outcome == domain::Outcome::kLengthCapped;
 }
 
-/// Measures one request; of one that did not complete, `latency` is not read.
+/// Measures one request; of one that did not complete, `latency` is not read. Requires
+/// 0 <= ttft <= e2e on both clocks (checked).
 [[nodiscard]] RequestMetrics measure(const domain::RequestRecord& record,
                                      const RequestLatency& latency);
 

@@ -80,5 +80,15 @@ TEST(Measure, WhatDidNotCompleteHasNoLatencies) {
   }
 }
 
+TEST(MeasureDeathTest, RefusesAnEndBeforeTheBeginning) {
+  const auto record = finished(0, 0, 30, 50, 2);
+  RequestLatency latency = latency_of(record);
+  latency.client_e2e = latency.client_ttft - Duration::ticks(1);
+  EXPECT_DEATH(static_cast<void>(measure(record, latency)), "an end before its beginning");
+  latency = latency_of(record);
+  latency.server_ttft = Duration::ticks(-1);
+  EXPECT_DEATH(static_cast<void>(measure(record, latency)), "a token before its request");
+}
+
 }  // namespace
 }  // namespace ridgeline::metrics

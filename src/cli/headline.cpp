@@ -56,6 +56,9 @@ std::vector<std::string> headline(const sim::Resolved& resolved, const metrics::
 }
 
 std::string place_text(const core::Location& where) {
+  if (where.file == "command line") {
+    return {};
+  }
   std::string text = where.file;
   if (where.line > 0) {
     text += fmt::format(":{}:{}", where.line, where.column);
@@ -75,8 +78,8 @@ std::string provenance_text(const sim::Resolved& resolved) {
                         provenance.path,
                         sim::value_text(*option, resolved.scenario),
                         sim::name(provenance.origin),
-                        place.empty() || place == "command line" ? "" : ", ",
-                        place == "command line" ? "" : place);
+                        place.empty() ? "" : ", ",
+                        place);
   }
   return text;
 }

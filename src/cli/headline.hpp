@@ -15,7 +15,7 @@ namespace ridgeline::cli {
                                                 const metrics::Summary& summary);
 /// One line per setting that is not the default: where it came from.
 [[nodiscard]] std::string provenance_text(const sim::Resolved& resolved);
-/// "scenario.yaml:3:9", "command line".
+/// "scenario.yaml:3:9"; nothing for the command line.
 [[nodiscard]] std::string place_text(const core::Location& where);
 
 }  // namespace ridgeline::cli

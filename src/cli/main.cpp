@@ -12,6 +12,7 @@
 
 int main(int argc, char** argv) {
   using ridgeline::cli::ExitCode;
+  ridgeline::cli::hold_standard_descriptors();
   ridgeline::cli::ignore_broken_pipes();
   try {
     const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);

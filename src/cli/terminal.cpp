@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <fcntl.h>
 #include <string>
 #include <string_view>
 #include <sys/ioctl.h>
@@ -95,6 +96,15 @@ Terminal inspect_terminal(int descriptor, ColorMode color, bool ascii) {
   return terminal;
 }
 
+void hold_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) == -1) {
+      // The lowest free number is this one. Opened the wrong way round, so that it cannot be used.
+      static_cast<void>(open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+    }
+  }
+}
+
 core::Result<void> write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(descriptor, text.data(), text.size());
@@ -103,8 +113,9 @@ core::Result<void> write_all(int descriptor, std::string_view text) {
     } else if (errno == EPIPE) {
       return {};
     } else if (errno != EINTR) {
-      return core::fail(core::ErrorCode::kUsage,
-                        fmt::format("cannot write: {}", std::system_category().message(errno)));
+      return core::fail(
+          core::ErrorCode::kUsage,
+          fmt::format("cannot write standard output: {}", std::system_category().message(errno)));
     }
   }
   return {};

@@ -23,6 +23,10 @@ struct Terminal {
 /// LC_CTYPE and LANG. `ascii` forbids characters beyond ASCII.
 [[nodiscard]] Terminal inspect_terminal(int descriptor, ColorMode color, bool ascii);
 
+/// Opens what the caller has closed of standard input, output and error, such that using it fails:
+/// otherwise the next file opened would take its place, and get what is printed.
+void hold_standard_descriptors();
+
 /// Writes text to a file descriptor, however many calls it takes. A reader that has gone (`| head`)
 /// is no error, a full disk is.
 [[nodiscard]] core::Result<void> write_all(int descriptor, std::string_view text);

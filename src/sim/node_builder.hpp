@@ -34,6 +34,7 @@ class MapBuilder {
   }
   MapBuilder& add(std::string_view key, MapBuilder map) { return add(key, map.finish()); }
 
+  [[nodiscard]] bool empty() const { return members_.empty(); }
   [[nodiscard]] core::Node finish() { return core::Node::map(std::move(members_), {}); }
 
  private:

@@ -56,6 +56,9 @@ void fill_workload(WorkloadSection& workload) {
     fill(workload.trace_speed_up, 1.0);
     return;
   }
+  if (!workload.request_rate && !workload.max_concurrency && workload.arrivals != "at-once") {
+    return;
+  }
   if (!workload.duration) {
     fill(workload.num_prompts, kDefaultPrompts);
   }
@@ -101,10 +104,16 @@ workload::SyntheticOptions synthetic_options(const Scenario& scenario) {
 core::Result<std::unique_ptr<workload::Source>> open_source(const Scenario& scenario) {
   const WorkloadSection& section = scenario.workload;
   if (section.trace) {
-    return workload::open_trace(*section.trace,
-                                {.start = section.trace_start.value_or(core::Duration()),
-                                 .num_prompts = section.num_prompts,
-                                 .speed_up = section.trace_speed_up.value_or(1.0)});
+    auto source = workload::open_trace(*section.trace,
+                                       {.start = section.trace_start.value_or(core::Duration()),
+                                        .num_prompts = section.num_prompts,
+                                        .speed_up = section.trace_speed_up.value_or(1.0)});
+    if (!source) {
+      for (auto& error : source.error()) {
+        error.field = error.field.empty() ? "workload.trace" : error.field;
+      }
+    }
+    return source;
   }
   return workload::make_synthetic(synthetic_options(scenario));
 }

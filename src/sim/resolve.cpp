@@ -119,7 +119,13 @@ class Resolver {
                             "gpu",
                             "hardware");
     auto profile = keep(engine::find_profile(given_.engine.version), "engine.version");
-    if (!network || !gpu || !profile) {
+    const auto& models = latency::step_time_models();
+    if (std::ranges::find(models, given_.latency.name, &latency::StepTimeModelEntry::name) ==
+        models.end()) {
+      // Refused by its name, whatever it would be built from.
+      static_cast<void>(keep(make_latency(), "latency.name"));
+    }
+    if (!errors_.empty() || !network || !gpu || !profile) {
       return;
     }
     out_->network = std::move(*network);
@@ -195,14 +201,11 @@ class Resolver {
   [[nodiscard]] std::string memory_sum() {
     const auto& plan = out_->memory;
     return fmt::format(
-        "of each {}'s {:.2f} GiB, gpu_memory_utilization {} gives {:.2f}; weights take {:.2f}, "
-        "activations, "
-        "graphs and context {:.2f}, and {:.2f} GiB are left for the KV cache ({} blocks of {:.0f} "
-        "KiB)",
-        out_->gpu.name,
+        "{:.2f} GiB of each {} x {} gpu_memory_utilization - {:.2f} weights - {:.2f} activations, "
+        "graphs and context = {:.2f} GiB for the KV cache, {} blocks of {:.0f} KiB",
         core::as_gibibytes(plan.usable),
+        out_->gpu.name,
         plan.utilization,
-        core::as_gibibytes(plan.budget),
         core::as_gibibytes(plan.weights),
         core::as_gibibytes(plan.reserve),
         core::as_gibibytes(plan.kv_cache),
@@ -297,6 +300,12 @@ class Resolver {
     }
   }
 
+  [[nodiscard]] core::Result<std::unique_ptr<latency::StepTimeModel>> make_latency() const {
+    return latency::make_step_time_model(
+        given_.latency.name,
+        {.network = out_->network, .gpu = out_->gpu, .execution = out_->execution});
+  }
+
   void build() {
     if (!engine().enforce_eager) {
       out_->execution.cuda_graph_sizes = engine::cuda_graph_sizes(
@@ -305,11 +314,7 @@ class Resolver {
     if (given_.request_path == "off") {
       out_->path = engine::RequestPath::off();
     }
-    auto model =
-        keep(latency::make_step_time_model(
-                 given_.latency.name,
-                 {.network = out_->network, .gpu = out_->gpu, .execution = out_->execution}),
-             "latency.name");
+    auto model = keep(make_latency(), "latency.name");
     if (model) {
       out_->latency = std::move(*model);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <climits>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +22,7 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "sim/length.hpp"
+#include "sim/node_builder.hpp"
 #include "sim/options.hpp"
 #include "sim/scenario_rules.hpp"
 #include "workload/options.hpp"
@@ -327,19 +329,22 @@ core::Result<LoadedScenario> load_scenario(const std::optional<std::string>& fil
     check_rules(loader.loaded, purpose, loader.errors());
   }
   if (!loader.errors().empty()) {
+    // As a reader meets them: in the order of the file, then the rest.
+    std::ranges::stable_sort(loader.errors(), {}, [](const core::Error& error) {
+      return std::pair(error.where.line == 0 ? INT_MAX : error.where.line, error.where.column);
+    });
     return core::fail(std::move(loader.errors()));
   }
   return std::move(loader.loaded);
 }
 
 core::Node to_node(const Scenario& scenario) {
-  std::vector<core::Node::Member> top;
-  std::vector<core::Node::Member> section;
-  std::string open;
+  MapBuilder top;
+  MapBuilder section;
+  std::string_view open;
   const auto close_section = [&] {
-    if (!open.empty()) {
-      top.push_back({.key = open, .value = core::Node::map(std::move(section), {}), .where = {}});
-      section.clear();
+    if (!section.empty()) {
+      top.add(open, std::exchange(section, {}));
     }
   };
   for (const auto& option : options()) {
@@ -347,22 +352,19 @@ core::Node to_node(const Scenario& scenario) {
       close_section();
       open = option.section();
     }
-    auto& members = open.empty() ? top : section;
-    members.push_back(
-        {.key = std::string(option.key()), .value = value_node(option, scenario), .where = {}});
+    if (auto value = value_node(option, scenario); !value.is_null()) {
+      (open.empty() ? top : section).add(option.key(), std::move(value));
+    }
   }
   close_section();
-  if (!scenario.patches.empty()) {
-    std::vector<core::Node::Member> patches;
-    for (const auto& patch : scenario.patches) {
-      patches.push_back({.key = fmt::format("{}.{}", patch.target, patch.key),
-                         .value = patch.value,
-                         .where = {}});
-    }
-    top.push_back(
-        {.key = std::string(kSet), .value = core::Node::map(std::move(patches), {}), .where = {}});
+  MapBuilder patches;
+  for (const auto& patch : scenario.patches) {
+    patches.add(fmt::format("{}.{}", patch.target, patch.key), patch.value);
   }
-  return core::Node::map(std::move(top), {});
+  if (!patches.empty()) {
+    top.add(kSet, std::move(patches));
+  }
+  return top.finish();
 }
 
 }  // namespace ridgeline::sim

@@ -110,8 +110,9 @@ struct LoadedScenario {
 
 /// What a scenario is loaded for decides which parts must be there.
 enum class Purpose {
-  kRun,   ///< A workload is required.
-  kLook,  ///< `step`, `explain`: network and GPU are enough.
+  kRun,     ///< A workload is required.
+  kReplay,  ///< A workload with a trace is.
+  kLook,    ///< `step`, `explain`: network and GPU are enough.
 };
 
 /// Reads a scenario file (YAML, or JSON by its name) and lays the overrides over it. Every problem
@@ -121,7 +122,7 @@ enum class Purpose {
                                                          const std::vector<Override>& overrides,
                                                          Purpose purpose);
 
-/// The scenario as a document; read back, it gives the same scenario.
+/// The scenario as a document, without what is not set; read back, it gives the same scenario.
 [[nodiscard]] core::Node to_node(const Scenario& scenario);
 
 }  // namespace ridgeline::sim

@@ -93,7 +93,9 @@ class Rules {
         ignored(path, why_not);
       }
     }
-    if (purpose == Purpose::kRun) {
+    if (purpose == Purpose::kReplay) {
+      missing("workload.trace", "--trace FILE");
+    } else if (purpose == Purpose::kRun) {
       requests_needed(closed, at_once);
     }
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 
 #include "core/ids.hpp"
 #include "core/result.hpp"
+#include "core/ring.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
@@ -157,7 +157,8 @@ class Driver final : public domain::RecordSink {
   /// What is under way is counted as unfinished.
   void abandon() {
     engine_->drop_all();
-    for (const auto& [request, at] : queued_) {
+    for (; !queued_.empty(); queued_.pop_front()) {
+      const auto& [request, at] = queued_.front();
       domain::RequestRecord record;
       record.id = request.id;
       record.outcome = domain::Outcome::kUnfinished;
@@ -166,7 +167,6 @@ class Driver final : public domain::RecordSink {
       record.queued = at;
       on_request(record);
     }
-    queued_.clear();
   }
 
   void report_progress(bool at_once) {
@@ -182,7 +182,7 @@ class Driver final : public domain::RecordSink {
   engine::Frontend frontend_;
   bool closed_loop_;
   std::unique_ptr<engine::Engine> engine_;
-  std::deque<Queued> queued_;  ///< Passed the frontend, in order.
+  core::Ring<Queued> queued_;  ///< Passed the frontend, in order.
   std::priority_queue<Completion, std::vector<Completion>, std::greater<>> completions_;
   std::int64_t done_ = 0;
   std::int64_t events_ = 0;

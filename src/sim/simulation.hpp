@@ -30,7 +30,7 @@ struct RunControls {
   EngineCore core = EngineCore::kFast;
   bool jump = true;                              ///< Advance equal steps in closed form.
   const std::atomic<bool>* interrupt = nullptr;  ///< Set: stop soon, with what there is.
-  std::function<void(const Progress&)> progress;
+  std::function<void(const Progress&)> progress = {};
   metrics::Listener* listener = nullptr;
 };
 

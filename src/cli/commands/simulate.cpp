@@ -61,6 +61,7 @@ std::vector<FlagSpec> simulation_flags() {
   flags.push_back({.name = "progress",
                    .value = "never|auto|plain",
                    .help = "On standard error; auto shows it on a terminal only"});
+  flags.push_back({.name = "steps-out", .takes = Takes::kRefused, .help = "not in this version"});
   const std::string formats = fmt::format("{}", fmt::join(format_names(), "|"));
   for (auto& flag : manner_flags(formats)) {
     flags.push_back(std::move(flag));
@@ -89,11 +90,15 @@ class Simulation {
       : verb_(verb), arguments_(std::move(arguments)), manners_(std::move(manners)) {}
 
   ExitCode run() {
-    for (const auto stage :
-         {&Simulation::read_controls, &Simulation::prepare, &Simulation::open_files}) {
+    for (const auto stage : {&Simulation::read_controls, &Simulation::prepare}) {
       if (const auto done = (this->*stage)(); !done) {
         return give_up(done.error(), manners_);
       }
+    }
+    // From here on there are files to complete or to take away.
+    const InterruptGuard guard;
+    if (const auto done = open_files(); !done) {
+      return give_up(done.error(), manners_);
     }
     const auto outcome = simulate();
     if (!outcome) {
@@ -125,12 +130,9 @@ class Simulation {
   }
 
   core::Result<void> prepare() {
-    auto loaded = load(arguments_, sim::Purpose::kRun);
+    auto loaded = load(arguments_, verb_.purpose);
     if (!loaded) {
       return core::fail(loaded.error());
-    }
-    if (verb_.needs_trace && !loaded->scenario.workload.trace) {
-      return core::fail({.field = "workload.trace", .message = "missing", .hint = "--trace FILE"});
     }
     auto resolved = sim::resolve(std::move(*loaded));
     if (!resolved) {
@@ -178,7 +180,6 @@ class Simulation {
     if (manners_.verbose) {
       static_cast<void>(write_all(STDERR_FILENO, provenance_text(*resolved_)));
     }
-    const InterruptGuard guard;
     ProgressDisplay display(progress_, manners_.err);
     sim::RunControls controls;
     controls.core = core_ == "reference" ? sim::EngineCore::kReference : sim::EngineCore::kFast;

@@ -4,14 +4,15 @@
 
 #include "cli/commands/verbs.hpp"
 #include "cli/exit_code.hpp"
+#include "sim/scenario.hpp"
 
 namespace ridgeline::cli {
 
-/// What `run` and `replay` share: all but their help, and that a replay needs a trace.
+/// What `run` and `replay` share: all but their help, and what they need.
 struct SimulationVerb {
   std::string_view usage;
   std::string_view about;
-  bool needs_trace = false;
+  sim::Purpose purpose = sim::Purpose::kRun;
 };
 [[nodiscard]] ExitCode simulate_command(const SimulationVerb& verb, Words words);
 

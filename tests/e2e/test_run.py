@@ -1,0 +1,194 @@
+"""`run`: determinism, twins, the result and its files."""
+
+import csv
+import json
+
+import pytest
+from conftest import ACCEPTANCE, SMALL, SOURCE
+
+
+def result_of(done):
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def without_run_info(result):
+    return {key: value for key, value in result.items() if key != "run_info"}
+
+
+def digest_of(done):
+    return result_of(done)["digest"]
+
+
+def test_two_runs_differ_in_run_info_only(ridgeline):
+    first = result_of(ridgeline(*ACCEPTANCE))
+    second = result_of(ridgeline(*ACCEPTANCE))
+    assert without_run_info(first) == without_run_info(second)
+    summary = first["summary"]
+    assert summary["completed"] == 1000
+    assert summary["total_input_tokens"] == 1000 * 512
+    assert summary["total_output_tokens"] == 1000 * 256
+    # 1000 arrivals at 8/s take 125 s give or take 4 (their standard deviation is sqrt(1000)/8).
+    assert 105 < summary["duration_s"] < 145
+
+
+@pytest.mark.parametrize("variant", [["--no-jump"], ["--engine-core", "reference"], ["--percentiles", "sketch"]])
+def test_the_digest_does_not_depend_on_how_it_was_computed(ridgeline, variant):
+    assert digest_of(ridgeline(*ACCEPTANCE, *variant)) == digest_of(ridgeline(*ACCEPTANCE))
+
+
+def test_a_seed_is_another_run(ridgeline):
+    assert digest_of(ridgeline("run", *SMALL, "--format=json", "--seed=2")) != digest_of(
+        ridgeline("run", *SMALL, "--format=json", "--seed=3")
+    )
+
+
+@pytest.mark.parametrize("name", ["config.json", "config.yaml"])
+def test_the_config_of_a_result_is_a_scenario(ridgeline, name):
+    flags = "--prefix-len 32 --num-prefixes 3 --slo-ttft 250ms --set model.num_hidden_layers=16".split()
+    first = result_of(ridgeline("run", *SMALL, *flags, "--format", "json"))
+    ridgeline.write(name, json.dumps(first["config"]))  # JSON is YAML too
+    again = result_of(ridgeline("run", name, "--format", "json"))
+    assert again["digest"] == first["digest"]
+    assert again["config"] == first["config"]
+
+
+def test_what_if_changes_the_run(ridgeline):
+    base = result_of(ridgeline("run", *SMALL, "--format", "json"))
+    faster = result_of(ridgeline("run", *SMALL, "--set", "hardware.mem_bandwidth=6.7TB/s", "--format", "json"))
+    assert faster["summary"]["tpot_ms"]["mean"] < base["summary"]["tpot_ms"]["mean"]
+    assert faster["config"]["set"] == {"hardware.mem_bandwidth": "6.7TB/s"}
+
+
+def test_the_example_scenario_runs(ridgeline):
+    result = result_of(ridgeline("run", SOURCE / "scenarios" / "llama-8b-chat.yaml", "--format", "json"))
+    assert result["summary"]["completed"] == 3000
+    # Four prefixes of 400 tokens: nearly every request finds its own cached.
+    assert result["summary"]["kv_cache"]["prefix_hit_rate"] > 0.2
+
+
+def test_a_flag_wins_over_the_file(ridgeline):
+    scenario = SOURCE / "scenarios" / "llama-8b-chat.yaml"
+    result = result_of(ridgeline("run", scenario, "--num-prompts", "5", "--format", "json"))
+    assert result["config"]["workload"]["num_prompts"] == 5
+    assert result["summary"]["completed"] == 5
+
+
+def test_a_closed_loop_keeps_its_concurrency(ridgeline):
+    words = (
+        "run --model llama-3.1-8b --gpu h100 --max-concurrency 7 --num-prompts 60 --input-len 100"
+        " --output-len 30 --format json --requests-out log.csv"
+    ).split()
+    digests = {digest_of(ridgeline(*words, *variant)) for variant in ([], ["--no-jump"], ["--engine-core=reference"])}
+    assert len(digests) == 1
+    with open(ridgeline.folder / "log.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 60
+    # Each client sends again when it has its answer: at every arrival fewer than 7 others are under way.
+    spans = [(float(r["arrival_s"]), float(r["arrival_s"]) + float(r["e2e_ms"]) / 1e3) for r in rows]
+    for start, _ in spans:
+        assert sum(1 for begin, end in spans if begin <= start < end - 1e-9) <= 7
+    assert sum(1 for start, _ in spans if start == 0.0) == 7
+
+
+def test_request_path_off_takes_the_client_s_time_away(ridgeline):
+    words = "run --model llama-3.1-8b --gpu h100 --arrivals at-once --num-prompts 1 --input-len 100 --output-len 2"
+    on = result_of(ridgeline(*words.split(), "--format", "json"))["summary"]
+    off = result_of(ridgeline(*words.split(), "--format", "json", "--request-path", "off"))["summary"]
+    # Network 1.5, parsing 1, frontend 1 + 100 tokens x 1 us, emission 1, delivery 2.5, close 1.5 ms.
+    assert on["ttft_ms"]["mean"] - off["ttft_ms"]["mean"] == pytest.approx(1.5 + 1 + 1 + 0.1 + 1 + 2.5, abs=1e-6)
+    assert on["e2e_ms"]["mean"] - off["e2e_ms"]["mean"] == pytest.approx(7.1 + 1.5, abs=1e-6)
+    assert off["server"]["ttft_ms"]["mean"] == off["ttft_ms"]["mean"]
+
+
+def test_requests_that_cannot_fit_are_counted(ridgeline):
+    words = "run --model llama-3.1-8b --gpu h100 --request-rate 8 --num-prompts 4 --input-len 600 --output-len 8"
+    result = result_of(ridgeline(*words.split(), "--max-model-len", "512", "--format", "json"))
+    assert result["summary"]["completed"] == 0
+    assert result["summary"]["failed"]["rejected"] == 4
+    assert "W-rejected" in {warning["code"] for warning in result["warnings"]}
+    assert result["summary"]["ttft_ms"] is None or result["summary"]["ttft_ms"]["mean"] is None
+
+
+def test_files_hold_what_their_names_say(ridgeline):
+    outputs = ["r.json", "r.ndjson", "r.csv", "r.md", "r.txt"]
+    words = [word for name in outputs for word in ("-o", name)]
+    done = ridgeline("run", *SMALL, *words, "--requests-out", "log.jsonl", "--format", "quiet")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert ridgeline.files() == {*outputs, "log.jsonl"}
+    folder = ridgeline.folder
+    result = json.loads((folder / "r.json").read_text())
+    assert json.loads((folder / "r.ndjson").read_text()) == result
+    assert (folder / "r.ndjson").read_text().count("\n") == 1
+    with open(folder / "r.csv") as file:
+        (row,) = csv.DictReader(file)
+    assert row["digest"] == result["digest"]
+    assert int(row["completed"]) == 20
+    assert result["digest"] in (folder / "r.md").read_text()
+    assert result["digest"] in (folder / "r.txt").read_text()
+    records = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    assert sorted(record["request_id"] for record in records) == list(range(20))
+    assert sum(record["output_tokens"] for record in records) == result["summary"]["total_output_tokens"]
+
+
+def test_an_output_is_replaced_whole(ridgeline):
+    ridgeline.write("r.json", "old")
+    assert ridgeline("run", *SMALL, "-o", "r.json", "--format", "quiet").returncode == 0
+    assert json.loads((ridgeline.folder / "r.json").read_text())["summary"]["completed"] == 20
+    assert ridgeline.files() == {"r.json"}
+
+
+def test_a_pipe_gets_the_table_without_colours(ridgeline):
+    done = ridgeline("run", *SMALL)
+    assert done.returncode == 0
+    assert "TTFT" in done.stdout and "\x1b" not in done.stdout
+    assert done.stderr == ""
+    coloured = ridgeline("run", *SMALL, "--color", "always", "--slo-ttft", "1us").stdout
+    assert "\x1b" in coloured
+    forced = ridgeline("run", *SMALL, "--slo-ttft", "1us", env={"CLICOLOR_FORCE": "1"}).stdout
+    assert "\x1b" in forced
+    never = ridgeline("run", *SMALL, "--slo-ttft", "1us", env={"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}).stdout
+    assert "\x1b" not in never
+    plain = ridgeline("run", *SMALL, "--ascii").stdout
+    assert plain.isascii()
+
+
+def test_verbose_says_where_settings_come_from(ridgeline):
+    ridgeline.write("s.yaml", "model: llama-3.1-8b\ngpu: h100\n")
+    words = "--request-rate 8 --num-prompts 2 --input-len 8 --output-len 2 --verbose --format quiet".split()
+    done = ridgeline("run", "s.yaml", *words)
+    assert "model = llama-3.1-8b (file, s.yaml:1:8)" in done.stderr
+    assert "workload.request_rate = 8 (flag)" in done.stderr
+    assert "engine.max_num_seqs = 1024 (derived)" in done.stderr
+
+
+@pytest.mark.parametrize("alias", [["--hardware", "h100", "--tp", "2"], ["--gpu=h100", "--tensor-parallel-size=2"]])
+def test_the_original_simulator_s_words(ridgeline, alias):
+    words = "run --model llama-3.1-8b --request-rate 8 --num-prompts 2 --input-len 8 --output-len 2".split()
+    result = result_of(ridgeline(*words, *alias, "--debug", "--output", "r.json", "--format", "json"))
+    assert result["config"]["gpu"] == "h100"
+    assert result["config"]["engine"]["tensor_parallel_size"] == 2
+    assert "r.json" in ridgeline.files()
+
+
+def test_results_and_configs_keep_to_their_schemas(ridgeline):
+    jsonschema = pytest.importorskip("jsonschema")
+    result_schema = json.loads(ridgeline("schema", "result").stdout)
+    scenario_schema = json.loads(ridgeline("schema", "scenario").stdout)
+    runs = (
+        [],
+        ["--slo-ttft", "100ms", "--percentiles", "sketch"],
+        ["--max-model-len", "32"],
+        ["--input-len", "{distribution: lognormal, mean: 90, std: 10}"],
+    )
+    for flags in runs:
+        base = [word for word in SMALL]
+        if "--input-len" in flags:
+            at = base.index("--input-len")
+            del base[at : at + 2]
+        result = result_of(ridgeline("run", *base, *flags, "--format", "json"))
+        jsonschema.validate(result, result_schema)
+        jsonschema.validate(result["config"], scenario_schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**result["config"], "sede": 1}, scenario_schema)

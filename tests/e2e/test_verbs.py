@@ -1,0 +1,181 @@
+"""The other verbs: step, explain, list, schema, help, version."""
+
+import json
+
+import pytest
+
+DEPLOYMENT = "--model llama-3.1-8b --gpu h100".split()
+
+
+def json_of(done):
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_step_is_the_sum_of_its_parts(ridgeline):
+    step = json_of(ridgeline("step", *DEPLOYMENT, "--decode", "700x32,64", "--prefill", "0+512", "--format", "json"))
+    assert step["model"] == "kernel"
+    total = sum(part["us"] for part in step["parts"]) + step["rounding_us"]
+    assert total == pytest.approx(step["step_us"], rel=1e-12)
+    assert step["bottleneck"] in ("compute", "memory", "network", "overhead")
+    assert sum(step["time_by_bottleneck"].values()) == pytest.approx(step["step_us"], rel=1e-9) or sum(
+        step["time_by_bottleneck"].values()
+    ) * 1e6 == pytest.approx(step["step_us"], rel=1e-9)
+
+
+def test_more_work_takes_longer(ridgeline):
+    def us(*words):
+        return json_of(ridgeline("step", *DEPLOYMENT, *words, "--format", "json"))["step_us"]
+
+    assert us("--decode", "100x8") < us("--decode", "100x64") < us("--decode", "5000x64")
+    assert us("--prefill", "0+128", "--no-sample") < us("--prefill", "0+128")
+    assert us("--decode", "10,10,10") == us("--decode", "10x3")
+
+
+def test_a_step_draws_itself(ridgeline):
+    done = ridgeline("step", *DEPLOYMENT, "--decode", "700x32", "--svg", "roof.svg")
+    assert done.returncode == 0, done.stderr
+    assert "qkv_proj" in done.stdout
+    assert (ridgeline.folder / "roof.svg").read_text().lstrip().startswith("<svg")
+
+
+def test_models_side_by_side(ridgeline):
+    both = json_of(ridgeline("step", *DEPLOYMENT, "--decode", "9", "--compare", "kernel,kernel", "--format", "json"))
+    assert [model["model"] for model in both["models"]] == ["kernel", "kernel"]
+
+
+@pytest.mark.parametrize(
+    "words, pieces",
+    [
+        ([], ["nothing to price"]),
+        (["--decode", "x"], ["--decode", '"x"', "CTXxCOUNT"]),
+        (["--decode", "5x0"], ["--decode", '"5x0"']),
+        (["--decode", "5,,6"], ['--decode: found ""']),
+        (["--prefill", "512"], ["--prefill", '"512"', "PAST+NEW"]),
+        (["--prefill", "0+0"], ["--prefill", '"0+0"']),
+        (["--decode", "1x65537"], ["--decode"]),
+        (["--decode", "1x65536", "--prefill", "0+1"], ["more than 65536 sequences"]),
+        (["--decode", "1", "--compare", "kernel,krnl"], ["'krnl'", "kernel"]),
+        (["--decode", "1", "--compare", "kernel", "--latency", "kernel"], ["--latency: would be ignored"]),
+        (["--decode", "1", "--svg", "no/x.svg"], ["cannot write 'no/x.svg'"]),
+        (["--decode", "1", "--request-rate", "4"], ["--request-rate: no such flag"]),
+    ],
+)
+def test_bad_steps(ridgeline, words, pieces):
+    done = ridgeline("step", *DEPLOYMENT, *words)
+    assert done.returncode == 2
+    for piece in pieces:
+        assert piece in done.stderr
+    assert ridgeline.files() == set()
+
+
+def test_explain_adds_up(ridgeline):
+    words = "explain --model llama-3.1-70b --gpu h100 --tp 4 --format json".split()
+    explained = json_of(ridgeline(*words))
+    assert explained["model"]["parameters_total"] == 70_553_706_496  # Meta's model card: 70.6 B
+    # 80 layers x 2 (K, V) x 8 heads x 128 x 2 bytes.
+    assert explained["model"]["kv_bytes_per_token"] == 80 * 2 * 8 * 128 * 2
+    memory = explained["memory"]
+    left = memory["budget_gib"] - memory["weights_gib"] - memory["reserve_gib"]
+    assert memory["kv_cache_gib"] == pytest.approx(left)
+    assert memory["budget_gib"] == pytest.approx(memory["usable_gib"] * memory["gpu_memory_utilization"])
+    assert memory["num_gpu_blocks"] == int(memory["kv_cache_gib"] * 2**30 / memory["block_bytes"])
+    # 989 TFLOP/s over 3.35 TB/s.
+    assert explained["hardware"]["ridge_point_bf16_flop_per_byte"] == pytest.approx(989 / 3.35)
+    origins = {entry["key"]: entry for entry in explained["provenance"]}
+    assert origins["engine.tensor_parallel_size"]["origin"] == "flag"
+    assert origins["engine.max_model_len"]["origin"] == "derived"
+    assert origins["engine.block_size"]["origin"] == "default"
+    assert "workload.num_prompts" not in [k for k, e in origins.items() if e["origin"] == "derived"]
+
+
+def test_explain_says_where_in_the_file(ridgeline):
+    ridgeline.write("s.yaml", "model: llama-3.1-8b\ngpu: h100\nengine: {block_size: 32}\n")
+    explained = json_of(ridgeline("explain", "s.yaml", "--format", "json"))
+    (entry,) = (e for e in explained["provenance"] if e["key"] == "engine.block_size")
+    assert (entry["value"], entry["origin"], entry["source"]) == (32, "file", "s.yaml:3:22")
+    assert "engine.block_size" in ridgeline("explain", "s.yaml").stdout
+
+
+def test_explain_of_what_does_not_fit(ridgeline):
+    done = ridgeline("explain", "--model", "llama-3.1-70b", "--gpu", "h100")
+    assert done.returncode == 4
+    assert "--tensor-parallel-size 2 " in done.stderr
+
+
+@pytest.mark.parametrize("registry", "models gpus latency engines traces formats options".split())
+def test_lists(ridgeline, registry):
+    entries = json_of(ridgeline("list", registry, "--format", "json"))
+    table = ridgeline("list", registry).stdout
+    assert entries
+    for entry in entries:
+        assert entry["name"] in table and entry["summary"]
+
+
+def test_every_listed_model_and_gpu_can_be_explained(ridgeline):
+    for gpu in json_of(ridgeline("list", "gpus", "--format", "json")):
+        done = ridgeline("explain", "--model", "llama-3.2-1b", "--gpu", gpu["name"], "--format", "json")
+        assert done.returncode == 0, done.stderr
+    for model in json_of(ridgeline("list", "models", "--format", "json")):
+        done = ridgeline("explain", "--model", model["name"], "--gpu", "h200", "--tp", "8", "--format", "json")
+        # The largest need more than one node.
+        assert done.returncode in (0, 4), done.stderr
+
+
+@pytest.mark.parametrize(
+    "words, piece",
+    [
+        (["list"], "models"),
+        (["list", "model"], "did you mean 'models'?"),
+        (["list", "models", "gpus"], "models gpus"),
+        (["schema"], "scenario"),
+        (["schema", "results"], "did you mean 'result'?"),
+        (["help", "rnu"], "did you mean 'run'?"),
+        (["version", "now"], 'unexpected "now"'),
+        (["rnu"], "did you mean 'run'?"),
+        (["--model", "x"], "the verb comes first"),
+        (["sweep"], "'sweep' is not in this version"),
+        (["serve", "--port", "80"], "'serve' is not in this version"),
+        (["help", "serve"], '"serve"'),
+    ],
+)
+def test_bad_words(ridgeline, words, piece):
+    done = ridgeline(*words)
+    assert done.returncode == 2
+    assert piece in done.stderr
+    assert done.stdout == ""
+
+
+def test_schemas_are_json(ridgeline):
+    for name in ("scenario", "result"):
+        schema = json_of(ridgeline("schema", name))
+        assert schema["type"] == "object"
+
+
+def test_help(ridgeline):
+    first = ridgeline("--help")
+    assert first.returncode == 0 and first.stdout == ridgeline("help").stdout == ridgeline("-h").stdout
+    assert first.stdout.count("\n  ridgeline ") == 3
+    page = ridgeline("run", "--help")
+    assert page.returncode == 0 and page.stdout == ridgeline("help", "run").stdout
+    assert "--max-num-seqs" in page.stdout and "--requests-out" in page.stdout
+    # Help is help whatever else was said.
+    assert ridgeline("run", "--nonsense", "--help").returncode == 0
+    options = ridgeline("help", "options").stdout
+    for entry in json_of(ridgeline("list", "options", "--format", "json")):
+        assert f"\n{entry['name']}  (--" in options
+
+
+def test_the_examples_of_the_first_page_run(ridgeline):
+    ridgeline.write("requests.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:00:00.0,10,2\n")
+    examples = [line.split() for line in ridgeline("help").stdout.splitlines() if line.startswith("  ridgeline ")]
+    assert len(examples) == 3
+    for example in examples:
+        assert ridgeline(*example[1:]).returncode == 0
+
+
+def test_version(ridgeline):
+    done = ridgeline("version")
+    assert done.returncode == 0 and done.stdout == ridgeline("--version").stdout
+    assert done.stdout.startswith("ridgeline ")
+    assert ridgeline().returncode == 2

@@ -1,0 +1,213 @@
+#include "sim/resolve.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "model/operators.hpp"
+#include "sim/options.hpp"
+#include "sim/scenario.hpp"
+
+namespace ridgeline::sim {
+namespace {
+
+using testing::HasSubstr;
+
+core::Result<std::unique_ptr<Resolved>> resolved(std::vector<Override> overrides) {
+  auto loaded = load_scenario(std::nullopt, overrides, Purpose::kLook);
+  if (!loaded) {
+    return core::fail(loaded.error());
+  }
+  return resolve(std::move(*loaded));
+}
+
+std::vector<Override> with(std::string model, std::string gpu, std::vector<Override> more = {}) {
+  more.push_back({.path = "model", .text = std::move(model)});
+  more.push_back({.path = "gpu", .text = std::move(gpu)});
+  return more;
+}
+
+core::Error only_error(const std::vector<Override>& overrides) {
+  const auto result = resolved(overrides);
+  if (result || result.error().size() != 1) {
+    ADD_FAILURE() << "expected exactly one error";
+    return {};
+  }
+  return result.error().front();
+}
+
+TEST(Resolve, FillsTheDefaultsOfVllm) {
+  const auto result = resolved(with("llama-3.1-8b", "h100"));
+  ASSERT_TRUE(result) << core::to_string(result.error().front());
+  const Resolved& out = **result;
+  // vLLM on a GPU of 70 GiB or more that is no A100: 1024 sequences, 8192 tokens.
+  EXPECT_EQ(out.engine.max_num_seqs, 1024);
+  EXPECT_EQ(out.engine.max_num_batched_tokens, core::Tokens(8192));
+  EXPECT_EQ(out.engine.max_model_len, core::Tokens(131072));
+  EXPECT_TRUE(out.engine.async_scheduling);
+  EXPECT_EQ(out.memory.utilization, 0.9);
+  EXPECT_EQ(out.execution.cuda_graph_sizes.back(), 512);
+  EXPECT_TRUE(out.warnings.empty());
+  // What was derived stands in the scenario, and is marked so.
+  EXPECT_EQ(out.scenario.engine.max_model_len, 131072);
+  EXPECT_EQ(out.scenario.engine.num_gpu_blocks, out.engine.num_gpu_blocks.value());
+  for (const auto& provenance : out.provenance) {
+    if (provenance.path == "engine.max_model_len" || provenance.path == "engine.num_gpu_blocks") {
+      EXPECT_EQ(provenance.origin, Provenance::Origin::kDerived) << provenance.path;
+    }
+    if (provenance.path == "engine.block_size") {
+      EXPECT_EQ(provenance.origin, Provenance::Origin::kDefault);
+    }
+  }
+}
+
+TEST(Resolve, SmallGpusAndOldVersionsHaveOtherDefaults) {
+  const auto result = resolved(with("llama-3.1-8b", "l40s", {{"engine.version", "vllm@0.11"}}));
+  ASSERT_TRUE(result) << core::to_string(result.error().front());
+  EXPECT_EQ((*result)->engine.max_num_seqs, 256);
+  EXPECT_EQ((*result)->engine.max_num_batched_tokens, core::Tokens(2048));
+  EXPECT_FALSE((*result)->engine.async_scheduling);
+}
+
+TEST(Resolve, WarnsWhenTheCacheCannotHoldTheLongestRequest) {
+  const auto result = resolved(with("llama-3.1-8b", "h100", {{"engine.num_gpu_blocks", "101"}}));
+  ASSERT_TRUE(result) << core::to_string(result.error().front());
+  // 100 blocks of 16 tokens: the null block holds none.
+  EXPECT_EQ((*result)->engine.max_model_len, core::Tokens(1600));
+  ASSERT_EQ((*result)->warnings.size(), 1U);
+  EXPECT_EQ((*result)->warnings.front().code, "W-max-model-len");
+}
+
+TEST(Resolve, ANetworkThatDoesNotFitIsInfeasible) {
+  // 70.55e9 parameters in bf16 are 131.4 GiB, twice what 0.9 of an H100 holds.
+  const auto error = only_error(with("llama-3.1-70b", "h100"));
+  EXPECT_EQ(error.code, core::ErrorCode::kInfeasible);
+  EXPECT_EQ(error.field, "model");
+  EXPECT_THAT(error.message, HasSubstr("does not fit"));
+  EXPECT_THAT(error.message, HasSubstr("131.42 weights"));
+  EXPECT_THAT(error.hint, HasSubstr("--tensor-parallel-size 2 "));
+}
+
+TEST(Resolve, AnExplicitLengthThatDoesNotFitIsInfeasible) {
+  const auto error =
+      only_error(with("llama-3.1-8b",
+                      "h100",
+                      {{"engine.num_gpu_blocks", "101"}, {"engine.max_model_len", "1601"}}));
+  EXPECT_EQ(error.code, core::ErrorCode::kInfeasible);
+  EXPECT_EQ(error.field, "engine.max_model_len");
+  EXPECT_THAT(error.message, HasSubstr("1601 tokens"));
+  EXPECT_TRUE(resolved(with("llama-3.1-8b",
+                            "h100",
+                            {{"engine.num_gpu_blocks", "101"}, {"engine.max_model_len", "1600"}})));
+}
+
+TEST(Resolve, ALengthBeyondTheNetworkIsBadInput) {
+  const auto error = only_error(with("llama-3.1-8b", "h100", {{"engine.max_model_len", "131073"}}));
+  EXPECT_EQ(error.code, core::ErrorCode::kUsage);
+  EXPECT_THAT(error.message, HasSubstr("expected 1 to 131072"));
+}
+
+TEST(Resolve, TensorParallelSizeMustDivideAndExist) {
+  const auto uneven =
+      only_error(with("llama-3.1-70b", "h100", {{"engine.tensor_parallel_size", "3"}}));
+  EXPECT_EQ(uneven.field, "engine.tensor_parallel_size");
+  EXPECT_THAT(uneven.message, HasSubstr("64"));
+  const auto too_many =
+      only_error(with("llama-3.1-70b", "h100", {{"engine.tensor_parallel_size", "16"}}));
+  EXPECT_THAT(too_many.message, HasSubstr("expected 1 to 8"));
+}
+
+TEST(Resolve, BlocksThatContradictTheUtilisationAreRefused) {
+  const auto plain =
+      resolved(with("llama-3.1-8b", "h100", {{"engine.gpu_memory_utilization", "0.8"}}));
+  ASSERT_TRUE(plain);
+  const std::string blocks = std::to_string((*plain)->engine.num_gpu_blocks.value());
+  EXPECT_TRUE(resolved(
+      with("llama-3.1-8b",
+           "h100",
+           {{"engine.gpu_memory_utilization", "0.8"}, {"engine.num_gpu_blocks", blocks}})));
+  const auto error =
+      only_error(with("llama-3.1-8b",
+                      "h100",
+                      {{"engine.gpu_memory_utilization", "0.8"}, {"engine.num_gpu_blocks", "77"}}));
+  EXPECT_EQ(error.field, "engine.num_gpu_blocks");
+  EXPECT_THAT(error.message, HasSubstr(blocks));
+}
+
+TEST(Resolve, UnknownNamesAreAllReportedWithTheNearest) {
+  const auto result = resolved(with("llama-3.1-8", "h10", {{"latency.name", "kernal"}}));
+  ASSERT_FALSE(result);
+  ASSERT_EQ(result.error().size(), 3U);
+  EXPECT_THAT(result.error()[0].hint, HasSubstr("llama-3.1-8b"));
+  EXPECT_THAT(result.error()[1].hint, HasSubstr("h100"));
+  EXPECT_EQ(result.error()[2].field, "latency.name");
+  EXPECT_THAT(result.error()[2].hint, HasSubstr("kernel"));
+}
+
+TEST(Resolve, PatchesChangeTheDocuments) {
+  const auto result = resolved(
+      with("llama-3.1-8b",
+           "h100",
+           {{"set", "model.num_hidden_layers=40"}, {"set", "hardware.mem_bandwidth=6.7TB/s"}}));
+  ASSERT_TRUE(result) << core::to_string(result.error().front());
+  EXPECT_EQ((*result)->network.num_layers(), 40);
+  EXPECT_EQ((*result)->gpu.mem_bandwidth.value(), 6.7e12);
+}
+
+TEST(Resolve, PatchesOfNothingAreRefusedUnderTheirOwnName) {
+  const auto error =
+      only_error(with("llama-3.1-8b", "h100", {{"set", "model.num_hidden_layer=40"}}));
+  EXPECT_EQ(error.field, "set.model.num_hidden_layer");
+  EXPECT_THAT(error.hint, HasSubstr("num_hidden_layers"));
+  const auto wrong =
+      only_error(with("llama-3.1-8b", "h100", {{"set", "hardware.mem_bandwidth=3"}}));
+  EXPECT_EQ(wrong.field, "set.hardware.mem_bandwidth");
+}
+
+TEST(Resolve, BatchLimitsMustAgree) {
+  const auto seqs =
+      only_error(with("llama-3.1-8b",
+                      "h100",
+                      {{"engine.max_num_seqs", "64"}, {"engine.max_num_batched_tokens", "32"}}));
+  EXPECT_EQ(seqs.field, "engine.max_num_seqs");
+  const auto whole = only_error(with(
+      "llama-3.1-8b",
+      "h100",
+      {{"engine.enable_chunked_prefill", "false"}, {"engine.max_num_batched_tokens", "4096"}}));
+  EXPECT_EQ(whole.field, "engine.max_num_batched_tokens");
+  // vLLM raises its default to the longest request where prompts cannot be cut.
+  const auto raised =
+      resolved(with("llama-3.1-8b", "h100", {{"engine.enable_chunked_prefill", "false"}}));
+  ASSERT_TRUE(raised);
+  EXPECT_EQ((*raised)->engine.max_num_batched_tokens, core::Tokens(131072));
+  // And its default number of sequences never exceeds the tokens of a step.
+  const auto few =
+      resolved(with("llama-3.1-8b", "h100", {{"engine.max_num_batched_tokens", "100"}}));
+  ASSERT_TRUE(few);
+  EXPECT_EQ((*few)->engine.max_num_seqs, 100);
+}
+
+TEST(Resolve, SwitchesReachTheParts) {
+  const auto result = resolved(with("llama-3.1-8b",
+                                    "h100",
+                                    {{"engine.kv_cache_dtype", "fp8"},
+                                     {"engine.generation_config", "vllm"},
+                                     {"engine.enforce_eager", "true"},
+                                     {"request_path", "off"}}));
+  ASSERT_TRUE(result) << core::to_string(result.error().front());
+  EXPECT_EQ((*result)->network.precision.kv, model::DType::kFp8);
+  EXPECT_FALSE((*result)->network.sampling.truncates());
+  EXPECT_TRUE((*result)->execution.cuda_graph_sizes.empty());
+  EXPECT_EQ((*result)->path.network, core::Duration());
+}
+
+}  // namespace
+}  // namespace ridgeline::sim

@@ -1,0 +1,289 @@
+#include "sim/simulation.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/ids.hpp"
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
+#include "engine/options.hpp"
+#include "metrics/request_metrics.hpp"
+#include "metrics/slo.hpp"
+#include "sim/resolve.hpp"
+#include "support/linear_model.hpp"
+#include "workload/source.hpp"
+
+namespace ridgeline::sim {
+namespace {
+
+using core::Duration;
+using core::SimTime;
+using core::Tokens;
+
+SimTime at_us(std::int64_t count) {
+  return SimTime::at(Duration::microseconds(count));
+}
+
+/// A step takes 1 ms and 10 us per token; the engine is synchronous and its host costs nothing.
+std::unique_ptr<Resolved> small_engine(const engine::RequestPath& path) {
+  auto resolved = std::make_unique<Resolved>();
+  resolved->engine.max_num_seqs = 8;
+  resolved->engine.max_num_batched_tokens = Tokens(512);
+  resolved->engine.max_model_len = Tokens(400);
+  resolved->engine.num_gpu_blocks = core::Blocks(1000);
+  resolved->engine.enable_prefix_caching = false;
+  resolved->engine.async_scheduling = false;
+  resolved->host = {.per_step = {}, .per_sequence = {}};
+  resolved->path = path;
+  resolved->latency = std::make_unique<test::LinearModel>();
+  return resolved;
+}
+
+/// Hands out a fixed list of requests. A closed loop sends the next when the one before is
+/// answered.
+class ScriptedSource final : public workload::Source {
+ public:
+  struct Sent {
+    SimTime arrival;  ///< Of open loops.
+    std::int64_t prompt;
+    std::int64_t output;
+  };
+
+  ScriptedSource(std::vector<Sent> script, std::int64_t clients = 0) : closed_(clients > 0) {
+    for (std::size_t i = 0; i < script.size(); ++i) {
+      domain::Request request;
+      request.id = core::RequestId(static_cast<std::uint32_t>(i));
+      request.arrival = script[i].arrival;
+      request.prompt_tokens = Tokens(script[i].prompt);
+      request.output_tokens = Tokens(script[i].output);
+      request.max_tokens = request.output_tokens;
+      waiting_.push_back(request);
+    }
+    for (std::int64_t i = 0; closed_ && i < clients; ++i) {
+      ready_.emplace_back();
+    }
+  }
+
+  std::optional<SimTime> next_arrival() override {
+    if (waiting_.empty() || (closed_ && ready_.empty())) {
+      return std::nullopt;
+    }
+    return closed_ ? ready_.front() : waiting_.front().arrival;
+  }
+  domain::Request pop() override {
+    domain::Request request = std::move(waiting_.front());
+    waiting_.pop_front();
+    if (closed_) {
+      request.arrival = ready_.front();
+      ready_.pop_front();
+    }
+    return request;
+  }
+  [[nodiscard]] bool is_closed_loop() const override { return closed_; }
+  void on_completion(core::RequestId id, SimTime time) override {
+    completions.emplace_back(id, time);
+    ready_.push_back(time);
+  }
+  [[nodiscard]] const core::Errors& errors() const override { return problems; }
+
+  std::vector<std::pair<core::RequestId, SimTime>> completions;
+  core::Errors problems;
+
+ private:
+  bool closed_;
+  std::deque<domain::Request> waiting_;
+  std::deque<SimTime> ready_;
+};
+
+/// Records by id.
+class Log final : public metrics::Listener {
+ public:
+  void on_request(const domain::RequestRecord& record,
+                  const metrics::RequestMetrics& metrics) override {
+    records.resize(std::max<std::size_t>(records.size(), record.id.value() + 1));
+    measured.resize(records.size());
+    records[record.id.value()] = record;
+    measured[record.id.value()] = metrics;
+    ++count;
+  }
+  std::vector<domain::RequestRecord> records;
+  std::vector<metrics::RequestMetrics> measured;
+  std::int64_t count = 0;
+};
+
+struct Variant {
+  const char* name;
+  EngineCore core;
+  bool jump;
+};
+class EveryEngine : public testing::TestWithParam<Variant> {
+ protected:
+  RunOutcome run(const Resolved& resolved, ScriptedSource& source) {
+    const RunControls controls{.core = GetParam().core, .jump = GetParam().jump, .listener = &log};
+    auto outcome = simulate(resolved, source, controls);
+    EXPECT_TRUE(outcome);
+    return std::move(*outcome);
+  }
+  Log log;
+};
+INSTANTIATE_TEST_SUITE_P(Simulate,
+                         EveryEngine,
+                         testing::Values(Variant{"reference", EngineCore::kReference, true},
+                                         Variant{"stepping", EngineCore::kFast, false},
+                                         Variant{"jumping", EngineCore::kFast, true}),
+                         [](const auto& variant) { return variant.param.name; });
+
+TEST_P(EveryEngine, ARequestPassesTheWholePath) {
+  const auto resolved = small_engine(engine::RequestPath());
+  ScriptedSource source({{SimTime(), 100, 3}});
+  const auto outcome = run(*resolved, source);
+  // Network 1.5, parsing 1, frontend 1 + 100 x 0.001 ms.
+  EXPECT_EQ(log.records[0].queued, at_us(3600));
+  // 1 ms + 100 tokens; then 1 ms + 1 token, twice.
+  EXPECT_EQ(log.records[0].first_token, at_us(3600 + 2000));
+  EXPECT_EQ(log.records[0].last_token, at_us(3600 + 2000 + 2 * 1010));
+  // Emission 1 ms and delivery 2.5 ms; the close 1.5 ms.
+  EXPECT_EQ(log.measured[0].ttft, Duration::microseconds(5600 + 3500));
+  EXPECT_EQ(log.measured[0].e2e, Duration::microseconds(7620 + 3500 + 1500));
+  EXPECT_EQ(outcome.summary.completed, 1);
+  EXPECT_FALSE(outcome.partial);
+}
+
+TEST_P(EveryEngine, RequestsOfOneInstantShareItsBatch) {
+  const auto resolved = small_engine(engine::RequestPath::off());
+  ScriptedSource source({{SimTime(), 10, 1}, {SimTime(), 10, 1}, {at_us(1200), 10, 1}});
+  const auto outcome = run(*resolved, source);
+  // 1 ms + 20 tokens for the first two.
+  EXPECT_EQ(log.records[0].first_token, at_us(1200));
+  EXPECT_EQ(log.records[1].first_token, at_us(1200));
+  // The third comes at the very instant at which the next batch is formed.
+  EXPECT_EQ(log.records[2].first_token, at_us(1200 + 1100));
+  EXPECT_EQ(outcome.totals.steps, 2);
+}
+
+TEST_P(EveryEngine, AnAnswerBringsTheNextRequestIntoTheSameInstant) {
+  const auto resolved = small_engine(engine::RequestPath::off());
+  // Two clients: the first request is long, the second short, the third follows the second.
+  ScriptedSource source({{SimTime(), 10, 10}, {SimTime(), 10, 1}, {SimTime(), 20, 1}}, 2);
+  run(*resolved, source);
+  EXPECT_EQ(log.records[1].last_token, at_us(1200));
+  EXPECT_EQ(log.records[2].arrival, at_us(1200));
+  // One decode and 20 prompt tokens.
+  EXPECT_EQ(log.records[2].first_token, at_us(1200 + 1210));
+  ASSERT_EQ(source.completions.size(), 3U);
+  EXPECT_EQ(source.completions[0].first, core::RequestId(1));
+  EXPECT_EQ(source.completions[1].first, core::RequestId(2));
+  // Eight decodes alone after the shared step: 1.01 ms each.
+  EXPECT_EQ(source.completions[2].second, at_us(1200 + 1210 + 8 * 1010));
+}
+
+TEST_P(EveryEngine, ARefusalGoesBackToItsClient) {
+  const auto resolved = small_engine(engine::RequestPath());
+  ScriptedSource source({{SimTime(), 401, 1}, {SimTime(), 100, 1}}, 1);
+  const auto outcome = run(*resolved, source);
+  EXPECT_EQ(outcome.summary.count(domain::Outcome::kRejected), 1);
+  EXPECT_EQ(outcome.summary.completed, 1);
+  // Queued after 1.5 + 1 + 1.401 ms, answered after another 1 + 2.5.
+  ASSERT_EQ(source.completions.size(), 2U);
+  EXPECT_EQ(source.completions[0].second, at_us(3901 + 3500));
+  EXPECT_EQ(log.records[1].arrival, at_us(7401));
+  ASSERT_EQ(outcome.warnings.size(), 1U);
+  EXPECT_EQ(outcome.warnings[0].code, "W-rejected");
+}
+
+TEST_P(EveryEngine, AnIdleEngineWakesUp) {
+  const auto resolved = small_engine(engine::RequestPath::off());
+  ScriptedSource source({{at_us(500), 10, 2}, {at_us(9'000'000), 10, 2}});
+  const auto outcome = run(*resolved, source);
+  EXPECT_EQ(log.records[1].first_token, at_us(9'000'000 + 1100));
+  EXPECT_EQ(outcome.summary.completed, 2);
+}
+
+TEST(Simulate, AnInterruptLeavesNobodyUncounted) {
+  const auto resolved = small_engine(engine::RequestPath());
+  std::vector<ScriptedSource::Sent> script;
+  for (std::int64_t i = 0; i < 5000; ++i) {
+    script.push_back({at_us(i * 1000), 50, 20});
+  }
+  ScriptedSource source(script);
+  std::atomic<bool> interrupt{false};
+  Log log;
+  std::int64_t seen = 0;
+  RunControls controls;
+  controls.interrupt = &interrupt;
+  controls.listener = &log;
+  controls.progress = [&](const Progress& progress) {
+    EXPECT_GE(progress.done, seen);
+    seen = progress.done;
+    interrupt = progress.done > 100;
+  };
+  const auto outcome = simulate(*resolved, source, controls);
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->partial);
+  EXPECT_GT(outcome->summary.completed, 100);
+  EXPECT_GT(outcome->summary.count(domain::Outcome::kUnfinished), 0);
+  EXPECT_EQ(outcome->summary.requests(), log.count);
+  EXPECT_EQ(static_cast<std::int64_t>(log.records.size()), log.count);  // each id once
+  EXPECT_LT(log.count, 5000);
+}
+
+TEST(Simulate, AnInterruptBeforeTheStartIsAnEmptyResult) {
+  const auto resolved = small_engine(engine::RequestPath());
+  ScriptedSource source({{SimTime(), 10, 2}});
+  const std::atomic<bool> interrupt{true};
+  RunControls controls;
+  controls.interrupt = &interrupt;
+  const auto outcome = simulate(*resolved, source, controls);
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->partial);
+  EXPECT_EQ(outcome->summary.requests(), 0);
+}
+
+TEST(Simulate, NoRequestsAreARunToo) {
+  const auto resolved = small_engine(engine::RequestPath());
+  ScriptedSource source({});
+  const auto outcome = simulate(*resolved, source, RunControls());
+  ASSERT_TRUE(outcome);
+  EXPECT_FALSE(outcome->partial);
+  EXPECT_EQ(outcome->totals.steps, 0);
+}
+
+TEST(Simulate, ASourceThatFailsFailsTheRun) {
+  const auto resolved = small_engine(engine::RequestPath());
+  ScriptedSource source({{SimTime(), 10, 2}});
+  source.problems.push_back({.message = "bad row"});
+  const auto outcome = simulate(*resolved, source, RunControls());
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().front().message, "bad row");
+}
+
+TEST(Simulate, TargetsReachTheSummary) {
+  auto resolved = small_engine(engine::RequestPath::off());
+  resolved->scenario.slo.ttft = Duration::microseconds(1100);
+  resolved->scenario.slo.statistic = "max";
+  ScriptedSource source({{SimTime(), 10, 1}, {at_us(100'000), 11, 1}});
+  const auto outcome = simulate(*resolved, source, RunControls());
+  ASSERT_TRUE(outcome);
+  // 1 ms + 10 tokens meets the target exactly; 11 tokens miss it.
+  ASSERT_EQ(outcome->summary.slo.size(), 1U);
+  EXPECT_EQ(outcome->summary.slo[0].statistic, metrics::Statistic::kMax);
+  EXPECT_EQ(outcome->summary.slo[0].share, 0.5);
+  EXPECT_EQ(outcome->summary.slo[0].met, false);
+}
+
+}  // namespace
+}  // namespace ridgeline::sim

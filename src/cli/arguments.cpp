@@ -26,6 +26,11 @@ core::Error problem(std::string field, std::string message, std::string hint = {
           .hint = std::move(hint)};
 }
 
+/// Flags begin with a dash, but so do negative numbers; a lone dash is a word.
+bool is_flag(std::string_view word) {
+  return word.size() > 1 && word[0] == '-' && word[1] != '.' && (word[1] < '0' || word[1] > '9');
+}
+
 class Parser {
  public:
   Parser(std::span<const std::string> words, std::span<const FlagSpec> specs)
@@ -107,7 +112,7 @@ class Parser {
         return;
       case FlagSpec::Takes::kValue:
         if (!value) {
-          if (at_ == words_.size() || words_[at_].starts_with("--")) {
+          if (at_ == words_.size() || is_flag(words_[at_])) {
             errors_.push_back(
                 problem(typed, "a value is missing", fmt::format("{} {}", typed, spec.value)));
             return;

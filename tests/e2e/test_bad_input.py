@@ -207,7 +207,7 @@ OUTPUTS = {
 def test_unwritable_outputs_are_found_before_the_run(ridgeline, name):
     flags, pieces = OUTPUTS[name]
     # A run of many minutes, were it started.
-    words = "run --model llama-3.1-8b --gpu h100 --request-rate 1 --num-prompts 4000000000 --input-len 9 --output-len 9"
+    words = "run --model llama-3.1-8b --gpu h100 --request-rate 1000 --num-prompts 4000000000 --input-len 9 --output-len 9"
     check(ridgeline, ridgeline(*words.split(), *flags), 2, pieces, set())
 
 

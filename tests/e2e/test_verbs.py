@@ -117,8 +117,8 @@ def test_every_listed_model_and_gpu_can_be_explained(ridgeline):
         done = ridgeline("explain", "--model", "llama-3.2-1b", "--gpu", gpu["name"], "--format", "json")
         assert done.returncode == 0, done.stderr
     for model in json_of(ridgeline("list", "models", "--format", "json")):
-        done = ridgeline("explain", "--model", model["name"], "--gpu", "h200", "--tp", "8", "--format", "json")
-        # The largest need more than one node.
+        done = ridgeline("explain", "--model", model["name"], "--gpu", "h200", "--tp", "4", "--format", "json")
+        # The largest need more.
         assert done.returncode in (0, 4), done.stderr
 
 

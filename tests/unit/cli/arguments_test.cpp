@@ -79,6 +79,8 @@ TEST(ParseArguments, TruthsHaveANegation) {
 
 TEST(ParseArguments, ValuesMayBeNegativeNumbersOrEmpty) {
   EXPECT_EQ(parse({"--max-num-seqs", "-3"})->value("max-num-seqs"), "-3");
+  EXPECT_EQ(parse({"--max-num-seqs", "-.5"})->value("max-num-seqs"), "-.5");
+  EXPECT_EQ(parse({"--max-num-seqs", "-"})->value("max-num-seqs"), "-");
   EXPECT_EQ(parse({"--max-num-seqs="})->value("max-num-seqs"), "");
   EXPECT_EQ(parse({"--max-num-seqs=--x"})->value("max-num-seqs"), "--x");
 }
@@ -114,6 +116,8 @@ TEST(ParseArguments, NotesEveryProblem) {
 
 TEST(ParseArguments, AFlagIsNoValue) {
   EXPECT_THAT(problems({"--max-num-seqs", "--no-jump"}),
+              ElementsAre(HasSubstr("a value is missing")));
+  EXPECT_THAT(problems({"--max-num-seqs", "-o", "x"}),
               ElementsAre(HasSubstr("a value is missing")));
 }
 

@@ -24,7 +24,7 @@ std::span<const Verb> verbs() {
       {"convert", "convert between trace formats", nullptr},
       {"kernels", "work with measured kernel tables", nullptr},
       {"study", "run a study", nullptr},
-      {"conform", "compare with recorded engine decisions", nullptr},
+      {"conform", "compare with decisions recorded from vLLM", conform_command},
       {"validate", "compare with measured runs", nullptr},
       {"calibrate", "fit the model to measured runs", nullptr},
       {"sweep", "run a grid of scenarios", nullptr},

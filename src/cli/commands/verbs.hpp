@@ -29,6 +29,7 @@ ExitCode explain_command(Words words);
 ExitCode list_command(Words words);
 ExitCode schema_command(Words words);
 ExitCode help_command(Words words);
+ExitCode conform_command(Words words);
 ExitCode version_command(Words words);
 
 }  // namespace ridgeline::cli

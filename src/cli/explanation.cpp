@@ -15,6 +15,7 @@
 #include "core/units.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
+#include "model/operators.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/tree.hpp"
@@ -110,6 +111,7 @@ core::Node engine_tree(const sim::Resolved& resolved) {
   }
   tree.add("profile", text_node(resolved.engine.profile.name));
   std::vector<core::Node> sizes;
+  sizes.reserve(resolved.execution.cuda_graph_sizes.size());
   for (const std::int64_t size : resolved.execution.cuda_graph_sizes) {
     sizes.push_back(integer_node(size));
   }
@@ -156,10 +158,14 @@ core::Node provenance_tree(const sim::Resolved& resolved) {
 /// Lines of a name and a value, aligned.
 class Lines {
  public:
+  void add(std::string_view text) { text_ += text; }
   void title(std::string_view text) { text_ += fmt::format("\n{}\n", text); }
   void row(std::string_view name, std::string_view value, std::string_view note = {}) {
     text_ += fmt::format("  {:<26} {:>14}{}{}\n", name, value, note.empty() ? "" : "  ", note);
   }
+  [[nodiscard]] std::string finish() { return std::move(text_); }
+
+ private:
   std::string text_;
 };
 
@@ -206,7 +212,7 @@ std::string explanation_table(const sim::Resolved& resolved, const report::TextS
   const auto& network = resolved.network;
   const auto& gpu = resolved.gpu;
   Lines lines;
-  lines.text_ = deployment_text(resolved) + '\n';
+  lines.add(deployment_text(resolved) + '\n');
   lines.title("network");
   lines.row("family", network.family);
   lines.row("parameters", fmt::format("{:.4g} B", model::total_parameters(network) / 1e9));
@@ -232,13 +238,13 @@ std::string explanation_table(const sim::Resolved& resolved, const report::TextS
     }
   }
   for (const auto& warning : resolved.warnings) {
-    lines.text_ += fmt::format("\n{} {}: {}\n  {}\n",
-                               style.palette.paint(style.palette.warn, "warning"),
-                               warning.code,
-                               warning.message,
-                               warning.hint);
+    lines.add(fmt::format("\n{} {}: {}\n  {}\n",
+                          style.palette.paint(style.palette.warn, "warning"),
+                          warning.code,
+                          warning.message,
+                          warning.hint));
   }
-  return lines.text_;
+  return lines.finish();
 }
 
 }  // namespace ridgeline::cli

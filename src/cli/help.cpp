@@ -1,6 +1,5 @@
 #include "cli/help.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>

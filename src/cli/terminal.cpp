@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <sys/ioctl.h>
+#include <sys/types.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -61,6 +62,7 @@ int count_columns(int descriptor, bool is_terminal, int otherwise) {
     return columns;
   }
   winsize size{};
+  // NOLINTNEXTLINE(misc-include-cleaner): TIOCGWINSZ is sys/ioctl.h's by POSIX 2024
   if (is_terminal && ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     return size.ws_col;
   }

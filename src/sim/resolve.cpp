@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "engine/capacity.hpp"

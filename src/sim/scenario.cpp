@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -64,7 +65,12 @@ class SlotReader {
  private:
   template <class Value, class SlotType>
   static void assign(std::optional<Value> value, SlotType* slot) {
-    if (value) {
+    if (!value) {
+      return;
+    }
+    if constexpr (std::is_same_v<SlotType, std::optional<Value>>) {
+      *slot = std::move(value);
+    } else {
       *slot = std::move(*value);
     }
   }

@@ -37,23 +37,23 @@ struct EngineSection {
 };
 
 struct WorkloadSection {
-  std::optional<std::string> trace;
-  std::optional<core::Duration> trace_start;
-  std::optional<double> trace_speed_up;
-  std::optional<std::int64_t> num_prompts;
-  std::optional<core::Duration> duration;
-  std::optional<std::string> arrivals;
-  std::optional<double> request_rate;
-  std::optional<double> burstiness;
-  std::optional<std::int64_t> max_concurrency;
-  std::optional<core::Duration> think_time;
-  std::optional<std::string> think_time_distribution;
-  std::optional<workload::Length> input_len;
-  std::optional<workload::Length> output_len;
-  std::optional<std::int64_t> prefix_len;
-  std::optional<std::int64_t> num_prefixes;
-  std::optional<std::string> prefix_choice;
-  std::optional<double> prefix_zipf_exponent;
+  std::optional<std::string> trace = {};
+  std::optional<core::Duration> trace_start = {};
+  std::optional<double> trace_speed_up = {};
+  std::optional<std::int64_t> num_prompts = {};
+  std::optional<core::Duration> duration = {};
+  std::optional<std::string> arrivals = {};
+  std::optional<double> request_rate = {};
+  std::optional<double> burstiness = {};
+  std::optional<std::int64_t> max_concurrency = {};
+  std::optional<core::Duration> think_time = {};
+  std::optional<std::string> think_time_distribution = {};
+  std::optional<workload::Length> input_len = {};
+  std::optional<workload::Length> output_len = {};
+  std::optional<std::int64_t> prefix_len = {};
+  std::optional<std::int64_t> num_prefixes = {};
+  std::optional<std::string> prefix_choice = {};
+  std::optional<double> prefix_zipf_exponent = {};
 };
 
 /// Targets on the client's clock (metrics::SloTargets).

@@ -14,8 +14,9 @@ namespace ridgeline::sim {
 
 namespace {
 
-core::Node text_list(std::vector<std::string_view> texts) {
+core::Node text_list(const std::vector<std::string_view>& texts) {
   std::vector<core::Node> items;
+  items.reserve(texts.size());
   for (const auto text : texts) {
     items.push_back(core::Node::string(std::string(text), {}));
   }

@@ -1,12 +1,13 @@
 #include "sim/simulation.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <queue>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "core/result.hpp"
 #include "core/ring.hpp"
 #include "core/time.hpp"
+#include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/engine.hpp"
@@ -23,7 +25,11 @@
 #include "engine/options.hpp"
 #include "metrics/recorder.hpp"
 #include "metrics/request_metrics.hpp"
+#include "metrics/samples.hpp"
+#include "metrics/slo.hpp"
+#include "metrics/summary.hpp"
 #include "sim/resolve.hpp"
+#include "sim/scenario.hpp"
 #include "workload/source.hpp"
 
 namespace ridgeline::sim {

@@ -143,6 +143,7 @@ std::string as_table(const std::vector<Entry>& entries) {
 
 std::string as_json(const std::vector<Entry>& entries) {
   std::vector<core::Node> items;
+  items.reserve(entries.size());
   for (const auto& entry : entries) {
     items.push_back(report::MapBuilder()
                         .add("name", report::text_node(entry.name))
@@ -154,6 +155,7 @@ std::string as_json(const std::vector<Entry>& entries) {
 
 core::Error unknown_registry(const std::vector<std::string>& words) {
   std::vector<std::string> names;
+  names.reserve(kRegistries.size());
   for (const auto& registry : kRegistries) {
     names.emplace_back(registry.name);
   }

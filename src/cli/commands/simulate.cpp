@@ -24,14 +24,15 @@
 #include "cli/version.hpp"
 #include "core/result.hpp"
 #include "metrics/request_metrics.hpp"
+#include "report/palette.hpp"
 #include "report/registry.hpp"
 #include "report/request_log.hpp"
 #include "report/run_result.hpp"
-#include "sim/options.hpp"
 #include "sim/requests.hpp"
 #include "sim/resolve.hpp"
 #include "sim/scenario.hpp"
 #include "sim/simulation.hpp"
+#include "workload/source.hpp"
 
 namespace ridgeline::cli {
 

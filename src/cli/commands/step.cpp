@@ -124,6 +124,7 @@ std::string show(const std::vector<Priced>& steps, bool compared, const Manners&
                                     : report::step_table(step, style);
   }
   std::vector<report::StepReport> reports;
+  reports.reserve(steps.size());
   for (const auto& step : steps) {
     reports.push_back(step.report);
   }

@@ -1,0 +1,65 @@
+#include "cli/headline.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/result.hpp"
+#include "metrics/summary.hpp"
+#include "sim/resolve.hpp"
+#include "sim/scenario.hpp"
+
+namespace ridgeline::cli {
+namespace {
+
+std::unique_ptr<sim::Resolved> resolved(std::vector<sim::Override> overrides) {
+  overrides.push_back({.path = "model", .text = "llama-3.1-8b"});
+  overrides.push_back({.path = "gpu", .text = "h100"});
+  auto loaded = sim::load_scenario(std::nullopt, overrides, sim::Purpose::kLook);
+  EXPECT_TRUE(loaded);
+  auto result = sim::resolve(std::move(*loaded));
+  EXPECT_TRUE(result);
+  return std::move(*result);
+}
+
+std::string workload_piece(std::vector<sim::Override> overrides) {
+  return headline(*resolved(std::move(overrides)), metrics::Summary())[1];
+}
+
+TEST(Headline, SaysWhatWasRun) {
+  metrics::Summary summary;
+  summary.by_outcome[0] = 43200;
+  EXPECT_THAT(
+      headline(*resolved({{"workload.request_rate", "12.5"},
+                          {"engine.tensor_parallel_size", "2"},
+                          {"seed", "42"}}),
+               summary),
+      testing::ElementsAre(
+          "llama-3.1-8b on 2x h100 (TP2)", "12.5 req/s (Poisson)", "43 200 requests", "seed 42"));
+}
+
+TEST(Headline, NamesTheKindOfWorkload) {
+  EXPECT_EQ(workload_piece({{"workload.request_rate", "2"}, {"workload.burstiness", "0.5"}}),
+            "2 req/s (gamma, burstiness 0.5)");
+  EXPECT_EQ(workload_piece({{"workload.request_rate", "2"}, {"workload.arrivals", "constant"}}),
+            "2 req/s (constant)");
+  EXPECT_EQ(workload_piece({{"workload.arrivals", "at-once"}}), "all requests at once");
+  EXPECT_EQ(workload_piece({{"workload.max_concurrency", "1000"}}),
+            "1 000 clients in a closed loop");
+  EXPECT_EQ(workload_piece({{"workload.trace", "t.csv"}, {"workload.trace_speed_up", "2"}}),
+            "t.csv at 2x speed");
+}
+
+TEST(PlaceText, FilesHaveOneAndTheCommandLineHasNone) {
+  EXPECT_EQ(place_text({.file = "s.yaml", .line = 3, .column = 9}), "s.yaml:3:9");
+  EXPECT_EQ(place_text({.file = "command line"}), "");
+  EXPECT_EQ(place_text({}), "");
+}
+
+}  // namespace
+}  // namespace ridgeline::cli

@@ -179,3 +179,20 @@ def test_version(ridgeline):
     assert done.returncode == 0 and done.stdout == ridgeline("--version").stdout
     assert done.stdout.startswith("ridgeline ")
     assert ridgeline().returncode == 2
+
+
+def test_an_unloaded_request_takes_the_sum_of_its_steps(ridgeline):
+    """Three tokens: the prompt's step, then two decodes over 512 and 513 tokens of context."""
+    result = json_of(
+        ridgeline(
+            "run", *DEPLOYMENT, "--request-rate", "1", "--num-prompts", "1", "--input-len", "512",
+            "--output-len", "3", "--request-path", "off", "--format", "json",
+        )
+    )["summary"]
+
+    def step_ms(*words):
+        return json_of(ridgeline("step", *DEPLOYMENT, *words, "--format", "json"))["step_us"] / 1e3
+
+    assert result["ttft_ms"]["mean"] == pytest.approx(step_ms("--prefill", "0+512"), rel=1e-12)
+    decodes = step_ms("--decode", "512") + step_ms("--decode", "513")
+    assert result["tpot_ms"]["mean"] == pytest.approx(decodes / 2, rel=1e-9)

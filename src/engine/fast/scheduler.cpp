@@ -18,6 +18,12 @@
 #include "engine/options.hpp"
 
 namespace ridgeline::engine::fast {
+namespace {
+
+/// More tokens than any request has.
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+}  // namespace
 
 Scheduler::Scheduler(const EngineOptions& options, bool keep_decode_lengths)
     : options_(options),
@@ -219,7 +225,9 @@ Scheduler::Verdict Scheduler::try_admit(SlotIndex index, Batch& batch, std::int6
     pool_.touch(block);
   }
   slot.blocks.assign(hit_.begin(), hit_.end());
+  slot.block_limit = cached;
   slot.num_keyed_blocks = taken;
+  slot.key_limit = options_.enable_prefix_caching ? cached + block_size_ : kNever;
   slot.computed_tokens = cached;
   slot.prefill_end = known;
   if (slot.status == Status::kWaiting) {
@@ -262,25 +270,26 @@ void Scheduler::put(Batch& batch, SlotIndex index, std::int64_t tokens) {
 
 bool Scheduler::extend(Slot& slot, std::int64_t tokens) {
   const std::int64_t end = std::min(slot.computed_tokens + tokens, options_.max_model_len.value());
-  const std::int64_t missing = blocks_for(end) - static_cast<std::int64_t>(slot.blocks.size());
-  if (missing > pool_.num_free()) {
-    return false;
-  }
-  for (std::int64_t i = 0; i < missing; ++i) {
-    slot.blocks.push_back(pool_.allocate());
+  if (end > slot.block_limit) {
+    const std::int64_t missing = blocks_for(end - slot.block_limit);
+    if (missing > pool_.num_free()) {
+      return false;
+    }
+    for (std::int64_t i = 0; i < missing; ++i) {
+      take_block(slot);
+    }
   }
   key_full_blocks(slot, end);
   return true;
 }
 
 void Scheduler::key_full_blocks(Slot& slot, std::int64_t tokens) {
-  if (!options_.enable_prefix_caching) {
-    return;
-  }
-  const std::int64_t full = std::min(tokens, slot.known_tokens()) / block_size_;
-  for (; slot.num_keyed_blocks < full; ++slot.num_keyed_blocks) {
+  const std::int64_t known = std::min(tokens, slot.known_tokens());
+  while (known >= slot.key_limit) {
     const std::uint64_t key = slot.keys.next(slot.prompt, slot.prompt_tokens, block_size_);
     pool_.set_key(slot.blocks[static_cast<std::size_t>(slot.num_keyed_blocks)], key);
+    ++slot.num_keyed_blocks;
+    slot.key_limit += block_size_;
   }
 }
 
@@ -290,6 +299,7 @@ void Scheduler::release_blocks(Slot& slot) {
   }
   pool_.release(slot.blocks);
   slot.blocks.clear();
+  slot.block_limit = 0;
   slot.num_keyed_blocks = 0;
 }
 
@@ -328,7 +338,6 @@ std::int64_t Scheduler::update(const Batch& batch, core::SimTime now, domain::Re
     }
     slot.last_token = now;
     ++slot.output_tokens;
-    slot.record.output_tokens += core::Tokens(1);
     if (options_.async_scheduling) {
       --slot.placeholders;
       if (slot.status == Status::kRunning) {
@@ -358,6 +367,7 @@ void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {
   }
   release_blocks(slot);
   slot.record.outcome = slot.outcome_at_stop;
+  slot.record.output_tokens = core::Tokens(slot.output_tokens);
   slot.record.last_token = slot.last_token;
   slot.status = Status::kFree;
   ++slot.generation;
@@ -370,6 +380,7 @@ void Scheduler::drain(domain::RecordSink& sink) {
     Slot& slot = slots_[index];
     release_blocks(slot);
     slot.record.outcome = domain::Outcome::kUnfinished;
+    slot.record.output_tokens = core::Tokens(slot.output_tokens);
     if (slot.output_tokens > 0) {
       slot.record.last_token = slot.last_token;
     }
@@ -415,11 +426,15 @@ std::int64_t Scheduler::repeatable_batches(std::int64_t oldest, core::SimTime no
 }
 
 std::int64_t Scheduler::batches_with_blocks(std::int64_t most) const {
+  if (num_running() * (most / block_size_ + 1) <= pool_.num_free()) {
+    return most;  // Enough even if every request began a block with each of its first tokens.
+  }
   const auto blocks_taken = [this](std::int64_t count) {
     std::int64_t blocks = 0;
     for (const SlotIndex index : running_) {
-      const std::int64_t computed = slots_[index].computed_tokens;
-      blocks += blocks_for(computed + count) - blocks_for(computed);
+      const Slot& slot = slots_[index];
+      const std::int64_t beyond = slot.computed_tokens + count - slot.block_limit;
+      blocks += beyond > 0 ? blocks_for(beyond) : 0;
     }
     return blocks;
   };

@@ -20,26 +20,30 @@ namespace ridgeline::engine::fast {
 
 enum class Status : std::uint8_t { kFree, kWaiting, kRunning, kPreempted };
 
-/// A request inside the engine. Slots are reused; `generation` tells one tenant from the next.
-struct Slot {
+/// A request inside the engine. Slots are reused; `generation` tells one tenant from the next. What a
+/// decode step touches stands first, in two cache lines.
+struct alignas(64) Slot {
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;    ///< Generated and known.
   std::int64_t computed_tokens = 0;  ///< KV there, or will be once the steps in flight end.
-  std::int64_t placeholders = 0;     ///< Sampled by steps in flight.
-  std::int64_t prefill_end = 0;      ///< Tokens known at its admission.
+  std::int64_t block_limit = 0;      ///< Tokens that the blocks held have room for.
+  std::int64_t key_limit = 0;        ///< Known tokens at which one more block can be keyed.
   std::int64_t stop_after = 0;       ///< Output tokens after which it ends.
   std::int64_t max_output_tokens = 0;
   core::SimTime last_token;
-  std::int64_t decoding_since = 0;  ///< Number of the first of the unbroken row of batches that decode it.
+  std::int64_t prefill_end = 0;     ///< Tokens known at its admission.
+  std::int64_t decoding_since = 0;  ///< First of the unbroken row of batches that decode it.
   std::int64_t last_batch = -1;     ///< Number of the last batch that has it.
+  std::int32_t placeholders = 0;    ///< Sampled by steps in flight.
   std::uint32_t generation = 0;
   Status status = Status::kFree;
   domain::Outcome outcome_at_stop = domain::Outcome::kFinished;
+
   std::vector<KvPool::Block> blocks;
   std::int64_t num_keyed_blocks = 0;  ///< Of `blocks`, findable in the prefix cache.
   ContentKeys keys;                   ///< Stands behind the last keyed block.
   std::vector<domain::Segment> prompt;
-  domain::RequestRecord record;
+  domain::RequestRecord record;  ///< Its output_tokens and last_token are filled in at the end.
 
   [[nodiscard]] std::int64_t known_tokens() const { return prompt_tokens + output_tokens; }
 };
@@ -117,6 +121,10 @@ class Scheduler {
   void preempt_last();
   void put(Batch& batch, SlotIndex index, std::int64_t tokens);
   bool extend(Slot& slot, std::int64_t tokens);
+  void take_block(Slot& slot) {
+    slot.blocks.push_back(pool_.allocate());
+    slot.block_limit += block_size_;
+  }
   void key_full_blocks(Slot& slot, std::int64_t tokens);
   void find_cached_prefix(Slot& slot);
   void release_blocks(Slot& slot);
@@ -155,16 +163,14 @@ void Scheduler::jump(std::int64_t count, core::SimTime last_token, OnBlock on_bl
   for (const SlotIndex index : running_) {
     Slot& slot = slots_[index];
     // The i-th batch processes the token at position computed + i - 1 and needs a block where one begins.
-    const std::int64_t into = slot.computed_tokens % block_size_;
-    for (std::int64_t i = into == 0 ? 1 : block_size_ - into + 1; i <= count; i += block_size_) {
-      slot.blocks.push_back(pool_.allocate());
+    for (std::int64_t i = slot.block_limit - slot.computed_tokens + 1; i <= count; i += block_size_) {
+      take_block(slot);
       on_block(i);
     }
     slot.output_tokens += count;
     slot.computed_tokens += count;
     slot.last_token = last_token;
     slot.last_batch += count;
-    slot.record.output_tokens += core::Tokens(count);
     key_full_blocks(slot, slot.computed_tokens);
   }
   num_batches_ += count;

@@ -86,6 +86,8 @@ BANS = (
     ),
     Ban(r"\bstd::sto(i|l|ll|ul|ull|f|d|ld)\b", "throws, and stops at rubbish; use std::from_chars"),
     Ban(r"(?<!\w)throw\b", "no exception of ours: return core::Result"),
+    Ban(r"\btypedef\b", "write using"),
+    Ban(r"(?<![\w.])NULL\b", "write nullptr"),
     Ban(r"\blong\s+double\b", "has another width on other machines"),
     Ban(r"<execution>|\bstd::execution\b", "parallelism is across runs, and merges in index order"),
 )

@@ -85,7 +85,7 @@ class LintTest(unittest.TestCase):
                      "std::chrono::steady_clock::now();", "auto t = std::time(nullptr);",
                      "std::random_device d;", "std::mt19937 g;", "int r = rand();",
                      "std::uniform_int_distribution<int> d(0, 1);", "double y = std::exp(1.0);",
-                     "double y = ::pow(2.0, 3.0);", "double y = log(2.0);", "throw 1;", "long double z;",
+                     "double y = ::pow(2.0, 3.0);", "double y = log(2.0);", "throw 1;", "typedef int Count;", "int* p = NULL;", "long double z;",
                      "auto n = std::stoi(s);"):
             with self.subTest(code):
                 self.assert_red({"src/engine/queue.hpp": f"\nvoid f() {{ {code} }}\n"}, "banned",

@@ -28,7 +28,6 @@ namespace {
 constexpr std::size_t kMostAlike = 20;
 /// So many known names fit in a hint.
 constexpr std::size_t kFewNames = 8;
-constexpr double kLargestExactInteger = 9007199254740992.0;  // 2^53
 
 std::string spoken(std::int64_t value) {
   return std::to_string(value);

@@ -6,8 +6,8 @@
 
 namespace ridgeline::core {
 
-/// A double-ended queue in one block of memory that grows by doubling and never shrinks: no allocation once it
-/// is as long as it gets.
+/// A double-ended queue in one block of memory that grows by doubling and never shrinks: no
+/// allocation once it is as long as it gets.
 template <class T>
 class Ring {
  public:
@@ -17,7 +17,9 @@ class Ring {
   [[nodiscard]] const T& front() const { return items_[head_]; }
   [[nodiscard]] T& back() { return (*this)[size_ - 1]; }
   [[nodiscard]] T& operator[](std::size_t i) { return items_[(head_ + i) & (items_.size() - 1)]; }
-  [[nodiscard]] const T& operator[](std::size_t i) const { return items_[(head_ + i) & (items_.size() - 1)]; }
+  [[nodiscard]] const T& operator[](std::size_t i) const {
+    return items_[(head_ + i) & (items_.size() - 1)];
+  }
 
   void push_back(T item) {
     grow_if_full();

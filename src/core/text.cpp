@@ -18,7 +18,6 @@ constexpr std::size_t kQuotedCharacters = 60;
 constexpr std::size_t kCheckpointStride = 64;
 /// Longer than any double in shortest form ("-2.2250738585072014e-308").
 constexpr std::size_t kDoubleCharacters = 32;
-constexpr double kLargestExactInteger = 9007199254740992.0;  // 2^53
 
 unsigned char byte_at(std::string_view text, std::size_t at) {
   return static_cast<unsigned char>(text[at]);

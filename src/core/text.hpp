@@ -7,6 +7,9 @@
 
 namespace ridgeline::core {
 
+/// 2^53: every integer up to here is a double of its own.
+inline constexpr double kLargestExactInteger = 9007199254740992.0;
+
 /// The number of bytes before the first one that is not well-formed UTF-8 (Unicode 15, table 3-7:
 /// no overlong forms, no surrogates); the size of the text when all of it is.
 std::size_t valid_utf8_prefix(std::string_view text);

@@ -13,7 +13,8 @@ namespace ridgeline::domain {
 enum class Outcome : std::uint8_t {
   kFinished,      ///< Generated all that it was to generate.
   kLengthCapped,  ///< Cut by max_model_len.
-  kRejected,      ///< Never admitted: it cannot fit (longer than max_model_len, or more blocks than exist).
+  kRejected,      ///< Never admitted: it cannot fit (longer than max_model_len, or more blocks than
+                  ///< exist).
   kAborted,       ///< Cancelled by the client.
   kUnfinished,    ///< Still in the system when the run was interrupted or its horizon ended.
 };
@@ -27,8 +28,8 @@ struct RequestRecord {
   core::Tokens output_tokens;  ///< Generated.
   core::Tokens cached_tokens;  ///< Prompt tokens found in the prefix cache at first admission.
   std::int32_t preemptions = 0;
-  core::SimTime arrival;          ///< Sent by the client.
-  core::SimTime queued;           ///< Reached the engine's waiting queue.
+  core::SimTime arrival;  ///< Sent by the client.
+  core::SimTime queued;   ///< Reached the engine's waiting queue.
   core::SimTime first_scheduled = core::SimTime::never();
   core::SimTime first_token = core::SimTime::never();  ///< End of the step that sampled it.
   core::SimTime last_token = core::SimTime::never();
@@ -37,7 +38,8 @@ struct RequestRecord {
 };
 
 /// `steps` consecutive steps of one batch composition, or one step. Step i (from 0) takes
-/// period + i * period_growth from the end of the step before (or from the idle engine's start) to its own end.
+/// period + i * period_growth from the end of the step before (or from the idle engine's start) to
+/// its own end.
 struct StepRecord {
   std::int64_t first_step = 0;  ///< Number of the first step, from 0.
   std::int64_t steps = 1;
@@ -48,13 +50,14 @@ struct StepRecord {
   core::Tokens decode_context;  ///< Before the first step; grows by num_decodes per step.
   std::int64_t num_prefills = 0;
   core::Tokens prefill_tokens;
-  StepTime time;                ///< Of the first step.
-  core::Duration gpu_growth;    ///< Growth of the GPU time per step, on the part `growth_kind`.
+  StepTime time;              ///< Of the first step.
+  core::Duration gpu_growth;  ///< Growth of the GPU time per step, on the part `growth_kind`.
   Bottleneck growth_kind = Bottleneck::kMemory;
-  core::Blocks used_blocks;     ///< KV blocks in use after the last step's scheduling.
+  core::Blocks used_blocks;  ///< KV blocks in use after the last step's scheduling.
 };
 
-/// `requests` requests, each receiving tokens at the gaps gap, gap + growth, ..., `count` gaps in all.
+/// `requests` requests, each receiving tokens at the gaps gap, gap + growth, ..., `count` gaps in
+/// all.
 struct TokenGaps {
   core::Duration gap;
   core::Duration growth;

@@ -9,9 +9,10 @@
 
 namespace ridgeline::domain {
 
-/// A run of prompt tokens known by what it holds. Token i of a segment is a function of (content, i): two
-/// segments with equal content agree on their common length, so prompts that begin with equal segments share a
-/// prefix. Token ids, hash ids per block and shared-prefix groups all reduce to this.
+/// A run of prompt tokens known by what it holds. Token i of a segment is a function of (content,
+/// i): two segments with equal content agree on their common length, so prompts that begin with
+/// equal segments share a prefix. Token ids, hash ids per block and shared-prefix groups all reduce
+/// to this.
 struct Segment {
   std::uint64_t content = 0;
   core::Tokens length;
@@ -19,25 +20,30 @@ struct Segment {
   friend bool operator==(const Segment&, const Segment&) = default;
 };
 
-/// The content of what a request generates, so that a later prompt can contain it. Distinct from every content
-/// that a workload hands out (top bit set).
-constexpr std::uint64_t output_content(core::RequestId id) { return (std::uint64_t{1} << 63) | id.value(); }
+/// The content of what a request generates, so that a later prompt can contain it. Distinct from
+/// every content that a workload hands out (top bit set).
+constexpr std::uint64_t output_content(core::RequestId id) {
+  return (std::uint64_t{1} << 63) | id.value();
+}
 /// The content of a prompt, or of its tail, that nothing else shares.
-constexpr std::uint64_t unique_content(core::RequestId id) { return (std::uint64_t{1} << 62) | id.value(); }
+constexpr std::uint64_t unique_content(core::RequestId id) {
+  return (std::uint64_t{1} << 62) | id.value();
+}
 
-/// One request as the workload states it. Only the engine may look at `output_tokens`: policies get a
-/// RequestView.
+/// One request as the workload states it. Only the engine may look at `output_tokens`: policies get
+/// a RequestView.
 struct Request {
-  core::RequestId id;        ///< Numbered from 0 in the order of arrival.
-  core::SimTime arrival;     ///< When the client sends it.
+  core::RequestId id;     ///< Numbered from 0 in the order of arrival.
+  core::SimTime arrival;  ///< When the client sends it.
   core::Tokens prompt_tokens;
-  core::Tokens output_tokens;  ///< What it will generate until it stops by itself (never told to a policy).
-  core::Tokens max_tokens;     ///< The client's limit; generation ends at the smaller of the two.
-  std::int32_t priority = 0;   ///< Lower is better (vLLM).
+  core::Tokens
+      output_tokens;  ///< What it will generate until it stops by itself (never told to a policy).
+  core::Tokens max_tokens;    ///< The client's limit; generation ends at the smaller of the two.
+  std::int32_t priority = 0;  ///< Lower is better (vLLM).
   core::LoraId lora;
   core::SessionId session;
-  /// What the prompt holds, in order; its lengths sum to at most prompt_tokens. The rest, and all of it where
-  /// this is empty, is unique to the request.
+  /// What the prompt holds, in order; its lengths sum to at most prompt_tokens. The rest, and all
+  /// of it where this is empty, is unique to the request.
   std::vector<Segment> prompt;
 };
 

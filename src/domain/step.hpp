@@ -10,12 +10,12 @@
 
 namespace ridgeline::domain {
 
-/// What holds an operator up. An operator is memory-bound when its arithmetic intensity lies left of the GPU's
-/// ridge point; launch gaps and CPU time are overhead.
+/// What holds an operator up. An operator is memory-bound when its arithmetic intensity lies left
+/// of the GPU's ridge point; launch gaps and CPU time are overhead.
 enum class Bottleneck : std::uint8_t { kCompute, kMemory, kNetwork, kOverhead };
 inline constexpr std::size_t kNumBottlenecks = 4;
-inline constexpr std::array<const char*, kNumBottlenecks> kBottleneckNames = {"compute", "memory", "network",
-                                                                             "overhead"};
+inline constexpr std::array<const char*, kNumBottlenecks> kBottleneckNames = {
+    "compute", "memory", "network", "overhead"};
 
 /// Part of a prompt processed in one step.
 struct PrefillChunk {
@@ -74,7 +74,8 @@ struct StepTime {
 };
 
 /// A model's step time over decode-only batches of one size, as a function of the context sum K:
-/// StepTime(K) = base, plus slope * K on the part `slope_kind`, exactly, for every K in [lowest, highest].
+/// StepTime(K) = base, plus slope * K on the part `slope_kind`, exactly, for every K in [lowest,
+/// highest].
 struct AffineStep {
   StepTime base;
   core::Duration slope;  ///< Per token of context.

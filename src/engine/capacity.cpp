@@ -23,7 +23,8 @@ MemoryPlan plan_memory(const model::ModelSpec& network,
   plan.kv_cache = plan.budget - plan.weights - plan.reserve;
   plan.block = model::kv_bytes_per_token_per_rank(network, sharding) * options.block_size;
   if (plan.kv_cache > core::Bytes(0) && plan.block > core::Bytes(0)) {
-    plan.num_gpu_blocks = core::Blocks(static_cast<std::int64_t>(std::floor(plan.kv_cache / plan.block)));
+    plan.num_gpu_blocks =
+        core::Blocks(static_cast<std::int64_t>(std::floor(plan.kv_cache / plan.block)));
   }
   plan.kv_tokens = core::Tokens(plan.num_gpu_blocks.value() * options.block_size.value());
   return plan;

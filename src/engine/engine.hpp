@@ -16,15 +16,16 @@ namespace ridgeline::engine {
 struct EngineTotals {
   std::int64_t steps = 0;
   std::int64_t preemptions = 0;
-  domain::StepTime step_time;          ///< Sum over steps.
-  core::Duration busy;                 ///< Sum of step periods spent executing.
-  core::Tokens prefix_queries;         ///< Tokens looked up in the prefix cache.
-  core::Tokens prefix_hits;            ///< Of those, found.
+  domain::StepTime step_time;   ///< Sum over steps.
+  core::Duration busy;          ///< Sum of step periods spent executing.
+  core::Tokens prefix_queries;  ///< Tokens looked up in the prefix cache.
+  core::Tokens prefix_hits;     ///< Of those, found.
   core::Blocks peak_used_blocks;
-  /// Sum over steps of used blocks after scheduling, times the step's duration: block-picoseconds, as a double
-  /// computed from exact integers once at the end.
+  /// Sum over steps of used blocks after scheduling, times the step's duration: block-picoseconds,
+  /// as a double computed from exact integers once at the end.
   double used_block_seconds = 0.0;
-  std::int64_t jumped_steps = 0;       ///< Steps advanced in closed form (differs by --no-jump; not in the digest).
+  std::int64_t jumped_steps =
+      0;  ///< Steps advanced in closed form (differs by --no-jump; not in the digest).
 };
 
 /// One serving instance on simulated time. The driver's loop:
@@ -37,19 +38,24 @@ class Engine {
  public:
   enum class Pause : std::uint8_t {
     kLimit,       ///< Every instant before `limit` is done; the next one is at or after it.
-    kCompletion,  ///< Requests finished at now(); not yet scheduled at that instant (only if asked for).
+    kCompletion,  ///< Requests finished at now(); not yet scheduled at that instant (only if asked
+                  ///< for).
     kIdle,        ///< Nothing left to do until a request is submitted.
     kBudget,      ///< Ran `max_segments` segments: time to look at progress and interrupts.
   };
 
   virtual ~Engine() = default;
 
-  /// A request reaches the waiting queue at `queued` (not before any earlier one, nor before now()).
+  /// A request reaches the waiting queue at `queued` (not before any earlier one, nor before
+  /// now()).
   virtual void submit(const domain::Request& request, core::SimTime queued) = 0;
 
-  /// Processes every instant before `limit`. With `pause_at_completion` it returns as soon as requests have
-  /// finished, before the batch of that instant is formed, so that a closed loop can add to it.
-  virtual Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) = 0;
+  /// Processes every instant before `limit`. With `pause_at_completion` it returns as soon as
+  /// requests have finished, before the batch of that instant is formed, so that a closed loop can
+  /// add to it.
+  virtual Pause advance(core::SimTime limit,
+                        bool pause_at_completion,
+                        std::int64_t max_segments) = 0;
 
   /// The instant reached.
   [[nodiscard]] virtual core::SimTime now() const = 0;

@@ -22,7 +22,8 @@ RequestPath RequestPath::off() {
 
 core::SimTime Frontend::admit(core::SimTime sent, core::Tokens prompt_tokens) {
   const core::SimTime ready = sent + path_.network + path_.parse;
-  free_at_ = std::max(free_at_, ready) + path_.frontend + path_.frontend_per_token * prompt_tokens.value();
+  free_at_ =
+      std::max(free_at_, ready) + path_.frontend + path_.frontend_per_token * prompt_tokens.value();
   return free_at_;
 }
 

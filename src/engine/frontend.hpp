@@ -7,8 +7,8 @@
 
 namespace ridgeline::engine {
 
-/// The API server's serial frontend: requests pass one after the other, which spreads bursts. Turns a client's
-/// send time into the instant the request reaches the engine's waiting queue.
+/// The API server's serial frontend: requests pass one after the other, which spreads bursts. Turns
+/// a client's send time into the instant the request reaches the engine's waiting queue.
 class Frontend {
  public:
   explicit Frontend(const RequestPath& path) : path_(path) {}

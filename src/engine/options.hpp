@@ -17,7 +17,8 @@ enum class SchedulingPolicy : std::uint8_t {
 
 /// Who proposes draft tokens.
 enum class DraftMethod : std::uint8_t {
-  kEagle,       ///< Also multi-token prediction: reads hidden states, so the last cached block is recomputed.
+  kEagle,       ///< Also multi-token prediction: reads hidden states, so the last cached block is
+                ///< recomputed.
   kDraftModel,  ///< A separate network with a KV cache of its own layout.
   kNgram,       ///< From the prompt; needs no KV slots ahead.
 };
@@ -29,8 +30,8 @@ struct CacheGroup {
   friend bool operator==(const CacheGroup&, const CacheGroup&) = default;
 };
 
-/// The resolved limits of one engine, in vLLM's words. Nothing here is optional any more: the scenario's
-/// resolution (sim/) has filled every default.
+/// The resolved limits of one engine, in vLLM's words. Nothing here is optional any more: the
+/// scenario's resolution (sim/) has filled every default.
 struct EngineOptions {
   std::int64_t max_num_seqs = 256;
   core::Tokens max_num_batched_tokens{2048};
@@ -44,29 +45,32 @@ struct EngineOptions {
   SchedulingPolicy policy = SchedulingPolicy::kFcfs;
   std::int64_t num_speculative_tokens = 0;  ///< Drafts per sequence and step; 0: no speculation.
   DraftMethod draft_method = DraftMethod::kEagle;
-  std::int64_t max_loras = 0;     ///< Distinct adapters in one step; 0: no limit.
+  std::int64_t max_loras = 0;       ///< Distinct adapters in one step; 0: no limit.
   std::int64_t pipeline_depth = 0;  ///< Steps in flight; 0: 1 synchronous, 2 asynchronous.
   std::vector<CacheGroup> cache_groups = {CacheGroup{}};
   bool log_steps = false;  ///< Report StepRecords (needed by --steps-out; totals are kept anyway).
   Profile profile;         ///< What the engine's version does differently from others.
 };
 
-/// Client and server time around the engine. Source and meaning of the defaults: kernel-model, section 7
-/// (docs/models/kernel.md).
+/// Client and server time around the engine. Source and meaning of the defaults: kernel-model,
+/// section 7 (docs/models/kernel.md).
 struct RequestPath {
-  core::Duration network = core::Duration::microseconds(1500);         ///< Client to API server.
-  core::Duration parse = core::Duration::microseconds(1000);           ///< HTTP parsing, before the frontend.
-  core::Duration frontend = core::Duration::microseconds(1000);        ///< Serial part per request ...
-  core::Duration frontend_per_token = core::Duration::microseconds(1); ///< ... and per prompt token.
-  core::Duration emit = core::Duration::microseconds(1000);            ///< Engine to server's answer.
-  core::Duration deliver = core::Duration::microseconds(2500);         ///< Server's answer to client.
-  core::Duration close = core::Duration::microseconds(1500);           ///< Last token to end of request.
+  core::Duration network = core::Duration::microseconds(1500);  ///< Client to API server.
+  core::Duration parse =
+      core::Duration::microseconds(1000);  ///< HTTP parsing, before the frontend.
+  core::Duration frontend = core::Duration::microseconds(1000);  ///< Serial part per request ...
+  core::Duration frontend_per_token =
+      core::Duration::microseconds(1);                          ///< ... and per prompt token.
+  core::Duration emit = core::Duration::microseconds(1000);     ///< Engine to server's answer.
+  core::Duration deliver = core::Duration::microseconds(2500);  ///< Server's answer to client.
+  core::Duration close = core::Duration::microseconds(1500);    ///< Last token to end of request.
 
   static RequestPath off();
 };
 
-/// Host work of one step (scheduling, input preparation, output handling). A synchronous engine adds it to the
-/// GPU's time, an asynchronous one hides it behind. Fitted on measured synchronous runs (docs/models/kernel.md).
+/// Host work of one step (scheduling, input preparation, output handling). A synchronous engine
+/// adds it to the GPU's time, an asynchronous one hides it behind. Fitted on measured synchronous
+/// runs (docs/models/kernel.md).
 struct HostTime {
   core::Duration per_step = core::Duration::microseconds(400);
   core::Duration per_sequence = core::Duration::microseconds(15);

@@ -12,8 +12,8 @@
 
 namespace ridgeline::engine {
 
-/// A scheduler driven step by step from outside, without time, and open to the last block: what `conform` holds
-/// against recorded decisions.
+/// A scheduler driven step by step from outside, without time, and open to the last block: what
+/// `conform` holds against recorded decisions.
 class SchedulerProbe {
  public:
   struct Scheduled {
@@ -48,7 +48,8 @@ class SchedulerProbe {
   virtual void abort(core::RequestId id) = 0;
   /// Forms a step and keeps it in flight, unless it is empty.
   virtual Step schedule() = 0;
-  /// The oldest step in flight ends with that many tokens per request of it. Returns who ended, in order.
+  /// The oldest step in flight ends with that many tokens per request of it. Returns who ended, in
+  /// order.
   virtual std::vector<core::RequestId> update(std::span<const std::int64_t> tokens) = 0;
 
   [[nodiscard]] virtual std::vector<core::RequestId> running() const = 0;
@@ -56,7 +57,8 @@ class SchedulerProbe {
   [[nodiscard]] virtual std::int64_t num_free_blocks() const = 0;
   [[nodiscard]] virtual std::vector<core::BlockId> free_list() const = 0;
   /// A running request's blocks, one table per cache group.
-  [[nodiscard]] virtual std::vector<std::vector<core::BlockId>> blocks(core::RequestId id) const = 0;
+  [[nodiscard]] virtual std::vector<std::vector<core::BlockId>> blocks(
+      core::RequestId id) const = 0;
   [[nodiscard]] virtual std::int64_t output_tokens(core::RequestId id) const = 0;
   [[nodiscard]] virtual std::int64_t preemptions(core::RequestId id) const = 0;
   [[nodiscard]] virtual Statistics statistics() const = 0;

@@ -1,7 +1,5 @@
 #include "engine/profiles.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -12,6 +10,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "core/result.hpp"
 #include "core/units.hpp"
@@ -103,7 +103,9 @@ std::optional<Version> parse_version(std::string_view text) {
 
 }  // namespace
 
-std::span<const Profile> profiles() { return table(); }
+std::span<const Profile> profiles() {
+  return table();
+}
 
 core::Result<Profile> find_profile(std::string_view version) {
   const auto wanted = parse_version(version);
@@ -117,7 +119,8 @@ core::Result<Profile> find_profile(std::string_view version) {
   }
   if (found == nullptr) {
     return core::fail({.field = "engine.version",
-                       .message = fmt::format("\"{}\" is not an engine version, expected one of {}", version, known)});
+                       .message = fmt::format(
+                           "\"{}\" is not an engine version, expected one of {}", version, known)});
   }
   return *found;
 }

@@ -17,11 +17,12 @@ enum class GraphSizes : std::uint8_t {
   kStep8Then16,  ///< 1, 2, 4, every 8th to 256, every 16th above, same top (from 0.13).
 };
 
-/// What distinguishes one engine version from another, as named switches: the step loop asks these and knows no
-/// version number. Source: vLLM's history as set out in docs/internals/engine.md.
+/// What distinguishes one engine version from another, as named switches: the step loop asks these
+/// and knows no version number. Source: vLLM's history as set out in docs/internals/engine.md.
 struct Profile {
   std::string name = "vllm@0.15";
-  /// A waiting request is admitted only if all its tokens' blocks fit now (scheduler_reserve_full_isl).
+  /// A waiting request is admitted only if all its tokens' blocks fit now
+  /// (scheduler_reserve_full_isl).
   bool reserve_full_prompt = false;
   /// A freed block without a hash goes to the head of the free list, not to its tail.
   bool free_unhashed_first = false;
@@ -31,7 +32,8 @@ struct Profile {
   bool has_watermark = false;
   /// Asynchronous scheduling is the default.
   bool async_by_default = true;
-  /// Asynchronous scheduling does not schedule a request whose last permitted token is already in flight.
+  /// Asynchronous scheduling does not schedule a request whose last permitted token is already in
+  /// flight.
   bool async_skips_last_token = true;
   /// Prefix statistics count each lookup, also of a request that is then not admitted.
   bool prefix_stats_per_lookup = true;
@@ -83,6 +85,7 @@ struct DefaultLimits {
   std::int64_t max_num_seqs;
   core::Tokens max_num_batched_tokens;
 };
-[[nodiscard]] DefaultLimits default_limits(core::Bytes gpu_memory, std::string_view gpu_architecture);
+[[nodiscard]] DefaultLimits default_limits(core::Bytes gpu_memory,
+                                           std::string_view gpu_architecture);
 
 }  // namespace ridgeline::engine

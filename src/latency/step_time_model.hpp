@@ -18,8 +18,8 @@ namespace ridgeline::latency {
 /// How the engine executes a step, as far as GPU time depends on it.
 struct Execution {
   model::Sharding sharding;
-  /// Token counts with a captured CUDA graph, ascending: a step of up to the last is padded to the next size.
-  /// Empty: nothing is padded.
+  /// Token counts with a captured CUDA graph, ascending: a step of up to the last is padded to the
+  /// next size. Empty: nothing is padded.
   std::vector<std::int64_t> cuda_graph_sizes;
 };
 
@@ -33,7 +33,7 @@ struct OperatorTime {
   core::Bytes bytes;
   core::Seconds time;
   domain::Bottleneck bottleneck = domain::Bottleneck::kMemory;
-  std::string source;             ///< What priced it: "kernel", a table's file, ...
+  std::string source;              ///< What priced it: "kernel", a table's file, ...
   std::optional<double> distance;  ///< Of a table lookup, in its own units.
 };
 
@@ -45,17 +45,17 @@ struct Explanation {
   core::Seconds rounding;
 };
 
-/// Predicts how long a step takes on the GPU. Pure: same batch, same answer; const and thread-safe. Keeps no
-/// request state and knows no scheduling: the engine composes GPU and CPU time.
+/// Predicts how long a step takes on the GPU. Pure: same batch, same answer; const and thread-safe.
+/// Keeps no request state and knows no scheduling: the engine composes GPU and CPU time.
 class StepTimeModel {
  public:
   virtual ~StepTimeModel() = default;
 
   [[nodiscard]] virtual domain::StepTime predict(const domain::StepBatch& batch) const = 0;
 
-  /// The step time of every decode-only batch of `num_decodes` sequences with a context sum near `context`, in
-  /// closed form; it equals predict() there, bit for bit. Nothing if the model is not affine in the context
-  /// sum: it is then stepped one by one.
+  /// The step time of every decode-only batch of `num_decodes` sequences with a context sum near
+  /// `context`, in closed form; it equals predict() there, bit for bit. Nothing if the model is not
+  /// affine in the context sum: it is then stepped one by one.
   [[nodiscard]] virtual std::optional<domain::AffineStep> affine(std::int64_t num_decodes,
                                                                  core::Tokens context) const {
     static_cast<void>(num_decodes);
@@ -77,7 +77,8 @@ struct ModelInputs {
   const Execution& execution;
 };
 
-/// One line of the registry (latency/registry.cpp): a step-time model that `latency: {name: ...}` can choose.
+/// One line of the registry (latency/registry.cpp): a step-time model that `latency: {name: ...}`
+/// can choose.
 struct StepTimeModelEntry {
   std::string name;
   std::string summary;
@@ -85,7 +86,7 @@ struct StepTimeModelEntry {
 };
 [[nodiscard]] const std::vector<StepTimeModelEntry>& step_time_models();
 /// Unknown names list the nearest.
-[[nodiscard]] core::Result<std::unique_ptr<StepTimeModel>> make_step_time_model(const std::string& name,
-                                                                               const ModelInputs& inputs);
+[[nodiscard]] core::Result<std::unique_ptr<StepTimeModel>> make_step_time_model(
+    const std::string& name, const ModelInputs& inputs);
 
 }  // namespace ridgeline::latency

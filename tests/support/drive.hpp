@@ -37,9 +37,11 @@ inline EngineRun run_engine(const engine::EngineOptions& options,
                             const std::vector<domain::Request>& requests,
                             Twin twin) {
   EngineRun run;
-  const engine::EngineInputs inputs{.options = options, .model = model, .host = host, .sink = run.sink};
-  const auto engine = twin == Twin::kReference ? engine::make_reference_engine(inputs)
-                                               : engine::make_fast_engine(inputs, twin == Twin::kJumping);
+  const engine::EngineInputs inputs{
+      .options = options, .model = model, .host = host, .sink = run.sink};
+  const auto engine = twin == Twin::kReference
+                          ? engine::make_reference_engine(inputs)
+                          : engine::make_fast_engine(inputs, twin == Twin::kJumping);
   drive(*engine, requests);
   run.totals = engine->totals();
   run.end = engine->now();

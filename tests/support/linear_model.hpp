@@ -12,7 +12,8 @@
 namespace ridgeline::test {
 
 /// A step-time model whose every number a test can do by hand:
-/// overhead `step` + compute `per_token` for each token + memory `per_context` for each token of context.
+/// overhead `step` + compute `per_token` for each token + memory `per_context` for each token of
+/// context.
 class LinearModel final : public latency::StepTimeModel {
  public:
   struct Costs {

@@ -8,7 +8,8 @@
 
 namespace ridgeline::test {
 
-/// Keeps everything an engine reports; token gaps are expanded, so that they compare however they were cut.
+/// Keeps everything an engine reports; token gaps are expanded, so that they compare however they
+/// were cut.
 class RecordingSink final : public domain::RecordSink {
  public:
   void on_request(const domain::RequestRecord& record) override { requests.push_back(record); }

@@ -1,3 +1,5 @@
+#include "sim/conform/conform.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -12,7 +14,6 @@
 #include "cli/exit_code.hpp"
 #include "core/json_writer.hpp"
 #include "core/result.hpp"
-#include "sim/conform/conform.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -20,9 +21,10 @@ namespace {
 using sim::conform::ConformResult;
 
 std::size_t num_different(const std::vector<ConformResult>& results) {
-  return static_cast<std::size_t>(std::count_if(results.begin(), results.end(), [](const auto& result) {
-    return result.difference.has_value();
-  }));
+  return static_cast<std::size_t>(
+      std::count_if(results.begin(), results.end(), [](const auto& result) {
+        return result.difference.has_value();
+      }));
 }
 
 std::string as_table(const std::vector<ConformResult>& results) {
@@ -77,9 +79,10 @@ std::string as_json(const std::vector<ConformResult>& results) {
 ExitCode conform_command(Words words) {
   const Opening opening{
       .usage = "conform FILE...",
-      .about = "Replays decisions recorded from vLLM's own scheduler and compares, for every engine\n"
-               "version in the file: schedules, queues, preemptions, free counts, block ids, prefix\n"
-               "statistics and per-request tables. Exit code 1 when anything differs.",
+      .about =
+          "Replays decisions recorded from vLLM's own scheduler and compares, for every engine\n"
+          "version in the file: schedules, queues, preemptions, free counts, block ids, prefix\n"
+          "statistics and per-request tables. Exit code 1 when anything differs.",
       .flags = manner_flags("table|json"),
       .formats = {"table", "json"}};
   Arguments arguments;
@@ -107,7 +110,8 @@ ExitCode conform_command(Words words) {
   if (!errors.empty()) {
     return give_up(errors, manners);
   }
-  const ExitCode written = put_out(manners.format == "json" ? as_json(results) : as_table(results), manners);
+  const ExitCode written =
+      put_out(manners.format == "json" ? as_json(results) : as_table(results), manners);
   if (written != ExitCode::kOk) {
     return written;
   }

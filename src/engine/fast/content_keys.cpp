@@ -20,9 +20,13 @@ std::uint64_t mix(std::uint64_t x) {
 }
 
 /// Folds a piece of `length` tokens of `content`, from `offset`, into a key.
-std::uint64_t fold(std::uint64_t key, std::uint64_t content, std::int64_t offset, std::int64_t length) {
+std::uint64_t fold(std::uint64_t key,
+                   std::uint64_t content,
+                   std::int64_t offset,
+                   std::int64_t length) {
   constexpr int kLengthBits = 24;  // block sizes are far below 2^24 tokens
-  const auto place = (static_cast<std::uint64_t>(offset) << kLengthBits) | static_cast<std::uint64_t>(length);
+  const auto place =
+      (static_cast<std::uint64_t>(offset) << kLengthBits) | static_cast<std::uint64_t>(length);
   return mix(mix(key ^ content) + place);
 }
 

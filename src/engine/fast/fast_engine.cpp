@@ -32,16 +32,16 @@ core::Int128 series(core::Duration first, core::Duration growth, std::int64_t co
 /// A run of decode-only batches of one composition, from the oldest in flight on.
 struct Run {
   domain::AffineStep step;
-  core::Tokens context;       ///< Of the first batch.
-  std::int64_t growth = 0;    ///< Context per batch: the number of decodes.
-  core::Duration cpu;         ///< Host time, the same for all.
-  core::Duration period;      ///< Of the first batch.
+  core::Tokens context;     ///< Of the first batch.
+  std::int64_t growth = 0;  ///< Context per batch: the number of decodes.
+  core::Duration cpu;       ///< Host time, the same for all.
+  core::Duration period;    ///< Of the first batch.
   core::Duration period_growth;
-  std::int64_t batches = 0;   ///< For how many this form holds.
+  std::int64_t batches = 0;  ///< For how many this form holds.
 };
 
-/// The engine that users run: reference semantics (engine/reference/), batch by batch where the batch changes
-/// and in closed form where it does not.
+/// The engine that users run: reference semantics (engine/reference/), batch by batch where the
+/// batch changes and in closed form where it does not.
 class FastEngine final : public Engine {
  public:
   FastEngine(const EngineInputs& inputs, bool jump)
@@ -102,7 +102,9 @@ void FastEngine::submit(const domain::Request& request, core::SimTime queued) {
   }
 }
 
-Engine::Pause FastEngine::advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) {
+Engine::Pause FastEngine::advance(core::SimTime limit,
+                                  bool pause_at_completion,
+                                  std::int64_t max_segments) {
   for (std::int64_t segments = 0;; ++segments) {
     if (schedule_due_) {
       if (now_ >= limit) {
@@ -136,7 +138,8 @@ void FastEngine::fill_pipeline() {
   while (num_in_flight_ < depth_) {
     Batch& batch = in_flight(num_in_flight_);
     const bool formed = scheduler_.schedule(batch, now_);
-    totals_.peak_used_blocks = std::max(totals_.peak_used_blocks, core::Blocks(scheduler_.pool().num_used()));
+    totals_.peak_used_blocks =
+        std::max(totals_.peak_used_blocks, core::Blocks(scheduler_.pool().num_used()));
     if (formed) {
       launch(batch);
     } else if (num_in_flight_ > 0 || !scheduler_.preempted_in_last_call()) {
@@ -183,7 +186,8 @@ void FastEngine::launch(Batch& batch) {
 
 std::int64_t FastEngine::complete_oldest() {
   const Batch& batch = in_flight(0);
-  used_block_ticks_ += static_cast<core::Int128>(scheduler_.pool().num_used()) * (batch.end - now_).count();
+  used_block_ticks_ +=
+      static_cast<core::Int128>(scheduler_.pool().num_used()) * (batch.end - now_).count();
   now_ = batch.end;
   oldest_ = (oldest_ + 1) % kMaxDepth;
   --num_in_flight_;
@@ -199,7 +203,8 @@ void FastEngine::try_jump(core::SimTime limit) {
   if (!run) {
     return;
   }
-  std::int64_t count = std::min(scheduler_.repeatable_batches(in_flight(0).number, now_), run->batches);
+  std::int64_t count =
+      std::min(scheduler_.repeatable_batches(in_flight(0).number, now_), run->batches);
   constexpr std::int64_t kWorthwhile = 2;
   if (count >= kWorthwhile) {
     count = batches_before(*run, count, limit);
@@ -264,7 +269,10 @@ std::int64_t FastEngine::batches_before(const Run& run, std::int64_t most, core:
 }
 
 /// Adds the times of batches first, first + 1, ... of a run to the totals (and to the log).
-void FastEngine::add_run_times(const Run& run, std::int64_t first, std::int64_t count, core::SimTime start) {
+void FastEngine::add_run_times(const Run& run,
+                               std::int64_t first,
+                               std::int64_t count,
+                               core::SimTime start) {
   const core::Tokens context = run.context + core::Tokens(run.growth * first);
   const core::Duration period = run.period + run.period_growth * first;
   domain::StepTime time = run.step.at(context);
@@ -275,7 +283,8 @@ void FastEngine::add_run_times(const Run& run, std::int64_t first, std::int64_t 
   };
   for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
     const bool grows = kind == static_cast<std::size_t>(run.step.slope_kind);
-    totals_.step_time.by_bottleneck[kind] += total(time.by_bottleneck[kind], grows ? slope : core::Duration());
+    totals_.step_time.by_bottleneck[kind] +=
+        total(time.by_bottleneck[kind], grows ? slope : core::Duration());
   }
   totals_.step_time.add(domain::Bottleneck::kOverhead, total(exposed, run.period_growth - slope));
   totals_.step_time.cpu += run.cpu * count;
@@ -312,7 +321,8 @@ void FastEngine::take_run(const Run& run, std::int64_t count) {
     // Taken when the batch-th one ended, held until the end of the run.
     used_block_ticks_ += whole - series(run.period, run.period_growth, batch);
   });
-  totals_.peak_used_blocks = std::max(totals_.peak_used_blocks, core::Blocks(scheduler_.pool().num_used()));
+  totals_.peak_used_blocks =
+      std::max(totals_.peak_used_blocks, core::Blocks(scheduler_.pool().num_used()));
   inputs_.sink.on_token_gaps(
       {.gap = run.period, .growth = run.period_growth, .count = count, .requests = run.growth});
   // The batches in flight were launched already; those that follow them are new.

@@ -1,11 +1,11 @@
 #include "engine/fast/kv_pool.hpp"
 
-#include <tsl/robin_map.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+
+#include <tsl/robin_map.h>
 
 #include "core/check.hpp"
 

@@ -9,8 +9,8 @@
 
 namespace ridgeline::engine::fast {
 
-/// The block pool and prefix cache of the fast twin: the same decisions as reference::KvCache, on flat arrays
-/// with an intrusive free list, without allocation once built.
+/// The block pool and prefix cache of the fast twin: the same decisions as reference::KvCache, on
+/// flat arrays with an intrusive free list, without allocation once built.
 class KvPool {
  public:
   using Block = std::uint32_t;
@@ -27,7 +27,9 @@ class KvPool {
   KvPool& operator=(const KvPool&) = delete;
 
   [[nodiscard]] std::int64_t num_free() const { return num_free_; }
-  [[nodiscard]] std::int64_t num_usable() const { return static_cast<std::int64_t>(blocks_.size()) - 1; }
+  [[nodiscard]] std::int64_t num_usable() const {
+    return static_cast<std::int64_t>(blocks_.size()) - 1;
+  }
   [[nodiscard]] std::int64_t num_used() const { return num_usable() - num_free_; }
 
   /// The oldest block that holds this key, or kNone.

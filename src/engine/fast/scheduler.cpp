@@ -30,11 +30,13 @@ Scheduler::Scheduler(const EngineOptions& options, bool keep_decode_lengths)
       block_size_(options.block_size.value()),
       watermark_blocks_(static_cast<std::int64_t>(
           options.profile.has_watermark
-              ? std::floor(options.profile.watermark * static_cast<double>(options.num_gpu_blocks.value()))
+              ? std::floor(options.profile.watermark *
+                           static_cast<double>(options.num_gpu_blocks.value()))
               : 0.0)),
       look_ahead_(options.async_scheduling && options.profile.async_skips_last_token),
       whole_prompts_(!options.enable_chunked_prefill && !options.profile.ignores_whole_prompt),
-      length_cap_(options.max_model_len.value() - (options.profile.keeps_last_position_free ? 1 : 0)),
+      length_cap_(options.max_model_len.value() -
+                  (options.profile.keeps_last_position_free ? 1 : 0)),
       frees_in_order_(!options.enable_prefix_caching && options.profile.frees_uncached_in_order),
       keep_decode_lengths_(keep_decode_lengths),
       pool_({.num_gpu_blocks = options.num_gpu_blocks,
@@ -51,7 +53,8 @@ SlotIndex Scheduler::take_slot() {
   return index;
 }
 
-std::optional<domain::RequestRecord> Scheduler::add(const domain::Request& request, core::SimTime queued) {
+std::optional<domain::RequestRecord> Scheduler::add(const domain::Request& request,
+                                                    core::SimTime queued) {
   domain::RequestRecord record;
   record.id = request.id;
   record.arrival = request.arrival;
@@ -164,7 +167,8 @@ void Scheduler::find_cached_prefix(Slot& slot) {
   const std::int64_t most = (slot.known_tokens() - 1) / block_size_;
   ContentKeys ahead = slot.keys;
   while (static_cast<std::int64_t>(hit_.size()) < most) {
-    const KvPool::Block block = pool_.find(ahead.next(slot.prompt, slot.prompt_tokens, block_size_));
+    const KvPool::Block block =
+        pool_.find(ahead.next(slot.prompt, slot.prompt_tokens, block_size_));
     if (block == KvPool::kNone) {
       break;
     }
@@ -186,7 +190,10 @@ void Scheduler::count_lookup(const Slot& slot, std::int64_t hit_blocks) {
   prefix_hits_ += hit_blocks * block_size_;
 }
 
-Scheduler::Verdict Scheduler::try_admit(SlotIndex index, Batch& batch, std::int64_t& budget, core::SimTime now) {
+Scheduler::Verdict Scheduler::try_admit(SlotIndex index,
+                                        Batch& batch,
+                                        std::int64_t& budget,
+                                        core::SimTime now) {
   Slot& slot = slots_[index];
   const std::int64_t known = slot.known_tokens();
   find_cached_prefix(slot);
@@ -355,7 +362,8 @@ std::int64_t Scheduler::update(const Batch& batch, core::SimTime now, domain::Re
     sink.on_token_gaps(gaps);
   }
   if (ended > 0) {
-    std::erase_if(running_, [this](SlotIndex index) { return slots_[index].status == Status::kFree; });
+    std::erase_if(running_,
+                  [this](SlotIndex index) { return slots_[index].status == Status::kFree; });
   }
   return ended;
 }
@@ -404,17 +412,19 @@ std::int64_t Scheduler::repeatable_batches(std::int64_t oldest, core::SimTime no
     return 0;
   }
   if (!waiting_.empty() && num_running() < options_.max_num_seqs) {
-    // The head stays out only if it was tried and nothing can change the verdict: it has no cached block that
-    // could be evicted, and its content is its own, so that none can appear.
+    // The head stays out only if it was tried and nothing can change the verdict: it has no cached
+    // block that could be evicted, and its content is its own, so that none can appear.
     if (!head_blocked_ || head_had_hit_ || !slots_[waiting_.front()].prompt.empty()) {
       return 0;
     }
   }
-  const std::int64_t in_flight = options_.async_scheduling ? 1 : 0;  // Tokens not known when scheduling.
+  const std::int64_t in_flight =
+      options_.async_scheduling ? 1 : 0;  // Tokens not known when scheduling.
   std::int64_t batches = std::numeric_limits<std::int64_t>::max();
   for (const SlotIndex index : running_) {
     const Slot& slot = slots_[index];
-    if (slot.last_batch + 1 != num_batches_ || slot.decoding_since > oldest || slot.last_token != now) {
+    if (slot.last_batch + 1 != num_batches_ || slot.decoding_since > oldest ||
+        slot.last_token != now) {
       return 0;
     }
     const std::int64_t until_end = slot.stop_after - slot.output_tokens - 1;

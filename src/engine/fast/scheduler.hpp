@@ -20,8 +20,8 @@ namespace ridgeline::engine::fast {
 
 enum class Status : std::uint8_t { kFree, kWaiting, kRunning, kPreempted };
 
-/// A request inside the engine. Slots are reused; `generation` tells one tenant from the next. What a
-/// decode step touches stands first, in two cache lines.
+/// A request inside the engine. Slots are reused; `generation` tells one tenant from the next. What
+/// a decode step touches stands first, in two cache lines.
 struct alignas(64) Slot {
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;    ///< Generated and known.
@@ -76,8 +76,8 @@ struct Batch {
   }
 };
 
-/// The scheduler of the fast twin: reference::Scheduler's decisions on flat state, and runs of decode-only
-/// batches at once.
+/// The scheduler of the fast twin: reference::Scheduler's decisions on flat state, and runs of
+/// decode-only batches at once.
 class Scheduler {
  public:
   Scheduler(const EngineOptions& options, bool keep_decode_lengths);
@@ -86,23 +86,29 @@ class Scheduler {
   std::optional<domain::RequestRecord> add(const domain::Request& request, core::SimTime queued);
   /// Forms a batch at `now` into `batch`; false if there is nothing to do.
   bool schedule(Batch& batch, core::SimTime now);
-  /// The tokens of a batch are there at `now`. Reports gaps and ended requests; returns how many ended.
+  /// The tokens of a batch are there at `now`. Reports gaps and ended requests; returns how many
+  /// ended.
   std::int64_t update(const Batch& batch, core::SimTime now, domain::RecordSink& sink);
   void drain(domain::RecordSink& sink);
 
-  /// How many further batches, beyond those in flight (numbers `oldest` to the newest), repeat the newest one
-  /// exactly; all its requests must have had a token at `now`. Zero if in doubt. KV blocks are not considered.
+  /// How many further batches, beyond those in flight (numbers `oldest` to the newest), repeat the
+  /// newest one exactly; all its requests must have had a token at `now`. Zero if in doubt. KV
+  /// blocks are not considered.
   [[nodiscard]] std::int64_t repeatable_batches(std::int64_t oldest, core::SimTime now) const;
-  /// Takes `count` such batches: their tokens are known up to `last_token`, the ones in flight move on.
-  /// `on_block(i)` is called for each block taken at the i-th of them, from 1.
+  /// Takes `count` such batches: their tokens are known up to `last_token`, the ones in flight move
+  /// on. `on_block(i)` is called for each block taken at the i-th of them, from 1.
   template <class OnBlock>
   void jump(std::int64_t count, core::SimTime last_token, OnBlock on_block);
   /// The largest count up to `most` whose blocks are free.
   [[nodiscard]] std::int64_t batches_with_blocks(std::int64_t most) const;
 
   [[nodiscard]] const KvPool& pool() const { return pool_; }
-  [[nodiscard]] std::int64_t num_running() const { return static_cast<std::int64_t>(running_.size()); }
-  [[nodiscard]] std::int64_t num_waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
+  [[nodiscard]] std::int64_t num_running() const {
+    return static_cast<std::int64_t>(running_.size());
+  }
+  [[nodiscard]] std::int64_t num_waiting() const {
+    return static_cast<std::int64_t>(waiting_.size());
+  }
   [[nodiscard]] std::int64_t num_batches() const { return num_batches_; }
   [[nodiscard]] std::int64_t num_preemptions() const { return num_preemptions_; }
   [[nodiscard]] std::int64_t prefix_queries() const { return prefix_queries_; }
@@ -130,14 +136,16 @@ class Scheduler {
   void release_blocks(Slot& slot);
   void finish(SlotIndex index, domain::RecordSink& sink);
   SlotIndex take_slot();
-  [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const { return (tokens + block_size_ - 1) / block_size_; }
+  [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const {
+    return (tokens + block_size_ - 1) / block_size_;
+  }
 
   EngineOptions options_;
   std::int64_t block_size_;
   std::int64_t watermark_blocks_;
   bool look_ahead_;
-  bool whole_prompts_;        ///< Prompts are not cut.
-  std::int64_t length_cap_;   ///< Tokens that a request may compute.
+  bool whole_prompts_;       ///< Prompts are not cut.
+  std::int64_t length_cap_;  ///< Tokens that a request may compute.
   bool frees_in_order_;
   bool keep_decode_lengths_;
   KvPool pool_;
@@ -148,9 +156,9 @@ class Scheduler {
   std::vector<KvPool::Block> hit_;  ///< Scratch: the cached prefix of the request being admitted.
   bool preempted_ = false;
   std::vector<SlotIndex> passed_over_;  ///< By the last call, in order; they are back in the queue.
-  bool head_blocked_ = false;      ///< The waiting head was tried in the last call and did not fit.
+  bool head_blocked_ = false;  ///< The waiting head was tried in the last call and did not fit.
   bool head_had_hit_ = false;
-  std::int64_t head_lookup_ = 0;   ///< Tokens that trying it counted.
+  std::int64_t head_lookup_ = 0;  ///< Tokens that trying it counted.
   std::int64_t delivered_ = 0;
   std::int64_t num_batches_ = 0;
   std::int64_t num_preemptions_ = 0;
@@ -162,8 +170,10 @@ template <class OnBlock>
 void Scheduler::jump(std::int64_t count, core::SimTime last_token, OnBlock on_block) {
   for (const SlotIndex index : running_) {
     Slot& slot = slots_[index];
-    // The i-th batch processes the token at position computed + i - 1 and needs a block where one begins.
-    for (std::int64_t i = slot.block_limit - slot.computed_tokens + 1; i <= count; i += block_size_) {
+    // The i-th batch processes the token at position computed + i - 1 and needs a block where one
+    // begins.
+    for (std::int64_t i = slot.block_limit - slot.computed_tokens + 1; i <= count;
+         i += block_size_) {
       take_block(slot);
       on_block(i);
     }

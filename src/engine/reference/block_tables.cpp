@@ -17,14 +17,15 @@ BlockManager::BlockManager(const EngineOptions& options)
       block_size_(options.block_size.value()),
       enable_prefix_caching_(options.enable_prefix_caching),
       frees_in_order_(!options.enable_prefix_caching && options.profile.frees_uncached_in_order),
-      drops_last_hit_(options.num_speculative_tokens > 0 && options.draft_method == DraftMethod::kEagle) {
+      drops_last_hit_(options.num_speculative_tokens > 0 &&
+                      options.draft_method == DraftMethod::kEagle) {
   for (const CacheGroup& group : options.cache_groups) {
     windows_.push_back(group.sliding_window.value());
   }
 }
 
-/// A window of w tokens needs ceil((w - 1) / block size) cached blocks in a row, searched from the right; a run
-/// that reaches the first block may be shorter. What lies left of it is null.
+/// A window of w tokens needs ceil((w - 1) / block size) cached blocks in a row, searched from the
+/// right; a run that reaches the first block may be shorter. What lies left of it is null.
 std::vector<core::BlockId> BlockManager::find_in_window(const std::vector<std::uint64_t>& hashes,
                                                         std::size_t group,
                                                         std::int64_t most) const {
@@ -66,8 +67,10 @@ std::vector<core::BlockId> BlockManager::find_from_start(const std::vector<std::
   return blocks;
 }
 
-CachedPrefix BlockManager::find_prefix(const std::vector<std::uint64_t>& hashes, std::int64_t most) const {
-  CachedPrefix prefix{.num_blocks = 0, .groups = std::vector<std::vector<core::BlockId>>(windows_.size())};
+CachedPrefix BlockManager::find_prefix(const std::vector<std::uint64_t>& hashes,
+                                       std::int64_t most) const {
+  CachedPrefix prefix{.num_blocks = 0,
+                      .groups = std::vector<std::vector<core::BlockId>>(windows_.size())};
   if (!enable_prefix_caching_) {
     return prefix;
   }
@@ -153,7 +156,9 @@ void BlockManager::drop_left_of_windows(BlockTables& tables, std::int64_t comput
     auto& blocks = tables.groups[group];
     const std::int64_t useless = std::max<std::int64_t>(computed - windows_[group] + 1, 0);
     std::vector<core::BlockId> dropped;
-    for (std::int64_t i = std::min(useless / block_size_, static_cast<std::int64_t>(blocks.size())) - 1; i >= 0;
+    for (std::int64_t i =
+             std::min(useless / block_size_, static_cast<std::int64_t>(blocks.size())) - 1;
+         i >= 0;
          --i) {
       core::BlockId& block = blocks[static_cast<std::size_t>(i)];
       if (block == kNullBlock) {

@@ -18,7 +18,8 @@ std::uint64_t mix(std::uint64_t x) {
   return x;
 }
 
-constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ULL;  // 2^64 / golden ratio, SplitMix64's increment
+constexpr std::uint64_t kGolden =
+    0x9e3779b97f4a7c15ULL;  // 2^64 / golden ratio, SplitMix64's increment
 
 }  // namespace
 
@@ -26,9 +27,12 @@ std::uint64_t token_at(std::uint64_t content, std::int64_t index) {
   return mix(mix(content + kGolden) + static_cast<std::uint64_t>(index));
 }
 
-std::uint64_t chain(std::uint64_t parent, std::uint64_t token) { return mix(parent * 3 + token + kGolden); }
+std::uint64_t chain(std::uint64_t parent, std::uint64_t token) {
+  return mix(parent * 3 + token + kGolden);
+}
 
-TokenSequence::TokenSequence(const domain::Request& request) : output_(domain::output_content(request.id)) {
+TokenSequence::TokenSequence(const domain::Request& request)
+    : output_(domain::output_content(request.id)) {
   const auto length = static_cast<std::size_t>(request.prompt_tokens.value());
   prompt_.reserve(length);
   for (const auto& segment : request.prompt) {

@@ -12,11 +12,13 @@
 
 namespace ridgeline::engine::reference {
 
-/// A block that holds nothing and is never handed out: it stands where a sliding window has moved on.
+/// A block that holds nothing and is never handed out: it stands where a sliding window has moved
+/// on.
 inline constexpr core::BlockId kNullBlock{0};
 
-/// vLLM's block pool and prefix cache, written to be read: blocks with reference counts, a free list in order
-/// of reuse, and a map from (hash, cache group) to the blocks that hold it, oldest first.
+/// vLLM's block pool and prefix cache, written to be read: blocks with reference counts, a free
+/// list in order of reuse, and a map from (hash, cache group) to the blocks that hold it, oldest
+/// first.
 class KvCache {
  public:
   struct Options {
@@ -26,7 +28,9 @@ class KvCache {
   explicit KvCache(const Options& options);
 
   [[nodiscard]] std::int64_t num_free() const { return static_cast<std::int64_t>(free_.size()); }
-  [[nodiscard]] std::int64_t num_usable() const { return static_cast<std::int64_t>(blocks_.size()) - 1; }
+  [[nodiscard]] std::int64_t num_usable() const {
+    return static_cast<std::int64_t>(blocks_.size()) - 1;
+  }
   [[nodiscard]] std::int64_t num_used() const { return num_usable() - num_free(); }
   [[nodiscard]] const std::list<core::BlockId>& free_list() const { return free_; }
 
@@ -37,14 +41,17 @@ class KvCache {
 
   /// One more holder for each block but the null block.
   void touch(const std::vector<core::BlockId>& blocks);
-  /// Takes a block from the head of the free list, forgetting what it held. Requires num_free() > 0.
+  /// Takes a block from the head of the free list, forgetting what it held. Requires num_free() >
+  /// 0.
   core::BlockId allocate();
   /// Enters a full block into the prefix cache.
   void set_hash(core::BlockId block, std::uint64_t hash, std::size_t group = 0);
   /// One holder less for each block, null blocks aside, in the order given.
   void release(const std::vector<core::BlockId>& blocks);
 
-  [[nodiscard]] std::int64_t references(core::BlockId block) const { return blocks_[block].references; }
+  [[nodiscard]] std::int64_t references(core::BlockId block) const {
+    return blocks_[block].references;
+  }
 
  private:
   using Key = std::pair<std::uint64_t, std::size_t>;

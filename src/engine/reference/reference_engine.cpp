@@ -31,12 +31,14 @@ struct InFlight {
   core::SimTime end;
 };
 
-/// vLLM's engine loop on simulated time: while the pipeline (one step, or two with asynchronous scheduling) has
-/// room, form a step; otherwise wait for the oldest one and take its tokens.
+/// vLLM's engine loop on simulated time: while the pipeline (one step, or two with asynchronous
+/// scheduling) has room, form a step; otherwise wait for the oldest one and take its tokens.
 class ReferenceEngine final : public Engine {
  public:
   explicit ReferenceEngine(const EngineInputs& inputs)
-      : inputs_(inputs), scheduler_(inputs.options), depth_(inputs.options.async_scheduling ? 2 : 1) {}
+      : inputs_(inputs),
+        scheduler_(inputs.options),
+        depth_(inputs.options.async_scheduling ? 2 : 1) {}
 
   void submit(const domain::Request& request, core::SimTime queued) override;
   Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) override;
@@ -82,7 +84,9 @@ void ReferenceEngine::submit(const domain::Request& request, core::SimTime queue
   }
 }
 
-Engine::Pause ReferenceEngine::advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) {
+Engine::Pause ReferenceEngine::advance(core::SimTime limit,
+                                       bool pause_at_completion,
+                                       std::int64_t max_segments) {
   for (std::int64_t segments = 0;; ++segments) {
     if (schedule_due_) {
       if (now_ >= limit) {
@@ -146,7 +150,8 @@ domain::StepBatch ReferenceEngine::batch_of(const ScheduledStep& step) {
 void ReferenceEngine::launch(ScheduledStep step) {
   const domain::StepBatch batch = batch_of(step);
   domain::StepTime time = inputs_.model.predict(batch);
-  time.cpu += inputs_.host.per_step + inputs_.host.per_sequence * static_cast<std::int64_t>(step.size());
+  time.cpu +=
+      inputs_.host.per_step + inputs_.host.per_sequence * static_cast<std::int64_t>(step.size());
   const core::Duration gpu = time.gpu();
   const core::Duration duration =
       inputs_.options.async_scheduling ? std::max(gpu, time.cpu) : gpu + time.cpu;
@@ -188,7 +193,8 @@ void ReferenceEngine::launch(ScheduledStep step) {
 bool ReferenceEngine::complete_oldest() {
   const InFlight oldest = std::move(in_flight_.front());
   in_flight_.pop_front();
-  used_block_ticks_ += static_cast<core::Int128>(scheduler_.kv_cache().num_used()) * (oldest.end - now_).count();
+  used_block_ticks_ +=
+      static_cast<core::Int128>(scheduler_.kv_cache().num_used()) * (oldest.end - now_).count();
   now_ = oldest.end;
   for (const ScheduledSequence& scheduled : oldest.step) {
     if (scheduled.samples && scheduled.sequence->status != Status::kFinished) {

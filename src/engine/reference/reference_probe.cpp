@@ -69,9 +69,15 @@ class ReferenceProbe final : public SchedulerProbe {
     return ids(ended);
   }
 
-  [[nodiscard]] std::vector<core::RequestId> running() const override { return ids(scheduler_.running()); }
-  [[nodiscard]] std::vector<core::RequestId> waiting() const override { return ids(scheduler_.waiting()); }
-  [[nodiscard]] std::int64_t num_free_blocks() const override { return scheduler_.kv_cache().num_free(); }
+  [[nodiscard]] std::vector<core::RequestId> running() const override {
+    return ids(scheduler_.running());
+  }
+  [[nodiscard]] std::vector<core::RequestId> waiting() const override {
+    return ids(scheduler_.waiting());
+  }
+  [[nodiscard]] std::int64_t num_free_blocks() const override {
+    return scheduler_.kv_cache().num_free();
+  }
   [[nodiscard]] std::vector<core::BlockId> free_list() const override {
     const auto& list = scheduler_.kv_cache().free_list();
     return {list.begin(), list.end()};

@@ -52,11 +52,14 @@ Sequence::Sequence(const domain::Request& request, core::Tokens max_model_len)
 
 Scheduler::Scheduler(const EngineOptions& options)
     : options_(options),
-      by_priority_(options.policy == SchedulingPolicy::kPriority && options.profile.has_priority_policy),
+      by_priority_(options.policy == SchedulingPolicy::kPriority &&
+                   options.profile.has_priority_policy),
       lookahead_(lookahead_slots(options)),
       manager_(options) {}
 
-void Scheduler::add(const SequencePtr& sequence) { push_waiting(waiting_, sequence, false); }
+void Scheduler::add(const SequencePtr& sequence) {
+  push_waiting(waiting_, sequence, false);
+}
 
 void Scheduler::push_waiting(Queue& queue, const SequencePtr& sequence, bool front) {
   if (by_priority_) {
@@ -102,7 +105,8 @@ std::int64_t Scheduler::tokens_to_run(const Sequence& sequence) const {
   if (options_.long_prefill_token_threshold.value() > 0) {
     tokens = std::min(tokens, options_.long_prefill_token_threshold.value());
   }
-  const std::int64_t last = options_.max_model_len.value() - (options_.profile.keeps_last_position_free ? 1 : 0);
+  const std::int64_t last =
+      options_.max_model_len.value() - (options_.profile.keeps_last_position_free ? 1 : 0);
   return std::min({tokens, budget_, last - sequence.num_computed_tokens});
 }
 
@@ -127,7 +131,8 @@ void Scheduler::schedule_running(ScheduledStep& step) {
   }
 }
 
-/// Extends a running request's blocks, preempting others until they suffice; false if it had to go itself.
+/// Extends a running request's blocks, preempting others until they suffice; false if it had to go
+/// itself.
 bool Scheduler::make_room(const SequencePtr& sequence,
                           std::int64_t tokens,
                           ScheduledStep& step,
@@ -135,15 +140,19 @@ bool Scheduler::make_room(const SequencePtr& sequence,
   while (!extend(*sequence, tokens, lookahead_)) {
     SequencePtr victim = running_.back();
     if (by_priority_) {
-      victim = *std::max_element(running_.begin(), running_.end(), [](const auto& a, const auto& b) {
-        return std::tuple(a->priority, a->record.arrival) < std::tuple(b->priority, b->record.arrival);
-      });
+      victim =
+          *std::max_element(running_.begin(), running_.end(), [](const auto& a, const auto& b) {
+            return std::tuple(a->priority, a->record.arrival) <
+                   std::tuple(b->priority, b->record.arrival);
+          });
     }
     const auto place = std::find(running_.begin(), running_.end(), victim);
     const auto index = static_cast<std::size_t>(place - running_.begin());
     running_.erase(place);
-    const auto scheduled = std::find_if(
-        step.begin(), step.end(), [&](const ScheduledSequence& other) { return other.sequence == victim; });
+    const auto scheduled =
+        std::find_if(step.begin(), step.end(), [&](const ScheduledSequence& other) {
+          return other.sequence == victim;
+        });
     if (scheduled != step.end()) {
       if (options_.profile.victim_returns_budget) {
         budget_ += scheduled->num_scheduled_tokens;
@@ -192,15 +201,20 @@ bool Scheduler::exceeds_lora_cap(const Sequence& sequence, const ScheduledStep& 
       adapters.insert(scheduled.sequence->lora);
     }
   }
-  return static_cast<std::int64_t>(adapters.size()) == options_.max_loras && !adapters.contains(sequence.lora);
+  return static_cast<std::int64_t>(adapters.size()) == options_.max_loras &&
+         !adapters.contains(sequence.lora);
 }
 
-bool Scheduler::fits(const Sequence& sequence, const CachedPrefix& prefix, std::int64_t up_to) const {
-  const auto share = options_.profile.watermark * static_cast<double>(options_.num_gpu_blocks.value());
+bool Scheduler::fits(const Sequence& sequence,
+                     const CachedPrefix& prefix,
+                     std::int64_t up_to) const {
+  const auto share =
+      options_.profile.watermark * static_cast<double>(options_.num_gpu_blocks.value());
   const bool guarded = options_.profile.has_watermark && !running_.empty();
   const std::int64_t watermark = guarded ? static_cast<std::int64_t>(std::floor(share)) : 0;
   const std::int64_t tokens = std::min(up_to, options_.max_model_len.value());
-  return manager_.blocks_needed(sequence.blocks, prefix, tokens) + watermark <= kv_cache().num_free();
+  return manager_.blocks_needed(sequence.blocks, prefix, tokens) + watermark <=
+         kv_cache().num_free();
 }
 
 void Scheduler::count_lookup(const Sequence& sequence, const CachedPrefix& prefix) {
@@ -212,7 +226,8 @@ void Scheduler::count_lookup(const Sequence& sequence, const CachedPrefix& prefi
                                    ? (sequence.num_tokens() - 1) / manager_.block_size()
                                    : sequence.num_tokens();
   const std::int64_t hits = prefix.num_blocks * manager_.block_size() / unit;
-  const bool apart = options_.profile.prefix_stats_split_preempted && sequence.record.preemptions > 0;
+  const bool apart =
+      options_.profile.prefix_stats_split_preempted && sequence.record.preemptions > 0;
   (apart ? statistics_.preempted_requests : statistics_.requests) += 1;
   (apart ? statistics_.preempted_queries : statistics_.queries) += queries;
   (apart ? statistics_.preempted_hits : statistics_.hits) += hits;
@@ -225,12 +240,14 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
   const std::int64_t known = sequence->num_tokens();
   extend_hash_chain(*sequence);
   // At least one token is computed, or there would be no logits to sample from.
-  const CachedPrefix prefix = manager_.find_prefix(sequence->block_hashes, (known - 1) / manager_.block_size());
+  const CachedPrefix prefix =
+      manager_.find_prefix(sequence->block_hashes, (known - 1) / manager_.block_size());
   const std::int64_t local = prefix.num_blocks * manager_.block_size();
   if (options_.profile.prefix_stats_per_lookup) {
     count_lookup(*sequence, prefix);
   }
-  const std::int64_t remote = std::max<std::int64_t>(std::min(sequence->num_remote_tokens, known - 1) - local, 0);
+  const std::int64_t remote =
+      std::max<std::int64_t>(std::min(sequence->num_remote_tokens, known - 1) - local, 0);
   const std::int64_t cached = local + remote;
 
   std::int64_t tokens = known - cached;
@@ -307,7 +324,8 @@ std::vector<SequencePtr> Scheduler::update(const ScheduledStep& step) {
   return update(step, std::vector<std::int64_t>(step.size(), 1));
 }
 
-std::vector<SequencePtr> Scheduler::update(const ScheduledStep& step, const std::vector<std::int64_t>& tokens) {
+std::vector<SequencePtr> Scheduler::update(const ScheduledStep& step,
+                                           const std::vector<std::int64_t>& tokens) {
   std::vector<SequencePtr> finished;
   for (std::size_t i = 0; i < step.size(); ++i) {
     const SequencePtr& sequence = step[i].sequence;
@@ -325,7 +343,9 @@ std::vector<SequencePtr> Scheduler::update(const ScheduledStep& step, const std:
 }
 
 /// Whether the request ends with these tokens; those behind its end are dropped.
-bool Scheduler::take_tokens(Sequence& sequence, const ScheduledSequence& scheduled, std::int64_t tokens) {
+bool Scheduler::take_tokens(Sequence& sequence,
+                            const ScheduledSequence& scheduled,
+                            std::int64_t tokens) {
   const std::int64_t rejected = scheduled.num_drafts - (tokens - 1);
   if (rejected > 0) {
     sequence.num_computed_tokens -= sequence.num_computed_tokens > 0 ? rejected : 0;
@@ -386,7 +406,8 @@ bool Scheduler::extend(Sequence& sequence, std::int64_t tokens, std::int64_t loo
 
 void Scheduler::hash_full_blocks(Sequence& sequence, std::int64_t tokens) {
   extend_hash_chain(sequence);
-  manager_.hash_full_blocks(sequence.blocks, sequence.block_hashes, std::min(tokens, sequence.num_tokens()));
+  manager_.hash_full_blocks(
+      sequence.blocks, sequence.block_hashes, std::min(tokens, sequence.num_tokens()));
 }
 
 void Scheduler::extend_hash_chain(Sequence& sequence) const {
@@ -394,10 +415,12 @@ void Scheduler::extend_hash_chain(Sequence& sequence) const {
     return;
   }
   const std::int64_t block_size = manager_.block_size();
-  while (static_cast<std::int64_t>(sequence.block_hashes.size() + 1) * block_size <= sequence.num_tokens()) {
+  while (static_cast<std::int64_t>(sequence.block_hashes.size() + 1) * block_size <=
+         sequence.num_tokens()) {
     const std::int64_t begin = static_cast<std::int64_t>(sequence.block_hashes.size()) * block_size;
     // An adapter changes every activation, hence every KV block.
-    std::uint64_t hash = sequence.block_hashes.empty() ? sequence.lora.value() : sequence.block_hashes.back();
+    std::uint64_t hash =
+        sequence.block_hashes.empty() ? sequence.lora.value() : sequence.block_hashes.back();
     for (std::int64_t position = begin; position < begin + block_size; ++position) {
       hash = chain(hash, sequence.tokens[position]);
     }

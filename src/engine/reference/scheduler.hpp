@@ -31,15 +31,16 @@ struct Sequence {
   std::int32_t priority = 0;
   core::LoraId lora;
   std::int64_t num_prompt_tokens = 0;
-  std::int64_t max_tokens = 0;            ///< The client's limit.
-  std::int64_t num_output_tokens = 0;     ///< Generated and known to the scheduler.
-  std::int64_t num_computed_tokens = 0;   ///< KV there, or will be once the steps in flight end.
-  std::int64_t num_placeholders = 0;      ///< Sampled by steps in flight: not known yet.
-  std::int64_t num_drafts = 0;            ///< Proposed for the next step.
-  std::int64_t num_remote_tokens = 0;     ///< Leading prompt tokens whose KV another engine hands over.
-  std::int64_t prefill_end = 0;           ///< Tokens known at its admission: up to here it is prefill.
-  std::int64_t stop_after = 0;            ///< Output tokens after which it ends.
-  std::int64_t max_output_tokens = 0;     ///< What the scheduler knows of that: its limit.
+  std::int64_t max_tokens = 0;           ///< The client's limit.
+  std::int64_t num_output_tokens = 0;    ///< Generated and known to the scheduler.
+  std::int64_t num_computed_tokens = 0;  ///< KV there, or will be once the steps in flight end.
+  std::int64_t num_placeholders = 0;     ///< Sampled by steps in flight: not known yet.
+  std::int64_t num_drafts = 0;           ///< Proposed for the next step.
+  std::int64_t num_remote_tokens =
+      0;                         ///< Leading prompt tokens whose KV another engine hands over.
+  std::int64_t prefill_end = 0;  ///< Tokens known at its admission: up to here it is prefill.
+  std::int64_t stop_after = 0;   ///< Output tokens after which it ends.
+  std::int64_t max_output_tokens = 0;  ///< What the scheduler knows of that: its limit.
   domain::Outcome outcome_at_stop = domain::Outcome::kFinished;
   BlockTables blocks;
   std::vector<std::uint64_t> block_hashes;  ///< Of all full blocks of known tokens.
@@ -53,9 +54,9 @@ struct ScheduledSequence {
   SequencePtr sequence;
   std::int64_t num_computed_tokens = 0;  ///< Before the step.
   std::int64_t num_scheduled_tokens = 0;
-  std::int64_t num_drafts = 0;           ///< Of the scheduled tokens, drafts to be verified.
+  std::int64_t num_drafts = 0;  ///< Of the scheduled tokens, drafts to be verified.
   bool is_prefill = false;
-  bool samples = false;     ///< Its last known token is processed: at least one token comes out.
+  bool samples = false;  ///< Its last known token is processed: at least one token comes out.
 };
 using ScheduledStep = std::vector<ScheduledSequence>;
 
@@ -79,9 +80,10 @@ class Scheduler {
   void abort(const SequencePtr& sequence);
   /// Forms one step: running requests first, then waiting ones unless somebody was preempted.
   ScheduledStep schedule();
-  /// The tokens of a step are there: for each of its requests, in order, how many came out (ignored where none
-  /// is due). Returns the requests that ended with it, in order.
-  std::vector<SequencePtr> update(const ScheduledStep& step, const std::vector<std::int64_t>& tokens);
+  /// The tokens of a step are there: for each of its requests, in order, how many came out (ignored
+  /// where none is due). Returns the requests that ended with it, in order.
+  std::vector<SequencePtr> update(const ScheduledStep& step,
+                                  const std::vector<std::int64_t>& tokens);
   /// As above with one token each.
   std::vector<SequencePtr> update(const ScheduledStep& step);
   /// Everything still inside, in order of the queues; the scheduler forgets it.
@@ -94,7 +96,9 @@ class Scheduler {
   [[nodiscard]] const std::vector<SequencePtr>& running() const { return running_; }
   /// Requests passed over first, then the queue.
   [[nodiscard]] std::vector<SequencePtr> waiting() const;
-  [[nodiscard]] std::int64_t num_running() const { return static_cast<std::int64_t>(running_.size()); }
+  [[nodiscard]] std::int64_t num_running() const {
+    return static_cast<std::int64_t>(running_.size());
+  }
   [[nodiscard]] std::int64_t num_waiting() const {
     return static_cast<std::int64_t>(waiting_.size() + skipped_.size());
   }
@@ -110,10 +114,15 @@ class Scheduler {
   void schedule_running(ScheduledStep& step);
   void schedule_waiting(ScheduledStep& step);
   [[nodiscard]] std::int64_t tokens_to_run(const Sequence& sequence) const;
-  bool make_room(const SequencePtr& sequence, std::int64_t tokens, ScheduledStep& step, std::size_t& cursor);
+  bool make_room(const SequencePtr& sequence,
+                 std::int64_t tokens,
+                 ScheduledStep& step,
+                 std::size_t& cursor);
   Verdict try_admit(const SequencePtr& sequence, ScheduledStep& step);
   [[nodiscard]] bool exceeds_lora_cap(const Sequence& sequence, const ScheduledStep& step) const;
-  [[nodiscard]] bool fits(const Sequence& sequence, const CachedPrefix& prefix, std::int64_t up_to) const;
+  [[nodiscard]] bool fits(const Sequence& sequence,
+                          const CachedPrefix& prefix,
+                          std::int64_t up_to) const;
   void count_lookup(const Sequence& sequence, const CachedPrefix& prefix);
   void preempt(const SequencePtr& victim);
   void push_waiting(Queue& queue, const SequencePtr& sequence, bool front);

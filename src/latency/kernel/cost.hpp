@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "core/units.hpp"
@@ -8,6 +9,11 @@
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::kernel {
+
+/// A count, for formulas in real numbers.
+constexpr double real(std::int64_t count) {
+  return static_cast<double>(count);
+}
 
 /// The side of a hard maximum that did not decide.
 struct LosingSide {

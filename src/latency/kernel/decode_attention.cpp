@@ -11,14 +11,6 @@
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::kernel {
-namespace {
-
-double real(std::int64_t count) {
-  return static_cast<double>(count);
-}
-
-}  // namespace
-
 void DecodeCall::add(const domain::PrefillChunk& chunk) {
   const std::int64_t count = chunk.new_tokens.value();
   ++sequences;

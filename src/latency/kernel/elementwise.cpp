@@ -24,10 +24,6 @@ constexpr double kQkvBytes = 4.0;
 constexpr double kQuantisedHiddenBytes = 6.0;
 constexpr double kQuantisedFfnBytes = 3.0;
 
-double real(std::int64_t count) {
-  return static_cast<double>(count);
-}
-
 }  // namespace
 
 Cost elementwise(const model::LayerElementwise& shape,

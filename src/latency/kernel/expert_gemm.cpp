@@ -21,10 +21,6 @@ constexpr double kFlopsPerPairAndWeight = 2.0 * kMatrices;
 /// in 16 bit.
 constexpr double kPairBytesPerElement = 6.0;
 
-double real(std::int64_t count) {
-  return static_cast<double>(count);
-}
-
 double pairs_on_rank(const model::ExpertGemm& shape, std::int64_t tokens) {
   return real(tokens) * real(shape.experts_per_token) * real(shape.experts_on_rank) /
          real(shape.experts);

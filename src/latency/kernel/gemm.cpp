@@ -32,10 +32,6 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-double real(std::int64_t count) {
-  return static_cast<double>(count);
-}
-
 core::Seconds compute_time(const GemmShape& shape,
                            core::FlopsPerSecond peak,
                            const GemmConstants& constants,

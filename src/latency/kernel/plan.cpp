@@ -32,10 +32,6 @@ constexpr core::Duration kLongestOperator = core::Duration::seconds(1000);
 /// Longest time per token of context, over all layers: kMaxContext of them stay in range.
 constexpr core::Duration kSteepest = core::Duration::microseconds(100);
 
-double real(std::int64_t count) {
-  return static_cast<double>(count);
-}
-
 /// Turns the operators of a forward pass into priced ones.
 class Planner {
  public:

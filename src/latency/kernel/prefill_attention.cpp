@@ -18,10 +18,6 @@ namespace {
 /// dimension (FlashAttention's tile).
 constexpr double kTileFlopsPerKey = 4.0 * 128.0 * 128.0;
 
-double real(std::int64_t count) {
-  return static_cast<double>(count);
-}
-
 }  // namespace
 
 void PrefillCall::add(const domain::PrefillChunk& chunk) {

@@ -1,7 +1,5 @@
 #include "sim/conform/conform.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +10,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "core/document.hpp"
 #include "core/reader.hpp"
@@ -179,14 +179,17 @@ bool check_result(const core::Node& result, core::Errors& errors) {
   if (versions != nullptr && versions->is_list() && trace != nullptr && trace->is_list()) {
     return true;
   }
-  errors.push_back({.field = "results",
-                    .message = "found " + result.describe() + ", expected a map with lists versions and trace",
-                    .where = result.where()});
+  errors.push_back(
+      {.field = "results",
+       .message = "found " + result.describe() + ", expected a map with lists versions and trace",
+       .where = result.where()});
   return false;
 }
 
 /// The recording, and the list of results to compare with; notes all problems.
-const core::Node* read_recording(const core::Node& document, Recording& recording, core::Errors& errors) {
+const core::Node* read_recording(const core::Node& document,
+                                 Recording& recording,
+                                 core::Errors& errors) {
   core::ObjectReader reader(document, "", errors);
   recording.scenario = reader.required_string("scenario");
   const core::Node* cfg = reader.node("cfg");
@@ -244,7 +247,8 @@ core::Result<std::vector<ConformResult>> conform_file(const std::string& path) {
       line.scenario = recording.scenario;
       line.version = name;
       line.profile = profile->name;
-      if (const auto difference = compare(result, recording, *profile, engine::make_reference_probe)) {
+      if (const auto difference =
+              compare(result, recording, *profile, engine::make_reference_probe)) {
         line.difference = *difference;
       }
       lines.push_back(std::move(line));

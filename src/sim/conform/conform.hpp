@@ -19,13 +19,14 @@ struct Difference {
 struct ConformResult {
   std::string file;
   std::string scenario;
-  std::string version;  ///< As the file names it.
-  std::string profile;  ///< Ours.
+  std::string version;                   ///< As the file names it.
+  std::string profile;                   ///< Ours.
   std::optional<Difference> difference;  ///< The first; none when all is equal.
 };
 
-/// Replays a file of decisions recorded from vLLM's own scheduler through ours, for every version in it:
-/// schedules, queues, preemptions, free counts, block ids, prefix statistics and per-request tables.
+/// Replays a file of decisions recorded from vLLM's own scheduler through ours, for every version
+/// in it: schedules, queues, preemptions, free counts, block ids, prefix statistics and per-request
+/// tables.
 [[nodiscard]] core::Result<std::vector<ConformResult>> conform_file(const std::string& path);
 
 }  // namespace ridgeline::sim::conform

@@ -1,7 +1,5 @@
 #include "sim/conform/recording.hpp"
 
-#include <fmt/core.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +8,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "core/document.hpp"
 #include "core/ids.hpp"

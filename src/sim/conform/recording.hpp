@@ -38,7 +38,8 @@ void read_requests(const core::Node& list, Recording& recording, core::Errors& e
 [[nodiscard]] std::string version_number(const std::string& text);
 
 /// The engine of one version under the recording's configuration.
-[[nodiscard]] engine::EngineOptions options_for(const Recording& recording, const engine::Profile& profile);
+[[nodiscard]] engine::EngineOptions options_for(const Recording& recording,
+                                                const engine::Profile& profile);
 
 /// Compact text of a value, the same for equal values: what is compared and shown.
 [[nodiscard]] std::string text_of(const core::Node& node);

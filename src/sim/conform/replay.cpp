@@ -1,7 +1,5 @@
 #include "sim/conform/replay.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +7,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "engine/probe.hpp"
 #include "sim/conform/recording.hpp"

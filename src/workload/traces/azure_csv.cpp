@@ -147,7 +147,7 @@ class AzureCsvParser final : public RowParser {
   std::optional<Instant> first_;
 };
 
-bool detect(std::string_view head) {
+bool detect_azure(std::string_view head) {
   for (const auto cell : split_csv(first_line(head))) {
     for (const auto column : kColumns) {
       if (cell == column) {
@@ -165,7 +165,7 @@ const TraceFormat kAzureLlmCsv = {
     .summary = "Azure LLM inference trace 2023: TIMESTAMP,ContextTokens,GeneratedTokens",
     .arrival_column = kColumns[0],
     .has_header = true,
-    .detect = detect,
+    .detect = detect_azure,
     .make_parser = [] { return std::unique_ptr<RowParser>(std::make_unique<AzureCsvParser>()); },
 };
 

@@ -48,7 +48,7 @@ class RequestCsvParser final : public RowParser {
 };
 
 /// Any line of names, so that a misspelt header gets an answer that names the columns.
-bool detect(std::string_view head) {
+bool detect_csv(std::string_view head) {
   const std::string_view line = first_line(head);
   const bool starts_with_name =
       !line.empty() && ((line[0] >= 'a' && line[0] <= 'z') || (line[0] >= 'A' && line[0] <= 'Z'));
@@ -62,7 +62,7 @@ const TraceFormat kRequestCsv = {
     .summary = "CSV with the columns arrival_s, input_tokens, output_tokens in any order",
     .arrival_column = RequestColumns::kNames[0],
     .has_header = true,
-    .detect = detect,
+    .detect = detect_csv,
     .make_parser = [] { return std::unique_ptr<RowParser>(std::make_unique<RequestCsvParser>()); },
 };
 

@@ -130,7 +130,7 @@ class RequestJsonlParser final : public RowParser {
   }
 };
 
-bool detect(std::string_view head) {
+bool detect_jsonl(std::string_view head) {
   const std::size_t first = head.find_first_not_of(" \t");
   return first != std::string_view::npos && head[first] == '{';
 }
@@ -142,7 +142,7 @@ const TraceFormat kRequestJsonl = {
     .summary = "JSON lines with the keys arrival_s, input_tokens, output_tokens",
     .arrival_column = RequestColumns::kNames[0],
     .has_header = false,
-    .detect = detect,
+    .detect = detect_jsonl,
     .make_parser =
         [] { return std::unique_ptr<RowParser>(std::make_unique<RequestJsonlParser>()); },
 };

@@ -1,7 +1,5 @@
-// What holds of every run, whatever the workload and the limits; numbered as in docs/internals/testing.md.
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
+// What holds of every run, whatever the workload and the limits; numbered as in
+// docs/internals/testing.md.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +8,9 @@
 #include <memory>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include "core/ids.hpp"
 #include "core/time.hpp"
@@ -24,10 +25,12 @@ namespace {
 
 using test::Twin;
 
-Twin random_twin() { return *rc::gen::element(Twin::kReference, Twin::kStepping, Twin::kJumping); }
+Twin random_twin() {
+  return *rc::gen::element(Twin::kReference, Twin::kStepping, Twin::kJumping);
+}
 
-/// Conservation: every request ends exactly once, with all its tokens or a reason why not; gaps account for
-/// every token after the first.
+/// Conservation: every request ends exactly once, with all its tokens or a reason why not; gaps
+/// account for every token after the first.
 RC_GTEST_PROP(Invariants, EveryRequestEndsOnce, ()) {
   const auto scenario = test::random_scenario();
   const auto run = test::run_scenario(scenario, random_twin());
@@ -40,7 +43,8 @@ RC_GTEST_PROP(Invariants, EveryRequestEndsOnce, ()) {
   for (const auto& request : scenario.requests) {
     const auto& record = ended.at(request.id);
     const std::int64_t wanted = std::min(request.output_tokens.value(), request.max_tokens.value());
-    const std::int64_t room = scenario.options.max_model_len.value() - request.prompt_tokens.value();
+    const std::int64_t room =
+        scenario.options.max_model_len.value() - request.prompt_tokens.value();
     switch (record.outcome) {
       case domain::Outcome::kFinished:
         RC_ASSERT(record.output_tokens.value() == wanted);
@@ -63,7 +67,8 @@ RC_GTEST_PROP(Invariants, EveryRequestEndsOnce, ()) {
   RC_ASSERT(gaps == later_tokens);
 }
 
-/// Causality: arrival <= queued <= scheduled < first token <= last token, and no token before a step's end.
+/// Causality: arrival <= queued <= scheduled < first token <= last token, and no token before a
+/// step's end.
 RC_GTEST_PROP(Invariants, TimeRunsForward, ()) {
   const auto scenario = test::random_scenario();
   const auto run = test::run_scenario(scenario, random_twin());
@@ -87,7 +92,8 @@ RC_GTEST_PROP(Invariants, TimeRunsForward, ()) {
   }
 }
 
-/// Limits: tokens per step <= max_num_batched_tokens, sequences per step <= max_num_seqs, blocks <= the pool.
+/// Limits: tokens per step <= max_num_batched_tokens, sequences per step <= max_num_seqs, blocks <=
+/// the pool.
 RC_GTEST_PROP(Invariants, StepsKeepTheLimits, ()) {
   const auto scenario = test::random_scenario();
   const auto run = test::run_scenario(scenario, random_twin());
@@ -99,7 +105,8 @@ RC_GTEST_PROP(Invariants, StepsKeepTheLimits, ()) {
   RC_ASSERT(run.totals.peak_used_blocks.value() < scenario.options.num_gpu_blocks.value());
 }
 
-/// Accounting: the parts of all steps sum to the time that the engine was busy, step by step and in total.
+/// Accounting: the parts of all steps sum to the time that the engine was busy, step by step and in
+/// total.
 RC_GTEST_PROP(Invariants, PartsSumToBusyTime, ()) {
   const auto scenario = test::random_scenario();
   const auto run = test::run_scenario(scenario, random_twin());
@@ -117,9 +124,10 @@ RC_GTEST_PROP(Invariants, NeverIdleWhileARequestWaits, ()) {
   const auto scenario = test::random_scenario();
   const auto run = test::run_scenario(scenario, random_twin());
   std::vector<domain::RequestRecord> inside;
-  std::copy_if(run.sink.requests.begin(), run.sink.requests.end(), std::back_inserter(inside), [](const auto& r) {
-    return r.outcome != domain::Outcome::kRejected;
-  });
+  std::copy_if(run.sink.requests.begin(),
+               run.sink.requests.end(),
+               std::back_inserter(inside),
+               [](const auto& r) { return r.outcome != domain::Outcome::kRejected; });
   for (std::size_t i = 1; i < run.sink.steps.size(); ++i) {
     const core::SimTime idle_from = run.sink.steps[i - 1].start + run.sink.steps[i - 1].period;
     const core::SimTime idle_to = run.sink.steps[i].start;
@@ -132,7 +140,8 @@ RC_GTEST_PROP(Invariants, NeverIdleWhileARequestWaits, ()) {
   }
 }
 
-/// No oracle: until a request ends by itself, nothing that happens depends on how long it will go on.
+/// No oracle: until a request ends by itself, nothing that happens depends on how long it will go
+/// on.
 RC_GTEST_PROP(Invariants, TheFutureOfARequestIsNotKnown, ()) {
   auto scenario = test::random_scenario();
   const auto victim = *rc::gen::inRange<std::size_t>(0, scenario.requests.size());
@@ -158,32 +167,34 @@ RC_GTEST_PROP(Invariants, TheFutureOfARequestIsNotKnown, ()) {
   }
 }
 
-/// Blocks: used + free = total, no block in two places, references equal holders, nothing held at the end.
+/// Blocks: used + free = total, no block in two places, references equal holders, nothing held at
+/// the end.
 RC_GTEST_PROP(Invariants, NoBlockIsLeaked, ()) {
   using engine::reference::ScheduledStep;
   const auto scenario = test::random_scenario();
   engine::reference::Scheduler scheduler(scenario.options);
-  const auto check_pool = [&](const std::vector<std::shared_ptr<engine::reference::Sequence>>& alive) {
-    std::map<core::BlockId, std::int64_t> holders;
-    for (const auto& sequence : alive) {
-      for (const auto& table : sequence->blocks.groups) {
-        for (const auto block : table) {
-          ++holders[block];
+  const auto check_pool =
+      [&](const std::vector<std::shared_ptr<engine::reference::Sequence>>& alive) {
+        std::map<core::BlockId, std::int64_t> holders;
+        for (const auto& sequence : alive) {
+          for (const auto& table : sequence->blocks.groups) {
+            for (const auto block : table) {
+              ++holders[block];
+            }
+          }
         }
-      }
-    }
-    const auto& pool = scheduler.kv_cache();
-    RC_ASSERT(pool.num_used() == static_cast<std::int64_t>(holders.size()));
-    for (const auto& [block, count] : holders) {
-      RC_ASSERT(pool.references(block) == count);
-    }
-    std::vector<core::BlockId> free(pool.free_list().begin(), pool.free_list().end());
-    std::sort(free.begin(), free.end());
-    RC_ASSERT(std::adjacent_find(free.begin(), free.end()) == free.end());
-    for (const auto block : free) {
-      RC_ASSERT(block.value() != 0 && holders.count(block) == 0);
-    }
-  };
+        const auto& pool = scheduler.kv_cache();
+        RC_ASSERT(pool.num_used() == static_cast<std::int64_t>(holders.size()));
+        for (const auto& [block, count] : holders) {
+          RC_ASSERT(pool.references(block) == count);
+        }
+        std::vector<core::BlockId> free(pool.free_list().begin(), pool.free_list().end());
+        std::sort(free.begin(), free.end());
+        RC_ASSERT(std::adjacent_find(free.begin(), free.end()) == free.end());
+        for (const auto block : free) {
+          RC_ASSERT(block.value() != 0 && holders.count(block) == 0);
+        }
+      };
   std::vector<std::shared_ptr<engine::reference::Sequence>> alive;
   std::vector<ScheduledStep> in_flight;
   std::size_t next = 0;
@@ -196,7 +207,7 @@ RC_GTEST_PROP(Invariants, NoBlockIsLeaked, ()) {
     }
     if (next < scenario.requests.size() && round % 3 == 0) {
       auto sequence = std::make_shared<engine::reference::Sequence>(scenario.requests[next++],
-                                                                   scenario.options.max_model_len);
+                                                                    scenario.options.max_model_len);
       if (scheduler.can_ever_run(*sequence)) {
         alive.push_back(sequence);
         scheduler.add(sequence);

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <rapidcheck.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include <rapidcheck.h>
 
 #include "core/ids.hpp"
 #include "core/time.hpp"
@@ -18,8 +18,8 @@
 
 namespace ridgeline::test {
 
-/// A small workload on a small engine, in corners that a real one seldom sees: few blocks, few seats, budgets
-/// of a token, every engine profile.
+/// A small workload on a small engine, in corners that a real one seldom sees: few blocks, few
+/// seats, budgets of a token, every engine profile.
 struct Scenario {
   engine::EngineOptions options;
   engine::HostTime host;

@@ -1,9 +1,10 @@
-// The fast twin, with and without jumps, against the reference twin: equal request by request, gap by gap, step
-// by step and in every total, over random workloads, limits, profiles and step-time models.
+// The fast twin, with and without jumps, against the reference twin: equal request by request, gap
+// by gap, step by step and in every total, over random workloads, limits, profiles and step-time
+// models.
+#include <cstddef>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-
-#include <cstddef>
 
 #include "random_scenario.hpp"
 #include "support/drive.hpp"

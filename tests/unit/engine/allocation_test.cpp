@@ -1,8 +1,8 @@
 // No allocation in steady state: what a run has needed once, it reuses.
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <limits>
+
+#include <gtest/gtest.h>
 
 #include "core/ids.hpp"
 #include "core/time.hpp"
@@ -19,9 +19,13 @@ namespace {
 
 class CountingSink final : public domain::RecordSink {
  public:
-  void on_request(const domain::RequestRecord& record) override { tokens += record.output_tokens.value(); }
+  void on_request(const domain::RequestRecord& record) override {
+    tokens += record.output_tokens.value();
+  }
   void on_steps(const domain::StepRecord& record) override { steps += record.steps; }
-  void on_token_gaps(const domain::TokenGaps& record) override { gaps += record.count * record.requests; }
+  void on_token_gaps(const domain::TokenGaps& record) override {
+    gaps += record.count * record.requests;
+  }
 
   std::int64_t tokens = 0;
   std::int64_t steps = 0;
@@ -42,7 +46,8 @@ TEST_P(Allocation, NoneInSteadyState) {
   const auto engine = engine::make_fast_engine(
       {.options = options, .model = model, .host = host, .sink = sink}, GetParam());
 
-  // A request every 15 ms, 200 tokens in and 100 out: about ten run at a time, steps of some 1.1 ms.
+  // A request every 15 ms, 200 tokens in and 100 out: about ten run at a time, steps of some 1.1
+  // ms.
   std::uint32_t id = 0;
   const auto run_requests = [&](int count) {
     for (int i = 0; i < count; ++i, ++id) {

@@ -1,11 +1,11 @@
-// The engine against results that can be written down: an unloaded server, a queue with one seat, the area
-// under the batch-size curve, and the throughput of a full batch.
-#include <gtest/gtest.h>
-
+// The engine against results that can be written down: an unloaded server, a queue with one seat,
+// the area under the batch-size curve, and the throughput of a full batch.
 #include <cmath>
 #include <cstdint>
 #include <random>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "core/ids.hpp"
 #include "core/time.hpp"
@@ -35,7 +35,10 @@ engine::EngineOptions options_with(std::int64_t seats, bool async) {
   return options;
 }
 
-domain::Request request(std::uint32_t id, core::SimTime arrival, std::int64_t input, std::int64_t output) {
+domain::Request request(std::uint32_t id,
+                        core::SimTime arrival,
+                        std::int64_t input,
+                        std::int64_t output) {
   domain::Request request;
   request.id = core::RequestId(id);
   request.arrival = arrival;
@@ -49,11 +52,12 @@ class ClosedForms : public testing::TestWithParam<Twin> {};
 
 TEST_P(ClosedForms, UnloadedLatencyIsTheModelsOwnSum) {
   for (const bool async : {false, true}) {
-    const auto run = test::run_engine(options_with(16, async),
-                                      kModel,
-                                      kNoHostTime,
-                                      {request(0, core::SimTime::at(core::Duration::seconds(3)), 100, 10)},
-                                      GetParam());
+    const auto run =
+        test::run_engine(options_with(16, async),
+                         kModel,
+                         kNoHostTime,
+                         {request(0, core::SimTime::at(core::Duration::seconds(3)), 100, 10)},
+                         GetParam());
     const auto& record = run.sink.requests.at(0);
     // 1000 + 100 * 10 = 2000 us to the first token, 1000 + 10 = 1010 us for each of nine more.
     EXPECT_EQ(record.first_token - record.queued, core::Duration::microseconds(2000));
@@ -66,17 +70,21 @@ TEST_P(ClosedForms, HostTimeIsAddedWhenSynchronousAndHiddenWhenNot) {
                               .per_sequence = core::Duration::microseconds(15)};
   const std::vector<domain::Request> one = {request(0, core::SimTime(), 100, 2)};
   const auto sync = test::run_engine(options_with(16, false), kModel, host, one, GetParam());
-  EXPECT_EQ(sync.sink.requests.at(0).first_token.since_start(), core::Duration::microseconds(2000 + 415));
+  EXPECT_EQ(sync.sink.requests.at(0).first_token.since_start(),
+            core::Duration::microseconds(2000 + 415));
   const auto async = test::run_engine(options_with(16, true), kModel, host, one, GetParam());
-  EXPECT_EQ(async.sink.requests.at(0).first_token.since_start(), core::Duration::microseconds(2000));
+  EXPECT_EQ(async.sink.requests.at(0).first_token.since_start(),
+            core::Duration::microseconds(2000));
   const engine::HostTime slow{.per_step = core::Duration::microseconds(1500), .per_sequence = {}};
   const auto bound = test::run_engine(options_with(16, true), kModel, slow, one, GetParam());
-  // The decode step's 1010 us hide behind 1500 us of host work; the prefill's 2000 us hide the host's.
-  EXPECT_EQ(bound.sink.requests.at(0).last_token.since_start(), core::Duration::microseconds(2000 + 1500));
+  // The decode step's 1010 us hide behind 1500 us of host work; the prefill's 2000 us hide the
+  // host's.
+  EXPECT_EQ(bound.sink.requests.at(0).last_token.since_start(),
+            core::Duration::microseconds(2000 + 1500));
 }
 
-/// One seat and one token each: an M/D/1 queue with service D = 1000 + 100 * 10 us. Its mean wait is
-/// rho * D / (2 (1 - rho)) (Pollaczek and Khinchine).
+/// One seat and one token each: an M/D/1 queue with service D = 1000 + 100 * 10 us. Its mean wait
+/// is rho * D / (2 (1 - rho)) (Pollaczek and Khinchine).
 TEST_P(ClosedForms, OneSeatIsAnMD1Queue) {
   constexpr double kService = 2000e-6;
   constexpr double kLoad = 0.7;
@@ -116,8 +124,8 @@ TEST_P(ClosedForms, OneSeatIsAnMD1Queue) {
   EXPECT_LT(half_width, 0.1 * expected);
 }
 
-/// Little's law over a finite span, where it is exact: the area under the number of decoding requests (from the
-/// steps) is the sum of their decode times (from the requests).
+/// Little's law over a finite span, where it is exact: the area under the number of decoding
+/// requests (from the steps) is the sum of their decode times (from the requests).
 TEST_P(ClosedForms, LittlesLaw) {
   std::vector<domain::Request> requests;
   std::mt19937_64 engine(11);
@@ -126,7 +134,8 @@ TEST_P(ClosedForms, LittlesLaw) {
     at += core::Duration::microseconds(static_cast<std::int64_t>(engine() % 6000));
     requests.push_back(request(i, at, 50 + static_cast<std::int64_t>(engine() % 100), 20));
   }
-  const auto run = test::run_engine(options_with(256, false), kModel, kNoHostTime, requests, GetParam());
+  const auto run =
+      test::run_engine(options_with(256, false), kModel, kNoHostTime, requests, GetParam());
   double area = 0.0;
   for (const auto& step : run.sink.steps) {
     area += static_cast<double>(step.num_decodes) * step.period.to_seconds();
@@ -138,8 +147,8 @@ TEST_P(ClosedForms, LittlesLaw) {
   EXPECT_NEAR(area, decode_time, 1e-9 * area);
 }
 
-/// A full batch of 64 seats, 100 tokens in and 50 out: a request holds its seat for 50 steps, so N requests
-/// take N * 50 / 64 steps of 1000 us, and 10 us for each of their 149 tokens.
+/// A full batch of 64 seats, 100 tokens in and 50 out: a request holds its seat for 50 steps, so N
+/// requests take N * 50 / 64 steps of 1000 us, and 10 us for each of their 149 tokens.
 TEST_P(ClosedForms, ThroughputPlateauIsTheCapacity) {
   constexpr std::int64_t kRequests = 6400;
   std::vector<domain::Request> requests;

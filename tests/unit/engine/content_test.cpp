@@ -1,11 +1,11 @@
 // Equal tokens, equal keys, in both twins: which blocks two requests can share.
 #include "engine/reference/content.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "core/ids.hpp"
 #include "core/units.hpp"
@@ -17,7 +17,9 @@ namespace {
 
 constexpr std::int64_t kBlock = 16;
 
-domain::Request request(std::uint32_t id, std::int64_t tokens, std::vector<domain::Segment> prompt) {
+domain::Request request(std::uint32_t id,
+                        std::int64_t tokens,
+                        std::vector<domain::Segment> prompt) {
   domain::Request request;
   request.id = core::RequestId(id);
   request.prompt_tokens = core::Tokens(tokens);
@@ -52,7 +54,8 @@ std::vector<std::uint64_t> hashes(const domain::Request& request, int blocks) {
 int shared_blocks(const domain::Request& a, const domain::Request& b, int blocks) {
   const auto common = [&](const auto& left, const auto& right) {
     int count = 0;
-    while (count < blocks && left[static_cast<std::size_t>(count)] == right[static_cast<std::size_t>(count)]) {
+    while (count < blocks &&
+           left[static_cast<std::size_t>(count)] == right[static_cast<std::size_t>(count)]) {
       ++count;
     }
     // Nothing behind the first difference agrees again: a block's key covers all before it.
@@ -82,10 +85,13 @@ TEST(Content, ACommonSegmentIsSharedUpToItsLastFullBlock) {
 }
 
 TEST(Content, ALaterTurnSharesTheAnswerBeforeIt) {
-  // Turn 1: 20 prompt tokens and 28 generated ones fill three blocks; turn 2 sends them again and goes on.
+  // Turn 1: 20 prompt tokens and 28 generated ones fill three blocks; turn 2 sends them again and
+  // goes on.
   const auto first = request(1, 20, {{5, core::Tokens(20)}});
-  const auto second =
-      request(2, 90, {{5, core::Tokens(20)}, {domain::output_content(core::RequestId(1)), core::Tokens(28)}});
+  const auto second = request(
+      2,
+      90,
+      {{5, core::Tokens(20)}, {domain::output_content(core::RequestId(1)), core::Tokens(28)}});
   EXPECT_EQ(shared_blocks(first, second, 5), 3);
 }
 

@@ -13,7 +13,9 @@ namespace {
 using core::Duration;
 using core::SimTime;
 
-SimTime at_us(std::int64_t us) { return SimTime::at(Duration::microseconds(us)); }
+SimTime at_us(std::int64_t us) {
+  return SimTime::at(Duration::microseconds(us));
+}
 
 TEST(Frontend, AloneARequestPassesInItsOwnTime) {
   Frontend frontend{RequestPath{}};
@@ -40,7 +42,8 @@ TEST(PathTimes, ClientAndServerClocks) {
   record.first_token = at_us(20'000);
   record.last_token = at_us(50'000);
   const auto times = path_times(RequestPath{}, record);
-  // The client sees a token 1000 + 2500 us after the step's end, and the end 1500 us after the last token.
+  // The client sees a token 1000 + 2500 us after the step's end, and the end 1500 us after the last
+  // token.
   EXPECT_EQ(times.client_ttft, Duration::microseconds(19'000 + 3500));
   EXPECT_EQ(times.client_e2e, Duration::microseconds(49'000 + 3500 + 1500));
   EXPECT_EQ(times.client_end, at_us(55'000));

@@ -1,9 +1,6 @@
 // The block pool of the reference twin, and the fast twin's against it.
 #include "engine/reference/kv_cache.hpp"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +8,9 @@
 #include <optional>
 #include <random>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "core/ids.hpp"
 #include "core/units.hpp"
@@ -30,8 +30,9 @@ std::vector<std::uint32_t> ids(const std::list<BlockId>& blocks) {
   return values;
 }
 
-/// A request of 55 tokens in blocks 1 to 4 (the fourth not full), a second that shares 1 to 3 and has 5 (not
-/// full); both freed, the first one first. Recorded from vLLM: see docs/internals/engine.md.
+/// A request of 55 tokens in blocks 1 to 4 (the fourth not full), a second that shares 1 to 3 and
+/// has 5 (not full); both freed, the first one first. Recorded from vLLM: see
+/// docs/internals/engine.md.
 std::vector<std::uint32_t> free_list_after_two_requests(bool free_unhashed_first) {
   reference::KvCache cache(
       {.num_gpu_blocks = core::Blocks(11), .free_unhashed_first = free_unhashed_first});
@@ -103,7 +104,8 @@ TEST(KvPool, EqualsTheReferenceOverRandomOperations) {
     std::vector<std::vector<BlockId>> requests;
     for (int operation = 0; operation < 400; ++operation) {
       if (draw(3) > 0 && plain.num_free() > 3) {
-        // A request: adopts what is cached of a random chain, then takes up to three blocks and hashes some.
+        // A request: adopts what is cached of a random chain, then takes up to three blocks and
+        // hashes some.
         const std::uint64_t base = 1 + 10 * draw(4);
         const std::vector<std::uint64_t> chain = {base, base + 1, base + 2};
         std::vector<BlockId> blocks;

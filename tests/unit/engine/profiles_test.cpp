@@ -1,9 +1,9 @@
 #include "engine/profiles.hpp"
 
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <string>
 
 #include "core/units.hpp"
 
@@ -19,7 +19,8 @@ TEST(Profiles, AVersionBetweenTwoTakesTheLowerOne) {
 }
 
 TEST(Profiles, WhatIsNoVersionIsRefused) {
-  for (const std::string text : {"", "vllm", "vllm@", "0", "0.", "sglang@0.4", "0.x", "0.7", "0.15b"}) {
+  for (const std::string text :
+       {"", "vllm", "vllm@", "0", "0.", "sglang@0.4", "0.x", "0.7", "0.15b"}) {
     const auto profile = find_profile(text);
     ASSERT_FALSE(profile.has_value()) << text;
     EXPECT_EQ(profile.error().front().field, "engine.version");
@@ -53,9 +54,11 @@ TEST(CudaGraphSizes, TopFollowsTheSequenceLimitAndTheBudget) {
 }
 
 TEST(DefaultLimits, LargeGpusGetTheLargerClassButForTheA100) {
-  EXPECT_EQ(default_limits(core::gibibytes(79.2), "hopper").max_num_batched_tokens, core::Tokens(8192));
+  EXPECT_EQ(default_limits(core::gibibytes(79.2), "hopper").max_num_batched_tokens,
+            core::Tokens(8192));
   EXPECT_EQ(default_limits(core::gibibytes(79.2), "hopper").max_num_seqs, 1024);
-  EXPECT_EQ(default_limits(core::gibibytes(79.2), "ampere").max_num_batched_tokens, core::Tokens(2048));
+  EXPECT_EQ(default_limits(core::gibibytes(79.2), "ampere").max_num_batched_tokens,
+            core::Tokens(2048));
   EXPECT_EQ(default_limits(core::gibibytes(44.4), "ada").max_num_seqs, 256);
 }
 

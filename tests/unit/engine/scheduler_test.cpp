@@ -1,12 +1,12 @@
-// The scheduler's rules on cases small enough to do by hand, for both twins. A step is written as the tokens it
-// processes: decodes + prefill tokens.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+// The scheduler's rules on cases small enough to do by hand, for both twins. A step is written as
+// the tokens it processes: decodes + prefill tokens.
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "core/ids.hpp"
 #include "core/time.hpp"
@@ -24,7 +24,7 @@ namespace {
 using test::Twin;
 using testing::ElementsAre;
 
-const engine::HostTime kNoHostTime{.per_step = {}, .per_sequence = {}};
+const engine::HostTime kFreeHost{.per_step = {}, .per_sequence = {}};
 
 engine::EngineOptions small_options() {
   engine::EngineOptions options;
@@ -51,30 +51,34 @@ domain::Request request(std::uint32_t id, std::int64_t input, std::int64_t outpu
 std::vector<std::string> steps_of(const test::EngineRun& run) {
   std::vector<std::string> steps;
   for (const auto& step : run.sink.steps) {
-    steps.push_back(std::to_string(step.num_decodes) + "+" + std::to_string(step.prefill_tokens.value()));
+    steps.push_back(std::to_string(step.num_decodes) + "+" +
+                    std::to_string(step.prefill_tokens.value()));
   }
   return steps;
 }
 
 class SchedulerRules : public testing::TestWithParam<Twin> {
  protected:
-  static test::EngineRun run(const engine::EngineOptions& options, const std::vector<domain::Request>& requests) {
-    return test::run_engine(options, test::LinearModel(), kNoHostTime, requests, GetParam());
+  static test::EngineRun run(const engine::EngineOptions& options,
+                             const std::vector<domain::Request>& requests) {
+    return test::run_engine(options, test::LinearModel(), kFreeHost, requests, GetParam());
   }
 };
 
 TEST_P(SchedulerRules, PromptsAreCutAtTheBudgetAndDecodesGoFirst) {
-  // 16 tokens a step: A's 10 and 6 of B's 10; then A decodes, B's last 4 and 11 of C's 20; then 2 decodes, 9.
-  // A (4 tokens) ends with the fourth step, B (3) too; C goes on alone for its second token.
-  const auto result = run(small_options(), {request(0, 10, 4), request(1, 10, 3), request(2, 20, 2)});
+  // 16 tokens a step: A's 10 and 6 of B's 10; then A decodes, B's last 4 and 11 of C's 20; then 2
+  // decodes, 9. A (4 tokens) ends with the fourth step, B (3) too; C goes on alone for its second
+  // token.
+  const auto result =
+      run(small_options(), {request(0, 10, 4), request(1, 10, 3), request(2, 20, 2)});
   EXPECT_THAT(steps_of(result), ElementsAre("0+16", "1+15", "2+9", "3+0"));
 }
 
 TEST_P(SchedulerRules, LongPromptsAreHeldToTheThreshold) {
   auto options = small_options();
   options.long_prefill_token_threshold = core::Tokens(6);
-  // 6 + 6 of A and B and 4 of C's 5 fill the first step; then 6 + 6 and C's last token; then 6, 6 and C
-  // decodes; then 2, 2 and C decodes its last.
+  // 6 + 6 of A and B and 4 of C's 5 fill the first step; then 6 + 6 and C's last token; then 6, 6
+  // and C decodes; then 2, 2 and C decodes its last.
   const auto result = run(options, {request(0, 20, 1), request(1, 20, 1), request(2, 5, 3)});
   EXPECT_THAT(steps_of(result), ElementsAre("0+16", "0+13", "1+12", "1+4"));
 }
@@ -97,11 +101,13 @@ TEST_P(SchedulerRules, WithoutChunkingAPromptWaitsForAStepThatTakesItWhole) {
 TEST_P(SchedulerRules, TheYoungestGivesWayWhenBlocksRunOut) {
   auto options = small_options();
   options.num_gpu_blocks = core::Blocks(1 + 5);
-  // Two prompts of 8 tokens hold two blocks each, one is free. At the second step both need a third block: A
-  // takes it, B gives way and waits. A's tokens 9 to 12 fill that block; for its 13th it takes a fourth, and
-  // ends after 6 tokens. B then recomputes its 8 prompt tokens and the one it had generated, and decodes on.
+  // Two prompts of 8 tokens hold two blocks each, one is free. At the second step both need a third
+  // block: A takes it, B gives way and waits. A's tokens 9 to 12 fill that block; for its 13th it
+  // takes a fourth, and ends after 6 tokens. B then recomputes its 8 prompt tokens and the one it
+  // had generated, and decodes on.
   const auto result = run(options, {request(0, 8, 6), request(1, 8, 3)});
-  EXPECT_THAT(steps_of(result), ElementsAre("0+16", "1+0", "1+0", "1+0", "1+0", "1+0", "0+9", "1+0"));
+  EXPECT_THAT(steps_of(result),
+              ElementsAre("0+16", "1+0", "1+0", "1+0", "1+0", "1+0", "0+9", "1+0"));
   EXPECT_EQ(result.totals.preemptions, 1);
   EXPECT_EQ(result.sink.requests.at(1).preemptions, 1);
   EXPECT_EQ(result.sink.requests.at(1).output_tokens, core::Tokens(3));
@@ -111,10 +117,12 @@ TEST_P(SchedulerRules, APreemptedRequestFindsItsOwnBlocks) {
   auto options = small_options();
   options.enable_prefix_caching = true;
   options.num_gpu_blocks = core::Blocks(1 + 5);
-  // As before, but B's two full blocks stay findable. A took one of them (its fourth) from the head of the free
-  // list, where B's deepest block stood first: the one with tokens 0 to 3 is left, and 9 - 4 are recomputed.
+  // As before, but B's two full blocks stay findable. A took one of them (its fourth) from the head
+  // of the free list, where B's deepest block stood first: the one with tokens 0 to 3 is left, and
+  // 9 - 4 are recomputed.
   const auto result = run(options, {request(0, 8, 6), request(1, 8, 3)});
-  EXPECT_THAT(steps_of(result), ElementsAre("0+16", "1+0", "1+0", "1+0", "1+0", "1+0", "0+5", "1+0"));
+  EXPECT_THAT(steps_of(result),
+              ElementsAre("0+16", "1+0", "1+0", "1+0", "1+0", "1+0", "0+5", "1+0"));
 }
 
 TEST_P(SchedulerRules, AFullyCachedPromptRecomputesItsLastBlock) {
@@ -149,7 +157,8 @@ TEST_P(SchedulerRules, NothingBehindAHeadThatDoesNotFitIsTried) {
   auto options = small_options();
   options.num_gpu_blocks = core::Blocks(1 + 6);
   options.profile = *engine::find_profile("vllm@0.20");
-  // A holds 3 of 6 blocks. The head needs 5 and must fit whole; the short one behind it would fit and waits.
+  // A holds 3 of 6 blocks. The head needs 5 and must fit whole; the short one behind it would fit
+  // and waits.
   const auto result = run(options, {request(0, 12, 2), request(1, 20, 1), request(2, 4, 1)});
   EXPECT_THAT(steps_of(result), ElementsAre("0+12", "1+0", "0+16", "0+8"));
 }
@@ -157,8 +166,8 @@ TEST_P(SchedulerRules, NothingBehindAHeadThatDoesNotFitIsTried) {
 TEST_P(SchedulerRules, AnOlderProfileAdmitsWhatFitsNow) {
   auto options = small_options();
   options.num_gpu_blocks = core::Blocks(1 + 6);
-  // The same under 0.15: 4 tokens of the head fit the first step (one block); 15 more would need four blocks,
-  // and one is free once A has taken its fourth: the head gives way until A has ended.
+  // The same under 0.15: 4 tokens of the head fit the first step (one block); 15 more would need
+  // four blocks, and one is free once A has taken its fourth: the head gives way until A has ended.
   const auto result = run(options, {request(0, 12, 2), request(1, 20, 1), request(2, 4, 1)});
   EXPECT_THAT(steps_of(result), ElementsAre("0+16", "1+0", "0+16", "0+8"));
   EXPECT_EQ(result.totals.preemptions, 1);
@@ -181,8 +190,9 @@ TEST_P(SchedulerRules, AsyncServesAnArrivalInTheStepAfterTheNext) {
   auto options = small_options();
   options.async_scheduling = true;
   auto late = request(1, 4, 1);
-  // Steps: 0 to 1040 us (A's 4 tokens), then 1010 us each. At 1500 us the second step runs and the third was
-  // formed at 1040 us: the fourth, formed at 2050 us and begun at 3060 us, is the first that can take it.
+  // Steps: 0 to 1040 us (A's 4 tokens), then 1010 us each. At 1500 us the second step runs and the
+  // third was formed at 1040 us: the fourth, formed at 2050 us and begun at 3060 us, is the first
+  // that can take it.
   late.arrival = core::SimTime::at(core::Duration::microseconds(1500));
   const auto result = run(options, {request(0, 4, 6), late});
   EXPECT_THAT(steps_of(result), ElementsAre("0+4", "1+0", "1+0", "1+4", "1+0", "1+0"));

@@ -1,8 +1,6 @@
-// Decisions recorded from vLLM's own scheduler, replayed: every file, every version, to the last block.
+// Decisions recorded from vLLM's own scheduler, replayed: every file, every version, to the last
+// block.
 #include "sim/conform/conform.hpp"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -10,13 +8,17 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "core/result.hpp"
 
 namespace ridgeline::sim::conform {
 namespace {
 
 std::vector<std::string> recordings() {
-  const std::filesystem::path folder = std::filesystem::path(RIDGELINE_SHARED_DIR) / "golden" / "vllm";
+  const std::filesystem::path folder =
+      std::filesystem::path(RIDGELINE_SHARED_DIR) / "golden" / "vllm";
   std::vector<std::string> files;
   if (std::filesystem::is_directory(folder)) {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -41,8 +43,8 @@ TEST(Conform, EveryRecordedVersionIsEqual) {
     for (const auto& result : *results) {
       EXPECT_FALSE(result.difference.has_value())
           << result.scenario << " " << result.version << " as " << result.profile << ": "
-          << result.difference->where << "\nrecorded " << result.difference->recorded << "\nours     "
-          << result.difference->ours;
+          << result.difference->where << "\nrecorded " << result.difference->recorded
+          << "\nours     " << result.difference->ours;
     }
   }
 }
@@ -62,7 +64,8 @@ std::string recording(const std::string& second_free_blocks) {
     "trace": [{"step": 0, "scheduled": {"A": 4}, "new": ["A"], "running": ["A"], "waiting": [],
                "free_blocks": 3, "blocks": {"A": [1]}, "tokens_out": {"A": 1}},
               {"step": 1, "scheduled": {"A": 1}, "running": ["A"], "waiting": [], "free_blocks": )" +
-         second_free_blocks + R"(, "blocks": {"A": [1, 2]}, "tokens_out": {"A": 1}, "finished": ["A"],
+         second_free_blocks +
+         R"(, "blocks": {"A": [1, 2]}, "tokens_out": {"A": 1}, "finished": ["A"],
                "free_blocks_after": 4}]}]})";
 }
 
@@ -84,12 +87,15 @@ TEST(Conform, TheFirstDifferenceIsNamedWithBothSides) {
 }
 
 TEST(Conform, WhatIsNoRecordingIsRefused) {
-  for (const std::string text :
-       {"", "[]", "{}", R"({"scenario": "x", "cfg": {}, "requests": [], "results": []})",
-        R"({"scenario": "x", "cfg": 3, "requests": {}, "results": 0})"}) {
+  for (const std::string text : {"",
+                                 "[]",
+                                 "{}",
+                                 R"({"scenario": "x", "cfg": {}, "requests": [], "results": []})",
+                                 R"({"scenario": "x", "cfg": 3, "requests": {}, "results": 0})"}) {
     EXPECT_FALSE(conform_file(write_file(text)).has_value()) << text;
   }
-  const auto unknown = conform_file(write_file(R"({"scenario": "x", "cfg": {"num_blocks": 5, "block_size": 4,
+  const auto unknown =
+      conform_file(write_file(R"({"scenario": "x", "cfg": {"num_blocks": 5, "block_size": 4,
     "max_num_seqs": 2, "max_num_batched_tokens": 8, "max_model_len": 16, "chunked_prefil": true},
     "requests": [], "results": []})"));
   ASSERT_FALSE(unknown.has_value());

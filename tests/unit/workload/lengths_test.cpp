@@ -20,12 +20,12 @@ namespace {
 
 using ::testing::Each;
 
-constexpr std::size_t kDraws = 200'000;
+constexpr std::size_t kLengthDraws = 200'000;
 
 std::vector<double> draws(const Length& length, std::string_view purpose = "input_len") {
   LengthSampler sampler(length, 11, 0, purpose);
   std::vector<double> sample;
-  for (std::size_t i = 0; i < kDraws; ++i) {
+  for (std::size_t i = 0; i < kLengthDraws; ++i) {
     sample.push_back(static_cast<double>(sampler.draw().value()));
   }
   return sample;
@@ -46,7 +46,7 @@ void expect_mean(const std::vector<double>& sample, double mean, double std_dev)
 }
 
 void expect_frequency(double found, double probability) {
-  EXPECT_NEAR(found, probability, kStandardErrors * frequency_error(probability, kDraws));
+  EXPECT_NEAR(found, probability, kStandardErrors * frequency_error(probability, kLengthDraws));
 }
 
 TEST(LengthSampler, FixedIsFixed) {
@@ -69,7 +69,7 @@ TEST(LengthSampler, UniformOfOneLengthIsFixed) {
 
 TEST(LengthSampler, NormalHasItsMoments) {
   const auto sample = draws(NormalLength{1000.0, 100.0, core::Tokens(1), core::Tokens(10'000)});
-  const auto n = static_cast<double>(kDraws);
+  const auto n = static_cast<double>(kLengthDraws);
   expect_mean(sample, 1000.0, 100.0);
   // Rounding adds 1/12. The standard error of a normal sample's variance is sigma^2 sqrt(2 / n).
   EXPECT_NEAR(
@@ -94,7 +94,7 @@ TEST(LengthSampler, NormalWithoutSpreadIsRounded) {
 
 TEST(LengthSampler, LognormalHasItsOwnMomentsNotThoseOfItsLogarithm) {
   const auto sample = draws(LognormalLength{800.0, 400.0});
-  const auto n = static_cast<double>(kDraws);
+  const auto n = static_cast<double>(kLengthDraws);
   expect_mean(sample, 800.0, 400.0);
   // With w = 1 + (s/m)^2 = 1.25, kurtosis = w^4 + 2 w^3 + 3 w^2 - 3 = 8.035; rounding adds 1/12.
   EXPECT_NEAR(moments_of(sample).variance,

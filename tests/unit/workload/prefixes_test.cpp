@@ -14,28 +14,28 @@
 namespace ridgeline::workload {
 namespace {
 
-constexpr int kDraws = 100'000;
+constexpr int kPrefixDraws = 100'000;
 
 std::map<std::uint64_t, double> frequencies(const SharedPrefix& prefix) {
   PrefixSampler sampler(prefix, 5, 0);
   std::map<std::uint64_t, double> out;
-  for (int i = 0; i < kDraws; ++i) {
+  for (int i = 0; i < kPrefixDraws; ++i) {
     const domain::Segment segment = sampler.draw();
     EXPECT_EQ(segment.length, prefix.prefix_len);
-    out[segment.content] += 1.0 / kDraws;
+    out[segment.content] += 1.0 / kPrefixDraws;
   }
   return out;
 }
 
-void expect_frequency(double found, double probability) {
-  EXPECT_NEAR(found, probability, kStandardErrors * frequency_error(probability, kDraws));
+void expect_share(double found, double probability) {
+  EXPECT_NEAR(found, probability, kStandardErrors * frequency_error(probability, kPrefixDraws));
 }
 
 TEST(PrefixSampler, UniformUsesEachEquallyOften) {
   const auto found = frequencies({core::Tokens(256), 4, SharedPrefix::Choice::kUniform, 1.0});
   ASSERT_EQ(found.size(), 4U);
   for (const auto& [content, frequency] : found) {
-    expect_frequency(frequency, 0.25);
+    expect_share(frequency, 0.25);
   }
 }
 
@@ -48,10 +48,10 @@ TEST(PrefixSampler, ZipfFollowsItsLaw) {
   const auto found = frequencies({core::Tokens(256), 4, SharedPrefix::Choice::kZipf, 1.0});
   // 1 + 1/2 + 1/3 + 1/4 = 25/12.
   ASSERT_EQ(found.size(), 4U);
-  expect_frequency(found.at(1), 12.0 / 25.0);
-  expect_frequency(found.at(2), 6.0 / 25.0);
-  expect_frequency(found.at(3), 4.0 / 25.0);
-  expect_frequency(found.at(4), 3.0 / 25.0);
+  expect_share(found.at(1), 12.0 / 25.0);
+  expect_share(found.at(2), 6.0 / 25.0);
+  expect_share(found.at(3), 4.0 / 25.0);
+  expect_share(found.at(4), 3.0 / 25.0);
 }
 
 TEST(PrefixSampler, ASteepZipfUsesTheFirstOnly) {

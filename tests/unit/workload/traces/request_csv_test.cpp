@@ -14,9 +14,9 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-const std::string kHeader = "arrival_s,input_tokens,output_tokens\n";
+const std::string kPlainHeader = "arrival_s,input_tokens,output_tokens\n";
 
-std::vector<std::string> problems(const std::string& text) {
+std::vector<std::string> csv_problems(const std::string& text) {
   std::vector<std::string> out;
   for (const auto& error : read_trace_text(text).errors) {
     out.push_back(core::to_string(error));
@@ -37,7 +37,7 @@ TEST(RequestCsv, ReadsColumnsInAnyOrder) {
 
 TEST(RequestCsv, NamesUnknownAndMissingColumns) {
   EXPECT_THAT(
-      problems("arrival_s,input_token,output_tokens\n0,1,1\n"),
+      csv_problems("arrival_s,input_token,output_tokens\n0,1,1\n"),
       ElementsAre(
           "t:1:11: found the unknown name \"input_token\", expected arrival_s, input_tokens, "
           "output_tokens (did you mean 'input_tokens'?)",
@@ -47,28 +47,28 @@ TEST(RequestCsv, NamesUnknownAndMissingColumns) {
 
 TEST(RequestCsv, RefusesAColumnTooMany) {
   EXPECT_THAT(
-      problems("arrival_s,input_tokens,output_tokens,lora\n"),
+      csv_problems("arrival_s,input_tokens,output_tokens,lora\n"),
       ElementsAre("t:1:38: found the unknown name \"lora\", expected arrival_s, input_tokens, "
                   "output_tokens"));
 }
 
 TEST(RequestCsv, RefusesAColumnTwice) {
-  EXPECT_THAT(problems("arrival_s,input_tokens,output_tokens,arrival_s\n"),
+  EXPECT_THAT(csv_problems("arrival_s,input_tokens,output_tokens,arrival_s\n"),
               ElementsAre("t:1:38: arrival_s: found this name twice, expected it once"));
 }
 
 TEST(RequestCsv, RefusesRowsOfAnotherWidth) {
-  EXPECT_THAT(problems(kHeader + "0,1,2,3\n"),
+  EXPECT_THAT(csv_problems(kPlainHeader + "0,1,2,3\n"),
               ElementsAre("t:2:1: found 4 columns (\"0,1,2,3\"), expected 3 columns"));
-  EXPECT_THAT(problems(kHeader + "0,1\n"),
+  EXPECT_THAT(csv_problems(kPlainHeader + "0,1\n"),
               ElementsAre("t:2:1: found 2 columns (\"0,1\"), expected 3 columns"));
-  EXPECT_THAT(problems(kHeader + "0,1,2\n\n0,1,2\n"),
+  EXPECT_THAT(csv_problems(kPlainHeader + "0,1,2\n\n0,1,2\n"),
               ElementsAre("t:3:1: found an empty line, expected 3 columns"));
 }
 
 TEST(RequestCsv, TellsEveryBadCellOfARow) {
   EXPECT_THAT(
-      problems(kHeader + "0,1,2\n-1,,many\n"),
+      csv_problems(kPlainHeader + "0,1,2\n-1,,many\n"),
       ElementsAre(
           "t:3:1: arrival_s: found \"-1\", expected a number of seconds that is not negative",
           "t:3:4: input_tokens: found an empty cell, expected a whole number of tokens from 1 to "
@@ -79,21 +79,21 @@ TEST(RequestCsv, TellsEveryBadCellOfARow) {
 
 TEST(RequestCsv, RefusesATrillionTokens) {
   EXPECT_THAT(
-      problems(kHeader + "0,1000000000000,2\n"),
+      csv_problems(kPlainHeader + "0,1000000000000,2\n"),
       ElementsAre("t:2:3: input_tokens: found \"1000000000000\", expected a whole number of tokens "
                   "from 1 to 100000000"));
 }
 
 TEST(RequestCsv, RefusesArrivalsOutOfOrder) {
   EXPECT_THAT(
-      problems(kHeader + "0.5,1,1\n0.499999999999,1,1\n0.5,1,1\n"),
+      csv_problems(kPlainHeader + "0.5,1,1\n0.499999999999,1,1\n0.5,1,1\n"),
       ElementsAre("t:3:1: arrival_s: found an arrival at 0.499999999999 s after one at 0.5 s, "
                   "expected rows in the order of arrival"));
 }
 
 TEST(RequestCsv, RefusesOtherFormatsInBetween) {
   EXPECT_THAT(
-      problems(kHeader + "{\"arrival_s\":0,\"input_tokens\":1,\"output_tokens\":1}\n"),
+      csv_problems(kPlainHeader + "{\"arrival_s\":0,\"input_tokens\":1,\"output_tokens\":1}\n"),
       ElementsAre(
           "t:2:1: arrival_s: found \"{\\\"arrival_s\\\":0\", expected a number of seconds such as "
           "12.5",
@@ -102,19 +102,19 @@ TEST(RequestCsv, RefusesOtherFormatsInBetween) {
           "t:2:33: output_tokens: found \"\\\"output_tokens\\\":1}\", expected a whole number of "
           "tokens from 1 to 100000000"));
   EXPECT_THAT(
-      problems(kHeader + "2023-11-16 18:15:46,1,1\n"),
+      csv_problems(kPlainHeader + "2023-11-16 18:15:46,1,1\n"),
       ElementsAre(
           "t:2:1: arrival_s: found \"2023-11-16 18:15:46\", expected a number of seconds such "
           "as 12.5"));
 }
 
 TEST(RequestCsv, RefusesBytesThatAreNotText) {
-  EXPECT_THAT(problems(kHeader + "0,1,\xFF\n"),
+  EXPECT_THAT(csv_problems(kPlainHeader + "0,1,\xFF\n"),
               ElementsAre("t:2:5: found \"\\xff\", expected UTF-8 text"));
-  EXPECT_THAT(problems("arrival_s,input_tokens,output_\xE9tokens\n"),
+  EXPECT_THAT(csv_problems("arrival_s,input_tokens,output_\xE9tokens\n"),
               ElementsAre("t:1:31: found \"\\xe9\", expected UTF-8 text"));
   EXPECT_THAT(
-      problems(kHeader + std::string("0,1,1\0\n", 7)),
+      csv_problems(kPlainHeader + std::string("0,1,1\0\n", 7)),
       ElementsAre(
           "t:2:5: output_tokens: found \"1\\x00\", expected a whole number of tokens from 1 "
           "to 100000000"));

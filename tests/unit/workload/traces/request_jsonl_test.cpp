@@ -17,7 +17,7 @@ using ::testing::SizeIs;
 
 const std::string kRow = R"({"arrival_s":0.1,"input_tokens":5,"output_tokens":7})";
 
-std::vector<std::string> problems(const std::string& text) {
+std::vector<std::string> jsonl_problems(const std::string& text) {
   std::vector<std::string> out;
   for (const auto& error : read_trace_text(text).errors) {
     out.push_back(core::to_string(error));
@@ -41,76 +41,76 @@ TEST(RequestJsonl, ReadsKeysInAnyOrder) {
 
 TEST(RequestJsonl, NamesUnknownMissingAndRepeatedKeys) {
   EXPECT_THAT(
-      problems(R"({"arrival_s":0,"input_tokens":5,"output_toks":7})"),
+      jsonl_problems(R"({"arrival_s":0,"input_tokens":5,"output_toks":7})"),
       ElementsAre(
           "t:1:34: found the unknown name \"output_toks\", expected arrival_s, input_tokens, "
           "output_tokens (did you mean 'output_tokens'?)",
           "t:1:1: output_tokens: found no 'output_tokens', expected arrival_s, "
           "input_tokens, output_tokens"));
-  EXPECT_THAT(problems(R"({"arrival_s":0,"input_tokens":5,"output_tokens":7,"arrival_s":1})"),
+  EXPECT_THAT(jsonl_problems(R"({"arrival_s":0,"input_tokens":5,"output_tokens":7,"arrival_s":1})"),
               ElementsAre("t:1:52: arrival_s: found this name twice, expected it once"));
 }
 
 TEST(RequestJsonl, RefusesValuesThatAreNotNumbers) {
   EXPECT_THAT(
-      problems(R"({"arrival_s":0,"input_tokens":"5","output_tokens":7})"),
+      jsonl_problems(R"({"arrival_s":0,"input_tokens":"5","output_tokens":7})"),
       ElementsAre(
           "t:1:31: input_tokens: found \"\\\"5\\\",\\\"output_tokens\\\":7}\", expected a number"));
   for (const std::string value : {"null", "true", "[1]", "{}", "NaN", "Infinity", ".5", "+5", ""}) {
-    EXPECT_THAT(problems(R"({"arrival_s":0,"input_tokens":)" + value + R"(,"output_tokens":7})"),
+    EXPECT_THAT(jsonl_problems(R"({"arrival_s":0,"input_tokens":)" + value + R"(,"output_tokens":7})"),
                 ElementsAre(HasSubstr("input_tokens: found")))
         << value;
   }
   EXPECT_THAT(
-      problems(R"({"arrival_s":0,"input_tokens":5.0,"output_tokens":7})"),
+      jsonl_problems(R"({"arrival_s":0,"input_tokens":5.0,"output_tokens":7})"),
       ElementsAre(
           "t:1:31: input_tokens: found \"5.0\", expected a whole number of tokens from 1 to "
           "100000000"));
   EXPECT_THAT(
-      problems(R"({"arrival_s":00.5,"input_tokens":5,"output_tokens":7})"),
+      jsonl_problems(R"({"arrival_s":00.5,"input_tokens":5,"output_tokens":7})"),
       ElementsAre("t:1:14: arrival_s: found \"00.5\", expected a number without leading zeros"));
-  EXPECT_THAT(problems(R"({"arrival_s":0.1,"input_tokens":1000000000000,"output_tokens":7})"),
+  EXPECT_THAT(jsonl_problems(R"({"arrival_s":0.1,"input_tokens":1000000000000,"output_tokens":7})"),
               ElementsAre(HasSubstr("input_tokens: found \"1000000000000\"")));
 }
 
 TEST(RequestJsonl, RefusesHalfALine) {
   // Every proper beginning of a row is a problem, told in one or more lines.
   for (std::size_t length = 1; length < kRow.size(); ++length) {
-    EXPECT_THAT(problems(kRow + "\n" + kRow.substr(0, length)), ::testing::Not(IsEmpty()))
+    EXPECT_THAT(jsonl_problems(kRow + "\n" + kRow.substr(0, length)), ::testing::Not(IsEmpty()))
         << length;
   }
-  EXPECT_THAT(problems(kRow + "\n" + R"({"arrival_s":0.1,"input_)"),
+  EXPECT_THAT(jsonl_problems(kRow + "\n" + R"({"arrival_s":0.1,"input_)"),
               ElementsAre("t:2:25: found the end of the line, expected the end of the key"));
 }
 
 TEST(RequestJsonl, RefusesWhatIsNotOneObjectALine) {
-  EXPECT_THAT(problems(kRow + kRow), ElementsAre(HasSubstr("expected the end of the line")));
-  EXPECT_THAT(problems(kRow + "\n\n" + kRow),
+  EXPECT_THAT(jsonl_problems(kRow + kRow), ElementsAre(HasSubstr("expected the end of the line")));
+  EXPECT_THAT(jsonl_problems(kRow + "\n\n" + kRow),
               ElementsAre("t:2:1: found an empty line, expected a JSON object"));
-  EXPECT_THAT(problems(kRow + "\n0.1,5,7\n"),
+  EXPECT_THAT(jsonl_problems(kRow + "\n0.1,5,7\n"),
               ElementsAre("t:2:1: found \"0.1,5,7\", expected '{'"));
-  EXPECT_THAT(problems("{}\n"), ElementsAre("t:1:2: found \"}\", expected a key in double quotes"));
-  EXPECT_THAT(problems(R"({"arrival_s":0.1,"input_tokens":5,"output_tokens":7,})"),
+  EXPECT_THAT(jsonl_problems("{}\n"), ElementsAre("t:1:2: found \"}\", expected a key in double quotes"));
+  EXPECT_THAT(jsonl_problems(R"({"arrival_s":0.1,"input_tokens":5,"output_tokens":7,})"),
               ElementsAre(HasSubstr("found \"}\", expected a key in double quotes")));
-  EXPECT_THAT(problems(R"({"arrival_s" 0.1})"),
+  EXPECT_THAT(jsonl_problems(R"({"arrival_s" 0.1})"),
               ElementsAre("t:1:14: found \"0.1}\", expected ':'"));
-  EXPECT_THAT(problems(R"({"arrival_s":0.1;"input_tokens":5})"), ::testing::Not(IsEmpty()));
+  EXPECT_THAT(jsonl_problems(R"({"arrival_s":0.1;"input_tokens":5})"), ::testing::Not(IsEmpty()));
 }
 
 TEST(RequestJsonl, KeysAreNotUnescaped) {
   // The same key in RFC 8259, but none that a program writes.
-  EXPECT_THAT(problems(R"({"arrival\u005fs":0})"), ::testing::Not(IsEmpty()));
-  EXPECT_THAT(problems(R"({"a\"b":0})"), ::testing::Not(IsEmpty()));
+  EXPECT_THAT(jsonl_problems(R"({"arrival\u005fs":0})"), ::testing::Not(IsEmpty()));
+  EXPECT_THAT(jsonl_problems(R"({"a\"b":0})"), ::testing::Not(IsEmpty()));
 }
 
 TEST(RequestJsonl, RefusesBytesThatAreNotText) {
-  EXPECT_THAT(problems("{\"arrival_s\":0.1,\"\xFF\":5}"),
+  EXPECT_THAT(jsonl_problems("{\"arrival_s\":0.1,\"\xFF\":5}"),
               ElementsAre("t:1:19: found \"\\xff\", expected UTF-8 text"));
 }
 
 TEST(RequestJsonl, RefusesArrivalsOutOfOrder) {
   EXPECT_THAT(
-      problems(kRow + "\n" + R"({"arrival_s":0.05,"input_tokens":5,"output_tokens":7})"),
+      jsonl_problems(kRow + "\n" + R"({"arrival_s":0.05,"input_tokens":5,"output_tokens":7})"),
       ElementsAre(
           "t:2:1: arrival_s: found an arrival at 0.05 s after one at 0.1 s, expected rows in "
           "the order of arrival"));

@@ -10,6 +10,7 @@
 #include "cli/arguments.hpp"
 #include "cli/commands/verbs.hpp"
 #include "cli/version.hpp"
+#include "report/text_lines.hpp"
 #include "sim/options.hpp"
 
 namespace ridgeline::cli {
@@ -50,14 +51,19 @@ std::string verb_page(std::string_view usage,
     const std::string_view negation = flag.takes == FlagSpec::Takes::kTruth ? "[no-]" : "";
     return fmt::format("{}--{}{}{}", letter, negation, flag.name, value);
   };
-  constexpr std::size_t kWidest = 40;
+  constexpr std::size_t kWidest = 34;
+  const report::LineLayout layout{.width = 100, .indent = kWidest + 4, .separator = " "};
   for (const auto& flag : flags) {
     if (flag.help.empty() || flag.takes == FlagSpec::Takes::kRefused) {
       continue;
     }
-    const std::string left = left_of(flag);
-    const std::string gap = left.size() > kWidest ? fmt::format("\n  {:{}}", "", kWidest) : "";
-    text += fmt::format("  {:<{}}{}  {}\n", left, kWidest, gap, flag.help);
+    std::string left = left_of(flag);
+    if (left.size() > kWidest) {
+      text += fmt::format("  {}\n", left);
+      left.clear();
+    }
+    text +=
+        report::wrapped(fmt::format("  {:<{}}  ", left, kWidest), report::words(flag.help), layout);
   }
   return text;
 }

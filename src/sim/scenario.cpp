@@ -312,20 +312,14 @@ const Provenance& LoadedScenario::of(std::string_view path) const {
   return *found;
 }
 
-core::Result<LoadedScenario> load_scenario(const std::optional<std::string>& file,
+core::Result<LoadedScenario> read_scenario(const core::Node& document,
                                            const std::vector<Override>& overrides,
                                            Purpose purpose) {
   Loader loader;
   for (const auto& option : options()) {
     loader.loaded.provenance.push_back({.path = std::string(option.path)});
   }
-  if (file) {
-    const auto document = core::read_document(*file);
-    if (!document) {
-      return core::fail(document.error());
-    }
-    loader.read(*document, Provenance::Origin::kFile);
-  }
+  loader.read(document, Provenance::Origin::kFile);
   OverrideDocument changes(loader.errors());
   for (const auto& change : overrides) {
     changes.add(change);
@@ -342,6 +336,16 @@ core::Result<LoadedScenario> load_scenario(const std::optional<std::string>& fil
     return core::fail(std::move(loader.errors()));
   }
   return std::move(loader.loaded);
+}
+
+core::Result<LoadedScenario> load_scenario(const std::optional<std::string>& file,
+                                           const std::vector<Override>& overrides,
+                                           Purpose purpose) {
+  if (!file) {
+    return read_scenario(core::Node::map({}, {}), overrides, purpose);
+  }
+  return core::read_document(*file).and_then(
+      [&](const core::Node& document) { return read_scenario(document, overrides, purpose); });
 }
 
 core::Node to_node(const Scenario& scenario) {

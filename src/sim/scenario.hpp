@@ -115,9 +115,13 @@ enum class Purpose {
   kLook,    ///< `step`, `explain`: network and GPU are enough.
 };
 
-/// Reads a scenario file (YAML, or JSON by its name) and lays the overrides over it. Every problem
-/// of both is noted: unknown and duplicate keys, wrong kinds and units, values out of range,
-/// settings that would be ignored beside others, and what is missing.
+/// Reads a scenario document and lays the overrides over it. Every problem of both is noted:
+/// unknown and duplicate keys, wrong kinds and units, values out of range, settings that would be
+/// ignored beside others, and what is missing.
+[[nodiscard]] core::Result<LoadedScenario> read_scenario(const core::Node& document,
+                                                         const std::vector<Override>& overrides,
+                                                         Purpose purpose);
+/// The same from a file (YAML, or JSON by its name), or from the overrides alone.
 [[nodiscard]] core::Result<LoadedScenario> load_scenario(const std::optional<std::string>& file,
                                                          const std::vector<Override>& overrides,
                                                          Purpose purpose);

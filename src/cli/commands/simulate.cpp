@@ -153,7 +153,15 @@ class Simulation {
     const auto keep = [&](const core::Errors& more) {
       errors.insert(errors.end(), more.begin(), more.end());
     };
+    std::vector<std::string> paths;
     for (const auto& path : arguments_.values("output")) {
+      if (std::ranges::find(paths, path) != paths.end()) {
+        errors.push_back({.field = "--output",
+                          .message = fmt::format("'{}' is given twice", path),
+                          .where = {.file = "command line"}});
+        continue;
+      }
+      paths.push_back(path);
       const auto exporter = report::exporter_for_path(path);
       auto file = OutputFile::open(path);
       if (exporter && file) {

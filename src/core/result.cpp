@@ -1,8 +1,8 @@
 #include "core/result.hpp"
 
-#include <fmt/core.h>
-
 #include <string>
+
+#include <fmt/core.h>
 
 namespace ridgeline::core {
 

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <string>
-#include <tl/expected.hpp>
 #include <utility>
 #include <vector>
+
+#include <tl/expected.hpp>
 
 namespace ridgeline::core {
 
@@ -17,14 +18,15 @@ enum class ErrorCode {
 /// Where in a user's input something was found.
 struct Location {
   std::string file = {};  ///< Path as the user gave it, "command line", or empty.
-  int line = 0;      ///< From 1; 0 when unknown.
-  int column = 0;    ///< From 1; 0 when unknown.
+  int line = 0;           ///< From 1; 0 when unknown.
+  int column = 0;         ///< From 1; 0 when unknown.
 };
 
 /// One problem, in one line for a person: what was found, what was expected, and what would help.
 struct Error {
   ErrorCode code = ErrorCode::kUsage;
-  std::string field = {};    ///< Dotted path of the setting or column, e.g. "engine.block_size"; may be empty.
+  std::string field =
+      {};  ///< Dotted path of the setting or column, e.g. "engine.block_size"; may be empty.
   std::string message = {};  ///< "0 is out of range, expected 1 to 256"
   Location where = {};
   std::string hint = {};  ///< "did you mean 'block_size'?"; may be empty.
@@ -36,17 +38,21 @@ using Errors = std::vector<Error>;
 template <class T>
 using Result = tl::expected<T, Errors>;
 
-inline tl::unexpected<Errors> fail(Error error) { return tl::unexpected<Errors>(Errors{std::move(error)}); }
-inline tl::unexpected<Errors> fail(Errors errors) { return tl::unexpected<Errors>(std::move(errors)); }
+inline tl::unexpected<Errors> fail(Error error) {
+  return tl::unexpected<Errors>(Errors{std::move(error)});
+}
+inline tl::unexpected<Errors> fail(Errors errors) {
+  return tl::unexpected<Errors>(std::move(errors));
+}
 inline tl::unexpected<Errors> fail(ErrorCode code, std::string message) {
   return fail(Error{.code = code, .message = std::move(message)});
 }
 
 /// Something the user should know that did not stop the run.
 struct Warning {
-  std::string code;     ///< Stable, e.g. "W-max-model-len".
-  std::string message;  ///< What happened.
-  std::string hint = {};     ///< The option that would change it; may be empty.
+  std::string code;       ///< Stable, e.g. "W-max-model-len".
+  std::string message;    ///< What happened.
+  std::string hint = {};  ///< The option that would change it; may be empty.
 };
 using Warnings = std::vector<Warning>;
 

@@ -9,8 +9,8 @@
 
 namespace ridgeline::core {
 
-/// A length of simulated time: an integer count of picoseconds, so that sums are exact in any order. The range
-/// of int64 is 106 days.
+/// A length of simulated time: an integer count of picoseconds, so that sums are exact in any
+/// order. The range of int64 is 106 days.
 class Duration {
  public:
   static constexpr std::int64_t kTicksPerSecond = 1'000'000'000'000;
@@ -19,8 +19,8 @@ class Duration {
   static constexpr Duration ticks(std::int64_t count) { return Duration(count); }
   static constexpr Duration max() { return Duration(std::numeric_limits<std::int64_t>::max()); }
 
-  /// The one place where a real number becomes simulated time: finite, not negative, in range; rounds half
-  /// away from zero. Nothing otherwise.
+  /// The one place where a real number becomes simulated time: finite, not negative, in range;
+  /// rounds half away from zero. Nothing otherwise.
   static constexpr std::optional<Duration> from_seconds(double seconds) {
     constexpr double kLimit = 9.2e6;  // seconds; just below 2^63 picoseconds
     if (!(seconds >= 0.0) || seconds > kLimit) {
@@ -31,7 +31,8 @@ class Duration {
     const auto whole = static_cast<std::int64_t>(exact);
     return Duration(whole + (exact - static_cast<double>(whole) >= 0.5 ? 1 : 0));
   }
-  /// For formulas whose result is known to be finite and not negative; anything else becomes zero or max().
+  /// For formulas whose result is known to be finite and not negative; anything else becomes zero
+  /// or max().
   static constexpr Duration saturating(Seconds seconds) {
     if (const auto exact = from_seconds(seconds.value())) {
       return *exact;
@@ -39,13 +40,21 @@ class Duration {
     return seconds.value() > 0.0 ? max() : Duration();
   }
   static constexpr Duration microseconds(std::int64_t count) { return Duration(count * 1'000'000); }
-  static constexpr Duration milliseconds(std::int64_t count) { return Duration(count * 1'000'000'000); }
-  static constexpr Duration seconds(std::int64_t count) { return Duration(count * kTicksPerSecond); }
+  static constexpr Duration milliseconds(std::int64_t count) {
+    return Duration(count * 1'000'000'000);
+  }
+  static constexpr Duration seconds(std::int64_t count) {
+    return Duration(count * kTicksPerSecond);
+  }
 
   [[nodiscard]] constexpr std::int64_t count() const { return ticks_; }
   [[nodiscard]] constexpr double to_seconds() const { return static_cast<double>(ticks_) * 1e-12; }
-  [[nodiscard]] constexpr double to_milliseconds() const { return static_cast<double>(ticks_) * 1e-9; }
-  [[nodiscard]] constexpr double to_microseconds() const { return static_cast<double>(ticks_) * 1e-6; }
+  [[nodiscard]] constexpr double to_milliseconds() const {
+    return static_cast<double>(ticks_) * 1e-9;
+  }
+  [[nodiscard]] constexpr double to_microseconds() const {
+    return static_cast<double>(ticks_) * 1e-6;
+  }
 
   friend constexpr auto operator<=>(Duration, Duration) = default;
   friend constexpr bool operator==(Duration, Duration) = default;
@@ -57,8 +66,12 @@ class Duration {
     ticks_ -= other.ticks_;
     return *this;
   }
-  friend constexpr Duration operator+(Duration a, Duration b) { return Duration(a.ticks_ + b.ticks_); }
-  friend constexpr Duration operator-(Duration a, Duration b) { return Duration(a.ticks_ - b.ticks_); }
+  friend constexpr Duration operator+(Duration a, Duration b) {
+    return Duration(a.ticks_ + b.ticks_);
+  }
+  friend constexpr Duration operator-(Duration a, Duration b) {
+    return Duration(a.ticks_ - b.ticks_);
+  }
   friend constexpr Duration operator*(Duration a, std::int64_t n) { return Duration(a.ticks_ * n); }
   friend constexpr Duration operator*(std::int64_t n, Duration a) { return Duration(a.ticks_ * n); }
 
@@ -67,7 +80,8 @@ class Duration {
   std::int64_t ticks_ = 0;
 };
 
-/// An instant of simulated time, counted from the start of the run. Instants subtract, they never add.
+/// An instant of simulated time, counted from the start of the run. Instants subtract, they never
+/// add.
 class SimTime {
  public:
   constexpr SimTime() = default;
@@ -83,7 +97,9 @@ class SimTime {
   friend constexpr bool operator==(SimTime, SimTime) = default;
   friend constexpr SimTime operator+(SimTime t, Duration d) { return SimTime(t.since_start_ + d); }
   friend constexpr SimTime operator-(SimTime t, Duration d) { return SimTime(t.since_start_ - d); }
-  friend constexpr Duration operator-(SimTime a, SimTime b) { return a.since_start_ - b.since_start_; }
+  friend constexpr Duration operator-(SimTime a, SimTime b) {
+    return a.since_start_ - b.since_start_;
+  }
   constexpr SimTime& operator+=(Duration d) {
     since_start_ += d;
     return *this;

@@ -6,8 +6,9 @@
 
 namespace ridgeline::core {
 
-/// A number with a unit. Same units add, subtract and compare; a plain number scales; the ratio of two is a
-/// plain number. Nothing else compiles, unless physics names it below: a byte is not a token.
+/// A number with a unit. Same units add, subtract and compare; a plain number scales; the ratio of
+/// two is a plain number. Nothing else compiles, unless physics names it below: a byte is not a
+/// token.
 template <class Tag, class Representation>
 class Quantity {
  public:
@@ -30,8 +31,12 @@ class Quantity {
     value_ -= other.value_;
     return *this;
   }
-  friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.value_ + b.value_); }
-  friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.value_ - b.value_); }
+  friend constexpr Quantity operator+(Quantity a, Quantity b) {
+    return Quantity(a.value_ + b.value_);
+  }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) {
+    return Quantity(a.value_ - b.value_);
+  }
   friend constexpr Quantity operator*(Quantity a, Rep scale) { return Quantity(a.value_ * scale); }
   friend constexpr Quantity operator*(Rep scale, Quantity a) { return Quantity(a.value_ * scale); }
   friend constexpr Quantity operator/(Quantity a, Rep scale) { return Quantity(a.value_ / scale); }
@@ -55,17 +60,31 @@ using Seconds = Quantity<struct SecondsTag, double>;
 /// Events per second.
 using Rate = Quantity<struct RateTag, double>;
 
-constexpr Seconds operator/(Bytes work, BytesPerSecond rate) { return Seconds(work.value() / rate.value()); }
-constexpr Seconds operator/(Flops work, FlopsPerSecond rate) { return Seconds(work.value() / rate.value()); }
+constexpr Seconds operator/(Bytes work, BytesPerSecond rate) {
+  return Seconds(work.value() / rate.value());
+}
+constexpr Seconds operator/(Flops work, FlopsPerSecond rate) {
+  return Seconds(work.value() / rate.value());
+}
 constexpr Bytes operator*(BytesPerToken each, Tokens count) {
   return Bytes(each.value() * static_cast<double>(count.value()));
 }
-constexpr Bytes operator*(Tokens count, BytesPerToken each) { return each * count; }
+constexpr Bytes operator*(Tokens count, BytesPerToken each) {
+  return each * count;
+}
 
-constexpr Seconds microseconds(double value) { return Seconds(value * 1e-6); }
-constexpr double as_microseconds(Seconds value) { return value.value() * 1e6; }
-constexpr Bytes gibibytes(double value) { return Bytes(value * 1073741824.0); }
-constexpr double as_gibibytes(Bytes value) { return value.value() / 1073741824.0; }
+constexpr Seconds microseconds(double value) {
+  return Seconds(value * 1e-6);
+}
+constexpr double as_microseconds(Seconds value) {
+  return value.value() * 1e6;
+}
+constexpr Bytes gibibytes(double value) {
+  return Bytes(value * 1073741824.0);
+}
+constexpr double as_gibibytes(Bytes value) {
+  return value.value() / 1073741824.0;
+}
 
 /// ceil(a / b) for counts of one unit, as a plain number.
 template <class Tag, std::integral Rep>

@@ -57,8 +57,9 @@ TEST(RequestJsonl, RefusesValuesThatAreNotNumbers) {
       ElementsAre(
           "t:1:31: input_tokens: found \"\\\"5\\\",\\\"output_tokens\\\":7}\", expected a number"));
   for (const std::string value : {"null", "true", "[1]", "{}", "NaN", "Infinity", ".5", "+5", ""}) {
-    EXPECT_THAT(jsonl_problems(R"({"arrival_s":0,"input_tokens":)" + value + R"(,"output_tokens":7})"),
-                ElementsAre(HasSubstr("input_tokens: found")))
+    EXPECT_THAT(
+        jsonl_problems(R"({"arrival_s":0,"input_tokens":)" + value + R"(,"output_tokens":7})"),
+        ElementsAre(HasSubstr("input_tokens: found")))
         << value;
   }
   EXPECT_THAT(
@@ -89,7 +90,8 @@ TEST(RequestJsonl, RefusesWhatIsNotOneObjectALine) {
               ElementsAre("t:2:1: found an empty line, expected a JSON object"));
   EXPECT_THAT(jsonl_problems(kRow + "\n0.1,5,7\n"),
               ElementsAre("t:2:1: found \"0.1,5,7\", expected '{'"));
-  EXPECT_THAT(jsonl_problems("{}\n"), ElementsAre("t:1:2: found \"}\", expected a key in double quotes"));
+  EXPECT_THAT(jsonl_problems("{}\n"),
+              ElementsAre("t:1:2: found \"}\", expected a key in double quotes"));
   EXPECT_THAT(jsonl_problems(R"({"arrival_s":0.1,"input_tokens":5,"output_tokens":7,})"),
               ElementsAre(HasSubstr("found \"}\", expected a key in double quotes")));
   EXPECT_THAT(jsonl_problems(R"({"arrival_s" 0.1})"),

@@ -50,10 +50,10 @@ class IndexVector {
     items_.push_back(std::move(item));
     return IdType(static_cast<typename IdType::Rep>(items_.size() - 1));
   }
-  auto begin() { return items_.begin(); }
-  auto end() { return items_.end(); }
-  auto begin() const { return items_.begin(); }
-  auto end() const { return items_.end(); }
+  [[nodiscard]] auto begin() { return items_.begin(); }
+  [[nodiscard]] auto end() { return items_.end(); }
+  [[nodiscard]] auto begin() const { return items_.begin(); }
+  [[nodiscard]] auto end() const { return items_.end(); }
 
  private:
   std::vector<T> items_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -77,7 +78,7 @@ void ReferenceEngine::submit(const domain::Request& request, core::SimTime queue
     inputs_.sink.on_request(sequence->record);
     return;
   }
-  scheduler_.add(std::move(sequence));
+  scheduler_.add(sequence);
   if (in_flight_.empty() && !schedule_due_) {
     now_ = queued;
     schedule_due_ = true;

@@ -13,6 +13,10 @@ target_compile_options(ridgeline_flags INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(ridgeline_flags INTERFACE -Wno-maybe-uninitialized -Wno-restrict)
 endif()
+# libstdc++ 12's stable_sort calls a function that it has itself deprecated.
+if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+  target_compile_options(ridgeline_flags INTERFACE -Wno-deprecated-declarations)
+endif()
 if(RIDGELINE_WERROR)
   target_compile_options(ridgeline_flags INTERFACE -Werror)
 endif()

@@ -8,10 +8,10 @@ target_compile_options(ridgeline_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion
   -Wnon-virtual-dtor -Woverloaded-virtual -Wold-style-cast -Wcast-align -Wformat=2
   -Wimplicit-fallthrough -Wundef)
-# False alarms of g++ 12 at -O3: members that a designated initialiser leaves to their defaults taken for
-# uninitialised, and overlapping copies seen in std::string's operator+ (GCC bug 105651).
+# False alarms of g++ 12: members that a designated initialiser leaves to their defaults taken for
+# uninitialised, and overlapping or overlong copies seen in std::string's operator+ (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  target_compile_options(ridgeline_flags INTERFACE -Wno-maybe-uninitialized -Wno-restrict)
+  target_compile_options(ridgeline_flags INTERFACE -Wno-maybe-uninitialized -Wno-restrict -Wno-array-bounds)
 endif()
 # libstdc++ 12's stable_sort calls a function that it has itself deprecated.
 if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)

@@ -11,11 +11,20 @@ target_compile_options(ridgeline_flags INTERFACE
 # False alarms of g++ 12: members that a designated initialiser leaves to their defaults taken for
 # uninitialised, and overlapping or overlong copies seen in std::string's operator+ (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  target_compile_options(ridgeline_flags INTERFACE -Wno-maybe-uninitialized -Wno-restrict -Wno-array-bounds)
+  target_compile_options(ridgeline_flags INTERFACE -Wno-maybe-uninitialized -Wno-restrict -Wno-array-bounds
+                         -Wno-stringop-overflow)
 endif()
 # libstdc++ 12's stable_sort calls a function that it has itself deprecated.
 if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
   target_compile_options(ridgeline_flags INTERFACE -Wno-deprecated-declarations)
+endif()
+# A unity build puts several files' own names into one unit: what that alone brings up is no finding (the work
+# preset compiles file by file, with both warnings).
+if(CMAKE_UNITY_BUILD)
+  target_compile_options(ridgeline_flags INTERFACE -Wno-shadow)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(ridgeline_flags INTERFACE -Wno-subobject-linkage)
+  endif()
 endif()
 if(RIDGELINE_WERROR)
   target_compile_options(ridgeline_flags INTERFACE -Werror)

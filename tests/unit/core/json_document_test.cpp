@@ -10,6 +10,7 @@
 
 #include "core/document.hpp"
 #include "core/result.hpp"
+#include "support/paths.hpp"
 #include "unit/core/document_text.hpp"
 
 namespace ridgeline::core {
@@ -217,7 +218,7 @@ TEST(ParseJson, LimitsSizeAndNumberOfValues) {
 }
 
 TEST(ParseJson, ReadsPublishedModelConfigurations) {
-  const std::filesystem::path folder = std::string(RIDGELINE_SHARED_DIR) + "/models";
+  const std::filesystem::path folder = test::shared_dir() / "models";
   if (!std::filesystem::is_directory(folder)) {
     GTEST_SKIP() << "no folder of published configurations beside the checkout";
   }

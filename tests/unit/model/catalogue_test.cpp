@@ -11,6 +11,7 @@
 #include "core/document.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
+#include "support/paths.hpp"
 
 namespace ridgeline::model {
 namespace {
@@ -191,7 +192,7 @@ void expect_same_network(const ModelSpec& ours, const ModelSpec& theirs) {
   EXPECT_EQ(ours.precision, theirs.precision);
 }
 
-const std::string kFolder = RIDGELINE_SHARED_DIR "/models/";
+const std::string kFolder = test::shared_dir().string() + "/models/";
 
 /// Ours beside the published file, "<file>_config.json".
 constexpr std::pair<const char*, const char*> kPairs[] = {

@@ -14,13 +14,13 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::string kConfig =
+const std::string kPrecisionConfig =
     R"({"model_type": "llama", "hidden_size": 128, "num_hidden_layers": 3,
         "num_attention_heads": 8, "intermediate_size": 96, "vocab_size": 1000,
         "max_position_embeddings": 2048})";
 
 std::string quantised(const std::string& members) {
-  return with("\"quantization_config\": {" + members + "}", kConfig);
+  return with("\"quantization_config\": {" + members + "}", kPrecisionConfig);
 }
 
 const std::string kGroup =
@@ -43,12 +43,12 @@ TEST(Precision, FollowsTheDtype) {
                                .ffn = DType::kFp16,
                                .embedding = DType::kFp16,
                                .kv = DType::kFp16};
-  EXPECT_EQ(precision(with(R"("torch_dtype": "float16")", kConfig)), kHalf);
-  EXPECT_EQ(precision(with(R"("dtype": "float16", "torch_dtype": "bfloat16")", kConfig)), kHalf);
-  EXPECT_EQ(precision(with(R"("torch_dtype": "bfloat16")", kConfig)), Precision{});
-  EXPECT_EQ(precision(with(R"("torch_dtype": "float32")", kConfig)), Precision{});
-  EXPECT_EQ(precision(kConfig), Precision{});
-  EXPECT_THAT(problems(with(R"("torch_dtype": "float8_e4m3fn")", kConfig)),
+  EXPECT_EQ(precision(with(R"("torch_dtype": "float16")", kPrecisionConfig)), kHalf);
+  EXPECT_EQ(precision(with(R"("dtype": "float16", "torch_dtype": "bfloat16")", kPrecisionConfig)), kHalf);
+  EXPECT_EQ(precision(with(R"("torch_dtype": "bfloat16")", kPrecisionConfig)), Precision{});
+  EXPECT_EQ(precision(with(R"("torch_dtype": "float32")", kPrecisionConfig)), Precision{});
+  EXPECT_EQ(precision(kPrecisionConfig), Precision{});
+  EXPECT_THAT(problems(with(R"("torch_dtype": "float8_e4m3fn")", kPrecisionConfig)),
               HasSubstr("\"float8_e4m3fn\" is not one of bfloat16, float16, float32"));
 }
 
@@ -58,7 +58,7 @@ TEST(Precision, ReadsTheThreeWaysToSayFp8) {
   EXPECT_EQ(precision(quantised(R"("quant_method": "compressed-tensors", )" + kGroup)), kAllFp8);
   EXPECT_EQ(precision(quantised(R"("quant_method": "modelopt", "quant_algo": "FP8")")), kAllFp8);
   EXPECT_EQ(precision(quantised(R"("quant_algo": "FP8", )" + kGroup)), kAllFp8);
-  EXPECT_EQ(precision(with("\"quantization_config\": null", kConfig)), Precision{});
+  EXPECT_EQ(precision(with("\"quantization_config\": null", kPrecisionConfig)), Precision{});
 }
 
 TEST(Precision, KeepsKvCacheApart) {
@@ -160,8 +160,8 @@ TEST(Precision, WhatSaysNothingIsRefused) {
   EXPECT_NE(problems(quantised(R"("quant_method": "a\nb")")), "accepted");
   EXPECT_NE(problems(quantised(R"("quant_method": "fp8", "fmt": "a\nb")")), "accepted");
   EXPECT_NE(problems(quantised(R"("quant_method": "fp8", "ignore": ["a\nb"])")), "accepted");
-  EXPECT_NE(problems(with(R"("dtype": "a\nb")", kConfig)), "accepted");
-  EXPECT_NE(problems(with("\"quantization_config\": \"fp8\"", kConfig)), "accepted");
+  EXPECT_NE(problems(with(R"("dtype": "a\nb")", kPrecisionConfig)), "accepted");
+  EXPECT_NE(problems(with("\"quantization_config\": \"fp8\"", kPrecisionConfig)), "accepted");
 }
 
 }  // namespace

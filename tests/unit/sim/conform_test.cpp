@@ -12,13 +12,13 @@
 #include <gtest/gtest.h>
 
 #include "core/result.hpp"
+#include "support/paths.hpp"
 
 namespace ridgeline::sim::conform {
 namespace {
 
 std::vector<std::string> recordings() {
-  const std::filesystem::path folder =
-      std::filesystem::path(RIDGELINE_SHARED_DIR) / "golden" / "vllm";
+  const std::filesystem::path folder = test::shared_dir() / "golden" / "vllm";
   std::vector<std::string> files;
   if (std::filesystem::is_directory(folder)) {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {

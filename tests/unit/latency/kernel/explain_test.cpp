@@ -28,7 +28,7 @@ using fixtures::gpu;
 using fixtures::Step;
 using fixtures::Subject;
 
-constexpr double kGoldenTolerance = 1e-3;
+constexpr double kGoldenExplainTolerance = 1e-3;
 
 /// Networks and their tensor-parallel degrees.
 std::vector<std::pair<model::ModelSpec, std::int64_t>> networks() {
@@ -70,7 +70,7 @@ TEST(Explain, ReproducesTheGoldenDecomposition) {
     const Subject subject(split.network, gpu("h100"), split.ranks);
     const Explanation found = subject.model().explain(decodes(32, 700).batch());
     const auto expect = [&](const std::vector<std::string>& names, double expected) {
-      EXPECT_NEAR(sum_ms(found, names), expected, 0.005 + expected * kGoldenTolerance);
+      EXPECT_NEAR(sum_ms(found, names), expected, 0.005 + expected * kGoldenExplainTolerance);
     };
     expect({"qkv_proj", "o_proj", "gate_up_proj", "down_proj", "lm_head"}, split.gemm);
     expect({"attention", "logits_exchange"}, split.attention);

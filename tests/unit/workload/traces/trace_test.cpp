@@ -15,6 +15,7 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "domain/request.hpp"
+#include "support/paths.hpp"
 #include "unit/workload/traces/trace_text.hpp"
 #include "workload/source.hpp"
 
@@ -194,7 +195,7 @@ TEST(OpenTrace, AFileThatShrinksWhileReadIsAProblem) {
 // row.
 TEST(AzureTrace2023, IsReadWhole) {
   const std::string path =
-      std::string(RIDGELINE_SHARED_DIR) + "/traces/azure2023/AzureLLMInferenceTrace_conv.csv";
+      test::shared_dir().string() + "/traces/azure2023/AzureLLMInferenceTrace_conv.csv";
   if (!std::filesystem::exists(path)) {
     GTEST_SKIP() << "no " << path;
   }

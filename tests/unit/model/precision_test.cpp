@@ -44,7 +44,8 @@ TEST(Precision, FollowsTheDtype) {
                                .embedding = DType::kFp16,
                                .kv = DType::kFp16};
   EXPECT_EQ(precision(with(R"("torch_dtype": "float16")", kPrecisionConfig)), kHalf);
-  EXPECT_EQ(precision(with(R"("dtype": "float16", "torch_dtype": "bfloat16")", kPrecisionConfig)), kHalf);
+  EXPECT_EQ(precision(with(R"("dtype": "float16", "torch_dtype": "bfloat16")", kPrecisionConfig)),
+            kHalf);
   EXPECT_EQ(precision(with(R"("torch_dtype": "bfloat16")", kPrecisionConfig)), Precision{});
   EXPECT_EQ(precision(with(R"("torch_dtype": "float32")", kPrecisionConfig)), Precision{});
   EXPECT_EQ(precision(kPrecisionConfig), Precision{});

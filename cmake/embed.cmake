@@ -9,5 +9,6 @@ function(ridgeline_embed LAYER SYMBOL)
             -P ${PROJECT_SOURCE_DIR}/cmake/embed_script.cmake
     DEPENDS ${ARGN} ${PROJECT_SOURCE_DIR}/cmake/embed_script.cmake
     VERBATIM)
+  set_source_files_properties(${_out} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(ridgeline_${LAYER} PRIVATE ${_out})
 endfunction()

@@ -94,18 +94,16 @@ std::vector<FlagSpec> scenario_flags(ScenarioPart part) {
        .repeatable = true,
        .value = "NAME=VALUE",
        .help = "What if: changes a value of the network (model.KEY) or of the GPU (hardware.KEY)"});
+  flags.push_back({.name = "latency-set",
+                   .repeatable = true,
+                   .value = "KEY=VALUE",
+                   .help = "A constant or switch of the step-time model"});
   // The words of the original simulator.
   flags.push_back(alias("hardware", "gpu", "GPU"));
   flags.push_back(alias("tp", "tensor-parallel-size", "GPUs"));
   flags.push_back(alias("model-config-folder", "model", "FOLDER"));
-  for (const char* name : {"hardware-config",
-                           "bench-data-path",
-                           "bench-data",
-                           "roofline",
-                           "roofline-version",
-                           "workload",
-                           "latency-set",
-                           "latency-lookup"}) {
+  flags.push_back(alias("bench-data-path", "bench-data", "FOLDER"));
+  for (const char* name : {"roofline", "roofline-version", "workload"}) {
     flags.push_back(
         {.name = name, .takes = FlagSpec::Takes::kRefused, .help = std::string(kNotHere)});
   }
@@ -189,6 +187,10 @@ core::Result<sim::LoadedScenario> load(const Arguments& arguments, sim::Purpose 
   for (const auto& flag : arguments.flags) {
     if (flag.name == "set") {
       overrides.push_back({.path = "set", .text = flag.value});
+      continue;
+    }
+    if (flag.name == "latency-set") {
+      overrides.push_back({.path = "latency.set", .text = flag.value});
       continue;
     }
     const auto option = std::ranges::find(sim::options(), flag.name, &sim::Option::flag);

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,24 +12,59 @@
 #include "latency/step_time_model.hpp"
 
 namespace ridgeline::latency {
+namespace {
+
+std::vector<StepTimeModelEntry> all_models() {
+  return {
+      {.name = "kernel",
+       .summary = "sum of per-kernel times from formulas fitted on measured kernels",
+       .uses = {},
+       .make = kernel::make_kernel_model},
+  };
+}
+
+core::Errors superfluous(const StepTimeModelEntry& entry, const ModelOptions& options) {
+  core::Errors errors;
+  const auto refuse = [&](bool given, bool used, const char* field) {
+    if (given && !used) {
+      errors.push_back(
+          {.field = field,
+           .message = fmt::format("would be ignored: the model '{}' reads none", entry.name),
+           .where = {},
+           .hint = "take it out, or choose another model with --latency"});
+    }
+  };
+  refuse(!options.bench_data.empty(), entry.uses.bench_data, "latency.bench_data");
+  refuse(!options.hardware_config.empty(), entry.uses.hardware_config, "latency.hardware_config");
+  refuse(!options.lookup.empty(), entry.uses.lookup, "latency.lookup");
+  refuse(!options.settings.empty(), entry.uses.settings, "latency.set");
+  return errors;
+}
+
+}  // namespace
 
 // One line per model; the first is the default.
 const std::vector<StepTimeModelEntry>& step_time_models() {
-  static const std::vector<StepTimeModelEntry> kModels = {
-      {.name = "kernel",
-       .summary = "sum of per-kernel times from formulas fitted on measured kernels",
-       .make = kernel::make_kernel_model},
-  };
+  static const std::vector<StepTimeModelEntry> kModels = all_models();
   return kModels;
+}
+
+const StepTimeModelEntry* find_step_time_model(const std::string& name) {
+  const auto& models = step_time_models();
+  const auto found = std::ranges::find(models, name, &StepTimeModelEntry::name);
+  return found == models.end() ? nullptr : &*found;
 }
 
 core::Result<std::unique_ptr<StepTimeModel>> make_step_time_model(const std::string& name,
                                                                   const ModelInputs& inputs) {
+  if (const StepTimeModelEntry* entry = find_step_time_model(name)) {
+    if (auto errors = superfluous(*entry, inputs.options); !errors.empty()) {
+      return core::fail(std::move(errors));
+    }
+    return entry->make(inputs);
+  }
   std::vector<std::string> names;
   for (const StepTimeModelEntry& entry : step_time_models()) {
-    if (entry.name == name) {
-      return entry.make(inputs);
-    }
     names.push_back(entry.name);
   }
   const auto meant = core::nearest(name, names);

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -45,6 +47,21 @@ struct Explanation {
   core::Seconds rounding;
 };
 
+/// A constant or switch of a step-time model, by name.
+struct ModelSetting {
+  std::string key;  ///< "perLayerOverhead", "mixed"
+  core::Node value;
+};
+
+/// What a scenario says to its step-time model beyond the name (`latency: {...}`). A model refuses
+/// what it has no use for.
+struct ModelOptions {
+  std::string bench_data;       ///< Folder of measured kernel tables; empty: none.
+  std::string hardware_config;  ///< A hardware_config.json of the original simulator; empty: none.
+  std::string lookup;           ///< "floor" or "interp"; empty: the model's own.
+  std::vector<ModelSetting> settings;
+};
+
 /// Predicts how long a step takes on the GPU. Pure: same batch, same answer; const and thread-safe.
 /// Keeps no request state and knows no scheduling: the engine composes GPU and CPU time.
 class StepTimeModel {
@@ -68,6 +85,15 @@ class StepTimeModel {
 
   /// Every part of a step. Slow; for `step`, `explain` and logs.
   [[nodiscard]] virtual Explanation explain(const domain::StepBatch& batch) const = 0;
+
+  /// The settings in force (ModelOptions::settings), with what the model brought itself.
+  [[nodiscard]] virtual std::vector<ModelSetting> settings() const { return {}; }
+  /// What a user should know of how the model was built: settings without effect, facts of the
+  /// network that it does not price.
+  [[nodiscard]] virtual core::Warnings notes() const { return {}; }
+  /// What predictions so far ran into: look-ups outside a table or without a row. Does not
+  /// influence any prediction.
+  [[nodiscard]] virtual core::Warnings findings() const { return {}; }
 };
 
 /// What a model is built from. References outlive the model.
@@ -75,17 +101,28 @@ struct ModelInputs {
   const model::ModelSpec& network;
   const hardware::GpuSpec& gpu;
   const Execution& execution;
+  ModelOptions options = {};
 };
 
 /// One line of the registry (latency/registry.cpp): a step-time model that `latency: {name: ...}`
 /// can choose.
 struct StepTimeModelEntry {
+  /// Which of ModelOptions it reads: the rest would be ignored, and is refused.
+  struct Uses {
+    bool bench_data = false;
+    bool hardware_config = false;
+    bool lookup = false;
+    bool settings = false;
+  };
   std::string name;
   std::string summary;
-  core::Result<std::unique_ptr<StepTimeModel>> (*make)(const ModelInputs& inputs);
+  Uses uses;
+  std::function<core::Result<std::unique_ptr<StepTimeModel>>(const ModelInputs& inputs)> make;
 };
 [[nodiscard]] const std::vector<StepTimeModelEntry>& step_time_models();
-/// Unknown names list the nearest.
+/// The model of that name, or nullptr.
+[[nodiscard]] const StepTimeModelEntry* find_step_time_model(const std::string& name);
+/// Unknown names list the nearest; options that the model does not read are refused.
 [[nodiscard]] core::Result<std::unique_ptr<StepTimeModel>> make_step_time_model(
     const std::string& name, const ModelInputs& inputs);
 

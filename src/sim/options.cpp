@@ -26,6 +26,7 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kOnOff = {"on", "off"};
 constexpr std::array<std::string_view, 2> kPercentiles = {"exact", "sketch"};
+constexpr std::array<std::string_view, 2> kLookups = {"floor", "interp"};
 constexpr std::array<std::string_view, 2> kKvCacheDtypes = {"auto", "fp8"};
 constexpr std::array<std::string_view, 3> kArrivals = {"poisson", "constant", "at-once"};
 constexpr std::array<std::string_view, 2> kThinkTimes = {"constant", "exponential"};
@@ -50,6 +51,15 @@ constexpr std::array kOptions = std::to_array<Option>({
     {.path = "latency.name", .flag = "latency",
      .help = "The step-time model (see `ridgeline list latency`)",
      .example = "kernel", .slot = [](Scenario& s) -> Slot { return &s.latency.name; }},
+    {.path = "latency.bench_data", .flag = "bench-data", .unset = "none: only models that need it ask for it",
+     .help = "Folder of measured kernel tables, for the step-time models that look kernels up",
+     .example = "tables", .slot = [](Scenario& s) -> Slot { return &s.latency.bench_data; }},
+    {.path = "latency.hardware_config", .flag = "hardware-config", .unset = "the model's own constants",
+     .help = "hardware_config.json of the original simulator, whose constants v0 to v2 then take",
+     .example = "hardware_config.json", .slot = [](Scenario& s) -> Slot { return &s.latency.hardware_config; }},
+    {.path = "latency.lookup", .flag = "latency-lookup", .choices = kLookups, .unset = "the model's own",
+     .help = "How v2 reads its tables: the row below, or between rows", .example = "interp",
+     .slot = [](Scenario& s) -> Slot { return &s.latency.lookup; }},
     {.path = "engine.version", .flag = "engine-version",
      .help = "Whose scheduling decisions to make; a version between profiles takes the one below",
      .example = "vllm@0.15", .slot = [](Scenario& s) -> Slot { return &s.engine.version; }},

@@ -120,9 +120,7 @@ class Resolver {
                             "gpu",
                             "hardware");
     auto profile = keep(engine::find_profile(given_.engine.version), "engine.version");
-    const auto& models = latency::step_time_models();
-    if (std::ranges::find(models, given_.latency.name, &latency::StepTimeModelEntry::name) ==
-        models.end()) {
+    if (latency::find_step_time_model(given_.latency.name) == nullptr) {
       // Refused by its name, whatever it would be built from.
       static_cast<void>(keep(make_latency(), "latency.name"));
     }
@@ -302,9 +300,16 @@ class Resolver {
   }
 
   [[nodiscard]] core::Result<std::unique_ptr<latency::StepTimeModel>> make_latency() const {
+    const LatencySection& latency = given_.latency;
     return latency::make_step_time_model(
-        given_.latency.name,
-        {.network = out_->network, .gpu = out_->gpu, .execution = out_->execution});
+        latency.name,
+        {.network = out_->network,
+         .gpu = out_->gpu,
+         .execution = out_->execution,
+         .options = {.bench_data = latency.bench_data.value_or(""),
+                     .hardware_config = latency.hardware_config.value_or(""),
+                     .lookup = latency.lookup.value_or(""),
+                     .settings = latency.settings}});
   }
 
   void build() {
@@ -318,6 +323,9 @@ class Resolver {
     auto model = keep(make_latency(), "latency.name");
     if (model) {
       out_->latency = std::move(*model);
+      out_->scenario.latency.settings = out_->latency->settings();
+      const auto notes = out_->latency->notes();
+      out_->warnings.insert(out_->warnings.end(), notes.begin(), notes.end());
     }
   }
 

@@ -22,6 +22,7 @@
 #include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "latency/step_time_model.hpp"
 #include "sim/length.hpp"
 #include "sim/node_builder.hpp"
 #include "sim/options.hpp"
@@ -33,6 +34,8 @@ namespace ridgeline::sim {
 namespace {
 
 constexpr std::string_view kSet = "set";
+constexpr std::string_view kLatency = "latency";
+constexpr std::string_view kLatencySet = "latency.set";
 constexpr const char* kCommandLine = "command line";
 
 core::Range<std::int64_t> integer_range(const Option& option) {
@@ -129,6 +132,11 @@ class Loader {
       if (node != nullptr && !node->is_null()) {
         core::ObjectReader reader(*node, std::string(section), errors_);
         read_options(section, *node, reader, origin);
+        if (section == kLatency) {
+          if (const core::Node* settings = reader.node(kSet); settings != nullptr) {
+            read_latency_settings(*settings);
+          }
+        }
         reader.finish();
       }
     }
@@ -197,6 +205,34 @@ class Loader {
     }
   }
 
+  /// Which keys a step-time model has is for the model to say.
+  void read_latency_settings(const core::Node& node) {
+    if (node.is_null()) {
+      return;
+    }
+    if (!node.is_map()) {
+      errors_.push_back({.field = std::string(kLatencySet),
+                         .message = fmt::format(
+                             "found {}, expected a map of constants and switches", node.describe()),
+                         .where = node.where(),
+                         .hint = "set: {perLayerOverhead: 80}"});
+      return;
+    }
+    auto& settings = loaded.scenario.latency.settings;
+    for (const auto& member : node.members()) {
+      const auto same = std::ranges::find(settings, member.key, &latency::ModelSetting::key);
+      if (same == settings.end()) {
+        settings.push_back({.key = member.key, .value = member.value});
+      } else if (same->value.where().file == member.value.where().file) {
+        errors_.push_back({.field = fmt::format("{}.{}", kLatencySet, member.key),
+                           .message = "given twice",
+                           .where = member.where});
+      } else {
+        same->value = member.value;
+      }
+    }
+  }
+
   core::Errors errors_;
 };
 
@@ -230,15 +266,11 @@ class OverrideDocument {
 
   void add(const Override& change) {
     if (change.path == kSet) {
-      const auto equals = change.text.find('=');
-      if (equals == std::string::npos) {
-        errors_.push_back({.field = "--set",
-                           .message = fmt::format("found \"{}\", expected NAME=VALUE", change.text),
-                           .where = {.file = kCommandLine},
-                           .hint = "--set model.num_hidden_layers=40"});
-        return;
-      }
-      insert(kSet, change.text.substr(0, equals), scalar(change.text.substr(equals + 1)));
+      add_pair(change, "--set", "--set model.num_hidden_layers=40", patches_);
+      return;
+    }
+    if (change.path == kLatencySet) {
+      add_pair(change, "--latency-set", "--latency-set perLayerOverhead=80", latency_settings_);
       return;
     }
     const Option* option = find_option(change.path);
@@ -260,6 +292,12 @@ class OverrideDocument {
   }
 
   core::Node finish() {
+    if (!latency_settings_.empty()) {
+      insert(kLatency, kSet, core::Node::map(std::move(latency_settings_), {.file = kCommandLine}));
+    }
+    if (!patches_.empty()) {
+      insert({}, kSet, core::Node::map(std::move(patches_), {.file = kCommandLine}));
+    }
     for (auto& [section, members] : sections_) {
       top_.push_back({.key = section,
                       .value = core::Node::map(std::move(members), {.file = kCommandLine}),
@@ -270,6 +308,20 @@ class OverrideDocument {
 
  private:
   using Members = std::vector<core::Node::Member>;
+
+  void add_pair(const Override& change, const char* flag, const char* hint, Members& members) {
+    const auto equals = change.text.find('=');
+    if (equals == std::string::npos) {
+      errors_.push_back({.field = flag,
+                         .message = fmt::format("found \"{}\", expected NAME=VALUE", change.text),
+                         .where = {.file = kCommandLine},
+                         .hint = hint});
+      return;
+    }
+    members.push_back({.key = change.text.substr(0, equals),
+                       .value = scalar(change.text.substr(equals + 1)),
+                       .where = {.file = kCommandLine}});
+  }
 
   void insert(std::string_view section, std::string_view key, core::Node value) {
     Members* members = &top_;
@@ -287,6 +339,8 @@ class OverrideDocument {
 
   core::Errors& errors_;
   Members top_;
+  Members patches_;
+  Members latency_settings_;
   std::vector<std::pair<std::string, Members>> sections_;
 };
 
@@ -364,6 +418,13 @@ core::Node to_node(const Scenario& scenario) {
     }
     if (auto value = value_node(option, scenario); !value.is_null()) {
       (open.empty() ? top : section).add(option.key(), std::move(value));
+    }
+    if (option.path == "latency.lookup" && !scenario.latency.settings.empty()) {
+      MapBuilder settings;
+      for (const auto& [key, value] : scenario.latency.settings) {
+        settings.add(key, value);
+      }
+      section.add(kSet, settings.finish());
     }
   }
   close_section();

@@ -8,6 +8,7 @@
 #include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "latency/step_time_model.hpp"
 #include "workload/options.hpp"
 
 namespace ridgeline::sim {
@@ -16,6 +17,10 @@ namespace ridgeline::sim {
 /// and meanings stand once, in the option table (sim/options.cpp).
 struct LatencySection {
   std::string name = "kernel";
+  std::optional<std::string> bench_data;
+  std::optional<std::string> hardware_config;
+  std::optional<std::string> lookup;
+  std::vector<latency::ModelSetting> settings;  ///< Key `latency.set`.
 };
 
 struct EngineSection {
@@ -96,8 +101,8 @@ struct Provenance {
 
 /// A value given outside the file: an option's path and its text, as after a flag.
 struct Override {
-  std::string
-      path;  ///< "engine.max_num_seqs", or "set" with the text "model.num_hidden_layers=40".
+  std::string path;  ///< "engine.max_num_seqs", or "set" with the text
+                     ///< "model.num_hidden_layers=40", or "latency.set" likewise.
   std::string text;
 };
 

@@ -88,6 +88,12 @@ core::Node scenario_schema() {
   MapBuilder section;
   std::string_view open;
   const auto close_section = [&] {
+    if (open == "latency") {
+      section.add("set",
+                  MapBuilder()
+                      .add("description", "Constants and switches of the step-time model, by name")
+                      .add("type", "object"));
+    }
     if (!open.empty()) {
       top.add(open, object_schema(std::exchange(section, {})));
     }

@@ -281,6 +281,8 @@ core::Result<RunOutcome> simulate(const Resolved& resolved,
   outcome.digest = recorder.digest(digest_totals(outcome.totals));
   outcome.warnings = recorder.warnings();
   warn_of_outcomes(resolved, outcome.summary, outcome.warnings);
+  const auto findings = resolved.latency->findings();
+  outcome.warnings.insert(outcome.warnings.end(), findings.begin(), findings.end());
   return outcome;
 }
 

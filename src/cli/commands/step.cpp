@@ -16,6 +16,7 @@
 #include "cli/output_file.hpp"
 #include "core/document.hpp"
 #include "core/result.hpp"
+#include "latency/step_time_model.hpp"
 #include "report/palette.hpp"
 #include "report/result_json.hpp"
 #include "report/roofline_svg.hpp"
@@ -80,12 +81,33 @@ struct Priced {
   report::StepReport report;
 };
 
+/// Models are compared under one command line, of which each takes what it reads.
+void drop_unused(sim::LatencySection& section) {
+  const auto* entry = latency::find_step_time_model(section.name);
+  if (entry == nullptr) {
+    return;
+  }
+  if (!entry->uses.bench_data) {
+    section.bench_data.reset();
+  }
+  if (!entry->uses.hardware_config) {
+    section.hardware_config.reset();
+  }
+  if (!entry->uses.lookup) {
+    section.lookup.reset();
+  }
+  if (!entry->uses.settings) {
+    section.settings.clear();
+  }
+}
+
 core::Result<Priced> price(const sim::LoadedScenario& loaded,
                            const std::string& model,
                            const BatchText& text) {
   sim::LoadedScenario chosen = loaded;
   if (!model.empty()) {
     chosen.scenario.latency.name = model;
+    drop_unused(chosen.scenario.latency);
   }
   auto resolved = sim::resolve(std::move(chosen));
   if (!resolved) {
@@ -98,6 +120,8 @@ core::Result<Priced> price(const sim::LoadedScenario& loaded,
   priced.report.config = sim::to_node(deployment.scenario);
   priced.report.explanation = deployment.latency->explain(text.batch());
   priced.report.warnings = deployment.warnings;
+  const auto findings = deployment.latency->findings();
+  priced.report.warnings.insert(priced.report.warnings.end(), findings.begin(), findings.end());
   return priced;
 }
 

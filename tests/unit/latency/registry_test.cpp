@@ -41,5 +41,18 @@ TEST_F(Registry, AnUnknownNameListsTheNearest) {
   EXPECT_THAT(model.error().front().hint, testing::HasSubstr("'kernel'"));
 }
 
+TEST_F(Registry, RefusesOptionsThatTheModelDoesNotRead) {
+  ModelInputs inputs = inputs_;
+  inputs.options = {.bench_data = "tables",
+                    .hardware_config = "hardware_config.json",
+                    .lookup = "floor",
+                    .settings = {{.key = "perLayerOverhead", .value = {}}}};
+  const auto model = make_step_time_model("kernel", inputs);
+  ASSERT_FALSE(model.has_value());
+  ASSERT_EQ(model.error().size(), 4U);
+  EXPECT_EQ(model.error().front().field, "latency.bench_data");
+  EXPECT_THAT(model.error().front().message, testing::HasSubstr("'kernel' reads none"));
+}
+
 }  // namespace
 }  // namespace ridgeline::latency

@@ -257,5 +257,38 @@ set: {model.num_hidden_layers: 40, hardware.mem_bandwidth: 4TB/s}
   EXPECT_EQ(again->scenario.patches.size(), 2U);
 }
 
+constexpr std::string_view kTuned = R"(
+model: llama-3.1-8b
+gpu: h100
+latency: {name: v1, set: {perLayerOverhead: 80, mixed: max}}
+)";
+
+TEST(Scenario, SettingsOfTheStepTimeModelKeepTheirOrderAndAFlagWins) {
+  const ScenarioFile file(kTuned);
+  const auto loaded =
+      load_scenario(file.path(),
+                    {{"latency.set", "perLayerOverhead=90"}, {"latency.set", "softmax=true"}},
+                    Purpose::kLook);
+  ASSERT_TRUE(loaded) << core::to_string(loaded.error().front());
+  const auto& settings = loaded->scenario.latency.settings;
+  ASSERT_EQ(settings.size(), 3U);
+  EXPECT_EQ(settings[0].key, "perLayerOverhead");
+  EXPECT_EQ(settings[0].value.as_integer(), 90);
+  EXPECT_EQ(settings[1].value.as_string(), "max");
+  EXPECT_TRUE(settings[2].value.as_bool());
+  // Read back, the document gives the same.
+  const auto again = read_scenario(to_node(loaded->scenario), {}, Purpose::kLook);
+  ASSERT_TRUE(again) << core::to_string(again.error().front());
+  ASSERT_EQ(again->scenario.latency.settings.size(), 3U);
+  EXPECT_EQ(again->scenario.latency.settings[1].key, "mixed");
+}
+
+TEST(Scenario, SettingsThatAreNoPairsOrNoMapAreRefused) {
+  EXPECT_THAT(lines_of(errors_of(kTuned, {{"latency.set", "softmax"}}, Purpose::kLook)),
+              testing::Contains(HasSubstr("--latency-set: found \"softmax\"")));
+  EXPECT_THAT(lines_of(errors_of("model: a\ngpu: b\nlatency: {set: [1]}\n", {}, Purpose::kLook)),
+              testing::Contains(HasSubstr("latency.set: found a list")));
+}
+
 }  // namespace
 }  // namespace ridgeline::sim

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace ridgeline::latency::tables {
+
+/// What the cells of a column hold.
+enum class CellKind : std::uint8_t {
+  kCount,     ///< A whole number from 1 to 2^40.
+  kTime,      ///< A finite number above 0.
+  kFraction,  ///< A finite number from 0.
+  kWord,      ///< Letters, digits and _ . -
+};
+
+/// A column that a table must have, in any place. Columns of other names may stand beside it.
+struct CsvColumn {
+  std::string_view name;
+  CellKind kind = CellKind::kCount;
+};
+
+/// The sound rows of a table, column by column in the order of the columns asked for.
+struct CsvRows {
+  std::vector<int> lines;                            ///< Of each row, from 1.
+  std::vector<std::vector<double>> numbers;          ///< Empty for kWord.
+  std::vector<std::vector<std::string_view>> words;  ///< Empty but for kWord; parts of the text.
+  core::Errors errors;  ///< At most kMaxTableProblems; a row with a problem is left out.
+
+  [[nodiscard]] std::int64_t count(std::size_t column, std::size_t row) const {
+    return static_cast<std::int64_t>(numbers[column][row]);
+  }
+};
+
+/// Problems noted in one table; the next ones would seldom tell more.
+inline constexpr std::size_t kMaxTableProblems = 20;
+
+/// Reads comma-separated text without quoting: a header line, then rows. LF or CRLF, blank lines
+/// and a byte order mark are skipped. Each problem names file, line and column, what was found and
+/// what was expected; a table without a row is a problem too. The text outlives the words.
+[[nodiscard]] CsvRows read_csv(std::string_view text,
+                               const std::string& file,
+                               std::span<const CsvColumn> columns);
+
+/// Notes a problem at a line, unless kMaxTableProblems are there.
+void note_problem(
+    core::Errors& errors, const std::string& file, int line, std::string column, std::string what);
+
+}  // namespace ridgeline::latency::tables

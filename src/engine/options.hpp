@@ -52,6 +52,15 @@ struct EngineOptions {
   Profile profile;         ///< What the engine's version does differently from others.
 };
 
+/// How many steps the engine keeps in flight.
+[[nodiscard]] constexpr std::int64_t steps_in_flight(const EngineOptions& options) {
+  constexpr std::int64_t kAsynchronous = 2;  // One runs, the next is formed meanwhile.
+  if (options.pipeline_depth > 0) {
+    return options.pipeline_depth;
+  }
+  return options.async_scheduling ? kAsynchronous : 1;
+}
+
 /// Client and server time around the engine. Source and meaning of the defaults: kernel-model,
 /// section 7 (docs/models/kernel.md).
 struct RequestPath {

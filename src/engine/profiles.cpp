@@ -34,10 +34,13 @@ const std::array<Profile, 9>& table() {
                 .prefix_stats_in_blocks = true,
                 .has_priority_policy = false,
                 .victim_returns_budget = false,
+                .updates_running_only = true,
                 .whole_prompt_blocks_queue = false,
                 .ignores_whole_prompt = true,
                 .lookahead_from_first_chunk = true,
+                .hashes_less_all_drafts = true,
                 .keeps_last_position_free = false,
+                .remote_rounds_up_to_blocks = true,
                 .frees_uncached_in_order = true,
                 .graph_sizes = GraphSizes::kStep8To512};
     Profile v09 = v08;
@@ -45,13 +48,15 @@ const std::array<Profile, 9>& table() {
     v09.prefix_stats_in_blocks = false;
     v09.has_priority_policy = true;
     v09.ignores_whole_prompt = false;
-    v09.lookahead_from_first_chunk = false;
+    v09.hashes_less_all_drafts = false;
     v09.keeps_last_position_free = true;
     v09.frees_uncached_in_order = false;
     v09.graph_sizes = GraphSizes::kStep8;
     Profile v11 = v09;
     v11.name = "vllm@0.11";
     v11.prefix_stats_split_preempted = true;
+    v11.updates_running_only = false;
+    v11.lookahead_from_first_chunk = false;
     v11.counts_preemptions = true;
     Profile v13 = v11;
     v13.name = "vllm@0.13";
@@ -65,6 +70,7 @@ const std::array<Profile, 9>& table() {
     Profile v18 = v15;
     v18.name = "vllm@0.18";
     v18.has_skipped_queue = true;
+    v18.remote_rounds_up_to_blocks = false;
     Profile v20 = v18;
     v20.name = "vllm@0.20";
     v20.reserve_full_prompt = true;
@@ -72,6 +78,8 @@ const std::array<Profile, 9>& table() {
     v24.name = "vllm@0.24";
     v24.free_unhashed_first = true;
     v24.has_watermark = true;
+    v24.caps_windows_at_admission = true;
+    v24.draft_drops_block_per_layout = false;
     v24.graphs_in_kv_budget = true;
     v24.default_gpu_memory_utilization = 0.92;
     Profile v27 = v24;
@@ -79,6 +87,12 @@ const std::array<Profile, 9>& table() {
     v27.prefix_stats_per_lookup = false;
     v27.lookahead_from_first_chunk = true;
     v27.pads_single_tokens_to_drafts = true;
+    v27.drafts_take_input_slots = true;
+    v27.cursor_follows_every_victim = true;
+    v27.waits_for_stale_steps = true;
+    v27.windows_keep_steps_in_flight = true;
+    v27.remote_load_spares_prefills = true;
+    v27.remote_abort_waits_for_load = true;
     return std::array<Profile, 9>{v08, v09, v11, v13, v15, v18, v20, v24, v27};
   }();
   return kProfiles;

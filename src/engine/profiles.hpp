@@ -45,20 +45,50 @@ struct Profile {
   bool prefix_stats_in_blocks = false;
   /// Priority scheduling exists; without it the policy is ignored.
   bool has_priority_policy = true;
-  /// A victim that was scheduled in the same step gives its tokens back to the budget.
+  /// A victim that was scheduled in the same step gives its tokens back to the budget and leaves
+  /// the step. Without, it stays in the step, whose tokens then count as computed although its
+  /// blocks are gone.
   bool victim_returns_budget = true;
+  /// The running pass steps back for any victim that stood before the request it serves, not only
+  /// for one that was scheduled in the same step.
+  bool cursor_follows_every_victim = false;
+  /// Results of steps in flight reach running requests only; what a preempted one sampled is lost.
+  bool updates_running_only = false;
   /// A prompt that is not to be cut and exceeds the budget ends the pass; else it is passed over.
   bool whole_prompt_blocks_queue = true;
   /// The setting that prompts are not to be cut is ignored.
   bool ignores_whole_prompt = false;
   /// Requests passed over (adapters, remote KV) keep a queue of their own, served first.
   bool has_skipped_queue = false;
-  /// KV slots for drafts are reserved from the first chunk of a prompt on.
+  /// KV slots for drafts are reserved from the first chunk of a prompt on. Without, a request that
+  /// begins at token 0 gets none at its admission.
   bool lookahead_from_first_chunk = false;
+  /// A draft model of its own takes one input position per scheduled request out of
+  /// max_num_batched_tokens.
+  bool drafts_take_input_slots = false;
+  /// Tokens less all drafts of the request are entered into the prefix cache, though some of the
+  /// drafts may not be scheduled. Without, all tokens that are known.
+  bool hashes_less_all_drafts = false;
+  /// Drafting from hidden states gives up the last block found once per kind of cache layout, not
+  /// once in all.
+  bool draft_drops_block_per_layout = true;
   /// A request that needs one token joins a decode batch padded to the drafts' length.
   bool pads_single_tokens_to_drafts = false;
   /// A request may compute up to max_model_len - 1 tokens, not max_model_len.
   bool keeps_last_position_free = true;
+  /// A preempted request waits until every step in flight that holds it has ended.
+  bool waits_for_stale_steps = false;
+  /// Tokens of steps in flight keep a sliding window's blocks.
+  bool windows_keep_steps_in_flight = false;
+  /// At admission a sliding window asks for no more blocks than it can ever hold at a time.
+  bool caps_windows_at_admission = false;
+  /// KV that arrived from another engine counts in whole blocks, the last one's end included.
+  bool remote_rounds_up_to_blocks = false;
+  /// A request that loads KV from another engine leaves the blocks that running prefills still
+  /// need.
+  bool remote_load_spares_prefills = false;
+  /// Who is aborted while its KV is on the way keeps its blocks until it has arrived.
+  bool remote_abort_waits_for_load = false;
   /// Without prefix caching a request's blocks are freed first to last.
   bool frees_uncached_in_order = false;
   /// CUDA graphs are taken out of the KV budget (estimated), not on top of it.

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "core/ids.hpp"
+#include "core/units.hpp"
 #include "engine/options.hpp"
 #include "engine/reference/kv_cache.hpp"
 
@@ -18,10 +21,28 @@ BlockManager::BlockManager(const EngineOptions& options)
       enable_prefix_caching_(options.enable_prefix_caching),
       frees_in_order_(!options.enable_prefix_caching && options.profile.frees_uncached_in_order),
       drops_last_hit_(options.num_speculative_tokens > 0 &&
-                      options.draft_method == DraftMethod::kEagle) {
+                      options.draft_method == DraftMethod::kEagle),
+      drops_per_layout_(drops_last_hit_ && options.profile.draft_drops_block_per_layout),
+      most_tokens_in_flight_(options.max_num_batched_tokens.value() * steps_in_flight(options)) {
+  std::map<std::int64_t, std::size_t> layout_of;
   for (const CacheGroup& group : options.cache_groups) {
-    windows_.push_back(group.sliding_window.value());
+    const std::int64_t window = group.sliding_window.value();
+    const auto [entry, is_new] = layout_of.try_emplace(window, layouts_.size());
+    if (is_new) {
+      layouts_.emplace_back();
+    }
+    layouts_[entry->second].push_back(windows_.size());
+    windows_.push_back(window);
   }
+  std::stable_partition(layouts_.begin(), layouts_.end(), [this](const auto& layout) {
+    return windows_[layout.front()] == 0;
+  });
+}
+
+/// What a window and the tokens of all steps in flight can touch, and the block that the first of
+/// them may begin in the middle of.
+std::int64_t BlockManager::most_blocks_of_window(std::int64_t window) const {
+  return blocks_for(window - 1 + most_tokens_in_flight_) + 1;
 }
 
 /// A window of w tokens needs ceil((w - 1) / block size) cached blocks in a row, searched from the
@@ -30,8 +51,7 @@ std::vector<core::BlockId> BlockManager::find_in_window(const std::vector<std::u
                                                         std::size_t group,
                                                         std::int64_t most) const {
   // Drafting from hidden states gives up the last block found, so one more is asked for.
-  const std::int64_t wanted =
-      (windows_[group] - 1 + block_size_ - 1) / block_size_ + (drops_last_hit_ ? 1 : 0);
+  const std::int64_t wanted = blocks_for(windows_[group] - 1) + (drops_last_hit_ ? 1 : 0);
   std::vector<core::BlockId> blocks(static_cast<std::size_t>(most), kNullBlock);
   std::int64_t run = 0;
   for (std::int64_t i = most - 1; i >= 0; --i) {
@@ -67,42 +87,82 @@ std::vector<core::BlockId> BlockManager::find_from_start(const std::vector<std::
   return blocks;
 }
 
-CachedPrefix BlockManager::find_prefix(const std::vector<std::uint64_t>& hashes,
-                                       std::int64_t most) const {
-  CachedPrefix prefix{.num_blocks = 0,
-                      .groups = std::vector<std::vector<core::BlockId>>(windows_.size())};
-  if (!enable_prefix_caching_) {
-    return prefix;
-  }
-  std::int64_t agreed = std::min(most, static_cast<std::int64_t>(hashes.size()));
+/// The longest prefix of at most `most` blocks that all groups of one layout have cached; one block
+/// is asked for beyond it where drafting gives one up.
+std::vector<std::vector<core::BlockId>> BlockManager::find_layout(
+    const std::vector<std::uint64_t>& hashes,
+    const std::vector<std::size_t>& layout,
+    std::int64_t most) const {
+  std::vector<std::vector<core::BlockId>> found(layout.size());
   for (bool shortened = true; shortened;) {
     shortened = false;
-    for (std::size_t group = 0; group < windows_.size(); ++group) {
-      auto& blocks = prefix.groups[group];
-      blocks = windows_[group] > 0 ? find_in_window(hashes, group, agreed)
-                                   : find_from_start(hashes, group, agreed);
-      if (static_cast<std::int64_t>(blocks.size()) < agreed) {
-        agreed = static_cast<std::int64_t>(blocks.size());
-        shortened = true;
-      }
+    for (std::size_t i = 0; i < layout.size(); ++i) {
+      found[i] = windows_[layout[i]] > 0 ? find_in_window(hashes, layout[i], most)
+                                         : find_from_start(hashes, layout[i], most);
+      const auto length = static_cast<std::int64_t>(found[i].size());
+      shortened = shortened || length < most;
+      most = length;
     }
   }
-  if (drops_last_hit_ && agreed > 0) {
-    --agreed;
+  return found;
+}
+
+/// Passes over the layouts until none shortens what the others have found. With one layout, or full
+/// attention and one other, a single pass is enough, and it is the only one that vLLM makes: with
+/// drafts every pass gives up a block.
+CachedPrefix BlockManager::find_common(const std::vector<std::uint64_t>& hashes,
+                                       std::int64_t most) const {
+  CachedPrefix prefix{.num_blocks = most,
+                      .groups = std::vector<std::vector<core::BlockId>>(windows_.size())};
+  const bool one_pass =
+      layouts_.size() == 1 || (layouts_.size() == 2 && windows_[layouts_.front().front()] == 0);
+  bool first = true;
+  for (bool shortened = true; shortened; first = false) {
+    const std::int64_t before = prefix.num_blocks;
+    for (const auto& layout : layouts_) {
+      if (windows_[layout.front()] == 0 && !first) {
+        continue;  // Any beginning of what full attention found is good as well.
+      }
+      auto found = find_layout(hashes, layout, prefix.num_blocks);
+      for (std::size_t i = 0; i < layout.size(); ++i) {
+        if (drops_per_layout_ && !found[i].empty()) {
+          found[i].pop_back();
+        }
+        prefix.groups[layout[i]] = std::move(found[i]);
+      }
+      prefix.num_blocks = static_cast<std::int64_t>(prefix.groups[layout.front()].size());
+    }
+    shortened = prefix.num_blocks < before && !one_pass;
+  }
+  return prefix;
+}
+
+CachedPrefix BlockManager::find_prefix(const std::vector<std::uint64_t>& hashes,
+                                       std::int64_t most) const {
+  if (!enable_prefix_caching_) {
+    return {.num_blocks = 0, .groups = std::vector<std::vector<core::BlockId>>(windows_.size())};
+  }
+  CachedPrefix prefix =
+      find_common(hashes, std::min(most, static_cast<std::int64_t>(hashes.size())));
+  if (drops_last_hit_ && !drops_per_layout_ && prefix.num_blocks > 0) {
+    --prefix.num_blocks;
   }
   for (auto& blocks : prefix.groups) {
-    blocks.resize(static_cast<std::size_t>(agreed));
+    blocks.resize(static_cast<std::size_t>(prefix.num_blocks));
   }
-  prefix.num_blocks = agreed;
   return prefix;
 }
 
 std::int64_t BlockManager::blocks_needed(const BlockTables& tables,
                                          const CachedPrefix& prefix,
-                                         std::int64_t tokens) const {
-  const std::int64_t wanted = (tokens + block_size_ - 1) / block_size_;
+                                         std::int64_t tokens,
+                                         bool capped) const {
   std::int64_t needed = 0;
   for (std::size_t group = 0; group < windows_.size(); ++group) {
+    std::int64_t wanted = blocks_for(tokens);
+    if (capped && windows_[group] > 0) {
+      wanted = std::min(wanted, most_blocks_of_window(windows_[group]));
+    }
     const std::int64_t held =
         tables.groups.empty() ? 0 : static_cast<std::int64_t>(tables.groups[group].size());
     const std::int64_t adopted =
@@ -123,7 +183,7 @@ void BlockManager::adopt(BlockTables& tables, const CachedPrefix& prefix) {
 }
 
 void BlockManager::extend(BlockTables& tables, std::int64_t tokens) {
-  const auto wanted = static_cast<std::size_t>((tokens + block_size_ - 1) / block_size_);
+  const auto wanted = static_cast<std::size_t>(blocks_for(tokens));
   for (auto& blocks : tables.groups) {
     while (blocks.size() < wanted) {
       blocks.push_back(pool_.allocate());

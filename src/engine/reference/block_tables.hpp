@@ -35,10 +35,11 @@ class BlockManager {
                                          std::int64_t most) const;
 
   /// Blocks the pool must give so that the request can hold `tokens` tokens, adopting `prefix`
-  /// first.
+  /// first. `capped`: from a sliding window no more than it ever holds at a time.
   [[nodiscard]] std::int64_t blocks_needed(const BlockTables& tables,
                                            const CachedPrefix& prefix,
-                                           std::int64_t tokens) const;
+                                           std::int64_t tokens,
+                                           bool capped) const;
   void adopt(BlockTables& tables, const CachedPrefix& prefix);
   void extend(BlockTables& tables, std::int64_t tokens);
   void hash_full_blocks(BlockTables& tables,
@@ -47,6 +48,8 @@ class BlockManager {
   /// Gives back what lies wholly left of the sliding windows once `computed` tokens are.
   void drop_left_of_windows(BlockTables& tables, std::int64_t computed);
   void release(BlockTables& tables);
+  /// Forgets every cached block; refused, with false, while a block is held.
+  bool reset_prefix_cache() { return pool_.reset(); }
 
   [[nodiscard]] const KvCache& pool() const { return pool_; }
   [[nodiscard]] std::int64_t block_size() const { return block_size_; }
@@ -60,12 +63,27 @@ class BlockManager {
                                                           std::size_t group,
                                                           std::int64_t most) const;
 
+  [[nodiscard]] std::vector<std::vector<core::BlockId>> find_layout(
+      const std::vector<std::uint64_t>& hashes,
+      const std::vector<std::size_t>& layout,
+      std::int64_t most) const;
+  [[nodiscard]] CachedPrefix find_common(const std::vector<std::uint64_t>& hashes,
+                                         std::int64_t most) const;
+  [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const {
+    return (tokens + block_size_ - 1) / block_size_;
+  }
+  [[nodiscard]] std::int64_t most_blocks_of_window(std::int64_t window) const;
+
   KvCache pool_;
   std::int64_t block_size_;
   bool enable_prefix_caching_;
   bool frees_in_order_;
   bool drops_last_hit_;
+  bool drops_per_layout_;
+  std::int64_t most_tokens_in_flight_;
   std::vector<std::int64_t> windows_;  ///< Of each group; 0: full attention.
+  /// Groups with one window width, full attention first: what is looked up together.
+  std::vector<std::vector<std::size_t>> layouts_;
 };
 
 }  // namespace ridgeline::engine::reference

@@ -90,4 +90,15 @@ void KvCache::release(const std::vector<core::BlockId>& blocks) {
   }
 }
 
+bool KvCache::reset() {
+  if (num_used() > 0) {
+    return false;
+  }
+  cached_.clear();
+  for (Block& block : blocks_) {
+    block.key.reset();
+  }
+  return true;
+}
+
 }  // namespace ridgeline::engine::reference

@@ -48,6 +48,9 @@ class KvCache {
   void set_hash(core::BlockId block, std::uint64_t hash, std::size_t group = 0);
   /// One holder less for each block, null blocks aside, in the order given.
   void release(const std::vector<core::BlockId>& blocks);
+  /// Forgets what every block holds, and leaves the free list as it is; refused, with false, while
+  /// anybody holds a block.
+  bool reset();
 
   [[nodiscard]] std::int64_t references(core::BlockId block) const {
     return blocks_[block].references;

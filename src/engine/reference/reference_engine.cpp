@@ -39,7 +39,7 @@ class ReferenceEngine final : public Engine {
   explicit ReferenceEngine(const EngineInputs& inputs)
       : inputs_(inputs),
         scheduler_(inputs.options),
-        depth_(inputs.options.async_scheduling ? 2 : 1) {}
+        depth_(static_cast<std::size_t>(steps_in_flight(inputs.options))) {}
 
   void submit(const domain::Request& request, core::SimTime queued) override;
   Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) override;

@@ -1,10 +1,8 @@
 #include "engine/reference/scheduler.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <set>
 #include <tuple>
 #include <vector>
 
@@ -28,6 +26,14 @@ auto rank(const Sequence& sequence) {
 /// KV slots that drafting writes ahead of the tokens scheduled.
 std::int64_t lookahead_slots(const EngineOptions& options) {
   return options.draft_method == DraftMethod::kNgram ? 0 : options.num_speculative_tokens;
+}
+
+/// Input positions that drafting takes per scheduled request: a draft model reads one token more.
+std::int64_t input_slots(const EngineOptions& options) {
+  return options.profile.drafts_take_input_slots && options.num_speculative_tokens > 0 &&
+                 options.draft_method == DraftMethod::kDraftModel
+             ? 1
+             : 0;
 }
 
 }  // namespace
@@ -54,6 +60,7 @@ Scheduler::Scheduler(const EngineOptions& options)
       by_priority_(options.policy == SchedulingPolicy::kPriority &&
                    options.profile.has_priority_policy),
       lookahead_(lookahead_slots(options)),
+      draft_slots_(input_slots(options)),
       manager_(options) {}
 
 void Scheduler::add(const SequencePtr& sequence) {
@@ -80,14 +87,20 @@ std::vector<SequencePtr> Scheduler::waiting() const {
 }
 
 bool Scheduler::can_ever_run(const Sequence& sequence) const {
+  const std::int64_t most =
+      std::min(sequence.num_prompt_tokens + sequence.max_output_tokens + lookahead_,
+               options_.max_model_len.value());
+  // A window never holds more than its share, unless admission asks for the whole sequence at once.
+  const bool capped =
+      options_.profile.caps_windows_at_admission || !options_.profile.reserve_full_prompt;
   return sequence.max_output_tokens >= 1 &&
-         manager_.blocks_needed({}, {}, sequence.num_prompt_tokens + sequence.max_output_tokens) <=
-             kv_cache().num_usable();
+         manager_.blocks_needed({}, {}, most, capped) <= kv_cache().num_usable();
 }
 
 ScheduledStep Scheduler::schedule() {
   ScheduledStep step;
   budget_ = options_.max_num_batched_tokens.value();
+  input_budget_ = budget_;
   preempted_.clear();
   schedule_running(step);
   if (preempted_.empty()) {
@@ -95,6 +108,11 @@ ScheduledStep Scheduler::schedule() {
   }
   advance_computed(step);
   return step;
+}
+
+void Scheduler::spend(std::int64_t tokens) {
+  budget_ -= tokens;
+  input_budget_ -= tokens + draft_slots_;
 }
 
 /// Tokens that a running request has not computed yet, within its own limits.
@@ -106,28 +124,62 @@ std::int64_t Scheduler::tokens_to_run(const Sequence& sequence) const {
   }
   const std::int64_t last =
       options_.max_model_len.value() - (options_.profile.keeps_last_position_free ? 1 : 0);
-  return std::min({tokens, budget_, last - sequence.num_computed_tokens});
+  return std::min(
+      {tokens, budget_, input_budget_ - draft_slots_, last - sequence.num_computed_tokens});
+}
+
+bool Scheduler::last_token_in_flight(const Sequence& sequence) const {
+  return options_.async_scheduling && options_.profile.async_skips_last_token &&
+         sequence.num_placeholders > 0 &&
+         sequence.num_computed_tokens + 2 - sequence.num_placeholders >=
+             sequence.num_prompt_tokens + sequence.max_tokens;
 }
 
 void Scheduler::schedule_running(ScheduledStep& step) {
-  const bool skips_last = options_.async_scheduling && options_.profile.async_skips_last_token;
-  for (std::size_t i = 0; i < running_.size() && budget_ > 0; ++i) {
+  for (std::size_t i = 0; i < running_.size() && has_budget(); ++i) {
     const SequencePtr sequence = running_[i];
-    if (skips_last && sequence->num_placeholders > 0 &&
-        sequence->num_computed_tokens + 2 - sequence->num_placeholders >=
-            sequence->num_prompt_tokens + sequence->max_tokens) {
-      continue;  // Its last permitted token is in flight.
-    }
     const std::int64_t tokens = tokens_to_run(*sequence);
-    if (tokens <= 0) {
+    if (tokens <= 0 || last_token_in_flight(*sequence)) {
       continue;  // Everything of it is in flight; younger requests may overtake.
     }
     if (!make_room(sequence, tokens, step, i)) {
       return;
     }
-    budget_ -= tokens;
+    spend(tokens);
     put(step, sequence, tokens);
   }
+}
+
+/// Who gives way: the last in the order of admission, or the worst in the order of priority.
+std::size_t Scheduler::choose_victim() const {
+  if (!by_priority_) {
+    return running_.size() - 1;
+  }
+  const auto worst =
+      std::max_element(running_.begin(), running_.end(), [](const auto& a, const auto& b) {
+        return std::tuple(a->priority, a->record.arrival) <
+               std::tuple(b->priority, b->record.arrival);
+      });
+  return static_cast<std::size_t>(worst - running_.begin());
+}
+
+/// Takes a victim out of the step being formed, or marks what is left of it there. Returns whether
+/// it was in the step.
+bool Scheduler::withdraw(const SequencePtr& victim, ScheduledStep& step) {
+  const auto scheduled = std::find_if(
+      step.begin(), step.end(), [&](const auto& other) { return other.sequence == victim; });
+  if (scheduled == step.end()) {
+    return false;
+  }
+  if (options_.profile.victim_returns_budget) {
+    budget_ += scheduled->num_scheduled_tokens;
+    input_budget_ += scheduled->num_scheduled_tokens + draft_slots_;
+    step.erase(scheduled);
+  } else {
+    scheduled->is_ghost = true;
+    scheduled->samples = false;
+  }
+  return true;
 }
 
 /// Extends a running request's blocks, preempting others until they suffice; false if it had to go
@@ -137,27 +189,14 @@ bool Scheduler::make_room(const SequencePtr& sequence,
                           ScheduledStep& step,
                           std::size_t& cursor) {
   while (!extend(*sequence, tokens, lookahead_)) {
-    SequencePtr victim = running_.back();
-    if (by_priority_) {
-      victim =
-          *std::max_element(running_.begin(), running_.end(), [](const auto& a, const auto& b) {
-            return std::tuple(a->priority, a->record.arrival) <
-                   std::tuple(b->priority, b->record.arrival);
-          });
-    }
-    const auto place = std::find(running_.begin(), running_.end(), victim);
-    const auto index = static_cast<std::size_t>(place - running_.begin());
-    running_.erase(place);
-    const auto scheduled =
-        std::find_if(step.begin(), step.end(), [&](const ScheduledSequence& other) {
-          return other.sequence == victim;
-        });
-    if (scheduled != step.end()) {
-      if (options_.profile.victim_returns_budget) {
-        budget_ += scheduled->num_scheduled_tokens;
-        cursor -= index < cursor ? 1 : 0;
-      }
-      step.erase(scheduled);
+    const std::size_t place = choose_victim();
+    const SequencePtr victim = running_[place];
+    running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(place));
+    const bool was_scheduled = withdraw(victim, step);
+    const bool steps_back = options_.profile.cursor_follows_every_victim ||
+                            (was_scheduled && options_.profile.victim_returns_budget);
+    if (steps_back && place < cursor) {
+      --cursor;
     }
     preempt(victim);
     if (victim == sequence) {
@@ -169,7 +208,7 @@ bool Scheduler::make_room(const SequencePtr& sequence,
 
 void Scheduler::schedule_waiting(ScheduledStep& step) {
   Queue passed_over;
-  while (num_waiting() > 0 && budget_ > 0 && num_running() < options_.max_num_seqs) {
+  while (num_waiting() > 0 && has_budget() && num_running() < options_.max_num_seqs) {
     const bool from_skipped =
         !skipped_.empty() &&
         (waiting_.empty() || !by_priority_ || rank(*skipped_.front()) < rank(*waiting_.front()));
@@ -190,104 +229,13 @@ void Scheduler::schedule_waiting(ScheduledStep& step) {
   }
 }
 
-bool Scheduler::exceeds_lora_cap(const Sequence& sequence, const ScheduledStep& step) const {
-  if (options_.max_loras == 0 || !sequence.lora.valid()) {
-    return false;
-  }
-  std::set<core::LoraId> adapters;
-  for (const ScheduledSequence& scheduled : step) {
-    if (scheduled.sequence->lora.valid()) {
-      adapters.insert(scheduled.sequence->lora);
-    }
-  }
-  return static_cast<std::int64_t>(adapters.size()) == options_.max_loras &&
-         !adapters.contains(sequence.lora);
-}
-
-bool Scheduler::fits(const Sequence& sequence,
-                     const CachedPrefix& prefix,
-                     std::int64_t up_to) const {
-  const auto share =
-      options_.profile.watermark * static_cast<double>(options_.num_gpu_blocks.value());
-  const bool guarded = options_.profile.has_watermark && !running_.empty();
-  const std::int64_t watermark = guarded ? static_cast<std::int64_t>(std::floor(share)) : 0;
-  const std::int64_t tokens = std::min(up_to, options_.max_model_len.value());
-  return manager_.blocks_needed(sequence.blocks, prefix, tokens) + watermark <=
-         kv_cache().num_free();
-}
-
-void Scheduler::count_lookup(const Sequence& sequence, const CachedPrefix& prefix) {
-  if (!options_.enable_prefix_caching) {
-    return;
-  }
-  const std::int64_t unit = options_.profile.prefix_stats_in_blocks ? manager_.block_size() : 1;
-  const std::int64_t queries = options_.profile.prefix_stats_in_blocks
-                                   ? (sequence.num_tokens() - 1) / manager_.block_size()
-                                   : sequence.num_tokens();
-  const std::int64_t hits = prefix.num_blocks * manager_.block_size() / unit;
-  const bool apart =
-      options_.profile.prefix_stats_split_preempted && sequence.record.preemptions > 0;
-  (apart ? statistics_.preempted_requests : statistics_.requests) += 1;
-  (apart ? statistics_.preempted_queries : statistics_.queries) += queries;
-  (apart ? statistics_.preempted_hits : statistics_.hits) += hits;
-}
-
-Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledStep& step) {
-  if (exceeds_lora_cap(*sequence, step)) {
-    return Verdict::kSkipped;
-  }
-  const std::int64_t known = sequence->num_tokens();
-  extend_hash_chain(*sequence);
-  // At least one token is computed, or there would be no logits to sample from.
-  const CachedPrefix prefix =
-      manager_.find_prefix(sequence->block_hashes, (known - 1) / manager_.block_size());
-  const std::int64_t local = prefix.num_blocks * manager_.block_size();
-  if (options_.profile.prefix_stats_per_lookup) {
-    count_lookup(*sequence, prefix);
-  }
-  const std::int64_t remote =
-      std::max<std::int64_t>(std::min(sequence->num_remote_tokens, known - 1) - local, 0);
-  const std::int64_t cached = local + remote;
-
-  std::int64_t tokens = known - cached;
-  if (options_.long_prefill_token_threshold.value() > 0) {
-    tokens = std::min(tokens, options_.long_prefill_token_threshold.value());
-  }
-  const bool whole = !options_.enable_chunked_prefill && !options_.profile.ignores_whole_prompt;
-  if (whole && tokens > budget_) {
-    return options_.profile.whole_prompt_blocks_queue ? Verdict::kBlocked : Verdict::kSkipped;
-  }
-  tokens = std::min(tokens, budget_);
-  const std::int64_t lookahead = options_.profile.lookahead_from_first_chunk ? lookahead_ : 0;
-  if (options_.profile.reserve_full_prompt && !fits(*sequence, prefix, known)) {
-    return Verdict::kBlocked;
-  }
-  if (!fits(*sequence, prefix, cached + tokens + lookahead)) {
-    return Verdict::kBlocked;
-  }
-  if (!options_.profile.prefix_stats_per_lookup) {
-    count_lookup(*sequence, prefix);
-  }
-
-  manager_.adopt(sequence->blocks, prefix);
-  sequence->num_computed_tokens = cached;
-  sequence->prefill_end = known;
-  if (sequence->status == Status::kWaiting) {
-    sequence->record.cached_tokens = core::Tokens(std::min(cached, sequence->num_prompt_tokens));
-  }
-  sequence->status = Status::kRunning;
-  RIDGELINE_CHECK(extend(*sequence, tokens, lookahead), "admission counted too few blocks");
-  running_.push_back(sequence);
-  budget_ -= tokens;
-  put(step, sequence, tokens);
-  return Verdict::kAdmitted;
-}
-
 void Scheduler::preempt(const SequencePtr& victim) {
   manager_.release(victim->blocks);
   victim->status = Status::kPreempted;
   victim->num_computed_tokens = 0;
-  victim->num_drafts = 0;
+  if (!options_.profile.hashes_less_all_drafts) {
+    victim->num_drafts = 0;  // Else they stay until it runs again, and count there as well.
+  }
   ++victim->record.preemptions;
   ++num_preemptions_;
   preempted_.push_back(victim);
@@ -312,6 +260,8 @@ void Scheduler::advance_computed(ScheduledStep& step) {
   // Before the step has run: the next call can already go on from here.
   for (const ScheduledSequence& scheduled : step) {
     scheduled.sequence->num_computed_tokens += scheduled.num_scheduled_tokens;
+    scheduled.sequence->num_in_flight_tokens += scheduled.num_scheduled_tokens;
+    ++scheduled.sequence->num_steps_in_flight;
     if (options_.async_scheduling && scheduled.samples) {
       scheduled.sequence->num_placeholders += 1 + scheduled.num_drafts;
       scheduled.sequence->num_drafts = options_.num_speculative_tokens;
@@ -328,8 +278,10 @@ std::vector<SequencePtr> Scheduler::update(const ScheduledStep& step,
   std::vector<SequencePtr> finished;
   for (std::size_t i = 0; i < step.size(); ++i) {
     const SequencePtr& sequence = step[i].sequence;
-    if (sequence->status == Status::kFinished || !step[i].samples) {
-      continue;  // A token after the end is thrown away; an unfinished prefill has none.
+    sequence->num_in_flight_tokens -= step[i].num_scheduled_tokens;
+    --sequence->num_steps_in_flight;
+    if (!has_result(step[i])) {
+      continue;
     }
     if (take_tokens(*sequence, step[i], tokens[i])) {
       remove(sequence);
@@ -339,6 +291,14 @@ std::vector<SequencePtr> Scheduler::update(const ScheduledStep& step,
     }
   }
   return finished;
+}
+
+/// A token after the end is thrown away; an unfinished prefill has none.
+bool Scheduler::has_result(const ScheduledSequence& scheduled) const {
+  const Status status = scheduled.sequence->status;
+  const bool lost = options_.profile.updates_running_only && !options_.async_scheduling &&
+                    status != Status::kRunning;
+  return scheduled.samples && status != Status::kFinished && !lost;
 }
 
 /// Whether the request ends with these tokens; those behind its end are dropped.
@@ -375,9 +335,22 @@ void Scheduler::abort(const SequencePtr& sequence) {
   if (sequence->status == Status::kFinished) {
     return;
   }
-  remove(sequence);
+  const bool still_loading = sequence->status == Status::kLoading && !sequence->remote_arrived;
+  if (still_loading && options_.profile.remote_abort_waits_for_load) {
+    std::erase(waiting_, sequence);
+    std::erase(skipped_, sequence);
+  } else {
+    remove(sequence);
+  }
   sequence->status = Status::kFinished;
   sequence->record.outcome = domain::Outcome::kAborted;
+}
+
+void Scheduler::finish_remote_load(const SequencePtr& sequence) {
+  sequence->remote_arrived = true;
+  if (sequence->status == Status::kFinished) {
+    manager_.release(sequence->blocks);  // Aborted on the way.
+  }
 }
 
 std::vector<SequencePtr> Scheduler::drain() {
@@ -393,20 +366,26 @@ std::vector<SequencePtr> Scheduler::drain() {
 
 bool Scheduler::extend(Sequence& sequence, std::int64_t tokens, std::int64_t lookahead) {
   const std::int64_t most = options_.max_model_len.value();
-  const std::int64_t end = std::min(sequence.num_computed_tokens + tokens + lookahead, most);
-  manager_.drop_left_of_windows(sequence.blocks, sequence.num_computed_tokens);
-  if (manager_.blocks_needed(sequence.blocks, {}, end) > kv_cache().num_free()) {
+  const std::int64_t computed = sequence.num_computed_tokens;
+  const std::int64_t end = std::min(computed + tokens + lookahead, most);
+  const std::int64_t in_flight =
+      options_.profile.windows_keep_steps_in_flight ? sequence.num_in_flight_tokens : 0;
+  manager_.drop_left_of_windows(sequence.blocks, computed - in_flight);
+  if (manager_.blocks_needed(sequence.blocks, {}, end, false) > kv_cache().num_free()) {
     return false;
   }
   manager_.extend(sequence.blocks, end);
-  hash_full_blocks(sequence, sequence.num_computed_tokens + tokens);
+  const std::int64_t withheld =
+      options_.profile.hashes_less_all_drafts ? sequence.num_drafts : std::int64_t{0};
+  hash_full_blocks(sequence, computed + tokens - withheld);
   return true;
 }
 
 void Scheduler::hash_full_blocks(Sequence& sequence, std::int64_t tokens) {
   extend_hash_chain(sequence);
-  manager_.hash_full_blocks(
-      sequence.blocks, sequence.block_hashes, std::min(tokens, sequence.num_tokens()));
+  const std::int64_t known = std::min(tokens, sequence.num_tokens());
+  manager_.hash_full_blocks(sequence.blocks, sequence.block_hashes, known);
+  sequence.num_hashes_made = std::max(sequence.num_hashes_made, known / manager_.block_size());
 }
 
 void Scheduler::extend_hash_chain(Sequence& sequence) const {

@@ -19,7 +19,13 @@
 
 namespace ridgeline::engine::reference {
 
-enum class Status : std::uint8_t { kWaiting, kRunning, kPreempted, kFinished };
+enum class Status : std::uint8_t {
+  kWaiting,
+  kLoading,  ///< Holds blocks into which another engine's KV is being written.
+  kRunning,
+  kPreempted,
+  kFinished
+};
 
 /// A request inside the engine. The names follow vLLM's.
 struct Sequence {
@@ -31,19 +37,24 @@ struct Sequence {
   std::int32_t priority = 0;
   core::LoraId lora;
   std::int64_t num_prompt_tokens = 0;
-  std::int64_t max_tokens = 0;           ///< The client's limit.
-  std::int64_t num_output_tokens = 0;    ///< Generated and known to the scheduler.
-  std::int64_t num_computed_tokens = 0;  ///< KV there, or will be once the steps in flight end.
-  std::int64_t num_placeholders = 0;     ///< Sampled by steps in flight: not known yet.
-  std::int64_t num_drafts = 0;           ///< Proposed for the next step.
+  std::int64_t max_tokens = 0;            ///< The client's limit.
+  std::int64_t num_output_tokens = 0;     ///< Generated and known to the scheduler.
+  std::int64_t num_computed_tokens = 0;   ///< KV there, or will be once the steps in flight end.
+  std::int64_t num_placeholders = 0;      ///< Sampled by steps in flight: not known yet.
+  std::int64_t num_drafts = 0;            ///< Proposed for the next step.
+  std::int64_t num_in_flight_tokens = 0;  ///< Scheduled by steps that have not ended.
+  std::int64_t num_steps_in_flight = 0;   ///< Steps that hold it and have not ended.
   std::int64_t num_remote_tokens =
       0;                         ///< Leading prompt tokens whose KV another engine hands over.
+  bool loads_remote = false;     ///< That KV takes time to arrive: the request waits for it.
+  bool remote_arrived = true;    ///< Nothing of it is on the way.
   std::int64_t prefill_end = 0;  ///< Tokens known at its admission: up to here it is prefill.
   std::int64_t stop_after = 0;   ///< Output tokens after which it ends.
   std::int64_t max_output_tokens = 0;  ///< What the scheduler knows of that: its limit.
   domain::Outcome outcome_at_stop = domain::Outcome::kFinished;
   BlockTables blocks;
   std::vector<std::uint64_t> block_hashes;  ///< Of all full blocks of known tokens.
+  std::int64_t num_hashes_made = 0;         ///< Of those, as many as vLLM 0.8 has made so far.
 
   [[nodiscard]] std::int64_t num_tokens() const { return num_prompt_tokens + num_output_tokens; }
 };
@@ -56,7 +67,8 @@ struct ScheduledSequence {
   std::int64_t num_scheduled_tokens = 0;
   std::int64_t num_drafts = 0;  ///< Of the scheduled tokens, drafts to be verified.
   bool is_prefill = false;
-  bool samples = false;  ///< Its last known token is processed: at least one token comes out.
+  bool samples = false;   ///< Its last known token is processed: at least one token comes out.
+  bool is_ghost = false;  ///< Preempted later in the same step, and left in it all the same.
 };
 using ScheduledStep = std::vector<ScheduledSequence>;
 
@@ -78,6 +90,10 @@ class Scheduler {
   void add(const SequencePtr& sequence);
   /// The client has gone: the request ends at once and gives its blocks back.
   void abort(const SequencePtr& sequence);
+  /// The KV that the request waits for is there.
+  void finish_remote_load(const SequencePtr& sequence);
+  /// Forgets what the prefix cache holds; refused while anybody holds a block.
+  bool reset_prefix_cache() { return manager_.reset_prefix_cache(); }
   /// Forms one step: running requests first, then waiting ones unless somebody was preempted.
   ScheduledStep schedule();
   /// The tokens of a step are there: for each of its requests, in order, how many came out (ignored
@@ -110,24 +126,45 @@ class Scheduler {
  private:
   using Queue = std::deque<SequencePtr>;
   enum class Verdict : std::uint8_t { kAdmitted, kSkipped, kBlocked };
+  /// What a waiting request would get.
+  struct Admission {
+    CachedPrefix prefix;
+    bool looked_up = false;
+    std::int64_t cached = 0;  ///< Tokens that need no computing: found, handed over or loaded.
+    std::int64_t tokens = 0;  ///< To compute in this step.
+    std::int64_t lookahead = 0;
+    bool loads = false;  ///< Gets blocks only, until its KV has arrived.
+  };
 
   void schedule_running(ScheduledStep& step);
   void schedule_waiting(ScheduledStep& step);
+  [[nodiscard]] bool has_budget() const { return budget_ > 0 && input_budget_ > draft_slots_; }
+  void spend(std::int64_t tokens);
   [[nodiscard]] std::int64_t tokens_to_run(const Sequence& sequence) const;
+  [[nodiscard]] bool last_token_in_flight(const Sequence& sequence) const;
   bool make_room(const SequencePtr& sequence,
                  std::int64_t tokens,
                  ScheduledStep& step,
                  std::size_t& cursor);
+  [[nodiscard]] std::size_t choose_victim() const;
+  [[nodiscard]] bool withdraw(const SequencePtr& victim, ScheduledStep& step);
   Verdict try_admit(const SequencePtr& sequence, ScheduledStep& step);
+  bool is_held_back(Sequence& sequence, const ScheduledStep& step);
+  void take_remote_tokens(Sequence& sequence);
+  [[nodiscard]] Admission plan(Sequence& sequence);
+  bool cut_to_budget(Admission& admission, const ScheduledStep& step) const;
+  void admit(const SequencePtr& sequence, const Admission& admission, ScheduledStep& step);
+  void hold_for_load(Sequence& sequence, const Admission& admission);
   [[nodiscard]] bool exceeds_lora_cap(const Sequence& sequence, const ScheduledStep& step) const;
-  [[nodiscard]] bool fits(const Sequence& sequence,
-                          const CachedPrefix& prefix,
-                          std::int64_t up_to) const;
+  [[nodiscard]] bool fits(const Sequence& sequence, const Admission& admission) const;
+  [[nodiscard]] std::int64_t watermark_blocks() const;
+  [[nodiscard]] std::int64_t blocks_of_running_prefills() const;
   void count_lookup(const Sequence& sequence, const CachedPrefix& prefix);
   void preempt(const SequencePtr& victim);
   void push_waiting(Queue& queue, const SequencePtr& sequence, bool front);
   void put(ScheduledStep& step, const SequencePtr& sequence, std::int64_t tokens);
   void advance_computed(ScheduledStep& step);
+  [[nodiscard]] bool has_result(const ScheduledSequence& scheduled) const;
   bool take_tokens(Sequence& sequence, const ScheduledSequence& scheduled, std::int64_t tokens);
   bool extend(Sequence& sequence, std::int64_t tokens, std::int64_t lookahead);
   void hash_full_blocks(Sequence& sequence, std::int64_t tokens);
@@ -137,11 +174,13 @@ class Scheduler {
   EngineOptions options_;
   bool by_priority_;
   std::int64_t lookahead_;
+  std::int64_t draft_slots_;  ///< Input positions that drafting takes per scheduled request.
   BlockManager manager_;
   Queue waiting_;
-  Queue skipped_;  ///< Passed over: waiting for an adapter slot.
+  Queue skipped_;  ///< Passed over: waiting for an adapter slot or for KV.
   std::vector<SequencePtr> running_;
-  std::int64_t budget_ = 0;  ///< Tokens left in the step being formed.
+  std::int64_t budget_ = 0;        ///< Tokens left in the step being formed.
+  std::int64_t input_budget_ = 0;  ///< Input positions left in it.
   std::vector<SequencePtr> preempted_;
   std::int64_t num_preemptions_ = 0;
   PrefixStatistics statistics_;

@@ -1,0 +1,238 @@
+// The waiting pass of the scheduler: whom it takes, with how many tokens and blocks.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+
+#include "core/check.hpp"
+#include "core/ids.hpp"
+#include "core/units.hpp"
+#include "engine/options.hpp"
+#include "engine/reference/block_tables.hpp"
+#include "engine/reference/scheduler.hpp"
+
+namespace ridgeline::engine::reference {
+
+bool Scheduler::exceeds_lora_cap(const Sequence& sequence, const ScheduledStep& step) const {
+  if (options_.max_loras == 0 || !sequence.lora.valid()) {
+    return false;
+  }
+  std::set<core::LoraId> adapters;
+  for (const ScheduledSequence& scheduled : step) {
+    if (scheduled.sequence->lora.valid() && !scheduled.is_ghost) {
+      adapters.insert(scheduled.sequence->lora);
+    }
+  }
+  return static_cast<std::int64_t>(adapters.size()) == options_.max_loras &&
+         !adapters.contains(sequence.lora);
+}
+
+/// Whether something other than room keeps it waiting; others may pass it.
+bool Scheduler::is_held_back(Sequence& sequence, const ScheduledStep& step) {
+  if (sequence.status == Status::kLoading) {
+    if (!sequence.remote_arrived) {
+      return true;
+    }
+    take_remote_tokens(sequence);
+  }
+  const bool stale = options_.profile.waits_for_stale_steps && sequence.num_steps_in_flight > 0;
+  return stale || exceeds_lora_cap(sequence, step);
+}
+
+/// The KV has arrived: its blocks can be found by others, and the request computes the rest, at
+/// least one token.
+void Scheduler::take_remote_tokens(Sequence& sequence) {
+  std::int64_t there = sequence.num_computed_tokens;
+  if (options_.profile.remote_rounds_up_to_blocks) {
+    const auto blocks = static_cast<std::int64_t>(sequence.blocks.groups.front().size());
+    there = std::min(blocks * manager_.block_size(), sequence.num_tokens());
+    there -= there == sequence.num_tokens() ? 1 : 0;
+  }
+  hash_full_blocks(sequence, there);
+  sequence.num_computed_tokens = std::min(there, sequence.num_tokens() - 1);
+  sequence.status = sequence.record.preemptions > 0 ? Status::kPreempted : Status::kWaiting;
+}
+
+std::int64_t Scheduler::watermark_blocks() const {
+  if (!options_.profile.has_watermark || running_.empty()) {
+    return 0;
+  }
+  return static_cast<std::int64_t>(std::floor(
+      options_.profile.watermark * static_cast<double>(options_.num_gpu_blocks.value())));
+}
+
+/// Blocks that running requests still need for the tokens they have, beyond those they hold.
+std::int64_t Scheduler::blocks_of_running_prefills() const {
+  std::int64_t blocks = 0;
+  for (const auto& sequence : running_) {
+    if (sequence->num_computed_tokens < sequence->num_tokens()) {
+      blocks +=
+          manager_.blocks_needed(sequence->blocks,
+                                 {},
+                                 std::min(sequence->num_tokens(), options_.max_model_len.value()),
+                                 true);
+    }
+  }
+  return blocks;
+}
+
+bool Scheduler::fits(const Sequence& sequence, const Admission& admission) const {
+  const std::int64_t free = kv_cache().num_free() - watermark_blocks();
+  const std::int64_t most = options_.max_model_len.value();
+  const std::int64_t end =
+      std::min(admission.cached + admission.tokens + admission.lookahead, most);
+  if (options_.profile.reserve_full_prompt &&
+      manager_.blocks_needed(sequence.blocks,
+                             admission.prefix,
+                             std::min(sequence.num_tokens(), most),
+                             options_.profile.caps_windows_at_admission) > free) {
+    return false;
+  }
+  const bool spares = admission.loads && options_.profile.remote_load_spares_prefills;
+  const std::int64_t reserved = spares ? blocks_of_running_prefills() : 0;
+  return manager_.blocks_needed(sequence.blocks, admission.prefix, end, false) <= free - reserved;
+}
+
+void Scheduler::count_lookup(const Sequence& sequence, const CachedPrefix& prefix) {
+  if (!options_.enable_prefix_caching) {
+    return;
+  }
+  std::int64_t queries = sequence.num_tokens();
+  std::int64_t hits = prefix.num_blocks * manager_.block_size();
+  if (options_.profile.prefix_stats_in_blocks) {
+    // Of the hashes made so far; the last is left out where it would cover the last token.
+    const bool covers_all =
+        sequence.num_hashes_made * manager_.block_size() == sequence.num_tokens();
+    queries = sequence.num_hashes_made - (covers_all ? 1 : 0);
+    hits = prefix.num_blocks;
+  }
+  const bool apart =
+      options_.profile.prefix_stats_split_preempted && sequence.record.preemptions > 0;
+  (apart ? statistics_.preempted_requests : statistics_.requests) += 1;
+  (apart ? statistics_.preempted_queries : statistics_.queries) += queries;
+  (apart ? statistics_.preempted_hits : statistics_.hits) += hits;
+}
+
+/// What of the request is cached here or elsewhere, and so what is left to compute.
+Scheduler::Admission Scheduler::plan(Sequence& sequence) {
+  Admission admission;
+  const std::int64_t known = sequence.num_tokens();
+  const std::int64_t drafting = lookahead_;
+  if (sequence.num_computed_tokens > 0) {
+    // It holds what was loaded for it (or is taken to hold it): nothing is looked up.
+    admission.cached = sequence.num_computed_tokens;
+    admission.lookahead = drafting;
+  } else {
+    extend_hash_chain(sequence);
+    if (sequence.num_hashes_made == 0) {
+      sequence.num_hashes_made = known / manager_.block_size();
+    }
+    // At least one token is computed, or there would be no logits to sample from.
+    admission.prefix =
+        manager_.find_prefix(sequence.block_hashes, (known - 1) / manager_.block_size());
+    admission.looked_up = true;
+    const std::int64_t local = admission.prefix.num_blocks * manager_.block_size();
+    const std::int64_t reach =
+        std::min(sequence.num_remote_tokens, known - (sequence.loads_remote ? 0 : 1));
+    const std::int64_t remote = std::max<std::int64_t>(reach - local, 0);
+    admission.cached = local + remote;
+    admission.loads = sequence.loads_remote && remote > 0;
+    admission.lookahead = options_.profile.lookahead_from_first_chunk ? drafting : 0;
+  }
+  admission.tokens = known - admission.cached;
+  if (admission.loads) {
+    admission.tokens = 0;
+    admission.lookahead = 0;
+  }
+  return admission;
+}
+
+/// Cuts the tokens to what the step has left; false where they may not be cut and are too many.
+bool Scheduler::cut_to_budget(Admission& admission, const ScheduledStep& step) const {
+  if (admission.loads) {
+    return true;
+  }
+  const std::int64_t drafts = options_.num_speculative_tokens;
+  const auto decodes = [&](const ScheduledSequence& scheduled) {
+    return scheduled.num_scheduled_tokens == 1 + drafts;
+  };
+  if (options_.profile.pads_single_tokens_to_drafts && drafts > 0 && admission.tokens == 1 &&
+      !step.empty() && std::all_of(step.begin(), step.end(), decodes)) {
+    // As long as the others, so that the batch still fits a CUDA graph.
+    admission.tokens += drafts;
+    if (admission.tokens > std::min(budget_, input_budget_ - draft_slots_)) {
+      return false;
+    }
+  }
+  if (options_.long_prefill_token_threshold.value() > 0) {
+    admission.tokens = std::min(admission.tokens, options_.long_prefill_token_threshold.value());
+  }
+  const bool whole = !options_.enable_chunked_prefill && !options_.profile.ignores_whole_prompt;
+  if (whole && admission.tokens > budget_) {
+    return false;
+  }
+  admission.tokens = std::min({admission.tokens, budget_, input_budget_ - draft_slots_});
+  return true;
+}
+
+Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledStep& step) {
+  if (is_held_back(*sequence, step)) {
+    return Verdict::kSkipped;
+  }
+  Admission admission = plan(*sequence);
+  if (admission.looked_up && options_.profile.prefix_stats_per_lookup) {
+    count_lookup(*sequence, admission.prefix);
+  }
+  if (!cut_to_budget(admission, step)) {
+    return options_.profile.whole_prompt_blocks_queue ? Verdict::kBlocked : Verdict::kSkipped;
+  }
+  if (!fits(*sequence, admission)) {
+    return Verdict::kBlocked;
+  }
+  if (admission.looked_up && !options_.profile.prefix_stats_per_lookup) {
+    count_lookup(*sequence, admission.prefix);
+  }
+  if (admission.looked_up) {
+    manager_.adopt(sequence->blocks, admission.prefix);
+    sequence->num_computed_tokens = admission.cached;
+  }
+  if (admission.loads) {
+    hold_for_load(*sequence, admission);
+    return Verdict::kSkipped;
+  }
+  admit(sequence, admission, step);
+  return Verdict::kAdmitted;
+}
+
+/// It gets the blocks that its KV is written into, and takes part again when that has arrived.
+void Scheduler::hold_for_load(Sequence& sequence, const Admission& admission) {
+  manager_.extend(sequence.blocks, admission.cached);
+  sequence.status = Status::kLoading;
+  sequence.remote_arrived = false;
+}
+
+void Scheduler::admit(const SequencePtr& sequence,
+                      const Admission& admission,
+                      ScheduledStep& step) {
+  const std::int64_t known = sequence->num_tokens();
+  sequence->prefill_end = known;
+  if (sequence->status == Status::kWaiting) {
+    sequence->record.cached_tokens =
+        core::Tokens(std::min(admission.cached, sequence->num_prompt_tokens));
+  }
+  sequence->status = Status::kRunning;
+  if (sequence->blocks.groups.empty()) {
+    manager_.adopt(sequence->blocks, {});
+  }
+  RIDGELINE_CHECK(extend(*sequence, admission.tokens, admission.lookahead),
+                  "admission counted too few blocks");
+  running_.push_back(sequence);
+  spend(admission.tokens);
+  if (admission.cached + admission.tokens > known) {
+    sequence->num_drafts = admission.cached + admission.tokens - known;  // Padding.
+  }
+  put(step, sequence, admission.tokens);
+}
+
+}  // namespace ridgeline::engine::reference

@@ -12,6 +12,7 @@
 #include "domain/request.hpp"
 #include "engine/options.hpp"
 #include "engine/probe.hpp"
+#include "engine/probe_extras.hpp"
 #include "engine/reference/scheduler.hpp"
 
 namespace ridgeline::engine {
@@ -28,7 +29,7 @@ std::vector<core::RequestId> ids(const std::vector<SequencePtr>& sequences) {
   return result;
 }
 
-class ReferenceProbe final : public SchedulerProbe {
+class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
  public:
   explicit ReferenceProbe(const EngineOptions& options) : options_(options), scheduler_(options) {}
 
@@ -39,6 +40,26 @@ class ReferenceProbe final : public SchedulerProbe {
     scheduler_.add(sequence);
   }
   void abort(core::RequestId id) override { scheduler_.abort(sequences_.at(id)); }
+
+  void add_loading(const domain::Request& request, core::Tokens tokens) override {
+    add(request, tokens);
+    sequences_.at(request.id)->loads_remote = true;
+  }
+  [[nodiscard]] std::vector<core::RequestId> loading() const override {
+    std::vector<core::RequestId> result;
+    for (const auto& [id, sequence] : sequences_) {
+      if (!sequence->remote_arrived) {
+        result.push_back(id);
+      }
+    }
+    return result;
+  }
+  [[nodiscard]] std::int64_t num_passed_over() const override {
+    return scheduler_.num_passed_over();
+  }
+  void finish_load(core::RequestId id) override {
+    scheduler_.finish_remote_load(sequences_.at(id));
+  }
 
   Step schedule() override {
     const auto before = scheduler_.running();

@@ -118,6 +118,9 @@ class Scheduler {
   [[nodiscard]] std::int64_t num_waiting() const {
     return static_cast<std::int64_t>(waiting_.size() + skipped_.size());
   }
+  [[nodiscard]] std::int64_t num_passed_over() const {
+    return static_cast<std::int64_t>(skipped_.size());
+  }
   /// Who was preempted by the last schedule(), in order.
   [[nodiscard]] const std::vector<SequencePtr>& preempted() const { return preempted_; }
   [[nodiscard]] std::int64_t num_preemptions() const { return num_preemptions_; }

@@ -1,12 +1,8 @@
 #include "sim/conform/conform.hpp"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <map>
+#include <array>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,157 +15,33 @@
 #include "engine/options.hpp"
 #include "engine/probe.hpp"
 #include "engine/profiles.hpp"
+#include "sim/conform/comparison.hpp"
 #include "sim/conform/recording.hpp"
-#include "sim/conform/replay.hpp"
 
 namespace ridgeline::sim::conform {
 namespace {
 
-/// Keys under which a record holds a set.
-bool is_set(const std::string& key) {
-  return key == "new" || key == "resumed" || key == "preempted" || key == "finished" ||
-         key == "prefix_hit";
-}
+/// An engine that can be held against a recording.
+struct TwinUnderTest {
+  const char* name;
+  std::unique_ptr<engine::SchedulerProbe> (*make)(const engine::EngineOptions&);
+};
+constexpr auto kTwinsUnderTest =
+    std::to_array<TwinUnderTest>({{"reference", engine::make_reference_probe}});
 
-std::string sorted_text_of(const core::Node& list) {
-  std::set<std::string> items;
-  if (list.is_map()) {
-    for (const auto& member : list.members()) {
-      items.insert(member.key + ":" + text_of(member.value));
-    }
-    return fmt::format("{{{}}}", fmt::join(items, " "));
-  }
-  for (const auto& item : list.items()) {
-    items.insert(text_of(item));
-  }
-  return fmt::format("[{}]", fmt::join(items, " "));
-}
-
-std::optional<Difference> compare_records(const core::Node& trace,
-                                          const std::vector<Record>& records) {
-  const auto& recorded = trace.items();
-  for (std::size_t i = 0; i < std::max(recorded.size(), records.size()); ++i) {
-    if (i >= recorded.size() || i >= records.size()) {
-      return Difference{
-          fmt::format("record {}", i),
-          i < recorded.size() ? text_of(recorded[i]) : "no record",
-          i < records.size() ? "a record of step " + records[i].front().second : "no record"};
-    }
-    std::map<std::string, std::string> ours(records[i].begin(), records[i].end());
-    const std::string where = fmt::format("record {} (step {})", i, ours["step"]);
-    for (const auto& member : recorded[i].members()) {
-      const auto mine = ours.find(member.key);
-      const std::string text =
-          is_set(member.key) ? sorted_text_of(member.value) : text_of(member.value);
-      if (mine == ours.end() || mine->second != text) {
-        return Difference{
-            where + ": " + member.key, text, mine == ours.end() ? "absent" : mine->second};
-      }
-      ours.erase(mine);
-    }
-    if (!ours.empty()) {
-      return Difference{where + ": " + ours.begin()->first, "absent", ours.begin()->second};
-    }
-  }
-  return std::nullopt;
-}
-
-std::optional<Difference> compare_totals(const core::Node& totals,
-                                         const SchedulerProbe& probe,
-                                         const engine::Profile& profile,
-                                         std::int64_t preemptions) {
-  const auto statistics = probe.statistics();
-  std::string list;
-  for (const auto block : probe.free_list()) {
-    list += (list.empty() ? "" : " ") + std::to_string(block.value());
-  }
-  std::string prefix = fmt::format(
-      "requests:{} queries:{} hits:{}", statistics.requests, statistics.queries, statistics.hits);
-  if (profile.prefix_stats_split_preempted) {
-    prefix += fmt::format(" preempted_requests:{} preempted_queries:{} preempted_hits:{}",
-                          statistics.preempted_requests,
-                          statistics.preempted_queries,
-                          statistics.preempted_hits);
-  }
-  const std::map<std::string, std::string> ours = {
-      {"num_preemptions", std::to_string(profile.counts_preemptions ? preemptions : 0)},
-      {"final_free_queue", "[" + list + "]"},
-      {"prefix_stats", "{" + prefix + "}"}};
-  for (const auto& member : totals.members()) {
-    const auto mine = ours.find(member.key);
-    const std::string text = text_of(member.value);
-    if (mine == ours.end() || mine->second != text) {
-      return Difference{"totals." + member.key, text, mine == ours.end() ? "absent" : mine->second};
-    }
-  }
-  return std::nullopt;
-}
-
-std::optional<Difference> compare_rows(const core::Node& table,
-                                       const Recording& recording,
-                                       const SchedulerProbe& probe,
-                                       const std::vector<Replay::Row>& rows) {
-  for (std::size_t i = 0; i < recording.entries.size(); ++i) {
-    const auto& entry = recording.entries[i];
-    const core::Node* recorded = table.find(entry.name);
-    if (recorded == nullptr) {
-      continue;
-    }
-    std::map<std::string, std::string> ours;
-    const auto put = [&](const char* key, std::optional<std::int64_t> value) {
-      if (value) {
-        ours[key] = std::to_string(*value);
-      }
-    };
-    put("first_sched_step", rows[i].first_scheduled);
-    put("first_token_step", rows[i].first_token);
-    put("finish_step", rows[i].finished);
-    put("output_tokens", probe.output_tokens(entry.request.id));
-    if (const auto preemptions = probe.preemptions(entry.request.id); preemptions > 0) {
-      put("preemptions", preemptions);
-    }
-    for (const auto& member : recorded->members()) {
-      const auto mine = ours.find(member.key);
-      const std::string text = text_of(member.value);
-      if (mine == ours.end() || mine->second != text) {
-        return Difference{"per_request." + entry.name + "." + member.key,
-                          text,
-                          mine == ours.end() ? "absent" : mine->second};
-      }
-    }
-  }
-  return std::nullopt;
-}
-
-using MakeProbe = std::unique_ptr<SchedulerProbe> (*)(const engine::EngineOptions&);
-
-std::optional<Difference> compare(const core::Node& result,
-                                  const Recording& recording,
-                                  const engine::Profile& profile,
-                                  MakeProbe make) {
-  const auto probe = make(options_for(recording, profile));
-  const core::Node* trace = result.find("trace");
-  const core::Node* totals = result.find("totals");
-  const core::Node* table = result.find("per_request");
-  const bool with_blocks =
-      std::any_of(trace->items().begin(), trace->items().end(), [](const auto& record) {
-        return record.find("blocks") != nullptr;
-      });
-  Replay replay(recording, *probe, with_blocks);
-  const auto records = replay.run();
-  if (auto difference = compare_records(*trace, records)) {
-    return difference;
-  }
-  if (totals != nullptr) {
-    std::int64_t preemptions = 0;
-    for (const auto& entry : recording.entries) {
-      preemptions += probe->preemptions(entry.request.id);
-    }
-    if (auto difference = compare_totals(*totals, *probe, profile, preemptions)) {
+/// The first difference of any twin.
+std::optional<Difference> compare_twins(const core::Node& result,
+                                        const Recording& recording,
+                                        const engine::Profile& profile) {
+  for (const auto& twin : kTwinsUnderTest) {
+    const auto probe = twin.make(options_for(recording, profile));
+    auto difference = compare(result, recording, profile, *probe);
+    if (difference) {
+      difference->where = fmt::format("{}: {}", twin.name, difference->where);
       return difference;
     }
   }
-  return table == nullptr ? std::nullopt : compare_rows(*table, recording, *probe, replay.rows());
+  return std::nullopt;
 }
 
 /// Whether a result has what the comparison needs.
@@ -247,10 +119,7 @@ core::Result<std::vector<ConformResult>> conform_file(const std::string& path) {
       line.scenario = recording.scenario;
       line.version = name;
       line.profile = profile->name;
-      if (const auto difference =
-              compare(result, recording, *profile, engine::make_reference_probe)) {
-        line.difference = *difference;
-      }
+      line.difference = compare_twins(result, recording, *profile);
       lines.push_back(std::move(line));
     }
   }

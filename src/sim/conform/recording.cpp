@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -26,9 +27,56 @@ namespace {
 
 using core::RequestId;
 
+constexpr int kSeedBits = 40;
+constexpr std::int64_t kLargestSeed = (std::int64_t{1} << kSeedBits) - 2;
+
 /// Prompt content ids of a recording: a segment's seed, kept apart from what requests generate.
 std::uint64_t content_of_seed(std::int64_t seed) {
   return static_cast<std::uint64_t>(seed) + 1;
+}
+
+/// Numbers names in the order in which they are first met, from 1.
+class Numbering {
+ public:
+  std::uint32_t operator()(const std::string& name) {
+    return numbers_.emplace(name, static_cast<std::uint32_t>(numbers_.size() + 1)).first->second;
+  }
+
+ private:
+  std::map<std::string, std::uint32_t> numbers_;
+};
+
+/// Null, false, zero or empty: says that something is not used.
+bool is_off(const core::Node& node) {
+  switch (node.kind()) {
+    case core::Node::Kind::kNull:
+      return true;
+    case core::Node::Kind::kBool:
+      return !node.as_bool();
+    case core::Node::Kind::kInteger:
+      return node.as_integer() == 0;
+    case core::Node::Kind::kReal:
+      return node.as_real() == 0.0;
+    case core::Node::Kind::kString:
+      return node.as_string().empty();
+    case core::Node::Kind::kList:
+      return node.items().empty();
+    case core::Node::Kind::kMap:
+      return node.members().empty();
+  }
+  return false;
+}
+
+/// A setting that we do not know and that is off changes nothing; one that is on is refused.
+void finish_leniently(core::ObjectReader& reader, const core::Node& map) {
+  if (map.is_map()) {
+    for (const auto& member : map.members()) {
+      if (is_off(member.value)) {
+        reader.node(member.key);
+      }
+    }
+  }
+  reader.finish();
 }
 
 void read_prompt(const core::Node& prompt,
@@ -50,7 +98,8 @@ void read_prompt(const core::Node& prompt,
     using Kind = core::Node::Kind;
     const auto kind = [&](std::size_t i) { return segment.items()[i].kind(); };
     const std::size_t size = segment.is_list() ? segment.items().size() : 0;
-    if (size == 2 && kind(0) == Kind::kInteger && kind(1) == Kind::kInteger) {
+    if (size == 2 && kind(0) == Kind::kInteger && kind(1) == Kind::kInteger &&
+        segment.items()[0].as_integer() >= 0 && segment.items()[0].as_integer() <= kLargestSeed) {
       request.prompt.push_back({content_of_seed(segment.items()[0].as_integer()),
                                 core::Tokens(segment.items()[1].as_integer())});
     } else if (size == 3 && kind(0) == Kind::kString && kind(1) == Kind::kString &&
@@ -69,50 +118,94 @@ void read_prompt(const core::Node& prompt,
   }
 }
 
+/// How long the KV that another engine hands over is on the way: a number of iterations, or one
+/// where it is only said that it takes time.
+std::optional<std::int64_t> read_remote_delay(core::ObjectReader& reader) {
+  const auto delay = reader.integer("remote_delay", {0, 1'000'000});
+  const bool async = reader.boolean("remote_async").value_or(delay.has_value());
+  return async ? std::optional(delay.value_or(1)) : std::nullopt;
+}
+
+/// A name or a number from 1 on; absent and 0 mean none.
+std::optional<std::string> read_name(core::ObjectReader& reader, const char* key) {
+  const core::Node* node = reader.node(key);
+  if (node == nullptr || is_off(*node)) {
+    return std::nullopt;
+  }
+  if (!node->is_string() && node->kind() != core::Node::Kind::kInteger) {
+    reader.problem(key, "found " + node->describe() + ", expected a name or a number");
+    return std::nullopt;
+  }
+  return text_of(*node);
+}
+
+/// Requests under names, and what is numbered among them.
+struct RequestNames {
+  std::map<std::string, RequestId> ids;
+  Numbering adapters;
+  Numbering salts;
+};
+
+Recording::Entry read_request(const core::Node& node,
+                              std::size_t index,
+                              RequestNames& names,
+                              core::Errors& errors) {
+  const std::string path = fmt::format("requests[{}]", index);
+  core::ObjectReader reader(node, path, errors);
+  Recording::Entry entry;
+  entry.name = reader.required_string("id");
+  entry.arrive_step = reader.integer("arrive_step", {0, 1'000'000}).value_or(0);
+  entry.abort_step = reader.integer("abort_step", {0, 1'000'000});
+  entry.remote_tokens = core::Tokens(reader.integer("remote_tokens", {0, 1'000'000}).value_or(0));
+  entry.remote_delay = read_remote_delay(reader);
+  domain::Request& request = entry.request;
+  if (names.ids.contains(entry.name)) {
+    request.id = names.ids.at(entry.name);
+  }
+  request.max_tokens = core::Tokens(reader.required_integer("max_tokens", {1, 1'000'000}));
+  request.output_tokens = request.max_tokens;
+  request.priority =
+      static_cast<std::int32_t>(reader.integer("priority", {-1'000'000, 1'000'000}).value_or(0));
+  const double arrival =
+      reader.real("arrival_time", {0.0, 1e6}).value_or(static_cast<double>(index) * 1e-6);
+  request.arrival =
+      core::SimTime::at(core::Duration::from_seconds(arrival).value_or(core::Duration()));
+  if (const auto lora = read_name(reader, "lora")) {
+    request.lora = core::LoraId(names.adapters(*lora));
+  }
+  const auto salt = read_name(reader, "cache_salt");
+  if (const auto* prompt = reader.node("prompt")) {
+    read_prompt(*prompt, names.ids, path, request, errors);
+  } else {
+    reader.problem("prompt", "is missing, expected a list of segments");
+  }
+  if (salt && !request.prompt.empty()) {
+    // vLLM hashes the salt into the first block, and with it into the whole chain.
+    request.prompt.front().content |= std::uint64_t{names.salts(*salt)} << kSeedBits;
+  }
+  finish_leniently(reader, node);
+  return entry;
+}
+
 }  // namespace
 
 void read_requests(const core::Node& list, Recording& recording, core::Errors& errors) {
   // Ids are ranks of the names: vLLM breaks ties by comparing them as text.
-  std::set<std::string> names;
+  std::set<std::string> sorted;
   for (const auto& node : list.items()) {
-    if (const auto* name = node.find("id"); name != nullptr && name->is_string()) {
-      names.insert(name->as_string());
+    const auto* name = node.find("id");
+    if (name != nullptr && name->is_string() && !sorted.insert(name->as_string()).second) {
+      errors.push_back({.field = "requests",
+                        .message = "found two requests named \"" + name->as_string() + "\"",
+                        .where = name->where()});
     }
   }
-  std::map<std::string, RequestId> ids;
-  for (const auto& name : names) {
-    ids.emplace(name, RequestId(static_cast<std::uint32_t>(ids.size())));
+  RequestNames names;
+  for (const auto& name : sorted) {
+    names.ids.emplace(name, RequestId(static_cast<std::uint32_t>(names.ids.size())));
   }
   for (std::size_t i = 0; i < list.items().size(); ++i) {
-    const std::string path = fmt::format("requests[{}]", i);
-    core::ObjectReader reader(list.items()[i], path, errors);
-    Recording::Entry entry;
-    entry.name = reader.required_string("id");
-    entry.arrive_step = reader.required_integer("arrive_step", {0, 1'000'000});
-    entry.abort_step = reader.integer("abort_step", {0, 1'000'000});
-    entry.remote_tokens = core::Tokens(reader.integer("remote_tokens", {0, 1'000'000}).value_or(0));
-    domain::Request& request = entry.request;
-    if (ids.contains(entry.name)) {
-      request.id = ids.at(entry.name);
-    }
-    request.max_tokens = core::Tokens(reader.required_integer("max_tokens", {1, 1'000'000}));
-    request.output_tokens = request.max_tokens;
-    request.priority =
-        static_cast<std::int32_t>(reader.integer("priority", {-1'000'000, 1'000'000}).value_or(0));
-    const double arrival =
-        reader.real("arrival_time", {0.0, 1e6}).value_or(static_cast<double>(i) * 1e-6);
-    request.arrival =
-        core::SimTime::at(core::Duration::from_seconds(arrival).value_or(core::Duration()));
-    if (const auto lora = reader.integer("lora", {1, 1'000'000})) {
-      request.lora = core::LoraId(static_cast<std::uint32_t>(*lora));
-    }
-    if (const auto* prompt = reader.node("prompt")) {
-      read_prompt(*prompt, ids, path, request, errors);
-    } else {
-      reader.problem("prompt", "is missing, expected a list of segments");
-    }
-    reader.finish();
-    recording.entries.push_back(std::move(entry));
+    recording.entries.push_back(read_request(list.items()[i], i, names, errors));
   }
 }
 
@@ -135,11 +228,13 @@ void read_configuration(const core::Node& cfg, Recording& recording, core::Error
   options.enable_chunked_prefill = reader.boolean("chunked_prefill").value_or(true);
   options.async_scheduling = reader.boolean("async_scheduling").value_or(false);
   options.num_speculative_tokens = reader.integer("num_spec", {0, 64}).value_or(0);
-  static const std::array<std::string, 3> kMethods = {"eagle", "draft_model", "ngram"};
+  // EAGLE's later kinds and multi-token prediction read hidden states as EAGLE does.
+  static const std::array<std::string, 5> kMethods = {
+      "eagle", "eagle3", "mtp", "draft_model", "ngram"};
   const std::string method = reader.choice("spec_method", kMethods).value_or("eagle");
-  options.draft_method = method == "eagle"   ? engine::DraftMethod::kEagle
-                         : method == "ngram" ? engine::DraftMethod::kNgram
-                                             : engine::DraftMethod::kDraftModel;
+  options.draft_method = method == "ngram"         ? engine::DraftMethod::kNgram
+                         : method == "draft_model" ? engine::DraftMethod::kDraftModel
+                                                   : engine::DraftMethod::kEagle;
   recording.watermark = reader.real("watermark", {0.0, 1.0}).value_or(0.0);
   recording.reserve_full_prompt = reader.boolean("reserve_full_isl").value_or(true);
   options.pipeline_depth = reader.integer("pipeline_depth", {1, 64}).value_or(0);
@@ -154,7 +249,10 @@ void read_configuration(const core::Node& cfg, Recording& recording, core::Error
   for (const auto window : windows) {
     options.cache_groups.push_back({.sliding_window = core::Tokens(window)});
   }
-  reader.finish();
+  if (options.cache_groups.empty()) {
+    reader.problem("swa_only", "leaves no layers, expected at least one of swa_windows");
+  }
+  finish_leniently(reader, cfg);
 }
 
 std::string version_number(const std::string& text) {

@@ -21,6 +21,8 @@ struct Recording {
     std::int64_t arrive_step = 0;
     std::optional<std::int64_t> abort_step;
     core::Tokens remote_tokens;
+    /// The KV of those tokens takes so many iterations to arrive; none: it is there at once.
+    std::optional<std::int64_t> remote_delay;
     domain::Request request;
   };
   std::string scenario;

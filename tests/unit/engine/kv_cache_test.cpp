@@ -81,6 +81,18 @@ TEST(KvCache, TheOldestCopyIsFound) {
   EXPECT_EQ(cache.num_unheld({a, b}), 1);
 }
 
+TEST(KvCache, AResetForgetsAllOnceNobodyHoldsABlock) {
+  reference::KvCache cache({.num_gpu_blocks = core::Blocks(4)});
+  const BlockId block = cache.allocate();
+  cache.set_hash(block, 7);
+  EXPECT_FALSE(cache.reset());
+  EXPECT_EQ(cache.find(7), block);
+  cache.release({block});
+  EXPECT_TRUE(cache.reset());
+  EXPECT_EQ(cache.find(7), std::nullopt);
+  EXPECT_THAT(ids(cache.free_list()), ElementsAre(2, 3, 1));
+}
+
 TEST(KvCache, ReuseForgetsWhatABlockHeld) {
   reference::KvCache cache({.num_gpu_blocks = core::Blocks(3)});
   const BlockId a = cache.allocate();

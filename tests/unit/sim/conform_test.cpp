@@ -81,7 +81,7 @@ TEST(Conform, TheFirstDifferenceIsNamedWithBothSides) {
   const auto results = conform_file(write_file(recording("3")));
   ASSERT_TRUE(results.has_value());
   ASSERT_TRUE(results->front().difference.has_value());
-  EXPECT_EQ(results->front().difference->where, "record 1 (step 1): free_blocks");
+  EXPECT_EQ(results->front().difference->where, "reference: record 1 (step 1): free_blocks");
   EXPECT_EQ(results->front().difference->recorded, "3");
   EXPECT_EQ(results->front().difference->ours, "2");
 }

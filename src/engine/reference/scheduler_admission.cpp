@@ -101,10 +101,12 @@ void Scheduler::count_lookup(const Sequence& sequence, const CachedPrefix& prefi
   std::int64_t queries = sequence.num_tokens();
   std::int64_t hits = prefix.num_blocks * manager_.block_size();
   if (options_.profile.prefix_stats_in_blocks) {
-    // Of the hashes made so far; the last is left out where it would cover the last token.
-    const bool covers_all =
-        sequence.num_hashes_made * manager_.block_size() == sequence.num_tokens();
-    queries = sequence.num_hashes_made - (covers_all ? 1 : 0);
+    // Of the hashes made so far: those of accepted drafts are made when the request runs again. The
+    // last one is left out where it would cover the last token.
+    const std::int64_t made = options_.num_speculative_tokens > 0
+                                  ? sequence.num_hashes_made
+                                  : sequence.num_tokens() / manager_.block_size();
+    queries = made - (made * manager_.block_size() == sequence.num_tokens() ? 1 : 0);
     hits = prefix.num_blocks;
   }
   const bool apart =

@@ -26,6 +26,7 @@ ADAPTERS = {
     "simdjson.h": ("src/core/json_document.cpp",),
     "tsl/": ("src/engine/fast/kv_pool.cpp",),
     "xxhash.h": ("src/core/digest.cpp",),
+    "zlib.h": ("src/core/gzip.cpp",),
 }
 # What only POSIX has: people and files, never the simulation.
 PLATFORM_HEADERS = ("sys/", "unistd.h", "fcntl.h", "poll.h", "termios.h", "signal.h")

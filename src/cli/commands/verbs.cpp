@@ -25,7 +25,7 @@ std::span<const Verb> verbs() {
       {"kernels", "work with measured kernel tables", nullptr},
       {"study", "run a study", nullptr},
       {"conform", "compare with decisions recorded from vLLM", conform_command},
-      {"validate", "compare with measured runs", nullptr},
+      {"validate", "compare with measured runs", validate_command},
       {"calibrate", "fit the model to measured runs", nullptr},
       {"sweep", "run a grid of scenarios", nullptr},
       {"plan", "search the cheapest deployment", nullptr},

@@ -30,6 +30,7 @@ ExitCode list_command(Words words);
 ExitCode schema_command(Words words);
 ExitCode help_command(Words words);
 ExitCode conform_command(Words words);
+ExitCode validate_command(Words words);
 ExitCode version_command(Words words);
 
 }  // namespace ridgeline::cli

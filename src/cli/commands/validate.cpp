@@ -1,0 +1,290 @@
+#include "sim/validate/validate.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/arguments.hpp"
+#include "cli/commands/verbs.hpp"
+#include "cli/common.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/output_file.hpp"
+#include "core/result.hpp"
+#include "report/validation.hpp"
+#include "sim/options.hpp"
+#include "sim/scenario.hpp"
+
+namespace ridgeline::cli {
+namespace {
+
+using sim::validate::Figure;
+using sim::validate::Level;
+using sim::validate::Validation;
+
+/// "e2e=5", "p95:e2e=15", "mean:ttft.p99=20": which statistic of the absolute errors of which
+/// number may be how much, in percent.
+struct Threshold {
+  std::string text;
+  std::string over = "median";
+  Figure figure = Figure::kE2e;
+  Level level = Level::kMean;
+  double limit = 0.0;
+};
+
+core::Error bad_threshold(const std::string& text, std::string message) {
+  return {.field = "--fail-over",
+          .message = fmt::format("\"{}\": {}", text, message),
+          .where = {.file = "command line"},
+          .hint = "--fail-over e2e=5,p95:e2e=15,ttft.p99=20"};
+}
+
+template <class Names>
+std::optional<std::size_t> index_in(const Names& names, std::string_view word) {
+  const auto found = std::ranges::find(names, word);
+  return found == names.end() ? std::nullopt
+                              : std::optional(static_cast<std::size_t>(found - names.begin()));
+}
+
+core::Result<Threshold> read_threshold(const std::string& text) {
+  Threshold threshold{.text = text};
+  std::string_view rest = text;
+  const std::size_t equals = rest.find('=');
+  if (equals == std::string_view::npos) {
+    return core::fail(bad_threshold(text, "has no limit, expected NAME=PERCENT"));
+  }
+  const std::string_view number = rest.substr(equals + 1);
+  const auto [end, error] =
+      std::from_chars(number.data(), number.data() + number.size(), threshold.limit);
+  if (error != std::errc{} || end != number.data() + number.size() || !(threshold.limit >= 0.0)) {
+    return core::fail(bad_threshold(text, "its limit is no percentage"));
+  }
+  rest = rest.substr(0, equals);
+  if (const std::size_t colon = rest.find(':'); colon != std::string_view::npos) {
+    threshold.over = rest.substr(0, colon);
+    rest.remove_prefix(colon + 1);
+  }
+  if (threshold.over != "median" && threshold.over != "mean" && threshold.over != "p95") {
+    return core::fail(bad_threshold(text, "expected median, mean or p95 before the colon"));
+  }
+  if (const std::size_t dot = rest.find('.'); dot != std::string_view::npos) {
+    const auto level = index_in(sim::validate::kLevelNames, rest.substr(dot + 1));
+    if (!level) {
+      return core::fail(bad_threshold(text, "expected mean, p50, p90 or p99 after the dot"));
+    }
+    threshold.level = static_cast<Level>(*level);
+    rest = rest.substr(0, dot);
+  }
+  const auto figure = index_in(sim::validate::kFigureNames, rest);
+  if (!figure) {
+    return core::fail(bad_threshold(text, "expected e2e, ttft, tpot, itl or output_throughput"));
+  }
+  threshold.figure = static_cast<Figure>(*figure);
+  return threshold;
+}
+
+core::Result<std::vector<Threshold>> read_thresholds(const std::string& text) {
+  std::vector<Threshold> thresholds;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    auto threshold = read_threshold(std::string(rest.substr(0, comma)));
+    if (!threshold) {
+      return core::fail(threshold.error());
+    }
+    thresholds.push_back(std::move(*threshold));
+    rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
+  }
+  return thresholds;
+}
+
+/// What is over its limit; a number that nothing was scored on is.
+std::vector<std::string> missed(const std::vector<Threshold>& thresholds,
+                                const Validation& validation) {
+  std::vector<std::string> lines;
+  for (const auto& threshold : thresholds) {
+    const auto row = std::ranges::find_if(validation.scores, [&](const auto& candidate) {
+      return candidate.axis == "all" && candidate.value == "all" &&
+             candidate.figure == threshold.figure && candidate.level == threshold.level;
+    });
+    if (row == validation.scores.end()) {
+      lines.push_back(fmt::format("{}: nothing was scored", threshold.text));
+      continue;
+    }
+    const double value = threshold.over == "median" ? row->median_abs
+                         : threshold.over == "mean" ? row->mean_abs
+                                                    : row->p95_abs;
+    if (value > threshold.limit) {
+      lines.push_back(fmt::format("{}: {:.2f} %", threshold.text, value));
+    }
+  }
+  return lines;
+}
+
+core::Result<std::int64_t> read_count(const Arguments& arguments,
+                                      std::string_view flag,
+                                      std::int64_t otherwise,
+                                      std::int64_t highest) {
+  const std::string text = arguments.value(flag);
+  if (text.empty()) {
+    return otherwise;
+  }
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > highest) {
+    return core::fail(core::Error{
+        .field = fmt::format("--{}", flag),
+        .message = fmt::format("\"{}\" is out of range, expected 1 to {}", text, highest),
+        .where = {.file = "command line"}});
+  }
+  return value;
+}
+
+struct ValidateJob {
+  sim::validate::PredictOptions options;
+  std::vector<Threshold> thresholds;
+};
+
+constexpr std::int64_t kMostHistories = 1000;
+constexpr std::int64_t kMostThreads = 1024;
+
+core::Result<ValidateJob> read_job(const Arguments& arguments) {
+  ValidateJob job;
+  core::Errors errors;
+  const auto keep = [&](auto result, auto& place) {
+    if (result) {
+      place = std::move(*result);
+    } else {
+      errors.insert(errors.end(), result.error().begin(), result.error().end());
+    }
+  };
+  const auto cores = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
+  keep(read_count(arguments, "histories", job.options.histories, kMostHistories),
+       job.options.histories);
+  keep(read_count(arguments, "threads", cores, kMostThreads), job.options.threads);
+  keep(read_thresholds(arguments.value("fail-over")), job.thresholds);
+  for (const auto& flag : arguments.flags) {
+    if (flag.name == "set") {
+      job.options.overrides.push_back({.path = "set", .text = flag.value});
+      continue;
+    }
+    const auto option = std::ranges::find(sim::options(), flag.name, &sim::Option::flag);
+    if (option != sim::options().end()) {
+      job.options.overrides.push_back({.path = std::string(option->path), .text = flag.value});
+    }
+  }
+  if (arguments.positionals.empty()) {
+    errors.push_back({.field = "validate",
+                      .message = "found no file, expected measured runs",
+                      .where = {.file = "command line"},
+                      .hint = "ridgeline validate experiments.jsonl"});
+  }
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  return job;
+}
+
+std::string rendered(const Validation& validation, std::string_view format, const Terminal& out) {
+  if (format == "json") {
+    return report::validation_json(validation);
+  }
+  if (format == "csv") {
+    return report::validation_csv(validation);
+  }
+  if (format == "html") {
+    return report::validation_html(validation);
+  }
+  return report::validation_table(validation, text_style(out));
+}
+
+std::string format_of(const std::string& path) {
+  for (const std::string_view format : {"json", "csv", "html"}) {
+    if (path.ends_with(fmt::format(".{}", format))) {
+      return std::string(format);
+    }
+  }
+  return "table";
+}
+
+}  // namespace
+
+ExitCode validate_command(Words words) {
+  Opening opening{
+      .usage = "validate FILE... [flags]",
+      .about =
+          "Predicts measured runs and scores the predictions: every record of the files, its\n"
+          "workload reproduced, beside what other simulators said of it. Records that cannot be\n"
+          "read or predicted are listed with the reason. Flags of the scenario are what-ifs that\n"
+          "win over the records. Exit code 99 when an error is over --fail-over.",
+      .flags = scenario_flags(ScenarioPart::kDeployment),
+      .formats = {"table", "json", "csv", "html"}};
+  opening.flags.push_back({.name = "histories",
+                           .value = "N",
+                           .help = "Histories to simulate: draws of arrivals and lengths [3]"});
+  opening.flags.push_back({.name = "threads",
+                           .value = "N",
+                           .help = "Threads [all cores]; results do not depend on it"});
+  opening.flags.push_back({.name = "fail-over",
+                           .value = "LIST",
+                           .help = "Limits on absolute errors in percent: e2e=5,p95:e2e=15"});
+  opening.flags.push_back(output_flag());
+  for (auto& flag : manner_flags("table|json|csv|html")) {
+    opening.flags.push_back(std::move(flag));
+  }
+  Arguments arguments;
+  Manners manners;
+  if (const auto code = open_verb(opening, words, arguments, manners)) {
+    return *code;
+  }
+  const auto job = read_job(arguments);
+  if (!job) {
+    return give_up(job.error(), manners);
+  }
+  std::vector<sim::validate::Evidence> evidence;
+  std::vector<OutputFile> files;
+  core::Errors errors;
+  for (const auto& path : arguments.positionals) {
+    auto read = sim::validate::read_evidence(path);
+    if (read) {
+      std::ranges::move(*read, std::back_inserter(evidence));
+    } else {
+      errors.insert(errors.end(), read.error().begin(), read.error().end());
+    }
+  }
+  for (const auto& path : arguments.values("output")) {
+    auto file = OutputFile::open(path);
+    if (file) {
+      files.push_back(std::move(*file));
+    } else {
+      errors.insert(errors.end(), file.error().begin(), file.error().end());
+    }
+  }
+  if (!errors.empty()) {
+    return give_up(errors, manners);
+  }
+  const Validation validation = sim::validate::validate(std::move(evidence), job->options);
+  for (auto& file : files) {
+    file.stream() << rendered(validation, format_of(file.path()), Terminal{});
+    if (const auto committed = file.commit(); !committed) {
+      return give_up(committed.error(), manners);
+    }
+  }
+  const ExitCode written = put_out(rendered(validation, manners.format, manners.out), manners);
+  if (written != ExitCode::kOk) {
+    return written;
+  }
+  const auto over = missed(job->thresholds, validation);
+  return over.empty() ? ExitCode::kOk : ExitCode::kThreshold;
+}
+
+}  // namespace ridgeline::cli

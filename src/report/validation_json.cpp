@@ -1,0 +1,190 @@
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/json_writer.hpp"
+#include "report/validation.hpp"
+#include "sim/validate/evidence.hpp"
+#include "sim/validate/prediction.hpp"
+#include "sim/validate/scores.hpp"
+#include "sim/validate/validate.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+using sim::validate::Evidence;
+using sim::validate::Figure;
+using sim::validate::Figures;
+using sim::validate::kFigureNames;
+using sim::validate::kLevelNames;
+using sim::validate::kNumFigures;
+using sim::validate::kNumLevels;
+using sim::validate::Level;
+using sim::validate::PeerRow;
+using sim::validate::ScoredRecord;
+using sim::validate::ScoreRow;
+using sim::validate::Standing;
+using sim::validate::Validation;
+
+constexpr int kValidationSchemaVersion = 1;
+
+/// Writes {"e2e": {"mean": ...}, ...} of what `value` has.
+template <class Value>
+void write_figures(core::JsonWriter& json, Value value) {
+  json.begin_object();
+  for (std::size_t i = 0; i < kNumFigures; ++i) {
+    bool open = false;
+    for (std::size_t j = 0; j < kNumLevels; ++j) {
+      const std::optional<double> number = value(static_cast<Figure>(i), static_cast<Level>(j));
+      if (!number) {
+        continue;
+      }
+      if (!open) {
+        json.key(kFigureNames[i]).begin_object();
+        open = true;
+      }
+      json.member(kLevelNames[j], *number);
+    }
+    if (open) {
+      json.end_object();
+    }
+  }
+  json.end_object();
+}
+
+void write_given(core::JsonWriter& json, const Figures& figures) {
+  write_figures(json, [&](Figure figure, Level level) { return figures.at(figure, level); });
+}
+
+void write_prediction(core::JsonWriter& json, const ScoredRecord& record) {
+  if (!record.prediction) {
+    json.key("predicted").null().key("error_pct").null();
+    return;
+  }
+  const auto& prediction = *record.prediction;
+  json.key("predicted");
+  write_given(json, prediction.figures);
+  json.key("predicted_lowest");
+  write_given(json, prediction.lowest);
+  json.key("predicted_highest");
+  write_given(json, prediction.highest);
+  json.key("error_pct");
+  write_figures(json, [&](Figure figure, Level level) { return record.error_pct(figure, level); });
+  json.key("state").begin_object();
+  json.member("completed", prediction.completed);
+  json.member("incomplete", prediction.incomplete);
+  json.member("preemptions", prediction.preemptions);
+  json.member("mean_in_flight", prediction.mean_in_flight);
+  json.member("mean_context", prediction.mean_context);
+  json.member("cached_share", prediction.cached_share);
+  json.end_object();
+}
+
+void write_record(core::JsonWriter& json, const ScoredRecord& record) {
+  const Evidence& evidence = record.evidence;
+  json.begin_object();
+  json.member("id", evidence.id);
+  json.member("file", evidence.file);
+  json.member("line", evidence.line);
+  json.member("family", evidence.family);
+  json.member("model", evidence.model);
+  json.member("gpu", evidence.gpu);
+  json.member("tp", evidence.tensor_parallel);
+  json.member("workload", evidence.workload);
+  json.member("stage", evidence.stage);
+  json.member("strategy", evidence.strategy);
+  json.member("clock", evidence.server_clock ? "server" : "client");
+  json.member("standing", sim::validate::kStandingNames[static_cast<std::size_t>(record.standing)]);
+  json.key("reason");
+  if (record.reason.empty()) {
+    json.null();
+  } else {
+    json.value(record.reason);
+  }
+  json.key("assumed").begin_array();
+  for (const auto& assumption : evidence.assumed) {
+    json.value(assumption);
+  }
+  json.end_array();
+  json.key("measured");
+  write_given(json, evidence.measured);
+  write_prediction(json, record);
+  json.key("peers").begin_object();
+  for (const auto& peer : evidence.peers) {
+    json.key(peer.name).begin_object();
+    json.key("predicted");
+    write_given(json, peer.figures);
+    json.key("error_pct");
+    write_figures(json, [&](Figure figure, Level level) {
+      return sim::validate::error_pct(peer.figures, evidence.measured, figure, level);
+    });
+    json.end_object();
+  }
+  json.end_object();
+  json.end_object();
+}
+
+void write_score(core::JsonWriter& json, const ScoreRow& row) {
+  json.begin_object();
+  json.member("axis", row.axis);
+  json.member("value", row.value);
+  json.member("metric", kFigureNames[static_cast<std::size_t>(row.figure)]);
+  json.member("statistic", kLevelNames[static_cast<std::size_t>(row.level)]);
+  json.member("n", row.n);
+  json.member("median_abs_pct", row.median_abs);
+  json.member("mean_abs_pct", row.mean_abs);
+  json.member("mean_signed_pct", row.mean_signed);
+  json.member("p95_abs_pct", row.p95_abs);
+  json.member("share_over_20pct", row.share_over_20);
+  json.end_object();
+}
+
+void write_peer(core::JsonWriter& json, const PeerRow& row) {
+  json.begin_object();
+  json.member("simulator", row.peer);
+  json.member("metric", kFigureNames[static_cast<std::size_t>(row.figure)]);
+  json.member("statistic", kLevelNames[static_cast<std::size_t>(row.level)]);
+  json.member("n", row.n);
+  json.member("median_abs_pct", row.median_abs);
+  json.member("mean_abs_pct", row.mean_abs);
+  json.member("p95_abs_pct", row.p95_abs);
+  json.member("our_median_abs_pct", row.our_median_abs);
+  json.member("our_mean_abs_pct", row.our_mean_abs);
+  json.member("our_p95_abs_pct", row.our_p95_abs);
+  json.end_object();
+}
+
+}  // namespace
+
+std::string validation_json(const Validation& validation) {
+  core::JsonWriter json;
+  json.begin_object();
+  json.member("schema_version", kValidationSchemaVersion);
+  json.key("counts").begin_object();
+  json.member("records", validation.records.size());
+  for (std::size_t i = 0; i < sim::validate::kStandingNames.size(); ++i) {
+    json.member(sim::validate::kStandingNames[i], validation.count(static_cast<Standing>(i)));
+  }
+  json.end_object();
+  json.key("scores").begin_array();
+  for (const auto& row : validation.scores) {
+    write_score(json, row);
+  }
+  json.end_array();
+  json.key("peers").begin_array();
+  for (const auto& row : validation.peers) {
+    write_peer(json, row);
+  }
+  json.end_array();
+  json.key("records").begin_array();
+  for (const auto& record : validation.records) {
+    write_record(json, record);
+  }
+  json.end_array();
+  json.end_object();
+  return json.text() + "\n";
+}
+
+}  // namespace ridgeline::report

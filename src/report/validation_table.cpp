@@ -1,0 +1,218 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "report/csv_cells.hpp"
+#include "report/format.hpp"
+#include "report/palette.hpp"
+#include "report/validation.hpp"
+#include "sim/validate/evidence.hpp"
+#include "sim/validate/scores.hpp"
+#include "sim/validate/validate.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+using sim::validate::Figure;
+using sim::validate::kFigureNames;
+using sim::validate::kLevelNames;
+using sim::validate::kNumFigures;
+using sim::validate::kNumLevels;
+using sim::validate::Level;
+using sim::validate::ScoredRecord;
+using sim::validate::ScoreRow;
+using sim::validate::Standing;
+using sim::validate::Validation;
+
+/// Records named as outliers.
+constexpr std::size_t kMostOutliers = 8;
+constexpr std::size_t kNameWidth = 46;
+
+/// The axes that a person looks at first; the others are in the JSON.
+bool is_headline_axis(std::string_view axis) {
+  return axis == "all" || axis == "family" || axis == "model" || axis == "gpu";
+}
+
+std::string score_line(const ScoreRow& row, const TextStyle& style) {
+  return fmt::format(
+      "{} {:<10} {:<4} {:>4}  {:>6.2f} {:>7.2f} {:>7.2f} {:>+7.2f}\n",
+      pad_right(
+          shortened(printable(row.axis + " " + row.value, style.ascii), kNameWidth, style.ascii),
+          kNameWidth),
+      kFigureNames[static_cast<std::size_t>(row.figure)],
+      kLevelNames[static_cast<std::size_t>(row.level)],
+      row.n,
+      row.median_abs,
+      row.mean_abs,
+      row.p95_abs,
+      row.mean_signed);
+}
+
+std::string scores_text(const Validation& validation, const TextStyle& style) {
+  std::string text = fmt::format("{} {:<10} {:<4} {:>4}  {:>6} {:>7} {:>7} {:>7}\n",
+                                 pad_right("absolute error, %", kNameWidth),
+                                 "metric",
+                                 "of",
+                                 "n",
+                                 "median",
+                                 "mean",
+                                 "p95",
+                                 "signed");
+  for (const auto& row : validation.scores) {
+    const bool tail = row.level == Level::kP99 && row.figure == Figure::kE2e;
+    if (is_headline_axis(row.axis) && (row.level == Level::kMean || tail)) {
+      text += score_line(row, style);
+    }
+  }
+  return text;
+}
+
+std::string peers_text(const Validation& validation) {
+  std::string text;
+  for (const auto& row : validation.peers) {
+    if (row.level != Level::kMean) {
+      continue;
+    }
+    text += fmt::format("{:<32} {:<6} {:>4}  {:>6.1f} {:>6.1f}   {:>6.2f} {:>6.2f}\n",
+                        row.peer,
+                        kFigureNames[static_cast<std::size_t>(row.figure)],
+                        row.n,
+                        row.median_abs,
+                        row.mean_abs,
+                        row.our_median_abs,
+                        row.our_mean_abs);
+  }
+  if (text.empty()) {
+    return text;
+  }
+  return fmt::format("\n{:<32} {:<6} {:>4}  {:>6} {:>6}   {:>6} {:>6}\n",
+                     "on the same records, %",
+                     "metric",
+                     "n",
+                     "median",
+                     "mean",
+                     "ours",
+                     "ours") +
+         text;
+}
+
+/// The largest errors of the means, one a record.
+std::string outliers_text(const Validation& validation, const TextStyle& style) {
+  struct Outlier {
+    double error = 0.0;
+    Figure figure = Figure::kE2e;
+    const ScoredRecord* record = nullptr;
+  };
+  std::vector<Outlier> outliers;
+  for (const auto& record : validation.records) {
+    Outlier worst{.record = &record};
+    for (std::size_t i = 0; record.standing == Standing::kScored && i < kNumFigures; ++i) {
+      const auto error = record.error_pct(static_cast<Figure>(i), Level::kMean);
+      if (error && std::abs(*error) > std::abs(worst.error)) {
+        worst.error = *error;
+        worst.figure = static_cast<Figure>(i);
+      }
+    }
+    if (worst.error != 0.0) {
+      outliers.push_back(worst);
+    }
+  }
+  std::ranges::stable_sort(outliers, [](const Outlier& a, const Outlier& b) {
+    return std::abs(a.error) > std::abs(b.error);
+  });
+  outliers.resize(std::min(outliers.size(), kMostOutliers));
+  std::string text = outliers.empty() ? "" : "\nlargest errors\n";
+  for (const auto& outlier : outliers) {
+    text += fmt::format("  {:>+7.1f} % {:<6} {}\n",
+                        outlier.error,
+                        kFigureNames[static_cast<std::size_t>(outlier.figure)],
+                        printable(outlier.record->evidence.id, style.ascii));
+  }
+  return text;
+}
+
+/// The records that were not scored, those of one reason on one line.
+std::string left_out_text(const Validation& validation, const TextStyle& style) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  for (const auto& record : validation.records) {
+    if (record.standing == Standing::kScored) {
+      continue;
+    }
+    std::string reason =
+        fmt::format("{}: {}",
+                    sim::validate::kStandingNames[static_cast<std::size_t>(record.standing)],
+                    record.reason);
+    auto known = std::ranges::find(reasons, reason, [](const auto& pair) { return pair.first; });
+    if (known == reasons.end()) {
+      known = reasons.insert(known, {std::move(reason), {}});
+    }
+    known->second.push_back(record.evidence.id);
+  }
+  std::string text;
+  for (const auto& [reason, ids] : reasons) {
+    text += fmt::format("  {:>4} {} ({}{})\n",
+                        ids.size(),
+                        printable(reason, style.ascii),
+                        printable(ids.front(), style.ascii),
+                        ids.size() > 1 ? ", ..." : "");
+  }
+  return text.empty() ? text : "\nnot among the scored\n" + text;
+}
+
+}  // namespace
+
+std::string validation_table(const Validation& validation, const TextStyle& style) {
+  return scores_text(validation, style) + peers_text(validation) +
+         outliers_text(validation, style) + left_out_text(validation, style) +
+         fmt::format("\n{} records: {} scored, {} saturated, {} unpredicted, {} unreadable\n",
+                     validation.records.size(),
+                     validation.count(Standing::kScored),
+                     validation.count(Standing::kSaturated),
+                     validation.count(Standing::kUnpredicted),
+                     validation.count(Standing::kUnreadable));
+}
+
+std::string validation_csv(const Validation& validation) {
+  std::string text =
+      "id,family,model,gpu,tp,stage,standing,metric,statistic,measured,predicted,error_pct\n";
+  for (const auto& record : validation.records) {
+    const auto& evidence = record.evidence;
+    const std::string head =
+        fmt::format("{},{},{},{},{},{},{}",
+                    csv_cell(evidence.id),
+                    csv_cell(evidence.family),
+                    csv_cell(evidence.model),
+                    csv_cell(evidence.gpu),
+                    evidence.tensor_parallel,
+                    csv_cell(evidence.stage),
+                    sim::validate::kStandingNames[static_cast<std::size_t>(record.standing)]);
+    if (!record.prediction) {
+      text += head + ",,,,,\n";
+      continue;
+    }
+    for (std::size_t cell = 0; cell < kNumFigures * kNumLevels; ++cell) {
+      const auto figure = static_cast<Figure>(cell / kNumLevels);
+      const auto level = static_cast<Level>(cell % kNumLevels);
+      const auto error = record.error_pct(figure, level);
+      if (error) {
+        text += fmt::format("{},{},{},{},{},{}\n",
+                            head,
+                            kFigureNames[static_cast<std::size_t>(figure)],
+                            kLevelNames[static_cast<std::size_t>(level)],
+                            *evidence.measured.at(figure, level),
+                            *record.prediction->figures.at(figure, level),
+                            *error);
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace ridgeline::report

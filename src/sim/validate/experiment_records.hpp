@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/document.hpp"
+#include "sim/validate/evidence.hpp"
+
+namespace ridgeline::sim::validate {
+
+/// One line of an experiments.jsonl: a measured run, stage or sweep point with its server, workload
+/// and numbers. Never fails: what cannot be read or predicted is told in Evidence::problem.
+/// `folder` is where the files that the record names are looked for.
+[[nodiscard]] Evidence read_experiment(const core::Node& record, const std::string& folder);
+
+/// The engine's version as a scenario names it: the number at the start of the text ("0.11.0 (V1,
+/// ..." is vllm@0.11.0), else the release that was the latest at the date ("2025-10-29"), else
+/// empty. Source of the dates: the releases of vllm-project/vllm on GitHub.
+[[nodiscard]] std::string version_option(std::string_view text, std::string_view date);
+
+/// {"e2e_ms": {"mean": ..., "p90": ...}, "ttft_ms": ..., "output_tokens_per_s": ...}
+[[nodiscard]] Figures read_figures(const core::Node& node);
+
+/// The distribution of a record's token counts; nothing when the record does not say. `assumed`
+/// gets what was taken for granted.
+[[nodiscard]] std::optional<TokenCounts> read_token_counts(const core::Node& node,
+                                                           std::string_view what,
+                                                           std::vector<std::string>& assumed);
+
+}  // namespace ridgeline::sim::validate

@@ -1,0 +1,77 @@
+#include "sim/validate/loose_node.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "core/document.hpp"
+
+namespace ridgeline::sim::validate {
+
+namespace {
+
+constexpr double kLargestCount = 9'007'199'254'740'992;  // 2^53: every count below is exact
+
+}  // namespace
+
+const core::Node* member_at(const core::Node& node, std::string_view key) {
+  const core::Node* found = node.find(key);
+  return found == nullptr || found->is_null() ? nullptr : found;
+}
+
+std::optional<double> number_at(const core::Node& node, std::string_view key) {
+  const core::Node* found = member_at(node, key);
+  if (found == nullptr || !found->is_number() || !std::isfinite(found->as_real())) {
+    return std::nullopt;
+  }
+  return found->as_real();
+}
+
+std::optional<std::int64_t> count_at(const core::Node& node, std::string_view key) {
+  const auto number = number_at(node, key);
+  if (!number || *number < 0.0 || *number > kLargestCount) {
+    return std::nullopt;
+  }
+  return static_cast<std::int64_t>(std::floor(*number + 0.5));
+}
+
+std::optional<bool> truth_at(const core::Node& node, std::string_view key) {
+  const core::Node* found = member_at(node, key);
+  if (found == nullptr || found->kind() != core::Node::Kind::kBool) {
+    return std::nullopt;
+  }
+  return found->as_bool();
+}
+
+std::string text_at(const core::Node& node, std::string_view key) {
+  const core::Node* found = member_at(node, key);
+  if (found == nullptr) {
+    return {};
+  }
+  if (found->is_string()) {
+    return found->as_string();
+  }
+  if (found->kind() == core::Node::Kind::kInteger) {
+    return fmt::format("{}", found->as_integer());
+  }
+  return found->is_number() ? fmt::format("{}", found->as_real()) : std::string();
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return lower;
+}
+
+bool mentions(std::string_view text, std::string_view word) {
+  return lower_case(text).find(lower_case(word)) != std::string::npos;
+}
+
+}  // namespace ridgeline::sim::validate

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "sim/validate/evidence.hpp"
+#include "sim/validate/prediction.hpp"
+#include "sim/validate/scores.hpp"
+
+namespace ridgeline::sim::validate {
+
+/// Measurements and predictions side by side.
+struct Validation {
+  std::vector<ScoredRecord> records;  ///< Every record of every file, in order.
+  std::vector<ScoreRow> scores;
+  std::vector<PeerRow> peers;
+
+  [[nodiscard]] std::int64_t count(Standing standing) const;
+};
+
+/// Reads the measured runs of one file, whatever its format. A record that is not understood is
+/// returned with its problem; only a file that cannot be read at all, or of no known format, fails.
+[[nodiscard]] core::Result<std::vector<Evidence>> read_evidence(const std::string& path);
+
+/// Predicts and scores.
+[[nodiscard]] Validation validate(std::vector<Evidence> evidence, const PredictOptions& options);
+
+}  // namespace ridgeline::sim::validate

@@ -1,0 +1,25 @@
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/palette.hpp"
+#include "report/validation.hpp"
+#include "sim/validate/validate.hpp"
+#include "support/small_validation.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+using test::small_validation;
+
+TEST(ValidationTable, TableNamesOutliersAndWhatWasLeftOut) {
+  const std::string table = validation_table(small_validation(), {});
+  EXPECT_THAT(table, testing::HasSubstr("a<b,c"));
+  EXPECT_THAT(table, testing::HasSubstr("unpredicted: no such network"));
+  EXPECT_THAT(table,
+              testing::HasSubstr("2 records: 1 scored, 0 saturated, 1 unpredicted, 0 unreadable"));
+}
+
+}  // namespace
+}  // namespace ridgeline::report

@@ -37,23 +37,47 @@ constexpr double kMillion = 1e6;
 class Numbers {
  public:
   Numbers(const core::Node& node, std::string path, core::Errors& errors)
-      : reader_(node, std::move(path), errors) {}
+      : errors_(errors), reader_(node, std::move(path), errors) {}
 
   core::Seconds microseconds(std::string_view key) {
     return core::microseconds(reader_.required_real(key, kMicroseconds));
   }
   double real(std::string_view key, RealRange range) { return reader_.required_real(key, range); }
+  /// What only some sets state; `otherwise` makes its term vanish.
+  double optional(std::string_view key, RealRange range, double otherwise) {
+    return reader_.real(key, range).value_or(otherwise);
+  }
+  core::Seconds optional_microseconds(std::string_view key) {
+    return core::microseconds(optional(key, kMicroseconds, 0.0));
+  }
   double efficiency(std::string_view key) { return real(key, kEfficiency); }
   core::Bytes bytes(std::string_view key) { return core::Bytes(real(key, kBytes)); }
   std::int64_t integer(std::string_view key, core::Range<std::int64_t> range) {
     return reader_.required_integer(key, range);
   }
   ObjectReader& reader() { return reader_; }
+  [[nodiscard]] core::Errors& errors() { return errors_; }
   void finish() { reader_.finish(); }
 
  private:
+  core::Errors& errors_;
   ObjectReader reader_;
 };
+
+/// Written out at `tiles_by_rows`, with the members of TilesByRows.
+void read_tiles(Numbers& numbers, GemmConstants& set) {
+  const core::Node* node = numbers.reader().node("tiles_by_rows");
+  if (node == nullptr) {
+    return;
+  }
+  Numbers tiles(*node, numbers.reader().path_of("tiles_by_rows"), numbers.errors());
+  set.tiles_by_rows =
+      TilesByRows{.efficiency_up_to_64 = tiles.efficiency("efficiency_up_to_64"),
+                  .efficiency_up_to_128 = tiles.efficiency("efficiency_up_to_128"),
+                  .efficiency_large = tiles.efficiency("efficiency_large"),
+                  .partial_cluster_penalty = tiles.real("partial_cluster_penalty", kFactor)};
+  tiles.finish();
+}
 
 void read(Numbers& numbers, GemmConstants& set) {
   set.fixed = numbers.microseconds("fixed_us");
@@ -64,12 +88,18 @@ void read(Numbers& numbers, GemmConstants& set) {
   set.small_tile_penalty = numbers.real("small_tile_penalty_percent", kPercent) / 100.0;
   set.overlap_exponent = numbers.real("overlap_exponent", kExponent);
   set.split = numbers.microseconds("split_us");
+  set.wave_smoothing = numbers.optional("wave_smoothing", {0.0, 1.0}, 0.0);
+  set.startup_depth = numbers.optional("startup_depth", kRows, 0.0);
+  set.reread_factor = numbers.optional("reread_factor", kFactor, 0.0);
+  set.sustained_slowdown = numbers.optional("sustained_slowdown", {0.0, 1.0}, 0.0);
+  read_tiles(numbers, set);
 }
 
 void read(Numbers& numbers, DecodeAttentionConstants& set) {
   set.floor = numbers.microseconds("floor_us");
   set.fixed = numbers.microseconds("fixed_us");
   set.kv_head_wave = numbers.microseconds("kv_head_wave_us");
+  set.kv_head_wave_floor = numbers.optional_microseconds("kv_head_wave_floor_us");
   set.bandwidth_efficiency = numbers.efficiency("bandwidth_efficiency");
 }
 
@@ -79,6 +109,11 @@ void read(Numbers& numbers, PrefillAttentionConstants& set) {
   set.startup_tokens = numbers.real("startup_tokens", kRows);
   set.overlap_exponent = numbers.real("overlap_exponent", kExponent);
   set.straggler_weight = numbers.real("straggler_weight", kFactor);
+  set.straggler_exponent = numbers.optional("straggler_exponent", kExponent, 1.0);
+  set.fixed = numbers.optional_microseconds("fixed_us");
+  set.query_traffic_factor = numbers.optional("query_traffic_factor", kFactor, 0.0);
+  set.kv_traffic_factor = numbers.optional("kv_traffic_factor", kFactor, 0.0);
+  set.traffic_exponent = numbers.optional("traffic_exponent", kExponent, 1.0);
 }
 
 void read(Numbers& numbers, ExpertConstants& set) {

@@ -14,6 +14,16 @@ namespace ridgeline::latency::kernel {
 /// Constants of one kernel family on one GPU; data/latency/kernel.yaml says what each means and
 /// where it comes from. Efficiencies are shares of datasheet peaks and may exceed 1 by a little
 /// where a fit says so.
+/// How a library that picks its output tile by the number of rows alone computes: 64 x 64 up to 64
+/// rows (64 x 16 for narrow outputs), 64 x 128 up to 128, 128 x 128 above, in clusters of two tiles
+/// of rows (vLLM: csrc/quantization/w8a8/cutlass/c3x/scaled_mm_sm90_fp8_dispatch.cuh).
+struct TilesByRows {
+  double efficiency_up_to_64 = 1.0;  ///< Share of the dense peak, as the next two.
+  double efficiency_up_to_128 = 1.0;
+  double efficiency_large = 1.0;         ///< From 8,192 rows and a depth of 6,144: 256 x 128.
+  double partial_cluster_penalty = 0.0;  ///< Of the time, when the last cluster is nearly empty.
+};
+
 struct GemmConstants {
   core::Seconds fixed;
   double bandwidth_efficiency = 1.0;
@@ -23,12 +33,19 @@ struct GemmConstants {
   double small_tile_penalty = 0.0;  ///< Share of the efficiency, not percent.
   double overlap_exponent = 1.0;
   core::Seconds split;
+  double wave_smoothing = 0.0;  ///< 0: whole waves of tiles; 1: no rounding above one wave.
+  double startup_depth = 0.0;   ///< Depth (k) that every tile pays for without having it.
+  double reread_factor = 0.0;   ///< Of the activations, once per 128 columns, as memory traffic.
+  double sustained_slowdown = 0.0;  ///< Share of the time that long kernels lose to power limits.
+  std::optional<TilesByRows> tiles_by_rows =
+      std::nullopt;  ///< Absent: the best tile and split of k.
 };
 
 struct DecodeAttentionConstants {
   core::Seconds floor;
   core::Seconds fixed;
   core::Seconds kv_head_wave;
+  core::Seconds kv_head_wave_floor;  ///< Least time per wave, whatever it streams.
   double bandwidth_efficiency = 1.0;
 };
 
@@ -38,6 +55,11 @@ struct PrefillAttentionConstants {
   double startup_tokens = 0.0;
   double overlap_exponent = 1.0;
   double straggler_weight = 0.0;
+  double straggler_exponent = 1.0;  ///< Of the soft maximum of all work and the longest tile.
+  core::Seconds fixed;
+  double query_traffic_factor = 0.0;  ///< Times queries and outputs, of each new token.
+  double kv_traffic_factor = 0.0;     ///< Times keys and values, of each new token.
+  double traffic_exponent = 1.0;      ///< Of the soft maximum of computing and that traffic.
 };
 
 struct ExpertConstants {

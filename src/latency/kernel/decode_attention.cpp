@@ -42,6 +42,8 @@ DecodeLine decode_line(const model::Attention& shape,
   const core::BytesPerSecond streamed = gpu.mem_bandwidth * constants.bandwidth_efficiency;
   return {
       .floor = constants.floor,
+      .floor_per_sequence =
+          constants.kv_head_wave_floor * (real(shape.kv_heads) / real(gpu.num_sms)),
       .fixed = constants.fixed,
       .per_sequence = constants.kv_head_wave * (real(shape.kv_heads) / real(gpu.num_sms)),
       .per_token = (kv_bytes(shape) + query_bytes(shape)) / streamed,
@@ -57,14 +59,15 @@ Cost decode_attention(const DecodeCall& call,
   const core::Seconds streamed = line.fixed + line.per_sequence * real(call.sequences) +
                                  line.per_token * real(call.tokens) +
                                  line.per_context_token * real(call.context);
-  return {.time = std::max(line.floor, streamed),
-          .flops = pair_flops(shape) * call.pairs,
-          .bytes = kv_bytes(shape) * real(call.context + call.tokens) +
-                   query_bytes(shape) * real(call.tokens),
-          .kind = line.kind,
-          .losing = LosingSide{
-              .time = std::min(line.floor, streamed),
-              .kind = streamed < line.floor ? line.kind : domain::Bottleneck::kOverhead}};
+  const core::Seconds floor = line.floor + line.floor_per_sequence * real(call.sequences);
+  return {
+      .time = std::max(floor, streamed),
+      .flops = pair_flops(shape) * call.pairs,
+      .bytes = kv_bytes(shape) * real(call.context + call.tokens) +
+               query_bytes(shape) * real(call.tokens),
+      .kind = line.kind,
+      .losing = LosingSide{.time = std::min(floor, streamed),
+                           .kind = streamed < floor ? line.kind : domain::Bottleneck::kOverhead}};
 }
 
 }  // namespace ridgeline::latency::kernel

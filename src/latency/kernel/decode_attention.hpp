@@ -22,10 +22,11 @@ struct DecodeCall {
   void add(const domain::PrefillChunk& chunk);
 };
 
-/// The time of a call is a straight line in each of its sums, above a floor: reading the KV cache
-/// dominates, and that is additive over sequences.
+/// The time of a call is a straight line in each of its sums, above a floor that depends on the
+/// sequences alone: reading the KV cache dominates, and that is additive over sequences.
 struct DecodeLine {
   core::Seconds floor;
+  core::Seconds floor_per_sequence;
   core::Seconds fixed;
   core::Seconds per_sequence;
   core::Seconds per_token;

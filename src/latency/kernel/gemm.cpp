@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -24,6 +25,10 @@ constexpr std::array<std::int64_t, 4> kSplits = {1, 2, 4, 8};
 constexpr double kLargestTile = 128.0 * 256.0;
 /// However large the penalty, a small tile still works at this share of the peak.
 constexpr double kLeastTileEfficiency = 0.05;
+/// Columns whose tiles share one pass over the activations.
+constexpr double kRereadColumns = 128.0;
+/// Kernels of this length lose half of what long ones lose to the power limit.
+constexpr core::Seconds kSustained = core::Seconds(1e-3);
 constexpr double kFlopsPerMac = 2.0;
 /// y is written in 16 bit.
 constexpr double kOutputBytes = 2.0;
@@ -32,11 +37,15 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-core::Seconds compute_time(const GemmShape& shape,
-                           core::FlopsPerSecond peak,
-                           const GemmConstants& constants,
-                           std::int64_t num_sms) {
-  const double peak_per_sm = peak.value() / real(num_sms);
+double waves(double fill, double smoothing) {
+  return fill < 1.0 ? 1.0 : (1.0 - smoothing) * std::ceil(fill) + smoothing * fill;
+}
+
+/// The library's best tile and split of k.
+double best_tile_time(const GemmShape& shape,
+                      double peak_per_sm,
+                      const GemmConstants& constants,
+                      std::int64_t num_sms) {
   double best = std::numeric_limits<double>::infinity();
   for (const Tile& tile : kTiles) {
     const double area = real(tile.rows) * real(tile.columns);
@@ -45,13 +54,59 @@ core::Seconds compute_time(const GemmShape& shape,
         std::max(kLeastTileEfficiency, constants.compute_efficiency * (1.0 - penalty));
     const std::int64_t tiles = ceil_div(shape.m, tile.rows) * ceil_div(shape.n, tile.columns);
     for (const std::int64_t split : kSplits) {
-      const double one_wave =
-          kFlopsPerMac * area * (real(shape.k) / real(split)) / (peak_per_sm * efficiency) +
-          (split > 1 ? constants.split.value() : 0.0);
-      best = std::min(best, real(ceil_div(tiles * split, num_sms)) * one_wave);
+      const double depth = real(shape.k) / real(split) + constants.startup_depth;
+      const double one_wave = kFlopsPerMac * area * depth / (peak_per_sm * efficiency) +
+                              (split > 1 ? constants.split.value() : 0.0);
+      const double fill = real(tiles * split) / real(num_sms);
+      best = std::min(best, waves(fill, constants.wave_smoothing) * one_wave);
     }
   }
-  return core::Seconds(best);
+  return best;
+}
+
+/// The tile that a dispatch by rows takes, and its clusters.
+double tile_by_rows_time(const GemmShape& shape,
+                         double peak_per_sm,
+                         const GemmConstants& constants,
+                         const TilesByRows& by_rows,
+                         std::int64_t num_sms) {
+  constexpr std::int64_t kNarrow = 1280;
+  constexpr std::int64_t kManyRows = 8192;
+  constexpr std::int64_t kDeep = 6144;
+  const bool few = shape.m <= 64;
+  const bool medium = !few && shape.m <= 128;
+  const std::int64_t rows = shape.m <= 128 ? 64 : 128;
+  const std::int64_t columns = few ? (shape.n <= kNarrow ? 16 : 64) : 128;
+  const std::int64_t cluster_rows = few ? rows : 2 * rows;
+  const std::int64_t clusters = ceil_div(shape.m, cluster_rows);
+  const double last = real(shape.m - (clusters - 1) * cluster_rows) / real(cluster_rows);
+  double efficiency = constants.compute_efficiency;
+  if (few) {
+    efficiency = by_rows.efficiency_up_to_64;
+  } else if (medium) {
+    efficiency = by_rows.efficiency_up_to_128;
+  } else if (shape.m >= kManyRows && shape.k >= kDeep) {
+    efficiency = by_rows.efficiency_large;
+  }
+  const double tiles =
+      real(clusters) * real(cluster_rows / rows) * real(ceil_div(shape.n, columns));
+  const double one_wave = kFlopsPerMac * real(rows) * real(columns) *
+                          (real(shape.k) + constants.startup_depth) / (peak_per_sm * efficiency);
+  const double partial = few ? 0.0 : by_rows.partial_cluster_penalty * (1.0 - last);
+  return waves(tiles / real(num_sms), constants.wave_smoothing) * one_wave * (1.0 + partial);
+}
+
+core::Seconds compute_time(const GemmShape& shape,
+                           core::FlopsPerSecond peak,
+                           const GemmConstants& constants,
+                           std::int64_t num_sms) {
+  const double peak_per_sm = peak.value() / real(num_sms);
+  const double time =
+      constants.tiles_by_rows
+          ? tile_by_rows_time(shape, peak_per_sm, constants, *constants.tiles_by_rows, num_sms)
+          : best_tile_time(shape, peak_per_sm, constants, num_sms);
+  const double sustained = time / (time + kSustained.value());
+  return core::Seconds(time * (1.0 + constants.sustained_slowdown * sustained));
 }
 
 }  // namespace
@@ -66,8 +121,11 @@ Cost gemm(const GemmShape& shape,
   const core::Bytes bytes(format.weight_bytes * k * n + format.activation_bytes * m * k +
                           kOutputBytes * m * n);
   const core::Flops flops(kFlopsPerMac * m * k * n);
-  const core::Seconds memory = bytes / (gpu.mem_bandwidth * constants.bandwidth_efficiency) +
-                               constants.ramp * (bytes / (bytes + constants.ramp_bytes));
+  const core::Bytes reread(constants.reread_factor * format.activation_bytes * m * k * n /
+                           kRereadColumns);
+  const core::Seconds memory =
+      (bytes + reread) / (gpu.mem_bandwidth * constants.bandwidth_efficiency) +
+      constants.ramp * (bytes / (bytes + constants.ramp_bytes));
   const core::Seconds compute = compute_time(shape, format.peak, constants, gpu.num_sms);
   return {.time = constants.fixed + soft_max(memory, compute, constants.overlap_exponent),
           .flops = flops,

@@ -158,9 +158,10 @@ std::optional<domain::AffineStep> KernelModel::affine(std::int64_t num_decodes,
       return std::nullopt;
     }
     const core::Duration line = op.base(num_decodes, num_decodes);
-    const core::Tokens crossing(op.crossing(line));
+    const core::Duration floor = op.floor(num_decodes);
+    const core::Tokens crossing(op.crossing(floor, line));
     if (context < crossing) {
-      step.base.add(op.kind, op.floor);
+      step.base.add(op.kind, floor);
       step.highest = std::min(step.highest, crossing - core::Tokens(1));
     } else {
       step.base.add(op.kind, line);

@@ -179,7 +179,8 @@ class Planner {
                                .per_sequence = line.per_sequence,
                                .per_token = line.per_token,
                                .kind = line.kind,
-                               .floor = floor,
+                               .fixed_floor = floor,
+                               .floor_per_sequence = line.floor_per_sequence * real(op.calls),
                                .per_context_token = slope});
   }
 
@@ -201,16 +202,22 @@ core::Duration all_calls(core::Seconds one_call, std::int64_t calls) {
   return std::min(core::Duration::saturating(one_call * real(calls)), kLongestOperator);
 }
 
+core::Duration AttentionOperator::floor(std::int64_t sequences) const {
+  return std::min(fixed_floor + all_calls(floor_per_sequence * real(sequences), 1),
+                  kLongestOperator);
+}
+
 core::Duration AttentionOperator::base(std::int64_t sequences, std::int64_t tokens) const {
   return all_calls(fixed + per_sequence * real(sequences) + per_token * real(tokens), 1);
 }
 
 core::Duration AttentionOperator::decode(const DecodeCall& call) const {
   const std::int64_t context = std::min(call.context, kMaxContext);
-  return std::max(floor, base(call.sequences, call.tokens) + per_context_token * context);
+  return std::max(floor(call.sequences),
+                  base(call.sequences, call.tokens) + per_context_token * context);
 }
 
-std::int64_t AttentionOperator::crossing(core::Duration base) const {
+std::int64_t AttentionOperator::crossing(core::Duration floor, core::Duration base) const {
   const std::int64_t missing = (floor - base).count();
   if (missing <= 0) {
     return 0;

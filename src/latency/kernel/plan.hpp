@@ -39,16 +39,20 @@ struct AttentionOperator {
   core::Seconds per_sequence;
   core::Seconds per_token;
   domain::Bottleneck kind = domain::Bottleneck::kMemory;
-  core::Duration floor;
+  core::Duration fixed_floor;
+  core::Seconds floor_per_sequence;
   core::Duration per_context_token;
+
+  /// Least time of a call over that many sequences.
+  [[nodiscard]] core::Duration floor(std::int64_t sequences) const;
 
   /// The line at no context.
   [[nodiscard]] core::Duration base(std::int64_t sequences, std::int64_t tokens) const;
   /// All calls: floor or line, whichever is longer.
   [[nodiscard]] core::Duration decode(const DecodeCall& call) const;
-  /// The smallest context sum at which a line of that base is no longer below the floor; above
+  /// The smallest context sum at which a line of that base is no longer below that floor; above
   /// kMaxContext when it never is.
-  [[nodiscard]] std::int64_t crossing(core::Duration base) const;
+  [[nodiscard]] std::int64_t crossing(core::Duration floor, core::Duration base) const;
 };
 
 /// A forward pass, priced on one GPU, ready to be evaluated.

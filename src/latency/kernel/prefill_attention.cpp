@@ -40,12 +40,20 @@ Cost prefill_attention(const PrefillCall& call,
       pair_flops(shape) * (call.pairs + real(call.new_tokens) * constants.startup_tokens);
   const core::Flops last_tile(kTileFlopsPerKey * (real(call.longest) + constants.startup_tokens));
   const core::Seconds compute =
-      paid / rate + last_tile / (rate / real(gpu.num_sms)) * constants.straggler_weight;
+      soft_max(paid / rate,
+               last_tile / (rate / real(gpu.num_sms)) * constants.straggler_weight,
+               constants.straggler_exponent);
   const core::Bytes kv = kv_bytes(shape) * real(call.kv_tokens);
   const core::Seconds memory = kv / (gpu.mem_bandwidth * common.prefill_bandwidth_efficiency);
+  const core::Bytes touched = (query_bytes(shape) * constants.query_traffic_factor +
+                               kv_bytes(shape) * constants.kv_traffic_factor) *
+                              real(call.new_tokens);
+  const core::Seconds kernel =
+      soft_max(std::max(compute, memory), constants.floor, constants.overlap_exponent);
   const core::Flops flops = pair_flops(shape) * call.pairs;
   const core::Bytes bytes = kv + query_bytes(shape) * real(call.new_tokens);
-  return {.time = soft_max(std::max(compute, memory), constants.floor, constants.overlap_exponent),
+  return {.time = constants.fixed +
+                  soft_max(kernel, touched / gpu.mem_bandwidth, constants.traffic_exponent),
           .flops = flops,
           .bytes = bytes,
           .kind = roofline_side(flops, bytes, gpu.peak_bf16, gpu.mem_bandwidth),

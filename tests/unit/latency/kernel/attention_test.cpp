@@ -109,6 +109,60 @@ TEST_F(AttentionOnH100, PrefillWithALongPastReadsTheCache) {
   EXPECT_EQ(cost.losing->kind, domain::Bottleneck::kMemory);
 }
 
+TEST_F(AttentionOnH100, TheDecodeFloorMayGrowWithTheWaves) {
+  DecodeAttentionConstants constants = calibration_.decode_attention.values;
+  constants.fixed = {};
+  constants.floor = core::microseconds(1.0);
+  constants.kv_head_wave_floor = core::microseconds(3.0);
+  // 1 + 3 * 1024 sequences * 4 heads / 132 SMs
+  EXPECT_NEAR(
+      core::as_microseconds(decode_attention(batch(1024, 10), kGqa28, constants, gpu_).time),
+      94.0909,
+      1e-3);
+}
+
+TEST_F(AttentionOnH100, PrefillMayPayForWhatEachTokenTouches) {
+  const PrefillAttentionConstants constants{.floor = {},
+                                            .compute_efficiency = 0.5,
+                                            .startup_tokens = 0.0,
+                                            .overlap_exponent = 1.0,
+                                            .straggler_weight = 1.0,
+                                            .straggler_exponent = 2.0,
+                                            .fixed = core::microseconds(10.0),
+                                            .query_traffic_factor = 2.0,
+                                            .kv_traffic_factor = 3.0,
+                                            .traffic_exponent = 1.0};
+  PrefillCall call;
+  call.add(fixtures::chunk(0, 2048));
+  const Cost cost = prefill_attention(call, kMha32, constants, calibration_.attention, gpu_);
+  // Work: 4*32*128*2048*1024 / (0.5*989e12) = 69.487 us. Longest tile: 65,536*2048 /
+  // (0.5*989e12/132) = 35.828 us. Root of the squares: 78.180. Traffic: 2048*32*128*4 bytes *
+  // (2 + 3) / 3.35e12 = 50.081 us, and 10 us fixed.
+  EXPECT_NEAR(core::as_microseconds(cost.time), 138.26, 0.01);
+}
+
+/// With the longest tile joined by a soft maximum it is not paid for twice.
+TEST_F(AttentionOnH100, SplittingAPromptCostsLittleWhenStragglersOverlap) {
+  const PrefillAttentionConstants constants{.floor = {},
+                                            .compute_efficiency = 0.65,
+                                            .startup_tokens = 0.0,
+                                            .overlap_exponent = 1.0,
+                                            .straggler_weight = 0.5,
+                                            .straggler_exponent = 2.0,
+                                            .fixed = core::microseconds(10.0),
+                                            .query_traffic_factor = 2.0,
+                                            .kv_traffic_factor = 3.0,
+                                            .traffic_exponent = 1.0};
+  const auto time = [&](std::int64_t past, std::int64_t tokens) {
+    PrefillCall call;
+    call.add(fixtures::chunk(past, tokens));
+    return prefill_attention(call, kMha32, constants, calibration_.attention, gpu_).time.value();
+  };
+  const double whole = time(0, 8192);
+  EXPECT_LT(time(0, 4096) + time(4096, 4096), 1.02 * whole);
+  EXPECT_GT(time(0, 4096) + time(4096, 4096), whole);
+}
+
 TEST_F(AttentionOnH100, SplittingAPromptKeepsItsWork) {
   PrefillCall whole;
   whole.add(fixtures::chunk(0, 8192));

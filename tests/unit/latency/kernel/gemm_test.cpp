@@ -96,6 +96,83 @@ TEST(Gemm, WavesOfTiles) {
               0.02);
 }
 
+/// The H100 at its peaks, without any of the terms that only some sets have.
+GemmConstants plain_gemm() {
+  return {.fixed = {},
+          .bandwidth_efficiency = 1.0,
+          .ramp = {},
+          .ramp_bytes = core::Bytes(1.0),
+          .compute_efficiency = 1.0,
+          .small_tile_penalty = 0.5,
+          .overlap_exponent = 64.0,
+          .split = core::microseconds(1e4)};
+}
+
+double h100_microseconds(const GemmShape& shape,
+                         const GemmConstants& constants,
+                         model::DType weights = model::DType::kBf16) {
+  const auto gpu = fixtures::gpu("h100");
+  return core::as_microseconds(gemm(shape, matmul_format(weights, gpu), constants, gpu).time);
+}
+
+TEST(Gemm, SmoothWavesDoNotRoundUp) {
+  GemmConstants smooth = plain_gemm();
+  smooth.wave_smoothing = 1.0;
+  // 13 * 11 tiles of 128 x 256 on 132 SMs are 1.08333 waves of 573.24 us; below one wave it
+  // stays 1.
+  EXPECT_NEAR(h100_microseconds({12 * 128 + 1, 65536, 11 * 256}, smooth), 621.01, 0.02);
+  EXPECT_NEAR(h100_microseconds({128, 65536, 11 * 256}, smooth), 573.24, 0.02);
+}
+
+TEST(Gemm, TilesPayAStartupDepth) {
+  GemmConstants deep = plain_gemm();
+  deep.startup_depth = 65536.0;
+  EXPECT_NEAR(h100_microseconds({12 * 128, 65536, 11 * 256}, deep), 2 * 573.24, 0.02);
+}
+
+TEST(Gemm, LongKernelsSlowDown) {
+  GemmConstants hot = plain_gemm();
+  hot.sustained_slowdown = 0.2;
+  // 573.24 us * (1 + 0.2 * 573.24 / (573.24 + 1000))
+  EXPECT_NEAR(h100_microseconds({12 * 128, 65536, 11 * 256}, hot), 615.02, 0.02);
+}
+
+TEST(Gemm, ActivationsAreReadAgainPerColumnOfTiles) {
+  GemmConstants rereading = plain_gemm();
+  rereading.small_tile_penalty = 0.0;
+  const double once = h100_microseconds({16, 8192, 8192}, rereading);
+  rereading.reread_factor = 0.5;
+  // 0.5 * 2 * 16 * 8192 * 8192 / 128 bytes more at 3.35e12: 2.504 us.
+  EXPECT_NEAR(h100_microseconds({16, 8192, 8192}, rereading) - once, 2.504, 1e-3);
+}
+
+/// 8-bit at half the peak: a wave of 128 x 128 x 8192 takes 2*128*128*8192 / (0.5*1979e12/132) =
+/// 35.808 us.
+TEST(Gemm, TilesChosenByRowsComeInClustersOfTwo) {
+  GemmConstants rows = plain_gemm();
+  rows.compute_efficiency = 0.5;
+  rows.tiles_by_rows = TilesByRows{.efficiency_up_to_64 = 0.25,
+                                   .efficiency_up_to_128 = 0.25,
+                                   .efficiency_large = 0.25,
+                                   .partial_cluster_penalty = 0.0};
+  const auto time = [&rows](std::int64_t m, std::int64_t k, std::int64_t n) {
+    return h100_microseconds({m, k, n}, rows, model::DType::kFp8);
+  };
+  // 4 clusters of 2 x 16 tiles are 128 of 132; one row more makes 5, so 160.
+  EXPECT_NEAR(time(1024, 8192, 2048), 35.808, 0.01);
+  EXPECT_NEAR(time(1025, 8192, 2048), 2 * 35.808, 0.01);
+  // 64 x 128 and 64 x 64 at a quarter of the peak, 64 x 16 for narrow outputs; eight times as deep.
+  EXPECT_NEAR(time(128, 65536, 128), 8 * 35.808 / 2 * 2, 0.01);
+  EXPECT_NEAR(time(64, 65536, 2048), 8 * 35.808 / 4 * 2, 0.01);
+  EXPECT_NEAR(time(64, 65536, 1280), 8 * 35.808 / 16 * 2, 0.01);
+  // From 8,192 rows and a depth of 6,144 on at a quarter of the peak.
+  EXPECT_NEAR(time(8192, 8192, 128), 2 * 35.808, 0.01);
+  EXPECT_NEAR(time(8191, 8192, 128), 35.808, 0.01);
+  EXPECT_NEAR(time(8192, 6143, 128), 35.808 * 6143 / 8192, 0.01);
+  rows.tiles_by_rows->partial_cluster_penalty = 0.4;
+  EXPECT_NEAR(time(384, 8192, 128), 35.808 * 1.2, 0.01);  // the second cluster is half full
+}
+
 TEST(Gemm, TheRidgePointDecidesTheKind) {
   const auto gpu = fixtures::gpu("h100");  // 989e12 / 3.35e12 = 295.2 FLOP per byte
   // 2*m*k*n / (2*(k*n + m*k + m*n)) with k = n = 8192: m / (1 + m/4096). 295.2 lies between m = 318

@@ -74,22 +74,30 @@ TEST_F(PlanOnH100, AttentionIsALineInIntegers) {
   EXPECT_EQ(op.calls, 80);
   // 80 layers * 2 KV heads * 128 * 4 bytes / (0.936 * 3.35e12) = 26.1257 ns
   EXPECT_EQ(op.per_context_token, Duration::ticks(26126));
-  EXPECT_EQ(op.floor, Duration::microseconds(640));
+  EXPECT_EQ(op.floor(10), Duration::microseconds(640));
   const DecodeCall call{.sequences = 10, .tokens = 10, .context = 7000, .pairs = 7010.0};
   EXPECT_EQ(op.decode(call), op.base(10, 10) + Duration::ticks(26126 * 7000));
 }
 
 TEST_F(PlanOnH100, TheCrossingIsWhereTheLineMeetsTheFloor) {
   AttentionOperator op = plan(fixtures::llama_31_70b(), 4).attention.front();
-  op.floor = Duration::ticks(1000);
+  const Duration floor = Duration::ticks(1000);
   op.per_context_token = Duration::ticks(7);
-  EXPECT_EQ(op.crossing(Duration::ticks(1000)), 0);
-  EXPECT_EQ(op.crossing(Duration::ticks(5000)), 0);
-  EXPECT_EQ(op.crossing(Duration::ticks(999)), 1);
-  EXPECT_EQ(op.crossing(Duration::ticks(986)), 2);  // 986 + 2 * 7 = 1000
-  EXPECT_EQ(op.crossing(Duration::ticks(985)), 3);
+  EXPECT_EQ(op.crossing(floor, Duration::ticks(1000)), 0);
+  EXPECT_EQ(op.crossing(floor, Duration::ticks(5000)), 0);
+  EXPECT_EQ(op.crossing(floor, Duration::ticks(999)), 1);
+  EXPECT_EQ(op.crossing(floor, Duration::ticks(986)), 2);  // 986 + 2 * 7 = 1000
+  EXPECT_EQ(op.crossing(floor, Duration::ticks(985)), 3);
   op.per_context_token = Duration();
-  EXPECT_GT(op.crossing(Duration::ticks(999)), kMaxContext);
+  EXPECT_GT(op.crossing(floor, Duration::ticks(999)), kMaxContext);
+}
+
+TEST_F(PlanOnH100, TheFloorMayGrowWithTheSequences) {
+  AttentionOperator op = plan(fixtures::llama_31_70b(), 4).attention.front();
+  op.fixed_floor = Duration::microseconds(10);
+  op.floor_per_sequence = core::microseconds(2.0);
+  EXPECT_EQ(op.floor(0), Duration::microseconds(10));
+  EXPECT_EQ(op.floor(7), Duration::microseconds(24));  // 10 + 7 * 2
 }
 
 TEST(AllCalls, RoundsOnceAndIsBounded) {

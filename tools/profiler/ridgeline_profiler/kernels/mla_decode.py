@@ -8,7 +8,7 @@ import torch
 import triton
 import triton.language as tl
 
-from ridgeline_profiler.kernels.split_attention import merge_kernel, split_candidates
+from ridgeline_profiler.kernels.split_attention import STAGES, merge_kernel, split_candidates
 from ridgeline_profiler.kernels.tuning import fastest
 
 # Heads and keys of a program: 16 x 512 sums in 32 bits fit the registers, 32 keys of 576 the shared memory.
@@ -127,6 +127,7 @@ def attend(inputs: Inputs, splits: int) -> Any:
         KEYS=MLA_KEYS,
         PAGE=inputs.cache.shape[1],
         num_warps=4,
+        num_stages=STAGES,
     )
     merge_kernel[(batch * heads,)](partial, log_sums, inputs.out, splits, WIDTH=inputs.latent)
     return inputs.out

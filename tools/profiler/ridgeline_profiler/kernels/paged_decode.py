@@ -7,7 +7,7 @@ import torch
 import triton
 import triton.language as tl
 
-from ridgeline_profiler.kernels.split_attention import KEYS, MIN_ROWS, merge_kernel, split_candidates
+from ridgeline_profiler.kernels.split_attention import KEYS, MIN_ROWS, STAGES, merge_kernel, split_candidates
 from ridgeline_profiler.kernels.tuning import fastest
 
 
@@ -127,6 +127,7 @@ def attend(inputs: Inputs, splits: int) -> Any:
         KEYS=KEYS,
         PAGE=page,
         num_warps=4,
+        num_stages=STAGES,
     )
     merge_kernel[(batch * heads,)](partial, log_sums, inputs.out, splits, WIDTH=width)
     return inputs.out

@@ -7,6 +7,8 @@ import triton.language as tl
 KEYS = 64
 # A matrix product of Triton's takes no fewer rows.
 MIN_ROWS = 16
+# Blocks in flight: two fit the shared memory of every GPU from Ampere on (99 KiB on Ada).
+STAGES = 2
 SPLITS = (1, 2, 4, 8, 16, 32)
 
 

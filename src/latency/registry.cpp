@@ -9,18 +9,23 @@
 #include "core/reader.hpp"
 #include "core/result.hpp"
 #include "latency/kernel/kernel_model.hpp"
+#include "latency/roofline/roofline_model.hpp"
 #include "latency/step_time_model.hpp"
 
 namespace ridgeline::latency {
 namespace {
 
 std::vector<StepTimeModelEntry> all_models() {
-  return {
+  std::vector<StepTimeModelEntry> models = {
       {.name = "kernel",
        .summary = "sum of per-kernel times from formulas fitted on measured kernels",
        .uses = {},
        .make = kernel::make_kernel_model},
   };
+  for (auto& entry : roofline::entries()) {
+    models.push_back(std::move(entry));
+  }
+  return models;
 }
 
 core::Errors superfluous(const StepTimeModelEntry& entry, const ModelOptions& options) {

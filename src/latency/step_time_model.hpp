@@ -56,10 +56,10 @@ struct ModelSetting {
 /// What a scenario says to its step-time model beyond the name (`latency: {...}`). A model refuses
 /// what it has no use for.
 struct ModelOptions {
-  std::string bench_data;       ///< Folder of measured kernel tables; empty: none.
-  std::string hardware_config;  ///< A hardware_config.json of the original simulator; empty: none.
-  std::string lookup;           ///< "floor" or "interp"; empty: the model's own.
-  std::vector<ModelSetting> settings;
+  std::string bench_data = {};       ///< Folder of measured kernel tables; empty: none.
+  std::string hardware_config = {};  ///< A hardware_config.json of the original simulator; empty: none.
+  std::string lookup = {};           ///< "floor" or "interp"; empty: the model's own.
+  std::vector<ModelSetting> settings = {};
 };
 
 /// Predicts how long a step takes on the GPU. Pure: same batch, same answer; const and thread-safe.

@@ -1,0 +1,139 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "domain/step.hpp"
+#include "latency/roofline/constants.hpp"
+#include "latency/roofline/mfu_source.hpp"
+#include "latency/roofline/network.hpp"
+#include "latency/roofline/step_cost.hpp"
+#include "latency/roofline/switches.hpp"
+#include "latency/tables/lookup.hpp"
+
+namespace ridgeline::latency::roofline {
+
+/// A weight matrix of a layer (or lm_head), as the GEMM table knows it.
+struct GemmShape {
+  std::string name;
+  std::int64_t k = 0;
+  std::int64_t n = 0;
+  tables::GemmTarget target;
+};
+
+/// One GEMM at one number of rows, all layers and the division by ranks included.
+struct GemmTime {
+  double seconds = 0.0;
+  double by_mfu = 0.0;    ///< 2 m k n over peak and MFU.
+  double by_bytes = 0.0;  ///< Reading the weights; 0 without the floor.
+  Work work;              ///< Of one rank, all layers.
+  bool compute_bound = false;
+  tables::Lookup lookup;
+};
+
+/// V2: an MFU per kernel shape. The equations stand in docs/models/v2.md.
+class TableMfuRoofline {
+ public:
+  TableMfuRoofline(const Network& network,
+                   const Constants& constants,
+                   const Switches& switches,
+                   std::int64_t tensor_parallel_size,
+                   double ridge_point,
+                   std::unique_ptr<MfuSource> source);
+
+  [[nodiscard]] StepCost cost(const domain::StepBatch& batch) const;
+
+  /// The seven (or, fused, five) matrices of a layer.
+  [[nodiscard]] const std::vector<GemmShape>& shapes() const { return shapes_; }
+  [[nodiscard]] const GemmShape& lm_head() const { return lm_head_; }
+  [[nodiscard]] GemmTime gemm(const GemmShape& shape,
+                              std::int64_t rows,
+                              bool prefill,
+                              Counting counting = Counting::kCounted) const;
+  [[nodiscard]] double layers() const { return network_.layers; }
+
+  /// The prefills of a step that share a bucket.
+  struct Bucket {
+    std::int64_t length = 0;
+    std::int64_t requests = 0;
+    std::int64_t tokens = 0;
+    double pairs = 0.0;  ///< Query times key tokens that attention is charged for.
+    double kv_tokens = 0.0;
+    std::int64_t rows = 0;  ///< Of its GEMMs.
+  };
+  /// Ascending, only those with requests.
+  [[nodiscard]] std::vector<Bucket> buckets(const domain::StepBatch& batch) const;
+  /// Attention of one bucket, and what its MFU came from.
+  struct AttentionTime {
+    double seconds = 0.0;
+    Work work;
+    bool compute_bound = false;
+    tables::Lookup lookup;
+  };
+  [[nodiscard]] AttentionTime prefill_attention(const Bucket& bucket,
+                                                Counting counting = Counting::kCounted) const;
+  [[nodiscard]] AttentionTime decode_attention(const domain::StepBatch& batch,
+                                               Counting counting = Counting::kCounted) const;
+
+  [[nodiscard]] const MfuSource& source() const { return *source_; }
+  [[nodiscard]] const Switches& switches() const { return switches_; }
+
+ private:
+  /// All GEMMs of a layer at one number of rows.
+  struct GemmSum {
+    double seconds = 0.0;
+    double compute_seconds = 0.0;
+    Work work;
+  };
+  /// Remembers GemmSum by rows: threads that fill the same entry write the same numbers.
+  class Memo;
+
+  [[nodiscard]] GemmSum gemms(std::int64_t rows, bool prefill) const;
+  [[nodiscard]] GemmSum compute_gemms(std::int64_t rows, bool prefill) const;
+  void add_gemms(PhaseCost& phase, std::int64_t rows, std::int64_t sampled, bool prefill) const;
+  [[nodiscard]] PhaseCost prefill_phase(const domain::StepBatch& batch, bool mixed) const;
+  [[nodiscard]] PhaseCost decode_phase(const domain::StepBatch& batch) const;
+  [[nodiscard]] PhaseCost joint_phase(const StepCost& step, const BatchCounts& counts) const;
+  [[nodiscard]] double overhead_us(const BatchCounts& counts) const;
+  [[nodiscard]] double decode_seconds(const domain::StepBatch& batch,
+                                      tables::Lookup* lookup,
+                                      Counting counting) const;
+  [[nodiscard]] double by_range(const domain::StepBatch& batch, Counting counting) const;
+  [[nodiscard]] double per_component_seconds(double attention, double kv_bytes, bool prefill) const;
+  /// FLOPs of attention over all layers, for so many pairs of query and key token.
+  [[nodiscard]] double attention_flops(double pairs) const;
+  [[nodiscard]] double weight_bandwidth(bool prefill) const;
+  [[nodiscard]] double kv_bandwidth(bool prefill) const;
+  [[nodiscard]] bool right_of_ridge(const Work& work) const {
+    return work.flops > work.bytes * ridge_point_;
+  }
+
+  Network network_;
+  Constants constants_;
+  Switches switches_;
+  std::int64_t ranks_;
+  double share_;  ///< 1 / ranks.
+  double peak_;
+  double ridge_point_;
+  double flops_per_pair_;
+  std::unique_ptr<MfuSource> source_;
+  std::vector<GemmShape> shapes_;
+  GemmShape lm_head_;
+  std::array<double, 2> weight_bandwidth_{};  ///< Decode, prefill.
+  std::array<double, 2> kv_bandwidth_{};
+  std::array<std::unique_ptr<Memo>, 2> memo_;
+
+ public:
+  ~TableMfuRoofline();
+  TableMfuRoofline(const TableMfuRoofline&) = delete;
+  TableMfuRoofline& operator=(const TableMfuRoofline&) = delete;
+  TableMfuRoofline(TableMfuRoofline&&) = delete;
+  TableMfuRoofline& operator=(TableMfuRoofline&&) = delete;
+};
+
+}  // namespace ridgeline::latency::roofline

@@ -1,0 +1,71 @@
+#include "latency/roofline/constants.hpp"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/document.hpp"
+#include "core/result.hpp"
+#include "latency/roofline/switches.hpp"
+#include "unit/latency/kernel_fixtures.hpp"
+
+namespace ridgeline::latency::roofline {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+core::Result<HardwareConfig> config_of(const std::string& text, const char* gpu = "h100") {
+  return core::parse_json(text, "hardware_config.json").and_then([&](const core::Node& node) {
+    return hardware_config_from(node, latency::fixtures::gpu(gpu));
+  });
+}
+
+TEST(HardwareConfig, ReadsTheEntryOfTheGpuByAnyOfItsNames) {
+  for (const char* name : {"H100", "h100", "H100-SXM-80GB"}) {
+    const auto config =
+        config_of(std::string(R"({"A100-SXM": {"TFlopsPeak": 312}, ")") + name +
+                  R"(": {"TFlopsPeak": 989.5, "BwPeakTBs": 3.35, "MemoryGiB": 80}})");
+    ASSERT_TRUE(config) << name;
+    EXPECT_DOUBLE_EQ(config->values.tflops_peak, 989.5);
+    EXPECT_DOUBLE_EQ(config->values.per_layer_overhead_us, 0.0);
+    EXPECT_THAT(config->keys, ElementsAre("TFlopsPeak", "BwPeakTBs"));
+    EXPECT_THAT(config->unknown, ElementsAre("MemoryGiB"));
+  }
+}
+
+TEST(HardwareConfig, ReadsAMapWithoutGpus) {
+  const auto config = config_of(R"({"TFlopsPeak": 312, "BwPeakTBs": 2.039})", "a100-80gb");
+  ASSERT_TRUE(config);
+  EXPECT_DOUBLE_EQ(config->values.bandwidth_peak_tbs, 2.039);
+}
+
+TEST(HardwareConfig, RefusesWhatItCannotUse) {
+  const auto other = config_of(R"({"A100-SXM": {"TFlopsPeak": 312}, "L40S": {}})");
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().front().message,
+              HasSubstr("no entry for h100, only for A100-SXM, L40S"));
+  for (const char* text : {R"([])",
+                           R"({})",
+                           R"({"H100": 3, "x": {}})",
+                           R"({"H100": []})",
+                           R"({"H100": {"TFlopsPeak": "much"}})",
+                           R"({"H100": {"TFlopsPeak": -1}})",
+                           R"({"H100": {"TFlopsPeak": 1e300}})",
+                           R"({"H100": {"TFlopsPeak": 1, "TFlopsPeak": 2}})"}) {
+    EXPECT_FALSE(config_of(text)) << text;
+  }
+}
+
+TEST(ConstantSets, HoldEveryPresetsOwn) {
+  for (const Preset& preset : presets()) {
+    EXPECT_TRUE(find_constant_set(std::string(preset.constants))) << preset.name;
+  }
+  const auto missing = find_constant_set("h100-finel");
+  ASSERT_FALSE(missing);
+  EXPECT_THAT(missing.error().front().hint, HasSubstr("h100-final"));
+}
+
+}  // namespace
+}  // namespace ridgeline::latency::roofline

@@ -69,6 +69,7 @@ class FastEngine final : public Engine {
   void try_jump(core::SimTime limit);
   [[nodiscard]] std::optional<Run> run_ahead();
   [[nodiscard]] std::int64_t batches_before(const Run& run, std::int64_t most, core::SimTime limit);
+  [[nodiscard]] core::Int128 ticks_of_new_blocks(const Run& run, std::int64_t count) const;
   void take_run(const Run& run, std::int64_t count);
   void add_run_times(const Run& run, std::int64_t first, std::int64_t count, core::SimTime start);
   [[nodiscard]] core::Duration host_time(std::int64_t sequences) const {
@@ -136,9 +137,10 @@ Engine::Pause FastEngine::advance(core::SimTime limit,
 void FastEngine::fill_pipeline() {
   while (num_in_flight_ < depth_) {
     Batch& batch = in_flight(num_in_flight_);
-    const bool formed = scheduler_.schedule(batch, now_);
+    const core::SimTime newest_end = num_in_flight_ == 0 ? now_ : in_flight(num_in_flight_ - 1).end;
+    const bool formed = scheduler_.schedule(batch, now_, newest_end);
     totals_.peak_used_blocks =
-        std::max(totals_.peak_used_blocks, core::Blocks(scheduler_.pool().num_used()));
+        std::max(totals_.peak_used_blocks, core::Blocks(scheduler_.cache().num_used()));
     if (formed) {
       launch(batch);
     } else if (num_in_flight_ > 0 || !scheduler_.preempted_in_last_call()) {
@@ -149,7 +151,7 @@ void FastEngine::fill_pipeline() {
 
 void FastEngine::launch(Batch& batch) {
   domain::StepTime time = inputs_.model.predict(batch.view());
-  time.cpu += host_time(static_cast<std::int64_t>(batch.items.size()));
+  time.cpu += host_time(batch.num_decodes + static_cast<std::int64_t>(batch.items.size()));
   const core::Duration gpu = time.gpu();
   const core::Duration period = async_ ? std::max(gpu, time.cpu) : gpu + time.cpu;
   time.add(domain::Bottleneck::kOverhead, period - gpu);
@@ -173,7 +175,7 @@ void FastEngine::launch(Batch& batch) {
                            .time = time,
                            .gpu_growth = {},
                            .growth_kind = domain::Bottleneck::kMemory,
-                           .used_blocks = core::Blocks(scheduler_.pool().num_used())});
+                           .used_blocks = core::Blocks(scheduler_.cache().num_used())});
   }
   ++totals_.steps;
   totals_.busy += period;
@@ -186,7 +188,7 @@ void FastEngine::launch(Batch& batch) {
 std::int64_t FastEngine::complete_oldest() {
   const Batch& batch = in_flight(0);
   used_block_ticks_ +=
-      static_cast<core::Int128>(scheduler_.pool().num_used()) * (batch.end - now_).count();
+      static_cast<core::Int128>(scheduler_.cache().num_used()) * (batch.end - now_).count();
   now_ = batch.end;
   oldest_ = (oldest_ + 1) % kMaxDepth;
   --num_in_flight_;
@@ -195,16 +197,26 @@ std::int64_t FastEngine::complete_oldest() {
 }
 
 void FastEngine::try_jump(core::SimTime limit) {
-  if (num_in_flight_ < depth_ || in_flight(0).end >= limit || in_flight(0).start != now_) {
+  if (num_in_flight_ < depth_ || in_flight(0).end >= limit || in_flight(0).start != now_ ||
+      scheduler_.last_end() != now_) {
+    return;
+  }
+  const std::int64_t decodes = scheduler_.decodes().count();
+  for (std::size_t i = 0; i < depth_; ++i) {
+    if (!in_flight(i).only_decodes(decodes)) {
+      return;
+    }
+  }
+  constexpr std::int64_t kWorthwhile = 2;
+  std::int64_t count = scheduler_.repeatable_batches(in_flight(0).number);
+  if (count < kWorthwhile) {
     return;
   }
   const auto run = run_ahead();
   if (!run) {
     return;
   }
-  std::int64_t count =
-      std::min(scheduler_.repeatable_batches(in_flight(0).number, now_), run->batches);
-  constexpr std::int64_t kWorthwhile = 2;
+  count = std::min(count, run->batches);
   if (count >= kWorthwhile) {
     count = batches_before(*run, count, limit);
   }
@@ -217,14 +229,8 @@ void FastEngine::try_jump(core::SimTime limit) {
 }
 
 std::optional<Run> FastEngine::run_ahead() {
-  const std::int64_t decodes = scheduler_.num_running();
-  for (std::size_t i = 0; i < depth_; ++i) {
-    const Batch& batch = in_flight(i);
-    if (batch.num_decodes != decodes || batch.items.size() != static_cast<std::size_t>(decodes)) {
-      return std::nullopt;
-    }
-  }
   const Batch& first = in_flight(0);
+  const std::int64_t decodes = first.num_decodes;
   const auto step = inputs_.model.affine(decodes, first.decode_context);
   if (!step || first.decode_context < step->lowest) {
     return std::nullopt;
@@ -304,8 +310,33 @@ void FastEngine::add_run_times(const Run& run,
                            .time = time,
                            .gpu_growth = slope,
                            .growth_kind = run.step.slope_kind,
-                           .used_blocks = core::Blocks(scheduler_.pool().num_used())});
+                           .used_blocks = core::Blocks(scheduler_.cache().num_used())});
   }
+}
+
+/// Blocks taken when the i-th batch of a run ends are held until the run does: the sum of those
+/// times, by residue of i mod block size.
+core::Int128 FastEngine::ticks_of_new_blocks(const Run& run, std::int64_t count) const {
+  const fast::DecodeSet& decodes = scheduler_.decodes();
+  const std::int64_t size = decodes.block_size();
+  // Over all new blocks: how many, the sum of i, and that of i^2.
+  core::Int128 blocks = 0;
+  core::Int128 ends = 0;
+  core::Int128 squares = 0;
+  for (std::int64_t i = 1; i <= std::min(count, size); ++i) {
+    const std::int64_t taken = decodes.blocks_in(scheduler_.num_batches() - 1 + i);
+    if (taken == 0) {
+      continue;
+    }
+    const core::Int128 n = (count - i) / size + 1;
+    const core::Int128 steps = n * (n - 1) / 2;
+    blocks += n * taken;
+    ends += (n * i + steps * size) * taken;
+    squares += (n * i * i + 2 * steps * i * size + steps * (2 * n - 1) / 3 * size * size) * taken;
+  }
+  const core::Int128 whole = series(run.period, run.period_growth, count);
+  return whole * blocks - ends * run.period.count() -
+         (squares - ends) / 2 * run.period_growth.count();
 }
 
 void FastEngine::take_run(const Run& run, std::int64_t count) {
@@ -315,13 +346,10 @@ void FastEngine::take_run(const Run& run, std::int64_t count) {
   };
   const auto depth = static_cast<std::int64_t>(depth_);
   const core::Int128 whole = series(run.period, run.period_growth, count);
-  used_block_ticks_ += whole * scheduler_.pool().num_used();
-  scheduler_.jump(count, at(count), [&](std::int64_t batch) {
-    // Taken when the batch-th one ended, held until the end of the run.
-    used_block_ticks_ += whole - series(run.period, run.period_growth, batch);
-  });
+  used_block_ticks_ += whole * scheduler_.cache().num_used() + ticks_of_new_blocks(run, count);
+  scheduler_.jump(count, at(count));
   totals_.peak_used_blocks =
-      std::max(totals_.peak_used_blocks, core::Blocks(scheduler_.pool().num_used()));
+      std::max(totals_.peak_used_blocks, core::Blocks(scheduler_.cache().num_used()));
   inputs_.sink.on_token_gaps(
       {.gap = run.period, .growth = run.period_growth, .count = count, .requests = run.growth});
   // The batches in flight were launched already; those that follow them are new.
@@ -355,6 +383,9 @@ void FastEngine::drop_all() {
 }  // namespace
 
 std::unique_ptr<Engine> make_fast_engine(const EngineInputs& inputs, bool jump) {
+  if (!fast::Scheduler::covers(inputs.options)) {
+    return make_reference_engine(inputs);
+  }
   return std::make_unique<FastEngine>(inputs, jump);
 }
 

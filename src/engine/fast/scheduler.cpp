@@ -5,24 +5,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <vector>
 
 #include "core/check.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
-#include "domain/request.hpp"
-#include "engine/fast/kv_pool.hpp"
+#include "engine/fast/prefix_cache.hpp"
+#include "engine/fast/slot.hpp"
 #include "engine/options.hpp"
 
 namespace ridgeline::engine::fast {
-namespace {
-
-/// More tokens than any request has.
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-
-}  // namespace
 
 Scheduler::Scheduler(const EngineOptions& options, bool keep_decode_lengths)
     : options_(options),
@@ -32,431 +25,545 @@ Scheduler::Scheduler(const EngineOptions& options, bool keep_decode_lengths)
               ? std::floor(options.profile.watermark *
                            static_cast<double>(options.num_gpu_blocks.value()))
               : 0.0)),
+      async_(options.async_scheduling),
       look_ahead_(options.async_scheduling && options.profile.async_skips_last_token),
       whole_prompts_(!options.enable_chunked_prefill && !options.profile.ignores_whole_prompt),
       length_cap_(options.max_model_len.value() -
                   (options.profile.keeps_last_position_free ? 1 : 0)),
-      frees_in_order_(!options.enable_prefix_caching && options.profile.frees_uncached_in_order),
       keep_decode_lengths_(keep_decode_lengths),
-      pool_({.num_gpu_blocks = options.num_gpu_blocks,
-             .enable_prefix_caching = options.enable_prefix_caching,
-             .free_unhashed_first = options.profile.free_unhashed_first}) {}
+      cache_({.num_gpu_blocks = options.num_gpu_blocks,
+              .block_size = options.block_size,
+              .enable_prefix_caching = options.enable_prefix_caching,
+              .free_unhashed_first = options.profile.free_unhashed_first},
+             *this),
+      decodes_(options.block_size) {}
 
-SlotIndex Scheduler::take_slot() {
-  if (free_slots_.empty()) {
-    slots_.emplace_back();
-    return static_cast<SlotIndex>(slots_.size() - 1);
-  }
-  const SlotIndex index = free_slots_.back();
-  free_slots_.pop_back();
-  return index;
+bool Scheduler::covers(const EngineOptions& options) {
+  const bool by_priority =
+      options.policy == SchedulingPolicy::kPriority && options.profile.has_priority_policy;
+  return !by_priority && options.num_speculative_tokens == 0 && options.max_loras == 0 &&
+         options.pipeline_depth == 0 && options.cache_groups == std::vector{CacheGroup{}};
 }
 
-std::optional<domain::RequestRecord> Scheduler::add(const domain::Request& request,
-                                                    core::SimTime queued) {
-  domain::RequestRecord record;
-  record.id = request.id;
-  record.arrival = request.arrival;
-  record.queued = queued;
-  record.prompt_tokens = request.prompt_tokens;
-  const std::int64_t prompt = request.prompt_tokens.value();
-  const std::int64_t room = options_.max_model_len.value() - prompt;
-  const std::int64_t most = std::min(request.max_tokens.value(), room);
-  if (most < 1 || blocks_for(prompt + most) > pool_.num_usable()) {
-    record.outcome = domain::Outcome::kRejected;
-    return record;
-  }
-  const SlotIndex index = take_slot();
-  Slot& slot = slots_[index];
-  slot.prompt_tokens = prompt;
-  slot.output_tokens = 0;
-  slot.computed_tokens = 0;
-  slot.placeholders = 0;
-  slot.last_batch = -1;
-  slot.max_output_tokens = most;
-  slot.stop_after = std::min(request.output_tokens.value(), most);
-  slot.outcome_at_stop = room < std::min(request.output_tokens.value(), request.max_tokens.value())
-                             ? domain::Outcome::kLengthCapped
-                             : domain::Outcome::kFinished;
-  slot.status = Status::kWaiting;
-  slot.prompt.assign(request.prompt.begin(), request.prompt.end());
-  slot.record = record;
-  waiting_.push_back(index);
-  return std::nullopt;
+/// Tokens known of a request that decodes or leaves: those of batches that have ended.
+std::int64_t Scheduler::known_tokens(const Slot& slot) const {
+  // Its base stands for one token less since it was starved; the batch in flight then has none of
+  // it that could make up for that.
+  const bool ahead = async_ && slot.starved_at == last_done_ + 1;
+  return slot.base + last_done_ + 2 + (ahead ? 1 : 0);
 }
 
-bool Scheduler::schedule(Batch& batch, core::SimTime now) {
+std::int64_t Scheduler::computed_tokens(const Slot& slot, SlotIndex index) const {
+  switch (slot.status) {
+    case Status::kDecoding:
+      return slot.base + num_batches_;
+    case Status::kLeaving:
+      return slot.base + ends_.batch_of(index) + 1;
+    default:
+      return slot.computed;
+  }
+}
+
+/// A block is keyed once its tokens are known and computed or about to be.
+std::int64_t Scheduler::keyed_blocks(PrefixCache::Owner owner) const {
+  const Slot& slot = slots_[owner];
+  if (!decodes_or_leaves(slot)) {
+    return slot.table.keyed;
+  }
+  const bool in_batch = forming_ && slot.status == Status::kDecoding;
+  const std::int64_t tokens = known_tokens(slot) - (in_batch ? 0 : 1);
+  return std::max(slot.table.keyed, tokens / block_size_);
+}
+
+bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_end) {
   batch.number = num_batches_;
   batch.items.clear();
   batch.prefills.clear();
-  batch.decode_lengths.clear();
-  batch.num_decodes = 0;
-  batch.decode_context = core::Tokens(0);
+  batch.resumed_decodes.clear();
   preempted_ = false;
   head_blocked_ = false;
+  newest_end_ = newest_end;
   passed_over_.clear();
-  std::int64_t budget = options_.max_num_batched_tokens.value();
-  schedule_running(batch, budget);
-  if (!preempted_) {
-    schedule_waiting(batch, budget, now);
+  sampled_.clear();
+  budget_ = options_.max_num_batched_tokens.value();
+  ends_.advance(last_done_ + 1);
+  retire_last_tokens();
+  schedule_running(batch);
+  if (!preempted_ && !waiting_.empty()) {
+    forming_ = true;
+    schedule_waiting(batch, now);
+    forming_ = false;
   }
-  if (batch.items.empty()) {
+  if (batch.items.empty() && batch.num_decodes == 0) {
     return false;
+  }
+  for (const SlotIndex index : sampled_) {
+    begin_decoding(index);
   }
   ++num_batches_;
   return true;
 }
 
-void Scheduler::schedule_running(Batch& batch, std::int64_t& budget) {
-  const std::int64_t threshold = options_.long_prefill_token_threshold.value();
-  for (std::size_t i = 0; i < running_.size() && budget > 0; ++i) {
-    const SlotIndex index = running_[i];
-    Slot& slot = slots_[index];
-    if (look_ahead_ && slot.placeholders > 0 &&
-        slot.output_tokens + slot.placeholders >= slot.max_output_tokens) {
-      continue;  // Its last permitted token is in flight.
-    }
-    std::int64_t tokens = slot.known_tokens() + slot.placeholders - slot.computed_tokens;
-    if (threshold > 0) {
-      tokens = std::min(tokens, threshold);
-    }
-    tokens = std::min({tokens, budget, length_cap_ - slot.computed_tokens});
-    if (tokens <= 0) {
-      continue;
-    }
-    bool extended = extend(slot, tokens);
-    while (!extended && running_.back() != index) {
-      preempt_last();
-      extended = extend(slot, tokens);
-    }
-    if (!extended) {
-      preempt_last();
-      return;
-    }
-    budget -= tokens;
-    put(batch, index, tokens);
-  }
-}
-
-void Scheduler::schedule_waiting(Batch& batch, std::int64_t& budget, core::SimTime now) {
-  while (!waiting_.empty() && budget > 0 && num_running() < options_.max_num_seqs) {
-    const SlotIndex index = waiting_.front();
-    const Verdict verdict = try_admit(index, batch, budget, now);
-    if (verdict == Verdict::kBlocked) {
-      head_blocked_ = true;
-      break;
-    }
-    waiting_.pop_front();
-    if (verdict == Verdict::kSkipped) {
-      passed_over_.push_back(index);
-    }
-  }
-  for (std::size_t i = passed_over_.size(); i-- > 0;) {
-    waiting_.push_front(passed_over_[i]);
-  }
-}
-
-void Scheduler::find_cached_prefix(Slot& slot) {
-  hit_.clear();
-  slot.keys.restart(slot.record.id);
-  if (!options_.enable_prefix_caching) {
+/// Asynchronously, a request whose last permitted token is in flight is not scheduled again.
+void Scheduler::retire_last_tokens() {
+  if (!async_ || num_batches_ == 0) {
     return;
   }
-  // At least one token is computed, or there would be no logits to sample from.
-  const std::int64_t most = (slot.known_tokens() - 1) / block_size_;
-  ContentKeys ahead = slot.keys;
-  while (static_cast<std::int64_t>(hit_.size()) < most) {
-    const KvPool::Block block =
-        pool_.find(ahead.next(slot.prompt, slot.prompt_tokens, block_size_));
-    if (block == KvPool::kNone) {
+  for (SlotIndex i = ends_.first(num_batches_ - 1); i != kNoSlot; i = ends_.next(i)) {
+    Slot& slot = slots_[i];
+    if (slot.status == Status::kDecoding && !slot.wastes) {
+      stop_decoding(slot, Status::kLeaving);
+    }
+  }
+}
+
+std::int64_t Scheduler::wanted_tokens(const Slot& slot) const {
+  std::int64_t tokens = slot.known - slot.computed;
+  if (const std::int64_t threshold = options_.long_prefill_token_threshold.value(); threshold > 0) {
+    tokens = std::min(tokens, threshold);
+  }
+  return std::min(tokens, length_cap_ - slot.computed);
+}
+
+std::int64_t Scheduler::blocks_to_compute(const Slot& slot, std::int64_t tokens) const {
+  return blocks_for(slot.computed + tokens) - blocks_for(slot.computed);
+}
+
+void Scheduler::schedule_running(Batch& batch) {
+  std::int64_t tokens = decodes_.count();
+  std::int64_t blocks = decodes_.blocks_in(num_batches_);
+  for (const SlotIndex index : prefilling_) {
+    const Slot& slot = slots_[index];
+    const std::int64_t wanted = wanted_tokens(slot);
+    tokens += wanted;
+    blocks += blocks_to_compute(slot, wanted);
+  }
+  const bool everything = tokens <= budget_ && blocks <= cache_.num_free();
+  const bool at_most_the_last_prefills =
+      prefilling_.empty() || (prefilling_.size() == 1 && prefilling_.front() == last_running_);
+  if (everything || (at_most_the_last_prefills && decodes_.count() < budget_)) {
+    run_all(batch);
+  } else {
+    run_in_order(batch);
+  }
+  if (!eager_.empty()) {
+    key_singles(true);
+  }
+}
+
+/// All decodes get their token; what is short of blocks or budget is short at the end of the
+/// running list, where the last prefill stands.
+void Scheduler::run_all(Batch& batch) {
+  std::int64_t blocks = decodes_.blocks_in(num_batches_);
+  while (true) {
+    // Blocks go to the requests in running order, so those that are served are never given up.
+    const std::int64_t taken = std::min(blocks, cache_.num_free());
+    cache_.allocate(taken);
+    blocks -= taken;
+    if (blocks == 0) {
       break;
     }
-    hit_.push_back(block);
-    slot.keys = ahead;
+    const Slot& victim = slots_[last_running_];
+    blocks -= victim.status == Status::kDecoding && decodes_.begins_block(victim.base, num_batches_)
+                  ? 1
+                  : 0;
+    preempt(last_running_);
+  }
+  count_decodes(batch);
+  budget_ -= batch.num_decodes;
+  for (std::size_t i = 0; i < prefilling_.size();) {
+    const SlotIndex index = prefilling_[i];
+    Slot& slot = slots_[index];
+    const std::int64_t tokens = std::min(wanted_tokens(slot), budget_);
+    const std::int64_t missing = blocks_to_compute(slot, tokens);
+    if (missing > cache_.num_free()) {
+      preempt(index);
+      return;
+    }
+    cache_.allocate(missing);
+    budget_ -= tokens;
+    put(batch, index, tokens);
+    // A chunk that samples was the last one and has left the list.
+    i += slot.computed < slot.known ? std::size_t{1} : std::size_t{0};
   }
 }
 
-bool Scheduler::counts_lookup(const Slot& slot) const {
-  const bool apart = options_.profile.prefix_stats_split_preempted && slot.record.preemptions > 0;
-  return options_.enable_prefix_caching && !apart;
+void Scheduler::count_decodes(Batch& batch) {
+  batch.num_decodes = decodes_.count();
+  batch.decode_context = decodes_.context(num_batches_);
+  batch.wasted = 0;
+  if (async_ && num_batches_ > 0) {
+    for (SlotIndex i = ends_.first(num_batches_ - 1); i != kNoSlot; i = ends_.next(i)) {
+      batch.wasted += slots_[i].status == Status::kDecoding ? 1 : 0;
+    }
+  }
+  if (!starved_.empty()) {
+    resume_starved(batch);
+  }
+  if (keep_decode_lengths_) {
+    batch.decode_lengths.clear();
+    for (SlotIndex i = first_running_; i != kNoSlot; i = slots_[i].next) {
+      if (slots_[i].status == Status::kDecoding) {
+        batch.decode_lengths.emplace_back(slots_[i].base + num_batches_);
+      }
+    }
+  }
 }
 
-void Scheduler::count_lookup(const Slot& slot, std::int64_t hit_blocks) {
-  const bool in_blocks = options_.profile.prefix_stats_in_blocks;
-  const std::int64_t known = slot.known_tokens();
-  head_lookup_ = in_blocks ? (known - 1) / block_size_ * block_size_ : known;
-  prefix_queries_ += head_lookup_;
-  prefix_hits_ += hit_blocks * block_size_;
+/// Those that had no token in the newest batch have one now: their gap is longer than the others'.
+void Scheduler::resume_starved(Batch& batch) {
+  for (const SlotIndex index : starved_) {
+    const Slot& slot = slots_[index];
+    if (slot.status == Status::kDecoding && slot.starved_at + 1 == num_batches_) {
+      batch.resumed_decodes.push_back(slot.last_token);
+    }
+  }
+  starved_.clear();
 }
 
-Scheduler::Verdict Scheduler::try_admit(SlotIndex index,
-                                        Batch& batch,
-                                        std::int64_t& budget,
-                                        core::SimTime now) {
-  Slot& slot = slots_[index];
-  const std::int64_t known = slot.known_tokens();
-  find_cached_prefix(slot);
-  const auto taken = static_cast<std::int64_t>(hit_.size());
-  const std::int64_t cached = taken * block_size_;
-  head_had_hit_ = taken > 0;
-  head_lookup_ = 0;
-  if (options_.profile.prefix_stats_per_lookup && counts_lookup(slot)) {
-    count_lookup(slot, taken);
+/// One request after the other, as the specification has it: where the budget or the blocks do not
+/// reach for all.
+void Scheduler::run_in_order(Batch& batch) {
+  batch.num_decodes = 0;
+  batch.wasted = 0;
+  std::int64_t context = 0;
+  batch.decode_lengths.clear();
+  starved_.clear();
+  SlotIndex index = first_running_;
+  for (; index != kNoSlot && budget_ > 0;) {
+    Slot& slot = slots_[index];
+    if (slot.status == Status::kDecoding) {
+      if (!make_room(index, decodes_.begins_block(slot.base, num_batches_) ? 1 : 0)) {
+        index = kNoSlot;
+        break;
+      }
+      ++batch.num_decodes;
+      context += slot.base + num_batches_;
+      const bool wasted = ends_.batch_of(index) + 1 == num_batches_;
+      batch.wasted += wasted ? 1 : 0;
+      if (slot.starved_at >= 0 && slot.starved_at + 1 == num_batches_) {
+        batch.resumed_decodes.push_back(slot.last_token);
+      }
+      if (keep_decode_lengths_) {
+        batch.decode_lengths.emplace_back(slot.base + num_batches_);
+      }
+      --budget_;
+    } else if (slot.status == Status::kPrefilling) {
+      const std::int64_t tokens = std::min(wanted_tokens(slot), budget_);
+      if (!make_room(index, blocks_to_compute(slot, tokens))) {
+        index = kNoSlot;
+        break;
+      }
+      budget_ -= tokens;
+      put(batch, index, tokens);
+    }
+    index = slots_[index].next;
   }
+  batch.decode_context = core::Tokens(context);
+  for (; index != kNoSlot; index = slots_[index].next) {
+    if (slots_[index].status == Status::kDecoding) {
+      starve(slots_[index], index);
+    }
+  }
+}
 
-  std::int64_t tokens = known - cached;
-  if (options_.long_prefill_token_threshold.value() > 0) {
-    tokens = std::min(tokens, options_.long_prefill_token_threshold.value());
+/// Takes blocks for a running request, preempting the last ones until there are enough; false if it
+/// had to go itself.
+bool Scheduler::make_room(SlotIndex index, std::int64_t blocks) {
+  while (blocks > cache_.num_free()) {
+    const SlotIndex victim = last_running_;
+    preempt(victim);
+    if (victim == index) {
+      return false;
+    }
   }
-  if (whole_prompts_ && tokens > budget) {
-    return options_.profile.whole_prompt_blocks_queue ? Verdict::kBlocked : Verdict::kSkipped;
-  }
-  tokens = std::min(tokens, budget);
+  cache_.allocate(blocks);
+  return true;
+}
 
-  std::int64_t unheld = 0;
-  for (const KvPool::Block block : hit_) {
-    unheld += pool_.held(block) ? 0 : 1;
+/// No budget was left for its token: everything of it happens one batch later.
+void Scheduler::starve(Slot& slot, SlotIndex index) {
+  const std::int64_t end = ends_.batch_of(index);
+  if (end + 1 == num_batches_) {
+    stop_decoding(slot, Status::kLeaving);  // Only its wasted token was to come.
+    return;
   }
-  const std::int64_t available =
-      pool_.num_free() - (running_.empty() ? 0 : watermark_blocks_) + taken - unheld;
-  const std::int64_t must_fit = options_.profile.reserve_full_prompt ? known : cached + tokens;
-  if (blocks_for(must_fit) > available) {
-    return Verdict::kBlocked;
+  if (slot.starved_at < 0 || slot.starved_at + 1 != num_batches_) {
+    slot.last_token = num_batches_ - 1 > last_done_ ? newest_end_ : last_end_;
   }
-  if (!options_.profile.prefix_stats_per_lookup && counts_lookup(slot)) {
-    count_lookup(slot, taken);
-  }
+  slot.starved_at = num_batches_;
+  decodes_.remove(slot.base);
+  --slot.base;
+  decodes_.add(slot.base);
+  ends_.remove(index);
+  ends_.add(index, end + 1);
+  starved_.push_back(index);
+}
 
-  for (const KvPool::Block block : hit_) {
-    pool_.touch(block);
+void Scheduler::key_singles(bool in_batch) {
+  forming_ = in_batch;
+  for (const SlotIndex index : eager_) {
+    cache_.set_keyed(slots_[index].table, index, keyed_blocks(index));
   }
-  slot.blocks.assign(hit_.begin(), hit_.end());
-  slot.block_limit = cached;
-  slot.num_keyed_blocks = taken;
-  slot.key_limit = options_.enable_prefix_caching ? cached + block_size_ : kNever;
-  slot.computed_tokens = cached;
-  slot.prefill_end = known;
-  if (slot.status == Status::kWaiting) {
-    slot.record.cached_tokens = core::Tokens(std::min(cached, slot.prompt_tokens));
-    slot.record.first_scheduled = now;
-  }
-  slot.status = Status::kRunning;
-  RIDGELINE_CHECK(extend(slot, tokens), "admission counted too few blocks");
-  running_.push_back(index);
-  budget -= tokens;
-  put(batch, index, tokens);
-  return Verdict::kAdmitted;
+  forming_ = false;
 }
 
 void Scheduler::put(Batch& batch, SlotIndex index, std::int64_t tokens) {
   Slot& slot = slots_[index];
-  const std::int64_t before = slot.computed_tokens;
-  const bool samples = before + tokens >= slot.known_tokens() + slot.placeholders;
-  if (before < slot.prefill_end) {
-    batch.prefills.push_back(
-        {.past = core::Tokens(before), .new_tokens = core::Tokens(tokens), .samples = samples});
-    slot.decoding_since = batch.number + 1;
-  } else {
-    ++batch.num_decodes;
-    batch.decode_context += core::Tokens(before);
-    if (keep_decode_lengths_) {
-      batch.decode_lengths.push_back(core::Tokens(before));
-    }
-    if (slot.last_batch + 1 != batch.number) {
-      slot.decoding_since = batch.number;
-    }
-  }
-  slot.last_batch = batch.number;
-  slot.computed_tokens += tokens;
-  if (options_.async_scheduling && samples) {
-    ++slot.placeholders;
-  }
-  batch.items.push_back({.slot = index, .generation = slot.generation, .samples = samples});
-}
-
-bool Scheduler::extend(Slot& slot, std::int64_t tokens) {
-  const std::int64_t end = std::min(slot.computed_tokens + tokens, options_.max_model_len.value());
-  if (end > slot.block_limit) {
-    const std::int64_t missing = blocks_for(end - slot.block_limit);
-    if (missing > pool_.num_free()) {
-      return false;
-    }
-    for (std::int64_t i = 0; i < missing; ++i) {
-      take_block(slot);
-    }
-  }
-  key_full_blocks(slot, end);
-  return true;
-}
-
-void Scheduler::key_full_blocks(Slot& slot, std::int64_t tokens) {
-  const std::int64_t known = std::min(tokens, slot.known_tokens());
-  while (known >= slot.key_limit) {
-    const std::uint64_t key = slot.keys.next(slot.prompt, slot.prompt_tokens, block_size_);
-    pool_.set_key(slot.blocks[static_cast<std::size_t>(slot.num_keyed_blocks)], key);
-    ++slot.num_keyed_blocks;
-    slot.key_limit += block_size_;
+  const std::int64_t before = slot.computed;
+  slot.computed += tokens;
+  const bool samples = slot.computed >= slot.known;
+  cache_.set_keyed(slot.table, index, slot.computed / block_size_);
+  batch.prefills.push_back(
+      {.past = core::Tokens(before), .new_tokens = core::Tokens(tokens), .samples = samples});
+  batch.items.push_back({.slot = index,
+                         .generation = slot.generation,
+                         .samples = samples,
+                         .first = slot.known == slot.prompt_tokens,
+                         .last_token = slot.last_token});
+  if (samples) {
+    sampled_.push_back(index);
+    std::erase(prefilling_, index);
   }
 }
 
-void Scheduler::release_blocks(Slot& slot) {
-  if (frees_in_order_) {
-    std::reverse(slot.blocks.begin(), slot.blocks.end());
-  }
-  pool_.release(slot.blocks);
-  slot.blocks.clear();
-  slot.block_limit = 0;
-  slot.num_keyed_blocks = 0;
-}
-
-void Scheduler::preempt_last() {
-  const SlotIndex index = running_.back();
-  running_.pop_back();
+/// The batch being formed computes its last known token, so that the next ones decode it.
+void Scheduler::begin_decoding(SlotIndex index) {
   Slot& slot = slots_[index];
-  release_blocks(slot);
+  const std::int64_t outputs = slot.known - slot.prompt_tokens;
+  const std::int64_t end = num_batches_ + slot.stop_after - outputs - 1;
+  slot.base = slot.known - num_batches_ - 1;
+  slot.starved_at = -1;
+  ends_.add(index, end);
+  if (end > num_batches_ || slot.wastes) {
+    slot.status = Status::kDecoding;
+    decodes_.add(slot.base);
+  } else {
+    slot.status = Status::kLeaving;
+  }
+}
+
+void Scheduler::stop_decoding(Slot& slot, Status next) {
+  decodes_.remove(slot.base);
+  slot.status = next;
+}
+
+void Scheduler::preempt(SlotIndex index) {
+  Slot& slot = slots_[index];
+  const std::int64_t blocks = blocks_for(computed_tokens(slot, index));
+  const std::int64_t keyed = keyed_blocks(index);
+  if (decodes_or_leaves(slot)) {
+    const std::int64_t newest = num_batches_ - 1;
+    const std::int64_t end = ends_.batch_of(index);
+    const bool pending = newest > last_done_ && slot.starved_at != newest;
+    slot.known = known_tokens(slot);
+    if (slot.starved_at < last_done_ || slot.starved_at < 0) {
+      slot.last_token = last_end_;
+    }
+    if (pending) {
+      late_.push_back(index);
+    }
+    if (!pending || end > newest) {
+      ends_.remove(index);
+    }
+    if (slot.status == Status::kDecoding) {
+      decodes_.remove(slot.base);
+    }
+  } else {
+    std::erase(prefilling_, index);
+  }
+  std::erase(eager_, index);
+  cache_.release(slot.table, index, blocks, keyed);
+  unlink(index);
   slot.status = Status::kPreempted;
-  slot.computed_tokens = 0;
+  slot.computed = 0;
   ++slot.record.preemptions;
   ++num_preemptions_;
   preempted_ = true;
-  waiting_.push_front(index);
+  waiting_.push_front(Waiting::preempted(index));
 }
 
 std::int64_t Scheduler::update(const Batch& batch, core::SimTime now, domain::RecordSink& sink) {
-  domain::TokenGaps gaps{.gap = {}, .growth = {}, .count = 1, .requests = 0};
-  std::int64_t ended = 0;
-  delivered_ = 0;
-  for (const BatchItem item : batch.items) {
-    Slot& slot = slots_[item.slot];
-    if (slot.generation != item.generation || !item.samples) {
-      continue;  // A token after the end is thrown away; an unfinished prefill has none.
+  const auto resumed = static_cast<std::int64_t>(batch.resumed_decodes.size());
+  const auto report = [&](core::SimTime since, std::int64_t requests) {
+    sink.on_token_gaps({.gap = now - since, .growth = {}, .count = 1, .requests = requests});
+  };
+  if (const std::int64_t regular = batch.num_decodes - batch.wasted - resumed; regular > 0) {
+    report(last_end_, regular);
+  }
+  for (const core::SimTime last_token : batch.resumed_decodes) {
+    report(last_token, 1);
+  }
+  for (const BatchItem& item : batch.items) {
+    if (!item.samples) {
+      continue;
     }
-    if (slot.output_tokens == 0) {
-      slot.record.first_token = now;
+    if (item.first) {
+      slots_[item.slot].record.first_token = now;
     } else {
-      const core::Duration gap = now - slot.last_token;
-      if (gaps.requests > 0 && gap != gaps.gap) {
-        sink.on_token_gaps(gaps);
-        gaps.requests = 0;
-      }
-      gaps.gap = gap;
-      ++gaps.requests;
-    }
-    slot.last_token = now;
-    ++slot.output_tokens;
-    if (options_.async_scheduling) {
-      --slot.placeholders;
-      if (slot.status == Status::kRunning) {
-        key_full_blocks(slot, slot.computed_tokens - slot.placeholders);
-      }
-    }
-    if (slot.output_tokens >= slot.stop_after) {
-      ++ended;
-      finish(item.slot, sink);
-    } else if (slot.status == Status::kRunning) {
-      ++delivered_;
+      report(item.last_token, 1);
     }
   }
-  if (gaps.requests > 0) {
-    sink.on_token_gaps(gaps);
+  for (const SlotIndex index : late_) {
+    ++slots_[index].known;
+    slots_[index].last_token = now;
   }
-  if (ended > 0) {
-    std::erase_if(running_,
-                  [this](SlotIndex index) { return slots_[index].status == Status::kFree; });
+  late_.clear();
+  last_done_ = batch.number;
+  last_end_ = now;
+  if (async_ && !eager_.empty()) {
+    key_singles(false);
   }
-  return ended;
+  ending_.clear();
+  for (SlotIndex i = ends_.first(batch.number); i != kNoSlot; i = ends_.next(i)) {
+    ending_.push_back(i);
+  }
+  if (ending_.size() > 1) {
+    std::sort(ending_.begin(), ending_.end(), [this](SlotIndex a, SlotIndex b) {
+      return slots_[a].order < slots_[b].order;
+    });
+  }
+  for (const SlotIndex index : ending_) {
+    finish(index, sink);
+  }
+  return static_cast<std::int64_t>(ending_.size());
 }
 
 void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {
   Slot& slot = slots_[index];
   if (slot.status == Status::kPreempted) {
-    waiting_.erase(index);
+    waiting_.erase(Waiting::preempted(index));
+  } else {
+    const std::int64_t blocks = blocks_for(computed_tokens(slot, index));
+    const std::int64_t keyed = keyed_blocks(index);
+    if (slot.status == Status::kDecoding) {
+      decodes_.remove(slot.base);
+    }
+    if (!eager_.empty()) {
+      std::erase(eager_, index);
+    }
+    unlink(index);
+    cache_.release(slot.table, index, blocks, keyed);
   }
-  release_blocks(slot);
+  ends_.remove(index);
   slot.record.outcome = slot.outcome_at_stop;
-  slot.record.output_tokens = core::Tokens(slot.output_tokens);
-  slot.record.last_token = slot.last_token;
-  slot.status = Status::kFree;
-  ++slot.generation;
-  free_slots_.push_back(index);
+  slot.record.output_tokens = core::Tokens(slot.stop_after);
+  slot.record.last_token = last_end_;
+  vacate(index);
   sink.on_request(slot.record);
 }
 
+void Scheduler::vacate(SlotIndex index) {
+  if (slots_[index].table.chain != PrefixCache::kNone) {
+    cache_.drop_chain(slots_[index].table.chain);
+  }
+  slots_[index].status = Status::kFree;
+  ++slots_[index].generation;
+  free_slots_.push_back(index);
+}
+
+void Scheduler::unlink(SlotIndex index) {
+  const Slot& slot = slots_[index];
+  (slot.previous == kNoSlot ? first_running_ : slots_[slot.previous].next) = slot.next;
+  (slot.next == kNoSlot ? last_running_ : slots_[slot.next].previous) = slot.previous;
+  --num_running_;
+}
+
 void Scheduler::drain(domain::RecordSink& sink) {
-  const auto drop = [&](SlotIndex index) {
+  late_.clear();
+  while (first_running_ != kNoSlot) {
+    const SlotIndex index = first_running_;
     Slot& slot = slots_[index];
-    release_blocks(slot);
-    slot.record.outcome = domain::Outcome::kUnfinished;
-    slot.record.output_tokens = core::Tokens(slot.output_tokens);
-    if (slot.output_tokens > 0) {
-      slot.record.last_token = slot.last_token;
+    const std::int64_t blocks = blocks_for(computed_tokens(slot, index));
+    const std::int64_t keyed = keyed_blocks(index);
+    if (decodes_or_leaves(slot)) {
+      slot.known = known_tokens(slot);
+      if (slot.starved_at < last_done_ || slot.starved_at > last_done_ + 1) {
+        slot.last_token = last_end_;
+      }
+      ends_.remove(index);
+      if (slot.status == Status::kDecoding) {
+        decodes_.remove(slot.base);
+      }
     }
-    slot.status = Status::kFree;
-    ++slot.generation;
-    free_slots_.push_back(index);
-    sink.on_request(slot.record);
-  };
-  for (const SlotIndex index : running_) {
-    drop(index);
+    cache_.release(slot.table, index, blocks, keyed);
+    unlink(index);
+    report_unfinished(Waiting::preempted(index), sink);
   }
+  prefilling_.clear();
+  eager_.clear();
+  starved_.clear();
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
-    drop(waiting_[i]);
+    report_unfinished(waiting_[i], sink);
   }
-  running_.clear();
   waiting_.clear();
 }
 
-std::int64_t Scheduler::repeatable_batches(std::int64_t oldest, core::SimTime now) const {
-  if (delivered_ != num_running() || preempted_ || !passed_over_.empty()) {
+void Scheduler::report_unfinished(const Waiting& entry, domain::RecordSink& sink) {
+  domain::RequestRecord record;
+  if (entry.slot != kNoSlot) {
+    const Slot& slot = slots_[entry.slot];
+    record = slot.record;
+    const std::int64_t outputs = slot.known - slot.prompt_tokens;
+    record.output_tokens = core::Tokens(outputs);
+    if (outputs > 0) {
+      record.last_token = slot.last_token;
+    }
+    vacate(entry.slot);
+  } else {
+    record.id = entry.id;
+    record.arrival = entry.arrival;
+    record.queued = entry.queued;
+    record.prompt_tokens = core::Tokens(entry.prompt_tokens);
+    if (entry.chain != PrefixCache::kNone) {
+      cache_.drop_chain(entry.chain);
+    }
+  }
+  record.outcome = domain::Outcome::kUnfinished;
+  sink.on_request(record);
+}
+
+/// Whether the next batches leave the queue as it is.
+bool Scheduler::waiting_stays_out() const {
+  if (waiting_.empty() || num_running_ >= options_.max_num_seqs || budget_ == 0) {
+    return true;
+  }
+  // The head stays out if it was tried and nothing can change the verdict: blocks only get fewer,
+  // what it found in the cache is held, and nobody computes what it did not find.
+  return head_blocked_ && match_.unheld == 0 && match_.overtaken == PrefixCache::kNone;
+}
+
+std::int64_t Scheduler::repeatable_batches(std::int64_t oldest) const {
+  if (preempted_ || !passed_over_.empty() || !prefilling_.empty() || !late_.empty() ||
+      !starved_.empty() || !eager_.empty() || !waiting_stays_out()) {
     return 0;
   }
-  if (!waiting_.empty() && num_running() < options_.max_num_seqs) {
-    // The head stays out only if it was tried and nothing can change the verdict: it has no cached
-    // block that could be evicted, and its content is its own, so that none can appear.
-    if (!head_blocked_ || head_had_hit_ || !slots_[waiting_.front()].prompt.empty()) {
-      return 0;
-    }
-  }
-  const std::int64_t in_flight =
-      options_.async_scheduling ? 1 : 0;  // Tokens not known when scheduling.
-  std::int64_t batches = std::numeric_limits<std::int64_t>::max();
-  for (const SlotIndex index : running_) {
-    const Slot& slot = slots_[index];
-    if (slot.last_batch + 1 != num_batches_ || slot.decoding_since > oldest ||
-        slot.last_token != now) {
-      return 0;
-    }
-    const std::int64_t until_end = slot.stop_after - slot.output_tokens - 1;
-    const std::int64_t until_limit = slot.max_output_tokens - slot.output_tokens - 1 - in_flight;
-    const std::int64_t until_length = length_cap_ - slot.computed_tokens;
-    batches = std::min({batches, until_end, until_limit, until_length});
-  }
-  return std::max<std::int64_t>(batches, 0);
+  const std::int64_t newest = num_batches_ - 1;
+  return std::max<std::int64_t>(ends_.next_end(oldest) - newest, 0);
 }
 
 std::int64_t Scheduler::batches_with_blocks(std::int64_t most) const {
-  if (num_running() * (most / block_size_ + 1) <= pool_.num_free()) {
-    return most;  // Enough even if every request began a block with each of its first tokens.
-  }
-  const auto blocks_taken = [this](std::int64_t count) {
-    std::int64_t blocks = 0;
-    for (const SlotIndex index : running_) {
-      const Slot& slot = slots_[index];
-      const std::int64_t beyond = slot.computed_tokens + count - slot.block_limit;
-      blocks += beyond > 0 ? blocks_for(beyond) : 0;
-    }
-    return blocks;
-  };
-  if (blocks_taken(most) <= pool_.num_free()) {
+  if (decodes_.blocks_in(num_batches_, most) <= cache_.num_free()) {
     return most;
   }
   std::int64_t fits = 0;
   std::int64_t fails = most;
   while (fails - fits > 1) {
     const std::int64_t middle = fits + (fails - fits) / 2;
-    (blocks_taken(middle) <= pool_.num_free() ? fits : fails) = middle;
+    (decodes_.blocks_in(num_batches_, middle) <= cache_.num_free() ? fits : fails) = middle;
   }
   return fits;
+}
+
+void Scheduler::jump(std::int64_t count, core::SimTime now) {
+  cache_.allocate(decodes_.blocks_in(num_batches_, count));
+  num_batches_ += count;
+  last_done_ += count;
+  last_end_ = now;
+  if (head_blocked_) {
+    prefix_queries_ += head_queries_ * count;
+    prefix_hits_ += head_hits_ * count;
+  }
 }
 
 }  // namespace ridgeline::engine::fast

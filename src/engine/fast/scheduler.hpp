@@ -1,111 +1,53 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "core/ring.hpp"
 #include "core/time.hpp"
-#include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
-#include "domain/step.hpp"
-#include "engine/fast/content_keys.hpp"
-#include "engine/fast/kv_pool.hpp"
+#include "engine/fast/chain.hpp"
+#include "engine/fast/decode_set.hpp"
+#include "engine/fast/finish_ring.hpp"
+#include "engine/fast/prefix_cache.hpp"
+#include "engine/fast/slot.hpp"
 #include "engine/options.hpp"
 
 namespace ridgeline::engine::fast {
 
-enum class Status : std::uint8_t { kFree, kWaiting, kRunning, kPreempted };
-
-/// A request inside the engine. Slots are reused; `generation` tells one tenant from the next. What
-/// a decode step touches stands first, in two cache lines.
-struct alignas(64) Slot {
-  std::int64_t prompt_tokens = 0;
-  std::int64_t output_tokens = 0;    ///< Generated and known.
-  std::int64_t computed_tokens = 0;  ///< KV there, or will be once the steps in flight end.
-  std::int64_t block_limit = 0;      ///< Tokens that the blocks held have room for.
-  std::int64_t key_limit = 0;        ///< Known tokens at which one more block can be keyed.
-  std::int64_t stop_after = 0;       ///< Output tokens after which it ends.
-  std::int64_t max_output_tokens = 0;
-  core::SimTime last_token;
-  std::int64_t prefill_end = 0;     ///< Tokens known at its admission.
-  std::int64_t decoding_since = 0;  ///< First of the unbroken row of batches that decode it.
-  std::int64_t last_batch = -1;     ///< Number of the last batch that has it.
-  std::int32_t placeholders = 0;    ///< Sampled by steps in flight.
-  std::uint32_t generation = 0;
-  Status status = Status::kFree;
-  domain::Outcome outcome_at_stop = domain::Outcome::kFinished;
-
-  std::vector<KvPool::Block> blocks;
-  std::int64_t num_keyed_blocks = 0;  ///< Of `blocks`, findable in the prefix cache.
-  ContentKeys keys;                   ///< Stands behind the last keyed block.
-  std::vector<domain::Segment> prompt;
-  domain::RequestRecord record;  ///< Its output_tokens and last_token are filled in at the end.
-
-  [[nodiscard]] std::int64_t known_tokens() const { return prompt_tokens + output_tokens; }
-};
-
-using SlotIndex = std::uint32_t;
-
-/// One request's part of a batch, as far as its end needs it.
-struct BatchItem {
-  SlotIndex slot = 0;
-  std::uint32_t generation = 0;
-  bool samples = false;
-};
-
-/// A step on its way through the GPU. Buffers are reused.
-struct Batch {
-  std::int64_t number = 0;
-  std::vector<BatchItem> items;
-  std::vector<domain::PrefillChunk> prefills;
-  std::vector<core::Tokens> decode_lengths;  ///< Only if the model asks.
-  std::int64_t num_decodes = 0;
-  core::Tokens decode_context;
-  core::SimTime start;
-  core::SimTime end;
-
-  [[nodiscard]] domain::StepBatch view() const {
-    return {.num_decodes = num_decodes,
-            .decode_context = decode_context,
-            .decode_lengths = decode_lengths,
-            .prefills = prefills};
-  }
-};
-
-/// The scheduler of the fast twin: reference::Scheduler's decisions on flat state, and runs of
-/// decode-only batches at once.
-class Scheduler {
+/// The scheduler of the fast twin: reference::Scheduler's decisions for first come first served,
+/// at a cost that follows the changes of the batch and not its size (docs/internals/speed.md).
+class Scheduler final : private PrefixCache::Keyed {
  public:
   Scheduler(const EngineOptions& options, bool keep_decode_lengths);
 
+  /// Whether these options are within what it covers.
+  static bool covers(const EngineOptions& options);
+
   /// Takes a request in, or returns the record of its refusal.
   std::optional<domain::RequestRecord> add(const domain::Request& request, core::SimTime queued);
-  /// Forms a batch at `now` into `batch`; false if there is nothing to do.
-  bool schedule(Batch& batch, core::SimTime now);
+  /// Forms a batch at `now` into `batch`; false if there is nothing to do. `newest_end`: when the
+  /// newest batch in flight ends, if there is one.
+  bool schedule(Batch& batch, core::SimTime now, core::SimTime newest_end);
   /// The tokens of a batch are there at `now`. Reports gaps and ended requests; returns how many
   /// ended.
   std::int64_t update(const Batch& batch, core::SimTime now, domain::RecordSink& sink);
   void drain(domain::RecordSink& sink);
 
-  /// How many further batches, beyond those in flight (numbers `oldest` to the newest), repeat the
-  /// newest one exactly; all its requests must have had a token at `now`. Zero if in doubt. KV
-  /// blocks are not considered.
-  [[nodiscard]] std::int64_t repeatable_batches(std::int64_t oldest, core::SimTime now) const;
-  /// Takes `count` such batches: their tokens are known up to `last_token`, the ones in flight move
-  /// on. `on_block(i)` is called for each block taken at the i-th of them, from 1.
-  template <class OnBlock>
-  void jump(std::int64_t count, core::SimTime last_token, OnBlock on_block);
+  /// How many further batches, beyond those in flight (numbers `oldest` to the newest, all of them
+  /// decodes of all requests), repeat the newest one exactly. Zero if in doubt. KV blocks are not
+  /// considered.
+  [[nodiscard]] std::int64_t repeatable_batches(std::int64_t oldest) const;
   /// The largest count up to `most` whose blocks are free.
   [[nodiscard]] std::int64_t batches_with_blocks(std::int64_t most) const;
+  /// Takes `count` such batches: as many of those before end, the last one at `now`.
+  void jump(std::int64_t count, core::SimTime now);
 
-  [[nodiscard]] const KvPool& pool() const { return pool_; }
-  [[nodiscard]] std::int64_t num_running() const {
-    return static_cast<std::int64_t>(running_.size());
-  }
+  [[nodiscard]] const PrefixCache& cache() const { return cache_; }
+  [[nodiscard]] const DecodeSet& decodes() const { return decodes_; }
+  [[nodiscard]] std::int64_t num_running() const { return num_running_; }
   [[nodiscard]] std::int64_t num_waiting() const {
     return static_cast<std::int64_t>(waiting_.size());
   }
@@ -114,77 +56,92 @@ class Scheduler {
   [[nodiscard]] std::int64_t prefix_queries() const { return prefix_queries_; }
   [[nodiscard]] std::int64_t prefix_hits() const { return prefix_hits_; }
   [[nodiscard]] bool preempted_in_last_call() const { return preempted_; }
-  /// Running requests that had a token in the last update().
-  [[nodiscard]] std::int64_t num_delivered() const { return delivered_; }
+  /// When the last batch ended.
+  [[nodiscard]] core::SimTime last_end() const { return last_end_; }
 
  private:
-  void schedule_running(Batch& batch, std::int64_t& budget);
-  void schedule_waiting(Batch& batch, std::int64_t& budget, core::SimTime now);
   enum class Verdict : std::uint8_t { kAdmitted, kSkipped, kBlocked };
-  Verdict try_admit(SlotIndex index, Batch& batch, std::int64_t& budget, core::SimTime now);
-  [[nodiscard]] bool counts_lookup(const Slot& slot) const;
-  void count_lookup(const Slot& slot, std::int64_t hit_blocks);
-  void preempt_last();
+
+  [[nodiscard]] std::int64_t keyed_blocks(PrefixCache::Owner owner) const override;
+
+  void retire_last_tokens();
+  void schedule_running(Batch& batch);
+  void run_all(Batch& batch);
+  void run_in_order(Batch& batch);
+  bool make_room(SlotIndex index, std::int64_t blocks);
+  void count_decodes(Batch& batch);
+  void starve(Slot& slot, SlotIndex index);
+  void resume_starved(Batch& batch);
+  void key_singles(bool in_batch);
+  void schedule_waiting(Batch& batch, core::SimTime now);
+  Verdict try_admit(const Waiting& entry, Batch& batch, core::SimTime now);
+  void admit(const Waiting& entry, Batch& batch, std::int64_t tokens, core::SimTime now);
+  const Chain& chain_of(const Waiting& entry);
+  void count_lookup(const Waiting& entry, std::int64_t known);
   void put(Batch& batch, SlotIndex index, std::int64_t tokens);
-  bool extend(Slot& slot, std::int64_t tokens);
-  void take_block(Slot& slot) {
-    slot.blocks.push_back(pool_.allocate());
-    slot.block_limit += block_size_;
-  }
-  void key_full_blocks(Slot& slot, std::int64_t tokens);
-  void find_cached_prefix(Slot& slot);
-  void release_blocks(Slot& slot);
+  void begin_decoding(SlotIndex index);
+  void stop_decoding(Slot& slot, Status next);
+  void preempt(SlotIndex index);
   void finish(SlotIndex index, domain::RecordSink& sink);
-  SlotIndex take_slot();
+  void report_unfinished(const Waiting& entry, domain::RecordSink& sink);
+  void vacate(SlotIndex index);
+  SlotIndex take_slot(const Waiting& entry, core::SimTime now);
+  void link_last(SlotIndex index);
+  void unlink(SlotIndex index);
+
+  [[nodiscard]] bool decodes_or_leaves(const Slot& slot) const {
+    return slot.status == Status::kDecoding || slot.status == Status::kLeaving;
+  }
+  [[nodiscard]] std::int64_t known_tokens(const Slot& slot) const;
+  [[nodiscard]] std::int64_t computed_tokens(const Slot& slot, SlotIndex index) const;
+  [[nodiscard]] std::int64_t wanted_tokens(const Slot& slot) const;
+  [[nodiscard]] std::int64_t blocks_to_compute(const Slot& slot, std::int64_t tokens) const;
   [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const {
     return (tokens + block_size_ - 1) / block_size_;
   }
+  [[nodiscard]] bool waiting_stays_out() const;
 
   EngineOptions options_;
   std::int64_t block_size_;
   std::int64_t watermark_blocks_;
+  bool async_;
   bool look_ahead_;
   bool whole_prompts_;       ///< Prompts are not cut.
   std::int64_t length_cap_;  ///< Tokens that a request may compute.
-  bool frees_in_order_;
   bool keep_decode_lengths_;
-  KvPool pool_;
+  PrefixCache cache_;
+  DecodeSet decodes_;
+  FinishRing ends_;
   std::vector<Slot> slots_;
   std::vector<SlotIndex> free_slots_;
-  std::vector<SlotIndex> running_;
-  core::Ring<SlotIndex> waiting_;
-  std::vector<KvPool::Block> hit_;  ///< Scratch: the cached prefix of the request being admitted.
+  SlotIndex first_running_ = kNoSlot;
+  SlotIndex last_running_ = kNoSlot;
+  std::int64_t num_running_ = 0;
+  std::int64_t next_order_ = 0;
+  core::Ring<Waiting> waiting_;
+  std::vector<SlotIndex> prefilling_;  ///< In running order.
+  std::vector<SlotIndex> sampled_;     ///< Begin to decode after the batch being formed.
+  std::vector<SlotIndex> starved_;     ///< Got nothing in the newest batch.
+  std::vector<SlotIndex> late_;        ///< Preempted while a token of theirs is in flight.
+  std::vector<SlotIndex> eager_;       ///< Decode content that others may compute as well.
+  std::vector<SlotIndex> ending_;      ///< Scratch.
+  std::vector<Waiting> passed_over_;   ///< By the last call, in order; they are back in the queue.
+  std::int64_t budget_ = 0;            ///< Tokens left in the batch being formed.
+  bool forming_ = false;               ///< Its running requests have been scheduled.
+  core::SimTime newest_end_;
   bool preempted_ = false;
-  std::vector<SlotIndex> passed_over_;  ///< By the last call, in order; they are back in the queue.
   bool head_blocked_ = false;  ///< The waiting head was tried in the last call and did not fit.
-  bool head_had_hit_ = false;
-  std::int64_t head_lookup_ = 0;  ///< Tokens that trying it counted.
-  std::int64_t delivered_ = 0;
+  PrefixCache::Match match_;   ///< Of the waiting request tried last.
+  Chain unique_chain_;
+  core::RequestId unique_chain_of_;
+  std::int64_t head_queries_ = 0;  ///< What trying it counted.
+  std::int64_t head_hits_ = 0;
   std::int64_t num_batches_ = 0;
+  std::int64_t last_done_ = -1;  ///< The last batch that ended.
+  core::SimTime last_end_;
   std::int64_t num_preemptions_ = 0;
   std::int64_t prefix_queries_ = 0;
   std::int64_t prefix_hits_ = 0;
 };
-
-template <class OnBlock>
-void Scheduler::jump(std::int64_t count, core::SimTime last_token, OnBlock on_block) {
-  for (const SlotIndex index : running_) {
-    Slot& slot = slots_[index];
-    // The i-th batch processes the token at position computed + i - 1 and needs a block where one
-    // begins.
-    for (std::int64_t i = slot.block_limit - slot.computed_tokens + 1; i <= count;
-         i += block_size_) {
-      take_block(slot);
-      on_block(i);
-    }
-    slot.output_tokens += count;
-    slot.computed_tokens += count;
-    slot.last_token = last_token;
-    slot.last_batch += count;
-    key_full_blocks(slot, slot.computed_tokens);
-  }
-  num_batches_ += count;
-  prefix_queries_ += head_blocked_ ? head_lookup_ * count : 0;
-}
 
 }  // namespace ridgeline::engine::fast

@@ -1,0 +1,198 @@
+// The waiting pass of the fast twin's scheduler.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "core/check.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
+#include "engine/fast/chain.hpp"
+#include "engine/fast/prefix_cache.hpp"
+#include "engine/fast/scheduler.hpp"
+#include "engine/fast/slot.hpp"
+
+namespace ridgeline::engine::fast {
+
+std::optional<domain::RequestRecord> Scheduler::add(const domain::Request& request,
+                                                    core::SimTime queued) {
+  const std::int64_t prompt = request.prompt_tokens.value();
+  const std::int64_t room = options_.max_model_len.value() - prompt;
+  const std::int64_t most = std::min(request.max_tokens.value(), room);
+  if (most < 1 || blocks_for(prompt + most) > cache_.num_usable()) {
+    domain::RequestRecord record;
+    record.id = request.id;
+    record.arrival = request.arrival;
+    record.queued = queued;
+    record.prompt_tokens = request.prompt_tokens;
+    record.outcome = domain::Outcome::kRejected;
+    return record;
+  }
+  Waiting entry;
+  entry.id = request.id;
+  entry.lora = request.lora;
+  entry.arrival = request.arrival;
+  entry.queued = queued;
+  entry.prompt_tokens = prompt;
+  entry.stop_after = std::min(request.output_tokens.value(), most);
+  entry.outcome_at_stop = room < std::min(request.output_tokens.value(), request.max_tokens.value())
+                              ? domain::Outcome::kLengthCapped
+                              : domain::Outcome::kFinished;
+  // Asynchronously the batch after its last token is formed before that token is seen; whether the
+  // request is in it depends on whether the scheduler could foresee the end.
+  const bool foreseen = look_ahead_ && entry.stop_after == most;
+  entry.wastes = async_ && !foreseen && prompt + entry.stop_after <= length_cap_;
+  if (options_.enable_prefix_caching && !request.prompt.empty()) {
+    entry.chain = cache_.take_chain();
+    cache_.chain(entry.chain).assign(request);
+  }
+  waiting_.push_back(entry);
+  return std::nullopt;
+}
+
+void Scheduler::schedule_waiting(Batch& batch, core::SimTime now) {
+  while (!waiting_.empty() && budget_ > 0 && num_running_ < options_.max_num_seqs) {
+    const Waiting entry = waiting_.front();
+    const Verdict verdict = try_admit(entry, batch, now);
+    if (verdict == Verdict::kBlocked) {
+      head_blocked_ = true;
+      break;
+    }
+    waiting_.pop_front();
+    if (verdict == Verdict::kSkipped) {
+      passed_over_.push_back(entry);
+    }
+  }
+  for (std::size_t i = passed_over_.size(); i-- > 0;) {
+    waiting_.push_front(passed_over_[i]);
+  }
+}
+
+const Chain& Scheduler::chain_of(const Waiting& entry) {
+  if (entry.slot != kNoSlot) {
+    return cache_.chain(slots_[entry.slot].table.chain);
+  }
+  if (entry.chain != PrefixCache::kNone) {
+    return cache_.chain(entry.chain);
+  }
+  if (unique_chain_of_ != entry.id) {
+    unique_chain_.assign_unique(entry.id, entry.lora, core::Tokens(entry.prompt_tokens));
+    unique_chain_of_ = entry.id;
+  }
+  return unique_chain_;
+}
+
+void Scheduler::count_lookup(const Waiting& entry, std::int64_t known) {
+  const bool resumed = entry.slot != kNoSlot;
+  const bool apart = options_.profile.prefix_stats_split_preempted && resumed;
+  if (!options_.enable_prefix_caching || apart) {
+    return;
+  }
+  const bool in_blocks = options_.profile.prefix_stats_in_blocks;
+  head_queries_ = in_blocks ? (known - 1) / block_size_ * block_size_ : known;
+  head_hits_ = match_.blocks * block_size_;
+  prefix_queries_ += head_queries_;
+  prefix_hits_ += head_hits_;
+}
+
+Scheduler::Verdict Scheduler::try_admit(const Waiting& entry, Batch& batch, core::SimTime now) {
+  const std::int64_t known = entry.slot != kNoSlot ? slots_[entry.slot].known : entry.prompt_tokens;
+  head_queries_ = 0;
+  head_hits_ = 0;
+  if (options_.enable_prefix_caching) {
+    // At least one token is computed, or there would be no logits to sample from.
+    cache_.find(chain_of(entry), (known - 1) / block_size_, known / block_size_, match_);
+  }
+  const std::int64_t cached = match_.blocks * block_size_;
+  if (options_.profile.prefix_stats_per_lookup) {
+    count_lookup(entry, known);
+  }
+  std::int64_t tokens = known - cached;
+  if (options_.long_prefill_token_threshold.value() > 0) {
+    tokens = std::min(tokens, options_.long_prefill_token_threshold.value());
+  }
+  if (whole_prompts_ && tokens > budget_) {
+    return options_.profile.whole_prompt_blocks_queue ? Verdict::kBlocked : Verdict::kSkipped;
+  }
+  tokens = std::min(tokens, budget_);
+  const std::int64_t available = cache_.num_free() - (num_running_ == 0 ? 0 : watermark_blocks_) +
+                                 match_.blocks - match_.unheld;
+  const std::int64_t must_fit = options_.profile.reserve_full_prompt ? known : cached + tokens;
+  if (blocks_for(must_fit) > available) {
+    return Verdict::kBlocked;
+  }
+  if (!options_.profile.prefix_stats_per_lookup) {
+    count_lookup(entry, known);
+  }
+  admit(entry, batch, tokens, now);
+  return Verdict::kAdmitted;
+}
+
+void Scheduler::admit(const Waiting& entry, Batch& batch, std::int64_t tokens, core::SimTime now) {
+  if (match_.overtaken != PrefixCache::kNone) {
+    const SlotIndex owner = cache_.owner_of(match_.overtaken);
+    PrefixCache::Table& table = slots_[owner].table;
+    cache_.expect_duplicates(table);
+    if (table.single_until == PrefixCache::kForever) {
+      eager_.push_back(owner);
+    }
+  }
+  const SlotIndex index = entry.slot != kNoSlot ? entry.slot : take_slot(entry, now);
+  Slot& slot = slots_[index];
+  const std::int64_t cached = match_.blocks * block_size_;
+  cache_.adopt(slot.table, index, match_);
+  slot.status = Status::kPrefilling;
+  slot.computed = cached;
+  link_last(index);
+  prefilling_.push_back(index);
+  const std::int64_t missing = blocks_for(cached + tokens) - match_.blocks;
+  RIDGELINE_DCHECK(missing <= cache_.num_free(), "admission counted too few blocks");
+  cache_.allocate(missing);
+  budget_ -= tokens;
+  put(batch, index, tokens);
+}
+
+SlotIndex Scheduler::take_slot(const Waiting& entry, core::SimTime now) {
+  auto index = static_cast<SlotIndex>(slots_.size());
+  if (free_slots_.empty()) {
+    slots_.emplace_back();
+  } else {
+    index = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  Slot& slot = slots_[index];
+  slot.prompt_tokens = entry.prompt_tokens;
+  slot.known = entry.prompt_tokens;
+  slot.stop_after = entry.stop_after;
+  slot.starved_at = -1;
+  slot.wastes = entry.wastes;
+  slot.outcome_at_stop = entry.outcome_at_stop;
+  slot.record = {};
+  slot.record.id = entry.id;
+  slot.record.arrival = entry.arrival;
+  slot.record.queued = entry.queued;
+  slot.record.prompt_tokens = core::Tokens(entry.prompt_tokens);
+  slot.record.cached_tokens =
+      core::Tokens(std::min(match_.blocks * block_size_, entry.prompt_tokens));
+  slot.record.first_scheduled = now;
+  slot.table.chain = entry.chain;
+  if (options_.enable_prefix_caching && entry.chain == PrefixCache::kNone) {
+    slot.table.chain = cache_.take_chain();
+    cache_.chain(slot.table.chain) = unique_chain_;
+  }
+  return index;
+}
+
+void Scheduler::link_last(SlotIndex index) {
+  Slot& slot = slots_[index];
+  slot.order = next_order_++;
+  slot.next = kNoSlot;
+  slot.previous = last_running_;
+  (last_running_ == kNoSlot ? first_running_ : slots_[last_running_].next) = index;
+  last_running_ = index;
+  ++num_running_;
+}
+
+}  // namespace ridgeline::engine::fast

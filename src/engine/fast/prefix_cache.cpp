@@ -1,0 +1,416 @@
+#include "engine/fast/prefix_cache.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include <tsl/robin_map.h>
+
+#include "core/check.hpp"
+#include "engine/fast/chain.hpp"
+
+namespace ridgeline::engine::fast {
+namespace {
+
+/// Keys are mixed already.
+struct KeyHash {
+  std::size_t operator()(std::uint64_t key) const { return key; }
+};
+
+constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
+
+}  // namespace
+
+struct PrefixCache::Index {
+  tsl::robin_map<std::uint64_t, ExtentIndex, KeyHash> oldest;
+
+  [[nodiscard]] ExtentIndex find(std::uint64_t key) const {
+    const auto entry = oldest.find(key);
+    return entry == oldest.end() ? kNowhere : entry->second;
+  }
+};
+
+PrefixCache::PrefixCache(const Options& options, const Keyed& keyed)
+    : block_size_(options.block_size.value()),
+      caching_(options.enable_prefix_caching),
+      free_unhashed_first_(options.free_unhashed_first),
+      num_usable_(options.num_gpu_blocks.value() - 1),
+      num_free_(0),
+      keyed_(keyed),
+      items_(1),
+      index_(std::make_unique<Index>()) {
+  if (caching_) {
+    add_plain(num_usable_);
+  } else {
+    num_free_ = num_usable_;
+  }
+}
+
+PrefixCache::~PrefixCache() = default;
+
+PrefixCache::ChainIndex PrefixCache::take_chain() {
+  ChainIndex index = static_cast<ChainIndex>(chains_.size());
+  if (spare_chains_.empty()) {
+    chains_.emplace_back();
+  } else {
+    index = spare_chains_.back();
+    spare_chains_.pop_back();
+  }
+  chains_[index].users = 1;
+  return index;
+}
+
+void PrefixCache::drop_chain(ChainIndex chain) {
+  if (--chains_[chain].users == 0) {
+    spare_chains_.push_back(chain);
+  }
+}
+
+/// How many leading blocks agree, between the extent's first (which does) and `limit`.
+std::int64_t PrefixCache::match_end(const Chain& chain,
+                                    const Extent& extent,
+                                    std::int64_t limit) const {
+  const Chain& other = chains_[extent.chain].chain;
+  const auto agree = [&](std::int64_t block) {
+    return &chain == &other || key_of(chain, block) == key_of(other, block);
+  };
+  if (agree(limit - 1)) {
+    return limit;
+  }
+  std::int64_t known = extent.begin;  // The last block known to agree.
+  std::int64_t differs = limit - 1;
+  while (differs - known > 1) {
+    const std::int64_t middle = known + (differs - known) / 2;
+    (agree(middle) ? known : differs) = middle;
+  }
+  return differs;
+}
+
+void PrefixCache::find(const Chain& chain,
+                       std::int64_t most,
+                       std::int64_t full,
+                       Match& match) const {
+  match.blocks = 0;
+  match.unheld = 0;
+  match.next_is_cached = false;
+  match.overtaken = kNone;
+  match.holds.clear();
+  if (!caching_) {
+    return;
+  }
+  for (bool found = true; found && match.blocks < full;) {
+    found = false;
+    const std::uint64_t key = key_of(chain, match.blocks);
+    for (ExtentIndex i = index_->find(key); i != kNone && !found; i = extents_[i].next_equal) {
+      const Extent& extent = extents_[i];
+      const bool grows = extent.owner != kNone;
+      const std::int64_t end = grows ? keyed_.keyed_blocks(extent.owner) : extent.end;
+      if (end > extent.begin) {
+        found = true;
+        match.blocks = match_end(chain, extent, std::min(end, full));
+        match.holds.push_back({.extent = i, .end = match.blocks});
+      }
+      if (grows && match.blocks < full && match.blocks == std::max(end, extent.begin) &&
+          key_of(chain, match.blocks) == key_of(chains_[extent.chain].chain, match.blocks)) {
+        match.overtaken = i;
+      }
+    }
+  }
+  if (match.blocks > most) {
+    match.next_is_cached = true;
+    match.blocks = most;
+    while (!match.holds.empty() && extents_[match.holds.back().extent].begin >= most) {
+      match.holds.pop_back();
+    }
+    if (!match.holds.empty()) {
+      match.holds.back().end = std::min(match.holds.back().end, most);
+    }
+  }
+  for (const Hold& part : match.holds) {
+    const Extent& extent = extents_[part.extent];
+    if (extent.owner == kNone) {
+      const std::int64_t held = extent.held.empty() ? extent.begin : extent.held.back().end;
+      match.unheld += std::max<std::int64_t>(part.end - held, 0);
+    }
+  }
+}
+
+void PrefixCache::adopt(Table& table, Owner owner, const Match& match) {
+  table.growing = kNone;
+  table.keyed = match.blocks;
+  table.single_until = 0;
+  table.holds.clear();
+  if (!caching_) {
+    return;
+  }
+  for (const Hold& part : match.holds) {
+    hold(part.extent, part.end);
+    table.holds.push_back(part);
+  }
+  if (match.next_is_cached) {
+    table.single_until = match.blocks + 1;
+  }
+  if (match.overtaken != kNone || num_eager_ > 0) {
+    const std::int64_t shared = chains_[table.chain].chain.shared_tokens() / block_size_;
+    table.single_until = std::max(table.single_until, shared);
+  }
+  count_eager(table, 1);
+  if (table.single_until <= table.keyed) {
+    table.growing = open(table, owner, table.keyed, 0);
+  }
+}
+
+void PrefixCache::expect_duplicates(Table& table) {
+  const ExtentIndex index = table.growing;
+  Extent& extent = extents_[index];
+  table.keyed = keyed_.keyed_blocks(extent.owner);
+  const std::int64_t shared = chains_[table.chain].chain.shared_tokens() / block_size_;
+  table.growing = kNone;
+  // Beyond the shared part only what this request generates can be meant.
+  table.single_until = table.keyed < shared ? shared : kForever;
+  count_eager(table, 1);
+  extent.end = table.keyed;
+  extent.owner = kNone;
+  if (extent.end <= extent.begin) {
+    forget(index);
+    return;
+  }
+  hold(index, extent.end);
+  table.holds.push_back({.extent = index, .end = extent.end});
+}
+
+void PrefixCache::count_eager(const Table& table, int difference) {
+  num_eager_ += table.single_until > table.keyed ? difference : 0;
+}
+
+PrefixCache::ExtentIndex PrefixCache::open(Table& table,
+                                           Owner owner,
+                                           std::int64_t begin,
+                                           std::int64_t end) {
+  auto index = static_cast<ExtentIndex>(extents_.size());
+  if (spare_extents_.empty()) {
+    extents_.emplace_back();
+  } else {
+    index = spare_extents_.back();
+    spare_extents_.pop_back();
+  }
+  Extent& extent = extents_[index];
+  extent.key = key_of(chains_[table.chain].chain, begin);
+  extent.begin = begin;
+  extent.end = end;
+  extent.chain = table.chain;
+  extent.owner = owner;
+  extent.next_equal = kNone;
+  extent.shallowest = kNone;
+  extent.held.clear();
+  ++chains_[table.chain].users;
+  const auto [entry, inserted] = index_->oldest.insert({extent.key, index});
+  if (!inserted) {
+    ExtentIndex last = entry->second;
+    while (extents_[last].next_equal != kNone) {
+      last = extents_[last].next_equal;
+    }
+    extents_[last].next_equal = index;
+  }
+  return index;
+}
+
+void PrefixCache::forget(ExtentIndex index) {
+  Extent& extent = extents_[index];
+  const auto entry = index_->oldest.find(extent.key);
+  if (entry->second == index) {
+    if (extent.next_equal == kNone) {
+      index_->oldest.erase(entry);
+    } else {
+      entry.value() = extent.next_equal;
+    }
+  } else {
+    ExtentIndex before = entry->second;
+    while (extents_[before].next_equal != index) {
+      before = extents_[before].next_equal;
+    }
+    extents_[before].next_equal = extent.next_equal;
+  }
+  drop_chain(extent.chain);
+  spare_extents_.push_back(index);
+}
+
+void PrefixCache::set_keyed(Table& table, Owner owner, std::int64_t keyed) {
+  if (!caching_ || keyed <= table.keyed) {
+    return;
+  }
+  if (table.growing == kNone) {
+    while (table.keyed < std::min(keyed, table.single_until)) {
+      const ExtentIndex single = open(table, kNone, table.keyed, table.keyed + 1);
+      hold(single, table.keyed + 1);
+      table.holds.push_back({.extent = single, .end = table.keyed + 1});
+      count_eager(table, -1);
+      ++table.keyed;
+      count_eager(table, 1);
+    }
+    if (table.keyed >= table.single_until) {
+      table.growing = open(table, owner, table.keyed, 0);
+    }
+  }
+  table.keyed = keyed;
+}
+
+void PrefixCache::release(Table& table, Owner owner, std::int64_t blocks, std::int64_t keyed) {
+  if (!caching_) {
+    num_free_ += blocks;
+    return;
+  }
+  set_keyed(table, owner, keyed);
+  count_eager(table, -1);
+  add_plain(blocks - table.keyed);
+  if (table.growing != kNone) {
+    Extent& extent = extents_[table.growing];
+    extent.end = table.keyed;
+    extent.owner = kNone;
+    const std::int64_t held = extent.held.empty() ? extent.begin : extent.held.back().end;
+    add_free(table.growing, held, extent.end);
+    if (extent.end == extent.begin) {
+      forget(table.growing);
+    }
+    table.growing = kNone;
+  }
+  for (std::size_t i = table.holds.size(); i-- > 0;) {
+    unhold(table.holds[i].extent, table.holds[i].end);
+  }
+  table.holds.clear();
+}
+
+void PrefixCache::hold(ExtentIndex index, std::int64_t end) {
+  Extent& extent = extents_[index];
+  if (extent.owner == kNone) {
+    while (extent.shallowest != kNone && items_[extent.shallowest].begin < end) {
+      FreeRange& range = items_[extent.shallowest];
+      const std::int64_t upto = std::min(range.end, end);
+      num_free_ -= upto - range.begin;
+      range.begin = upto;
+      if (range.begin < range.end) {
+        break;
+      }
+      const Item emptied = extent.shallowest;
+      extent.shallowest = range.deeper;
+      unlink(emptied);
+    }
+  }
+  auto place = std::lower_bound(
+      extent.held.begin(), extent.held.end(), end, [](const HoldCount& count, std::int64_t at) {
+        return count.end < at;
+      });
+  if (place == extent.held.end() || place->end != end) {
+    place = extent.held.insert(place, {.end = end, .holders = 0});
+  }
+  ++place->holders;
+}
+
+void PrefixCache::unhold(ExtentIndex index, std::int64_t end) {
+  Extent& extent = extents_[index];
+  const auto place = std::lower_bound(
+      extent.held.begin(), extent.held.end(), end, [](const HoldCount& count, std::int64_t at) {
+        return count.end < at;
+      });
+  RIDGELINE_DCHECK(place != extent.held.end() && place->end == end, "hold on blocks not held");
+  if (--place->holders > 0) {
+    return;
+  }
+  const bool deepest = place + 1 == extent.held.end();
+  extent.held.erase(place);
+  if (deepest && extent.owner == kNone) {
+    add_free(index, extent.held.empty() ? extent.begin : extent.held.back().end, end);
+  }
+}
+
+PrefixCache::Item PrefixCache::take_item() {
+  if (spare_items_.empty()) {
+    items_.emplace_back();
+    return static_cast<Item>(items_.size() - 1);
+  }
+  const Item item = spare_items_.back();
+  spare_items_.pop_back();
+  return item;
+}
+
+void PrefixCache::link_before(Item where, Item item) {
+  const Item previous = items_[where].previous;
+  items_[item].previous = previous;
+  items_[item].next = where;
+  items_[previous].next = item;
+  items_[where].previous = item;
+}
+
+void PrefixCache::unlink(Item item) {
+  const FreeRange& range = items_[item];
+  items_[range.previous].next = range.next;
+  items_[range.next].previous = range.previous;
+  spare_items_.push_back(item);
+}
+
+void PrefixCache::add_free(ExtentIndex index, std::int64_t begin, std::int64_t end) {
+  if (begin >= end) {
+    return;
+  }
+  num_free_ += end - begin;
+  const Item item = take_item();
+  items_[item].extent = index;
+  items_[item].deeper = extents_[index].shallowest;
+  items_[item].begin = begin;
+  items_[item].end = end;
+  extents_[index].shallowest = item;
+  link_before(kHead, item);
+}
+
+void PrefixCache::add_plain(std::int64_t count) {
+  if (count == 0) {
+    return;
+  }
+  num_free_ += count;
+  const Item neighbour = free_unhashed_first_ ? items_[kHead].next : items_[kHead].previous;
+  if (neighbour != kHead && items_[neighbour].extent == kNone) {
+    items_[neighbour].end += count;
+    return;
+  }
+  const Item item = take_item();
+  items_[item].extent = kNone;
+  items_[item].begin = 0;
+  items_[item].end = count;
+  link_before(free_unhashed_first_ ? items_[kHead].next : static_cast<Item>(kHead), item);
+}
+
+void PrefixCache::evict(std::int64_t count) {
+  while (count > 0) {
+    const Item item = items_[kHead].next;
+    RIDGELINE_DCHECK(item != kHead, "allocation from an empty free list");
+    FreeRange& range = items_[item];
+    const std::int64_t taken = std::min(count, range.end - range.begin);
+    range.end -= taken;
+    count -= taken;
+    const bool emptied = range.end == range.begin;
+    if (range.extent != kNone) {
+      Extent& extent = extents_[range.extent];
+      extent.end -= taken;
+      if (emptied && extent.shallowest == item) {
+        extent.shallowest = kNone;
+      } else if (emptied) {
+        Item above = extent.shallowest;
+        while (items_[above].deeper != item) {
+          above = items_[above].deeper;
+        }
+        items_[above].deeper = kNone;
+      }
+      if (extent.end == extent.begin) {
+        forget(range.extent);
+      }
+    }
+    if (emptied) {
+      unlink(item);
+    }
+  }
+}
+
+}  // namespace ridgeline::engine::fast

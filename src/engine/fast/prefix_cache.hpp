@@ -1,0 +1,166 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "core/units.hpp"
+#include "engine/fast/chain.hpp"
+
+namespace ridgeline::engine::fast {
+
+/// The block pool and prefix cache of the fast twin, by extents: rows of consecutive blocks that
+/// one request computed. It counts, hits and evicts exactly what reference::KvCache does, and its
+/// cost follows the extents, not the blocks. docs/internals/speed.md says why that is possible.
+class PrefixCache {
+ public:
+  using ChainIndex = std::uint32_t;
+  using ExtentIndex = std::uint32_t;
+  using Owner = std::uint32_t;
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
+
+  struct Options {
+    core::Blocks num_gpu_blocks;
+    core::Tokens block_size;
+    bool enable_prefix_caching = true;
+    bool free_unhashed_first = false;
+  };
+
+  /// Whoever owns growing extents says how many blocks of a request have keys by now.
+  class Keyed {
+   public:
+    virtual ~Keyed() = default;
+    [[nodiscard]] virtual std::int64_t keyed_blocks(Owner owner) const = 0;
+  };
+
+  /// Blocks [begin, end) of an extent, held by a request: begin is where the extent begins.
+  struct Hold {
+    ExtentIndex extent = kNone;
+    std::int64_t end = 0;
+  };
+  /// What a request holds: its blocks in order are those of `holds`, then those keyed since.
+  struct Table {
+    ChainIndex chain = kNone;
+    ExtentIndex growing = kNone;  ///< Its own extent, which grows with it.
+    std::int64_t keyed = 0;       ///< Blocks with keys, when last brought up to date.
+    /// Up to here blocks are entered one by one, because others may hold the same content.
+    std::int64_t single_until = 0;
+    std::vector<Hold> holds;
+  };
+  /// The cached prefix of a prompt.
+  struct Match {
+    std::int64_t blocks = 0;
+    std::int64_t unheld = 0;        ///< Of those, on the free list.
+    bool next_is_cached = false;    ///< The first block to be computed is there as well.
+    ExtentIndex overtaken = kNone;  ///< A growing extent that will hold what is computed next.
+    std::vector<Hold> holds;
+  };
+
+  PrefixCache(const Options& options, const Keyed& keyed);
+  ~PrefixCache();
+  PrefixCache(const PrefixCache&) = delete;
+  PrefixCache& operator=(const PrefixCache&) = delete;
+
+  [[nodiscard]] std::int64_t num_free() const { return num_free_; }
+  [[nodiscard]] std::int64_t num_usable() const { return num_usable_; }
+  [[nodiscard]] std::int64_t num_used() const { return num_usable_ - num_free_; }
+  /// Requests whose next blocks are entered one by one at instants of their own.
+  [[nodiscard]] std::int64_t num_eager() const { return num_eager_; }
+
+  ChainIndex take_chain();
+  void drop_chain(ChainIndex chain);
+  [[nodiscard]] Chain& chain(ChainIndex index) { return chains_[index].chain; }
+
+  /// Finds the longest cached prefix of `chain` within `most` of its `full` known blocks.
+  void find(const Chain& chain, std::int64_t most, std::int64_t full, Match& match) const;
+  /// Takes hold of a match, which find() gave at this instant.
+  void adopt(Table& table, Owner owner, const Match& match);
+  /// The owner of an extent whose content another request is about to compute as well.
+  [[nodiscard]] Owner owner_of(ExtentIndex extent) const { return extents_[extent].owner; }
+  /// From now on the table's blocks are entered one by one, as long as that request's content goes
+  /// on.
+  void expect_duplicates(Table& table);
+
+  /// Takes blocks off the free list, forgetting what they held. Requires num_free() >= count.
+  void allocate(std::int64_t count) {
+    num_free_ -= count;
+    if (caching_ && count > 0) {
+      evict(count);
+    }
+  }
+  /// The table's first `keyed` blocks are full and can be found.
+  void set_keyed(Table& table, Owner owner, std::int64_t keyed);
+  /// Gives back all blocks of a request, of which `keyed` have keys; the table keeps its chain.
+  void release(Table& table, Owner owner, std::int64_t blocks, std::int64_t keyed);
+
+ private:
+  static constexpr std::size_t kHead = 0;  ///< The free list is a ring through item 0.
+  using Item = std::uint32_t;
+
+  struct ChainState {
+    Chain chain;
+    std::uint32_t users = 0;
+  };
+  struct HoldCount {
+    std::int64_t end = 0;
+    std::int64_t holders = 0;
+  };
+  struct Extent {
+    std::uint64_t key = 0;
+    std::int64_t begin = 0;
+    std::int64_t end = 0;  ///< Of what is cached; not for growing extents.
+    ChainIndex chain = kNone;
+    Owner owner = kNone;             ///< Who lets it grow.
+    ExtentIndex next_equal = kNone;  ///< A younger one with the same key.
+    Item shallowest = kNone;         ///< Its part of the free list nearest to its begin.
+    std::vector<HoldCount> held;     ///< Ascending; without the owner's own.
+  };
+  /// A row of free blocks, popped from `end` down.
+  struct FreeRange {
+    ExtentIndex extent = kNone;  ///< kNone: blocks that hold nothing.
+    Item deeper = kNone;         ///< Of the same extent.
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    Item next = 0;
+    Item previous = 0;
+  };
+  struct Index;  ///< Key to the oldest extent that begins with it; hides the hash map's header.
+
+  [[nodiscard]] std::uint64_t key_of(const Chain& chain, std::int64_t block) const {
+    return chain.key((block + 1) * block_size_);
+  }
+  [[nodiscard]] std::int64_t match_end(const Chain& chain,
+                                       const Extent& extent,
+                                       std::int64_t limit) const;
+  ExtentIndex open(Table& table, Owner owner, std::int64_t begin, std::int64_t end);
+  void count_eager(const Table& table, int difference);
+  void hold(ExtentIndex extent, std::int64_t end);
+  void unhold(ExtentIndex extent, std::int64_t end);
+  void add_free(ExtentIndex extent, std::int64_t begin, std::int64_t end);
+  void add_plain(std::int64_t count);
+  void evict(std::int64_t count);
+  Item take_item();
+  void link_before(Item where, Item item);
+  void unlink(Item item);
+  void forget(ExtentIndex extent);
+
+  std::int64_t block_size_;
+  bool caching_;
+  bool free_unhashed_first_;
+  std::int64_t num_usable_;
+  std::int64_t num_free_;
+  std::int64_t num_eager_ = 0;
+  const Keyed& keyed_;
+  std::vector<ChainState> chains_;
+  std::vector<ChainIndex> spare_chains_;
+  std::vector<Extent> extents_;
+  std::vector<ExtentIndex> spare_extents_;
+  std::vector<FreeRange> items_;
+  std::vector<Item> spare_items_;
+  std::unique_ptr<Index> index_;
+};
+
+}  // namespace ridgeline::engine::fast

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "domain/step.hpp"
+#include "engine/fast/prefix_cache.hpp"
+
+namespace ridgeline::engine::fast {
+
+using SlotIndex = std::uint32_t;
+inline constexpr SlotIndex kNoSlot = std::numeric_limits<SlotIndex>::max();
+
+enum class Status : std::uint8_t {
+  kFree,
+  kPreempted,   ///< Back in the queue, with what it has generated.
+  kPrefilling,  ///< Running, with tokens known but not computed: its numbers stand in the slot.
+  kDecoding,    ///< In every batch; its numbers follow from the batch's.
+  kLeaving,     ///< Running, but all that it may compute is computed or in flight.
+};
+
+/// A running or preempted request. While it decodes nothing in here changes: in batch m it has
+/// base + m tokens computed, and it ends with the batch that FinishRing knows. Slots are reused;
+/// `generation` tells one tenant from the next.
+struct alignas(64) Slot {
+  std::int64_t base = 0;
+  std::int64_t prompt_tokens = 0;
+  std::int64_t known = 0;     ///< Tokens known, except while it decodes or leaves.
+  std::int64_t computed = 0;  ///< While prefilling: KV there, or will be once steps in flight end.
+  std::int64_t stop_after = 0;   ///< Output tokens after which it ends.
+  std::int64_t order = 0;        ///< Ascends along the running list.
+  std::int64_t starved_at = -1;  ///< The last batch that had no budget left for its token.
+  core::SimTime last_token;      ///< Of preempted, resumed and starved requests.
+  SlotIndex next = kNoSlot;      ///< In the running list.
+  SlotIndex previous = kNoSlot;
+  std::uint32_t generation = 0;
+  Status status = Status::kFree;
+  bool wastes = false;  ///< Is in one batch more than it should: its end comes as a surprise.
+  domain::Outcome outcome_at_stop = domain::Outcome::kFinished;
+  PrefixCache::Table table;
+  domain::RequestRecord record;
+};
+
+/// A request in the queue: whole if it is new, the number of its slot if it was preempted.
+struct Waiting {
+  SlotIndex slot = kNoSlot;
+  PrefixCache::ChainIndex chain = PrefixCache::kNone;  ///< If its prompt can be shared.
+  core::RequestId id;
+  core::LoraId lora;
+  bool wastes = false;
+  domain::Outcome outcome_at_stop = domain::Outcome::kFinished;
+  std::int64_t prompt_tokens = 0;
+  std::int64_t stop_after = 0;
+  core::SimTime arrival;
+  core::SimTime queued;
+
+  static Waiting preempted(SlotIndex slot) {
+    Waiting entry;
+    entry.slot = slot;
+    return entry;
+  }
+  friend bool operator==(const Waiting& a, const Waiting& b) {
+    return a.slot == b.slot && (a.slot != kNoSlot || a.id == b.id);
+  }
+};
+
+/// A prefill chunk's request, as far as the end of its batch needs it.
+struct BatchItem {
+  SlotIndex slot = 0;
+  std::uint32_t generation = 0;
+  bool samples = false;
+  bool first = false;        ///< The token will be its first.
+  core::SimTime last_token;  ///< The one before, if not.
+};
+
+/// A step on its way through the GPU. Buffers are reused.
+struct Batch {
+  std::int64_t number = 0;
+  std::int64_t num_decodes = 0;
+  std::int64_t wasted = 0;  ///< Decodes whose token is thrown away.
+  core::Tokens decode_context;
+  core::SimTime start;
+  core::SimTime end;
+  std::vector<BatchItem> items;
+  std::vector<domain::PrefillChunk> prefills;
+  std::vector<core::Tokens> decode_lengths;    ///< Only if the model asks.
+  std::vector<core::SimTime> resumed_decodes;  ///< Last tokens of those that had none just before.
+
+  [[nodiscard]] domain::StepBatch view() const {
+    return {.num_decodes = num_decodes,
+            .decode_context = decode_context,
+            .decode_lengths = decode_lengths,
+            .prefills = prefills};
+  }
+  [[nodiscard]] bool only_decodes(std::int64_t count) const {
+    return num_decodes == count && items.empty() && wasted == 0 && resumed_decodes.empty();
+  }
+};
+
+}  // namespace ridgeline::engine::fast

@@ -24,7 +24,7 @@ ADAPTERS = {
     "tl/expected.hpp": ("src/core/result.hpp",),
     "yaml-cpp/": ("src/core/yaml_document.cpp",),
     "simdjson.h": ("src/core/json_document.cpp",),
-    "tsl/": ("src/engine/fast/kv_pool.cpp",),
+    "tsl/": ("src/engine/fast/prefix_cache.cpp",),
     "xxhash.h": ("src/core/digest.cpp",),
     "zlib.h": ("src/core/gzip.cpp",),
 }

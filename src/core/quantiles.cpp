@@ -1,6 +1,7 @@
 #include "core/quantiles.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +14,6 @@
 
 #include "core/check.hpp"
 #include "core/int128.hpp"
-#include "core/quantile_buckets.hpp"
 
 namespace ridgeline::core {
 namespace {
@@ -234,7 +234,8 @@ void RunMultiset::merge(const RunMultiset& other) {
 
 /// Finds order statistics by narrowing: counts the values by bucket, keeps the parts of the runs
 /// that lie in the buckets where the statistics must be, and does so again within each of those.
-/// Every round narrows a range to 2^-6 of itself, so that there are few, whatever the values.
+/// Every round narrows a range to 2^-10 of itself, so that there are few, whatever the values, and
+/// a run, whose values lie close together, seldom crosses many buckets.
 class RunMultiset::Selection {
  public:
   /// `ranks` ascend; `answers` has their size. All values lie in low .. high.
@@ -259,7 +260,29 @@ class RunMultiset::Selection {
   }
 
  private:
-  using Buckets = LogBuckets<6>;
+  /// Equal buckets over low .. high.
+  class Buckets {
+   public:
+    Buckets(std::int64_t low, std::int64_t high)
+        : low_(low),
+          shift_(std::max(static_cast<int>(std::bit_width(distance(low, high))) - kBits, 0)) {}
+
+    [[nodiscard]] std::size_t of(std::int64_t value) const {
+      return distance(low_, value) >> shift_;
+    }
+    [[nodiscard]] std::int64_t first(std::size_t bucket) const {
+      return shifted(low_, static_cast<std::uint64_t>(bucket) << shift_);
+    }
+    /// Of a bucket that ends before the greatest value.
+    [[nodiscard]] std::int64_t last(std::size_t bucket) const {
+      return shifted(first(bucket), (std::uint64_t{1} << shift_) - 1);
+    }
+
+   private:
+    static constexpr int kBits = 10;
+    std::int64_t low_;
+    int shift_;
+  };
   /// Ranks that fall into one bucket.
   struct Group {
     std::size_t bucket = 0;
@@ -279,23 +302,22 @@ class RunMultiset::Selection {
     return run;
   }
 
-  /// Calls visit(bucket, part) for the parts of a run, by the bucket of their distance from `low`.
+  /// Calls visit(bucket, part) for the parts of a run that lie in one bucket each.
   template <class Visitor>
-  static void for_each_part(const Run& run, std::int64_t low, Visitor&& visit) {
+  static void for_each_part(const Run& run, const Buckets& buckets, Visitor&& visit) {
     Run part = ascending(run);
     const std::size_t last_bucket =
-        Buckets::of(distance(low, part.first + part.growth * (std::int64_t{part.count} - 1)));
+        buckets.of(part.first + part.growth * (std::int64_t{part.count} - 1));
     for (std::uint32_t left = part.count;;
          left -= part.count, part.first += part.growth * part.count) {
-      const std::uint64_t offset = distance(low, part.first);
-      const std::size_t bucket = Buckets::of(offset);
+      const std::size_t bucket = buckets.of(part.first);
       part.count = left;
       if (bucket == last_bucket) {
         visit(bucket, part);
         return;
       }
       const std::uint64_t steps =
-          (Buckets::last(bucket) - offset) / static_cast<std::uint64_t>(part.growth);
+          distance(part.first, buckets.last(bucket)) / static_cast<std::uint64_t>(part.growth);
       part.count = static_cast<std::uint32_t>(steps + 1);
       visit(bucket, part);
     }
@@ -336,10 +358,11 @@ void RunMultiset::Selection::solve_by_bucket(std::span<const Run> runs,
                                              std::int64_t high,
                                              std::span<const std::int64_t> ranks,
                                              std::span<std::int64_t> answers) {
-  const std::size_t num_buckets = Buckets::of(distance(low, high)) + 1;
+  const Buckets buckets(low, high);
+  const std::size_t num_buckets = buckets.of(high) + 1;
   std::vector<std::int64_t> counts(num_buckets);
   for (const Run& run : runs) {
-    for_each_part(run, low, [&](std::size_t bucket, const Run& part) {
+    for_each_part(run, buckets, [&](std::size_t bucket, const Run& part) {
       counts[bucket] += std::int64_t{part.count} * part.repeat;
     });
   }
@@ -361,17 +384,17 @@ void RunMultiset::Selection::solve_by_bucket(std::span<const Run> runs,
   }
 
   for (const Run& run : runs) {
-    for_each_part(run, low, [&](std::size_t of_part, const Run& part) {
+    for_each_part(run, buckets, [&](std::size_t of_part, const Run& part) {
       if (group_of[of_part] != kNone) {
         groups[group_of[of_part]].parts.push_back(part);
       }
     });
   }
   for (const Group& group : groups) {
-    const std::uint64_t last = std::min(Buckets::last(group.bucket), distance(low, high));
+    const bool is_last = group.bucket + 1 == num_buckets;
     solve(group.parts,
-          shifted(low, Buckets::first(group.bucket)),
-          shifted(low, last),
+          buckets.first(group.bucket),
+          is_last ? high : buckets.last(group.bucket),
           group.ranks,
           answers.subspan(group.first_answer, group.ranks.size()));
   }

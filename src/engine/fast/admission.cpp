@@ -46,7 +46,7 @@ std::optional<domain::RequestRecord> Scheduler::add(const domain::Request& reque
   entry.wastes = async_ && !foreseen && prompt + entry.stop_after <= length_cap_;
   if (options_.enable_prefix_caching && !request.prompt.empty()) {
     entry.chain = cache_.take_chain();
-    cache_.chain(entry.chain).assign(request);
+    cache_.assign(entry.chain, request);
   }
   waiting_.push_back(entry);
   return std::nullopt;
@@ -135,7 +135,7 @@ void Scheduler::admit(const Waiting& entry, Batch& batch, std::int64_t tokens, c
     const SlotIndex owner = cache_.owner_of(match_.overtaken);
     PrefixCache::Table& table = slots_[owner].table;
     cache_.expect_duplicates(table);
-    if (table.single_until == PrefixCache::kForever) {
+    if (table.single_until == PrefixCache::kForever && decodes_or_leaves(slots_[owner])) {
       eager_.push_back(owner);
     }
   }
@@ -180,7 +180,7 @@ SlotIndex Scheduler::take_slot(const Waiting& entry, core::SimTime now) {
   slot.table.chain = entry.chain;
   if (options_.enable_prefix_caching && entry.chain == PrefixCache::kNone) {
     slot.table.chain = cache_.take_chain();
-    cache_.chain(slot.table.chain) = unique_chain_;
+    cache_.assign(slot.table.chain, unique_chain_);
   }
   return index;
 }

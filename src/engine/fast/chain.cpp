@@ -13,6 +13,11 @@ namespace {
 /// 2^64 / golden ratio: keeps the hash of a finished piece apart from the key of its end.
 constexpr std::uint64_t kPieceEnd = 0x9e3779b97f4a7c15ULL;
 
+/// Contents of a request's own have one of the two highest bits set.
+constexpr int kOwnContentShift = 62;
+static_assert((domain::unique_content(core::RequestId(0)) >> kOwnContentShift) == 1);
+static_assert((domain::output_content(core::RequestId(0)) >> kOwnContentShift) == 2);
+
 }  // namespace
 
 std::uint64_t Chain::next_hash(std::uint64_t hash, std::uint64_t content, std::int64_t length) {
@@ -21,6 +26,7 @@ std::uint64_t Chain::next_hash(std::uint64_t hash, std::uint64_t content, std::i
 
 void Chain::assign(const domain::Request& request) {
   pieces_.clear();
+  quotes_ = false;
   // An adapter changes every activation, hence every KV block.
   std::uint64_t hash = request.lora.value();
   std::int64_t begin = 0;
@@ -28,6 +34,7 @@ void Chain::assign(const domain::Request& request) {
     if (segment.length.value() == 0) {
       continue;
     }
+    quotes_ = quotes_ || (segment.content >> kOwnContentShift) != 0;
     pieces_.push_back({.begin = begin, .hash = hash, .content = segment.content});
     hash = next_hash(hash, segment.content, segment.length.value());
     begin += segment.length.value();
@@ -38,6 +45,7 @@ void Chain::assign(const domain::Request& request) {
 
 void Chain::assign_unique(core::RequestId id, core::LoraId lora, core::Tokens prompt_tokens) {
   pieces_.clear();
+  quotes_ = false;
   shared_tokens_ = 0;
   finish(id, prompt_tokens.value(), lora.value());
 }

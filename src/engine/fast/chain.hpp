@@ -32,6 +32,8 @@ class Chain {
   }
   /// Leading tokens that another request may state as well: what follows is the request's own.
   [[nodiscard]] std::int64_t shared_tokens() const { return shared_tokens_; }
+  /// Whether the prompt states what another request was asked or answered.
+  [[nodiscard]] bool quotes() const { return quotes_; }
 
  private:
   struct Piece {
@@ -50,6 +52,7 @@ class Chain {
   void finish(core::RequestId id, std::int64_t prompt_tokens, std::uint64_t hash);
 
   std::vector<Piece> pieces_;
+  bool quotes_ = false;
   std::int64_t shared_tokens_ = 0;
   std::int64_t prompt_tokens_ = 0;
   std::uint64_t tail_hash_ = 0;

@@ -154,8 +154,7 @@ void PrefixCache::adopt(Table& table, Owner owner, const Match& match) {
     table.single_until = match.blocks + 1;
   }
   if (match.overtaken != kNone || num_eager_ > 0) {
-    const std::int64_t shared = chains_[table.chain].chain.shared_tokens() / block_size_;
-    table.single_until = std::max(table.single_until, shared);
+    table.single_until = std::max(table.single_until, singles_end(table));
   }
   count_eager(table, 1);
   if (table.single_until <= table.keyed) {
@@ -167,10 +166,8 @@ void PrefixCache::expect_duplicates(Table& table) {
   const ExtentIndex index = table.growing;
   Extent& extent = extents_[index];
   table.keyed = keyed_.keyed_blocks(extent.owner);
-  const std::int64_t shared = chains_[table.chain].chain.shared_tokens() / block_size_;
   table.growing = kNone;
-  // Beyond the shared part only what this request generates can be meant.
-  table.single_until = table.keyed < shared ? shared : kForever;
+  table.single_until = singles_end(table);
   count_eager(table, 1);
   extent.end = table.keyed;
   extent.owner = kNone;
@@ -180,6 +177,12 @@ void PrefixCache::expect_duplicates(Table& table) {
   }
   hold(index, extent.end);
   table.holds.push_back({.extent = index, .end = extent.end});
+}
+
+/// How far others may compute the same content: as far as it is not the request's own, unless
+/// somebody quotes that.
+std::int64_t PrefixCache::singles_end(const Table& table) const {
+  return quotes_ ? kForever : chains_[table.chain].chain.shared_tokens() / block_size_;
 }
 
 void PrefixCache::count_eager(const Table& table, int difference) {
@@ -250,6 +253,12 @@ void PrefixCache::set_keyed(Table& table, Owner owner, std::int64_t keyed) {
       count_eager(table, -1);
       ++table.keyed;
       count_eager(table, 1);
+    }
+    if (table.keyed >= table.single_until && quotes_ && num_eager_ > 0) {
+      table.single_until = kForever;
+      count_eager(table, 1);
+      set_keyed(table, owner, keyed);
+      return;
     }
     if (table.keyed >= table.single_until) {
       table.growing = open(table, owner, table.keyed, 0);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/units.hpp"
+#include "domain/request.hpp"
 #include "engine/fast/chain.hpp"
 
 namespace ridgeline::engine::fast {
@@ -72,7 +73,13 @@ class PrefixCache {
 
   ChainIndex take_chain();
   void drop_chain(ChainIndex chain);
-  [[nodiscard]] Chain& chain(ChainIndex index) { return chains_[index].chain; }
+  [[nodiscard]] const Chain& chain(ChainIndex index) const { return chains_[index].chain; }
+  /// Before anything else happens with the chain.
+  void assign(ChainIndex index, const domain::Request& request) {
+    chains_[index].chain.assign(request);
+    quotes_ = quotes_ || chains_[index].chain.quotes();
+  }
+  void assign(ChainIndex index, const Chain& chain) { chains_[index].chain = chain; }
 
   /// Finds the longest cached prefix of `chain` within `most` of its `full` known blocks.
   void find(const Chain& chain, std::int64_t most, std::int64_t full, Match& match) const;
@@ -136,6 +143,7 @@ class PrefixCache {
                                        const Extent& extent,
                                        std::int64_t limit) const;
   ExtentIndex open(Table& table, Owner owner, std::int64_t begin, std::int64_t end);
+  [[nodiscard]] std::int64_t singles_end(const Table& table) const;
   void count_eager(const Table& table, int difference);
   void hold(ExtentIndex extent, std::int64_t end);
   void unhold(ExtentIndex extent, std::int64_t end);
@@ -153,6 +161,7 @@ class PrefixCache {
   std::int64_t num_usable_;
   std::int64_t num_free_;
   std::int64_t num_eager_ = 0;
+  bool quotes_ = false;  ///< Some prompt states what belongs to another request.
   const Keyed& keyed_;
   std::vector<ChainState> chains_;
   std::vector<ChainIndex> spare_chains_;

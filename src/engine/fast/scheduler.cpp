@@ -335,6 +335,9 @@ void Scheduler::begin_decoding(SlotIndex index) {
   slot.base = slot.known - num_batches_ - 1;
   slot.starved_at = -1;
   ends_.add(index, end);
+  if (slot.table.single_until == PrefixCache::kForever) {
+    eager_.push_back(index);
+  }
   if (end > num_batches_ || slot.wastes) {
     slot.status = Status::kDecoding;
     decodes_.add(slot.base);

@@ -52,6 +52,17 @@ inline engine::EngineOptions random_options() {
   return options;
 }
 
+/// One of a few documents, or what an earlier request was asked or answered (as in a dialogue),
+/// whether that has ended by then or not.
+inline std::uint64_t random_content(std::uint32_t requests_so_far) {
+  const auto kind = *rc::gen::element(0, 0, 0, 0, 1, 2);
+  if (kind == 0 || requests_so_far < 2) {
+    return *rc::gen::inRange<std::uint64_t>(1, 4);
+  }
+  const core::RequestId earlier(*rc::gen::inRange<std::uint32_t>(0, requests_so_far - 1));
+  return kind == 1 ? domain::output_content(earlier) : domain::unique_content(earlier);
+}
+
 inline std::vector<domain::Request> random_requests() {
   using rc::gen::arbitrary;
   using rc::gen::element;
@@ -71,7 +82,7 @@ inline std::vector<domain::Request> random_requests() {
     std::int64_t left = request.prompt_tokens.value();
     while (shares && left > 0 && *element(0, 1, 1) == 1) {
       const std::int64_t length = std::min(left, *element<std::int64_t>(3, 16, 32, 48));
-      request.prompt.push_back({*inRange<std::uint64_t>(1, 4), core::Tokens(length)});
+      request.prompt.push_back({random_content(id), core::Tokens(length)});
       left -= length;
     }
   }

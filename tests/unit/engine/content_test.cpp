@@ -10,7 +10,7 @@
 #include "core/ids.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
-#include "engine/fast/content_keys.hpp"
+#include "engine/fast/chain.hpp"
 
 namespace ridgeline::engine {
 namespace {
@@ -28,11 +28,10 @@ domain::Request request(std::uint32_t id,
 }
 
 std::vector<std::uint64_t> keys(const domain::Request& request, int blocks) {
-  fast::ContentKeys keys;
-  keys.restart(request.id);
+  const fast::Chain chain(request);
   std::vector<std::uint64_t> all;
-  for (int i = 0; i < blocks; ++i) {
-    all.push_back(keys.next(request.prompt, request.prompt_tokens.value(), kBlock));
+  for (int i = 1; i <= blocks; ++i) {
+    all.push_back(chain.key(i * kBlock));
   }
   return all;
 }

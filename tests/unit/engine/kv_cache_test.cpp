@@ -1,12 +1,9 @@
-// The block pool of the reference twin, and the fast twin's against it.
+// The block pool of the reference twin.
 #include "engine/reference/kv_cache.hpp"
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <list>
 #include <optional>
-#include <random>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -14,7 +11,6 @@
 
 #include "core/ids.hpp"
 #include "core/units.hpp"
-#include "engine/fast/kv_pool.hpp"
 
 namespace ridgeline::engine {
 namespace {
@@ -102,64 +98,6 @@ TEST(KvCache, ReuseForgetsWhatABlockHeld) {
   EXPECT_EQ(cache.allocate(), BlockId(2));
   EXPECT_EQ(cache.allocate(), a);
   EXPECT_EQ(cache.find(7), std::nullopt);
-}
-
-/// The same random operations on both pools, block by block.
-TEST(KvPool, EqualsTheReferenceOverRandomOperations) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    std::mt19937_64 engine(seed);
-    const auto draw = [&](std::uint64_t n) { return engine() % n; };
-    const bool unhashed_first = draw(2) == 1;
-    const auto total = core::Blocks(static_cast<std::int64_t>(5 + draw(30)));
-    reference::KvCache plain({.num_gpu_blocks = total, .free_unhashed_first = unhashed_first});
-    fast::KvPool pool({.num_gpu_blocks = total, .free_unhashed_first = unhashed_first});
-    std::vector<std::vector<BlockId>> requests;
-    for (int operation = 0; operation < 400; ++operation) {
-      if (draw(3) > 0 && plain.num_free() > 3) {
-        // A request: adopts what is cached of a random chain, then takes up to three blocks and
-        // hashes some.
-        const std::uint64_t base = 1 + 10 * draw(4);
-        const std::vector<std::uint64_t> chain = {base, base + 1, base + 2};
-        std::vector<BlockId> blocks;
-        while (blocks.size() < chain.size() && plain.find(chain[blocks.size()])) {
-          blocks.push_back(*plain.find(chain[blocks.size()]));
-        }
-        for (std::size_t i = 0; i < chain.size(); ++i) {
-          const auto expected = i < blocks.size() ? blocks[i].value() : fast::KvPool::kNone;
-          if (i <= blocks.size()) {
-            ASSERT_EQ(pool.find(chain[i]), expected);
-          }
-        }
-        plain.touch(blocks);
-        for (const auto block : blocks) {
-          pool.touch(block.value());
-        }
-        const std::size_t hit = blocks.size();
-        for (std::size_t i = hit; i < 3 && plain.num_free() > 0; ++i) {
-          blocks.push_back(plain.allocate());
-          ASSERT_EQ(pool.allocate(), blocks.back().value());
-          if (draw(4) > 0 && i == blocks.size() - 1 && (i == 0 || plain.find(chain[i - 1]))) {
-            plain.set_hash(blocks.back(), chain[i]);
-            pool.set_key(blocks.back().value(), chain[i]);
-          }
-        }
-        requests.push_back(blocks);
-      } else if (!requests.empty()) {
-        const std::size_t which = draw(requests.size());
-        std::vector<BlockId> deepest_first = requests[which];
-        std::reverse(deepest_first.begin(), deepest_first.end());
-        plain.release(deepest_first);
-        std::vector<fast::KvPool::Block> blocks;
-        for (const auto block : requests[which]) {
-          blocks.push_back(block.value());
-        }
-        pool.release(blocks);
-        requests.erase(requests.begin() + static_cast<std::ptrdiff_t>(which));
-      }
-      ASSERT_EQ(pool.num_free(), plain.num_free());
-      ASSERT_EQ(pool.num_used(), plain.num_used());
-    }
-  }
 }
 
 }  // namespace

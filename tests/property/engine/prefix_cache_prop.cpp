@@ -67,7 +67,7 @@ class CachePair final : private fast::PrefixCache::Keyed {
     RC_ASSERT(match_.blocks == prefix.num_blocks);
     const std::int64_t cached = prefix.num_blocks * kSize;
     tokens = std::min(tokens, known - cached);
-    const std::int64_t needed = plain_.blocks_needed({}, prefix, cached + tokens);
+    const std::int64_t needed = plain_.blocks_needed({}, prefix, cached + tokens, false);
     RC_ASSERT((cached + tokens + kSize - 1) / kSize - match_.blocks + match_.unheld == needed);
     if (needed > plain_.pool().num_free()) {
       rows_.drop_chain(entry.table.chain);
@@ -88,7 +88,7 @@ class CachePair final : private fast::PrefixCache::Keyed {
   void compute(std::uint32_t id, std::int64_t tokens) {
     CachedRequest& entry = requests_.at(id);
     const std::int64_t end = std::min(entry.computed + tokens, entry.request.prompt_tokens.value());
-    const std::int64_t needed = plain_.blocks_needed(entry.blocks, {}, end);
+    const std::int64_t needed = plain_.blocks_needed(entry.blocks, {}, end, false);
     if (needed > plain_.pool().num_free()) {
       return;
     }

@@ -21,6 +21,11 @@ std::vector<StepTimeModelEntry> all_models() {
        .summary = "sum of per-kernel times from formulas fitted on measured kernels",
        .uses = {},
        .make = kernel::make_kernel_model},
+      {.name = "kernel-first",
+       .summary =
+           "kernel with its first published constants, frozen: the golden values hold for it",
+       .uses = {},
+       .make = kernel::make_first_kernel_model},
   };
   for (auto& entry : roofline::entries()) {
     models.push_back(std::move(entry));

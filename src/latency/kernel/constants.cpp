@@ -272,6 +272,17 @@ void read_cut_down(ObjectReader& root, Constants& constants) {
   }
 }
 
+Constants embedded_constants(std::string_view name) {
+  for (const core::EmbeddedFile& file : constant_files()) {
+    if (file.name == name) {
+      auto constants = read_constants(file.text, "data/latency/" + std::string(name));
+      RIDGELINE_CHECK(constants.has_value(), core::to_string(constants.error().front()));
+      return *std::move(constants);
+    }
+  }
+  RIDGELINE_CHECK(false, std::string(name) + " is not embedded");
+}
+
 }  // namespace
 
 core::Result<Constants> read_constants(std::string_view text, const std::string& file) {
@@ -299,16 +310,12 @@ core::Result<Constants> read_constants(std::string_view text, const std::string&
 }
 
 const Constants& builtin_constants() {
-  static const Constants kConstants = [] {
-    for (const core::EmbeddedFile& file : constant_files()) {
-      if (file.name == "kernel.yaml") {
-        auto constants = read_constants(file.text, "data/latency/kernel.yaml");
-        RIDGELINE_CHECK(constants.has_value(), core::to_string(constants.error().front()));
-        return *std::move(constants);
-      }
-    }
-    RIDGELINE_CHECK(false, "kernel.yaml is not embedded");
-  }();
+  static const Constants kConstants = embedded_constants("kernel.yaml");
+  return kConstants;
+}
+
+const Constants& first_constants() {
+  static const Constants kConstants = embedded_constants("kernel_first.yaml");
   return kConstants;
 }
 

@@ -150,7 +150,11 @@ struct Constants {
 [[nodiscard]] core::Result<Constants> read_constants(std::string_view text,
                                                      const std::string& file);
 
-/// The constants compiled into the binary, read once.
+/// The constants compiled into the binary (data/latency/kernel.yaml), read once.
 [[nodiscard]] const Constants& builtin_constants();
+
+/// The first published set (data/latency/kernel_first.yaml), frozen: another implementation's
+/// golden values hold for it.
+[[nodiscard]] const Constants& first_constants();
 
 }  // namespace ridgeline::latency::kernel

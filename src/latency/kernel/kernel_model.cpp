@@ -172,7 +172,10 @@ std::optional<domain::AffineStep> KernelModel::affine(std::int64_t num_decodes,
   return step;
 }
 
-core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(const ModelInputs& inputs) {
+namespace {
+
+core::Result<std::unique_ptr<StepTimeModel>> make_checked(const ModelInputs& inputs,
+                                                          const Constants& constants) {
   const model::Sharding& sharding = inputs.execution.sharding;
   if (auto cut = model::check_sharding(inputs.network, sharding); !cut) {
     return core::fail(std::move(cut).error());
@@ -180,7 +183,17 @@ core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(const ModelInputs
   if (auto facts = check_gpu(inputs.gpu, sharding); !facts) {
     return core::fail(std::move(facts).error());
   }
-  return std::make_unique<KernelModel>(inputs, builtin_constants());
+  return std::make_unique<KernelModel>(inputs, constants);
+}
+
+}  // namespace
+
+core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(const ModelInputs& inputs) {
+  return make_checked(inputs, builtin_constants());
+}
+
+core::Result<std::unique_ptr<StepTimeModel>> make_first_kernel_model(const ModelInputs& inputs) {
+  return make_checked(inputs, first_constants());
 }
 
 }  // namespace ridgeline::latency::kernel

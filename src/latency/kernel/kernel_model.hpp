@@ -72,5 +72,8 @@ class KernelModel final : public StepTimeModel {
 /// Refuses GPUs whose facts do not suffice and networks that cannot be cut so.
 [[nodiscard]] core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(
     const ModelInputs& inputs);
+/// The same with the first published constants.
+[[nodiscard]] core::Result<std::unique_ptr<StepTimeModel>> make_first_kernel_model(
+    const ModelInputs& inputs);
 
 }  // namespace ridgeline::latency::kernel

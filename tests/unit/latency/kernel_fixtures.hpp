@@ -117,7 +117,7 @@ class Subject {
       : network_(std::move(network)),
         gpu_(std::move(gpu)),
         execution_{.sharding = {.tensor_parallel_size = ranks}, .cuda_graph_sizes = graph_sizes()},
-        model_(std::make_unique<kernel::KernelModel>(inputs(), kernel::builtin_constants())) {}
+        model_(std::make_unique<kernel::KernelModel>(inputs(), kernel::first_constants())) {}
 
   Subject(const Subject&) = delete;
   Subject& operator=(const Subject&) = delete;

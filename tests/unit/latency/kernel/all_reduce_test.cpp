@@ -16,7 +16,7 @@ namespace {
 
 double microseconds(double bytes, std::int64_t ranks, const char* gpu_name = "h100") {
   const auto gpu = fixtures::gpu(gpu_name);
-  const Calibration calibration = calibrate(builtin_constants(), gpu);
+  const Calibration calibration = calibrate(first_constants(), gpu);
   return core::as_microseconds(
       all_reduce(
           core::Bytes(bytes), ranks, calibration.all_reduce.values, calibration.exchange, gpu)
@@ -62,7 +62,7 @@ TEST(AllReduce, PcieIsFarSlower) {
 
 TEST(AllReduce, IsNetwork) {
   const auto gpu = fixtures::gpu("h100");
-  const Calibration calibration = calibrate(builtin_constants(), gpu);
+  const Calibration calibration = calibrate(first_constants(), gpu);
   const Cost cost =
       all_reduce(core::Bytes(1000.0), 2, calibration.all_reduce.values, calibration.exchange, gpu);
   EXPECT_EQ(cost.kind, domain::Bottleneck::kNetwork);

@@ -30,7 +30,7 @@ class AttentionOnH100 : public testing::Test {
   }
 
   const hardware::GpuSpec gpu_ = fixtures::gpu("h100");
-  const Calibration calibration_ = calibrate(builtin_constants(), gpu_);
+  const Calibration calibration_ = calibrate(first_constants(), gpu_);
 };
 
 DecodeCall batch(std::int64_t sequences, std::int64_t context_each) {

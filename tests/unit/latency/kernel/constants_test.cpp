@@ -1,6 +1,7 @@
 #include "latency/kernel/constants.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -21,7 +22,7 @@ using testing::HasSubstr;
 
 std::string builtin_text() {
   for (const auto& file : constant_files()) {
-    if (file.name == "kernel.yaml") {
+    if (file.name == "kernel_first.yaml") {
       return std::string(file.text);
     }
   }
@@ -42,14 +43,22 @@ std::string first_error(const std::string& text) {
   return constants ? std::string() : core::to_string(constants.error().front());
 }
 
-TEST(KernelConstants, TheBuiltinOnesAreRead) {
-  const Constants& constants = builtin_constants();
+TEST(KernelConstants, TheFirstOnesAreRead) {
+  const Constants& constants = first_constants();
   EXPECT_DOUBLE_EQ(core::as_microseconds(constants.step.layer_launch_gap), 7.5);
   EXPECT_DOUBLE_EQ(constants.sampling.truncation_per_logit.value(), 191e-12);
   EXPECT_EQ(constants.columns.size(), 5U);
   EXPECT_DOUBLE_EQ(constants.columns.front().gemm_16bit->small_tile_penalty, 0.00395);
   EXPECT_DOUBLE_EQ(constants.columns.front().gemm_16bit->ramp_bytes.value(), 12.5e6);
   EXPECT_FALSE(constants.columns[2].gemm_8bit.has_value());  // A100
+}
+
+TEST(KernelConstants, TheBuiltinSetHasTheSameGpus) {
+  const Constants& constants = builtin_constants();
+  ASSERT_EQ(constants.columns.size(), first_constants().columns.size());
+  for (std::size_t i = 0; i < constants.columns.size(); ++i) {
+    EXPECT_EQ(constants.columns[i].name, first_constants().columns[i].name);
+  }
 }
 
 TEST(KernelConstants, MistakesAreNamed) {
@@ -90,7 +99,7 @@ hardware::GpuSpec named(const std::string& name, const std::string& architecture
 }
 
 TEST(Calibration, PrefersTheNameThenTheArchitecture) {
-  const Constants& constants = builtin_constants();
+  const Constants& constants = first_constants();
   const auto source = [&](const std::string& name, const std::string& architecture) {
     return calibrate(constants, named(name, architecture)).gemm_16bit.source;
   };
@@ -101,24 +110,24 @@ TEST(Calibration, PrefersTheNameThenTheArchitecture) {
 }
 
 TEST(Calibration, WhatAColumnLacksIsGeneric) {
-  const Calibration l40s = calibrate(builtin_constants(), fixtures::gpu("l40s"));
+  const Calibration l40s = calibrate(first_constants(), fixtures::gpu("l40s"));
   EXPECT_EQ(l40s.gemm_8bit.source, "kernel (l40s)");
   EXPECT_EQ(l40s.experts_8bit_fine.source, "kernel (generic)");
   EXPECT_EQ(l40s.all_reduce.source, "kernel (PCIe)");
-  const Calibration a100 = calibrate(builtin_constants(), fixtures::gpu("a100-80gb"));
+  const Calibration a100 = calibrate(first_constants(), fixtures::gpu("a100-80gb"));
   EXPECT_EQ(a100.gemm_8bit.source, "kernel (generic)");
 }
 
 TEST(Calibration, CutDownPartsHaveNoTilePenalty) {
-  const Calibration h20 = calibrate(builtin_constants(), named("h20", "hopper"));
+  const Calibration h20 = calibrate(first_constants(), named("h20", "hopper"));
   EXPECT_EQ(h20.gemm_8bit.values.small_tile_penalty, 0.0);
   EXPECT_EQ(h20.gemm_16bit.values.small_tile_penalty, 0.0);
-  const Calibration h100 = calibrate(builtin_constants(), fixtures::gpu("h100"));
+  const Calibration h100 = calibrate(first_constants(), fixtures::gpu("h100"));
   EXPECT_DOUBLE_EQ(h100.gemm_8bit.values.small_tile_penalty, 0.196);
 }
 
 TEST(Calibration, CatalogueNamesHaveColumns) {
-  for (const Column& column : builtin_constants().columns) {
+  for (const Column& column : first_constants().columns) {
     if (column.name == "generic") {
       continue;
     }

@@ -16,7 +16,7 @@ namespace {
 TEST(Elementwise, CountsItsTraffic) {
   const model::LayerElementwise shape{.hidden = 1000, .ffn_width = 100, .qkv_width = 10};
   const auto gpu = fixtures::gpu("h100");
-  const Cost cost = elementwise(shape, 7, builtin_constants().step, gpu);
+  const Cost cost = elementwise(shape, 7, first_constants().step, gpu);
   EXPECT_DOUBLE_EQ(cost.bytes.value(), 7.0 * (20.0 * 1000.0 + 6.0 * 100.0 + 4.0 * 10.0));
   // 1.25 times the traffic at 0.8 of the bandwidth
   EXPECT_DOUBLE_EQ(cost.time.value(), 1.25 * 7.0 * 20'640.0 / (0.8 * 3.35e12));
@@ -26,20 +26,20 @@ TEST(Elementwise, CountsItsTraffic) {
 TEST(Elementwise, QuantisingCostsTraffic) {
   const model::LayerElementwise shape{
       .hidden = 1000, .ffn_width = 100, .qkv_width = 10, .quantised_activations = true};
-  const Cost cost = elementwise(shape, 1, builtin_constants().step, fixtures::gpu("h100"));
+  const Cost cost = elementwise(shape, 1, first_constants().step, fixtures::gpu("h100"));
   EXPECT_DOUBLE_EQ(cost.bytes.value(), 20'640.0 + 6.0 * 1000.0 + 3.0 * 100.0);
 }
 
 TEST(Sampling, GreedyPassesOverTheLogits) {
   const Cost cost =
-      sampling({.vocab = 128'256}, 32, builtin_constants().sampling, fixtures::gpu("h100"));
+      sampling({.vocab = 128'256}, 32, first_constants().sampling, fixtures::gpu("h100"));
   // 14 bytes of 32*128,256 logits / 3.35e12
   EXPECT_NEAR(core::as_microseconds(cost.time), 17.1518, 1e-3);
   EXPECT_EQ(cost.kind, domain::Bottleneck::kMemory);
 }
 
 TEST(Sampling, TruncationSortsAndPenaltiesCount) {
-  const auto& constants = builtin_constants().sampling;
+  const auto& constants = first_constants().sampling;
   const auto h100 = fixtures::gpu("h100");
   const auto time = [&](bool truncates, bool penalises) {
     return core::as_microseconds(
@@ -53,7 +53,7 @@ TEST(Sampling, TruncationSortsAndPenaltiesCount) {
 }
 
 TEST(Sampling, SortsAtTheSpeedOfTheSms) {
-  const auto& constants = builtin_constants().sampling;
+  const auto& constants = first_constants().sampling;
   const auto h100 = fixtures::gpu("h100");
   auto half = h100;
   half.num_sms = 66;

@@ -50,7 +50,7 @@ TEST(ExpertGemm, ExpertsOfOtherRanksCostNothing) {
 
 TEST(ExpertGemm, StreamsTheExpertsHit) {
   const auto gpu = fixtures::gpu("h100");
-  const Calibration calibration = calibrate(builtin_constants(), gpu);
+  const Calibration calibration = calibrate(first_constants(), gpu);
   const MatmulFormat format = matmul_format(model::DType::kFp8, gpu);
   const Cost cost =
       expert_gemm(scout_half(), 32, format, calibration.experts(true, 16).values, 0.92, gpu);
@@ -64,7 +64,7 @@ TEST(ExpertGemm, StreamsTheExpertsHit) {
 }
 
 TEST(ExpertGemm, FewExpertsAreCoarse) {
-  const Calibration calibration = calibrate(builtin_constants(), fixtures::gpu("h100"));
+  const Calibration calibration = calibrate(first_constants(), fixtures::gpu("h100"));
   EXPECT_EQ(&calibration.experts(false, 8), &calibration.experts_16bit_coarse);
   EXPECT_EQ(&calibration.experts(true, 16), &calibration.experts_8bit_coarse);
   EXPECT_EQ(&calibration.experts(false, 64), &calibration.experts_16bit_fine);

@@ -176,7 +176,7 @@ TEST(KernelModel, WithoutGraphsNothingIsPadded) {
   const hardware::GpuSpec h100 = gpu("h100");
   const Execution eager{.sharding = {}, .cuda_graph_sizes = {}};
   const kernel::KernelModel model({.network = network, .gpu = h100, .execution = eager},
-                                  kernel::builtin_constants());
+                                  kernel::first_constants());
   EXPECT_EQ(model.padded(3), 3);
   EXPECT_EQ(model.padded(100'000), 100'000);
 }
@@ -211,7 +211,7 @@ TEST(KernelModel, AffineIsPredictBitForBit) {
 /// A decode kernel that is short enough to meet the floor: with almost no launch time, 8 us buy
 /// 8e-6 s * 0.936 * 3.35e12 B/s = 25.1 MB of KV cache.
 TEST(KernelModel, AffineEndsAtTheFloor) {
-  kernel::Constants constants = kernel::builtin_constants();
+  kernel::Constants constants = kernel::first_constants();
   for (kernel::Column& column : constants.columns) {
     column.decode_attention->fixed = core::microseconds(1.0);
   }

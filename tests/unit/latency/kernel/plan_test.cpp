@@ -28,7 +28,7 @@ class PlanOnH100 : public testing::Test {
   }
 
   const hardware::GpuSpec gpu_ = fixtures::gpu("h100");
-  const Calibration calibration_ = calibrate(builtin_constants(), gpu_);
+  const Calibration calibration_ = calibrate(first_constants(), gpu_);
 };
 
 std::vector<std::string> names(const Plan& plan) {

@@ -64,6 +64,7 @@ const core::Node* read_recording(const core::Node& document,
                                  core::Errors& errors) {
   core::ObjectReader reader(document, "", errors);
   recording.scenario = reader.required_string("scenario");
+  reader.node("derivation");  // For people: why the results are what they are.
   const core::Node* cfg = reader.node("cfg");
   const core::Node* requests = reader.node("requests");
   const core::Node* results = reader.node("results");

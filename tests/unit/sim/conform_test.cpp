@@ -17,8 +17,7 @@
 namespace ridgeline::sim::conform {
 namespace {
 
-std::vector<std::string> recordings() {
-  const std::filesystem::path folder = test::shared_dir() / "golden" / "vllm";
+std::vector<std::string> recordings(const std::filesystem::path& folder) {
   std::vector<std::string> files;
   if (std::filesystem::is_directory(folder)) {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -31,11 +30,7 @@ std::vector<std::string> recordings() {
   return files;
 }
 
-TEST(Conform, EveryRecordedVersionIsEqual) {
-  const auto files = recordings();
-  if (files.empty()) {
-    GTEST_SKIP() << "needs the recordings of ../shared/golden/vllm";
-  }
+void expect_equal(const std::vector<std::string>& files) {
   for (const auto& file : files) {
     const auto results = conform_file(file);
     ASSERT_TRUE(results.has_value()) << core::to_string(results.error().front());
@@ -47,6 +42,21 @@ TEST(Conform, EveryRecordedVersionIsEqual) {
           << "\nours     " << result.difference->ours;
     }
   }
+}
+
+TEST(Conform, EveryRecordedVersionIsEqual) {
+  const auto files = recordings(test::shared_dir() / "golden" / "vllm");
+  if (files.empty()) {
+    GTEST_SKIP() << "needs the recordings of ../shared/golden/vllm";
+  }
+  expect_equal(files);
+}
+
+/// Scenarios of our own, every number of which is derived in the file.
+TEST(Conform, OurOwnRecordingsAreEqual) {
+  const auto files = recordings(test::source_dir() / "tests" / "recordings");
+  EXPECT_GE(files.size(), 6U);
+  expect_equal(files);
 }
 
 std::string write_file(const std::string& text) {

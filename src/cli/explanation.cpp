@@ -26,6 +26,7 @@
 namespace ridgeline::cli {
 namespace {
 
+using report::bool_node;
 using report::integer_node;
 using report::MapBuilder;
 using report::number_node;
@@ -68,6 +69,11 @@ core::Node memory_tree(const sim::Resolved& resolved) {
       .add("gpu_memory_utilization", number_node(plan.utilization))
       .add("budget_gib", gib(plan.budget))
       .add("weights_gib", gib(plan.weights))
+      .add("position_tables_gib", gib(plan.position_tables))
+      .add("activations_gib", gib(plan.activations))
+      .add("non_torch_gib", gib(plan.non_torch))
+      .add("cuda_graphs_gib", gib(plan.cuda_graphs))
+      .add("cuda_graphs_in_budget", bool_node(plan.graphs_in_budget))
       .add("reserve_gib", gib(plan.reserve))
       .add("kv_cache_gib", gib(plan.kv_cache))
       .add("block_bytes", number_node(plan.block.value()))
@@ -181,8 +187,18 @@ void memory_lines(const sim::Resolved& resolved, Lines& lines) {
   lines.row(
       "budget", gib_text(plan.budget), fmt::format("gpu_memory_utilization {}", plan.utilization));
   lines.row("- weights", gib_text(plan.weights));
-  lines.row("- reserve", gib_text(plan.reserve), "activations, CUDA graphs, context");
+  lines.row("- activations",
+            gib_text(plan.activations),
+            "peak of the profile run: max_num_batched_tokens, max_num_seqs");
+  lines.row("- position tables", gib_text(plan.position_tables));
+  lines.row("- non-torch", gib_text(plan.non_torch), "CUDA libraries, communication");
+  if (plan.graphs_in_budget) {
+    lines.row("- CUDA graphs", gib_text(plan.cuda_graphs));
+  }
   lines.row("= KV cache", gib_text(plan.kv_cache));
+  if (!plan.graphs_in_budget) {
+    lines.row("CUDA graphs", gib_text(plan.cuda_graphs), "on top of the budget in this version");
+  }
   lines.row("num_gpu_blocks",
             report::grouped(engine.num_gpu_blocks.value()),
             fmt::format("of {} tokens", engine.block_size.value()));

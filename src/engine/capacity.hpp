@@ -4,33 +4,53 @@
 
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "engine/profiles.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 
 namespace ridgeline::engine {
 
-/// Where one GPU's memory goes, term by term. Source: kernel-model section 8
-/// (docs/models/kernel.md); the reserve covers activations, CUDA graphs, NCCL and the CUDA context.
+/// Where one GPU's memory goes, term by term, as vLLM divides it when it starts. Meaning, sources
+/// and how well it meets published counts: docs/models/capacity.md.
 struct MemoryPlan {
-  core::Bytes usable;      ///< As the driver reports it.
-  double utilization = 0;  ///< gpu_memory_utilization.
-  core::Bytes budget;      ///< usable * utilization.
-  core::Bytes weights;     ///< Of this rank.
-  core::Bytes reserve;
-  core::Bytes kv_cache;         ///< What is left; negative when the model does not fit.
-  core::Bytes block;            ///< KV bytes of one block on this rank, all layers.
-  core::Blocks num_gpu_blocks;  ///< Including the null block; 0 when nothing fits.
-  core::Tokens kv_tokens;       ///< num_gpu_blocks * block_size.
+  core::Bytes usable;             ///< As the driver reports it.
+  double utilization = 0;         ///< gpu_memory_utilization.
+  core::Bytes budget;             ///< usable * utilization.
+  core::Bytes weights;            ///< Of this rank.
+  core::Bytes position_tables;    ///< Sines and cosines of every position.
+  core::Bytes activations;        ///< Peak of vLLM's profile run.
+  core::Bytes non_torch;          ///< What libraries take while the weights are loaded.
+  core::Bytes cuda_graphs;        ///< Estimate of all captured graphs.
+  bool graphs_in_budget = false;  ///< Up to 0.20 graphs come on top of the budget.
+  core::Bytes reserve;            ///< What of the four terms above counts against the budget.
+  core::Bytes kv_cache;           ///< What is left; negative when the model does not fit.
+  core::Bytes block;              ///< KV bytes of one block on this rank, all layers.
+  core::Blocks num_gpu_blocks;    ///< Including the null block; 0 when nothing fits.
+  core::Tokens kv_tokens;         ///< num_gpu_blocks * block_size.
 };
 
 struct MemoryOptions {
   std::int64_t tensor_parallel_size = 1;
   double gpu_memory_utilization = 0.9;
   core::Tokens block_size{16};
+  std::int64_t max_num_seqs = 256;
+  core::Tokens max_num_batched_tokens{2048};
+  bool enforce_eager = false;  ///< No CUDA graphs.
+  Profile profile = {};
 };
 
-/// Memory of a rank that is neither weights nor KV cache.
-inline constexpr double kReserveGib = 1.2;
+/// Bytes per logit that the profile run's sampler holds at its peak, for max_num_seqs rows of the
+/// whole vocabulary: the logits in 16 and 32 bits and, to sort them, values, 64-bit indices and the
+/// double buffers of a key-value radix sort: about fifteen 32-bit numbers. Published block counts
+/// of networks with 32,000 to 152,064 tokens agree on it (docs/models/capacity.md).
+inline constexpr double kSamplerBytesPerLogit = 60.0;
+/// GiB that CUDA libraries take beside PyTorch's allocator while the network is loaded and
+/// profiled, on any GPU; and what communication adds where there are several.
+inline constexpr double kNonTorchGib = 0.15;
+inline constexpr double kCommunicationGib = 0.15;
+/// MiB that one layer's share of one captured CUDA graph takes: capturing 67 sizes of a network of
+/// 32 layers takes about half a GiB by vLLM's own log line.
+inline constexpr double kGraphMibPerLayer = 0.25;
 
 [[nodiscard]] MemoryPlan plan_memory(const model::ModelSpec& network,
                                      const hardware::GpuSpec& gpu,

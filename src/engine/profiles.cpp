@@ -98,6 +98,106 @@ const std::array<Profile, 9>& table() {
   return kProfiles;
 }
 
+/// A switch in words: what an engine does that has it on, and one that has it off.
+struct SwitchText {
+  bool Profile::* on;
+  std::string_view if_on;
+  std::string_view if_off;
+};
+
+constexpr auto kSwitchTexts = std::to_array<SwitchText>({
+    {&Profile::async_by_default, "asynchronous by default", "synchronous by default"},
+    {&Profile::async_skips_last_token,
+     "asynchronous steps skip whose last token is in flight",
+     "asynchronous steps waste one on every end"},
+    {&Profile::reserve_full_prompt,
+     "admits only whose whole prompt has blocks",
+     "admits whose next chunk has blocks"},
+    {&Profile::free_unhashed_first,
+     "reuses blocks without findable content first",
+     "reuses freed blocks last"},
+    {&Profile::has_watermark, "watermark at admission", "no watermark"},
+    {&Profile::has_priority_policy, "priority scheduling", "no priority scheduling"},
+    {&Profile::victim_returns_budget,
+     "a victim leaves the step it was in",
+     "a victim stays in the step it was in"},
+    {&Profile::cursor_follows_every_victim,
+     "no request is missed after a preemption",
+     "a request behind an unscheduled victim may be missed"},
+    {&Profile::updates_running_only,
+     "what a preempted request sampled is lost",
+     "what a preempted request sampled is kept"},
+    {&Profile::whole_prompt_blocks_queue,
+     "an uncut prompt that does not fit ends admission",
+     "an uncut prompt that does not fit is passed over"},
+    {&Profile::ignores_whole_prompt, "prompts are always cut", "prompts may be kept whole"},
+    {&Profile::has_skipped_queue,
+     "a queue for requests passed over",
+     "requests passed over stay at the head of the queue"},
+    {&Profile::lookahead_from_first_chunk,
+     "draft slots from the first chunk on",
+     "draft slots from the second chunk on"},
+    {&Profile::pads_single_tokens_to_drafts,
+     "pads single tokens to the drafts' length",
+     "single tokens as they are"},
+    {&Profile::drafts_take_input_slots,
+     "a draft model takes input positions",
+     "a draft model takes no input positions"},
+    {&Profile::hashes_less_all_drafts, "caches tokens less all drafts", "caches all tokens known"},
+    {&Profile::draft_drops_block_per_layout,
+     "drafts give up a cached block per layout",
+     "drafts give up one cached block"},
+    {&Profile::keeps_last_position_free,
+     "computes up to max_model_len - 1",
+     "computes up to max_model_len"},
+    {&Profile::waits_for_stale_steps,
+     "a preempted request waits for its steps in flight",
+     "a preempted request may resume at once"},
+    {&Profile::windows_keep_steps_in_flight,
+     "windows keep what steps in flight read",
+     "windows move on at schedule time"},
+    {&Profile::caps_windows_at_admission,
+     "windows ask for what they can hold",
+     "windows ask for the whole prompt"},
+    {&Profile::remote_rounds_up_to_blocks,
+     "remote KV counts in whole blocks",
+     "remote KV counts in tokens"},
+    {&Profile::remote_load_spares_prefills,
+     "remote loads spare running prefills",
+     "remote loads take what is free"},
+    {&Profile::remote_abort_waits_for_load,
+     "an abort waits for its load",
+     "an abort frees a load's blocks at once"},
+    {&Profile::frees_uncached_in_order,
+     "frees uncached blocks first to last",
+     "frees blocks last to first"},
+    {&Profile::prefix_stats_in_blocks,
+     "prefix statistics in blocks",
+     "prefix statistics in tokens"},
+    {&Profile::prefix_stats_split_preempted,
+     "prefix statistics keep preempted requests apart",
+     "one prefix statistic for all"},
+    {&Profile::prefix_stats_per_lookup,
+     "prefix statistics count every look-up",
+     "prefix statistics count admissions"},
+    {&Profile::counts_preemptions, "counts preemptions", "does not count preemptions"},
+    {&Profile::graphs_in_kv_budget,
+     "CUDA graphs in the KV budget",
+     "CUDA graphs on top of the KV budget"},
+});
+
+std::string_view text_of(GraphSizes sizes) {
+  switch (sizes) {
+    case GraphSizes::kStep8To512:
+      return "graphs for every 8th size to 512";
+    case GraphSizes::kStep8:
+      return "graphs for every 8th size to min(2 max_num_seqs, 512)";
+    case GraphSizes::kStep8Then16:
+      return "graphs for every 16th size above 256";
+  }
+  return "";
+}
+
 /// "0.15.1" -> (0, 15).
 std::optional<Version> parse_version(std::string_view text) {
   if (text.starts_with(kEngine)) {
@@ -120,6 +220,29 @@ std::optional<Version> parse_version(std::string_view text) {
 
 std::span<const Profile> profiles() {
   return table();
+}
+
+std::vector<std::string> distinctions(const Profile& profile) {
+  const auto all = profiles();
+  const auto place = std::find_if(
+      all.begin(), all.end(), [&](const Profile& other) { return other.name == profile.name; });
+  const bool is_oldest = place == all.begin() || place == all.end();
+  const Profile& other = is_oldest ? all[1] : *(place - 1);
+  std::vector<std::string> texts;
+  for (const auto& text : kSwitchTexts) {
+    const bool on = profile.*(text.on);
+    if (on != other.*(text.on)) {
+      texts.emplace_back(on ? text.if_on : text.if_off);
+    }
+  }
+  if (profile.graph_sizes != other.graph_sizes) {
+    texts.emplace_back(text_of(profile.graph_sizes));
+  }
+  if (profile.default_gpu_memory_utilization != other.default_gpu_memory_utilization) {
+    texts.push_back(
+        fmt::format("gpu_memory_utilization {}", profile.default_gpu_memory_utilization));
+  }
+  return texts;
 }
 
 core::Result<Profile> find_profile(std::string_view version) {

@@ -102,6 +102,10 @@ struct Profile {
 /// All profiles, oldest first.
 [[nodiscard]] std::span<const Profile> profiles();
 
+/// What `profile` does differently from the one before it, in a few words each; of the oldest, what
+/// it does differently from what came later.
+[[nodiscard]] std::vector<std::string> distinctions(const Profile& profile);
+
 /// "vllm@0.15", "0.15.1", "vllm@0.16": the greatest profile not above the version named.
 [[nodiscard]] core::Result<Profile> find_profile(std::string_view version);
 

@@ -159,10 +159,16 @@ class Resolver {
   }
 
   [[nodiscard]] engine::MemoryOptions memory_options() {
+    const auto limits = engine::default_limits(out_->gpu.memory, out_->gpu.architecture);
     return {.tensor_parallel_size = engine().tensor_parallel_size,
             .gpu_memory_utilization = engine().gpu_memory_utilization.value_or(
                 out_->engine.profile.default_gpu_memory_utilization),
-            .block_size = core::Tokens(engine().block_size)};
+            .block_size = core::Tokens(engine().block_size),
+            .max_num_seqs = engine().max_num_seqs.value_or(limits.max_num_seqs),
+            .max_num_batched_tokens = core::Tokens(
+                engine().max_num_batched_tokens.value_or(limits.max_num_batched_tokens.value())),
+            .enforce_eager = engine().enforce_eager,
+            .profile = out_->engine.profile};
   }
 
   void plan_memory() {

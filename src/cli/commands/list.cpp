@@ -83,9 +83,7 @@ Entries list_engines() {
   for (const auto& profile : engine::profiles()) {
     entries.push_back(
         {.name = profile.name,
-         .summary = fmt::format("{} scheduling by default, gpu_memory_utilization {}",
-                                profile.async_by_default ? "asynchronous" : "synchronous",
-                                profile.default_gpu_memory_utilization)});
+         .summary = fmt::format("{}", fmt::join(engine::distinctions(profile), "; "))});
   }
   return entries;
 }

@@ -1,5 +1,6 @@
 #include "engine/profiles.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -33,6 +34,22 @@ TEST(Profiles, AreOrderedAndNamedOnce) {
   ASSERT_EQ(all.size(), 9U);
   for (const auto& profile : all) {
     EXPECT_EQ(find_profile(profile.name)->name, profile.name);
+  }
+}
+
+TEST(Profiles, SayWhatDistinguishesThem) {
+  const auto has = [](const char* version, const char* text) {
+    const auto texts = distinctions(*find_profile(version));
+    return std::find(texts.begin(), texts.end(), text) != texts.end();
+  };
+  EXPECT_TRUE(has("0.15", "asynchronous by default"));
+  EXPECT_FALSE(has("0.18", "asynchronous by default"));
+  EXPECT_TRUE(has("0.20", "admits only whose whole prompt has blocks"));
+  EXPECT_TRUE(has("0.8", "no priority scheduling"));
+  EXPECT_TRUE(has("0.9", "priority scheduling"));
+  EXPECT_TRUE(has("0.24", "gpu_memory_utilization 0.92"));
+  for (const auto& profile : profiles()) {
+    EXPECT_FALSE(distinctions(profile).empty()) << profile.name;
   }
 }
 

@@ -23,7 +23,7 @@ std::span<const Verb> verbs() {
       {"trace", "describe a trace", nullptr},
       {"convert", "convert between trace formats", nullptr},
       {"kernels", "work with measured kernel tables", nullptr},
-      {"study", "run a study", nullptr},
+      {"study", "repeat a published study of the rooflines: list, run ID, all", study_command},
       {"conform", "compare with decisions recorded from vLLM", conform_command},
       {"validate", "compare with measured runs", validate_command},
       {"calibrate", "fit the model to measured runs", nullptr},

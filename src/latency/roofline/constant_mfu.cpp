@@ -75,7 +75,7 @@ PhaseCost ConstantMfuRoofline::phase(const Sums& one,
     vector = (kSoftmaxV0 * n.heads * pairs + kRopeV0 * n.hidden * tokens) * n.layers;
     attention_flops = core_attention + vector;
   }
-  const bool with_factors = version_ == Version::kV1;
+  const ByteFactors with_factors = version_ == Version::kV1 ? ByteFactors() : ByteFactors::none();
   const double dynamic = dynamic_bytes(n, one.context, one.new_tokens, true, with_factors) +
                          dynamic_bytes(n, many.context, many.new_tokens, false, with_factors);
 

@@ -88,14 +88,10 @@ double dynamic_bytes(const Network& network,
                      double context,
                      double new_tokens,
                      bool one_new_token,
-                     bool with_factors) {
-  double read_factor = 1.0;
-  double activation_factor = 1.0;
-  if (with_factors) {
-    read_factor = one_new_token ? DynamicBytes::kDecodeKvRead : DynamicBytes::kPrefillKvRead;
-    activation_factor =
-        one_new_token ? DynamicBytes::kDecodeActivations : DynamicBytes::kPrefillActivations;
-  }
+                     const ByteFactors& factors) {
+  const double read_factor = one_new_token ? factors.decode_kv : factors.prefill_kv;
+  const double activation_factor =
+      one_new_token ? factors.decode_activations : factors.prefill_activations;
   const double kv = network.kv_bytes_per_token();
   return kv * context * read_factor + kv * new_tokens +
          network.layers * network.hidden * network.bytes * new_tokens * activation_factor;

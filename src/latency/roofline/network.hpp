@@ -37,23 +37,26 @@ struct Network {
 /// What the formulas get wrong about a network that they accept.
 [[nodiscard]] core::Warnings network_notes(const model::ModelSpec& spec, const Network& network);
 
-/// Bytes of one request in a step, of the whole network, apart from the weights.
-/// Source: the published V1 (commit 006cae82 of inference-sim), whose parameter search chose the
-/// factors; V2 kept them, V0 has none.
-struct DynamicBytes {
-  static constexpr double kDecodeKvRead = 0.80;
-  static constexpr double kPrefillKvRead = 0.92;
-  static constexpr double kDecodeActivations = 0.75;
-  static constexpr double kPrefillActivations = 0.85;
+/// Shares of the KV read and of the activations that are charged. Source: the published V1 (commit
+/// 006cae82 of inference-sim), whose parameter search chose them; V2 kept them, V0 has none.
+struct ByteFactors {
+  double decode_kv = 0.80;
+  double prefill_kv = 0.92;
+  double decode_activations = 0.75;
+  double prefill_activations = 0.85;
+
+  static constexpr ByteFactors none() { return {1.0, 1.0, 1.0, 1.0}; }
+  friend bool operator==(const ByteFactors&, const ByteFactors&) = default;
 };
 
 /// KV read, KV write and activations of requests with `new_tokens` new tokens each: `context` and
 /// `new_tokens` may be sums over requests that are alike in whether they have one new token.
-/// The factors of decode apply to one new token, also of a prompt's chunk.
+/// The factors of decode apply to one new token, also of a prompt's chunk. Bytes of the whole
+/// network, apart from the weights.
 [[nodiscard]] double dynamic_bytes(const Network& network,
                                    double context,
                                    double new_tokens,
                                    bool one_new_token,
-                                   bool with_factors);
+                                   const ByteFactors& factors);
 
 }  // namespace ridgeline::latency::roofline

@@ -41,6 +41,7 @@ constexpr std::array<std::string_view, 2> kWeightWords = {"twice", "once"};
 
 constexpr double kMostDivisor = 16.0;
 constexpr double kMostMinimum = 1e6;
+constexpr double kMostByteFactor = 2.0;
 
 /// One switch: its name, and where it is kept. Words are read and written through an index.
 struct SwitchSlot {
@@ -50,6 +51,7 @@ struct SwitchSlot {
   void (*put)(Switches&, std::size_t) = nullptr;
   bool Switches::* flag = nullptr;
   double Switches::* number = nullptr;
+  double ByteFactors::* factor = nullptr;
   double highest = 0.0;
 };
 
@@ -90,6 +92,10 @@ constexpr auto kSlots = std::to_array<SwitchSlot>({
     {.name = "prefill_attention_divisor",
      .number = &Switches::prefill_attention_divisor,
      .highest = kMostDivisor},
+    {.name = "decode_kv_factor", .factor = &ByteFactors::decode_kv},
+    {.name = "prefill_kv_factor", .factor = &ByteFactors::prefill_kv},
+    {.name = "decode_activation_factor", .factor = &ByteFactors::decode_activations},
+    {.name = "prefill_activation_factor", .factor = &ByteFactors::prefill_activations},
     {.name = "minimum_us", .number = &Switches::minimum_us, .highest = kMostMinimum},
 });
 
@@ -119,6 +125,8 @@ std::vector<SwitchValue> switch_values(const Switches& switches) {
       value = core::Node::boolean(switches.*slot.flag, {});
     } else if (slot.number != nullptr) {
       value = core::Node::real(switches.*slot.number, {});
+    } else if (slot.factor != nullptr) {
+      value = core::Node::real(switches.byte_factors.*slot.factor, {});
     }
     values.push_back({.key = std::string(slot.name), .value = std::move(value)});
   }
@@ -168,6 +176,13 @@ core::Result<bool> set_switch(Switches& switches, const std::string& key, const 
       return refuse_switch(key, value, fmt::format("a number up to {}", slot->highest));
     }
     switches.*slot->number = value.as_real();
+    return true;
+  }
+  if (slot->factor != nullptr) {
+    if (!value.is_number() || !(value.as_real() >= 0.0) || value.as_real() > kMostByteFactor) {
+      return refuse_switch(key, value, fmt::format("a number from 0 to {}", kMostByteFactor));
+    }
+    switches.byte_factors.*slot->factor = value.as_real();
     return true;
   }
   if (value.kind() != core::Node::Kind::kInteger || !is_power_of_two(value.as_integer()) ||

@@ -9,6 +9,7 @@
 #include "core/document.hpp"
 #include "core/result.hpp"
 #include "latency/roofline/constants.hpp"
+#include "latency/roofline/network.hpp"
 #include "latency/tables/lookup.hpp"
 
 namespace ridgeline::latency::roofline {
@@ -63,12 +64,12 @@ struct Switches {
   bool gemm_floor = false;     ///< No GEMM is faster than its weights are read.
   bool lm_head = false;        ///< The last projection, over the sequences that sample.
   bool weights_once = false;   ///< In a mixed step the prefill phase reads no weights.
+  ByteFactors byte_factors;
   std::int64_t min_bucket = 512;
   /// FLOPs of prefill attention are divided by this. 1.8 is InferSim's (layers/attn.py, without a
   /// reason); the tables' own definition divides by 2.
   double prefill_attention_divisor = 1.8;
   double minimum_us = 0.0;  ///< Shortest step.
-  /// Control: one MFU for every kernel of a phase (lookup: constant); mfuPrefill, mfuDecode.
 
   friend bool operator==(const Switches&, const Switches&) = default;
 };

@@ -272,7 +272,7 @@ TableMfuRoofline::AttentionTime TableMfuRoofline::prefill_attention(const Bucket
   const double flops = attention_flops(bucket.pairs);
   time.seconds = flops / switches_.prefill_attention_divisor / (peak_ * time.lookup.mfu) * share_;
   const double kv_bytes = network_.kv_bytes_per_token() * real_of(bucket.length) *
-                          real_of(bucket.requests) * DynamicBytes::kPrefillKvRead;
+                          real_of(bucket.requests) * switches_.byte_factors.prefill_kv;
   time.seconds = per_component_seconds(time.seconds, kv_bytes, true);
   // Keys and values once, queries and outputs per new token.
   const double query_bytes = 2.0 * network_.heads * network_.head_dim * network_.bytes *
@@ -345,7 +345,8 @@ TableMfuRoofline::AttentionTime TableMfuRoofline::decode_attention(const domain:
   const double context = real_of(batch.decode_context.value());
   time.seconds = decode_seconds(batch, &time.lookup, counting) * share_;
   const double kv_bytes = network_.kv_bytes_per_token() * context;
-  time.seconds = per_component_seconds(time.seconds, kv_bytes * DynamicBytes::kDecodeKvRead, false);
+  time.seconds =
+      per_component_seconds(time.seconds, kv_bytes * switches_.byte_factors.decode_kv, false);
   time.work = {attention_flops(context) * share_, kv_bytes * share_};
   time.compute_bound = right_of_ridge(time.work);
   return time;
@@ -362,7 +363,7 @@ PhaseCost TableMfuRoofline::prefill_phase(const domain::StepBatch& batch, bool m
                              real_of(chunk.past.value()),
                              real_of(chunk.new_tokens.value()),
                              chunk.new_tokens.value() == 1,
-                             true);
+                             switches_.byte_factors);
   }
   for (const Bucket& bucket : buckets(batch)) {
     add_gemms(phase, bucket.rows, 0, true);
@@ -390,8 +391,11 @@ PhaseCost TableMfuRoofline::decode_phase(const domain::StepBatch& batch) const {
   const AttentionTime attention = decode_attention(batch);
   phase.attention = attention.seconds;
   phase.attention_compute = attention.compute_bound ? attention.seconds : 0.0;
-  const double dynamic = dynamic_bytes(
-      network_, real_of(batch.decode_context.value()), real_of(batch.num_decodes), true, true);
+  const double dynamic = dynamic_bytes(network_,
+                                       real_of(batch.decode_context.value()),
+                                       real_of(batch.num_decodes),
+                                       true,
+                                       switches_.byte_factors);
   const double weights =
       network_.weight_bytes().value() +
       (switches_.lm_head ? network_.hidden * network_.vocab * network_.bytes : 0.0);

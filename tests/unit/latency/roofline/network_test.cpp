@@ -22,11 +22,11 @@ TEST(NetworkFacts, DynamicBytesHaveFactorsByNewTokens) {
   ASSERT_TRUE(network);
   const double kv = 131'072.0;           // per token
   const double activations = 262'144.0;  // 32 layers x 4096 x 2
-  EXPECT_DOUBLE_EQ(dynamic_bytes(*network, 100, 1, true, true),
+  EXPECT_DOUBLE_EQ(dynamic_bytes(*network, 100, 1, true, ByteFactors()),
                    0.80 * 100 * kv + kv + 0.75 * activations);
-  EXPECT_DOUBLE_EQ(dynamic_bytes(*network, 100, 7, false, true),
+  EXPECT_DOUBLE_EQ(dynamic_bytes(*network, 100, 7, false, ByteFactors()),
                    0.92 * 100 * kv + 7 * kv + 0.85 * 7 * activations);
-  EXPECT_DOUBLE_EQ(dynamic_bytes(*network, 100, 7, false, false),
+  EXPECT_DOUBLE_EQ(dynamic_bytes(*network, 100, 7, false, ByteFactors::none()),
                    100 * kv + 7 * kv + 7 * activations);
 }
 

@@ -1,0 +1,145 @@
+#include "studies/lab.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "core/check.hpp"
+#include "core/document.hpp"
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/roofline/roofline_model.hpp"
+#include "latency/roofline/step_cost.hpp"
+#include "latency/roofline/switches.hpp"
+#include "latency/step_time_model.hpp"
+#include "latency/tables/kernel_tables.hpp"
+#include "model/model_spec.hpp"
+#include "studies/study.hpp"
+
+namespace ridgeline::studies {
+namespace {
+
+/// Of every study of rooflines: the published tables are of this GPU.
+constexpr const char* kStudyGpu = "h100";
+
+}  // namespace
+
+core::Result<std::unique_ptr<Subject>> Subject::make(const Arm& arm,
+                                                     const std::string& network,
+                                                     std::int64_t ranks,
+                                                     const std::string& bench_data) {
+  const auto* preset = latency::roofline::find_preset(arm.preset);
+  RIDGELINE_CHECK(preset != nullptr, arm.preset);
+  std::unique_ptr<Subject> made(new Subject());
+  auto spec = model::find_model(network);
+  auto gpu = hardware::find_gpu(kStudyGpu);
+  RIDGELINE_CHECK(spec.has_value() && gpu.has_value(), network);
+  made->network_ = std::move(*spec);
+  made->gpu_ = std::move(*gpu);
+  made->execution_.sharding.tensor_parallel_size = ranks;
+  const bool tables = preset->version == latency::roofline::Version::kV2;
+  auto model = latency::roofline::make_roofline_model(
+      *preset,
+      {.network = made->network_,
+       .gpu = made->gpu_,
+       .execution = made->execution_,
+       .options = {.bench_data = tables ? bench_data : std::string(),
+                   .lookup = arm.lookup,
+                   .settings = arm.settings}});
+  if (!model) {
+    return core::fail(std::move(model).error());
+  }
+  made->model_ = std::move(*model);
+  return made;
+}
+
+latency::roofline::StepCost Subject::cost(const Requests& requests) const {
+  std::vector<core::Tokens> lengths;
+  std::vector<domain::PrefillChunk> chunks;
+  core::Tokens sum;
+  for (const std::int64_t context : requests.decodes) {
+    lengths.emplace_back(context);
+    sum += core::Tokens(context);
+  }
+  for (const auto& [past, fresh] : requests.prefills) {
+    chunks.push_back({.past = core::Tokens(past), .new_tokens = core::Tokens(fresh)});
+  }
+  return model_->cost({.num_decodes = std::ssize(lengths),
+                       .decode_context = sum,
+                       .decode_lengths = lengths,
+                       .prefills = chunks});
+}
+
+std::int64_t Subject::step_us(const Requests& requests) const {
+  return cost(requests).rounded_us;
+}
+
+core::Result<std::unique_ptr<Subject>> Lab::subject(const std::string& arm,
+                                                    const std::string& network,
+                                                    std::int64_t ranks) const {
+  const auto found = std::ranges::find(study_.arms, arm, &Arm::name);
+  RIDGELINE_CHECK(found != study_.arms.end(), arm);
+  return Subject::make(*found, network, ranks, options_.bench_data);
+}
+
+core::Result<latency::tables::KernelTables> Lab::tables() const {
+  return latency::tables::load_bench_data(options_.bench_data, kStudyGpu);
+}
+
+core::Node cell(std::int64_t value) {
+  return core::Node::integer(value, {});
+}
+core::Node cell(double value) {
+  return core::Node::real(value, {});
+}
+core::Node cell(const std::string& value) {
+  return core::Node::string(value, {});
+}
+core::Node cell(const char* value) {
+  return core::Node::string(value, {});
+}
+core::Node cell(bool value) {
+  return core::Node::boolean(value, {});
+}
+core::Node cell(const std::vector<std::int64_t>& values) {
+  std::vector<core::Node> items;
+  for (const std::int64_t value : values) {
+    items.push_back(cell(value));
+  }
+  return core::Node::list(std::move(items), {});
+}
+core::Node cell(const std::vector<double>& values) {
+  std::vector<core::Node> items;
+  for (const double value : values) {
+    items.push_back(cell(value));
+  }
+  return core::Node::list(std::move(items), {});
+}
+
+double rounded(double value, int decimals) {
+  // By way of the text, which is rounded exactly: scaling first would move values at a tie.
+  const std::string text = fmt::format("{:.{}f}", value, decimals);
+  double result = value;
+  std::from_chars(text.data(), text.data() + text.size(), result);
+  return result;
+}
+
+latency::ModelSetting constants(const char* set) {
+  return setting("constants", set);
+}
+latency::ModelSetting setting(const char* key, const char* value) {
+  return {.key = key, .value = core::Node::string(value, {})};
+}
+latency::ModelSetting setting(const char* key, double value) {
+  return {.key = key, .value = core::Node::real(value, {})};
+}
+
+}  // namespace ridgeline::studies

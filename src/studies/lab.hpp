@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/document.hpp"
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/roofline/roofline_model.hpp"
+#include "latency/roofline/step_cost.hpp"
+#include "latency/step_time_model.hpp"
+#include "latency/tables/kernel_tables.hpp"
+#include "model/model_spec.hpp"
+#include "studies/study.hpp"
+
+namespace ridgeline::studies {
+
+/// The network of most studies.
+inline constexpr const char* kLlama8b = "llama-3.1-8b";
+
+/// A step that owns its requests.
+struct Requests {
+  std::vector<std::int64_t> decodes = {};                            ///< KV lengths.
+  std::vector<std::pair<std::int64_t, std::int64_t>> prefills = {};  ///< (past, new)
+};
+
+/// A step-time model of a study, with the network it refers to.
+class Subject {
+ public:
+  static core::Result<std::unique_ptr<Subject>> make(const Arm& arm,
+                                                     const std::string& network,
+                                                     std::int64_t ranks,
+                                                     const std::string& bench_data);
+
+  /// Whole microseconds.
+  [[nodiscard]] std::int64_t step_us(const Requests& requests) const;
+  [[nodiscard]] latency::roofline::StepCost cost(const Requests& requests) const;
+  [[nodiscard]] const latency::roofline::RooflineModel& model() const { return *model_; }
+
+ private:
+  Subject() = default;
+
+  model::ModelSpec network_;
+  hardware::GpuSpec gpu_;
+  latency::Execution execution_;
+  std::unique_ptr<latency::roofline::RooflineModel> model_;
+};
+
+/// What studies work with: the tables, and models made of their arms. A model that cannot be made
+/// ends the study.
+class Lab {
+ public:
+  Lab(const Study& study, const StudyOptions& options) : study_(study), options_(options) {}
+
+  [[nodiscard]] core::Result<std::unique_ptr<Subject>> subject(
+      const std::string& arm, const std::string& network = kLlama8b, std::int64_t ranks = 1) const;
+  /// The measured kernels themselves.
+  [[nodiscard]] core::Result<latency::tables::KernelTables> tables() const;
+
+ private:
+  const Study& study_;
+  const StudyOptions& options_;
+};
+
+/// Cells of a table.
+[[nodiscard]] core::Node cell(std::int64_t value);
+[[nodiscard]] core::Node cell(double value);
+[[nodiscard]] core::Node cell(const std::string& value);
+[[nodiscard]] core::Node cell(const char* value);
+[[nodiscard]] core::Node cell(bool value);
+[[nodiscard]] core::Node cell(const std::vector<std::int64_t>& values);
+[[nodiscard]] core::Node cell(const std::vector<double>& values);
+inline core::Node cell(core::Node value) {
+  return value;
+}
+
+inline void append_cells(std::vector<core::Node::Member>& members) {
+  static_cast<void>(members);
+}
+template <class Value, class... Rest>
+void append_cells(std::vector<core::Node::Member>& members,
+                  const char* key,
+                  const Value& value,
+                  const Rest&... rest) {
+  members.push_back({.key = key, .value = cell(value), .where = {}});
+  append_cells(members, rest...);
+}
+/// One row: row("batch_size", 4, "ratio", 1.2).
+template <class... Cells>
+[[nodiscard]] core::Node row(const Cells&... cells) {
+  std::vector<core::Node::Member> members;
+  append_cells(members, cells...);
+  return core::Node::map(std::move(members), {});
+}
+
+/// The nearest number of so many decimals, as the published tables were printed.
+[[nodiscard]] double rounded(double value, int decimals);
+
+/// The fixture of most published studies, and of H29.
+[[nodiscard]] latency::ModelSetting constants(const char* set);
+[[nodiscard]] latency::ModelSetting setting(const char* key, const char* value);
+[[nodiscard]] latency::ModelSetting setting(const char* key, double value);
+
+}  // namespace ridgeline::studies

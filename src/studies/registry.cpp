@@ -1,0 +1,23 @@
+#include "studies/registry.hpp"
+
+#include <vector>
+
+#include "studies/study.hpp"
+
+namespace ridgeline::studies {
+
+// One line per study, in the order in which they were asked.
+const std::vector<Study>& studies() {
+  static const std::vector<Study> kStudies = {
+      study_h6(),
+      study_h27(),
+      study_h28(),
+      study_h29(),
+      study_h33(),
+      study_h34(),
+      study_h35(),
+  };
+  return kStudies;
+}
+
+}  // namespace ridgeline::studies

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "studies/study.hpp"
+
+namespace ridgeline::studies {
+
+// One file each.
+[[nodiscard]] Study study_h6();
+[[nodiscard]] Study study_h27();
+[[nodiscard]] Study study_h28();
+[[nodiscard]] Study study_h29();
+[[nodiscard]] Study study_h33();
+[[nodiscard]] Study study_h34();
+[[nodiscard]] Study study_h35();
+
+}  // namespace ridgeline::studies

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/document.hpp"
+#include "core/result.hpp"
+#include "latency/step_time_model.hpp"
+
+namespace ridgeline::studies {
+
+class Lab;
+
+/// What a study ends in.
+enum class Verdict : std::uint8_t {
+  kConfirmed,
+  kPartlyConfirmed,
+  kRefuted,
+  kUndecided,
+  kNone,  ///< Nobody published one.
+};
+[[nodiscard]] const char* name(Verdict verdict);
+
+/// What the arms are held against.
+enum class Reference : std::uint8_t {
+  kMeasured,    ///< Times of kernels or engines.
+  kArithmetic,  ///< A closed form, or counting.
+  kModel,       ///< Another prediction: the study then says nothing about reality.
+};
+
+/// One configuration under test: a step-time model and what is changed in it.
+struct Arm {
+  std::string name;
+  std::string preset;  ///< Of latency::roofline::presets().
+  std::vector<latency::ModelSetting> settings = {};
+  std::string lookup = {};
+};
+
+/// Rows are maps of one set of keys, in one order.
+struct StudyTable {
+  std::string name;
+  std::vector<core::Node> rows;
+};
+
+/// What an arm changed, over all cases: the harness says where it changed nothing.
+struct Effect {
+  std::string name;
+  std::vector<std::pair<double, double>> values;  ///< Baseline, treatment.
+};
+
+/// What a run of a study found.
+struct Outcome {
+  std::vector<StudyTable> tables;
+  Verdict by_rule = Verdict::kUndecided;  ///< Of the study's own refutation rule.
+  std::string because;                    ///< The numbers that decided.
+  std::string finding;                    ///< Ours, which may differ from either verdict.
+  std::vector<Effect> effects;
+};
+
+/// A claim, how it is tested, and what would refute it. One file each, and a line of registry.cpp.
+struct Study {
+  std::string_view id;  ///< "h28"
+  std::string_view title;
+  std::string_view claim;
+  std::vector<Arm> arms;
+  std::string_view held_fixed;
+  std::string_view refuted_if;
+  std::string_view controls;
+  Reference reference = Reference::kModel;
+  Verdict published = Verdict::kNone;
+  std::string_view scope;
+  std::string_view not_tested;
+  bool needs_tables = true;  ///< Measured kernels: --bench-data.
+  core::Result<Outcome> (*run)(const Lab& lab) = nullptr;
+};
+
+/// Every study, by id.
+[[nodiscard]] const std::vector<Study>& studies();
+/// The study of that id, or an error with the nearest.
+[[nodiscard]] core::Result<const Study*> find_study(const std::string& id);
+
+/// What a study is run on.
+struct StudyOptions {
+  std::string bench_data = {};  ///< Folder of measured kernel tables of an H100.
+};
+
+/// A study with its outcome, and what the harness noticed by itself.
+struct StudyReport {
+  const Study* study = nullptr;
+  Outcome outcome;
+  /// Settings in which the arms differ: rows of key and one value per arm.
+  StudyTable differences;
+  core::Warnings warnings;
+};
+[[nodiscard]] core::Result<StudyReport> run_study(const Study& study, const StudyOptions& options);
+
+}  // namespace ridgeline::studies

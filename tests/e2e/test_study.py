@@ -1,0 +1,140 @@
+"""`ridgeline study`: the published tables, value by value, where the measured kernels are at hand."""
+
+import json
+
+import pytest
+
+from conftest import SHARED
+
+TABLES = SHARED / "kernels" / "blis_h100"
+GOLDEN = SHARED / "golden" / "roofline"
+# What the golden files say about themselves, and the published text's own figures.
+NOT_OURS = {"seed", "reproduced", "archived", "archived_us", "step", "linear_rule", "step_hetero", "step_homo", "claim",
+            "columns"}
+
+
+def equal(ours, golden):
+    if isinstance(golden, bool) or isinstance(golden, str):
+        return ours == golden
+    if isinstance(golden, list):
+        return len(ours) == len(golden) and all(map(equal, ours, golden))
+    if isinstance(golden, dict):
+        return all(key in ours and equal(ours[key], value) for key, value in golden.items())
+    if isinstance(golden, int):
+        return ours == golden
+    return abs(ours - golden) <= 1e-9 * max(1.0, abs(golden))
+
+
+def compare(ours, golden):
+    assert len(ours) == len(golden)
+    for row, expected in zip(ours, golden):
+        values = {key: value for key, value in expected.items() if key not in NOT_OURS}
+        if isinstance(values.get("computed"), dict):
+            values.update(values.pop("computed"))
+        for key, value in values.items():
+            assert equal(row[key], value), (key, row[key], value, expected)
+
+
+@pytest.fixture
+def study(ridgeline):
+    if not TABLES.is_dir():
+        pytest.skip(f"no {TABLES}")
+
+    def run(name):
+        done = ridgeline("study", "run", name, "--bench-data", TABLES, "--format", "json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
+
+
+def golden(name):
+    return json.loads((GOLDEN / name).read_text())
+
+
+@pytest.mark.parametrize("name", ["h28", "h29", "h33"])
+def test_published_tables(study, name):
+    expected = golden(f"{name}.json")
+    report = study(name)
+    for table, rows in expected["tables"].items():
+        compare(report["tables"][table], rows)
+    for table in ("claims", "decomposition", "component_decomposition"):
+        if table in expected:
+            compare(report["tables"][table], expected[table])
+    assert report["verdict_published"] == "confirmed"
+    # H29 fails by the rule that it set itself; H33 holds for uneven batches only.
+    assert report["verdict_by_rule"] == {"h28": "confirmed", "h29": "refuted", "h33": "partly confirmed"}[name]
+
+
+def test_h28_floor_lookups(study):
+    expected = golden("h28.json")["sensitivity"]
+    for row in study("h28")["tables"]["sensitivity"]:
+        for key in ("floor_lookup_hetero", "floor_lookup_homo"):
+            assert row[key] == expected[key][str(row["batch_size"])]
+
+
+def test_h29_beyond_the_published_lengths(study):
+    rows = {row["seq_len"]: row for row in study("h29")["tables"]["extended"]}
+    assert rows[32769]["step_bucketed_us"] == 1614557
+    assert rows[32769]["step_actual_seq_us"] == 1175351
+
+
+def test_h33_statistics(study):
+    expected = golden("h33.json")["summary_stats"]
+    tables = study("h33")["tables"]
+    assert equal(tables["summary_stats"][0], expected["computed"])
+    assert equal(tables["step_ratio_15rows"][0], expected["step_ratio_15rows"]["computed"])
+    assert equal(tables["step_ratio_14_printed_rows"][0], expected["step_ratio_14_printed_rows"])
+
+
+@pytest.mark.parametrize(
+    "name, tables",
+    [
+        ("h27", ["h27_mixed_batch_max"]),
+        ("h34", ["h34_gemm_ratio", "h34_regime"]),
+        ("h35", ["h35_activation"]),
+        ("h6", ["h6_floor_sweeps"]),
+    ],
+)
+def test_other_hypotheses(study, name, tables):
+    expected = golden("other_hypotheses.json")
+    report = study(name)
+    for table in tables:
+        compare(report["tables"][table], expected[table])
+    assert report["verdict_by_rule"] == "confirmed"
+
+
+def test_the_harness_warns_of_circles_and_of_nothing(study):
+    codes = {name: {warning["code"] for warning in study(name)["warnings"]} for name in ("h33", "h35", "h34")}
+    assert codes == {"h33": {"W-circular-reference"}, "h35": {"W-vanishing-effect"}, "h34": set()}
+
+
+def test_differences_between_arms(study):
+    rows = {row["setting"]: row for row in study("h29")["differences"]}
+    assert rows["attention_length"]["bucket"] == '"bucket"'
+    assert rows["attention_length"]["actual"] == '"actual"'
+    assert "TFlopsPeak" not in rows
+
+
+def test_all_studies_as_markdown(ridgeline):
+    if not TABLES.is_dir():
+        pytest.skip(f"no {TABLES}")
+    done = ridgeline("study", "all", "--bench-data", TABLES)
+    assert done.returncode == 0, done.stderr
+    listed = ridgeline("study", "list").stdout.splitlines()
+    assert done.stdout.count("**Claim.**") == len(listed)
+
+
+def test_list_and_errors(ridgeline):
+    listed = ridgeline("study", "list")
+    assert listed.returncode == 0
+    assert any(line.startswith("h28 ") for line in listed.stdout.splitlines())
+    for words, text in [
+        (["study"], "expected list, run ID or all"),
+        (["study", "run", "h82"], "'h82' is no study"),
+        (["study", "walk", "h28"], "walk h28"),
+        (["study", "run", "h28"], "--bench-data: missing"),
+        (["study", "run", "h28", "--bench-data", "nowhere"], "nowhere"),
+    ]:
+        done = ridgeline(*words)
+        assert done.returncode == 2 and text in done.stderr and done.stdout == "", words

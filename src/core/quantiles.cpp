@@ -1,7 +1,6 @@
 #include "core/quantiles.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -108,6 +107,16 @@ void Moments::add(const ArithmeticRun& run) {
   RIDGELINE_CHECK(run.count >= 0 && run.count <= kMostPerRun, "count of an arithmetic run");
   RIDGELINE_CHECK(run.repeat >= 0 && run.repeat <= kMostPerRun, "repeats of an arithmetic run");
   if (run.count == 0 || run.repeat == 0) {
+    return;
+  }
+  if (run.count == 1) {
+    // The commonest run by far: one step's gap.
+    RIDGELINE_CHECK(!__builtin_add_overflow(count_, run.repeat, &count_), "more than 2^63 values");
+    min_ = std::min(min_, run.first);
+    max_ = std::max(max_, run.first);
+    const Int128 sum = static_cast<Int128>(run.first) * run.repeat;
+    sum_ += sum;
+    squares_ += static_cast<Uint128>(sum) * static_cast<Uint128>(static_cast<Int128>(run.first));
     return;
   }
   const auto span = reach(run.first, run.growth, run.count - 1);
@@ -232,10 +241,10 @@ void RunMultiset::merge(const RunMultiset& other) {
   moments_.merge(other.moments_);
 }
 
-/// Finds order statistics by narrowing: counts the values by bucket, keeps the parts of the runs
-/// that lie in the buckets where the statistics must be, and does so again within each of those.
-/// Every round narrows a range to 2^-10 of itself, so that there are few, whatever the values, and
-/// a run, whose values lie close together, seldom crosses many buckets.
+/// Finds order statistics by narrowing: cuts the range where a sample says that they must lie,
+/// counts the values between the cuts, keeps the parts of the runs where the statistics are, and
+/// does so again within those. The sample decides how fast that is, never the answer: a rank is
+/// looked for wherever the counts put it. A run costs one division per cut inside it.
 class RunMultiset::Selection {
  public:
   /// `ranks` ascend; `answers` has their size. All values lie in low .. high.
@@ -260,29 +269,8 @@ class RunMultiset::Selection {
   }
 
  private:
-  /// Equal buckets over low .. high.
-  class Buckets {
-   public:
-    Buckets(std::int64_t low, std::int64_t high)
-        : low_(low),
-          shift_(std::max(static_cast<int>(std::bit_width(distance(low, high))) - kBits, 0)) {}
+  using Cuts = std::vector<std::int64_t>;  ///< Each the least value of the next bucket, ascending.
 
-    [[nodiscard]] std::size_t of(std::int64_t value) const {
-      return distance(low_, value) >> shift_;
-    }
-    [[nodiscard]] std::int64_t first(std::size_t bucket) const {
-      return shifted(low_, static_cast<std::uint64_t>(bucket) << shift_);
-    }
-    /// Of a bucket that ends before the greatest value.
-    [[nodiscard]] std::int64_t last(std::size_t bucket) const {
-      return shifted(first(bucket), (std::uint64_t{1} << shift_) - 1);
-    }
-
-   private:
-    static constexpr int kBits = 10;
-    std::int64_t low_;
-    int shift_;
-  };
   /// Ranks that fall into one bucket.
   struct Group {
     std::size_t bucket = 0;
@@ -302,27 +290,39 @@ class RunMultiset::Selection {
     return run;
   }
 
+  static std::size_t bucket_of(std::int64_t value, const Cuts& cuts) {
+    std::size_t bucket = 0;
+    for (const std::int64_t cut : cuts) {
+      bucket += cut <= value ? 1U : 0U;
+    }
+    return bucket;
+  }
+
   /// Calls visit(bucket, part) for the parts of a run that lie in one bucket each.
   template <class Visitor>
-  static void for_each_part(const Run& run, const Buckets& buckets, Visitor&& visit) {
+  static void for_each_part(const Run& run, const Cuts& cuts, Visitor&& visit) {
     Run part = ascending(run);
     const std::size_t last_bucket =
-        buckets.of(part.first + part.growth * (std::int64_t{part.count} - 1));
+        bucket_of(part.first + part.growth * (std::int64_t{part.count} - 1), cuts);
     for (std::uint32_t left = part.count;;
          left -= part.count, part.first += part.growth * part.count) {
-      const std::size_t bucket = buckets.of(part.first);
+      const std::size_t bucket = bucket_of(part.first, cuts);
       part.count = left;
       if (bucket == last_bucket) {
         visit(bucket, part);
         return;
       }
       const std::uint64_t steps =
-          distance(part.first, buckets.last(bucket)) / static_cast<std::uint64_t>(part.growth);
+          (distance(part.first, cuts[bucket]) - 1) / static_cast<std::uint64_t>(part.growth);
       part.count = static_cast<std::uint32_t>(steps + 1);
       visit(bucket, part);
     }
   }
 
+  static Cuts choose_cuts(std::span<const Run> runs,
+                          std::int64_t low,
+                          std::int64_t high,
+                          std::span<const std::int64_t> ranks);
   static void solve_by_sorting(std::span<const Run> runs,
                                std::span<const std::int64_t> ranks,
                                std::span<std::int64_t> answers);
@@ -353,16 +353,68 @@ void RunMultiset::Selection::solve_by_sorting(std::span<const Run> runs,
   }
 }
 
+/// Every n-th value, sorted, shows about where each rank is. At least one cut, all of them above
+/// `low` and none above `high`, so that each bucket is smaller than the whole.
+RunMultiset::Selection::Cuts RunMultiset::Selection::choose_cuts(
+    std::span<const Run> runs,
+    std::int64_t low,
+    std::int64_t high,
+    std::span<const std::int64_t> ranks) {
+  constexpr std::size_t kLeastSample = 64;
+  constexpr std::size_t kGreatestSample = 4096;
+  constexpr std::size_t kRunsPerSample = 8;
+  constexpr double kDeviations = 3.0;  // that a rank is allowed from where the sample has it
+  std::int64_t total = 0;
+  for (const Run& run : runs) {
+    total += std::int64_t{run.count} * run.repeat;
+  }
+  const auto wanted = static_cast<std::int64_t>(
+      std::clamp(runs.size() / kRunsPerSample, kLeastSample, kGreatestSample));
+  const std::int64_t stride = std::max<std::int64_t>(total / wanted, 1);
+  std::vector<std::int64_t> sample;
+  std::int64_t before = 0;
+  std::int64_t next = stride / 2;
+  for (const Run& run : runs) {
+    const std::int64_t after = before + std::int64_t{run.count} * run.repeat;
+    for (; next < after; next += stride) {
+      sample.push_back(run.first + run.growth * ((next - before) / run.repeat));
+    }
+    before = after;
+  }
+  std::sort(sample.begin(), sample.end());
+
+  Cuts cuts;
+  const auto size = static_cast<double>(sample.size());
+  for (const std::int64_t rank : ranks) {
+    const double place = size * static_cast<double>(rank) / static_cast<double>(total);
+    const double below = place - kDeviations * std::sqrt(size);
+    const double above = place + kDeviations * std::sqrt(size);
+    if (below >= 0.0) {
+      cuts.push_back(sample[static_cast<std::size_t>(below)]);
+    }
+    if (above < size) {
+      cuts.push_back(sample[static_cast<std::size_t>(above)] + 1);
+    }
+  }
+  std::erase_if(cuts, [&](std::int64_t cut) { return cut <= low || cut > high; });
+  if (cuts.empty()) {
+    cuts.push_back(shifted(low, distance(low, high) / 2) + 1);
+  }
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  return cuts;
+}
+
 void RunMultiset::Selection::solve_by_bucket(std::span<const Run> runs,
                                              std::int64_t low,
                                              std::int64_t high,
                                              std::span<const std::int64_t> ranks,
                                              std::span<std::int64_t> answers) {
-  const Buckets buckets(low, high);
-  const std::size_t num_buckets = buckets.of(high) + 1;
+  const Cuts cuts = choose_cuts(runs, low, high, ranks);
+  const std::size_t num_buckets = cuts.size() + 1;
   std::vector<std::int64_t> counts(num_buckets);
   for (const Run& run : runs) {
-    for_each_part(run, buckets, [&](std::size_t bucket, const Run& part) {
+    for_each_part(run, cuts, [&](std::size_t bucket, const Run& part) {
       counts[bucket] += std::int64_t{part.count} * part.repeat;
     });
   }
@@ -384,17 +436,16 @@ void RunMultiset::Selection::solve_by_bucket(std::span<const Run> runs,
   }
 
   for (const Run& run : runs) {
-    for_each_part(run, buckets, [&](std::size_t of_part, const Run& part) {
+    for_each_part(run, cuts, [&](std::size_t of_part, const Run& part) {
       if (group_of[of_part] != kNone) {
         groups[group_of[of_part]].parts.push_back(part);
       }
     });
   }
   for (const Group& group : groups) {
-    const bool is_last = group.bucket + 1 == num_buckets;
     solve(group.parts,
-          buckets.first(group.bucket),
-          is_last ? high : buckets.last(group.bucket),
+          group.bucket == 0 ? low : cuts[group.bucket - 1],
+          group.bucket == cuts.size() ? high : cuts[group.bucket] - 1,
           group.ranks,
           answers.subspan(group.first_answer, group.ranks.size()));
   }

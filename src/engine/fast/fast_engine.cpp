@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "core/check.hpp"
 #include "core/int128.hpp"
@@ -22,10 +24,10 @@ namespace {
 
 using fast::Batch;
 
-/// first, first + growth, ...: the sum of the first `count` terms, in ticks.
-core::Int128 series(core::Duration first, core::Duration growth, std::int64_t count) {
-  const core::Int128 n = count;
-  return n * first.count() + n * (n - 1) / 2 * growth.count();
+/// first, first + growth, ...: the sum of the first `count` terms. A run is at most as long as
+/// FinishRing sees, so that the sum stays far below the range of simulated time.
+core::Duration series(core::Duration first, core::Duration growth, std::int64_t count) {
+  return first * count + growth * (count * (count - 1) / 2);
 }
 
 /// A run of decode-only batches of one composition, from the oldest in flight on.
@@ -72,6 +74,7 @@ class FastEngine final : public Engine {
   [[nodiscard]] core::Int128 ticks_of_new_blocks(const Run& run, std::int64_t count) const;
   void take_run(const Run& run, std::int64_t count);
   void add_run_times(const Run& run, std::int64_t first, std::int64_t count, core::SimTime start);
+  const domain::AffineStep* line(std::int64_t decodes, core::Tokens context);
   [[nodiscard]] core::Duration host_time(std::int64_t sequences) const {
     return inputs_.host.per_step + inputs_.host.per_sequence * sequences;
   }
@@ -88,6 +91,7 @@ class FastEngine final : public Engine {
   bool schedule_due_ = false;
   EngineTotals totals_;
   core::Int128 used_block_ticks_ = 0;
+  std::vector<std::optional<domain::AffineStep>> lines_;  ///< By number of decodes.
 };
 
 void FastEngine::submit(const domain::Request& request, core::SimTime queued) {
@@ -134,6 +138,22 @@ Engine::Pause FastEngine::advance(core::SimTime limit,
   }
 }
 
+/// The model's time for decodes alone, as a line through this context; nothing if it has none.
+const domain::AffineStep* FastEngine::line(std::int64_t decodes, core::Tokens context) {
+  const auto index = static_cast<std::size_t>(decodes);
+  if (index >= lines_.size()) {
+    lines_.resize(index + 1);
+  }
+  auto& kept = lines_[index];
+  if (!kept || context < kept->lowest || context > kept->highest) {
+    kept = inputs_.model.affine(decodes, context);
+    if (kept && (context < kept->lowest || context > kept->highest)) {
+      kept.reset();
+    }
+  }
+  return kept ? &*kept : nullptr;
+}
+
 void FastEngine::fill_pipeline() {
   while (num_in_flight_ < depth_) {
     Batch& batch = in_flight(num_in_flight_);
@@ -150,7 +170,10 @@ void FastEngine::fill_pipeline() {
 }
 
 void FastEngine::launch(Batch& batch) {
-  domain::StepTime time = inputs_.model.predict(batch.view());
+  const domain::AffineStep* const known =
+      batch.items.empty() ? line(batch.num_decodes, batch.decode_context) : nullptr;
+  domain::StepTime time =
+      known != nullptr ? known->at(batch.decode_context) : inputs_.model.predict(batch.view());
   time.cpu += host_time(batch.num_decodes + static_cast<std::int64_t>(batch.items.size()));
   const core::Duration gpu = time.gpu();
   const core::Duration period = async_ ? std::max(gpu, time.cpu) : gpu + time.cpu;
@@ -231,8 +254,8 @@ void FastEngine::try_jump(core::SimTime limit) {
 std::optional<Run> FastEngine::run_ahead() {
   const Batch& first = in_flight(0);
   const std::int64_t decodes = first.num_decodes;
-  const auto step = inputs_.model.affine(decodes, first.decode_context);
-  if (!step || first.decode_context < step->lowest) {
+  const domain::AffineStep* const step = line(decodes, first.decode_context);
+  if (step == nullptr) {
     return std::nullopt;
   }
   Run run{.step = *step,
@@ -258,19 +281,24 @@ std::optional<Run> FastEngine::run_ahead() {
 
 std::int64_t FastEngine::batches_before(const Run& run, std::int64_t most, core::SimTime limit) {
   const auto ends_before = [&](std::int64_t count) {
-    return static_cast<core::Int128>(now_.count()) + series(run.period, run.period_growth, count) <
-           static_cast<core::Int128>(limit.count());
+    return series(run.period, run.period_growth, count) < limit - now_;
   };
   if (ends_before(most)) {
     return most;
   }
-  std::int64_t before = 0;
-  std::int64_t after = most;
-  while (after - before > 1) {
-    const std::int64_t middle = before + (after - before) / 2;
-    (ends_before(middle) ? before : after) = middle;
+  // The root of growth/2 k^2 + (period - growth/2) k = limit - now, put right by exact sums.
+  const auto growth = static_cast<double>(run.period_growth.count());
+  const double linear = static_cast<double>(run.period.count()) - growth / 2;
+  const auto span = static_cast<double>((limit - now_).count());
+  const double root = 2 * span / (linear + std::sqrt(linear * linear + 2 * growth * span));
+  std::int64_t count = root < static_cast<double>(most) ? static_cast<std::int64_t>(root) : most;
+  while (count > 0 && !ends_before(count)) {
+    --count;
   }
-  return before;
+  while (ends_before(count + 1)) {
+    ++count;
+  }
+  return count;
 }
 
 /// Adds the times of batches first, first + 1, ... of a run to the totals (and to the log).
@@ -284,7 +312,7 @@ void FastEngine::add_run_times(const Run& run,
   const core::Duration exposed = period - time.gpu();
   const core::Duration slope = run.step.slope * run.growth;
   const auto total = [&](core::Duration of_first, core::Duration growth) {
-    return core::Duration::ticks(static_cast<std::int64_t>(series(of_first, growth, count)));
+    return series(of_first, growth, count);
   };
   for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
     const bool grows = kind == static_cast<std::size_t>(run.step.slope_kind);
@@ -319,33 +347,35 @@ void FastEngine::add_run_times(const Run& run,
 core::Int128 FastEngine::ticks_of_new_blocks(const Run& run, std::int64_t count) const {
   const fast::DecodeSet& decodes = scheduler_.decodes();
   const std::int64_t size = decodes.block_size();
+  const std::int64_t cycles = count / size;
+  const std::int64_t rest = count % size;
   // Over all new blocks: how many, the sum of i, and that of i^2.
-  core::Int128 blocks = 0;
-  core::Int128 ends = 0;
-  core::Int128 squares = 0;
+  std::int64_t blocks = 0;
+  std::int64_t ends = 0;
+  std::int64_t squares = 0;
   for (std::int64_t i = 1; i <= std::min(count, size); ++i) {
     const std::int64_t taken = decodes.blocks_in(scheduler_.num_batches() - 1 + i);
     if (taken == 0) {
       continue;
     }
-    const core::Int128 n = (count - i) / size + 1;
-    const core::Int128 steps = n * (n - 1) / 2;
+    const std::int64_t n = cycles + (i <= rest ? 1 : 0);
+    const std::int64_t steps = n * (n - 1) / 2;
+    const std::int64_t step_squares = steps * (2 * n - 1) / 3;
     blocks += n * taken;
     ends += (n * i + steps * size) * taken;
-    squares += (n * i * i + 2 * steps * i * size + steps * (2 * n - 1) / 3 * size * size) * taken;
+    squares += (n * i * i + 2 * steps * i * size + step_squares * size * size) * taken;
   }
-  const core::Int128 whole = series(run.period, run.period_growth, count);
-  return whole * blocks - ends * run.period.count() -
-         (squares - ends) / 2 * run.period_growth.count();
+  const core::Int128 whole = series(run.period, run.period_growth, count).count();
+  return whole * blocks - static_cast<core::Int128>(run.period.count()) * ends -
+         static_cast<core::Int128>(run.period_growth.count()) * ((squares - ends) / 2);
 }
 
 void FastEngine::take_run(const Run& run, std::int64_t count) {
   const auto at = [&](std::int64_t batches) {
-    return now_ + core::Duration::ticks(
-                      static_cast<std::int64_t>(series(run.period, run.period_growth, batches)));
+    return now_ + series(run.period, run.period_growth, batches);
   };
   const auto depth = static_cast<std::int64_t>(depth_);
-  const core::Int128 whole = series(run.period, run.period_growth, count);
+  const core::Int128 whole = series(run.period, run.period_growth, count).count();
   used_block_ticks_ += whole * scheduler_.cache().num_used() + ticks_of_new_blocks(run, count);
   scheduler_.jump(count, at(count));
   totals_.peak_used_blocks =

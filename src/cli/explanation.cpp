@@ -34,6 +34,7 @@ using report::text_node;
 
 constexpr std::int64_t kSchemaVersion = 1;
 constexpr model::Sharding kWhole{.tensor_parallel_size = 1};
+constexpr std::int64_t kImageSide = 1024;
 
 core::Node gib(core::Bytes bytes) {
   return number_node(core::as_gibibytes(bytes));
@@ -46,6 +47,34 @@ std::optional<double> ridge(core::FlopsPerSecond peak, const hardware::GpuSpec& 
                             : std::nullopt;
 }
 
+core::Node caches_tree(const model::ModelSpec& network) {
+  std::vector<core::Node> caches;
+  for (const model::CacheGroup& group : model::cache_groups(network, kWhole)) {
+    caches.push_back(MapBuilder()
+                         .add("kind", text_node(group.kind))
+                         .add("layers", integer_node(group.layers))
+                         .add("window",
+                              group.window > core::Tokens(0) ? integer_node(group.window.value())
+                                                             : number_node(std::nullopt))
+                         .add("bytes_per_token", number_node(group.bytes_per_token.value()))
+                         .add("bytes_per_sequence", number_node(group.bytes_per_sequence.value()))
+                         .build());
+  }
+  return report::list_node(std::move(caches));
+}
+
+/// What most layers have; some may differ.
+core::Node precision_tree(const model::ModelSpec& network) {
+  const model::Precision& precision = network.precision;
+  return MapBuilder()
+      .add("attention", text_node(model::name(precision.attention)))
+      .add("ffn", text_node(model::name(precision.ffn)))
+      .add("embedding", text_node(model::name(precision.embedding)))
+      .add("lm_head", text_node(model::name(precision.lm_head.value_or(precision.embedding))))
+      .add("kv_cache", text_node(model::name(precision.kv)))
+      .build();
+}
+
 core::Node model_tree(const model::ModelSpec& network) {
   return MapBuilder()
       .add("name", text_node(network.name))
@@ -55,8 +84,15 @@ core::Node model_tree(const model::ModelSpec& network) {
       .add("weight_bytes", number_node(model::weight_bytes_per_rank(network, kWhole).value()))
       .add("kv_bytes_per_token",
            number_node(model::kv_bytes_per_token_per_rank(network, kWhole).value()))
-      // No network of these families keeps state besides the KV cache.
-      .add("state_bytes_per_sequence", number_node(0.0))
+      .add("state_bytes_per_sequence",
+           number_node(model::state_bytes_per_rank(network, kWhole).value()))
+      .add("caches", caches_tree(network))
+      .add("precision", precision_tree(network))
+      .add("vision_parameters", number_node(network.vision ? network.vision->parameters : 0.0))
+      .add("tokens_of_a_1024x1024_image",
+           network.vision ? integer_node(network.vision->tokens(kImageSide, kImageSide))
+                          : number_node(std::nullopt))
+      .add("draft_layers", integer_node(static_cast<std::int64_t>(network.draft_layers.size())))
       .add("num_layers", integer_node(network.num_layers()))
       .add("max_position", integer_node(network.max_position.value()))
       .build();
@@ -93,6 +129,7 @@ core::Node hardware_tree(const hardware::GpuSpec& gpu) {
       .add("peak_bf16_flops_per_s", number_node(gpu.peak_bf16.value()))
       .add("peak_fp8_flops_per_s", number_node(gpu.peak_fp8.value()))
       .add("peak_int8_flops_per_s", number_node(gpu.peak_int8.value()))
+      .add("peak_fp4_flops_per_s", number_node(gpu.peak_fp4.value()))
       .add("mem_bandwidth_bytes_per_s", number_node(gpu.mem_bandwidth.value()))
       .add("memory_gib", gib(gpu.memory))
       .add("usable_memory_gib", gib(gpu.usable_memory))
@@ -102,6 +139,11 @@ core::Node hardware_tree(const hardware::GpuSpec& gpu) {
       .add("link_bandwidth_bytes_per_s", number_node(gpu.link_bandwidth.value()))
       .add("has_nvlink", report::bool_node(gpu.has_nvlink))
       .add("gpus_per_node", integer_node(gpu.gpus_per_node))
+      .add("link_domain", integer_node(gpu.link_domain))
+      .add("pcie_bandwidth_bytes_per_s", number_node(gpu.pcie_bandwidth.value()))
+      .add("network_bandwidth_bytes_per_s", number_node(gpu.network_bandwidth.value()))
+      .add("power_watts", number_node(gpu.power_watts))
+      .add("datasheet_only", report::bool_node(gpu.datasheet_only))
       .add("ridge_point_bf16_flop_per_byte", number_node(ridge(gpu.peak_bf16, gpu)))
       .add("ridge_point_fp8_flop_per_byte", number_node(ridge(gpu.peak_fp8, gpu)))
       .build();
@@ -179,6 +221,30 @@ std::string gib_text(core::Bytes bytes) {
   return fmt::format("{:.2f} GiB", core::as_gibibytes(bytes));
 }
 
+/// Where a network keeps more than one plain KV cache.
+void cache_lines(const model::ModelSpec& network, Lines& lines) {
+  const std::vector<model::CacheGroup> groups = model::cache_groups(network, kWhole);
+  if (groups.size() < 2 && (groups.empty() || groups.front().kind == "full")) {
+    return;
+  }
+  for (const model::CacheGroup& group : groups) {
+    std::string note = fmt::format("{} layers", group.layers);
+    if (group.window > core::Tokens(0)) {
+      note += fmt::format(", last {} tokens", group.window.value());
+    }
+    if (group.bytes_per_token.value() > 0.0) {
+      lines.row(fmt::format("  {}", group.kind),
+                fmt::format("{:.6g} KiB", group.bytes_per_token.value() / 1024.0),
+                note);
+    }
+    if (group.bytes_per_sequence.value() > 0.0) {
+      lines.row(fmt::format("  {}, per sequence", group.kind),
+                fmt::format("{:.4g} MiB", group.bytes_per_sequence.value() / (1024.0 * 1024.0)),
+                note);
+    }
+  }
+}
+
 void memory_lines(const sim::Resolved& resolved, Lines& lines) {
   const auto& plan = resolved.memory;
   const auto& engine = resolved.engine;
@@ -237,6 +303,7 @@ std::string explanation_table(const sim::Resolved& resolved, const report::TextS
   lines.row("KV cache per token",
             fmt::format("{:.6g} KiB",
                         model::kv_bytes_per_token_per_rank(network, kWhole).value() / 1024.0));
+  cache_lines(network, lines);
   lines.title("GPU");
   lines.row("peak bf16", fmt::format("{:.4g} TFLOP/s", gpu.peak_bf16.value() / 1e12));
   lines.row("memory bandwidth", fmt::format("{:.4g} TB/s", gpu.mem_bandwidth.value() / 1e12));

@@ -25,6 +25,9 @@ constexpr std::string_view kSize = "bytes";
 constexpr core::Range<std::int64_t> kSms{1, 100'000};
 constexpr core::Range<std::int64_t> kGpusPerNode{1, 1024};
 constexpr core::Range<double> kClockGhz{0.1, 10.0};
+constexpr core::Range<double> kWatts{1.0, 100'000.0};
+/// Sixteen lanes of PCIe 4.0, one direction (PCI-SIG).
+constexpr core::BytesPerSecond kPcie4{32e9};
 
 /// Reads values that stand alone or as {value, source}, and keeps where each came from.
 class FactReader {
@@ -126,6 +129,7 @@ core::Result<GpuSpec> gpu_from_node(const core::Node& document, const std::strin
   gpu.peak_bf16 = core::FlopsPerSecond(reader.quantity("peak_bf16", kFlops));
   gpu.peak_fp8 = core::FlopsPerSecond(reader.optional_quantity("peak_fp8", kFlops));
   gpu.peak_int8 = core::FlopsPerSecond(reader.optional_quantity("peak_int8", kFlops));
+  gpu.peak_fp4 = core::FlopsPerSecond(reader.optional_quantity("peak_fp4", kFlops));
   gpu.mem_bandwidth = core::BytesPerSecond(reader.quantity("mem_bandwidth", kRate));
   gpu.memory = core::Bytes(reader.quantity("memory", kSize));
   gpu.usable_memory = core::Bytes(reader.quantity("usable_memory", kSize));
@@ -136,6 +140,22 @@ core::Result<GpuSpec> gpu_from_node(const core::Node& document, const std::strin
   gpu.has_nvlink = reader.flag("has_nvlink");
   if (reader.states("gpus_per_node")) {
     gpu.gpus_per_node = reader.integer("gpus_per_node", kGpusPerNode);
+  }
+  gpu.link_domain = gpu.gpus_per_node;
+  if (reader.states("link_domain")) {
+    gpu.link_domain = reader.integer("link_domain", kGpusPerNode);
+  }
+  gpu.pcie_bandwidth = kPcie4;
+  if (reader.states("pcie_bandwidth")) {
+    gpu.pcie_bandwidth = core::BytesPerSecond(reader.quantity("pcie_bandwidth", kRate));
+  }
+  gpu.network_bandwidth =
+      core::BytesPerSecond(reader.optional_quantity("network_bandwidth", kRate));
+  if (reader.states("power_watts")) {
+    gpu.power_watts = reader.real("power_watts", kWatts);
+  }
+  if (reader.states("datasheet_only")) {
+    gpu.datasheet_only = reader.flag("datasheet_only");
   }
   if (errors.empty() && gpu.usable_memory > gpu.memory) {
     reader.problem("usable_memory",

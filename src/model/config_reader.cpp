@@ -67,6 +67,10 @@ const core::Node* ConfigReader::node(std::string_view key) {
   return reader_.node(key);
 }
 
+bool ConfigReader::was_asked(std::string_view key) const {
+  return std::find(asked_.begin(), asked_.end(), key) != asked_.end();
+}
+
 bool ConfigReader::states(std::string_view key) const {
   return document_.find(key) != nullptr;
 }

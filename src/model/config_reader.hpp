@@ -39,6 +39,8 @@ class ConfigReader {
   /// An absent boolean has the default of the network's family in Hugging Face transformers.
   bool boolean(std::string_view key, bool family_default);
   const core::Node* node(std::string_view key);
+  /// Whether anyone asked for the key yet.
+  [[nodiscard]] bool was_asked(std::string_view key) const;
   /// Whether the key is there at all, null included.
   [[nodiscard]] bool states(std::string_view key) const;
 

@@ -1,7 +1,10 @@
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/core.h>
@@ -15,9 +18,13 @@
 #include "model/hf_document.hpp"
 #include "model/model_spec.hpp"
 #include "model/precision.hpp"
+#include "model/vision.hpp"
 
 namespace ridgeline::model {
 namespace {
+
+/// Copies of the residual stream.
+constexpr core::Range<std::int64_t> kStreams{1, 64};
 
 const Family* find_family(std::string_view model_type) {
   for (const Family& family : families()) {
@@ -64,10 +71,17 @@ void refuse_other_architectures(ConfigReader& config) {
       {"ssm_state_size", "a state-space layer (ssm_state_size)"},
       {"mamba_d_state", "a state-space layer (mamba_d_state)"},
       {"hybrid_override_pattern", "a hybrid of layer types (hybrid_override_pattern)"},
+      {"layers_block_type", "a hybrid of layer types (layers_block_type)"},
+      {"compress_ratios", "a compressed KV cache (compress_ratios)"},
+      {"sparse_attention_config", "sparse attention (sparse_attention_config)"},
+      {"hybrid_layer_pattern", "a hybrid of layer types (hybrid_layer_pattern)"},
       {"linear_num_value_heads", "linear attention (linear_num_value_heads)"},
       {"index_topk", "sparse attention (index_topk)"},
   };
   for (const Feature& feature : kFeatures) {
+    if (config.was_asked(feature.key)) {
+      continue;  // the family understands it
+    }
     const core::Node* value = config.states(feature.key) ? config.node(feature.key) : nullptr;
     if (value != nullptr && !value->is_null()) {
       config.not_modelled(feature.key, feature.name);
@@ -101,6 +115,50 @@ void read_identity(ConfigReader& config, const std::string& name, ModelSpec& spe
   }
 }
 
+/// `num_hidden_layers`; hybrid networks may list their layers instead.
+std::int64_t read_num_layers(ConfigReader& config) {
+  if (!config.states("num_hidden_layers")) {
+    const core::Node* blocks =
+        config.states("layers_block_type") ? config.node("layers_block_type") : nullptr;
+    if (blocks != nullptr && blocks->is_list()) {
+      const auto count = static_cast<std::int64_t>(blocks->items().size());
+      config.derived("num_hidden_layers", "length of layers_block_type");
+      if (count >= kLayers.lowest && count <= kLayers.highest) {
+        return count;
+      }
+    }
+  }
+  return config.required_integer("num_hidden_layers", kLayers);
+}
+
+/// One layer that drafts, where the file says that there are some: the network's last with
+/// attention, and the last with a feed-forward network where those are apart.
+void read_draft_layers(ConfigReader& config, ModelSpec& spec) {
+  std::int64_t count = 0;
+  for (const std::string_view key :
+       {"num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules"}) {
+    count = std::max(count, config.integer(key, {0, kLayers.highest}).value_or(0));
+  }
+  const auto last = [&](const auto& has) {
+    const auto found = std::find_if(spec.layers.rbegin(), spec.layers.rend(), has);
+    if (found != spec.layers.rend()) {
+      spec.draft_layers.push_back(*found);
+      spec.draft_layers.back().count = 1;
+    }
+  };
+  if (count == 0) {
+    return;
+  }
+  const auto has_ffn = [](const LayerGroup& group) {
+    const auto* dense = std::get_if<DenseFfn>(&group.ffn);
+    return dense == nullptr || dense->width > 0;
+  };
+  last([](const LayerGroup& group) { return group.attention.heads > 0; });
+  if (!spec.draft_layers.empty() && !has_ffn(spec.draft_layers.front())) {
+    last(has_ffn);
+  }
+}
+
 }  // namespace
 
 core::Result<ModelSpec> model_from_node(const core::Node& document, const std::string& name) {
@@ -123,17 +181,22 @@ core::Result<ModelSpec> model_from_node(const core::Node& document, const std::s
   }
   read_identity(config, name, spec);
   spec.family = family->model_type;
-  refuse_other_architectures(config);
   spec.hidden_size = config.required_integer("hidden_size", kWidth);
   spec.vocab_size = config.required_integer("vocab_size", kWidth);
   spec.max_position = core::Tokens(config.required_integer("max_position_embeddings", kPositions));
-  // False is the default of every family in the table.
-  spec.tied_embeddings = config.boolean("tie_word_embeddings", false);
+  spec.tied_embeddings = config.boolean("tie_word_embeddings", family->tied_by_default);
   const Dimensions dimensions{.hidden_size = spec.hidden_size,
-                              .num_layers = config.required_integer("num_hidden_layers", kLayers),
+                              .num_layers = read_num_layers(config),
                               .max_position = spec.max_position.value()};
   spec.layers = family->layers(config, dimensions);
-  spec.precision = read_precision(config, dimensions.num_layers);
+  refuse_other_architectures(config);
+  spec.residual_streams = config.integer("hc_mult", kStreams).value_or(1);
+  spec.vision = read_vision(config, spec.hidden_size);
+  const StatedPrecision precision = read_precision(config, dimensions.num_layers);
+  if (errors.empty()) {
+    apply_precision(precision, spec);
+    read_draft_layers(config, spec);
+  }
   spec.sampling = read_generation(config);
   config.finish();
   if (!errors.empty()) {

@@ -10,9 +10,25 @@
 namespace ridgeline::model {
 
 /// Number formats of weights, activations and KV cache.
-enum class DType : std::uint8_t { kFp32, kBf16, kFp16, kFp8, kInt8, kInt4, kMxfp4, kNvfp4 };
-/// Storage per element; for the block formats with their shared scale: MXFP4 has one byte per 32
-/// elements (OCP Microscaling Formats 1.0), NVFP4 one FP8 per 16 (NVIDIA Blackwell).
+enum class DType : std::uint8_t {
+  kFp32,
+  kBf16,
+  kFp16,
+  kFp8,
+  kInt8,
+  kInt4,
+  kMxfp4,
+  kNvfp4,
+  kMxfp8,
+  kFp8WeightOnly,  ///< These and the next: products in 16 bits, whatever the GPU can do.
+  kInt8WeightOnly,
+  kNvfp4WeightOnly,
+  kInt4Group32,
+};
+/// Storage per element; for the block formats with their shared scale: MXFP4 and MXFP8 have one
+/// byte per 32 elements (OCP Microscaling Formats 1.0), NVFP4 one FP8 per 16 (NVIDIA Blackwell).
+/// INT4 is counted without its scales, which take 2 bytes per 128 elements (3 %) in AWQ and GPTQ;
+/// where they stand every 32 elements, they are counted.
 [[nodiscard]] double bytes_per_element(DType type);
 /// "bf16", "fp8", ...
 [[nodiscard]] const char* name(DType type);
@@ -42,8 +58,60 @@ struct Attention {
   std::int64_t kv_heads = 0;  ///< Held by the rank (at least 1: replicated when TP exceeds them).
   std::int64_t head_dim = 0;
   DType kv = DType::kBf16;
+  std::int64_t value_dim = 0;  ///< Of values where it is not head_dim; 0: head_dim.
+  std::int64_t window = 0;     ///< Tokens that a query sees; 0: all before it.
+  std::int64_t selected = 0;  ///< Tokens that a query reads of those, chosen by an indexer; 0: all.
+  bool frees_window = true;   ///< Whether the cache forgets what left the window.
 
+  [[nodiscard]] std::int64_t values() const { return value_dim > 0 ? value_dim : head_dim; }
   friend bool operator==(const Attention&, const Attention&) = default;
+};
+
+/// Latent attention of one layer. The cache holds one vector of rank + rope per token, on every
+/// rank. Prompts attend with keys and values rebuilt; decodes attend in the latent space.
+struct LatentAttention {
+  std::int64_t heads = 0;  ///< On this rank.
+  std::int64_t rank = 0;
+  std::int64_t rope = 0;
+  std::int64_t nope = 0;
+  std::int64_t value = 0;
+  DType kv = DType::kBf16;
+  std::int64_t selected = 0;
+
+  friend bool operator==(const LatentAttention&, const LatentAttention&) = default;
+};
+
+/// Attention over a window and over a compressed cache (CompressedSpec).
+struct CompressedAttention {
+  std::int64_t heads = 0;  ///< On this rank.
+  std::int64_t head_dim = 0;
+  std::int64_t window = 0;
+  std::int64_t ratio = 0;     ///< 0: the window alone.
+  std::int64_t selected = 0;  ///< Compressed entries that a query reads; 0: all.
+  DType kv = DType::kBf16;
+
+  friend bool operator==(const CompressedAttention&, const CompressedAttention&) = default;
+};
+
+/// Scoring every token before a query, to choose those that attention reads.
+struct Indexer {
+  std::int64_t heads = 0;  ///< All of them: every rank scores alike.
+  std::int64_t head_dim = 0;
+  std::int64_t ratio = 1;  ///< Tokens of one cached key.
+
+  friend bool operator==(const Indexer&, const Indexer&) = default;
+};
+
+/// The update and reading of a recurrent state, with its short convolution; all counts per rank.
+struct Recurrence {
+  std::int64_t heads = 0;
+  std::int64_t key_dim = 0;
+  std::int64_t value_dim = 0;
+  std::int64_t conv_channels = 0;
+  std::int64_t conv_kernel = 0;
+  DType state = DType::kFp32;
+
+  friend bool operator==(const Recurrence&, const Recurrence&) = default;
 };
 
 /// Grouped GEMM of a mixture of experts: gate and up to 2*width, down back to hidden, for the
@@ -57,11 +125,15 @@ struct ExpertGemm {
   std::int64_t hidden = 0;
   std::int64_t width = 0;  ///< Of one expert on this rank.
   DType weights = DType::kBf16;
+  std::int64_t matrices = 3;  ///< Gate, up and down; 2 without a gate.
+  bool bias = false;
+  /// Ranks whose tokens come together here, this one included: attention's data parallelism.
+  std::int64_t token_sources = 1;
 
   friend bool operator==(const ExpertGemm&, const ExpertGemm&) = default;
 };
 
-/// Normalisation weights (the time is in LayerElementwise).
+/// Normalisation weights, and other vectors (the time is in LayerElementwise).
 struct Norm {
   std::int64_t width = 0;
 
@@ -99,6 +171,36 @@ struct AllReduce {
   friend bool operator==(const AllReduce&, const AllReduce&) = default;
 };
 
+/// How tokens of data-parallel ranks reach the experts, and return (vLLM's `all2all_backend`).
+enum class AllToAllBackend : std::uint8_t {
+  kAllGatherReduceScatter,  ///< Every rank gets every token.
+  kDeepEpHighThroughput,    ///< A token goes once to each rank that has one of its experts.
+  kDeepEpLowLatency,        ///< A token goes to each of its experts.
+};
+[[nodiscard]] const char* name(AllToAllBackend backend);
+
+/// One way of it: dispatch or combine.
+struct AllToAll {
+  std::int64_t width = 0;  ///< Elements per token.
+  double bytes_per_element = 2.0;
+  std::int64_t ranks = 1;
+  std::int64_t experts = 0;
+  std::int64_t experts_per_token = 0;
+  AllToAllBackend backend = AllToAllBackend::kAllGatherReduceScatter;
+
+  /// Expected copies of a token that leave its rank, routing being uniform.
+  [[nodiscard]] double copies() const;
+  friend bool operator==(const AllToAll&, const AllToAll&) = default;
+};
+
+/// Weights that no step of the decoder reads: a vision tower.
+struct Resident {
+  double elements = 0.0;
+  DType weights = DType::kBf16;
+
+  friend bool operator==(const Resident&, const Resident&) = default;
+};
+
 /// Turning logits into a token.
 struct Sampling {
   std::int64_t vocab = 0;
@@ -106,8 +208,20 @@ struct Sampling {
   friend bool operator==(const Sampling&, const Sampling&) = default;
 };
 
-using Shape = std::
-    variant<Gemm, Attention, ExpertGemm, Norm, LayerElementwise, Embedding, AllReduce, Sampling>;
+using Shape = std::variant<Gemm,
+                           Attention,
+                           LatentAttention,
+                           CompressedAttention,
+                           Indexer,
+                           Recurrence,
+                           ExpertGemm,
+                           Norm,
+                           LayerElementwise,
+                           Embedding,
+                           AllReduce,
+                           AllToAll,
+                           Resident,
+                           Sampling>;
 
 /// One operator of a forward pass on one rank, called `calls` times with equal shapes (once per
 /// layer that has it, or as often as a layer has it).
@@ -122,9 +236,25 @@ struct Operator {
   friend bool operator==(const Operator&, const Operator&) = default;
 };
 
-/// How a network is cut over GPUs.
+/// How a network is cut over GPUs, in vLLM's words. Attention is cut by tensor_parallel_size and
+/// copied data_parallel_size times, each copy with requests of its own; experts are cut over both
+/// together, by their width or, with expert_parallel, by whole experts.
 struct Sharding {
   std::int64_t tensor_parallel_size = 1;
+  std::int64_t pipeline_parallel_size = 1;
+  std::int64_t data_parallel_size = 1;
+  std::int64_t prefill_context_parallel_size = 1;
+  bool expert_parallel = false;
+  AllToAllBackend all_to_all = AllToAllBackend::kAllGatherReduceScatter;
+
+  /// Ranks that share the experts.
+  [[nodiscard]] std::int64_t expert_ranks() const {
+    return tensor_parallel_size * data_parallel_size;
+  }
+  [[nodiscard]] std::int64_t gpus() const {
+    return tensor_parallel_size * pipeline_parallel_size * data_parallel_size *
+           prefill_context_parallel_size;
+  }
 };
 
 /// Parameters an operator stores on its rank, over all its calls; 0 for those without weights.
@@ -134,5 +264,7 @@ struct Sharding {
 /// KV cache bytes per token that an operator needs on its rank, over all its calls; 0 unless
 /// attention.
 [[nodiscard]] core::BytesPerToken kv_bytes_per_token(const Operator& op);
+/// Bytes that it keeps of each sequence whatever its length, over all its calls.
+[[nodiscard]] core::Bytes state_bytes_per_sequence(const Operator& op);
 
 }  // namespace ridgeline::model

@@ -2,39 +2,26 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "core/document.hpp"
-#include "core/reader.hpp"
 #include "core/text.hpp"
 #include "model/config_reader.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
+#include "model/quantisation.hpp"
 
 namespace ridgeline::model {
 namespace {
-
-constexpr std::string_view kSupported =
-    "supported: fp8, compressed-tensors with 8-bit float weights and activations, modelopt FP8";
-
-/// The projections of attention, as checkpoints name them.
-constexpr std::array<std::string_view, 4> kProjections = {"q_proj", "k_proj", "v_proj", "o_proj"};
-
-bool contains_any(std::string_view text, std::initializer_list<std::string_view> words) {
-  return std::any_of(words.begin(), words.end(), [text](std::string_view word) {
-    return text.find(word) != std::string_view::npos;
-  });
-}
 
 /// vLLM serves 32-bit checkpoints in 16 bits (its `dtype: auto`).
 DType read_dtype(ConfigReader& config) {
@@ -60,221 +47,139 @@ DType read_dtype(ConfigReader& config) {
   return DType::kBf16;
 }
 
-/// What a quantisation leaves in 16 bits, module by module.
-class Exceptions {
+/// The format that most of the layers have; ties go to the format met first.
+class MostCommonFormat {
  public:
-  explicit Exceptions(std::int64_t num_layers) {
-    for (std::vector<bool>& layers : left_out_) {
-      layers.assign(static_cast<std::size_t>(num_layers), false);
+  void count(DType format, std::int64_t layers) {
+    const auto known = std::find_if(
+        counts_.begin(), counts_.end(), [&](const auto& entry) { return entry.first == format; });
+    if (known == counts_.end()) {
+      counts_.emplace_back(format, layers);
+    } else {
+      known->second += layers;
     }
   }
-
-  /// A module's name, perhaps with wildcards ("*"), perhaps a regular expression ("re:..."). False
-  /// when it means something that cannot be described.
-  bool add(std::string_view pattern) {
-    const bool gate =
-        contains_any(pattern, {"gate"}) && !contains_any(pattern, {"gate_proj", "gate_up"});
-    if (gate || contains_any(pattern,
-                             {"vision",
-                              "visual",
-                              "multi_modal_projector",
-                              "lm_head",
-                              "embed_tokens",
-                              "norm",
-                              "router",
-                              "e_score_correction_bias"})) {
-      return true;  // not quantised anyway, or not part of the text network
-    }
-    if (contains_any(pattern, {"mlp", "feed_forward", "experts", "block_sparse_moe"}) ||
-        !contains_any(pattern, {"self_attn"})) {
-      return false;
-    }
-    return add_attention(pattern);
-  }
-
-  /// How many layers keep a projection in 16 bits, and of how many.
-  [[nodiscard]] std::array<std::int64_t, kProjections.size()> layers_left_out() const {
-    std::array<std::int64_t, kProjections.size()> counts{};
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      counts[i] = std::count(left_out_[i].begin(), left_out_[i].end(), true);
-    }
-    return counts;
+  [[nodiscard]] DType value_or(DType fallback) const {
+    const auto most =
+        std::max_element(counts_.begin(), counts_.end(), [](const auto& a, const auto& b) {
+          return a.second < b.second;
+        });
+    return most == counts_.end() ? fallback : most->first;
   }
 
  private:
-  bool add_attention(std::string_view pattern) {
-    std::string_view last =
-        pattern.substr(pattern.rfind('.') == std::string_view::npos ? 0 : pattern.rfind('.') + 1);
-    while (!last.empty() && (last.back() == '*' || last.back() == '$')) {
-      last.remove_suffix(1);
-    }
-    bool known = false;
-    for (std::size_t i = 0; i < kProjections.size(); ++i) {
-      const bool fused = last == "qkv_proj" && kProjections[i] != "o_proj";
-      const bool whole = last.empty() || last == "self_attn";
-      if (last == kProjections[i] || fused || whole) {
-        mark(left_out_[i], pattern);
-        known = true;
-      }
-    }
-    return known;
-  }
-
-  /// One layer where the pattern has "layers.N.", else all.
-  static void mark(std::vector<bool>& layers, std::string_view pattern) {
-    constexpr std::string_view kMark = "layers.";
-    const std::size_t at = pattern.find(kMark);
-    const std::string_view rest =
-        at == std::string_view::npos ? std::string_view() : pattern.substr(at + kMark.size());
-    std::size_t layer = 0;
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), layer);
-    if (error != std::errc{}) {
-      layers.assign(layers.size(), true);
-    } else if (layer < layers.size()) {
-      layers[layer] = true;
-    }
-  }
-
-  std::array<std::vector<bool>, kProjections.size()> left_out_;
+  std::vector<std::pair<DType, std::int64_t>> counts_;
 };
 
-/// `quantization_config`, piece by piece.
-class QuantisationReader {
- public:
-  QuantisationReader(ConfigReader& config, const core::Node& node)
-      : reader_(node,
-                config.path_of("quantization_config"),
-                config.errors(),
-                core::ObjectReader::Unknown::kIgnore) {}
+bool mixes(const LayerGroup& group) {
+  return group.recurrent.has_value() || group.attention.heads > 0;
+}
 
-  /// Whether the scheme is one of those understood; notes why not.
-  bool is_fp8() {
-    const std::optional<std::string> method = reader_.string("quant_method");
-    const std::optional<std::string> algorithm = reader_.string("quant_algo");
-    const core::Node* groups = reader_.node("config_groups");
-    if (method && *method != "fp8" && *method != "compressed-tensors" && *method != "modelopt") {
-      return refuse("quant_method", fmt::format("quantisation {}", core::quote(*method)));
-    }
-    if (algorithm && *algorithm != "FP8") {
-      return refuse("quant_algo", fmt::format("quantisation {}", core::quote(*algorithm)));
-    }
-    if (groups != nullptr && !groups_are_fp8(*groups)) {
-      return false;
-    }
-    if (method == "fp8") {
-      const std::string format = reader_.string("fmt").value_or("e4m3");
-      return format == "e4m3" || format == "float8_e4m3fn" ||
-             refuse("fmt", fmt::format("the FP8 format {}", core::quote(format)));
-    }
-    if (groups == nullptr && !algorithm) {
-      reader_.problem(method ? "config_groups" : "quant_method",
-                      "is missing, so the quantisation is unknown",
-                      std::string(kSupported));
-      return false;
-    }
-    return true;
+/// What a layer's formats say about parts that it has; `fallback` for the others.
+LayerPrecision relevant(const LayerPrecision& stated,
+                        const LayerGroup& group,
+                        const LayerPrecision& fallback) {
+  LayerPrecision result = fallback;
+  if (mixes(group)) {
+    result.mixer_in = stated.mixer_in;
+    result.mixer_out = stated.mixer_out;
   }
-
-  /// KV format: 8-bit floats where the file says so, `unquantised` otherwise.
-  DType kv(DType unquantised) {
-    for (const std::string_view key : {"kv_cache_quant_algo", "kv_cache_scheme"}) {
-      const core::Node* scheme = reader_.node(key);
-      if (scheme == nullptr || scheme->is_null()) {
-        continue;
-      }
-      const bool named = scheme->is_string() && scheme->as_string() == "FP8";
-      if (!named && !is_8_bit_float(*scheme)) {
-        refuse(key, fmt::format("the KV cache format {}", scheme->describe()));
-      }
-      return DType::kFp8;
-    }
-    return unquantised;
+  if (const auto* moe = std::get_if<MoeFfn>(&group.ffn)) {
+    result.ffn = stated.ffn;
+    result.shared = moe->shared_width > 0 || moe->latent > 0 ? stated.shared : fallback.shared;
+  } else if (std::get<DenseFfn>(group.ffn).width > 0) {
+    result.ffn = stated.ffn;
   }
+  return result;
+}
 
-  /// Whether attention stays in 16 bits; notes a problem where only part of it does.
-  bool attention_left_out(std::int64_t num_layers) {
-    Exceptions exceptions(num_layers);
-    for (const std::string_view key :
-         {"ignore", "modules_to_not_convert", "ignored_layers", "exclude_modules"}) {
-      const core::Node* patterns = reader_.node(key);
-      if (patterns == nullptr || patterns->is_null()) {
-        continue;
-      }
-      if (!patterns->is_list()) {
-        reader_.problem(key, fmt::format("{} is not a list of module names", patterns->describe()));
-        continue;
-      }
-      for (const core::Node& pattern : patterns->items()) {
-        if (!pattern.is_string() || !exceptions.add(pattern.as_string())) {
-          refuse(key, fmt::format("leaving {} unquantised", pattern.describe()));
-          return false;
-        }
-      }
+/// Cuts a group where the formats change.
+void split_by_format(const LayerGroup& group,
+                     const LayerPrecision& network,
+                     const LayerPrecision* stated,
+                     std::vector<LayerGroup>& into) {
+  const std::size_t first = into.size();
+  for (std::int64_t i = 0; i < group.count; ++i) {
+    LayerGroup layer = group;
+    layer.count = 1;
+    if (const LayerPrecision own = relevant(stated[i], group, network); own != network) {
+      layer.precision = own;
     }
-    const auto counts = exceptions.layers_left_out();
-    const auto most = *std::max_element(counts.begin(), counts.end());
-    const auto fewest = *std::min_element(counts.begin(), counts.end());
-    if (most != fewest || (most != 0 && most != num_layers)) {
-      refuse(
-          "ignore",
-          fmt::format(
-              "leaving part of self_attn unquantised (up to {} of {} layers)", most, num_layers));
+    if (into.size() > first && into.back().precision == layer.precision) {
+      ++into.back().count;
+    } else {
+      into.push_back(layer);
     }
-    return most > 0;
   }
-
- private:
-  bool refuse(std::string_view key, std::string_view what) {
-    reader_.problem(key, fmt::format("{} is not modelled yet", what), std::string(kSupported));
-    return false;
-  }
-
-  static bool is_8_bit_float(const core::Node& scheme) {
-    const core::Node* bits = scheme.find("num_bits");
-    const core::Node* type = scheme.find("type");
-    return bits != nullptr && bits->kind() == core::Node::Kind::kInteger &&
-           bits->as_integer() == 8 && type != nullptr && type->is_string() &&
-           type->as_string() == "float";
-  }
-
-  bool groups_are_fp8(const core::Node& groups) {
-    if (!groups.is_map() || groups.members().empty()) {
-      reader_.problem("config_groups", fmt::format("{} names no group", groups.describe()));
-      return false;
-    }
-    for (const core::Node::Member& group : groups.members()) {
-      for (const std::string_view part : {"weights", "input_activations"}) {
-        const core::Node* scheme = group.value.find(part);
-        if (scheme == nullptr || !is_8_bit_float(*scheme)) {
-          return refuse(
-              "config_groups",
-              fmt::format("{} whose {} are not 8-bit floats", core::quote(group.key), part));
-        }
-      }
-    }
-    return true;
-  }
-
-  core::ObjectReader reader_;
-};
+}
 
 }  // namespace
 
-Precision read_precision(ConfigReader& config, std::int64_t num_layers) {
+StatedPrecision read_precision(ConfigReader& config, std::int64_t num_layers) {
   const DType base = read_dtype(config);
-  Precision precision{.attention = base, .ffn = base, .embedding = base, .kv = base};
+  StatedPrecision stated{.base = base, .lm_head = base, .kv = base, .layers = {}, .experts = {}};
+  // Layers are missing only where a problem is noted already.
+  const std::int64_t layers = std::clamp<std::int64_t>(num_layers, 0, kLayers.highest);
+  FormatTable table(layers, base);
+  if (config.string("model_type").value_or("").starts_with("gemma4")) {
+    table.experts_stand_apart();
+  }
   const core::Node* node = config.node("quantization_config");
-  if (node == nullptr || node->is_null()) {
-    return precision;
+  if (node != nullptr && !node->is_null()) {
+    stated.kv = read_quantisation(config, *node, base, table).value_or(base);
   }
-  QuantisationReader quantisation(config, *node);
-  if (!node->is_map() || !quantisation.is_fp8()) {
-    return precision;
+  const std::optional<std::string> experts = config.string("expert_dtype");
+  if (experts == "fp4") {
+    table.set_experts(DType::kMxfp4);
+  } else if (experts) {
+    config.not_modelled("expert_dtype", fmt::format("experts in {}", core::quote(*experts)));
   }
-  precision.ffn = DType::kFp8;
-  precision.attention = quantisation.attention_left_out(num_layers) ? base : DType::kFp8;
-  precision.kv = quantisation.kv(base);
-  return precision;
+  stated.lm_head = table.lm_head();
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    // Which of the two feed-forward parts a layer has is known only with its shape.
+    stated.layers.push_back({.mixer_in = table.at(layer, Part::kMixerIn),
+                             .mixer_out = table.at(layer, Part::kMixerOut),
+                             .ffn = table.at(layer, Part::kFfn),
+                             .shared = table.at(layer, Part::kShared)});
+    stated.experts.push_back(table.at(layer, Part::kRouted));
+  }
+  return stated;
+}
+
+void apply_precision(const StatedPrecision& stated, ModelSpec& spec) {
+  std::vector<LayerPrecision> formats = stated.layers;
+  MostCommonFormat attention;
+  MostCommonFormat dense;
+  MostCommonFormat experts;
+  std::size_t layer = 0;
+  for (const LayerGroup& group : spec.layers) {
+    const bool moe = std::holds_alternative<MoeFfn>(group.ffn);
+    for (std::int64_t i = 0; i < group.count; ++i, ++layer) {
+      formats[layer].ffn = moe ? stated.experts[layer] : stated.layers[layer].ffn;
+      if (mixes(group)) {
+        attention.count(formats[layer].mixer_in, 1);
+      }
+      (moe ? experts : dense).count(formats[layer].ffn, 1);
+    }
+  }
+  spec.precision = {.attention = attention.value_or(stated.base),
+                    .ffn = experts.value_or(dense.value_or(stated.base)),
+                    .embedding = stated.base,
+                    .kv = stated.kv};
+  if (stated.lm_head != stated.base) {
+    spec.precision.lm_head = stated.lm_head;
+  }
+  const LayerPrecision network{.mixer_in = spec.precision.attention,
+                               .mixer_out = spec.precision.attention,
+                               .ffn = spec.precision.ffn,
+                               .shared = spec.precision.ffn};
+  std::vector<LayerGroup> groups;
+  const LayerPrecision* next = formats.data();
+  for (const LayerGroup& group : spec.layers) {
+    split_by_format(group, network, next, groups);
+    next += group.count;
+  }
+  spec.layers = std::move(groups);
 }
 
 }  // namespace ridgeline::model

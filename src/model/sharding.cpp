@@ -33,7 +33,7 @@ struct Shared {
   friend bool operator==(const Shared&, const Shared&) = default;
 };
 
-std::vector<Shared> shared_counts(const ModelSpec& spec) {
+std::vector<Shared> shared_counts(const ModelSpec& spec, const Sharding& sharding) {
   std::vector<Shared> all;
   const auto add = [&all](Shared shared) {
     if (shared.count > 0 && std::find(all.begin(), all.end(), shared) == all.end()) {
@@ -42,11 +42,25 @@ std::vector<Shared> shared_counts(const ModelSpec& spec) {
   };
   for (const LayerGroup& group : spec.layers) {
     add({.count = group.attention.heads, .what = "attention heads"});
-    add({.count = group.attention.kv_heads, .what = "KV heads", .may_be_copied = true});
+    if (!group.attention.latent && !group.attention.compressed) {
+      add({.count = group.attention.kv_heads, .what = "KV heads", .may_be_copied = true});
+    }
+    if (group.attention.compressed) {
+      add({.count = group.attention.compressed->output_groups, .what = "output groups"});
+    }
+    if (group.recurrent) {
+      // vLLM copies Mamba-2's groups, but not the delta net's keys.
+      add({.count = group.recurrent->heads, .what = "recurrent heads"});
+      add({.count = group.recurrent->key_heads,
+           .what = "recurrent key heads",
+           .may_be_copied = group.recurrent->kind == RecurrentSpec::Kind::kMamba2});
+    }
     if (const auto* dense = std::get_if<DenseFfn>(&group.ffn)) {
       add({.count = dense->width, .what = "feed-forward columns"});
     } else if (const auto* moe = std::get_if<MoeFfn>(&group.ffn)) {
-      add({.count = moe->expert_width, .what = "columns of an expert"});
+      if (!sharding.expert_parallel) {
+        add({.count = moe->expert_width, .what = "columns of an expert"});
+      }
       add({.count = moe->shared_width, .what = "columns of the shared expert"});
     }
   }
@@ -82,29 +96,141 @@ std::string sizes_that_fit(const std::vector<Shared>& all) {
   return list;
 }
 
+tl::unexpected<core::Errors> refuse(std::string_view option, std::string message) {
+  return core::fail(core::Error{.code = core::ErrorCode::kUsage,
+                                .field = fmt::format("engine.{}", option),
+                                .message = std::move(message),
+                                .where = {},
+                                .hint = {}});
+}
+
+/// The fewest experts and the narrowest of a network with some.
+struct Experts {
+  std::int64_t count = 0;
+  std::int64_t width = 0;
+};
+std::optional<Experts> experts_of(const ModelSpec& spec) {
+  std::optional<Experts> found;
+  for (const LayerGroup& group : spec.layers) {
+    if (const auto* moe = std::get_if<MoeFfn>(&group.ffn)) {
+      const Experts here{.count = moe->experts, .width = moe->expert_width};
+      found = found ? Experts{.count = std::min(found->count, here.count),
+                              .width = std::min(found->width, here.width)}
+                    : here;
+    }
+  }
+  return found;
+}
+
+core::Result<void> check_experts(const ModelSpec& spec, const Sharding& sharding) {
+  const std::optional<Experts> experts = experts_of(spec);
+  const std::int64_t copies = sharding.data_parallel_size;
+  if (!experts && sharding.expert_parallel) {
+    return refuse("enable_expert_parallel", "the network has no experts");
+  }
+  if (!experts && copies > 1) {
+    return refuse(
+        "data_parallel_size",
+        fmt::format("{} for a network without experts: its copies share nothing; simulate "
+                    "one of them with its share of the requests",
+                    copies));
+  }
+  const bool direct = sharding.all_to_all != AllToAllBackend::kAllGatherReduceScatter;
+  if (direct && (!sharding.expert_parallel || copies < 2)) {
+    return refuse("all2all_backend",
+                  fmt::format("{} needs enable_expert_parallel and data_parallel_size above 1",
+                              name(sharding.all_to_all)));
+  }
+  if (direct && sharding.tensor_parallel_size > 1) {
+    return refuse("all2all_backend",
+                  fmt::format("{} with tensor_parallel_size {} is not modelled yet",
+                              name(sharding.all_to_all),
+                              sharding.tensor_parallel_size));
+  }
+  if (!experts) {
+    return {};
+  }
+  const std::int64_t ranks = sharding.expert_ranks();
+  if (sharding.expert_parallel && experts->count < ranks) {
+    return refuse("enable_expert_parallel",
+                  fmt::format("{} ranks for {} experts", ranks, experts->count));
+  }
+  if (!sharding.expert_parallel && experts->width % ranks != 0) {
+    return refuse(
+        "data_parallel_size",
+        fmt::format("{} x tensor_parallel_size {} does not divide {} columns of an expert; "
+                    "enable_expert_parallel hands out whole experts",
+                    copies,
+                    sharding.tensor_parallel_size,
+                    experts->width));
+  }
+  return {};
+}
+
+core::Result<void> check_pipeline(const ModelSpec& spec, const Sharding& sharding) {
+  const std::int64_t stages = sharding.pipeline_parallel_size;
+  if (stages > 1 && stages > spec.num_layers()) {
+    return refuse("pipeline_parallel_size",
+                  fmt::format("{} stages for {} layers", stages, spec.num_layers()));
+  }
+  return {};
+}
+
+core::Result<void> check_context(const ModelSpec& spec, const Sharding& sharding) {
+  const std::int64_t ranks = sharding.prefill_context_parallel_size;
+  if (ranks == 1) {
+    return {};
+  }
+  const auto unlike = [ranks](std::string_view what) {
+    return refuse("prefill_context_parallel_size",
+                  fmt::format("{} with {} is not modelled yet", ranks, what));
+  };
+  if (sharding.pipeline_parallel_size > 1) {
+    return unlike("pipeline_parallel_size above 1");
+  }
+  if (sharding.data_parallel_size > 1) {
+    return unlike("data_parallel_size above 1");
+  }
+  for (const LayerGroup& group : spec.layers) {
+    if (group.recurrent) {
+      return unlike("recurrent layers");
+    }
+    if (group.attention.compressed || group.attention.sparse) {
+      return unlike("sparse attention");
+    }
+    if (group.attention.window > 0) {
+      return unlike("attention over a window");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 core::Result<void> check_sharding(const ModelSpec& spec, const Sharding& sharding) {
   const std::int64_t ranks = sharding.tensor_parallel_size;
-  const auto refuse = [](std::string message) {
-    return core::fail(core::Error{.code = core::ErrorCode::kUsage,
-                                  .field = "engine.tensor_parallel_size",
-                                  .message = std::move(message),
-                                  .where = {},
-                                  .hint = {}});
-  };
-  if (ranks < 1) {
-    return refuse(fmt::format("{} is out of range, expected 1 or more", ranks));
+  const std::pair<std::string_view, std::int64_t> sizes[] = {
+      {"tensor_parallel_size", ranks},
+      {"pipeline_parallel_size", sharding.pipeline_parallel_size},
+      {"data_parallel_size", sharding.data_parallel_size},
+      {"prefill_context_parallel_size", sharding.prefill_context_parallel_size}};
+  for (const auto& [option, size] : sizes) {
+    if (size < 1) {
+      return refuse(option, fmt::format("{} is out of range, expected 1 or more", size));
+    }
   }
-  const std::vector<Shared> all = shared_counts(spec);
+  const std::vector<Shared> all = shared_counts(spec, sharding);
   if (const std::optional<Shared> problem = obstacle(all, ranks)) {
-    return refuse(fmt::format("tensor_parallel_size {} does not divide {} {}; sizes that do: {}",
+    return refuse("tensor_parallel_size",
+                  fmt::format("tensor_parallel_size {} does not divide {} {}; sizes that do: {}",
                               ranks,
                               problem->count,
                               problem->what,
                               sizes_that_fit(all)));
   }
-  return {};
+  return check_experts(spec, sharding)
+      .and_then([&] { return check_pipeline(spec, sharding); })
+      .and_then([&] { return check_context(spec, sharding); });
 }
 
 }  // namespace ridgeline::model

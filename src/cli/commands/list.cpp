@@ -34,6 +34,7 @@ namespace {
 struct Entry {
   std::string name;
   std::string summary;
+  std::vector<core::Node::Member> facts = {};  ///< More, for programs.
 };
 using Entries = core::Result<std::vector<Entry>>;
 
@@ -44,11 +45,33 @@ Entries list_models() {
     if (!network) {
       return core::fail(network.error());
     }
-    entries.push_back({.name = name,
-                       .summary = fmt::format("{}, {:.4g} B parameters, {} tokens",
-                                              network->family,
-                                              model::total_parameters(*network) / 1e9,
-                                              network->max_position.value())});
+    const double total = model::total_parameters(*network);
+    const double active = model::active_parameters(*network);
+    const std::string used =
+        active < total ? fmt::format(" ({:.4g} B active)", active / 1e9) : std::string();
+    const double kv = model::kv_bytes_per_token_per_rank(*network, {}).value();
+    const double state = model::state_bytes_per_rank(*network, {}).value();
+    entries.push_back(
+        {.name = name,
+         .summary =
+             fmt::format("{}, {:.4g} B parameters{}, {:.4g} KiB of cache per token, {} tokens",
+                         network->family,
+                         total / 1e9,
+                         used,
+                         kv / 1024.0,
+                         network->max_position.value()),
+         .facts = report::MapBuilder()
+                      .add("hf_id", report::text_node(network->hf_id))
+                      .add("family", report::text_node(network->family))
+                      .add("parameters_total", report::number_node(total))
+                      .add("parameters_active", report::number_node(active))
+                      .add("weight_bytes",
+                           report::number_node(model::weight_bytes_per_rank(*network, {}).value()))
+                      .add("kv_bytes_per_token", report::number_node(kv))
+                      .add("state_bytes_per_sequence", report::number_node(state))
+                      .add("max_position", report::integer_node(network->max_position.value()))
+                      .build()
+                      .members()});
   }
   return entries;
 }
@@ -60,12 +83,38 @@ Entries list_gpus() {
     if (!gpu) {
       return core::fail(gpu.error());
     }
-    entries.push_back({.name = name,
-                       .summary = fmt::format("{}, {:.4g} GiB, {:.4g} TB/s, {:.4g} TFLOP/s bf16",
-                                              gpu->full_name,
-                                              core::as_gibibytes(gpu->memory),
-                                              gpu->mem_bandwidth.value() / 1e12,
-                                              gpu->peak_bf16.value() / 1e12)});
+    entries.push_back(
+        {.name = name,
+         .summary = fmt::format("{}, {:.4g} GiB, {:.4g} TB/s, {:.4g} TFLOP/s bf16{}",
+                                gpu->full_name,
+                                core::as_gibibytes(gpu->memory),
+                                gpu->mem_bandwidth.value() / 1e12,
+                                gpu->peak_bf16.value() / 1e12,
+                                gpu->datasheet_only ? ", datasheet only" : ""),
+         .facts =
+             report::MapBuilder()
+                 .add("architecture", report::text_node(gpu->architecture))
+                 .add("peak_bf16_flops_per_s", report::number_node(gpu->peak_bf16.value()))
+                 .add("peak_fp8_flops_per_s", report::number_node(gpu->peak_fp8.value()))
+                 .add("peak_int8_flops_per_s", report::number_node(gpu->peak_int8.value()))
+                 .add("peak_fp4_flops_per_s", report::number_node(gpu->peak_fp4.value()))
+                 .add("mem_bandwidth_bytes_per_s", report::number_node(gpu->mem_bandwidth.value()))
+                 .add("memory_bytes", report::number_node(gpu->memory.value()))
+                 .add("usable_memory_bytes", report::number_node(gpu->usable_memory.value()))
+                 .add("l2_cache_bytes", report::number_node(gpu->l2_cache.value()))
+                 .add("num_sms", report::integer_node(gpu->num_sms))
+                 .add("clock_ghz", report::number_node(gpu->clock_ghz))
+                 .add("link_bandwidth_bytes_per_s",
+                      report::number_node(gpu->link_bandwidth.value()))
+                 .add("has_nvlink", report::bool_node(gpu->has_nvlink))
+                 .add("gpus_per_node", report::integer_node(gpu->gpus_per_node))
+                 .add("link_domain", report::integer_node(gpu->link_domain))
+                 .add("power_watts",
+                      report::number_node(gpu->power_watts > 0.0 ? std::optional(gpu->power_watts)
+                                                                 : std::nullopt))
+                 .add("datasheet_only", report::bool_node(gpu->datasheet_only))
+                 .build()
+                 .members()});
   }
   return entries;
 }
@@ -143,10 +192,13 @@ std::string as_json(const std::vector<Entry>& entries) {
   std::vector<core::Node> items;
   items.reserve(entries.size());
   for (const auto& entry : entries) {
-    items.push_back(report::MapBuilder()
-                        .add("name", report::text_node(entry.name))
-                        .add("summary", report::text_node(entry.summary))
-                        .build());
+    report::MapBuilder item;
+    item.add("name", report::text_node(entry.name))
+        .add("summary", report::text_node(entry.summary));
+    for (const core::Node::Member& fact : entry.facts) {
+      item.add(fact.key, fact.value);
+    }
+    items.push_back(item.build());
   }
   return report::json_text(report::list_node(std::move(items)));
 }

@@ -13,6 +13,7 @@
 #include "core/result.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
+#include "latency/kernel/datasheet_column.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::kernel {
@@ -56,7 +57,10 @@ Choice choose(const Constants& constants, const hardware::GpuSpec& gpu) {
                 .generic = generic,
                 .source = "kernel (generic)",
                 .generic_source = "kernel (generic)"};
-  if (const Column* named = find_column(constants, gpu.name)) {
+  if (gpu.datasheet_only) {
+    choice.own = &datasheet_column();
+    choice.source = "datasheet";
+  } else if (const Column* named = find_column(constants, gpu.name)) {
     choice.own = named;
     choice.source = fmt::format("kernel ({})", named->name);
   } else if (const Column* relative = find_relative(constants, gpu.architecture)) {

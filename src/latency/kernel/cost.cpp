@@ -26,7 +26,16 @@ MatmulFormat matmul_format(model::DType weights, const hardware::GpuSpec& gpu) {
   }
   const double bytes = model::bytes_per_element(weights);
   core::FlopsPerSecond peak_8bit;
-  if (weights == model::DType::kFp8) {
+  // 4-bit floats multiply as such on GPUs with units for them, MXFP4 weights with FP8 activations.
+  const bool fp4 = weights == model::DType::kNvfp4 || weights == model::DType::kMxfp4;
+  if (fp4 && gpu.peak_fp4.value() > 0.0) {
+    const bool both = weights == model::DType::kNvfp4;
+    return {.weight_bytes = bytes,
+            .activation_bytes = both ? bytes : 1.0,
+            .peak = both ? gpu.peak_fp4 : gpu.peak_fp8,
+            .is_8bit = true};
+  }
+  if (weights == model::DType::kFp8 || weights == model::DType::kMxfp8) {
     peak_8bit = gpu.peak_fp8;
   } else if (weights == model::DType::kInt8) {
     peak_8bit = gpu.peak_int8;

@@ -21,19 +21,18 @@ void DecodeCall::add(const domain::PrefillChunk& chunk) {
 }
 
 core::Bytes kv_bytes(const model::Attention& shape) {
-  constexpr double kKeysAndValues = 2.0;
-  return core::Bytes(real(shape.kv_heads) * real(shape.head_dim) * kKeysAndValues *
+  return core::Bytes(real(shape.kv_heads) * real(shape.head_dim + shape.values()) *
                      model::bytes_per_element(shape.kv));
 }
 
 core::Bytes query_bytes(const model::Attention& shape) {
-  constexpr double kReadAndWritten16Bit = 4.0;
-  return core::Bytes(real(shape.heads) * real(shape.head_dim) * kReadAndWritten16Bit);
+  constexpr double kBytesPer16Bit = 2.0;
+  return core::Bytes(real(shape.heads) * real(shape.head_dim + shape.values()) * kBytesPer16Bit);
 }
 
 core::Flops pair_flops(const model::Attention& shape) {
-  constexpr double kTwoProducts = 4.0;
-  return core::Flops(kTwoProducts * real(shape.heads) * real(shape.head_dim));
+  constexpr double kPerMultiplyAdd = 2.0;
+  return core::Flops(kPerMultiplyAdd * real(shape.heads) * real(shape.head_dim + shape.values()));
 }
 
 DecodeLine decode_line(const model::Attention& shape,

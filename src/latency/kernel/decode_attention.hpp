@@ -48,8 +48,8 @@ struct DecodeLine {
 [[nodiscard]] core::Bytes kv_bytes(const model::Attention& shape);
 /// Bytes of one token's queries and attention outputs, both 16 bit.
 [[nodiscard]] core::Bytes query_bytes(const model::Attention& shape);
-/// FLOPs of one (query, key) pair over all query heads: two products of head_dim, two FLOPs per
-/// multiply-add.
+/// FLOPs of one (query, key) pair over all query heads: a product over head_dim and one over the
+/// values' size, two FLOPs per multiply-add.
 [[nodiscard]] core::Flops pair_flops(const model::Attention& shape);
 
 }  // namespace ridgeline::latency::kernel

@@ -13,17 +13,15 @@
 namespace ridgeline::latency::kernel {
 namespace {
 
-/// Gate, up and down.
-constexpr double kMatrices = 3.0;
 /// Two per multiply-add.
-constexpr double kFlopsPerPairAndWeight = 2.0 * kMatrices;
+constexpr double kFlopsPerWeight = 2.0;
 /// Activations that a (token, expert) pair moves: rows of `hidden` and of `width`, each three times
 /// in 16 bit.
 constexpr double kPairBytesPerElement = 6.0;
 
 double pairs_on_rank(const model::ExpertGemm& shape, std::int64_t tokens) {
-  return real(tokens) * real(shape.experts_per_token) * real(shape.experts_on_rank) /
-         real(shape.experts);
+  return real(tokens) * real(shape.token_sources) * real(shape.experts_per_token) *
+         real(shape.experts_on_rank) / real(shape.experts);
 }
 
 }  // namespace
@@ -31,7 +29,8 @@ double pairs_on_rank(const model::ExpertGemm& shape, std::int64_t tokens) {
 double expected_experts(const model::ExpertGemm& shape, std::int64_t tokens) {
   const double missed_by_one = 1.0 - real(shape.experts_per_token) / real(shape.experts);
   const double held = real(shape.experts_on_rank);
-  const double hit = held * (1.0 - core::pow(std::max(0.0, missed_by_one), real(tokens)));
+  const double hit =
+      held * (1.0 - core::pow(std::max(0.0, missed_by_one), real(tokens * shape.token_sources)));
   return std::max(std::min(held, hit), std::min(1.0, pairs_on_rank(shape, tokens)));
 }
 
@@ -45,11 +44,12 @@ Cost expert_gemm(const model::ExpertGemm& shape,
   const double hit = expected_experts(shape, tokens);
   const double streamed = streamed_fraction * hit;
   const double elements = real(shape.hidden) * real(shape.width);
-  const core::Bytes weights(streamed * kMatrices * elements * format.weight_bytes);
+  const double matrices = real(shape.matrices);
+  const core::Bytes weights(streamed * matrices * elements * format.weight_bytes);
   const core::Bytes activations(pairs * kPairBytesPerElement *
                                 (real(shape.hidden) + real(shape.width)));
-  const core::Flops flops(kFlopsPerPairAndWeight * elements * pairs);
-  const core::Flops wasted(kFlopsPerPairAndWeight * elements * constants.tile_rows *
+  const core::Flops flops(kFlopsPerWeight * matrices * elements * pairs);
+  const core::Flops wasted(kFlopsPerWeight * matrices * elements * constants.tile_rows *
                            std::min(hit, pairs));
   const core::Seconds memory = weights / (gpu.mem_bandwidth * constants.bandwidth_efficiency);
   const core::Seconds compute = (flops + wasted) / (format.peak * constants.compute_efficiency);

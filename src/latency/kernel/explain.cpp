@@ -11,6 +11,7 @@
 #include "latency/kernel/cost.hpp"
 #include "latency/kernel/decode_attention.hpp"
 #include "latency/kernel/kernel_model.hpp"
+#include "latency/kernel/line_cost.hpp"
 #include "latency/kernel/plan.hpp"
 #include "latency/kernel/prefill_attention.hpp"
 #include "latency/step_time_model.hpp"
@@ -68,27 +69,29 @@ void KernelModel::explain_attention(const AttentionOperator& op,
                                     const Work& work,
                                     Explanation& into) const {
   if (work.prefill.chunks > 0) {
+    const PrefillCall call = prefill_of(op, work);
     append({.name = op.name,
             .phase = "prefill",
             .shape = fmt::format("{} chunks, {} new tokens, {} KV tokens",
-                                 work.prefill.chunks,
-                                 work.prefill.new_tokens,
-                                 work.prefill.kv_tokens),
+                                 call.chunks,
+                                 call.new_tokens,
+                                 call.kv_tokens),
             .calls = op.calls,
-            .source = calibration_.prefill_attention.source},
-           prefill_cost(op, work.prefill),
+            .source = op.prefill_source},
+           op.prefill_cost(call),
            into);
   }
   if (work.decode.sequences > 0) {
+    const DecodeCall call = within_window(work.decode, op.window);
     append({.name = op.name,
             .phase = "decode",
             .shape = fmt::format("{} sequences, {} new tokens, {} KV tokens",
-                                 work.decode.sequences,
-                                 work.decode.tokens,
-                                 work.decode.context + work.decode.tokens),
+                                 call.sequences,
+                                 call.tokens,
+                                 call.context + call.tokens),
             .calls = op.calls,
-            .source = calibration_.decode_attention.source},
-           decode_attention(work.decode, op.shape, calibration_.decode_attention.values, gpu_),
+            .source = op.decode_source},
+           op.decode_cost(call),
            into);
   }
 }

@@ -16,6 +16,8 @@
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
 #include "latency/kernel/decode_attention.hpp"
+#include "latency/kernel/line_cost.hpp"
+#include "latency/kernel/notes.hpp"
 #include "latency/kernel/part_memo.hpp"
 #include "latency/kernel/plan.hpp"
 #include "latency/kernel/prefill_attention.hpp"
@@ -39,6 +41,7 @@ KernelModel::KernelModel(const ModelInputs& inputs, const Constants& constants)
       graph_sizes_(inputs.execution.cuda_graph_sizes),
       plan_(make_plan(inputs.network, inputs.execution.sharding, calibration_, gpu_)),
       step_gap_(all_calls(calibration_.step.step_gap, 1)),
+      notes_(kernel_notes(inputs.network, inputs.gpu, inputs.execution.sharding)),
       token_memo_(kRememberedTokens),
       sampled_memo_(kRememberedSequences) {
   RIDGELINE_CHECK(std::is_sorted(graph_sizes_.begin(), graph_sizes_.end()),
@@ -54,6 +57,7 @@ KernelModel::Work KernelModel::work_of(const domain::StepBatch& batch) const {
   Work work;
   work.tokens = batch.num_decodes;
   work.sampled = batch.num_decodes;
+  work.chunks = batch.prefills;
   work.decode.sequences = batch.num_decodes;
   work.decode.tokens = batch.num_decodes;
   work.decode.context = batch.decode_context.value();
@@ -103,15 +107,23 @@ domain::StepTime KernelModel::start(const TimeByKind& tokens, const TimeByKind& 
   return time;
 }
 
-Cost KernelModel::prefill_cost(const AttentionOperator& op, const PrefillCall& call) const {
-  return prefill_attention(
-      call, op.shape, calibration_.prefill_attention.values, calibration_.attention, gpu_);
+PrefillCall KernelModel::prefill_of(const AttentionOperator& op, const Work& work) const {
+  if (op.window == 0 || work.prefill.longest <= op.window) {
+    return work.prefill;
+  }
+  PrefillCall call;
+  for (const domain::PrefillChunk& chunk : work.chunks) {
+    if (chunk.new_tokens > calibration_.attention.short_chunk) {
+      add_within_window(call, chunk, op.window);
+    }
+  }
+  return call;
 }
 
 void KernelModel::add_attention(const Work& work, domain::StepTime& time) const {
   for (const AttentionOperator& op : plan_.attention) {
     if (work.prefill.chunks > 0) {
-      const Cost cost = prefill_cost(op, work.prefill);
+      const Cost cost = op.prefill_cost(prefill_of(op, work));
       time.add(cost.kind, all_calls(cost.time, op.calls));
     }
     if (work.decode.sequences > 0) {
@@ -150,23 +162,30 @@ std::optional<domain::AffineStep> KernelModel::affine(std::int64_t num_decodes,
   step.base = start(token_part(num_decodes), sampled_part(num_decodes));
   step.lowest = core::Tokens(0);
   step.highest = core::Tokens(kMaxContext);
-  if (!plan_.attention.empty()) {
-    step.slope_kind = plan_.attention.front().kind;
-  }
+  bool sloped = false;
   for (const AttentionOperator& op : plan_.attention) {
-    if (op.kind != step.slope_kind) {
-      return std::nullopt;
-    }
     const core::Duration line = op.base(num_decodes, num_decodes);
     const core::Duration floor = op.floor(num_decodes);
     const core::Tokens crossing(op.crossing(floor, line));
+    const core::Tokens most(op.most_context(num_decodes));
     if (context < crossing) {
       step.base.add(op.kind, floor);
       step.highest = std::min(step.highest, crossing - core::Tokens(1));
+    } else if (context > most) {
+      step.base.add(op.kind, std::max(floor, line + op.per_context_token * most.value()));
+      step.lowest = std::max(step.lowest, most + core::Tokens(1));
     } else {
+      if (op.per_context_token > core::Duration() && sloped && op.kind != step.slope_kind) {
+        return std::nullopt;
+      }
+      if (op.per_context_token > core::Duration()) {
+        step.slope_kind = op.kind;
+        sloped = true;
+      }
       step.base.add(op.kind, line);
       step.slope += op.per_context_token;
       step.lowest = std::max(step.lowest, crossing);
+      step.highest = std::min(step.highest, most);
     }
   }
   return step;

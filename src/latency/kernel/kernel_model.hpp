@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/result.hpp"
@@ -32,6 +33,7 @@ class KernelModel final : public StepTimeModel {
   [[nodiscard]] std::optional<domain::AffineStep> affine(std::int64_t num_decodes,
                                                          core::Tokens context) const override;
   [[nodiscard]] Explanation explain(const domain::StepBatch& batch) const override;
+  [[nodiscard]] core::Warnings notes() const override { return notes_; }
 
   /// predict() with nothing remembered: what the memory is checked and timed against.
   [[nodiscard]] domain::StepTime recompute(const domain::StepBatch& batch) const;
@@ -46,6 +48,7 @@ class KernelModel final : public StepTimeModel {
     std::int64_t sampled = 0;
     DecodeCall decode;
     PrefillCall prefill;
+    std::span<const domain::PrefillChunk> chunks;  ///< Of the batch.
   };
   [[nodiscard]] Work work_of(const domain::StepBatch& batch) const;
 
@@ -53,7 +56,8 @@ class KernelModel final : public StepTimeModel {
   [[nodiscard]] TimeByKind sum_rows(model::Rows rows, std::int64_t count) const;
   [[nodiscard]] TimeByKind token_part(std::int64_t tokens) const;
   [[nodiscard]] TimeByKind sampled_part(std::int64_t sampled) const;
-  [[nodiscard]] Cost prefill_cost(const AttentionOperator& op, const PrefillCall& call) const;
+  /// The chunks as an operator sees them: within its window.
+  [[nodiscard]] PrefillCall prefill_of(const AttentionOperator& op, const Work& work) const;
   void add_attention(const Work& work, domain::StepTime& time) const;
   [[nodiscard]] domain::StepTime start(const TimeByKind& tokens, const TimeByKind& sampled) const;
 
@@ -65,6 +69,7 @@ class KernelModel final : public StepTimeModel {
   std::vector<std::int64_t> graph_sizes_;
   Plan plan_;
   core::Duration step_gap_;
+  core::Warnings notes_;
   PartMemo token_memo_;
   PartMemo sampled_memo_;
 };

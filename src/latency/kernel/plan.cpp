@@ -15,12 +15,18 @@
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/all_reduce.hpp"
+#include "latency/kernel/all_to_all.hpp"
 #include "latency/kernel/calibration.hpp"
+#include "latency/kernel/compressed_attention.hpp"
 #include "latency/kernel/cost.hpp"
 #include "latency/kernel/decode_attention.hpp"
 #include "latency/kernel/elementwise.hpp"
 #include "latency/kernel/expert_gemm.hpp"
 #include "latency/kernel/gemm.hpp"
+#include "latency/kernel/indexer.hpp"
+#include "latency/kernel/latent_attention.hpp"
+#include "latency/kernel/prefill_attention.hpp"
+#include "latency/kernel/recurrence.hpp"
 #include "latency/kernel/sampling.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
@@ -31,6 +37,11 @@ namespace {
 constexpr core::Duration kLongestOperator = core::Duration::seconds(1000);
 /// Longest time per token of context, over all layers: kMaxContext of them stay in range.
 constexpr core::Duration kSteepest = core::Duration::microseconds(100);
+
+/// What prices an operator that no table was fitted for.
+constexpr const char* kUncalibrated = "kernel (roofline)";
+/// Its constants come from one GPU's table and scale by datasheet.
+constexpr const char* kRecurrenceSource = "kernel (h100, scaled)";
 
 /// Turns the operators of a forward pass into priced ones.
 class Planner {
@@ -112,10 +123,13 @@ class Planner {
       return;
     }
     const auto& set = calibration_.all_reduce;
+    const hardware::LinkView view = hardware::over_link(gpu_, shape.ranks);
     RowOperator& row =
         push(op,
-             set.source,
-             [shape, &constants = set.values, &common = calibration_.exchange, &gpu = gpu_](
+             shape.ranks > gpu_.link_domain
+                 ? fmt::format("{} ({})", set.source, hardware::name(view.link))
+                 : set.source,
+             [shape, &constants = set.values, &common = calibration_.exchange, gpu = view.gpu](
                  std::int64_t rows) {
                constexpr double kBytesPer16Bit = 2.0;
                const core::Bytes message(kBytesPer16Bit * real(rows) * real(shape.width));
@@ -165,29 +179,126 @@ class Planner {
   }
 
   void add(const model::Operator& op, const model::Attention& shape) {
-    DecodeLine line = decode_line(shape, calibration_.decode_attention.values, gpu_);
-    const core::Duration floor = all_calls(line.floor, op.calls);
-    const core::Duration slope = std::min(all_calls(line.per_context_token, op.calls), kSteepest);
-    line.fixed = line.fixed * real(op.calls);
-    line.per_sequence = line.per_sequence * real(op.calls);
-    line.per_token = line.per_token * real(op.calls);
-    plan_.attention.push_back({.name = op.name,
-                               .calls = op.calls,
-                               .position = plan_.rows.size(),
-                               .shape = shape,
-                               .fixed = line.fixed,
-                               .per_sequence = line.per_sequence,
-                               .per_token = line.per_token,
-                               .kind = line.kind,
-                               .fixed_floor = floor,
-                               .floor_per_sequence = line.floor_per_sequence * real(op.calls),
-                               .per_context_token = slope});
+    const auto& decode = calibration_.decode_attention;
+    const auto& prefill = calibration_.prefill_attention;
+    AttentionOperator& added = push_mixer(op, decode_line(shape, decode.values, gpu_));
+    added.window = narrower(shape.window, shape.selected);
+    added.decode_source = decode.source;
+    added.prefill_source = prefill.source;
+    added.decode_cost = [shape, &decode, &gpu = gpu_](const DecodeCall& call) {
+      return decode_attention(call, shape, decode.values, gpu);
+    };
+    added.prefill_cost =
+        [shape, &prefill, &common = calibration_.attention, &gpu = gpu_](const PrefillCall& call) {
+          return prefill_attention(call, shape, prefill.values, common, gpu);
+        };
+  }
+
+  void add(const model::Operator& op, const model::LatentAttention& shape) {
+    const auto& decode = calibration_.decode_attention;
+    const auto& prefill = calibration_.prefill_attention;
+    AttentionOperator& added = push_mixer(op, latent_decode_line(shape, decode.values, gpu_));
+    added.window = shape.selected;
+    added.decode_source = decode.source;
+    added.prefill_source = prefill.source;
+    added.decode_cost = [shape, &decode, &gpu = gpu_](const DecodeCall& call) {
+      return latent_decode(call, shape, decode.values, gpu);
+    };
+    added.prefill_cost =
+        [shape, &prefill, &common = calibration_.attention, &gpu = gpu_](const PrefillCall& call) {
+          return latent_prefill(call, shape, prefill.values, common, gpu);
+        };
+  }
+
+  void add(const model::Operator& op, const model::CompressedAttention& shape) {
+    const auto& decode = calibration_.decode_attention;
+    const auto& prefill = calibration_.prefill_attention;
+    AttentionOperator& added = push_mixer(op, compressed_decode_line(shape, decode.values, gpu_));
+    added.window = shape.ratio * shape.selected;
+    added.decode_source = decode.source;
+    added.prefill_source = prefill.source;
+    added.decode_cost = [shape, &decode, &gpu = gpu_](const DecodeCall& call) {
+      return compressed_decode(call, shape, decode.values, gpu);
+    };
+    added.prefill_cost =
+        [shape, &prefill, &common = calibration_.attention, &gpu = gpu_](const PrefillCall& call) {
+          return compressed_prefill(call, shape, prefill.values, common, gpu);
+        };
+  }
+
+  void add(const model::Operator& op, const model::Indexer& shape) {
+    AttentionOperator& added = push_mixer(op, indexer_line(shape, gpu_));
+    added.decode_source = kUncalibrated;
+    added.prefill_source = kUncalibrated;
+    added.decode_cost = [shape, &gpu = gpu_](const DecodeCall& call) {
+      return indexer_decode(call, shape, gpu);
+    };
+    added.prefill_cost = [shape, &gpu = gpu_](const PrefillCall& call) {
+      return indexer_prefill(call, shape, gpu);
+    };
+  }
+
+  void add(const model::Operator& op, const model::Recurrence& shape) {
+    AttentionOperator& added = push_mixer(op, recurrence_line(shape, gpu_));
+    added.decode_source = kRecurrenceSource;
+    added.prefill_source = kRecurrenceSource;
+    added.decode_cost = [shape, &gpu = gpu_](const DecodeCall& call) {
+      return recurrence_decode(call, shape, gpu);
+    };
+    added.prefill_cost = [shape, &gpu = gpu_](const PrefillCall& call) {
+      return recurrence_prefill(call, shape, gpu);
+    };
+  }
+
+  void add(const model::Operator& op, const model::AllToAll& shape) {
+    if (shape.ranks < 2) {
+      return;
+    }
+    const auto& set = calibration_.all_reduce;
+    const hardware::LinkView view = hardware::over_link(gpu_, shape.ranks);
+    RowOperator& row = push(op,
+                            fmt::format("{} ({})", set.source, hardware::name(view.link)),
+                            [shape, &constants = set.values, gpu = view.gpu](std::int64_t rows) {
+                              return all_to_all(shape, rows, constants, gpu);
+                            });
+    row.shape = [shape](std::int64_t rows) {
+      return fmt::format(
+          "{}x{} over {} ranks, {}", rows, shape.width, shape.ranks, model::name(shape.backend));
+    };
+  }
+
+  /// An operator whose decode time is that line, all calls together.
+  AttentionOperator& push_mixer(const model::Operator& op, const DecodeLine& line) {
+    plan_.attention.push_back(
+        {.name = op.name,
+         .calls = op.calls,
+         .position = plan_.rows.size(),
+         .fixed = line.fixed * real(op.calls),
+         .per_sequence = line.per_sequence * real(op.calls),
+         .per_token = line.per_token * real(op.calls),
+         .kind = line.kind,
+         .fixed_floor = all_calls(line.floor, op.calls),
+         .floor_per_sequence = line.floor_per_sequence * real(op.calls),
+         .per_context_token = std::min(all_calls(line.per_context_token, op.calls), kSteepest),
+         .window = 0,
+         .decode_cost = {},
+         .prefill_cost = {},
+         .decode_source = {},
+         .prefill_source = {}});
+    return plan_.attention.back();
+  }
+
+  /// The smaller of two limits, 0 being none.
+  static std::int64_t narrower(std::int64_t a, std::int64_t b) {
+    return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
   }
 
   // Norms run inside LayerElementwise, and the embedding lookup is one row per token of a network's
   // worth of them: neither has a time of its own.
   void add(const model::Operator& /*op*/, const model::Norm& /*shape*/) {}
   void add(const model::Operator& /*op*/, const model::Embedding& /*shape*/) {}
+  // Images are encoded beside the decoder's steps.
+  void add(const model::Operator& /*op*/, const model::Resident& /*shape*/) {}
 
   const model::ModelSpec& network_;
   const Calibration& calibration_;
@@ -212,9 +323,16 @@ core::Duration AttentionOperator::base(std::int64_t sequences, std::int64_t toke
 }
 
 core::Duration AttentionOperator::decode(const DecodeCall& call) const {
-  const std::int64_t context = std::min(call.context, kMaxContext);
+  const std::int64_t context = std::min(call.context, most_context(call.sequences));
   return std::max(floor(call.sequences),
                   base(call.sequences, call.tokens) + per_context_token * context);
+}
+
+std::int64_t AttentionOperator::most_context(std::int64_t sequences) const {
+  if (window == 0 || sequences > kMaxContext / window) {
+    return kMaxContext;
+  }
+  return window * sequences;
 }
 
 std::int64_t AttentionOperator::crossing(core::Duration floor, core::Duration base) const {

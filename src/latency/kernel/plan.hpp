@@ -12,6 +12,7 @@
 #include "latency/kernel/calibration.hpp"
 #include "latency/kernel/cost.hpp"
 #include "latency/kernel/decode_attention.hpp"
+#include "latency/kernel/prefill_attention.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 
@@ -28,20 +29,27 @@ struct RowOperator {
   std::function<std::string(std::int64_t rows)> shape;
 };
 
-/// Attention of equal layers. Its decode part is a line in the context sum, in integer picoseconds
-/// over all calls, so that a step and a closed form over many steps are the same sums.
+/// What depends on sequences and their contexts, over equal layers: attention, its indexer, a
+/// recurrence. The decode part is a line in the context sum, in integer picoseconds over all calls,
+/// so that a step and a closed form over many steps are the same sums.
 struct AttentionOperator {
   std::string name;
   std::int64_t calls = 1;
   std::size_t position = 0;  ///< Index of the row operator that it runs before.
-  model::Attention shape;
-  core::Seconds fixed;  ///< This and the next two as in DecodeLine, times the calls.
+  core::Seconds fixed;       ///< This and the next two as in DecodeLine, times the calls.
   core::Seconds per_sequence;
   core::Seconds per_token;
   domain::Bottleneck kind = domain::Bottleneck::kMemory;
   core::Duration fixed_floor;
   core::Seconds floor_per_sequence;
   core::Duration per_context_token;
+  /// Tokens of one sequence's context that count; 0: all. The step knows only their sum: sequences
+  /// are taken to be equally long.
+  std::int64_t window = 0;
+  std::function<Cost(const DecodeCall& call)> decode_cost;    ///< Of one call.
+  std::function<Cost(const PrefillCall& call)> prefill_cost;  ///< The same.
+  std::string decode_source;
+  std::string prefill_source;
 
   /// Least time of a call over that many sequences.
   [[nodiscard]] core::Duration floor(std::int64_t sequences) const;
@@ -53,6 +61,8 @@ struct AttentionOperator {
   /// The smallest context sum at which a line of that base is no longer below that floor; above
   /// kMaxContext when it never is.
   [[nodiscard]] std::int64_t crossing(core::Duration floor, core::Duration base) const;
+  /// Largest context sum of so many sequences that counts.
+  [[nodiscard]] std::int64_t most_context(std::int64_t sequences) const;
 };
 
 /// A forward pass, priced on one GPU, ready to be evaluated.

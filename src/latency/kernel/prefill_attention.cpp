@@ -27,6 +27,7 @@ void PrefillCall::add(const domain::PrefillChunk& chunk) {
   new_tokens += tokens;
   kv_tokens += past + tokens;
   longest = std::max(longest, past + tokens);
+  longest_new = std::max(longest_new, tokens);
   pairs += real(tokens) * (real(past) + real(tokens) / 2.0);
 }
 

@@ -15,9 +15,10 @@ namespace ridgeline::latency::kernel {
 struct PrefillCall {
   std::int64_t chunks = 0;
   std::int64_t new_tokens = 0;
-  std::int64_t kv_tokens = 0;  ///< Past and new.
-  std::int64_t longest = 0;    ///< Most KV tokens of one chunk.
-  double pairs = 0.0;          ///< (query, key) pairs under the causal mask: n*past + n^2/2.
+  std::int64_t kv_tokens = 0;    ///< Past and new.
+  std::int64_t longest = 0;      ///< Most KV tokens of one chunk.
+  std::int64_t longest_new = 0;  ///< Most new tokens of one chunk.
+  double pairs = 0.0;            ///< (query, key) pairs under the causal mask: n*past + n^2/2.
 
   void add(const domain::PrefillChunk& chunk);
 };

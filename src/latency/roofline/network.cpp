@@ -47,6 +47,10 @@ core::Result<Network> network_of(const model::ModelSpec& spec, const std::string
     return core::fail(
         cannot_price(spec, model, "it is a mixture of experts, of which the formulas know none"));
   }
+  if (group.attention.heads == 0 || group.attention.latent || dense->width == 0 || !dense->gated) {
+    return core::fail(cannot_price(
+        spec, model, "its layers are not plain attention and a gated feed-forward network"));
+  }
   const model::Precision& precision = spec.precision;
   for (const auto& [what, dtype] : {std::pair("attention weights", precision.attention),
                                     std::pair("feed-forward weights", precision.ffn),

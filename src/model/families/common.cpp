@@ -1,8 +1,11 @@
 #include "model/families/common.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -10,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "core/document.hpp"
+#include "core/reader.hpp"
 #include "model/config_reader.hpp"
 #include "model/families/families.hpp"
 #include "model/model_spec.hpp"
@@ -78,6 +82,82 @@ MoeFfn read_experts(ConfigReader& config, std::string_view experts_key) {
         fmt::format("{} is more than {} {}", moe.experts_per_token, experts_key, moe.experts));
   }
   return moe;
+}
+
+MoeFfn read_experts_with_shared(ConfigReader& config, std::string_view experts_key) {
+  MoeFfn moe = read_experts(config, experts_key);
+  moe.expert_width = config.required_integer("moe_intermediate_size", kWidth);
+  moe.shared_width =
+      config.integer("n_shared_experts", {0, kExperts.highest}).value_or(0) * moe.expert_width;
+  return moe;
+}
+
+std::vector<std::int64_t> per_layer(ConfigReader& config,
+                                    std::string_view key,
+                                    std::int64_t size,
+                                    core::Range<std::int64_t> range) {
+  std::vector<std::int64_t> values = config.integers(key, range);
+  if (!values.empty() && static_cast<std::int64_t>(values.size()) != size) {
+    config.problem(key, fmt::format("has {} entries, expected {}", values.size(), size));
+    return {};
+  }
+  return values;
+}
+
+std::vector<std::size_t> per_layer_words(ConfigReader& config,
+                                         std::string_view key,
+                                         std::int64_t size,
+                                         std::span<const std::string_view> words) {
+  const core::Node* list = config.node(key);
+  if (list == nullptr || list->is_null()) {
+    return {};
+  }
+  if (!list->is_list() || static_cast<std::int64_t>(list->items().size()) != size) {
+    config.problem(key,
+                   list->is_list()
+                       ? fmt::format("has {} entries, expected {}", list->items().size(), size)
+                       : fmt::format("{} is not a list", list->describe()));
+    return {};
+  }
+  std::vector<std::size_t> found;
+  for (const core::Node& item : list->items()) {
+    const auto word =
+        item.is_string() ? std::find(words.begin(), words.end(), item.as_string()) : words.end();
+    if (word == words.end()) {
+      config.not_modelled(key, fmt::format("a layer of type {}", item.describe()));
+      return {};
+    }
+    found.push_back(static_cast<std::size_t>(word - words.begin()));
+  }
+  return found;
+}
+
+std::vector<bool> sliding_layers(ConfigReader& config, const Dimensions& dimensions) {
+  static constexpr std::array<std::string_view, 2> kTypes = {"full_attention", "sliding_attention"};
+  const std::vector<std::size_t> types =
+      per_layer_words(config, "layer_types", dimensions.num_layers, kTypes);
+  std::vector<bool> sliding(static_cast<std::size_t>(dimensions.num_layers), false);
+  for (std::size_t layer = 0; layer < types.size(); ++layer) {
+    sliding[layer] = types[layer] == 1;
+  }
+  return sliding;
+}
+
+std::vector<LayerGroup> grouped(const std::vector<LayerGroup>& layers) {
+  std::vector<LayerGroup> groups;
+  for (const LayerGroup& layer : layers) {
+    LayerGroup alone = layer;
+    if (!groups.empty()) {
+      alone.count = groups.back().count;
+      if (alone == groups.back()) {
+        groups.back().count += layer.count;
+        continue;
+      }
+      alone.count = layer.count;
+    }
+    groups.push_back(alone);
+  }
+  return groups;
 }
 
 void refuse_sliding_window(ConfigReader& config,

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -21,6 +23,32 @@ DenseFfn read_dense_ffn(ConfigReader& config);
 
 /// Experts per token and in all, from the two keys; the widths are the family's to set.
 MoeFfn read_experts(ConfigReader& config, std::string_view experts_key);
+
+/// Width of routed experts (`moe_intermediate_size`) and of `n_shared_experts` experts of that
+/// width, beside read_experts.
+MoeFfn read_experts_with_shared(ConfigReader& config, std::string_view experts_key);
+
+/// A key's list of `size` integers in the range, one a layer; empty where the file has none. A list
+/// of another length is noted as a problem.
+std::vector<std::int64_t> per_layer(ConfigReader& config,
+                                    std::string_view key,
+                                    std::int64_t size,
+                                    core::Range<std::int64_t> range);
+/// The same of words, each one of `words`, as indices into them.
+std::vector<std::size_t> per_layer_words(ConfigReader& config,
+                                         std::string_view key,
+                                         std::int64_t size,
+                                         std::span<const std::string_view> words);
+/// `layer_types`: which layers have a sliding window. Without the key, none.
+std::vector<bool> sliding_layers(ConfigReader& config, const Dimensions& dimensions);
+
+/// Layers one by one as groups: equal neighbours together.
+std::vector<LayerGroup> grouped(const std::vector<LayerGroup>& layers);
+
+/// Multi-head latent attention as DeepSeek's files describe it (families/deepseek.cpp).
+AttentionSpec read_latent_attention(ConfigReader& config);
+/// Which layers have experts, by `first_k_dense_replace` and `moe_layer_freq`.
+std::vector<bool> sparse_layers(ConfigReader& config, const Dimensions& dimensions);
 
 /// Refuses a sliding window shorter than the longest sequence, and `layer_types` other than full
 /// attention. For families whose files say it with `sliding_window` alone; `absent` is the family's

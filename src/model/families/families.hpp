@@ -22,17 +22,37 @@ struct Dimensions {
 struct Family {
   std::string_view model_type;
   std::vector<LayerGroup> (*layers)(ConfigReader& config, const Dimensions& dimensions);
+  /// Whether lm_head is the embedding where the file does not say.
+  bool tied_by_default = false;
 };
 
 /// The families that can be read, sorted by model_type.
 std::span<const Family> families();
 
+std::vector<LayerGroup> deepseek_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> deepseek_v4_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> gemma2_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> gemma3_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> gemma4_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> glm4_moe_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> glm_moe_dsa_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> gpt_oss_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> granite_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> granite_moe_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> llama_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> llama4_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> mimo_v2_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> minimax_m2_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> minimax_m3_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> mistral_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> mixtral_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> nemotron_h_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> phi3_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> qwen2_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> qwen2_moe_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> qwen3_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> qwen3_moe_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> qwen3_5_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> step3_layers(ConfigReader& config, const Dimensions& dimensions);
 
 }  // namespace ridgeline::model

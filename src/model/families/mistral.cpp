@@ -1,6 +1,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "model/config_reader.hpp"
 #include "model/families/common.hpp"
 #include "model/families/families.hpp"
@@ -15,9 +17,17 @@ constexpr std::int64_t kDefaultWindow = 4096;
 
 }  // namespace
 
+/// Mistral 7B and Nemo: `sliding_window` in every layer, where it is shorter than the positions.
 std::vector<LayerGroup> mistral_layers(ConfigReader& config, const Dimensions& dimensions) {
-  refuse_sliding_window(config, dimensions, kDefaultWindow);
-  return uniform(dimensions, read_attention(config, dimensions), read_dense_ffn(config));
+  AttentionSpec attention = read_attention(config, dimensions);
+  const bool stated = config.states("sliding_window");
+  const std::int64_t window =
+      config.integer("sliding_window", kPositions).value_or(stated ? 0 : kDefaultWindow);
+  attention.window = window < dimensions.max_position ? window : 0;
+  if (!stated) {
+    config.derived("sliding_window", fmt::format("default of the family: {}", kDefaultWindow));
+  }
+  return uniform(dimensions, attention, read_dense_ffn(config));
 }
 
 }  // namespace ridgeline::model

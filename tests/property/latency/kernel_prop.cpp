@@ -35,6 +35,11 @@ const std::deque<Subject>& subjects() {
       all.emplace_back(fixtures::qwen25_7b(), fixtures::gpu(name), 1);
       all.emplace_back(fixtures::llama_4_scout_fp8(), fixtures::gpu(name), 2);
     }
+    // Latent, windowed, recurrent, compressed and sparse layers, from the catalogue.
+    for (const char* network :
+         {"deepseek-v3", "gpt-oss-20b", "qwen3-next-80b-a3b", "deepseek-v4-flash", "glm-5-fp8"}) {
+      all.emplace_back(model::find_model(network).value(), fixtures::gpu("h200"), 8);
+    }
   }
   return all;
 }

@@ -27,7 +27,31 @@ GpuSpec find(const std::string& name) {
 
 TEST(GpuCatalogue, HoldsTheseGpus) {
   EXPECT_THAT(catalogue_names(),
-              testing::ElementsAre("a100-40gb", "a100-80gb", "h100", "h100-pcie", "h200", "l40s"));
+              testing::ElementsAre("a100-40gb",
+                                   "a100-80gb",
+                                   "a10g",
+                                   "a40",
+                                   "b200",
+                                   "b300",
+                                   "gaudi3",
+                                   "gb200",
+                                   "gb300",
+                                   "gh200",
+                                   "h100",
+                                   "h100-nvl",
+                                   "h100-pcie",
+                                   "h20",
+                                   "h200",
+                                   "h800",
+                                   "l4",
+                                   "l40s",
+                                   "mi300x",
+                                   "mi325x",
+                                   "mi355x",
+                                   "rtx-4090",
+                                   "rtx-pro-6000",
+                                   "tpu-v5e",
+                                   "tpu-v6e"));
 }
 
 struct Row {

@@ -7,6 +7,7 @@
 
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
+#include "model/pass.hpp"
 #include "unit/model/config_text.hpp"
 
 namespace ridgeline::model {
@@ -109,43 +110,82 @@ TEST(Precision, PartsThatAreNeverQuantisedMayBeNamed) {
             kAllFp8);
 }
 
-TEST(Precision, PartOfTheLayersIsRefused) {
-  EXPECT_THAT(
-      problems(quantised(
-          R"("quant_method": "fp8", "ignore": ["model.layers.1.self_attn*", "lm_head"])")),
-      HasSubstr("leaving part of self_attn unquantised (up to 1 of 3 layers) is not modelled yet"));
-  EXPECT_THAT(problems(quantised(R"("quant_method": "fp8", "ignore": ["re:.*self_attn.o_proj"])")),
-              HasSubstr("leaving part of self_attn unquantised (up to 3 of 3 layers)"));
-  EXPECT_THAT(problems(quantised(R"("quant_method": "fp8", "ignore": ["model.layers.0.mlp"])")),
-              HasSubstr("leaving \"model.layers.0.mlp\" unquantised is not modelled yet"));
-  EXPECT_THAT(problems(quantised(R"("quant_method": "fp8", "ignore": ["model.layers.0*"])")),
-              HasSubstr("leaving \"model.layers.0*\" unquantised"));
-  EXPECT_THAT(problems(quantised(R"("quant_method": "fp8", "ignore": [7])")),
-              HasSubstr("leaving 7 unquantised"));
-  EXPECT_THAT(problems(quantised(R"("quant_method": "fp8", "ignore": "lm_head")")),
+/// Per layer: mixer in, mixer out, feed-forward network.
+std::string by_layer(std::string_view text) {
+  const ModelSpec spec = accepted(text);
+  std::string all;
+  for (const LayerGroup& group : spec.layers) {
+    const LayerPrecision own = layer_precision(spec, group);
+    all += std::string(all.empty() ? "" : "; ") + std::to_string(group.count) + " x " +
+           name(own.mixer_in) + " " + name(own.mixer_out) + " " + name(own.ffn);
+  }
+  return all;
+}
+
+TEST(Precision, PartOfTheLayersMayStayUnquantised) {
+  const std::string method = R"("quant_method": "fp8", )";
+  EXPECT_EQ(by_layer(quantised(method + R"("ignore": ["model.layers.1.self_attn*", "lm_head"])")),
+            "1 x fp8 fp8 fp8; 1 x bf16 bf16 fp8; 1 x fp8 fp8 fp8");
+  EXPECT_EQ(by_layer(quantised(method + R"("ignore": ["re:.*self_attn.o_proj"])")),
+            "3 x fp8 bf16 fp8");
+  EXPECT_EQ(by_layer(quantised(method + R"("ignore": ["model.layers.0.mlp"])")),
+            "1 x fp8 fp8 bf16; 2 x fp8 fp8 fp8");
+  EXPECT_EQ(by_layer(quantised(method + R"("ignore": ["model.layers.0*"])")),
+            "1 x bf16 bf16 bf16; 2 x fp8 fp8 fp8");
+  EXPECT_EQ(by_layer(quantised(method + R"("ignore": ["re:model\\.layers\\.(0|2)\\.mlp.*"])")),
+            "1 x fp8 fp8 bf16; 1 x fp8 fp8 fp8; 1 x fp8 fp8 bf16");
+  EXPECT_THAT(problems(quantised(method + R"("ignore": [7])")), HasSubstr("leaving 7 unquantised"));
+  EXPECT_THAT(problems(quantised(method + R"("ignore": ["re:(unclosed"])")),
+              HasSubstr("leaving \"re:(unclosed\" unquantised"));
+  EXPECT_THAT(problems(quantised(method + R"("ignore": "lm_head")")),
               HasSubstr("is not a list of module names"));
 }
 
+TEST(Precision, IntegerWeights) {
+  EXPECT_EQ(by_layer(quantised(R"("quant_method": "awq", "bits": 4, "group_size": 128)")),
+            "3 x int4 int4 int4");
+  EXPECT_EQ(by_layer(quantised(R"("quant_method": "gptq", "bits": 8)")),
+            "3 x int8 weights int8 weights int8 weights");
+  EXPECT_THAT(problems(quantised(R"("quant_method": "gptq", "bits": 3)")),
+              HasSubstr("3-bit weights is not modelled yet"));
+  EXPECT_EQ(by_layer(quantised(R"("quant_method": "compressed-tensors", "config_groups":
+                  {"group_0": {"weights": {"num_bits": 4, "type": "int", "group_size": 32}}})")),
+            "3 x int4 in groups of 32 int4 in groups of 32 int4 in groups of 32");
+  EXPECT_EQ(by_layer(quantised(R"("quant_method": "compressed-tensors", "config_groups":
+                  {"group_0": {"weights": {"num_bits": 8, "type": "int"},
+                               "input_activations": {"num_bits": 8, "type": "int"}}})")),
+            "3 x int8 int8 int8");
+}
+
+TEST(Precision, FourBitFloats) {
+  // mxfp4 is for experts: this network has none.
+  EXPECT_EQ(by_layer(quantised(R"("quant_method": "mxfp4")")), "3 x bf16 bf16 bf16");
+  EXPECT_EQ(by_layer(quantised(R"("quant_method": "modelopt", "quant_algo": "NVFP4")")),
+            "3 x nvfp4 nvfp4 nvfp4");
+  EXPECT_EQ(by_layer(quantised(R"("quant_method": "modelopt", "quant_algo": "MIXED_PRECISION",
+                "quantized_layers": {
+                  "model.layers.0.self_attn.q_proj": {"quant_algo": "FP8"},
+                  "model.layers.0.self_attn.o_proj": {"quant_algo": "FP8"},
+                  "model.layers.1.mlp.gate_proj": {"quant_algo": "W4A16_NVFP4"},
+                  "model.layers.2.mlp.gate_proj": {"quant_algo": "NVFP4"},
+                  "mtp.layers.0.mlp.gate_proj": {"quant_algo": "NVFP4"}})")),
+            "1 x fp8 fp8 bf16; 1 x bf16 bf16 nvfp4 weights; 1 x bf16 bf16 nvfp4");
+}
+
 TEST(Precision, OtherQuantisationsAreRefusedByName) {
-  EXPECT_THAT(problems(quantised(R"("quant_method": "awq", "bits": 4)")),
-              HasSubstr("quantisation \"awq\" is not modelled yet (supported: fp8, "
-                        "compressed-tensors with 8-bit float weights and activations, "
-                        "modelopt FP8)"));
-  EXPECT_THAT(problems(quantised(R"("quant_method": "mxfp4")")), HasSubstr("\"mxfp4\""));
-  EXPECT_THAT(problems(quantised(R"("quant_method": "modelopt", "quant_algo": "NVFP4")")),
-              HasSubstr("quantisation \"NVFP4\" is not modelled yet"));
-  // DeepSeek-V4's files call themselves fp8 and are not.
+  EXPECT_THAT(problems(quantised(R"("quant_method": "bitsandbytes", "load_in_4bit": true)")),
+              HasSubstr("quantisation \"bitsandbytes\" is not modelled yet (supported: fp8, mxfp4, "
+                        "awq, gptq, compressed-tensors with 4 or 8 bits, modelopt)"));
   EXPECT_THAT(problems(quantised(R"("quant_method": "fp8", "quant_algo": "MIXED_PRECISION")")),
               HasSubstr("\"MIXED_PRECISION\""));
   EXPECT_THAT(problems(quantised(R"("quant_method": "fp8", "fmt": "e5m2")")),
               HasSubstr("the FP8 format \"e5m2\""));
   EXPECT_THAT(problems(quantised(R"("quant_method": "compressed-tensors", "config_groups":
-                  {"group_0": {"weights": {"num_bits": 4, "type": "int"}}})")),
-              HasSubstr("\"group_0\" whose weights are not 8-bit floats is not modelled yet"));
-  EXPECT_THAT(problems(quantised(R"("quant_method": "compressed-tensors", "config_groups":
-                  {"group_0": {"weights": {"num_bits": 8, "type": "float"},
-                               "input_activations": null}})")),
-              HasSubstr("\"group_0\" whose input_activations are not 8-bit floats"));
+                  {"group_0": {"weights": {"num_bits": 2, "type": "int"}}})")),
+              HasSubstr("the scheme of \"group_0\" is not modelled yet"));
+  EXPECT_THAT(problems(quantised(R"("quant_algo": "MIXED_PRECISION", "quantized_layers":
+                  {"model.layers.0.mlp.gate_proj": {"quant_algo": "INT2"}})")),
+              HasSubstr("quantisation \"INT2\" of \"model.layers.0.mlp.gate_proj\""));
 }
 
 TEST(Precision, WhatSaysNothingIsRefused) {
@@ -160,7 +200,7 @@ TEST(Precision, WhatSaysNothingIsRefused) {
   // `problems` also sees to it that no message breaks its line.
   EXPECT_NE(problems(quantised(R"("quant_method": "a\nb")")), "accepted");
   EXPECT_NE(problems(quantised(R"("quant_method": "fp8", "fmt": "a\nb")")), "accepted");
-  EXPECT_NE(problems(quantised(R"("quant_method": "fp8", "ignore": ["a\nb"])")), "accepted");
+  EXPECT_NE(problems(quantised(R"("quant_method": "fp8", "ignore": ["re:a\n("])")), "accepted");
   EXPECT_NE(problems(with(R"("dtype": "a\nb")", kPrecisionConfig)), "accepted");
   EXPECT_NE(problems(with("\"quantization_config\": \"fp8\"", kPrecisionConfig)), "accepted");
 }

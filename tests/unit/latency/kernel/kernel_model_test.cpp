@@ -108,7 +108,11 @@ TEST(KernelModel, TheCataloguesLeadToTheGoldenTimes) {
     const Subject found(*network, *h100, rows[i].ranks);
     const Subject written(rows[i].network, gpu("h100"), rows[i].ranks);
     const Step mixed{.num_decodes = 32, .context = 32 * 700, .chunks = {chunk(1024, 512)}};
-    EXPECT_EQ(found.model().predict(mixed.batch()), written.model().predict(mixed.batch()));
+    // Scout's layers attend in chunks or to everything: two operators in the catalogue's network,
+    // each of whose times is rounded to a picosecond.
+    EXPECT_NEAR(static_cast<double>(found.model().predict(mixed.batch()).gpu().count()),
+                static_cast<double>(written.model().predict(mixed.batch()).gpu().count()),
+                2.0);
   }
 }
 

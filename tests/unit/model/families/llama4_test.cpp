@@ -35,10 +35,23 @@ TEST(Llama4, ItsQueryAndKeyNormsHaveNoWeights) {
   EXPECT_FALSE(attention(with("\"use_qk_norm\": true", kLlama4)).qk_norm);
 }
 
-TEST(Llama4, ChunkedAttentionIsPricedInFullAndSaysSo) {
+TEST(Llama4, ThreeOfFourLayersAttendInChunks) {
   const ModelSpec spec = accepted(with("\"attention_chunk_size\": 512", kLlama4));
-  EXPECT_THAT(spec.provenance,
-              testing::Contains(testing::Pair("attention", HasSubstr("attention_chunk_size 512"))));
+  ASSERT_EQ(spec.layers.size(), 2U);
+  EXPECT_EQ(spec.layers[0].count, 3);
+  EXPECT_EQ(spec.layers[0].attention.window, 512);
+  EXPECT_TRUE(spec.layers[0].attention.chunked);
+  EXPECT_EQ(spec.layers[1].count, 1);
+  EXPECT_EQ(spec.layers[1].attention.window, 0);
+}
+
+TEST(Llama4, NoRopeLayersMayBeListed) {
+  const ModelSpec spec =
+      accepted(with("\"attention_chunk_size\": 512, \"no_rope_layers\": [0, 1, 1, 1]", kLlama4));
+  EXPECT_EQ(spec.layers.front().count, 1);
+  EXPECT_EQ(spec.layers.front().attention.window, 0);
+  EXPECT_THAT(problems(with("\"no_rope_layers\": [0, 1]", kLlama4)),
+              HasSubstr("no_rope_layers: has 2 entries, expected 4"));
 }
 
 }  // namespace

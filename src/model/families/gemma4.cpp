@@ -1,0 +1,80 @@
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "core/document.hpp"
+#include "core/reader.hpp"
+#include "model/config_reader.hpp"
+#include "model/families/common.hpp"
+#include "model/families/families.hpp"
+#include "model/model_spec.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::model {
+namespace {
+
+/// Before and after attention and the feed-forward network, and a scale that is one number; where
+/// experts stand beside the dense network, one before and one after them, one after the dense one,
+/// and the router's.
+constexpr std::int64_t kNorms = 4;
+constexpr std::int64_t kNormsOfExperts = 4;
+
+void refuse_unknown_features(ConfigReader& config) {
+  if (config.integer("hidden_size_per_layer_input", {0, kWidth.highest}).value_or(0) > 0) {
+    config.not_modelled("hidden_size_per_layer_input", "an embedding per layer");
+  }
+  if (config.integer("num_kv_shared_layers", {0, kLayers.highest}).value_or(0) > 0) {
+    config.not_modelled("num_kv_shared_layers", "sharing keys and values between layers");
+  }
+  if (config.boolean("use_double_wide_mlp", false)) {
+    config.not_modelled("use_double_wide_mlp", "a wider feed-forward network in some layers");
+  }
+}
+
+}  // namespace
+
+/// Gemma 4: most layers see a window; the global ones have heads of `global_head_dim` and, with
+/// `attention_k_eq_v`, one projection for keys and values. With `enable_moe_block` each layer has
+/// experts beside its dense network, which is priced as a shared expert.
+std::vector<LayerGroup> gemma4_layers(ConfigReader& config, const Dimensions& dimensions) {
+  refuse_unknown_features(config);
+  AttentionSpec local = read_attention(config, dimensions);
+  local.qk_norm = true;
+  local.window = config.required_integer("sliding_window", kPositions);
+  AttentionSpec global = local;
+  global.window = 0;
+  global.head_dim = config.integer("global_head_dim", kHeads).value_or(local.head_dim);
+  global.kv_heads = config.integer("num_global_key_value_heads", kHeads).value_or(local.kv_heads);
+  global.values_are_keys = config.boolean("attention_k_eq_v", false);
+  const DenseFfn dense = read_dense_ffn(config);
+  LayerGroup layer{.count = 1, .attention = local, .ffn = dense, .norms = kNorms};
+  if (config.boolean("enable_moe_block", false)) {
+    MoeFfn moe;
+    moe.experts = config.required_integer("num_experts", kExperts);
+    moe.experts_per_token = config.required_integer("top_k_experts", kExperts);
+    moe.expert_width = config.required_integer("moe_intermediate_size", kWidth);
+    moe.shared_width = dense.width;
+    if (moe.experts_per_token > moe.experts) {
+      config.problem(
+          "top_k_experts",
+          fmt::format("{} is more than num_experts {}", moe.experts_per_token, moe.experts));
+    }
+    layer.ffn = moe;
+    layer.norms += kNormsOfExperts;
+  }
+  std::vector<LayerGroup> layers;
+  for (const bool slides : sliding_layers(config, dimensions)) {
+    layer.attention = slides ? local : global;
+    layers.push_back(layer);
+  }
+  return grouped(layers);
+}
+
+}  // namespace ridgeline::model

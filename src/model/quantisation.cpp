@@ -1,0 +1,271 @@
+#include "model/quantisation.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include "core/document.hpp"
+#include "core/reader.hpp"
+#include "core/text.hpp"
+#include "model/config_reader.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::model {
+namespace {
+
+constexpr std::string_view kSupported =
+    "supported: fp8, mxfp4, awq, gptq, compressed-tensors with 4 or 8 bits, modelopt";
+
+/// INT4 scales that stand closer than this take notable memory (DType::kInt4Group32).
+constexpr std::int64_t kFineGroup = 32;
+
+/// ModelOpt's names of algorithms.
+std::optional<DType> algorithm_format(std::string_view name) {
+  struct Named {
+    std::string_view name;
+    DType format;
+  };
+  static constexpr std::array<Named, 10> kNamed = {{{"FP8", DType::kFp8},
+                                                    {"FP8_PER_CHANNEL_PER_TOKEN", DType::kFp8},
+                                                    {"FP8_PB_WO", DType::kFp8},
+                                                    {"NVFP4", DType::kNvfp4},
+                                                    {"W4A16_NVFP4", DType::kNvfp4WeightOnly},
+                                                    {"NVFP4_AWQ", DType::kNvfp4},
+                                                    {"MXFP8", DType::kMxfp8},
+                                                    {"W4A16_AWQ", DType::kInt4},
+                                                    {"W4A8_AWQ", DType::kInt4},
+                                                    {"W8A8_SQ_PER_CHANNEL", DType::kInt8}}};
+  for (const Named& named : kNamed) {
+    if (named.name == name) {
+      return named.format;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> integer_at(const core::Node& map, std::string_view key) {
+  const core::Node* value = map.find(key);
+  return value != nullptr && value->kind() == core::Node::Kind::kInteger
+             ? std::optional(value->as_integer())
+             : std::nullopt;
+}
+
+std::string string_at(const core::Node& map, std::string_view key) {
+  const core::Node* value = map.find(key);
+  return value != nullptr && value->is_string() ? value->as_string() : std::string();
+}
+
+/// A group of compressed-tensors: the format of its weights, given its activations.
+std::optional<DType> group_format(const core::Node& group) {
+  const core::Node* weights = group.find("weights");
+  if (weights == nullptr || !weights->is_map()) {
+    return std::nullopt;
+  }
+  const core::Node* inputs = group.find("input_activations");
+  const bool weight_only = inputs == nullptr || inputs->is_null();
+  const std::string type = string_at(*weights, "type");
+  const auto bits = integer_at(*weights, "num_bits");
+  if (type == "float" && bits == 8) {
+    return weight_only ? DType::kFp8WeightOnly : DType::kFp8;
+  }
+  if (type == "float" && bits == 4) {
+    return weight_only ? DType::kNvfp4WeightOnly : DType::kNvfp4;
+  }
+  if (type == "int" && bits == 8) {
+    return weight_only ? DType::kInt8WeightOnly : DType::kInt8;
+  }
+  if (type == "int" && bits == 4) {
+    const auto size = integer_at(*weights, "group_size");
+    return size && *size > 0 && *size <= kFineGroup ? DType::kInt4Group32 : DType::kInt4;
+  }
+  return std::nullopt;
+}
+
+class QuantisationReader {
+ public:
+  QuantisationReader(ConfigReader& config, const core::Node& node, DType base, FormatTable& table)
+      : reader_(node,
+                config.path_of("quantization_config"),
+                config.errors(),
+                core::ObjectReader::Unknown::kIgnore),
+        base_(base),
+        table_(table) {}
+
+  std::optional<DType> read() {
+    if (!formats()) {
+      return std::nullopt;
+    }
+    exceptions();
+    return kv();
+  }
+
+ private:
+  bool refuse(std::string_view key, std::string_view what) {
+    reader_.problem(key, fmt::format("{} is not modelled yet", what), std::string(kSupported));
+    return false;
+  }
+
+  bool formats() {
+    const std::string method = reader_.string("quant_method").value_or("");
+    const std::optional<std::string> algorithm = reader_.string("quant_algo");
+    if (const core::Node* modules = reader_.node("quantized_layers");
+        modules != nullptr && modules->is_map()) {
+      return by_module(*modules);
+    }
+    if (method == "mxfp4") {
+      table_.set_experts(DType::kMxfp4);
+      return true;
+    }
+    if (method == "awq" || method == "gptq" || method == "awq_marlin" || method == "gptq_marlin") {
+      return integers_only();
+    }
+    const bool known = method.empty() || method == "fp8" || method == "compressed-tensors" ||
+                       method.starts_with("modelopt");
+    if (!known) {
+      return refuse("quant_method", fmt::format("quantisation {}", core::quote(method)));
+    }
+    if (algorithm) {
+      const auto format = algorithm_format(*algorithm);
+      if (!format) {
+        return refuse("quant_algo", fmt::format("quantisation {}", core::quote(*algorithm)));
+      }
+      table_.set_all(*format);
+      return true;
+    }
+    if (method == "fp8") {
+      const std::string format = reader_.string("fmt").value_or("e4m3");
+      table_.set_all(DType::kFp8);
+      return format == "e4m3" || format == "float8_e4m3fn" ||
+             refuse("fmt", fmt::format("the FP8 format {}", core::quote(format)));
+    }
+    return by_group(method.empty() ? "quant_method" : "config_groups");
+  }
+
+  bool integers_only() {
+    const auto bits = reader_.integer("bits", {1, 64});
+    const auto width = bits ? bits : reader_.integer("w_bit", {1, 64});
+    const auto group = reader_.integer("group_size", {-1, 1 << 20});
+    if (width == 4) {
+      table_.set_all(group && *group > 0 && *group <= kFineGroup ? DType::kInt4Group32
+                                                                 : DType::kInt4);
+    } else if (width == 8) {
+      table_.set_all(DType::kInt8WeightOnly);
+    } else {
+      return refuse("bits", width ? fmt::format("{}-bit weights", *width) : "an unstated width");
+    }
+    return true;
+  }
+
+  bool by_module(const core::Node& modules) {
+    for (const core::Node::Member& module : modules.members()) {
+      const std::string name = string_at(module.value, "quant_algo");
+      const auto format = algorithm_format(name);
+      if (!format) {
+        return refuse(
+            "quantized_layers",
+            fmt::format("quantisation {} of {}", core::quote(name), core::quote(module.key)));
+      }
+      table_.set_module(module.key, *format);
+    }
+    return true;
+  }
+
+  bool by_group(std::string_view key_when_missing) {
+    const core::Node* groups = reader_.node("config_groups");
+    if (groups == nullptr) {
+      reader_.problem(
+          key_when_missing, "is missing, so the quantisation is unknown", std::string(kSupported));
+      return false;
+    }
+    if (!groups->is_map() || groups->members().empty()) {
+      reader_.problem("config_groups", fmt::format("{} names no group", groups->describe()));
+      return false;
+    }
+    for (const core::Node::Member& group : groups->members()) {
+      const auto format = group_format(group.value);
+      if (!format) {
+        return refuse("config_groups", fmt::format("the scheme of {}", core::quote(group.key)));
+      }
+      if (!targets(group.value, *format)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool targets(const core::Node& group, DType format) {
+    const core::Node* list = group.find("targets");
+    // Some published files have the list as text: "1['Linear']".
+    if (list == nullptr || !list->is_list()) {
+      table_.set_all(format);
+      return true;
+    }
+    for (const core::Node& target : list->items()) {
+      if (!target.is_string()) {
+        return refuse("config_groups", fmt::format("the target {}", target.describe()));
+      }
+      if (target.as_string() == "Linear") {
+        table_.set_all(format);
+      } else if (!table_.set_matching(target.as_string(), format)) {
+        return refuse("config_groups", fmt::format("the target {}", target.describe()));
+      }
+    }
+    return true;
+  }
+
+  void exceptions() {
+    for (const std::string_view key :
+         {"ignore", "modules_to_not_convert", "ignored_layers", "exclude_modules"}) {
+      const core::Node* patterns = reader_.node(key);
+      if (patterns == nullptr || patterns->is_null()) {
+        continue;
+      }
+      if (!patterns->is_list()) {
+        reader_.problem(key, fmt::format("{} is not a list of module names", patterns->describe()));
+        continue;
+      }
+      for (const core::Node& pattern : patterns->items()) {
+        if (!pattern.is_string() || !table_.set_matching(pattern.as_string(), base_)) {
+          refuse(key, fmt::format("leaving {} unquantised", pattern.describe()));
+          return;
+        }
+      }
+    }
+  }
+
+  std::optional<DType> kv() {
+    for (const std::string_view key : {"kv_cache_quant_algo", "kv_cache_scheme"}) {
+      const core::Node* scheme = reader_.node(key);
+      if (scheme == nullptr || scheme->is_null()) {
+        continue;
+      }
+      const bool named = scheme->is_string() && scheme->as_string() == "FP8";
+      const bool described = scheme->is_map() && integer_at(*scheme, "num_bits") == 8 &&
+                             string_at(*scheme, "type") == "float";
+      if (!named && !described) {
+        refuse(key, fmt::format("the KV cache format {}", scheme->describe()));
+      }
+      return DType::kFp8;
+    }
+    return std::nullopt;
+  }
+
+  core::ObjectReader reader_;
+  DType base_;
+  FormatTable& table_;
+};
+
+}  // namespace
+
+std::optional<DType> read_quantisation(ConfigReader& config,
+                                       const core::Node& node,
+                                       DType base,
+                                       FormatTable& table) {
+  return QuantisationReader(config, node, base, table).read();
+}
+
+}  // namespace ridgeline::model

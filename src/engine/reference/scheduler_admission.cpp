@@ -135,8 +135,10 @@ Scheduler::Admission Scheduler::plan(Sequence& sequence) {
         manager_.find_prefix(sequence.block_hashes, (known - 1) / manager_.block_size());
     admission.looked_up = true;
     const std::int64_t local = admission.prefix.num_blocks * manager_.block_size();
+    // A load may bring every token: the last one is then computed again. There has to be another.
+    const bool may_bring_all = sequence.loads_remote && known > 1;
     const std::int64_t reach =
-        std::min(sequence.num_remote_tokens, known - (sequence.loads_remote ? 0 : 1));
+        std::min(sequence.num_remote_tokens, known - (may_bring_all ? 0 : 1));
     const std::int64_t remote = std::max<std::int64_t>(reach - local, 0);
     admission.cached = local + remote;
     admission.loads = sequence.loads_remote && remote > 0;

@@ -45,8 +45,12 @@ struct EngineOptions {
   SchedulingPolicy policy = SchedulingPolicy::kFcfs;
   std::int64_t num_speculative_tokens = 0;  ///< Drafts per sequence and step; 0: no speculation.
   DraftMethod draft_method = DraftMethod::kEagle;
-  std::int64_t max_loras = 0;       ///< Distinct adapters in one step; 0: no limit.
-  std::int64_t pipeline_depth = 0;  ///< Steps in flight; 0: 1 synchronous, 2 asynchronous.
+  /// Acceptance curve: the probability that the network accepts the i-th draft, given that it has
+  /// accepted those before it; the last value holds for all further ones. Empty: none is accepted.
+  std::vector<double> draft_acceptance = {};
+  std::uint64_t acceptance_seed = 0;  ///< Of the draws against that curve.
+  std::int64_t max_loras = 0;         ///< Distinct adapters in one step; 0: no limit.
+  std::int64_t pipeline_depth = 0;    ///< Steps in flight; 0: 1 synchronous, 2 asynchronous.
   std::vector<CacheGroup> cache_groups = {CacheGroup{}};
   bool log_steps = false;  ///< Report StepRecords (needed by --steps-out; totals are kept anyway).
   Profile profile;         ///< What the engine's version does differently from others.

@@ -13,6 +13,7 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "domain/step.hpp"
+#include "engine/acceptance.hpp"
 #include "engine/engine.hpp"
 #include "engine/options.hpp"
 #include "engine/reference/scheduler.hpp"
@@ -54,6 +55,7 @@ class ReferenceEngine final : public Engine {
   void fill_pipeline();
   void launch(ScheduledStep step);
   bool complete_oldest();
+  [[nodiscard]] std::int64_t tokens_of(const ScheduledSequence& scheduled);
   void deliver_token(Sequence& sequence);
   [[nodiscard]] domain::StepBatch batch_of(const ScheduledStep& step);
 
@@ -133,7 +135,8 @@ domain::StepBatch ReferenceEngine::batch_of(const ScheduledStep& step) {
   domain::StepBatch batch;
   for (const ScheduledSequence& scheduled : step) {
     const core::Tokens before(scheduled.num_computed_tokens);
-    if (scheduled.is_prefill) {
+    // Drafts are verified as a short prefill is computed: all at once, after what is cached.
+    if (scheduled.is_prefill || scheduled.num_drafts > 0) {
       prefills_.push_back({.past = before,
                            .new_tokens = core::Tokens(scheduled.num_scheduled_tokens),
                            .samples = scheduled.samples});
@@ -197,16 +200,35 @@ bool ReferenceEngine::complete_oldest() {
   used_block_ticks_ +=
       static_cast<core::Int128>(scheduler_.kv_cache().num_used()) * (oldest.end - now_).count();
   now_ = oldest.end;
+  std::vector<std::int64_t> tokens;
   for (const ScheduledSequence& scheduled : oldest.step) {
-    if (scheduled.samples && scheduled.sequence->status != Status::kFinished) {
-      deliver_token(*scheduled.sequence);
+    tokens.push_back(tokens_of(scheduled));
+    const Sequence& sequence = *scheduled.sequence;
+    if (scheduled.samples && sequence.status != Status::kFinished) {
+      const std::int64_t left = sequence.stop_after - sequence.record.output_tokens.value();
+      for (std::int64_t i = 0; i < std::min(tokens.back(), left); ++i) {
+        deliver_token(*scheduled.sequence);
+      }
     }
   }
-  const auto finished = scheduler_.update(oldest.step);
+  const auto finished = scheduler_.update(oldest.step, tokens);
   for (const auto& sequence : finished) {
     inputs_.sink.on_request(sequence->record);
   }
   return !finished.empty();
+}
+
+/// What comes out for one request of a step: a token, and the drafts before it that are accepted.
+/// Drafts that only fill up a batch (those of a prefill) never are.
+std::int64_t ReferenceEngine::tokens_of(const ScheduledSequence& scheduled) {
+  if (!scheduled.samples || scheduled.num_drafts == 0 || scheduled.is_prefill) {
+    return 1;
+  }
+  Sequence& sequence = *scheduled.sequence;
+  return 1 + accepted_drafts(inputs_.options,
+                             sequence.record.id,
+                             sequence.num_verifications++,
+                             scheduled.num_drafts);
 }
 
 void ReferenceEngine::deliver_token(Sequence& sequence) {

@@ -269,10 +269,6 @@ void Scheduler::advance_computed(ScheduledStep& step) {
   }
 }
 
-std::vector<SequencePtr> Scheduler::update(const ScheduledStep& step) {
-  return update(step, std::vector<std::int64_t>(step.size(), 1));
-}
-
 std::vector<SequencePtr> Scheduler::update(const ScheduledStep& step,
                                            const std::vector<std::int64_t>& tokens) {
   std::vector<SequencePtr> finished;

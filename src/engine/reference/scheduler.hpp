@@ -42,6 +42,7 @@ struct Sequence {
   std::int64_t num_computed_tokens = 0;   ///< KV there, or will be once the steps in flight end.
   std::int64_t num_placeholders = 0;      ///< Sampled by steps in flight: not known yet.
   std::int64_t num_drafts = 0;            ///< Proposed for the next step.
+  std::int64_t num_verifications = 0;     ///< Steps so far that held drafts of it.
   std::int64_t num_in_flight_tokens = 0;  ///< Scheduled by steps that have not ended.
   std::int64_t num_steps_in_flight = 0;   ///< Steps that hold it and have not ended.
   std::int64_t num_remote_tokens =
@@ -100,8 +101,6 @@ class Scheduler {
   /// where none is due). Returns the requests that ended with it, in order.
   std::vector<SequencePtr> update(const ScheduledStep& step,
                                   const std::vector<std::int64_t>& tokens);
-  /// As above with one token each.
-  std::vector<SequencePtr> update(const ScheduledStep& step);
   /// Everything still inside, in order of the queues; the scheduler forgets it.
   std::vector<SequencePtr> drain();
 

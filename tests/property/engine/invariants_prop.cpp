@@ -222,7 +222,7 @@ RC_GTEST_PROP(Invariants, NoBlockIsLeaked, ()) {
       }
     }
     if (!in_flight.empty()) {
-      scheduler.update(in_flight.front());
+      scheduler.update(in_flight.front(), std::vector<std::int64_t>(in_flight.front().size(), 1));
       in_flight.erase(in_flight.begin());
       check_pool(alive);
     }

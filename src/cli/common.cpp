@@ -15,6 +15,7 @@
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/help.hpp"
+#include "cli/original_words.hpp"
 #include "cli/terminal.hpp"
 #include "core/result.hpp"
 #include "report/palette.hpp"
@@ -24,8 +25,6 @@
 namespace ridgeline::cli {
 
 namespace {
-
-constexpr std::string_view kNotHere = "not in this version";
 
 FlagSpec flag_of(const sim::Option& option) {
   FlagSpec spec{.name = std::string(option.flag)};
@@ -101,11 +100,9 @@ std::vector<FlagSpec> scenario_flags(ScenarioPart part) {
   // The words of the original simulator.
   flags.push_back(alias("hardware", "gpu", "GPU"));
   flags.push_back(alias("tp", "tensor-parallel-size", "GPUs"));
-  flags.push_back(alias("model-config-folder", "model", "FOLDER"));
   flags.push_back(alias("bench-data-path", "bench-data", "FOLDER"));
-  for (const char* name : {"roofline", "roofline-version", "workload"}) {
-    flags.push_back(
-        {.name = name, .takes = FlagSpec::Takes::kRefused, .help = std::string(kNotHere)});
+  for (auto& flag : original_flags()) {
+    flags.push_back(std::move(flag));
   }
   return flags;
 }
@@ -183,8 +180,15 @@ core::Result<sim::LoadedScenario> load(const Arguments& arguments, sim::Purpose 
                                               fmt::join(arguments.positionals, " ")),
                        .where = {.file = "command line"}});
   }
-  std::vector<sim::Override> overrides;
+  auto original = original_overrides(arguments);
+  if (!original) {
+    return core::fail(std::move(original).error());
+  }
+  std::vector<sim::Override> overrides = std::move(*original);
   for (const auto& flag : arguments.flags) {
+    if (flag.name == "model" && arguments.has("model-config-folder")) {
+      continue;  // The name of what the folder holds.
+    }
     if (flag.name == "set") {
       overrides.push_back({.path = "set", .text = flag.value});
       continue;

@@ -23,6 +23,7 @@
 #include "engine/engine.hpp"
 #include "engine/frontend.hpp"
 #include "engine/options.hpp"
+#include "latency/step_time_model.hpp"
 #include "metrics/recorder.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/samples.hpp"
@@ -30,6 +31,7 @@
 #include "metrics/summary.hpp"
 #include "sim/resolve.hpp"
 #include "sim/scenario.hpp"
+#include "sim/step_watch.hpp"
 #include "workload/source.hpp"
 
 namespace ridgeline::sim {
@@ -68,11 +70,16 @@ class Driver final : public domain::RecordSink {
         controls_(controls),
         recorder_(recorder),
         frontend_(resolved.path),
-        closed_loop_(source.is_closed_loop()) {
-    const engine::EngineInputs inputs{.options = resolved.engine,
-                                      .model = *resolved.latency,
-                                      .host = resolved.host,
-                                      .sink = *this};
+        closed_loop_(source.is_closed_loop()),
+        watch_(*resolved.latency),
+        options_(resolved.engine) {
+    options_.log_steps = options_.log_steps || controls.steps != nullptr;
+    const latency::StepTimeModel& watched = watch_;
+    const engine::EngineInputs inputs{
+        .options = options_,
+        .model = controls.steps == nullptr ? *resolved.latency : watched,
+        .host = resolved.host,
+        .sink = *this};
     engine_ = controls.core == EngineCore::kReference
                   ? engine::make_reference_engine(inputs)
                   : engine::make_fast_engine(inputs, controls.jump);
@@ -107,7 +114,12 @@ class Driver final : public domain::RecordSink {
       completions_.push({latency.client_end, record.id});
     }
   }
-  void on_steps(const domain::StepRecord& record) override { recorder_.on_steps(record); }
+  void on_steps(const domain::StepRecord& record) override {
+    recorder_.on_steps(record);
+    if (controls_.steps != nullptr) {
+      controls_.steps->on_segment(watch_.segment(record));
+    }
+  }
   void on_token_gaps(const domain::TokenGaps& gaps) override { recorder_.on_token_gaps(gaps); }
 
  private:
@@ -187,6 +199,8 @@ class Driver final : public domain::RecordSink {
   metrics::Recorder& recorder_;
   engine::Frontend frontend_;
   bool closed_loop_;
+  StepWatch watch_;
+  engine::EngineOptions options_;
   std::unique_ptr<engine::Engine> engine_;
   core::Ring<Queued> queued_;  ///< Passed the frontend, in order.
   std::priority_queue<Completion, std::vector<Completion>, std::greater<>> completions_;

@@ -12,6 +12,7 @@
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
 #include "sim/resolve.hpp"
+#include "sim/step_watch.hpp"
 #include "workload/source.hpp"
 
 namespace ridgeline::sim {
@@ -32,6 +33,7 @@ struct RunControls {
   const std::atomic<bool>* interrupt = nullptr;  ///< Set: stop soon, with what there is.
   std::function<void(const Progress&)> progress = {};
   metrics::Listener* listener = nullptr;
+  StepListener* steps = nullptr;  ///< Every step taken apart: slow.
 };
 
 /// What a run gave.

@@ -9,6 +9,7 @@ namespace ridgeline::studies {
 // One line per study, in the order in which they were asked.
 const std::vector<Study>& studies() {
   static const std::vector<Study> kStudies = {
+      study_h5(),
       study_h6(),
       study_h27(),
       study_h28(),
@@ -16,6 +17,10 @@ const std::vector<Study>& studies() {
       study_h33(),
       study_h34(),
       study_h35(),
+      study_mfu(),
+      study_rounding(),
+      study_streaming(),
+      study_rank(),
   };
   return kStudies;
 }

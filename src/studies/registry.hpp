@@ -5,6 +5,7 @@
 namespace ridgeline::studies {
 
 // One file each.
+[[nodiscard]] Study study_h5();
 [[nodiscard]] Study study_h6();
 [[nodiscard]] Study study_h27();
 [[nodiscard]] Study study_h28();
@@ -12,5 +13,9 @@ namespace ridgeline::studies {
 [[nodiscard]] Study study_h33();
 [[nodiscard]] Study study_h34();
 [[nodiscard]] Study study_h35();
+[[nodiscard]] Study study_mfu();
+[[nodiscard]] Study study_rounding();
+[[nodiscard]] Study study_streaming();
+[[nodiscard]] Study study_rank();
 
 }  // namespace ridgeline::studies

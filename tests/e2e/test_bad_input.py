@@ -146,7 +146,6 @@ FLAGS = {
     "patch of nothing": (["--set", "engine.x=4"], ["set.engine.x"]),
     "two files": (["a.yaml", "b.yaml"], ["expected one scenario file"]),
     "no such file": (["nothing.yaml"], ["no such file", "nothing.yaml"]),
-    "not in this version": (["--roofline"], ["--roofline: not in this version"]),
 }
 
 

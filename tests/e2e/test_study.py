@@ -138,3 +138,37 @@ def test_list_and_errors(ridgeline):
     ]:
         done = ridgeline(*words)
         assert done.returncode == 2 and text in done.stderr and done.stdout == "", words
+
+
+def test_mfu_is_flops_over_a_data_sheet_peak(study):
+    report = study("mfu")
+    rows = {(row["table"], row["flops"]): row for row in report["tables"]["peaks"]}
+    gemm = rows["gemm", "2 m k n"]
+    assert (gemm["rows"], gemm["rows_at_fp8_peak"], gemm["rows_at_bf16_peak"]) == (112, 112, 0)
+    prefill = rows["prefill", "causal half"]
+    assert (prefill["rows"], prefill["rows_at_bf16_peak"]) == (30, 30)
+    decode = rows["decode", "query heads of a rank"]
+    assert (decode["rows"], decode["rows_at_bf16_peak"]) == (755, 755)
+    assert report["verdict_by_rule"] == "refuted"
+
+
+def test_rounding_and_streaming(study):
+    rounding = study("rounding")["tables"]["decode_tables"]
+    assert sum(row["rows_that_read_zero"] for row in rounding) == 17
+    fits = {row["heads"]: row for row in study("streaming")["tables"]["fits"]}
+    # roofline-models.md, section 11: 3.13 TB/s for 32-8, 3.04 for 32-32.
+    assert fits["32-8-128"]["bandwidth_tbs"] == pytest.approx(3.13, rel=0.03)
+    assert fits["32-32-128"]["bandwidth_tbs"] == pytest.approx(3.04, rel=0.03)
+    assert all(row["median_error_pct"] < 5 for row in fits.values())
+
+
+def test_h5_arms_are_void_as_published(study):
+    report = study("h5")
+    assert report["tables"]["prefill"] == [{"prompt": 2048, "as_run_us": 8472, "later_us": 52533}]
+    assert (report["verdict_published"], report["verdict_by_rule"]) == ("refuted", "undecided")
+
+
+def test_rank_orders_by_error(study):
+    rows = study("rank")["tables"]["decode_attention"]
+    errors = [row["median_abs_pct"] for row in rows]
+    assert errors == sorted(errors) and len(rows) == 15

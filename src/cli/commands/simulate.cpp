@@ -28,10 +28,12 @@
 #include "report/registry.hpp"
 #include "report/request_log.hpp"
 #include "report/run_result.hpp"
+#include "report/step_log.hpp"
 #include "sim/requests.hpp"
 #include "sim/resolve.hpp"
 #include "sim/scenario.hpp"
 #include "sim/simulation.hpp"
+#include "sim/step_watch.hpp"
 #include "workload/source.hpp"
 
 namespace ridgeline::cli {
@@ -62,7 +64,10 @@ std::vector<FlagSpec> simulation_flags() {
   flags.push_back({.name = "progress",
                    .value = "never|auto|plain",
                    .help = "On standard error; auto shows it on a terminal only"});
-  flags.push_back({.name = "steps-out", .takes = Takes::kRefused, .help = "not in this version"});
+  flags.push_back(
+      {.name = "steps-out",
+       .value = "FILE.jsonl",
+       .help = "One record per step or run of equal steps, with every operator's time; slow"});
   const std::string formats = fmt::format("{}", fmt::join(format_names(), "|"));
   for (auto& flag : manner_flags(formats)) {
     flags.push_back(std::move(flag));
@@ -182,6 +187,14 @@ class Simulation {
         keep(file ? core::Errors() : file.error());
       }
     }
+    if (const std::string path = arguments_.value("steps-out"); !path.empty()) {
+      if (auto file = OutputFile::open(path)) {
+        steps_file_.emplace(std::move(*file));
+        steps_ = report::make_step_log(steps_file_->stream());
+      } else {
+        keep(file.error());
+      }
+    }
     return errors.empty() ? core::Result<void>() : core::fail(std::move(errors));
   }
 
@@ -196,10 +209,12 @@ class Simulation {
     controls.interrupt = &InterruptGuard::flag();
     controls.progress = [&display](const sim::Progress& progress) { display.update(progress); };
     controls.listener = log_.get();
+    controls.steps = steps_.get();
     auto outcome = sim::simulate(*resolved_, *source_, controls);
     display.finish();
     wall_s_ = display.wall_seconds();
     log_.reset();
+    steps_.reset();
     return outcome;
   }
 
@@ -240,6 +255,9 @@ class Simulation {
     if (log_file_) {
       keep_error(log_file_->commit(), errors);
     }
+    if (steps_file_) {
+      keep_error(steps_file_->commit(), errors);
+    }
     const auto exporter = report::find_exporter(manners_.format);
     keep_error(write_all(STDOUT_FILENO, (*exporter)->render(result, style)), errors);
     if (manners_.format == "csv") {
@@ -270,6 +288,8 @@ class Simulation {
   std::vector<Target> targets_;
   std::optional<OutputFile> log_file_;
   std::unique_ptr<metrics::Listener> log_;
+  std::optional<OutputFile> steps_file_;
+  std::unique_ptr<sim::StepListener> steps_;
   double wall_s_ = 0.0;
 };
 

@@ -19,7 +19,7 @@ std::span<const Verb> verbs() {
       {"schema", "the JSON Schema of a result or a scenario", schema_command},
       {"help", "this page, a verb's flags, or every option", help_command},
       {"version", "the version", version_command},
-      {"steps", "summarise a step log", nullptr},
+      {"steps", "summarise a step log: where the time of a run went", steps_command},
       {"trace", "describe a trace", nullptr},
       {"convert", "convert between trace formats", nullptr},
       {"kernels", "work with measured kernel tables", nullptr},

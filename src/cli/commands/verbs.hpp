@@ -31,6 +31,7 @@ ExitCode schema_command(Words words);
 ExitCode help_command(Words words);
 ExitCode conform_command(Words words);
 ExitCode validate_command(Words words);
+ExitCode steps_command(Words words);
 ExitCode study_command(Words words);
 ExitCode version_command(Words words);
 

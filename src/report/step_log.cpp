@@ -1,0 +1,272 @@
+#include "report/step_log.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "core/document.hpp"
+#include "core/json_writer.hpp"
+#include "core/reader.hpp"
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "latency/step_time_model.hpp"
+#include "report/format.hpp"
+#include "report/palette.hpp"
+#include "report/text_lines.hpp"
+#include "report/tree.hpp"
+#include "sim/step_watch.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+constexpr std::int64_t kSummarySchemaVersion = 1;
+
+const char* kind_name(std::size_t kind) {
+  return domain::kBottleneckNames[kind];
+}
+
+const char* phase_of(const sim::StepSegment& segment) {
+  if (segment.record.num_prefills == 0) {
+    return "decode";
+  }
+  return segment.record.num_decodes == 0 ? "prefill" : "mixed";
+}
+
+class StepLog final : public sim::StepListener {
+ public:
+  explicit StepLog(std::ostream& out) : out_(out), json_(core::JsonWriter::Layout::kOneLine) {}
+
+  void on_segment(const sim::StepSegment& segment) override {
+    json_.clear();
+    json_.begin_object();
+    batch(segment);
+    sums(segment);
+    json_.key("parts").begin_array();
+    for (const latency::OperatorTime& part : segment.parts) {
+      write_part(part);
+    }
+    json_.end_array();
+    json_.member("rounding_us", core::as_microseconds(segment.rounding));
+    json_.end_object();
+    out_ << json_.text() << '\n';
+  }
+
+ private:
+  void batch(const sim::StepSegment& segment) {
+    const auto& record = segment.record;
+    json_.member("step", record.first_step)
+        .member("steps", record.steps)
+        .member("start_s", record.start.to_seconds())
+        .member("phase", phase_of(segment))
+        .member("num_decodes", record.num_decodes)
+        .member("decode_context", record.decode_context.value())
+        .key("prefills")
+        .begin_array();
+    for (const domain::PrefillChunk& chunk : segment.prefills) {
+      json_.begin_array().value(chunk.past.value()).value(chunk.new_tokens.value()).end_array();
+    }
+    json_.end_array();
+  }
+
+  void sums(const sim::StepSegment& segment) {
+    std::array<double, domain::kNumBottlenecks> by_kind{};
+    double flops = 0.0;
+    double bytes = 0.0;
+    std::int64_t misses = 0;
+    double farthest = 0.0;
+    for (const latency::OperatorTime& part : segment.parts) {
+      by_kind[static_cast<std::size_t>(part.bottleneck)] += core::as_microseconds(part.time);
+      flops += part.flops.value();
+      bytes += part.bytes.value();
+      misses += part.distance.value_or(0.0) > 0.0 ? 1 : 0;
+      farthest = std::max(farthest, part.distance.value_or(0.0));
+    }
+    const auto most = std::ranges::max_element(by_kind) - by_kind.begin();
+    json_.member("busy_us", segment.busy.to_microseconds())
+        .member("cpu_us", (segment.record.time.cpu * segment.record.steps).to_microseconds())
+        .member("bottleneck", kind_name(static_cast<std::size_t>(most)))
+        .key("time_by_bottleneck")
+        .begin_object();
+    for (std::size_t kind = 0; kind < by_kind.size(); ++kind) {
+      json_.member(kind_name(kind), by_kind[kind]);
+    }
+    json_.end_object()
+        .member("flops", flops)
+        .member("bytes", bytes)
+        .member("misses", misses)
+        .member("distance", farthest);
+  }
+
+  void write_part(const latency::OperatorTime& part) {
+    json_.begin_object()
+        .member("operator", part.name)
+        .member("phase", part.phase)
+        .member("calls", part.calls)
+        .member("us", core::as_microseconds(part.time))
+        .member("bottleneck", kind_name(static_cast<std::size_t>(part.bottleneck)))
+        .member("bytes", part.bytes.value())
+        .key("distance");
+    if (part.distance) {
+      json_.value(*part.distance);
+    } else {
+      json_.null();
+    }
+    json_.end_object();
+  }
+
+  std::ostream& out_;
+  core::JsonWriter json_;
+};
+
+/// Adds one line of a log.
+void add_line(const core::Node& node, StepSummary& summary, core::Errors& errors) {
+  core::ObjectReader line(node, "", errors, core::ObjectReader::Unknown::kIgnore);
+  const std::int64_t steps = line.required_integer("steps", {1, std::int64_t{1} << 62});
+  const double busy = line.required_real("busy_us", {0.0, 1e19});
+  const std::string phase = line.required_string("phase");
+  const std::string bottleneck = line.required_string("bottleneck");
+  summary.misses += line.integer("misses", {0, std::int64_t{1} << 40}).value_or(0);
+  summary.farthest = std::max(summary.farthest, line.real("distance").value_or(0.0));
+  ++summary.lines;
+  summary.all.steps += steps;
+  summary.all.us += busy;
+  auto& of_phase = summary.by_phase[phase];
+  of_phase.steps += steps;
+  of_phase.us += busy;
+  summary.by_bottleneck[bottleneck].steps += steps;
+  const core::Node* parts = line.node("parts");
+  if (parts == nullptr || !parts->is_list()) {
+    line.problem("parts", "expected a list of parts");
+    return;
+  }
+  for (const core::Node& item : parts->items()) {
+    core::ObjectReader part(item, "parts", errors, core::ObjectReader::Unknown::kIgnore);
+    const std::string name = part.required_string("operator");
+    const double us = part.required_real("us");
+    auto& of_operator = summary.by_operator[name];
+    of_operator.steps += steps;
+    of_operator.us += us;
+    summary.by_bottleneck[part.required_string("bottleneck")].us += us;
+  }
+}
+
+core::Node shares_tree(const std::map<std::string, StepSummary::Share>& shares, double all_us) {
+  std::vector<core::Node> items;
+  for (const auto& [name, share] : shares) {
+    items.push_back(MapBuilder()
+                        .add("name", text_node(name))
+                        .add("steps", integer_node(share.steps))
+                        .add("us", number_node(share.us))
+                        .add("share", number_node(all_us > 0.0 ? share.us / all_us : 0.0))
+                        .build());
+  }
+  return list_node(std::move(items));
+}
+
+std::string shares_text(const char* title,
+                        const std::map<std::string, StepSummary::Share>& shares,
+                        double all_us,
+                        const TextStyle& style) {
+  std::vector<std::pair<std::string, StepSummary::Share>> sorted(shares.begin(), shares.end());
+  std::ranges::stable_sort(sorted,
+                           [](const auto& a, const auto& b) { return a.second.us > b.second.us; });
+  constexpr std::size_t kNameWidth = 20;
+  std::string text = style.palette.paint(
+      style.palette.dim,
+      fmt::format("{}{:>12}{:>12}{:>9}", pad_right(title, kNameWidth), "steps", "ms", "time"));
+  text += "\n";
+  for (const auto& [name, share] : sorted) {
+    text += fmt::format("{}{:>12}{:>12}{:>9}\n",
+                        pad_right(printable(name, style.ascii), kNameWidth),
+                        grouped(share.steps),
+                        significant(share.us / 1000.0),
+                        percent(all_us > 0.0 ? share.us / all_us : 0.0));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::unique_ptr<sim::StepListener> make_step_log(std::ostream& out) {
+  return std::make_unique<StepLog>(out);
+}
+
+core::Result<StepSummary> summarise_step_log(std::string_view text, const std::string& file) {
+  StepSummary summary;
+  core::Errors errors;
+  int number = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) {
+      continue;
+    }
+    auto node = core::parse_json(line, file);
+    core::Errors found;
+    if (!node) {
+      found = std::move(node).error();
+    } else {
+      add_line(*node, summary, found);
+    }
+    if (!found.empty()) {
+      found.front().where = {.file = file, .line = number, .column = found.front().where.column};
+      errors.push_back(std::move(found.front()));
+      break;
+    }
+  }
+  if (errors.empty() && summary.lines == 0) {
+    errors.push_back({.message = "no step in it",
+                      .where = {.file = file},
+                      .hint = "ridgeline run --steps-out FILE writes one"});
+  }
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  return summary;
+}
+
+core::Node summary_tree(const StepSummary& summary) {
+  return MapBuilder()
+      .add("schema_version", integer_node(kSummarySchemaVersion))
+      .add("lines", integer_node(summary.lines))
+      .add("steps", integer_node(summary.all.steps))
+      .add("busy_us", number_node(summary.all.us))
+      .add("by_bottleneck", shares_tree(summary.by_bottleneck, summary.all.us))
+      .add("by_phase", shares_tree(summary.by_phase, summary.all.us))
+      .add("by_operator", shares_tree(summary.by_operator, summary.all.us))
+      .add("table_misses", integer_node(summary.misses))
+      .add("farthest_miss", number_node(summary.farthest))
+      .build();
+}
+
+std::string summary_table(const StepSummary& summary, const TextStyle& style) {
+  std::string text = fmt::format("{} steps in {} records, busy {} ms\n\n",
+                                 grouped(summary.all.steps),
+                                 grouped(summary.lines),
+                                 significant(summary.all.us / 1000.0));
+  text += shares_text("bottleneck", summary.by_bottleneck, summary.all.us, style) + "\n";
+  text += shares_text("phase", summary.by_phase, summary.all.us, style) + "\n";
+  text += shares_text("operator", summary.by_operator, summary.all.us, style);
+  if (summary.misses > 0) {
+    text +=
+        fmt::format("\n{} look-ups of a table had no row of their own; the farthest was {} away\n",
+                    grouped(summary.misses),
+                    significant(summary.farthest));
+  }
+  return text;
+}
+
+}  // namespace ridgeline::report

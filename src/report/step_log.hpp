@@ -1,0 +1,49 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/document.hpp"
+#include "core/result.hpp"
+#include "domain/step.hpp"
+#include "report/palette.hpp"
+#include "sim/step_watch.hpp"
+
+namespace ridgeline::report {
+
+/// A listener that writes one JSON object per line and segment (`run --steps-out`):
+///
+///   step, steps, start_s, phase, num_decodes, decode_context, prefills [[past, new], ...],
+///   busy_us, cpu_us, bottleneck, time_by_bottleneck, flops, bytes, misses, distance,
+///   parts [{operator, phase, calls, us, bottleneck, bytes, distance}, ...], rounding_us
+///
+/// Times are of all steps of the segment together, and the parts and rounding_us sum to busy_us.
+/// `misses` are parts whose table row is not the shape's own, `distance` the farthest of them.
+[[nodiscard]] std::unique_ptr<sim::StepListener> make_step_log(std::ostream& out);
+
+/// Where the time of a step log went.
+struct StepSummary {
+  struct Share {
+    std::int64_t steps = 0;
+    double us = 0.0;
+  };
+  std::int64_t lines = 0;
+  Share all;
+  std::map<std::string, Share> by_bottleneck;  ///< Steps: those that it holds most of.
+  std::map<std::string, Share> by_phase;       ///< "prefill", "decode", "mixed"
+  std::map<std::string, Share> by_operator;
+  std::int64_t misses = 0;  ///< Of look-ups, one per part and segment.
+  double farthest = 0.0;
+};
+/// Reads the text of a log; a malformed line is an error that names it.
+[[nodiscard]] core::Result<StepSummary> summarise_step_log(std::string_view text,
+                                                           const std::string& file);
+[[nodiscard]] core::Node summary_tree(const StepSummary& summary);
+[[nodiscard]] std::string summary_table(const StepSummary& summary, const TextStyle& style);
+
+}  // namespace ridgeline::report

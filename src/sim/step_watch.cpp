@@ -1,0 +1,95 @@
+#include "sim/step_watch.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/check.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "domain/step.hpp"
+#include "latency/step_time_model.hpp"
+
+namespace ridgeline::sim {
+namespace {
+
+/// Sum of a quantity over steps in which it grows evenly from `first` to `last`.
+double summed(double first, double last, std::int64_t steps) {
+  return static_cast<double>(steps) * (first + last) / 2.0;
+}
+
+void add_host(core::Duration exposed, StepSegment& segment) {
+  if (exposed == core::Duration()) {
+    return;
+  }
+  segment.parts.push_back({.name = "host",
+                           .phase = "step",
+                           .shape = {},
+                           .calls = segment.record.steps,
+                           .flops = {},
+                           .bytes = {},
+                           .time = core::Seconds(exposed.to_seconds()),
+                           .bottleneck = domain::Bottleneck::kOverhead,
+                           .source = "engine",
+                           .distance = {}});
+}
+
+}  // namespace
+
+domain::StepTime StepWatch::predict(const domain::StepBatch& batch) const {
+  num_decodes_ = batch.num_decodes;
+  context_ = batch.decode_context;
+  lengths_.assign(batch.decode_lengths.begin(), batch.decode_lengths.end());
+  prefills_.assign(batch.prefills.begin(), batch.prefills.end());
+  return model_.predict(batch);
+}
+
+StepSegment StepWatch::segment(const domain::StepRecord& record) const {
+  StepSegment segment;
+  segment.record = record;
+  const std::int64_t steps = record.steps;
+  segment.busy = record.period * steps + record.period_growth * (steps * (steps - 1) / 2);
+  core::Duration gpu;
+  if (steps == 1 && record.num_decodes == num_decodes_ && record.decode_context == context_ &&
+      record.num_prefills == std::ssize(prefills_)) {
+    const domain::StepBatch batch{.num_decodes = num_decodes_,
+                                  .decode_context = context_,
+                                  .decode_lengths = lengths_,
+                                  .prefills = prefills_};
+    const latency::Explanation explanation = model_.explain(batch);
+    segment.prefills = prefills_;
+    segment.parts = explanation.parts;
+    gpu = explanation.total.gpu();
+  } else {
+    RIDGELINE_CHECK(record.num_prefills == 0, "only decodes are advanced in closed form");
+    const domain::StepBatch first{.num_decodes = record.num_decodes,
+                                  .decode_context = record.decode_context,
+                                  .decode_lengths = {},
+                                  .prefills = {}};
+    domain::StepBatch last = first;
+    last.decode_context += core::Tokens(record.num_decodes * (steps - 1));
+    latency::Explanation from = model_.explain(first);
+    const latency::Explanation to = model_.explain(last);
+    for (std::size_t i = 0; i < from.parts.size(); ++i) {
+      latency::OperatorTime& part = from.parts[i];
+      const latency::OperatorTime& end = to.parts[i];
+      part.time = core::Seconds(summed(part.time.value(), end.time.value(), steps));
+      part.bytes = core::Bytes(summed(part.bytes.value(), end.bytes.value(), steps));
+      part.flops = core::Flops(summed(part.flops.value(), end.flops.value(), steps));
+      part.calls *= steps;
+    }
+    segment.parts = std::move(from.parts);
+    gpu = from.total.gpu() * steps + record.gpu_growth * (steps * (steps - 1) / 2);
+  }
+  add_host(segment.busy - gpu, segment);
+  core::Seconds sum;
+  for (const latency::OperatorTime& part : segment.parts) {
+    sum += part.time;
+  }
+  segment.rounding = core::Seconds(segment.busy.to_seconds()) - sum;
+  return segment;
+}
+
+}  // namespace ridgeline::sim

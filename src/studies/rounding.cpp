@@ -1,0 +1,107 @@
+// What three decimals of MFU and a cold first call cost.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "core/result.hpp"
+#include "latency/tables/kernel_tables.hpp"
+#include "latency/tables/lookup.hpp"
+#include "studies/lab.hpp"
+#include "studies/registry.hpp"
+#include "studies/study.hpp"
+#include "studies/table_statistics.hpp"
+
+namespace ridgeline::studies {
+namespace {
+
+constexpr double kDecodePeak = 989.5e12;
+constexpr double kUsToSeconds = 1e-6;
+/// A first row this much slower than the fastest row of more work is no kernel's time.
+constexpr double kOutlier = 1.3;
+/// The study's own limit of what rounding may cost.
+constexpr double kTolerable = 0.02;
+
+core::Result<Outcome> run_rounding(const Lab& lab) {
+  const auto tables = lab.tables();
+  if (!tables) {
+    return core::fail(tables.error());
+  }
+  Outcome out;
+  out.tables = {{"decode_tables", {}}};
+  std::int64_t zeros = 0;
+  std::int64_t outliers = 0;
+  double worst = 0.0;
+  for (const auto& table : tables->decode) {
+    std::int64_t zero_rows = 0;
+    std::vector<double> errors;
+    double fastest_of_more = table.rows().front().latency_us;
+    for (const auto& measured : table.rows()) {
+      if (measured.mfu < latency::tables::kZeroMfu) {
+        ++zero_rows;
+        continue;
+      }
+      const double seconds = decode_flops(table, measured) / (kDecodePeak * measured.mfu);
+      errors.push_back(std::abs(seconds / (measured.latency_us * kUsToSeconds) - 1.0));
+      fastest_of_more = std::min(fastest_of_more, measured.latency_us);
+    }
+    const double first = table.rows().front().latency_us;
+    const bool cold = first > kOutlier * fastest_of_more;
+    zeros += zero_rows;
+    outliers += cold ? 1 : 0;
+    const double median = quantile(errors, 0.5);
+    worst = std::max(worst, median);
+    out.tables[0].rows.push_back(row("table",
+                                     fmt::format("{}-tp{}",
+                                                 latency::tables::to_string(table.key().shape),
+                                                 table.key().tensor_parallel_size),
+                                     "rows",
+                                     std::ssize(table.rows()),
+                                     "rows_that_read_zero",
+                                     zero_rows,
+                                     "median_error_pct",
+                                     100.0 * median,
+                                     "largest_error_pct",
+                                     100.0 * quantile(errors, 1.0),
+                                     "first_row_us",
+                                     first,
+                                     "fastest_row_us",
+                                     fastest_of_more,
+                                     "first_row_is_an_outlier",
+                                     cold));
+  }
+  out.by_rule = worst <= kTolerable && zeros == 0 ? Verdict::kConfirmed : Verdict::kRefuted;
+  out.because = fmt::format(
+      "median error of a table up to {:.1f} %, {} rows that read 0", 100.0 * worst, zeros);
+  out.finding = fmt::format(
+      "Time from MFU gives the measured latency back but for its digits, and decode's MFU has one "
+      "or two. The {} rows that read 0 are no missing measurements: they were rounded away, and "
+      "are then replaced by another row's rate, up to 19 times faster. In {} of {} files the first "
+      "timed row is slower than rows of more work: a warm-up, not a kernel.",
+      zeros,
+      outliers,
+      tables->decode.size());
+  return out;
+}
+
+}  // namespace
+
+Study study_rounding() {
+  return {.id = "rounding",
+          .title = "Three decimals, and the first call",
+          .claim = "MFU to three decimals is precise enough to price decode attention.",
+          .arms = {{.name = "tables", .preset = "v2-final", .settings = {constants("h100-final")}}},
+          .held_fixed = "the decode tables; time recomputed as FLOPs over MFU and 989.5 TFLOP/s",
+          .refuted_if = "a table's median error exceeds 2 %, or rows read 0",
+          .controls = "prefill tables, whose MFU has three digits (study rank)",
+          .reference = Reference::kMeasured,
+          .published = Verdict::kNone,
+          .scope = "decode attention on an H100",
+          .not_tested = "kernels under CUDA graphs, without the floor of a call from Python",
+          .run = run_rounding};
+}
+
+}  // namespace ridgeline::studies

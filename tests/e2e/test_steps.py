@@ -1,0 +1,77 @@
+"""`run --steps-out` and `steps`: where the time went, operator by operator."""
+
+import json
+
+import pytest
+
+RUN = ["run", "--model", "llama-3.1-8b", "--gpu", "h100", "--request-rate", "20", "--num-prompts", "30",
+       "--input-len", "300", "--output-len", "40", "--steps-out", "steps.jsonl", "--format", "json"]
+
+
+def records(ridgeline):
+    return [json.loads(line) for line in (ridgeline.folder / "steps.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("more", [[], ["--no-jump"], ["--engine-core", "reference"], ["--latency", "v1"]])
+def test_parts_sum_to_steps_and_steps_to_the_busy_time(ridgeline, more):
+    done = ridgeline(*RUN, *more)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    busy = 0.0
+    next_step = 0
+    for record in records(ridgeline):
+        assert record["step"] == next_step
+        next_step += record["steps"]
+        total = sum(part["us"] for part in record["parts"]) + record["rounding_us"]
+        assert abs(total - record["busy_us"]) < 1e-6 * max(1.0, record["busy_us"])
+        assert abs(record["rounding_us"]) < 1.0 * record["steps"]
+        assert abs(sum(record["time_by_bottleneck"].values()) - (total - record["rounding_us"])) < 1e-3
+        busy += record["busy_us"]
+    assert next_step == result["summary"]["steps"]
+    by_bottleneck = sum(result["summary"]["time_by_bottleneck"].values())
+    scale = by_bottleneck / busy
+    # The summary's unit is its own; the sums are the same time.
+    assert any(abs(scale * unit - 1.0) < 1e-6 for unit in (1.0, 1e3, 1e6)), scale
+
+
+def test_the_log_changes_nothing(ridgeline):
+    logged = json.loads(ridgeline(*RUN).stdout)
+    plain = json.loads(ridgeline(*[word for word in RUN if word not in ("--steps-out", "steps.jsonl")]).stdout)
+    assert logged["digest"] == plain["digest"]
+
+
+def test_summary(ridgeline):
+    assert ridgeline(*RUN).returncode == 0
+    done = ridgeline("steps", "steps.jsonl", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    log = records(ridgeline)
+    assert summary["lines"] == len(log)
+    assert summary["steps"] == sum(record["steps"] for record in log)
+    for group in ("by_bottleneck", "by_phase", "by_operator"):
+        share = sum(entry["share"] for entry in summary[group])
+        assert abs(share - 1.0) < 1e-3, group
+    assert {entry["name"] for entry in summary["by_phase"]} <= {"prefill", "decode", "mixed"}
+    assert ridgeline("steps", "steps.jsonl").stdout.startswith(f"{summary['steps']} steps")
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "no step in it"),
+        ("{\n", "bad.jsonl:1"),
+        ('{"steps": 1, "busy_us": 2, "phase": "decode", "bottleneck": "memory", "parts": []}\n{"steps": 0}\n', "bad.jsonl:2"),
+        ('{"steps": 1, "busy_us": "x", "phase": "decode", "bottleneck": "memory", "parts": []}\n', "busy_us"),
+        ('{"steps": 1, "busy_us": 2, "phase": "decode", "bottleneck": "memory", "parts": 3}\n', "parts"),
+    ],
+)
+def test_malformed_logs(ridgeline, text, message):
+    ridgeline.write("bad.jsonl", text)
+    done = ridgeline("steps", "bad.jsonl")
+    assert done.returncode == 2 and message in done.stderr and done.stdout == ""
+
+
+def test_usage(ridgeline):
+    assert ridgeline("steps").returncode == 2
+    done = ridgeline("steps", "missing.jsonl")
+    assert done.returncode == 2 and "missing.jsonl" in done.stderr

@@ -1,0 +1,72 @@
+#include "report/step_log.hpp"
+
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/document.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "report/palette.hpp"
+#include "sim/step_watch.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+using ::testing::HasSubstr;
+
+sim::StepSegment example_segment() {
+  sim::StepSegment segment;
+  segment.record.first_step = 7;
+  segment.record.steps = 2;
+  segment.record.num_decodes = 3;
+  segment.record.decode_context = core::Tokens(30);
+  segment.busy = core::Duration::microseconds(10);
+  segment.parts.push_back({.name = "attention",
+                           .phase = "decode",
+                           .shape = {},
+                           .calls = 2,
+                           .flops = core::Flops(5.0),
+                           .bytes = core::Bytes(6.0),
+                           .time = core::microseconds(9.5),
+                           .bottleneck = domain::Bottleneck::kMemory,
+                           .source = {},
+                           .distance = 4.0});
+  segment.rounding = core::microseconds(0.5);
+  return segment;
+}
+
+TEST(StepLog, WritesALineThatIsReadBack) {
+  std::ostringstream out;
+  const auto log = make_step_log(out);
+  log->on_segment(example_segment());
+  log->on_segment(example_segment());
+  EXPECT_THAT(out.str(), HasSubstr(R"("step":7,"steps":2)"));
+  EXPECT_THAT(out.str(), HasSubstr(R"("bottleneck":"memory")"));
+  const auto summary = summarise_step_log(out.str(), "f");
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(summary->lines, 2);
+  EXPECT_EQ(summary->all.steps, 4);
+  EXPECT_DOUBLE_EQ(summary->all.us, 20.0);
+  EXPECT_NEAR(summary->by_operator.at("attention").us, 19.0, 1e-9);
+  EXPECT_EQ(summary->by_phase.at("decode").steps, 4);
+  EXPECT_EQ(summary->misses, 2);
+  EXPECT_DOUBLE_EQ(summary->farthest, 4.0);
+  EXPECT_EQ(summary_tree(*summary).find("steps")->as_integer(), 4);
+  EXPECT_THAT(summary_table(*summary, {}), HasSubstr("2 look-ups of a table"));
+}
+
+TEST(StepLog, NamesTheLineThatItCannotRead) {
+  const auto bad = summarise_step_log("\n{\"steps\": 1}\n", "f");
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().front().where.line, 2);
+  EXPECT_FALSE(summarise_step_log("", "f"));
+  EXPECT_FALSE(summarise_step_log("[1]", "f"));
+}
+
+}  // namespace
+}  // namespace ridgeline::report

@@ -11,47 +11,52 @@
 #include "core/check.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
+#include "workload/item.hpp"
+#include "workload/item_stream.hpp"
 #include "workload/limits.hpp"
+#include "workload/traces/byte_input.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
-#include "workload/traces/trace_reader.hpp"
+#include "workload/traces/trace.hpp"
 
 namespace ridgeline::workload {
 
 struct Reading {
-  std::vector<TraceRow> rows;
+  std::vector<Item> items;
   core::Errors errors;
 };
 
-inline Reading read_trace(const std::string& text, const TraceFormat* format, std::size_t block) {
+inline Reading read_trace(const std::string& text, const ReadOptions& options) {
   Reading reading;
-  auto reader = TraceReader::open(std::make_unique<std::istringstream>(text), "t", format, block);
-  if (!reader) {
-    reading.errors = reader.error();
+  auto stream =
+      open_items(unpacked(make_plain_input(std::make_unique<std::istringstream>(text))), "t", options);
+  if (!stream) {
+    reading.errors = stream.error();
     RIDGELINE_CHECK(!reading.errors.empty(), "a failure without an error");
     return reading;
   }
-  TraceRow row;
-  for (auto status = reader->next(row); status != TraceReader::Status::kEnd;
-       status = reader->next(row)) {
-    if (status == TraceReader::Status::kRow) {
-      reading.rows.push_back(row);
-    }
+  // Descriptions generate without end.
+  constexpr std::size_t kMostItems = 2000;
+  Item item;
+  while (reading.items.size() < kMostItems && (*stream)->next(item)) {
+    reading.items.push_back(item);
   }
-  reading.errors = reader->errors();
-  RIDGELINE_CHECK(!reading.rows.empty() || !reading.errors.empty(), "neither rows nor errors");
+  reading.errors = (*stream)->errors();
   return reading;
 }
 
 inline void check_reading(const Reading& reading) {
-  core::Duration last;
-  for (const TraceRow& row : reading.rows) {
-    RIDGELINE_CHECK(row.arrival >= last && row.arrival <= kLatestArrival, "arrival");
-    for (const core::Tokens tokens : {row.input_tokens, row.output_tokens}) {
-      RIDGELINE_CHECK(tokens.value() >= 1 && tokens.value() <= kMaxTokensPerRequest, "tokens");
+  ItemList list;
+  for (const Item& item : reading.items) {
+    RIDGELINE_CHECK(item.arrival >= core::Duration() && item.arrival <= kLatestArrival, "arrival");
+    for (const core::Tokens tokens : {item.input_tokens, item.output_tokens}) {
+      RIDGELINE_CHECK(tokens.value() >= 1, "tokens");
     }
-    last = row.arrival;
+    list.stages.resize(std::max<std::size_t>(list.stages.size(),
+                                             static_cast<std::size_t>(item.stage) + 1));
+    list.items.push_back(item);
   }
+  RIDGELINE_CHECK(keeps_group_rules(list), "groups");
   // One more says why reading stopped.
   RIDGELINE_CHECK(reading.errors.size() <= kMaxTraceProblems + 1, "too many problems");
   for (const core::Error& error : reading.errors) {
@@ -61,26 +66,20 @@ inline void check_reading(const Reading& reading) {
   }
 }
 
-/// Reads hostile bytes as one format and by detection. Whatever they are: rows stay within their
-/// limits, each problem is one line of text, and the size of the buffer shows in nothing but the
-/// longest line.
+/// Reads hostile bytes as one format and by detection, strictly and without their bad rows.
+/// Whatever they are: items stay within their limits and the rules of groups, and each problem is
+/// one line of text.
 inline void fuzz_trace(const TraceFormat& format, const std::uint8_t* data, std::size_t size) {
   const std::string text(data, data + size);
   // A block that holds the whole text: the usual 256 KiB would cost more than the reading.
-  const std::size_t large_block = size + 1;
-  check_reading(read_trace(text, nullptr, large_block));
-  const Reading large = read_trace(text, &format, large_block);
-  check_reading(large);
-  constexpr std::size_t kSmallBlock = 128;
-  const Reading small = read_trace(text, &format, kSmallBlock);
-  check_reading(small);
-  RIDGELINE_CHECK(small.rows.size() <= large.rows.size(), "a small block reads more");
-  for (std::size_t i = 0; i < small.rows.size(); ++i) {
-    RIDGELINE_CHECK(small.rows[i].arrival == large.rows[i].arrival &&
-                        small.rows[i].input_tokens == large.rows[i].input_tokens &&
-                        small.rows[i].output_tokens == large.rows[i].output_tokens,
-                    "a small block reads other rows");
-  }
+  const LineLimits limits{.block_bytes = size + 1, .line_bytes = size + 1};
+  check_reading(read_trace(text, {.limits = limits}));
+  check_reading(read_trace(text, {.format = &format, .limits = limits}));
+  check_reading(read_trace(text,
+                           {.format = &format,
+                            .skip_bad_rows = true,
+                            .session_times = SessionTimes::kAnswered,
+                            .limits = limits}));
 }
 
 }  // namespace ridgeline::workload

@@ -26,7 +26,9 @@ ADAPTERS = {
     "simdjson.h": ("src/core/json_document.cpp",),
     "tsl/": ("src/engine/fast/prefix_cache.cpp",),
     "xxhash.h": ("src/core/digest.cpp",),
-    "zlib.h": ("src/core/gzip.cpp",),
+    # Whole buffers, and streams.
+    "zlib.h": ("src/core/gzip.cpp", "src/workload/traces/gzip_input.cpp"),
+    "zstd.h": ("src/workload/traces/zstd_input.cpp",),
 }
 # What only POSIX has: people and files, never the simulation.
 PLATFORM_HEADERS = ("sys/", "unistd.h", "fcntl.h", "poll.h", "termios.h", "signal.h")

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "core/ids.hpp"
@@ -37,6 +38,9 @@ class Source {
     static const core::Errors kNone;
     return kNone;
   }
+
+  /// What the reader of the result should know of the workload; whole when the stream has ended.
+  [[nodiscard]] virtual core::Warnings warnings() const { return {}; }
 
   /// How many requests there will be in all, when known (for progress).
   [[nodiscard]] virtual std::optional<std::int64_t> size() const { return std::nullopt; }

@@ -139,8 +139,8 @@ Entries list_engines() {
 
 Entries list_traces() {
   std::vector<Entry> entries;
-  for (const auto& format : workload::trace_formats()) {
-    entries.push_back({.name = std::string(format.name), .summary = std::string(format.summary)});
+  for (const auto* format : workload::trace_formats()) {
+    entries.push_back({.name = std::string(format->name), .summary = std::string(format->summary)});
   }
   return entries;
 }

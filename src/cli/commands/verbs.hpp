@@ -33,6 +33,8 @@ ExitCode conform_command(Words words);
 ExitCode validate_command(Words words);
 ExitCode steps_command(Words words);
 ExitCode study_command(Words words);
+ExitCode trace_command(Words words);
+ExitCode convert_command(Words words);
 ExitCode version_command(Words words);
 
 }  // namespace ridgeline::cli

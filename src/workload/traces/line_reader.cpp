@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <ios>
-#include <istream>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
+
+#include "core/result.hpp"
+#include "workload/traces/byte_input.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -16,8 +18,12 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 }  // namespace
 
-LineReader::LineReader(std::unique_ptr<std::istream> input, std::size_t block_bytes)
-    : input_(std::move(input)), buffer_(std::max(block_bytes, kByteOrderMark.size())) {}
+LineReader::LineReader(std::unique_ptr<ByteInput> input, LineLimits limits)
+    : input_(std::move(input)),
+      limits_(limits),
+      buffer_(std::max(limits.block_bytes, kByteOrderMark.size())) {
+  limits_.line_bytes = std::max(limits_.line_bytes, buffer_.size());
+}
 
 std::string_view LineReader::head() {
   if (end_ == 0 && !at_end_) {
@@ -33,9 +39,10 @@ void LineReader::fill() {
   std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
-  input_->read(buffer_.data() + end_, static_cast<std::streamsize>(buffer_.size() - end_));
-  end_ += static_cast<std::size_t>(input_->gcount());
-  at_end_ = !input_->good();
+  const std::size_t wanted = buffer_.size() - end_;
+  const std::size_t got = input_->read(buffer_.data() + end_, wanted);
+  end_ += got;
+  at_end_ = got < wanted;
 }
 
 LineReader::Status LineReader::next(std::string_view& line) {
@@ -51,7 +58,7 @@ LineReader::Status LineReader::next(std::string_view& line) {
       break;
     }
     if (at_end_) {
-      if (input_->bad()) {
+      if (!input_->problem().empty()) {
         return Status::kReadError;
       }
       if (available == 0) {
@@ -61,10 +68,13 @@ LineReader::Status LineReader::next(std::string_view& line) {
       begin_ = end_;
       break;
     }
-    if (available == buffer_.size()) {
-      return Status::kTooLong;
-    }
     searched = available;
+    if (available == buffer_.size()) {
+      if (buffer_.size() == limits_.line_bytes) {
+        return Status::kTooLong;
+      }
+      buffer_.resize(std::min(2 * buffer_.size(), limits_.line_bytes));
+    }
     fill();
   }
   ++number_;
@@ -72,6 +82,22 @@ LineReader::Status LineReader::next(std::string_view& line) {
     line.remove_suffix(1);
   }
   return Status::kLine;
+}
+
+core::Result<std::string> LineReader::rest(const std::string& name) {
+  std::string text(head());
+  begin_ = end_;
+  if (!at_end_) {
+    auto more = read_whole(*input_, name);
+    if (!more) {
+      return more;
+    }
+    text += *more;
+  } else if (!input_->problem().empty()) {
+    return core::fail(core::Error{.message = std::string(input_->problem()), .where = {.file = name}});
+  }
+  at_end_ = true;
+  return text;
 }
 
 }  // namespace ridgeline::workload

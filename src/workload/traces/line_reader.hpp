@@ -2,24 +2,31 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <istream>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/result.hpp"
+#include "workload/traces/byte_input.hpp"
+
 namespace ridgeline::workload {
 
-/// Reads text line by line through one buffer of fixed size: memory does not follow the size of the
-/// file. Lines end in LF or CRLF; the last one need not end at all. A UTF-8 byte order mark is
-/// skipped.
+/// How much is read at once, and the longest line: room for a prompt of some million token ids.
+struct LineLimits {
+  std::size_t block_bytes = std::size_t{256} * 1024;
+  std::size_t line_bytes = std::size_t{64} * 1024 * 1024;
+};
+
+/// Reads text line by line through one buffer, which grows to hold the longest line: memory does
+/// not follow the size of the file. Lines end in LF or CRLF; the last one need not end at all. A
+/// UTF-8 byte order mark is skipped.
 class LineReader {
  public:
-  /// The buffer, and so the longest line that is read.
-  static constexpr std::size_t kBlockBytes = std::size_t{256} * 1024;
 
   enum class Status : std::uint8_t { kLine, kEnd, kTooLong, kReadError };
 
-  explicit LineReader(std::unique_ptr<std::istream> input, std::size_t block_bytes = kBlockBytes);
+  explicit LineReader(std::unique_ptr<ByteInput> input, LineLimits limits = {});
 
   /// The bytes at the start of the input, at most a block of them. Call before the first next().
   std::string_view head();
@@ -30,12 +37,17 @@ class LineReader {
 
   /// The number of the line last returned, from 1.
   [[nodiscard]] std::int64_t number() const { return number_; }
-  [[nodiscard]] std::size_t block_bytes() const { return buffer_.size(); }
+  [[nodiscard]] std::size_t line_bytes() const { return limits_.line_bytes; }
+  /// What the input says of kReadError.
+  [[nodiscard]] std::string_view input_problem() const { return input_->problem(); }
+  /// Everything that has not been read, head() included. Call before the first next().
+  core::Result<std::string> rest(const std::string& name);
 
  private:
   void fill();
 
-  std::unique_ptr<std::istream> input_;
+  std::unique_ptr<ByteInput> input_;
+  LineLimits limits_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;

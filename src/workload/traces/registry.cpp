@@ -5,9 +5,19 @@
 
 namespace ridgeline::workload {
 
-std::span<const TraceFormat> trace_formats() {
-  // The plain CSV takes any header line, so it comes last.
-  static const std::array<TraceFormat, 3> kFormats = {kAzureLlmCsv, kRequestJsonl, kRequestCsv};
+std::span<const TraceFormat* const> trace_formats() {
+  // The plain CSV and JSON lines take any header line and any object, so they come last.
+  static constexpr auto kFormats = std::to_array<const TraceFormat*>({&kAzureLlmCsv,
+                                                                      &kAzureLmmCsv,
+                                                                      &kBurstGpt,
+                                                                      &kVidurCsv,
+                                                                      &kSplitwiseCsv,
+                                                                      &kMooncakeAgentic,
+                                                                      &kMooncakeSessions,
+                                                                      &kMooncake,
+                                                                      &kApexJsonl,
+                                                                      &kRequestJsonl,
+                                                                      &kRequestCsv});
   return kFormats;
 }
 

@@ -1,69 +1,66 @@
 // The plain CSV: a header that names arrival_s, input_tokens and output_tokens in any order, then
 // one row per request.
 #include <array>
-#include <cstddef>
 #include <memory>
-#include <string_view>
+#include <ostream>
 
+#include "workload/item.hpp"
+#include "workload/item_stream.hpp"
 #include "workload/traces/csv.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
-#include "workload/traces/request_columns.hpp"
 
 namespace ridgeline::workload {
 namespace {
 
-class RequestCsvParser final : public RowParser {
- public:
-  bool header(const TraceLine& line) override {
-    RequestColumns::Seen seen{};
-    std::size_t position = 0;
-    bool sound = true;
-    for (const auto cell : split_csv(line.text())) {
-      const auto column = RequestColumns::find(line, cell, seen);
-      if (!column) {
-        sound = false;
-      } else if (position < kTraceColumns) {
-        column_at_[position] = *column;
-      }
-      ++position;
-    }
-    return RequestColumns::all_seen(line, seen) && sound;
-  }
+constexpr auto kRequestColumns =
+    std::to_array<CsvColumn>({{"arrival_s"}, {"input_tokens"}, {"output_tokens"}});
 
-  bool row(const TraceLine& line, TraceRow& row) override {
-    CsvCells cells;
-    if (!split_row(line, cells)) {
-      return false;
-    }
-    bool sound = true;
-    for (std::size_t i = 0; i < kTraceColumns; ++i) {
-      sound = RequestColumns::read(line, column_at_[i], cells[i], row) && sound;
-    }
-    return sound;
-  }
+class RequestCsvParser final : public CsvRowParser {
+ public:
+  RequestCsvParser() : CsvRowParser(kRequestColumns, true) {}
 
  private:
-  std::array<RequestColumns::Column, kTraceColumns> column_at_{};
+  RowStatus read(const TraceLine& line, Cells cells, TraceRow& row) override {
+    const bool time_read = read_seconds(line, name(0), cells[0], row.arrival);
+    const bool input_read = read_tokens(line, name(1), cells[1], row.input_tokens);
+    const bool output_read = read_tokens(line, name(2), cells[2], row.output_tokens);
+    return time_read && input_read && output_read ? RowStatus::kRow : RowStatus::kBad;
+  }
 };
 
 /// Any line of names, so that a misspelt header gets an answer that names the columns.
-bool detect_csv(std::string_view head) {
-  const std::string_view line = first_line(head);
+bool detect_csv(const TraceHead& head) {
+  const std::string_view line = head.first_line();
   const bool starts_with_name =
       !line.empty() && ((line[0] >= 'a' && line[0] <= 'z') || (line[0] >= 'A' && line[0] <= 'Z'));
   return starts_with_name && line.find(',') != std::string_view::npos;
 }
+
+class RequestCsvWriter final : public TraceWriter {
+ public:
+  void begin(std::ostream& out, const ItemStream& stream) override {
+    static_cast<void>(stream);
+    out << "arrival_s,input_tokens,output_tokens\n";
+  }
+  void write(std::ostream& out, const Item& item) override {
+    out << seconds_text(item.arrival) << ',' << item.input_tokens.value() << ','
+        << item.output_tokens.value() << '\n';
+  }
+};
 
 }  // namespace
 
 const TraceFormat kRequestCsv = {
     .name = "request-csv",
     .summary = "CSV with the columns arrival_s, input_tokens, output_tokens in any order",
-    .arrival_column = RequestColumns::kNames[0],
+    .arrival_column = "arrival_s",
     .has_header = true,
     .detect = detect_csv,
     .make_parser = [] { return std::unique_ptr<RowParser>(std::make_unique<RequestCsvParser>()); },
+    .make_writer =
+        [] { return std::unique_ptr<TraceWriter>(std::make_unique<RequestCsvWriter>()); },
+    .carries = fields({Field::kArrival, Field::kFineTime}),
 };
 
 }  // namespace ridgeline::workload

@@ -10,16 +10,17 @@
 
 #include <fmt/format.h>
 
-#include "core/check.hpp"
-#include "core/ids.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
-#include "domain/request.hpp"
+#include "workload/compose.hpp"
+#include "workload/item.hpp"
+#include "workload/item_stream.hpp"
 #include "workload/limits.hpp"
+#include "workload/replay.hpp"
 #include "workload/source.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
-#include "workload/traces/trace_reader.hpp"
+#include "workload/wrapped_stream.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -30,20 +31,6 @@ core::Error option_problem(std::string option, std::string message) {
           .message = std::move(message),
           .where = {},
           .hint = {}};
-}
-
-/// The arrival in the run of a row at `recorded`, or nothing where it lies past the range of
-/// simulated time.
-std::optional<core::SimTime> replayed(core::Duration recorded, const TraceOptions& options) {
-  core::Duration since_start = recorded - options.start;
-  if (options.speed_up != 1.0) {
-    const auto scaled = core::Duration::from_seconds(since_start.to_seconds() / options.speed_up);
-    if (!scaled) {
-      return std::nullopt;
-    }
-    since_start = *scaled;
-  }
-  return core::SimTime::at(since_start);
 }
 
 core::Errors check_options(const TraceScan& scan, const TraceOptions& options) {
@@ -65,7 +52,7 @@ core::Errors check_options(const TraceScan& scan, const TraceOptions& options) {
                        fmt::format("{} s is out of range, expected 0 s to the last arrival at {} s",
                                    seconds_text(options.start),
                                    seconds_text(scan.last_arrival))));
-  } else if (sound_speed && !replayed(scan.last_arrival, options)) {
+  } else if (sound_speed && !scaled_time(scan.last_arrival - options.start, options.speed_up)) {
     errors.push_back(option_problem(
         "speed_up",
         fmt::format("{} moves the last arrival past the range of simulated time, {} s",
@@ -75,134 +62,101 @@ core::Errors check_options(const TraceScan& scan, const TraceOptions& options) {
   return errors;
 }
 
-class TraceSource final : public Source {
+/// A stream that was scanned before: what it holds now must be what it held then.
+class ScannedStream final : public WrappedStream {
  public:
-  TraceSource(TraceReader reader,
-              std::string path,
-              const TraceScan& scan,
-              const TraceOptions& options)
-      : reader_(std::move(reader)),
-        path_(std::move(path)),
-        options_(options),
-        scan_(scan),
-        limit_(options.num_prompts.value_or(kMaxRequests)),
-        counted_(options.start == core::Duration() ? std::optional(std::min(scan.requests, limit_))
-                                                   : std::nullopt) {
-    advance();
+  ScannedStream(std::unique_ptr<ItemStream> stream, const TraceScan& scan, std::string path)
+      : WrappedStream(std::move(stream)), scan_(scan), path_(std::move(path)) {}
+
+  bool next(Item& item) override {
+    if (!changed_.empty()) {
+      return false;
+    }
+    const bool more = inner().next(item);
+    if (more ? item.arrival > scan_.last_arrival
+             : items_ != scan_.requests && inner().errors().empty()) {
+      changed_ = {{.message = "the file changed while it was read, expected it to stay as it is",
+                   .where = {.file = path_}}};
+      return false;
+    }
+    ++items_;
+    return more;
   }
-
-  std::optional<core::SimTime> next_arrival() override { return arrival_; }
-
-  domain::Request pop() override {
-    RIDGELINE_CHECK(arrival_.has_value(), "pop from a trace that has ended");
-    domain::Request request;
-    request.id = core::RequestId(static_cast<core::RequestId::Rep>(popped_++));
-    request.arrival = *arrival_;
-    request.prompt_tokens = row_.input_tokens;
-    request.output_tokens = row_.output_tokens;
-    request.max_tokens = row_.output_tokens;
-    advance();
-    return request;
-  }
-
   [[nodiscard]] const core::Errors& errors() const override {
-    return reader_.errors().empty() ? changed_ : reader_.errors();
+    return changed_.empty() ? inner().errors() : changed_;
   }
-  [[nodiscard]] std::optional<std::int64_t> size() const override { return counted_; }
+  [[nodiscard]] std::optional<std::int64_t> size() const override { return scan_.requests; }
 
  private:
-  void advance() {
-    arrival_.reset();
-    if (popped_ >= limit_) {
-      return;
-    }
-    do {
-      const auto status = reader_.next(row_);
-      if (status == TraceReader::Status::kBadRow) {
-        return;
-      }
-      if (status == TraceReader::Status::kEnd ? rows_ != scan_.requests
-                                              : row_.arrival > scan_.last_arrival) {
-        changed_ = {{.code = core::ErrorCode::kUsage,
-                     .field = {},
-                     .message = "the file changed while it was read, expected it to stay as it is",
-                     .where = {.file = path_, .line = 0, .column = 0},
-                     .hint = {}}};
-        return;
-      }
-      if (status == TraceReader::Status::kEnd) {
-        return;
-      }
-      ++rows_;
-    } while (row_.arrival < options_.start);
-    arrival_ = replayed(row_.arrival, options_);
-  }
-
-  TraceReader reader_;
-  std::string path_;
-  TraceOptions options_;
   TraceScan scan_;
-  std::int64_t limit_;
-  std::optional<std::int64_t> counted_;
-  std::int64_t rows_ = 0;
-  std::int64_t popped_ = 0;
-  TraceRow row_;
-  std::optional<core::SimTime> arrival_;
+  std::string path_;
+  std::int64_t items_ = 0;
   core::Errors changed_;
 };
 
+ReadOptions read_options(const TraceOptions& options) {
+  return {.skip_bad_rows = options.skip_bad_rows,
+          .session_times = options.session_times,
+          .seed = options.seed};
+}
+
 }  // namespace
 
-core::Result<TraceScan> scan_rows(TraceReader& reader) {
+core::Result<TraceScan> scan_trace(const std::string& path, const ReadOptions& options) {
+  const auto format = options.format != nullptr ? core::Result<const TraceFormat*>(options.format)
+                                                : format_of(path);
+  if (!format) {
+    return core::fail(format.error());
+  }
+  auto stream = open_items(path, options);
+  if (!stream) {
+    return core::fail(std::move(stream.error()));
+  }
   TraceScan scan;
-  scan.format = reader.format().name;
-  TraceRow row;
-  for (;;) {
-    const auto status = reader.next(row);
-    if (status == TraceReader::Status::kEnd) {
-      break;
-    }
-    if (status == TraceReader::Status::kBadRow) {
-      continue;
-    }
+  scan.format = (*format)->name;
+  Item item;
+  while ((*stream)->next(item)) {
     if (scan.requests == 0) {
-      scan.first_arrival = row.arrival;
+      scan.first_arrival = item.arrival;
     }
     ++scan.requests;
-    scan.last_arrival = row.arrival;
-    scan.input_tokens += row.input_tokens;
-    scan.output_tokens += row.output_tokens;
-    scan.longest_input = std::max(scan.longest_input, row.input_tokens);
-    scan.longest_output = std::max(scan.longest_output, row.output_tokens);
+    scan.last_arrival = std::max(scan.last_arrival, item.arrival);
+    scan.input_tokens += item.input_tokens;
+    scan.output_tokens += item.output_tokens;
+    scan.longest_input = std::max(scan.longest_input, item.input_tokens);
+    scan.longest_output = std::max(scan.longest_output, item.output_tokens);
   }
-  if (!reader.errors().empty()) {
-    return core::fail(reader.errors());
+  if (!(*stream)->errors().empty()) {
+    return core::fail((*stream)->errors());
   }
   return scan;
 }
 
-core::Result<TraceScan> scan_trace(const std::string& path) {
-  auto reader = TraceReader::open(path);
-  if (!reader) {
-    return core::fail(std::move(reader.error()));
-  }
-  return scan_rows(*reader);
-}
-
 core::Result<std::unique_ptr<Source>> open_trace(const std::string& path,
                                                  const TraceOptions& options) {
-  const auto scanned = scan_trace(path);
+  const auto scanned = scan_trace(path, read_options(options));
   if (!scanned) {
     return core::fail(scanned.error());
   }
   if (auto errors = check_options(*scanned, options); !errors.empty()) {
     return core::fail(std::move(errors));
   }
-  auto reader = TraceReader::open(path);
-  if (!reader) {
-    return core::fail(std::move(reader.error()));
+  auto opened = open_items(path, read_options(options));
+  if (!opened) {
+    return core::fail(std::move(opened.error()));
   }
-  return std::make_unique<TraceSource>(std::move(*reader), path, *scanned, options);
+  std::unique_ptr<ItemStream> stream =
+      std::make_unique<ScannedStream>(std::move(*opened), *scanned, path);
+  if (options.start > core::Duration()) {
+    stream = started_at(std::move(stream), options.start);
+  }
+  if (options.num_prompts) {
+    stream = truncated(std::move(stream), *options.num_prompts);
+  }
+  if (options.speed_up != 1.0) {
+    stream = sped_up(std::move(stream), options.speed_up);
+  }
+  return make_replay(std::move(stream));
 }
 
 }  // namespace ridgeline::workload

@@ -9,41 +9,72 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "workload/item_stream.hpp"
 #include "workload/source.hpp"
+#include "workload/traces/byte_input.hpp"
+#include "workload/traces/format.hpp"
+#include "workload/traces/line_reader.hpp"
+#include "workload/traces/trace_reader.hpp"
 
 namespace ridgeline::workload {
+
+/// How to read a file.
+struct ReadOptions {
+  /// Skips the detection.
+  const TraceFormat* format = nullptr;
+  /// Bad rows are dropped, counted and listed (ItemStream::warnings), instead of refused.
+  bool skip_bad_rows = false;
+  SessionTimes session_times = SessionTimes::kRecorded;
+  /// For what is generated from a description.
+  std::uint64_t seed = 0;
+  LineLimits limits = {};
+};
+
+/// A file or folder of any known format as a stream. Formats of one row a line are read lazily: a
+/// bad row ends the stream, with the problems of the rows after it too. Others are read now.
+core::Result<std::unique_ptr<ItemStream>> open_items(const std::string& path,
+                                                     const ReadOptions& options = {});
+/// The same for bytes at hand; `name` stands for the path.
+core::Result<std::unique_ptr<ItemStream>> open_items(std::unique_ptr<ByteInput> input,
+                                                     const std::string& name,
+                                                     const ReadOptions& options = {});
+/// The format of a file or folder.
+core::Result<const TraceFormat*> format_of(const std::string& path);
 
 /// What one reading of a whole trace tells.
 struct TraceScan {
   std::string_view format;  ///< The name in the table of formats, e.g. "azure-llm-csv".
   std::int64_t requests = 0;
   core::Duration first_arrival;
-  core::Duration last_arrival;
-  core::Tokens input_tokens;   ///< Sum.
-  core::Tokens output_tokens;  ///< Sum.
+  core::Duration last_arrival;  ///< The latest stated.
+  core::Tokens input_tokens;    ///< Sum.
+  core::Tokens output_tokens;   ///< Sum.
   core::Tokens longest_input;
   core::Tokens longest_output;
 };
 
 struct TraceOptions {
-  /// Where in the trace to begin: rows before this time are left out, and time counts from it.
+  /// Where in the trace to begin: groups before this time are left out, and time counts from it.
   core::Duration start;
   /// The most requests to replay, after `start`; all of them by default.
   std::optional<std::int64_t> num_prompts;
-  /// How many times faster than recorded: arrivals are divided by it. Exact picoseconds at 1,
-  /// rounded once otherwise.
+  /// How many times faster than recorded: times are divided by it. Exact picoseconds at 1, rounded
+  /// once otherwise.
   double speed_up = 1.0;
+  bool skip_bad_rows = false;
+  SessionTimes session_times = SessionTimes::kRecorded;
+  std::uint64_t seed = 0;
 };
 
-/// Reads a trace once from end to end, in constant memory. The format is found by content. Fails
-/// with the first problems (kMaxTraceProblems of them at most), each with line, column, what was
-/// found and expected.
-core::Result<TraceScan> scan_trace(const std::string& path);
+/// Reads a trace once from end to end. The format is found by content. Fails with the first
+/// problems (kMaxTraceProblems of them at most), each with line, column, what was found and
+/// expected.
+core::Result<TraceScan> scan_trace(const std::string& path, const ReadOptions& options = {});
 
-/// A trace as a stream of requests, read lazily; each generates exactly the tokens that the trace
-/// states. The whole file is scanned first, so that a bad row refuses the run instead of ending it.
-/// A problem that appears later (the file changed in between) ends the stream and stands in
-/// errors().
+/// A trace as a stream of requests, read lazily where the format allows; each generates exactly the
+/// tokens that the trace states. The whole file is scanned first, so that a bad row refuses the run
+/// instead of ending it. A problem that appears later (the file changed in between) ends the stream
+/// and stands in errors().
 core::Result<std::unique_ptr<Source>> open_trace(const std::string& path,
                                                  const TraceOptions& options = {});
 

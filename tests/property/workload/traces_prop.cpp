@@ -13,6 +13,7 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "workload/limits.hpp"
+#include "workload/traces/byte_input.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/line_reader.hpp"
@@ -31,9 +32,10 @@ std::vector<TraceRow> any_rows() {
     const auto most =
         *rc::gen::element<std::int64_t>(1, 1'000'000'000'000, 100'000'000'000'000'000);
     arrival += core::Duration::ticks(*rc::gen::inRange<std::int64_t>(0, most));
-    rows.push_back({arrival,
-                    core::Tokens(*rc::gen::inRange<std::int64_t>(1, kMaxTokensPerRequest + 1)),
-                    core::Tokens(*rc::gen::inRange<std::int64_t>(1, kMaxTokensPerRequest + 1))});
+    TraceRow& row = rows.emplace_back();
+    row.arrival = arrival;
+    row.input_tokens = core::Tokens(*rc::gen::inRange<std::int64_t>(1, kMaxTokensPerRequest + 1));
+    row.output_tokens = core::Tokens(*rc::gen::inRange<std::int64_t>(1, kMaxTokensPerRequest + 1));
   }
   return rows;
 }
@@ -84,7 +86,10 @@ std::string as_jsonl(const std::vector<TraceRow>& rows, const std::string& newli
 /// What is read back; the size of the block must not matter.
 std::vector<TraceRow> read_back(const std::string& text) {
   const auto block = *rc::gen::inRange<std::size_t>(128, 4096);
-  auto reader = TraceReader::open(std::make_unique<std::istringstream>(text), "t", nullptr, block);
+  auto reader = TraceReader::open(make_plain_input(std::make_unique<std::istringstream>(text)),
+                                  "t",
+                                  nullptr,
+                                  {.block_bytes = block, .line_bytes = 4096});
   RC_ASSERT(reader.has_value());
   std::vector<TraceRow> rows;
   TraceRow row;
@@ -133,7 +138,7 @@ RC_GTEST_PROP(Traces, DamageIsToldOrHarmless, ()) {
   for (int i = 0; i < hits; ++i) {
     text[*rc::gen::inRange<std::size_t>(0, text.size())] = *rc::gen::arbitrary<char>();
   }
-  auto reader = TraceReader::open(std::make_unique<std::istringstream>(text), "t");
+  auto reader = TraceReader::open(make_plain_input(std::make_unique<std::istringstream>(text)), "t");
   if (!reader) {
     RC_ASSERT(!reader.error().empty());
     return;

@@ -18,7 +18,8 @@ using ::testing::IsEmpty;
 using Status = LineReader::Status;
 
 std::vector<std::string> lines_of(const std::string& text, std::size_t block = 16) {
-  LineReader reader(std::make_unique<std::istringstream>(text), block);
+  LineReader reader(make_plain_input(std::make_unique<std::istringstream>(text)),
+                    {.block_bytes = block, .line_bytes = block});
   std::vector<std::string> lines;
   std::string_view line;
   while (reader.next(line) == Status::kLine) {
@@ -62,16 +63,29 @@ TEST(LineReader, LinesCrossBlocks) {
 }
 
 TEST(LineReader, ALineLongerThanTheBlockIsNotRead) {
-  LineReader reader(std::make_unique<std::istringstream>("ab\n" + std::string(16, 'x') + "\nc\n"),
-                    16);
+  LineReader reader(make_plain_input(std::make_unique<std::istringstream>(
+                        "ab\n" + std::string(16, 'x') + "\nc\n")),
+                    {.block_bytes = 16, .line_bytes = 16});
   std::string_view line;
   EXPECT_EQ(reader.next(line), Status::kLine);
   EXPECT_EQ(reader.next(line), Status::kTooLong);
   EXPECT_EQ(reader.number(), 1);
 }
 
+TEST(LineReader, TheBufferGrowsToTheLongestLine) {
+  LineReader reader(make_plain_input(std::make_unique<std::istringstream>(
+                        "ab\n" + std::string(100, 'x') + "\nc\n")),
+                    {.block_bytes = 16, .line_bytes = 101});
+  std::string_view line;
+  EXPECT_EQ(reader.next(line), Status::kLine);
+  EXPECT_EQ(reader.next(line), Status::kLine);
+  EXPECT_EQ(line, std::string(100, 'x'));
+  EXPECT_EQ(reader.next(line), Status::kLine);
+  EXPECT_EQ(line, "c");
+}
+
 TEST(LineReader, CountsLinesFromOne) {
-  LineReader reader(std::make_unique<std::istringstream>("a\nb"));
+  LineReader reader(make_plain_input(std::make_unique<std::istringstream>("a\nb")));
   std::string_view line;
   EXPECT_EQ(reader.head(), "a\nb");
   EXPECT_EQ(reader.number(), 0);
@@ -86,7 +100,7 @@ TEST(LineReader, CountsLinesFromOne) {
 TEST(LineReader, ABrokenStreamIsAReadError) {
   auto stream = std::make_unique<std::istringstream>("a\n");
   stream->setstate(std::ios::badbit);
-  LineReader reader(std::move(stream));
+  LineReader reader(make_plain_input(std::move(stream)));
   std::string_view line;
   EXPECT_EQ(reader.next(line), Status::kReadError);
 }

@@ -21,24 +21,23 @@ using ::testing::StartsWith;
 const std::string kCsvHeader = "arrival_s,input_tokens,output_tokens\n";
 
 /// The message of the only problem.
-std::string only_message(const std::string& text, std::size_t block = LineReader::kBlockBytes) {
-  const auto errors = read_trace_text(text, block).errors;
+std::string only_message(const std::string& text, LineLimits limits = {}) {
+  const auto errors = read_trace_text(text, limits).errors;
   return errors.size() == 1 ? core::to_string(errors[0])
                             : std::to_string(errors.size()) + " problems";
 }
 
 TEST(TraceFormats, HaveNamesOfTheirOwnAndASummary) {
   std::set<std::string_view> names;
-  for (const auto& format : trace_formats()) {
-    EXPECT_TRUE(names.insert(format.name).second) << format.name;
-    EXPECT_FALSE(format.summary.empty());
-    EXPECT_NE(format.make_parser(), nullptr);
+  for (const auto* format : trace_formats()) {
+    EXPECT_TRUE(names.insert(format->name).second) << format->name;
+    EXPECT_FALSE(format->summary.empty());
+    EXPECT_NE(format->make_parser == nullptr, format->open_document == nullptr) << format->name;
   }
-  EXPECT_THAT(names, SizeIs(3));
 }
 
 TEST(TraceReader, RefusesAnEmptyFile) {
-  EXPECT_THAT(only_message(""), StartsWith("t: the file is empty, expected azure-llm-csv"));
+  EXPECT_THAT(only_message(""), StartsWith("t: the file is empty, expected one of azure-llm-csv"));
   EXPECT_THAT(only_message("\xEF\xBB\xBF"), StartsWith("t: the file is empty"));
 }
 
@@ -51,16 +50,16 @@ TEST(TraceReader, RefusesAFileWithOnlyAHeader) {
 
 TEST(TraceReader, RefusesUnknownFormats) {
   for (const std::string text :
-       {"0.1,5,7\n", "[1]\n", "\n\n", "\x1F\x8B\x08", "words\n", "%PDF-1.4\n"}) {
+       {"0.1,5,7\n", "[1]\n", "\n\n", "\x1F\x8B\x09", "words\n", "%PDF-1.4\n"}) {
     EXPECT_THAT(only_message(text), HasSubstr("which is no known format")) << text;
   }
   EXPECT_THAT(only_message("0.1,5,7\n"), StartsWith("t:1:1: found \"0.1,5,7\" at the start"));
 }
 
 TEST(TraceReader, RefusesALineWithoutEnd) {
-  EXPECT_THAT(only_message(kCsvHeader + std::string(300, '1'), 64),
+  EXPECT_THAT(only_message(kCsvHeader + std::string(300, '1'), limits_of(64)),
               "t:2:1: found a line longer than 64 bytes, expected a row");
-  EXPECT_THAT(only_message("a," + std::string(300, 'b'), 64),
+  EXPECT_THAT(only_message("a," + std::string(300, 'b'), limits_of(64)),
               "t:1:1: the first line cannot be read, expected a header");
 }
 
@@ -94,7 +93,7 @@ TEST(TraceReader, RowsDoNotDependOnTheBlock) {
   for (int i = 0; i < 1000; ++i) {
     text += std::to_string(i) + ".25," + std::to_string(i + 1) + ",7\n";
   }
-  const auto small = read_trace_text(text, 64);
+  const auto small = read_trace_text(text, limits_of(64));
   const auto large = read_trace_text(text);
   ASSERT_THAT(small.rows, SizeIs(1000));
   ASSERT_THAT(large.rows, SizeIs(1000));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "workload/traces/byte_input.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/line_reader.hpp"
 #include "workload/traces/trace.hpp"
@@ -24,11 +25,19 @@ struct TraceText {
   core::Errors errors;
 };
 
-inline TraceText read_trace_text(const std::string& text,
-                                 std::size_t block_bytes = LineReader::kBlockBytes) {
+/// A text as the bytes of a file.
+inline std::unique_ptr<ByteInput> input_of(const std::string& text) {
+  return unpacked(make_plain_input(std::make_unique<std::istringstream>(text)));
+}
+
+/// Buffers and lines of so many bytes.
+inline LineLimits limits_of(std::size_t bytes) {
+  return {.block_bytes = bytes, .line_bytes = bytes};
+}
+
+inline TraceText read_trace_text(const std::string& text, LineLimits limits = {}) {
   TraceText out;
-  auto reader =
-      TraceReader::open(std::make_unique<std::istringstream>(text), "t", nullptr, block_bytes);
+  auto reader = TraceReader::open(input_of(text), "t", nullptr, limits);
   if (!reader) {
     out.errors = reader.error();
     return out;

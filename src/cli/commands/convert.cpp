@@ -1,0 +1,111 @@
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/arguments.hpp"
+#include "cli/commands/verbs.hpp"
+#include "cli/common.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/output_file.hpp"
+#include "cli/terminal.hpp"
+#include "cli/trace_flags.hpp"
+#include "core/result.hpp"
+#include "workload/traces/convert.hpp"
+#include "workload/traces/format.hpp"
+#include "workload/traces/trace.hpp"
+
+namespace ridgeline::cli {
+namespace {
+
+core::Result<workload::Conversion> convert_to(const Arguments& arguments,
+                                              const std::string& path,
+                                              std::ostream& out) {
+  const auto options = read_options(arguments);
+  if (!options) {
+    return core::fail(options.error());
+  }
+  auto format = workload::find_trace_format(arguments.value("to"));
+  if (!format) {
+    for (auto& error : format.error()) {
+      error.field = "--to";
+      error.where = {.file = "command line"};
+    }
+    return core::fail(std::move(format.error()));
+  }
+  auto stream = workload::open_items(path, *options);
+  if (!stream) {
+    return core::fail(std::move(stream.error()));
+  }
+  return workload::convert(std::move(*stream), **format, out);
+}
+
+/// What a person should know of the new file; on standard error, which leaves the file alone.
+void tell(const workload::Conversion& done, const Manners& manners) {
+  std::string text = fmt::format("{} requests written\n", done.requests);
+  for (const std::string& lost : done.lost) {
+    text += fmt::format("lost: {}\n", lost);
+  }
+  static_cast<void>(write_all(STDERR_FILENO, text));
+  for (const auto& warning : done.warnings) {
+    static_cast<void>(write_all(STDERR_FILENO, render(warning, manners.err)));
+  }
+}
+
+}  // namespace
+
+ExitCode convert_command(Words words) {
+  Opening opening{.usage = "convert FILE --to FORMAT [-o FILE] [flags]",
+                  .about = "Writes a workload in another format and says what is lost.",
+                  .flags = trace_flags(),
+                  .formats = {"table"}};
+  opening.flags.push_back(
+      {.name = "to", .value = "FORMAT", .help = "See `ridgeline list traces`"});
+  opening.flags.push_back(output_flag());
+  for (auto& flag : manner_flags("table")) {
+    opening.flags.push_back(std::move(flag));
+  }
+  Arguments arguments;
+  Manners manners;
+  if (const auto code = open_verb(opening, words, arguments, manners)) {
+    return *code;
+  }
+  const auto path = only_file(arguments, "a trace: ridgeline convert FILE --to FORMAT");
+  if (!path) {
+    return give_up(path.error(), manners);
+  }
+  const auto outputs = arguments.values("output");
+  if (outputs.size() > 1) {
+    return give_up({{.field = "--output",
+                     .message = "is given twice, expected one file",
+                     .where = {.file = "command line"}}},
+                   manners);
+  }
+  if (outputs.empty()) {
+    std::ostringstream text;
+    const auto done = convert_to(arguments, *path, text);
+    if (!done) {
+      return give_up(done.error(), manners);
+    }
+    tell(*done, manners);
+    return put_out(text.str(), manners);
+  }
+  auto file = OutputFile::open(outputs.front());
+  if (!file) {
+    return give_up(file.error(), manners);
+  }
+  const auto done = convert_to(arguments, *path, file->stream());
+  if (!done) {
+    return give_up(done.error(), manners);
+  }
+  if (const auto written = file->commit(); !written) {
+    return give_up(written.error(), manners);
+  }
+  tell(*done, manners);
+  return ExitCode::kOk;
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,94 @@
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/arguments.hpp"
+#include "cli/commands/verbs.hpp"
+#include "cli/common.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/output_file.hpp"
+#include "cli/trace_flags.hpp"
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "report/result_json.hpp"
+#include "report/trace_report.hpp"
+#include "workload/trace_stats.hpp"
+#include "workload/traces/trace.hpp"
+
+namespace ridgeline::cli {
+namespace {
+
+core::Result<workload::TraceStats> describe(const std::string& path, const Arguments& arguments) {
+  std::int64_t block = 0;
+  if (arguments.has("block-size")) {
+    constexpr std::int64_t kLargestBlock = 1 << 20;
+    const auto given = whole_number(arguments, "block-size", 1, kLargestBlock);
+    if (!given) {
+      return core::fail(given.error());
+    }
+    block = *given;
+  }
+  const auto options = read_options(arguments);
+  if (!options) {
+    return core::fail(options.error());
+  }
+  const auto format = workload::format_of(path);
+  if (!format) {
+    return core::fail(format.error());
+  }
+  auto stream = workload::open_items(path, *options);
+  if (!stream) {
+    return core::fail(std::move(stream.error()));
+  }
+  return workload::describe_trace(
+      std::move(*stream), std::string((*format)->name), core::Tokens(block));
+}
+
+}  // namespace
+
+ExitCode trace_command(Words words) {
+  Opening opening{.usage = "trace FILE [flags]",
+                  .about = "Describes a workload: rate, lengths, sessions, prefix reuse.",
+                  .flags = trace_flags(),
+                  .formats = {"table", "json"}};
+  opening.flags.push_back({.name = "block-size",
+                           .value = "TOKENS",
+                           .help = "Blocks of prefix reuse; the trace's own, else 16"});
+  opening.flags.push_back({.name = "svg", .value = "FILE", .help = "Draws it"});
+  for (auto& flag : manner_flags("table|json")) {
+    opening.flags.push_back(std::move(flag));
+  }
+  Arguments arguments;
+  Manners manners;
+  if (const auto code = open_verb(opening, words, arguments, manners)) {
+    return *code;
+  }
+  const auto path = only_file(arguments, "a trace: ridgeline trace FILE");
+  if (!path) {
+    return give_up(path.error(), manners);
+  }
+  const auto stats = describe(*path, arguments);
+  if (!stats) {
+    return give_up(stats.error(), manners);
+  }
+  if (const std::string svg = arguments.value("svg"); !svg.empty()) {
+    auto file = OutputFile::open(svg);
+    if (!file) {
+      return give_up(file.error(), manners);
+    }
+    file->stream() << report::trace_svg(*stats, *path);
+    if (const auto done = file->commit(); !done) {
+      return give_up(done.error(), manners);
+    }
+  }
+  return put_out(manners.format == "json" ? report::json_text(report::trace_tree(*stats))
+                                          : report::trace_table(*stats, text_style(manners.out)),
+                 manners);
+}
+
+}  // namespace ridgeline::cli

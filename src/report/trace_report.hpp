@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "core/document.hpp"
+#include "report/palette.hpp"
+#include "workload/trace_stats.hpp"
+
+namespace ridgeline::report {
+
+/// A workload described: {schema_version, format, requests, duration_s, request_rate, burstiness,
+/// input_tokens, output_tokens, sessions, block_reuse, ...}.
+[[nodiscard]] core::Node trace_tree(const workload::TraceStats& stats);
+[[nodiscard]] std::string trace_table(const workload::TraceStats& stats, const TextStyle& style);
+
+/// Three pictures: the rate over time, lengths, and the hit rate by cache size.
+[[nodiscard]] std::string trace_svg(const workload::TraceStats& stats, std::string title);
+
+}  // namespace ridgeline::report

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "workload/item_stream.hpp"
+
+/// Streams made of streams. None of them reads more ahead than a group.
+namespace ridgeline::workload {
+
+/// time / speed_up, rounded once; the same time at 1. Nothing where it leaves the range of
+/// simulated time.
+[[nodiscard]] std::optional<core::Duration> scaled_time(core::Duration time, double speed_up);
+
+/// Every time divided by `speed_up` > 0: arrivals, delays, think times.
+[[nodiscard]] std::unique_ptr<ItemStream> sped_up(std::unique_ptr<ItemStream> stream,
+                                                  double speed_up);
+
+/// Without the groups that start before `start`; time counts from there.
+[[nodiscard]] std::unique_ptr<ItemStream> started_at(std::unique_ptr<ItemStream> stream,
+                                                     core::Duration start);
+
+/// Without the groups that start at `end` or later. Stages that wait for others are not cut.
+[[nodiscard]] std::unique_ptr<ItemStream> ended_at(std::unique_ptr<ItemStream> stream,
+                                                   core::Duration end);
+
+/// The first `count` items; a group that is cut keeps its first ones.
+[[nodiscard]] std::unique_ptr<ItemStream> truncated(std::unique_ptr<ItemStream> stream,
+                                                    std::int64_t count);
+
+/// Every group `by` later.
+[[nodiscard]] std::unique_ptr<ItemStream> shifted(std::unique_ptr<ItemStream> stream,
+                                                  core::Duration by);
+
+/// The stream `times` over, each time `period` later. Prompts repeat too: what was shared within the
+/// stream is shared with its repetitions. Streams with stages that wait are not repeated (fails).
+[[nodiscard]] core::Result<std::unique_ptr<ItemStream>> repeated(const StreamFactory& make,
+                                                                 std::int64_t times,
+                                                                 core::Duration period);
+
+/// `count` groups drawn with replacement, which start at the arrivals of a Poisson process of
+/// `rate` groups per second. Contents stay: groups drawn twice share their prompts.
+[[nodiscard]] std::unique_ptr<ItemStream> resampled(
+    ItemList list, std::int64_t count, double rate, std::uint64_t seed);
+
+/// Keeps each group with a probability that goes linearly from `from` to `to` within `over`, and
+/// stays there: a ramp of the rate. 0 <= from, to <= 1.
+[[nodiscard]] std::unique_ptr<ItemStream> ramped(std::unique_ptr<ItemStream> stream,
+                                                 double from,
+                                                 double to,
+                                                 core::Duration over,
+                                                 std::uint64_t seed);
+
+/// All streams at once, merged by time; what they hold is told apart even where they use the same
+/// contents, sessions and labels. Streams with more than one stage, or a limit of concurrency, are
+/// not merged (fails).
+[[nodiscard]] core::Result<std::unique_ptr<ItemStream>> superposed(
+    std::vector<std::unique_ptr<ItemStream>> streams);
+
+/// A part of a mixture.
+struct MixPart {
+  std::unique_ptr<ItemStream> stream;
+  double weight = 1.0;
+};
+
+/// Groups that start at the arrivals of a Poisson process of `rate` per second, each the next group
+/// of a part chosen by weight. Ends after `count` groups, or when the part chosen has no more.
+[[nodiscard]] core::Result<std::unique_ptr<ItemStream>> mixed(std::vector<MixPart> parts,
+                                                              double rate,
+                                                              std::int64_t count,
+                                                              std::uint64_t seed);
+
+}  // namespace ridgeline::workload

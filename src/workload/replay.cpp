@@ -1,0 +1,345 @@
+#include "workload/replay.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/check.hpp"
+#include "core/ids.hpp"
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/request.hpp"
+#include "workload/item.hpp"
+#include "workload/item_stream.hpp"
+#include "workload/limits.hpp"
+#include "workload/source.hpp"
+
+namespace ridgeline::workload {
+namespace {
+
+/// A space of contents of its own.
+constexpr std::uint64_t kNeverSent = 0x756E73656E74;
+
+/// The request that an item becomes; takes the prompt.
+domain::Request request_of(Item& item, core::RequestId id) {
+  domain::Request request;
+  request.id = id;
+  request.arrival = core::SimTime::at(item.arrival);
+  request.prompt_tokens = item.input_tokens;
+  request.output_tokens = item.output_tokens;
+  request.max_tokens = item.output_tokens;
+  request.priority = item.priority;
+  if (item.adapter >= 0) {
+    request.lora = core::LoraId(static_cast<core::LoraId::Rep>(item.adapter));
+  }
+  if (item.session >= 0) {
+    request.session = core::SessionId(static_cast<core::SessionId::Rep>(item.session));
+  }
+  request.prompt = std::move(item.prompt);
+  return request;
+}
+
+/// A flat stream that waits for nothing: one item ahead.
+class FlatReplay final : public Source {
+ public:
+  explicit FlatReplay(std::unique_ptr<ItemStream> stream) : stream_(std::move(stream)) {
+    has_next_ = stream_->next(next_);
+  }
+  std::optional<core::SimTime> next_arrival() override {
+    return has_next_ ? std::optional(core::SimTime::at(next_.arrival)) : std::nullopt;
+  }
+  domain::Request pop() override {
+    RIDGELINE_CHECK(has_next_, "pop from a trace that has ended");
+    domain::Request request = request_of(next_, core::RequestId(count_++));
+    has_next_ = stream_->next(next_);
+    return request;
+  }
+  [[nodiscard]] const core::Errors& errors() const override { return stream_->errors(); }
+  [[nodiscard]] std::optional<std::int64_t> size() const override { return stream_->size(); }
+  [[nodiscard]] core::Warnings warnings() const override { return stream_->warnings(); }
+
+ private:
+  std::unique_ptr<ItemStream> stream_;
+  Item next_;
+  bool has_next_ = false;
+  std::uint32_t count_ = 0;
+};
+
+class GroupReplay final : public Source {
+ public:
+  explicit GroupReplay(std::unique_ptr<ItemStream> stream)
+      : waits_(stream->waits_for_answers()), schedule_(std::move(stream)) {}
+
+  std::optional<core::SimTime> next_arrival() override { return schedule_.next_time(); }
+  domain::Request pop() override {
+    core::RequestId id;
+    schedule_.pop(item_, id);
+    return request_of(item_, id);
+  }
+  [[nodiscard]] bool is_closed_loop() const override { return waits_; }
+  void on_completion(core::RequestId id, core::SimTime time) override {
+    schedule_.on_completion(id, time);
+  }
+  [[nodiscard]] const core::Errors& errors() const override { return schedule_.errors(); }
+  [[nodiscard]] std::optional<std::int64_t> size() const override {
+    return schedule_.stream().size();
+  }
+  [[nodiscard]] core::Warnings warnings() const override { return schedule_.stream().warnings(); }
+
+ private:
+  bool waits_;
+  Schedule schedule_;
+  Item item_;
+};
+
+class FlattenedStream final : public ItemStream {
+ public:
+  explicit FlattenedStream(std::unique_ptr<ItemStream> stream) : schedule_(std::move(stream)) {}
+
+  bool next(Item& item) override {
+    const auto time = schedule_.next_time();
+    if (!time) {
+      return false;
+    }
+    core::RequestId id;
+    schedule_.pop(item, id);
+    item.starts_group = true;
+    item.parents.clear();
+    item.delay = core::Duration();
+    item.stage = 0;
+    schedule_.on_completion(id, *time);
+    return true;
+  }
+  [[nodiscard]] const core::Errors& errors() const override { return schedule_.errors(); }
+  [[nodiscard]] core::Warnings warnings() const override { return schedule_.stream().warnings(); }
+  [[nodiscard]] const Labels& labels() const override { return schedule_.stream().labels(); }
+  [[nodiscard]] std::optional<std::int64_t> size() const override {
+    return schedule_.stream().size();
+  }
+  [[nodiscard]] core::Tokens block_tokens() const override {
+    return schedule_.stream().block_tokens();
+  }
+
+ private:
+  Schedule schedule_;
+};
+
+}  // namespace
+
+Schedule::Schedule(std::unique_ptr<ItemStream> stream)
+    : stream_(std::move(stream)), answers_matter_(stream_->waits_for_answers()) {
+  peek();
+  const Stage& first = stream_->stages().front();
+  limited_ = first.max_concurrency > 0;
+  think_ = first.think;
+  for (std::int64_t i = 0; i < first.max_concurrency; ++i) {
+    slots_.push(core::SimTime());
+  }
+}
+
+void Schedule::peek() {
+  has_next_ = !ended_ && stream_->next(next_);
+  ended_ = !has_next_;
+}
+
+std::optional<core::SimTime> Schedule::sum(core::SimTime time, core::Duration duration) {
+  if (duration <= kLatestArrival - time.since_start()) {
+    return time + duration;
+  }
+  if (own_errors_.empty()) {
+    own_errors_.push_back({.field = "workload",
+                           .message = "requests pass the range of simulated time, expected them "
+                                      "to be sent before 9200000 s"});
+  }
+  return std::nullopt;
+}
+
+std::optional<core::SimTime> Schedule::start_of_next_group() {
+  if (!has_next_) {
+    return std::nullopt;
+  }
+  if (next_.stage != stage_) {
+    const Stage& stage = stream_->stages()[static_cast<std::size_t>(next_.stage)];
+    if (stage.after_previous && open_groups_ > 0) {
+      return std::nullopt;
+    }
+    stage_ = next_.stage;
+    stage_start_ = core::SimTime();
+    if (stage.after_previous) {
+      const auto start = sum(last_end_, stage.pause);
+      if (!start) {
+        has_next_ = false;
+        return std::nullopt;
+      }
+      stage_start_ = *start;
+    }
+    limited_ = stage.max_concurrency > 0;
+    think_ = stage.think;
+    slots_ = {};
+    for (std::int64_t i = 0; i < stage.max_concurrency; ++i) {
+      slots_.push(stage_start_);
+    }
+  }
+  const auto start = sum(stage_start_, next_.arrival);
+  if (!start) {
+    has_next_ = false;
+    return std::nullopt;
+  }
+  if (!limited_) {
+    return start;
+  }
+  if (slots_.empty()) {
+    return std::nullopt;
+  }
+  return std::max(*start, slots_.top());
+}
+
+void Schedule::open_due_groups() {
+  for (;;) {
+    const auto start = start_of_next_group();
+    // Of equal times the one that stands first in the stream goes first.
+    if (!start || (!ready_.empty() && ready_.top().time < *start)) {
+      return;
+    }
+    open_group(*start);
+  }
+}
+
+void Schedule::open_group(core::SimTime start) {
+  if (limited_) {
+    slots_.pop();
+  }
+  std::uint32_t index = 0;
+  if (free_groups_.empty()) {
+    index = static_cast<std::uint32_t>(groups_.size());
+    groups_.emplace_back();
+  } else {
+    index = free_groups_.back();
+    free_groups_.pop_back();
+  }
+  ++open_groups_;
+  const core::SimTime base = start - next_.arrival;
+  add_node(index, base);
+  for (peek(); has_next_ && !next_.starts_group; peek()) {
+    add_node(index, base);
+  }
+}
+
+void Schedule::add_node(std::uint32_t group, core::SimTime base) {
+  Group& target = groups_[group];
+  const auto place = static_cast<std::uint32_t>(target.nodes.size());
+  target.nodes.emplace_back();
+  Node& node = target.nodes.back();
+  node.item = std::move(next_);
+  node.waits_for = static_cast<std::uint32_t>(node.item.parents.size());
+  node.earliest = sum(base, node.item.arrival).value_or(core::SimTime::never());
+  ++target.to_send;
+  ++target.unanswered;
+  if (node.waits_for == 0) {
+    make_ready(group, place);
+  }
+}
+
+void Schedule::make_ready(std::uint32_t group, std::uint32_t place) {
+  const core::SimTime time = groups_[group].nodes[place].earliest;
+  if (time != core::SimTime::never()) {
+    ready_.push({.time = time, .order = order_++, .group = group, .place = place});
+  }
+}
+
+std::optional<core::SimTime> Schedule::next_time() {
+  open_due_groups();
+  return ready_.empty() ? std::nullopt : std::optional(ready_.top().time);
+}
+
+void Schedule::pop(Item& item, core::RequestId& id) {
+  RIDGELINE_CHECK(next_time().has_value(), "pop while everything waits or the stream has ended");
+  const Ready ready = ready_.top();
+  ready_.pop();
+  Group& group = groups_[ready.group];
+  Node& node = group.nodes[ready.place];
+  id = core::RequestId(sent_++);
+  node.id = id;
+  item = std::move(node.item);
+  item.arrival = ready.time.since_start();
+  for (auto& segment : item.prompt) {
+    if (is_output(segment.content)) {
+      const auto place = static_cast<std::size_t>(segment.content & ~output_of(0));
+      const core::RequestId from = group.nodes[place].id;
+      // An answer to what has not been sent (times in a file may say so) is nobody's.
+      segment.content =
+          from.valid() ? domain::output_content(from) : content_of(kNeverSent, id.value());
+    }
+  }
+  // What waits for the answer is looked up by it.
+  node.item.parents = item.parents;
+  --group.to_send;
+  if (answers_matter_) {
+    in_flight_.emplace(id.value(), Place{ready.group, ready.place});
+  } else {
+    --group.unanswered;
+    if (group.to_send == 0) {
+      retire(ready.group);
+    }
+  }
+}
+
+void Schedule::on_completion(core::RequestId id, core::SimTime time) {
+  if (!answers_matter_) {
+    return;
+  }
+  const auto found = in_flight_.find(id.value());
+  RIDGELINE_CHECK(found != in_flight_.end(), "a completion without a request in flight");
+  const auto [index, place] = found->second;
+  in_flight_.erase(found);
+  Group& group = groups_[index];
+  --group.unanswered;
+  last_end_ = std::max(last_end_, time);
+  for (std::uint32_t i = place + 1; i < group.nodes.size(); ++i) {
+    Node& node = group.nodes[i];
+    if (node.waits_for == 0 || std::ranges::find(node.item.parents, place) == node.item.parents.end()) {
+      continue;
+    }
+    const auto due = sum(time, node.item.delay);
+    node.earliest = due ? std::max(node.earliest, *due) : core::SimTime::never();
+    if (--node.waits_for == 0) {
+      make_ready(index, i);
+    }
+  }
+  if (group.unanswered == 0) {
+    if (limited_) {
+      if (const auto free = sum(time, think_)) {
+        slots_.push(*free);
+      }
+    }
+    retire(index);
+  }
+}
+
+void Schedule::retire(std::uint32_t group) {
+  groups_[group].nodes.clear();
+  --open_groups_;
+  free_groups_.push_back(group);
+}
+
+std::unique_ptr<Source> make_replay(std::unique_ptr<ItemStream> stream) {
+  if (stream->is_flat() && !stream->waits_for_answers()) {
+    return std::make_unique<FlatReplay>(std::move(stream));
+  }
+  return std::make_unique<GroupReplay>(std::move(stream));
+}
+
+std::unique_ptr<ItemStream> flattened(std::unique_ptr<ItemStream> stream) {
+  if (stream->is_flat() && !stream->waits_for_answers()) {
+    return stream;
+  }
+  return std::make_unique<FlattenedStream>(std::move(stream));
+}
+
+}  // namespace ridgeline::workload

@@ -1,0 +1,368 @@
+#include "workload/trace_stats.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/quantiles.hpp"
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/request.hpp"
+#include "workload/item.hpp"
+#include "workload/item_stream.hpp"
+#include "workload/replay.hpp"
+#include "workload/reuse.hpp"
+#include "workload/traces/prompt_blocks.hpp"
+#include "workload/wrapped_stream.hpp"
+
+namespace ridgeline::workload {
+namespace {
+
+/// Counts what is lost when a stream is flattened.
+class WaitCounter final : public WrappedStream {
+ public:
+  WaitCounter(std::unique_ptr<ItemStream> stream, std::int64_t& waiting)
+      : WrappedStream(std::move(stream)), waiting_(waiting) {}
+  bool next(Item& item) override {
+    if (!inner().next(item)) {
+      return false;
+    }
+    waiting_ += item.parents.empty() ? 0 : 1;
+    return true;
+  }
+
+ private:
+  std::int64_t& waiting_;
+};
+
+class BlockCounter {
+ public:
+  BlockCounter(core::Tokens block, bool answers_return)
+      : block_(block), answers_return_(answers_return) {}
+
+  void add(const Item& item, std::uint32_t id) {
+    const std::int64_t blocks =
+        (item.input_tokens.value() + block_.value() - 1) / block_.value();
+    blocks_ += blocks;
+    const bool named = !item.prompt.empty() || answers_return_;
+    if (!named && !any_named_) {
+      nameless_ += blocks;  // Before the first name there is nothing to push out of a cache.
+      return;
+    }
+    any_named_ = any_named_ || named;
+    if (!named) {
+      distances_.use_nameless(blocks);
+      return;
+    }
+    const std::uint64_t own = domain::unique_content(core::RequestId(id));
+    names_of(item.prompt, item.input_tokens, own);
+    for (const std::uint64_t name : names_) {
+      if (const auto distance = distances_.distance(name)) {
+        ++repeated_;
+        // A cache of distance + 1 blocks still holds it.
+        ++hits_by_size_[static_cast<std::size_t>(
+            std::bit_width(static_cast<std::uint64_t>(*distance)))];
+      }
+    }
+    if (answers_return_) {
+      auto whole = item.prompt;
+      core::Tokens held;
+      for (const auto& segment : whole) {
+        held += segment.length;
+      }
+      if (held < item.input_tokens) {
+        whole.push_back({.content = own, .length = item.input_tokens - held});
+      }
+      whole.push_back(
+          {.content = domain::output_content(core::RequestId(id)), .length = item.output_tokens});
+      names_of(whole, item.input_tokens + item.output_tokens, own);
+    }
+    // From the end: the first block of a prompt is the last to be thrown out, so that what a cache
+    // holds of a prompt is always its beginning.
+    for (auto name = names_.rbegin(); name != names_.rend(); ++name) {
+      distances_.use(*name);
+    }
+  }
+
+  [[nodiscard]] BlockReuse result() const {
+    BlockReuse reuse;
+    reuse.block_tokens = block_.value();
+    reuse.blocks = blocks_;
+    reuse.repeated = repeated_;
+    reuse.working_set = distances_.distinct() + nameless_;
+    if (!any_named_ || blocks_ == 0) {
+      return reuse;
+    }
+    reuse.ideal = static_cast<double>(repeated_) / static_cast<double>(blocks_);
+    std::int64_t hits = 0;
+    for (std::size_t i = 0; i < hits_by_size_.size(); ++i) {
+      hits += hits_by_size_[i];
+      const std::int64_t size = std::int64_t{1} << i;
+      reuse.by_cache_size.push_back(
+          {.blocks = size,
+           .tokens = size * block_.value(),
+           .hit_rate = static_cast<double>(hits) / static_cast<double>(blocks_)});
+      if (size >= reuse.working_set) {
+        break;
+      }
+    }
+    return reuse;
+  }
+
+ private:
+  void names_of(std::span<const domain::Segment> prompt, core::Tokens length, std::uint64_t own) {
+    names_.clear();
+    PromptBlocks walk(prompt, length, own, block_);
+    for (std::uint64_t name = 0; walk.next(name);) {
+      names_.push_back(name);
+    }
+  }
+
+  core::Tokens block_;
+  bool answers_return_;
+  bool any_named_ = false;
+  std::int64_t blocks_ = 0;
+  std::int64_t repeated_ = 0;
+  std::int64_t nameless_ = 0;
+  ReuseDistances distances_;
+  std::array<std::int64_t, 48> hits_by_size_{};
+  std::vector<std::uint64_t> names_;
+};
+
+TokenSpread spread_of(std::vector<std::int64_t>& values) {
+  core::Moments moments;
+  for (const std::int64_t value : values) {
+    moments.add(value);
+  }
+  const std::vector<double> probabilities = {0.5, 0.9, 0.99};
+  const auto quantiles = core::quantiles(values, probabilities);
+  return {.mean = moments.mean(),
+          .std = moments.std_dev(),
+          .p50 = quantiles[0],
+          .p90 = quantiles[1],
+          .p99 = quantiles[2],
+          .max = static_cast<double>(moments.max())};
+}
+
+/// Pearson's correlation of pairs.
+class Correlation {
+ public:
+  void add(double x, double y) {
+    // Welford's recurrences, which do not cancel.
+    ++count_;
+    const double dx = x - mean_x_;
+    mean_x_ += dx / count_;
+    mean_y_ += (y - mean_y_) / count_;
+    xx_ += dx * (x - mean_x_);
+    xy_ += dx * (y - mean_y_);
+    const double dy = y - old_mean_y_;
+    yy_ += dy * (y - mean_y_);
+    old_mean_y_ = mean_y_;
+  }
+  [[nodiscard]] std::optional<double> value() const {
+    return xx_ > 0.0 && yy_ > 0.0 ? std::optional(xy_ / std::sqrt(xx_ * yy_)) : std::nullopt;
+  }
+
+ private:
+  double count_ = 0.0;
+  double mean_x_ = 0.0;
+  double mean_y_ = 0.0;
+  double old_mean_y_ = 0.0;
+  double xx_ = 0.0;
+  double yy_ = 0.0;
+  double xy_ = 0.0;
+};
+
+/// Counts in windows whose width doubles whenever there would be too many of them.
+class Windows {
+ public:
+  void add(const Item& item) {
+    auto index = static_cast<std::size_t>(item.arrival.count() / width_.count());
+    while (index >= kMostWindows) {
+      halve();
+      index = static_cast<std::size_t>(item.arrival.count() / width_.count());
+    }
+    if (index >= windows_.size()) {
+      windows_.resize(index + 1);
+    }
+    ++windows_[index].requests;
+    windows_[index].input_tokens += item.input_tokens.value();
+    windows_[index].output_tokens += item.output_tokens.value();
+  }
+  [[nodiscard]] double width_s() const { return width_.to_seconds(); }
+  [[nodiscard]] std::vector<TraceWindow> take() {
+    for (std::size_t i = 0; i < windows_.size(); ++i) {
+      windows_[i].start_s = static_cast<double>(i) * width_s();
+    }
+    return std::move(windows_);
+  }
+
+ private:
+  static constexpr std::size_t kMostWindows = 120;
+
+  void halve() {
+    for (std::size_t i = 0; i < windows_.size(); ++i) {
+      const TraceWindow window = std::exchange(windows_[i], {});
+      windows_[i / 2].requests += window.requests;
+      windows_[i / 2].input_tokens += window.input_tokens;
+      windows_[i / 2].output_tokens += window.output_tokens;
+    }
+    windows_.resize((windows_.size() + 1) / 2);
+    width_ = width_ * 2;
+  }
+
+  core::Duration width_ = core::Duration::seconds(1);
+  std::vector<TraceWindow> windows_;
+};
+
+class LabelCounter {
+ public:
+  void add(std::int32_t label) {
+    if (label >= 0) {
+      ++counts_[label];
+    }
+  }
+  [[nodiscard]] std::vector<LabelCount> result(const Labels& labels) const {
+    std::vector<LabelCount> list;
+    for (const auto& [label, requests] : counts_) {
+      list.push_back({.name = labels.name(label), .requests = requests});
+    }
+    std::ranges::stable_sort(list, std::greater<>(), &LabelCount::requests);
+    return list;
+  }
+
+ private:
+  std::map<std::int32_t, std::int64_t> counts_;
+};
+
+class Describer {
+ public:
+  explicit Describer(BlockCounter blocks) : blocks_(std::move(blocks)) {}
+
+  void add(const Item& item) {
+    const std::int64_t arrival = item.arrival.count();
+    if (stats_.requests == 0) {
+      first_ = arrival;
+    } else {
+      gaps_.add(arrival - last_);
+    }
+    last_ = arrival;
+    blocks_.add(item, static_cast<std::uint32_t>(stats_.requests++));
+    windows_.add(item);
+    input_.push_back(item.input_tokens.value());
+    output_.push_back(item.output_tokens.value());
+    correlation_.add(static_cast<double>(item.input_tokens.value()),
+                     static_cast<double>(item.output_tokens.value()));
+    if (item.session >= 0) {
+      sessions_.insert(item.session);
+      ++turns_;
+    }
+    stats_.total_input_tokens += item.input_tokens.value();
+    stats_.total_output_tokens += item.output_tokens.value();
+    stats_.images += item.images;
+    models_.add(item.model);
+    tenants_.add(item.tenant);
+    slo_classes_.add(item.slo_class);
+  }
+
+  TraceStats result(const Labels& labels) {
+    stats_.duration_s = core::Duration::ticks(last_ - first_).to_seconds();
+    if (stats_.duration_s > 0.0) {
+      stats_.request_rate = static_cast<double>(stats_.requests) / stats_.duration_s;
+    }
+    if (gaps_.count() > 1 && gaps_.sum() > 0) {
+      stats_.gap_cv = gaps_.std_dev() / gaps_.mean();
+      if (*stats_.gap_cv > 0.0) {
+        stats_.burstiness = 1.0 / (*stats_.gap_cv * *stats_.gap_cv);
+      }
+    }
+    stats_.input_tokens = spread_of(input_);
+    stats_.output_tokens = spread_of(output_);
+    stats_.length_correlation = correlation_.value();
+    stats_.sessions = static_cast<std::int64_t>(sessions_.size());
+    if (stats_.sessions > 0) {
+      stats_.turns_per_session =
+          static_cast<double>(turns_) / static_cast<double>(stats_.sessions);
+    }
+    stats_.models = models_.result(labels);
+    stats_.tenants = tenants_.result(labels);
+    stats_.slo_classes = slo_classes_.result(labels);
+    stats_.reuse = blocks_.result();
+    const double width = windows_.width_s();
+    stats_.windows = windows_.take();
+    for (const TraceWindow& window : stats_.windows) {
+      stats_.peak_rate = std::max(stats_.peak_rate.value_or(0.0),
+                                  static_cast<double>(window.requests) / width);
+    }
+    return std::move(stats_);
+  }
+
+ private:
+  TraceStats stats_;
+  BlockCounter blocks_;
+  Windows windows_;
+  core::Moments gaps_;
+  Correlation correlation_;
+  std::vector<std::int64_t> input_;
+  std::vector<std::int64_t> output_;
+  std::set<std::int32_t> sessions_;
+  LabelCounter models_;
+  LabelCounter tenants_;
+  LabelCounter slo_classes_;
+  std::int64_t turns_ = 0;
+  std::int64_t first_ = 0;
+  std::int64_t last_ = 0;
+};
+
+}  // namespace
+
+core::Result<TraceStats> describe_trace(std::unique_ptr<ItemStream> stream,
+                                        std::string format,
+                                        core::Tokens block) {
+  if (block.value() == 0) {
+    block = stream->block_tokens().value() > 0 ? stream->block_tokens() : kDefaultStatsBlock;
+  }
+  const bool waits = stream->waits_for_answers();
+  const bool answers_return = !stream->is_flat();
+  std::int64_t waiting = 0;
+  const auto flat = flattened(std::make_unique<WaitCounter>(std::move(stream), waiting));
+  Describer describer(BlockCounter(block, answers_return));
+  Item item;
+  std::int64_t requests = 0;
+  while (flat->next(item)) {
+    describer.add(item);
+    ++requests;
+  }
+  if (!flat->errors().empty()) {
+    return core::fail(flat->errors());
+  }
+  if (requests == 0) {
+    return core::fail(core::ErrorCode::kUsage, "the workload holds no request");
+  }
+  TraceStats stats = describer.result(flat->labels());
+  stats.format = std::move(format);
+  stats.waiting = waiting;
+  stats.warnings = flat->warnings();
+  if (waits) {
+    stats.warnings.push_back(
+        {.code = "W-answers-take-no-time",
+         .message = "requests wait for answers, which take no time here: in a run they come later, "
+                    "and rates are lower"});
+  }
+  return stats;
+}
+
+}  // namespace ridgeline::workload

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/units.hpp"
+#include "domain/request.hpp"
+#include "workload/item.hpp"
+
+namespace ridgeline::workload {
+
+/// What the prompt of a conversation holds, as it grows turn by turn.
+class Conversation {
+ public:
+  /// `space` tells its contents from those of other conversations.
+  explicit Conversation(std::uint64_t space) : space_(space) {}
+
+  /// Text that other conversations hold too, such as a system prompt.
+  void add_shared(std::uint64_t content, core::Tokens length) { add(content, length); }
+  /// Text of its own: what the user writes, or a tool returns.
+  void add_own(core::Tokens length) { add(content_of(space_, ++count_), length); }
+  /// The answer of the group's item at `place`.
+  void add_answer(std::uint32_t place, core::Tokens length) { add(output_of(place), length); }
+  /// Starts over with an empty context.
+  void clear() {
+    prompt_.clear();
+    length_ = core::Tokens(0);
+  }
+  /// Keeps the first `length` tokens.
+  void cut(core::Tokens length);
+
+  [[nodiscard]] const std::vector<domain::Segment>& prompt() const { return prompt_; }
+  [[nodiscard]] core::Tokens length() const { return length_; }
+
+ private:
+  void add(std::uint64_t content, core::Tokens length) {
+    if (length.value() > 0) {
+      prompt_.push_back({.content = content, .length = length});
+      length_ += length;
+    }
+  }
+
+  std::uint64_t space_;
+  std::uint64_t count_ = 0;
+  std::vector<domain::Segment> prompt_;
+  core::Tokens length_ = core::Tokens(0);
+};
+
+}  // namespace ridgeline::workload

@@ -1,0 +1,100 @@
+"""`trace`, `convert` and the replay of traces, from outside."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(os.environ.get("RIDGELINE_SHARED_DIR", ""))
+SESSION = (
+    '{"session_id": "a", "timestamp": 1000, "input_length": 100, "output_length": 10}\n'
+    '{"session_id": "a", "delay": 250, "input_length": 130, "output_length": 10}\n'
+)
+
+
+def test_trace_describes(ridgeline, tmp_path):
+    path = tmp_path / "t"
+    path.write_text("arrival_s,input_tokens,output_tokens\n0,10,1\n1,20,2\n2,30,3\n4,40,4\n")
+    result = json.loads(ridgeline("trace", str(path), "--format", "json").stdout)
+    assert result["format"] == "request-csv"
+    assert result["requests"] == 4
+    assert result["duration_s"] == 4
+    assert result["request_rate"] == 1
+    assert result["input_tokens"]["mean"] == 25
+    assert result["output_tokens"]["max"] == 4
+    assert result["sessions"] == 0
+    assert result["block_reuse"]["ideal"] is None
+    svg = tmp_path / "t.svg"
+    table = ridgeline("trace", str(path), "--svg", str(svg)).stdout
+    assert "request-csv: 4 requests" in table
+    assert svg.read_text().startswith("<svg")
+
+
+def test_trace_of_mooncake(ridgeline):
+    path = SHARED / "traces/mooncake/conversation_trace.jsonl"
+    if not path.exists():
+        pytest.skip(f"no {path}")
+    result = json.loads(ridgeline("trace", str(path), "--format", "json").stdout)
+    assert result["requests"] == 12031
+    assert round(result["input_tokens"]["mean"]) == 12035
+    assert round(result["output_tokens"]["mean"]) == 343
+    assert round(result["block_reuse"]["ideal"], 3) == 0.366
+    rates = [point["hit_rate"] for point in result["block_reuse"]["by_cache_size"]]
+    assert rates == sorted(rates)
+    assert rates[-1] == result["block_reuse"]["ideal"]
+
+
+def test_convert_says_what_is_lost(ridgeline, tmp_path):
+    path = tmp_path / "t"
+    path.write_text(SESSION)
+    done = ridgeline("convert", str(path), "--to", "vidur-csv")
+    assert done.stdout.splitlines()[1:] == [
+        "1,100,10,110,10",
+        "1.25,130,10,140,13",
+    ]
+    assert "2 requests written" in done.stderr
+    assert "lost: waiting for answers (1 requests)" in done.stderr
+    assert "lost: session (2 requests)" in done.stderr
+
+
+def test_convert_keeps_the_digest(ridgeline, tmp_path):
+    path = tmp_path / "t"
+    path.write_text(SESSION)
+    ours = tmp_path / "ours"
+    ridgeline("convert", str(path), "--to", "request-jsonl", "-o", str(ours))
+    flags = ["--model", "llama-3.1-8b", "--gpu", "h100", "--format", "json", "--trace"]
+    first = json.loads(ridgeline("replay", *flags, str(path)).stdout)
+    second = json.loads(ridgeline("replay", *flags, str(ours)).stdout)
+    assert first["digest"] == second["digest"]
+    # The second turn finds the first one's 110 tokens: six blocks of 16.
+    assert first["summary"]["kv_cache"]["prefix_hit_rate"] > 0
+
+
+@pytest.mark.parametrize(
+    "words, text",
+    [
+        (["trace"], "no file is given"),
+        (["trace", "a", "b"], "one file too many"),
+        (["trace", "/nonexistent"], "no such file"),
+        (["convert", "/nonexistent", "--to", "moonkake"], "did you mean 'mooncake'?"),
+        (["trace", "x", "--block-size", "0"], "expected a whole number from 1"),
+        (["trace", "x", "--trace-sessions", "often"], "often"),
+    ],
+)
+def test_wrong_words(ridgeline, words, text):
+    done = ridgeline(*words, check=False)
+    assert done.returncode == 2
+    assert text in done.stderr
+    assert done.stdout == ""
+
+
+def test_skip_bad_rows(ridgeline, tmp_path):
+    path = tmp_path / "t"
+    path.write_text("arrival_s,input_tokens,output_tokens\n0,10,1\n1,-2,2\n2,30,3\n")
+    bad = ridgeline("trace", str(path), check=False)
+    assert bad.returncode == 2
+    assert f"{path}:3:3" in bad.stderr and "input_tokens" in bad.stderr
+    result = json.loads(ridgeline("trace", str(path), "--skip-bad-rows", "--format", "json").stdout)
+    assert result["requests"] == 2
+    assert [warning["code"] for warning in result["warnings"]] == ["W-rows-dropped", "W-row-dropped"]

@@ -29,6 +29,8 @@ constexpr std::array<std::string_view, 2> kPercentiles = {"exact", "sketch"};
 constexpr std::array<std::string_view, 2> kLookups = {"floor", "interp"};
 constexpr std::array<std::string_view, 2> kKvCacheDtypes = {"auto", "fp8"};
 constexpr std::array<std::string_view, 3> kArrivals = {"poisson", "constant", "at-once"};
+constexpr std::array<std::string_view, 2> kSessionTimes = {"recorded", "answered"};
+constexpr std::array<std::string_view, 1> kCompat = {"blis"};
 constexpr std::array<std::string_view, 2> kThinkTimes = {"constant", "exponential"};
 constexpr std::array<std::string_view, 2> kPrefixChoices = {"uniform", "zipf"};
 constexpr std::array<std::string_view, 7> kStatistics = {
@@ -121,6 +123,12 @@ constexpr std::array kOptions = std::to_array<Option>({
      .lowest = 1e-6, .highest = 1e6, .unset = "1",
      .help = "How many times faster than recorded the requests come", .example = "2",
      .slot = [](Scenario& s) -> Slot { return &s.workload.trace_speed_up; }},
+    {.path = "workload.trace_sessions", .flag = "trace-sessions", .choices = kSessionTimes, .unset = "recorded",
+     .help = "When turns of recorded sessions come: at their times, or after the answer before", .example = "answered",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.trace_sessions; }},
+    {.path = "workload.skip_bad_rows", .flag = "skip-bad-rows", .unset = "false",
+     .help = "Drop rows of a trace that cannot be read; they are counted and listed", .example = "true",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.skip_bad_rows; }},
     {.path = "workload.num_prompts", .flag = "num-prompts", .unit = "requests",
      .lowest = 1, .highest = workload::kMaxRequests, .unset = "1000, or what duration or the trace holds",
      .help = "Requests to send", .example = "1000",
@@ -194,6 +202,9 @@ constexpr std::array kOptions = std::to_array<Option>({
     {.path = "slo.statistic", .flag = "slo-statistic", .choices = kStatistics, .unset = "p99",
      .help = "What of a run's distribution is held against each target", .example = "p95",
      .slot = [](Scenario& s) -> Slot { return &s.slo.statistic; }},
+    {.path = "compat", .flag = "compat", .choices = kCompat, .unset = "none",
+     .help = "Says where results differ on purpose from another simulator's: blis (inference-sim)", .example = "blis",
+     .slot = [](Scenario& s) -> Slot { return &s.compat; }},
     {.path = "request_path", .flag = "request-path", .choices = kOnOff,
      .help = "Count the network's, the client's and the API server's time", .example = "off",
      .slot = [](Scenario& s) -> Slot { return &s.request_path; }},

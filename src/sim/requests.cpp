@@ -54,6 +54,8 @@ void fill_workload(WorkloadSection& workload) {
   if (workload.trace) {
     fill(workload.trace_start, core::Duration());
     fill(workload.trace_speed_up, 1.0);
+    fill(workload.trace_sessions, "recorded");
+    fill(workload.skip_bad_rows, false);
     return;
   }
   if (!workload.request_rate && !workload.max_concurrency && workload.arrivals != "at-once") {
@@ -107,7 +109,12 @@ core::Result<std::unique_ptr<workload::Source>> open_source(const Scenario& scen
     auto source = workload::open_trace(*section.trace,
                                        {.start = section.trace_start.value_or(core::Duration()),
                                         .num_prompts = section.num_prompts,
-                                        .speed_up = section.trace_speed_up.value_or(1.0)});
+                                        .speed_up = section.trace_speed_up.value_or(1.0),
+                                        .skip_bad_rows = section.skip_bad_rows.value_or(false),
+                                        .session_times = section.trace_sessions == "answered"
+                                                             ? workload::SessionTimes::kAnswered
+                                                             : workload::SessionTimes::kRecorded,
+                                        .seed = static_cast<std::uint64_t>(scenario.seed)});
     if (!source) {
       for (auto& error : source.error()) {
         error.field = error.field.empty() ? "workload.trace" : error.field;

@@ -45,6 +45,8 @@ struct WorkloadSection {
   std::optional<std::string> trace = {};
   std::optional<core::Duration> trace_start = {};
   std::optional<double> trace_speed_up = {};
+  std::optional<std::string> trace_sessions = {};
+  std::optional<bool> skip_bad_rows = {};
   std::optional<std::int64_t> num_prompts = {};
   std::optional<core::Duration> duration = {};
   std::optional<std::string> arrivals = {};
@@ -85,6 +87,7 @@ struct Scenario {
   WorkloadSection workload;
   SloSection slo;
   std::string request_path = "on";
+  std::optional<std::string> compat = {};
   std::string percentiles = "exact";
   std::int64_t seed = 0;
   std::vector<Patch> patches;  ///< Key `set`.

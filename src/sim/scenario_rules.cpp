@@ -48,7 +48,8 @@ class Rules {
   void trace() {
     for (const auto& option : options()) {
       const bool is_synthetic = option.section() == "workload" &&
-                                !option.key().starts_with("trace") && option.key() != "num_prompts";
+                                !option.key().starts_with("trace") && option.key() != "num_prompts" &&
+                                option.key() != "skip_bad_rows";
       if (is_synthetic && given(option.path)) {
         ignored(option.path, "a trace brings its own requests");
       }
@@ -70,6 +71,8 @@ class Rules {
     for (const auto& [path, of_use, why_not] : {
              Dependency{"workload.trace_start", false, "there is no trace"},
              Dependency{"workload.trace_speed_up", false, "there is no trace"},
+             Dependency{"workload.trace_sessions", false, "there is no trace"},
+             Dependency{"workload.skip_bad_rows", false, "there is no trace"},
              Dependency{"workload.arrivals", !closed, kClosed},
              Dependency{"workload.request_rate", !closed, kClosed},
              Dependency{"workload.request_rate", !at_once, "all requests come at once"},

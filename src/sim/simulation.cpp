@@ -297,6 +297,12 @@ core::Result<RunOutcome> simulate(const Resolved& resolved,
   warn_of_outcomes(resolved, outcome.summary, outcome.warnings);
   const auto findings = resolved.latency->findings();
   outcome.warnings.insert(outcome.warnings.end(), findings.begin(), findings.end());
+  for (auto& warning : source.warnings()) {
+    // What a comparison with another simulator needs to know is told to those who compare.
+    if (!warning.code.starts_with(workload::kBlisWarning) || resolved.scenario.compat == "blis") {
+      outcome.warnings.push_back(std::move(warning));
+    }
+  }
   return outcome;
 }
 

@@ -171,6 +171,20 @@ class Shifted final : public WrappedStream {
   core::Duration by_;
 };
 
+class Limited final : public WrappedStream {
+ public:
+  Limited(std::unique_ptr<ItemStream> stream, std::int64_t max_concurrency)
+      : WrappedStream(std::move(stream)), stages_(inner().stages()) {
+    stages_.front().max_concurrency = max_concurrency;
+  }
+  [[nodiscard]] const std::vector<Stage>& stages() const override { return stages_; }
+  [[nodiscard]] bool waits_for_answers() const override { return true; }
+  [[nodiscard]] std::optional<std::int64_t> size() const override { return inner().size(); }
+
+ private:
+  std::vector<Stage> stages_;
+};
+
 /// Streams of one stage without limits, with their groups side by side: what they name is told
 /// apart.
 class Strands {
@@ -484,6 +498,11 @@ std::unique_ptr<ItemStream> ramped(std::unique_ptr<ItemStream> stream,
                                    core::Duration over,
                                    std::uint64_t seed) {
   return std::make_unique<Ramped>(std::move(stream), from, to, over, seed);
+}
+
+std::unique_ptr<ItemStream> limited(std::unique_ptr<ItemStream> stream,
+                                    std::int64_t max_concurrency) {
+  return std::make_unique<Limited>(std::move(stream), max_concurrency);
 }
 
 core::Result<std::unique_ptr<ItemStream>> repeated(const StreamFactory& make,

@@ -55,6 +55,11 @@ namespace ridgeline::workload {
                                                  core::Duration over,
                                                  std::uint64_t seed);
 
+/// At most so many groups in flight, in the order in which they come: a limit of concurrency on the
+/// client's side. Requires a stream of one stage.
+[[nodiscard]] std::unique_ptr<ItemStream> limited(std::unique_ptr<ItemStream> stream,
+                                                  std::int64_t max_concurrency);
+
 /// All streams at once, merged by time; what they hold is told apart even where they use the same
 /// contents, sessions and labels. Streams with more than one stage, or a limit of concurrency, are
 /// not merged (fails).

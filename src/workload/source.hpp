@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "core/ids.hpp"
 #include "core/result.hpp"
@@ -9,6 +10,9 @@
 #include "domain/request.hpp"
 
 namespace ridgeline::workload {
+
+/// How codes of warnings begin that tell of differences from inference-sim (BLIS).
+inline constexpr std::string_view kBlisWarning = "W-blis-";
 
 /// A stream of requests in order of arrival, pulled one by one: memory follows the requests in
 /// flight, not the workload. Ids count from 0 in that order.

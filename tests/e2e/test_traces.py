@@ -83,7 +83,7 @@ def test_convert_keeps_the_digest(ridgeline, tmp_path):
     ],
 )
 def test_wrong_words(ridgeline, words, text):
-    done = ridgeline(*words, check=False)
+    done = ridgeline(*words)
     assert done.returncode == 2
     assert text in done.stderr
     assert done.stdout == ""
@@ -92,7 +92,7 @@ def test_wrong_words(ridgeline, words, text):
 def test_skip_bad_rows(ridgeline, tmp_path):
     path = tmp_path / "t"
     path.write_text("arrival_s,input_tokens,output_tokens\n0,10,1\n1,-2,2\n2,30,3\n")
-    bad = ridgeline("trace", str(path), check=False)
+    bad = ridgeline("trace", str(path))
     assert bad.returncode == 2
     assert f"{path}:3:3" in bad.stderr and "input_tokens" in bad.stderr
     result = json.loads(ridgeline("trace", str(path), "--skip-bad-rows", "--format", "json").stdout)

@@ -23,10 +23,13 @@
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
 #include "core/result.hpp"
+#include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
+#include "report/client_results.hpp"
 #include "report/palette.hpp"
 #include "report/registry.hpp"
 #include "report/request_log.hpp"
+#include "report/result_json.hpp"
 #include "report/run_result.hpp"
 #include "report/step_log.hpp"
 #include "sim/requests.hpp"
@@ -55,6 +58,10 @@ std::vector<FlagSpec> simulation_flags() {
   flags.push_back({.name = "requests-out",
                    .value = "FILE",
                    .help = "One record per request, as .csv, .jsonl or .ndjson"});
+  flags.push_back({.name = "client-results",
+                   .repeatable = true,
+                   .value = "CLIENT=FILE",
+                   .help = "As that client would write it: vllm-bench, guidellm, inference-perf"});
   flags.push_back({.name = "engine-core",
                    .value = "fast|reference",
                    .help = "Which of the two engines; they give the same result"});
@@ -87,6 +94,33 @@ std::optional<std::string> host_name() {
 struct Target {
   OutputFile file;
   const report::Exporter* exporter;
+};
+
+/// A file in the schema of a benchmark client.
+struct ClientTarget {
+  OutputFile file;
+  const report::ClientFormat* format;
+};
+
+/// Hands everything on to each of several listeners.
+class Listeners final : public metrics::Listener {
+ public:
+  void add(metrics::Listener* listener) { all_.push_back(listener); }
+  [[nodiscard]] bool empty() const { return all_.empty(); }
+  void on_request(const domain::RequestRecord& record,
+                  const metrics::RequestMetrics& metrics) override {
+    for (auto* listener : all_) {
+      listener->on_request(record, metrics);
+    }
+  }
+  void on_steps(const domain::StepRecord& record) override {
+    for (auto* listener : all_) {
+      listener->on_steps(record);
+    }
+  }
+
+ private:
+  std::vector<metrics::Listener*> all_;
 };
 
 /// One simulation, from words to files.
@@ -195,7 +229,30 @@ class Simulation {
         keep(file.error());
       }
     }
+    open_client_files(errors);
     return errors.empty() ? core::Result<void>() : core::fail(std::move(errors));
+  }
+
+  void open_client_files(core::Errors& errors) {
+    for (const auto& word : arguments_.values("client-results")) {
+      const std::size_t equals = word.find('=');
+      if (equals == std::string::npos || equals + 1 == word.size()) {
+        errors.push_back({.field = "--client-results",
+                          .message = fmt::format("found '{}', expected CLIENT=FILE", word),
+                          .where = {.file = "command line"}});
+        continue;
+      }
+      const auto format = report::find_client_format(word.substr(0, equals));
+      auto file = OutputFile::open(word.substr(equals + 1));
+      if (format && file) {
+        client_targets_.push_back({.file = std::move(*file), .format = *format});
+      }
+      for (const auto* failed : {format ? nullptr : &format.error(), file ? nullptr : &file.error()}) {
+        if (failed != nullptr) {
+          errors.insert(errors.end(), failed->begin(), failed->end());
+        }
+      }
+    }
   }
 
   core::Result<sim::RunOutcome> simulate() {
@@ -208,8 +265,15 @@ class Simulation {
     controls.jump = !arguments_.has("no-jump");
     controls.interrupt = &InterruptGuard::flag();
     controls.progress = [&display](const sim::Progress& progress) { display.update(progress); };
-    controls.listener = log_.get();
     controls.steps = steps_.get();
+    Listeners listeners;
+    if (log_) {
+      listeners.add(log_.get());
+    }
+    if (!client_targets_.empty()) {
+      listeners.add(&client_results_);
+    }
+    controls.listener = listeners.empty() ? nullptr : &listeners;
     auto outcome = sim::simulate(*resolved_, *source_, controls);
     display.finish();
     wall_s_ = display.wall_seconds();
@@ -252,6 +316,10 @@ class Simulation {
       keep_error(file.commit(), errors);
       style.saved_to += (style.saved_to.empty() ? "" : ", ") + file.path();
     }
+    for (auto& [file, format] : client_targets_) {
+      file.stream() << report::json_text(format->render(result, client_results_.rows()));
+      keep_error(file.commit(), errors);
+    }
     if (log_file_) {
       keep_error(log_file_->commit(), errors);
     }
@@ -290,6 +358,8 @@ class Simulation {
   std::unique_ptr<metrics::Listener> log_;
   std::optional<OutputFile> steps_file_;
   std::unique_ptr<sim::StepListener> steps_;
+  std::vector<ClientTarget> client_targets_;
+  report::ClientResults client_results_;
   double wall_s_ = 0.0;
 };
 

@@ -21,6 +21,8 @@ class Conversation {
   void add_own(core::Tokens length) { add(content_of(space_, ++count_), length); }
   /// The answer of the group's item at `place`.
   void add_answer(std::uint32_t place, core::Tokens length) { add(output_of(place), length); }
+  /// Goes on as one of several copies of the same beginning, whose own texts differ by `number`.
+  void branch(std::uint64_t number) { space_ = content_of(space_, number); }
   /// Starts over with an empty context.
   void clear() {
     prompt_.clear();

@@ -91,6 +91,7 @@ enum class SessionTimes : std::uint8_t {
 struct TraceDocument {
   std::string text;
   std::string path;  ///< As in errors; other files of the same trace lie beside it.
+  bool whole_folder = false;  ///< The user named the folder, not this file.
   bool skip_bad_rows = false;
   SessionTimes session_times = SessionTimes::kRecorded;
   std::uint64_t seed = 0;  ///< For what is generated from a description.

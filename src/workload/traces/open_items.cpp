@@ -113,6 +113,7 @@ core::Result<std::unique_ptr<ItemStream>> open_known(LineReader lines,
   }
   return format.open_document({.text = std::move(*text),
                                .path = name,
+                               .whole_folder = options.whole_folder,
                                .skip_bad_rows = options.skip_bad_rows,
                                .session_times = options.session_times,
                                .seed = options.seed});
@@ -168,6 +169,7 @@ core::Result<std::unique_ptr<ItemStream>> open_items(const std::string& path,
       return core::fail(std::move(found.error()));
     }
     file = std::move(*found);
+    chosen.whole_folder = true;
   }
   auto input = open_input(file);
   if (!input) {

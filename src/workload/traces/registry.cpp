@@ -7,17 +7,31 @@ namespace ridgeline::workload {
 
 std::span<const TraceFormat* const> trace_formats() {
   // The plain CSV and JSON lines take any header line and any object, so they come last.
-  static constexpr auto kFormats = std::to_array<const TraceFormat*>({&kAzureLlmCsv,
-                                                                      &kAzureLmmCsv,
-                                                                      &kBurstGpt,
-                                                                      &kVidurCsv,
-                                                                      &kSplitwiseCsv,
-                                                                      &kMooncakeAgentic,
-                                                                      &kMooncakeSessions,
-                                                                      &kMooncake,
-                                                                      &kApexJsonl,
-                                                                      &kRequestJsonl,
-                                                                      &kRequestCsv});
+  static constexpr auto kFormats = std::to_array<const TraceFormat*>({
+      &kAzureLlmCsv,
+      &kAzureLmmCsv,
+      &kBurstGpt,
+      &kVidurCsv,
+      &kSplitwiseCsv,
+      &kTraceV2,
+      &kServeGen,
+      &kMooncakeAgentic,
+      &kMooncakeSessions,
+      &kMooncake,
+      &kApexJsonl,
+      &kLlmServingSim,
+      &kAppliedCompute,
+      &kOtelSpans,
+      &kGuidellm,
+      &kVllmBench,
+      &kInferencePerfLifecycle,
+      &kShareGpt,
+      &kWorkloadSpec,
+      &kBlisWorkload,
+      &kInferencePerfConfig,
+      &kRequestJsonl,
+      &kRequestCsv,
+  });
   return kFormats;
 }
 

@@ -28,6 +28,7 @@ struct ReadOptions {
   /// For what is generated from a description.
   std::uint64_t seed = 0;
   LineLimits limits = {};
+  bool whole_folder = false;  ///< Set by open_items where the path is a folder.
 };
 
 /// A file or folder of any known format as a stream. Formats of one row a line are read lazily: a

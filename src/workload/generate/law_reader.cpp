@@ -1,0 +1,237 @@
+#include "workload/generate/law_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/document.hpp"
+#include "core/reader.hpp"
+#include "core/result.hpp"
+#include "workload/generate/law.hpp"
+
+namespace ridgeline::workload {
+namespace {
+
+constexpr core::Range<double> kNotNegative{.lowest = 0.0, .highest = 1e9};
+constexpr core::Range<double> kPositive{.lowest = 1e-9, .highest = 1e9};
+constexpr double kNoUpperEnd = 1e8;
+
+void read_ends(core::ObjectReader& reader, Law& law) {
+  law.lowest = reader.real("min", kNotNegative).value_or(law.lowest);
+  law.highest = reader.real("max", kNotNegative).value_or(law.highest);
+  if (law.lowest > law.highest) {
+    reader.problem("min", fmt::format("{} is above max, expected at most {}", law.lowest, law.highest));
+  }
+}
+
+/// Kind names with what their first two parameters are called.
+struct KindName {
+  std::string_view name;
+  Law::Kind kind;
+  std::string_view first;
+  std::string_view second;
+};
+
+const KindName* find_kind(std::span<const KindName> kinds, std::string_view name) {
+  const auto found = std::ranges::find(kinds, name, &KindName::name);
+  return found == kinds.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> names_of(std::span<const KindName> kinds) {
+  std::vector<std::string> names;
+  for (const KindName& kind : kinds) {
+    names.emplace_back(kind.name);
+  }
+  return names;
+}
+
+void read_parameters(core::ObjectReader& reader, const KindName& kind, Law& law) {
+  law.kind = kind.kind;
+  if (!kind.first.empty()) {
+    law.a = reader.required_real(kind.first,
+                                 kind.kind == Law::Kind::kLogOfNormal ? core::Range<double>{-50, 50}
+                                                                      : kNotNegative);
+  }
+  if (!kind.second.empty()) {
+    law.b = reader.required_real(kind.second, kNotNegative);
+  }
+  if (kind.kind == Law::Kind::kUniform) {
+    law.lowest = reader.required_real("min", kNotNegative);
+    law.highest = reader.required_real("max", kNotNegative);
+    return;
+  }
+  if (kind.kind == Law::Kind::kZipf) {
+    law.highest = reader.required_real("max", {.lowest = 1.0, .highest = 1e8});
+    return;
+  }
+  if (kind.kind == Law::Kind::kParetoLognormal) {
+    law.d = reader.required_real("alpha", kPositive);
+    law.e = reader.required_real("xm", kPositive);
+    law.a = reader.required_real("mu", {.lowest = -50, .highest = 50});
+    law.b = reader.required_real("sigma", kNotNegative);
+    law.c = reader.required_real("mix_weight", {.lowest = 0.0, .highest = 1.0});
+  }
+  read_ends(reader, law);
+}
+
+/// {"128": 0.3, "256": 0.7}
+bool read_bins(const core::Node& node, const std::string& path, core::Errors& errors, Law& law) {
+  law.kind = Law::Kind::kEmpirical;
+  double total = 0.0;
+  for (const auto& member : node.is_map() ? node.members() : std::vector<core::Node::Member>()) {
+    double value = 0.0;
+    const auto [end, error] =
+        std::from_chars(member.key.data(), member.key.data() + member.key.size(), value);
+    if (error != std::errc() || end != member.key.data() + member.key.size() || value < 0.0 ||
+        !member.value.is_number() || !(member.value.as_real() >= 0.0)) {
+      errors.push_back({.field = path,
+                        .message = fmt::format("found {}: {}, expected a number and its weight",
+                                               member.key,
+                                               member.value.describe()),
+                        .where = member.where});
+      return false;
+    }
+    law.values.push_back(value);
+    law.weights.push_back(member.value.as_real());
+    total += law.weights.back();
+  }
+  if (!(total > 0.0)) {
+    errors.push_back({.field = path,
+                      .message = "found no weight above 0, expected numbers with their weights",
+                      .where = node.where()});
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<Law> read_blis_law(const core::Node& node,
+                                 const std::string& path,
+                                 core::Errors& errors) {
+  static constexpr auto kKinds = std::to_array<KindName>({
+      {"gaussian", Law::Kind::kNormal, "mean", "std_dev"},
+      {"exponential", Law::Kind::kExponential, "mean", ""},
+      {"lognormal", Law::Kind::kLogOfNormal, "mu", "sigma"},
+      {"pareto_lognormal", Law::Kind::kParetoLognormal, "", ""},
+      {"constant", Law::Kind::kConstant, "value", ""},
+      {"empirical", Law::Kind::kEmpirical, "", ""},
+  });
+  const std::size_t before = errors.size();
+  core::ObjectReader reader(node, path, errors);
+  const auto type = reader.choice("type", names_of(kKinds));
+  const KindName* const kind = type ? find_kind(kKinds, *type) : nullptr;
+  const core::Node* const params = reader.node("params");
+  Law law;
+  if (kind != nullptr && kind->kind == Law::Kind::kEmpirical) {
+    if (reader.string("file")) {
+      reader.problem("file", "is not read, expected the values in params");
+    }
+    if (params != nullptr) {
+      read_bins(*params, path + ".params", errors, law);
+    } else {
+      reader.problem("params", "missing, expected numbers with their weights");
+    }
+  } else if (kind != nullptr && params != nullptr) {
+    core::ObjectReader inner(*params, path + ".params", errors);
+    read_parameters(inner, *kind, law);
+    inner.finish();
+  } else if (kind != nullptr) {
+    read_parameters(reader, *kind, law);
+  } else if (!type) {
+    reader.problem("type", "missing, expected the name of a distribution");
+  }
+  reader.finish();
+  return errors.size() == before ? std::optional(law) : std::nullopt;
+}
+
+std::optional<Law> read_perf_law(const core::Node& node,
+                                 const std::string& path,
+                                 core::Errors& errors) {
+  if (node.is_number()) {
+    return Law::constant(node.as_real());
+  }
+  static const std::vector<std::string> kTypes = {
+      "fixed", "normal", "lognormal", "log_normal", "uniform", "poisson", "skew_normal"};
+  const std::size_t before = errors.size();
+  core::ObjectReader reader(node, path, errors);
+  const std::string type = reader.choice("type", kTypes).value_or("normal");
+  Law law;
+  law.lowest = reader.real("min", kNotNegative).value_or(0.0);
+  law.highest = reader.real("max", kNotNegative).value_or(kNoUpperEnd);
+  law.a = reader.real("mean", kNotNegative).value_or((law.lowest + law.highest) / 2.0);
+  law.b = reader.real("std_dev", kNotNegative).value_or(0.0);
+  reader.real("total_count", kNotNegative);
+  reader.real("skew");
+  law.kind = type == "uniform" ? Law::Kind::kUniform
+             : type == "lognormal" || type == "log_normal" ? Law::Kind::kLognormal
+             : type == "fixed"                             ? Law::Kind::kConstant
+                                                           : Law::Kind::kNormal;
+  if (type == "poisson") {
+    law.b = law.a > 0.0 ? std::max(law.b, 1.0) : 0.0;
+  }
+  if (law.lowest > law.highest) {
+    reader.problem("min", fmt::format("{} is above max, {}", law.lowest, law.highest));
+  }
+  reader.finish();
+  return errors.size() == before ? std::optional(law) : std::nullopt;
+}
+
+std::optional<Law> read_own_law(const core::Node& node,
+                                const std::string& path,
+                                core::Errors& errors) {
+  static constexpr auto kKinds = std::to_array<KindName>({
+      {"uniform", Law::Kind::kUniform, "", ""},
+      {"normal", Law::Kind::kNormal, "mean", "std"},
+      {"lognormal", Law::Kind::kLognormal, "mean", "std"},
+      {"exponential", Law::Kind::kExponential, "mean", ""},
+      {"gamma", Law::Kind::kGamma, "shape", "scale"},
+      {"weibull", Law::Kind::kWeibull, "shape", "scale"},
+      {"zipf", Law::Kind::kZipf, "exponent", ""},
+      {"empirical", Law::Kind::kEmpirical, "", ""},
+  });
+  const std::size_t before = errors.size();
+  if (node.is_number()) {
+    if (node.as_real() < 0.0) {
+      errors.push_back({.field = path,
+                        .message = fmt::format("found {}, expected at least 0", node.describe()),
+                        .where = node.where()});
+      return std::nullopt;
+    }
+    return Law::constant(node.as_real());
+  }
+  core::ObjectReader reader(node, path, errors);
+  const auto type = reader.choice("distribution", names_of(kKinds));
+  const KindName* const kind = type ? find_kind(kKinds, *type) : nullptr;
+  Law law;
+  if (kind == nullptr) {
+    if (!type) {
+      reader.problem("distribution", "missing, expected the name of a distribution");
+    }
+  } else if (kind->kind == Law::Kind::kEmpirical) {
+    law.kind = kind->kind;
+    law.values = reader.reals("values", kNotNegative).value_or(std::vector<double>());
+    law.weights = reader.reals("weights", kNotNegative)
+                      .value_or(std::vector<double>(law.values.size(), 1.0));
+    if (law.values.empty() || law.values.size() != law.weights.size() ||
+        !(*std::ranges::max_element(law.weights) > 0.0)) {
+      reader.problem("values", "expected as many values as weights, one of them above 0");
+    }
+  } else {
+    read_parameters(reader, *kind, law);
+  }
+  reader.finish();
+  return errors.size() == before ? std::optional(law) : std::nullopt;
+}
+
+}  // namespace ridgeline::workload

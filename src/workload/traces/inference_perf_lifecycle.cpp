@@ -1,0 +1,108 @@
+// inference-perf's per_request_lifecycle_metrics.json (github.com/kubernetes-sigs/inference-perf):
+// a list of {start_time, end_time, request, response, info{input_tokens, output_tokens}, error}.
+// Requests with an error are left out.
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "workload/item.hpp"
+#include "workload/item_stream.hpp"
+#include "workload/traces/document_lines.hpp"
+#include "workload/traces/fields.hpp"
+#include "workload/traces/format.hpp"
+#include "workload/traces/json_cursor.hpp"
+#include "workload/traces/json_records.hpp"
+#include "workload/traces/row_ledger.hpp"
+#include "workload/traces/timed_items.hpp"
+
+namespace ridgeline::workload {
+namespace {
+
+class LifecycleReader {
+ public:
+  LifecycleReader(const TraceLine& line, RowLedger& ledger) : line_(line), ledger_(ledger) {}
+
+  bool read(JsonCursor& json) {
+    for (json.enter('['); json.next_item() && ledger_.goes_on();) {
+      JsonRecord record;
+      if (!record.read(json)) {
+        return false;
+      }
+      add(record);
+    }
+    return ledger_.errors().empty() && json.at_end();
+  }
+  [[nodiscard]] ItemList take() {
+    if (failed_ > 0) {
+      list_.warnings.push_back(
+          {.code = "W-failed-requests",
+           .message = fmt::format("{} requests with an error were left out", failed_)});
+    }
+    return std::move(list_);
+  }
+
+ private:
+  void add(const JsonRecord& record) {
+    if (record.find({"error", "error.error_type", "error.error_msg"})) {
+      ++failed_;
+      return;
+    }
+    Item item;
+    const auto before = ledger_.errors().size();
+    const auto start = record.find({"start_time"});
+    const bool sound =
+        start && clock_.read(line_, "start_time", *start, kSecondsUnit, item.arrival) &&
+        record.tokens(line_, {"info.input_tokens", "info.prompt_tokens"}, item.input_tokens) &&
+        record.tokens(line_, {"info.output_tokens", "info.completion_tokens"}, item.output_tokens);
+    if (!sound && ledger_.errors().size() == before) {
+      line_.problem("",
+                    std::size_t{0},
+                    fmt::format("request {} without times or token counts", list_.items.size() + 1),
+                    "start_time, info.input_tokens and info.output_tokens");
+    }
+    if (!sound) {
+      ledger_.bad_row();
+      return;
+    }
+    list_.items.push_back(item);
+  }
+
+  const TraceLine& line_;
+  RowLedger& ledger_;
+  EpochClock clock_;
+  ItemList list_;
+  std::int64_t failed_ = 0;
+};
+
+core::Result<std::unique_ptr<ItemStream>> read_lifecycle(TraceDocument document) {
+  RowLedger ledger(document.skip_bad_rows);
+  const TraceLine line(document.text, document.path, 1, ledger.errors());
+  JsonCursor json(line);
+  LifecycleReader reader(line, ledger);
+  if (!line.is_text() || !reader.read(json)) {
+    return core::fail(ledger.errors());
+  }
+  ItemList list = reader.take();
+  settle_arrivals(list.items);
+  return finish_document(std::move(list), document, ledger);
+}
+
+}  // namespace
+
+const TraceFormat kInferencePerfLifecycle = {
+    .name = "inference-perf-lifecycle",
+    .summary = "inference-perf's per-request lifecycle metrics: the requests it sent",
+    .detect =
+        [](const TraceHead& head) {
+          return head.is_list() && head.has_keys({"start_time", "end_time"}) &&
+                 (head.has_key("info") || head.has_key("request"));
+        },
+    .open_document = read_lifecycle,
+};
+
+}  // namespace ridgeline::workload

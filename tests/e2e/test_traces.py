@@ -98,3 +98,83 @@ def test_skip_bad_rows(ridgeline, tmp_path):
     result = json.loads(ridgeline("trace", str(path), "--skip-bad-rows", "--format", "json").stdout)
     assert result["requests"] == 2
     assert [warning["code"] for warning in result["warnings"]] == ["W-rows-dropped", "W-row-dropped"]
+
+
+DEPLOYMENT = ["--model", "llama-3.1-8b", "--gpu", "h100", "--format", "json"]
+
+SPEC = """ridgeline_workload: 1
+sources:
+  - preset: chatbot
+    request_rate: 2
+    num_prompts: 20
+  - client:
+      request_rate: 1
+      input_len: {distribution: lognormal, mean: 300, std: 200, min: 1, max: 4000}
+      output_len: 20
+      prefix: {len: 64, count: 3, zipf_exponent: 1}
+      session: {turns: 3, think_s: 0.5}
+    num_prompts: 5
+"""
+
+
+def test_a_description_replays_alike_after_a_conversion(ridgeline, tmp_path):
+    spec = tmp_path / "w.yaml"
+    spec.write_text(SPEC)
+    ours = tmp_path / "w.jsonl"
+    done = ridgeline("convert", str(spec), "--seed", "7", "--to", "request-jsonl", "-o", str(ours))
+    assert done.returncode == 0, done.stderr
+    assert "lost" not in done.stderr
+    first = json.loads(ridgeline("replay", *DEPLOYMENT, "--seed", "7", "--trace", str(spec)).stdout)
+    second = json.loads(ridgeline("replay", *DEPLOYMENT, "--trace", str(ours)).stdout)
+    assert first["summary"]["completed"] == 20 + 5 * 3
+    assert first["digest"] == second["digest"]
+    assert first["summary"]["kv_cache"]["prefix_hit_rate"] > 0.1
+
+
+BLIS = """version: "2"
+aggregate_rate: 2
+num_requests: 4
+clients:
+  - id: a
+    rate_fraction: 1
+    input_distribution: {type: constant, params: {value: 100}}
+    output_distribution: {type: constant, params: {value: 10}}
+    reasoning: {multi_turn: {max_rounds: 3, think_time_us: 1000, context_growth: accumulate}}
+"""
+
+
+def test_differences_from_inference_sim_are_told_on_request(ridgeline, tmp_path):
+    spec = tmp_path / "w.yaml"
+    spec.write_text(BLIS)
+    words = ["replay", *DEPLOYMENT, "--trace", str(spec)]
+    plain = json.loads(ridgeline(*words).stdout)
+    told = json.loads(ridgeline(*words, "--compat", "blis").stdout)
+    codes = {warning["code"] for warning in told["warnings"]}
+    assert {"W-blis-context", "W-blis-sessions", "W-blis-client-clock"} <= codes
+    assert not any(warning["code"].startswith("W-blis") for warning in plain["warnings"])
+    assert told["digest"] == plain["digest"]
+    # Prompts of 100, 210 and 320 tokens (100 + 110 + 110), of four sessions.
+    assert told["summary"]["total_input_tokens"] == 4 * (100 + 210 + 320)
+
+
+def test_results_as_clients_write_them(ridgeline, tmp_path):
+    path = tmp_path / "t"
+    path.write_text(SESSION)
+    files = {client: tmp_path / f"{client}.json" for client in ("vllm-bench", "guidellm", "inference-perf")}
+    words = [word for client, file in files.items() for word in ("--client-results", f"{client}={file}")]
+    done = ridgeline("replay", *DEPLOYMENT, "--trace", str(path), *words)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)["summary"]
+    vllm = json.loads(files["vllm-bench"].read_text())
+    assert vllm["completed"] == 2
+    assert vllm["mean_ttft_ms"] == summary["ttft_ms"]["mean"]
+    assert vllm["input_lens"] == [100, 130]
+    guidellm = json.loads(files["guidellm"].read_text())
+    assert guidellm["benchmarks"][0]["metrics"]["request_totals"]["total"] == 2
+    perf = json.loads(files["inference-perf"].read_text())
+    assert abs(perf["successes"]["latency"]["time_to_first_token"]["mean"] * 1000 - vllm["mean_ttft_ms"]) < 1e-9
+    # What was written is itself a trace.
+    again = json.loads(ridgeline("trace", str(files["vllm-bench"]), "--format", "json").stdout)
+    assert again["format"] == "vllm-bench" and again["requests"] == 2
+    bad = ridgeline("replay", *DEPLOYMENT, "--trace", str(path), "--client-results", "guidelm=x")
+    assert bad.returncode == 2 and "did you mean 'guidellm'?" in bad.stderr

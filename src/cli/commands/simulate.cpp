@@ -247,10 +247,11 @@ class Simulation {
       if (format && file) {
         client_targets_.push_back({.file = std::move(*file), .format = *format});
       }
-      for (const auto* failed : {format ? nullptr : &format.error(), file ? nullptr : &file.error()}) {
-        if (failed != nullptr) {
-          errors.insert(errors.end(), failed->begin(), failed->end());
-        }
+      if (!format) {
+        errors.insert(errors.end(), format.error().begin(), format.error().end());
+      }
+      if (!file) {
+        errors.insert(errors.end(), file.error().begin(), file.error().end());
       }
     }
   }

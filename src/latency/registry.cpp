@@ -11,6 +11,7 @@
 #include "latency/kernel/kernel_model.hpp"
 #include "latency/roofline/roofline_model.hpp"
 #include "latency/step_time_model.hpp"
+#include "latency/table/table_model.hpp"
 
 namespace ridgeline::latency {
 namespace {
@@ -26,6 +27,10 @@ std::vector<StepTimeModelEntry> all_models() {
            "kernel with its first published constants, frozen: the golden values hold for it",
        .uses = {},
        .make = kernel::make_first_kernel_model},
+      {.name = "table",
+       .summary = "measured kernel latency, interpolated; the rest by the formulas of kernel",
+       .uses = {.bench_data = true},
+       .make = table::make_table_model},
   };
   for (auto& entry : roofline::entries()) {
     models.push_back(std::move(entry));

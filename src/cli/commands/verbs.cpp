@@ -22,7 +22,7 @@ std::span<const Verb> verbs() {
       {"steps", "summarise a step log: where the time of a run went", steps_command},
       {"trace", "describe a trace: rate, lengths, sessions, prefix reuse", trace_command},
       {"convert", "convert between trace formats", convert_command},
-      {"kernels", "work with measured kernel tables", nullptr},
+      {"kernels", "work with measured kernel tables", kernels_command},
       {"study", "repeat a published study of the rooflines: list, run ID, all", study_command},
       {"conform", "compare with decisions recorded from vLLM", conform_command},
       {"validate", "compare with measured runs", validate_command},

@@ -35,6 +35,7 @@ ExitCode steps_command(Words words);
 ExitCode study_command(Words words);
 ExitCode trace_command(Words words);
 ExitCode convert_command(Words words);
+ExitCode kernels_command(Words words);
 ExitCode version_command(Words words);
 
 }  // namespace ridgeline::cli

@@ -78,11 +78,16 @@ void KernelModel::explain_attention(const AttentionOperator& op,
                                  call.kv_tokens),
             .calls = op.calls,
             .source = op.prefill_source},
-           op.prefill_cost(call),
+           prefill_cost(op, call, work),
            into);
   }
   if (work.decode.sequences > 0) {
     const DecodeCall call = within_window(work.decode, op.window);
+    Cost cost = op.decode_cost(call);
+    if (op.measured != nullptr) {
+      cost.time = core::Seconds(op.decode(work.decode).to_seconds()) / real(op.calls);
+      cost.losing.reset();
+    }
     append({.name = op.name,
             .phase = "decode",
             .shape = fmt::format("{} sequences, {} new tokens, {} KV tokens",
@@ -91,7 +96,7 @@ void KernelModel::explain_attention(const AttentionOperator& op,
                                  call.context + call.tokens),
             .calls = op.calls,
             .source = op.decode_source},
-           op.decode_cost(call),
+           cost,
            into);
   }
 }

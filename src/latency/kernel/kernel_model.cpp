@@ -36,6 +36,11 @@ constexpr std::int64_t kRememberedSequences = 2048;
 }  // namespace
 
 KernelModel::KernelModel(const ModelInputs& inputs, const Constants& constants)
+    : KernelModel(inputs, constants, nullptr) {}
+
+KernelModel::KernelModel(const ModelInputs& inputs,
+                         const Constants& constants,
+                         const PlanEdit& edit)
     : gpu_(inputs.gpu),
       calibration_(calibrate(constants, inputs.gpu)),
       graph_sizes_(inputs.execution.cuda_graph_sizes),
@@ -46,6 +51,9 @@ KernelModel::KernelModel(const ModelInputs& inputs, const Constants& constants)
       sampled_memo_(kRememberedSequences) {
   RIDGELINE_CHECK(std::is_sorted(graph_sizes_.begin(), graph_sizes_.end()),
                   "CUDA graph sizes ascend");
+  if (edit) {
+    edit(plan_, calibration_);
+  }
 }
 
 std::int64_t KernelModel::padded(std::int64_t tokens) const {
@@ -120,10 +128,21 @@ PrefillCall KernelModel::prefill_of(const AttentionOperator& op, const Work& wor
   return call;
 }
 
+Cost KernelModel::prefill_cost(const AttentionOperator& op,
+                               const PrefillCall& call,
+                               const Work& work) {
+  Cost cost = op.prefill_cost(call);
+  if (op.measured != nullptr) {
+    cost.time = op.measured->prefill(work.chunks);
+    cost.losing.reset();
+  }
+  return cost;
+}
+
 void KernelModel::add_attention(const Work& work, domain::StepTime& time) const {
   for (const AttentionOperator& op : plan_.attention) {
     if (work.prefill.chunks > 0) {
-      const Cost cost = op.prefill_cost(prefill_of(op, work));
+      const Cost cost = prefill_cost(op, prefill_of(op, work), work);
       time.add(cost.kind, all_calls(cost.time, op.calls));
     }
     if (work.decode.sequences > 0) {
@@ -164,6 +183,19 @@ std::optional<domain::AffineStep> KernelModel::affine(std::int64_t num_decodes,
   step.highest = core::Tokens(kMaxContext);
   bool sloped = false;
   for (const AttentionOperator& op : plan_.attention) {
+    if (op.measured != nullptr) {
+      const auto piece = op.measured->decode(num_decodes, context.value());
+      if (sloped && op.kind != step.slope_kind) {
+        return std::nullopt;
+      }
+      step.slope_kind = op.kind;
+      sloped = true;
+      step.base.add(op.kind, piece.base);
+      step.slope += piece.slope;
+      step.lowest = std::max(step.lowest, core::Tokens(piece.lowest));
+      step.highest = std::min(step.highest, core::Tokens(piece.highest));
+      continue;
+    }
     const core::Duration line = op.base(num_decodes, num_decodes);
     const core::Duration floor = op.floor(num_decodes);
     const core::Tokens crossing(op.crossing(floor, line));

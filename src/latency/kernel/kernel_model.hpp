@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,6 +29,10 @@ class KernelModel final : public StepTimeModel {
  public:
   /// The inputs are checked (make_kernel_model) and outlive the model.
   KernelModel(const ModelInputs& inputs, const Constants& constants);
+  /// The same with parts of the plan replaced, as a model that has better sources than a formula
+  /// does.
+  using PlanEdit = std::function<void(Plan& plan, const Calibration& calibration)>;
+  KernelModel(const ModelInputs& inputs, const Constants& constants, const PlanEdit& edit);
 
   [[nodiscard]] domain::StepTime predict(const domain::StepBatch& batch) const override;
   [[nodiscard]] std::optional<domain::AffineStep> affine(std::int64_t num_decodes,
@@ -58,6 +63,9 @@ class KernelModel final : public StepTimeModel {
   [[nodiscard]] TimeByKind sampled_part(std::int64_t sampled) const;
   /// The chunks as an operator sees them: within its window.
   [[nodiscard]] PrefillCall prefill_of(const AttentionOperator& op, const Work& work) const;
+  [[nodiscard]] static Cost prefill_cost(const AttentionOperator& op,
+                                         const PrefillCall& call,
+                                         const Work& work);
   void add_attention(const Work& work, domain::StepTime& time) const;
   [[nodiscard]] domain::StepTime start(const TimeByKind& tokens, const TimeByKind& sampled) const;
 

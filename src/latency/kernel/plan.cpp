@@ -284,7 +284,8 @@ class Planner {
          .decode_cost = {},
          .prefill_cost = {},
          .decode_source = {},
-         .prefill_source = {}});
+         .prefill_source = {},
+         .measured = nullptr});
     return plan_.attention.back();
   }
 
@@ -324,6 +325,10 @@ core::Duration AttentionOperator::base(std::int64_t sequences, std::int64_t toke
 
 core::Duration AttentionOperator::decode(const DecodeCall& call) const {
   const std::int64_t context = std::min(call.context, most_context(call.sequences));
+  if (measured != nullptr) {
+    const MeasuredAttention::Piece piece = measured->decode(call.sequences, context);
+    return piece.base + piece.slope * context;
+  }
   return std::max(floor(call.sequences),
                   base(call.sequences, call.tokens) + per_context_token * context);
 }

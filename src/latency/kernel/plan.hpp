@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "latency/kernel/calibration.hpp"
 #include "latency/kernel/cost.hpp"
 #include "latency/kernel/decode_attention.hpp"
+#include "latency/kernel/measured_attention.hpp"
 #include "latency/kernel/prefill_attention.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
@@ -50,6 +52,7 @@ struct AttentionOperator {
   std::function<Cost(const PrefillCall& call)> prefill_cost;  ///< The same.
   std::string decode_source;
   std::string prefill_source;
+  std::shared_ptr<const MeasuredAttention> measured;  ///< Takes the place of line and costs' time.
 
   /// Least time of a call over that many sequences.
   [[nodiscard]] core::Duration floor(std::int64_t sequences) const;

@@ -1,0 +1,229 @@
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/arguments.hpp"
+#include "cli/commands/kernels.hpp"
+#include "cli/common.hpp"
+#include "cli/exit_code.hpp"
+#include "core/json_writer.hpp"
+#include "core/result.hpp"
+#include "latency/tables/check.hpp"
+
+namespace ridgeline::cli {
+namespace {
+
+using latency::tables::Finding;
+using latency::tables::KernelCheck;
+using latency::tables::TableCheck;
+
+std::string percent_text(double share) {
+  return fmt::format("{:.2f} %", 100.0 * share);
+}
+
+std::string kernel_lines(const KernelCheck& kernel) {
+  const auto& convention = kernel.convention;
+  std::string text = fmt::format("{} {}: {} rows in {} file{}\n",
+                                 kernel.gpu,
+                                 kernel.kernel,
+                                 kernel.rows,
+                                 kernel.files,
+                                 kernel.files == 1 ? "" : "s");
+  if (!convention.name.empty()) {
+    text +=
+        fmt::format("  peak      {:.5g} TFLOP/s [{:.6g}, {:.6g}], FLOPs: {}; {} of {} rows agree\n",
+                    convention.peak.middle(),
+                    convention.peak.low,
+                    convention.peak.high,
+                    convention.name,
+                    convention.agreeing,
+                    kernel.rows);
+  }
+  for (const auto& other : kernel.other) {
+    text += fmt::format("  not       {:.5g} TFLOP/s, FLOPs: {}; {} rows agree\n",
+                        other.peak.middle(),
+                        other.name,
+                        other.agreeing);
+  }
+  if (kernel.median_error) {
+    text += fmt::format("  between   rows left out one at a time: median error {}, p90 {}\n",
+                        percent_text(*kernel.median_error),
+                        percent_text(kernel.p90_error.value_or(0.0)));
+  }
+  if (kernel.largest_change != 1.0) {
+    text += fmt::format("  order     largest change to make time grow with work: {:+.1f} % ({})\n",
+                        100.0 * (kernel.largest_change - 1.0),
+                        kernel.largest_change_at);
+  }
+  return text;
+}
+
+std::string place(const std::string& file, int line) {
+  return line > 0 ? fmt::format("{}:{}", file, line) : file;
+}
+
+std::string check_table(const TableCheck& check) {
+  std::string text;
+  for (const auto& kernel : check.kernels) {
+    text += kernel_lines(kernel);
+  }
+  std::map<std::string_view, std::size_t> counts;
+  for (const auto& finding : check.findings) {
+    ++counts[finding.code];
+  }
+  for (const auto& [code, count] : counts) {
+    text += fmt::format("\n{} ({})\n", code, count);
+    for (const auto& finding : check.findings) {
+      if (finding.code == code) {
+        text += fmt::format("  {}: {}\n", place(finding.file, finding.line), finding.message);
+      }
+    }
+  }
+  if (!check.served.empty()) {
+    text += "\nheads and the catalogue networks that have them\n";
+  }
+  for (const auto& served : check.served) {
+    text += fmt::format(
+        "  {} {:<12} {}\n",
+        served.gpu,
+        served.shape,
+        served.networks.empty() ? "none" : fmt::format("{}", fmt::join(served.networks, ", ")));
+  }
+  return text;
+}
+
+void write_convention(core::JsonWriter& json, const latency::tables::Convention& convention) {
+  json.begin_object();
+  json.member("flops", convention.name);
+  const auto number = [&](const char* key, double value) {
+    // Where every MFU rounds to 0 the peak has no upper end.
+    std::isfinite(value) ? json.member(key, value) : json.key(key).null();
+  };
+  number("peak_tflops", convention.peak.middle());
+  number("peak_low_tflops", convention.peak.low);
+  number("peak_high_tflops", convention.peak.high);
+  json.member("agreeing_rows", convention.agreeing);
+  json.end_object();
+}
+
+std::string check_json(const TableCheck& check) {
+  core::JsonWriter json;
+  json.begin_object();
+  json.key("kernels").begin_array();
+  for (const auto& kernel : check.kernels) {
+    json.begin_object();
+    json.member("gpu", kernel.gpu);
+    json.member("kernel", kernel.kernel);
+    json.member("files", kernel.files);
+    json.member("rows", kernel.rows);
+    if (!kernel.convention.name.empty()) {
+      json.key("convention");
+      write_convention(json, kernel.convention);
+    }
+    json.key("other").begin_array();
+    for (const auto& other : kernel.other) {
+      write_convention(json, other);
+    }
+    json.end_array();
+    if (kernel.median_error) {
+      json.member("left_out_median_error", *kernel.median_error);
+      json.member("left_out_p90_error", kernel.p90_error.value_or(0.0));
+    }
+    json.member("largest_change", kernel.largest_change - 1.0);
+    json.member("largest_change_at", kernel.largest_change_at);
+    json.end_object();
+  }
+  json.end_array();
+  json.key("findings").begin_array();
+  for (const auto& finding : check.findings) {
+    json.begin_object();
+    json.member("code", finding.code);
+    json.member("file", finding.file);
+    json.member("line", finding.line);
+    json.member("message", finding.message);
+    json.end_object();
+  }
+  json.end_array();
+  json.key("networks").begin_array();
+  for (const auto& served : check.served) {
+    json.begin_object();
+    json.member("gpu", served.gpu);
+    json.member("heads", served.shape);
+    json.key("models").begin_array();
+    for (const auto& name : served.networks) {
+      json.value(name);
+    }
+    json.end_array();
+    json.end_object();
+  }
+  json.end_array();
+  json.key("refused").begin_array();
+  for (const auto& error : check.refused) {
+    json.begin_object();
+    json.member("file", error.where.file);
+    json.member("line", error.where.line);
+    json.member("message", core::to_string(error));
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+  return json.text() + "\n";
+}
+
+bool has_impossible(const TableCheck& check) {
+  for (const Finding& finding : check.findings) {
+    if (finding.code == "impossible-row") {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+ExitCode kernels_check(Words words) {
+  const Opening opening{.usage = "kernels check DIR",
+                        .about =
+                            "Recomputes FLOPs from the shapes and finds the peak and the way of "
+                            "counting that explain\n"
+                            "every MFU; names rows that cannot be true, rows rounded to zero, "
+                            "holes, warm-up outliers\n"
+                            "and FP8 kernels passed off as BF16. Exit code 1 when a row cannot be "
+                            "true, 2 when a file\n"
+                            "cannot be read.",
+                        .flags = manner_flags("table|json"),
+                        .formats = {"table", "json"}};
+  Arguments arguments;
+  Manners manners;
+  if (const auto code = open_verb(opening, words, arguments, manners)) {
+    return *code;
+  }
+  if (arguments.positionals.size() != 1) {
+    return give_up(
+        {{.field = "kernels check",
+          .message = fmt::format("found {} folders, expected one", arguments.positionals.size()),
+          .where = {.file = "command line"},
+          .hint = "ridgeline kernels check tables"}},
+        manners);
+  }
+  const auto check = latency::tables::check_tables(arguments.positionals.front());
+  if (!check) {
+    return give_up(check.error(), manners);
+  }
+  const ExitCode written =
+      put_out(manners.format == "json" ? check_json(*check) : check_table(*check), manners);
+  if (written != ExitCode::kOk) {
+    return written;
+  }
+  if (!check->refused.empty()) {
+    return give_up(check->refused, manners);
+  }
+  return has_impossible(*check) ? ExitCode::kDiffers : ExitCode::kOk;
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/kernel/measured_attention.hpp"
+#include "latency/table/surfaces.hpp"
+#include "latency/tables/measured_kernels.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::latency::table {
+
+/// The smallest and largest value that a table was asked for, kept for its warnings: it influences
+/// no prediction.
+class Asked {
+ public:
+  void note(std::int64_t value) const;
+  /// Nothing was asked: most() < least().
+  [[nodiscard]] std::int64_t least() const { return least_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::int64_t most() const { return most_.load(std::memory_order_relaxed); }
+
+ private:
+  mutable std::atomic<std::int64_t> least_{INT64_MAX};
+  mutable std::atomic<std::int64_t> most_{INT64_MIN};
+};
+
+/// Which tables stand for a rank's attention.
+struct AttentionTables {
+  const tables::MeasuredDecode* decode = nullptr;
+  std::vector<const tables::MeasuredPrefill*> prefill;  ///< Of the nearest head dimension.
+};
+/// Decode: the nearest bytes per KV token, then the nearest query heads. Prefill: all tables of the
+/// nearest head dimension and, of each head count, the nearest KV heads. KV caches of other width
+/// only where there is none of the right one. There is at least one of each.
+[[nodiscard]] AttentionTables choose_tables(const tables::MeasuredKernels& measured,
+                                            const model::Attention& shape);
+
+/// One layer kind's attention from tables. Contexts are scaled by KV bytes to those of the table's
+/// heads, so that the context sum is what counts.
+class TableAttention final : public kernel::MeasuredAttention {
+ public:
+  TableAttention(const AttentionTables& chosen,
+                 const model::Attention& shape,
+                 std::int64_t calls,
+                 core::Tokens short_chunk,
+                 core::BytesPerSecond kv_bandwidth);
+
+  [[nodiscard]] Piece decode(std::int64_t sequences, std::int64_t context) const override;
+  [[nodiscard]] core::Seconds prefill(std::span<const domain::PrefillChunk> chunks) const override;
+  [[nodiscard]] const std::string& decode_source() const { return decode_source_; }
+  [[nodiscard]] const std::string& prefill_source() const { return prefill_source_; }
+
+  [[nodiscard]] const DecodeSurface& decode_surface() const { return surface_; }
+  [[nodiscard]] const PrefillCurve& prefill_curve() const { return curve_; }
+  [[nodiscard]] const Asked& asked_batch() const { return asked_batch_; }
+  [[nodiscard]] const Asked& asked_kv_len() const { return asked_kv_len_; }
+  [[nodiscard]] const Asked& asked_seq_len() const { return asked_seq_len_; }
+
+ private:
+  /// decode(), not counted as asked for.
+  [[nodiscard]] Piece piece(std::int64_t sequences, std::int64_t context) const;
+  [[nodiscard]] std::int64_t knot(std::int64_t sequences, std::size_t tick) const;
+  [[nodiscard]] core::Duration at_knot(const DecodeSurface::Place& place, std::size_t tick) const;
+
+  DecodeSurface surface_;
+  PrefillCurve curve_;
+  std::string decode_source_;
+  std::string prefill_source_;
+  std::int64_t calls_;
+  double kv_scale_;  ///< Of a context, to one of equal bytes in the table's heads.
+  core::Tokens short_chunk_;
+  core::Seconds kv_token_;  ///< Least time to read one token's keys and values.
+  Asked asked_batch_;
+  Asked asked_kv_len_;
+  Asked asked_seq_len_;
+};
+
+}  // namespace ridgeline::latency::table

@@ -1,0 +1,241 @@
+#include "latency/table/table_model.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/check.hpp"
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "latency/kernel/calibration.hpp"
+#include "latency/kernel/constants.hpp"
+#include "latency/kernel/cost.hpp"
+#include "latency/kernel/gemm.hpp"
+#include "latency/kernel/kernel_model.hpp"
+#include "latency/kernel/plan.hpp"
+#include "latency/step_time_model.hpp"
+#include "latency/table/surfaces.hpp"
+#include "latency/table/table_attention.hpp"
+#include "latency/tables/measured_kernels.hpp"
+#include "model/model_spec.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::latency::table {
+namespace {
+
+core::Warning range_warning(const std::string& source,
+                            const std::string& what,
+                            std::int64_t asked,
+                            const char* side,
+                            std::int64_t end) {
+  return {
+      .code = "W-table-range",
+      .message = fmt::format(
+          "{}: asked for {} {}, {} the measured {}: extrapolated", source, what, asked, side, end),
+      .hint = "see docs/models/table.md, \"Beyond the table\""};
+}
+
+void warn_outside(core::Warnings& warnings,
+                  const std::string& source,
+                  const std::string& what,
+                  const Asked& asked,
+                  std::int64_t least,
+                  std::int64_t most) {
+  if (asked.most() >= asked.least() && asked.least() < least) {
+    warnings.push_back(range_warning(source, what, asked.least(), "below", least));
+  }
+  if (asked.most() > most) {
+    warnings.push_back(range_warning(source, what, asked.most(), "above", most));
+  }
+}
+
+/// The shape of the n-th operator of a name, if it is of that kind.
+template <class Shape>
+const Shape* nth_shape(const std::vector<model::Operator>& operators,
+                       const std::string& name,
+                       std::size_t n) {
+  for (const model::Operator& op : operators) {
+    if (op.name == name && n-- == 0) {
+      return std::get_if<Shape>(&op.shape);
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+TableModel::TableModel(const ModelInputs& inputs, tables::MeasuredKernels measured)
+    : measured_(std::move(measured)), notes_(measured_.notes) {
+  kernel_ = std::make_unique<kernel::KernelModel>(
+      inputs,
+      kernel::builtin_constants(),
+      [&](kernel::Plan& plan, const kernel::Calibration& calibration) {
+        edit(inputs, plan, calibration);
+      });
+}
+
+const TableModel::Gemms& TableModel::gemms(const ModelInputs& inputs,
+                                           const kernel::Calibration& calibration,
+                                           model::DType weights) {
+  auto& slot = gemms_[weights];
+  if (slot != nullptr) {
+    return *slot;
+  }
+  const hardware::GpuSpec& gpu = inputs.gpu;
+  const kernel::MatmulFormat wanted = kernel::matmul_format(weights, gpu);
+  const auto fits = [&](const tables::MeasuredGemm& gemm) {
+    return gemm.is_8bit == wanted.is_8bit;
+  };
+  const auto exact = std::ranges::find_if(measured_.gemms, fits);
+  const tables::MeasuredGemm& table =
+      exact == measured_.gemms.end() ? measured_.gemms.front() : *exact;
+  const model::DType measured_type = table.is_8bit ? model::DType::kFp8 : model::DType::kBf16;
+  const kernel::MatmulFormat found = kernel::matmul_format(measured_type, gpu);
+  const bool same = found.weight_bytes == wanted.weight_bytes && found.is_8bit == wanted.is_8bit;
+  const auto seconds = [&](const tables::GemmPoint& point, const kernel::MatmulFormat& format) {
+    return kernel::gemm({.m = point.m, .k = point.k, .n = point.n},
+                        format,
+                        calibration.gemm(format.is_8bit).values,
+                        gpu)
+        .time;
+  };
+  const GemmSurface::Factor factor = [&](const tables::GemmPoint& point) {
+    return same ? 1.0 : seconds(point, wanted) / seconds(point, found);
+  };
+  const double fixed_us = core::as_microseconds(calibration.gemm(wanted.is_8bit).values.fixed);
+  slot.reset(new Gemms{
+      .surface = GemmSurface(table, fixed_us, factor), .asked_m = {}, .source = table.source});
+  if (!same) {
+    slot->source += fmt::format(" ({} kernels, scaled to {} by the kernel model)",
+                                model::name(measured_type),
+                                model::name(weights));
+    notes_.push_back({.code = "W-table-format",
+                      .message = fmt::format("{}: measured {} kernels; {} weights are priced with "
+                                             "the kernel model's ratio of the two",
+                                             table.source,
+                                             model::name(measured_type),
+                                             model::name(weights))});
+  }
+  note_change(table.source, slot->surface.change());
+  return *slot;
+}
+
+void TableModel::note_change(const std::string& source, const SurfaceChange& change) {
+  // Noise of a few percent is in every table.
+  constexpr double kWorthANote = 0.10;
+  if (change.ratio > 1.0 + kWorthANote || change.ratio < 1.0 - kWorthANote) {
+    notes_.push_back(
+        {.code = "W-table-order",
+         .message = fmt::format("{}: times that fall where work grows were smoothed, at most by "
+                                "{:+.1f} % ({})",
+                                source,
+                                100.0 * (change.ratio - 1.0),
+                                change.where)});
+  }
+}
+
+void TableModel::edit(const ModelInputs& inputs,
+                      kernel::Plan& plan,
+                      const kernel::Calibration& calibration) {
+  const auto operators = model::forward_pass(inputs.network, inputs.execution.sharding);
+  std::map<std::string, std::size_t> seen;
+  for (kernel::RowOperator& row : plan.rows) {
+    // Rows of one name stand in the order of the operators that they came from.
+    const model::Gemm* shape = nth_shape<model::Gemm>(operators, row.name, seen[row.name]++);
+    if (shape == nullptr) {
+      continue;
+    }
+    const Gemms& table = gemms(inputs, calibration, shape->weights);
+    row.source = table.source;
+    row.cost = [&table, formula = row.cost, k = shape->k, n = shape->n](std::int64_t rows) {
+      table.asked_m.note(rows);
+      kernel::Cost cost = formula(rows);
+      cost.time = core::microseconds(table.surface.us(rows, k, n));
+      cost.losing.reset();
+      return cost;
+    };
+  }
+  for (kernel::AttentionOperator& op : plan.attention) {
+    const auto* shape = nth_shape<model::Attention>(operators, op.name, seen[op.name]++);
+    // Tables are of full attention: windows, latent attention and recurrences stay with formulas.
+    if (shape == nullptr || op.window > 0) {
+      continue;
+    }
+    const auto attention = std::make_shared<TableAttention>(
+        choose_tables(measured_, *shape),
+        *shape,
+        op.calls,
+        calibration.attention.short_chunk,
+        inputs.gpu.mem_bandwidth * calibration.attention.prefill_bandwidth_efficiency);
+    note_change(attention->decode_source(), attention->decode_surface().change());
+    note_change(attention->prefill_source(), attention->prefill_curve().change());
+    op.measured = attention;
+    op.decode_source = attention->decode_source();
+    op.prefill_source = attention->prefill_source();
+    attention_.push_back(attention);
+  }
+}
+
+core::Warnings TableModel::findings() const {
+  core::Warnings warnings;
+  for (const auto& [weights, table] : gemms_) {
+    warn_outside(warnings,
+                 table->source,
+                 "m",
+                 table->asked_m,
+                 table->surface.smallest_m(),
+                 table->surface.largest_m());
+  }
+  for (const auto& attention : attention_) {
+    const DecodeSurface& decode = attention->decode_surface();
+    const PrefillCurve& prefill = attention->prefill_curve();
+    warn_outside(warnings,
+                 attention->decode_source(),
+                 "a batch of",
+                 attention->asked_batch(),
+                 1,
+                 decode.largest_batch());
+    warn_outside(warnings,
+                 attention->decode_source(),
+                 "a mean context of",
+                 attention->asked_kv_len(),
+                 decode.smallest_kv_len(),
+                 decode.largest_kv_len());
+    warn_outside(warnings,
+                 attention->prefill_source(),
+                 "a prompt of",
+                 attention->asked_seq_len(),
+                 prefill.smallest(),
+                 prefill.largest());
+  }
+  return warnings;
+}
+
+core::Result<std::unique_ptr<StepTimeModel>> make_table_model(const ModelInputs& inputs) {
+  if (inputs.options.bench_data.empty()) {
+    return core::fail(
+        core::Error{.field = "latency.bench_data",
+                    .message = "the model 'table' needs a folder of measured kernel tables",
+                    .where = {},
+                    .hint = "--bench-data DIR; `ridgeline kernels make` writes such a folder"});
+  }
+  // Whatever `kernel` refuses, it would refuse in the middle of a table model too.
+  if (auto formulas = kernel::make_kernel_model(inputs); !formulas) {
+    return core::fail(std::move(formulas).error());
+  }
+  auto measured = tables::load_measured_kernels(inputs.options.bench_data, inputs.gpu);
+  if (!measured) {
+    return core::fail(std::move(measured).error());
+  }
+  return std::make_unique<TableModel>(inputs, std::move(*measured));
+}
+
+}  // namespace ridgeline::latency::table

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "latency/kernel/calibration.hpp"
+#include "latency/kernel/kernel_model.hpp"
+#include "latency/kernel/plan.hpp"
+#include "latency/step_time_model.hpp"
+#include "latency/table/surfaces.hpp"
+#include "latency/table/table_attention.hpp"
+#include "latency/tables/measured_kernels.hpp"
+
+namespace ridgeline::latency::table {
+
+/// The `table` step-time model: measured latency of GEMM and attention, interpolated; the kernels
+/// that tables seldom hold (experts, all-reduce, element-wise, sampling, gaps) by the formulas of
+/// `kernel` (docs/models/table.md). Needs no decode lengths; affine in the context sum, piece by
+/// piece.
+class TableModel final : public StepTimeModel {
+ public:
+  /// The inputs are checked (make_table_model) and outlive the model.
+  TableModel(const ModelInputs& inputs, tables::MeasuredKernels measured);
+
+  [[nodiscard]] domain::StepTime predict(const domain::StepBatch& batch) const override {
+    return kernel_->predict(batch);
+  }
+  [[nodiscard]] std::optional<domain::AffineStep> affine(std::int64_t num_decodes,
+                                                         core::Tokens context) const override {
+    return kernel_->affine(num_decodes, context);
+  }
+  [[nodiscard]] Explanation explain(const domain::StepBatch& batch) const override {
+    return kernel_->explain(batch);
+  }
+  [[nodiscard]] core::Warnings notes() const override { return notes_; }
+  [[nodiscard]] core::Warnings findings() const override;
+
+  /// predict() with nothing remembered.
+  [[nodiscard]] domain::StepTime recompute(const domain::StepBatch& batch) const {
+    return kernel_->recompute(batch);
+  }
+
+ private:
+  /// Rows of GEMMs asked of one surface.
+  struct Gemms {
+    GemmSurface surface;
+    Asked asked_m;
+    std::string source;
+  };
+
+  void edit(const ModelInputs& inputs, kernel::Plan& plan, const kernel::Calibration& calibration);
+  const Gemms& gemms(const ModelInputs& inputs,
+                     const kernel::Calibration& calibration,
+                     model::DType weights);
+  void note_change(const std::string& source, const SurfaceChange& change);
+
+  tables::MeasuredKernels measured_;
+  std::map<model::DType, std::unique_ptr<Gemms>> gemms_;
+  std::vector<std::shared_ptr<const TableAttention>> attention_;
+  core::Warnings notes_;
+  std::unique_ptr<kernel::KernelModel> kernel_;
+};
+
+/// Needs latency.bench_data.
+[[nodiscard]] core::Result<std::unique_ptr<StepTimeModel>> make_table_model(
+    const ModelInputs& inputs);
+
+}  // namespace ridgeline::latency::table

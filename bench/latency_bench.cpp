@@ -13,6 +13,11 @@
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/kernel_model.hpp"
 #include "latency/step_time_model.hpp"
+#include "latency/table/table_model.hpp"
+#include "latency/tables/kernel_tables.hpp"
+#include "latency/tables/lookup.hpp"
+#include "latency/tables/make_tables.hpp"
+#include "latency/tables/measured_kernels.hpp"
 #include "model/model_spec.hpp"
 
 namespace {
@@ -103,6 +108,73 @@ void affine(benchmark::State& state) {
   }
 }
 BENCHMARK(affine)->Arg(32);
+
+/// The `table` model on tables made for the same deployment.
+const ridgeline::latency::table::TableModel& table_model() {
+  static std::unique_ptr<ridgeline::latency::table::TableModel> made;
+  if (made == nullptr) {
+    namespace tables = ridgeline::latency::tables;
+    const Setup& base = setup();
+    made = std::make_unique<ridgeline::latency::table::TableModel>(
+        ridgeline::latency::ModelInputs{
+            .network = base.network, .gpu = base.gpu, .execution = base.execution},
+        tables::measured_from(tables::made_kernel_tables(
+                                  base.gpu, {.heads = {{64, 8, 128}}, .tensor_parallel_sizes = {4}})
+                                  .value(),
+                              base.gpu));
+  }
+  return *made;
+}
+
+void table_decode_only(benchmark::State& state) {
+  const auto& model = table_model();
+  const std::int64_t decodes = state.range(0);
+  const auto batch = [&](std::int64_t step) {
+    const std::int64_t count = decodes - (step & 7) * decodes / 16;
+    return StepBatch{.num_decodes = count,
+                     .decode_context = Tokens(count * 700 + step % 4096),
+                     .decode_lengths = {},
+                     .prefills = {}};
+  };
+  std::int64_t step = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(model.predict(batch(step++)));
+  }
+  constexpr std::int64_t kRemembered = 200'000;
+  constexpr std::int64_t kPlain = 20'000;
+  const double remembered =
+      ns_per_call(kRemembered, [&](std::int64_t i) { return model.predict(batch(i)); });
+  const double plain =
+      ns_per_call(kPlain, [&](std::int64_t i) { return model.recompute(batch(i)); });
+  state.counters["recompute_ratio"] = plain / remembered;
+}
+BENCHMARK(table_decode_only)->Arg(1)->Arg(32)->Arg(256);
+
+/// One look-up of the published models; the ratio is to a scan of the file's rows for the nearest.
+void look_up_decode(benchmark::State& state) {
+  namespace tables = ridgeline::latency::tables;
+  static const auto made = tables::made_kernel_tables(
+                               setup().gpu, {.heads = {{64, 8, 128}}, .tensor_parallel_sizes = {4}})
+                               .value();
+  const tables::DecodeTable& table = made.decode.front();
+  const tables::LookupOptions options{.mode = tables::LookupMode::kInterpolate};
+  std::int64_t step = 0;
+  for (auto _ : state) {
+    ++step;
+    benchmark::DoNotOptimize(
+        tables::look_up_decode(table, 1 + (step & 255), 100 + step % 100'000, options));
+  }
+  constexpr std::int64_t kCalls = 100'000;
+  const double indexed = ns_per_call(kCalls, [&](std::int64_t i) {
+    return tables::look_up_decode(table, 1 + (i & 255), 100 + i % 100'000, options);
+  });
+  const double scanned = ns_per_call(kCalls, [&](std::int64_t i) {
+    return tables::look_up_decode(
+        table, 1 + (i & 255), 100 + i % 100'000, {.mode = tables::LookupMode::kFloor});
+  });
+  state.counters["scan_ratio"] = scanned / indexed;
+}
+BENCHMARK(look_up_decode);
 
 /// What a sweep pays per point: constants are read once, the plan and the empty memory each time.
 void construct(benchmark::State& state) {

@@ -77,7 +77,10 @@ AttentionTables choose_tables(const tables::MeasuredKernels& measured,
     }
   }
   const auto prefill_distance = [&](const tables::MeasuredPrefill& table) {
-    return std::tuple(std::abs(table.shape.head_dim - shape.head_dim), table.kv_8bit != kv_8bit);
+    // Calls over several prompts at once say nothing of one.
+    return std::tuple(table.prompts != 1,
+                      std::abs(table.shape.head_dim - shape.head_dim),
+                      table.kv_8bit != kv_8bit);
   };
   const auto best = std::ranges::min_element(measured.prefills, {}, prefill_distance);
   RIDGELINE_CHECK(chosen.decode != nullptr && best != measured.prefills.end(),

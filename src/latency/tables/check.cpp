@@ -20,8 +20,10 @@
 #include "core/result.hpp"
 #include "latency/table/surfaces.hpp"
 #include "latency/tables/check_kernel.hpp"
+#include "latency/tables/check_operators.hpp"
 #include "latency/tables/kernel_tables.hpp"
 #include "latency/tables/measured_kernels.hpp"
+#include "latency/tables/operator_tables.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 
@@ -370,7 +372,8 @@ core::Result<TableCheck> check_tables(const std::string& directory) {
                                       : "no such folder",
         .where = {.file = directory}});
   }
-  return LayoutCheck(directory).run();
+  return holds_operator_tables(directory) ? check_operator_tables(directory)
+                                          : LayoutCheck(directory).run();
 }
 
 }  // namespace ridgeline::latency::tables

@@ -147,17 +147,19 @@ class CsvColumnsReader {
     width_ = cells_.size();
     bool sound = true;
     std::size_t found = 0;
+    std::size_t named = 0;
     for (const CsvColumn& column : columns_) {
       const auto times = std::ranges::count(cells_, column.name);
       const auto at = std::ranges::find(cells_, column.name);
       places_.push_back(static_cast<std::size_t>(at - cells_.begin()));
-      found += times > 0 ? 1 : 0;
+      found += times > 0 || column.optional ? 1 : 0;
+      named += times > 0 ? 1 : 0;
       if (times > 1) {
         problem(number, std::string(column.name), "stands twice in the header");
         sound = false;
       }
     }
-    if (found == 0) {
+    if (named == 0) {
       problem(number,
               {},
               fmt::format("the header is missing: found {}, expected {}",
@@ -175,7 +177,7 @@ class CsvColumnsReader {
   void missing_columns(int number) {
     const std::vector<std::string> there(cells_.begin(), cells_.end());
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (places_[i] < cells_.size()) {
+      if (places_[i] < cells_.size() || columns_[i].optional) {
         continue;
       }
       const auto near = core::nearest(columns_[i].name, there);
@@ -197,6 +199,9 @@ class CsvColumnsReader {
     values.assign(columns_.size(), 0.0);
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const CsvColumn& column = columns_[i];
+      if (places_[i] >= width_) {
+        continue;
+      }
       const std::string_view cell = cells_[places_[i]];
       const bool is_text = column.kind == CellKind::kWord;
       const auto value = is_text ? std::nullopt : read_number(cell, column.kind);
@@ -214,7 +219,7 @@ class CsvColumnsReader {
     rows_.lines.push_back(number);
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       if (columns_[i].kind == CellKind::kWord) {
-        rows_.words[i].push_back(cells_[places_[i]]);
+        rows_.words[i].push_back(places_[i] < width_ ? cells_[places_[i]] : std::string_view());
       } else {
         rows_.numbers[i].push_back(values[i]);
       }

@@ -23,6 +23,7 @@ enum class CellKind : std::uint8_t {
 struct CsvColumn {
   std::string_view name;
   CellKind kind = CellKind::kCount;
+  bool optional = false;  ///< Where it is absent, every cell of it is 0.
 };
 
 /// The sound rows of a table, column by column in the order of the columns asked for.

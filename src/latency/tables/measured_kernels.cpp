@@ -12,6 +12,7 @@
 #include "core/result.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/tables/kernel_tables.hpp"
+#include "latency/tables/operator_tables.hpp"
 
 namespace ridgeline::latency::tables {
 namespace {
@@ -74,20 +75,15 @@ HeadShape rank_shape(const HeadShape& shape, std::int64_t tensor_parallel_size) 
           .head_dim = shape.head_dim};
 }
 
-core::Result<MeasuredKernels> load_measured_kernels(const std::string& directory,
-                                                    const hardware::GpuSpec& gpu) {
-  const auto tables = load_bench_data(directory, gpu.name);
-  if (!tables) {
-    return core::fail(tables.error());
-  }
+MeasuredKernels measured_from(const KernelTables& tables, const hardware::GpuSpec& gpu) {
   MeasuredKernels measured;
   MeasuredGemm& gemm = measured.gemms.emplace_back();
-  gemm.source = tables->gemm.path();
-  gemm.is_8bit = is_8bit_table(tables->gemm, gpu);
-  for (const GemmRow& row : tables->gemm.rows()) {
+  gemm.source = tables.gemm.path();
+  gemm.is_8bit = is_8bit_table(tables.gemm, gpu);
+  for (const GemmRow& row : tables.gemm.rows()) {
     gemm.points.push_back({.m = row.m, .k = row.k, .n = row.n, .us = row.latency_us});
   }
-  for (const PrefillTable& table : tables->prefill) {
+  for (const PrefillTable& table : tables.prefill) {
     MeasuredPrefill& prefill = measured.prefills.emplace_back();
     prefill.source = table.path();
     prefill.shape = table.shape();
@@ -96,7 +92,7 @@ core::Result<MeasuredKernels> load_measured_kernels(const std::string& directory
       prefill.points.push_back({.seq_len = row.seq_len, .us = row.latency_us});
     }
   }
-  for (const DecodeTable& table : tables->decode) {
+  for (const DecodeTable& table : tables.decode) {
     MeasuredDecode& decode = measured.decodes.emplace_back();
     decode.source = table.path();
     decode.shape = rank_shape(table.key().shape, table.key().tensor_parallel_size);
@@ -109,6 +105,18 @@ core::Result<MeasuredKernels> load_measured_kernels(const std::string& directory
     }
   }
   return measured;
+}
+
+core::Result<MeasuredKernels> load_measured_kernels(const std::string& directory,
+                                                    const hardware::GpuSpec& gpu) {
+  if (holds_operator_tables(directory)) {
+    return load_operator_tables(directory, gpu);
+  }
+  const auto tables = load_bench_data(directory, gpu.name);
+  if (!tables) {
+    return core::fail(tables.error());
+  }
+  return measured_from(*tables, gpu);
 }
 
 }  // namespace ridgeline::latency::tables

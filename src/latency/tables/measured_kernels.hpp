@@ -34,6 +34,7 @@ struct MeasuredPrefill {
   std::string source;
   HeadShape shape;  ///< Of the call: a rank's heads.
   bool kv_8bit = false;
+  std::int64_t prompts = 1;  ///< Of equal length, in one call.
   std::vector<PrefillPoint> points;
 };
 
@@ -71,7 +72,11 @@ struct MeasuredKernels {
 /// are fewer than ranks.
 [[nodiscard]] HeadShape rank_shape(const HeadShape& shape, std::int64_t tensor_parallel_size);
 
-/// The tables of a GPU below a folder.
+/// What tables in InferSim's layout measured. There is a GEMM row.
+[[nodiscard]] MeasuredKernels measured_from(const KernelTables& tables,
+                                            const hardware::GpuSpec& gpu);
+
+/// The tables of a GPU below a folder: InferSim's layout, or AIConfigurator's operator tables.
 [[nodiscard]] core::Result<MeasuredKernels> load_measured_kernels(const std::string& directory,
                                                                   const hardware::GpuSpec& gpu);
 

@@ -1,0 +1,96 @@
+#include "latency/tables/check_operators.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "latency/table/surfaces.hpp"
+#include "latency/tables/check.hpp"
+#include "latency/tables/measured_kernels.hpp"
+#include "latency/tables/operator_tables.hpp"
+
+namespace ridgeline::latency::tables {
+namespace {
+
+/// Adds a kernel's errors, if it has rows.
+void add_check(const OperatorFile& file,
+               const std::string& kernel,
+               std::size_t rows,
+               table::LeaveOneOut out,
+               TableCheck& into) {
+  if (rows == 0) {
+    return;
+  }
+  std::ranges::sort(out.errors);
+  KernelCheck& check = into.kernels.emplace_back();
+  check.gpu = file.gpu;
+  check.kernel = fmt::format("{}, vllm {}", kernel, file.version);
+  check.files = 1;
+  check.rows = rows;
+  if (!out.errors.empty()) {
+    check.median_error = out.quantile(0.5);
+    check.p90_error = out.quantile(0.9);
+  }
+}
+
+void append_errors(table::LeaveOneOut& into, const table::LeaveOneOut& from) {
+  into.errors.insert(into.errors.end(), from.errors.begin(), from.errors.end());
+}
+
+void check_operator_file(const OperatorFile& file,
+                         const MeasuredKernels& measured,
+                         TableCheck& into) {
+  for (const MeasuredGemm& gemm : measured.gemms) {
+    add_check(file,
+              gemm.is_8bit ? "gemm fp8" : "gemm bf16",
+              gemm.points.size(),
+              table::leave_one_out(gemm),
+              into);
+  }
+  for (const bool kv_8bit : {false, true}) {
+    const char* format = kv_8bit ? ", fp8 KV" : "";
+    table::LeaveOneOut prefill;
+    table::LeaveOneOut decode;
+    std::size_t prefill_rows = 0;
+    std::size_t decode_rows = 0;
+    for (const MeasuredPrefill& table : measured.prefills) {
+      if (table.kv_8bit == kv_8bit) {
+        prefill_rows += table.points.size();
+        append_errors(prefill, table::leave_one_out(table.points));
+      }
+    }
+    for (const MeasuredDecode& table : measured.decodes) {
+      if (table.kv_8bit == kv_8bit) {
+        decode_rows += table.points.size();
+        append_errors(decode, table::leave_one_out(table));
+      }
+    }
+    add_check(file, fmt::format("prefill attention{}", format), prefill_rows, prefill, into);
+    add_check(file, fmt::format("decode attention{}", format), decode_rows, decode, into);
+  }
+}
+
+}  // namespace
+
+core::Result<TableCheck> check_operator_tables(const std::string& directory) {
+  const auto files = operator_files(directory);
+  if (!files) {
+    return core::fail(files.error());
+  }
+  TableCheck check;
+  for (const OperatorFile& file : *files) {
+    const auto measured = read_operator_file(file);
+    if (!measured) {
+      check.refused.insert(check.refused.end(), measured.error().begin(), measured.error().end());
+      continue;
+    }
+    check_operator_file(file, *measured, check);
+  }
+  return check;
+}
+
+}  // namespace ridgeline::latency::tables

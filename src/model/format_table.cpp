@@ -19,7 +19,7 @@
 namespace ridgeline::model {
 namespace {
 
-constexpr std::string_view kLayers = "layers.";
+constexpr std::string_view kLayersPrefix = "layers.";
 /// Regular expressions that mention numbers are tried on every layer.
 constexpr int kMostNumberedExpressions = 64;
 
@@ -88,11 +88,11 @@ struct Place {
   std::string_view inside;
 };
 std::optional<Place> place_of(std::string_view name) {
-  const std::size_t at = name.find(kLayers);
+  const std::size_t at = name.find(kLayersPrefix);
   if (at == std::string_view::npos) {
     return std::nullopt;
   }
-  const std::string_view rest = name.substr(at + kLayers.size());
+  const std::string_view rest = name.substr(at + kLayersPrefix.size());
   Place place;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), place.layer);
   if (error != std::errc{} || place.layer < 0) {

@@ -21,7 +21,7 @@ constexpr std::int64_t kRgb = 3;
 constexpr core::Range<std::int64_t> kPixels{1, 4096};
 constexpr core::Range<std::int64_t> kPlanes{1, 1024};
 
-double real(std::int64_t count) {
+double as_real_count(std::int64_t count) {
   return static_cast<double>(count);
 }
 
@@ -88,16 +88,17 @@ Sizes read_sizes(const core::Node& node, core::ObjectReader& reader, std::int64_
 /// with their biases and norms; patch and position embeddings; and per merger the two matrices that
 /// bring `merge` x `merge` patches to the decoder, or the one.
 double parameters_of(const Sizes& sizes) {
-  const double hidden = real(sizes.hidden);
-  const double width = real(sizes.width);
+  const double hidden = as_real_count(sizes.hidden);
+  const double width = as_real_count(sizes.width);
   const double biases = sizes.gated ? 0.0 : 5.0 * hidden + width;
   const double layer =
       4.0 * hidden * hidden + (sizes.gated ? 3.0 : 2.0) * hidden * width + biases + 4.0 * hidden;
-  const double joined = hidden * real(sizes.merge) * real(sizes.merge);
-  const double merger = sizes.one_projection ? hidden * real(sizes.output)
-                                             : joined * joined + joined * real(sizes.output);
-  return real(sizes.depth) * layer + hidden * real(sizes.patch_inputs) +
-         hidden * real(sizes.positions) + real(sizes.mergers) * merger;
+  const double joined = hidden * as_real_count(sizes.merge) * as_real_count(sizes.merge);
+  const double merger = sizes.one_projection
+                            ? hidden * as_real_count(sizes.output)
+                            : joined * joined + joined * as_real_count(sizes.output);
+  return as_real_count(sizes.depth) * layer + hidden * as_real_count(sizes.patch_inputs) +
+         hidden * as_real_count(sizes.positions) + as_real_count(sizes.mergers) * merger;
 }
 
 }  // namespace
@@ -114,7 +115,7 @@ std::optional<VisionTower> read_vision(ConfigReader& config, std::int64_t hidden
   if (const std::optional<std::int64_t> stated =
           reader.integer("_parameters", {1, std::int64_t{1} << 50})) {
     // The catalogue's own key, for towers whose arrangement is unlike the others'.
-    return VisionTower{.parameters = real(*stated),
+    return VisionTower{.parameters = as_real_count(*stated),
                        .patch = first_of(reader, {"patch_size"}, kPixels),
                        .patches_a_side = std::max<std::int64_t>(
                            1, first_of(reader, {"spatial_merge_size"}, kHeads))};

@@ -15,7 +15,7 @@
 namespace ridgeline::latency::kernel {
 namespace {
 
-constexpr double kBytesPer16Bit = 2.0;
+constexpr double kExchangeBytesPer16Bit = 2.0;
 
 Cost exchanged(core::Bytes volume, core::Seconds start, core::BytesPerSecond rate) {
   return {.time = start + volume / rate,
@@ -47,7 +47,7 @@ Cost point_to_point(std::int64_t rows,
                     const AllReduceConstants& constants,
                     const hardware::GpuSpec& gpu) {
   // NCCL's start is that of a ring over all ranks; a pair needs what one custom message does.
-  return exchanged(core::Bytes(real(rows) * real(width) * kBytesPer16Bit),
+  return exchanged(core::Bytes(real(rows) * real(width) * kExchangeBytesPer16Bit),
                    constants.one_shot,
                    gpu.link_bandwidth * constants.nccl_efficiency);
 }

@@ -24,8 +24,8 @@ constexpr double kLatentEfficiency = 0.72;
 /// Head sizes of 192 and 128 multiply this much better than the 128 that the prefill constants were
 /// fitted on (the same source, context_mla, 8k and 16k tokens, 128 heads).
 constexpr double kWideHeadGain = 1.13;
-constexpr double kPerMultiplyAdd = 2.0;
-constexpr double kBytesPer16Bit = 2.0;
+constexpr double kFlopsOfLatentMultiplyAdd = 2.0;
+constexpr double kLatentBytesPer16Bit = 2.0;
 
 core::Bytes latent_bytes(const model::LatentAttention& shape) {
   return core::Bytes(real(shape.rank + shape.rope) * model::bytes_per_element(shape.kv));
@@ -33,12 +33,13 @@ core::Bytes latent_bytes(const model::LatentAttention& shape) {
 
 /// Queries and outputs of a token in the latent space.
 core::Bytes latent_query_bytes(const model::LatentAttention& shape) {
-  return core::Bytes(real(shape.heads) * real(2 * shape.rank + shape.rope) * kBytesPer16Bit);
+  return core::Bytes(real(shape.heads) * real(2 * shape.rank + shape.rope) * kLatentBytesPer16Bit);
 }
 
 /// A pair: the score over latent and rotary part, the value over the latent.
 core::Flops latent_pair_flops(const model::LatentAttention& shape) {
-  return core::Flops(kPerMultiplyAdd * real(shape.heads) * real(2 * shape.rank + shape.rope));
+  return core::Flops(kFlopsOfLatentMultiplyAdd * real(shape.heads) *
+                     real(2 * shape.rank + shape.rope));
 }
 
 }  // namespace
@@ -75,18 +76,18 @@ Cost latent_prefill(const PrefillCall& call,
                     const PrefillAttentionConstants& constants,
                     const AttentionConstants& common,
                     const hardware::GpuSpec& gpu) {
-  const core::Flops pair(kPerMultiplyAdd * real(shape.heads) *
+  const core::Flops pair(kFlopsOfLatentMultiplyAdd * real(shape.heads) *
                          real(shape.nope + shape.rope + shape.value));
   const core::FlopsPerSecond rate =
       gpu.peak_bf16 * std::min(1.0, constants.compute_efficiency * kWideHeadGain);
   const double past = real(call.kv_tokens - call.new_tokens);
-  const core::Flops rebuilt(kPerMultiplyAdd * real(shape.rank) * real(shape.heads) *
+  const core::Flops rebuilt(kFlopsOfLatentMultiplyAdd * real(shape.rank) * real(shape.heads) *
                             real(shape.nope + shape.value) * past);
   const core::Flops paid =
       pair * (call.pairs + real(call.new_tokens) * constants.startup_tokens) + rebuilt;
   // Keys and values of every head, written and read in 16 bits.
   const core::Bytes kv(real(shape.heads) * real(shape.nope + shape.rope + shape.value) *
-                       kBytesPer16Bit * real(call.kv_tokens));
+                       kLatentBytesPer16Bit * real(call.kv_tokens));
   const core::Bytes bytes = kv + latent_bytes(shape) * past;
   const core::Seconds compute = paid / rate;
   const core::Seconds memory = bytes / (gpu.mem_bandwidth * common.prefill_bandwidth_efficiency);

@@ -26,7 +26,7 @@ constexpr double kConvBandwidth = 0.67;
 constexpr core::Seconds kScanStep{0.0470e-6};
 constexpr double kReferenceClockGhz = 1.755;
 constexpr double kReferenceState = 128.0 * 128.0;
-constexpr double kBytesPer16Bit = 2.0;
+constexpr double kStateBytesPer16Bit = 2.0;
 /// Decay, two rank-one products and the reading of a state, two FLOPs per multiply-add.
 constexpr double kFlopsPerStateElement = 6.0;
 
@@ -40,7 +40,7 @@ core::Bytes update_bytes(const model::Recurrence& shape) {
   const double taps = real(std::max<std::int64_t>(shape.conv_kernel - 1, 0));
   return core::Bytes(kReadAndWritten *
                      (state_elements(shape) * model::bytes_per_element(shape.state) +
-                      real(shape.conv_channels) * taps * kBytesPer16Bit));
+                      real(shape.conv_channels) * taps * kStateBytesPer16Bit));
 }
 
 core::Flops token_flops(const model::Recurrence& shape) {
@@ -77,7 +77,7 @@ Cost recurrence_prefill(const PrefillCall& call,
   const double in_turn = real(shape.heads) * real(call.new_tokens) / real(gpu.num_sms);
   const core::Seconds scan = kScanStep * (kReferenceClockGhz / gpu.clock_ghz) * state *
                              std::max(real(call.longest_new), in_turn);
-  const core::Bytes convolved(real(shape.conv_channels) * 2.0 * kBytesPer16Bit *
+  const core::Bytes convolved(real(shape.conv_channels) * 2.0 * kStateBytesPer16Bit *
                               real(call.new_tokens));
   const core::Bytes bytes = convolved + update_bytes(shape) * real(call.chunks);
   return {.time = kScanLaunches + scan + convolved / (gpu.mem_bandwidth * kConvBandwidth),

@@ -29,7 +29,7 @@ constexpr double kStartupKeys = 401.0;
 /// Rows this near the fastest show the launch: some 22.5 us around a Python wrapper, whatever the
 /// work (InferSim's benchmark of decode attention).
 constexpr double kLaunchBound = 1.10;
-constexpr double kHole = std::numeric_limits<double>::quiet_NaN();
+constexpr double kSurfaceHole = std::numeric_limits<double>::quiet_NaN();
 
 using Axis = std::vector<double>;
 
@@ -73,7 +73,7 @@ MonotoneGrid gemm_grid(const tables::MeasuredGemm& measured,
     }
   }
   std::ranges::for_each(axes, sort_unique);
-  std::vector<double> values(axes[0].size() * axes[1].size() * axes[2].size(), kHole);
+  std::vector<double> values(axes[0].size() * axes[1].size() * axes[2].size(), kSurfaceHole);
   for (const tables::GemmPoint& point : measured.points) {
     const std::size_t cell =
         (tick_of(axes[0], real(point.m)) * axes[1].size() + tick_of(axes[1], real(point.k))) *
@@ -131,7 +131,7 @@ MonotoneGrid decode_grid(const tables::MeasuredDecode& measured, bool with_ends)
     axes[1].push_back(kFar);
   }
   std::ranges::for_each(axes, sort_unique);
-  std::vector<double> values(axes[0].size() * axes[1].size(), kHole);
+  std::vector<double> values(axes[0].size() * axes[1].size(), kSurfaceHole);
   for (const tables::DecodePoint& point : measured.points) {
     values[tick_of(axes[0], real(point.batch_size)) * axes[1].size() +
            tick_of(axes[1], real(point.kv_len))] = point.us;
@@ -168,7 +168,7 @@ LeaveOneOut along(const MonotoneGrid& grid, std::size_t axis) {
   LeaveOneOut out;
   const auto values = grid.values();
   for (std::size_t cell = 0; cell < values.size(); ++cell) {
-    const double guess = std::isnan(values[cell]) ? kHole : grid.without(cell, axis);
+    const double guess = std::isnan(values[cell]) ? kSurfaceHole : grid.without(cell, axis);
     if (!std::isnan(guess)) {
       out.errors.push_back(std::abs(guess / values[cell] - 1.0));
     }
@@ -181,7 +181,7 @@ LeaveOneOut along(const MonotoneGrid& grid, std::size_t axis) {
 
 double LeaveOneOut::quantile(double share) const {
   if (errors.empty()) {
-    return kHole;
+    return kSurfaceHole;
   }
   const auto last = static_cast<double>(errors.size() - 1);
   return errors[static_cast<std::size_t>(std::floor(share * last + 0.5))];
@@ -318,7 +318,7 @@ std::vector<tables::PrefillPoint> at_heads(
   axes[0].push_back(0.0);
   axes[0].push_back(kFar);
   std::ranges::for_each(axes, sort_unique);
-  std::vector<double> values(axes[0].size() * axes[1].size(), kHole);
+  std::vector<double> values(axes[0].size() * axes[1].size(), kSurfaceHole);
   double fixed = kFar;
   for (const auto* table : measured) {
     const std::size_t row = tick_of(axes[0], real(table->shape.heads)) * axes[1].size();

@@ -31,7 +31,7 @@ namespace {
 /// Beyond every time that is asked for: it keeps sums in range.
 constexpr core::Seconds kLongestCall(10'000.0);
 
-double real(std::int64_t count) {
+double real_rows(std::int64_t count) {
   return static_cast<double>(count);
 }
 
@@ -41,7 +41,8 @@ bool is_8bit(model::DType type) {
 
 double table_kv_bytes(const tables::HeadShape& shape, bool kv_8bit) {
   constexpr double kKeysAndValues = 2.0;
-  return real(shape.kv_heads) * real(shape.head_dim) * kKeysAndValues * (kv_8bit ? 1.0 : 2.0);
+  return real_rows(shape.kv_heads) * real_rows(shape.head_dim) * kKeysAndValues *
+         (kv_8bit ? 1.0 : 2.0);
 }
 
 /// How many times larger the larger of two is, as a logarithm.
@@ -69,7 +70,7 @@ AttentionTables choose_tables(const tables::MeasuredKernels& measured,
   const auto decode_distance = [&](const tables::MeasuredDecode& table) {
     return std::tuple(table.kv_8bit != kv_8bit,
                       apart(table_kv_bytes(table.shape, table.kv_8bit), bytes),
-                      apart(real(table.shape.heads), real(shape.heads)));
+                      apart(real_rows(table.shape.heads), real_rows(shape.heads)));
   };
   for (const tables::MeasuredDecode& table : measured.decodes) {
     if (chosen.decode == nullptr || decode_distance(table) < decode_distance(*chosen.decode)) {
@@ -91,7 +92,7 @@ AttentionTables choose_tables(const tables::MeasuredKernels& measured,
       continue;
     }
     const auto kv_apart = [&](const tables::MeasuredPrefill& other) {
-      return apart(real(other.shape.kv_heads), real(shape.kv_heads));
+      return apart(real_rows(other.shape.kv_heads), real_rows(shape.kv_heads));
     };
     const auto [at, is_new] = by_heads.try_emplace(table.shape.heads, &table);
     if (!is_new && kv_apart(table) < kv_apart(*at->second)) {
@@ -131,12 +132,12 @@ TableAttention::TableAttention(const AttentionTables& chosen,
 /// The first context sum that lies at or beyond a tick: each sequence also reads the token that it
 /// adds.
 std::int64_t TableAttention::knot(std::int64_t sequences, std::size_t tick) const {
-  const double tokens = surface_.kv_ticks()[tick] * real(sequences) / kv_scale_;
+  const double tokens = surface_.kv_ticks()[tick] * real_rows(sequences) / kv_scale_;
   return static_cast<std::int64_t>(std::ceil(tokens)) - sequences;
 }
 
 core::Duration TableAttention::at_knot(const DecodeSurface::Place& place, std::size_t tick) const {
-  const core::Seconds time = core::microseconds(surface_.us(place, tick)) * real(calls_);
+  const core::Seconds time = core::microseconds(surface_.us(place, tick)) * real_rows(calls_);
   return core::Duration::saturating(std::min(time, kLongestCall));
 }
 
@@ -186,18 +187,18 @@ core::Seconds TableAttention::prefill(std::span<const domain::PrefillChunk> chun
     const std::int64_t past = chunk.past.value();
     const std::int64_t tokens = chunk.new_tokens.value();
     asked_seq_len_.note(past + tokens);
-    us += std::max(0.0, curve_.chunk_us(real(past), real(tokens)) - alone);
+    us += std::max(0.0, curve_.chunk_us(real_rows(past), real_rows(tokens)) - alone);
     kv_tokens += past + tokens;
     ++sequences;
     context += past;
   }
-  core::Seconds least = kv_token_ * real(kv_tokens);
+  core::Seconds least = kv_token_ * real_rows(kv_tokens);
   if (sequences > 0) {
     // Shorter chunks are the decode kernel's: no chunk is cheaper than those.
     const std::int64_t sum = std::min(context, kernel::kMaxContext);
     const Piece decode = piece(sequences, sum);
-    least = std::max(least,
-                     core::Seconds((decode.base + decode.slope * sum).to_seconds() / real(calls_)));
+    least = std::max(
+        least, core::Seconds((decode.base + decode.slope * sum).to_seconds() / real_rows(calls_)));
   }
   return std::min(std::max(core::microseconds(us), least), kLongestCall);
 }

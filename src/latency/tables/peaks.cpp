@@ -13,7 +13,7 @@ namespace ridgeline::latency::tables {
 namespace {
 
 constexpr double kTera = 1e12;
-constexpr double kSecondsPerMicrosecond = 1e-6;
+constexpr double kPeakSecondsPerMicrosecond = 1e-6;
 constexpr int kMostDecimals = 12;
 /// Doubles of a text are off by less than this of their last decimal.
 constexpr double kWhole = 1e-3;
@@ -43,7 +43,7 @@ PeakInterval peaks_of(const MfuRow& row) {
   const double least_mfu = row.mfu - row.mfu_step / 2.0;
   const double most_mfu = row.mfu + row.mfu_step / 2.0;
   const auto peak = [&](double us, double mfu) {
-    return row.flops / (us * kSecondsPerMicrosecond) / mfu / kTera;
+    return row.flops / (us * kPeakSecondsPerMicrosecond) / mfu / kTera;
   };
   return {.low = peak(most_us, most_mfu),
           .high = least_mfu > 0.0 ? peak(least_us, least_mfu)

@@ -114,10 +114,13 @@ TableAttention::TableAttention(const AttentionTables& chosen,
       curve_(at_heads(chosen.prefill, shape.heads)),
       decode_source_(chosen.decode->source),
       calls_(calls),
-      kv_scale_(kernel::kv_bytes(shape).value() /
-                table_kv_bytes(chosen.decode->shape, chosen.decode->kv_8bit)),
       short_chunk_(short_chunk),
       kv_token_(kernel::kv_bytes(shape) / kv_bandwidth) {
+  const double scale = table_kv_bytes(chosen.decode->shape, chosen.decode->kv_8bit) /
+                       kernel::kv_bytes(shape).value();
+  for (const double kv_len : surface_.kv_ticks()) {
+    ticks_.push_back(kv_len * scale);
+  }
   for (const auto* table : chosen.prefill) {
     if (table->shape.heads == shape.heads || chosen.prefill.size() == 1) {
       prefill_source_ = table->source;
@@ -132,8 +135,7 @@ TableAttention::TableAttention(const AttentionTables& chosen,
 /// The first context sum that lies at or beyond a tick: each sequence also reads the token that it
 /// adds.
 std::int64_t TableAttention::knot(std::int64_t sequences, std::size_t tick) const {
-  const double tokens = surface_.kv_ticks()[tick] * real_rows(sequences) / kv_scale_;
-  return static_cast<std::int64_t>(std::ceil(tokens)) - sequences;
+  return static_cast<std::int64_t>(std::ceil(ticks_[tick] * real_rows(sequences))) - sequences;
 }
 
 core::Duration TableAttention::at_knot(const DecodeSurface::Place& place, std::size_t tick) const {
@@ -150,12 +152,14 @@ kernel::MeasuredAttention::Piece TableAttention::decode(std::int64_t sequences,
 
 kernel::MeasuredAttention::Piece TableAttention::piece(std::int64_t sequences,
                                                        std::int64_t context) const {
-  const std::size_t last = surface_.kv_ticks().size() - 1;
+  // A whole sum has reached a knot, a tick rounded up, where it has reached the tick.
+  const double count = real_rows(sequences);
+  const double sum = real_rows(context + sequences);
   std::size_t low = 0;
-  std::size_t high = last;
+  std::size_t high = ticks_.size() - 1;
   while (high - low > 1) {
     const std::size_t middle = low + (high - low) / 2;
-    (knot(sequences, middle) <= context ? low : high) = middle;
+    (ticks_[middle] * count <= sum ? low : high) = middle;
   }
   const auto place = surface_.place(sequences);
   const std::int64_t start = knot(sequences, low);

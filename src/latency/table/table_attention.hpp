@@ -76,7 +76,7 @@ class TableAttention final : public kernel::MeasuredAttention {
   std::string decode_source_;
   std::string prefill_source_;
   std::int64_t calls_;
-  double kv_scale_;  ///< Of a context, to one of equal bytes in the table's heads.
+  std::vector<double> ticks_;  ///< The table's contexts, as ones of equal bytes in our heads.
   core::Tokens short_chunk_;
   core::Seconds kv_token_;  ///< Least time to read one token's keys and values.
   Asked asked_batch_;

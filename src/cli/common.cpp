@@ -84,7 +84,8 @@ std::vector<FlagSpec> scenario_flags(ScenarioPart part) {
   for (const auto& option : sim::options()) {
     const bool deployment = option.path == "model" || option.path == "gpu" ||
                             option.section() == "latency" || option.section() == "engine";
-    if (deployment || part == ScenarioPart::kWhole) {
+    const bool server = option.section() == "serving" || option.path == "request_path";
+    if (deployment || part == ScenarioPart::kWhole || (server && part == ScenarioPart::kServer)) {
       flags.push_back(flag_of(option));
     }
   }

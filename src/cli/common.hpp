@@ -26,6 +26,7 @@ struct Manners {
 /// Which part of a scenario a verb takes flags for.
 enum class ScenarioPart {
   kDeployment,  ///< Network, GPU, step-time model and engine.
+  kServer,      ///< And the times around the engine, with the request path.
   kWhole,
 };
 

@@ -9,26 +9,17 @@
 
 namespace ridgeline::engine {
 
-RequestPath RequestPath::off() {
-  const core::Duration none;
-  return {.network = none,
-          .parse = none,
-          .frontend = none,
-          .frontend_per_token = none,
-          .emit = none,
-          .deliver = none,
-          .close = none};
-}
-
 core::SimTime Frontend::admit(core::SimTime sent, core::Tokens prompt_tokens) {
-  const core::SimTime ready = sent + path_.network + path_.parse;
+  const core::SimTime ready = sent + path_.network;
   free_at_ =
       std::max(free_at_, ready) + path_.frontend + path_.frontend_per_token * prompt_tokens.value();
   return free_at_;
 }
 
 PathTimes path_times(const RequestPath& path, const domain::RequestRecord& record) {
-  const core::SimTime at_server = record.arrival + path.network;
+  // The server stamps a request when its own work on it is nearly done: prompts arrive tokenised.
+  const core::SimTime at_server =
+      record.queued - std::min(path.handoff, record.queued - record.arrival);
   const core::SimTime first = record.first_token + path.emit;
   const core::SimTime last = record.last_token + path.emit;
   const core::SimTime client_end = last + path.deliver + path.close;

@@ -65,28 +65,25 @@ struct EngineOptions {
   return options.async_scheduling ? kAsynchronous : 1;
 }
 
-/// Client and server time around the engine. Source and meaning of the defaults: kernel-model,
-/// section 7 (docs/models/kernel.md).
+/// Client and server time around the engine; zero unless set. What real servers spend:
+/// serving_constants (engine/serving.hpp).
 struct RequestPath {
-  core::Duration network = core::Duration::microseconds(1500);  ///< Client to API server.
-  core::Duration parse =
-      core::Duration::microseconds(1000);  ///< HTTP parsing, before the frontend.
-  core::Duration frontend = core::Duration::microseconds(1000);  ///< Serial part per request ...
-  core::Duration frontend_per_token =
-      core::Duration::microseconds(1);                          ///< ... and per prompt token.
-  core::Duration emit = core::Duration::microseconds(1000);     ///< Engine to server's answer.
-  core::Duration deliver = core::Duration::microseconds(2500);  ///< Server's answer to client.
-  core::Duration close = core::Duration::microseconds(1500);    ///< Last token to end of request.
+  core::Duration network;             ///< Client to API server, and HTTP parsing.
+  core::Duration frontend;            ///< Serial work of the API server per request ...
+  core::Duration frontend_per_token;  ///< ... and per prompt token.
+  core::Duration handoff;             ///< The end of it, after the server has stamped the arrival.
+  core::Duration emit;                ///< Engine to server's answer.
+  core::Duration deliver;             ///< Server's answer to client.
+  core::Duration close;               ///< Last token to end of request.
 
-  static RequestPath off();
+  static RequestPath off() { return {}; }
 };
 
 /// Host work of one step (scheduling, input preparation, output handling). A synchronous engine
-/// adds it to the GPU's time, an asynchronous one hides it behind. Fitted on measured synchronous
-/// runs (docs/models/kernel.md).
+/// adds it to the GPU's time, an asynchronous one hides it behind. Zero unless set.
 struct HostTime {
-  core::Duration per_step = core::Duration::microseconds(400);
-  core::Duration per_sequence = core::Duration::microseconds(15);
+  core::Duration per_step;
+  core::Duration per_sequence;
 };
 
 }  // namespace ridgeline::engine

@@ -20,7 +20,7 @@ std::vector<StepTimeModelEntry> all_models() {
   std::vector<StepTimeModelEntry> models = {
       {.name = "kernel",
        .summary = "sum of per-kernel times from formulas fitted on measured kernels",
-       .uses = {},
+       .uses = {.settings = true},
        .make = kernel::make_kernel_model},
       {.name = "kernel-first",
        .summary =

@@ -156,6 +156,18 @@ void write_peer(core::JsonWriter& json, const PeerRow& row) {
   json.end_object();
 }
 
+void write_pair(core::JsonWriter& json, std::string_view name, const std::optional<ScoreRow>& row) {
+  json.key(name);
+  if (!row) {
+    json.null();
+    return;
+  }
+  json.begin_object();
+  json.member("median_abs_pct", row->median_abs);
+  json.member("mean_abs_pct", row->mean_abs);
+  json.end_object();
+}
+
 }  // namespace
 
 std::string validation_json(const Validation& validation) {
@@ -178,6 +190,18 @@ std::string validation_json(const Validation& validation) {
     write_peer(json, row);
   }
   json.end_array();
+  if (!validation.ablation.empty()) {
+    json.key("ablation").begin_array();
+    for (const auto& row : validation.ablation) {
+      json.begin_object();
+      json.member("variant", row.variant);
+      write_pair(json, "e2e", row.e2e);
+      write_pair(json, "ttft", row.ttft);
+      write_pair(json, "tpot", row.tpot);
+      json.end_object();
+    }
+    json.end_array();
+  }
   json.key("records").begin_array();
   for (const auto& record : validation.records) {
     write_record(json, record);

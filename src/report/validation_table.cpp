@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -166,10 +167,29 @@ std::string left_out_text(const Validation& validation, const TextStyle& style) 
   return text.empty() ? text : "\nnot among the scored\n" + text;
 }
 
+std::string ablation_text(const Validation& validation) {
+  if (validation.ablation.empty()) {
+    return {};
+  }
+  std::string text = fmt::format(
+      "\n{:<26} {:>15} {:>15} {:>15}\n", "median / mean error, %", "e2e", "ttft", "tpot");
+  const auto cell = [](const std::optional<ScoreRow>& row) {
+    return row ? fmt::format("{:.2f} / {:.2f}", row->median_abs, row->mean_abs) : "-";
+  };
+  for (const auto& row : validation.ablation) {
+    text += fmt::format("{:<26} {:>15} {:>15} {:>15}\n",
+                        row.variant,
+                        cell(row.e2e),
+                        cell(row.ttft),
+                        cell(row.tpot));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string validation_table(const Validation& validation, const TextStyle& style) {
-  return scores_text(validation, style) + peers_text(validation) +
+  return scores_text(validation, style) + peers_text(validation) + ablation_text(validation) +
          outliers_text(validation, style) + left_out_text(validation, style) +
          fmt::format("\n{} records: {} scored, {} saturated, {} unpredicted, {} unreadable\n",
                      validation.records.size(),

@@ -17,6 +17,7 @@
 #include "engine/capacity.hpp"
 #include "engine/options.hpp"
 #include "engine/profiles.hpp"
+#include "engine/serving.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
@@ -318,14 +319,39 @@ class Resolver {
                      .settings = latency.settings}});
   }
 
+  /// The fitted times of a server, where the scenario does not state its own.
+  void serving_times() {
+    const auto& fitted = engine::serving_constants();
+    ServingSection& own = out_->scenario.serving;
+    const auto take = [](std::optional<core::Duration>& given, core::Duration otherwise) {
+      given = given.value_or(otherwise);
+      return *given;
+    };
+    out_->host.per_step = take(own.host_step_time, fitted.host.per_step);
+    out_->host.per_sequence = take(own.host_sequence_time, fitted.host.per_sequence);
+    if (given_.request_path == "off") {
+      if (own.network_in || own.frontend_time || own.frontend_token_time || own.emit_time ||
+          own.delivery_time || own.close_time) {
+        note("request_path", "off leaves times of the request path in `serving` without effect");
+      }
+      return;
+    }
+    auto& path = out_->path;
+    path.network = take(own.network_in, fitted.path.network);
+    path.frontend = take(own.frontend_time, fitted.path.frontend);
+    path.frontend_per_token = take(own.frontend_token_time, fitted.path.frontend_per_token);
+    path.handoff = std::min(fitted.path.handoff, path.frontend);
+    path.emit = take(own.emit_time, fitted.path.emit);
+    path.deliver = take(own.delivery_time, fitted.path.deliver);
+    path.close = take(own.close_time, fitted.path.close);
+  }
+
   void build() {
     if (!engine().enforce_eager) {
       out_->execution.cuda_graph_sizes = engine::cuda_graph_sizes(
           out_->engine.profile, out_->engine.max_num_seqs, out_->engine.max_num_batched_tokens);
     }
-    if (given_.request_path == "off") {
-      out_->path = engine::RequestPath::off();
-    }
+    serving_times();
     auto model = keep(make_latency(), "latency.name");
     if (model) {
       out_->latency = std::move(*model);

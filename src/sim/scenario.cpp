@@ -127,7 +127,7 @@ class Loader {
   void read(const core::Node& document, Provenance::Origin origin) {
     core::ObjectReader top(document, "", errors_);
     read_options("", document, top, origin);
-    for (const std::string_view section : {"latency", "engine", "workload", "slo"}) {
+    for (const std::string_view section : {"latency", "engine", "serving", "workload", "slo"}) {
       const core::Node* node = top.node(section);
       if (node != nullptr && !node->is_null()) {
         core::ObjectReader reader(*node, std::string(section), errors_);

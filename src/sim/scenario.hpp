@@ -72,6 +72,19 @@ struct SloSection {
   std::optional<std::string> statistic;
 };
 
+/// Times of a server around the GPU, where they differ from the fitted ones
+/// (engine/serving.hpp says what each is): what `calibrate` finds.
+struct ServingSection {
+  std::optional<core::Duration> network_in;
+  std::optional<core::Duration> frontend_time;
+  std::optional<core::Duration> frontend_token_time;
+  std::optional<core::Duration> emit_time;
+  std::optional<core::Duration> delivery_time;
+  std::optional<core::Duration> close_time;
+  std::optional<core::Duration> host_step_time;
+  std::optional<core::Duration> host_sequence_time;
+};
+
 /// A what-if on a value of the network's or the GPU's document, applied before it is built.
 struct Patch {
   std::string target;  ///< "model" or "hardware".
@@ -84,6 +97,7 @@ struct Scenario {
   std::string gpu;
   LatencySection latency;
   EngineSection engine;
+  ServingSection serving;
   WorkloadSection workload;
   SloSection slo;
   std::string request_path = "on";

@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,11 +17,10 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/measured_files.hpp"
 #include "cli/output_file.hpp"
 #include "core/result.hpp"
 #include "report/validation.hpp"
-#include "sim/options.hpp"
-#include "sim/scenario.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -130,70 +128,6 @@ std::vector<std::string> missed(const std::vector<Threshold>& thresholds,
   return lines;
 }
 
-core::Result<std::int64_t> read_count(const Arguments& arguments,
-                                      std::string_view flag,
-                                      std::int64_t otherwise,
-                                      std::int64_t highest) {
-  const std::string text = arguments.value(flag);
-  if (text.empty()) {
-    return otherwise;
-  }
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > highest) {
-    return core::fail(core::Error{
-        .field = fmt::format("--{}", flag),
-        .message = fmt::format("\"{}\" is out of range, expected 1 to {}", text, highest),
-        .where = {.file = "command line"}});
-  }
-  return value;
-}
-
-struct ValidateJob {
-  sim::validate::PredictOptions options;
-  std::vector<Threshold> thresholds;
-};
-
-constexpr std::int64_t kMostHistories = 1000;
-constexpr std::int64_t kMostThreads = 1024;
-
-core::Result<ValidateJob> read_job(const Arguments& arguments) {
-  ValidateJob job;
-  core::Errors errors;
-  const auto keep = [&](auto result, auto& place) {
-    if (result) {
-      place = std::move(*result);
-    } else {
-      errors.insert(errors.end(), result.error().begin(), result.error().end());
-    }
-  };
-  const auto cores = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
-  keep(read_count(arguments, "histories", job.options.histories, kMostHistories),
-       job.options.histories);
-  keep(read_count(arguments, "threads", cores, kMostThreads), job.options.threads);
-  keep(read_thresholds(arguments.value("fail-over")), job.thresholds);
-  for (const auto& flag : arguments.flags) {
-    if (flag.name == "set") {
-      job.options.overrides.push_back({.path = "set", .text = flag.value});
-      continue;
-    }
-    const auto option = std::ranges::find(sim::options(), flag.name, &sim::Option::flag);
-    if (option != sim::options().end()) {
-      job.options.overrides.push_back({.path = std::string(option->path), .text = flag.value});
-    }
-  }
-  if (arguments.positionals.empty()) {
-    errors.push_back({.field = "validate",
-                      .message = "found no file, expected measured runs",
-                      .where = {.file = "command line"},
-                      .hint = "ridgeline validate experiments.jsonl"});
-  }
-  if (!errors.empty()) {
-    return core::fail(std::move(errors));
-  }
-  return job;
-}
-
 std::string rendered(const Validation& validation, std::string_view format, const Terminal& out) {
   if (format == "json") {
     return report::validation_json(validation);
@@ -204,6 +138,9 @@ std::string rendered(const Validation& validation, std::string_view format, cons
   if (format == "html") {
     return report::validation_html(validation);
   }
+  if (format == "markdown") {
+    return report::validation_markdown(validation);
+  }
   return report::validation_table(validation, text_style(out));
 }
 
@@ -213,7 +150,7 @@ std::string format_of(const std::string& path) {
       return std::string(format);
     }
   }
-  return "table";
+  return path.ends_with(".md") ? "markdown" : "table";
 }
 
 }  // namespace
@@ -226,19 +163,19 @@ ExitCode validate_command(Words words) {
           "workload reproduced, beside what other simulators said of it. Records that cannot be\n"
           "read or predicted are listed with the reason. Flags of the scenario are what-ifs that\n"
           "win over the records. Exit code 99 when an error is over --fail-over.",
-      .flags = scenario_flags(ScenarioPart::kDeployment),
-      .formats = {"table", "json", "csv", "html"}};
-  opening.flags.push_back({.name = "histories",
-                           .value = "N",
-                           .help = "Histories to simulate: draws of arrivals and lengths [3]"});
-  opening.flags.push_back({.name = "threads",
-                           .value = "N",
-                           .help = "Threads [all cores]; results do not depend on it"});
+      .flags = scenario_flags(ScenarioPart::kServer),
+      .formats = {"table", "json", "csv", "markdown", "html"}};
+  for (auto& flag : measured_flags()) {
+    opening.flags.push_back(std::move(flag));
+  }
   opening.flags.push_back({.name = "fail-over",
                            .value = "LIST",
                            .help = "Limits on absolute errors in percent: e2e=5,p95:e2e=15"});
+  opening.flags.push_back({.name = "ablation",
+                           .takes = FlagSpec::Takes::kNothing,
+                           .help = "Also score the model without each of its elements (slow)"});
   opening.flags.push_back(output_flag());
-  for (auto& flag : manner_flags("table|json|csv|html")) {
+  for (auto& flag : manner_flags("table|json|csv|markdown|html")) {
     opening.flags.push_back(std::move(flag));
   }
   Arguments arguments;
@@ -246,21 +183,16 @@ ExitCode validate_command(Words words) {
   if (const auto code = open_verb(opening, words, arguments, manners)) {
     return *code;
   }
-  const auto job = read_job(arguments);
-  if (!job) {
-    return give_up(job.error(), manners);
-  }
-  std::vector<sim::validate::Evidence> evidence;
-  std::vector<OutputFile> files;
+  auto job = read_measured(arguments);
+  const auto thresholds = read_thresholds(arguments.value("fail-over"));
   core::Errors errors;
-  for (const auto& path : arguments.positionals) {
-    auto read = sim::validate::read_evidence(path);
-    if (read) {
-      std::ranges::move(*read, std::back_inserter(evidence));
-    } else {
-      errors.insert(errors.end(), read.error().begin(), read.error().end());
-    }
+  if (!job) {
+    errors = job.error();
   }
+  if (!thresholds) {
+    errors.insert(errors.end(), thresholds.error().begin(), thresholds.error().end());
+  }
+  std::vector<OutputFile> files;
   for (const auto& path : arguments.values("output")) {
     auto file = OutputFile::open(path);
     if (file) {
@@ -272,7 +204,10 @@ ExitCode validate_command(Words words) {
   if (!errors.empty()) {
     return give_up(errors, manners);
   }
-  const Validation validation = sim::validate::validate(std::move(evidence), job->options);
+  Validation validation = sim::validate::validate(job->evidence, job->options);
+  if (arguments.has("ablation")) {
+    validation.ablation = sim::validate::ablate(job->evidence, job->options);
+  }
   for (auto& file : files) {
     file.stream() << rendered(validation, format_of(file.path()), Terminal{});
     if (const auto committed = file.commit(); !committed) {
@@ -283,7 +218,7 @@ ExitCode validate_command(Words words) {
   if (written != ExitCode::kOk) {
     return written;
   }
-  const auto over = missed(job->thresholds, validation);
+  const auto over = missed(*thresholds, validation);
   return over.empty() ? ExitCode::kOk : ExitCode::kThreshold;
 }
 

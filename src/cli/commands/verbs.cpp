@@ -26,7 +26,7 @@ std::span<const Verb> verbs() {
       {"study", "repeat a published study of the rooflines: list, run ID, all", study_command},
       {"conform", "compare with decisions recorded from vLLM", conform_command},
       {"validate", "compare with measured runs", validate_command},
-      {"calibrate", "fit the model to measured runs", nullptr},
+      {"calibrate", "fit a server's own times to measured runs", calibrate_command},
       {"sweep", "run a grid of scenarios", nullptr},
       {"plan", "search the cheapest deployment", nullptr},
       {"observe", "load a running server", nullptr},

@@ -30,6 +30,7 @@ ExitCode list_command(Words words);
 ExitCode schema_command(Words words);
 ExitCode help_command(Words words);
 ExitCode conform_command(Words words);
+ExitCode calibrate_command(Words words);
 ExitCode validate_command(Words words);
 ExitCode steps_command(Words words);
 ExitCode study_command(Words words);

@@ -138,6 +138,7 @@ void read(Numbers& numbers, AllReduceConstants& set) {
 
 void read(Numbers& numbers, StepConstants& set) {
   set.layer_launch_gap = numbers.microseconds("layer_launch_gap_us");
+  set.piecewise_layer_gap = numbers.microseconds("piecewise_layer_gap_us");
   set.step_gap = numbers.microseconds("step_gap_us");
   set.elementwise_traffic_factor = numbers.real("elementwise_traffic_factor", kFactor);
   set.elementwise_bandwidth_efficiency = numbers.efficiency("elementwise_bandwidth_efficiency");

@@ -101,6 +101,8 @@ struct Column {
 /// What holds on every GPU.
 struct StepConstants {
   core::Seconds layer_launch_gap;
+  /// Per layer, where a CUDA graph is replayed in pieces because the step has prompt chunks.
+  core::Seconds piecewise_layer_gap;
   core::Seconds step_gap;
   double elementwise_traffic_factor = 1.0;
   double elementwise_bandwidth_efficiency = 1.0;

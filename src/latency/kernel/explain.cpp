@@ -125,6 +125,15 @@ Explanation KernelModel::explain(const domain::StepBatch& batch) const {
           .kind = domain::Bottleneck::kOverhead,
           .losing = {}},
          result);
+  if (is_piecewise(batch)) {
+    append({.name = "piecewise_gaps", .phase = "step", .shape = {}, .calls = 1, .source = "kernel"},
+           {.time = core::Seconds(piecewise_gap_.to_seconds()),
+            .flops = {},
+            .bytes = {},
+            .kind = domain::Bottleneck::kOverhead,
+            .losing = {}},
+           result);
+  }
   core::Seconds sum;
   for (const OperatorTime& part : result.parts) {
     sum += part.time;

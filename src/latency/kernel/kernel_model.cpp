@@ -21,6 +21,7 @@
 #include "latency/kernel/part_memo.hpp"
 #include "latency/kernel/plan.hpp"
 #include "latency/kernel/prefill_attention.hpp"
+#include "latency/kernel/settings.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
@@ -41,11 +42,13 @@ KernelModel::KernelModel(const ModelInputs& inputs, const Constants& constants)
 KernelModel::KernelModel(const ModelInputs& inputs,
                          const Constants& constants,
                          const PlanEdit& edit)
-    : gpu_(inputs.gpu),
+    : settings_(inputs.options.settings),
+      gpu_(inputs.gpu),
       calibration_(calibrate(constants, inputs.gpu)),
       graph_sizes_(inputs.execution.cuda_graph_sizes),
       plan_(make_plan(inputs.network, inputs.execution.sharding, calibration_, gpu_)),
       step_gap_(all_calls(calibration_.step.step_gap, 1)),
+      piecewise_gap_(all_calls(calibration_.step.piecewise_layer_gap, inputs.network.num_layers())),
       notes_(kernel_notes(inputs.network, inputs.gpu, inputs.execution.sharding)),
       token_memo_(kRememberedTokens),
       sampled_memo_(kRememberedSequences) {
@@ -59,6 +62,11 @@ KernelModel::KernelModel(const ModelInputs& inputs,
 std::int64_t KernelModel::padded(std::int64_t tokens) const {
   const auto next = std::lower_bound(graph_sizes_.begin(), graph_sizes_.end(), tokens);
   return next == graph_sizes_.end() ? tokens : *next;
+}
+
+bool KernelModel::is_piecewise(const domain::StepBatch& batch) const {
+  return !batch.prefills.empty() && !graph_sizes_.empty() &&
+         batch.num_tokens().value() <= graph_sizes_.back();
 }
 
 KernelModel::Work KernelModel::work_of(const domain::StepBatch& batch) const {
@@ -158,6 +166,9 @@ domain::StepTime KernelModel::predict(const domain::StepBatch& batch) const {
   }
   domain::StepTime time = start(token_part(work.tokens), sampled_part(work.sampled));
   add_attention(work, time);
+  if (is_piecewise(batch)) {
+    time.add(domain::Bottleneck::kOverhead, piecewise_gap_);
+  }
   return time;
 }
 
@@ -169,6 +180,9 @@ domain::StepTime KernelModel::recompute(const domain::StepBatch& batch) const {
   domain::StepTime time = start(sum_rows(model::Rows::kTokens, padded(work.tokens)),
                                 sum_rows(model::Rows::kSampled, work.sampled));
   add_attention(work, time);
+  if (is_piecewise(batch)) {
+    time.add(domain::Bottleneck::kOverhead, piecewise_gap_);
+  }
   return time;
 }
 
@@ -234,7 +248,11 @@ core::Result<std::unique_ptr<StepTimeModel>> make_checked(const ModelInputs& inp
   if (auto facts = check_gpu(inputs.gpu, sharding); !facts) {
     return core::fail(std::move(facts).error());
   }
-  return std::make_unique<KernelModel>(inputs, constants);
+  auto chosen = with_settings(constants, inputs.options.settings);
+  if (!chosen) {
+    return core::fail(std::move(chosen).error());
+  }
+  return std::make_unique<KernelModel>(inputs, *chosen);
 }
 
 }  // namespace

@@ -39,11 +39,15 @@ class KernelModel final : public StepTimeModel {
                                                          core::Tokens context) const override;
   [[nodiscard]] Explanation explain(const domain::StepBatch& batch) const override;
   [[nodiscard]] core::Warnings notes() const override { return notes_; }
+  [[nodiscard]] std::vector<ModelSetting> settings() const override { return settings_; }
 
   /// predict() with nothing remembered: what the memory is checked and timed against.
   [[nodiscard]] domain::StepTime recompute(const domain::StepBatch& batch) const;
 
   /// Rows that the token operators run on: the next captured graph size, if there is one.
+  /// Whether the step replays its CUDA graph in pieces, attention between them: vLLM does where a
+  /// batch holds prompt chunks and is small enough for a graph.
+  [[nodiscard]] bool is_piecewise(const domain::StepBatch& batch) const;
   [[nodiscard]] std::int64_t padded(std::int64_t tokens) const;
 
  private:
@@ -72,11 +76,13 @@ class KernelModel final : public StepTimeModel {
   void explain_rows(const RowOperator& op, const Work& work, Explanation& into) const;
   void explain_attention(const AttentionOperator& op, const Work& work, Explanation& into) const;
 
+  std::vector<ModelSetting> settings_;
   const hardware::GpuSpec& gpu_;
   Calibration calibration_;
   std::vector<std::int64_t> graph_sizes_;
   Plan plan_;
   core::Duration step_gap_;
+  core::Duration piecewise_gap_;  ///< Over all layers.
   core::Warnings notes_;
   PartMemo token_memo_;
   PartMemo sampled_memo_;

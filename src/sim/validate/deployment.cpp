@@ -85,8 +85,12 @@ class Deployer {
   explicit Deployer(Evidence& evidence) : evidence_(evidence) {}
 
   core::Result<std::unique_ptr<Resolved>> run(const std::vector<Override>& overrides) {
-    set("model", evidence_.model);
-    set("gpu", evidence_.gpu);
+    if (!evidence_.model.empty()) {
+      set("model", evidence_.model);
+    }
+    if (!evidence_.gpu.empty()) {
+      set("gpu", evidence_.gpu);
+    }
     set("engine.tensor_parallel_size", fmt::format("{}", evidence_.tensor_parallel));
     if (evidence_.engine_version.empty()) {
       assume("engine version: the default, vllm@0.15");
@@ -95,7 +99,12 @@ class Deployer {
     }
     server();
     generator();
-    overrides_.insert(overrides_.end(), overrides.begin(), overrides.end());
+    for (const auto& change : overrides) {
+      if (change.path != "set" && change.path != "latency.set") {
+        std::erase_if(overrides_, [&](const Override& known) { return known.path == change.path; });
+      }
+      overrides_.push_back(change);
+    }
     auto loaded = load_scenario(std::nullopt, overrides_, Purpose::kLook);
     if (!loaded) {
       return core::fail(loaded.error());
@@ -200,7 +209,7 @@ class Deployer {
   /// keeps its details (which modules stay in 16 bits).
   void quantise(Scenario& scenario) {
     const std::string& format = evidence_.weight_quantisation;
-    const auto document = model::find_model_document(evidence_.model);
+    const auto document = model::find_model_document(scenario.model);
     if (format.empty() || !document) {
       return;
     }

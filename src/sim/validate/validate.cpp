@@ -13,6 +13,7 @@
 #include "core/document.hpp"
 #include "core/gzip.hpp"
 #include "core/result.hpp"
+#include "sim/validate/benchmark_results.hpp"
 #include "sim/validate/evidence.hpp"
 #include "sim/validate/experiment_records.hpp"
 #include "sim/validate/measured_run.hpp"
@@ -61,6 +62,21 @@ std::vector<Evidence> read_lines(std::string_view text, const std::string& path)
   return evidence;
 }
 
+/// A file that is one JSON document, of a kind that is known; nothing for files of lines.
+std::vector<Evidence> read_whole(std::string_view text, const std::string& path) {
+  const auto document = core::parse_json(text, path, core::NonFinite::kReadAsNull);
+  if (!document) {
+    return {};
+  }
+  auto evidence = read_benchmark_result(*document, kind_of_result(*document));
+  for (auto& record : evidence) {
+    record.file = path;
+    record.id = fmt::format("{}: {}", path.substr(path.rfind('/') + 1), record.id);
+    record.run = record.run.empty() ? record.run : path + record.run;
+  }
+  return evidence;
+}
+
 }  // namespace
 
 std::int64_t Validation::count(Standing standing) const {
@@ -72,10 +88,16 @@ core::Result<std::vector<Evidence>> read_evidence(const std::string& path) {
   if (!text) {
     return core::fail(text.error());
   }
-  auto evidence = read_lines(*text, path);
+  auto evidence = read_whole(*text, path);
   if (evidence.empty()) {
-    return core::fail(core::Error{.message = "holds no record, expected one JSON object a line",
-                                  .where = {.file = path}});
+    evidence = read_lines(*text, path);
+  }
+  if (evidence.empty()) {
+    return core::fail(core::Error{
+        .message =
+            "holds no record, expected measured runs (one JSON object a line) or a result of "
+            "vllm bench serve, guidellm, inference-perf or the original evaluator",
+        .where = {.file = path}});
   }
   return evidence;
 }

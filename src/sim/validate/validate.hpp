@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "sim/validate/ablation.hpp"
 #include "sim/validate/evidence.hpp"
 #include "sim/validate/prediction.hpp"
 #include "sim/validate/scores.hpp"
@@ -16,6 +17,7 @@ struct Validation {
   std::vector<ScoredRecord> records;  ///< Every record of every file, in order.
   std::vector<ScoreRow> scores;
   std::vector<PeerRow> peers;
+  std::vector<AblationRow> ablation;  ///< Where it was asked for.
 
   [[nodiscard]] std::int64_t count(Standing standing) const;
 };

@@ -46,12 +46,20 @@ TEST_F(Registry, RefusesOptionsThatTheModelDoesNotRead) {
   inputs.options = {.bench_data = "tables",
                     .hardware_config = "hardware_config.json",
                     .lookup = "floor",
-                    .settings = {{.key = "perLayerOverhead", .value = {}}}};
+                    .settings = {}};
   const auto model = make_step_time_model("kernel", inputs);
   ASSERT_FALSE(model.has_value());
-  ASSERT_EQ(model.error().size(), 4U);
+  ASSERT_EQ(model.error().size(), 3U);
   EXPECT_EQ(model.error().front().field, "latency.bench_data");
   EXPECT_THAT(model.error().front().message, testing::HasSubstr("'kernel' reads none"));
+}
+
+TEST_F(Registry, RefusesSettingsThatTheModelDoesNotHave) {
+  ModelInputs inputs = inputs_;
+  inputs.options.settings = {{.key = "perLayerOverhead", .value = {}}};
+  const auto model = make_step_time_model("kernel", inputs);
+  ASSERT_FALSE(model.has_value());
+  EXPECT_EQ(model.error().front().field, "latency.set.perLayerOverhead");
 }
 
 }  // namespace

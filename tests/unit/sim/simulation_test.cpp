@@ -21,6 +21,7 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/options.hpp"
+#include "engine/serving.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/slo.hpp"
 #include "sim/resolve.hpp"
@@ -148,17 +149,17 @@ INSTANTIATE_TEST_SUITE_P(Simulate,
                          [](const auto& variant) { return variant.param.name; });
 
 TEST_P(EveryEngine, ARequestPassesTheWholePath) {
-  const auto resolved = small_engine(engine::RequestPath());
+  const auto resolved = small_engine(engine::serving_constants().path);
   ScriptedSource source({{SimTime(), 100, 3}});
   const auto outcome = run(*resolved, source);
-  // Network 1.5, parsing 1, frontend 1 + 100 x 0.001 ms.
-  EXPECT_EQ(log.records[0].queued, at_us(3600));
+  // Network 1.95, frontend 1 + 100 x 0.001 ms.
+  EXPECT_EQ(log.records[0].queued, at_us(3050));
   // 1 ms + 100 tokens; then 1 ms + 1 token, twice.
-  EXPECT_EQ(log.records[0].first_token, at_us(3600 + 2000));
-  EXPECT_EQ(log.records[0].last_token, at_us(3600 + 2000 + 2 * 1010));
-  // Emission 1 ms and delivery 2.5 ms; the close 1.5 ms.
-  EXPECT_EQ(log.measured[0].ttft, Duration::microseconds(5600 + 3500));
-  EXPECT_EQ(log.measured[0].e2e, Duration::microseconds(7620 + 3500 + 1500));
+  EXPECT_EQ(log.records[0].first_token, at_us(3050 + 2000));
+  EXPECT_EQ(log.records[0].last_token, at_us(3050 + 2000 + 2 * 1010));
+  // Emission 0.875 ms and delivery 1.95 ms; the close 1.5 ms.
+  EXPECT_EQ(log.measured[0].ttft, Duration::microseconds(5050 + 2825));
+  EXPECT_EQ(log.measured[0].e2e, Duration::microseconds(7070 + 2825 + 1500));
   EXPECT_EQ(outcome.summary.completed, 1);
   EXPECT_FALSE(outcome.partial);
 }
@@ -192,15 +193,15 @@ TEST_P(EveryEngine, AnAnswerBringsTheNextRequestIntoTheSameInstant) {
 }
 
 TEST_P(EveryEngine, ARefusalGoesBackToItsClient) {
-  const auto resolved = small_engine(engine::RequestPath());
+  const auto resolved = small_engine(engine::serving_constants().path);
   ScriptedSource source({{SimTime(), 401, 1}, {SimTime(), 100, 1}}, 1);
   const auto outcome = run(*resolved, source);
   EXPECT_EQ(outcome.summary.count(domain::Outcome::kRejected), 1);
   EXPECT_EQ(outcome.summary.completed, 1);
-  // Queued after 1.5 + 1 + 1.401 ms, answered after another 1 + 2.5.
+  // Queued after 1.95 + 1.401 ms, answered after another 0.875 + 1.95.
   ASSERT_EQ(source.completions.size(), 2U);
-  EXPECT_EQ(source.completions[0].second, at_us(3901 + 3500));
-  EXPECT_EQ(log.records[1].arrival, at_us(7401));
+  EXPECT_EQ(source.completions[0].second, at_us(3351 + 2825));
+  EXPECT_EQ(log.records[1].arrival, at_us(6176));
   ASSERT_EQ(outcome.warnings.size(), 1U);
   EXPECT_EQ(outcome.warnings[0].code, "W-rejected");
 }
@@ -214,7 +215,7 @@ TEST_P(EveryEngine, AnIdleEngineWakesUp) {
 }
 
 TEST(Simulate, AnInterruptLeavesNobodyUncounted) {
-  const auto resolved = small_engine(engine::RequestPath());
+  const auto resolved = small_engine(engine::serving_constants().path);
   std::vector<ScriptedSource::Sent> script;
   for (std::int64_t i = 0; i < 5000; ++i) {
     script.push_back({at_us(i * 1000), 50, 20});
@@ -242,7 +243,7 @@ TEST(Simulate, AnInterruptLeavesNobodyUncounted) {
 }
 
 TEST(Simulate, AnInterruptBeforeTheStartIsAnEmptyResult) {
-  const auto resolved = small_engine(engine::RequestPath());
+  const auto resolved = small_engine(engine::serving_constants().path);
   ScriptedSource source({{SimTime(), 10, 2}});
   const std::atomic<bool> interrupt{true};
   RunControls controls;
@@ -254,7 +255,7 @@ TEST(Simulate, AnInterruptBeforeTheStartIsAnEmptyResult) {
 }
 
 TEST(Simulate, NoRequestsAreARunToo) {
-  const auto resolved = small_engine(engine::RequestPath());
+  const auto resolved = small_engine(engine::serving_constants().path);
   ScriptedSource source({});
   const auto outcome = simulate(*resolved, source, RunControls());
   ASSERT_TRUE(outcome);
@@ -263,7 +264,7 @@ TEST(Simulate, NoRequestsAreARunToo) {
 }
 
 TEST(Simulate, ASourceThatFailsFailsTheRun) {
-  const auto resolved = small_engine(engine::RequestPath());
+  const auto resolved = small_engine(engine::serving_constants().path);
   ScriptedSource source({{SimTime(), 10, 2}});
   source.problems.push_back({.message = "bad row"});
   const auto outcome = simulate(*resolved, source, RunControls());

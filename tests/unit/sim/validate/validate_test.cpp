@@ -5,14 +5,21 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/embedded_file.hpp"
 #include "core/result.hpp"
+#include "engine/serving.hpp"
+#include "latency/constant_files.hpp"
+#include "model/model_spec.hpp"
+#include "sim/validate/ablation.hpp"
 #include "sim/validate/deployment.hpp"
 #include "sim/validate/evidence.hpp"
+#include "sim/validate/loose_node.hpp"
 #include "sim/validate/prediction.hpp"
 #include "sim/validate/scores.hpp"
 #include "support/paths.hpp"
@@ -132,6 +139,63 @@ TEST(Validate, WhatIfsWinOverTheRecord) {
   ASSERT_TRUE(server.has_value());
   EXPECT_FALSE((*server)->engine.async_scheduling);
   EXPECT_FALSE(evidence.front().assumed.empty());
+}
+
+TEST(Validate, AblationTakesOneElementOutAtATime) {
+  const auto evidence =
+      read_evidence(records_file({joined(closed_record("a", "meta-llama/Llama-2-7b-hf", "H100"))}))
+          .value();
+  const auto rows = ablate(evidence, options_of(1, 1));
+  ASSERT_GT(rows.size(), 5U);
+  EXPECT_EQ(rows.front().variant, "whole model");
+  for (const auto& row : rows) {
+    ASSERT_TRUE(row.ttft.has_value()) << row.variant;
+    EXPECT_EQ(row.ttft->n, 1) << row.variant;
+    // What only the client sees leaves the time between tokens alone.
+    if (row.variant == "no network") {
+      EXPECT_EQ(row.tpot->mean_abs, rows.front().tpot->mean_abs);
+      EXPECT_NE(row.ttft->mean_abs, rows.front().ttft->mean_abs);
+    }
+  }
+}
+
+/// A data file without its comments, in lower case.
+std::string stated_in(std::string_view text) {
+  std::string stated;
+  bool comment = false;
+  for (const char c : text) {
+    comment = c == '\n' ? false : comment || c == '#';
+    stated += comment ? ' ' : c;
+  }
+  return lower_case(stated);
+}
+
+TEST(Validate, NoConstantIsKeyedByANetworkOrAnExperiment) {
+  std::vector<std::string> names = model::catalogue_names();
+  for (const std::string family : {"llama",
+                                   "qwen",
+                                   "mistral",
+                                   "mixtral",
+                                   "yi-",
+                                   "deepseek",
+                                   "codegen",
+                                   "roleplay",
+                                   "trainval"}) {
+    names.push_back(family);
+  }
+  std::vector<core::EmbeddedFile> files(engine::serving_files().begin(),
+                                        engine::serving_files().end());
+  for (const auto& file : latency::constant_files()) {
+    files.push_back(file);
+  }
+  ASSERT_GE(files.size(), 2U);
+  for (const auto& file : files) {
+    const std::string stated = stated_in(file.text);
+    for (const auto& name : names) {
+      EXPECT_EQ(stated.find(lower_case(name)), std::string::npos)
+          << file.name << " has a constant for " << name;
+    }
+  }
 }
 
 TEST(Validate, TheTrainingRuns) {

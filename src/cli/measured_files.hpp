@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "cli/arguments.hpp"
+#include "core/result.hpp"
+#include "sim/validate/evidence.hpp"
+#include "sim/validate/prediction.hpp"
+
+namespace ridgeline::cli {
+
+/// --histories and --threads, of the verbs that simulate measured runs.
+[[nodiscard]] std::vector<FlagSpec> measured_flags();
+
+/// What such a verb was asked for: the records of its files, and how to predict them.
+struct MeasuredJob {
+  std::vector<sim::validate::Evidence> evidence;
+  sim::validate::PredictOptions options;
+};
+[[nodiscard]] core::Result<MeasuredJob> read_measured(const Arguments& arguments);
+
+}  // namespace ridgeline::cli

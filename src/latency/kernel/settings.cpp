@@ -1,0 +1,100 @@
+#include "latency/kernel/settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/document.hpp"
+#include "core/reader.hpp"
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "latency/kernel/constants.hpp"
+#include "latency/step_time_model.hpp"
+
+namespace ridgeline::latency::kernel {
+namespace {
+
+constexpr double kPerMillion = 1e-6;
+/// Far beyond any sound value: a slip of unit.
+constexpr double kLargestSetting = 1e6;
+
+struct Setting {
+  std::string_view key;
+  void (*set)(Constants& constants, double value);
+};
+
+constexpr auto kSettings = std::to_array<Setting>({
+    {"layer_launch_gap_us",
+     [](Constants& all, double us) { all.step.layer_launch_gap = core::microseconds(us); }},
+    {"piecewise_layer_gap_us",
+     [](Constants& all, double us) { all.step.piecewise_layer_gap = core::microseconds(us); }},
+    {"step_gap_us", [](Constants& all, double us) { all.step.step_gap = core::microseconds(us); }},
+    {"elementwise_traffic_factor",
+     [](Constants& all, double factor) { all.step.elementwise_traffic_factor = factor; }},
+    {"streamed_expert_fraction",
+     [](Constants& all, double share) {
+       all.step.streamed_expert_fraction = std::min(share, 1.0);
+     }},
+    {"bytes_per_logit",
+     [](Constants& all, double bytes) { all.sampling.bytes_per_logit = core::Bytes(bytes); }},
+    {"truncation_us",
+     [](Constants& all, double us) { all.sampling.truncation = core::microseconds(us); }},
+    {"truncation_us_per_million_logits",
+     [](Constants& all, double us) {
+       all.sampling.truncation_per_logit = core::microseconds(us * kPerMillion);
+     }},
+    {"penalty_us_per_million_logits",
+     [](Constants& all, double us) {
+       all.sampling.penalty_per_logit = core::microseconds(us * kPerMillion);
+     }},
+});
+
+core::Error bad_setting(const ModelSetting& setting, std::string message, std::string hint) {
+  return {.field = fmt::format("latency.set.{}", setting.key),
+          .message = std::move(message),
+          .where = setting.value.where(),
+          .hint = std::move(hint)};
+}
+
+}  // namespace
+
+core::Result<Constants> with_settings(Constants constants,
+                                      const std::vector<ModelSetting>& settings) {
+  core::Errors errors;
+  for (const auto& setting : settings) {
+    const auto* const known = std::ranges::find(kSettings, setting.key, &Setting::key);
+    if (known == kSettings.end()) {
+      std::vector<std::string> names;
+      for (const auto& candidate : kSettings) {
+        names.emplace_back(candidate.key);
+      }
+      const auto meant = core::nearest(setting.key, names);
+      errors.push_back(bad_setting(setting,
+                                   "is no constant of the kernel model that can be set",
+                                   meant ? fmt::format("did you mean '{}'?", *meant)
+                                         : fmt::format("{}", fmt::join(names, ", "))));
+      continue;
+    }
+    if (!setting.value.is_number() || !(setting.value.as_real() >= 0.0) ||
+        setting.value.as_real() > kLargestSetting) {
+      errors.push_back(bad_setting(
+          setting,
+          fmt::format(
+              "{} is out of range, expected 0 to {}", setting.value.describe(), kLargestSetting),
+          ""));
+      continue;
+    }
+    known->set(constants, setting.value.as_real());
+  }
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  return constants;
+}
+
+}  // namespace ridgeline::latency::kernel

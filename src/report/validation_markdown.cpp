@@ -1,0 +1,113 @@
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "report/validation.hpp"
+#include "sim/validate/evidence.hpp"
+#include "sim/validate/scores.hpp"
+#include "sim/validate/validate.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+using sim::validate::kFigureNames;
+using sim::validate::kLevelNames;
+using sim::validate::ScoreRow;
+using sim::validate::Standing;
+using sim::validate::Validation;
+
+/// A text inside a table of Markdown.
+std::string table_text(const std::string& text) {
+  std::string safe;
+  for (const char c : text) {
+    if (c == '|') {
+      safe += "\\|";
+    } else {
+      safe += c == '\n' || c == '\r' ? ' ' : c;
+    }
+  }
+  return safe;
+}
+
+std::string pair_text(const std::optional<ScoreRow>& row) {
+  return row ? fmt::format("{:.2f} / {:.2f}", row->median_abs, row->mean_abs) : "-";
+}
+
+std::string scores_markdown(const Validation& validation) {
+  std::string text =
+      "| axis | value | metric | of | n | median | mean | p95 | signed |\n"
+      "|---|---|---|---|---|---|---|---|---|\n";
+  for (const auto& row : validation.scores) {
+    if (row.axis != "all" && row.axis != "family" && row.axis != "model" && row.axis != "gpu") {
+      continue;
+    }
+    text += fmt::format("| {} | {} | {} | {} | {} | {:.2f} | {:.2f} | {:.2f} | {:+.2f} |\n",
+                        row.axis,
+                        table_text(row.value),
+                        kFigureNames[static_cast<std::size_t>(row.figure)],
+                        kLevelNames[static_cast<std::size_t>(row.level)],
+                        row.n,
+                        row.median_abs,
+                        row.mean_abs,
+                        row.p95_abs,
+                        row.mean_signed);
+  }
+  return text;
+}
+
+std::string peers_markdown(const Validation& validation) {
+  if (validation.peers.empty()) {
+    return {};
+  }
+  std::string text =
+      "\n## Others on the same records\n\n"
+      "| simulator | metric | of | n | median | mean | ours, median | ours, mean |\n"
+      "|---|---|---|---|---|---|---|---|\n";
+  for (const auto& row : validation.peers) {
+    text += fmt::format("| {} | {} | {} | {} | {:.1f} | {:.1f} | {:.2f} | {:.2f} |\n",
+                        table_text(row.peer),
+                        kFigureNames[static_cast<std::size_t>(row.figure)],
+                        kLevelNames[static_cast<std::size_t>(row.level)],
+                        row.n,
+                        row.median_abs,
+                        row.mean_abs,
+                        row.our_median_abs,
+                        row.our_mean_abs);
+  }
+  return text;
+}
+
+std::string ablation_markdown(const Validation& validation) {
+  if (validation.ablation.empty()) {
+    return {};
+  }
+  std::string text =
+      "\n## What each element is worth\n\nMedian / mean of the absolute error of the mean.\n\n"
+      "| variant | e2e | ttft | tpot |\n|---|---|---|---|\n";
+  for (const auto& row : validation.ablation) {
+    text += fmt::format("| {} | {} | {} | {} |\n",
+                        row.variant,
+                        pair_text(row.e2e),
+                        pair_text(row.ttft),
+                        pair_text(row.tpot));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string validation_markdown(const Validation& validation) {
+  return fmt::format(
+             "# Predicted and measured\n\n{} records: {} scored, {} saturated, {} unpredicted, {} "
+             "unreadable. Absolute errors in percent.\n\n",
+             validation.records.size(),
+             validation.count(Standing::kScored),
+             validation.count(Standing::kSaturated),
+             validation.count(Standing::kUnpredicted),
+             validation.count(Standing::kUnreadable)) +
+         scores_markdown(validation) + peers_markdown(validation) + ablation_markdown(validation);
+}
+
+}  // namespace ridgeline::report

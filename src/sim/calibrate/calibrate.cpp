@@ -1,0 +1,443 @@
+#include "sim/calibrate/calibrate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "core/rng.hpp"
+#include "core/time.hpp"
+#include "engine/serving.hpp"
+#include "sim/calibrate/least_squares.hpp"
+#include "sim/scenario.hpp"
+#include "sim/validate/evidence.hpp"
+#include "sim/validate/measured_run.hpp"
+#include "sim/validate/prediction.hpp"
+#include "sim/validate/scores.hpp"
+
+namespace ridgeline::sim::calibrate {
+namespace {
+
+using validate::Evidence;
+using validate::Figure;
+using validate::Level;
+
+constexpr std::array<Figure, 3> kCompared = {Figure::kE2e, Figure::kTtft, Figure::kTpot};
+constexpr int kIterations = 4;
+constexpr double kDamping = 1e-9;
+/// Differences are taken over this part of a parameter's range.
+constexpr double kDifference = 0.02;
+/// A parameter whose whole range moves no figure by more than this share is not told by them.
+constexpr double kLeastEffect = 0.002;
+/// Nor is one whose effect the others can imitate but for this share.
+constexpr double kLeastOwnShare = 0.05;
+constexpr int kBootstrapSamples = 400;
+constexpr double kIntervalTail = 0.05;
+constexpr double kBandShare = 0.9;
+
+/// One compared number.
+struct Observation {
+  std::size_t record = 0;
+  Figure figure = Figure::kE2e;
+  double measured = 0.0;
+};
+
+double quantile_of(std::vector<double> values, double p) {
+  std::ranges::sort(values);
+  const double at = p * static_cast<double>(values.size() - 1);
+  const auto low = static_cast<std::size_t>(std::floor(at));
+  const std::size_t high = std::min(low + 1, values.size() - 1);
+  return values[low] + (values[high] - values[low]) * (at - std::floor(at));
+}
+
+FitErrors errors_of(const std::vector<double>& residuals) {
+  std::vector<double> absolute;
+  FitErrors errors;
+  for (const double residual : residuals) {
+    absolute.push_back(100.0 * std::abs(residual));
+    errors.mean += absolute.back() / static_cast<double>(residuals.size());
+  }
+  errors.median = quantile_of(std::move(absolute), 0.5);
+  return errors;
+}
+
+class Fitter {
+ public:
+  Fitter(const std::vector<Evidence>& evidence, const CalibrateOptions& options)
+      : evidence_(evidence), options_(options) {}
+
+  core::Result<Calibration> run() {
+    if (auto problem = choose_parameters(); !problem.empty()) {
+      return core::fail(std::move(problem));
+    }
+    if (auto problem = observe(); !problem.empty()) {
+      return core::fail(std::move(problem));
+    }
+    result_.before = errors_of(residuals_at(values_));
+    Rows jacobian = jacobian_at(values_);
+    if (auto problem = drop_untold(jacobian); !problem.empty()) {
+      return core::fail(std::move(problem));
+    }
+    for (int i = 0; i < kIterations; ++i) {
+      improve(jacobian);
+      jacobian = jacobian_at(values_);
+    }
+    sum_up(jacobian);
+    return std::move(result_);
+  }
+
+ private:
+  core::Errors choose_parameters() {
+    core::Errors errors;
+    for (const auto& name : options_.wanted) {
+      const auto& known = parameters();
+      if (std::ranges::find(known, name, &Parameter::name) == known.end()) {
+        std::vector<std::string> names;
+        for (const auto& parameter : known) {
+          names.push_back(parameter.name);
+        }
+        errors.push_back({.field = "--fit",
+                          .message = fmt::format("\"{}\" is no constant that can be fitted, "
+                                                 "expected one of {}",
+                                                 name,
+                                                 fmt::join(names, ", ")),
+                          .where = {.file = "command line"}});
+      }
+    }
+    const auto& fitted = engine::serving_constants();
+    for (const auto& parameter : parameters()) {
+      const auto& wanted = options_.wanted;
+      if (wanted.empty() || std::ranges::find(wanted, parameter.name) != wanted.end()) {
+        chosen_.push_back(parameter);
+      }
+    }
+    for (const auto& parameter : chosen_) {
+      const double before = default_of(fitted, parameter.name);
+      values_.push_back(before);
+      defaults_.push_back(before);
+    }
+    return errors;
+  }
+
+  static double default_of(const engine::ServingConstants& fitted, const std::string& name) {
+    const auto microseconds = [](core::Duration time) { return time.to_microseconds(); };
+    if (name == "delivery_time") {
+      return microseconds(fitted.path.deliver);
+    }
+    if (name == "frontend_token_time") {
+      return microseconds(fitted.path.frontend_per_token);
+    }
+    if (name == "close_time") {
+      return microseconds(fitted.path.close);
+    }
+    return microseconds(name == "host_step_time" ? fitted.host.per_step : fitted.host.per_sequence);
+  }
+
+  [[nodiscard]] std::vector<validate::PartPrediction> predict_at(
+      const std::vector<double>& values) const {
+    std::vector<Evidence> copy = evidence_;
+    const auto runs = validate::group_runs(copy);
+    validate::PredictOptions predict;
+    predict.histories = options_.histories;
+    predict.threads = options_.threads;
+    predict.seed = options_.seed;
+    predict.overrides = options_.overrides;
+    for (std::size_t i = 0; i < chosen_.size(); ++i) {
+      predict.overrides.push_back({.path = fmt::format("serving.{}", chosen_[i].name),
+                                   .text = fmt::format("{:.6f}us", values[i])});
+    }
+    return validate::predict(copy, runs, predict);
+  }
+
+  /// What can be compared, below saturation.
+  core::Errors observe() {
+    const auto predictions = predict_at(values_);
+    std::string reason = "no record";
+    for (std::size_t i = 0; i < evidence_.size(); ++i) {
+      std::string why;
+      if (validate::standing_of(evidence_[i], predictions[i], why) != validate::Standing::kScored) {
+        reason = why;
+        continue;
+      }
+      ++result_.records;
+      for (const Figure figure : kCompared) {
+        const auto& measured = evidence_[i].measured.at(figure, Level::kMean);
+        if (measured && predictions[i].prediction->figures.at(figure, Level::kMean)) {
+          observations_.push_back({.record = i, .figure = figure, .measured = *measured});
+        }
+      }
+    }
+    result_.figures = static_cast<std::int64_t>(observations_.size());
+    if (observations_.empty()) {
+      return {{.message = fmt::format("nothing to calibrate with: {}", reason)}};
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::vector<double> residuals_at(const std::vector<double>& values) const {
+    const auto predictions = predict_at(values);
+    std::vector<double> residuals;
+    for (const auto& observation : observations_) {
+      const double predicted = predictions[observation.record]
+                                   .prediction->figures.at(observation.figure, Level::kMean)
+                                   .value_or(observation.measured);
+      residuals.push_back(predicted / observation.measured - 1.0);
+    }
+    return residuals;
+  }
+
+  /// Columns are scaled to the parameters' ranges: an entry says what the whole range would do.
+  Rows jacobian_at(const std::vector<double>& values) {
+    residuals_ = residuals_at(values);
+    Rows jacobian(observations_.size(), std::vector<double>(chosen_.size(), 0.0));
+    for (std::size_t j = 0; j < chosen_.size(); ++j) {
+      std::vector<double> moved = values;
+      const double step = kDifference * range_of(j);
+      const double direction = values[j] + step > chosen_[j].highest ? -1.0 : 1.0;
+      moved[j] += direction * step;
+      const auto there = residuals_at(moved);
+      for (std::size_t i = 0; i < there.size(); ++i) {
+        jacobian[i][j] = direction * (there[i] - residuals_[i]) / kDifference;
+      }
+    }
+    return jacobian;
+  }
+
+  [[nodiscard]] double range_of(std::size_t j) const {
+    return chosen_[j].highest - chosen_[j].lowest;
+  }
+
+  /// Takes out what the measurements do not tell, the least told first.
+  core::Errors drop_untold(Rows& jacobian) {
+    while (!chosen_.empty()) {
+      std::size_t worst = 0;
+      double least = 2.0;
+      std::string reason;
+      for (std::size_t j = 0; j < chosen_.size(); ++j) {
+        double effect = 0.0;
+        for (const auto& row : jacobian) {
+          effect = std::max(effect, std::abs(row[j]));
+        }
+        const double share = effect < kLeastEffect ? 0.0 : own_share(jacobian, j);
+        if (share < least) {
+          least = share;
+          worst = j;
+          reason = effect < kLeastEffect
+                       ? fmt::format("no measured figure depends on it (it shows in {})",
+                                     chosen_[j].seen_in)
+                       : fmt::format(
+                             "the others do the same to every measured figure "
+                             "(it shows in {})",
+                             chosen_[j].seen_in);
+        }
+      }
+      if (least >= kLeastOwnShare && observations_.size() > chosen_.size()) {
+        return {};
+      }
+      if (least >= kLeastOwnShare) {
+        worst = chosen_.size() - 1;
+        reason = fmt::format(
+            "{} measured figures cannot tell {} constants", observations_.size(), chosen_.size());
+      }
+      result_.left_out.push_back({.name = chosen_[worst].name, .reason = reason});
+      remove(worst, jacobian);
+    }
+    return refuse();
+  }
+
+  core::Errors refuse() const {
+    core::Errors errors;
+    for (const auto& left : result_.left_out) {
+      errors.push_back({.field = left.name, .message = "cannot be fitted: " + left.reason});
+    }
+    return errors;
+  }
+
+  void remove(std::size_t column, Rows& jacobian) {
+    const auto at = static_cast<std::ptrdiff_t>(column);
+    chosen_.erase(chosen_.begin() + at);
+    values_.erase(values_.begin() + at);
+    defaults_.erase(defaults_.begin() + at);
+    for (auto& row : jacobian) {
+      row.erase(row.begin() + at);
+    }
+  }
+
+  [[nodiscard]] double bounded(std::size_t j, double value) const {
+    return std::clamp(value, chosen_[j].lowest, chosen_[j].highest);
+  }
+
+  void improve(const Rows& jacobian) {
+    const std::vector<double> weights(observations_.size(), 1.0);
+    const auto step = solve_step(
+        {.jacobian = jacobian, .residuals = residuals_, .weights = weights, .damping = kDamping});
+    if (!step) {
+      return;
+    }
+    std::vector<double> next = values_;
+    for (std::size_t j = 0; j < next.size(); ++j) {
+      next[j] = bounded(j, next[j] + (*step)[j] * range_of(j));
+    }
+    values_ = next;
+  }
+
+  /// What a fit with other weights would give, from the last Jacobian: no simulation.
+  [[nodiscard]] std::optional<std::vector<double>> refit(const Rows& jacobian,
+                                                         const std::vector<double>& weights) const {
+    return solve_step({.jacobian = jacobian, .residuals = residuals_, .weights = weights});
+  }
+
+  void sum_up(const Rows& jacobian) {
+    result_.after = errors_of(residuals_);
+    bootstrap(jacobian);
+    cross_validate(jacobian);
+    for (const Figure figure : kCompared) {
+      std::vector<double> absolute;
+      for (std::size_t i = 0; i < observations_.size(); ++i) {
+        if (observations_[i].figure == figure) {
+          absolute.push_back(100.0 * std::abs(held_out_[i]));
+        }
+      }
+      if (!absolute.empty()) {
+        result_.bands.push_back({.figure = validate::kFigureNames[static_cast<std::size_t>(figure)],
+                                 .percent = quantile_of(absolute, kBandShare),
+                                 .n = static_cast<std::int64_t>(absolute.size())});
+      }
+    }
+  }
+
+  void bootstrap(const Rows& jacobian) {
+    std::vector<std::vector<double>> draws(chosen_.size());
+    core::RngStream rng(options_.seed, 0, "calibration bootstrap");
+    for (int sample = 0; sample < kBootstrapSamples; ++sample) {
+      std::vector<double> weights(observations_.size(), 0.0);
+      for (std::size_t i = 0; i < weights.size(); ++i) {
+        weights[rng.below(weights.size())] += 1.0;
+      }
+      const auto step = refit(jacobian, weights);
+      for (std::size_t j = 0; step && j < chosen_.size(); ++j) {
+        draws[j].push_back(bounded(j, values_[j] + (*step)[j] * range_of(j)));
+      }
+    }
+    for (std::size_t j = 0; j < chosen_.size(); ++j) {
+      FittedParameter fitted{.parameter = chosen_[j], .before = defaults_[j], .value = values_[j]};
+      const bool drawn = !draws[j].empty();
+      fitted.lowest = drawn ? quantile_of(draws[j], kIntervalTail) : chosen_[j].lowest;
+      fitted.highest = drawn ? quantile_of(draws[j], 1.0 - kIntervalTail) : chosen_[j].highest;
+      fitted.lowest = std::min(fitted.lowest, fitted.value);
+      fitted.highest = std::max(fitted.highest, fitted.value);
+      fitted.at_bound = fitted.value <= chosen_[j].lowest || fitted.value >= chosen_[j].highest;
+      result_.fitted.push_back(std::move(fitted));
+    }
+  }
+
+  /// Errors of each record from a fit on the others; with a single record, on its other figures.
+  void cross_validate(const Rows& jacobian) {
+    held_out_ = residuals_;
+    for (std::size_t i = 0; i < observations_.size(); ++i) {
+      std::vector<double> weights(observations_.size(), 1.0);
+      for (std::size_t k = 0; k < weights.size(); ++k) {
+        const bool same =
+            result_.records > 1 ? observations_[k].record == observations_[i].record : k == i;
+        weights[k] = same ? 0.0 : 1.0;
+      }
+      const auto step = refit(jacobian, weights);
+      for (std::size_t j = 0; step && j < chosen_.size(); ++j) {
+        const double moved = bounded(j, values_[j] + (*step)[j] * range_of(j)) - values_[j];
+        held_out_[i] += jacobian[i][j] * moved / range_of(j);
+      }
+    }
+    result_.cross_validated = errors_of(held_out_);
+  }
+
+  const std::vector<Evidence>& evidence_;
+  const CalibrateOptions& options_;
+  std::vector<Parameter> chosen_;
+  std::vector<double> values_;
+  std::vector<double> defaults_;
+  std::vector<Observation> observations_;
+  std::vector<double> residuals_;
+  std::vector<double> held_out_;
+  Calibration result_;
+};
+
+}  // namespace
+
+const std::vector<Parameter>& parameters() {
+  // Upper bounds are far beyond any server that was seen.
+  static const std::vector<Parameter> kParameters = {
+      {.name = "delivery_time",
+       .lowest = 0.0,
+       .highest = 100'000.0,
+       .seen_in = "the client's time to first token"},
+      {.name = "frontend_token_time",
+       .lowest = 0.0,
+       .highest = 50.0,
+       .seen_in = "the client's time to first token of prompts of different lengths"},
+      {.name = "close_time",
+       .lowest = 0.0,
+       .highest = 100'000.0,
+       .seen_in = "the client's end-to-end time beside the time to first token"},
+      {.name = "host_step_time",
+       .lowest = 0.0,
+       .highest = 10'000.0,
+       .seen_in = "the time per output token of a synchronous engine"},
+      {.name = "host_sequence_time",
+       .lowest = 0.0,
+       .highest = 200.0,
+       .seen_in = "the time per output token of a synchronous engine under different loads"}};
+  return kParameters;
+}
+
+core::Result<Calibration> calibrate(const std::vector<Evidence>& evidence,
+                                    const CalibrateOptions& options) {
+  auto calibration = Fitter(evidence, options).run();
+  if (!calibration || options.wanted.empty() || calibration->left_out.empty()) {
+    return calibration;
+  }
+  core::Errors errors;
+  for (const auto& left : calibration->left_out) {
+    errors.push_back({.field = left.name, .message = "cannot be fitted: " + left.reason});
+  }
+  return core::fail(std::move(errors));
+}
+
+std::string serving_yaml(const Calibration& calibration) {
+  std::string text = fmt::format(
+      "# Times of one server, fitted to {} measured records ({} figures).\n"
+      "# Absolute error, median / mean in percent: {:.2f} / {:.2f} before, {:.2f} / {:.2f} after,\n"
+      "# {:.2f} / {:.2f} on records left out of the fit.\n",
+      calibration.records,
+      calibration.figures,
+      calibration.before.median,
+      calibration.before.mean,
+      calibration.after.median,
+      calibration.after.mean,
+      calibration.cross_validated.median,
+      calibration.cross_validated.mean);
+  for (const auto& band : calibration.bands) {
+    text += fmt::format(
+        "# Nine in ten predictions of {} lie within {:.1f} %.\n", band.figure, band.percent);
+  }
+  text += "serving:\n";
+  for (const auto& fitted : calibration.fitted) {
+    text += fmt::format("  {}: {:.3f}us  # 90 % interval {:.3f} to {:.3f}, before {:.3f}{}\n",
+                        fitted.parameter.name,
+                        fitted.value,
+                        fitted.lowest,
+                        fitted.highest,
+                        fitted.before,
+                        fitted.at_bound ? "; at its bound" : "");
+  }
+  return text;
+}
+
+}  // namespace ridgeline::sim::calibrate

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "sim/scenario.hpp"
+#include "sim/validate/evidence.hpp"
+
+/// The few times of a server that differ from machine to machine (host, network, API server),
+/// fitted to somebody's own benchmark results. Kernels are not touched: they are physics.
+namespace ridgeline::sim::calibrate {
+
+/// A constant that can be fitted: an option of the scenario's `serving` section, in microseconds.
+struct Parameter {
+  std::string name;     ///< "delivery_time"
+  double lowest = 0.0;  ///< Bounds of the fit.
+  double highest = 0.0;
+  std::string seen_in;  ///< What tells it: "time to first token".
+};
+[[nodiscard]] const std::vector<Parameter>& parameters();
+
+struct FittedParameter {
+  Parameter parameter;
+  double before = 0.0;
+  double value = 0.0;
+  double lowest = 0.0;  ///< Of its 90 % interval, by bootstrap over the measurements.
+  double highest = 0.0;
+  bool at_bound = false;
+};
+
+/// A constant that the measurements do not tell, and why.
+struct LeftOut {
+  std::string name;
+  std::string reason;
+};
+
+/// Absolute errors in percent over all compared figures.
+struct FitErrors {
+  double median = 0.0;
+  double mean = 0.0;
+};
+
+/// How far a prediction with these constants is from a measurement, for nine in ten.
+struct Band {
+  std::string figure;  ///< "ttft"
+  double percent = 0.0;
+  std::int64_t n = 0;
+};
+
+struct Calibration {
+  std::vector<FittedParameter> fitted;
+  std::vector<LeftOut> left_out;
+  FitErrors before;
+  FitErrors after;
+  FitErrors cross_validated;  ///< Each record predicted from a fit on the others.
+  std::vector<Band> bands;
+  std::int64_t records = 0;
+  std::int64_t figures = 0;
+};
+
+struct CalibrateOptions {
+  /// Names of parameters; empty: all that the measurements tell. A named one that they do not tell
+  /// is an error.
+  std::vector<std::string> wanted;
+  std::int64_t histories = 2;
+  std::int64_t threads = 1;
+  std::uint64_t seed = 0;
+  std::vector<Override> overrides;  ///< The deployment, where the records lack it.
+};
+
+/// Gauss-Newton on the relative errors of the means of end-to-end time, time to first token and
+/// time per output token, with simulations of equal seeds at every point. Fails when nothing can be
+/// predicted, or when no constant (or none of those wanted) is told by the measurements.
+[[nodiscard]] core::Result<Calibration> calibrate(const std::vector<validate::Evidence>& evidence,
+                                                  const CalibrateOptions& options);
+
+/// The fitted constants as a scenario's section, with intervals, errors and bands as comments.
+[[nodiscard]] std::string serving_yaml(const Calibration& calibration);
+
+}  // namespace ridgeline::sim::calibrate

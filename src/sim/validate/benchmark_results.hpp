@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/document.hpp"
+#include "sim/validate/evidence.hpp"
+
+/// Result files of load generators, and the original evaluator's. They say how a server was loaded
+/// and what came of it, but not which server: that comes from the scenario given beside them.
+namespace ridgeline::sim::validate {
+
+/// The kinds of files that one JSON document can be.
+enum class ResultKind : std::uint8_t {
+  kUnknown,
+  kVllmBench,      ///< `vllm bench serve --save-result`, and SGLang's bench_serving.
+  kGuidellm,       ///< A report with `benchmarks[]`.
+  kInferencePerf,  ///< A lifecycle file with `load_summary` and `successes`.
+  kEvaluator,      ///< `experiments[]` with `vllm_config`, `workload_config` and `qps_sweeps[]`.
+};
+[[nodiscard]] ResultKind kind_of_result(const core::Node& document);
+
+/// The measured runs of such a file. Records that miss something say so in their problem.
+[[nodiscard]] std::vector<Evidence> read_benchmark_result(const core::Node& document,
+                                                          ResultKind kind);
+
+}  // namespace ridgeline::sim::validate

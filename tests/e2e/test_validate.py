@@ -1,0 +1,106 @@
+"""validate and calibrate on small files of measured runs."""
+
+import json
+
+RECORD = {
+    "id": "one",
+    "family": "own",
+    "stage": "point",
+    "model": "meta-llama/Llama-2-7b-hf",
+    "gpu": "H100-SXM-80GB",
+    "tp": 1,
+    "engine": "vllm",
+    "engine_version": "0.11.0",
+    "server": {"max_num_seqs": 8, "max_model_len": 4096},
+    "workload": {
+        "loop": "closed",
+        "concurrency": 2,
+        "num_requests": 6,
+        "input": {"kind": "fixed", "nominal_tokens": 256},
+        "output": {"kind": "fixed", "nominal_tokens": 16},
+    },
+    "measured": {"ttft_ms": {"mean": 40}, "tpot_ms": {"mean": 7}, "e2e_ms": {"mean": 150}},
+    "predictions": {"other": {"tpot_ms": {"mean": 14}}},
+}
+
+
+def write(folder, *records):
+    path = folder / "runs.jsonl"
+    path.write_text("\n".join(r if isinstance(r, str) else json.dumps(r) for r in records) + "\n")
+    return path
+
+
+def test_every_record_is_scored_or_told(ridgeline):
+    path = write(ridgeline.folder, RECORD, "{", {**RECORD, "id": "two", "gpu": "Abacus"})
+    ran = ridgeline("validate", path, "--format", "json", "--histories", "1")
+    assert ran.returncode == 0, ran.stderr
+    result = json.loads(ran.stdout)
+    assert result["counts"] == {
+        "records": 3,
+        "scored": 1,
+        "saturated": 0,
+        "unpredicted": 1,
+        "unreadable": 1,
+    }
+    assert [record["standing"] for record in result["records"]] == ["scored", "unreadable", "unpredicted"]
+    first = result["scores"][0]
+    assert (first["axis"], first["value"], first["n"]) == ("all", "all", 1)
+    assert result["peers"][0]["median_abs_pct"] == 100
+    record = result["records"][0]
+    error = 100 * (record["predicted"]["tpot"]["mean"] / 7 - 1)
+    assert abs(record["error_pct"]["tpot"]["mean"] - error) < 1e-9
+
+
+def test_threads_change_no_byte(ridgeline):
+    path = write(ridgeline.folder, RECORD, {**RECORD, "id": "two", "gpu": "A100-SXM-80GB"})
+    one, two = (
+        ridgeline("validate", path, "--format", "json", "--threads", threads).stdout for threads in (1, 2)
+    )
+    assert one == two
+
+
+def test_thresholds_decide_the_exit_code(ridgeline):
+    path = write(ridgeline.folder, RECORD)
+    assert ridgeline("validate", path, "--fail-over", "e2e=1000,p95:tpot=1000").returncode == 0
+    assert ridgeline("validate", path, "--fail-over", "tpot=0").returncode == 99
+    assert ridgeline("validate", path, "--fail-over", "speed=1").returncode == 2
+    assert ridgeline("validate", path, "--fail-over", "e2e").returncode == 2
+
+
+def test_files_are_written_by_their_extension(ridgeline):
+    path = write(ridgeline.folder, RECORD)
+    assert ridgeline("validate", path, "-o", "v.csv", "-o", "v.html", "-o", "v.md", "-o", "v.json").returncode == 0
+    assert (ridgeline.folder / "v.csv").read_text().startswith("id,family")
+    assert "</html>" in (ridgeline.folder / "v.html").read_text()
+    assert "# Predicted and measured" in (ridgeline.folder / "v.md").read_text()
+    json.loads((ridgeline.folder / "v.json").read_text())
+
+
+def test_bad_usage(ridgeline):
+    assert ridgeline("validate").returncode == 2
+    assert ridgeline("validate", "none.jsonl").returncode == 2
+    path = write(ridgeline.folder, RECORD)
+    assert ridgeline("validate", path, "--histories", "0").returncode == 2
+
+
+def test_a_calibration_is_a_scenario(ridgeline):
+    records = []
+    for clients in (1, 4, 8):
+        workload = {**RECORD["workload"], "concurrency": clients, "num_requests": 3 * clients}
+        records.append({**RECORD, "id": str(clients), "workload": workload})
+    path = write(ridgeline.folder, *records)
+    ran = ridgeline("calibrate", path, "-o", "mine.yaml", "--fit", "delivery_time", "--histories", "1")
+    assert ran.returncode == 0, ran.stderr
+    assert "delivery_time" in (ridgeline.folder / "mine.yaml").read_text()
+    ran = ridgeline(
+        *("run", "mine.yaml", "--model", "llama-2-7b", "--gpu", "h100", "--request-rate", "5"),
+        *("--num-prompts", "5", "--input-len", "64", "--output-len", "8"),
+    )
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_what_is_not_told_is_refused(ridgeline):
+    path = write(ridgeline.folder, {**RECORD, "engine_version": "0.15.1"})
+    ran = ridgeline("calibrate", path, "--fit", "host_step_time", "--histories", "1")
+    assert ran.returncode == 2
+    assert "cannot be fitted" in ran.stderr

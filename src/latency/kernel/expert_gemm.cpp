@@ -1,6 +1,9 @@
 #include "latency/kernel/expert_gemm.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 #include "core/math.hpp"
@@ -19,19 +22,53 @@ constexpr double kFlopsPerWeight = 2.0;
 /// in 16 bit.
 constexpr double kPairBytesPerElement = 6.0;
 
-double pairs_on_rank(const model::ExpertGemm& shape, std::int64_t tokens) {
-  return real(tokens) * real(shape.token_sources) * real(shape.experts_per_token) *
-         real(shape.experts_on_rank) / real(shape.experts);
+/// Expected largest of 2, 4, ... 256 independent standard normal variables (H. L. Harter, "Expected
+/// values of normal order statistics", Biometrika 48, 1961).
+constexpr std::array<double, 8> kLargestNormal = {
+    0.5642, 1.0294, 1.4236, 1.7660, 2.0697, 2.3437, 2.5946, 2.8269};
+
+/// By how many standard deviations the busiest of so many ranks exceeds the mean. The counts of the
+/// ranks sum to a constant, which stretches independent deviations by sqrt(n / (n - 1)).
+double busiest_deviations(double ranks) {
+  double largest = 0.0;
+  double power = 2.0;
+  for (std::size_t i = 0; i < kLargestNormal.size(); ++i, power *= 2.0) {
+    if (ranks <= power || i + 1 == kLargestNormal.size()) {
+      const double below = i == 0 ? 0.0 : kLargestNormal[i - 1];
+      const double share = std::min(1.0, (ranks - power / 2.0) / (power / 2.0));
+      largest = below + (kLargestNormal[i] - below) * share;
+      break;
+    }
+  }
+  return largest * std::sqrt(ranks / (ranks - 1.0));
 }
 
 }  // namespace
 
+double busiest_share(const model::ExpertGemm& shape, std::int64_t tokens) {
+  const double pairs = real(tokens * shape.token_sources) * real(shape.experts_per_token);
+  const double ranks = real(shape.experts) / real(shape.experts_on_rank);
+  if (ranks <= 1.0 || pairs <= 0.0) {
+    return 1.0;
+  }
+  const double mean = pairs / ranks;
+  const double deviation = std::sqrt(mean * (1.0 - 1.0 / ranks));
+  const double busiest = mean + busiest_deviations(ranks) * deviation;
+  // A rank has whole pairs, and each token has at most experts_per_token on it.
+  return std::clamp(busiest, std::min(1.0, pairs), pairs) / mean;
+}
+
 double expected_experts(const model::ExpertGemm& shape, std::int64_t tokens) {
   const double missed_by_one = 1.0 - real(shape.experts_per_token) / real(shape.experts);
   const double held = real(shape.experts_on_rank);
-  const double hit =
-      held * (1.0 - core::pow(std::max(0.0, missed_by_one), real(tokens * shape.token_sources)));
+  const double drawn = real(tokens * shape.token_sources) * busiest_share(shape, tokens);
+  const double hit = held * (1.0 - core::pow(std::max(0.0, missed_by_one), drawn));
   return std::max(std::min(held, hit), std::min(1.0, pairs_on_rank(shape, tokens)));
+}
+
+double pairs_on_rank(const model::ExpertGemm& shape, std::int64_t tokens) {
+  return real(tokens * shape.token_sources) * real(shape.experts_per_token) *
+         real(shape.experts_on_rank) / real(shape.experts) * busiest_share(shape, tokens);
 }
 
 Cost expert_gemm(const model::ExpertGemm& shape,

@@ -9,8 +9,16 @@
 
 namespace ridgeline::latency::kernel {
 
-/// Experts of a rank that `tokens` tokens are expected to hit when every expert is as likely; at
-/// least one, or less where there is less than one (token, expert) pair.
+/// Work of the busiest rank over that of the mean one, when every expert is as likely: 1 where each
+/// rank has a part of every expert. A step waits for the busiest; with few tokens it has much more
+/// than its share. At two ranks and n pairs, sqrt(2 / (pi * n)) more.
+[[nodiscard]] double busiest_share(const model::ExpertGemm& shape, std::int64_t tokens);
+
+/// (token, expert) pairs of the busiest rank.
+[[nodiscard]] double pairs_on_rank(const model::ExpertGemm& shape, std::int64_t tokens);
+
+/// Experts of the busiest rank that `tokens` tokens are expected to hit; at least one, or less
+/// where there is less than one pair.
 [[nodiscard]] double expected_experts(const model::ExpertGemm& shape, std::int64_t tokens);
 
 /// The mixture of experts of one layer: routing, gate and up, down, and the weighted sum

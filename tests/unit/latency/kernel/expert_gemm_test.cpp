@@ -42,10 +42,27 @@ TEST(ExpertGemm, EveryTokenMayUseEveryExpert) {
 TEST(ExpertGemm, ExpertsOfOtherRanksCostNothing) {
   model::ExpertGemm shape = scout_half();
   shape.experts_on_rank = 4;
-  // A quarter of the pairs, a quarter of the experts.
+  // A quarter of the experts, and of the pairs but for the spread of a million.
   EXPECT_NEAR(expected_experts(shape, 1'000'000), 4.0, 1e-12);
-  // One token: 4/16 of a pair on this rank, and so a quarter of an expert.
-  EXPECT_DOUBLE_EQ(expected_experts(shape, 1), 0.25);
+  EXPECT_NEAR(pairs_on_rank(shape, 1'000'000), 250'000.0, 1'000.0);
+}
+
+TEST(ExpertGemm, AStepWaitsForTheBusiestRank) {
+  model::ExpertGemm shape = scout_half();
+  shape.experts_on_rank = 8;
+  // One token: the busiest rank has it, and reads its expert.
+  EXPECT_DOUBLE_EQ(pairs_on_rank(shape, 1), 1.0);
+  // 100 tokens over two ranks: 50 + sqrt(100 / (2 * pi)) = 53.99 on the busier one (half of the
+  // mean absolute deviation of a binomial count).
+  EXPECT_NEAR(pairs_on_rank(shape, 100), 53.99, 0.01);
+  // 8 * (1 - (15/16)^107.98)
+  EXPECT_NEAR(expected_experts(shape, 100), 7.9925, 1e-4);
+  // Four ranks: 25 + 1.0294 * sqrt(4/3) * sqrt(100 * 1/4 * 3/4) = 30.147.
+  shape.experts_on_rank = 4;
+  EXPECT_NEAR(pairs_on_rank(shape, 100), 30.147, 0.001);
+  // No experts to share out, no imbalance.
+  shape.experts_on_rank = 16;
+  EXPECT_DOUBLE_EQ(busiest_share(shape, 1), 1.0);
 }
 
 TEST(ExpertGemm, StreamsTheExpertsHit) {

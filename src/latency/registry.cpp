@@ -20,7 +20,7 @@ std::vector<StepTimeModelEntry> all_models() {
   std::vector<StepTimeModelEntry> models = {
       {.name = "kernel",
        .summary = "sum of per-kernel times from formulas fitted on measured kernels",
-       .uses = {.settings = true},
+       .uses = {.constants = true, .settings = true},
        .make = kernel::make_kernel_model},
       {.name = "kernel-first",
        .summary =
@@ -49,6 +49,7 @@ core::Errors superfluous(const StepTimeModelEntry& entry, const ModelOptions& op
            .hint = "take it out, or choose another model with --latency"});
     }
   };
+  refuse(!options.constants.empty(), entry.uses.constants, "latency.constants");
   refuse(!options.bench_data.empty(), entry.uses.bench_data, "latency.bench_data");
   refuse(!options.hardware_config.empty(), entry.uses.hardware_config, "latency.hardware_config");
   refuse(!options.lookup.empty(), entry.uses.lookup, "latency.lookup");

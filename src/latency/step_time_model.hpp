@@ -56,6 +56,7 @@ struct ModelSetting {
 /// What a scenario says to its step-time model beyond the name (`latency: {...}`). A model refuses
 /// what it has no use for.
 struct ModelOptions {
+  std::string constants = {};        ///< File of fitted constants; empty: the built-in ones.
   std::string bench_data = {};       ///< Folder of measured kernel tables; empty: none.
   std::string hardware_config = {};  ///< A hardware_config.json of the original simulator; empty: none.
   std::string lookup = {};           ///< "floor" or "interp"; empty: the model's own.
@@ -109,6 +110,7 @@ struct ModelInputs {
 struct StepTimeModelEntry {
   /// Which of ModelOptions it reads: the rest would be ignored, and is refused.
   struct Uses {
+    bool constants = false;
     bool bench_data = false;
     bool hardware_config = false;
     bool lookup = false;

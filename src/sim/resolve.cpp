@@ -313,7 +313,8 @@ class Resolver {
         {.network = out_->network,
          .gpu = out_->gpu,
          .execution = out_->execution,
-         .options = {.bench_data = latency.bench_data.value_or(""),
+         .options = {.constants = latency.constants.value_or(""),
+                     .bench_data = latency.bench_data.value_or(""),
                      .hardware_config = latency.hardware_config.value_or(""),
                      .lookup = latency.lookup.value_or(""),
                      .settings = latency.settings}});

@@ -17,6 +17,7 @@ namespace ridgeline::sim {
 /// and meanings stand once, in the option table (sim/options.cpp).
 struct LatencySection {
   std::string name = "kernel";
+  std::optional<std::string> constants;
   std::optional<std::string> bench_data;
   std::optional<std::string> hardware_config;
   std::optional<std::string> lookup;

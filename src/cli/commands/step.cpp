@@ -87,6 +87,9 @@ void drop_unused(sim::LatencySection& section) {
   if (entry == nullptr) {
     return;
   }
+  if (!entry->uses.constants) {
+    section.constants.reset();
+  }
   if (!entry->uses.bench_data) {
     section.bench_data.reset();
   }

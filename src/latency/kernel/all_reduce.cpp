@@ -72,7 +72,12 @@ Cost all_reduce(core::Bytes message,
     cost.losing = LosingSide{.time = std::min(floor, moved), .kind = domain::Bottleneck::kNetwork};
     return cost;
   }
-  return network(message, constants.nccl + ring / (link * constants.nccl_efficiency));
+  const double efficiency = ranks > kFewRanks && constants.nccl_switch_efficiency
+                                ? *constants.nccl_switch_efficiency
+                                : constants.nccl_efficiency;
+  return network(message,
+                 constants.nccl + ring / (link * efficiency) +
+                     message * constants.nccl_memory_passes / gpu.mem_bandwidth);
 }
 
 }  // namespace ridgeline::latency::kernel

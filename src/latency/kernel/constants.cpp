@@ -134,6 +134,8 @@ void read(Numbers& numbers, AllReduceConstants& set) {
   set.two_shot_efficiency = numbers.efficiency("two_shot_efficiency");
   set.nccl = numbers.microseconds("nccl_us");
   set.nccl_efficiency = numbers.efficiency("nccl_efficiency");
+  set.nccl_memory_passes = numbers.optional("nccl_memory_passes", kFactor, 0.0);
+  set.nccl_switch_efficiency = numbers.reader().real("nccl_switch_efficiency", kEfficiency);
 }
 
 void read(Numbers& numbers, StepConstants& set) {
@@ -227,28 +229,51 @@ Column read_column(const core::Node& node, const std::string& path, core::Errors
   return column;
 }
 
+/// What a column lacks, from another.
+void complete_from(Column& column, const Column& other) {
+  const auto take = [&](auto set) {
+    if (!(column.*set)) {
+      column.*set = other.*set;
+    }
+  };
+  take(&Column::gemm_16bit);
+  take(&Column::gemm_8bit);
+  take(&Column::decode_attention);
+  take(&Column::prefill_attention);
+  take(&Column::experts_16bit_coarse);
+  take(&Column::experts_16bit_fine);
+  take(&Column::experts_8bit_coarse);
+  take(&Column::experts_8bit_fine);
+  take(&Column::all_reduce);
+}
+
 bool complete(const Column& column) {
   return column.gemm_16bit && column.gemm_8bit && column.decode_attention &&
          column.prefill_attention && column.experts_16bit_coarse && column.experts_16bit_fine &&
          column.experts_8bit_coarse && column.experts_8bit_fine && column.all_reduce;
 }
 
-void read_columns(ObjectReader& root, core::Errors& errors, Constants& constants) {
+std::vector<Column> read_columns(ObjectReader& root, core::Errors& errors) {
+  std::vector<Column> columns;
   const core::Node* list = root.node("columns");
   if (list == nullptr || !list->is_list()) {
     root.problem("columns", "expected a list of GPU columns");
-    return;
+    return columns;
   }
   for (std::size_t i = 0; i < list->items().size(); ++i) {
     Column column = read_column(list->items()[i], "columns[" + std::to_string(i) + "]", errors);
-    const bool known = std::any_of(constants.columns.begin(),
-                                   constants.columns.end(),
-                                   [&](const Column& other) { return other.name == column.name; });
+    const bool known = std::any_of(columns.begin(), columns.end(), [&](const Column& other) {
+      return other.name == column.name;
+    });
     if (known) {
       root.problem("columns", "'" + column.name + "' stands there twice");
     }
-    constants.columns.push_back(std::move(column));
+    columns.push_back(std::move(column));
   }
+  return columns;
+}
+
+void require_generic(ObjectReader& root, const Constants& constants) {
   const bool has_generic =
       std::any_of(constants.columns.begin(), constants.columns.end(), [](const Column& column) {
         return column.name == "generic" && complete(column);
@@ -302,11 +327,40 @@ core::Result<Constants> read_constants(std::string_view text, const std::string&
   });
   read_exchange(root, errors, constants.exchange);
   read_cut_down(root, constants);
-  read_columns(root, errors, constants);
+  constants.columns = read_columns(root, errors);
+  require_generic(root, constants);
   root.finish();
   if (!errors.empty()) {
     return core::fail(std::move(errors));
   }
+  return constants;
+}
+
+core::Result<Constants> read_overlay(std::string_view text,
+                                     const std::string& file,
+                                     const Constants& base) {
+  const core::Result<core::Node> document = core::parse_yaml(text, file);
+  if (!document) {
+    return core::fail(document.error());
+  }
+  core::Errors errors;
+  ObjectReader root(*document, "", errors);
+  std::vector<Column> columns = read_columns(root, errors);
+  root.finish();
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  Constants constants = base;
+  for (Column& column : columns) {
+    const auto same = [&](const Column& other) { return other.name == column.name; };
+    const auto old = std::find_if(constants.columns.begin(), constants.columns.end(), same);
+    if (old != constants.columns.end()) {
+      complete_from(column, *old);
+      constants.columns.erase(old);
+    }
+  }
+  columns.insert(columns.end(), constants.columns.begin(), constants.columns.end());
+  constants.columns = std::move(columns);
   return constants;
 }
 

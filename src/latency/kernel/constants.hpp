@@ -80,6 +80,9 @@ struct AllReduceConstants {
   double two_shot_efficiency = 1.0;
   core::Seconds nccl;
   double nccl_efficiency = 1.0;
+  double nccl_memory_passes = 0.0;  ///< Over the message, at the memory's bandwidth.
+  /// Above four ranks, where the switch adds up (NVLink SHARP); absent: it does not.
+  std::optional<double> nccl_switch_efficiency = std::nullopt;
 };
 
 /// Of the column of one fitted GPU; what it lacks comes from the generic column, which has
@@ -151,6 +154,13 @@ struct Constants {
 /// Reads the text of a kernel.yaml, strictly; `file` names it in errors.
 [[nodiscard]] core::Result<Constants> read_constants(std::string_view text,
                                                      const std::string& file);
+
+/// `base`, with the columns of a text that has nothing but `columns`, as `kernels fit` writes it.
+/// They stand before the others, in their order; a set that one lacks comes from the column of the
+/// same name in `base`.
+[[nodiscard]] core::Result<Constants> read_overlay(std::string_view text,
+                                                   const std::string& file,
+                                                   const Constants& base);
 
 /// The constants compiled into the binary (data/latency/kernel.yaml), read once.
 [[nodiscard]] const Constants& builtin_constants();

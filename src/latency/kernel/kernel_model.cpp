@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -258,7 +260,19 @@ core::Result<std::unique_ptr<StepTimeModel>> make_checked(const ModelInputs& inp
 }  // namespace
 
 core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(const ModelInputs& inputs) {
-  return make_checked(inputs, builtin_constants());
+  const std::string& file = inputs.options.constants;
+  if (file.empty()) {
+    return make_checked(inputs, builtin_constants());
+  }
+  const auto text = core::read_file(file);
+  if (!text) {
+    return core::fail(text.error());
+  }
+  const auto constants = read_overlay(*text, file, builtin_constants());
+  if (!constants) {
+    return core::fail(constants.error());
+  }
+  return make_checked(inputs, *constants);
 }
 
 core::Result<std::unique_ptr<StepTimeModel>> make_first_kernel_model(const ModelInputs& inputs) {

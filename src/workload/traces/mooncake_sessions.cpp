@@ -175,7 +175,7 @@ class MooncakeLines {
 };
 
 /// A space of contents of its own.
-constexpr std::uint64_t kMooncakeSessions = 0x6D6F6F6E63616B65;
+constexpr std::uint64_t kSessionContents = 0x6D6F6F6E63616B65;
 
 /// Where each session stands.
 struct SessionState {
@@ -244,7 +244,7 @@ core::Result<std::unique_ptr<ItemStream>> assemble(std::vector<MooncakeRow> rows
       next.follows = state.last;
       next.waits_for_previous = next.waits_for.empty() && state.last >= 0 && !row.time;
       if (!state.conversation || row.prefix_reset) {
-        state.conversation.emplace(content_of(kMooncakeSessions, static_cast<std::uint64_t>(place)));
+        state.conversation.emplace(content_of(kSessionContents, static_cast<std::uint64_t>(place)));
       }
       if (!row.has_hash_ids) {
         continue_conversation(next, state, delta);

@@ -1,0 +1,395 @@
+#include "latency/fit/fit_kernels.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/math.hpp"
+#include "core/rng.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/fit/least_squares.hpp"
+#include "latency/fit/operators.hpp"
+#include "latency/fit/samples.hpp"
+
+namespace ridgeline::latency::fit {
+namespace {
+
+constexpr std::size_t kRowsPerConstant = 2;
+/// A common set is searched on so many times fewer rows of each GPU.
+constexpr std::size_t kCommonShare = 2;
+
+/// The selected rows of one operator on one GPU.
+struct GpuRows {
+  const SampleTable* table = nullptr;
+  std::vector<const Sample*> all;
+};
+
+struct Row {
+  const Sample* sample;
+  const hardware::GpuSpec* gpu;
+};
+
+/// `most` rows in an order that has nothing to do with the file's; always the same ones.
+std::vector<Row> drawn(const GpuRows& rows, std::size_t most) {
+  std::vector<const Sample*> order = rows.all;
+  if (most > 0 && most < order.size()) {
+    core::RngStream random(0, 0, "kernels fit rows");
+    for (std::size_t i = 0; i < most; ++i) {
+      std::swap(order[i], order[i + static_cast<std::size_t>(random.below(order.size() - i))]);
+    }
+    order.resize(most);
+  }
+  std::vector<Row> result;
+  for (const Sample* sample : order) {
+    result.push_back({.sample = sample, .gpu = &rows.table->gpu});
+  }
+  return result;
+}
+
+/// As it will be written: four significant digits.
+double rounded(double value) {
+  const std::string text = fmt::format("{:.4g}", value);
+  double result = value;
+  std::from_chars(text.data(), text.data() + text.size(), result);
+  return result;
+}
+
+double quantile_of(std::vector<double>& values, double share) {
+  const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), values.begin() + at, values.end());
+  return values[static_cast<std::size_t>(at)];
+}
+
+RelativeErrors errors_on(const Form& form, const std::vector<double>& values, const GpuRows& rows) {
+  const Trial trial = trial_of(form, values);
+  std::vector<double> errors;
+  errors.reserve(rows.all.size());
+  for (const Sample* sample : rows.all) {
+    errors.push_back(std::abs(predict(trial, *sample, rows.table->gpu) / sample->time - 1.0));
+  }
+  constexpr double kMedian = 0.5;
+  constexpr double kP90 = 0.9;
+  const double median = quantile_of(errors, kMedian);
+  return {.median = median, .p90 = quantile_of(errors, kP90)};
+}
+
+/// A form and its best values, from every start.
+struct Found {
+  const Form* form = nullptr;
+  std::vector<double> values;
+  double cost = std::numeric_limits<double>::infinity();
+};
+
+Found search(const Form& form, double loss_scale, const std::vector<Row>& rows) {
+  const Residuals residuals = [&](std::span<const double> values, std::span<double> into) {
+    const Trial trial = trial_of(form, values);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const core::Seconds time = predict(trial, *rows[i].sample, *rows[i].gpu);
+      // Logarithms weigh a prediction of half and of twice the time alike.
+      into[i] = core::log(std::max(time.value(), std::numeric_limits<double>::min()) /
+                          rows[i].sample->time.value());
+    }
+  };
+  Found best;
+  best.form = &form;
+  for (std::size_t start = 0; start < kStarts; ++start) {
+    std::vector<Unknown> unknowns;
+    for (const Constant& constant : form.constants) {
+      unknowns.push_back(
+          {.lowest = constant.lowest, .highest = constant.highest, .start = constant.start[start]});
+    }
+    FitResult result = least_squares(unknowns, rows.size(), residuals, {.loss_scale = loss_scale});
+    if (result.cost < best.cost) {
+      best.values = std::move(result.values);
+      best.cost = result.cost;
+    }
+  }
+  for (double& value : best.values) {
+    value = rounded(value);
+  }
+  return best;
+}
+
+/// The form with the lowest cost on these rows.
+Found search_forms(const Operator& of, const std::vector<Row>& rows) {
+  Found best;
+  for (const Form& form : of.forms) {
+    const bool fits = std::ranges::all_of(rows, [&](const Row& row) {
+      return form.architecture.empty() || row.gpu->architecture == form.architecture;
+    });
+    Found found = fits ? search(form, of.loss_scale, rows) : Found();
+    if (found.cost < best.cost) {
+      best = std::move(found);
+    }
+  }
+  return best;
+}
+
+/// The rows of several GPUs together: as many of each architecture, for GPUs of one resemble each
+/// other.
+std::vector<Row> drawn_together(const std::vector<GpuRows>& gpus,
+                                const GpuRows* without,
+                                std::size_t most) {
+  const auto same_architecture = [&](const GpuRows& gpu) {
+    return static_cast<std::size_t>(std::ranges::count_if(gpus, [&](const GpuRows& other) {
+      return &other != without && other.table->gpu.architecture == gpu.table->gpu.architecture;
+    }));
+  };
+  std::vector<Row> rows;
+  for (const GpuRows& gpu : gpus) {
+    if (&gpu != without) {
+      const auto some = drawn(gpu, std::max<std::size_t>(1, most / same_architecture(gpu)));
+      rows.insert(rows.end(), some.begin(), some.end());
+    }
+  }
+  return rows;
+}
+
+/// Searches that do not depend on each other, on several threads.
+class SearchJobs {
+ public:
+  void add(std::function<void()> job) { jobs_.push_back(std::move(job)); }
+
+  void run(int threads) {
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+      for (std::size_t i = next++; i < jobs_.size(); i = next++) {
+        jobs_[i]();
+      }
+    };
+    std::vector<std::thread> helpers;
+    for (int i = 1; i < threads; ++i) {
+      helpers.emplace_back(work);
+    }
+    work();
+    for (std::thread& helper : helpers) {
+      helper.join();
+    }
+  }
+
+ private:
+  std::vector<std::function<void()>> jobs_;
+};
+
+/// One operator: its rows on each GPU, and what the searches find.
+struct OperatorWork {
+  const Operator* of = nullptr;
+  std::vector<GpuRows> gpus;
+  std::vector<Found> own;      ///< Per GPU.
+  std::vector<Found> without;  ///< Per GPU, on the others.
+  Found common;
+
+  [[nodiscard]] bool has_common() const { return gpus.size() > 1; }
+  /// The first other GPU of its architecture, or itself where there is none: whose constants it
+  /// takes when it has no column (calibrate()).
+  [[nodiscard]] std::size_t relative_of(std::size_t gpu) const {
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      if (i != gpu && gpus[i].table->gpu.architecture == gpus[gpu].table->gpu.architecture) {
+        return i;
+      }
+    }
+    return gpu;
+  }
+};
+
+std::size_t most_constants(const Operator& of) {
+  std::size_t most = 0;
+  for (const Form& form : of.forms) {
+    most = std::max(most, form.constants.size());
+  }
+  return most;
+}
+
+/// "0.24.0" as numbers that compare.
+std::vector<int> version_numbers(std::string_view version) {
+  std::vector<int> numbers;
+  while (!version.empty()) {
+    int number = 0;
+    const auto [end, code] =
+        std::from_chars(version.data(), version.data() + version.size(), number);
+    if (code != std::errc()) {
+      break;
+    }
+    numbers.push_back(number);
+    version.remove_prefix(static_cast<std::size_t>(end - version.data()));
+    if (version.starts_with('.')) {
+      version.remove_prefix(1);
+    }
+  }
+  return numbers;
+}
+
+/// Whether a version is nearer to what was asked for than another; empty: the newest.
+bool is_better_version(const std::string& version,
+                       const std::string& other,
+                       const std::string& asked) {
+  const auto one = version_numbers(version);
+  const auto two = version_numbers(other);
+  if (!asked.empty()) {
+    const auto limit = version_numbers(asked);
+    if ((one <= limit) != (two <= limit)) {
+      return one <= limit;
+    }
+    if (one > limit) {
+      return one < two;
+    }
+  }
+  return one > two;
+}
+
+std::string asked_version(const FitOptions& options, std::string_view key) {
+  std::string version;
+  for (const auto& [of, asked] : options.versions) {
+    if (of == key) {
+      return asked;
+    }
+    if (of.empty()) {
+      version = asked;
+    }
+  }
+  return version;
+}
+
+GpuRows selected_rows(const Operator& of, const SampleTable& table) {
+  GpuRows rows;
+  rows.table = &table;
+  for (const Sample& sample : table.samples) {
+    if (of.selects(sample, table.gpu)) {
+      rows.all.push_back(&sample);
+    }
+  }
+  return rows;
+}
+
+OperatorWork work_of(const Operator& of,
+                     const std::vector<SampleTable>& tables,
+                     const FitOptions& options) {
+  OperatorWork work;
+  work.of = &of;
+  const std::string asked = asked_version(options, of.key);
+  for (const SampleTable& table : tables) {
+    if (table.kind != of.kind) {
+      continue;
+    }
+    const auto known = std::ranges::find_if(
+        work.gpus, [&](const GpuRows& rows) { return rows.table->gpu.name == table.gpu.name; });
+    const bool is_known = known != work.gpus.end();
+    if (is_known && !is_better_version(table.version, known->table->version, asked)) {
+      continue;
+    }
+    GpuRows rows = selected_rows(of, table);
+    if (rows.all.size() < kRowsPerConstant * most_constants(of)) {
+      continue;
+    }
+    if (is_known) {
+      *known = std::move(rows);
+    } else {
+      work.gpus.push_back(std::move(rows));
+    }
+  }
+  work.own.resize(work.gpus.size());
+  work.without.resize(work.gpus.size());
+  return work;
+}
+
+void add_jobs(OperatorWork& work, const FitOptions& options, SearchJobs& jobs) {
+  const std::size_t most = options.search_rows;
+  for (std::size_t i = 0; i < work.gpus.size(); ++i) {
+    jobs.add([&work, most, i] { work.own[i] = search_forms(*work.of, drawn(work.gpus[i], most)); });
+  }
+  if (!work.has_common()) {
+    return;
+  }
+  const std::size_t share = most / kCommonShare;
+  jobs.add([&work, share] {
+    work.common = search_forms(*work.of, drawn_together(work.gpus, nullptr, share));
+  });
+  for (std::size_t i = 0; options.leave_one_out && i < work.gpus.size(); ++i) {
+    if (work.relative_of(i) == i) {
+      jobs.add([&work, share, i] {
+        work.without[i] = search_forms(*work.of, drawn_together(work.gpus, &work.gpus[i], share));
+      });
+    }
+  }
+}
+
+OperatorFit fit_of(const OperatorWork& work, const Found& found) {
+  return {.of = work.of,
+          .form = found.form,
+          .gpu = {},
+          .architecture = {},
+          .files = {},
+          .rows = 0,
+          .values = found.values,
+          .in_sample = {},
+          .left_out = {}};
+}
+
+void report(const OperatorWork& work, bool leave_one_out, std::vector<OperatorFit>& fits) {
+  OperatorFit common = fit_of(work, work.common);
+  common.gpu = "generic";
+  common.architecture = "any";
+  for (std::size_t i = 0; i < work.gpus.size(); ++i) {
+    const GpuRows& rows = work.gpus[i];
+    OperatorFit fit = fit_of(work, work.own[i]);
+    fit.gpu = rows.table->gpu.name;
+    fit.architecture = rows.table->gpu.architecture;
+    fit.files = {rows.table->file};
+    fit.rows = rows.all.size();
+    fit.in_sample = errors_on(*fit.form, fit.values, rows);
+    const std::size_t relative = work.relative_of(i);
+    const Found& without = relative == i ? work.without[i] : work.own[relative];
+    if (leave_one_out && without.form != nullptr) {
+      fit.left_out = errors_on(*without.form, without.values, rows);
+    }
+    common.files.push_back(rows.table->file);
+    common.rows += fit.rows;
+    fits.push_back(std::move(fit));
+  }
+  if (work.has_common()) {
+    // Each GPU counts alike, however many rows it has.
+    for (const GpuRows& rows : work.gpus) {
+      const RelativeErrors errors = errors_on(*common.form, common.values, rows);
+      common.in_sample.median += errors.median / static_cast<double>(work.gpus.size());
+      common.in_sample.p90 += errors.p90 / static_cast<double>(work.gpus.size());
+    }
+    fits.push_back(std::move(common));
+  }
+}
+
+}  // namespace
+
+std::vector<OperatorFit> fit_kernels(const std::vector<SampleTable>& tables,
+                                     const FitOptions& options) {
+  std::vector<OperatorWork> works;
+  for (const Operator& of : operators()) {
+    works.push_back(work_of(of, tables, options));
+  }
+  SearchJobs jobs;
+  for (OperatorWork& work : works) {
+    add_jobs(work, options, jobs);
+  }
+  jobs.run(options.threads);
+  std::vector<OperatorFit> fits;
+  for (const OperatorWork& work : works) {
+    report(work, options.leave_one_out, fits);
+  }
+  return fits;
+}
+
+}  // namespace ridgeline::latency::fit

@@ -1,0 +1,322 @@
+#include "latency/fit/operators.hpp"
+
+#include <cstddef>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "core/units.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/fit/samples.hpp"
+#include "latency/kernel/all_reduce.hpp"
+#include "latency/kernel/constants.hpp"
+#include "latency/kernel/cost.hpp"
+#include "latency/kernel/decode_attention.hpp"
+#include "latency/kernel/expert_gemm.hpp"
+#include "latency/kernel/gemm.hpp"
+#include "latency/kernel/prefill_attention.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::latency::fit {
+namespace {
+
+using core::microseconds;
+
+constexpr double kMegabyte = 1e6;
+/// Smaller weights are rare in the networks that are served, and launch-bound.
+constexpr double kLeastWeightBytes = 8e6;
+/// Steps have at most so many tokens.
+constexpr std::int64_t kMostRows = 16384;
+/// Weights and caches of other layers push an operator's own out of L2 inside a network; a table
+/// measures the same call again and again, so that only what exceeds L2 well is streamed there.
+constexpr double kBeyondL2 = 1.3;
+/// GPUs whose L2 holds a usual weight matrix. On the others the rows with weights below it are few
+/// and hardly differ.
+constexpr double kLargeL2 = 64e6;
+constexpr std::int64_t kHeadDim = 128;
+/// Shorter prompts are launch-bound.
+constexpr std::int64_t kLeastPrompt = 512;
+/// Of what the model covers: tensor parallelism within a node, experts cut to parts that fill a
+/// tile, and rows that the tensor cores need not pad.
+constexpr std::int64_t kGpusPerNode = 8;
+constexpr std::int64_t kLeastWidth = 128;
+constexpr std::int64_t kAlignedWidth = 16;
+
+std::int64_t coarse_experts() {
+  return kernel::builtin_constants().coarse_experts;
+}
+
+bool selects_gemm(const Sample& sample, const hardware::GpuSpec& gpu, bool is_8bit) {
+  const auto& call = std::get<GemmCall>(sample.call);
+  const kernel::MatmulFormat format = kernel::matmul_format(call.weights, gpu);
+  const bool wanted = is_8bit ? format.is_8bit : call.weights == model::DType::kBf16;
+  const double bytes =
+      format.weight_bytes * kernel::real(call.shape.k) * kernel::real(call.shape.n);
+  const bool warm = gpu.l2_cache.value() > kLargeL2 && bytes <= kBeyondL2 * gpu.l2_cache.value();
+  return wanted && bytes >= kLeastWeightBytes && call.shape.m <= kMostRows && !warm;
+}
+
+bool selects_gemm_16bit(const Sample& sample, const hardware::GpuSpec& gpu) {
+  return selects_gemm(sample, gpu, false);
+}
+bool selects_gemm_8bit(const Sample& sample, const hardware::GpuSpec& gpu) {
+  return selects_gemm(sample, gpu, true);
+}
+
+bool selects_decode(const Sample& sample, const hardware::GpuSpec& gpu) {
+  const auto& [call, shape] = std::get<DecodeAttentionCall>(sample.call);
+  const core::Bytes cache = kernel::kv_bytes(shape) * kernel::real(call.context + call.tokens);
+  return shape.kv == model::DType::kBf16 && shape.head_dim == kHeadDim &&
+         cache > gpu.l2_cache * kBeyondL2;
+}
+
+bool selects_prefill(const Sample& sample, const hardware::GpuSpec& /*gpu*/) {
+  const auto& [call, shape] = std::get<PrefillAttentionCall>(sample.call);
+  return shape.kv == model::DType::kBf16 && shape.head_dim == kHeadDim &&
+         call.new_tokens >= kLeastPrompt * call.chunks;
+}
+
+bool selects_experts(const Sample& sample,
+                     const hardware::GpuSpec& gpu,
+                     bool is_8bit,
+                     bool is_coarse) {
+  const auto& call = std::get<ExpertCall>(sample.call);
+  const bool wanted = is_8bit ? kernel::matmul_format(call.shape.weights, gpu).is_8bit
+                              : call.shape.weights == model::DType::kBf16;
+  // Few wide experts are served in parts; whole ones run a kernel that nobody has tuned.
+  const std::int64_t least_parts = is_coarse ? 2 : 1;
+  return wanted && is_coarse == (call.shape.experts <= coarse_experts()) &&
+         call.tokens <= kMostRows && call.shape.experts_on_rank == call.shape.experts &&
+         call.tensor_parallel >= least_parts && call.tensor_parallel <= kGpusPerNode &&
+         call.shape.width >= kLeastWidth && call.shape.width % kAlignedWidth == 0;
+}
+
+template <bool Is8bit, bool IsCoarse>
+bool selects_experts_of(const Sample& sample, const hardware::GpuSpec& gpu) {
+  return selects_experts(sample, gpu, Is8bit, IsCoarse);
+}
+
+bool selects_all_reduce(const Sample& /*sample*/, const hardware::GpuSpec& gpu) {
+  return gpu.has_nvlink;
+}
+
+// clang-format off
+std::vector<Constant> common_gemm() {
+  return {
+      {"fixed_us", 0, 12, {3.5, 3.5}, [](Trial& t, double v) { t.gemm.fixed = microseconds(v); }},
+      {"bandwidth_efficiency", 0.3, 1.1, {0.85, 0.85}, [](Trial& t, double v) { t.gemm.bandwidth_efficiency = v; }},
+      {"ramp_us", 0, 40, {1, 1}, [](Trial& t, double v) { t.gemm.ramp = microseconds(v); }},
+      {"ramp_mb", 200, 200, {200, 200}, [](Trial& t, double v) { t.gemm.ramp_bytes = core::Bytes(v * kMegabyte); }},
+      {"startup_depth", 0, 2000, {200, 400}, [](Trial& t, double v) { t.gemm.startup_depth = v; }},
+      {"sustained_slowdown", 0, 1, {0.05, 0.2}, [](Trial& t, double v) { t.gemm.sustained_slowdown = v; }},
+  };
+}
+
+std::vector<Constant> joined(std::vector<Constant> first, const std::vector<Constant>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+/// Not of the column: see Trial::quantisation_passes.
+Constant quantisation() {
+  return {"quantisation_passes", 0, 4, {0.5, 0.1}, [](Trial& t, double v) { t.quantisation_passes = v; }, {}, false};
+}
+
+std::vector<Constant> best_tile_gemm() {
+  return joined(common_gemm(), {
+      {"compute_efficiency", 0.3, 1, {0.84, 0.9}, [](Trial& t, double v) { t.gemm.compute_efficiency = v; }},
+      {"small_tile_penalty_percent", 0, 25, {1, 3}, [](Trial& t, double v) { t.gemm.small_tile_penalty = v / 100; }},
+      {"overlap_exponent", 1, 20, {3.5, 2}, [](Trial& t, double v) { t.gemm.overlap_exponent = v; }},
+      {"split_us", 0, 10, {3, 1}, [](Trial& t, double v) { t.gemm.split = microseconds(v); }},
+      {"wave_smoothing", 0, 1, {0.2, 0.9}, [](Trial& t, double v) { t.gemm.wave_smoothing = v; }},
+      {"reread_factor", 0, 1, {0.05, 0.02}, [](Trial& t, double v) { t.gemm.reread_factor = v; }},
+  });
+}
+
+kernel::TilesByRows& by_rows(Trial& trial) {
+  if (!trial.gemm.tiles_by_rows) {
+    trial.gemm.tiles_by_rows.emplace();
+  }
+  return *trial.gemm.tiles_by_rows;
+}
+
+std::vector<Constant> tiles_by_rows_gemm() {
+  return joined(common_gemm(), {
+      {"compute_efficiency", 0.2, 1, {0.7, 0.6}, [](Trial& t, double v) { t.gemm.compute_efficiency = v; }},
+      {"small_tile_penalty_percent", 0, 0, {0, 0}, [](Trial& t, double v) { t.gemm.small_tile_penalty = v / 100; }},
+      {"overlap_exponent", 1, 8, {3, 2}, [](Trial& t, double v) { t.gemm.overlap_exponent = v; }},
+      {"split_us", 0, 0, {0, 0}, [](Trial& t, double v) { t.gemm.split = microseconds(v); }},
+      {"tiles_by_rows.efficiency_up_to_64", 0.05, 1, {0.3, 0.2}, [](Trial& t, double v) { by_rows(t).efficiency_up_to_64 = v; }},
+      {"tiles_by_rows.efficiency_up_to_128", 0.1, 1, {0.5, 0.4}, [](Trial& t, double v) { by_rows(t).efficiency_up_to_128 = v; }},
+      {"tiles_by_rows.efficiency_large", 0.2, 1, {0.8, 0.7}, [](Trial& t, double v) { by_rows(t).efficiency_large = v; }},
+      {"tiles_by_rows.partial_cluster_penalty", 0, 1, {0.05, 0.02}, [](Trial& t, double v) { by_rows(t).partial_cluster_penalty = v; }},
+  });
+}
+
+std::vector<Constant> decode_constants() {
+  return {
+      // The shortest call has nothing to stream.
+      {"fixed_us", 0, 40, {17, 10},
+       [](Trial& t, double v) { t.decode_attention.fixed = t.decode_attention.floor = microseconds(v); }, "floor_us"},
+      {"kv_head_wave_us", 0, 5, {0.6, 0.2}, [](Trial& t, double v) { t.decode_attention.kv_head_wave = microseconds(v); }},
+      {"kv_head_wave_floor_us", 0, 20, {2, 4},
+       [](Trial& t, double v) { t.decode_attention.kv_head_wave_floor = microseconds(v); }},
+      {"bandwidth_efficiency", 0.3, 1.1, {0.9, 0.8}, [](Trial& t, double v) { t.decode_attention.bandwidth_efficiency = v; }},
+  };
+}
+
+std::vector<Constant> prefill_constants() {
+  return {
+      {"floor_us", 0, 0, {0, 0}, [](Trial& t, double v) { t.prefill_attention.floor = microseconds(v); }},
+      {"fixed_us", 0, 30, {10, 10}, [](Trial& t, double v) { t.prefill_attention.fixed = microseconds(v); }},
+      {"compute_efficiency", 0.2, 1, {0.65, 0.6}, [](Trial& t, double v) { t.prefill_attention.compute_efficiency = v; }},
+      {"startup_tokens", 0, 1000, {200, 20}, [](Trial& t, double v) { t.prefill_attention.startup_tokens = v; }},
+      {"overlap_exponent", 1, 1, {1, 1}, [](Trial& t, double v) { t.prefill_attention.overlap_exponent = v; }},
+      {"straggler_weight", 0, 3, {1, 1}, [](Trial& t, double v) { t.prefill_attention.straggler_weight = v; }},
+      {"straggler_exponent", 1, 8, {1.5, 3}, [](Trial& t, double v) { t.prefill_attention.straggler_exponent = v; }},
+      {"query_traffic_factor", 0, 6, {1, 1}, [](Trial& t, double v) { t.prefill_attention.query_traffic_factor = v; }},
+      {"kv_traffic_factor", 0, 8, {1, 1}, [](Trial& t, double v) { t.prefill_attention.kv_traffic_factor = v; }},
+      {"traffic_exponent", 1, 8, {1.2, 1.2}, [](Trial& t, double v) { t.prefill_attention.traffic_exponent = v; }},
+  };
+}
+
+std::vector<Constant> expert_constants() {
+  return {
+      {"fixed_us", 0, 100, {25, 35}, [](Trial& t, double v) { t.experts.fixed = microseconds(v); }},
+      {"bandwidth_efficiency", 0.2, 1.3, {0.9, 0.9}, [](Trial& t, double v) { t.experts.bandwidth_efficiency = v; }},
+      {"pair_traffic_factor", 0, 20, {1, 4}, [](Trial& t, double v) { t.experts.pair_traffic_factor = v; }},
+      {"compute_efficiency", 0.1, 1.2, {0.5, 0.8}, [](Trial& t, double v) { t.experts.compute_efficiency = v; }},
+      {"tile_rows", 0, 256, {30, 10}, [](Trial& t, double v) { t.experts.tile_rows = v; }},
+      {"overlap_exponent", 1, 16, {2, 4}, [](Trial& t, double v) { t.experts.overlap_exponent = v; }},
+      {"expert_us", 0, 8, {0.1, 0.1}, [](Trial& t, double v) { t.experts.per_expert = microseconds(v); }},
+  };
+}
+
+std::vector<Constant> all_reduce_constants() {
+  return {
+      {"one_shot_us", 0, 20, {4, 5}, [](Trial& t, double v) { t.all_reduce.one_shot = microseconds(v); }},
+      {"one_shot_rank_us", 0, 5, {0.1, 0.05}, [](Trial& t, double v) { t.all_reduce.one_shot_rank = microseconds(v); }},
+      {"one_shot_efficiency", 0.1, 1, {0.6, 0.5}, [](Trial& t, double v) { t.all_reduce.one_shot_efficiency = v; }},
+      {"two_shot_us", 0, 40, {7, 10}, [](Trial& t, double v) { t.all_reduce.two_shot = microseconds(v); }},
+      {"two_shot_efficiency", 0.1, 1, {0.6, 0.7}, [](Trial& t, double v) { t.all_reduce.two_shot_efficiency = v; }},
+      {"nccl_us", 0, 100, {30, 50}, [](Trial& t, double v) { t.all_reduce.nccl = microseconds(v); }},
+      {"nccl_efficiency", 0.1, 1, {0.75, 0.7}, [](Trial& t, double v) { t.all_reduce.nccl_efficiency = v; }},
+      {"nccl_memory_passes", 0, 10, {2, 0.5}, [](Trial& t, double v) { t.all_reduce.nccl_memory_passes = v; }},
+      {"nccl_switch_efficiency", 0.1, 1.4, {0.9, 0.7}, [](Trial& t, double v) { t.all_reduce.nccl_switch_efficiency = v; }},
+  };
+}
+// clang-format on
+
+std::vector<Operator> all_operators() {
+  const std::vector<Form> gemm_16bit = {{.name = "best tile", .constants = best_tile_gemm()}};
+  const std::vector<Form> gemm_8bit = {
+      {.name = "best tile", .constants = joined(best_tile_gemm(), {quantisation()})},
+      {.name = "tiles by rows",
+       .constants = joined(tiles_by_rows_gemm(), {quantisation()}),
+       .architecture = "hopper"}};
+  const std::vector<Form> experts = {{.name = {}, .constants = expert_constants()}};
+  constexpr double kExpertScale = 0.06;
+  return {
+      {"gemm_16bit", "GEMM BF16", TableKind::kGemm, gemm_16bit, selects_gemm_16bit},
+      {"gemm_8bit", "GEMM FP8", TableKind::kGemm, gemm_8bit, selects_gemm_8bit},
+      {"decode_attention",
+       "decode attention",
+       TableKind::kDecodeAttention,
+       {{.name = {}, .constants = decode_constants()}},
+       selects_decode,
+       0.03},
+      {"prefill_attention",
+       "prefill attention",
+       TableKind::kPrefillAttention,
+       {{.name = {}, .constants = prefill_constants()}},
+       selects_prefill},
+      {"experts_16bit_coarse",
+       "experts BF16, coarse",
+       TableKind::kExperts,
+       experts,
+       selects_experts_of<false, true>,
+       kExpertScale},
+      {"experts_16bit_fine",
+       "experts BF16, fine",
+       TableKind::kExperts,
+       experts,
+       selects_experts_of<false, false>,
+       kExpertScale},
+      {"experts_8bit_coarse",
+       "experts FP8, coarse",
+       TableKind::kExperts,
+       experts,
+       selects_experts_of<true, true>,
+       kExpertScale},
+      {"experts_8bit_fine",
+       "experts FP8, fine",
+       TableKind::kExperts,
+       experts,
+       selects_experts_of<true, false>,
+       kExpertScale},
+      {"all_reduce",
+       "all-reduce",
+       TableKind::kAllReduce,
+       {{.name = {}, .constants = all_reduce_constants()}},
+       selects_all_reduce},
+  };
+}
+
+/// Reads 16 bit and writes 8 bit.
+constexpr double kBytesPerQuantised = 3.0;
+
+}  // namespace
+
+std::span<const Operator> operators() {
+  static const std::vector<Operator> kOperators = all_operators();
+  return kOperators;
+}
+
+Trial trial_of(const Form& form, std::span<const double> values) {
+  Trial trial;
+  trial.exchange = kernel::builtin_constants().exchange;
+  for (std::size_t i = 0; i < form.constants.size(); ++i) {
+    form.constants[i].apply(trial, values[i]);
+  }
+  return trial;
+}
+
+core::Seconds predict(const Trial& trial, const Sample& sample, const hardware::GpuSpec& gpu) {
+  struct Price {
+    const Trial& trial;
+    const hardware::GpuSpec& gpu;
+
+    core::Seconds operator()(const GemmCall& call) const {
+      const kernel::MatmulFormat format = kernel::matmul_format(call.weights, gpu);
+      const core::Bytes quantised(trial.quantisation_passes * kBytesPerQuantised *
+                                  kernel::real(call.shape.m) * kernel::real(call.shape.k));
+      return kernel::gemm(call.shape, format, trial.gemm, gpu).time + quantised / gpu.mem_bandwidth;
+    }
+    core::Seconds operator()(const DecodeAttentionCall& call) const {
+      return kernel::decode_attention(call.call, call.shape, trial.decode_attention, gpu).time;
+    }
+    core::Seconds operator()(const PrefillAttentionCall& call) const {
+      static const kernel::AttentionConstants kCommon = kernel::builtin_constants().attention;
+      return kernel::prefill_attention(call.call, call.shape, trial.prefill_attention, kCommon, gpu)
+          .time;
+    }
+    core::Seconds operator()(const ExpertCall& call) const {
+      // The table's routing, not a network's.
+      constexpr double kAllStreamed = 1.0;
+      return kernel::expert_gemm(call.shape,
+                                 call.tokens,
+                                 kernel::matmul_format(call.shape.weights, gpu),
+                                 trial.experts,
+                                 kAllStreamed,
+                                 gpu)
+          .time;
+    }
+    core::Seconds operator()(const AllReduceCall& call) const {
+      return kernel::all_reduce(call.message, call.ranks, trial.all_reduce, trial.exchange, gpu)
+          .time;
+    }
+  };
+  return std::visit(Price{trial, gpu}, sample.call);
+}
+
+}  // namespace ridgeline::latency::fit

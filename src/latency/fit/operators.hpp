@@ -1,0 +1,69 @@
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/units.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/fit/samples.hpp"
+#include "latency/kernel/constants.hpp"
+
+namespace ridgeline::latency::fit {
+
+/// One set of every kind, with the values under trial in the one that is being fitted.
+struct Trial {
+  kernel::GemmConstants gemm;
+  kernel::DecodeAttentionConstants decode_attention;
+  kernel::PrefillAttentionConstants prefill_attention;
+  kernel::ExpertConstants experts;
+  kernel::AllReduceConstants all_reduce;
+  kernel::ExchangeConstants exchange;
+  /// Passes over 16-bit and 8-bit activations that some tables' 8-bit GEMM rows contain: the
+  /// quantisation. The model prices it with the element-wise kernels, so a column does not hold it.
+  double quantisation_passes = 0.0;
+};
+
+/// Where the search begins; the best end of all is taken.
+inline constexpr std::size_t kStarts = 2;
+
+/// A constant as kernel.yaml writes it. Equal bounds: not fitted, written as it is.
+struct Constant {
+  std::string_view key;  ///< "fixed_us", "tiles_by_rows.efficiency_large"
+  double lowest = 0.0;
+  double highest = 0.0;
+  std::array<double, kStarts> start = {};
+  void (*apply)(Trial& trial, double value) = nullptr;
+  std::string_view also = {};  ///< A second key with the same value.
+  bool is_written = true;
+};
+
+/// A way to compute an operator, and the constants it has.
+struct Form {
+  std::string_view name;
+  std::vector<Constant> constants;
+  std::string_view architecture = {};  ///< Of the only GPUs that have it; empty: all.
+};
+
+/// A set of kernel.yaml's columns.
+struct Operator {
+  std::string_view key;    ///< "gemm_16bit"
+  std::string_view title;  ///< "GEMM BF16"
+  TableKind kind = TableKind::kGemm;
+  std::vector<Form> forms;  ///< The better one in sample is taken.
+  /// Whether a row shows the kernel as a network runs it.
+  bool (*selects)(const Sample& sample, const hardware::GpuSpec& gpu) = nullptr;
+  double loss_scale = 0.04;  ///< Relative errors well above it pull less.
+};
+[[nodiscard]] std::span<const Operator> operators();
+
+/// The kernel model's own time of a call.
+[[nodiscard]] core::Seconds predict(const Trial& trial,
+                                    const Sample& sample,
+                                    const hardware::GpuSpec& gpu);
+
+/// A trial with these values; what the form does not have keeps the neutral default.
+[[nodiscard]] Trial trial_of(const Form& form, std::span<const double> values);
+
+}  // namespace ridgeline::latency::fit

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "latency/fit/samples.hpp"
+
+namespace ridgeline::latency::fit {
+
+/// Reads measured operator tables from a folder:
+///
+///  * ai-dynamo/aiconfigurator's, `<gpu>_<family>_vllm_<version>_<table>_perf.csv`, gzipped or not,
+///    for the tables gemm, generation_attention, context_attention, moe and custom_allreduce
+///    (milliseconds; message sizes in 16-bit elements). Other files are left alone;
+///  * tools/profiler's, `full/<gpu>/<operator>.csv`, for gemm, decode_attention and
+///    prefill_attention (microseconds).
+///
+/// Every version is read, in the order of the files' names. Rows that the kernel model has no
+/// formula for are skipped: windows, 8-bit attention products, block-scaled and weight-only
+/// formats, eager all-reduce calls, and of the distributions of tokens over experts all but the
+/// mildest power law, which is nearest to real routing.
+[[nodiscard]] core::Result<std::vector<SampleTable>> read_tables(const std::string& folder);
+
+}  // namespace ridgeline::latency::fit

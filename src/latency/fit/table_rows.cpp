@@ -1,0 +1,300 @@
+#include "latency/fit/table_rows.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/check.hpp"
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "latency/fit/samples.hpp"
+#include "latency/kernel/cost.hpp"
+#include "latency/tables/csv_columns.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::latency::fit {
+namespace {
+
+using tables::CellKind;
+using tables::CsvColumn;
+using tables::CsvRows;
+
+constexpr double kSecondsPerMillisecond = 1e-3;
+constexpr double kSecondsPerMicrosecond = 1e-6;
+/// All-reduce tables count elements of 16 bit.
+constexpr double kBytesPerMessageElement = 2.0;
+/// A product of any two counts of a row stays in range.
+constexpr double kMostOfAnything = 1073741824.0;
+
+/// The formats whose products the kernel model prices as they stand. Others (block-scaled FP8,
+/// weight-only INT4 and INT8) are other kernels.
+std::optional<model::DType> measured_dtype(std::string_view word) {
+  if (word == "bfloat16" || word == "bf16" || word == "float16") {
+    return model::DType::kBf16;
+  }
+  if (word == "fp8") {
+    return model::DType::kFp8;
+  }
+  return std::nullopt;
+}
+
+/// Whether the header names a column that only some tables have.
+bool has_column(std::string_view text, std::string_view column) {
+  std::string_view header = text.substr(0, text.find_first_of("\r\n"));
+  while (!header.empty()) {
+    const auto comma = header.find(',');
+    if (header.substr(0, comma) == column) {
+      return true;
+    }
+    header.remove_prefix(comma == std::string_view::npos ? header.size() : comma + 1);
+  }
+  return false;
+}
+
+struct TableText {
+  std::string_view text;
+  const std::string& file;
+};
+
+core::Result<CsvRows> rows_of(const TableText& table, const std::vector<CsvColumn>& columns) {
+  CsvRows rows = tables::read_csv(table.text, table.file, columns);
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    for (std::size_t row = 0; row < rows.numbers[column].size(); ++row) {
+      if (columns[column].kind != CellKind::kTime && rows.numbers[column][row] > kMostOfAnything) {
+        tables::note_problem(
+            rows.errors,
+            table.file,
+            rows.lines[row],
+            std::string(columns[column].name),
+            fmt::format(
+                "found {}, expected at most {}", rows.numbers[column][row], kMostOfAnything));
+      }
+    }
+  }
+  if (!rows.errors.empty()) {
+    return core::fail(std::move(rows.errors));
+  }
+  return rows;
+}
+
+std::vector<Sample> gemm_samples(const CsvRows& rows, double unit) {
+  std::vector<Sample> samples;
+  for (std::size_t row = 0; row < rows.lines.size(); ++row) {
+    if (const auto weights = measured_dtype(rows.words[0][row])) {
+      samples.push_back({.call = GemmCall{.shape = {.m = rows.count(1, row),
+                                                    .k = rows.count(2, row),
+                                                    .n = rows.count(3, row)},
+                                          .weights = *weights},
+                         .time = core::Seconds(rows.numbers[4][row] * unit)});
+    }
+  }
+  return samples;
+}
+
+core::Result<std::vector<Sample>> read_gemm(const TableText& table, TableSource source) {
+  const bool published = source == TableSource::kAiconfigurator;
+  auto rows = rows_of(table,
+                      {{published ? "gemm_dtype" : "dtype", CellKind::kWord},
+                       {"m"},
+                       {"k"},
+                       {"n"},
+                       {published ? "latency" : "latency_us", CellKind::kTime}});
+  if (!rows) {
+    return core::fail(std::move(rows).error());
+  }
+  return gemm_samples(*rows, published ? kSecondsPerMillisecond : kSecondsPerMicrosecond);
+}
+
+Sample decode_sample(std::int64_t batch,
+                     std::int64_t context,
+                     const model::Attention& shape,
+                     double seconds) {
+  const std::int64_t all = batch * context;
+  return {.call = DecodeAttentionCall{.call = {.sequences = batch,
+                                               .tokens = batch,
+                                               .context = all,
+                                               .pairs = kernel::real(all + batch)},
+                                      .shape = shape},
+          .time = core::Seconds(seconds)};
+}
+
+Sample prefill_sample(std::int64_t batch,
+                      std::int64_t past,
+                      std::int64_t count,
+                      const model::Attention& shape,
+                      double seconds) {
+  kernel::PrefillCall call;
+  call.add({.past = core::Tokens(past), .new_tokens = core::Tokens(count)});
+  call.chunks *= batch;
+  call.new_tokens *= batch;
+  call.kv_tokens *= batch;
+  call.pairs *= kernel::real(batch);
+  return {.call = PrefillAttentionCall{.call = call, .shape = shape},
+          .time = core::Seconds(seconds)};
+}
+
+core::Result<std::vector<Sample>> read_published_attention(const TableText& table, bool decode) {
+  const bool windows = has_column(table.text, "window_size");
+  std::vector<CsvColumn> columns = {{"batch_size"},
+                                    {"isl"},
+                                    {"num_heads"},
+                                    {"num_key_value_heads", CellKind::kFraction},
+                                    {"head_dim"},
+                                    {"attn_dtype", CellKind::kWord},
+                                    {"kv_cache_dtype", CellKind::kWord},
+                                    {"step", CellKind::kFraction},
+                                    {"latency", CellKind::kTime}};
+  if (windows) {
+    columns.push_back({"window_size", CellKind::kFraction});
+  }
+  auto rows = rows_of(table, columns);
+  if (!rows) {
+    return core::fail(std::move(rows).error());
+  }
+  std::vector<Sample> samples;
+  for (std::size_t row = 0; row < rows->lines.size(); ++row) {
+    const auto products = measured_dtype(rows->words[5][row]);
+    const auto cache = measured_dtype(rows->words[6][row]);
+    if (products != model::DType::kBf16 || !cache || (windows && rows->numbers[9][row] > 0.0)) {
+      continue;
+    }
+    const std::int64_t heads = rows->count(2, row);
+    // 0 key-value heads: as many as query heads.
+    const std::int64_t kv_heads = rows->count(3, row) > 0 ? rows->count(3, row) : heads;
+    const model::Attention shape{
+        .heads = heads, .kv_heads = kv_heads, .head_dim = rows->count(4, row), .kv = *cache};
+    const double seconds = rows->numbers[8][row] * kSecondsPerMillisecond;
+    const std::int64_t batch = rows->count(0, row);
+    const std::int64_t length = rows->count(1, row);
+    // A decode sees the prompt and the tokens so far; its own is one of them.
+    samples.push_back(decode
+                          ? decode_sample(batch, length + rows->count(7, row) - 1, shape, seconds)
+                          : prefill_sample(batch, 0, length, shape, seconds));
+  }
+  return samples;
+}
+
+core::Result<std::vector<Sample>> read_profiled_attention(const TableText& table, bool decode) {
+  std::vector<CsvColumn> columns = {{"dtype", CellKind::kWord},
+                                    {"heads"},
+                                    {"kv_heads"},
+                                    {"head_dim"},
+                                    {"batch"},
+                                    {"latency_us", CellKind::kTime}};
+  if (decode) {
+    columns.push_back({"context", CellKind::kFraction});
+  } else {
+    columns.push_back({"past", CellKind::kFraction});
+    columns.push_back({"new"});
+  }
+  auto rows = rows_of(table, columns);
+  if (!rows) {
+    return core::fail(std::move(rows).error());
+  }
+  std::vector<Sample> samples;
+  for (std::size_t row = 0; row < rows->lines.size(); ++row) {
+    if (measured_dtype(rows->words[0][row]) != model::DType::kBf16) {
+      continue;
+    }
+    const model::Attention shape{.heads = rows->count(1, row),
+                                 .kv_heads = rows->count(2, row),
+                                 .head_dim = rows->count(3, row),
+                                 .kv = model::DType::kBf16};
+    const double seconds = rows->numbers[5][row] * kSecondsPerMicrosecond;
+    const std::int64_t batch = rows->count(4, row);
+    samples.push_back(
+        decode ? decode_sample(batch, rows->count(6, row), shape, seconds)
+               : prefill_sample(batch, rows->count(6, row), rows->count(7, row), shape, seconds));
+  }
+  return samples;
+}
+
+core::Result<std::vector<Sample>> read_experts(const TableText& table) {
+  auto rows = rows_of(table,
+                      {{"moe_dtype", CellKind::kWord},
+                       {"distribution", CellKind::kWord},
+                       {"num_tokens"},
+                       {"hidden_size"},
+                       {"inter_size"},
+                       {"topk"},
+                       {"num_experts"},
+                       {"moe_tp_size"},
+                       {"moe_ep_size"},
+                       {"latency", CellKind::kTime}});
+  if (!rows) {
+    return core::fail(std::move(rows).error());
+  }
+  std::vector<Sample> samples;
+  for (std::size_t row = 0; row < rows->lines.size(); ++row) {
+    const auto weights = measured_dtype(rows->words[0][row]);
+    const std::int64_t experts = rows->count(6, row);
+    const std::int64_t groups = rows->count(8, row);
+    if (!weights || rows->words[1][row] != "power_law_1.01" || groups > experts) {
+      continue;
+    }
+    samples.push_back(
+        {.call = ExpertCall{.shape = {.experts = experts,
+                                      .experts_on_rank = experts / groups,
+                                      .experts_per_token = rows->count(5, row),
+                                      .hidden = rows->count(3, row),
+                                      .width = rows->count(4, row) / rows->count(7, row),
+                                      .weights = *weights},
+                            .tokens = rows->count(2, row),
+                            .tensor_parallel = rows->count(7, row)},
+         .time = core::Seconds(rows->numbers[9][row] * kSecondsPerMillisecond)});
+  }
+  return samples;
+}
+
+core::Result<std::vector<Sample>> read_all_reduce(const TableText& table) {
+  auto rows = rows_of(
+      table,
+      {{"backend", CellKind::kWord}, {"num_gpus"}, {"message_size"}, {"latency", CellKind::kTime}});
+  if (!rows) {
+    return core::fail(std::move(rows).error());
+  }
+  std::vector<Sample> samples;
+  for (std::size_t row = 0; row < rows->lines.size(); ++row) {
+    if (rows->words[0][row] == "vllm_graph" && rows->count(1, row) > 1) {
+      samples.push_back({.call = AllReduceCall{.message = core::Bytes(rows->numbers[2][row] *
+                                                                      kBytesPerMessageElement),
+                                               .ranks = rows->count(1, row)},
+                         .time = core::Seconds(rows->numbers[3][row] * kSecondsPerMillisecond)});
+    }
+  }
+  return samples;
+}
+
+}  // namespace
+
+core::Result<std::vector<Sample>> read_samples(std::string_view text,
+                                               const std::string& file,
+                                               TableKind kind,
+                                               TableSource source) {
+  const TableText table{.text = text, .file = file};
+  const bool published = source == TableSource::kAiconfigurator;
+  switch (kind) {
+    case TableKind::kGemm:
+      return read_gemm(table, source);
+    case TableKind::kDecodeAttention:
+    case TableKind::kPrefillAttention: {
+      const bool decode = kind == TableKind::kDecodeAttention;
+      return published ? read_published_attention(table, decode)
+                       : read_profiled_attention(table, decode);
+    }
+    case TableKind::kExperts:
+      return read_experts(table);
+    case TableKind::kAllReduce:
+      return read_all_reduce(table);
+  }
+  RIDGELINE_CHECK(false, "every kind has a reader");
+}
+
+}  // namespace ridgeline::latency::fit

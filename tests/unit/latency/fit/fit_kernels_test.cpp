@@ -1,0 +1,150 @@
+#include "latency/fit/fit_kernels.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/fit/operators.hpp"
+#include "latency/fit/read_tables.hpp"
+#include "latency/fit/samples.hpp"
+#include "latency/kernel/calibration.hpp"
+#include "latency/kernel/constants.hpp"
+#include "support/paths.hpp"
+#include "unit/latency/kernel_fixtures.hpp"
+
+namespace ridgeline::latency::fit {
+namespace {
+
+const Operator& operator_of(std::string_view key) {
+  return *std::ranges::find(operators(), key, &Operator::key);
+}
+
+/// What a call of the built-in H100 takes; the fit must find its way back.
+SampleTable decode_table(const Trial& truth) {
+  SampleTable table{.file = "made.csv",
+                    .version = "1.0",
+                    .gpu = fixtures::gpu("h100"),
+                    .kind = TableKind::kDecodeAttention,
+                    .samples = {}};
+  for (const std::int64_t batch : {8, 32, 128, 512}) {
+    for (const std::int64_t context : {2048, 4096, 16384, 65536}) {
+      for (const std::int64_t heads : {2, 8}) {
+        Sample sample{.call =
+                          DecodeAttentionCall{
+                              .call = {.sequences = batch,
+                                       .tokens = batch,
+                                       .context = batch * context,
+                                       .pairs = 0.0},
+                              .shape = {.heads = 4 * heads, .kv_heads = heads, .head_dim = 128}},
+                      .time = {}};
+        sample.time = predict(truth, sample, table.gpu);
+        table.samples.push_back(sample);
+      }
+    }
+  }
+  return table;
+}
+
+TEST(FitKernels, FindsTheConstantsThatMadeTheTable) {
+  // In the order of the operator's constants: fixed, per wave, floor per wave, bandwidth.
+  const std::vector<double> known = {21.0, 0.9, 3.0, 0.87};
+  const Trial truth = trial_of(operator_of("decode_attention").forms.front(), known);
+  const auto fits = fit_kernels({decode_table(truth)}, {});
+  ASSERT_EQ(fits.size(), 1U);
+  EXPECT_LT(fits[0].in_sample.p90, 0.002);
+  EXPECT_NEAR(fits[0].values[0], 21.0, 0.5);
+  EXPECT_NEAR(fits[0].values[1], 0.9, 0.05);
+  EXPECT_NEAR(fits[0].values[3], 0.87, 0.005);
+  EXPECT_FALSE(fits[0].left_out.has_value());
+}
+
+TEST(FitKernels, ThreadsDoNotChangeIt) {
+  const std::vector<double> known = {21.0, 0.9, 3.0, 0.87};
+  const Trial truth = trial_of(operator_of("decode_attention").forms.front(), known);
+  SampleTable other = decode_table(truth);
+  other.gpu = fixtures::gpu("a100-80gb");
+  const std::vector<SampleTable> tables = {decode_table(truth), other};
+  const auto one = fit_kernels(tables, {.threads = 1});
+  const auto three = fit_kernels(tables, {.threads = 3});
+  EXPECT_EQ(one.size(), 3U);  // Two GPUs and the common set.
+  EXPECT_EQ(columns_yaml(one), columns_yaml(three));
+}
+
+TEST(FitKernels, TheNewestTableIsTakenUnlessAskedOtherwise) {
+  const std::vector<double> known = {21.0, 0.9, 3.0, 0.87};
+  const Trial truth = trial_of(operator_of("decode_attention").forms.front(), known);
+  std::vector<SampleTable> tables(3, decode_table(truth));
+  const std::vector<std::string> versions = {"0.9.2", "0.19.0", "0.14.0"};
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    tables[i].version = tables[i].file = versions[i];
+  }
+  const auto file = [&](FitOptions options) { return fit_kernels(tables, options)[0].files[0]; };
+  EXPECT_EQ(file({}), "0.19.0");
+  EXPECT_EQ(file({.versions = {{"", "0.15.1"}}}), "0.14.0");
+  EXPECT_EQ(file({.versions = {{"", "0.15.1"}, {"decode_attention", "0.10"}}}), "0.9.2");
+  EXPECT_EQ(file({.versions = {{"", "0.8.0"}}}), "0.9.2");  // None is below: the oldest.
+  // One with too few rows is passed over.
+  tables[1].samples.resize(3);
+  EXPECT_EQ(file({}), "0.14.0");
+}
+
+TEST(FitKernels, TheModelReadsWhatIsWritten) {
+  const std::vector<double> known = {21.0, 0.9, 3.0, 0.87};
+  const Trial truth = trial_of(operator_of("decode_attention").forms.front(), known);
+  const auto fits = fit_kernels({decode_table(truth)}, {});
+  const auto constants =
+      kernel::read_overlay(columns_yaml(fits), "columns.yaml", kernel::builtin_constants());
+  ASSERT_TRUE(constants.has_value()) << core::to_string(constants.error().front());
+  const auto h100 = kernel::calibrate(*constants, fixtures::gpu("h100"));
+  EXPECT_NEAR(h100.decode_attention.values.bandwidth_efficiency, 0.87, 0.005);
+  EXPECT_EQ(h100.decode_attention.values.fixed, h100.decode_attention.values.floor);
+  // The rest is the built-in column's.
+  const auto before = kernel::calibrate(kernel::builtin_constants(), fixtures::gpu("h100"));
+  EXPECT_EQ(h100.gemm_16bit.values.bandwidth_efficiency,
+            before.gemm_16bit.values.bandwidth_efficiency);
+}
+
+TEST(FitKernels, MeetsItsTargetsOnMeasuredTables) {
+  const std::string folder = (test::shared_dir() / "kernels/aiconfigurator").string();
+  if (!std::filesystem::is_directory(folder)) {
+    GTEST_SKIP() << folder << " is not there";
+  }
+  const auto tables = read_tables(folder);
+  ASSERT_TRUE(tables.has_value()) << core::to_string(tables.error().front());
+  const auto fits = fit_kernels(*tables,
+                                {.search_rows = 400,
+                                 .leave_one_out = false,
+                                 .versions = {{"", "0.22.0"}, {"gemm_8bit", "0.24.0"}},
+                                 .threads = 2});
+  // Medians in sample. A fit on 400 rows may be half a percent worse than one on all.
+  const std::map<std::string_view, double> targets = {{"gemm_16bit", 0.055},
+                                                      {"gemm_8bit", 0.07},
+                                                      {"decode_attention", 0.055},
+                                                      {"prefill_attention", 0.06},
+                                                      {"experts_16bit_coarse", 0.06},
+                                                      {"experts_8bit_coarse", 0.06},
+                                                      {"all_reduce", 0.03}};
+  std::size_t checked = 0;
+  for (const OperatorFit& fit : fits) {
+    const auto target = targets.find(fit.of->key);
+    if (target != targets.end() && fit.gpu != "generic") {
+      EXPECT_LT(fit.in_sample.median, target->second) << fit.of->key << " " << fit.gpu;
+      ++checked;
+    }
+  }
+  EXPECT_GE(checked, 24U);
+}
+
+}  // namespace
+}  // namespace ridgeline::latency::fit

@@ -28,12 +28,12 @@ constexpr double kHeight = 600.0;
 constexpr Box kPlot = {.left = 104.0, .top = 84.0, .right = 932.0, .bottom = 498.0};
 constexpr double kLabelHeight = 15.0;
 // Of a 12 px sans-serif font, on average and rounded up, so that labels never turn out wider.
-constexpr double kCharWidth = 6.9;
+constexpr double kLabelCharWidth = 6.9;
 constexpr double kSmallestMark = 4.0;
 constexpr double kLargestMark = 22.0;
 constexpr double kLog10E = 0.43429448190325182765;  // 1 / ln(10)
 
-constexpr std::string_view kStyleSheet = R"(
+constexpr std::string_view kRooflineStyle = R"(
 .page{fill:#ffffff}.frame{fill:none;stroke:#8c959f}.grid{stroke:#d8dee4;stroke-width:1}
 text{font:12px system-ui,'Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif;fill:#1f2328}
 .title{font-size:16px;font-weight:600}.quiet{fill:#59636e}
@@ -213,7 +213,7 @@ class Chart {
         kWidth,
         kHeight,
         xml_escaped(roofline_.title),
-        kStyleSheet);
+        kRooflineStyle);
     svg += text_svg(kPlot.left, 34.0, "start", "title", roofline_.title);
     svg += text_svg(kPlot.left, 56.0, "start", "quiet", roofline_.subtitle);
     svg += grid();
@@ -339,7 +339,7 @@ class Chart {
     constexpr double kNear = 14.0;
     for (const auto& line : lines) {
       anchor.label_width =
-          std::max(anchor.label_width, static_cast<double>(display_width(line)) * kCharWidth);
+          std::max(anchor.label_width, static_cast<double>(display_width(line)) * kLabelCharWidth);
     }
     anchor.label_height = static_cast<double>(lines.size()) * kLabelHeight;
     const std::optional<PlacedLabel> placed = layout_.place(anchor);
@@ -351,7 +351,7 @@ class Chart {
     if (leader.length() > kNear) {
       svg = line_svg(leader.x1, leader.y1, leader.x2, leader.y2, "leader");
     }
-    // Flush with the side that faces the anchor: text is narrower than kCharWidth reckons.
+    // Flush with the side that faces the anchor: text is narrower than kLabelCharWidth reckons.
     const bool left_of_anchor = box.right <= anchor.x;
     const double x = left_of_anchor ? box.right - 2.0 : box.left + 2.0;
     const std::string_view side = left_of_anchor ? "end" : "start";

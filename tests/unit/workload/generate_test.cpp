@@ -1,6 +1,4 @@
 // Generators against their laws: fixed seeds, five standard errors (unit/workload/sample.hpp).
-#include "workload/generate/client.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -22,6 +20,7 @@
 #include "support/paths.hpp"
 #include "unit/workload/sample.hpp"
 #include "unit/workload/traces/trace_text.hpp"
+#include "workload/generate/client.hpp"
 #include "workload/generate/law.hpp"
 #include "workload/generate/law_reader.hpp"
 #include "workload/generate/presets.hpp"
@@ -35,14 +34,14 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-constexpr int kDraws = 1'000'000;
+constexpr int kLawDraws = 1'000'000;
 
 std::vector<double> draws_of(const Law& law) {
   const LawSampler sampler(law);
   core::RngStream rng(1, 0, "law");
   std::vector<double> values;
-  values.reserve(kDraws);
-  for (int i = 0; i < kDraws; ++i) {
+  values.reserve(kLawDraws);
+  for (int i = 0; i < kLawDraws; ++i) {
     values.push_back(sampler.draw(rng));
   }
   return values;
@@ -51,10 +50,10 @@ std::vector<double> draws_of(const Law& law) {
 /// Mean and variance within five standard errors; that of the variance by the fourth moment.
 void expect_law(const Law& law, double mean, double variance, double fourth) {
   const auto moments = moments_of(draws_of(law));
-  EXPECT_NEAR(moments.mean, mean, kStandardErrors * std::sqrt(variance / kDraws));
+  EXPECT_NEAR(moments.mean, mean, kStandardErrors * std::sqrt(variance / kLawDraws));
   EXPECT_NEAR(moments.variance,
               variance,
-              kStandardErrors * std::sqrt((fourth - variance * variance) / kDraws) + 1e-9);
+              kStandardErrors * std::sqrt((fourth - variance * variance) / kLawDraws) + 1e-9);
 }
 
 TEST(Law, HasTheMomentsOfItsLaw) {
@@ -63,9 +62,9 @@ TEST(Law, HasTheMomentsOfItsLaw) {
   expect_law({.kind = Law::Kind::kGamma, .a = 4, .b = 2.5}, 10, 25, 3 * 625 + 6 * 625 / 4.0);
   expect_law(Law::uniform(0, 12), 6, 12, 259.2);
   // Pareto (alpha 5, xm 4): mean 5, variance 5/3; its fourth moment does not help, so wide.
-  const auto pareto = moments_of(draws_of(
-      {.kind = Law::Kind::kParetoLognormal, .a = 0, .b = 1, .c = 1.0, .d = 5, .e = 4}));
-  EXPECT_NEAR(pareto.mean, 5.0, kStandardErrors * std::sqrt(5.0 / 3.0 / kDraws));
+  const auto pareto = moments_of(
+      draws_of({.kind = Law::Kind::kParetoLognormal, .a = 0, .b = 1, .c = 1.0, .d = 5, .e = 4}));
+  EXPECT_NEAR(pareto.mean, 5.0, kStandardErrors * std::sqrt(5.0 / 3.0 / kLawDraws));
 }
 
 // P(1) / P(2) = 2^s.
@@ -125,7 +124,7 @@ TEST(GapLaws, HaveTheirRateAndVariationAndNoMemory) {
                            Case{{GapLaw::Kind::kGamma, 4.0}, 0.5},
                            Case{{GapLaw::Kind::kWeibull, 2.0}, 0.5227232},
                            Case{{GapLaw::Kind::kLognormal, 0.8}, 0.8}}) {
-    const auto list = gaps_of(test.gaps, 5.0, kDraws);
+    const auto list = gaps_of(test.gaps, 5.0, kLawDraws);
     const auto moments = moments_of(list);
     EXPECT_NEAR(moments.mean, 0.2, kStandardErrors * 0.2 * test.cv / 1000.0);
     EXPECT_NEAR(std::sqrt(moments.variance) / moments.mean, test.cv, 0.01 * test.cv);
@@ -273,8 +272,9 @@ const std::string kLaws =
 TEST(BlisWorkload, SharesTheRateByFraction) {
   const auto list = described(
       "version: \"2\"\naggregate_rate: 10\nnum_requests: 2000\nclients:\n"
-      "  - id: a\n    rate_fraction: 3\n    slo_class: critical\n" + kLaws +
-      "  - id: b\n    rate_fraction: 1\n    slo_class: batch\n    prefix_group: p\n" + kLaws);
+      "  - id: a\n    rate_fraction: 3\n    slo_class: critical\n" +
+      kLaws + "  - id: b\n    rate_fraction: 1\n    slo_class: batch\n    prefix_group: p\n" +
+      kLaws);
   ASSERT_TRUE(list.has_value()) << why(list);
   ASSERT_THAT(list->items, SizeIs(2000));
   double critical = 0;
@@ -285,14 +285,16 @@ TEST(BlisWorkload, SharesTheRateByFraction) {
     EXPECT_EQ(item.input_tokens.value(), is_critical ? 100 : 150);
   }
   EXPECT_NEAR(critical / 2000, 0.75, kStandardErrors * frequency_error(0.75, 2000));
-  EXPECT_NEAR(list->items.back().arrival.to_seconds(), 200, kStandardErrors * 200 / std::sqrt(2000));
+  EXPECT_NEAR(
+      list->items.back().arrival.to_seconds(), 200, kStandardErrors * 200 / std::sqrt(2000));
 }
 
 TEST(BlisWorkload, RoundsKeepWholeAnswers) {
   const auto list = described(
       "version: \"2\"\naggregate_rate: 1\nnum_requests: 5\nclients:\n"
       "  - id: a\n    rate_fraction: 1\n    reasoning: {multi_turn: {max_rounds: 3, think_time_us: "
-      "500000, context_growth: accumulate}}\n" + kLaws);
+      "500000, context_growth: accumulate}}\n" +
+      kLaws);
   ASSERT_TRUE(list.has_value()) << why(list);
   // num_requests counts sessions: 5 of 3 rounds. Prompts 100, 210, 320 (the origin: 209, 318).
   ASSERT_THAT(list->items, SizeIs(15));
@@ -322,7 +324,8 @@ TEST(BlisWorkload, ReadsCohortsWindowsAndInferencePerf) {
   const auto cohort = described(
       "version: \"2\"\naggregate_rate: 5\nhorizon: 60000000\ncohorts:\n"
       "  - id: a\n    population: 3\n    rate_fraction: 1\n    spike: {start_time_us: 10000000, "
-      "duration_us: 20000000, trace_rate: 30}\n" + kLaws);
+      "duration_us: 20000000, trace_rate: 30}\n" +
+      kLaws);
   ASSERT_TRUE(cohort.has_value()) << why(cohort);
   EXPECT_NEAR(static_cast<double>(cohort->items.size()), 600, kStandardErrors * std::sqrt(600.0));
   const auto perf = described(
@@ -336,12 +339,14 @@ TEST(BlisWorkload, ReadsCohortsWindowsAndInferencePerf) {
 
 TEST(BlisWorkload, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(why(described("version: \"2\"\naggregate_rate: 1\nnum_requests: 5\nclients:\n"
-                            "  - id: a\n    rate_fracton: 1\n" + kLaws)),
+                            "  - id: a\n    rate_fracton: 1\n" +
+                            kLaws)),
               HasSubstr("rate_fracton"));
   EXPECT_THAT(why(described("version: \"3\"\naggregate_rate: 1\nclients: []\n")),
               HasSubstr("expected \"2\" or \"1\""));
   EXPECT_THAT(why(described("version: \"2\"\naggregate_rate: 1\nclients:\n  - id: a\n    "
-                            "rate_fraction: 1\n" + kLaws)),
+                            "rate_fraction: 1\n" +
+                            kLaws)),
               HasSubstr("the workload would not end"));
 }
 
@@ -412,8 +417,9 @@ TEST(WorkloadSpec, PutsSourcesTogether) {
   ASSERT_TRUE(list.has_value()) << why(list);
   ASSERT_THAT(list->items, SizeIs(10));
   EXPECT_TRUE(std::ranges::is_sorted(list->items, {}, &Item::arrival));
-  EXPECT_THAT(why(described("ridgeline_workload: 1\nsources:\n  - preset: chatbto\n    num_prompts: 1\n")),
-              HasSubstr("did you mean 'chatbot'?"));
+  EXPECT_THAT(
+      why(described("ridgeline_workload: 1\nsources:\n  - preset: chatbto\n    num_prompts: 1\n")),
+      HasSubstr("did you mean 'chatbot'?"));
   EXPECT_THAT(why(described("ridgeline_workload: 1\nsources:\n  - preset: chatbot\n")),
               HasSubstr("would not end"));
 }

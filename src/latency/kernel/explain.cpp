@@ -125,7 +125,7 @@ Explanation KernelModel::explain(const domain::StepBatch& batch) const {
           .kind = domain::Bottleneck::kOverhead,
           .losing = {}},
          result);
-  if (is_piecewise(batch)) {
+  if (is_piecewise(batch) && piecewise_gap_ > core::Duration()) {
     append({.name = "piecewise_gaps", .phase = "step", .shape = {}, .calls = 1, .source = "kernel"},
            {.time = core::Seconds(piecewise_gap_.to_seconds()),
             .flops = {},

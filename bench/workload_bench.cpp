@@ -57,10 +57,10 @@ std::string line_of(Kind kind, std::int64_t row, ridgeline::core::RngStream& rng
 class TraceFile {
  public:
   explicit TraceFile(Kind kind) {
-    path_ = (std::filesystem::temp_directory_path() /
-             ("ridgeline_bench_" + std::to_string(getpid()) + "_" +
-              std::to_string(static_cast<int>(kind))))
-                .string();
+    path_ =
+        (std::filesystem::temp_directory_path() / ("ridgeline_bench_" + std::to_string(getpid()) +
+                                                   "_" + std::to_string(static_cast<int>(kind))))
+            .string();
     std::ofstream out(path_, std::ios::binary);
     ridgeline::core::RngStream rng(1, 0, "bench trace");
     const std::size_t wanted = file_bytes();

@@ -28,8 +28,8 @@ struct Reading {
 
 inline Reading read_trace(const std::string& text, const ReadOptions& options) {
   Reading reading;
-  auto stream =
-      open_items(unpacked(make_plain_input(std::make_unique<std::istringstream>(text))), "t", options);
+  auto stream = open_items(
+      unpacked(make_plain_input(std::make_unique<std::istringstream>(text))), "t", options);
   if (!stream) {
     reading.errors = stream.error();
     RIDGELINE_CHECK(!reading.errors.empty(), "a failure without an error");
@@ -52,8 +52,8 @@ inline void check_reading(const Reading& reading) {
     for (const core::Tokens tokens : {item.input_tokens, item.output_tokens}) {
       RIDGELINE_CHECK(tokens.value() >= 1, "tokens");
     }
-    list.stages.resize(std::max<std::size_t>(list.stages.size(),
-                                             static_cast<std::size_t>(item.stage) + 1));
+    list.stages.resize(
+        std::max<std::size_t>(list.stages.size(), static_cast<std::size_t>(item.stage) + 1));
     list.items.push_back(item);
   }
   RIDGELINE_CHECK(keeps_group_rules(list), "groups");

@@ -36,8 +36,8 @@ core::Result<workload::ReadOptions> read_options(const Arguments& arguments) {
   if (times != kTimes[0] && times != kTimes[1]) {
     return core::fail(bad_choice("trace-sessions", times, kTimes));
   }
-  options.session_times = times == kTimes[1] ? workload::SessionTimes::kAnswered
-                                             : workload::SessionTimes::kRecorded;
+  options.session_times =
+      times == kTimes[1] ? workload::SessionTimes::kAnswered : workload::SessionTimes::kRecorded;
   if (arguments.has("seed")) {
     constexpr std::int64_t kMostSeed = std::int64_t{1} << 53;
     const auto seed = whole_number(arguments, "seed", 0, kMostSeed);
@@ -53,13 +53,13 @@ core::Result<std::string> only_file(const Arguments& arguments, std::string_view
   if (arguments.positionals.size() == 1) {
     return arguments.positionals.front();
   }
-  return core::fail(core::Error{
-      .message = arguments.positionals.empty()
-                     ? fmt::format("no file is given, expected {}", expected)
-                     : fmt::format("{} is one file too many, expected {}",
-                                   core::quote(arguments.positionals[1]),
-                                   expected),
-      .where = {.file = "command line"}});
+  return core::fail(
+      core::Error{.message = arguments.positionals.empty()
+                                 ? fmt::format("no file is given, expected {}", expected)
+                                 : fmt::format("{} is one file too many, expected {}",
+                                               core::quote(arguments.positionals[1]),
+                                               expected),
+                  .where = {.file = "command line"}});
 }
 
 core::Result<std::int64_t> whole_number(const Arguments& arguments,

@@ -56,10 +56,11 @@ struct ModelSetting {
 /// What a scenario says to its step-time model beyond the name (`latency: {...}`). A model refuses
 /// what it has no use for.
 struct ModelOptions {
-  std::string constants = {};        ///< File of fitted constants; empty: the built-in ones.
-  std::string bench_data = {};       ///< Folder of measured kernel tables; empty: none.
-  std::string hardware_config = {};  ///< A hardware_config.json of the original simulator; empty: none.
-  std::string lookup = {};           ///< "floor" or "interp"; empty: the model's own.
+  std::string constants = {};   ///< File of fitted constants; empty: the built-in ones.
+  std::string bench_data = {};  ///< Folder of measured kernel tables; empty: none.
+  std::string hardware_config =
+      {};                   ///< A hardware_config.json of the original simulator; empty: none.
+  std::string lookup = {};  ///< "floor" or "interp"; empty: the model's own.
   std::vector<ModelSetting> settings = {};
 };
 

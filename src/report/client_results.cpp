@@ -152,7 +152,8 @@ core::Node vllm_result(const RunResult& result, const Rows& rows) {
   add_vllm_metric(map, "itl", summary.client.of(metrics::Metric::kItl));
   add_vllm_metric(map, "e2el", summary.client.of(metrics::Metric::kE2e));
   using Row = ClientResults::Row;
-  map.add("input_lens", numbers(rows, [](const Row& row) { return integer_node(row.input_tokens); }))
+  map.add("input_lens",
+          numbers(rows, [](const Row& row) { return integer_node(row.input_tokens); }))
       .add("output_lens",
            numbers(rows, [](const Row& row) { return integer_node(row.output_tokens); }))
       .add("ttfts", numbers(rows, [](const Row& row) { return number_node(row.ttft); }))
@@ -240,12 +241,12 @@ core::Node guidellm_metrics(const RunResult& result, const Rows& rows) {
   return MapBuilder()
       .add("request_totals", guidellm_totals(result))
       .add("requests_per_second", one(result.summary.request_throughput))
-      .add("request_latency", guidellm_metric(column(rows, [](const Row& row) -> std::optional<double> {
-             return row.e2e;
-           })))
+      .add("request_latency",
+           guidellm_metric(
+               column(rows, [](const Row& row) -> std::optional<double> { return row.e2e; })))
       .add("prompt_token_count",
-           guidellm_metric(column(
-               rows, [](const Row& row) -> std::optional<double> { return input_of(row); })))
+           guidellm_metric(
+               column(rows, [](const Row& row) -> std::optional<double> { return input_of(row); })))
       .add("output_token_count",
            guidellm_metric(column(
                rows, [](const Row& row) -> std::optional<double> { return output_of(row); })))
@@ -295,29 +296,28 @@ core::Node guidellm_result(const RunResult& result, const Rows& rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     (rows[i].completed ? successful : errored).push_back(guidellm_request(rows[i], i));
   }
-  core::Node benchmark =
-      MapBuilder()
-          .add("config",
-               MapBuilder()
-                   .add("id_", text_node(result.digest))
-                   .add("run_id", text_node(result.digest))
-                   .add("run_index", integer_node(0))
-                   .add("strategy", setting_or_null(result, "workload.arrivals"))
-                   .build())
-          .add("scheduler_metrics",
-               MapBuilder()
-                   .add("start_time", number_node(0.0))
-                   .add("end_time", number_node(result.summary.duration_s))
-                   .add("requests_made", guidellm_totals(result))
-                   .build())
-          .add("metrics", guidellm_metrics(result, rows))
-          .add("requests",
-               MapBuilder()
-                   .add("successful", list_node(std::move(successful)))
-                   .add("errored", list_node(std::move(errored)))
-                   .add("incomplete", list_node({}))
-                   .build())
-          .build();
+  core::Node benchmark = MapBuilder()
+                             .add("config",
+                                  MapBuilder()
+                                      .add("id_", text_node(result.digest))
+                                      .add("run_id", text_node(result.digest))
+                                      .add("run_index", integer_node(0))
+                                      .add("strategy", setting_or_null(result, "workload.arrivals"))
+                                      .build())
+                             .add("scheduler_metrics",
+                                  MapBuilder()
+                                      .add("start_time", number_node(0.0))
+                                      .add("end_time", number_node(result.summary.duration_s))
+                                      .add("requests_made", guidellm_totals(result))
+                                      .build())
+                             .add("metrics", guidellm_metrics(result, rows))
+                             .add("requests",
+                                  MapBuilder()
+                                      .add("successful", list_node(std::move(successful)))
+                                      .add("errored", list_node(std::move(errored)))
+                                      .add("incomplete", list_node({}))
+                                      .build())
+                             .build();
   std::vector<core::Node> benchmarks;
   benchmarks.push_back(std::move(benchmark));
   return MapBuilder()
@@ -381,10 +381,10 @@ core::Node perf_successes(const RunResult& result, const Rows& rows) {
   using Row = ClientResults::Row;
   const auto& summary = result.summary;
   const auto of = [&](auto get) { return perf_distribution(column(rows, get)); };
-  const auto input_rate = summary.total_token_throughput && summary.output_throughput
-                              ? std::optional(*summary.total_token_throughput -
-                                              *summary.output_throughput)
-                              : std::nullopt;
+  const auto input_rate =
+      summary.total_token_throughput && summary.output_throughput
+          ? std::optional(*summary.total_token_throughput - *summary.output_throughput)
+          : std::nullopt;
   return MapBuilder()
       .add("count", integer_node(summary.completed))
       .add("latency",
@@ -408,10 +408,8 @@ core::Node perf_successes(const RunResult& result, const Rows& rows) {
                .add("total_tokens_per_sec", number_node(summary.total_token_throughput))
                .add("requests_per_sec", number_node(summary.request_throughput))
                .build())
-      .add("prompt_len",
-           of([](const Row& row) -> std::optional<double> { return input_of(row); }))
-      .add("output_len",
-           of([](const Row& row) -> std::optional<double> { return output_of(row); }))
+      .add("prompt_len", of([](const Row& row) -> std::optional<double> { return input_of(row); }))
+      .add("output_len", of([](const Row& row) -> std::optional<double> { return output_of(row); }))
       .build();
 }
 
@@ -438,8 +436,7 @@ core::Node perf_result(const RunResult& result, const Rows& rows) {
                .add("count", integer_node(summary.requests()))
                .add("schedule_delay", perf_distribution({0.0}))
                .add("send_duration", number_node(last_start))
-               .add("requested_rate",
-                    requested == nullptr ? number_node(std::nullopt) : *requested)
+               .add("requested_rate", requested == nullptr ? number_node(std::nullopt) : *requested)
                .add("achieved_rate", number_node(achieved))
                .build())
       .add("successes", perf_successes(result, rows))
@@ -491,8 +488,8 @@ core::Result<const ClientFormat*> find_client_format(std::string_view name) {
   const auto near = core::nearest(name, names);
   return core::fail(core::Error{
       .field = "--client-results",
-      .message = fmt::format(
-          "unknown client '{}', expected vllm-bench, guidellm or inference-perf", name),
+      .message =
+          fmt::format("unknown client '{}', expected vllm-bench, guidellm or inference-perf", name),
       .where = {.file = "command line"},
       .hint = near ? fmt::format("did you mean '{}'?", *near) : std::string()});
 }

@@ -114,12 +114,12 @@ std::string reuse_lines(const workload::BlockReuse& reuse) {
   if (!reuse.ideal) {
     return "prefix reuse  prompts do not say what they hold\n";
   }
-  std::string text = fmt::format(
-      "prefix reuse  {} of {} blocks of {} tokens at best; {} different ones\n",
-      percent(*reuse.ideal),
-      grouped(reuse.blocks),
-      reuse.block_tokens,
-      grouped(reuse.working_set));
+  std::string text =
+      fmt::format("prefix reuse  {} of {} blocks of {} tokens at best; {} different ones\n",
+                  percent(*reuse.ideal),
+                  grouped(reuse.blocks),
+                  reuse.block_tokens,
+                  grouped(reuse.working_set));
   // A few sizes up to the one that holds nearly everything there is to find.
   constexpr double kNearlyAll = 0.98;
   constexpr std::size_t kMostShown = 6;
@@ -131,9 +131,8 @@ std::string reuse_lines(const workload::BlockReuse& reuse) {
   const std::size_t first = last + 1 > kMostShown ? last + 1 - kMostShown : 0;
   for (std::size_t i = first; i <= last; ++i) {
     const auto& point = reuse.by_cache_size[i];
-    text += fmt::format("  {:>14} tokens of cache find {}\n",
-                        grouped(point.tokens),
-                        percent(point.hit_rate));
+    text += fmt::format(
+        "  {:>14} tokens of cache find {}\n", grouped(point.tokens), percent(point.hit_rate));
   }
   return text;
 }
@@ -197,16 +196,15 @@ std::string trace_table(const workload::TraceStats& stats, const TextStyle& styl
                       or_dash(stats.peak_rate, style),
                       or_dash(stats.burstiness, style));
   text += spark_line(stats.windows, style);
-  text += style.palette.paint(
-      style.palette.dim,
-      fmt::format("{:<14}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}",
-                  "tokens",
-                  "mean",
-                  "std",
-                  "p50",
-                  "p90",
-                  "p99",
-                  "max"));
+  text += style.palette.paint(style.palette.dim,
+                              fmt::format("{:<14}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}",
+                                          "tokens",
+                                          "mean",
+                                          "std",
+                                          "p50",
+                                          "p90",
+                                          "p99",
+                                          "max"));
   text += "\n" + spread_line("input", stats.input_tokens);
   text += spread_line("output", stats.output_tokens);
   text += fmt::format("correlation   {}\n", or_dash(stats.length_correlation, style));

@@ -46,35 +46,34 @@ double panel_top(int number) {
 std::string frame(const Panel& panel, int number) {
   const double top = panel_top(number);
   const double bottom = top + kPanelHeight;
-  std::string svg = fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n",
-                                kPanelLeft,
-                                top - 10.0,
-                                xml_escaped(panel.title));
-  svg += fmt::format(
-      "<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
-      kPanelLeft,
-      top,
-      kPanelRight - kPanelLeft,
-      kPanelHeight);
+  std::string svg = fmt::format(
+      "<text x=\"{}\" y=\"{}\">{}</text>\n", kPanelLeft, top - 10.0, xml_escaped(panel.title));
+  svg += fmt::format("<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
+                     kPanelLeft,
+                     top,
+                     kPanelRight - kPanelLeft,
+                     kPanelHeight);
   svg += fmt::format("<text class=\"quiet\" x=\"{}\" y=\"{}\">{}</text>\n",
                      kPanelLeft,
                      bottom + 16.0,
                      xml_escaped(panel.lowest));
-  svg += fmt::format(
-      "<text class=\"quiet\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n",
-      kPanelRight,
-      bottom + 16.0,
-      xml_escaped(panel.highest));
-  svg += fmt::format(
-      "<text class=\"quiet\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n",
-      kPanelLeft - 6.0,
-      top + 12.0,
-      xml_escaped(panel.top));
+  svg += fmt::format("<text class=\"quiet\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n",
+                     kPanelRight,
+                     bottom + 16.0,
+                     xml_escaped(panel.highest));
+  svg += fmt::format("<text class=\"quiet\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n",
+                     kPanelLeft - 6.0,
+                     top + 12.0,
+                     xml_escaped(panel.top));
   return svg;
 }
 
-std::string bars(const std::vector<double>& values, double highest, int number, double width_share,
-                 double offset_share, std::string_view style) {
+std::string bars(const std::vector<double>& values,
+                 double highest,
+                 int number,
+                 double width_share,
+                 double offset_share,
+                 std::string_view style) {
   std::string svg;
   const double step = (kPanelRight - kPanelLeft) / static_cast<double>(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -129,9 +128,10 @@ std::string reuse_panel(const workload::BlockReuse& reuse, int number) {
   const double step = (kPanelRight - kPanelLeft) /
                       std::max(static_cast<double>(reuse.by_cache_size.size() - 1), 1.0);
   for (std::size_t i = 0; i < reuse.by_cache_size.size(); ++i) {
-    points += fmt::format("{:.2f},{:.2f} ",
-                          kPanelLeft + step * static_cast<double>(i),
-                          panel_top(number) + kPanelHeight * (1.0 - reuse.by_cache_size[i].hit_rate));
+    points +=
+        fmt::format("{:.2f},{:.2f} ",
+                    kPanelLeft + step * static_cast<double>(i),
+                    panel_top(number) + kPanelHeight * (1.0 - reuse.by_cache_size[i].hit_rate));
   }
   return frame({.title = "share of prompt blocks that a prefix cache finds, by its size in tokens "
                          "(doubling)",
@@ -155,9 +155,8 @@ std::string trace_svg(const workload::TraceStats& stats, std::string title) {
       kPageWidth,
       height,
       kTraceStyle);
-  svg += fmt::format("<text class=\"title\" x=\"{}\" y=\"30\">{}</text>\n",
-                     kPanelLeft,
-                     xml_escaped(title));
+  svg += fmt::format(
+      "<text class=\"title\" x=\"{}\" y=\"30\">{}</text>\n", kPanelLeft, xml_escaped(title));
   svg += rate_panel(stats, 0);
   svg += length_panel(stats, 1);
   svg += reuse_panel(stats.reuse, 2);

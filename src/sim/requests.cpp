@@ -106,15 +106,15 @@ workload::SyntheticOptions synthetic_options(const Scenario& scenario) {
 core::Result<std::unique_ptr<workload::Source>> open_source(const Scenario& scenario) {
   const WorkloadSection& section = scenario.workload;
   if (section.trace) {
-    auto source = workload::open_trace(*section.trace,
-                                       {.start = section.trace_start.value_or(core::Duration()),
-                                        .num_prompts = section.num_prompts,
-                                        .speed_up = section.trace_speed_up.value_or(1.0),
-                                        .skip_bad_rows = section.skip_bad_rows.value_or(false),
-                                        .session_times = section.trace_sessions == "answered"
-                                                             ? workload::SessionTimes::kAnswered
-                                                             : workload::SessionTimes::kRecorded,
-                                        .seed = static_cast<std::uint64_t>(scenario.seed)});
+    auto source = workload::open_trace(
+        *section.trace,
+        {.start = section.trace_start.value_or(core::Duration()),
+         .num_prompts = section.num_prompts,
+         .speed_up = section.trace_speed_up.value_or(1.0),
+         .skip_bad_rows = section.skip_bad_rows.value_or(false),
+         .session_times = section.trace_sessions == "answered" ? workload::SessionTimes::kAnswered
+                                                               : workload::SessionTimes::kRecorded,
+         .seed = static_cast<std::uint64_t>(scenario.seed)});
     if (!source) {
       for (auto& error : source.error()) {
         error.field = error.field.empty() ? "workload.trace" : error.field;

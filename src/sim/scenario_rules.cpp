@@ -48,8 +48,8 @@ class Rules {
   void trace() {
     for (const auto& option : options()) {
       const bool is_synthetic = option.section() == "workload" &&
-                                !option.key().starts_with("trace") && option.key() != "num_prompts" &&
-                                option.key() != "skip_bad_rows";
+                                !option.key().starts_with("trace") &&
+                                option.key() != "num_prompts" && option.key() != "skip_bad_rows";
       if (is_synthetic && given(option.path)) {
         ignored(option.path, "a trace brings its own requests");
       }

@@ -359,7 +359,10 @@ class Repeated final : public WrappedStream {
            StreamFactory make,
            std::int64_t times,
            core::Duration period)
-      : WrappedStream(std::move(first)), make_(std::move(make)), left_(times - 1), period_(period) {}
+      : WrappedStream(std::move(first)),
+        make_(std::move(make)),
+        left_(times - 1),
+        period_(period) {}
 
   bool next(Item& item) override {
     for (;;) {

@@ -36,16 +36,19 @@ namespace ridgeline::workload {
 [[nodiscard]] std::unique_ptr<ItemStream> shifted(std::unique_ptr<ItemStream> stream,
                                                   core::Duration by);
 
-/// The stream `times` over, each time `period` later. Prompts repeat too: what was shared within the
-/// stream is shared with its repetitions. Streams with stages that wait are not repeated (fails).
+/// The stream `times` over, each time `period` later. Prompts repeat too: what was shared within
+/// the stream is shared with its repetitions. Streams with stages that wait are not repeated
+/// (fails).
 [[nodiscard]] core::Result<std::unique_ptr<ItemStream>> repeated(const StreamFactory& make,
                                                                  std::int64_t times,
                                                                  core::Duration period);
 
 /// `count` groups drawn with replacement, which start at the arrivals of a Poisson process of
 /// `rate` groups per second. Contents stay: groups drawn twice share their prompts.
-[[nodiscard]] std::unique_ptr<ItemStream> resampled(
-    ItemList list, std::int64_t count, double rate, std::uint64_t seed);
+[[nodiscard]] std::unique_ptr<ItemStream> resampled(ItemList list,
+                                                    std::int64_t count,
+                                                    double rate,
+                                                    std::uint64_t seed);
 
 /// Keeps each group with a probability that goes linearly from `from` to `to` within `over`, and
 /// stays there: a ramp of the rate. 0 <= from, to <= 1.

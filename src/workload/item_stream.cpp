@@ -20,11 +20,11 @@ class ListStream final : public ItemStream {
  public:
   explicit ListStream(ItemList list) : list_(std::move(list)) {
     flat_ = std::ranges::all_of(list_.items, &Item::starts_group);
-    waits_ = std::ranges::any_of(list_.items,
-                                 [](const Item& item) { return !item.parents.empty(); }) ||
-             std::ranges::any_of(list_.stages, [](const Stage& stage) {
-               return stage.max_concurrency > 0 || stage.after_previous;
-             });
+    waits_ =
+        std::ranges::any_of(list_.items, [](const Item& item) { return !item.parents.empty(); }) ||
+        std::ranges::any_of(list_.stages, [](const Stage& stage) {
+          return stage.max_concurrency > 0 || stage.after_previous;
+        });
   }
 
   bool next(Item& item) override {

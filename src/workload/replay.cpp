@@ -303,7 +303,8 @@ void Schedule::on_completion(core::RequestId id, core::SimTime time) {
   last_end_ = std::max(last_end_, time);
   for (std::uint32_t i = place + 1; i < group.nodes.size(); ++i) {
     Node& node = group.nodes[i];
-    if (node.waits_for == 0 || std::ranges::find(node.item.parents, place) == node.item.parents.end()) {
+    if (node.waits_for == 0 ||
+        std::ranges::find(node.item.parents, place) == node.item.parents.end()) {
       continue;
     }
     const auto due = sum(time, node.item.delay);

@@ -34,8 +34,7 @@ std::int64_t ReuseDistances::sum_to(std::size_t time) const {
 
 std::optional<std::int64_t> ReuseDistances::distance(std::uint64_t name) const {
   const auto found = last_use_.find(name);
-  return found == last_use_.end() ? std::nullopt
-                                  : std::optional(live_ - sum_to(found->second));
+  return found == last_use_.end() ? std::nullopt : std::optional(live_ - sum_to(found->second));
 }
 
 void ReuseDistances::use(std::uint64_t name) {

@@ -9,10 +9,10 @@
 
 namespace ridgeline::workload {
 
-/// Reuse distances of named blocks: how many other blocks were used since a block was used last, and
-/// so how large a cache that evicts the least recently used must be to hold it still (R. L. Mattson
-/// et al., "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2), 1970). Counted
-/// by a Fenwick tree over the times of last use. Memory follows the distinct blocks.
+/// Reuse distances of named blocks: how many other blocks were used since a block was used last,
+/// and so how large a cache that evicts the least recently used must be to hold it still (R. L.
+/// Mattson et al., "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2),
+/// 1970). Counted by a Fenwick tree over the times of last use. Memory follows the distinct blocks.
 class ReuseDistances {
  public:
   /// Blocks used since this one was; nothing when it never was.

@@ -54,8 +54,7 @@ class BlockCounter {
       : block_(block), answers_return_(answers_return) {}
 
   void add(const Item& item, std::uint32_t id) {
-    const std::int64_t blocks =
-        (item.input_tokens.value() + block_.value() - 1) / block_.value();
+    const std::int64_t blocks = (item.input_tokens.value() + block_.value() - 1) / block_.value();
     blocks_ += blocks;
     const bool named = !item.prompt.empty() || answers_return_;
     if (!named && !any_named_) {
@@ -294,8 +293,7 @@ class Describer {
     stats_.length_correlation = correlation_.value();
     stats_.sessions = static_cast<std::int64_t>(sessions_.size());
     if (stats_.sessions > 0) {
-      stats_.turns_per_session =
-          static_cast<double>(turns_) / static_cast<double>(stats_.sessions);
+      stats_.turns_per_session = static_cast<double>(turns_) / static_cast<double>(stats_.sessions);
     }
     stats_.models = models_.result(labels);
     stats_.tenants = tenants_.result(labels);
@@ -304,8 +302,8 @@ class Describer {
     const double width = windows_.width_s();
     stats_.windows = windows_.take();
     for (const TraceWindow& window : stats_.windows) {
-      stats_.peak_rate = std::max(stats_.peak_rate.value_or(0.0),
-                                  static_cast<double>(window.requests) / width);
+      stats_.peak_rate =
+          std::max(stats_.peak_rate.value_or(0.0), static_cast<double>(window.requests) / width);
     }
     return std::move(stats_);
   }

@@ -39,9 +39,10 @@ struct CachePoint {
 
 struct BlockReuse {
   std::int64_t block_tokens = 0;
-  std::int64_t blocks = 0;       ///< Of all prompts; a last one that is not full counts.
-  std::int64_t repeated = 0;     ///< Of those, in a prompt before.
-  std::int64_t working_set = 0;  ///< Different blocks, those of answers that prompts go on from too.
+  std::int64_t blocks = 0;    ///< Of all prompts; a last one that is not full counts.
+  std::int64_t repeated = 0;  ///< Of those, in a prompt before.
+  std::int64_t working_set =
+      0;  ///< Different blocks, those of answers that prompts go on from too.
   /// repeated / blocks: the hit rate of a cache without end; nothing where no prompt says what it
   /// holds.
   std::optional<double> ideal;

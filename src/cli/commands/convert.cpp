@@ -1,3 +1,5 @@
+#include "workload/traces/convert.hpp"
+
 #include <ostream>
 #include <sstream>
 #include <string>
@@ -14,7 +16,6 @@
 #include "cli/terminal.hpp"
 #include "cli/trace_flags.hpp"
 #include "core/result.hpp"
-#include "workload/traces/convert.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/trace.hpp"
 
@@ -62,8 +63,7 @@ ExitCode convert_command(Words words) {
                   .about = "Writes a workload in another format and says what is lost.",
                   .flags = trace_flags(),
                   .formats = {"table"}};
-  opening.flags.push_back(
-      {.name = "to", .value = "FORMAT", .help = "See `ridgeline list traces`"});
+  opening.flags.push_back({.name = "to", .value = "FORMAT", .help = "See `ridgeline list traces`"});
   opening.flags.push_back(output_flag());
   for (auto& flag : manner_flags("table")) {
     opening.flags.push_back(std::move(flag));

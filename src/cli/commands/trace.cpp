@@ -1,3 +1,5 @@
+#include "workload/traces/trace.hpp"
+
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -18,7 +20,6 @@
 #include "report/result_json.hpp"
 #include "report/trace_report.hpp"
 #include "workload/trace_stats.hpp"
-#include "workload/traces/trace.hpp"
 
 namespace ridgeline::cli {
 namespace {

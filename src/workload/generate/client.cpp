@@ -130,7 +130,8 @@ class ClientMaker {
     const auto [input, output] = lengths(rng);
     core::Tokens own = input;
     if (spec_.images) {
-      item.images = static_cast<std::int32_t>(std::floor(LawSampler(*spec_.images).draw(rng) + 0.5));
+      item.images =
+          static_cast<std::int32_t>(std::floor(LawSampler(*spec_.images).draw(rng) + 0.5));
       for (std::int32_t i = 0; i < item.images && spec_.image_tokens; ++i) {
         item.image_tokens += LawSampler(*spec_.image_tokens).draw_tokens(rng);
       }
@@ -232,9 +233,7 @@ class ClientStream final : public ItemStream {
                std::optional<std::int64_t> num_groups,
                core::Warnings warnings,
                std::uint64_t first_entity)
-      : stages_({stage}),
-        left_(num_groups.value_or(kMaxRequests)),
-        warnings_(std::move(warnings)) {
+      : stages_({stage}), left_(num_groups.value_or(kMaxRequests)), warnings_(std::move(warnings)) {
     waits_ = stage.max_concurrency > 0 || stage.after_previous;
     for (std::size_t i = 0; i < specs.size(); ++i) {
       makers_.emplace_back(specs[i], seed, first_entity + i, labels_);
@@ -285,12 +284,8 @@ class ClientStream final : public ItemStream {
 std::unique_ptr<ItemStream> make_client(const ClientSpec& spec,
                                         std::uint64_t seed,
                                         std::uint64_t entity) {
-  return std::make_unique<ClientStream>(std::vector<ClientSpec>{spec},
-                                        seed,
-                                        Stage{},
-                                        std::nullopt,
-                                        core::Warnings{},
-                                        entity);
+  return std::make_unique<ClientStream>(
+      std::vector<ClientSpec>{spec}, seed, Stage{}, std::nullopt, core::Warnings{}, entity);
 }
 
 std::unique_ptr<ItemStream> make_clients(const std::vector<ClientSpec>& specs,

@@ -82,11 +82,10 @@ double LawSampler::draw(core::RngStream& rng) const {
 
 core::Tokens LawSampler::draw_tokens(core::RngStream& rng) const {
   if (law_.kind == Law::Kind::kUniform) {
-    return core::Tokens(
-        std::max<std::int64_t>(core::uniform_integer(rng,
-                                                     static_cast<std::int64_t>(law_.lowest),
-                                                     static_cast<std::int64_t>(law_.highest)),
-                               1));
+    return core::Tokens(std::max<std::int64_t>(
+        core::uniform_integer(
+            rng, static_cast<std::int64_t>(law_.lowest), static_cast<std::int64_t>(law_.highest)),
+        1));
   }
   return core::Tokens(static_cast<std::int64_t>(std::max(std::floor(draw(rng) + 0.5), 1.0)));
 }
@@ -111,7 +110,8 @@ double LawSampler::at(double u) const {
     case Kind::kEmpirical: {
       const auto place =
           std::ranges::lower_bound(cumulative_, u * cumulative_.back()) - cumulative_.begin();
-      return limited(law_.values[std::min(static_cast<std::size_t>(place), law_.values.size() - 1)]);
+      return limited(
+          law_.values[std::min(static_cast<std::size_t>(place), law_.values.size() - 1)]);
     }
     case Kind::kGamma:
     case Kind::kParetoLognormal:

@@ -30,7 +30,8 @@ void read_ends(core::ObjectReader& reader, Law& law) {
   law.lowest = reader.real("min", kNotNegative).value_or(law.lowest);
   law.highest = reader.real("max", kNotNegative).value_or(law.highest);
   if (law.lowest > law.highest) {
-    reader.problem("min", fmt::format("{} is above max, expected at most {}", law.lowest, law.highest));
+    reader.problem("min",
+                   fmt::format("{} is above max, expected at most {}", law.lowest, law.highest));
   }
 }
 
@@ -58,9 +59,9 @@ std::vector<std::string> names_of(std::span<const KindName> kinds) {
 void read_parameters(core::ObjectReader& reader, const KindName& kind, Law& law) {
   law.kind = kind.kind;
   if (!kind.first.empty()) {
-    law.a = reader.required_real(kind.first,
-                                 kind.kind == Law::Kind::kLogOfNormal ? core::Range<double>{-50, 50}
-                                                                      : kNotNegative);
+    law.a = reader.required_real(
+        kind.first,
+        kind.kind == Law::Kind::kLogOfNormal ? core::Range<double>{-50, 50} : kNotNegative);
   }
   if (!kind.second.empty()) {
     law.b = reader.required_real(kind.second, kNotNegative);
@@ -173,7 +174,7 @@ std::optional<Law> read_perf_law(const core::Node& node,
   law.b = reader.real("std_dev", kNotNegative).value_or(0.0);
   reader.real("total_count", kNotNegative);
   reader.real("skew");
-  law.kind = type == "uniform" ? Law::Kind::kUniform
+  law.kind = type == "uniform"                             ? Law::Kind::kUniform
              : type == "lognormal" || type == "log_normal" ? Law::Kind::kLognormal
              : type == "fixed"                             ? Law::Kind::kConstant
                                                            : Law::Kind::kNormal;
@@ -221,8 +222,8 @@ std::optional<Law> read_own_law(const core::Node& node,
   } else if (kind->kind == Law::Kind::kEmpirical) {
     law.kind = kind->kind;
     law.values = reader.reals("values", kNotNegative).value_or(std::vector<double>());
-    law.weights = reader.reals("weights", kNotNegative)
-                      .value_or(std::vector<double>(law.values.size(), 1.0));
+    law.weights =
+        reader.reals("weights", kNotNegative).value_or(std::vector<double>(law.values.size(), 1.0));
     if (law.values.empty() || law.values.size() != law.weights.size() ||
         !(*std::ranges::max_element(law.weights) > 0.0)) {
       reader.problem("values", "expected as many values as weights, one of them above 0");

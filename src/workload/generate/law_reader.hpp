@@ -15,7 +15,8 @@ namespace ridgeline::workload {
                                                const std::string& path,
                                                core::Errors& errors);
 
-/// A law as inference-perf writes it: {type: lognormal, min, max, mean, std_dev}, or a plain number.
+/// A law as inference-perf writes it: {type: lognormal, min, max, mean, std_dev}, or a plain
+/// number.
 [[nodiscard]] std::optional<Law> read_perf_law(const core::Node& node,
                                                const std::string& path,
                                                core::Errors& errors);

@@ -37,16 +37,22 @@ ClientSpec conversation(double shared, Law own, Law turns, Law think, Law input,
 }
 
 constexpr auto kPresets = std::to_array<WorkloadPreset>({
-    {"chatbot", "short questions, short answers: 256/256 tokens", kInferenceSim, [] {
-       return lengths(Law::normal(256, 100, 2, 800), Law::normal(256, 100, 1, 1024));
-     }},
-    {"contentgen", "a page in, a page out: 1024/1024 tokens", kInferenceSim, [] {
-       return lengths(Law::normal(1024, 150, 10, 2048), Law::normal(1024, 200, 10, 2048));
-     }},
-    {"summarization", "long texts, short answers: 4096/512 tokens", kInferenceSim, [] {
-       return lengths(Law::normal(4096, 500, 100, 8192), Law::normal(512, 150, 10, 2048));
-     }},
-    {"multidoc", "several documents at once: 10240/1536 tokens", kInferenceSim, [] {
+    {"chatbot",
+     "short questions, short answers: 256/256 tokens",
+     kInferenceSim,
+     [] { return lengths(Law::normal(256, 100, 2, 800), Law::normal(256, 100, 1, 1024)); }},
+    {"contentgen",
+     "a page in, a page out: 1024/1024 tokens",
+     kInferenceSim,
+     [] { return lengths(Law::normal(1024, 150, 10, 2048), Law::normal(1024, 200, 10, 2048)); }},
+    {"summarization",
+     "long texts, short answers: 4096/512 tokens",
+     kInferenceSim,
+     [] { return lengths(Law::normal(4096, 500, 100, 8192), Law::normal(512, 150, 10, 2048)); }},
+    {"multidoc",
+     "several documents at once: 10240/1536 tokens",
+     kInferenceSim,
+     [] {
        return lengths(Law::normal(10240, 1200, 500, 20480), Law::normal(1536, 300, 50, 4096));
      }},
     {"long-context",
@@ -75,13 +81,19 @@ constexpr auto kPresets = std::to_array<WorkloadPreset>({
                            Law::lognormal(1500, 1200, 100, 10000),
                            Law::lognormal(425, 825, 50, 10000));
      }},
-    {"rag", "retrieved documents behind a shared prompt, one turn", kInferencePerf, [] {
+    {"rag",
+     "retrieved documents behind a shared prompt, one turn",
+     kInferencePerf,
+     [] {
        ClientSpec spec =
            lengths(Law::normal(15000, 22000, 1000, 80000), Law::normal(500, 300, 50, 2000));
        spec.prefix = ClientPrefix{.group = "system", .length = Law::constant(500)};
        return spec;
      }},
-    {"agentic", "deep research: tools between turns, a context that grows", kInferencePerf, [] {
+    {"agentic",
+     "deep research: tools between turns, a context that grows",
+     kInferencePerf,
+     [] {
        return conversation(2000,
                            Law::lognormal(45000, 35000, 2000, 150000),
                            Law::normal(15, 8.5, 2, 50),
@@ -89,7 +101,10 @@ constexpr auto kPresets = std::to_array<WorkloadPreset>({
                            Law::lognormal(3000, 2500, 500, 15000),
                            Law::normal(300, 850, 50, 4000));
      }},
-    {"reasoning", "questions that are thought over: 1 000 tokens in, 8 000 out", kInferencePerf, [] {
+    {"reasoning",
+     "questions that are thought over: 1 000 tokens in, 8 000 out",
+     kInferencePerf,
+     [] {
        ClientSpec spec =
            lengths(Law::lognormal(1000, 800, 100, 5000), Law::lognormal(8000, 6500, 500, 32000));
        spec.prefix = ClientPrefix{.group = "system", .length = Law::constant(250)};
@@ -97,7 +112,10 @@ constexpr auto kPresets = std::to_array<WorkloadPreset>({
        spec.reasoning = Law::constant(0.8);
        return spec;
      }},
-    {"interactive-chat", "multi-turn chat with pauses of 45 s", kInferencePerf, [] {
+    {"interactive-chat",
+     "multi-turn chat with pauses of 45 s",
+     kInferencePerf,
+     [] {
        return conversation(1000,
                            Law::lognormal(4000, 2500, 500, 15000),
                            Law::lognormal(4, 2.5, 1, 15),

@@ -29,8 +29,8 @@ struct RatePiece {
   std::optional<GapLaw> gaps = {};  ///< Instead of the curve's own.
 };
 
-/// A rate over time. After the last piece it begins anew where it repeats, and is zero where it does
-/// not.
+/// A rate over time. After the last piece it begins anew where it repeats, and is zero where it
+/// does not.
 struct RateCurve {
   std::vector<RatePiece> pieces;
   bool repeats = false;
@@ -44,8 +44,8 @@ struct RateCurve {
 
 /// A rate that jumps between states at random: a Markov-modulated process.
 struct MarkovRates {
-  std::vector<double> rates;          ///< Groups per second.
-  std::vector<double> mean_seconds;   ///< How long a state lasts, exponentially.
+  std::vector<double> rates;         ///< Groups per second.
+  std::vector<double> mean_seconds;  ///< How long a state lasts, exponentially.
 };
 
 /// Arrival times of a renewal process of unit rate that runs on the time that a curve's rate adds

@@ -144,10 +144,9 @@ class TrieReader {
 core::Result<std::unique_ptr<ItemStream>> read_applied_compute(TraceDocument document) {
   RowLedger ledger(document.skip_bad_rows);
   TrieReader reader;
-  for_each_line(document.text,
-                document.path,
-                ledger,
-                [&](const TraceLine& line, std::int64_t) { reader.read(line); });
+  for_each_line(document.text, document.path, ledger, [&](const TraceLine& line, std::int64_t) {
+    reader.read(line);
+  });
   return finish_document(reader.take(), document, ledger);
 }
 
@@ -158,8 +157,8 @@ const TraceFormat kAppliedCompute = {
     .summary = "Applied Compute's agentic sessions: a prompt, answers, tool outputs and latencies",
     .detect =
         [](const TraceHead& head) {
-          return head.is_object() && (head.has_key("input_prompt_length") ||
-                                      head.has_key("assistant_response_length"));
+          return head.is_object() &&
+                 (head.has_key("input_prompt_length") || head.has_key("assistant_response_length"));
         },
     .open_document = read_applied_compute,
 };

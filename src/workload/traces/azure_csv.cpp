@@ -84,9 +84,8 @@ const TraceFormat kAzureLlmCsv = {
     .summary = "Azure LLM inference traces 2023, 2024: TIMESTAMP,ContextTokens,GeneratedTokens",
     .arrival_column = "TIMESTAMP",
     .has_header = true,
-    .detect = [](const TraceHead& head) {
-      return detect_azure(head) && !head.has_column("NumImages");
-    },
+    .detect =
+        [](const TraceHead& head) { return detect_azure(head) && !head.has_column("NumImages"); },
     .make_parser = make_azure_parser,
     .make_writer = []() -> std::unique_ptr<TraceWriter> {
       return std::make_unique<AzureCsvWriter>(false);
@@ -99,9 +98,8 @@ const TraceFormat kAzureLmmCsv = {
     .summary = "Azure multimodal traces 2025: the same with NumImages",
     .arrival_column = "TIMESTAMP",
     .has_header = true,
-    .detect = [](const TraceHead& head) {
-      return detect_azure(head) && head.has_column("NumImages");
-    },
+    .detect =
+        [](const TraceHead& head) { return detect_azure(head) && head.has_column("NumImages"); },
     .make_parser = make_azure_parser,
     .make_writer = []() -> std::unique_ptr<TraceWriter> {
       return std::make_unique<AzureCsvWriter>(true);

@@ -118,15 +118,16 @@ class BlisReader {
  private:
   static bool all_bounded(const std::vector<ClientSpec>& specs) {
     return std::ranges::all_of(specs, [](const ClientSpec& spec) {
-      return spec.num_groups || (!spec.at_once && !spec.rate.repeats &&
-                                 spec.rate.pieces.back().seconds < 1e7);
+      return spec.num_groups ||
+             (!spec.at_once && !spec.rate.repeats && spec.rate.pieces.back().seconds < 1e7);
     });
   }
 
   std::string read_version(core::ObjectReader& reader) {
     const auto* node = reader.node("version");
-    const std::string text = node == nullptr ? "" : node->is_string() ? node->as_string()
-                                                                      : node->describe();
+    const std::string text = node == nullptr     ? ""
+                             : node->is_string() ? node->as_string()
+                                                 : node->describe();
     if (text != "1" && text != "2") {
       reader.problem("version", fmt::format("found '{}', expected \"2\" or \"1\"", text));
     }
@@ -157,7 +158,8 @@ class BlisReader {
     client.spec.slo_class = slo_class(reader);
     client.fraction = reader.real("rate_fraction", kAnyRate).value_or(0.0);
     client.concurrency =
-        reader.integer("concurrency", {.lowest = 0, .highest = kMaxConcurrencyOfClient}).value_or(0);
+        reader.integer("concurrency", {.lowest = 0, .highest = kMaxConcurrencyOfClient})
+            .value_or(0);
     client.think =
         Law::constant(reader.real("think_time_us", kAnyTime).value_or(0.0) * kMicrosecond);
     client.spec.gaps = read_arrival(reader.node("arrival"), path + ".arrival");
@@ -298,10 +300,9 @@ class BlisReader {
       return;
     }
     constexpr double kDefaultLength = 50.0;  // of a group without one, as there
-    spec.prefix =
-        ClientPrefix{.group = group.value_or("own/" + id),
-                     .length = Law::constant(length > 0 ? static_cast<double>(length)
-                                                        : kDefaultLength)};
+    spec.prefix = ClientPrefix{
+        .group = group.value_or("own/" + id),
+        .length = Law::constant(length > 0 ? static_cast<double>(length) : kDefaultLength)};
   }
 
   void read_reasoning(core::ObjectReader& reader,
@@ -392,8 +393,8 @@ class BlisReader {
           inner.required_real("peak_to_trough_ratio", {.lowest = 1.0, .highest = 1e6});
       inner.finish();
       // (1 + cos) / 2 * (1 - 1/R) + 1/R: mean (1 + 1/R) / 2 and depth (R - 1) / (R + 1).
-      client.shape = RateCurve::diurnal(
-          (1.0 + 1.0 / ratio) / 2.0, (ratio - 1.0) / (ratio + 1.0), peak);
+      client.shape =
+          RateCurve::diurnal((1.0 + 1.0 / ratio) / 2.0, (ratio - 1.0) / (ratio + 1.0), peak);
       diurnal_ = true;
     }
     if (const auto* node = reader.node("spike")) {
@@ -441,10 +442,10 @@ class BlisReader {
       const auto prompts = inner.required_integer("num_unique_system_prompts", kCount);
       const auto users = inner.required_integer("num_users_per_system_prompt", kCount);
       constexpr core::Range<double> kLengths{.lowest = 1.0, .highest = 1e8};
-      client.spec.prefix = ClientPrefix{
-          .group = "inference_perf",
-          .length = Law::constant(inner.required_real("system_prompt_len", kLengths)),
-          .count = prompts};
+      client.spec.prefix =
+          ClientPrefix{.group = "inference_perf",
+                       .length = Law::constant(inner.required_real("system_prompt_len", kLengths)),
+                       .count = prompts};
       client.spec.input = Law::constant(inner.required_real("question_len", kLengths));
       client.spec.output = Law::constant(inner.required_real("output_len", kLengths));
       if (inner.boolean("enable_multi_turn_chat").value_or(false)) {

@@ -113,8 +113,8 @@ const TraceFormat kBurstGpt = {
         },
     .make_parser = [] { return std::unique_ptr<RowParser>(std::make_unique<BurstGptParser>()); },
     .make_writer = [] { return std::unique_ptr<TraceWriter>(std::make_unique<BurstGptWriter>()); },
-    .carries = fields(
-        {Field::kArrival, Field::kFineTime, Field::kModel, Field::kTenant, Field::kSession}),
+    .carries =
+        fields({Field::kArrival, Field::kFineTime, Field::kModel, Field::kTenant, Field::kSession}),
 };
 
 }  // namespace ridgeline::workload

@@ -49,9 +49,9 @@ constexpr auto kItemKinds = std::to_array<Kind>({
               item.audio_tokens.value() > 0 || item.video_tokens.value() > 0;
      }},
     {"number of images", Field::kImages, [](const Item& item) { return item.images > 0; }},
-    {"arrival time", Field::kArrival, [](const Item& item) {
-       return item.arrival > core::Duration();
-     }},
+    {"arrival time",
+     Field::kArrival,
+     [](const Item& item) { return item.arrival > core::Duration(); }},
 });
 
 /// Whether a writer of these fields has room for how the items of a stream depend on each other.
@@ -69,8 +69,8 @@ class LossCounter final : public WrappedStream {
     for (std::size_t i = 0; i < kItemKinds.size(); ++i) {
       // Images are a part of all modalities.
       const Field field = kItemKinds[i].field;
-      const bool carried = has(carries_, field) ||
-                           (field == Field::kImages && has(carries_, Field::kModalities));
+      const bool carried =
+          has(carries_, field) || (field == Field::kImages && has(carries_, Field::kModalities));
       counts_[i] += !carried && kItemKinds[i].holds(item) ? 1 : 0;
     }
     waiting_ += item.parents.empty() ? 0 : 1;
@@ -112,14 +112,14 @@ core::Result<Conversion> convert(std::unique_ptr<ItemStream> stream,
         names.emplace_back(known->name);
       }
     }
-    return core::fail(core::Error{
-        .field = "--to",
-        .message = fmt::format("{} can be read but not written, expected one of {}",
-                               format.name,
-                               fmt::join(names, ", "))});
+    return core::fail(
+        core::Error{.field = "--to",
+                    .message = fmt::format("{} can be read but not written, expected one of {}",
+                                           format.name,
+                                           fmt::join(names, ", "))});
   }
-  const bool keeps_groups = has(format.carries, Field::kDependency) ||
-                            has(format.carries, Field::kSessionChain);
+  const bool keeps_groups =
+      has(format.carries, Field::kDependency) || has(format.carries, Field::kSessionChain);
   const bool stages_fit = has(format.carries, Field::kStages) ||
                           (stream->stages().size() == 1 && stream->stages().front() == Stage{});
   const bool flatten = !keeps_groups || !stages_fit;

@@ -21,8 +21,8 @@ struct Conversion {
 };
 
 /// Writes a stream in another format. What that format has no room for is counted; where it cannot
-/// say that requests wait for answers, they are written at the times at which they come when answers
-/// take no time. Fails with the stream's errors, and where the format cannot be written.
+/// say that requests wait for answers, they are written at the times at which they come when
+/// answers take no time. Fails with the stream's errors, and where the format cannot be written.
 [[nodiscard]] core::Result<Conversion> convert(std::unique_ptr<ItemStream> stream,
                                                const TraceFormat& format,
                                                std::ostream& out);

@@ -191,15 +191,14 @@ void TraceLine::problem(std::string_view column,
   const std::size_t newline = before.rfind('\n');
   const std::size_t column_at = newline == std::string_view::npos ? at : at - newline - 1;
   constexpr std::int64_t kLargest = std::numeric_limits<int>::max();
-  errors_->push_back(
-      {.code = core::ErrorCode::kUsage,
-       .field = std::string(column),
-       .message = fmt::format("found {}, expected {}", found, expected),
-       .where = {.file = *file_,
-                 .line = static_cast<int>(std::min(line, kLargest)),
-                 .column =
-                     static_cast<int>(std::min(static_cast<std::int64_t>(column_at) + 1, kLargest))},
-       .hint = std::move(hint)});
+  errors_->push_back({.code = core::ErrorCode::kUsage,
+                      .field = std::string(column),
+                      .message = fmt::format("found {}, expected {}", found, expected),
+                      .where = {.file = *file_,
+                                .line = static_cast<int>(std::min(line, kLargest)),
+                                .column = static_cast<int>(
+                                    std::min(static_cast<std::int64_t>(column_at) + 1, kLargest))},
+                      .hint = std::move(hint)});
 }
 
 void TraceLine::problem(std::string_view column,
@@ -251,8 +250,8 @@ bool read_tokens(const TraceLine& line,
   std::string_view rest = cell;
   if (take_digits(rest, value, overflow) && !overflow && value >= lowest &&
       value <= kMaxTokensPerRequest) [[likely]] {
-    if (rest.empty() ||
-        (rest.size() > 1 && rest[0] == '.' && rest.find_first_not_of('0', 1) == std::string_view::npos)) {
+    if (rest.empty() || (rest.size() > 1 && rest[0] == '.' &&
+                         rest.find_first_not_of('0', 1) == std::string_view::npos)) {
       tokens = core::Tokens(value);
       return true;
     }

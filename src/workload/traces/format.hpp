@@ -90,7 +90,7 @@ enum class SessionTimes : std::uint8_t {
 /// A file that is read as a whole.
 struct TraceDocument {
   std::string text;
-  std::string path;  ///< As in errors; other files of the same trace lie beside it.
+  std::string path;           ///< As in errors; other files of the same trace lie beside it.
   bool whole_folder = false;  ///< The user named the folder, not this file.
   bool skip_bad_rows = false;
   SessionTimes session_times = SessionTimes::kRecorded;
@@ -99,10 +99,10 @@ struct TraceDocument {
 
 /// What a format has room for; what a stream holds beyond that is lost in a conversion.
 enum class Field : std::uint32_t {
-  kPrefix = 1U << 0U,        ///< Which prompts begin alike.
-  kDependency = 1U << 1U,    ///< Items that wait for answers, any of them.
-  kSessionChain = 1U << 14U, ///< Items that wait for the answer before them in their session.
-  kStages = 1U << 2U,        ///< Limits of concurrency, stages one after the other.
+  kPrefix = 1U << 0U,         ///< Which prompts begin alike.
+  kDependency = 1U << 1U,     ///< Items that wait for answers, any of them.
+  kSessionChain = 1U << 14U,  ///< Items that wait for the answer before them in their session.
+  kStages = 1U << 2U,         ///< Limits of concurrency, stages one after the other.
   kSession = 1U << 3U,
   kPriority = 1U << 4U,
   kSloClass = 1U << 5U,
@@ -110,10 +110,10 @@ enum class Field : std::uint32_t {
   kModel = 1U << 7U,
   kAdapter = 1U << 8U,
   kReasoning = 1U << 9U,
-  kModalities = 1U << 10U,   ///< Images, audio, video: how many, and their tokens.
-  kImages = 1U << 11U,       ///< The number of images alone.
-  kArrival = 1U << 12U,      ///< When requests come.
-  kFineTime = 1U << 13U,     ///< To the picosecond.
+  kModalities = 1U << 10U,  ///< Images, audio, video: how many, and their tokens.
+  kImages = 1U << 11U,      ///< The number of images alone.
+  kArrival = 1U << 12U,     ///< When requests come.
+  kFineTime = 1U << 13U,    ///< To the picosecond.
 };
 using Fields = std::uint32_t;
 [[nodiscard]] constexpr Fields fields(std::initializer_list<Field> list) {

@@ -20,7 +20,6 @@
 namespace ridgeline::workload {
 namespace {
 
-
 class Grouping {
  public:
   Grouping(std::vector<LooseItem> loose, const std::string& file, RowLedger& ledger)

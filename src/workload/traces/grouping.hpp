@@ -16,16 +16,16 @@ struct LooseItem {
   bool is_timed = true;                 ///< `item.arrival` says something.
   std::int64_t name = -1;               ///< What others call it; -1: nothing.
   std::vector<std::int64_t> waits_for;  ///< Names.
-  std::int64_t follows = -1;            ///< The item before it in its session, by place in the list.
-  bool waits_for_previous = false;      ///< For that one's answer, too.
-  std::int64_t row = 0;                 ///< Where the file states it, from 1.
+  std::int64_t follows = -1;        ///< The item before it in its session, by place in the list.
+  bool waits_for_previous = false;  ///< For that one's answer, too.
+  std::int64_t row = 0;             ///< Where the file states it, from 1.
 };
 
 /// Puts items into groups: those that wait for each other, or follow each other in a session, stand
 /// in one. Groups come by the time of their first item, and items behind those they wait for;
 /// output_of(place) in a prompt counts in the loose list and is turned into the place in the group.
-/// An item that waits for a name that nobody has, for itself in a circle, or that has neither a time
-/// nor anything to wait for, is a problem.
+/// An item that waits for a name that nobody has, for itself in a circle, or that has neither a
+/// time nor anything to wait for, is a problem.
 [[nodiscard]] std::vector<Item> grouped(std::vector<LooseItem> loose,
                                         const std::string& file,
                                         RowLedger& ledger);

@@ -83,11 +83,10 @@ class GuidellmReader {
         record.tokens(line_,
                       {"input_metrics.total_tokens", "input_metrics.text_tokens", "prompt_tokens"},
                       item.input_tokens) &&
-        record.tokens(line_,
-                      {"output_metrics.total_tokens",
-                       "output_metrics.text_tokens",
-                       "output_tokens"},
-                      item.output_tokens);
+        record.tokens(
+            line_,
+            {"output_metrics.total_tokens", "output_metrics.text_tokens", "output_tokens"},
+            item.output_tokens);
     if (!lengths && ledger_.errors().size() == before) {
       line_.problem(
           "input_metrics.text_tokens", std::size_t{0}, "no token counts", "them in every request");
@@ -123,8 +122,7 @@ core::Result<std::unique_ptr<ItemStream>> read_guidellm(TraceDocument document) 
 const TraceFormat kGuidellm = {
     .name = "guidellm",
     .summary = "guidellm's report: the requests it sent",
-    .detect =
-        [](const TraceHead& head) { return head.is_object() && head.has_key("benchmarks"); },
+    .detect = [](const TraceHead& head) { return head.is_object() && head.has_key("benchmarks"); },
     .open_document = read_guidellm,
 };
 

@@ -139,11 +139,10 @@ class PerfReader {
     users_ = either("num_users_per_system_prompt", "num_prompts_per_group", kDefaultGroups);
     constexpr double kDefaultPrompt = 100.0;
     constexpr double kDefaultRest = 50.0;
-    spec_.prefix = ClientPrefix{
-        .group = "shared_prefix",
-        .length =
-            law(inner, "data.shared_prefix", "system_prompt_len").value_or(Law::constant(kDefaultPrompt)),
-        .count = prompts_};
+    spec_.prefix = ClientPrefix{.group = "shared_prefix",
+                                .length = law(inner, "data.shared_prefix", "system_prompt_len")
+                                              .value_or(Law::constant(kDefaultPrompt)),
+                                .count = prompts_};
     spec_.input =
         law(inner, "data.shared_prefix", "question_len").value_or(Law::constant(kDefaultRest));
     spec_.output =
@@ -177,7 +176,9 @@ class PerfReader {
     counts_requests_ = true;
   }
 
-  std::optional<Law> law(core::ObjectReader& reader, const std::string& path, std::string_view key) {
+  std::optional<Law> law(core::ObjectReader& reader,
+                         const std::string& path,
+                         std::string_view key) {
     const auto* node = reader.node(key);
     return node == nullptr ? std::nullopt
                            : read_perf_law(*node, fmt::format("{}.{}", path, key), errors_);

@@ -11,8 +11,8 @@
 namespace ridgeline::workload {
 
 /// Walks over JSON front to back, without building anything: numbers are read from their text, so
-/// that 0.1 s is exactly 10^11 picoseconds. The first problem is noted and ends the walk: every call
-/// after it returns false.
+/// that 0.1 s is exactly 10^11 picoseconds. The first problem is noted and ends the walk: every
+/// call after it returns false.
 ///
 ///   JsonCursor json(line);
 ///   for (json.enter('{'); json.next_key(key);) {
@@ -49,7 +49,10 @@ class JsonCursor {
   bool skip();
 
   bool tokens(std::string_view column, core::Tokens& value, std::int64_t lowest = 1);
-  bool integer(std::string_view column, std::int64_t lowest, std::int64_t highest, std::int64_t& value);
+  bool integer(std::string_view column,
+               std::int64_t lowest,
+               std::int64_t highest,
+               std::int64_t& value);
   bool time(std::string_view column, const TimeUnit& unit, core::Duration& value);
 
   /// Notes a problem at what comes next, and ends the walk.

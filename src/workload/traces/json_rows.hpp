@@ -11,8 +11,8 @@
 
 namespace ridgeline::workload {
 
-/// Reads one flat JSON object a line: looks up the keys that a format needs, each required once, and
-/// reads over the others.
+/// Reads one flat JSON object a line: looks up the keys that a format needs, each required once,
+/// and reads over the others.
 class JsonRowParser : public RowParser {
  public:
   /// At most 32 keys.

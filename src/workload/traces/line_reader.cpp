@@ -94,7 +94,8 @@ core::Result<std::string> LineReader::rest(const std::string& name) {
     }
     text += *more;
   } else if (!input_->problem().empty()) {
-    return core::fail(core::Error{.message = std::string(input_->problem()), .where = {.file = name}});
+    return core::fail(
+        core::Error{.message = std::string(input_->problem()), .where = {.file = name}});
   }
   at_end_ = true;
   return text;

@@ -23,7 +23,6 @@ struct LineLimits {
 /// UTF-8 byte order mark is skipped.
 class LineReader {
  public:
-
   enum class Status : std::uint8_t { kLine, kEnd, kTooLong, kReadError };
 
   explicit LineReader(std::unique_ptr<ByteInput> input, LineLimits limits = {});

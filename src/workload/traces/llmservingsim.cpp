@@ -177,10 +177,10 @@ class LlmServingSimReader {
 core::Result<std::unique_ptr<ItemStream>> read_llmservingsim(TraceDocument document) {
   RowLedger ledger(document.skip_bad_rows);
   LlmServingSimReader reader;
-  for_each_line(document.text,
-                document.path,
-                ledger,
-                [&](const TraceLine& line, std::int64_t number) { reader.read(line, number); });
+  for_each_line(
+      document.text, document.path, ledger, [&](const TraceLine& line, std::int64_t number) {
+        reader.read(line, number);
+      });
   ItemList list;
   list.items = grouped(reader.take(), document.path, ledger);
   return finish_document(std::move(list), document, ledger);

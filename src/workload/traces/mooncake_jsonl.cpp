@@ -108,13 +108,11 @@ bool fit_hash_ids(const TraceLine& line,
   const std::int64_t most = (input_tokens.value() + block - 1) / block;
   const auto count = static_cast<std::int64_t>(prompt.size());
   if (count > most) {
-    line.problem("hash_ids",
-                 line.text(),
-                 fmt::format("{} ids", count),
-                 fmt::format("at most {} for {} tokens in blocks of {}",
-                             most,
-                             input_tokens.value(),
-                             block));
+    line.problem(
+        "hash_ids",
+        line.text(),
+        fmt::format("{} ids", count),
+        fmt::format("at most {} for {} tokens in blocks of {}", most, input_tokens.value(), block));
     return false;
   }
   if (count == most) {

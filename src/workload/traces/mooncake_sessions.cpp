@@ -271,10 +271,10 @@ core::Result<std::unique_ptr<ItemStream>> read_mooncake(const TraceDocument& doc
                                                         bool agentic) {
   RowLedger ledger(document.skip_bad_rows);
   MooncakeLines lines(agentic);
-  for_each_line(document.text,
-                document.path,
-                ledger,
-                [&](const TraceLine& line, std::int64_t number) { lines.read(line, number); });
+  for_each_line(
+      document.text, document.path, ledger, [&](const TraceLine& line, std::int64_t number) {
+        lines.read(line, number);
+      });
   return assemble(lines.take(), lines.take_labels(), document, ledger);
 }
 
@@ -345,11 +345,10 @@ const TraceFormat kMooncakeSessions = {
           const bool lengths = head.has_key("input_length") || head.has_key("input_tokens");
           return head.is_object() && lengths && !head.has_key("ridgeline_workload") &&
                  !head.has_key("arrival_s") &&
-                 (head.has_key("session_id") || head.has_key("delay") ||
-                  head.has_key("delay_ms") || head.has_key("created_time"));
+                 (head.has_key("session_id") || head.has_key("delay") || head.has_key("delay_ms") ||
+                  head.has_key("created_time"));
         },
-    .open_document =
-        [](TraceDocument document) { return read_mooncake(document, false); },
+    .open_document = [](TraceDocument document) { return read_mooncake(document, false); },
     .make_writer = []() -> std::unique_ptr<TraceWriter> {
       return std::make_unique<MooncakeGroupWriter>(false);
     },
@@ -375,11 +374,8 @@ const TraceFormat kMooncakeAgentic = {
     .make_writer = []() -> std::unique_ptr<TraceWriter> {
       return std::make_unique<MooncakeGroupWriter>(true);
     },
-    .carries = fields({Field::kArrival,
-                       Field::kFineTime,
-                       Field::kSession,
-                       Field::kDependency,
-                       Field::kPriority}),
+    .carries = fields(
+        {Field::kArrival, Field::kFineTime, Field::kSession, Field::kDependency, Field::kPriority}),
 };
 
 }  // namespace ridgeline::workload

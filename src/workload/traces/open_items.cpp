@@ -145,8 +145,8 @@ core::Result<std::unique_ptr<ItemStream>> open_items(std::unique_ptr<ByteInput> 
   const TraceFormat* format = options.format;
   const std::string_view head = lines.head();
   if (head.empty() && !lines.input_problem().empty()) {
-    return core::fail(core::Error{.message = std::string(lines.input_problem()),
-                                  .where = {.file = name}});
+    return core::fail(
+        core::Error{.message = std::string(lines.input_problem()), .where = {.file = name}});
   }
   if (format == nullptr || head.empty()) {
     const auto detected = detect_format(head, name);

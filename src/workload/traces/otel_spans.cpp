@@ -151,8 +151,8 @@ class OtelReader {
       epoch_.read(line_, name, *nanoseconds, kNanosecondsUnit, time);
       return;
     }
-    const auto text = begin ? record.find({"start_time", "startTime"})
-                            : record.find({"end_time", "endTime"});
+    const auto text =
+        begin ? record.find({"start_time", "startTime"}) : record.find({"end_time", "endTime"});
     if (!text) {
       line_.problem(name, std::size_t{0}, "a span without it", "it in every span");
     } else if (parse_timestamp(*text)) {
@@ -178,8 +178,8 @@ class OtelReader {
     for (const std::size_t other : earlier) {
       if (last && spans_[other].end <= spans_[i].begin &&
           (other == *last || spans_[other].end > spans_[*last].begin)) {
-        last_end = next.waits_for.empty() ? spans_[other].end
-                                          : std::max(last_end, spans_[other].end);
+        last_end =
+            next.waits_for.empty() ? spans_[other].end : std::max(last_end, spans_[other].end);
         next.waits_for.push_back(static_cast<std::int64_t>(other));
       }
     }
@@ -216,10 +216,10 @@ const TraceFormat kOtelSpans = {
     .summary = "OpenTelemetry spans with GenAI token usage: the calls of agents",
     .detect =
         [](const TraceHead& head) {
-          const bool span = (head.has_key("span_id") || head.has_key("spanId") ||
-                             head.has_key("context")) &&
-                            (head.has_key("start_time") || head.has_key("startTimeUnixNano") ||
-                             head.has_key("startTime") || head.has_key("start_time_unix_nano"));
+          const bool span =
+              (head.has_key("span_id") || head.has_key("spanId") || head.has_key("context")) &&
+              (head.has_key("start_time") || head.has_key("startTimeUnixNano") ||
+               head.has_key("startTime") || head.has_key("start_time_unix_nano"));
           return span || head.has_key("resourceSpans") || head.has_key("resource_spans") ||
                  (head.is_object() && head.has_key("spans"));
         },

@@ -59,10 +59,11 @@ enum class JsonlKey : std::uint8_t {
   kStage,
 };
 constexpr std::array<std::string_view, 22> kJsonlKeys = {
-    "arrival_s", "input_tokens", "output_tokens", "group",        "after",        "delay_s",
-    "prompt",    "reasoning_tokens", "session",   "turn",         "priority",     "slo_class",
-    "tenant",    "model",        "adapter",       "images",       "audios",       "videos",
-    "image_tokens", "audio_tokens", "video_tokens", "stage"};
+    "arrival_s",    "input_tokens", "output_tokens",    "group",        "after",
+    "delay_s",      "prompt",       "reasoning_tokens", "session",      "turn",
+    "priority",     "slo_class",    "tenant",           "model",        "adapter",
+    "images",       "audios",       "videos",           "image_tokens", "audio_tokens",
+    "video_tokens", "stage"};
 constexpr std::string_view kNeededKeys = "arrival_s, input_tokens, output_tokens";
 constexpr std::string_view kHeaderKey = "ridgeline_workload";
 constexpr std::int64_t kMostInGroup = 10'000'000;
@@ -248,7 +249,8 @@ class RequestJsonlParser final : public RowParser {
     for (std::size_t i = 0; i < 3; ++i) {
       const bool waits = i == 0 && (seen_ & bit(JsonlKey::kAfter)) != 0;
       if ((seen_ & (1U << i)) == 0 && !waits) {
-        line.problem(kJsonlKeys[i], line.text(), fmt::format("no '{}'", kJsonlKeys[i]), kNeededKeys);
+        line.problem(
+            kJsonlKeys[i], line.text(), fmt::format("no '{}'", kJsonlKeys[i]), kNeededKeys);
         all = false;
       }
     }
@@ -285,13 +287,13 @@ class RequestJsonlParser final : public RowParser {
         return refuse(JsonlKey::kPrompt, "the answer of no earlier request", "one of the group");
       }
       if (held > row.input_tokens) {
-        return refuse(JsonlKey::kPrompt,
-                      fmt::format("{} tokens", held.value()),
-                      "at most input_tokens");
+        return refuse(
+            JsonlKey::kPrompt, fmt::format("{} tokens", held.value()), "at most input_tokens");
       }
     }
     if (static_cast<std::size_t>(row.stage) >= stages_.size() || row.stage < last_stage_) {
-      return refuse(JsonlKey::kStage, fmt::format("{}", row.stage), "stages of the first line in order");
+      return refuse(
+          JsonlKey::kStage, fmt::format("{}", row.stage), "stages of the first line in order");
     }
     last_stage_ = row.stage;
     return true;
@@ -408,9 +410,8 @@ class RequestJsonlWriter final : public TraceWriter {
       out << R"(,"group":)" << place_;
     }
     if (!item.parents.empty()) {
-      out << fmt::format(R"(,"after":[{}],"delay_s":{})",
-                         fmt::join(item.parents, ","),
-                         seconds_text(item.delay));
+      out << fmt::format(
+          R"(,"after":[{}],"delay_s":{})", fmt::join(item.parents, ","), seconds_text(item.delay));
     }
     write_prompt(out, item);
     write_counts(out, item);

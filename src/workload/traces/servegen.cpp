@@ -76,10 +76,10 @@ bool read_servegen_row(const TraceLine& line, ServeGenRow& row) {
   const bool shaped = cells.size() > 4 && read_number(cells[4], shape) && shape > 0.0;
   if (cells.size() > 3 && shaped && (cells[3] == "Gamma" || cells[3] == "Weibull")) {
     constexpr double kLeastShape = 0.1;  // of a Weibull law whose moments double can hold
-    row.piece.gaps = cells[3] == "Gamma"
-                         ? GapLaw{.kind = GapLaw::Kind::kGamma, .shape = std::max(shape, 1e-3)}
-                         : GapLaw{.kind = GapLaw::Kind::kWeibull,
-                                  .shape = std::max(shape, kLeastShape)};
+    row.piece.gaps =
+        cells[3] == "Gamma"
+            ? GapLaw{.kind = GapLaw::Kind::kGamma, .shape = std::max(shape, 1e-3)}
+            : GapLaw{.kind = GapLaw::Kind::kWeibull, .shape = std::max(shape, kLeastShape)};
   }
   return true;
 }
@@ -108,8 +108,8 @@ std::optional<Law> read_python_pmf(std::string_view text) {
     double weight = 0.0;
     if (end == std::string_view::npos ||
         !read_number(trimmed(text.substr(at + 1, colon - at - 1)), value) ||
-        !read_number(trimmed(text.substr(colon + 1, end - colon - 1)), weight) ||
-        !(value >= 0.0) || !(weight >= 0.0)) {
+        !read_number(trimmed(text.substr(colon + 1, end - colon - 1)), weight) || !(value >= 0.0) ||
+        !(weight >= 0.0)) {
       return std::nullopt;
     }
     law.values.push_back(value);
@@ -273,8 +273,9 @@ core::Result<std::unique_ptr<ItemStream>> read_servegen(TraceDocument document) 
     specs.insert(specs.end(), more->begin(), more->end());
   }
   if (specs.empty()) {
-    return core::fail(core::Error{.message = "found no window with a rate and lengths, expected one",
-                                  .where = {.file = document.path}});
+    return core::fail(
+        core::Error{.message = "found no window with a rate and lengths, expected one",
+                    .where = {.file = document.path}});
   }
   return make_clients(specs, document.seed);
 }
@@ -283,14 +284,14 @@ core::Result<std::unique_ptr<ItemStream>> read_servegen(TraceDocument document) 
 
 const TraceFormat kServeGen = {
     .name = "servegen",
-    .summary = "ServeGen: a folder of clients, chunk-N-trace.csv and chunk-N-dataset.json: generated",
+    .summary =
+        "ServeGen: a folder of clients, chunk-N-trace.csv and chunk-N-dataset.json: generated",
     .detect =
         [](const TraceHead& head) {
           const auto cells = split_csv(head.first_line());
           double start = 0.0;
           double rate = 0.0;
-          return cells.size() == 6 && read_number(cells[0], start) &&
-                 read_number(cells[1], rate) &&
+          return cells.size() == 6 && read_number(cells[0], start) && read_number(cells[1], rate) &&
                  (cells[3].empty() || cells[3] == "Gamma" || cells[3] == "Weibull" ||
                   cells[3] == "Exponential");
         },

@@ -45,10 +45,9 @@ class ShareGptReader {
     return json.at_end();
   }
   [[nodiscard]] ItemList take() {
-    list_.warnings.push_back(
-        {.code = "W-no-arrivals",
-         .message = "conversations have no times: all of them start at once",
-         .hint = "resample them at a rate in a workload description"});
+    list_.warnings.push_back({.code = "W-no-arrivals",
+                              .message = "conversations have no times: all of them start at once",
+                              .hint = "resample them at a rate in a workload description"});
     return std::move(list_);
   }
 

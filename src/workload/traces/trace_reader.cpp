@@ -50,8 +50,8 @@ const std::vector<Stage>& RowParser::stages() const {
 
 core::Result<const TraceFormat*> detect_format(std::string_view head, const std::string& name) {
   if (head.empty()) {
-    return core::fail(problem_at(
-        name, 0, fmt::format("the file is empty, expected one of {}", known_formats())));
+    return core::fail(
+        problem_at(name, 0, fmt::format("the file is empty, expected one of {}", known_formats())));
   }
   const TraceHead known(head);
   for (const TraceFormat* format : trace_formats()) {

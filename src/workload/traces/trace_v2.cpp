@@ -1,6 +1,6 @@
-// TraceV2 of inference-sim (BLIS): a header in YAML and the data in CSV, beside each other under one
-// name. Either file, or a folder with one of each, opens both; data without a header are read with
-// its defaults.
+// TraceV2 of inference-sim (BLIS): a header in YAML and the data in CSV, beside each other under
+// one name. Either file, or a folder with one of each, opens both; data without a header are read
+// with its defaults.
 //
 // input_tokens is the prompt without the shared prefix, which is put in front; where the header
 // says session_context_growth: accumulate it is what the turn adds, and the whole conversation,
@@ -67,27 +67,18 @@ enum V2Column : std::size_t {
   kV2Adapter,
   kV2Think,
 };
-constexpr auto kV2Columns = std::to_array<CsvColumn>({{"request_id"},
-                                                      {"tenant_id", false},
-                                                      {"slo_class", false},
-                                                      {"vllm_priority", false},
-                                                      {"session_id", false},
-                                                      {"round_index", false},
-                                                      {"prefix_group", false},
-                                                      {"prefix_length", false},
-                                                      {"input_tokens"},
-                                                      {"output_tokens"},
-                                                      {"image_tokens", false},
-                                                      {"audio_tokens", false},
-                                                      {"video_tokens", false},
-                                                      {"reason_ratio", false},
-                                                      {"model", false},
-                                                      {"server_input_tokens", false},
-                                                      {"arrival_time_us"},
-                                                      {"send_time_us", false},
-                                                      {"status", false},
-                                                      {"adapter", false},
-                                                      {"think_time_us", false}});
+constexpr auto kV2Columns =
+    std::to_array<CsvColumn>({{"request_id"},          {"tenant_id", false},
+                              {"slo_class", false},    {"vllm_priority", false},
+                              {"session_id", false},   {"round_index", false},
+                              {"prefix_group", false}, {"prefix_length", false},
+                              {"input_tokens"},        {"output_tokens"},
+                              {"image_tokens", false}, {"audio_tokens", false},
+                              {"video_tokens", false}, {"reason_ratio", false},
+                              {"model", false},        {"server_input_tokens", false},
+                              {"arrival_time_us"},     {"send_time_us", false},
+                              {"status", false},       {"adapter", false},
+                              {"think_time_us", false}});
 
 constexpr std::uint64_t kV2Prefixes = 0x7632707265666978;
 constexpr std::uint64_t kV2Sessions = 0x763273657373;
@@ -178,8 +169,8 @@ class V2Parser final : public CsvRowParser {
     }
     if (has(kV2Think) && !cells[kV2Think].empty()) {
       next.has_think = true;
-      sound = read_time(line, name(kV2Think), cells[kV2Think], kMicrosecondsUnit, next.think) &&
-              sound;
+      sound =
+          read_time(line, name(kV2Think), cells[kV2Think], kMicrosecondsUnit, next.think) && sound;
     }
     return sound;
   }
@@ -195,13 +186,10 @@ class V2Parser final : public CsvRowParser {
     }
     if (has(kV2Priority) && !cells[kV2Priority].empty()) {
       std::int64_t priority = 0;
-      sound = read_integer(line,
-                           name(kV2Priority),
-                           cells[kV2Priority],
-                           -kMostNumbers,
-                           kMostNumbers,
-                           priority) &&
-              sound;
+      sound =
+          read_integer(
+              line, name(kV2Priority), cells[kV2Priority], -kMostNumbers, kMostNumbers, priority) &&
+          sound;
       row.priority = static_cast<std::int32_t>(priority);
     }
     return sound;
@@ -343,30 +331,28 @@ core::Result<std::unique_ptr<ItemStream>> read_v2_data(const TraceDocument& docu
   V2Sessions sessions(header.accumulate, document.session_times);
   bool has_header = false;
   std::int64_t left_out = 0;
-  for_each_line(document.text,
-                document.path,
-                ledger,
-                [&](const TraceLine& line, std::int64_t number) {
-                  if (!has_header) {
-                    has_header = parser.header(line);
-                    return;
-                  }
-                  Item item;
-                  const RowStatus status = parser.row(line, item);
-                  left_out += status == RowStatus::kLeftOut ? 1 : 0;
-                  if (status == RowStatus::kRow) {
-                    parser.next.item = std::move(item);
-                    sessions.add(std::move(parser.next), number);
-                  }
-                });
+  for_each_line(
+      document.text, document.path, ledger, [&](const TraceLine& line, std::int64_t number) {
+        if (!has_header) {
+          has_header = parser.header(line);
+          return;
+        }
+        Item item;
+        const RowStatus status = parser.row(line, item);
+        left_out += status == RowStatus::kLeftOut ? 1 : 0;
+        if (status == RowStatus::kRow) {
+          parser.next.item = std::move(item);
+          sessions.add(std::move(parser.next), number);
+        }
+      });
   ItemList list;
   list.items = grouped(sessions.take(), document.path, ledger);
   list.labels = parser.take_labels();
   if (left_out > 0) {
     list.warnings.push_back(
         {.code = "W-failed-requests",
-         .message = fmt::format("{} rows without tokens were left out: the request failed",
-                                left_out)});
+         .message =
+             fmt::format("{} rows without tokens were left out: the request failed", left_out)});
   }
   if (header.warm_up > 0) {
     list.warnings.push_back(
@@ -458,23 +444,24 @@ class TraceV2Writer final : public TraceWriter {
         item.image_tokens.value() + item.audio_tokens.value() + item.video_tokens.value();
     const double ratio = static_cast<double>(item.reasoning_tokens.value()) /
                          static_cast<double>(item.output_tokens.value());
-    out << fmt::format("{},,{},{},{},{},{},,0,true,{},{},{},{},{},{},{},{},0,0,{},0,0,0,0,ok,,,{}\n",
-                       count_++,
-                       label(item.tenant),
-                       label(item.slo_class),
-                       item.priority,
-                       item.session < 0 ? "" : fmt::format("s{}", item.session),
-                       item.turn,
-                       item.input_tokens.value(),
-                       item.output_tokens.value(),
-                       std::max<std::int64_t>(item.input_tokens.value() - modal, 0),
-                       item.image_tokens.value(),
-                       item.audio_tokens.value(),
-                       item.video_tokens.value(),
-                       core::shortest(ratio),
-                       label(item.model),
-                       time_text(item.arrival, kMicrosecondsUnit),
-                       label(item.adapter));
+    out << fmt::format(
+        "{},,{},{},{},{},{},,0,true,{},{},{},{},{},{},{},{},0,0,{},0,0,0,0,ok,,,{}\n",
+        count_++,
+        label(item.tenant),
+        label(item.slo_class),
+        item.priority,
+        item.session < 0 ? "" : fmt::format("s{}", item.session),
+        item.turn,
+        item.input_tokens.value(),
+        item.output_tokens.value(),
+        std::max<std::int64_t>(item.input_tokens.value() - modal, 0),
+        item.image_tokens.value(),
+        item.audio_tokens.value(),
+        item.video_tokens.value(),
+        core::shortest(ratio),
+        label(item.model),
+        time_text(item.arrival, kMicrosecondsUnit),
+        label(item.adapter));
   }
 
  private:

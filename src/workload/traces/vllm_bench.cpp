@@ -113,14 +113,14 @@ class VllmBenchReader {
                     "the result of a run with --save-detailed");
       return false;
     }
-    if (outputs_.size() != inputs_.size() || (!starts_.empty() && starts_.size() != inputs_.size())) {
-      line_.problem("output_lens",
-                    std::size_t{0},
-                    fmt::format("lists of {}, {} and {} requests",
-                                inputs_.size(),
-                                outputs_.size(),
-                                starts_.size()),
-                    "as many input_lens as output_lens and start_times");
+    if (outputs_.size() != inputs_.size() ||
+        (!starts_.empty() && starts_.size() != inputs_.size())) {
+      line_.problem(
+          "output_lens",
+          std::size_t{0},
+          fmt::format(
+              "lists of {}, {} and {} requests", inputs_.size(), outputs_.size(), starts_.size()),
+          "as many input_lens as output_lens and start_times");
       return false;
     }
     return true;
@@ -133,8 +133,7 @@ class VllmBenchReader {
     const std::string text = fmt::format("{}", rate_);
     // request_rate is "inf" where everything was sent at once.
     core::Duration rate;
-    if (!read_seconds(TraceLine(text, nobody, 1, unseen), {}, text, rate) ||
-        rate.count() == 0) {
+    if (!read_seconds(TraceLine(text, nobody, 1, unseen), {}, text, rate) || rate.count() == 0) {
       return gap;
     }
     return core::Duration::from_seconds(static_cast<double>(i) / rate.to_seconds())

@@ -87,9 +87,9 @@ class ClientReader {
         "poisson", "constant", "gamma", "weibull", "lognormal"};
     const std::string kind = reader.choice("arrivals", kKinds).value_or("poisson");
     const double cv = reader.real("cv", {.lowest = 0.01, .highest = 100.0}).value_or(1.0);
-    spec.gaps = kind == "gamma"     ? GapLaw{.kind = GapLaw::Kind::kGamma, .shape = 1.0 / (cv * cv)}
-                : kind == "weibull" ? GapLaw{.kind = GapLaw::Kind::kWeibull,
-                                             .shape = weibull_shape_of(cv)}
+    spec.gaps = kind == "gamma" ? GapLaw{.kind = GapLaw::Kind::kGamma, .shape = 1.0 / (cv * cv)}
+                : kind == "weibull"
+                    ? GapLaw{.kind = GapLaw::Kind::kWeibull, .shape = weibull_shape_of(cv)}
                 : kind == "lognormal" ? GapLaw{.kind = GapLaw::Kind::kLognormal, .shape = cv}
                 : kind == "constant"  ? GapLaw{.kind = GapLaw::Kind::kConstant}
                                       : GapLaw{};
@@ -262,15 +262,17 @@ class SpecReader {
     const auto preset = reader.string("preset");
     const auto* client = reader.node("client");
     if ((file ? 1 : 0) + (preset || client != nullptr ? 1 : 0) != 1) {
-      reader.problem("file", "expected one of file, preset and client (preset and client together "
-                             "change the preset)");
+      reader.problem("file",
+                     "expected one of file, preset and client (preset and client together "
+                     "change the preset)");
       return;
     }
     const auto groups = reader.integer("num_prompts", kSpecCount);
     const auto duration = reader.real("duration_s", kSpecTime);
     const auto rate = reader.real("request_rate", kSpecRate);
-    source.make = file ? file_source(*file)
-                       : client_source(reader, path, preset, client, number, rate, groups, duration);
+    source.make = file
+                      ? file_source(*file)
+                      : client_source(reader, path, preset, client, number, rate, groups, duration);
     if (file && rate) {
       reader.problem("request_rate", "a file has times of its own, expected speed_up or resample");
     }
@@ -294,8 +296,9 @@ class SpecReader {
     namespace fs = std::filesystem;
     const fs::path place(file);
     const std::string path =
-        place.is_absolute() ? file
-                            : (fs::path(document_.path).parent_path() / place).lexically_normal().string();
+        place.is_absolute()
+            ? file
+            : (fs::path(document_.path).parent_path() / place).lexically_normal().string();
     const ReadOptions options{.skip_bad_rows = document_.skip_bad_rows,
                               .session_times = document_.session_times,
                               .seed = document_.seed};
@@ -303,10 +306,10 @@ class SpecReader {
     return [path, options, own]() -> core::Result<std::unique_ptr<ItemStream>> {
       const auto format = format_of(path);
       if (format && *format == &kWorkloadSpec) {
-        return core::fail(core::Error{
-            .field = "file",
-            .message = "found a workload description within another, expected a trace",
-            .where = {.file = path}});
+        return core::fail(
+            core::Error{.field = "file",
+                        .message = "found a workload description within another, expected a trace",
+                        .where = {.file = path}});
       }
       return open_items(path, options);
     };
@@ -340,11 +343,13 @@ class SpecReader {
     if (duration) {
       spec.end = seconds_of(*duration);
     }
-    const bool ends = groups || duration || (!spec.markov && !spec.rate.repeats &&
-                                             spec.rate.pieces.back().seconds < 9.1e6);
+    const bool ends =
+        groups || duration ||
+        (!spec.markov && !spec.rate.repeats && spec.rate.pieces.back().seconds < 9.1e6);
     if (!ends) {
-      reader.problem("num_prompts", "missing, expected num_prompts or duration_s: the source "
-                                    "would not end");
+      reader.problem("num_prompts",
+                     "missing, expected num_prompts or duration_s: the source "
+                     "would not end");
     }
     return [spec, seed = document_.seed, number]() -> core::Result<std::unique_ptr<ItemStream>> {
       return make_client(spec, seed, number);
@@ -379,8 +384,10 @@ class SpecReader {
       const auto count = inner.required_integer("num_prompts", kSpecCount);
       const double rate = inner.required_real("request_rate", kSpecRate);
       inner.finish();
-      source.make = [make = source.make, count, rate, seed = document_.seed]()
-          -> core::Result<std::unique_ptr<ItemStream>> {
+      source.make = [make = source.make,
+                     count,
+                     rate,
+                     seed = document_.seed]() -> core::Result<std::unique_ptr<ItemStream>> {
         auto stream = make();
         if (!stream) {
           return stream;
@@ -405,10 +412,10 @@ class SpecReader {
       const double to = inner.required_real("to", kSpecShare);
       const auto over = seconds_of(inner.required_real("over_s", kSpecTime));
       inner.finish();
-      source.make = then(source.make,
-                         [from, to, over, seed = document_.seed](std::unique_ptr<ItemStream> s) {
-                           return ramped(std::move(s), from, to, over, seed);
-                         });
+      source.make =
+          then(source.make, [from, to, over, seed = document_.seed](std::unique_ptr<ItemStream> s) {
+            return ramped(std::move(s), from, to, over, seed);
+          });
     }
     if (const auto shift = reader.real("shift_s", kSpecTime)) {
       source.make = then(source.make, [by = seconds_of(*shift)](std::unique_ptr<ItemStream> s) {
@@ -436,8 +443,7 @@ core::Result<std::unique_ptr<ItemStream>> read_workload_spec(TraceDocument docum
 const TraceFormat kWorkloadSpec = {
     .name = "workload-spec",
     .summary = "our own description of a workload (YAML): sources, changed and put together",
-    .detect =
-        [](const TraceHead& head) { return head.has_yaml_key("ridgeline_workload"); },
+    .detect = [](const TraceHead& head) { return head.has_yaml_key("ridgeline_workload"); },
     .open_document = read_workload_spec,
 };
 

@@ -77,6 +77,46 @@ CalibrateOptions fit_of(std::vector<std::string> wanted) {
   return options;
 }
 
+RC_GTEST_PROP(Calibrate, DISABLED_KnownConstantsComeBack, ()) {
+  const auto delivery = static_cast<double>(*rc::gen::inRange(1000, 20'000));
+  const auto host = static_cast<double>(*rc::gen::inRange(100, 3000));
+  const auto seed = static_cast<std::uint64_t>(*rc::gen::inRange(0, 1000));
+  const auto evidence =
+      measured_with({{.path = "serving.delivery_time", .text = fmt::format("{}us", delivery)},
+                     {.path = "serving.host_step_time", .text = fmt::format("{}us", host)}},
+                    0.004,
+                    seed);
+  const auto calibration = calibrate(evidence, fit_of({"delivery_time", "host_step_time"})).value();
+  RC_ASSERT(calibration.fitted.size() == 2U);
+  // Noise of 0.4 % moves a time to first token of some 100 ms by 0.4 ms, and a step of some 10 ms
+  // by 40 us; the fit averages over six records.
+  RC_ASSERT(std::abs(calibration.fitted[0].value - delivery) < 500.0);
+  RC_ASSERT(std::abs(calibration.fitted[1].value - host) < 60.0);
+  RC_ASSERT(calibration.after.mean < 0.5);
+  RC_ASSERT(calibration.after.mean <= calibration.before.mean + 0.05);
+}
+
+TEST(Calibrate, DISABLED_RefusesWhatTheMeasurementsDoNotTell) {
+  // An asynchronous engine hides the host's time behind steps of some 8 ms.
+  auto evidence = measured_with({{.path = "engine.async_scheduling", .text = "true"}}, 0.0, 0);
+  for (auto& record : evidence) {
+    record.server.async_scheduling = true;
+  }
+  const auto refused = calibrate(evidence, fit_of({"host_step_time"}));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().front().message.find("no measured figure depends"), std::string::npos);
+  const auto unknown = calibrate(evidence, fit_of({"speed"}));
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_NE(unknown.error().front().message.find("delivery_time"), std::string::npos);
+  // Without a name, what is not told is left out and said.
+  const auto rest = calibrate(evidence, fit_of({})).value();
+  EXPECT_FALSE(rest.left_out.empty());
+  for (const auto& fitted : rest.fitted) {
+    EXPECT_NE(fitted.parameter.name, "host_step_time");
+  }
+  EXPECT_NE(serving_yaml(rest).find("delivery_time"), std::string::npos);
+}
+
 TEST(Calibrate, NothingToFitIsAnError) {
   EXPECT_FALSE(calibrate({}, fit_of({})).has_value());
   auto evidence = loops_of_a_server();

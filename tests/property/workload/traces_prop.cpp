@@ -138,7 +138,8 @@ RC_GTEST_PROP(Traces, DamageIsToldOrHarmless, ()) {
   for (int i = 0; i < hits; ++i) {
     text[*rc::gen::inRange<std::size_t>(0, text.size())] = *rc::gen::arbitrary<char>();
   }
-  auto reader = TraceReader::open(make_plain_input(std::make_unique<std::istringstream>(text)), "t");
+  auto reader =
+      TraceReader::open(make_plain_input(std::make_unique<std::istringstream>(text)), "t");
   if (!reader) {
     RC_ASSERT(!reader.error().empty());
     return;

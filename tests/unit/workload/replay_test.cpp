@@ -58,12 +58,10 @@ TEST(Replay, ATurnWaitsForTheAnswerAndItsDelay) {
 
 TEST(Replay, AJoinWaitsForTheLastOfItsParents) {
   // 0 fans out to 1 (at 1 + 2 + 1) and 2 (at 1 + 2 + 5), answered at 6 and 10; 3 comes at 10.
-  EXPECT_THAT(served(stream_of({item_at(1),
-                                item_after({0}, 1),
-                                item_after({0}, 5),
-                                item_after({1, 2}, 0)}),
-                     2),
-              ElementsAre(1, 4, 8, 10));
+  EXPECT_THAT(
+      served(stream_of({item_at(1), item_after({0}, 1), item_after({0}, 5), item_after({1, 2}, 0)}),
+             2),
+      ElementsAre(1, 4, 8, 10));
 }
 
 TEST(Replay, GroupsInterleave) {
@@ -105,8 +103,7 @@ TEST(Replay, APromptNamesTheAnswerThatItHolds) {
 TEST(Replay, TimesBeyondTheRangeAreAProblem) {
   const auto source = make_replay(stream_of({item_at(9'000'000), item_after({0}, 300'000)}));
   source->pop();
-  source->on_completion(core::RequestId(0),
-                        core::SimTime::at(core::Duration::seconds(9'000'001)));
+  source->on_completion(core::RequestId(0), core::SimTime::at(core::Duration::seconds(9'000'001)));
   EXPECT_EQ(source->next_arrival(), std::nullopt);
   ASSERT_EQ(source->errors().size(), 1U);
   EXPECT_EQ(source->errors()[0].field, "workload");

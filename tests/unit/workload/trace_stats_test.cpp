@@ -122,8 +122,7 @@ std::int64_t number_after(const std::string& line, const std::string& key) {
 }
 
 TEST(MooncakeConversation, IsDescribedAsCountedIndependently) {
-  const auto path =
-      (test::shared_dir() / "traces/mooncake/conversation_trace.jsonl").string();
+  const auto path = (test::shared_dir() / "traces/mooncake/conversation_trace.jsonl").string();
   if (!std::filesystem::exists(path)) {
     GTEST_SKIP() << "no " << path;
   }

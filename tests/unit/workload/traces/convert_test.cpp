@@ -121,7 +121,8 @@ TEST(Convert, SaysWhatIsLost) {
 
 /// A flat list that any format of rows can hold, to the millisecond.
 std::vector<Item> plain_items() {
-  return {item_at(0, 374, 44), item_at(1.5, 396, 109), item_at(1.5, 12, 1), item_at(86'400.001, 7, 9)};
+  return {
+      item_at(0, 374, 44), item_at(1.5, 396, 109), item_at(1.5, 12, 1), item_at(86'400.001, 7, 9)};
 }
 
 class RoundTrip : public ::testing::TestWithParam<const TraceFormat*> {};

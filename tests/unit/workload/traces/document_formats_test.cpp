@@ -152,8 +152,10 @@ TEST(LlmServingSim, SharesTokenIdsByBlocks) {
     ids += (i > 0 ? "," : "") + std::to_string(i);
   }
   const auto list = read_document_text(
-      "{\"input_toks\": 20, \"output_toks\": 3, \"arrival_time_ns\": 1500, \"input_tok_ids\": [" + ids +
-      "]}\n{\"input_toks\": 20, \"output_toks\": 3, \"arrival_time_ns\": 2500, \"input_tok_ids\": [" +
+      "{\"input_toks\": 20, \"output_toks\": 3, \"arrival_time_ns\": 1500, \"input_tok_ids\": [" +
+      ids +
+      "]}\n{\"input_toks\": 20, \"output_toks\": 3, \"arrival_time_ns\": 2500, \"input_tok_ids\": "
+      "[" +
       ids.substr(0, ids.size() - 2) + "99]}\n");
   ASSERT_TRUE(list.has_value()) << told(list);
   EXPECT_EQ(list->items[0].arrival.count(), 1'500'000);
@@ -223,7 +225,8 @@ TEST(TraceV2, APairIsReadFromEitherFileAndFromItsFolder) {
   const TemporaryFolder folder;
   const auto data = folder.write("run.csv", kV2Data);
   const auto header = folder.write(
-      "run.yaml", "trace_version: 3\ntime_unit: us\nmode: generated\nsession_context_growth: accumulate\n");
+      "run.yaml",
+      "trace_version: 3\ntime_unit: us\nmode: generated\nsession_context_growth: accumulate\n");
   for (const std::string& path : {data, header, folder.path()}) {
     const auto list = read_path(path);
     ASSERT_TRUE(list.has_value()) << told(list);
@@ -250,8 +253,8 @@ TEST(TraceV2, WithoutAHeaderRoundsStandForThemselves) {
 
 TEST(TraceV2, RoundsCanWaitForAnswers) {
   const TemporaryFolder folder;
-  const auto list = read_path(folder.write("run.csv", kV2Data),
-                              {.session_times = SessionTimes::kAnswered});
+  const auto list =
+      read_path(folder.write("run.csv", kV2Data), {.session_times = SessionTimes::kAnswered});
   ASSERT_TRUE(list.has_value()) << told(list);
   EXPECT_THAT(list->items[1].parents, ElementsAre(0U));
   EXPECT_EQ(list->items[1].delay, core::Duration::milliseconds(250));
@@ -259,10 +262,10 @@ TEST(TraceV2, RoundsCanWaitForAnswers) {
 
 TEST(TraceV2, SendTimesOfTheEpochCountFromTheFirst) {
   const TemporaryFolder folder;
-  const auto list = read_path(
-      folder.write("run.csv",
-                   "request_id,input_tokens,output_tokens,arrival_time_us,send_time_us\n"
-                   "0,5,5,0,1716345600000000\n1,5,5,500000,1716345600500100\n"));
+  const auto list =
+      read_path(folder.write("run.csv",
+                             "request_id,input_tokens,output_tokens,arrival_time_us,send_time_us\n"
+                             "0,5,5,0,1716345600000000\n1,5,5,500000,1716345600500100\n"));
   ASSERT_TRUE(list.has_value()) << told(list);
   EXPECT_EQ(list->items[1].arrival, core::Duration::microseconds(500'100));
   ASSERT_THAT(list->warnings, SizeIs(1));

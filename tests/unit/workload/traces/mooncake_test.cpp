@@ -48,9 +48,10 @@ TEST(Mooncake, CutsPromptsIntoBlocks) {
 }
 
 TEST(Mooncake, RefusesMoreIdsThanBlocks) {
-  EXPECT_THAT(first_problem(read_mooncake_text(
-                  R"({"timestamp": 0, "input_length": 512, "output_length": 5, "hash_ids": [1, 2]})")),
-              HasSubstr("hash_ids: found 2 ids, expected at most 1 for 512 tokens"));
+  EXPECT_THAT(
+      first_problem(read_mooncake_text(
+          R"({"timestamp": 0, "input_length": 512, "output_length": 5, "hash_ids": [1, 2]})")),
+      HasSubstr("hash_ids: found 2 ids, expected at most 1 for 512 tokens"));
 }
 
 TEST(MooncakeSessions, ATurnWaitsForItsDelayAndHoldsTheConversation) {
@@ -113,24 +114,29 @@ TEST(MooncakeAgentic, OrdersByWhatWaitsForWhat) {
 }
 
 TEST(MooncakeAgentic, RefusesCirclesAndNamesOfNobody) {
-  EXPECT_EQ(first_problem(read_mooncake_text(
-                kFan + R"({"request_id": "x", "wait_for": ["x"], "input_length": 7, "output_length": 5})")),
-            "t:5:1: found a wait for itself, or for what is missing, expected a request that comes "
-            "before it");
-  EXPECT_EQ(first_problem(read_mooncake_text(
-                kFan + R"({"request_id": "x", "wait_for": ["y"], "input_length": 7, "output_length": 5})")),
-            "t:5:1: found a wait for a request that does not exist, expected the name of another "
-            "request");
+  EXPECT_EQ(
+      first_problem(read_mooncake_text(
+          kFan +
+          R"({"request_id": "x", "wait_for": ["x"], "input_length": 7, "output_length": 5})")),
+      "t:5:1: found a wait for itself, or for what is missing, expected a request that comes "
+      "before it");
+  EXPECT_EQ(
+      first_problem(read_mooncake_text(
+          kFan +
+          R"({"request_id": "x", "wait_for": ["y"], "input_length": 7, "output_length": 5})")),
+      "t:5:1: found a wait for a request that does not exist, expected the name of another "
+      "request");
   EXPECT_THAT(first_problem(read_mooncake_text(
                   R"({"wait_for": ["y"], "request_id": "x", "input_length": 7})")),
               HasSubstr("output_length: found no 'output_length'"));
 }
 
 TEST(MooncakeAgentic, BadRowsCanBeDropped) {
-  const auto list = read_mooncake_text(
-      kFan + "{\"request_id\": \"x\", \"wait_for\": [\"y\"], \"input_length\": 7, "
-             "\"output_length\": 5}\n{\"request_id\": \"z\", \"input_\n",
-      true);
+  const auto list =
+      read_mooncake_text(kFan +
+                             "{\"request_id\": \"x\", \"wait_for\": [\"y\"], \"input_length\": 7, "
+                             "\"output_length\": 5}\n{\"request_id\": \"z\", \"input_\n",
+                         true);
   ASSERT_TRUE(list.has_value()) << first_problem(list);
   EXPECT_THAT(list->items, SizeIs(4));
   ASSERT_THAT(list->warnings, SizeIs(3));

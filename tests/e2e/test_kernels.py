@@ -64,7 +64,7 @@ def test_lookup_shows_row_and_distance(ridgeline, tables):
 @pytest.mark.parametrize(
     "words, problem",
     [
-        ((), "expected one of: check, lookup, make"),
+        ((), "expected one of: check, fit, lookup, make"),
         (("chek",), "did you mean 'check'?"),
         (("check",), "found 0 folders, expected one"),
         (("check", "nowhere"), "no such folder"),

@@ -21,6 +21,7 @@ namespace ridgeline::cli {
 std::span<const KernelsCommand> kernels_commands() {
   static constexpr auto kCommands = std::to_array<KernelsCommand>({
       {"check", "what tables are really made of, and which rows cannot be true", kernels_check},
+      {"fit", "fit the kernel model's constants to measured operators", kernels_fit},
       {"lookup",
        "one look-up of the published models: row, distance, MFU, latency",
        kernels_lookup},

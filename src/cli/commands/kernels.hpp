@@ -17,6 +17,7 @@ struct KernelsCommand {
 [[nodiscard]] std::span<const KernelsCommand> kernels_commands();
 
 ExitCode kernels_check(Words words);
+ExitCode kernels_fit(Words words);
 ExitCode kernels_lookup(Words words);
 ExitCode kernels_make(Words words);
 

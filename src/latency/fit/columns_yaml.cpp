@@ -1,3 +1,5 @@
+#include "latency/fit/columns_yaml.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <span>
@@ -67,8 +69,7 @@ std::string provenance(const OperatorFit& fit) {
                                  kPercent * fit.in_sample.p90,
                                  fit.rows);
   if (fit.left_out) {
-    text +=
-        fmt::format("; {:.1f} % when fitted on the other GPUs", kPercent * fit.left_out->median);
+    text += fmt::format("; {:.1f} % when the GPU was left out", kPercent * fit.left_out->median);
   }
   text += "\n";
   for (const std::string& file : fit.files) {

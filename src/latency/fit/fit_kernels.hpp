@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,9 +49,5 @@ struct FitOptions {
 /// the common set ("generic") last.
 [[nodiscard]] std::vector<OperatorFit> fit_kernels(const std::vector<SampleTable>& tables,
                                                    const FitOptions& options);
-
-/// The fitted sets as columns of a constants file, which read_overlay() reads: digits, comments and
-/// all.
-[[nodiscard]] std::string columns_yaml(std::span<const OperatorFit> fits);
 
 }  // namespace ridgeline::latency::fit

@@ -15,6 +15,7 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "latency/fit/columns_yaml.hpp"
 #include "latency/fit/operators.hpp"
 #include "latency/fit/read_tables.hpp"
 #include "latency/fit/samples.hpp"

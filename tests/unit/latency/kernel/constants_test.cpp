@@ -138,5 +138,40 @@ TEST(Calibration, CatalogueNamesHaveColumns) {
   }
 }
 
+TEST(KernelOverlay, TakesOverTheSetsThatItStates) {
+  const auto constants = read_overlay(
+      "columns:\n"
+      "  - {name: h100, architecture: hopper, decode_attention: {floor_us: 1, fixed_us: 2, "
+      "kv_head_wave_us: 3, bandwidth_efficiency: 0.5}}\n"
+      "  - {name: mine, architecture: ada, decode_attention: {floor_us: 4, fixed_us: 5, "
+      "kv_head_wave_us: 6, bandwidth_efficiency: 0.6}}\n",
+      "own.yaml",
+      builtin_constants());
+  ASSERT_TRUE(constants.has_value());
+  const Calibration h100 = calibrate(*constants, fixtures::gpu("h100"));
+  EXPECT_EQ(h100.decode_attention.values.bandwidth_efficiency, 0.5);
+  const Calibration before = calibrate(builtin_constants(), fixtures::gpu("h100"));
+  EXPECT_EQ(h100.gemm_16bit.values.fixed, before.gemm_16bit.values.fixed);
+  EXPECT_EQ(h100.step.step_gap, before.step.step_gap);
+  // The new column is the first of its architecture; what it lacks comes from generic.
+  const Calibration other = calibrate(*constants, named("rtx-4090", "ada"));
+  EXPECT_EQ(other.decode_attention.values.bandwidth_efficiency, 0.6);
+  EXPECT_EQ(other.decode_attention.source, "kernel (mine, same architecture)");
+  EXPECT_EQ(other.gemm_16bit.source, "kernel (generic)");
+}
+
+TEST(KernelOverlay, RefusesWhatIsNotAColumn) {
+  const auto problem = [](const char* text) {
+    const auto constants = read_overlay(text, "own.yaml", builtin_constants());
+    EXPECT_FALSE(constants.has_value()) << text;
+    return constants ? std::string() : core::to_string(constants.error().front());
+  };
+  EXPECT_THAT(problem("step: {}\n"), HasSubstr("columns"));
+  EXPECT_THAT(problem("columns: 3\n"), HasSubstr("expected a list of GPU columns"));
+  EXPECT_THAT(problem("columns: [{name: a, architecture: b, gemm: {}}]\n"), HasSubstr("gemm"));
+  EXPECT_THAT(problem("columns: [{name: a, architecture: b}, {name: a, architecture: b}]\n"),
+              HasSubstr("'a' stands there twice"));
+}
+
 }  // namespace
 }  // namespace ridgeline::latency::kernel

@@ -1,0 +1,153 @@
+#include "latency/fit/read_tables.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/result.hpp"
+#include "latency/fit/samples.hpp"
+#include "latency/fit/table_rows.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::latency::fit {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<Sample> sound(std::string_view text,
+                          TableKind kind,
+                          TableSource source = TableSource::kAiconfigurator) {
+  const auto samples = read_samples(text, "t.csv", kind, source);
+  EXPECT_TRUE(samples.has_value()) << core::to_string(samples.error().front());
+  return samples.value_or(std::vector<Sample>());
+}
+
+std::string refused(std::string_view text, TableKind kind) {
+  const auto samples = read_samples(text, "t.csv", kind, TableSource::kAiconfigurator);
+  EXPECT_FALSE(samples.has_value());
+  return samples ? std::string() : core::to_string(samples.error().front());
+}
+
+TEST(FitTables, GemmRowsInMilliseconds) {
+  const auto samples = sound(
+      "gemm_dtype,m,n,k,latency\nbfloat16,16,4096,8192,0.5\nfp8,1,64,32,0.25\nint4_wo,1,2,3,1\n",
+      TableKind::kGemm);
+  ASSERT_EQ(samples.size(), 2U);
+  const auto& call = std::get<GemmCall>(samples[0].call);
+  EXPECT_EQ(call.shape.m, 16);
+  EXPECT_EQ(call.shape.n, 4096);
+  EXPECT_EQ(call.shape.k, 8192);
+  EXPECT_EQ(samples[0].time.value(), 0.5e-3);
+  EXPECT_EQ(std::get<GemmCall>(samples[1].call).weights, model::DType::kFp8);
+}
+
+TEST(FitTables, DecodeRowsCountTheContextBeforeTheStep) {
+  // 3 sequences at step 5 after 100 tokens: 104 tokens are cached. 0 KV heads: one per query head.
+  const auto samples = sound(
+      "batch_size,isl,num_heads,num_key_value_heads,head_dim,attn_dtype,kv_cache_dtype,step,"
+      "window_size,latency\n"
+      "3,100,32,0,128,bfloat16,bfloat16,5,0,1\n"
+      "3,100,32,8,128,bfloat16,bfloat16,5,128,1\n"
+      "3,100,32,8,128,fp8,fp8,5,0,1\n",
+      TableKind::kDecodeAttention);
+  ASSERT_EQ(samples.size(), 1U);
+  const auto& call = std::get<DecodeAttentionCall>(samples[0].call);
+  EXPECT_EQ(call.call.context, 3 * 104);
+  EXPECT_EQ(call.call.tokens, 3);
+  EXPECT_EQ(call.shape.kv_heads, 32);
+}
+
+TEST(FitTables, PrefillRowsOfTheProfilerHaveAPast) {
+  const auto samples =
+      sound("dtype,heads,kv_heads,head_dim,batch,past,new,latency_us\nbf16,32,8,128,2,1000,10,7\n",
+            TableKind::kPrefillAttention,
+            TableSource::kProfiler);
+  ASSERT_EQ(samples.size(), 1U);
+  const auto& call = std::get<PrefillAttentionCall>(samples[0].call);
+  EXPECT_EQ(call.call.chunks, 2);
+  EXPECT_EQ(call.call.kv_tokens, 2 * 1010);
+  EXPECT_EQ(call.call.longest, 1010);
+  // n * p + n^2 / 2 of each.
+  EXPECT_EQ(call.call.pairs, 2 * (10.0 * 1000 + 50));
+  EXPECT_DOUBLE_EQ(samples[0].time.value(), 7e-6);
+}
+
+TEST(FitTables, ExpertRowsAreOfOneRank) {
+  const auto samples = sound(
+      "moe_dtype,distribution,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,"
+      "moe_ep_size,latency\n"
+      "bfloat16,power_law_1.01,7,4096,1536,8,128,4,2,1\n"
+      "bfloat16,balanced,7,4096,1536,8,128,4,2,1\n",
+      TableKind::kExperts);
+  ASSERT_EQ(samples.size(), 1U);
+  const auto& call = std::get<ExpertCall>(samples[0].call);
+  EXPECT_EQ(call.shape.width, 384);
+  EXPECT_EQ(call.shape.experts_on_rank, 64);
+  EXPECT_EQ(call.tensor_parallel, 4);
+}
+
+TEST(FitTables, MessagesAreElementsOf16Bit) {
+  const auto samples =
+      sound("num_gpus,message_size,latency,backend\n4,1024,1,vllm_graph\n4,1024,2,vllm_eager\n",
+            TableKind::kAllReduce);
+  ASSERT_EQ(samples.size(), 1U);
+  EXPECT_EQ(std::get<AllReduceCall>(samples[0].call).message.value(), 2048.0);
+}
+
+TEST(FitTables, BadCellsAreNamed) {
+  EXPECT_THAT(refused("gemm_dtype,m,n,latency\nfp8,1,2,3\n", TableKind::kGemm), HasSubstr("k"));
+  const std::string problem =
+      refused("gemm_dtype,m,n,k,latency\nfp8,1,2,2000000000,3\n", TableKind::kGemm);
+  EXPECT_THAT(problem, HasSubstr("t.csv:2"));
+  EXPECT_THAT(problem, HasSubstr("expected at most"));
+  EXPECT_THAT(refused("gemm_dtype,m,n,k,latency\nfp8,1,2,4,-3\n", TableKind::kGemm),
+              HasSubstr("latency"));
+  EXPECT_THAT(refused("", TableKind::kGemm), HasSubstr("t.csv"));
+}
+
+class FitFolder : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_ / "full" / "h100"); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void put(const std::string& name, std::string_view text) const {
+    std::ofstream(folder_ / name) << text;
+  }
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() /
+      ("ridgeline-fit-" +
+       std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+};
+
+TEST_F(FitFolder, BothPublishersAreFound) {
+  put("h100_sxm_gemm_vllm_0.24.0_gemm_perf.csv", "gemm_dtype,m,n,k,latency\nfp8,1,2,3,4\n");
+  put("h100_sxm_comm_nccl_2.27_nccl_perf.csv", "not read\n");
+  put("full/h100/gemm.csv", "dtype,m,k,n,latency_us\nbf16,1,2,3,4\n");
+  const auto tables = read_tables(folder_.string());
+  ASSERT_TRUE(tables.has_value()) << core::to_string(tables.error().front());
+  ASSERT_EQ(tables->size(), 2U);
+  for (const SampleTable& table : *tables) {
+    EXPECT_EQ(table.gpu.name, "h100");
+    EXPECT_THAT(table.version, testing::AnyOf("0.24.0", "profiler"));
+  }
+}
+
+TEST_F(FitFolder, AnUnknownGpuIsNamed) {
+  put("h1000_gemm_vllm_0.24.0_gemm_perf.csv", "gemm_dtype,m,n,k,latency\nfp8,1,2,3,4\n");
+  const auto tables = read_tables(folder_.string());
+  ASSERT_FALSE(tables.has_value());
+  EXPECT_THAT(core::to_string(tables.error().front()), HasSubstr("'h1000'"));
+}
+
+TEST_F(FitFolder, AnEmptyFolderAndNoneAreRefused) {
+  EXPECT_FALSE(read_tables(folder_.string()).has_value());
+  EXPECT_FALSE(read_tables((folder_ / "absent").string()).has_value());
+}
+
+}  // namespace
+}  // namespace ridgeline::latency::fit

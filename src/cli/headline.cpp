@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "core/result.hpp"
 #include "metrics/summary.hpp"
+#include "model/operators.hpp"
 #include "report/format.hpp"
 #include "sim/options.hpp"
 #include "sim/resolve.hpp"
@@ -39,9 +41,18 @@ std::string workload_text(const sim::WorkloadSection& workload) {
 }  // namespace
 
 std::string deployment_text(const sim::Resolved& resolved) {
-  const std::int64_t size = resolved.execution.sharding.tensor_parallel_size;
+  const model::Sharding& sharding = resolved.execution.sharding;
+  std::string cut = fmt::format("TP{}", sharding.tensor_parallel_size);
+  const auto add = [&cut](std::int64_t size, std::string_view name) {
+    cut += size > 1 ? fmt::format(" {}{}", name, size) : std::string();
+  };
+  add(sharding.pipeline_parallel_size, "PP");
+  add(sharding.data_parallel_size, "DP");
+  add(sharding.prefill_context_parallel_size, "PCP");
+  cut += sharding.expert_parallel ? " EP" : "";
   const std::string gpus =
-      size == 1 ? resolved.gpu.name : fmt::format("{}x {} (TP{})", size, resolved.gpu.name, size);
+      sharding.gpus() == 1 ? resolved.gpu.name
+                           : fmt::format("{}x {} ({})", sharding.gpus(), resolved.gpu.name, cut);
   return fmt::format("{} on {}", resolved.network.name, gpus);
 }
 

@@ -44,8 +44,9 @@ core::Bytes activation_peak(const model::ModelSpec& network, const MemoryOptions
   const auto tokens = static_cast<double>(options.max_num_batched_tokens.value());
   const auto rows = std::min(static_cast<double>(options.max_num_seqs), tokens);
   const double kept = 2.0 * static_cast<double>(network.hidden_size) * kBytesOf16Bits * tokens;
-  const double layer = ffn_elements(network, static_cast<double>(options.tensor_parallel_size)) *
-                       kBytesOf16Bits * tokens;
+  const double layer =
+      ffn_elements(network, static_cast<double>(options.sharding.tensor_parallel_size)) *
+      kBytesOf16Bits * tokens;
   const double sampler = kSamplerBytesPerLogit * rows * static_cast<double>(network.vocab_size);
   return core::Bytes(kept + std::max(layer, sampler));
 }
@@ -72,7 +73,7 @@ core::Bytes graph_bytes(const model::ModelSpec& network, const MemoryOptions& op
 MemoryPlan plan_memory(const model::ModelSpec& network,
                        const hardware::GpuSpec& gpu,
                        const MemoryOptions& options) {
-  const model::Sharding sharding{.tensor_parallel_size = options.tensor_parallel_size};
+  const model::Sharding& sharding = options.sharding;
   MemoryPlan plan;
   plan.usable = gpu.usable_memory;
   plan.utilization = options.gpu_memory_utilization;
@@ -80,8 +81,7 @@ MemoryPlan plan_memory(const model::ModelSpec& network,
   plan.weights = model::weight_bytes_per_rank(network, sharding);
   plan.position_tables = position_tables(network);
   plan.activations = activation_peak(network, options);
-  plan.non_torch =
-      core::gibibytes(kNonTorchGib + (options.tensor_parallel_size > 1 ? kCommunicationGib : 0.0));
+  plan.non_torch = core::gibibytes(kNonTorchGib + (sharding.gpus() > 1 ? kCommunicationGib : 0.0));
   plan.cuda_graphs = graph_bytes(network, options);
   plan.graphs_in_budget = options.profile.graphs_in_kv_budget;
   plan.reserve = plan.position_tables + plan.activations + plan.non_torch +
@@ -101,11 +101,11 @@ std::int64_t smallest_fitting_tp(const model::ModelSpec& network,
                                  const MemoryOptions& options,
                                  core::Tokens tokens) {
   for (std::int64_t tp = 1; tp <= gpu.gpus_per_node; tp *= 2) {
-    if (!model::check_sharding(network, {.tensor_parallel_size = tp})) {
+    MemoryOptions candidate = options;
+    candidate.sharding.tensor_parallel_size = tp;
+    if (!model::check_sharding(network, candidate.sharding)) {
       continue;
     }
-    MemoryOptions candidate = options;
-    candidate.tensor_parallel_size = tp;
     // The null block holds no tokens.
     if (plan_memory(network, gpu, candidate).kv_tokens >= tokens + options.block_size) {
       return tp;

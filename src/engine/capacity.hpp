@@ -7,6 +7,7 @@
 #include "engine/profiles.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
+#include "model/operators.hpp"
 
 namespace ridgeline::engine {
 
@@ -30,7 +31,7 @@ struct MemoryPlan {
 };
 
 struct MemoryOptions {
-  std::int64_t tensor_parallel_size = 1;
+  model::Sharding sharding = {};
   double gpu_memory_utilization = 0.9;
   core::Tokens block_size{16};
   std::int64_t max_num_seqs = 256;

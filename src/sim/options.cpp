@@ -35,6 +35,8 @@ constexpr std::array<std::string_view, 2> kThinkTimes = {"constant", "exponentia
 constexpr std::array<std::string_view, 2> kPrefixChoices = {"uniform", "zipf"};
 constexpr std::array<std::string_view, 7> kStatistics = {
     "mean", "std", "p50", "p90", "p95", "p99", "max"};
+constexpr std::array<std::string_view, 3> kAllToAllBackends = {
+    "allgather_reducescatter", "deepep_high_throughput", "deepep_low_latency"};
 constexpr std::array<std::string_view, 2> kGenerationConfigs = {"auto", "vllm"};
 
 constexpr double kMaxTokens = 16'777'216;  // 2^24: past every network; keeps sums far from overflow
@@ -71,6 +73,16 @@ constexpr std::array kOptions = std::to_array<Option>({
     {.path = "engine.tensor_parallel_size", .flag = "tensor-parallel-size", .unit = "GPUs",
      .lowest = 1, .highest = 64, .help = "GPUs that share every layer", .example = "4",
      .slot = [](Scenario& s) -> Slot { return &s.engine.tensor_parallel_size; }},
+    {.path = "engine.data_parallel_size", .flag = "data-parallel-size", .unit = "GPUs",
+     .lowest = 1, .highest = 1024,
+     .help = "Copies of attention that share the experts, each with requests of its own; one is simulated",
+     .example = "8", .slot = [](Scenario& s) -> Slot { return &s.engine.data_parallel_size; }},
+    {.path = "engine.enable_expert_parallel", .flag = "enable-expert-parallel",
+     .help = "Hand out whole experts to the GPUs, not a slice of each", .example = "true",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.enable_expert_parallel; }},
+    {.path = "engine.all2all_backend", .flag = "all2all-backend", .choices = kAllToAllBackends,
+     .help = "How tokens of data-parallel ranks reach the experts", .example = "deepep_low_latency",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.all2all_backend; }},
     {.path = "engine.max_num_seqs", .flag = "max-num-seqs", .unit = "requests",
      .lowest = 1, .highest = 65536, .unset = "vLLM's default for the GPU",
      .help = "Requests that may run at once", .example = "256",

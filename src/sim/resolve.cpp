@@ -149,19 +149,51 @@ class Resolver {
                        out_->gpu.name));
       return;
     }
-    out_->execution.sharding.tensor_parallel_size = size;
-    if (auto sharding = model::check_sharding(out_->network, out_->execution.sharding); !sharding) {
-      for (auto& error : sharding.error()) {
-        error.field = "engine.tensor_parallel_size";
+    model::Sharding& sharding = out_->execution.sharding;
+    sharding = {.tensor_parallel_size = size,
+                .data_parallel_size = given_.engine.data_parallel_size,
+                .expert_parallel = given_.engine.enable_expert_parallel};
+    for (const auto backend : {model::AllToAllBackend::kDeepEpHighThroughput,
+                               model::AllToAllBackend::kDeepEpLowLatency}) {
+      if (given_.engine.all2all_backend == model::name(backend)) {
+        sharding.all_to_all = backend;
+      }
+    }
+    if (auto result = model::check_sharding(out_->network, sharding); !result) {
+      for (auto& error : result.error()) {
         error.where = loaded_.of(error.field).where;
         errors_.push_back(std::move(error));
       }
+      return;
+    }
+    only_kernel_knows();
+    if (sharding.data_parallel_size > 1) {
+      out_->warnings.push_back(
+          {.code = "W-data-parallel",
+           .message =
+               fmt::format("one of {} data-parallel ranks is simulated, with the workload as "
+                           "its share; the others step with it, equally loaded",
+                           sharding.data_parallel_size),
+           .hint = "divide the deployment's request rate by data_parallel_size"});
+    }
+  }
+
+  /// Models after others' formulas divide by tensor_parallel_size and know nothing further.
+  void only_kernel_knows() {
+    const model::Sharding& sharding = out_->execution.sharding;
+    const bool plain =
+        sharding.gpus() == sharding.tensor_parallel_size && !sharding.expert_parallel;
+    if (!plain && !given_.latency.name.starts_with("kernel")) {
+      note("latency.name",
+           fmt::format("{} knows tensor parallelism alone, not how else the network is cut here",
+                       given_.latency.name),
+           "--latency kernel");
     }
   }
 
   [[nodiscard]] engine::MemoryOptions memory_options() {
     const auto limits = engine::default_limits(out_->gpu.memory, out_->gpu.architecture);
-    return {.tensor_parallel_size = engine().tensor_parallel_size,
+    return {.sharding = out_->execution.sharding,
             .gpu_memory_utilization = engine().gpu_memory_utilization.value_or(
                 out_->engine.profile.default_gpu_memory_utilization),
             .block_size = core::Tokens(engine().block_size),

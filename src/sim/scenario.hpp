@@ -27,6 +27,9 @@ struct LatencySection {
 struct EngineSection {
   std::string version = "vllm@0.15";
   std::int64_t tensor_parallel_size = 1;
+  std::int64_t data_parallel_size = 1;
+  bool enable_expert_parallel = false;
+  std::string all2all_backend = "allgather_reducescatter";
   std::optional<std::int64_t> max_num_seqs;
   std::optional<std::int64_t> max_num_batched_tokens;
   std::optional<std::int64_t> max_model_len;

@@ -45,7 +45,7 @@ TEST(Capacity, Llama70BOnFour) {
   // rank. Profile run: 0.0625 kept + 1.8347. 71.271 - 32.8560 - 1.8972 - 0.0313 - 0.15 - 0.15 for
   // communication = 36.1865 GiB. A block: 16 * 80 layers * 2 * 2 heads * 128 * 2 B = 1.25 MiB.
   // 36.1865 GiB / 1.25 MiB = 29,644.0 (29,643.98).
-  const auto memory = plan("llama-3.1-70b", {.tensor_parallel_size = 4});
+  const auto memory = plan("llama-3.1-70b", {.sharding = {.tensor_parallel_size = 4}});
   EXPECT_NEAR(gib(memory.weights), 32.8560, 1e-4);
   EXPECT_EQ(memory.block, core::Bytes(1.25 * 1024 * 1024));
   EXPECT_NEAR(static_cast<double>(memory.num_gpu_blocks.value()), 29'644, 1);
@@ -62,7 +62,8 @@ TEST(Capacity, ManyTokensAndFewRowsPeakInALayer) {
 TEST(Capacity, AtEightRanksARankStillHoldsOneWholeKvHead) {
   // 16 tokens * 28 layers * 2 * 4 heads * 128 * 2 B = 896 KiB; a quarter with one head of four.
   EXPECT_EQ(plan("qwen2.5-7b", {}).block, core::Bytes(896.0 * 1024));
-  EXPECT_EQ(plan("qwen2.5-7b", {.tensor_parallel_size = 4}).block, core::Bytes(224.0 * 1024));
+  EXPECT_EQ(plan("qwen2.5-7b", {.sharding = {.tensor_parallel_size = 4}}).block,
+            core::Bytes(224.0 * 1024));
 }
 
 TEST(Capacity, GraphsCountAgainstTheBudgetFrom024) {
@@ -113,7 +114,7 @@ struct Published {
 /// vision tower, which the catalogue knows without it, is not among them.
 std::vector<Published> published_counts() {
   const auto options = [](std::int64_t ranks, std::int64_t tokens, std::int64_t seqs) {
-    return MemoryOptions{.tensor_parallel_size = ranks,
+    return MemoryOptions{.sharding = {.tensor_parallel_size = ranks},
                          .max_num_seqs = seqs,
                          .max_num_batched_tokens = core::Tokens(tokens)};
   };
@@ -133,8 +134,8 @@ TEST(Capacity, MeetsPublishedCounts) {
   for (const auto& run : published_counts()) {
     const auto blocks = plan(run.network, run.options).num_gpu_blocks.value();
     const double error = 100.0 * (static_cast<double>(blocks) / run.blocks - 1.0);
-    std::cout << run.network << " TP " << run.options.tensor_parallel_size << ": " << blocks
-              << " blocks, published " << run.blocks << ", error " << error << " %\n";
+    std::cout << run.network << " TP " << run.options.sharding.tensor_parallel_size << ": "
+              << blocks << " blocks, published " << run.blocks << ", error " << error << " %\n";
     errors.push_back(std::abs(error));
   }
   std::sort(errors.begin(), errors.end());

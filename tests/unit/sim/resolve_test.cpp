@@ -12,6 +12,8 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "domain/step.hpp"
+#include "latency/step_time_model.hpp"
 #include "model/operators.hpp"
 #include "sim/options.hpp"
 #include "sim/scenario.hpp"
@@ -127,6 +129,59 @@ TEST(Resolve, TensorParallelSizeMustDivideAndExist) {
   const auto too_many =
       only_error(with("llama-3.1-70b", "h100", {{"engine.tensor_parallel_size", "16"}}));
   EXPECT_THAT(too_many.message, HasSubstr("expected 1 to 8"));
+}
+
+TEST(Resolve, ExpertsAreHandedOutWholeOrInSlices) {
+  const auto sliced =
+      resolved(with("qwen3-30b-a3b", "h100", {{"engine.tensor_parallel_size", "2"}}));
+  const auto whole = resolved(
+      with("qwen3-30b-a3b",
+           "h100",
+           {{"engine.tensor_parallel_size", "2"}, {"engine.enable_expert_parallel", "true"}}));
+  ASSERT_TRUE(sliced);
+  ASSERT_TRUE(whole);
+  EXPECT_TRUE((*whole)->execution.sharding.expert_parallel);
+  // Half of 128 experts, or half of each: as many bytes.
+  EXPECT_EQ((*whole)->memory.weights, (*sliced)->memory.weights);
+  EXPECT_EQ((*whole)->engine.num_gpu_blocks, (*sliced)->engine.num_gpu_blocks);
+  // The step waits for the busiest rank.
+  domain::StepBatch batch;
+  batch.num_decodes = 8;
+  batch.decode_context = core::Tokens(8000);
+  EXPECT_GT((*whole)->latency->predict(batch).gpu(), (*sliced)->latency->predict(batch).gpu());
+}
+
+TEST(Resolve, DataParallelRanksHoldTheirShareOfTheExperts) {
+  const auto two = resolved(
+      with("qwen3-30b-a3b",
+           "h100",
+           {{"engine.data_parallel_size", "2"}, {"engine.enable_expert_parallel", "true"}}));
+  ASSERT_TRUE(two) << core::to_string(two.error().front());
+  const auto one = resolved(with("qwen3-30b-a3b", "h100"));
+  // Of 48 layers, 64 of 128 experts of 3 x 2048 x 768 weights of 2 bytes: 29.0 GB less.
+  EXPECT_NEAR(((*one)->memory.weights - (*two)->memory.weights).value(),
+              48.0 * 64 * 3 * 2048 * 768 * 2,
+              1.0);
+  EXPECT_EQ((*two)->memory.block, (*one)->memory.block);
+  ASSERT_FALSE((*two)->warnings.empty());
+  EXPECT_EQ((*two)->warnings.front().code, "W-data-parallel");
+}
+
+TEST(Resolve, CutsThatCannotBeAreRefusedByName) {
+  const auto field = [](const char* network, std::vector<Override> keys) {
+    return only_error(with(network, "h100", std::move(keys))).field;
+  };
+  EXPECT_EQ(field("llama-3.1-8b", {{"engine.enable_expert_parallel", "true"}}),
+            "engine.enable_expert_parallel");
+  EXPECT_EQ(field("llama-3.1-8b", {{"engine.data_parallel_size", "2"}}),
+            "engine.data_parallel_size");
+  EXPECT_EQ(field("qwen3-30b-a3b", {{"engine.all2all_backend", "deepep_low_latency"}}),
+            "engine.all2all_backend");
+  EXPECT_EQ(field("qwen3-30b-a3b",
+                  {{"engine.tensor_parallel_size", "2"},
+                   {"engine.enable_expert_parallel", "true"},
+                   {"latency.name", "v0"}}),
+            "latency.name");
 }
 
 TEST(Resolve, BlocksThatContradictTheUtilisationAreRefused) {

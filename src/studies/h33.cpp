@@ -118,7 +118,7 @@ Ratios ratio_table(const H33Subjects& with, StudyTable& table) {
 
 /// MFU over batch sizes at each context; how often a larger batch has a smaller one.
 std::int64_t profile_table(const Subject& subject, StudyTable& table) {
-  const auto& source = subject.model().table_formulas()->source();
+  const auto& source = subject.roofline()->table_formulas()->source();
   constexpr std::array<std::int64_t, 5> kBatches = {1, 4, 8, 16, 32};
   std::int64_t all_violations = 0;
   for (const std::int64_t context : {64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}) {

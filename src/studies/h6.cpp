@@ -117,7 +117,7 @@ std::vector<Sweep> sweeps() {
 }
 
 SweepStatistics run_sweep(const Sweep& sweep, const Subject& subject) {
-  const MfuSource& source = subject.model().table_formulas()->source();
+  const MfuSource& source = subject.roofline()->table_formulas()->source();
   std::vector<double> values;
   for (std::int64_t at = sweep.first; at <= sweep.last; at += sweep.step) {
     values.push_back(rounded(sweep.mfu(source, at), kKeptDecimals));

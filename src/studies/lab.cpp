@@ -30,14 +30,46 @@ namespace {
 /// Of every study of rooflines: the published tables are of this GPU.
 constexpr const char* kStudyGpu = "h100";
 
+bool reads_tables(const Arm& arm) {
+  if (const auto* preset = latency::roofline::find_preset(arm.preset)) {
+    return preset->version == latency::roofline::Version::kV2;
+  }
+  const auto* entry = latency::find_step_time_model(arm.preset);
+  RIDGELINE_CHECK(entry != nullptr, arm.preset);
+  return entry->uses.bench_data;
+}
+
+/// Requests as a step-time model reads them.
+class Batch {
+ public:
+  explicit Batch(const Requests& requests) {
+    for (const std::int64_t context : requests.decodes) {
+      lengths_.emplace_back(context);
+      sum_ += core::Tokens(context);
+    }
+    for (const auto& [past, fresh] : requests.prefills) {
+      chunks_.push_back({.past = core::Tokens(past), .new_tokens = core::Tokens(fresh)});
+    }
+  }
+  [[nodiscard]] domain::StepBatch view() const {
+    return {.num_decodes = std::ssize(lengths_),
+            .decode_context = sum_,
+            .decode_lengths = lengths_,
+            .prefills = chunks_};
+  }
+
+ private:
+  std::vector<core::Tokens> lengths_;
+  std::vector<domain::PrefillChunk> chunks_;
+  core::Tokens sum_;
+};
+
 }  // namespace
 
 core::Result<std::unique_ptr<Subject>> Subject::make(const Arm& arm,
                                                      const std::string& network,
                                                      std::int64_t ranks,
                                                      const std::string& bench_data) {
-  const auto* preset = latency::roofline::find_preset(arm.preset);
-  RIDGELINE_CHECK(preset != nullptr, arm.preset);
   std::unique_ptr<Subject> made(new Subject());
   auto spec = model::find_model(network);
   auto gpu = hardware::find_gpu(kStudyGpu);
@@ -45,15 +77,23 @@ core::Result<std::unique_ptr<Subject>> Subject::make(const Arm& arm,
   made->network_ = std::move(*spec);
   made->gpu_ = std::move(*gpu);
   made->execution_.sharding.tensor_parallel_size = ranks;
-  const bool tables = preset->version == latency::roofline::Version::kV2;
-  auto model = latency::roofline::make_roofline_model(
-      *preset,
-      {.network = made->network_,
-       .gpu = made->gpu_,
-       .execution = made->execution_,
-       .options = {.bench_data = tables ? bench_data : std::string(),
-                   .lookup = arm.lookup,
-                   .settings = arm.settings}});
+  const latency::ModelInputs inputs{
+      .network = made->network_,
+      .gpu = made->gpu_,
+      .execution = made->execution_,
+      .options = {.bench_data = reads_tables(arm) ? bench_data : std::string(),
+                  .lookup = arm.lookup,
+                  .settings = arm.settings}};
+  if (const auto* preset = latency::roofline::find_preset(arm.preset)) {
+    auto model = latency::roofline::make_roofline_model(*preset, inputs);
+    if (!model) {
+      return core::fail(std::move(model).error());
+    }
+    made->roofline_ = model->get();
+    made->model_ = std::move(*model);
+    return made;
+  }
+  auto model = latency::make_step_time_model(arm.preset, inputs);
   if (!model) {
     return core::fail(std::move(model).error());
   }
@@ -62,20 +102,19 @@ core::Result<std::unique_ptr<Subject>> Subject::make(const Arm& arm,
 }
 
 latency::roofline::StepCost Subject::cost(const Requests& requests) const {
-  std::vector<core::Tokens> lengths;
-  std::vector<domain::PrefillChunk> chunks;
-  core::Tokens sum;
-  for (const std::int64_t context : requests.decodes) {
-    lengths.emplace_back(context);
-    sum += core::Tokens(context);
+  RIDGELINE_CHECK(roofline_ != nullptr, "costs are of rooflines");
+  return roofline_->cost(Batch(requests).view());
+}
+
+core::Seconds Subject::attention(const Requests& requests) const {
+  core::Seconds sum;
+  for (const auto& part : model_->explain(Batch(requests).view()).parts) {
+    // What belongs to one phase is attention; everything else works on the rows of both.
+    if (part.phase != "step") {
+      sum += part.time;
+    }
   }
-  for (const auto& [past, fresh] : requests.prefills) {
-    chunks.push_back({.past = core::Tokens(past), .new_tokens = core::Tokens(fresh)});
-  }
-  return model_->cost({.num_decodes = std::ssize(lengths),
-                       .decode_context = sum,
-                       .decode_lengths = lengths,
-                       .prefills = chunks});
+  return sum;
 }
 
 std::int64_t Subject::step_us(const Requests& requests) const {

@@ -37,10 +37,15 @@ class Subject {
                                                      std::int64_t ranks,
                                                      const std::string& bench_data);
 
-  /// Whole microseconds.
+  /// Whole microseconds; of a roofline.
   [[nodiscard]] std::int64_t step_us(const Requests& requests) const;
+  /// Of a roofline.
   [[nodiscard]] latency::roofline::StepCost cost(const Requests& requests) const;
-  [[nodiscard]] const latency::roofline::RooflineModel& model() const { return *model_; }
+  /// GPU time of the attention kernels, all layers together; of any model.
+  [[nodiscard]] core::Seconds attention(const Requests& requests) const;
+  [[nodiscard]] const latency::StepTimeModel& model() const { return *model_; }
+  /// The same where it is a roofline, else nullptr.
+  [[nodiscard]] const latency::roofline::RooflineModel* roofline() const { return roofline_; }
 
  private:
   Subject() = default;
@@ -48,7 +53,8 @@ class Subject {
   model::ModelSpec network_;
   hardware::GpuSpec gpu_;
   latency::Execution execution_;
-  std::unique_ptr<latency::roofline::RooflineModel> model_;
+  std::unique_ptr<latency::StepTimeModel> model_;
+  const latency::roofline::RooflineModel* roofline_ = nullptr;
 };
 
 /// What studies work with: the tables, and models made of their arms. A model that cannot be made

@@ -35,7 +35,7 @@ enum class Reference : std::uint8_t {
 /// One configuration under test: a step-time model and what is changed in it.
 struct Arm {
   std::string name;
-  std::string preset;  ///< Of latency::roofline::presets().
+  std::string preset;  ///< Of latency::roofline::presets(), or of latency::step_time_models().
   std::vector<latency::ModelSetting> settings = {};
   std::string lookup = {};
 };

@@ -55,6 +55,26 @@ def test_summary(ridgeline):
     assert ridgeline("steps", "steps.jsonl").stdout.startswith(f"{summary['steps']} steps")
 
 
+def test_logs_summaries_and_steps_keep_to_their_schemas(ridgeline):
+    jsonschema = pytest.importorskip("jsonschema")
+
+    def schema(name):
+        return json.loads(ridgeline("schema", name).stdout)
+
+    assert ridgeline(*RUN).returncode == 0
+    for record in records(ridgeline):
+        jsonschema.validate(record, schema("step-log"))
+    jsonschema.validate(json.loads(ridgeline("steps", "steps.jsonl", "--format", "json").stdout), schema("steps"))
+    of_a_step = schema("step")
+    batch = ["step", "--model", "llama-3.1-8b", "--gpu", "h100", "--decode", "100,200", "--prefill", "0+512",
+             "--format", "json"]
+    for more in ([], ["--latency", "v1"], ["--compare", "v0,v1,kernel"]):
+        one = json.loads(ridgeline(*batch, *more).stdout)
+        jsonschema.validate(one, of_a_step)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**one, "models": []}, of_a_step)
+
+
 @pytest.mark.parametrize(
     "text, message",
     [

@@ -147,7 +147,7 @@ def test_bad_words(ridgeline, words, piece):
 
 
 def test_schemas_are_json(ridgeline):
-    for name in ("scenario", "result"):
+    for name in ("scenario", "result", "step", "steps", "step-log", "study"):
         schema = json_of(ridgeline("schema", name))
         assert schema["type"] == "object"
 

@@ -19,6 +19,8 @@
 #include "core/document.hpp"
 #include "core/result.hpp"
 #include "latency/table/surfaces.hpp"
+#include "latency/tables/check_experts.hpp"
+#include "latency/tables/check_folder.hpp"
 #include "latency/tables/check_kernel.hpp"
 #include "latency/tables/check_operators.hpp"
 #include "latency/tables/kernel_tables.hpp"
@@ -58,14 +60,18 @@ class LayoutCheck {
       const double attention = check_decode();
       check_prefill(attention);
       check_gemm(attention);
+      check_latent_attention(directory_, gpu, peaks_, attention, check_);
+      check_grouped_gemms(directory_, gpu, check_);
       serve();
     }
     if (check_.kernels.empty() && check_.refused.empty()) {
-      return core::fail(core::Error{.message = "has no kernel tables, expected gemm/, mha/prefill/ "
-                                               "or mha/decode/ with a folder per GPU, or "
-                                               "AIConfigurator's *_perf.csv files",
+      return core::fail(core::Error{.message =
+                                        "has no kernel tables, expected gemm/, mha/, mla/ or "
+                                        "grouped_gemm/ with a folder per GPU, or "
+                                        "AIConfigurator's *_perf.csv files",
                                     .where = {.file = directory_}});
     }
+    note_folders_not_read(directory_, check_);
     return std::move(check_);
   }
 
@@ -76,7 +82,13 @@ class LayoutCheck {
 
   std::set<std::string> gpus() const {
     std::set<std::string> names;
-    for (const char* kind : {"gemm", "mha/prefill", "mha/decode"}) {
+    for (const char* kind : {"gemm",
+                             "mha/prefill",
+                             "mha/decode",
+                             "mla/prefill",
+                             "mla/decode",
+                             "grouped_gemm/prefill",
+                             "grouped_gemm/decode"}) {
       std::error_code error;
       fs::directory_iterator at(in_folder(directory_, kind), error);
       for (const fs::directory_iterator end; !error && at != end; at.increment(error)) {
@@ -86,36 +98,6 @@ class LayoutCheck {
       }
     }
     return names;
-  }
-
-  /// The files of a kind that is there, each read by `read(text, path, name)`.
-  template <class Table, class Read>
-  std::vector<Table> read_all(const char* kind, const Read& read) {
-    std::vector<Table> tables;
-    std::error_code error;
-    if (!fs::is_directory(folder(kind), error)) {
-      return tables;
-    }
-    const auto names = csv_files(folder(kind));
-    if (!names) {
-      refuse(names.error());
-      return tables;
-    }
-    for (const std::string& file : *names) {
-      const std::string path = in_folder(folder(kind), file);
-      const auto name = parse_attention_file_name(path);
-      const auto text = core::read_file(path);
-      if (!name || !text) {
-        refuse(name ? text.error() : name.error());
-        continue;
-      }
-      auto reading = read(*text, path, *name);
-      refuse(reading.errors);
-      for (Table& table : reading.tables) {
-        tables.push_back(std::move(table));
-      }
-    }
-    return tables;
   }
 
   void refuse(const core::Errors& errors) {
@@ -149,8 +131,10 @@ class LayoutCheck {
   }
 
   double check_decode() {
-    const auto tables = read_all<DecodeTable>(
-        "mha/decode", [](const auto& text, const auto& path, const AttentionFileName& name) {
+    const auto tables = read_named_folder<DecodeTable>(
+        folder("mha/decode"),
+        check_.refused,
+        [](const auto& text, const auto& path, const AttentionFileName& name) {
           return read_decode_table(text, path, name.shape, name.tensor_parallel_size);
         });
     if (tables.empty()) {
@@ -232,8 +216,10 @@ class LayoutCheck {
   }
 
   void check_prefill(double attention_peak) {
-    const auto tables = read_all<PrefillTable>(
-        "mha/prefill", [](const auto& text, const auto& path, const AttentionFileName& name) {
+    const auto tables = read_named_folder<PrefillTable>(
+        folder("mha/prefill"),
+        check_.refused,
+        [](const auto& text, const auto& path, const AttentionFileName& name) {
           return read_prefill_table(text, path, name.shape);
         });
     if (tables.empty()) {

@@ -15,7 +15,7 @@ namespace ridgeline::latency::tables {
 /// Something about a table that its reader should know.
 struct Finding {
   /// "impossible-row", "last-decimal" (an MFU cut off rather than rounded), "rounded-to-zero",
-  /// "hole", "warm-up", "fp8-as-bf16".
+  /// "hole", "warm-up", "fp8-as-bf16", "drawn-tokens", "not-read".
   std::string code;
   std::string file;
   int line = 0;  ///< From 1; 0: the file.

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -74,6 +76,33 @@ void check_operator_file(const OperatorFile& file,
   }
 }
 
+/// One line for all tables of kinds that nothing here checks.
+void note_other_tables(const std::string& directory,
+                       const std::vector<OperatorFile>& read,
+                       TableCheck& into) {
+  std::vector<std::string> others;
+  std::error_code error;
+  std::filesystem::directory_iterator at(directory, error);
+  for (const std::filesystem::directory_iterator end; !error && at != end; at.increment(error)) {
+    const std::string path = at->path().string();
+    const bool is_table = path.find("_perf.csv") != std::string::npos;
+    if (is_table && std::ranges::find(read, path, &OperatorFile::path) == read.end()) {
+      others.push_back(at->path().filename().string());
+    }
+  }
+  if (!others.empty()) {
+    std::ranges::sort(others);
+    into.findings.push_back(
+        {.code = "not-read",
+         .file = directory,
+         .line = 0,
+         .message = fmt::format("{} tables of other operators (`kernels fit` reads experts and "
+                                "collectives): {}",
+                                others.size(),
+                                fmt::join(others, " "))});
+  }
+}
+
 }  // namespace
 
 core::Result<TableCheck> check_operator_tables(const std::string& directory) {
@@ -90,6 +119,7 @@ core::Result<TableCheck> check_operator_tables(const std::string& directory) {
     }
     check_operator_file(file, *measured, check);
   }
+  note_other_tables(directory, *files, check);
   return check;
 }
 

@@ -2,10 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "core/result.hpp"
 
@@ -51,5 +54,26 @@ inline constexpr std::size_t kMaxTableProblems = 20;
 /// Notes a problem at a line, unless kMaxTableProblems are there.
 void note_problem(
     core::Errors& errors, const std::string& file, int line, std::string column, std::string what);
+
+/// Leaves the first row of each shape; the others are problems.
+template <class Row, class Shape>
+void refuse_repeated_rows(std::vector<Row>& rows,
+                          const Shape& shape_of,
+                          const std::string& path,
+                          core::Errors& errors) {
+  std::map<decltype(shape_of(rows.front())), int> first;
+  std::erase_if(rows, [&](const Row& row) {
+    const auto [at, is_new] = first.try_emplace(shape_of(row), row.line);
+    if (!is_new) {
+      note_problem(
+          errors,
+          path,
+          row.line,
+          {},
+          fmt::format("repeats the shape of line {}, expected one row for each", at->second));
+    }
+    return !is_new;
+  });
+}
 
 }  // namespace ridgeline::latency::tables

@@ -35,27 +35,6 @@ std::size_t place_of(const std::vector<std::int64_t>& ticks, std::int64_t value)
   return static_cast<std::size_t>(std::ranges::lower_bound(ticks, value) - ticks.begin());
 }
 
-/// Leaves the first row of each shape; the others are problems.
-template <class Row, class Shape>
-void refuse_repeats(std::vector<Row>& rows,
-                    const Shape& shape_of,
-                    const std::string& path,
-                    core::Errors& errors) {
-  std::map<decltype(shape_of(rows.front())), int> first;
-  std::erase_if(rows, [&](const Row& row) {
-    const auto [at, is_new] = first.try_emplace(shape_of(row), row.line);
-    if (!is_new) {
-      note_problem(
-          errors,
-          path,
-          row.line,
-          {},
-          fmt::format("repeats the shape of line {}, expected one row for each", at->second));
-    }
-    return !is_new;
-  });
-}
-
 }  // namespace
 
 std::string to_string(const HeadShape& shape) {
@@ -125,7 +104,7 @@ Reading<GemmTable> read_gemm_table(std::string_view text, const std::string& pat
                     .mfu = csv.numbers[4][i],
                     .line = csv.lines[i]});
   }
-  refuse_repeats(
+  refuse_repeated_rows(
       rows, [](const GemmRow& row) { return std::tuple(row.m, row.k, row.n); }, path, csv.errors);
   Reading<GemmTable> reading{.tables = {}, .errors = std::move(csv.errors)};
   if (!rows.empty()) {
@@ -151,7 +130,8 @@ Reading<PrefillTable> read_prefill_table(std::string_view text,
   }
   Reading<PrefillTable> reading{.tables = {}, .errors = std::move(csv.errors)};
   for (auto& [dtype, rows] : by_type) {
-    refuse_repeats(rows, [](const PrefillRow& row) { return row.seq_len; }, path, reading.errors);
+    refuse_repeated_rows(
+        rows, [](const PrefillRow& row) { return row.seq_len; }, path, reading.errors);
     reading.tables.emplace_back(path, shape, dtype, std::move(rows));
   }
   return reading;
@@ -179,7 +159,7 @@ Reading<DecodeTable> read_decode_table(std::string_view text,
   }
   Reading<DecodeTable> reading{.tables = {}, .errors = std::move(csv.errors)};
   for (auto& [types, rows] : by_type) {
-    refuse_repeats(
+    refuse_repeated_rows(
         rows,
         [](const DecodeRow& row) { return std::pair(row.batch_size, row.kv_len); },
         path,

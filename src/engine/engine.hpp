@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
@@ -49,6 +50,11 @@ class Engine {
   /// A request reaches the waiting queue at `queued` (not before any earlier one, nor before
   /// now()).
   virtual void submit(const domain::Request& request, core::SimTime queued) = 0;
+
+  /// The client of a request gives up at `at` (not before now(); every instant before it is done):
+  /// the request is reported as aborted and gives its blocks back; what steps in flight compute for
+  /// it is thrown away. Whoever is not inside any more is let be.
+  virtual void abort(core::RequestId id, core::SimTime at) = 0;
 
   /// Processes every instant before `limit`. With `pause_at_completion` it returns as soon as
   /// requests have finished, before the batch of that instant is formed, so that a closed loop can

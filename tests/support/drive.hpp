@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "core/ids.hpp"
 #include "core/time.hpp"
 #include "domain/request.hpp"
 #include "engine/engine.hpp"
@@ -21,13 +23,31 @@ struct EngineRun {
   core::SimTime end;
 };
 
-/// Submits each request at its arrival (no request path) and runs until everything has ended.
-inline void drive(engine::Engine& engine, const std::vector<domain::Request>& requests) {
+/// A client that gives up.
+struct Abort {
+  core::SimTime at;
+  core::RequestId id;
+};
+
+/// Submits each request at its arrival (no request path), aborts those that `aborts` names in order
+/// of time, and runs until everything has ended.
+inline void drive(engine::Engine& engine,
+                  const std::vector<domain::Request>& requests,
+                  const std::vector<Abort>& aborts = {}) {
   constexpr std::int64_t kNoBudget = std::numeric_limits<std::int64_t>::max();
+  auto abort = aborts.begin();
+  const auto abort_before = [&](core::SimTime limit) {
+    for (; abort != aborts.end() && abort->at < limit; ++abort) {
+      engine.advance(abort->at, false, kNoBudget);
+      engine.abort(abort->id, std::max(abort->at, engine.now()));
+    }
+  };
   for (const auto& request : requests) {
+    abort_before(request.arrival);
     engine.advance(request.arrival, false, kNoBudget);
     engine.submit(request, request.arrival);
   }
+  abort_before(core::SimTime::never());
   engine.advance(core::SimTime::never(), false, kNoBudget);
 }
 
@@ -35,14 +55,15 @@ inline EngineRun run_engine(const engine::EngineOptions& options,
                             const latency::StepTimeModel& model,
                             const engine::HostTime& host,
                             const std::vector<domain::Request>& requests,
-                            Twin twin) {
+                            Twin twin,
+                            const std::vector<Abort>& aborts = {}) {
   EngineRun run;
   const engine::EngineInputs inputs{
       .options = options, .model = model, .host = host, .sink = run.sink};
   const auto engine = twin == Twin::kReference
                           ? engine::make_reference_engine(inputs)
                           : engine::make_fast_engine(inputs, twin == Twin::kJumping);
-  drive(*engine, requests);
+  drive(*engine, requests, aborts);
   run.totals = engine->totals();
   run.end = engine->now();
   return run;

@@ -16,20 +16,27 @@
 
 namespace ridgeline::engine::fast {
 
-std::optional<domain::RequestRecord> Scheduler::add(const domain::Request& request,
-                                                    core::SimTime queued) {
+std::optional<domain::RequestRecord> Scheduler::refuse(const domain::Request& request,
+                                                       core::SimTime queued) const {
+  const std::int64_t prompt = request.prompt_tokens.value();
+  const std::int64_t most =
+      std::min(request.max_tokens.value(), options_.max_model_len.value() - prompt);
+  if (most >= 1 && blocks_for(prompt + most) <= cache_.num_usable()) {
+    return std::nullopt;
+  }
+  domain::RequestRecord record;
+  record.id = request.id;
+  record.arrival = request.arrival;
+  record.queued = queued;
+  record.prompt_tokens = request.prompt_tokens;
+  record.outcome = domain::Outcome::kRejected;
+  return record;
+}
+
+void Scheduler::add(const domain::Request& request, core::SimTime queued) {
   const std::int64_t prompt = request.prompt_tokens.value();
   const std::int64_t room = options_.max_model_len.value() - prompt;
   const std::int64_t most = std::min(request.max_tokens.value(), room);
-  if (most < 1 || blocks_for(prompt + most) > cache_.num_usable()) {
-    domain::RequestRecord record;
-    record.id = request.id;
-    record.arrival = request.arrival;
-    record.queued = queued;
-    record.prompt_tokens = request.prompt_tokens;
-    record.outcome = domain::Outcome::kRejected;
-    return record;
-  }
   Waiting entry;
   entry.id = request.id;
   entry.lora = request.lora;
@@ -49,7 +56,6 @@ std::optional<domain::RequestRecord> Scheduler::add(const domain::Request& reque
     cache_.assign(entry.chain, request);
   }
   waiting_.push_back(entry);
-  return std::nullopt;
 }
 
 void Scheduler::schedule_waiting(Batch& batch, core::SimTime now) {
@@ -85,22 +91,20 @@ const Chain& Scheduler::chain_of(const Waiting& entry) {
 }
 
 void Scheduler::count_lookup(const Waiting& entry, std::int64_t known) {
-  const bool resumed = entry.slot != kNoSlot;
-  const bool apart = options_.profile.prefix_stats_split_preempted && resumed;
-  if (!options_.enable_prefix_caching || apart) {
+  if (!options_.enable_prefix_caching) {
     return;
   }
   const bool in_blocks = options_.profile.prefix_stats_in_blocks;
-  head_queries_ = in_blocks ? (known - 1) / block_size_ * block_size_ : known;
-  head_hits_ = match_.blocks * block_size_;
-  prefix_queries_ += head_queries_;
-  prefix_hits_ += head_hits_;
+  head_lookup_ = {.requests = 1,
+                  .queries = in_blocks ? (known - 1) / block_size_ : known,
+                  .hits = in_blocks ? match_.blocks : match_.blocks * block_size_};
+  head_lookup_apart_ = options_.profile.prefix_stats_split_preempted && entry.slot != kNoSlot;
+  (head_lookup_apart_ ? lookups_apart_ : lookups_).add(head_lookup_, 1);
 }
 
 Scheduler::Verdict Scheduler::try_admit(const Waiting& entry, Batch& batch, core::SimTime now) {
   const std::int64_t known = entry.slot != kNoSlot ? slots_[entry.slot].known : entry.prompt_tokens;
-  head_queries_ = 0;
-  head_hits_ = 0;
+  head_lookup_ = {};
   if (options_.enable_prefix_caching) {
     // At least one token is computed, or there would be no logits to sample from.
     cache_.find(chain_of(entry), (known - 1) / block_size_, known / block_size_, match_);
@@ -149,7 +153,7 @@ void Scheduler::admit(const Waiting& entry, Batch& batch, std::int64_t tokens, c
   prefilling_.push_back(index);
   const std::int64_t missing = blocks_for(cached + tokens) - match_.blocks;
   RIDGELINE_DCHECK(missing <= cache_.num_free(), "admission counted too few blocks");
-  cache_.allocate(missing);
+  cache_.allocate(missing, index);
   budget_ -= tokens;
   put(batch, index, tokens);
 }

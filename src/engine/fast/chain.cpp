@@ -24,11 +24,16 @@ std::uint64_t Chain::next_hash(std::uint64_t hash, std::uint64_t content, std::i
   return mix(key_in(hash, content, length) + kPieceEnd);
 }
 
+/// An adapter changes every activation, hence every KV block. Mixed, because contents are as small
+/// and as near to each other as the numbers of adapters are.
+std::uint64_t Chain::first_hash(core::LoraId lora) {
+  return mix(lora.value() + kPieceEnd);
+}
+
 void Chain::assign(const domain::Request& request) {
   pieces_.clear();
   quotes_ = false;
-  // An adapter changes every activation, hence every KV block.
-  std::uint64_t hash = request.lora.value();
+  std::uint64_t hash = first_hash(request.lora);
   std::int64_t begin = 0;
   for (const domain::Segment& segment : request.prompt) {
     if (segment.length.value() == 0) {
@@ -47,7 +52,7 @@ void Chain::assign_unique(core::RequestId id, core::LoraId lora, core::Tokens pr
   pieces_.clear();
   quotes_ = false;
   shared_tokens_ = 0;
-  finish(id, prompt_tokens.value(), lora.value());
+  finish(id, prompt_tokens.value(), first_hash(lora));
 }
 
 void Chain::finish(core::RequestId id, std::int64_t prompt_tokens, std::uint64_t hash) {

@@ -47,6 +47,7 @@ class Chain {
     const std::uint64_t key = mix(mix(hash ^ content) + static_cast<std::uint64_t>(length));
     return key == 0 ? 1 : key;
   }
+  static std::uint64_t first_hash(core::LoraId lora);
   static std::uint64_t next_hash(std::uint64_t hash, std::uint64_t content, std::int64_t length);
   [[nodiscard]] std::uint64_t key_in_pieces(std::int64_t end) const;
   void finish(core::RequestId id, std::int64_t prompt_tokens, std::uint64_t hash);

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/check.hpp"
+#include "core/ids.hpp"
 #include "core/int128.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -49,10 +51,11 @@ class FastEngine final : public Engine {
       : inputs_(inputs),
         jump_(jump),
         async_(inputs.options.async_scheduling),
-        scheduler_(inputs.options, inputs.model.needs_decode_lengths()),
+        scheduler_(inputs.options, {.decode_lengths = inputs.model.needs_decode_lengths()}),
         depth_(async_ ? 2 : 1) {}
 
   void submit(const domain::Request& request, core::SimTime queued) override;
+  void abort(core::RequestId id, core::SimTime at) override;
   Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) override;
   void drop_all() override;
 
@@ -96,14 +99,27 @@ class FastEngine final : public Engine {
 
 void FastEngine::submit(const domain::Request& request, core::SimTime queued) {
   RIDGELINE_CHECK(queued >= now_, "request submitted in the past");
-  if (const auto refused = scheduler_.add(request, queued)) {
+  if (const auto refused = scheduler_.refuse(request, queued)) {
     inputs_.sink.on_request(*refused);
     return;
   }
+  scheduler_.add(request, queued);
   if (num_in_flight_ == 0 && !schedule_due_) {
     now_ = queued;
     schedule_due_ = true;
   }
+}
+
+void FastEngine::abort(core::RequestId id, core::SimTime at) {
+  RIDGELINE_CHECK(at >= now_, "request aborted in the past");
+  used_block_ticks_ +=
+      static_cast<core::Int128>(scheduler_.cache().num_used()) * (at - now_).count();
+  now_ = at;
+  std::array<Batch*, kMaxDepth> batches{};
+  for (std::size_t i = 0; i < num_in_flight_; ++i) {
+    batches[i] = &in_flight(i);
+  }
+  scheduler_.abort(id, std::span(batches.data(), num_in_flight_), inputs_.sink);
 }
 
 Engine::Pause FastEngine::advance(core::SimTime limit,
@@ -398,8 +414,10 @@ void FastEngine::take_run(const Run& run, std::int64_t count) {
 EngineTotals FastEngine::totals() const {
   EngineTotals totals = totals_;
   totals.preemptions = scheduler_.num_preemptions();
-  totals.prefix_queries = core::Tokens(scheduler_.prefix_queries());
-  totals.prefix_hits = core::Tokens(scheduler_.prefix_hits());
+  const std::int64_t unit =
+      inputs_.options.profile.prefix_stats_in_blocks ? inputs_.options.block_size.value() : 1;
+  totals.prefix_queries = core::Tokens(scheduler_.prefix_counts().queries * unit);
+  totals.prefix_hits = core::Tokens(scheduler_.prefix_counts().hits * unit);
   totals.used_block_seconds = static_cast<double>(used_block_ticks_) * 1e-12;
   return totals;
 }

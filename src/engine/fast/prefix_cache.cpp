@@ -36,16 +36,21 @@ struct PrefixCache::Index {
 PrefixCache::PrefixCache(const Options& options, const Keyed& keyed)
     : block_size_(options.block_size.value()),
       caching_(options.enable_prefix_caching),
+      listed_(options.enable_prefix_caching || options.keep_ids),
       free_unhashed_first_(options.free_unhashed_first),
+      last_block_first_(options.enable_prefix_caching || !options.frees_uncached_in_order),
       num_usable_(options.num_gpu_blocks.value() - 1),
       num_free_(0),
       keyed_(keyed),
       items_(1),
       index_(std::make_unique<Index>()) {
-  if (caching_) {
-    add_plain(num_usable_);
+  if (listed_) {
+    add_plain(num_usable_, kNone);
   } else {
     num_free_ = num_usable_;
+  }
+  if (options.keep_ids && num_usable_ > 0) {
+    ids_ = std::make_unique<BlockIds>(num_usable_, items_[kHead].next);
   }
 }
 
@@ -169,6 +174,7 @@ void PrefixCache::expect_duplicates(Table& table) {
   table.growing = kNone;
   table.single_until = singles_end(table);
   count_eager(table, 1);
+  fill_ids(index, extent.owner, table.keyed);
   extent.end = table.keyed;
   extent.owner = kNone;
   if (extent.end <= extent.begin) {
@@ -248,6 +254,7 @@ void PrefixCache::set_keyed(Table& table, Owner owner, std::int64_t keyed) {
   if (table.growing == kNone) {
     while (table.keyed < std::min(keyed, table.single_until)) {
       const ExtentIndex single = open(table, kNone, table.keyed, table.keyed + 1);
+      fill_ids(single, owner, table.keyed + 1);
       hold(single, table.keyed + 1);
       table.holds.push_back({.extent = single, .end = table.keyed + 1});
       count_eager(table, -1);
@@ -268,13 +275,20 @@ void PrefixCache::set_keyed(Table& table, Owner owner, std::int64_t keyed) {
 }
 
 void PrefixCache::release(Table& table, Owner owner, std::int64_t blocks, std::int64_t keyed) {
-  if (!caching_) {
+  if (!listed_) {
     num_free_ += blocks;
     return;
   }
+  if (!caching_) {
+    add_plain(blocks, owner);
+    return;
+  }
   set_keyed(table, owner, keyed);
+  if (table.growing != kNone) {
+    fill_ids(table.growing, owner, table.keyed);
+  }
   count_eager(table, -1);
-  add_plain(blocks - table.keyed);
+  add_plain(blocks - table.keyed, owner);
   if (table.growing != kNone) {
     Extent& extent = extents_[table.growing];
     extent.end = table.keyed;
@@ -294,7 +308,9 @@ void PrefixCache::release(Table& table, Owner owner, std::int64_t blocks, std::i
 
 void PrefixCache::hold(ExtentIndex index, std::int64_t end) {
   Extent& extent = extents_[index];
-  if (extent.owner == kNone) {
+  if (extent.owner != kNone) {
+    fill_ids(index, extent.owner, end);
+  } else {
     while (extent.shallowest != kNone && items_[extent.shallowest].begin < end) {
       FreeRange& range = items_[extent.shallowest];
       const std::int64_t upto = std::min(range.end, end);
@@ -374,21 +390,62 @@ void PrefixCache::add_free(ExtentIndex index, std::int64_t begin, std::int64_t e
   link_before(kHead, item);
 }
 
-void PrefixCache::add_plain(std::int64_t count) {
+/// Blocks that hold nothing, the last of `owner`, if they are anybody's.
+void PrefixCache::add_plain(std::int64_t count, Owner owner) {
   if (count == 0) {
     return;
   }
   num_free_ += count;
-  const Item neighbour = free_unhashed_first_ ? items_[kHead].next : items_[kHead].previous;
-  if (neighbour != kHead && items_[neighbour].extent == kNone) {
-    items_[neighbour].end += count;
-    return;
+  Item item = free_unhashed_first_ ? items_[kHead].next : items_[kHead].previous;
+  if (item != kHead && items_[item].extent == kNone) {
+    items_[item].end += count;
+  } else {
+    item = take_item();
+    items_[item].extent = kNone;
+    items_[item].begin = 0;
+    items_[item].end = count;
+    link_before(free_unhashed_first_ ? items_[kHead].next : static_cast<Item>(kHead), item);
   }
-  const Item item = take_item();
-  items_[item].extent = kNone;
-  items_[item].begin = 0;
-  items_[item].end = count;
-  link_before(free_unhashed_first_ ? items_[kHead].next : static_cast<Item>(kHead), item);
+  if (ids_) {
+    ids_->put_back(owner, item, free_unhashed_first_, last_block_first_);
+  }
+}
+
+/// The ids of an extent's blocks up to `end`, as far as it has not got them yet.
+void PrefixCache::fill_ids(ExtentIndex extent, Owner owner, std::int64_t end) {
+  if (ids_) {
+    ids_->fill(extent, owner, end - extents_[extent].begin);
+  }
+}
+
+BlockIds::Ids PrefixCache::ids_of(const Table& table, Owner owner) const {
+  BlockIds::Ids all;
+  for (const Hold& part : table.holds) {
+    const BlockIds::Ids& ids = ids_->extent(part.extent);
+    all.insert(all.end(), ids.begin(), ids.begin() + (part.end - extents_[part.extent].begin));
+  }
+  if (table.growing != kNone) {
+    const BlockIds::Ids& ids = ids_->extent(table.growing);
+    all.insert(all.end(), ids.begin(), ids.end());
+  }
+  all.insert(all.end(), ids_->tail(owner).begin(), ids_->tail(owner).end());
+  return all;
+}
+
+BlockIds::Ids PrefixCache::free_ids() const {
+  BlockIds::Ids all;
+  for (Item item = items_[kHead].next; item != kHead; item = items_[item].next) {
+    const FreeRange& range = items_[item];
+    if (range.extent == kNone) {
+      all.insert(all.end(), ids_->item(item).begin(), ids_->item(item).end());
+      continue;
+    }
+    const std::int64_t begin = extents_[range.extent].begin;
+    for (std::int64_t block = range.end - 1; block >= range.begin; --block) {
+      all.push_back(ids_->extent(range.extent)[static_cast<std::size_t>(block - begin)]);
+    }
+  }
+  return all;
 }
 
 void PrefixCache::evict(std::int64_t count) {
@@ -399,6 +456,9 @@ void PrefixCache::evict(std::int64_t count) {
     const std::int64_t taken = std::min(count, range.end - range.begin);
     range.end -= taken;
     count -= taken;
+    for (std::int64_t i = 0; ids_ && i < taken; ++i) {
+      range.extent == kNone ? ids_->take_plain(item) : ids_->take_last(range.extent);
+    }
     const bool emptied = range.end == range.begin;
     if (range.extent != kNone) {
       Extent& extent = extents_[range.extent];

@@ -8,6 +8,7 @@
 
 #include "core/units.hpp"
 #include "domain/request.hpp"
+#include "engine/fast/block_ids.hpp"
 #include "engine/fast/chain.hpp"
 
 namespace ridgeline::engine::fast {
@@ -28,6 +29,8 @@ class PrefixCache {
     core::Tokens block_size;
     bool enable_prefix_caching = true;
     bool free_unhashed_first = false;
+    bool frees_uncached_in_order = false;  ///< Without prefix caching, first block first.
+    bool keep_ids = false;                 ///< Block ids are asked for.
   };
 
   /// Whoever owns growing extents says how many blocks of a request have keys by now.
@@ -94,10 +97,23 @@ class PrefixCache {
   /// Takes blocks off the free list, forgetting what they held. Requires num_free() >= count.
   void allocate(std::int64_t count) {
     num_free_ -= count;
-    if (caching_ && count > 0) {
+    if (listed_ && count > 0) {
       evict(count);
     }
   }
+  /// The same, for one request; allocate() leaves that to give().
+  void allocate(std::int64_t count, Owner owner) {
+    allocate(count);
+    if (ids_) {
+      ids_->give(owner, count);
+    }
+  }
+  /// Whether block ids are kept, so that give() has to say whose allocated blocks are.
+  [[nodiscard]] bool keeps_ids() const { return ids_ != nullptr; }
+  void give(Owner owner, std::int64_t count) { ids_->give(owner, count); }
+  /// A request's blocks in order, and the free list from its head. Require keeps_ids().
+  [[nodiscard]] BlockIds::Ids ids_of(const Table& table, Owner owner) const;
+  [[nodiscard]] BlockIds::Ids free_ids() const;
   /// The table's first `keyed` blocks are full and can be found.
   void set_keyed(Table& table, Owner owner, std::int64_t keyed);
   /// Gives back all blocks of a request, of which `keyed` have keys; the table keeps its chain.
@@ -148,7 +164,8 @@ class PrefixCache {
   void hold(ExtentIndex extent, std::int64_t end);
   void unhold(ExtentIndex extent, std::int64_t end);
   void add_free(ExtentIndex extent, std::int64_t begin, std::int64_t end);
-  void add_plain(std::int64_t count);
+  void add_plain(std::int64_t count, Owner owner);
+  void fill_ids(ExtentIndex extent, Owner owner, std::int64_t end);
   void evict(std::int64_t count);
   Item take_item();
   void link_before(Item where, Item item);
@@ -157,7 +174,9 @@ class PrefixCache {
 
   std::int64_t block_size_;
   bool caching_;
+  bool listed_;  ///< The free list is kept, not only its length.
   bool free_unhashed_first_;
+  bool last_block_first_;
   std::int64_t num_usable_;
   std::int64_t num_free_;
   std::int64_t num_eager_ = 0;
@@ -170,6 +189,7 @@ class PrefixCache {
   std::vector<FreeRange> items_;
   std::vector<Item> spare_items_;
   std::unique_ptr<Index> index_;
+  std::unique_ptr<BlockIds> ids_;
 };
 
 }  // namespace ridgeline::engine::fast

@@ -17,7 +17,7 @@
 
 namespace ridgeline::engine::fast {
 
-Scheduler::Scheduler(const EngineOptions& options, bool keep_decode_lengths)
+Scheduler::Scheduler(const EngineOptions& options, Extras extras)
     : options_(options),
       block_size_(options.block_size.value()),
       watermark_blocks_(static_cast<std::int64_t>(
@@ -30,11 +30,13 @@ Scheduler::Scheduler(const EngineOptions& options, bool keep_decode_lengths)
       whole_prompts_(!options.enable_chunked_prefill && !options.profile.ignores_whole_prompt),
       length_cap_(options.max_model_len.value() -
                   (options.profile.keeps_last_position_free ? 1 : 0)),
-      keep_decode_lengths_(keep_decode_lengths),
+      keep_decode_lengths_(extras.decode_lengths),
       cache_({.num_gpu_blocks = options.num_gpu_blocks,
               .block_size = options.block_size,
               .enable_prefix_caching = options.enable_prefix_caching,
-              .free_unhashed_first = options.profile.free_unhashed_first},
+              .free_unhashed_first = options.profile.free_unhashed_first,
+              .frees_uncached_in_order = options.profile.frees_uncached_in_order,
+              .keep_ids = extras.block_ids},
              *this),
       decodes_(options.block_size) {}
 
@@ -42,7 +44,8 @@ bool Scheduler::covers(const EngineOptions& options) {
   const bool by_priority =
       options.policy == SchedulingPolicy::kPriority && options.profile.has_priority_policy;
   return !by_priority && options.num_speculative_tokens == 0 && options.max_loras == 0 &&
-         options.pipeline_depth == 0 && options.cache_groups == std::vector{CacheGroup{}};
+         !options.kv_transfer && options.pipeline_depth == 0 &&
+         options.cache_groups == std::vector{CacheGroup{}};
 }
 
 /// Tokens known of a request that decodes or leaves: those of batches that have ended.
@@ -100,6 +103,7 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_e
   for (const SlotIndex index : sampled_) {
     begin_decoding(index);
   }
+  done_at_forming_ = last_done_;
   ++num_batches_;
   return true;
 }
@@ -142,7 +146,7 @@ void Scheduler::schedule_running(Batch& batch) {
   const bool at_most_the_last_prefills =
       prefilling_.empty() || (prefilling_.size() == 1 && prefilling_.front() == last_running_);
   if (everything || (at_most_the_last_prefills && decodes_.count() < budget_)) {
-    run_all(batch);
+    run_all(batch, everything);
   } else {
     run_in_order(batch);
   }
@@ -153,8 +157,12 @@ void Scheduler::schedule_running(Batch& batch) {
 
 /// All decodes get their token; what is short of blocks or budget is short at the end of the
 /// running list, where the last prefill stands.
-void Scheduler::run_all(Batch& batch) {
-  std::int64_t blocks = decodes_.blocks_in(num_batches_);
+void Scheduler::run_all(Batch& batch, bool everything) {
+  const bool has_blocks = everything && cache_.keeps_ids();
+  if (has_blocks) {
+    take_blocks_in_order();
+  }
+  std::int64_t blocks = has_blocks ? 0 : decodes_.blocks_in(num_batches_);
   while (true) {
     // Blocks go to the requests in running order, so those that are served are never given up.
     const std::int64_t taken = std::min(blocks, cache_.num_free());
@@ -169,22 +177,47 @@ void Scheduler::run_all(Batch& batch) {
                   : 0;
     preempt(last_running_);
   }
+  if (cache_.keeps_ids() && !has_blocks) {
+    name_decode_blocks();
+  }
   count_decodes(batch);
   budget_ -= batch.num_decodes;
   for (std::size_t i = 0; i < prefilling_.size();) {
     const SlotIndex index = prefilling_[i];
     Slot& slot = slots_[index];
     const std::int64_t tokens = std::min(wanted_tokens(slot), budget_);
-    const std::int64_t missing = blocks_to_compute(slot, tokens);
+    const std::int64_t missing = has_blocks ? 0 : blocks_to_compute(slot, tokens);
     if (missing > cache_.num_free()) {
       preempt(index);
       return;
     }
-    cache_.allocate(missing);
+    cache_.allocate(missing, index);
     budget_ -= tokens;
     put(batch, index, tokens);
     // A chunk that samples was the last one and has left the list.
     i += slot.computed < slot.known ? std::size_t{1} : std::size_t{0};
+  }
+}
+
+/// Where there are blocks for all, who stands before whom says which are whose.
+void Scheduler::take_blocks_in_order() {
+  for (SlotIndex i = first_running_; i != kNoSlot; i = slots_[i].next) {
+    const Slot& slot = slots_[i];
+    if (slot.status == Status::kDecoding) {
+      cache_.allocate(decodes_.begins_block(slot.base, num_batches_) ? 1 : 0, i);
+    } else if (slot.status == Status::kPrefilling) {
+      cache_.allocate(blocks_to_compute(slot, wanted_tokens(slot)), i);
+    }
+  }
+}
+
+/// The blocks just taken for decodes are theirs in running order.
+void Scheduler::name_decode_blocks() {
+  for (SlotIndex i = first_running_; i != kNoSlot; i = slots_[i].next) {
+    const Slot& slot = slots_[i];
+    if (slot.status == Status::kDecoding && decodes_.begins_block(slot.base, num_batches_)) {
+      cache_.give(i, 1);
+    }
   }
 }
 
@@ -215,7 +248,7 @@ void Scheduler::resume_starved(Batch& batch) {
   for (const SlotIndex index : starved_) {
     const Slot& slot = slots_[index];
     if (slot.status == Status::kDecoding && slot.starved_at + 1 == num_batches_) {
-      batch.resumed_decodes.push_back(slot.last_token);
+      batch.resumed_decodes.push_back({.slot = index, .last_token = slot.last_token});
     }
   }
   starved_.clear();
@@ -242,7 +275,7 @@ void Scheduler::run_in_order(Batch& batch) {
       const bool wasted = ends_.batch_of(index) + 1 == num_batches_;
       batch.wasted += wasted ? 1 : 0;
       if (slot.starved_at >= 0 && slot.starved_at + 1 == num_batches_) {
-        batch.resumed_decodes.push_back(slot.last_token);
+        batch.resumed_decodes.push_back({.slot = index, .last_token = slot.last_token});
       }
       if (keep_decode_lengths_) {
         batch.decode_lengths.emplace_back(slot.base + num_batches_);
@@ -277,7 +310,7 @@ bool Scheduler::make_room(SlotIndex index, std::int64_t blocks) {
       return false;
     }
   }
-  cache_.allocate(blocks);
+  cache_.allocate(blocks, index);
   return true;
 }
 
@@ -290,7 +323,9 @@ void Scheduler::starve(Slot& slot, SlotIndex index) {
   }
   if (slot.starved_at < 0 || slot.starved_at + 1 != num_batches_) {
     slot.last_token = num_batches_ - 1 > last_done_ ? newest_end_ : last_end_;
+    slot.starved_run = 0;
   }
+  ++slot.starved_run;
   slot.starved_at = num_batches_;
   decodes_.remove(slot.base);
   --slot.base;
@@ -334,6 +369,8 @@ void Scheduler::begin_decoding(SlotIndex index) {
   const std::int64_t end = num_batches_ + slot.stop_after - outputs - 1;
   slot.base = slot.known - num_batches_ - 1;
   slot.starved_at = -1;
+  slot.starved_run = 0;
+  slot.begun = num_batches_;
   ends_.add(index, end);
   if (slot.table.single_until == PrefixCache::kForever) {
     eager_.push_back(index);
@@ -394,12 +431,12 @@ std::int64_t Scheduler::update(const Batch& batch, core::SimTime now, domain::Re
   if (const std::int64_t regular = batch.num_decodes - batch.wasted - resumed; regular > 0) {
     report(last_end_, regular);
   }
-  for (const core::SimTime last_token : batch.resumed_decodes) {
-    report(last_token, 1);
+  for (const ResumedDecode& resumed_decode : batch.resumed_decodes) {
+    report(resumed_decode.last_token, 1);
   }
   for (const BatchItem& item : batch.items) {
-    if (!item.samples) {
-      continue;
+    if (!item.samples || item.generation != slots_[item.slot].generation) {
+      continue;  // Nothing came out, or it was aborted.
     }
     if (item.first) {
       slots_[item.slot].record.first_token = now;
@@ -456,76 +493,6 @@ void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {
   sink.on_request(slot.record);
 }
 
-void Scheduler::vacate(SlotIndex index) {
-  if (slots_[index].table.chain != PrefixCache::kNone) {
-    cache_.drop_chain(slots_[index].table.chain);
-  }
-  slots_[index].status = Status::kFree;
-  ++slots_[index].generation;
-  free_slots_.push_back(index);
-}
-
-void Scheduler::unlink(SlotIndex index) {
-  const Slot& slot = slots_[index];
-  (slot.previous == kNoSlot ? first_running_ : slots_[slot.previous].next) = slot.next;
-  (slot.next == kNoSlot ? last_running_ : slots_[slot.next].previous) = slot.previous;
-  --num_running_;
-}
-
-void Scheduler::drain(domain::RecordSink& sink) {
-  late_.clear();
-  while (first_running_ != kNoSlot) {
-    const SlotIndex index = first_running_;
-    Slot& slot = slots_[index];
-    const std::int64_t blocks = blocks_for(computed_tokens(slot, index));
-    const std::int64_t keyed = keyed_blocks(index);
-    if (decodes_or_leaves(slot)) {
-      slot.known = known_tokens(slot);
-      if (slot.starved_at < last_done_ || slot.starved_at > last_done_ + 1) {
-        slot.last_token = last_end_;
-      }
-      ends_.remove(index);
-      if (slot.status == Status::kDecoding) {
-        decodes_.remove(slot.base);
-      }
-    }
-    cache_.release(slot.table, index, blocks, keyed);
-    unlink(index);
-    report_unfinished(Waiting::preempted(index), sink);
-  }
-  prefilling_.clear();
-  eager_.clear();
-  starved_.clear();
-  for (std::size_t i = 0; i < waiting_.size(); ++i) {
-    report_unfinished(waiting_[i], sink);
-  }
-  waiting_.clear();
-}
-
-void Scheduler::report_unfinished(const Waiting& entry, domain::RecordSink& sink) {
-  domain::RequestRecord record;
-  if (entry.slot != kNoSlot) {
-    const Slot& slot = slots_[entry.slot];
-    record = slot.record;
-    const std::int64_t outputs = slot.known - slot.prompt_tokens;
-    record.output_tokens = core::Tokens(outputs);
-    if (outputs > 0) {
-      record.last_token = slot.last_token;
-    }
-    vacate(entry.slot);
-  } else {
-    record.id = entry.id;
-    record.arrival = entry.arrival;
-    record.queued = entry.queued;
-    record.prompt_tokens = core::Tokens(entry.prompt_tokens);
-    if (entry.chain != PrefixCache::kNone) {
-      cache_.drop_chain(entry.chain);
-    }
-  }
-  record.outcome = domain::Outcome::kUnfinished;
-  sink.on_request(record);
-}
-
 /// Whether the next batches leave the queue as it is.
 bool Scheduler::waiting_stays_out() const {
   if (waiting_.empty() || num_running_ >= options_.max_num_seqs || budget_ == 0) {
@@ -562,10 +529,10 @@ void Scheduler::jump(std::int64_t count, core::SimTime now) {
   cache_.allocate(decodes_.blocks_in(num_batches_, count));
   num_batches_ += count;
   last_done_ += count;
+  done_at_forming_ += count;
   last_end_ = now;
   if (head_blocked_) {
-    prefix_queries_ += head_queries_ * count;
-    prefix_hits_ += head_hits_ * count;
+    (head_lookup_apart_ ? lookups_apart_ : lookups_).add(head_lookup_, count);
   }
 }
 

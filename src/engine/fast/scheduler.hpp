@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/ring.hpp"
@@ -17,17 +18,44 @@
 
 namespace ridgeline::engine::fast {
 
+/// What the prefix cache was asked and gave, as vLLM counts it: with preempted requests apart in
+/// profiles that keep them so. In blocks where the profile counts blocks.
+struct PrefixCounts {
+  std::int64_t requests = 0;
+  std::int64_t queries = 0;
+  std::int64_t hits = 0;
+
+  void add(const PrefixCounts& other, std::int64_t times) {
+    requests += other.requests * times;
+    queries += other.queries * times;
+    hits += other.hits * times;
+  }
+};
+
+/// What of a scheduler is wanted besides its decisions.
+struct Extras {
+  bool decode_lengths = false;  ///< Each decode's length, in every batch.
+  bool block_ids = false;       ///< Which block is which; not together with jumps.
+};
+
 /// The scheduler of the fast twin: reference::Scheduler's decisions for first come first served,
 /// at a cost that follows the changes of the batch and not its size (docs/internals/speed.md).
 class Scheduler final : private PrefixCache::Keyed {
  public:
-  Scheduler(const EngineOptions& options, bool keep_decode_lengths);
+  Scheduler(const EngineOptions& options, Extras extras);
 
   /// Whether these options are within what it covers.
   static bool covers(const EngineOptions& options);
 
-  /// Takes a request in, or returns the record of its refusal.
-  std::optional<domain::RequestRecord> add(const domain::Request& request, core::SimTime queued);
+  /// The record of a request's refusal, if it could not run even alone.
+  [[nodiscard]] std::optional<domain::RequestRecord> refuse(const domain::Request& request,
+                                                            core::SimTime queued) const;
+  /// Takes a request in.
+  void add(const domain::Request& request, core::SimTime queued);
+  /// The client has gone: the request is reported as aborted and gives its blocks back, and what of
+  /// it is in the batches `in_flight` (oldest first) will be thrown away. Whoever is not inside is
+  /// let be.
+  void abort(core::RequestId id, std::span<Batch* const> in_flight, domain::RecordSink& sink);
   /// Forms a batch at `now` into `batch`; false if there is nothing to do. `newest_end`: when the
   /// newest batch in flight ends, if there is one.
   bool schedule(Batch& batch, core::SimTime now, core::SimTime newest_end);
@@ -53,11 +81,26 @@ class Scheduler final : private PrefixCache::Keyed {
   }
   [[nodiscard]] std::int64_t num_batches() const { return num_batches_; }
   [[nodiscard]] std::int64_t num_preemptions() const { return num_preemptions_; }
-  [[nodiscard]] std::int64_t prefix_queries() const { return prefix_queries_; }
-  [[nodiscard]] std::int64_t prefix_hits() const { return prefix_hits_; }
+  [[nodiscard]] const PrefixCounts& prefix_counts() const { return lookups_; }
+  /// Of requests that had been preempted, where the profile keeps them apart.
+  [[nodiscard]] const PrefixCounts& preempted_prefix_counts() const { return lookups_apart_; }
   [[nodiscard]] bool preempted_in_last_call() const { return preempted_; }
   /// When the last batch ended.
   [[nodiscard]] core::SimTime last_end() const { return last_end_; }
+
+  /// Running requests in order of admission, kNoSlot behind the last one.
+  [[nodiscard]] SlotIndex first_running() const { return first_running_; }
+  [[nodiscard]] const Slot& slot(SlotIndex index) const { return slots_[index]; }
+  /// Place `i` of the queue.
+  [[nodiscard]] const Waiting& waiting(std::int64_t i) const {
+    return waiting_[static_cast<std::size_t>(i)];
+  }
+  /// Tokens that a running or preempted request has generated in batches that have ended.
+  [[nodiscard]] std::int64_t output_tokens(SlotIndex index) const;
+  /// A running request's blocks in order. Requires Extras::block_ids.
+  [[nodiscard]] BlockIds::Ids block_ids(SlotIndex index) const {
+    return cache_.ids_of(slots_[index].table, index);
+  }
 
  private:
   enum class Verdict : std::uint8_t { kAdmitted, kSkipped, kBlocked };
@@ -66,7 +109,9 @@ class Scheduler final : private PrefixCache::Keyed {
 
   void retire_last_tokens();
   void schedule_running(Batch& batch);
-  void run_all(Batch& batch);
+  void run_all(Batch& batch, bool everything);
+  void name_decode_blocks();
+  void take_blocks_in_order();
   void run_in_order(Batch& batch);
   bool make_room(SlotIndex index, std::int64_t blocks);
   void count_decodes(Batch& batch);
@@ -83,7 +128,12 @@ class Scheduler final : private PrefixCache::Keyed {
   void stop_decoding(Slot& slot, Status next);
   void preempt(SlotIndex index);
   void finish(SlotIndex index, domain::RecordSink& sink);
-  void report_unfinished(const Waiting& entry, domain::RecordSink& sink);
+  void discard_tokens_in_flight(SlotIndex index, std::span<Batch* const> in_flight) const;
+  [[nodiscard]] bool decodes_in(SlotIndex index, const Batch& batch) const;
+  void abort_running(SlotIndex index);
+  void abort_preempted(SlotIndex index);
+  void leave_running(SlotIndex index);
+  void report_gone(const Waiting& entry, domain::Outcome outcome, domain::RecordSink& sink);
   void vacate(SlotIndex index);
   SlotIndex take_slot(const Waiting& entry, core::SimTime now);
   void link_last(SlotIndex index);
@@ -93,6 +143,8 @@ class Scheduler final : private PrefixCache::Keyed {
     return slot.status == Status::kDecoding || slot.status == Status::kLeaving;
   }
   [[nodiscard]] std::int64_t known_tokens(const Slot& slot) const;
+  [[nodiscard]] std::int64_t tokens_so_far(const Slot& slot) const;
+  [[nodiscard]] std::int64_t keyed_so_far(SlotIndex index) const;
   [[nodiscard]] std::int64_t computed_tokens(const Slot& slot, SlotIndex index) const;
   [[nodiscard]] std::int64_t wanted_tokens(const Slot& slot) const;
   [[nodiscard]] std::int64_t blocks_to_compute(const Slot& slot, std::int64_t tokens) const;
@@ -134,14 +186,15 @@ class Scheduler final : private PrefixCache::Keyed {
   PrefixCache::Match match_;   ///< Of the waiting request tried last.
   Chain unique_chain_;
   core::RequestId unique_chain_of_;
-  std::int64_t head_queries_ = 0;  ///< What trying it counted.
-  std::int64_t head_hits_ = 0;
+  PrefixCounts head_lookup_;        ///< What trying it counted ...
+  bool head_lookup_apart_ = false;  ///< ... and where.
   std::int64_t num_batches_ = 0;
-  std::int64_t last_done_ = -1;  ///< The last batch that ended.
+  std::int64_t last_done_ = -1;        ///< The last batch that ended ...
+  std::int64_t done_at_forming_ = -1;  ///< ... and that had when the newest was formed.
   core::SimTime last_end_;
   std::int64_t num_preemptions_ = 0;
-  std::int64_t prefix_queries_ = 0;
-  std::int64_t prefix_hits_ = 0;
+  PrefixCounts lookups_;
+  PrefixCounts lookups_apart_;
 };
 
 }  // namespace ridgeline::engine::fast

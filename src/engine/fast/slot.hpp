@@ -33,9 +33,11 @@ struct alignas(64) Slot {
   std::int64_t computed = 0;  ///< While prefilling: KV there, or will be once steps in flight end.
   std::int64_t stop_after = 0;   ///< Output tokens after which it ends.
   std::int64_t order = 0;        ///< Ascends along the running list.
-  std::int64_t starved_at = -1;  ///< The last batch that had no budget left for its token.
-  core::SimTime last_token;      ///< Of preempted, resumed and starved requests.
-  SlotIndex next = kNoSlot;      ///< In the running list.
+  std::int64_t starved_at = -1;  ///< The last batch that had no budget left for its token ...
+  std::int64_t starved_run = 0;  ///< ... and how many in a row up to it had none.
+  std::int64_t begun = 0;    ///< The batch that computed its last known token: it decodes since.
+  core::SimTime last_token;  ///< Of preempted, resumed and starved requests.
+  SlotIndex next = kNoSlot;  ///< In the running list.
   SlotIndex previous = kNoSlot;
   std::uint32_t generation = 0;
   Status status = Status::kFree;
@@ -43,6 +45,10 @@ struct alignas(64) Slot {
   domain::Outcome outcome_at_stop = domain::Outcome::kFinished;
   PrefixCache::Table table;
   domain::RequestRecord record;
+
+  [[nodiscard]] bool starved_in(std::int64_t batch) const {
+    return batch <= starved_at && batch > starved_at - starved_run;
+  }
 };
 
 /// A request in the queue: whole if it is new, the number of its slot if it was preempted.
@@ -77,6 +83,12 @@ struct BatchItem {
   core::SimTime last_token;  ///< The one before, if not.
 };
 
+/// A decode that had no token in the batch before: its gap is longer than the others'.
+struct ResumedDecode {
+  SlotIndex slot = 0;
+  core::SimTime last_token;
+};
+
 /// A step on its way through the GPU. Buffers are reused.
 struct Batch {
   std::int64_t number = 0;
@@ -87,8 +99,8 @@ struct Batch {
   core::SimTime end;
   std::vector<BatchItem> items;
   std::vector<domain::PrefillChunk> prefills;
-  std::vector<core::Tokens> decode_lengths;    ///< Only if the model asks.
-  std::vector<core::SimTime> resumed_decodes;  ///< Last tokens of those that had none just before.
+  std::vector<core::Tokens> decode_lengths;  ///< Only if the model asks.
+  std::vector<ResumedDecode> resumed_decodes;
 
   [[nodiscard]] domain::StepBatch view() const {
     return {.num_decodes = num_decodes,

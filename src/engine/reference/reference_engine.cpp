@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/check.hpp"
+#include "core/ids.hpp"
 #include "core/int128.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -43,6 +44,7 @@ class ReferenceEngine final : public Engine {
         depth_(static_cast<std::size_t>(steps_in_flight(inputs.options))) {}
 
   void submit(const domain::Request& request, core::SimTime queued) override;
+  void abort(core::RequestId id, core::SimTime at) override;
   Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) override;
   void drop_all() override;
 
@@ -84,6 +86,17 @@ void ReferenceEngine::submit(const domain::Request& request, core::SimTime queue
   if (in_flight_.empty() && !schedule_due_) {
     now_ = queued;
     schedule_due_ = true;
+  }
+}
+
+void ReferenceEngine::abort(core::RequestId id, core::SimTime at) {
+  RIDGELINE_CHECK(at >= now_, "request aborted in the past");
+  used_block_ticks_ +=
+      static_cast<core::Int128>(scheduler_.kv_cache().num_used()) * (at - now_).count();
+  now_ = at;
+  if (const auto sequence = scheduler_.find(id)) {
+    scheduler_.abort(sequence);
+    inputs_.sink.on_request(sequence->record);
   }
 }
 

@@ -86,6 +86,14 @@ std::vector<SequencePtr> Scheduler::waiting() const {
   return all;
 }
 
+SequencePtr Scheduler::find(core::RequestId id) const {
+  std::vector<SequencePtr> all = waiting();
+  all.insert(all.end(), running_.begin(), running_.end());
+  const auto found = std::find_if(
+      all.begin(), all.end(), [&](const SequencePtr& one) { return one->record.id == id; });
+  return found == all.end() ? nullptr : *found;
+}
+
 bool Scheduler::can_ever_run(const Sequence& sequence) const {
   const std::int64_t most =
       std::min(sequence.num_prompt_tokens + sequence.max_output_tokens + lookahead_,

@@ -120,6 +120,8 @@ class Scheduler {
   [[nodiscard]] std::int64_t num_passed_over() const {
     return static_cast<std::int64_t>(skipped_.size());
   }
+  /// Who runs or waits under that id; nothing if nobody does.
+  [[nodiscard]] SequencePtr find(core::RequestId id) const;
   /// Who was preempted by the last schedule(), in order.
   [[nodiscard]] const std::vector<SequencePtr>& preempted() const { return preempted_; }
   [[nodiscard]] std::int64_t num_preemptions() const { return num_preemptions_; }

@@ -26,8 +26,8 @@ struct TwinUnderTest {
   const char* name;
   std::unique_ptr<engine::SchedulerProbe> (*make)(const engine::EngineOptions&);
 };
-constexpr auto kTwinsUnderTest =
-    std::to_array<TwinUnderTest>({{"reference", engine::make_reference_probe}});
+constexpr auto kTwinsUnderTest = std::to_array<TwinUnderTest>(
+    {{"reference", engine::make_reference_probe}, {"fast", engine::make_fast_probe}});
 
 /// The first difference of any twin.
 std::optional<Difference> compare_twins(const core::Node& result,

@@ -206,6 +206,10 @@ void read_requests(const core::Node& list, Recording& recording, core::Errors& e
   }
   for (std::size_t i = 0; i < list.items().size(); ++i) {
     recording.entries.push_back(read_request(list.items()[i], i, names, errors));
+    const Recording::Entry& entry = recording.entries.back();
+    recording.options.kv_transfer = recording.options.kv_transfer ||
+                                    entry.remote_tokens > core::Tokens(0) ||
+                                    entry.remote_delay.has_value();
   }
 }
 

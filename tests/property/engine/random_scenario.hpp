@@ -18,6 +18,12 @@
 
 namespace ridgeline::test {
 
+/// What a scenario may contain beyond what the fast twin does itself.
+struct Features {
+  bool handed_over = false;  ///< Priorities, adapter caps, drafts, cache groups, pipeline depth.
+  bool aborts = false;
+};
+
 /// A small workload on a small engine, in corners that a real one seldom sees: few blocks, few
 /// seats, budgets of a token, every engine profile.
 struct Scenario {
@@ -25,9 +31,34 @@ struct Scenario {
   engine::HostTime host;
   LinearModel::Costs costs;
   std::vector<domain::Request> requests;
+  std::vector<Abort> aborts;
 };
 
-inline engine::EngineOptions random_options() {
+/// What the fast twin hands over to the other one, mixed.
+inline void add_handed_over(engine::EngineOptions& options) {
+  using rc::gen::element;
+  using rc::gen::inRange;
+  if (*element(false, true)) {
+    options.policy = engine::SchedulingPolicy::kPriority;
+  }
+  options.max_loras = *element<std::int64_t>(0, 0, 1, 2);
+  if (*element(false, true)) {
+    options.num_speculative_tokens = *inRange<std::int64_t>(1, 4);
+    options.draft_method = *element(
+        engine::DraftMethod::kEagle, engine::DraftMethod::kNgram, engine::DraftMethod::kDraftModel);
+    options.draft_acceptance = *element(
+        std::vector<double>{}, std::vector<double>{0.7}, std::vector<double>{0.9, 0.5, 0.2});
+    options.acceptance_seed = *inRange<std::uint64_t>(0, 1000);
+  }
+  const engine::CacheGroup window{.sliding_window = core::Tokens(*inRange<std::int64_t>(2, 40))};
+  options.cache_groups = *element(std::vector{engine::CacheGroup{}},
+                                  std::vector{engine::CacheGroup{}},
+                                  std::vector{engine::CacheGroup{}, window},
+                                  std::vector{window});
+  options.pipeline_depth = *element<std::int64_t>(0, 0, 0, 3);
+}
+
+inline engine::EngineOptions random_options(const Features& features) {
   using rc::gen::arbitrary;
   using rc::gen::element;
   using rc::gen::inRange;
@@ -46,7 +77,12 @@ inline engine::EngineOptions random_options() {
   const auto profiles = engine::profiles();
   options.profile = profiles[*inRange<std::size_t>(0, profiles.size())];
   options.profile.watermark = *element(0.0, 0.0, 0.1);
-  const std::int64_t longest = core::ceil_div(options.max_model_len, options.block_size);
+  if (features.handed_over) {
+    add_handed_over(options);
+  }
+  const std::int64_t longest =
+      static_cast<std::int64_t>(options.cache_groups.size()) *
+      (core::ceil_div(options.max_model_len, options.block_size) + (features.handed_over ? 2 : 0));
   options.num_gpu_blocks = core::Blocks(1 + longest + *inRange<std::int64_t>(0, 2 * longest));
   options.log_steps = true;
   return options;
@@ -63,7 +99,7 @@ inline std::uint64_t random_content(std::uint32_t requests_so_far) {
   return kind == 1 ? domain::output_content(earlier) : domain::unique_content(earlier);
 }
 
-inline std::vector<domain::Request> random_requests() {
+inline std::vector<domain::Request> random_requests(const Features& features) {
   using rc::gen::arbitrary;
   using rc::gen::element;
   using rc::gen::inRange;
@@ -79,6 +115,10 @@ inline std::vector<domain::Request> random_requests() {
     request.prompt_tokens = core::Tokens(*inRange<std::int64_t>(1, 100));
     request.output_tokens = core::Tokens(*inRange<std::int64_t>(1, 90));
     request.max_tokens = request.output_tokens + core::Tokens(*element<std::int64_t>(0, 0, 0, 3));
+    if (*element(false, false, true)) {
+      request.lora = core::LoraId(*inRange<std::uint32_t>(0, 3));
+    }
+    request.priority = features.handed_over ? *inRange<std::int32_t>(-1, 3) : 0;
     std::int64_t left = request.prompt_tokens.value();
     while (shares && left > 0 && *element(0, 1, 1) == 1) {
       const std::int64_t length = std::min(left, *element<std::int64_t>(3, 16, 32, 48));
@@ -89,22 +129,45 @@ inline std::vector<domain::Request> random_requests() {
   return requests;
 }
 
-inline Scenario random_scenario() {
+/// Some clients give up, before or after their request has ended.
+inline std::vector<Abort> random_aborts(const std::vector<domain::Request>& requests) {
+  std::vector<Abort> aborts;
+  for (const domain::Request& request : requests) {
+    if (*rc::gen::element(false, true)) {
+      const auto wait = *rc::gen::element<std::int64_t>(0, 5'000, 200'000, 2'000'000);
+      const auto patience = *rc::gen::inRange<std::int64_t>(0, wait + 1);
+      aborts.push_back(
+          {.at = request.arrival + core::Duration::microseconds(patience), .id = request.id});
+    }
+  }
+  std::stable_sort(
+      aborts.begin(), aborts.end(), [](const Abort& a, const Abort& b) { return a.at < b.at; });
+  return aborts;
+}
+
+inline Scenario random_scenario(const Features& features = {}) {
   using rc::gen::element;
   Scenario scenario;
-  scenario.options = random_options();
+  scenario.options = random_options(features);
   scenario.host.per_step = core::Duration::microseconds(*element<std::int64_t>(0, 50, 3000));
   scenario.host.per_sequence = core::Duration::microseconds(*element<std::int64_t>(0, 15));
   scenario.costs.per_context = core::Duration::microseconds(*element<std::int64_t>(0, 1, 7));
   scenario.costs.bin = *element<std::int64_t>(0, 0, 64);
   scenario.costs.affine = *element(true, true, true, false);
-  scenario.requests = random_requests();
+  scenario.requests = random_requests(features);
+  if (features.aborts) {
+    scenario.aborts = random_aborts(scenario.requests);
+  }
   return scenario;
 }
 
 inline EngineRun run_scenario(const Scenario& scenario, Twin twin) {
-  return run_engine(
-      scenario.options, LinearModel(scenario.costs), scenario.host, scenario.requests, twin);
+  return run_engine(scenario.options,
+                    LinearModel(scenario.costs),
+                    scenario.host,
+                    scenario.requests,
+                    twin,
+                    scenario.aborts);
 }
 
 }  // namespace ridgeline::test

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "domain/record.hpp"
 #include "random_scenario.hpp"
 #include "support/drive.hpp"
 
@@ -63,12 +64,26 @@ RC_GTEST_PROP(EngineTwins, EqualOverRandomScenarios, ()) {
   RC_CLASSIFY(twins.reference.totals.prefix_hits.value() > 0, "prefix hits");
 }
 
-/// Many more of them: rapidcheck's hundred cases are 10,000 scenarios. The test above shrinks
+RC_GTEST_PROP(EngineTwins, EqualWithAborts, ()) {
+  const Twins twins = expect_twins(test::random_scenario({.aborts = true}));
+  std::size_t aborted = 0;
+  for (const auto& record : twins.reference.sink.requests) {
+    aborted += record.outcome == domain::Outcome::kAborted ? 1 : 0;
+  }
+  RC_CLASSIFY(aborted > 0, "aborted");
+}
+
+/// Whoever chooses an engine gets one that keeps every rule, by itself or through the other.
+RC_GTEST_PROP(EngineTwins, EqualWhateverIsMixed, ()) {
+  expect_twins(test::random_scenario({.handed_over = true, .aborts = true}));
+}
+
+/// Many more of them: rapidcheck's hundred cases are 10,000 scenarios. The tests above shrink
 /// better.
 RC_GTEST_PROP(EngineTwins, EqualOverManyRandomScenarios, ()) {
   constexpr int kScenariosPerCase = 100;
   for (int i = 0; i < kScenariosPerCase; ++i) {
-    expect_twins(test::random_scenario());
+    expect_twins(test::random_scenario({.aborts = i % 2 == 0}));
   }
 }
 

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "core/ids.hpp"
+
+namespace ridgeline::engine::fast {
+
+/// Which block is which, where somebody asks (`conform`): PrefixCache counts blocks and needs no
+/// names for them. It moves ids from the free list to requests, on to extents as blocks are keyed,
+/// and back, in the order in which PrefixCache moves counts.
+class BlockIds {
+ public:
+  using Index = std::uint32_t;
+  using Ids = std::vector<core::BlockId>;
+
+  /// Blocks 1, 2, ... wait in item `item` of the free list; 0 is the null block.
+  BlockIds(std::int64_t num_usable, Index item) {
+    for (std::int64_t id = 1; id <= num_usable; ++id) {
+      at(items_, item).emplace_back(static_cast<std::uint32_t>(id));
+    }
+  }
+
+  /// The first block of an item that holds nothing is taken, for a request to be named by give().
+  void take_plain(Index item) {
+    taken_.push_back(items_[item].front());
+    items_[item].pop_front();
+  }
+  /// The last block of an extent is.
+  void take_last(Index extent) {
+    taken_.push_back(extents_[extent].back());
+    extents_[extent].pop_back();
+  }
+  /// The next `count` of those taken are a request's.
+  void give(Index owner, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      at(tails_, owner).push_back(taken_.front());
+      taken_.pop_front();
+    }
+  }
+  /// The extent has `count` blocks: those it lacks come from its owner's that have no keys yet.
+  void fill(Index extent, Index owner, std::int64_t count) {
+    Ids& ids = at(extents_, extent);
+    auto& tail = at(tails_, owner);
+    while (static_cast<std::int64_t>(ids.size()) < count) {
+      ids.push_back(tail.front());
+      tail.pop_front();
+    }
+  }
+  /// A request's blocks without keys go to an item: to its head or its tail, the last block first
+  /// or the first.
+  void put_back(Index owner, Index item, bool to_head, bool last_first) {
+    auto& tail = at(tails_, owner);
+    auto& ids = at(items_, item);
+    while (!tail.empty()) {
+      const bool from_back = last_first != to_head;
+      const core::BlockId id = from_back ? tail.back() : tail.front();
+      from_back ? tail.pop_back() : tail.pop_front();
+      if (to_head) {
+        ids.push_front(id);
+      } else {
+        ids.push_back(id);
+      }
+    }
+  }
+
+  [[nodiscard]] const std::deque<core::BlockId>& item(Index item) { return at(items_, item); }
+  [[nodiscard]] const Ids& extent(Index extent) { return at(extents_, extent); }
+  [[nodiscard]] const std::deque<core::BlockId>& tail(Index owner) { return at(tails_, owner); }
+
+ private:
+  template <typename Lists>
+  static typename Lists::reference at(Lists& lists, Index index) {
+    if (lists.size() <= index) {
+      lists.resize(std::size_t{index} + 1);
+    }
+    return lists[index];
+  }
+
+  std::vector<std::deque<core::BlockId>> items_;  ///< Of the free list, where they hold nothing.
+  std::vector<Ids> extents_;
+  std::vector<std::deque<core::BlockId>> tails_;  ///< Of each request, its blocks without keys.
+  std::deque<core::BlockId> taken_;
+};
+
+}  // namespace ridgeline::engine::fast

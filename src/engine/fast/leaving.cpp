@@ -1,0 +1,193 @@
+// How requests leave the fast twin's scheduler before their end: aborted, or dropped with all
+// others.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "engine/fast/prefix_cache.hpp"
+#include "engine/fast/scheduler.hpp"
+#include "engine/fast/slot.hpp"
+
+namespace ridgeline::engine::fast {
+
+void Scheduler::vacate(SlotIndex index) {
+  if (slots_[index].table.chain != PrefixCache::kNone) {
+    cache_.drop_chain(slots_[index].table.chain);
+  }
+  slots_[index].status = Status::kFree;
+  ++slots_[index].generation;
+  free_slots_.push_back(index);
+}
+
+void Scheduler::unlink(SlotIndex index) {
+  const Slot& slot = slots_[index];
+  (slot.previous == kNoSlot ? first_running_ : slots_[slot.previous].next) = slot.next;
+  (slot.next == kNoSlot ? last_running_ : slots_[slot.next].previous) = slot.previous;
+  --num_running_;
+}
+
+/// What a decoding request knows at any instant: its prompt and the tokens of batches that have
+/// ended, however many are in flight (known_tokens() is for the instants of the scheduler's own).
+std::int64_t Scheduler::tokens_so_far(const Slot& slot) const {
+  const std::int64_t done = std::max(last_done_, slot.begun - 1);
+  // Since it was starved its base stands for one token less, also before those batches have ended.
+  const std::int64_t starved =
+      slot.starved_at > done ? std::min(slot.starved_run, slot.starved_at - done) : 0;
+  return slot.base + done + 2 + starved;
+}
+
+/// A batch keys the blocks of the tokens that are known when it is formed; the end of a batch, all
+/// but the newest token.
+std::int64_t Scheduler::keyed_so_far(SlotIndex index) const {
+  const Slot& slot = slots_[index];
+  if (!decodes_or_leaves(slot)) {
+    return slot.table.keyed;
+  }
+  const std::int64_t newest = num_batches_ - 1;
+  const bool just_formed = last_done_ == done_at_forming_ && slot.status == Status::kDecoding &&
+                           slot.begun != newest && !slot.starved_in(newest);
+  const std::int64_t tokens = tokens_so_far(slot) - (just_formed ? 0 : 1);
+  return std::max(slot.table.keyed, tokens / block_size_);
+}
+
+std::int64_t Scheduler::output_tokens(SlotIndex index) const {
+  const Slot& slot = slots_[index];
+  return (decodes_or_leaves(slot) ? tokens_so_far(slot) : slot.known) - slot.prompt_tokens;
+}
+
+/// Takes a request off the running list with what it has generated so far.
+void Scheduler::leave_running(SlotIndex index) {
+  Slot& slot = slots_[index];
+  const std::int64_t blocks = blocks_for(computed_tokens(slot, index));
+  const std::int64_t keyed = keyed_so_far(index);
+  if (decodes_or_leaves(slot)) {
+    slot.known = tokens_so_far(slot);
+    if (last_done_ >= slot.begun && !slot.starved_in(last_done_)) {
+      slot.last_token = last_end_;
+    }
+    ends_.remove(index);
+    if (slot.status == Status::kDecoding) {
+      decodes_.remove(slot.base);
+    }
+  }
+  cache_.release(slot.table, index, blocks, keyed);
+  unlink(index);
+}
+
+void Scheduler::drain(domain::RecordSink& sink) {
+  late_.clear();
+  while (first_running_ != kNoSlot) {
+    const SlotIndex index = first_running_;
+    leave_running(index);
+    report_gone(Waiting::preempted(index), domain::Outcome::kUnfinished, sink);
+  }
+  prefilling_.clear();
+  eager_.clear();
+  starved_.clear();
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    report_gone(waiting_[i], domain::Outcome::kUnfinished, sink);
+  }
+  waiting_.clear();
+}
+
+void Scheduler::report_gone(const Waiting& entry,
+                            domain::Outcome outcome,
+                            domain::RecordSink& sink) {
+  domain::RequestRecord record;
+  if (entry.slot != kNoSlot) {
+    const Slot& slot = slots_[entry.slot];
+    record = slot.record;
+    const std::int64_t outputs = slot.known - slot.prompt_tokens;
+    record.output_tokens = core::Tokens(outputs);
+    if (outputs > 0) {
+      record.last_token = slot.last_token;
+    }
+    vacate(entry.slot);
+  } else {
+    record.id = entry.id;
+    record.arrival = entry.arrival;
+    record.queued = entry.queued;
+    record.prompt_tokens = core::Tokens(entry.prompt_tokens);
+    if (entry.chain != PrefixCache::kNone) {
+      cache_.drop_chain(entry.chain);
+    }
+  }
+  record.outcome = outcome;
+  sink.on_request(record);
+}
+
+void Scheduler::abort(core::RequestId id,
+                      std::span<Batch* const> in_flight,
+                      domain::RecordSink& sink) {
+  head_blocked_ = false;  // Who is tried next may fit.
+  for (SlotIndex i = first_running_; i != kNoSlot; i = slots_[i].next) {
+    if (slots_[i].record.id == id) {
+      discard_tokens_in_flight(i, in_flight);
+      abort_running(i);
+      report_gone(Waiting::preempted(i), domain::Outcome::kAborted, sink);
+      return;
+    }
+  }
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    const Waiting entry = waiting_[i];
+    if ((entry.slot == kNoSlot ? entry.id : slots_[entry.slot].record.id) == id) {
+      if (entry.slot != kNoSlot) {
+        discard_tokens_in_flight(entry.slot, in_flight);
+        abort_preempted(entry.slot);
+      }
+      waiting_.erase(entry);
+      report_gone(entry, domain::Outcome::kAborted, sink);
+      return;
+    }
+  }
+}
+
+void Scheduler::abort_running(SlotIndex index) {
+  leave_running(index);
+  for (auto* list : {&prefilling_, &eager_, &starved_}) {
+    std::erase(*list, index);
+  }
+}
+
+void Scheduler::abort_preempted(SlotIndex index) {
+  if (std::erase(late_, index) > 0 && ends_.batch_of(index) <= last_done_ + 1) {
+    ends_.remove(index);  // The token in flight would have been its last.
+  }
+}
+
+/// Batches on their way hold tokens of a request that nobody waits for any more: no gap is reported
+/// for those.
+void Scheduler::discard_tokens_in_flight(SlotIndex index, std::span<Batch* const> in_flight) const {
+  for (std::size_t i = in_flight.size(); i-- > 0;) {
+    Batch& batch = *in_flight[i];
+    const bool is_item =
+        std::any_of(batch.items.begin(), batch.items.end(), [&](const BatchItem& item) {
+          return item.slot == index && item.generation == slots_[index].generation;
+        });
+    if (is_item) {
+      return;  // Its prompt is computed in this one, and was not before it either.
+    }
+    if (decodes_in(index, batch)) {
+      ++batch.wasted;
+      std::erase_if(batch.resumed_decodes,
+                    [&](const ResumedDecode& resumed) { return resumed.slot == index; });
+    }
+  }
+}
+
+/// Whether a batch in flight holds a token of it that would be delivered.
+bool Scheduler::decodes_in(SlotIndex index, const Batch& batch) const {
+  const Slot& slot = slots_[index];
+  if (decodes_or_leaves(slot)) {
+    return ends_.batch_of(index) >= batch.number && !slot.starved_in(batch.number);
+  }
+  return slot.status == Status::kPreempted && batch.number == last_done_ + 1 &&
+         std::find(late_.begin(), late_.end(), index) != late_.end();
+}
+
+}  // namespace ridgeline::engine::fast

@@ -152,4 +152,17 @@ core::Result<BatchText> parse_batch(std::string_view decode,
   return std::move(parser.found);
 }
 
+BatchText with_drafts(BatchText text, std::int64_t drafts) {
+  if (drafts > 0) {
+    for (const core::Tokens context : text.decodes) {
+      text.prefills.push_back({.past = context,
+                               .new_tokens = core::Tokens(1 + drafts),
+                               .samples = true,
+                               .drafts = drafts});
+    }
+    text.decodes.clear();
+  }
+  return text;
+}
+
 }  // namespace ridgeline::cli

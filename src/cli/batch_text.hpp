@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -22,5 +23,8 @@ struct BatchText {
 [[nodiscard]] core::Result<BatchText> parse_batch(std::string_view decode,
                                                   std::string_view prefill,
                                                   bool samples);
+
+/// The same with every decode a verification of so many drafts, as an engine forms it; 0: as it is.
+[[nodiscard]] BatchText with_drafts(BatchText text, std::int64_t drafts);
 
 }  // namespace ridgeline::cli

@@ -1,5 +1,6 @@
 #include "cli/explanation.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,9 +11,11 @@
 #include <fmt/format.h>
 
 #include "cli/headline.hpp"
+#include "core/check.hpp"
 #include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "engine/capacity.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
@@ -98,6 +101,44 @@ core::Node model_tree(const model::ModelSpec& network) {
       .build();
 }
 
+const char* name(engine::CacheLayout::Kind kind) {
+  switch (kind) {
+    case engine::CacheLayout::Kind::kWhole:
+      return "whole";
+    case engine::CacheLayout::Kind::kWindow:
+      return "window";
+    case engine::CacheLayout::Kind::kState:
+      return "state";
+  }
+  RIDGELINE_CHECK(false, "a kind of cache without a name");
+}
+
+/// Tokens that the cache holds of sequences that every group keeps whole, as vLLM's log counts.
+std::int64_t held_tokens(const sim::Resolved& resolved) {
+  const std::int64_t groups = std::max<std::int64_t>(1, resolved.memory.num_groups());
+  return (resolved.engine.num_gpu_blocks.value() - 1) / groups * resolved.engine.block_size.value();
+}
+
+std::int64_t blocks_of_longest(const sim::Resolved& resolved) {
+  return engine::blocks_of_request(
+      resolved.memory, resolved.engine.max_model_len, resolved.engine.max_num_batched_tokens);
+}
+
+core::Node layouts_tree(const engine::MemoryPlan& plan) {
+  std::vector<core::Node> layouts;
+  for (const engine::CacheLayout& layout : plan.layouts) {
+    layouts.push_back(MapBuilder()
+                          .add("kind", text_node(name(layout.kind)))
+                          .add("layers", integer_node(layout.layers))
+                          .add("window",
+                               layout.window > core::Tokens(0) ? integer_node(layout.window.value())
+                                                               : number_node(std::nullopt))
+                          .add("groups", integer_node(layout.groups))
+                          .build());
+  }
+  return report::list_node(std::move(layouts));
+}
+
 core::Node memory_tree(const sim::Resolved& resolved) {
   const auto& plan = resolved.memory;
   return MapBuilder()
@@ -115,9 +156,10 @@ core::Node memory_tree(const sim::Resolved& resolved) {
       .add("block_bytes", number_node(plan.block.value()))
       .add("block_size", integer_node(resolved.engine.block_size.value()))
       .add("num_gpu_blocks", integer_node(resolved.engine.num_gpu_blocks.value()))
-      .add("kv_tokens",
-           integer_node((resolved.engine.num_gpu_blocks.value() - 1) *
-                        resolved.engine.block_size.value()))
+      .add("kv_tokens", integer_node(held_tokens(resolved)))
+      .add("sequence_state_gib", gib(plan.sequence_state))
+      .add("cache_groups", layouts_tree(plan))
+      .add("blocks_of_max_model_len", integer_node(blocks_of_longest(resolved)))
       .build();
 }
 
@@ -261,6 +303,9 @@ void memory_lines(const sim::Resolved& resolved, Lines& lines) {
   if (plan.graphs_in_budget) {
     lines.row("- CUDA graphs", gib_text(plan.cuda_graphs));
   }
+  if (plan.sequence_state > core::Bytes(0)) {
+    lines.row("- windows", gib_text(plan.sequence_state), "beside compressed caches, max_num_seqs");
+  }
   lines.row("= KV cache", gib_text(plan.kv_cache));
   if (!plan.graphs_in_budget) {
     lines.row("CUDA graphs", gib_text(plan.cuda_graphs), "on top of the budget in this version");
@@ -268,11 +313,26 @@ void memory_lines(const sim::Resolved& resolved, Lines& lines) {
   lines.row("num_gpu_blocks",
             report::grouped(engine.num_gpu_blocks.value()),
             fmt::format("of {} tokens", engine.block_size.value()));
-  const std::int64_t tokens = (engine.num_gpu_blocks.value() - 1) * engine.block_size.value();
+  if (plan.num_groups() > 1) {
+    for (const engine::CacheLayout& layout : plan.layouts) {
+      lines.row(fmt::format("  {}", name(layout.kind)),
+                fmt::format("{} group{}", layout.groups, layout.groups == 1 ? "" : "s"),
+                fmt::format("{} layers{}",
+                            layout.layers,
+                            layout.window > core::Tokens(0)
+                                ? fmt::format(", last {} tokens", layout.window.value())
+                                : ""));
+    }
+  }
+  lines.row("block", fmt::format("{:.6g} KiB", plan.block.value() / 1024.0));
+  const std::int64_t tokens = held_tokens(resolved);
   lines.row("tokens", report::grouped(tokens));
-  lines.row("requests of max_model_len",
-            report::significant(static_cast<double>(tokens) /
-                                static_cast<double>(engine.max_model_len.value())));
+  const double requests =
+      plan.num_groups() > 1
+          ? static_cast<double>(engine.num_gpu_blocks.value() - 1) /
+                static_cast<double>(blocks_of_longest(resolved))
+          : static_cast<double>(tokens) / static_cast<double>(engine.max_model_len.value());
+  lines.row("requests of max_model_len", report::significant(requests));
 }
 
 }  // namespace

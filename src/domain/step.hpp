@@ -17,11 +17,13 @@ inline constexpr std::size_t kNumBottlenecks = 4;
 inline constexpr std::array<const char*, kNumBottlenecks> kBottleneckNames = {
     "compute", "memory", "network", "overhead"};
 
-/// Part of a prompt processed in one step.
+/// Part of a prompt processed in one step; or a sequence's last token with drafts to verify.
 struct PrefillChunk {
   core::Tokens past;        ///< Tokens whose KV exists before the step (computed or cached).
   core::Tokens new_tokens;  ///< Tokens processed now, at least 1.
   bool samples = true;      ///< Whether it is the last chunk, which yields a token.
+  /// Of new_tokens, drafts to verify: the network's choice after each of them is sampled as well.
+  std::int64_t drafts = 0;
 
   friend bool operator==(const PrefillChunk&, const PrefillChunk&) = default;
 };
@@ -42,11 +44,11 @@ struct StepBatch {
     }
     return sum;
   }
-  /// Sequences whose next token is sampled at the end of the step.
+  /// Tokens sampled at the end of the step.
   [[nodiscard]] constexpr std::int64_t num_sampled() const {
     std::int64_t count = num_decodes;
     for (const auto& chunk : prefills) {
-      count += chunk.samples ? 1 : 0;
+      count += chunk.samples ? 1 + chunk.drafts : 0;
     }
     return count;
   }
@@ -66,6 +68,11 @@ struct StepTime {
   }
   [[nodiscard]] constexpr core::Duration of(Bottleneck kind) const {
     return by_bottleneck[static_cast<std::size_t>(kind)];
+  }
+  constexpr void add(const StepTime& other, std::int64_t times) {
+    for (std::size_t kind = 0; kind < kNumBottlenecks; ++kind) {
+      by_bottleneck[kind] += other.by_bottleneck[kind] * times;
+    }
   }
   constexpr void add(Bottleneck kind, core::Duration time) {
     by_bottleneck[static_cast<std::size_t>(kind)] += time;

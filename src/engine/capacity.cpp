@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <variant>
+#include <vector>
 
 #include "core/units.hpp"
+#include "engine/options.hpp"
 #include "engine/profiles.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
@@ -68,7 +71,124 @@ core::Bytes graph_bytes(const model::ModelSpec& network, const MemoryOptions& op
                      kGraphMibPerLayer * kMib);
 }
 
+/// The caches of one rank's layers by kind, and what one layer of each takes.
+struct Caches {
+  struct Part {
+    CacheLayout layout;
+    core::BytesPerToken bytes_per_token;  ///< All its layers.
+    core::Bytes bytes_per_sequence;
+  };
+  std::vector<Part> parts;
+  core::Bytes beside;  ///< Per sequence, of layers that keep all tokens compressed.
+};
+
+Caches caches_of(const model::ModelSpec& network, const model::Sharding& sharding) {
+  Caches caches;
+  for (const model::CacheGroup& group : model::cache_groups(network, sharding)) {
+    CacheLayout layout{.layers = group.layers, .window = group.window};
+    const bool is_state = group.bytes_per_token.value() == 0.0;
+    if (is_state) {
+      layout.kind = CacheLayout::Kind::kState;
+    } else if (group.window > core::Tokens(0)) {
+      layout.kind = CacheLayout::Kind::kWindow;
+    } else {
+      caches.beside += group.bytes_per_sequence;
+    }
+    const auto same =
+        std::find_if(caches.parts.begin(), caches.parts.end(), [&](const Caches::Part& part) {
+          return part.layout.kind == layout.kind && part.layout.window == layout.window;
+        });
+    if (same == caches.parts.end()) {
+      caches.parts.push_back(
+          {.layout = layout,
+           .bytes_per_token = group.bytes_per_token,
+           .bytes_per_sequence = is_state ? group.bytes_per_sequence : core::Bytes()});
+      continue;
+    }
+    // An indexer's keys stand in the layers whose attention they serve.
+    same->layout.layers = group.kind == "indexer" ? std::max(same->layout.layers, group.layers)
+                                                  : same->layout.layers + group.layers;
+    same->bytes_per_token += group.bytes_per_token;
+    same->bytes_per_sequence += is_state ? group.bytes_per_sequence : core::Bytes();
+  }
+  return caches;
+}
+
+/// vLLM takes the layers of the rarest kind for a group's size, but all of the commonest where that
+/// is less than 1.25 times as many (`_get_kv_cache_groups_uniform_page_size`).
+std::int64_t layers_of_a_group(const std::vector<Caches::Part>& parts) {
+  constexpr double kNearlyEqual = 1.25;
+  std::int64_t fewest = parts.front().layout.layers;
+  std::int64_t most = fewest;
+  for (const Caches::Part& part : parts) {
+    fewest = std::min(fewest, part.layout.layers);
+    most = std::max(most, part.layout.layers);
+  }
+  return static_cast<double>(most) < kNearlyEqual * static_cast<double>(fewest) ? most : fewest;
+}
+
+/// Divides the layers of the stage with the largest caches into groups.
+void divide_cache(const model::ModelSpec& network, const MemoryOptions& options, MemoryPlan& plan) {
+  model::Sharding stage_sharding = options.sharding;
+  stage_sharding.pipeline_parallel_size = 1;
+  plan.block_size = options.block_size;
+  for (const model::ModelSpec& stage :
+       model::pipeline_stages(network, options.sharding.pipeline_parallel_size)) {
+    const Caches caches = caches_of(stage, stage_sharding);
+    if (caches.parts.empty()) {
+      continue;
+    }
+    const std::int64_t layers = layers_of_a_group(caches.parts);
+    // A layer's bytes of one token, and of a state, where they are largest.
+    core::BytesPerToken token;
+    core::Bytes state;
+    for (const Caches::Part& part : caches.parts) {
+      const auto count = static_cast<double>(part.layout.layers);
+      token = std::max(token, part.bytes_per_token / count);
+      state = std::max(state, part.bytes_per_sequence / count);
+    }
+    // vLLM's HybridAttentionMambaModelConfig: blocks of a multiple of 16 tokens that a state fits
+    // in.
+    constexpr std::int64_t kAlignment = 16;
+    core::Tokens block_size = options.block_size;
+    if (state.value() > 0.0 && token.value() > 0.0) {
+      const auto tokens = static_cast<std::int64_t>(
+          std::ceil(state.value() / (static_cast<double>(kAlignment) * token.value())));
+      block_size = std::max(block_size, core::Tokens(kAlignment * tokens));
+    }
+    core::Bytes block = state * static_cast<double>(layers);
+    for (const Caches::Part& part : caches.parts) {
+      block = std::max(block,
+                       part.bytes_per_token * block_size * static_cast<double>(layers) /
+                           static_cast<double>(part.layout.layers));
+    }
+    if (block <= plan.block) {
+      continue;
+    }
+    plan.block = block;
+    plan.block_size = block_size;
+    plan.sequence_state = caches.beside * static_cast<double>(options.max_num_seqs);
+    plan.layouts.clear();
+    for (const Caches::Part& part : caches.parts) {
+      plan.layouts.push_back(part.layout);
+      plan.layouts.back().groups = (part.layout.layers + layers - 1) / layers;
+    }
+  }
+  if (options.draft != nullptr) {
+    plan.block += model::kv_bytes_per_token_per_rank(*options.draft, options.draft_sharding) *
+                  plan.block_size;
+  }
+}
+
 }  // namespace
+
+std::int64_t MemoryPlan::num_groups() const {
+  std::int64_t groups = 0;
+  for (const CacheLayout& layout : layouts) {
+    groups += layout.groups;
+  }
+  return groups;
+}
 
 MemoryPlan plan_memory(const model::ModelSpec& network,
                        const hardware::GpuSpec& gpu,
@@ -79,6 +199,9 @@ MemoryPlan plan_memory(const model::ModelSpec& network,
   plan.utilization = options.gpu_memory_utilization;
   plan.budget = plan.usable * plan.utilization;
   plan.weights = model::weight_bytes_per_rank(network, sharding);
+  if (options.draft != nullptr) {
+    plan.weights += model::weight_bytes_per_rank(*options.draft, options.draft_sharding);
+  }
   plan.position_tables = position_tables(network);
   plan.activations = activation_peak(network, options);
   plan.non_torch = core::gibibytes(kNonTorchGib + (sharding.gpus() > 1 ? kCommunicationGib : 0.0));
@@ -86,14 +209,64 @@ MemoryPlan plan_memory(const model::ModelSpec& network,
   plan.graphs_in_budget = options.profile.graphs_in_kv_budget;
   plan.reserve = plan.position_tables + plan.activations + plan.non_torch +
                  (plan.graphs_in_budget ? plan.cuda_graphs : core::Bytes(0));
-  plan.kv_cache = plan.budget - plan.weights - plan.reserve;
-  plan.block = model::kv_bytes_per_token_per_rank(network, sharding) * options.block_size;
+  divide_cache(network, options, plan);
+  plan.kv_cache = plan.budget - plan.weights - plan.reserve - plan.sequence_state;
   if (plan.kv_cache > core::Bytes(0) && plan.block > core::Bytes(0)) {
     plan.num_gpu_blocks =
         core::Blocks(static_cast<std::int64_t>(std::floor(plan.kv_cache / plan.block)));
   }
-  plan.kv_tokens = core::Tokens(plan.num_gpu_blocks.value() * options.block_size.value());
   return plan;
+}
+
+std::int64_t blocks_of_request(const MemoryPlan& plan,
+                               core::Tokens tokens,
+                               core::Tokens max_num_batched_tokens) {
+  const std::int64_t size = plan.block_size.value();
+  const auto blocks_for = [size](std::int64_t count) { return (count + size - 1) / size; };
+  std::int64_t blocks = 0;
+  for (const CacheLayout& layout : plan.layouts) {
+    std::int64_t each = blocks_for(tokens.value());
+    if (layout.kind == CacheLayout::Kind::kState) {
+      each = 1;
+    } else if (layout.kind == CacheLayout::Kind::kWindow) {
+      // SlidingWindowSpec.max_memory_usage_bytes: the window may begin inside a block.
+      each = std::min(each,
+                      blocks_for(layout.window.value() - 1 + max_num_batched_tokens.value()) + 1);
+    }
+    blocks += each * layout.groups;
+  }
+  return blocks;
+}
+
+core::Tokens longest_request(const MemoryPlan& plan,
+                             core::Blocks num_gpu_blocks,
+                             core::Tokens max_num_batched_tokens,
+                             core::Tokens longest) {
+  std::int64_t fits = 0;
+  std::int64_t too_long = longest.value() + 1;
+  while (fits + 1 < too_long) {
+    const std::int64_t middle = fits + (too_long - fits) / 2;
+    const bool room = blocks_of_request(plan, core::Tokens(middle), max_num_batched_tokens) <
+                      num_gpu_blocks.value();
+    (room ? fits : too_long) = middle;
+  }
+  return core::Tokens(fits);
+}
+
+std::vector<CacheGroup> engine_cache_groups(const MemoryPlan& plan) {
+  std::vector<CacheGroup> groups;
+  for (const CacheLayout& layout : plan.layouts) {
+    const core::Tokens window = layout.kind == CacheLayout::Kind::kWhole    ? core::Tokens(0)
+                                : layout.kind == CacheLayout::Kind::kWindow ? layout.window
+                                                                            : core::Tokens(1);
+    groups.insert(groups.end(),
+                  static_cast<std::size_t>(layout.groups),
+                  CacheGroup{.sliding_window = window});
+  }
+  if (groups.empty()) {
+    groups.emplace_back();
+  }
+  return groups;
 }
 
 std::int64_t smallest_fitting_tp(const model::ModelSpec& network,
@@ -106,8 +279,9 @@ std::int64_t smallest_fitting_tp(const model::ModelSpec& network,
     if (!model::check_sharding(network, candidate.sharding)) {
       continue;
     }
-    // The null block holds no tokens.
-    if (plan_memory(network, gpu, candidate).kv_tokens >= tokens + options.block_size) {
+    const MemoryPlan plan = plan_memory(network, gpu, candidate);
+    if (longest_request(plan, plan.num_gpu_blocks, options.max_num_batched_tokens, tokens) >=
+        tokens) {
       return tp;
     }
   }

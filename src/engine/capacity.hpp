@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "engine/options.hpp"
 #include "engine/profiles.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
@@ -11,27 +13,56 @@
 
 namespace ridgeline::engine {
 
+/// Layers of one kind of cache. They form `groups` groups, each of which has a block table of its
+/// own in the one pool.
+struct CacheLayout {
+  enum class Kind : std::uint8_t {
+    kWhole,   ///< Every token of a sequence.
+    kWindow,  ///< The last `window` tokens.
+    kState,   ///< A state of fixed size: one block of a sequence.
+  };
+  Kind kind = Kind::kWhole;
+  std::int64_t layers = 0;
+  core::Tokens window;
+  std::int64_t groups = 1;
+
+  friend bool operator==(const CacheLayout&, const CacheLayout&) = default;
+};
+
 /// Where one GPU's memory goes, term by term, as vLLM divides it when it starts. Meaning, sources
 /// and how well it meets published counts: docs/models/capacity.md.
 struct MemoryPlan {
   core::Bytes usable;             ///< As the driver reports it.
   double utilization = 0;         ///< gpu_memory_utilization.
   core::Bytes budget;             ///< usable * utilization.
-  core::Bytes weights;            ///< Of this rank.
+  core::Bytes weights;            ///< Of this rank, a drafting network's with it.
   core::Bytes position_tables;    ///< Sines and cosines of every position.
   core::Bytes activations;        ///< Peak of vLLM's profile run.
   core::Bytes non_torch;          ///< What libraries take while the weights are loaded.
   core::Bytes cuda_graphs;        ///< Estimate of all captured graphs.
   bool graphs_in_budget = false;  ///< Up to 0.20 graphs come on top of the budget.
   core::Bytes reserve;            ///< What of the four terms above counts against the budget.
-  core::Bytes kv_cache;           ///< What is left; negative when the model does not fit.
-  core::Bytes block;              ///< KV bytes of one block on this rank, all layers.
-  core::Blocks num_gpu_blocks;    ///< Including the null block; 0 when nothing fits.
-  core::Tokens kv_tokens;         ///< num_gpu_blocks * block_size.
+  /// Windows that layers keep beside a compressed cache, of max_num_seqs sequences.
+  core::Bytes sequence_state;
+  core::Bytes kv_cache;  ///< What is left; negative when the model does not fit.
+  /// Kinds of cache, as vLLM's hybrid KV-cache manager divides layers (`kv_cache_utils.py`): groups
+  /// of as many layers as the kind with the fewest has, and one pool of blocks that each hold
+  /// block_size tokens of one group, or a state.
+  std::vector<CacheLayout> layouts;
+  /// Tokens of a block: what was asked for, or, so that a state fits in a block, more.
+  core::Tokens block_size;
+  core::Bytes block;            ///< KV bytes of one block on this rank: a group's layers.
+  core::Blocks num_gpu_blocks;  ///< Including the null block; 0 when nothing fits.
+
+  /// Block tables of a sequence.
+  [[nodiscard]] std::int64_t num_groups() const;
 };
 
 struct MemoryOptions {
   model::Sharding sharding = {};
+  /// A drafting network on the same GPUs, and how it is cut; or none.
+  const model::ModelSpec* draft = nullptr;
+  model::Sharding draft_sharding = {};
   double gpu_memory_utilization = 0.9;
   core::Tokens block_size{16};
   std::int64_t max_num_seqs = 256;
@@ -56,6 +87,20 @@ inline constexpr double kGraphMibPerLayer = 0.25;
 [[nodiscard]] MemoryPlan plan_memory(const model::ModelSpec& network,
                                      const hardware::GpuSpec& gpu,
                                      const MemoryOptions& options);
+
+/// Blocks that a request of so many tokens holds at most, of a batch of so many. A window needs
+/// room for what a step computes before it moves on.
+[[nodiscard]] std::int64_t blocks_of_request(const MemoryPlan& plan,
+                                             core::Tokens tokens,
+                                             core::Tokens max_num_batched_tokens);
+/// The longest request, up to `longest`, that so many blocks hold; the null block holds nothing.
+[[nodiscard]] core::Tokens longest_request(const MemoryPlan& plan,
+                                           core::Blocks num_gpu_blocks,
+                                           core::Tokens max_num_batched_tokens,
+                                           core::Tokens longest);
+/// The plan's groups as the engine takes them. A state is what a window of one token keeps: one
+/// block.
+[[nodiscard]] std::vector<CacheGroup> engine_cache_groups(const MemoryPlan& plan);
 
 /// The smallest power-of-two tensor_parallel_size up to a node's GPUs that leaves room for `tokens`
 /// tokens of KV cache and that divides the network; 0 when none does.

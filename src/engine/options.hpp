@@ -50,7 +50,9 @@ struct EngineOptions {
   std::vector<double> draft_acceptance = {};
   std::uint64_t acceptance_seed = 0;  ///< Of the draws against that curve.
   std::int64_t max_loras = 0;         ///< Distinct adapters in one step; 0: no limit.
-  std::int64_t pipeline_depth = 0;    ///< Steps in flight; 0: 1 synchronous, 2 asynchronous.
+  /// Stages of a pipeline, and so steps in flight; 0: no pipeline, 1 synchronous or 2
+  /// asynchronous steps.
+  std::int64_t pipeline_depth = 0;
   bool kv_transfer = false;           ///< Requests may bring KV that another engine computed.
   std::vector<CacheGroup> cache_groups = {CacheGroup{}};
   bool log_steps = false;  ///< Report StepRecords (needed by --steps-out; totals are kept anyway).

@@ -8,6 +8,7 @@
 
 #include "core/reader.hpp"
 #include "core/result.hpp"
+#include "core/units.hpp"
 #include "latency/kernel/kernel_model.hpp"
 #include "latency/roofline/roofline_model.hpp"
 #include "latency/step_time_model.hpp"
@@ -58,6 +59,14 @@ core::Errors superfluous(const StepTimeModelEntry& entry, const ModelOptions& op
 }
 
 }  // namespace
+
+void settle_rounding(Explanation& explanation) {
+  core::Seconds sum;
+  for (const OperatorTime& part : explanation.parts) {
+    sum += part.time;
+  }
+  explanation.rounding = core::Seconds(explanation.total.gpu().to_seconds()) - sum;
+}
 
 // One line per model; the first is the default.
 const std::vector<StepTimeModelEntry>& step_time_models() {

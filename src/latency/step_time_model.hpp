@@ -14,8 +14,17 @@
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
+#include "model/operators.hpp"
 
 namespace ridgeline::latency {
+
+/// What drafts tokens that a later step verifies, as far as GPU time depends on it.
+struct Speculation {
+  std::string method;  ///< vLLM's word: "ngram", "draft_model", "eagle", "eagle3" or "mtp".
+  std::int64_t num_speculative_tokens = 0;
+  std::shared_ptr<const model::ModelSpec> draft = {};  ///< The drafting network; none for n-grams.
+  model::Sharding draft_sharding = {};
+};
 
 /// How the engine executes a step, as far as GPU time depends on it.
 struct Execution {
@@ -23,6 +32,7 @@ struct Execution {
   /// Token counts with a captured CUDA graph, ascending: a step of up to the last is padded to the
   /// next size. Empty: nothing is padded.
   std::vector<std::int64_t> cuda_graph_sizes;
+  std::optional<Speculation> speculation = {};
 };
 
 /// One operator's share of a step, for people.
@@ -46,6 +56,9 @@ struct Explanation {
   std::vector<OperatorTime> hidden;  ///< The losing sides where a model takes a maximum.
   core::Seconds rounding;
 };
+
+/// Makes `rounding` what the parts lack of the total.
+void settle_rounding(Explanation& explanation);
 
 /// A constant or switch of a step-time model, by name.
 struct ModelSetting {
@@ -71,6 +84,12 @@ class StepTimeModel {
   virtual ~StepTimeModel() = default;
 
   [[nodiscard]] virtual domain::StepTime predict(const domain::StepBatch& batch) const = 0;
+
+  /// The GPU time of a step in each stage of a pipeline, in order; they sum to predict().gpu().
+  /// While one stage works on a step, the others may work on others.
+  [[nodiscard]] virtual std::vector<core::Duration> stages(const domain::StepBatch& batch) const {
+    return {predict(batch).gpu()};
+  }
 
   /// The step time of every decode-only batch of `num_decodes` sequences with a context sum near
   /// `context`, in closed form; it equals predict() there, bit for bit. Nothing if the model is not

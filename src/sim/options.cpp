@@ -17,6 +17,7 @@
 #include "core/time.hpp"
 #include "sim/length.hpp"
 #include "sim/scenario.hpp"
+#include "sim/speculation.hpp"
 #include "workload/limits.hpp"
 #include "workload/options.hpp"
 
@@ -73,10 +74,19 @@ constexpr std::array kOptions = std::to_array<Option>({
     {.path = "engine.tensor_parallel_size", .flag = "tensor-parallel-size", .unit = "GPUs",
      .lowest = 1, .highest = 64, .help = "GPUs that share every layer", .example = "4",
      .slot = [](Scenario& s) -> Slot { return &s.engine.tensor_parallel_size; }},
+    {.path = "engine.pipeline_parallel_size", .flag = "pipeline-parallel-size", .unit = "GPUs",
+     .lowest = 1, .highest = 64, .help = "Stages that hold a part of the layers each", .example = "2",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.pipeline_parallel_size; }},
     {.path = "engine.data_parallel_size", .flag = "data-parallel-size", .unit = "GPUs",
      .lowest = 1, .highest = 1024,
      .help = "Copies of attention that share the experts, each with requests of its own; one is simulated",
      .example = "8", .slot = [](Scenario& s) -> Slot { return &s.engine.data_parallel_size; }},
+    {.path = "engine.prefill_context_parallel_size", .flag = "prefill-context-parallel-size", .unit = "GPUs",
+     .lowest = 1, .highest = 64, .help = "GPUs that share out the tokens of each prompt", .example = "2",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.prefill_context_parallel_size; }},
+    {.path = "engine.decode_context_parallel_size", .flag = "decode-context-parallel-size", .unit = "GPUs",
+     .lowest = 1, .highest = 64, .help = "GPUs that share out a sequence's KV cache; only 1 is modelled yet", .example = "1",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.decode_context_parallel_size; }},
     {.path = "engine.enable_expert_parallel", .flag = "enable-expert-parallel",
      .help = "Hand out whole experts to the GPUs, not a slice of each", .example = "true",
      .slot = [](Scenario& s) -> Slot { return &s.engine.enable_expert_parallel; }},
@@ -127,6 +137,11 @@ constexpr std::array kOptions = std::to_array<Option>({
     {.path = "engine.generation_config", .flag = "generation-config", .choices = kGenerationConfigs,
      .help = "Sampling that clients do not state: auto takes the network's, vllm plain sampling",
      .example = "vllm", .slot = [](Scenario& s) -> Slot { return &s.engine.generation_config; }},
+    {.path = "engine.speculative_config", .flag = "speculative-config", .unset = "none",
+     .help = "Drafts that one step verifies: method (ngram, draft_model, eagle, eagle3, mtp), model, "
+             "num_speculative_tokens, and acceptance, the probability of each draft",
+     .example = "{method: mtp, num_speculative_tokens: 1, acceptance: 0.8}",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.speculative_config; }},
     {.path = "serving.network_in", .flag = "network-in", .unit = "s",
      .lowest = 0, .highest = kMaxSeconds, .unset = "what measured servers take",
      .help = "From the client to the API server, and HTTP parsing",
@@ -289,6 +304,9 @@ core::Node node_of(core::Duration value) {
 core::Node node_of(const workload::Length& value) {
   return to_node(value);
 }
+core::Node node_of(const SpeculativeConfig& value) {
+  return to_node(value);
+}
 template <class T>
 core::Node node_of(const std::optional<T>& value) {
   return value ? node_of(*value) : core::Node();
@@ -325,6 +343,8 @@ std::string_view Option::kind() const {
           return "duration";
         } else if constexpr (std::is_same_v<T, std::optional<workload::Length>>) {
           return "integer or distribution";
+        } else if constexpr (std::is_same_v<T, std::optional<SpeculativeConfig>>) {
+          return "map";
         } else {
           return "text";
         }

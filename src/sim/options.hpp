@@ -10,6 +10,7 @@
 #include "core/document.hpp"
 #include "core/time.hpp"
 #include "sim/scenario.hpp"
+#include "sim/speculation.hpp"
 #include "workload/options.hpp"
 
 namespace ridgeline::sim {
@@ -24,7 +25,8 @@ using Slot = std::variant<std::string*,
                           bool*,
                           std::optional<bool>*,
                           std::optional<core::Duration>*,
-                          std::optional<workload::Length>*>;
+                          std::optional<workload::Length>*,
+                          std::optional<SpeculativeConfig>*>;
 
 /// One line of the table that drives reading YAML, the flags, help, the JSON Schema, the effective
 /// configuration and provenance.
@@ -43,7 +45,7 @@ struct Option {
   [[nodiscard]] std::string_view section() const;  ///< "engine"; empty at the top.
   [[nodiscard]] std::string_view key() const;      ///< "max_num_seqs"
   [[nodiscard]] bool is_switch() const;            ///< A yes or no.
-  /// "integer", "number", "true or false", "text", "duration", "number or distribution".
+  /// "integer", "number", "true or false", "text", "duration", "integer or distribution", "map".
   [[nodiscard]] std::string_view kind() const;
   /// The built-in value, or what is said in `unset`.
   [[nodiscard]] std::string default_text() const;

@@ -26,6 +26,7 @@
 #include "sim/patch.hpp"
 #include "sim/requests.hpp"
 #include "sim/scenario.hpp"
+#include "sim/speculation.hpp"
 
 namespace ridgeline::sim {
 
@@ -151,7 +152,9 @@ class Resolver {
     }
     model::Sharding& sharding = out_->execution.sharding;
     sharding = {.tensor_parallel_size = size,
+                .pipeline_parallel_size = given_.engine.pipeline_parallel_size,
                 .data_parallel_size = given_.engine.data_parallel_size,
+                .prefill_context_parallel_size = given_.engine.prefill_context_parallel_size,
                 .expert_parallel = given_.engine.enable_expert_parallel};
     for (const auto backend : {model::AllToAllBackend::kDeepEpHighThroughput,
                                model::AllToAllBackend::kDeepEpLowLatency}) {
@@ -166,6 +169,12 @@ class Resolver {
       }
       return;
     }
+    if (given_.engine.decode_context_parallel_size > 1) {
+      note("engine.decode_context_parallel_size",
+           fmt::format("{} is not modelled yet: every rank holds its sequences' whole KV cache",
+                       given_.engine.decode_context_parallel_size));
+    }
+    speculate();
     only_kernel_knows();
     if (sharding.data_parallel_size > 1) {
       out_->warnings.push_back(
@@ -178,14 +187,31 @@ class Resolver {
     }
   }
 
+  void speculate() {
+    const auto& config = given_.engine.speculative_config;
+    if (!config) {
+      return;
+    }
+    out_->execution.speculation =
+        keep(resolve_speculation(*config, out_->network, out_->execution.sharding),
+             "engine.speculative_config");
+    auto& options = out_->engine;
+    options.num_speculative_tokens = config->num_speculative_tokens;
+    options.draft_acceptance = config->acceptance;
+    options.acceptance_seed = static_cast<std::uint64_t>(given_.seed);
+    options.draft_method = config->method == "ngram"         ? engine::DraftMethod::kNgram
+                           : config->method == "draft_model" ? engine::DraftMethod::kDraftModel
+                                                             : engine::DraftMethod::kEagle;
+  }
+
   /// Models after others' formulas divide by tensor_parallel_size and know nothing further.
   void only_kernel_knows() {
     const model::Sharding& sharding = out_->execution.sharding;
-    const bool plain =
-        sharding.gpus() == sharding.tensor_parallel_size && !sharding.expert_parallel;
+    const bool plain = sharding.gpus() == sharding.tensor_parallel_size &&
+                       !sharding.expert_parallel && !out_->execution.speculation;
     if (!plain && !given_.latency.name.starts_with("kernel")) {
       note("latency.name",
-           fmt::format("{} knows tensor parallelism alone, not how else the network is cut here",
+           fmt::format("{} knows tensor parallelism alone, no other cut of a network and no drafts",
                        given_.latency.name),
            "--latency kernel");
     }
@@ -193,7 +219,10 @@ class Resolver {
 
   [[nodiscard]] engine::MemoryOptions memory_options() {
     const auto limits = engine::default_limits(out_->gpu.memory, out_->gpu.architecture);
+    const auto& speculation = out_->execution.speculation;
     return {.sharding = out_->execution.sharding,
+            .draft = speculation ? speculation->draft.get() : nullptr,
+            .draft_sharding = speculation ? speculation->draft_sharding : model::Sharding{},
             .gpu_memory_utilization = engine().gpu_memory_utilization.value_or(
                 out_->engine.profile.default_gpu_memory_utilization),
             .block_size = core::Tokens(engine().block_size),
@@ -206,6 +235,7 @@ class Resolver {
 
   void plan_memory() {
     out_->memory = engine::plan_memory(out_->network, out_->gpu, memory_options());
+    divide_blocks();
     if (given_.engine.num_gpu_blocks) {
       const std::int64_t blocks = *given_.engine.num_gpu_blocks;
       if (given_.engine.gpu_memory_utilization && blocks != out_->memory.num_gpu_blocks.value()) {
@@ -224,16 +254,47 @@ class Resolver {
     out_->engine.num_gpu_blocks = out_->memory.num_gpu_blocks;
     engine().num_gpu_blocks = out_->memory.num_gpu_blocks.value();
     engine().gpu_memory_utilization = out_->memory.utilization;
-    if (usable_tokens() < engine().block_size) {
+    if (usable_tokens() < out_->memory.block_size.value()) {
       infeasible("model",
                  fmt::format("{} does not fit: {}", out_->network.name, memory_sum()),
-                 fitting_hint(core::Tokens(engine().block_size)));
+                 fitting_hint(out_->memory.block_size));
     }
   }
 
-  /// Tokens that one request can have in the KV cache: the null block holds none.
+  /// What the kinds of cache mean for the engine.
+  void divide_blocks() {
+    const engine::MemoryPlan& plan = out_->memory;
+    out_->engine.cache_groups = engine::engine_cache_groups(plan);
+    const bool has_state = std::ranges::any_of(plan.layouts, [](const engine::CacheLayout& layout) {
+      return layout.kind == engine::CacheLayout::Kind::kState;
+    });
+    if (!has_state) {
+      return;
+    }
+    if (plan.block_size.value() != engine().block_size) {
+      out_->warnings.push_back(
+          {.code = "W-block-size",
+           .message = fmt::format("block_size is {}, not {}: a block must hold a layer's state",
+                                  plan.block_size.value(),
+                                  engine().block_size),
+           .hint = {}});
+    }
+    if (loaded_.of("engine.enable_prefix_caching").origin == Provenance::Origin::kDefault) {
+      // vLLM's default for networks with states, which a hit would need a copy of.
+      engine().enable_prefix_caching = false;
+    }
+  }
+
+  /// Tokens that one request can have in the KV cache, up to the network's longest.
   [[nodiscard]] std::int64_t usable_tokens() {
-    return (out_->engine.num_gpu_blocks.value() - 1) * engine().block_size;
+    const core::Tokens longest = std::max({out_->network.max_position,
+                                           core::Tokens(given_.engine.max_model_len.value_or(0)),
+                                           out_->memory.block_size});
+    return engine::longest_request(out_->memory,
+                                   out_->engine.num_gpu_blocks,
+                                   memory_options().max_num_batched_tokens,
+                                   longest)
+        .value();
   }
 
   [[nodiscard]] std::string memory_sum() {
@@ -266,15 +327,32 @@ class Resolver {
     model_length();
     batch_limits();
     auto& options = out_->engine;
-    options.block_size = core::Tokens(engine().block_size);
+    options.block_size = out_->memory.block_size;
     options.max_num_seqs = engine().max_num_seqs.value_or(0);
     options.max_num_batched_tokens = core::Tokens(engine().max_num_batched_tokens.value_or(0));
     options.max_model_len = core::Tokens(engine().max_model_len.value_or(0));
     options.long_prefill_token_threshold = core::Tokens(engine().long_prefill_token_threshold);
     options.enable_chunked_prefill = engine().enable_chunked_prefill;
     options.enable_prefix_caching = engine().enable_prefix_caching;
+    schedule_ahead();
+  }
+
+  /// Where vLLM forms steps before it has seen the last one's tokens.
+  void schedule_ahead() {
+    auto& options = out_->engine;
+    const std::int64_t stages = given_.engine.pipeline_parallel_size;
+    const bool looks_up =
+        options.num_speculative_tokens > 0 && options.draft_method == engine::DraftMethod::kNgram;
+    if (stages > 1) {
+      options.pipeline_depth = stages;
+      if (engine().async_scheduling.value_or(false)) {
+        note("engine.async_scheduling",
+             fmt::format("true with pipeline_parallel_size {} is not modelled yet", stages));
+      }
+    }
     if (!engine().async_scheduling) {
-      engine().async_scheduling = options.profile.async_by_default;
+      // Drafts from a prompt need its last tokens, which the host then waits for.
+      engine().async_scheduling = options.profile.async_by_default && stages == 1 && !looks_up;
     }
     options.async_scheduling = *engine().async_scheduling;
   }

@@ -27,6 +27,7 @@
 #include "sim/node_builder.hpp"
 #include "sim/options.hpp"
 #include "sim/scenario_rules.hpp"
+#include "sim/speculation.hpp"
 #include "workload/options.hpp"
 
 namespace ridgeline::sim {
@@ -62,6 +63,12 @@ class SlotReader {
     const core::Node* node = reader_.node(option_.key());
     if (node != nullptr && !node->is_null()) {
       assign(read_length(*node, reader_.path_of(option_.key()), errors_), slot);
+    }
+  }
+  void operator()(std::optional<SpeculativeConfig>* slot) const {
+    const core::Node* node = reader_.node(option_.key());
+    if (node != nullptr && !node->is_null()) {
+      assign(read_speculative(*node, reader_.path_of(option_.key()), errors_), slot);
     }
   }
 

@@ -9,6 +9,7 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "latency/step_time_model.hpp"
+#include "sim/speculation.hpp"
 #include "workload/options.hpp"
 
 namespace ridgeline::sim {
@@ -27,7 +28,10 @@ struct LatencySection {
 struct EngineSection {
   std::string version = "vllm@0.15";
   std::int64_t tensor_parallel_size = 1;
+  std::int64_t pipeline_parallel_size = 1;
   std::int64_t data_parallel_size = 1;
+  std::int64_t prefill_context_parallel_size = 1;
+  std::int64_t decode_context_parallel_size = 1;
   bool enable_expert_parallel = false;
   std::string all2all_backend = "allgather_reducescatter";
   std::optional<std::int64_t> max_num_seqs;
@@ -43,6 +47,7 @@ struct EngineSection {
   bool enforce_eager = false;
   std::string kv_cache_dtype = "auto";
   std::string generation_config = "auto";
+  std::optional<SpeculativeConfig> speculative_config;
 };
 
 struct WorkloadSection {

@@ -9,6 +9,7 @@
 #include "sim/node_builder.hpp"
 #include "sim/options.hpp"
 #include "sim/scenario.hpp"
+#include "sim/speculation.hpp"
 
 namespace ridgeline::sim {
 
@@ -35,6 +36,9 @@ core::Node value_schema(const Option& option) {
   const std::string_view kind = option.kind();
   if (kind == "integer or distribution") {
     return length_schema();
+  }
+  if (kind == "map") {
+    return speculative_schema();
   }
   MapBuilder schema;
   if (kind == "integer") {

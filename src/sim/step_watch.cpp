@@ -83,6 +83,14 @@ StepSegment StepWatch::segment(const domain::StepRecord& record) const {
     segment.parts = std::move(from.parts);
     gpu = from.total.gpu() * steps + record.gpu_growth * (steps * (steps - 1) / 2);
   }
+  if (segment.busy < gpu) {
+    // A step of a pipeline: others were in other stages meanwhile.
+    const double share = segment.busy.to_seconds() / gpu.to_seconds();
+    for (latency::OperatorTime& part : segment.parts) {
+      part.time = part.time * share;
+    }
+    gpu = segment.busy;
+  }
   add_host(segment.busy - gpu, segment);
   core::Seconds sum;
   for (const latency::OperatorTime& part : segment.parts) {

@@ -36,6 +36,9 @@ class StepWatch final : public latency::StepTimeModel {
   explicit StepWatch(const latency::StepTimeModel& model) : model_(model) {}
 
   [[nodiscard]] domain::StepTime predict(const domain::StepBatch& batch) const override;
+  [[nodiscard]] std::vector<core::Duration> stages(const domain::StepBatch& batch) const override {
+    return model_.stages(batch);
+  }
   [[nodiscard]] std::optional<domain::AffineStep> affine(std::int64_t num_decodes,
                                                          core::Tokens context) const override {
     return model_.affine(num_decodes, context);

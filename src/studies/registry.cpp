@@ -21,6 +21,7 @@ const std::vector<Study>& studies() {
       study_rounding(),
       study_streaming(),
       study_rank(),
+      study_tp_scaling(),
   };
   return kStudies;
 }

@@ -17,5 +17,6 @@ namespace ridgeline::studies {
 [[nodiscard]] Study study_rounding();
 [[nodiscard]] Study study_streaming();
 [[nodiscard]] Study study_rank();
+[[nodiscard]] Study study_tp_scaling();
 
 }  // namespace ridgeline::studies

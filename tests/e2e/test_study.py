@@ -174,3 +174,17 @@ def test_rank_orders_by_error(study):
     assert errors == sorted(errors)
     # All fifteen presets, and the two models of ours.
     assert len(rows) == 17 and {"kernel", "table"} < {row["model"] for row in rows}
+
+
+def test_tp_scaling(study):
+    report = study("tp-scaling")
+    rows = report["tables"]["tp_scaling"]
+    assert len(rows) == 2 * 6 * 4
+    for row in rows:
+        # Dividing gives the ranks back; nothing of ours is faster than that, and more ranks never slow a step here.
+        assert row["linear"] == row["ranks"]
+        assert row["kernel_speed_up"] <= row["linear"]
+        assert (row["kernel_network_us"] == 0) == (row["ranks"] == 1)
+    for one, two in zip(rows, rows[1:]):
+        assert two["ranks"] == 1 or two["kernel_us"] < one["kernel_us"]
+    assert report["verdict_by_rule"] == "refuted"

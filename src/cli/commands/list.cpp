@@ -13,6 +13,7 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/networks_in_folder.hpp"
 #include "core/document.hpp"
 #include "core/reader.hpp"
 #include "core/result.hpp"
@@ -219,11 +220,44 @@ core::Error unknown_registry(const std::vector<std::string>& words) {
 
 }  // namespace
 
+namespace {
+
+std::vector<FlagSpec> list_flags() {
+  std::vector<FlagSpec> flags = {{.name = "path",
+                                  .value = "FOLDER",
+                                  .help = "With models: the config.json files of a folder, read or "
+                                          "refused, instead of the catalogue"}};
+  for (auto& flag : manner_flags("table|json|markdown")) {
+    flags.push_back(std::move(flag));
+  }
+  return flags;
+}
+
+ExitCode list_folder(const std::string& folder, const Manners& manners) {
+  const auto networks = networks_in_folder(folder);
+  if (!networks) {
+    return give_up(networks.error(), manners);
+  }
+  return put_out(manners.format == "json"       ? report::json_text(networks_tree(*networks))
+                 : manners.format == "markdown" ? networks_markdown(*networks)
+                                                : networks_table(*networks),
+                 manners);
+}
+
+core::Error without_folder(std::string_view flag) {
+  return {.field = std::string(flag),
+          .message = "goes with the networks of a folder alone",
+          .where = {.file = "command line"},
+          .hint = "ridgeline list models --path FOLDER"};
+}
+
+}  // namespace
+
 ExitCode list_command(Words words) {
   const Opening opening{.usage = "list models|gpus|latency|engines|traces|formats|options",
                         .about = "Lists what there is to choose from.",
-                        .flags = manner_flags("table|json"),
-                        .formats = {"table", "json"}};
+                        .flags = list_flags(),
+                        .formats = {"table", "json", "markdown"}};
   Arguments arguments;
   Manners manners;
   if (const auto code = open_verb(opening, words, arguments, manners)) {
@@ -235,6 +269,13 @@ ExitCode list_command(Words words) {
                                    : kRegistries.end();
   if (registry == kRegistries.end()) {
     return give_up({unknown_registry(given)}, manners);
+  }
+  if (const GivenFlag* path = arguments.find("path")) {
+    return registry->name == "models" ? list_folder(path->value, manners)
+                                      : give_up({without_folder("--path")}, manners);
+  }
+  if (manners.format == "markdown") {
+    return give_up({without_folder("--format markdown")}, manners);
   }
   const auto entries = registry->list();
   if (!entries) {

@@ -121,7 +121,10 @@ core::Result<Priced> price(const sim::LoadedScenario& loaded,
   priced.report.model = deployment.scenario.latency.name;
   priced.report.headline = {deployment_text(deployment), batch_title(text)};
   priced.report.config = sim::to_node(deployment.scenario);
-  priced.report.explanation = deployment.latency->explain(text.batch());
+  const auto& speculation = deployment.execution.speculation;
+  const BatchText verified =
+      with_drafts(text, speculation ? speculation->num_speculative_tokens : 0);
+  priced.report.explanation = deployment.latency->explain(verified.batch());
   priced.report.warnings = deployment.warnings;
   const auto findings = deployment.latency->findings();
   priced.report.warnings.insert(priced.report.warnings.end(), findings.begin(), findings.end());

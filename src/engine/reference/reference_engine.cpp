@@ -17,6 +17,7 @@
 #include "engine/acceptance.hpp"
 #include "engine/engine.hpp"
 #include "engine/options.hpp"
+#include "engine/pipeline.hpp"
 #include "engine/reference/scheduler.hpp"
 #include "latency/step_time_model.hpp"
 
@@ -60,11 +61,13 @@ class ReferenceEngine final : public Engine {
   [[nodiscard]] std::int64_t tokens_of(const ScheduledSequence& scheduled);
   void deliver_token(Sequence& sequence);
   [[nodiscard]] domain::StepBatch batch_of(const ScheduledStep& step);
+  core::SimTime leave_pipeline(const domain::StepBatch& batch, core::Duration exposed);
 
   EngineInputs inputs_;
   reference::Scheduler scheduler_;
   std::size_t depth_;
   std::deque<InFlight> in_flight_;
+  Pipeline pipeline_;
   core::SimTime now_;
   bool schedule_due_ = false;  ///< A batch may be formed at now_.
   EngineTotals totals_;
@@ -152,7 +155,8 @@ domain::StepBatch ReferenceEngine::batch_of(const ScheduledStep& step) {
     if (scheduled.is_prefill || scheduled.num_drafts > 0) {
       prefills_.push_back({.past = before,
                            .new_tokens = core::Tokens(scheduled.num_scheduled_tokens),
-                           .samples = scheduled.samples});
+                           .samples = scheduled.samples,
+                           .drafts = scheduled.is_prefill ? 0 : scheduled.num_drafts});
     } else {
       ++batch.num_decodes;
       batch.decode_context += before;
@@ -175,6 +179,12 @@ void ReferenceEngine::launch(ScheduledStep step) {
   time.add(domain::Bottleneck::kOverhead, duration - gpu);
 
   const core::SimTime start = in_flight_.empty() ? now_ : in_flight_.back().end;
+  core::SimTime end = start + duration;
+  if (inputs_.options.pipeline_depth > 0) {
+    end = leave_pipeline(batch, duration - gpu);
+    // Other steps are in other stages: this one's share of the time is how much later it ends.
+    time = in_proportion(time, end - start);
+  }
   for (const ScheduledSequence& scheduled : step) {
     auto& record = scheduled.sequence->record;
     record.first_scheduled = std::min(record.first_scheduled, now_);
@@ -187,7 +197,7 @@ void ReferenceEngine::launch(ScheduledStep step) {
     inputs_.sink.on_steps({.first_step = totals_.steps,
                            .steps = 1,
                            .start = start,
-                           .period = duration,
+                           .period = end - start,
                            .period_growth = {},
                            .num_decodes = batch.num_decodes,
                            .decode_context = batch.decode_context,
@@ -199,12 +209,20 @@ void ReferenceEngine::launch(ScheduledStep step) {
                            .used_blocks = core::Blocks(scheduler_.kv_cache().num_used())});
   }
   ++totals_.steps;
-  totals_.busy += duration;
+  totals_.busy += end - start;
   for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
     totals_.step_time.by_bottleneck[kind] += time.by_bottleneck[kind];
   }
   totals_.step_time.cpu += time.cpu;
-  in_flight_.push_back({.step = std::move(step), .end = start + duration});
+  in_flight_.push_back({.step = std::move(step), .end = end});
+}
+
+/// The host's work that nothing hides stands before the first stage.
+core::SimTime ReferenceEngine::leave_pipeline(const domain::StepBatch& batch,
+                                              core::Duration exposed) {
+  std::vector<core::Duration> times = inputs_.model.stages(batch);
+  times.front() += exposed;
+  return pipeline_.pass(now_, times);
 }
 
 bool ReferenceEngine::complete_oldest() {

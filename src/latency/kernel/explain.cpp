@@ -134,11 +134,7 @@ Explanation KernelModel::explain(const domain::StepBatch& batch) const {
             .losing = {}},
            result);
   }
-  core::Seconds sum;
-  for (const OperatorTime& part : result.parts) {
-    sum += part.time;
-  }
-  result.rounding = core::Seconds(result.total.gpu().to_seconds()) - sum;
+  settle_rounding(result);
   return result;
 }
 

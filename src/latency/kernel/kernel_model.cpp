@@ -8,22 +8,28 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
+#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/calibration.hpp"
 #include "latency/kernel/constants.hpp"
+#include "latency/kernel/context_parallel_model.hpp"
 #include "latency/kernel/cost.hpp"
 #include "latency/kernel/decode_attention.hpp"
 #include "latency/kernel/line_cost.hpp"
 #include "latency/kernel/notes.hpp"
 #include "latency/kernel/part_memo.hpp"
+#include "latency/kernel/pipeline_model.hpp"
 #include "latency/kernel/plan.hpp"
 #include "latency/kernel/prefill_attention.hpp"
 #include "latency/kernel/settings.hpp"
+#include "latency/kernel/speculative_model.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
@@ -67,8 +73,11 @@ std::int64_t KernelModel::padded(std::int64_t tokens) const {
 }
 
 bool KernelModel::is_piecewise(const domain::StepBatch& batch) const {
-  return !batch.prefills.empty() && !graph_sizes_.empty() &&
-         batch.num_tokens().value() <= graph_sizes_.back();
+  // Verifications alone replay a whole graph, as decodes do.
+  const bool any_prompt = std::any_of(batch.prefills.begin(),
+                                      batch.prefills.end(),
+                                      [](const auto& chunk) { return chunk.drafts == 0; });
+  return any_prompt && !graph_sizes_.empty() && batch.num_tokens().value() <= graph_sizes_.back();
 }
 
 KernelModel::Work KernelModel::work_of(const domain::StepBatch& batch) const {
@@ -82,7 +91,7 @@ KernelModel::Work KernelModel::work_of(const domain::StepBatch& batch) const {
   work.decode.pairs = static_cast<double>(work.decode.context + work.decode.tokens);
   for (const domain::PrefillChunk& chunk : batch.prefills) {
     work.tokens += chunk.new_tokens.value();
-    work.sampled += chunk.samples ? 1 : 0;
+    work.sampled += chunk.samples ? 1 + chunk.drafts : 0;
     if (chunk.new_tokens > calibration_.attention.short_chunk) {
       work.prefill.add(chunk);
     } else {
@@ -241,6 +250,70 @@ std::optional<domain::AffineStep> KernelModel::affine(std::int64_t num_decodes,
 
 namespace {
 
+/// One forward pass, however its GPUs share it.
+std::unique_ptr<StepTimeModel> make_pass(const ModelInputs& inputs, const Constants& constants) {
+  const model::Sharding& sharding = inputs.execution.sharding;
+  if (sharding.pipeline_parallel_size > 1) {
+    return std::make_unique<PipelineModel>(inputs, constants);
+  }
+  if (sharding.prefill_context_parallel_size > 1) {
+    return std::make_unique<ContextParallelModel>(inputs, constants);
+  }
+  return std::make_unique<KernelModel>(inputs, constants);
+}
+
+/// Every group of GPUs that exchange needs a link of known speed.
+core::Result<void> check_links(const ModelInputs& inputs) {
+  const std::int64_t ranks = inputs.execution.sharding.gpus();
+  if (ranks == 1 || hardware::over_link(inputs.gpu, ranks).gpu.link_bandwidth.value() > 0.0) {
+    return {};
+  }
+  return core::fail(core::Error{
+      .code = core::ErrorCode::kUsage,
+      .field = "hardware.network_bandwidth",
+      .message = fmt::format("is not known of '{}', and {} of them do not stand in one node of {}",
+                             inputs.gpu.name,
+                             ranks,
+                             inputs.gpu.gpus_per_node),
+      .where = {},
+      .hint = "--set hardware.network_bandwidth=50GB/s"});
+}
+
+core::Warning drafting_note(const Speculation& speculation) {
+  const std::string who = speculation.draft == nullptr
+                              ? "a look-up in the prompt, which takes no time here"
+                              : fmt::format("a network of {:.3g} B parameters",
+                                            model::total_parameters(*speculation.draft) / 1e9);
+  return {.code = "W-speculative",
+          .message = fmt::format("{} drafts a sequence and step ({}) by {}",
+                                 speculation.num_speculative_tokens,
+                                 speculation.method,
+                                 who),
+          .hint = "how many are accepted depends on the traffic: measure the acceptance curve"};
+}
+
+core::Result<std::unique_ptr<StepTimeModel>> make_speculative(const ModelInputs& inputs,
+                                                              const Constants& constants,
+                                                              const Speculation& speculation) {
+  std::unique_ptr<StepTimeModel> draft;
+  if (speculation.draft != nullptr) {
+    if (auto cut = model::check_sharding(*speculation.draft, speculation.draft_sharding); !cut) {
+      return core::fail(std::move(cut).error());
+    }
+    Execution alone = inputs.execution;
+    alone.sharding = speculation.draft_sharding;
+    draft = std::make_unique<KernelModel>(ModelInputs{.network = *speculation.draft,
+                                                      .gpu = inputs.gpu,
+                                                      .execution = alone,
+                                                      .options = inputs.options},
+                                          constants);
+  }
+  return std::make_unique<SpeculativeModel>(make_pass(inputs, constants),
+                                            std::move(draft),
+                                            speculation.num_speculative_tokens,
+                                            drafting_note(speculation));
+}
+
 core::Result<std::unique_ptr<StepTimeModel>> make_checked(const ModelInputs& inputs,
                                                           const Constants& constants) {
   const model::Sharding& sharding = inputs.execution.sharding;
@@ -254,7 +327,13 @@ core::Result<std::unique_ptr<StepTimeModel>> make_checked(const ModelInputs& inp
   if (!chosen) {
     return core::fail(std::move(chosen).error());
   }
-  return std::make_unique<KernelModel>(inputs, *chosen);
+  if (auto links = check_links(inputs); !links) {
+    return core::fail(std::move(links).error());
+  }
+  if (!inputs.execution.speculation) {
+    return make_pass(inputs, *chosen);
+  }
+  return make_speculative(inputs, *chosen, *inputs.execution.speculation);
 }
 
 }  // namespace

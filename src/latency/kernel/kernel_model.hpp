@@ -27,7 +27,7 @@ namespace ridgeline::latency::kernel {
 /// host time is the engine's. A step without tokens takes no time.
 class KernelModel final : public StepTimeModel {
  public:
-  /// The inputs are checked (make_kernel_model) and outlive the model.
+  /// The inputs are checked (make_kernel_model); the GPU outlives the model.
   KernelModel(const ModelInputs& inputs, const Constants& constants);
   /// The same with parts of the plan replaced, as a model that has better sources than a formula
   /// does.

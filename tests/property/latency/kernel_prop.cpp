@@ -145,6 +145,28 @@ RC_GTEST_PROP(Kernel, AFasterGpuIsNeverSlower, ()) {
             gpu_time(Subject(network, slower, 2).model(), step));
 }
 
+/// Weights that are stored smaller and multiplied alike, and a cache that is: fewer bytes, the same
+/// work.
+RC_GTEST_PROP(Kernel, FewerBytesAreNeverSlower, ()) {
+  auto large = *rc::gen::arbitrary<bool>() ? fixtures::mistral_nemo_12b() : fixtures::qwen25_7b();
+  auto small = large;
+  if (*rc::gen::arbitrary<bool>()) {
+    small.precision.kv = model::DType::kFp8;
+  }
+  if (*rc::gen::arbitrary<bool>()) {
+    model::set_weight_format(
+        small,
+        *rc::gen::element(
+            model::DType::kFp8WeightOnly, model::DType::kInt8WeightOnly, model::DType::kInt4));
+  }
+  const hardware::GpuSpec gpu =
+      fixtures::gpu(*rc::gen::element<std::string>("h100", "h200", "a100-80gb", "l40s", "new"));
+  const std::int64_t ranks = *rc::gen::element<std::int64_t>(1, 2, 4);
+  const Step step = any_step();
+  RC_ASSERT(gpu_time(Subject(small, gpu, ranks).model(), step) <=
+            gpu_time(Subject(large, gpu, ranks).model(), step));
+}
+
 RC_GTEST_PROP(Kernel, EveryStepTakesTime, ()) {
   const auto& model = any_model();
   // Uniform in the order of magnitude, up to a million tokens.

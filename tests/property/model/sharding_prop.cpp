@@ -89,6 +89,47 @@ RC_GTEST_PROP(Sharding, ConservesParameters, ()) {
             total_parameters(cut.spec) + copies(cut));
 }
 
+/// FLOPs of one token at a context of 100, two per multiply-add, on one rank.
+double flops_of_a_rank(const ModelSpec& spec, std::int64_t ranks) {
+  constexpr std::int64_t kContext = 100;
+  double total = 0;
+  for (const Operator& op : forward_pass(spec, {.tensor_parallel_size = ranks})) {
+    std::int64_t products = 0;
+    if (const auto* gemm = std::get_if<Gemm>(&op.shape)) {
+      products = gemm->k * gemm->n;
+    } else if (const auto* attention = std::get_if<Attention>(&op.shape)) {
+      products = attention->heads * (attention->head_dim + attention->values()) * kContext;
+    } else if (const auto* experts = std::get_if<ExpertGemm>(&op.shape)) {
+      products = experts->matrices * experts->hidden * experts->width * experts->experts_per_token;
+    }
+    total += 2.0 * static_cast<double>(op.calls * products);
+  }
+  return total;
+}
+
+/// What the ranks together compute more than one GPU would: routers, copies of KV heads, and the
+/// rows that round the vocabulary up.
+double repeated_flops(const Cut& cut) {
+  double total = 0;
+  for (const LayerGroup& group : cut.spec.layers) {
+    const AttentionSpec& attention = group.attention;
+    std::int64_t products = 2 * (std::max(attention.kv_heads, cut.ranks) - attention.kv_heads) *
+                            attention.head_dim * cut.spec.hidden_size;
+    if (const auto* moe = std::get_if<MoeFfn>(&group.ffn)) {
+      products += (cut.ranks - 1) * cut.spec.hidden_size * moe->experts;
+    }
+    total += 2.0 * static_cast<double>(group.count * products);
+  }
+  const std::int64_t rounded = (cut.spec.vocab_size + cut.ranks - 1) / cut.ranks * cut.ranks;
+  return total + 2.0 * static_cast<double>(cut.spec.hidden_size * (rounded - cut.spec.vocab_size));
+}
+
+RC_GTEST_PROP(Sharding, ConservesFlops, ()) {
+  const Cut cut = divisible_network();
+  RC_ASSERT(static_cast<double>(cut.ranks) * flops_of_a_rank(cut.spec, cut.ranks) ==
+            flops_of_a_rank(cut.spec, 1) + repeated_flops(cut));
+}
+
 RC_GTEST_PROP(Sharding, KvCacheOfAllRanksHoldsEveryHeadOnceOrInWholeCopies, ()) {
   const Cut cut = divisible_network();
   const std::int64_t kv_heads = cut.spec.layers.front().attention.kv_heads;

@@ -66,6 +66,81 @@ TEST(Capacity, AtEightRanksARankStillHoldsOneWholeKvHead) {
             core::Bytes(224.0 * 1024));
 }
 
+TEST(Capacity, WindowsFormGroupsOfTheirOwn) {
+  // gpt-oss-120b: 18 layers keep all, 18 the last 128 tokens; of each token 2 * 8 heads * 64 * 2 B
+  // = 2 KiB a layer. One group each: a block is 16 tokens * 18 layers * 2 KiB = 576 KiB.
+  const auto memory = plan("gpt-oss-120b", {.sharding = {.tensor_parallel_size = 1}}, "h200");
+  ASSERT_EQ(memory.layouts.size(), 2U);
+  EXPECT_EQ(memory.block, core::Bytes(576.0 * 1024));
+  EXPECT_EQ(memory.num_groups(), 2);
+  // 4,096 tokens, 2,048 a step: 256 blocks of the one group, and of the other room for 127 + 2,048
+  // tokens, from anywhere in a block: 136 + 1.
+  EXPECT_EQ(blocks_of_request(memory, core::Tokens(4096), core::Tokens(2048)), 256 + 137);
+  EXPECT_EQ(blocks_of_request(memory, core::Tokens(100), core::Tokens(2048)), 7 + 7);
+  const auto groups = engine_cache_groups(memory);
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].sliding_window.value() + groups[1].sliding_window.value(), 128);
+}
+
+TEST(Capacity, TheCommonerKindHasMoreGroups) {
+  // Gemma 3 27B: 62 layers, every sixth keeps all: 10, and 52 a window: 10 a group, 1 and 6 groups.
+  const auto memory = plan("gemma-3-27b", {.sharding = {.tensor_parallel_size = 2}});
+  EXPECT_EQ(memory.num_groups(), 7);
+  // 2 * 8 heads of 16 * 128 * 2 B * 10 layers * 16 tokens.
+  EXPECT_EQ(memory.block, core::Bytes(2.0 * 8 * 128 * 2 * 10 * 16));
+}
+
+TEST(Capacity, AStateTakesABlockThatGrowsToHoldIt) {
+  // Qwen3-Next on two ranks: 12 layers of attention with one KV head of 256 on each, 1 KiB a token;
+  // 36 with 16 heads of 128 x 128 in 16 bits and 3 columns of 4,096 channels: 512 + 24 KiB. Blocks
+  // of 536 tokens would hold that; in steps of 16: 544 (vLLM says "Setting attention block size to
+  // 544 tokens").
+  const auto memory = plan("qwen3-next-80b-a3b", {.sharding = {.tensor_parallel_size = 2}}, "h200");
+  EXPECT_EQ(memory.block_size, core::Tokens(544));
+  EXPECT_EQ(memory.block, core::Bytes(544.0 * 1024 * 12));
+  EXPECT_EQ(memory.num_groups(), 1 + 3);
+  // 1,000 tokens: two blocks, and one of each group of states, as any longer request has.
+  EXPECT_EQ(blocks_of_request(memory, core::Tokens(1000), core::Tokens(8192)), 2 + 3);
+  EXPECT_EQ(blocks_of_request(memory, core::Tokens(100'000), core::Tokens(8192)), 184 + 3);
+}
+
+TEST(Capacity, TheLongestRequestIsTheLastThatFits) {
+  const auto memory = plan("gpt-oss-120b", {}, "h200");
+  const auto longest = [&](std::int64_t blocks) {
+    return longest_request(
+        memory, core::Blocks(blocks), core::Tokens(2048), core::Tokens(1'000'000));
+  };
+  // 392 blocks and the null block hold 255 full ones: 255 + 137.
+  EXPECT_EQ(longest(393), core::Tokens(255 * 16));
+  EXPECT_EQ(longest(394), core::Tokens(256 * 16));
+  EXPECT_EQ(longest(1), core::Tokens(0));
+  EXPECT_EQ(longest(10'000'000), core::Tokens(1'000'000));
+  const auto plain = plan("llama-3.1-8b", {});
+  EXPECT_EQ(longest_request(plain, core::Blocks(101), core::Tokens(2048), core::Tokens(9999)),
+            core::Tokens(1600));
+}
+
+TEST(Capacity, ADraftingNetworkSharesMemoryAndBlocks) {
+  const auto draft = model::find_model("llama-3.2-1b").value();
+  MemoryOptions options{.sharding = {.tensor_parallel_size = 4}};
+  const auto alone = plan("llama-3.1-70b", options);
+  options.draft = &draft;
+  options.draft_sharding = options.sharding;
+  const auto both = plan("llama-3.1-70b", options);
+  EXPECT_EQ(both.weights, alone.weights + model::weight_bytes_per_rank(draft, options.sharding));
+  // 16 layers * 2 * 2 heads * 64 * 2 B * 16 tokens beside it.
+  EXPECT_EQ(both.block - alone.block, core::Bytes(16.0 * 2 * 2 * 64 * 2 * 16));
+}
+
+TEST(Capacity, StagesHoldTheirOwnLayers) {
+  // 80 layers in 2 stages: half the cache, and about half the weights, of each GPU.
+  const auto whole = plan("llama-3.1-70b", {.sharding = {.tensor_parallel_size = 4}});
+  const auto half =
+      plan("llama-3.1-70b", {.sharding = {.tensor_parallel_size = 4, .pipeline_parallel_size = 2}});
+  EXPECT_EQ(half.block, whole.block / 2.0);
+  EXPECT_NEAR(half.weights / whole.weights, 0.5, 0.02);
+}
+
 TEST(Capacity, GraphsCountAgainstTheBudgetFrom024) {
   // min(2 * 256, 512) = 512: 1, 2, 4, every 8th to 256 (32), every 16th to 512 (16): 51 sizes * 32
   // layers * 0.25 MiB = 408 MiB = 204 blocks of 2 MiB.

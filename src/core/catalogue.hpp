@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/document.hpp"
+#include "core/embedded_file.hpp"
+#include "core/result.hpp"
+
+namespace ridgeline::core {
+
+/// Documents that are compiled in and go by names: the networks, the GPUs.
+class Catalogue {
+ public:
+  struct Entry {
+    std::string name;                ///< Of the file, without its extension.
+    std::vector<std::string> names;  ///< All that mean it, as `plain` spells them.
+    Node document;
+  };
+  /// What distinguishes one catalogue from another.
+  struct Kind {
+    std::string_view field;      ///< "gpu", for errors.
+    std::string_view what;       ///< "a GPU"
+    std::string_view extension;  ///< ".yaml": of the files that are entries.
+    std::string_view hint;       ///< What to try where no name is near.
+    /// One spelling for all that are the same name.
+    std::string (*plain)(std::string_view name);
+    /// Reads a file into names and document; a file that cannot be read is our mistake.
+    void (*read)(const EmbeddedFile& file, Entry& entry);
+  };
+  Catalogue(const Kind& kind, std::span<const EmbeddedFile> files);
+
+  /// The document that a name means, or what `read_path` makes of it where it is a path that
+  /// exists. Unknown names give the nearest.
+  [[nodiscard]] Result<Node> find(
+      const std::string& name,
+      const std::function<Result<Node>(const std::string& path)>& read_path) const;
+  /// Sorted.
+  [[nodiscard]] std::vector<std::string> names() const;
+
+ private:
+  [[nodiscard]] Error unknown(const std::string& name) const;
+
+  Kind kind_;
+  std::vector<Entry> entries_;
+};
+
+/// In lower case, letter by letter of ASCII.
+[[nodiscard]] std::string lower_case(std::string_view text);
+
+}  // namespace ridgeline::core

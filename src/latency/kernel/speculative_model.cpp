@@ -1,0 +1,104 @@
+#include "latency/kernel/speculative_model.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/check.hpp"
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "latency/kernel/plan.hpp"
+#include "latency/step_time_model.hpp"
+
+namespace ridgeline::latency::kernel {
+namespace {
+
+/// Adds the parts of one more pass to those of its kind.
+void add_parts(std::vector<OperatorTime>& total, std::vector<OperatorTime> more) {
+  for (OperatorTime& part : more) {
+    part.name = "draft_" + part.name;
+    const auto same = std::find_if(total.begin(), total.end(), [&](const OperatorTime& known) {
+      return known.name == part.name && known.phase == part.phase;
+    });
+    if (same == total.end()) {
+      total.push_back(std::move(part));
+      continue;
+    }
+    same->calls += part.calls;
+    same->flops += part.flops;
+    same->bytes += part.bytes;
+    same->time += part.time;
+  }
+}
+
+}  // namespace
+
+SpeculativeModel::SpeculativeModel(std::unique_ptr<StepTimeModel> target,
+                                   std::unique_ptr<StepTimeModel> draft,
+                                   std::int64_t num_drafts,
+                                   core::Warning note)
+    : target_(std::move(target)),
+      draft_(std::move(draft)),
+      num_drafts_(num_drafts),
+      note_(std::move(note)) {
+  RIDGELINE_CHECK(num_drafts_ >= 1, "speculation without drafts");
+}
+
+void SpeculativeModel::each_pass(const domain::StepBatch& batch,
+                                 const std::function<void(const domain::StepBatch&)>& visit) const {
+  if (draft_ == nullptr) {
+    return;
+  }
+  std::vector<domain::PrefillChunk> chunks(batch.prefills.begin(), batch.prefills.end());
+  domain::StepBatch next;
+  next.num_decodes = batch.num_decodes;
+  next.decode_context = batch.decode_context + core::Tokens(batch.num_decodes);
+  for (domain::PrefillChunk& chunk : chunks) {
+    chunk.drafts = 0;  // It proposes after the last of them; the target has judged the others.
+    if (chunk.samples) {
+      ++next.num_decodes;
+      next.decode_context += chunk.past + chunk.new_tokens;
+    }
+  }
+  domain::StepBatch first = batch;
+  first.prefills = chunks;
+  visit(first);
+  if (next.num_decodes == 0) {
+    return;  // Nothing was sampled, so nothing is drafted.
+  }
+  for (std::int64_t pass = 1; pass < num_drafts_; ++pass) {
+    visit(next);
+    next.decode_context += core::Tokens(next.num_decodes);
+  }
+}
+
+domain::StepTime SpeculativeModel::predict(const domain::StepBatch& batch) const {
+  domain::StepTime total = target_->predict(batch);
+  each_pass(batch, [&](const domain::StepBatch& pass) { total.add(draft_->predict(pass), 1); });
+  return total;
+}
+
+Explanation SpeculativeModel::explain(const domain::StepBatch& batch) const {
+  Explanation result = target_->explain(batch);
+  result.total = predict(batch);
+  std::vector<OperatorTime> drafting;
+  each_pass(batch, [&](const domain::StepBatch& pass) {
+    add_parts(drafting, draft_->explain(pass).parts);
+  });
+  std::move(drafting.begin(), drafting.end(), std::back_inserter(result.parts));
+  settle_rounding(result);
+  return result;
+}
+
+core::Warnings SpeculativeModel::notes() const {
+  core::Warnings notes = target_->notes();
+  notes.push_back(note_);
+  return notes;
+}
+
+}  // namespace ridgeline::latency::kernel

@@ -1,0 +1,153 @@
+"""Networks from outside: hostile configurations, folders of them, and how one is cut and drafted for."""
+
+import json
+
+import pytest
+
+from conftest import SHARED
+
+CONFIG = {
+    "model_type": "llama",
+    "hidden_size": 4096,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "intermediate_size": 14336,
+    "vocab_size": 128256,
+    "max_position_embeddings": 8192,
+}
+MIB = 1024 * 1024
+
+
+def with_value(**changes):
+    return json.dumps({**CONFIG, **changes})
+
+
+def without(key):
+    return json.dumps({name: value for name, value in CONFIG.items() if name != key})
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (with_value(num_attention_heads=0), "model.num_attention_heads: 0 is out of range"),
+        (with_value(num_hidden_layers=10**9), "model.num_hidden_layers: 1000000000 is out of range"),
+        (with_value(hidden_size=2**62), "model.hidden_size: 4611686018427387904 is out of range"),
+        (with_value(hidden_size=-1), "model.hidden_size: -1 is out of range"),
+        (with_value(hidden_size=4096.5), "model.hidden_size: expected an integer, found 4096.5"),
+        (with_value(num_hidden_layers="32"), 'model.num_hidden_layers: expected an integer, found "32"'),
+        (with_value(num_key_value_heads=5), "5 does not divide num_attention_heads 32"),
+        (with_value(hidden_size=4097), "num_attention_heads 32 does not divide hidden_size 4097"),
+        (with_value(model_type="lama"), "model.model_type"),
+        (with_value(model_type="qwen3_moe", num_experts=4, num_experts_per_tok=8, moe_intermediate_size=768),
+         "8 is more than num_experts 4"),
+        (without("hidden_size"), "model.hidden_size: is missing"),
+        (without("model_type"), "model.model_type: is missing"),
+        ("", "is empty"),
+        ("[1, 2]", "a list is not a network's configuration"),
+        (with_value()[:50], "a string is never closed"),
+        ("[" * 100_000 + "]" * 100_000, "nests deeper than 64 levels"),
+        ('{"a":' * 100_000 + "1" + "}" * 100_000, "nests deeper than 64 levels"),
+        ('{"a":"' + "x" * 50 * MIB + '"}', "is larger than the limit of 16777216 bytes"),
+    ],
+    ids=lambda value: None if len(value) > 100 or "{" in value or "[" in value else value[:40],
+)
+def test_hostile_configurations_are_refused_in_a_line(ridgeline, text, message):
+    ridgeline.write("config.json", text)
+    done = ridgeline("explain", "--model", "config.json", "--gpu", "h100")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1 and message in errors[0]
+    assert len(done.stderr) < 2000
+
+
+def test_a_folder_of_networks(ridgeline):
+    ridgeline.write("org--good_config.json", with_value())
+    ridgeline.write("org--good_hf_quant_config.json", '{"quantization": {"quant_algo": "FP8"}}')
+    ridgeline.write("org--bad_config.json", without("hidden_size"))
+    (ridgeline.folder / "inner").mkdir()
+    ridgeline.write("inner/config.json", with_value(num_hidden_layers=1))
+    rows = {row["name"]: row for row in json.loads(ridgeline("list", "models", "--path", ".", "--format", "json").stdout)}
+    assert set(rows) == {"org--good", "org--bad", "inner"}
+    assert rows["org--good"]["refused"] is None
+    # Llama-3.1-8B's sizes: 8.03 thousand million, 2 * 32 * 8 * 128 cached values a token.
+    assert rows["org--good"]["parameters_total"] == 8_030_261_248
+    assert "hidden_size" in rows["org--bad"]["refused"]
+    table = ridgeline("list", "models", "--path", ".").stdout
+    assert "2 read, 1 refused" in table
+    assert ridgeline("list", "models", "--path", ".", "--format", "markdown").stdout.startswith("| network |")
+    for words, message in [
+        (["models", "--path", "nowhere"], "nowhere"),
+        (["gpus", "--path", "."], "--path"),
+        (["models", "--format", "markdown"], "--format markdown"),
+    ]:
+        done = ridgeline("list", *words)
+        assert done.returncode == 2 and message in done.stderr
+
+
+def test_published_configurations_are_read(ridgeline):
+    if not (SHARED / "models").is_dir():
+        pytest.skip(f"no {SHARED / 'models'}")
+    rows = json.loads(ridgeline("list", "models", "--path", SHARED / "models", "--format", "json").stdout)
+    refused = [row["name"] for row in rows if row["refused"]]
+    assert len(rows) > 80
+    assert len(refused) <= len(rows) // 10, refused
+
+
+def run(ridgeline, *words):
+    done = ridgeline("run", "--gpu", "h200", "--request-rate", "2", "--num-prompts", "40", "--input-len", "256",
+                     "--output-len", "64", "--request-path", "off", "--format", "json", *words)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--model", "llama-3.1-70b", "--tp", "2", "--pipeline-parallel-size", "2"],
+        ["--model", "qwen3-30b-a3b", "--data-parallel-size", "4", "--enable-expert-parallel"],
+        ["--model", "qwen3-30b-a3b", "--data-parallel-size", "4", "--enable-expert-parallel",
+         "--all2all-backend", "deepep_low_latency"],
+        ["--model", "llama-3.1-8b", "--prefill-context-parallel-size", "2"],
+        ["--model", "llama-3.1-70b", "--tp", "4", "--speculative-config",
+         '{"method": "draft_model", "model": "llama-3.2-1b", "num_speculative_tokens": 3, "acceptance": [0.8, 0.7]}'],
+    ],
+)
+def test_every_cut_runs_and_its_result_runs_again(ridgeline, words):
+    result = run(ridgeline, *words)
+    assert result["summary"]["completed"] == 40
+    ridgeline.write("again.yaml", json.dumps(result["config"]))
+    again = ridgeline("run", "again.yaml", "--format", "json")
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["digest"] == result["digest"]
+
+
+def test_drafts_shorten_the_gaps_by_what_is_accepted(ridgeline):
+    deepseek = ["--model", "deepseek-v3", "--tp", "8"]
+    plain = run(ridgeline, *deepseek)
+    none = run(ridgeline, *deepseek, "--speculative-config", '{"method": "mtp", "num_speculative_tokens": 1, "acceptance": 0}')
+    every = run(ridgeline, *deepseek, "--speculative-config", '{"method": "mtp", "num_speculative_tokens": 1, "acceptance": 1}')
+    # A draft that is never accepted only costs; one that always is halves the number of steps of a request.
+    assert none["summary"]["tpot_ms"]["mean"] > plain["summary"]["tpot_ms"]["mean"]
+    assert every["summary"]["tpot_ms"]["mean"] < 0.8 * plain["summary"]["tpot_ms"]["mean"]
+
+
+@pytest.mark.parametrize(
+    "words, field",
+    [
+        (["--model", "llama-3.1-8b", "--decode-context-parallel-size", "2"], "engine.decode_context_parallel_size"),
+        (["--model", "llama-3.1-8b", "--enable-expert-parallel"], "engine.enable_expert_parallel"),
+        (["--model", "llama-3.1-8b", "--data-parallel-size", "2"], "engine.data_parallel_size"),
+        (["--model", "llama-3.1-8b", "--pipeline-parallel-size", "33"], "engine.pipeline_parallel_size"),
+        (["--model", "llama-3.1-8b", "--pipeline-parallel-size", "2", "--async-scheduling"], "engine.async_scheduling"),
+        (["--model", "gpt-oss-20b", "--prefill-context-parallel-size", "2"], "engine.prefill_context_parallel_size"),
+        (["--model", "llama-3.1-8b", "--pipeline-parallel-size", "2", "--latency", "v0"], "latency.name"),
+        (["--model", "llama-3.1-8b", "--pipeline-parallel-size", "2", "--speculative-config",
+          "{method: ngram, num_speculative_tokens: 2, acceptance: 0.5}"], "engine.speculative_config.method"),
+    ],
+)
+def test_what_is_not_priced_is_refused_by_name(ridgeline, words, field):
+    done = ridgeline("explain", "--gpu", "h100", *words)
+    assert done.returncode == 2
+    assert f"error: {field}: " in done.stderr

@@ -96,6 +96,7 @@ core::Result<std::unique_ptr<MfuSource>> MfuSource::from_tables(
   for (const std::int64_t context : decode->table->kv_lens()) {
     source->contexts_.push_back(static_cast<double>(context));
   }
+  source->index_contexts();
   source->slices_ = std::make_unique<std::atomic<const Slice*>[]>(
       static_cast<std::size_t>(kRememberedBatches) + 1);
   source->tables_ = std::move(tables);
@@ -206,6 +207,31 @@ const MfuSource::Slice& MfuSource::slice(std::int64_t batch) const {
   return *known;
 }
 
+void MfuSource::index_contexts() {
+  constexpr std::int64_t kMostCells = 4096;
+  const auto ticks = decode_.table->kv_lens();
+  while ((ticks.back() >> cell_bits_) >= kMostCells) {
+    ++cell_bits_;
+  }
+  for (std::int64_t cell = 0; cell <= ticks.back() >> cell_bits_; ++cell) {
+    const std::int64_t start = cell << cell_bits_;
+    ticks_before_.push_back(static_cast<std::uint32_t>(
+        std::upper_bound(ticks.begin(), ticks.end(), start) - ticks.begin()));
+  }
+}
+
+std::size_t MfuSource::ticks_up_to(std::int64_t context) const {
+  const auto ticks = decode_.table->kv_lens();
+  if (context >= ticks.back()) {
+    return ticks.size();
+  }
+  std::size_t count = ticks_before_[static_cast<std::size_t>(context >> cell_bits_)];
+  while (ticks[count] <= context) {
+    ++count;
+  }
+  return count;
+}
+
 double MfuSource::weighted_context(std::int64_t batch,
                                    std::span<const core::Tokens> contexts,
                                    Counting counting) const {
@@ -223,10 +249,7 @@ double MfuSource::weighted_context(std::int64_t batch,
   double farthest = 0.0;
   for (const core::Tokens tokens : contexts) {
     const auto context = static_cast<double>(tokens.value());
-    std::size_t above = 0;
-    for (const double tick : contexts_) {
-      above += tick <= context ? 1 : 0;
-    }
+    const std::size_t above = ticks_up_to(tokens.value());
     double value = 0.0;
     if (above == 0 || above > last) {
       const double away = std::max(contexts_.front() - context, context - contexts_.back());

@@ -95,6 +95,9 @@ class MfuSource {
   void count_replaced(const tables::Lookup& found) const;
   [[nodiscard]] std::unique_ptr<const Slice> cut(std::int64_t batch) const;
   [[nodiscard]] const Slice& slice(std::int64_t batch) const;
+  void index_contexts();
+  /// How many contexts of the decode table are at most that long.
+  [[nodiscard]] std::size_t ticks_up_to(std::int64_t context) const;
 
   std::shared_ptr<const tables::KernelTables> tables_;
   tables::AttentionChoice heads_;
@@ -105,6 +108,9 @@ class MfuSource {
   double constant_decode_ = 0.0;
   std::string network_heads_;
   std::vector<double> contexts_;  ///< The decode table's, as doubles.
+  /// The decode table's contexts up to the start of each cell of 2^cell_bits_ tokens.
+  std::vector<std::uint32_t> ticks_before_;
+  int cell_bits_ = 0;
   std::unique_ptr<std::atomic<const Slice*>[]> slices_;
   MissCounts misses_;
 };

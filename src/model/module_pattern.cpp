@@ -172,7 +172,7 @@ class Expression {
     return at < text_.size() && letter(from, item, text_[at]) && next(at + 1);
   }
 
-  bool letter(std::size_t from, std::size_t item, char found) const {
+  [[nodiscard]] bool letter(std::size_t from, std::size_t item, char found) const {
     const char first = pattern_[from];
     if (first == '\\') {
       const char kind = pattern_[from + 1];

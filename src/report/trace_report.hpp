@@ -14,6 +14,6 @@ namespace ridgeline::report {
 [[nodiscard]] std::string trace_table(const workload::TraceStats& stats, const TextStyle& style);
 
 /// Three pictures: the rate over time, lengths, and the hit rate by cache size.
-[[nodiscard]] std::string trace_svg(const workload::TraceStats& stats, std::string title);
+[[nodiscard]] std::string trace_svg(const workload::TraceStats& stats, const std::string& title);
 
 }  // namespace ridgeline::report

@@ -144,7 +144,7 @@ std::string reuse_panel(const workload::BlockReuse& reuse, int number) {
 
 }  // namespace
 
-std::string trace_svg(const workload::TraceStats& stats, std::string title) {
+std::string trace_svg(const workload::TraceStats& stats, const std::string& title) {
   const int panels = stats.reuse.by_cache_size.empty() ? 2 : 3;
   const double height = kFirstTop + kPanelStep * panels - 30.0;
   std::string svg = fmt::format(

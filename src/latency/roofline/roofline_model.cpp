@@ -86,8 +86,8 @@ core::Errors keyed(core::Errors errors, const char* field) {
 
 }  // namespace
 
-RooflineModel::RooflineModel(Configuration configuration, ConstantMfuRoofline formulas)
-    : configuration_(std::move(configuration)), formulas_(std::move(formulas)) {}
+RooflineModel::RooflineModel(Configuration configuration, const ConstantMfuRoofline& formulas)
+    : configuration_(std::move(configuration)), formulas_(formulas) {}
 
 RooflineModel::RooflineModel(Configuration configuration,
                              std::unique_ptr<TableMfuRoofline> formulas)
@@ -160,9 +160,9 @@ core::Result<std::unique_ptr<RooflineModel>> make_roofline_model(const Preset& p
   const std::int64_t ranks = inputs.execution.sharding.tensor_parallel_size;
   const double ridge = configuration->ridge_point;
   if (preset.version != Version::kV2) {
-    ConstantMfuRoofline formulas(
+    const ConstantMfuRoofline formulas(
         preset.version, *network, configuration->constants, static_cast<double>(ranks), ridge);
-    return std::make_unique<RooflineModel>(std::move(*configuration), std::move(formulas));
+    return std::make_unique<RooflineModel>(std::move(*configuration), formulas);
   }
   const Switches& switches = configuration->switches;
   std::unique_ptr<MfuSource> source;

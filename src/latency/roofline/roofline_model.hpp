@@ -37,7 +37,7 @@ struct Configuration {
 /// V0, V1 or V2 as a step-time model: whole microseconds, no closed form, host time 0.
 class RooflineModel final : public StepTimeModel {
  public:
-  RooflineModel(Configuration configuration, ConstantMfuRoofline formulas);
+  RooflineModel(Configuration configuration, const ConstantMfuRoofline& formulas);
   RooflineModel(Configuration configuration, std::unique_ptr<TableMfuRoofline> formulas);
 
   [[nodiscard]] domain::StepTime predict(const domain::StepBatch& batch) const override;

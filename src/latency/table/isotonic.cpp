@@ -88,12 +88,15 @@ double MonotoneGrid::without(std::size_t cell, std::size_t axis) const {
   const std::size_t here = place(cell, axis);
   const std::size_t first = cell - here * strides_[axis];
   const auto value = [&](std::size_t i) { return values_[first + i * strides_[axis]]; };
+  // The nearest known cells on both sides, or the last ones looked at.
   std::size_t below = here;
-  while (below > 0 && std::isnan(value(--below))) {
-  }
+  do {
+    below -= below > 0 ? 1 : 0;
+  } while (below > 0 && std::isnan(value(below)));
   std::size_t above = here;
-  while (above + 1 < size && std::isnan(value(++above))) {
-  }
+  do {
+    above += above + 1 < size ? 1 : 0;
+  } while (above + 1 < size && std::isnan(value(above)));
   if (below == here || above == here || std::isnan(value(below)) || std::isnan(value(above))) {
     return kHole;
   }

@@ -80,7 +80,7 @@ class LayoutCheck {
     return in_folder(in_folder(directory_, kind), gpu_);
   }
 
-  std::set<std::string> gpus() const {
+  [[nodiscard]] std::set<std::string> gpus() const {
     std::set<std::string> names;
     for (const char* kind : {"gemm",
                              "mha/prefill",

@@ -25,10 +25,15 @@ std::int32_t Labels::intern(std::string_view text) {
   if (text.empty()) {
     return -1;
   }
+  if (last_ >= 0 && names_[static_cast<std::size_t>(last_)] == text) {
+    return last_;
+  }
   if (const auto found = numbers_.find(text); found != numbers_.end()) {
-    return found->second;
+    last_ = found->second;
+    return last_;
   }
   const auto number = static_cast<std::int32_t>(names_.size());
+  last_ = number;
   names_.emplace_back(text);
   numbers_.emplace(names_.back(), number);
   return number;

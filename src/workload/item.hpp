@@ -78,6 +78,7 @@ class Labels {
  private:
   std::map<std::string, std::int32_t, std::less<>> numbers_;
   std::vector<std::string> names_;
+  std::int32_t last_ = -1;  ///< Rows in a row tend to say the same.
 };
 
 /// A part of a stream with a rule for when its groups may start. Stages follow each other in the

@@ -147,7 +147,8 @@ def test_bad_words(ridgeline, words, piece):
 
 
 def test_schemas_are_json(ridgeline):
-    for name in ("scenario", "result", "step", "steps", "step-log", "study"):
+    names = ["scenario", "result", "step", "steps", "step-log", "study"]
+    for name in [*names, "request-jsonl", "request-jsonl-header"]:
         schema = json_of(ridgeline("schema", name))
         assert schema["type"] == "object"
 

@@ -51,11 +51,12 @@ core::Result<std::string> schema_text(const std::vector<std::string>& words) {
 }  // namespace
 
 ExitCode schema_command(Words words) {
-  const Opening opening{
-      .usage = fmt::format("schema {}", fmt::join(schema_names(), "|")),
-      .about = "Prints a JSON Schema: of a scenario document, or of what `--format json` writes.",
-      .flags = manner_flags("json"),
-      .formats = {"json"}};
+  const Opening opening{.usage = fmt::format("schema {}", fmt::join(schema_names(), "|")),
+                        .about =
+                            "Prints a JSON Schema: of a scenario document, of what is written, or "
+                            "of a line of our own traces.",
+                        .flags = manner_flags("json"),
+                        .formats = {"json"}};
   Arguments arguments;
   Manners manners;
   if (const auto code = open_verb(opening, words, arguments, manners)) {

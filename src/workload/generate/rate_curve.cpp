@@ -20,28 +20,6 @@ constexpr double kHour = 3600.0;
 constexpr int kHoursPerDay = 24;
 constexpr int kQuartersPerHour = 4;
 
-/// Gamma(1 + x) for 0 <= x <= 100 by Lanczos' approximation (g = 7, nine terms; P. Godfrey, 2001),
-/// good to 1e-14.
-double gamma_of_one_plus(double x) {
-  constexpr std::array<double, 9> kTerms = {0.99999999999980993,
-                                            676.5203681218851,
-                                            -1259.1392167224028,
-                                            771.32342877765313,
-                                            -176.61502916214059,
-                                            12.507343278686905,
-                                            -0.13857109526572012,
-                                            9.9843695780195716e-6,
-                                            1.5056327351493116e-7};
-  constexpr double kG = 7.0;
-  constexpr double kSqrtTwoPi = 2.5066282746310002;
-  double sum = kTerms[0];
-  for (std::size_t i = 1; i < kTerms.size(); ++i) {
-    sum += kTerms[i] / (x + static_cast<double>(i));
-  }
-  const double t = x + kG + 0.5;
-  return kSqrtTwoPi * core::exp(core::log(t) * (x + 0.5) - t) * sum;
-}
-
 double cosine_of_day(double hours) {
   // cos by its series around zero, after moving the angle into -pi .. pi: core has none.
   constexpr double kTwoPi = 6.283185307179586;
@@ -72,6 +50,26 @@ double time_at(const RatePiece& piece, double area) {
 }
 
 }  // namespace
+
+double gamma_of_one_plus(double x) {
+  constexpr std::array<double, 9> kTerms = {0.99999999999980993,
+                                            676.5203681218851,
+                                            -1259.1392167224028,
+                                            771.32342877765313,
+                                            -176.61502916214059,
+                                            12.507343278686905,
+                                            -0.13857109526572012,
+                                            9.9843695780195716e-6,
+                                            1.5056327351493116e-7};
+  constexpr double kG = 7.0;
+  constexpr double kSqrtTwoPi = 2.5066282746310002;
+  double sum = kTerms[0];
+  for (std::size_t i = 1; i < kTerms.size(); ++i) {
+    sum += kTerms[i] / (x + static_cast<double>(i));
+  }
+  const double t = x + kG + 0.5;
+  return kSqrtTwoPi * core::exp(core::log(t) * (x + 0.5) - t) * sum;
+}
 
 double weibull_shape_of(double cv) {
   double low = 0.1;

@@ -18,6 +18,10 @@ struct GapLaw {
   double shape = 1.0;
 };
 
+/// Gamma(1 + x) for 0 <= x <= 100 by Lanczos' approximation (g = 7, nine terms; P. Godfrey, 2001),
+/// good to 1e-14.
+[[nodiscard]] double gamma_of_one_plus(double x);
+
 /// The shape of a Weibull law with this coefficient of variation (0.01 to 100), by bisection.
 [[nodiscard]] double weibull_shape_of(double cv);
 

@@ -15,6 +15,7 @@
 #include "workload/traces/format.hpp"
 #include "workload/traces/json_cursor.hpp"
 #include "workload/traces/json_rows.hpp"
+#include "workload/traces/quick_row.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -22,9 +23,14 @@ namespace {
 constexpr std::array<std::string_view, 3> kApexKeys = {
     "StartTimeOffset", "ContextTokens", "GeneratedTokens"};
 
+constexpr auto kApexValues =
+    std::to_array<QuickValue>({{.kind = QuickKind::kArrival, .unit = kNanosecondsUnit},
+                               {.kind = QuickKind::kInputTokens},
+                               {.kind = QuickKind::kOutputTokens}});
+
 class ApexParser final : public JsonRowParser {
  public:
-  ApexParser() : JsonRowParser(kApexKeys) {}
+  ApexParser() : JsonRowParser(kApexKeys, kApexValues) {}
 
  private:
   bool member(JsonCursor& json, std::size_t key, TraceRow& row) override {

@@ -5,6 +5,7 @@
 // has no row with zero tokens on either side, and a request always generates at least one, so a
 // zero is a bad row.
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <ostream>
@@ -14,13 +15,17 @@
 #include "workload/traces/csv.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
+#include "workload/traces/quick_number.hpp"
 #include "workload/traces/trace_clock.hpp"
 
 namespace ridgeline::workload {
 namespace {
 
-constexpr auto kAzureColumns = std::to_array<CsvColumn>(
-    {{"TIMESTAMP"}, {"ContextTokens"}, {"GeneratedTokens"}, {"NumImages", false}});
+constexpr auto kAzureColumns = std::to_array<CsvColumn>({{"TIMESTAMP"},
+                                                         {"ContextTokens", true, kInputCount},
+                                                         {"GeneratedTokens", true, kOutputCount},
+                                                         {"NumImages", false}});
+constexpr std::int64_t kMostImages = 1'000'000;
 
 class AzureCsvParser final : public CsvRowParser {
  public:
@@ -34,12 +39,25 @@ class AzureCsvParser final : public CsvRowParser {
     bool images_read = true;
     if (has(3)) {
       std::int64_t images = 0;
-      constexpr std::int64_t kMostImages = 1'000'000;
       images_read = read_integer(line, name(3), cells[3], 0, kMostImages, images);
       row.images = static_cast<std::int32_t>(images);
     }
     return time_read && input_read && output_read && images_read ? RowStatus::kRow
                                                                  : RowStatus::kBad;
+  }
+  const char* quick_cell(std::size_t column,
+                         const char* at,
+                         const char* end,
+                         TraceRow& row) override {
+    if (column == 0) {
+      return clock_.quick_read(at, end, row.arrival);
+    }
+    const QuickNumber images = quick_number(at);
+    if (images.size == 0 || images.decimals != 0 || images.digits > kMostImages) {
+      return nullptr;
+    }
+    row.images = static_cast<std::int32_t>(images.digits);
+    return at + images.size;
   }
 
   TraceClock clock_;

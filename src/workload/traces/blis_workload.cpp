@@ -45,6 +45,7 @@ struct BlisWindow {
 struct BlisClient {
   ClientSpec spec;
   double fraction = 0.0;
+  std::optional<double> rate;  ///< Stated by the arrival process itself.
   std::vector<BlisWindow> windows;
   std::optional<RateCurve> shape;  ///< Of rate 1: diurnal and drain.
   std::int64_t concurrency = 0;
@@ -60,13 +61,17 @@ class BlisReader {
     core::ObjectReader reader(document, "", errors_);
     const std::string version = read_version(reader);
     is_version_1_ = version == "1";
-    reader.integer("seed");
+    has_seed_ = reader.integer("seed").has_value();
     reader.string("category");
     aggregate_ = reader.real("aggregate_rate", kAnyRate).value_or(0.0);
     horizon_ = reader.real("horizon", kAnyTime).value_or(0.0) * kMicrosecond;
     num_requests_ = reader.integer("num_requests", {.lowest = 0, .highest = kMaxRequests});
-    reader.node("goodput_slo_targets");
-    reader.node("servegen_data");
+    slo_targets_ = reader.node("goodput_slo_targets") != nullptr;
+    if (reader.node("servegen_data") != nullptr) {
+      reader.problem("servegen_data",
+                     "is not read from here, expected clients, cohorts or inference_perf",
+                     "give the folder itself: --trace FOLDER");
+    }
     const auto* perf = reader.node("inference_perf");
     if (perf != nullptr) {
       read_inference_perf(*perf);
@@ -74,6 +79,10 @@ class BlisReader {
     read_list(reader, "clients", 1);
     read_list(reader, "cohorts", 0);
     reader.finish();
+    if (perf != nullptr && clients_.size() > 1) {
+      reader.problem("inference_perf", "stands beside clients or cohorts, expected one of them");
+    }
+    check_slo_classes(reader);
     if (clients_.empty() && errors_.empty()) {
       reader.problem("clients", "missing, expected clients, cohorts or inference_perf");
     }
@@ -123,6 +132,18 @@ class BlisReader {
     });
   }
 
+  /// All clients have a class or none has: a class of some would say nothing about the others.
+  void check_slo_classes(core::ObjectReader& reader) const {
+    const auto without = [](const BlisClient& client) { return client.spec.slo_class.empty(); };
+    const auto count = std::ranges::count_if(clients_, without);
+    if (count > 0 && static_cast<std::size_t>(count) < clients_.size()) {
+      reader.problem("clients",
+                     fmt::format("{} of {} are without slo_class, expected it for all or for none",
+                                 count,
+                                 clients_.size()));
+    }
+  }
+
   std::string read_version(core::ObjectReader& reader) {
     const auto* node = reader.node("version");
     const std::string text = node == nullptr     ? ""
@@ -162,16 +183,20 @@ class BlisReader {
             .value_or(0);
     client.think =
         Law::constant(reader.real("think_time_us", kAnyTime).value_or(0.0) * kMicrosecond);
-    client.spec.gaps = read_arrival(reader.node("arrival"), path + ".arrival");
+    client.spec.gaps = read_arrival(reader.node("arrival"), path + ".arrival", client.rate);
     read_lengths(reader, path, client.spec);
     read_prefix(reader, path, id, client.spec, is_client);
     reader.boolean("streaming");
     network_ = reader.node("network") != nullptr || network_;
     timeouts_ = reader.node("timeout") != nullptr || timeouts_;
-    reader.node("slo_target_us");
+    slo_targets_ = reader.node("slo_target_us") != nullptr || slo_targets_;
     const bool closed = reader.boolean("closed_loop").value_or(true);
     read_reasoning(reader, path, closed, client);
     read_lifecycle(reader, path, client);
+    if (client.concurrency > 0 && client.spec.session) {
+      reader.problem("concurrency",
+                     "stands beside multi_turn, expected one of them: its users have no rounds");
+    }
     std::int64_t population = 1;
     bool shares_prefix = true;
     if (!is_client) {
@@ -195,6 +220,9 @@ class BlisReader {
           *window.rate /= static_cast<double>(population);
         }
       }
+      if (member.rate) {
+        *member.rate /= static_cast<double>(population);
+      }
       if (member.spec.prefix && !shares_prefix) {
         member.spec.prefix->group += fmt::format("/{}-{}", id, j);
       }
@@ -210,7 +238,11 @@ class BlisReader {
     return name;
   }
 
-  GapLaw read_arrival(const core::Node* node, const std::string& path) {
+  /// `rate` is set where shape and scale say what the mean gap is: those win over the client's
+  /// share of the rate.
+  GapLaw read_arrival(const core::Node* node,
+                      const std::string& path,
+                      std::optional<double>& rate) {
     if (node == nullptr) {
       return {};
     }
@@ -218,9 +250,22 @@ class BlisReader {
     core::ObjectReader reader(*node, path, errors_);
     const std::string process = reader.choice("process", kProcesses).value_or("poisson");
     const double cv = reader.real("cv", {.lowest = 0.01, .highest = 100.0}).value_or(1.0);
-    const auto shape = reader.real("shape", {.lowest = 1e-3, .highest = 1e6});
-    reader.real("scale", kAnyTime);
+    const auto shape = reader.real("shape", {.lowest = 0.01, .highest = 1e6});
+    const auto scale = reader.real("scale", {.lowest = 1e-3, .highest = 9.2e12});
+    const bool has_shape = process == "gamma" || process == "weibull";
+    if ((shape || scale) && !has_shape) {
+      reader.problem(
+          shape ? "shape" : "scale",
+          fmt::format("says nothing of {} arrivals, expected gamma or weibull", process));
+    } else if (scale && !shape) {
+      reader.problem("scale", "stands without shape, expected both of them or neither");
+    }
     reader.finish();
+    if (shape && scale && has_shape) {
+      // Mean gaps: shape * scale, and scale * Gamma(1 + 1 / shape).
+      const double unit = process == "gamma" ? *shape : gamma_of_one_plus(1.0 / *shape);
+      rate = 1.0 / (unit * *scale * kMicrosecond);
+    }
     if (process == "gamma") {
       // Below 0.01 the origin takes Poisson, for its sampler's sake; ours has no such limit.
       return {.kind = GapLaw::Kind::kGamma, .shape = shape.value_or(1.0 / (cv * cv))};
@@ -378,6 +423,7 @@ class BlisReader {
         if (!(read.end > read.start)) {
           window.problem("end_us", "is not after start_us, expected a window");
         } else {
+          windows_ = windows_ || read.rate;
           client.windows.push_back(read);
         }
       }
@@ -404,6 +450,7 @@ class BlisReader {
       window.end = window.start + inner.required_real("duration_us", kAnyTime) * kMicrosecond;
       window.rate = inner.real("trace_rate", kAnyRate);
       inner.finish();
+      windows_ = windows_ || window.rate;
       client.windows.push_back(window);
     }
     if (const auto* node = reader.node("drain")) {
@@ -473,7 +520,8 @@ class BlisReader {
       total += client.concurrency > 0 ? 0.0 : client.fraction;
     }
     for (BlisClient& client : clients_) {
-      const double rate = total > 0.0 ? aggregate_ * client.fraction / total : 0.0;
+      const double share = total > 0.0 ? aggregate_ * client.fraction / total : 0.0;
+      const double rate = client.rate.value_or(share);
       client.spec.rate = curve_of(client, rate);
       if (client.single_session) {
         client.spec.num_groups = 1;
@@ -537,6 +585,20 @@ class BlisReader {
         "diurnal",
         "the rate follows the cosine over every day; inference-sim switches it on and off within "
         "each hour of the first");
+    add(windows_,
+        "windows",
+        "clients beside windows with a rate of their own are generated too, and all keep their "
+        "prefixes and images; inference-sim drops them");
+    add(has_seed_,
+        "seed",
+        "the seed of the run is taken, not the file's; the generators differ, so that only the "
+        "laws are the same");
+    if (slo_targets_) {
+      all.push_back({.code = "W-slo-targets",
+                     .message = "goodput_slo_targets and slo_target_us are read over: targets are "
+                                "the run's",
+                     .hint = "--goodput"});
+    }
     add(network_, "network", "network is read over, as inference-sim does for simulated metrics");
     add(timeouts_, "timeout", "timeouts of clients are read over: no request is given up");
     return all;
@@ -557,6 +619,9 @@ class BlisReader {
   bool diurnal_ = false;
   bool network_ = false;
   bool timeouts_ = false;
+  bool windows_ = false;
+  bool has_seed_ = false;
+  bool slo_targets_ = false;
 };
 
 core::Result<std::unique_ptr<ItemStream>> read_blis_workload(TraceDocument document) {
@@ -582,7 +647,8 @@ const TraceFormat kBlisWorkload = {
         [](const TraceHead& head) {
           return head.has_yaml_key("clients") || head.has_yaml_key("cohorts") ||
                  head.has_yaml_key("aggregate_rate") ||
-                 (head.has_yaml_key("version") && head.has_yaml_key("inference_perf"));
+                 (head.has_yaml_key("version") &&
+                  (head.has_yaml_key("inference_perf") || head.has_yaml_key("servegen_data")));
         },
     .open_document = read_blis_workload,
 };

@@ -14,6 +14,8 @@
 #include "core/text.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
+#include "workload/traces/quick_number.hpp"
+#include "workload/traces/quick_row.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -101,6 +103,7 @@ bool CsvRowParser::note_column(const TraceLine& line, std::string_view cell, std
   const auto found = std::ranges::find(columns_, cell, &CsvColumn::name);
   if (found == columns_.end()) {
     meaning_.push_back(kNoColumn);
+    values_.emplace_back();
     if (!strict_) {
       return true;
     }
@@ -125,6 +128,7 @@ bool CsvRowParser::note_column(const TraceLine& line, std::string_view cell, std
   present_[column] = true;
   static_cast<void>(position);
   meaning_.push_back(column);
+  values_.push_back(found->value);
   return true;
 }
 
@@ -165,6 +169,37 @@ bool CsvRowParser::split(const TraceLine& line) {
                describe_row(line.text(), position),
                fmt::format("{} columns", meaning_.size()));
   return false;
+}
+
+const char* CsvRowParser::quick_cell(std::size_t column,
+                                     const char* at,
+                                     const char* end,
+                                     TraceRow& row) {
+  static_cast<void>(column);
+  static_cast<void>(at);
+  static_cast<void>(end);
+  static_cast<void>(row);
+  return nullptr;
+}
+
+const char* CsvRowParser::quick_row(const char* at, const char* end, TraceRow& row) {
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    if (at >= end || (i > 0 && *at != ',')) [[unlikely]] {
+      return nullptr;
+    }
+    at += i > 0 ? 1 : 0;
+    if (values_[i].kind != QuickKind::kOther) [[likely]] {
+      at = read_quick(values_[i], at, end, row);
+    } else if (meaning_[i] != kNoColumn) {
+      at = quick_cell(meaning_[i], at, end, row);
+    } else {
+      at = cell_end(at, end);
+    }
+    if (at == nullptr) [[unlikely]] {
+      return nullptr;
+    }
+  }
+  return line_end(at, end);
 }
 
 RowStatus CsvRowParser::row(const TraceLine& line, TraceRow& row) {

@@ -9,6 +9,7 @@
 
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
+#include "workload/traces/quick_row.hpp"
 
 namespace ridgeline::workload {
 
@@ -23,7 +24,11 @@ std::string_view first_line(std::string_view text);
 struct CsvColumn {
   std::string_view name;
   bool required = true;
+  QuickValue value = {};
 };
+inline constexpr QuickValue kArrivalSeconds = {.kind = QuickKind::kArrival};
+inline constexpr QuickValue kInputCount = {.kind = QuickKind::kInputTokens};
+inline constexpr QuickValue kOutputCount = {.kind = QuickKind::kOutputTokens};
 
 /// Reads CSV with a header: finds the columns of a format wherever they stand. Columns that it does
 /// not know are read over, or are a problem for a strict format.
@@ -33,8 +38,15 @@ class CsvRowParser : public RowParser {
 
   bool header(const TraceLine& line) final;
   RowStatus row(const TraceLine& line, TraceRow& row) final;
+  const char* quick_row(const char* at, const char* end, TraceRow& row) final;
 
  protected:
+  /// Reads a cell of a column of kind kOther, as read_quick() does.
+  virtual const char* quick_cell(std::size_t column,
+                                 const char* at,
+                                 const char* end,
+                                 TraceRow& row);
+
   /// Cells in the order of the format's columns; those that the file lacks are null.
   using Cells = std::span<const std::string_view>;
   virtual RowStatus read(const TraceLine& line, Cells cells, TraceRow& row) = 0;
@@ -51,6 +63,7 @@ class CsvRowParser : public RowParser {
   bool strict_;
   std::vector<bool> present_;
   std::vector<std::size_t> meaning_;  ///< Of each position in the file.
+  std::vector<QuickValue> values_;    ///< The same, for quick_row().
   std::vector<std::string_view> cells_;
 };
 

@@ -4,12 +4,15 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/result.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
+#include "workload/traces/json_cursor.hpp"
 #include "workload/traces/row_ledger.hpp"
+#include "workload/traces/timed_items.hpp"
 
 namespace ridgeline::workload {
 
@@ -40,5 +43,22 @@ void for_each_line(std::string_view text, const std::string& file, RowLedger& le
 /// What a document gave: its items as a stream, or its problems.
 [[nodiscard]] core::Result<std::unique_ptr<ItemStream>> finish_document(
     ItemList list, const TraceDocument& document, const RowLedger& ledger);
+
+/// A JSON document of the single requests of a run, by a Reader that is made from a line and a
+/// ledger and has `bool read(JsonCursor&)` and `ItemList take()`. Time counts from the first
+/// request.
+template <class Reader>
+core::Result<std::unique_ptr<ItemStream>> read_run(TraceDocument document) {
+  RowLedger ledger(document.skip_bad_rows);
+  const TraceLine line(document.text, document.path, 1, ledger.errors());
+  JsonCursor json(line);
+  Reader reader(line, ledger);
+  if (!line.is_text() || !reader.read(json)) {
+    return core::fail(ledger.errors());
+  }
+  ItemList list = reader.take();
+  settle_arrivals(list.items);
+  return finish_document(std::move(list), document, ledger);
+}
 
 }  // namespace ridgeline::workload

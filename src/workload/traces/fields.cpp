@@ -148,6 +148,8 @@ Problem parse_ticks(std::string_view text, int unit_digits, std::int64_t& ticks)
   return ticks > kLatestArrival.count() ? Problem::kTooLarge : Problem::kNone;
 }
 
+}  // namespace
+
 /// Eight bytes at a time: nearly every line is ASCII.
 bool is_ascii(std::string_view text) {
   constexpr std::uint64_t kHighBits = 0x8080808080808080U;
@@ -163,8 +165,6 @@ bool is_ascii(std::string_view text) {
   }
   return (all & kHighBits) == 0;
 }
-
-}  // namespace
 
 bool TraceLine::is_text() const {
   if (is_ascii(text_)) [[likely]] {
@@ -207,7 +207,7 @@ void TraceLine::problem(std::string_view column,
                         std::string_view expected,
                         std::string hint) const {
   problem(column,
-          static_cast<std::size_t>(piece.data() - text_.data()),
+          piece.data() == nullptr ? 0 : static_cast<std::size_t>(piece.data() - text_.data()),
           found,
           expected,
           std::move(hint));

@@ -14,6 +14,9 @@ namespace ridgeline::workload {
 /// Problems noted in one trace; the next ones would seldom tell more.
 inline constexpr std::size_t kMaxTraceProblems = 20;
 
+/// Whether every byte is ASCII.
+[[nodiscard]] bool is_ascii(std::string_view text);
+
 /// One line of a trace, or a text of several, and the place where its problems are noted.
 class TraceLine {
  public:

@@ -2,7 +2,6 @@
 // of every benchmark, one benchmark after the other as they were run, with the times at which they
 // were sent.
 #include <cstdint>
-#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -16,7 +15,6 @@
 #include "workload/traces/json_cursor.hpp"
 #include "workload/traces/json_records.hpp"
 #include "workload/traces/row_ledger.hpp"
-#include "workload/traces/timed_items.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -75,7 +73,7 @@ class GuidellmReader {
                                     "request_start_time",
                                     "start_time"});
     if (!start) {
-      line_.problem("info.timings.request_start", std::size_t{0}, "no time", "it in every request");
+      line_.problem("info.timings.request_start", record.place(), "no time", "it in every request");
     } else {
       clock_.read(line_, "info.timings.request_start", *start, kSecondsUnit, item.arrival);
     }
@@ -89,7 +87,7 @@ class GuidellmReader {
             item.output_tokens);
     if (!lengths && ledger_.errors().size() == before) {
       line_.problem(
-          "input_metrics.text_tokens", std::size_t{0}, "no token counts", "them in every request");
+          "input_metrics.text_tokens", record.place(), "no token counts", "them in every request");
     }
     if (ledger_.errors().size() > before) {
       ledger_.bad_row();
@@ -104,26 +102,13 @@ class GuidellmReader {
   ItemList list_;
 };
 
-core::Result<std::unique_ptr<ItemStream>> read_guidellm(TraceDocument document) {
-  RowLedger ledger(document.skip_bad_rows);
-  const TraceLine line(document.text, document.path, 1, ledger.errors());
-  JsonCursor json(line);
-  GuidellmReader reader(line, ledger);
-  if (!line.is_text() || !reader.read(json)) {
-    return core::fail(ledger.errors());
-  }
-  ItemList list = reader.take();
-  settle_arrivals(list.items);
-  return finish_document(std::move(list), document, ledger);
-}
-
 }  // namespace
 
 const TraceFormat kGuidellm = {
     .name = "guidellm",
     .summary = "guidellm's report: the requests it sent",
     .detect = [](const TraceHead& head) { return head.is_object() && head.has_key("benchmarks"); },
-    .open_document = read_guidellm,
+    .open_document = read_run<GuidellmReader>,
 };
 
 }  // namespace ridgeline::workload

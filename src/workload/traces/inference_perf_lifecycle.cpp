@@ -2,7 +2,6 @@
 // a list of {start_time, end_time, request, response, info{input_tokens, output_tokens}, error}.
 // Requests with an error are left out.
 #include <cstdint>
-#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -18,7 +17,6 @@
 #include "workload/traces/json_cursor.hpp"
 #include "workload/traces/json_records.hpp"
 #include "workload/traces/row_ledger.hpp"
-#include "workload/traces/timed_items.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -61,8 +59,8 @@ class LifecycleReader {
         record.tokens(line_, {"info.output_tokens", "info.completion_tokens"}, item.output_tokens);
     if (!sound && ledger_.errors().size() == before) {
       line_.problem("",
-                    std::size_t{0},
-                    fmt::format("request {} without times or token counts", list_.items.size() + 1),
+                    record.place(),
+                    "a request without times or token counts",
                     "start_time, info.input_tokens and info.output_tokens");
     }
     if (!sound) {
@@ -79,19 +77,6 @@ class LifecycleReader {
   std::int64_t failed_ = 0;
 };
 
-core::Result<std::unique_ptr<ItemStream>> read_lifecycle(TraceDocument document) {
-  RowLedger ledger(document.skip_bad_rows);
-  const TraceLine line(document.text, document.path, 1, ledger.errors());
-  JsonCursor json(line);
-  LifecycleReader reader(line, ledger);
-  if (!line.is_text() || !reader.read(json)) {
-    return core::fail(ledger.errors());
-  }
-  ItemList list = reader.take();
-  settle_arrivals(list.items);
-  return finish_document(std::move(list), document, ledger);
-}
-
 }  // namespace
 
 const TraceFormat kInferencePerfLifecycle = {
@@ -102,7 +87,7 @@ const TraceFormat kInferencePerfLifecycle = {
           return head.is_list() && head.has_keys({"start_time", "end_time"}) &&
                  (head.has_key("info") || head.has_key("request"));
         },
-    .open_document = read_lifecycle,
+    .open_document = read_run<LifecycleReader>,
 };
 
 }  // namespace ridgeline::workload

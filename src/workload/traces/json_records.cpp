@@ -28,10 +28,12 @@ constexpr int kDeepestRecord = 16;
 
 bool JsonRecord::read(JsonCursor& json) {
   values_.clear();
+  place_ = json.rest().substr(0, 1);
   return add(json, {}, 0);
 }
 
 bool JsonRecord::read_under(JsonCursor& json, const std::string& path) {
+  place_ = json.rest().substr(0, 1);
   return add(json, path, 0);
 }
 

@@ -28,6 +28,8 @@ class JsonRecord {
   [[nodiscard]] std::optional<std::string_view> find(
       std::initializer_list<std::string_view> paths) const;
   [[nodiscard]] bool empty() const { return values_.empty(); }
+  /// Where the object begins that was read last: for problems of the whole of it.
+  [[nodiscard]] std::string_view place() const { return place_; }
   void clear() { values_.clear(); }
 
   /// Each reads the value of the first path that is there; false when none is, or when it is a
@@ -45,6 +47,7 @@ class JsonRecord {
   bool add_list(JsonCursor& json, const std::string& path, int depth);
 
   std::map<std::string, std::string_view, std::less<>> values_;
+  std::string_view place_;
 };
 
 /// Times since an epoch ("1716345600.123456" s) become times since the first one.

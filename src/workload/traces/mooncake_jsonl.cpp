@@ -20,6 +20,7 @@
 #include "workload/traces/json_rows.hpp"
 #include "workload/traces/mooncake.hpp"
 #include "workload/traces/prompt_blocks.hpp"
+#include "workload/traces/quick_row.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -27,9 +28,14 @@ namespace {
 constexpr std::array<std::string_view, 3> kMooncakeKeys = {
     "timestamp", "input_length", "output_length"};
 
+constexpr auto kMooncakeValues =
+    std::to_array<QuickValue>({{.kind = QuickKind::kArrival, .unit = kMillisecondsUnit},
+                               {.kind = QuickKind::kInputTokens},
+                               {.kind = QuickKind::kOutputTokens}});
+
 class MooncakeParser final : public JsonRowParser {
  public:
-  MooncakeParser() : JsonRowParser(kMooncakeKeys) {}
+  MooncakeParser() : JsonRowParser(kMooncakeKeys, kMooncakeValues) {}
   [[nodiscard]] core::Tokens block_tokens() const override { return kMooncakeBlock; }
 
  private:
@@ -49,6 +55,9 @@ class MooncakeParser final : public JsonRowParser {
   }
   bool other(JsonCursor& json, std::string_view key, TraceRow& row) override {
     return key == "hash_ids" ? read_hash_ids(json, row.prompt) : json.skip();
+  }
+  [[nodiscard]] QuickValue other_value(std::string_view key) const override {
+    return {.kind = key == "hash_ids" ? QuickKind::kBlockIds : QuickKind::kOther};
   }
   bool finish(const TraceLine& line, TraceRow& row) override {
     return fit_hash_ids(line, row.input_tokens, row.prompt);
@@ -88,14 +97,13 @@ class MooncakeWriter final : public TraceWriter {
 }  // namespace
 
 bool read_hash_ids(JsonCursor& json, std::vector<domain::Segment>& prompt) {
+  bool sound = true;
   for (json.enter('[', "hash_ids"); json.next_item();) {
     std::int64_t id = 0;
-    if (!json.integer("hash_ids", 0, static_cast<std::int64_t>(kContentLimit) - 1, id)) {
-      return false;
-    }
+    sound = json.integer("hash_ids", 0, static_cast<std::int64_t>(kContentLimit) - 1, id) && sound;
     prompt.push_back({.content = static_cast<std::uint64_t>(id), .length = kMooncakeBlock});
   }
-  return json.sound();
+  return json.sound() && sound;
 }
 
 bool fit_hash_ids(const TraceLine& line,

@@ -154,7 +154,7 @@ class OtelReader {
     const auto text =
         begin ? record.find({"start_time", "startTime"}) : record.find({"end_time", "endTime"});
     if (!text) {
-      line_.problem(name, std::size_t{0}, "a span without it", "it in every span");
+      line_.problem(name, record.place(), "a span without it", "it in every span");
     } else if (parse_timestamp(*text)) {
       clock_.read(line_, name, *text, time);
     } else {

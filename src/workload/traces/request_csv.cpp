@@ -13,8 +13,9 @@
 namespace ridgeline::workload {
 namespace {
 
-constexpr auto kRequestColumns =
-    std::to_array<CsvColumn>({{"arrival_s"}, {"input_tokens"}, {"output_tokens"}});
+constexpr auto kRequestColumns = std::to_array<CsvColumn>({{"arrival_s", true, kArrivalSeconds},
+                                                           {"input_tokens", true, kInputCount},
+                                                           {"output_tokens", true, kOutputCount}});
 
 class RequestCsvParser final : public CsvRowParser {
  public:

@@ -20,6 +20,7 @@
 
 #include "core/json_writer.hpp"
 #include "core/reader.hpp"
+#include "core/result.hpp"
 #include "core/text.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -30,6 +31,8 @@
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/json_cursor.hpp"
+#include "workload/traces/json_layout.hpp"
+#include "workload/traces/quick_row.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -83,6 +86,7 @@ class RequestJsonlParser final : public RowParser {
       }
     }
     reset(row);
+    layouts_.start(line);
     JsonCursor json(line);
     seen_ = 0;
     bool sound = true;
@@ -93,7 +97,29 @@ class RequestJsonlParser final : public RowParser {
     if (!json.at_end()) {
       return RowStatus::kBad;
     }
-    return needed_seen(line) && sound && fits(line, row) ? RowStatus::kRow : RowStatus::kBad;
+    if (!needed_seen(line) || !sound) {
+      return RowStatus::kBad;
+    }
+    layouts_.learn();
+    return fits(line, row) ? RowStatus::kRow : RowStatus::kBad;
+  }
+
+  const char* quick_row(const char* at, const char* end, TraceRow& row) override {
+    const State before = state_;
+    const char* const next = layouts_.read(
+        at,
+        end,
+        row,
+        [&] { reset(row); },
+        [&](JsonCursor& json, std::uint32_t key, std::string_view name) {
+          return read_value(json, static_cast<JsonlKey>(key), name, row);
+        });
+    if (next == nullptr || fits(TraceLine({}, unnamed_, 0, unheard_), row)) [[likely]] {
+      return next;
+    }
+    unheard_.clear();
+    state_ = before;
+    return nullptr;
   }
 
   [[nodiscard]] core::Tokens block_tokens() const override { return block_tokens_; }
@@ -129,6 +155,21 @@ class RequestJsonlParser final : public RowParser {
       return json.skip() && false;
     }
     seen_ |= bit(which);
+    const char* const begin = json.rest().data();
+    const bool sound = read_value(json, which, *at, row);
+    layouts_.member(
+        static_cast<std::uint32_t>(which), *at, quick_value(which), begin, json.place());
+    return sound;
+  }
+
+  static QuickValue quick_value(JsonlKey key) {
+    return {.kind = key == JsonlKey::kArrival        ? QuickKind::kArrival
+                    : key == JsonlKey::kInputTokens  ? QuickKind::kInputTokens
+                    : key == JsonlKey::kOutputTokens ? QuickKind::kOutputTokens
+                                                     : QuickKind::kOther};
+  }
+
+  bool read_value(JsonCursor& json, JsonlKey which, std::string_view key, TraceRow& row) {
     switch (which) {
       case JsonlKey::kArrival:
         return json.time(key, kSecondsUnit, row.arrival);
@@ -205,9 +246,10 @@ class RequestJsonlParser final : public RowParser {
     if (!json.integer(key, 0, kMostInGroup, place)) {
       return false;
     }
-    const std::int64_t next = place == 0 ? 0 : place_ + 1;
+    const std::int64_t next = place == 0 ? 0 : state_.place + 1;
     if (place != next) {
-      json.line().problem(key, at, fmt::format("{}", place), fmt::format("0 or {}", place_ + 1));
+      json.line().problem(
+          key, at, fmt::format("{}", place), fmt::format("0 or {}", state_.place + 1));
       return false;
     }
     row.starts_group = place == 0;
@@ -215,14 +257,13 @@ class RequestJsonlParser final : public RowParser {
   }
 
   static bool read_after(JsonCursor& json, std::string_view key, TraceRow& row) {
+    bool sound = true;
     for (json.enter('[', key); json.next_item();) {
       std::int64_t parent = 0;
-      if (!json.integer(key, 0, kMostInGroup, parent)) {
-        return false;
-      }
+      sound = json.integer(key, 0, kMostInGroup, parent) && sound;
       row.parents.push_back(static_cast<std::uint32_t>(parent));
     }
-    return json.sound();
+    return json.sound() && sound;
   }
 
   /// [[content, tokens], ...]; -1 - k is the answer of the group's item k.
@@ -260,10 +301,10 @@ class RequestJsonlParser final : public RowParser {
   /// The row keeps the rules of its group and of the first line.
   bool fits(const TraceLine& line, TraceRow& row) {
     if (!touched_) [[likely]] {
-      place_ = 0;
+      state_.place = 0;
       return true;
     }
-    place_ = row.starts_group ? 0 : place_ + 1;
+    state_.place = row.starts_group ? 0 : state_.place + 1;
     const auto refuse = [&](JsonlKey key, std::string_view found, std::string_view expected) {
       line.problem(kJsonlKeys[static_cast<std::size_t>(key)], line.text(), found, expected);
       return false;
@@ -275,7 +316,7 @@ class RequestJsonlParser final : public RowParser {
       return refuse(JsonlKey::kAfter, "a request that waits", "a first line with \"waits\": true");
     }
     for (const std::uint32_t parent : row.parents) {
-      if (parent >= place_) {
+      if (parent >= state_.place) {
         return refuse(JsonlKey::kAfter, fmt::format("{}", parent), "an earlier place of the group");
       }
     }
@@ -283,7 +324,7 @@ class RequestJsonlParser final : public RowParser {
     for (const auto& segment : row.prompt) {
       held += segment.length;
       if (is_output(segment.content) &&
-          static_cast<std::int64_t>(segment.content & ~output_of(0)) >= place_) {
+          static_cast<std::int64_t>(segment.content & ~output_of(0)) >= state_.place) {
         return refuse(JsonlKey::kPrompt, "the answer of no earlier request", "one of the group");
       }
       if (held > row.input_tokens) {
@@ -291,11 +332,11 @@ class RequestJsonlParser final : public RowParser {
             JsonlKey::kPrompt, fmt::format("{} tokens", held.value()), "at most input_tokens");
       }
     }
-    if (static_cast<std::size_t>(row.stage) >= stages_.size() || row.stage < last_stage_) {
+    if (static_cast<std::size_t>(row.stage) >= stages_.size() || row.stage < state_.last_stage) {
       return refuse(
           JsonlKey::kStage, fmt::format("{}", row.stage), "stages of the first line in order");
     }
-    last_stage_ = row.stage;
+    state_.last_stage = row.stage;
     return true;
   }
 
@@ -354,11 +395,19 @@ class RequestJsonlParser final : public RowParser {
     return json.sound() && sound;
   }
 
+  /// What the rows so far say of the next one.
+  struct State {
+    std::int64_t place = 0;  ///< In its group.
+    std::int32_t last_stage = 0;
+  };
+
+  JsonLayouts layouts_;
   bool first_ = true;
   bool touched_ = true;
   std::uint32_t seen_ = 0;
-  std::int64_t place_ = 0;
-  std::int32_t last_stage_ = 0;
+  State state_;
+  std::string unnamed_;
+  core::Errors unheard_;
   bool groups_ = false;
   bool waits_ = false;
   core::Tokens block_tokens_ = core::Tokens(0);

@@ -130,25 +130,37 @@ TraceReader::Status TraceReader::stop(std::string message) {
   return Status::kBadRow;
 }
 
-bool TraceReader::in_order(const TraceLine& line, const TraceRow& row) {
-  if (!row.starts_group) {
-    return true;
-  }
-  if (row.stage != stage_) {
+bool TraceReader::in_order(const TraceRow& row) {
+  const bool late = row.starts_group && row.stage == stage_ && row.arrival < previous_;
+  if (row.starts_group && !late) [[likely]] {
     stage_ = row.stage;
     previous_ = row.arrival;
-    return true;
   }
-  if (row.arrival < previous_) [[unlikely]] {
-    line.problem(format_->arrival_column,
-                 0,
-                 fmt::format("an arrival at {} s after one at {} s",
-                             seconds_text(row.arrival),
-                             seconds_text(previous_)),
-                 "rows in the order of arrival");
+  return !late;
+}
+
+TraceReader::Status TraceReader::late(std::string_view text, const TraceRow& row) {
+  const TraceLine line(text, name_, lines_.number(), errors_);
+  line.problem(format_->arrival_column,
+               0,
+               fmt::format("an arrival at {} s after one at {} s",
+                           seconds_text(row.arrival),
+                           seconds_text(previous_)),
+               "rows in the order of arrival");
+  return Status::kBadRow;
+}
+
+/// The next row where it has the usual form.
+bool TraceReader::quick_next(TraceRow& row, std::string_view& text) {
+  text = lines_.ahead();
+  const char* const next = rows_ < kMaxRequests
+                               ? parser_->quick_row(text.data(), text.data() + text.size(), row)
+                               : nullptr;
+  if (next == nullptr) [[unlikely]] {
     return false;
   }
-  previous_ = row.arrival;
+  lines_.take_line(next);
+  ++rows_;
   return true;
 }
 
@@ -158,6 +170,9 @@ TraceReader::Status TraceReader::next(TraceRow& row) {
       return Status::kEnd;
     }
     std::string_view text;
+    if (quick_next(row, text)) [[likely]] {
+      return in_order(row) ? Status::kRow : late(first_line(text), row);
+    }
     switch (lines_.next(text)) {
       case LineReader::Status::kLine:
         break;
@@ -180,7 +195,7 @@ TraceReader::Status TraceReader::next(TraceRow& row) {
     const RowStatus status = line.is_text() ? parser_->row(line, row) : RowStatus::kBad;
     rows_ += status == RowStatus::kGlobal ? 0 : 1;
     if (status == RowStatus::kRow) [[likely]] {
-      return in_order(line, row) ? Status::kRow : Status::kBadRow;
+      return in_order(row) ? Status::kRow : late(text, row);
     }
     if (status == RowStatus::kBad) {
       return Status::kBadRow;

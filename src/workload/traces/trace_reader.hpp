@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "core/result.hpp"
 #include "core/time.hpp"
@@ -49,7 +50,9 @@ class TraceReader {
   TraceReader(LineReader lines, std::string name, const TraceFormat& format);
 
   Status stop(std::string message);
-  bool in_order(const TraceLine& line, const TraceRow& row);
+  bool quick_next(TraceRow& row, std::string_view& text);
+  bool in_order(const TraceRow& row);
+  Status late(std::string_view text, const TraceRow& row);
 
   LineReader lines_;
   std::string name_;

@@ -15,7 +15,9 @@ namespace ridgeline::workload {
 namespace {
 
 constexpr auto kVidurColumns =
-    std::to_array<CsvColumn>({{"arrived_at"}, {"num_prefill_tokens"}, {"num_decode_tokens"}});
+    std::to_array<CsvColumn>({{"arrived_at", true, kArrivalSeconds},
+                              {"num_prefill_tokens", true, kInputCount},
+                              {"num_decode_tokens", true, kOutputCount}});
 
 class VidurCsvParser final : public CsvRowParser {
  public:

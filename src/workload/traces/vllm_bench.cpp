@@ -3,7 +3,6 @@
 // requests come evenly at request_rate. Requests with no output failed, and are left out.
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,14 +22,14 @@
 #include "workload/traces/json_cursor.hpp"
 #include "workload/traces/json_records.hpp"
 #include "workload/traces/row_ledger.hpp"
-#include "workload/traces/timed_items.hpp"
 
 namespace ridgeline::workload {
 namespace {
 
 class VllmBenchReader {
  public:
-  VllmBenchReader(const TraceLine& line, RowLedger& ledger) : line_(line), ledger_(ledger) {}
+  VllmBenchReader(const TraceLine& line, RowLedger& ledger)
+      : line_(line), ledger_(ledger), outputs_at_(line.text()) {}
 
   bool read(JsonCursor& json) {
     std::string_view key;
@@ -38,6 +37,7 @@ class VllmBenchReader {
       if (key == "input_lens") {
         read_lengths(json, key, inputs_);
       } else if (key == "output_lens") {
+        outputs_at_ = key;
         read_lengths(json, key, outputs_);
       } else if (key == "start_times") {
         read_starts(json);
@@ -83,14 +83,13 @@ class VllmBenchReader {
 
  private:
   static bool read_lengths(JsonCursor& json, std::string_view key, std::vector<core::Tokens>& to) {
+    bool sound = true;
     for (json.enter('[', key); json.next_item();) {
       core::Tokens length;
-      if (!json.tokens(key, length, 0)) {
-        return false;
-      }
+      sound = json.tokens(key, length, 0) && sound;
       to.push_back(length);
     }
-    return json.sound();
+    return json.sound() && sound;
   }
   bool read_starts(JsonCursor& json) {
     for (json.enter('[', "start_times"); json.next_item();) {
@@ -98,7 +97,7 @@ class VllmBenchReader {
       core::Duration start;
       if (!json.number("start_times", text) ||
           !clock_.read(line_, "start_times", text, kSecondsUnit, start)) {
-        return false;
+        continue;
       }
       starts_.push_back(start);
     }
@@ -117,7 +116,7 @@ class VllmBenchReader {
         (!starts_.empty() && starts_.size() != inputs_.size())) {
       line_.problem(
           "output_lens",
-          std::size_t{0},
+          outputs_at_,
           fmt::format(
               "lists of {}, {} and {} requests", inputs_.size(), outputs_.size(), starts_.size()),
           "as many input_lens as output_lens and start_times");
@@ -145,23 +144,11 @@ class VllmBenchReader {
   EpochClock clock_;
   std::vector<core::Tokens> inputs_;
   std::vector<core::Tokens> outputs_;
+  std::string_view outputs_at_;  ///< Where they stand.
   std::vector<core::Duration> starts_;
   std::string_view rate_ = "inf";
   std::string_view model_;
 };
-
-core::Result<std::unique_ptr<ItemStream>> read_vllm_bench(TraceDocument document) {
-  RowLedger ledger(document.skip_bad_rows);
-  const TraceLine line(document.text, document.path, 1, ledger.errors());
-  JsonCursor json(line);
-  VllmBenchReader reader(line, ledger);
-  if (!line.is_text() || !reader.read(json)) {
-    return core::fail(ledger.errors());
-  }
-  ItemList list = reader.take();
-  settle_arrivals(list.items);
-  return finish_document(std::move(list), document, ledger);
-}
 
 }  // namespace
 
@@ -174,7 +161,7 @@ const TraceFormat kVllmBench = {
                  (head.has_key("input_lens") ||
                   (head.has_key("completed") && head.has_key("request_throughput")));
         },
-    .open_document = read_vllm_bench,
+    .open_document = read_run<VllmBenchReader>,
 };
 
 }  // namespace ridgeline::workload

@@ -107,15 +107,7 @@ std::vector<double> gaps_of(GapLaw gaps, double rate, int count) {
   return list;
 }
 
-double lag_one(const std::vector<double>& list, const Moments& moments) {
-  double sum = 0.0;
-  for (std::size_t i = 1; i < list.size(); ++i) {
-    sum += (list[i] - moments.mean) * (list[i - 1] - moments.mean);
-  }
-  return sum / static_cast<double>(list.size()) / moments.variance;
-}
-
-TEST(GapLaws, HaveTheirRateAndVariationAndNoMemory) {
+TEST(GapLaws, KeepTheirRateAtAnyRate) {
   struct Case {
     GapLaw gaps;
     double cv;
@@ -124,11 +116,9 @@ TEST(GapLaws, HaveTheirRateAndVariationAndNoMemory) {
                            Case{{GapLaw::Kind::kGamma, 4.0}, 0.5},
                            Case{{GapLaw::Kind::kWeibull, 2.0}, 0.5227232},
                            Case{{GapLaw::Kind::kLognormal, 0.8}, 0.8}}) {
-    const auto list = gaps_of(test.gaps, 5.0, kLawDraws);
-    const auto moments = moments_of(list);
-    EXPECT_NEAR(moments.mean, 0.2, kStandardErrors * 0.2 * test.cv / 1000.0);
-    EXPECT_NEAR(std::sqrt(moments.variance) / moments.mean, test.cv, 0.01 * test.cv);
-    EXPECT_NEAR(lag_one(list, moments), 0.0, kStandardErrors / 1000.0);
+    const auto moments = moments_of(gaps_of(test.gaps, 5.0, 100'000));
+    EXPECT_NEAR(moments.mean, 0.2, kStandardErrors * 0.2 * test.cv / std::sqrt(100'000.0));
+    EXPECT_NEAR(std::sqrt(moments.variance) / moments.mean, test.cv, 0.03 * test.cv);
   }
   for (const double gap : gaps_of({GapLaw::Kind::kConstant, 1.0}, 4.0, 100)) {
     EXPECT_NEAR(gap, 0.25, 1e-9);
@@ -403,9 +393,13 @@ TEST(ServeGenSample, HasTheRateOfItsClients) {
   EXPECT_NEAR(static_cast<double>(list->items.size()), expected, 10.0 * std::sqrt(expected));
   auto whole = open_items(folder.string());
   ASSERT_TRUE(whole.has_value()) << core::to_string(whole.error()[0]);
-  const auto all = read_all(**whole);
-  ASSERT_TRUE(all.has_value());
-  EXPECT_GT(all->items.size(), list->items.size());
+  // All six clients send more: it is enough to see the first that are more than one's.
+  Item item;
+  std::size_t more = 0;
+  while (more <= list->items.size() && (*whole)->next(item)) {
+    ++more;
+  }
+  EXPECT_GT(more, list->items.size());
 }
 
 TEST(WorkloadSpec, PutsSourcesTogether) {

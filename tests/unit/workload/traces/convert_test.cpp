@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -11,7 +13,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/document.hpp"
 #include "core/result.hpp"
+#include "support/paths.hpp"
+#include "unit/report/schema_check.hpp"
 #include "unit/workload/items.hpp"
 #include "unit/workload/traces/trace_text.hpp"
 #include "workload/compose.hpp"
@@ -30,6 +35,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 /// Everything that an item can say, in two groups and a stage.
 ItemList rich_list() {
@@ -81,6 +87,39 @@ core::Result<ItemList> reread(const std::string& text) {
     return core::fail(stream.error());
   }
   return read_all(**stream);
+}
+
+core::Node kept_schema(const std::string& name) {
+  const auto path = test::source_dir() / "data/schemas" / (name + ".schema.json");
+  std::ifstream file(path);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  return core::parse_json(text, path.string()).value_or(core::Node());
+}
+
+TEST(Convert, OurOwnFormatFollowsItsSchemas) {
+  const core::Node header = kept_schema("request-jsonl-header");
+  const core::Node request = kept_schema("request-jsonl");
+  ASSERT_TRUE(header.is_map() && request.is_map());
+  std::istringstream lines(written(make_list_stream(rich_list()), kRequestJsonl));
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    const auto tree = core::parse_json(line, "t");
+    ASSERT_TRUE(tree.has_value());
+    report::testing::SchemaCheck check(count == 0 ? header : request);
+    EXPECT_THAT(check.problems(*tree), IsEmpty()) << line;
+  }
+  EXPECT_EQ(count, 1 + 3);
+  // Each schema refuses the other's line, and a key that nobody knows.
+  report::testing::SchemaCheck check(request);
+  const auto problems = [&check](const char* text) {
+    return check.problems(core::parse_json(text, "t").value_or(core::Node()));
+  };
+  EXPECT_THAT(problems(R"({"ridgeline_workload": 1, "stages": []})"), Not(IsEmpty()));
+  EXPECT_THAT(problems(R"({"arrival_s": 0, "input_tokens": 1, "output_tokens": 1})"), IsEmpty());
+  EXPECT_THAT(problems(R"({"arrival_s": 0, "input_tokens": 0, "output_tokens": 1})"),
+              ElementsAre("$.input_tokens is too small"));
+  EXPECT_THAT(problems(R"({"input_tokens": 1, "output_tokens": 1, "tokens": 1})"),
+              ElementsAre("$ has the unknown key tokens"));
 }
 
 TEST(Convert, OurOwnFormatLosesNothing) {

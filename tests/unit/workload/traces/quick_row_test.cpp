@@ -1,0 +1,118 @@
+#include "workload/traces/quick_row.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/time.hpp"
+#include "workload/item.hpp"
+#include "workload/traces/fields.hpp"
+#include "workload/traces/quick_number.hpp"
+
+namespace ridgeline::workload {
+namespace {
+
+std::string with_slack(const std::string& text) {
+  return text + std::string(kQuickSlack, ' ');
+}
+
+QuickNumber number_of(const std::string& text) {
+  return quick_number(with_slack(text).data());
+}
+
+/// How many bytes read_quick() took; -1 for none.
+std::ptrdiff_t taken(const QuickValue& value, const std::string& text, Item& item) {
+  const std::string memory = with_slack(text);
+  const char* const end = read_quick(value, memory.data(), memory.data() + text.size(), item);
+  return end == nullptr ? -1 : end - memory.data();
+}
+
+TEST(QuickNumber, ReadsDigitsOfEveryLength) {
+  std::string text;
+  std::int64_t expected = 0;
+  for (int digit = 1; digit <= 15; ++digit) {
+    text += static_cast<char>('0' + digit % 10);
+    expected = expected * 10 + digit % 10;
+    const QuickNumber number = number_of(text + ",");
+    EXPECT_EQ(number.digits, expected) << text;
+    EXPECT_EQ(number.size, text.size());
+    EXPECT_EQ(number.decimals, 0);
+  }
+  EXPECT_EQ(number_of("1234567890123456").size, 0U);
+}
+
+TEST(QuickNumber, ReadsDecimals) {
+  const QuickNumber number = number_of("12345678.0098700]");
+  EXPECT_EQ(number.digits, 123456780098700);
+  EXPECT_EQ(number.decimals, 7);
+  EXPECT_EQ(number.size, 16U);
+}
+
+TEST(QuickNumber, DeclinesWhatIsNoPlainNumber) {
+  // Eighteen digits are the most: 11 + 8 are too many, and so are 8 behind the point.
+  for (const char* text :
+       {"", "-1", ".5", "5.", "5.x", "x", "1.23456789", "123456789012.1234567"}) {
+    EXPECT_EQ(number_of(text).size, 0U) << text;
+  }
+}
+
+TEST(QuickCount, ReadsOneToSevenDigits) {
+  for (const std::string text : {"0", "7", "12", "9999999"}) {
+    const std::string memory = with_slack(text);
+    const char* at = memory.data();
+    EXPECT_EQ(quick_count(at), std::stoll(text));
+    EXPECT_EQ(at, memory.data() + text.size());
+  }
+  for (const std::string text : {"", "-1", "12345678"}) {
+    const std::string memory = with_slack(text);
+    const char* at = memory.data();
+    EXPECT_EQ(quick_count(at), -1);
+    EXPECT_EQ(at, memory.data());
+  }
+}
+
+TEST(QuickRow, ReadsTimesToThePicosecond) {
+  Item item;
+  // 12.5 ms = 12.5e-3 / 1e-12 ticks.
+  EXPECT_EQ(taken({.kind = QuickKind::kArrival, .unit = kMillisecondsUnit}, "12.5,", item), 4);
+  EXPECT_EQ(item.arrival, core::Duration::ticks(12'500'000'000));
+  EXPECT_EQ(taken({.kind = QuickKind::kArrival, .unit = kNanosecondsUnit}, "1.001}", item), 5);
+  EXPECT_EQ(item.arrival, core::Duration::ticks(1001));
+  // A ten-thousandth of a nanosecond is finer than a tick, and 9 200 001 s lie beyond the latest.
+  EXPECT_EQ(taken({.kind = QuickKind::kArrival, .unit = kNanosecondsUnit}, "1.0001}", item), -1);
+  EXPECT_EQ(taken({.kind = QuickKind::kArrival}, "9200000,", item), 7);
+  EXPECT_EQ(taken({.kind = QuickKind::kArrival}, "9200001,", item), -1);
+}
+
+TEST(QuickRow, ReadsCountsFromOne) {
+  Item item;
+  EXPECT_EQ(taken({.kind = QuickKind::kInputTokens}, "374,", item), 3);
+  EXPECT_EQ(item.input_tokens.value(), 374);
+  EXPECT_EQ(taken({.kind = QuickKind::kOutputTokens}, "1\n", item), 1);
+  EXPECT_EQ(item.output_tokens.value(), 1);
+  EXPECT_EQ(taken({.kind = QuickKind::kOutputTokens}, "0\n", item), -1);
+}
+
+TEST(QuickRow, ReadsBlockIds) {
+  Item item;
+  EXPECT_EQ(taken({.kind = QuickKind::kBlockIds}, "[0, 46,123456789]}", item), 17);
+  ASSERT_EQ(item.prompt.size(), 3U);
+  EXPECT_EQ(item.prompt[1].content, 46U);
+  EXPECT_EQ(item.prompt[2].content, 123456789U);
+  for (const char* text : {"46]", "[046]", "[1,]", "[1 ,2]", "[1.5]", "[-1]", "[1"}) {
+    EXPECT_EQ(taken({.kind = QuickKind::kBlockIds}, text, item), -1) << text;
+  }
+}
+
+TEST(QuickRow, ReadsNothingBehindTheEnd) {
+  Item item;
+  const std::string memory = with_slack("12");
+  EXPECT_EQ(read_quick({.kind = QuickKind::kInputTokens}, memory.data(), memory.data(), item),
+            nullptr);
+}
+
+}  // namespace
+}  // namespace ridgeline::workload

@@ -142,11 +142,12 @@ class Resolver {
 
   void check_sharding() {
     const std::int64_t size = given_.engine.tensor_parallel_size;
-    if (size > out_->gpu.gpus_per_node) {
+    const std::int64_t most = std::max(out_->gpu.gpus_per_node, out_->gpu.link_domain);
+    if (size > most) {
       note("engine.tensor_parallel_size",
            fmt::format("{} is out of range, expected 1 to {}, the GPUs of one {} node",
                        size,
-                       out_->gpu.gpus_per_node,
+                       most,
                        out_->gpu.name));
       return;
     }

@@ -39,6 +39,13 @@ struct Entry {
 };
 using Entries = core::Result<std::vector<Entry>>;
 
+/// What its publication says of a network's size, with the source; null where the file has none.
+core::Node published_size(const std::string& name) {
+  const auto document = model::find_model_document(name);
+  const core::Node* published = document ? document->find("_published") : nullptr;
+  return published == nullptr ? core::Node() : *published;
+}
+
 Entries list_models() {
   std::vector<Entry> entries;
   for (const auto& name : model::catalogue_names()) {
@@ -71,6 +78,7 @@ Entries list_models() {
                       .add("kv_bytes_per_token", report::number_node(kv))
                       .add("state_bytes_per_sequence", report::number_node(state))
                       .add("max_position", report::integer_node(network->max_position.value()))
+                      .add("published", published_size(name))
                       .build()
                       .members()});
   }

@@ -47,9 +47,10 @@ constexpr const char* kRecurrenceSource = "kernel (h100, scaled)";
 class Planner {
  public:
   Planner(const model::ModelSpec& network,
+          const model::Sharding& sharding,
           const Calibration& calibration,
           const hardware::GpuSpec& gpu)
-      : network_(network), calibration_(calibration), gpu_(gpu) {}
+      : network_(network), sharding_(sharding), calibration_(calibration), gpu_(gpu) {}
 
   Plan plan(const std::vector<model::Operator>& operators) && {
     quantises_ = std::any_of(
@@ -255,7 +256,9 @@ class Planner {
       return;
     }
     const auto& set = calibration_.all_reduce;
-    const hardware::LinkView view = hardware::over_link(gpu_, shape.ranks);
+    // vLLM numbers tensor-parallel ranks first: the copies of a rank are that many GPUs apart.
+    const hardware::LinkView view =
+        hardware::over_link(gpu_, shape.ranks * sharding_.tensor_parallel_size);
     RowOperator& row = push(op,
                             fmt::format("{} ({})", set.source, hardware::name(view.link)),
                             [shape, &constants = set.values, gpu = view.gpu](std::int64_t rows) {
@@ -302,6 +305,7 @@ class Planner {
   void add(const model::Operator& /*op*/, const model::Resident& /*shape*/) {}
 
   const model::ModelSpec& network_;
+  const model::Sharding& sharding_;
   const Calibration& calibration_;
   const hardware::GpuSpec& gpu_;
   bool quantises_ = false;
@@ -353,7 +357,7 @@ Plan make_plan(const model::ModelSpec& network,
                const model::Sharding& sharding,
                const Calibration& calibration,
                const hardware::GpuSpec& gpu) {
-  return Planner(network, calibration, gpu).plan(model::forward_pass(network, sharding));
+  return Planner(network, sharding, calibration, gpu).plan(model::forward_pass(network, sharding));
 }
 
 }  // namespace ridgeline::latency::kernel

@@ -234,7 +234,7 @@ RC_GTEST_PROP(Kernel, PartsAndRoundingSumToTheStep, ()) {
 }
 
 /// A prompt in two chunks reads its weights twice and pays its stragglers twice, and does the same
-/// attention.
+/// attention. 512 tokens hit every expert and compute little: such a pass is what is paid again.
 RC_GTEST_PROP(Kernel, TwoChunksCostLittleMoreThanOne, ()) {
   const auto& model = any_model();
   const Step whole{.num_decodes = 0, .context = 0, .chunks = {chunk(0, 8192)}};
@@ -243,7 +243,9 @@ RC_GTEST_PROP(Kernel, TwoChunksCostLittleMoreThanOne, ()) {
   const Duration two =
       gpu_time(model, {.num_decodes = 0, .context = 0, .chunks = {chunk(0, first, false)}}) +
       gpu_time(model, {.num_decodes = 0, .context = 0, .chunks = {chunk(first, 8192 - first)}});
-  RC_ASSERT(two.to_seconds() <= one.to_seconds() * 1.10);
+  const Duration again =
+      gpu_time(model, {.num_decodes = 0, .context = 0, .chunks = {chunk(0, 512, false)}});
+  RC_ASSERT(two <= one + again);
   RC_ASSERT(two.to_seconds() >= one.to_seconds() * 0.98);
 }
 

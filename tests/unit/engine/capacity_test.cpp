@@ -66,6 +66,30 @@ TEST(Capacity, AtEightRanksARankStillHoldsOneWholeKvHead) {
             core::Bytes(224.0 * 1024));
 }
 
+TEST(Capacity, DeepSeekV3OnEightAddsUp) {
+  // Each rank holds every token's latent: 61 layers * (512 + 64) * 2 B = 70,272 B, whatever the
+  // cut.
+  for (const std::int64_t ranks : {1, 8}) {
+    EXPECT_EQ(plan("deepseek-ai/DeepSeek-V3", {.sharding = {.tensor_parallel_size = ranks}}, "h200")
+                  .block,
+              core::Bytes(16.0 * 70'272));
+  }
+  // Weights of a rank, in 10^9 bytes: embedding and head in 16 bits 2 * 129,280 * 7,168 * 2 / 8 =
+  // 0.4634; routers on every rank 58 * 256 * 7,168 * 2 = 0.2128; in FP8, of each of 61 layers the
+  // projections into the latents whole 7,168 * (1,536 + 576), the others' eighth 1,536 * 24,576 +
+  // 512 * 32,768 + 16,384 * 7,168: 2.2347; 3 dense layers 3 * 7,168 * 18,432 / 8: 0.1486; 58 of 257
+  // experts 3 * 7,168 * 2,048 / 8: 82.0580; norms 0.0020. 85.1195e9 B = 79.274 GiB.
+  const auto memory =
+      plan("deepseek-ai/DeepSeek-V3", {.sharding = {.tensor_parallel_size = 8}}, "h200");
+  EXPECT_NEAR(gib(memory.weights), 79.274, 0.005);
+  EXPECT_NEAR(gib(memory.budget), 139.8 * 0.9, 0.01);
+  EXPECT_NEAR(
+      gib(memory.kv_cache), gib(memory.budget) - gib(memory.weights) - gib(memory.reserve), 1e-9);
+  EXPECT_NEAR(static_cast<double>(memory.num_gpu_blocks.value()),
+              memory.kv_cache.value() / (16.0 * 70'272),
+              1.0);
+}
+
 TEST(Capacity, WindowsFormGroupsOfTheirOwn) {
   // gpt-oss-120b: 18 layers keep all, 18 the last 128 tokens; of each token 2 * 8 heads * 64 * 2 B
   // = 2 KiB a layer. One group each: a block is 16 tokens * 18 layers * 2 KiB = 576 KiB.

@@ -51,6 +51,20 @@ TEST_F(PlanOnH100, OneRankExchangesNothing) {
                                    "sampling"));
 }
 
+/// Four copies of two ranks are one node of eight, four of four are two nodes.
+TEST_F(PlanOnH100, CopiesOfAttentionExchangeOverTheLinkThatReachesThem) {
+  const auto source = [this](std::int64_t ranks) {
+    const Plan made =
+        make_plan(fixtures::llama_4_scout_fp8(),
+                  {.tensor_parallel_size = ranks, .data_parallel_size = 4, .expert_parallel = true},
+                  calibration_,
+                  gpu_);
+    return std::ranges::find(made.rows, "dispatch", &RowOperator::name)->source;
+  };
+  EXPECT_THAT(source(2), testing::HasSubstr("NVLink"));
+  EXPECT_THAT(source(4), testing::HasSubstr("network"));
+}
+
 /// The expert kernels were measured with routing inside.
 TEST_F(PlanOnH100, TheRouterIsPartOfTheExperts) {
   const auto all = names(plan(fixtures::llama_4_scout_fp8(), 2));

@@ -36,11 +36,16 @@ const char* kind_name(std::size_t kind) {
   return domain::kBottleneckNames[kind];
 }
 
+/// A chunk with drafts is a decode that is verified.
 const char* phase_of(const sim::StepSegment& segment) {
-  if (segment.record.num_prefills == 0) {
+  const auto verified = std::count_if(
+      segment.prefills.begin(), segment.prefills.end(), [](const domain::PrefillChunk& chunk) {
+        return chunk.drafts > 0;
+      });
+  if (segment.record.num_prefills == verified) {
     return "decode";
   }
-  return segment.record.num_decodes == 0 ? "prefill" : "mixed";
+  return segment.record.num_decodes + verified == 0 ? "prefill" : "mixed";
 }
 
 class StepLog final : public sim::StepListener {

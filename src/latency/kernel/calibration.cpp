@@ -95,6 +95,13 @@ Calibration calibrate(const Constants& constants, const hardware::GpuSpec& gpu) 
                      .experts_8bit_coarse = choice.pick(&Column::experts_8bit_coarse),
                      .experts_8bit_fine = choice.pick(&Column::experts_8bit_fine),
                      .all_reduce = choice.pick(&Column::all_reduce)};
+  if (gpu.datasheet_only) {
+    // What was fitted on CUDA GPUs says nothing of others: memory passes remain.
+    result.step = {};
+    result.sampling = {};
+    result.sampling.bytes_per_logit = constants.sampling.bytes_per_logit;
+    result.attention.prefill_bandwidth_efficiency = 1.0;
+  }
   const auto& cut_down = constants.cut_down_compute;
   if (std::find(cut_down.begin(), cut_down.end(), gpu.name) != cut_down.end()) {
     result.gemm_16bit.values.small_tile_penalty = 0.0;

@@ -3,6 +3,8 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -58,6 +60,24 @@ TEST(StepLog, WritesALineThatIsReadBack) {
   EXPECT_DOUBLE_EQ(summary->farthest, 4.0);
   EXPECT_EQ(summary_tree(*summary).find("steps")->as_integer(), 4);
   EXPECT_THAT(summary_table(*summary, {}), HasSubstr("2 look-ups of a table"));
+}
+
+TEST(StepLog, AVerificationOfDraftsIsADecode) {
+  const domain::PrefillChunk prompt{.past = core::Tokens(0), .new_tokens = core::Tokens(9)};
+  const domain::PrefillChunk verified{
+      .past = core::Tokens(9), .new_tokens = core::Tokens(4), .samples = true, .drafts = 3};
+  const auto phase = [](std::vector<domain::PrefillChunk> chunks) {
+    sim::StepSegment segment = example_segment();
+    segment.record.num_decodes = 0;
+    segment.record.num_prefills = std::ssize(chunks);
+    segment.prefills = std::move(chunks);
+    std::ostringstream out;
+    make_step_log(out)->on_segment(segment);
+    return summarise_step_log(out.str(), "f")->by_phase.begin()->first;
+  };
+  EXPECT_EQ(phase({verified, verified}), "decode");
+  EXPECT_EQ(phase({verified, prompt}), "mixed");
+  EXPECT_EQ(phase({prompt}), "prefill");
 }
 
 TEST(StepLog, NamesTheLineThatItCannotRead) {

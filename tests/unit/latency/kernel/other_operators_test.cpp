@@ -19,6 +19,7 @@
 #include "latency/kernel/line_cost.hpp"
 #include "latency/kernel/notes.hpp"
 #include "latency/kernel/recurrence.hpp"
+#include "latency/kernel/sampling.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 #include "unit/latency/kernel_fixtures.hpp"
@@ -168,6 +169,12 @@ TEST(DatasheetColumn, IsTheRoofline) {
   EXPECT_EQ(set.gemm_16bit.values.bandwidth_efficiency, 1.0);
   EXPECT_EQ(set.decode_attention.values.fixed.value(), 0.0);
   EXPECT_TRUE(datasheet_column().all_reduce.has_value());
+  // No launches, no gaps, and of sampling the passes over the logits alone, whatever its SMs.
+  EXPECT_EQ(set.step.layer_launch_gap.value() + set.step.step_gap.value(), 0.0);
+  gpu.num_sms = 2;
+  const Cost sampled =
+      sampling({.vocab = 1000, .truncates = true, .penalises = true}, 10, set.sampling, gpu);
+  EXPECT_DOUBLE_EQ(sampled.time.value(), (sampled.bytes / gpu.mem_bandwidth).value());
 }
 
 TEST(Notes, SayWhatStandsBehindAPrediction) {

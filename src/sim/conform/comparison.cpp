@@ -72,16 +72,16 @@ std::optional<Difference> compare_record(const core::Node& recorded,
     const std::string text =
         is_set(member.key) ? sorted_text_of(member.value) : text_of(member.value);
     if (mine == ours.end()) {
-      return Difference{where + ": " + member.key, text, "absent"};
+      return Difference{fmt::format("{}: {}", where, member.key), text, "absent"};
     }
     if (text != mine->second.text && (text != mine->second.or_else || text.empty())) {
-      return Difference{where + ": " + member.key, text, mine->second.text};
+      return Difference{fmt::format("{}: {}", where, member.key), text, mine->second.text};
     }
     ours.erase(mine);
   }
   for (const auto& [key, value] : ours) {
     if (!value.is_optional) {
-      return Difference{where + ": " + key, "absent", value.text};
+      return Difference{fmt::format("{}: {}", where, key), "absent", value.text};
     }
   }
   return std::nullopt;

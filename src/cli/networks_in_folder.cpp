@@ -22,22 +22,22 @@
 namespace ridgeline::cli {
 namespace {
 
-constexpr std::string_view kConfig = "config.json";
-constexpr std::string_view kSuffix = "_config.json";
-constexpr std::string_view kQuantConfig = "hf_quant_config.json";
-constexpr std::string_view kGenerationConfig = "generation_config.json";
+constexpr std::string_view kConfigFile = "config.json";
+constexpr std::string_view kConfigSuffix = "_config.json";
+constexpr std::string_view kQuantConfigSuffix = "hf_quant_config.json";
+constexpr std::string_view kGenerationConfigSuffix = "generation_config.json";
 
 /// The name of the network that a file describes; nothing where it describes none.
 std::optional<std::string> name_of_file(const std::filesystem::path& path) {
   const std::string file = path.filename().string();
-  if (file == kConfig) {
+  if (file == kConfigFile) {
     return path.parent_path().filename().string();
   }
-  if (!file.ends_with(kSuffix) || file.ends_with(kQuantConfig) ||
-      file.ends_with(kGenerationConfig)) {
+  if (!file.ends_with(kConfigSuffix) || file.ends_with(kQuantConfigSuffix) ||
+      file.ends_with(kGenerationConfigSuffix)) {
     return std::nullopt;
   }
-  return file.substr(0, file.size() - kSuffix.size());
+  return file.substr(0, file.size() - kConfigSuffix.size());
 }
 
 /// What a table says of a network, column by column.
@@ -95,7 +95,7 @@ core::Result<std::vector<FoundNetwork>> networks_in_folder(const std::string& fo
     return core::fail(unreadable(folder, error.message()));
   }
   for (const std::filesystem::directory_entry& entry : entries) {
-    const std::filesystem::path inner = entry.path() / kConfig;
+    const std::filesystem::path inner = entry.path() / kConfigFile;
     if (entry.is_directory(error) && std::filesystem::exists(inner, error)) {
       files.push_back(inner);
     } else if (entry.is_regular_file(error) && name_of_file(entry.path())) {

@@ -127,6 +127,21 @@ std::int64_t layers_of_a_group(const std::vector<Caches::Part>& parts) {
   return static_cast<double>(most) < kNearlyEqual * static_cast<double>(fewest) ? most : fewest;
 }
 
+/// How many times the tokens of the largest kind a block of the smallest kind holds. vLLM gives
+/// that kind longer blocks (`unify_kv_cache_spec_page_size`); here all have them, and the larger
+/// kinds more groups of fewer layers: as many bytes for a token.
+std::int64_t tokens_that_fit(const std::vector<Caches::Part>& parts, core::BytesPerToken largest) {
+  std::int64_t times = 1;
+  for (const Caches::Part& part : parts) {
+    if (part.bytes_per_token.value() > 0.0) {
+      const core::BytesPerToken own =
+          part.bytes_per_token / static_cast<double>(part.layout.layers);
+      times = std::max(times, static_cast<std::int64_t>(std::floor(largest / own)));
+    }
+  }
+  return times;
+}
+
 /// Divides the layers of the stage with the largest caches into groups.
 void divide_cache(const model::ModelSpec& network, const MemoryOptions& options, MemoryPlan& plan) {
   model::Sharding stage_sharding = options.sharding;
@@ -166,12 +181,15 @@ void divide_cache(const model::ModelSpec& network, const MemoryOptions& options,
       continue;
     }
     plan.block = block;
-    plan.block_size = block_size;
+    plan.block_size = block_size * tokens_that_fit(caches.parts, token);
     plan.sequence_state = caches.beside * static_cast<double>(options.max_num_seqs);
     plan.layouts.clear();
     for (const Caches::Part& part : caches.parts) {
       plan.layouts.push_back(part.layout);
-      plan.layouts.back().groups = (part.layout.layers + layers - 1) / layers;
+      plan.layouts.back().groups = part.layout.kind == CacheLayout::Kind::kState
+                                       ? (part.layout.layers + layers - 1) / layers
+                                       : static_cast<std::int64_t>(std::ceil(
+                                             part.bytes_per_token * plan.block_size / block));
     }
   }
   if (options.draft != nullptr) {

@@ -280,10 +280,15 @@ class Resolver {
                                   engine().block_size),
            .hint = {}});
     }
-    if (loaded_.of("engine.enable_prefix_caching").origin == Provenance::Origin::kDefault) {
-      // vLLM's default for networks with states, which a hit would need a copy of.
-      engine().enable_prefix_caching = false;
+    if (loaded_.of("engine.enable_prefix_caching").origin != Provenance::Origin::kDefault &&
+        engine().enable_prefix_caching) {
+      out_->warnings.push_back(
+          {.code = "W-prefix-caching",
+           .message = "enable_prefix_caching is off: hits of recurrent states are not modelled yet",
+           .hint = {}});
     }
+    // vLLM's default for networks with states, which a hit would need a copy of.
+    engine().enable_prefix_caching = false;
   }
 
   /// Tokens that one request can have in the KV cache, up to the network's longest.

@@ -22,9 +22,10 @@
 namespace ridgeline::sim {
 namespace {
 
-constexpr const char* kPath = "engine.speculative_config";
+constexpr const char* kConfigPath = "engine.speculative_config";
 /// vLLM's methods with a price here; it has others (medusa, mlp_speculator, suffix).
-const std::array<std::string, 5> kMethods = {"ngram", "draft_model", "eagle", "eagle3", "mtp"};
+const std::array<std::string, 5> kSpeculativeMethods = {
+    "ngram", "draft_model", "eagle", "eagle3", "mtp"};
 /// Vectors that an EAGLE head joins at its input: the token's embedding and the target's hidden
 /// state (arXiv:2401.15077, section 3), and in EAGLE-3 the states of three layers
 /// (arXiv:2503.01840, section 3.1).
@@ -57,7 +58,7 @@ bool is_eagle(const std::string& method) {
 
 tl::unexpected<core::Errors> refuse_config(const char* key, std::string message) {
   return core::fail(core::Error{.code = core::ErrorCode::kUsage,
-                                .field = fmt::format("{}.{}", kPath, key),
+                                .field = fmt::format("{}.{}", kConfigPath, key),
                                 .message = std::move(message),
                                 .where = {},
                                 .hint = {}});
@@ -81,7 +82,7 @@ core::Result<std::optional<model::ModelSpec>> drafting_network(const Speculative
   if (!draft) {
     core::Errors errors = draft.error();
     for (core::Error& error : errors) {
-      error.field = fmt::format("{}.model", kPath);
+      error.field = fmt::format("{}.model", kConfigPath);
     }
     return core::fail(std::move(errors));
   }
@@ -111,10 +112,11 @@ std::optional<SpeculativeConfig> read_speculative(const core::Node& node,
   core::ObjectReader reader(node, path, errors);
   SpeculativeConfig config;
   if (node.is_map()) {
-    const auto method = reader.choice("method", kMethods);
+    const auto method = reader.choice("method", kSpeculativeMethods);
     if (!method && errors.size() == before) {
-      reader.problem("method",
-                     fmt::format("missing, expected one of: {}", fmt::join(kMethods, ", ")));
+      reader.problem(
+          "method",
+          fmt::format("missing, expected one of: {}", fmt::join(kSpeculativeMethods, ", ")));
     }
     config.method = method.value_or("");
     config.model = reader.string("model");
@@ -153,7 +155,7 @@ core::Node speculative_schema() {
     return MapBuilder().add("type", "number").add("minimum", 0.0).add("maximum", 1.0);
   };
   std::vector<core::Node> methods;
-  for (const std::string& method : kMethods) {
+  for (const std::string& method : kSpeculativeMethods) {
     methods.push_back(core::Node::string(method, {}));
   }
   std::vector<core::Node> either;

@@ -114,6 +114,19 @@ TEST(Capacity, TheCommonerKindHasMoreGroups) {
   EXPECT_EQ(memory.block, core::Bytes(2.0 * 8 * 128 * 2 * 10 * 16));
 }
 
+TEST(Capacity, LayersWithSmallerCachesHaveLongerBlocks) {
+  // Gemma 4 31B: 50 layers of a window with 2 * 16 heads * 256 * 2 B = 16 KiB a token, 10 that keep
+  // all of half as much. A block is 16 tokens of 10 of the former or 32 tokens of the latter, 2.5
+  // MiB; with 32 tokens in every block the windows need 50 * 16 KiB * 32 / 2.5 MiB = 10 groups.
+  const auto memory = plan("gemma-4-31b", {}, "h200");
+  EXPECT_EQ(memory.block_size, core::Tokens(32));
+  EXPECT_EQ(memory.block, core::Bytes(2.5 * 1024 * 1024));
+  EXPECT_EQ(memory.num_groups(), 10 + 1);
+  // 100,000 tokens: 3,125 blocks of the one, and room for 1,023 + 8,192 tokens of the others.
+  EXPECT_EQ(blocks_of_request(memory, core::Tokens(100'000), core::Tokens(8192)),
+            3125 + 10 * (288 + 1));
+}
+
 TEST(Capacity, AStateTakesABlockThatGrowsToHoldIt) {
   // Qwen3-Next on two ranks: 12 layers of attention with one KV head of 256 on each, 1 KiB a token;
   // 36 with 16 heads of 128 x 128 in 16 bits and 3 columns of 4,096 channels: 512 + 24 KiB. Blocks

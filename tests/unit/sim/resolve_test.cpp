@@ -167,6 +167,61 @@ TEST(Resolve, DataParallelRanksHoldTheirShareOfTheExperts) {
   EXPECT_EQ((*two)->warnings.front().code, "W-data-parallel");
 }
 
+TEST(Resolve, RecurrentStatesMakeBlocksLongAndPrefixesForgotten) {
+  const auto codes = [](const Resolved& out) {
+    std::vector<std::string> all;
+    for (const auto& warning : out.warnings) {
+      all.push_back(warning.code);
+    }
+    return all;
+  };
+  const auto plain =
+      resolved(with("qwen3-next-80b-a3b", "h200", {{"engine.tensor_parallel_size", "2"}}));
+  ASSERT_TRUE(plain);
+  // Derived in Capacity.AStateTakesABlockThatGrowsToHoldIt.
+  EXPECT_EQ((*plain)->engine.block_size, core::Tokens(544));
+  EXPECT_EQ((*plain)->engine.cache_groups.size(), 4U);
+  EXPECT_FALSE((*plain)->engine.enable_prefix_caching);
+  EXPECT_THAT(codes(**plain), testing::Contains("W-block-size"));
+  EXPECT_THAT(codes(**plain), testing::Not(testing::Contains("W-prefix-caching")));
+  const auto asked = resolved(
+      with("qwen3-next-80b-a3b",
+           "h200",
+           {{"engine.tensor_parallel_size", "2"}, {"engine.enable_prefix_caching", "true"}}));
+  ASSERT_TRUE(asked);
+  EXPECT_THAT(codes(**asked), testing::Contains("W-prefix-caching"));
+}
+
+TEST(Resolve, PipelinesKeepAStepInEveryStage) {
+  const auto two = resolved(
+      with("llama-3.1-70b",
+           "h100",
+           {{"engine.tensor_parallel_size", "2"}, {"engine.pipeline_parallel_size", "2"}}));
+  ASSERT_TRUE(two) << core::to_string(two.error().front());
+  EXPECT_EQ((*two)->engine.pipeline_depth, 2);
+  EXPECT_FALSE((*two)->engine.async_scheduling);
+  EXPECT_EQ((*two)->latency->stages({}).size(), 2U);
+}
+
+TEST(Resolve, DraftsReachTheEngineAndTheStep) {
+  const std::string config = "{method: mtp, num_speculative_tokens: 2, acceptance: [0.9, 0.5]}";
+  const auto drafted = resolved(with("deepseek-v3",
+                                     "h200",
+                                     {{"engine.tensor_parallel_size", "8"},
+                                      {"engine.speculative_config", config},
+                                      {"seed", "7"}}));
+  ASSERT_TRUE(drafted) << core::to_string(drafted.error().front());
+  const Resolved& out = **drafted;
+  EXPECT_EQ(out.engine.num_speculative_tokens, 2);
+  EXPECT_EQ(out.engine.draft_acceptance, (std::vector<double>{0.9, 0.5}));
+  EXPECT_EQ(out.engine.acceptance_seed, 7U);
+  EXPECT_TRUE(out.engine.async_scheduling);
+  // Its layer's weights and its cache take room.
+  const auto plain = resolved(with("deepseek-v3", "h200", {{"engine.tensor_parallel_size", "8"}}));
+  EXPECT_GT(out.memory.weights, (*plain)->memory.weights);
+  EXPECT_EQ(out.memory.block, (*plain)->memory.block * (62.0 / 61.0));
+}
+
 TEST(Resolve, CutsThatCannotBeAreRefusedByName) {
   const auto field = [](const char* network, std::vector<Override> keys) {
     return only_error(with(network, "h100", std::move(keys))).field;

@@ -26,7 +26,7 @@ std::string refusal(const std::string& text) {
   return errors.empty() ? "" : core::to_string(errors.front());
 }
 
-SpeculativeConfig config(const char* method, const char* draft = nullptr) {
+SpeculativeConfig drafting(const char* method, const char* draft = nullptr) {
   SpeculativeConfig made{
       .method = method, .model = std::nullopt, .num_speculative_tokens = 3, .acceptance = {0.8}};
   if (draft != nullptr) {
@@ -72,18 +72,18 @@ TEST(Speculation, RefusesWhatItCannotPrice) {
 TEST(Speculation, TheDraftIsTheTargetsOwnLayersOrANetworkByName) {
   const auto deepseek = model::find_model("deepseek-v3").value();
   const model::Sharding eight{.tensor_parallel_size = 8};
-  const auto own = resolve_speculation(config("mtp"), deepseek, eight);
+  const auto own = resolve_speculation(drafting("mtp"), deepseek, eight);
   ASSERT_TRUE(own.has_value());
   EXPECT_EQ(own->draft->num_layers(), 1);
   EXPECT_EQ(own->draft_sharding.tensor_parallel_size, 8);
-  EXPECT_EQ(resolve_speculation(config("ngram"), deepseek, eight)->draft, nullptr);
+  EXPECT_EQ(resolve_speculation(drafting("ngram"), deepseek, eight)->draft, nullptr);
 
   const auto llama = model::find_model("llama-3.1-70b").value();
-  const auto small = resolve_speculation(config("draft_model", "llama-3.2-1b"), llama, eight);
+  const auto small = resolve_speculation(drafting("draft_model", "llama-3.2-1b"), llama, eight);
   ASSERT_TRUE(small.has_value());
   EXPECT_TRUE(small->draft->has_embedding);
   // An EAGLE head joins two vectors and uses the target's embedding.
-  const auto head = resolve_speculation(config("eagle", "llama-3.2-1b"), llama, eight);
+  const auto head = resolve_speculation(drafting("eagle", "llama-3.2-1b"), llama, eight);
   EXPECT_EQ(head->draft->draft_inputs, 2);
   EXPECT_FALSE(head->draft->has_embedding);
 }
@@ -94,13 +94,13 @@ TEST(Speculation, WhatDoesNotGoTogetherIsRefusedByName) {
     const auto result = resolve_speculation(of, llama, sharding);
     return result ? std::string() : core::to_string(result.error().front());
   };
-  EXPECT_THAT(message(config("mtp"), {}), HasSubstr("no layers that predict further"));
-  EXPECT_THAT(message(config("draft_model", "qwen3-0.6b"), {}), HasSubstr("151936"));
-  EXPECT_THAT(message(config("draft_model", "no-such"), {}),
+  EXPECT_THAT(message(drafting("mtp"), {}), HasSubstr("no layers that predict further"));
+  EXPECT_THAT(message(drafting("draft_model", "qwen3-0.6b"), {}), HasSubstr("151936"));
+  EXPECT_THAT(message(drafting("draft_model", "no-such"), {}),
               HasSubstr("engine.speculative_config.model"));
-  EXPECT_THAT(message(config("ngram"), {.pipeline_parallel_size = 2}),
+  EXPECT_THAT(message(drafting("ngram"), {.pipeline_parallel_size = 2}),
               HasSubstr("pipeline_parallel_size"));
-  EXPECT_THAT(message(config("ngram"), {.prefill_context_parallel_size = 2}),
+  EXPECT_THAT(message(drafting("ngram"), {.prefill_context_parallel_size = 2}),
               HasSubstr("prefill_context_parallel_size"));
 }
 

@@ -183,7 +183,7 @@ double Moments::std_dev() const {
 }
 
 bool RunMultiset::join(const Run& next) {
-  Run& last = runs_.back();
+  Run& last = last_;
   if (last.growth == 0 && next.growth == 0 && last.first == next.first && last.count == 1 &&
       next.count == 1) {
     const std::uint64_t repeat = std::uint64_t{last.repeat} + next.repeat;
@@ -231,13 +231,48 @@ void RunMultiset::add(std::int64_t first,
     run.repeat *= run.count;
     run.count = 1;
   }
-  if (runs_.empty() || !join(run)) {
-    runs_.push_back(run);
+  if (num_runs_ == 0 || !join(run)) {
+    append(run);
   }
 }
 
+void RunMultiset::append(const Run& run) {
+  if (num_runs_ > 0) {
+    // The distance may wrap around; adding it up again wraps back.
+    packed_.add(static_cast<std::int64_t>(distance(packed_first_, last_.first)));
+    packed_.add(last_.growth);
+    packed_.add(last_.count);
+    packed_.add(last_.repeat);
+    packed_first_ = last_.first;
+  }
+  last_ = run;
+  ++num_runs_;
+}
+
+/// The runs in the order in which they were added.
+struct RunMultiset::AllRuns {
+  const RunMultiset& set;
+
+  [[nodiscard]] std::size_t size() const { return set.num_runs_; }
+  template <class Visitor>
+  void for_each(Visitor&& visit) const {
+    PackedIntegers::Reader reader(set.packed_);
+    Run run;
+    for (std::size_t i = 1; i < set.num_runs_; ++i) {
+      run.first = shifted(run.first, static_cast<std::uint64_t>(reader.next()));
+      run.growth = reader.next();
+      run.count = static_cast<std::uint32_t>(reader.next());
+      run.repeat = static_cast<std::uint32_t>(reader.next());
+      visit(run);
+    }
+    if (set.num_runs_ > 0) {
+      visit(set.last_);
+    }
+  }
+};
+
 void RunMultiset::merge(const RunMultiset& other) {
-  runs_.insert(runs_.end(), other.runs_.begin(), other.runs_.end());
+  AllRuns{other}.for_each([this](const Run& run) { append(run); });
   moments_.merge(other.moments_);
 }
 
@@ -247,8 +282,22 @@ void RunMultiset::merge(const RunMultiset& other) {
 /// looked for wherever the counts put it. A run costs one division per cut inside it.
 class RunMultiset::Selection {
  public:
+  /// Some of the runs.
+  struct Part {
+    const std::vector<Run>& runs;
+
+    [[nodiscard]] std::size_t size() const { return runs.size(); }
+    template <class Visitor>
+    void for_each(Visitor&& visit) const {
+      for (const Run& run : runs) {
+        visit(run);
+      }
+    }
+  };
+
   /// `ranks` ascend; `answers` has their size. All values lie in low .. high.
-  static void solve(std::span<const Run> runs,
+  template <class Runs>
+  static void solve(const Runs& runs,
                     std::int64_t low,
                     std::int64_t high,
                     std::span<const std::int64_t> ranks,
@@ -258,9 +307,7 @@ class RunMultiset::Selection {
       return;
     }
     std::uint64_t points = 0;
-    for (const Run& run : runs) {
-      points += run.count;
-    }
+    runs.for_each([&](const Run& run) { points += run.count; });
     if (points <= kFewPoints) {
       solve_by_sorting(runs, ranks, answers);
     } else {
@@ -319,29 +366,33 @@ class RunMultiset::Selection {
     }
   }
 
-  static Cuts choose_cuts(std::span<const Run> runs,
+  template <class Runs>
+  static Cuts choose_cuts(const Runs& runs,
                           std::int64_t low,
                           std::int64_t high,
                           std::span<const std::int64_t> ranks);
-  static void solve_by_sorting(std::span<const Run> runs,
+  template <class Runs>
+  static void solve_by_sorting(const Runs& runs,
                                std::span<const std::int64_t> ranks,
                                std::span<std::int64_t> answers);
-  static void solve_by_bucket(std::span<const Run> runs,
+  template <class Runs>
+  static void solve_by_bucket(const Runs& runs,
                               std::int64_t low,
                               std::int64_t high,
                               std::span<const std::int64_t> ranks,
                               std::span<std::int64_t> answers);
 };
 
-void RunMultiset::Selection::solve_by_sorting(std::span<const Run> runs,
+template <class Runs>
+void RunMultiset::Selection::solve_by_sorting(const Runs& runs,
                                               std::span<const std::int64_t> ranks,
                                               std::span<std::int64_t> answers) {
   std::vector<std::pair<std::int64_t, std::uint32_t>> values;
-  for (const Run& run : runs) {
+  runs.for_each([&](const Run& run) {
     for (std::uint32_t i = 0; i < run.count; ++i) {
       values.emplace_back(run.first + run.growth * i, run.repeat);
     }
-  }
+  });
   std::sort(values.begin(), values.end());
   std::size_t at = 0;
   std::int64_t up_to_here = values[0].second;
@@ -355,38 +406,37 @@ void RunMultiset::Selection::solve_by_sorting(std::span<const Run> runs,
 
 /// Every n-th value, sorted, shows about where each rank is. At least one cut, all of them above
 /// `low` and none above `high`, so that each bucket is smaller than the whole.
+template <class Runs>
 RunMultiset::Selection::Cuts RunMultiset::Selection::choose_cuts(
-    std::span<const Run> runs,
-    std::int64_t low,
-    std::int64_t high,
-    std::span<const std::int64_t> ranks) {
+    const Runs& runs, std::int64_t low, std::int64_t high, std::span<const std::int64_t> ranks) {
   constexpr std::size_t kLeastSample = 64;
   constexpr std::size_t kGreatestSample = 4096;
   constexpr std::size_t kRunsPerSample = 8;
   constexpr double kDeviations = 3.0;  // that a rank is allowed from where the sample has it
   std::int64_t total = 0;
-  for (const Run& run : runs) {
-    total += std::int64_t{run.count} * run.repeat;
-  }
+  runs.for_each([&](const Run& run) { total += std::int64_t{run.count} * run.repeat; });
   const auto wanted = static_cast<std::int64_t>(
       std::clamp(runs.size() / kRunsPerSample, kLeastSample, kGreatestSample));
   const std::int64_t stride = std::max<std::int64_t>(total / wanted, 1);
   std::vector<std::int64_t> sample;
   std::int64_t before = 0;
   std::int64_t next = stride / 2;
-  for (const Run& run : runs) {
+  runs.for_each([&](const Run& run) {
     const std::int64_t after = before + std::int64_t{run.count} * run.repeat;
     for (; next < after; next += stride) {
       sample.push_back(run.first + run.growth * ((next - before) / run.repeat));
     }
     before = after;
-  }
+  });
   std::sort(sample.begin(), sample.end());
 
   Cuts cuts;
   const auto size = static_cast<double>(sample.size());
-  for (const std::int64_t rank : ranks) {
-    const double place = size * static_cast<double>(rank) / static_cast<double>(total);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (i > 0 && ranks[i] == ranks[i - 1] + 1) {
+      continue;  // Neighbours are sought between the same cuts.
+    }
+    const double place = size * static_cast<double>(ranks[i]) / static_cast<double>(total);
     const double below = place - kDeviations * std::sqrt(size);
     const double above = place + kDeviations * std::sqrt(size);
     if (below >= 0.0) {
@@ -405,7 +455,8 @@ RunMultiset::Selection::Cuts RunMultiset::Selection::choose_cuts(
   return cuts;
 }
 
-void RunMultiset::Selection::solve_by_bucket(std::span<const Run> runs,
+template <class Runs>
+void RunMultiset::Selection::solve_by_bucket(const Runs& runs,
                                              std::int64_t low,
                                              std::int64_t high,
                                              std::span<const std::int64_t> ranks,
@@ -413,11 +464,11 @@ void RunMultiset::Selection::solve_by_bucket(std::span<const Run> runs,
   const Cuts cuts = choose_cuts(runs, low, high, ranks);
   const std::size_t num_buckets = cuts.size() + 1;
   std::vector<std::int64_t> counts(num_buckets);
-  for (const Run& run : runs) {
+  runs.for_each([&](const Run& run) {
     for_each_part(run, cuts, [&](std::size_t bucket, const Run& part) {
       counts[bucket] += std::int64_t{part.count} * part.repeat;
     });
-  }
+  });
 
   constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> group_of(num_buckets, kNone);
@@ -435,15 +486,15 @@ void RunMultiset::Selection::solve_by_bucket(std::span<const Run> runs,
     groups.back().ranks.push_back(ranks[i] - below);
   }
 
-  for (const Run& run : runs) {
+  runs.for_each([&](const Run& run) {
     for_each_part(run, cuts, [&](std::size_t of_part, const Run& part) {
       if (group_of[of_part] != kNone) {
         groups[group_of[of_part]].parts.push_back(part);
       }
     });
-  }
+  });
   for (const Group& group : groups) {
-    solve(group.parts,
+    solve(Part{group.parts},
           group.bucket == 0 ? low : cuts[group.bucket - 1],
           group.bucket == cuts.size() ? high : cuts[group.bucket] - 1,
           group.ranks,
@@ -455,7 +506,7 @@ std::int64_t RunMultiset::order_statistic(std::int64_t index) const {
   RIDGELINE_CHECK(index >= 0 && index < count(), "index of an order statistic");
   std::int64_t answer = 0;
   Selection::solve(
-      runs_, moments_.min(), moments_.max(), std::span(&index, 1), std::span(&answer, 1));
+      AllRuns{*this}, moments_.min(), moments_.max(), std::span(&index, 1), std::span(&answer, 1));
   return answer;
 }
 
@@ -470,7 +521,7 @@ std::vector<double> RunMultiset::quantiles(std::span<const double> probabilities
   std::sort(ranks.begin(), ranks.end());
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   std::vector<std::int64_t> values(ranks.size());
-  Selection::solve(runs_, moments_.min(), moments_.max(), ranks, values);
+  Selection::solve(AllRuns{*this}, moments_.min(), moments_.max(), ranks, values);
 
   const auto value_at = [&](std::int64_t rank) {
     return values[static_cast<std::size_t>(std::lower_bound(ranks.begin(), ranks.end(), rank) -

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/int128.hpp"
+#include "core/packed_integers.hpp"
 
 /// Quantiles of integer values (ticks of simulated time), exact. The p-quantile of n sorted values
 /// stands at the 0-based position (n - 1) p, between two values by linear interpolation: numpy's
@@ -89,9 +90,9 @@ class Moments {
   Uint128 squares_ = 0;
 };
 
-/// An exact multiset of values kept as arithmetic runs of 24 bytes: memory follows the runs, not
-/// the values. Equal neighbours, and single values that continue the run before them, join it, so
-/// that one value after another costs no more than the run they form.
+/// An exact multiset of values kept as arithmetic runs of some ten bytes: memory follows the runs,
+/// not the values. Equal neighbours, and single values that continue the run before them, join it,
+/// so that one value after another costs no more than the run they form.
 class RunMultiset {
  public:
   /// As Moments::add: count and repeat of 0 to 2^32 - 1, any growth.
@@ -110,7 +111,7 @@ class RunMultiset {
   [[nodiscard]] double quantile(double p) const;
   [[nodiscard]] std::vector<double> quantiles(std::span<const double> probabilities) const;
 
-  [[nodiscard]] std::size_t num_runs() const { return runs_.size(); }
+  [[nodiscard]] std::size_t num_runs() const { return num_runs_; }
 
  private:
   struct Run {
@@ -120,10 +121,16 @@ class RunMultiset {
     std::uint32_t repeat = 1;
   };
   class Selection;
+  struct AllRuns;
 
   bool join(const Run& next);
+  void append(const Run& run);
 
-  std::vector<Run> runs_;
+  PackedIntegers
+      packed_;  ///< All runs but the last: first less that of the one before, growth, ...
+  std::int64_t packed_first_ = 0;  ///< Of the last of those.
+  Run last_;
+  std::size_t num_runs_ = 0;
   Moments moments_;
 };
 

@@ -15,6 +15,7 @@
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "domain/step.hpp"
+#include "metrics/latency_table.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/samples.hpp"
 #include "metrics/slo.hpp"
@@ -59,40 +60,49 @@ void fill_engine(Summary& summary, const EngineCounts& engine) {
 
 }  // namespace
 
-Recorder::Clock::Clock(Percentiles percentiles)
-    : ttft(percentiles), tpot(percentiles), e2e(percentiles) {}
-
 Recorder::Recorder(const RecorderOptions& options)
-    : options_(options),
-      client_(options.percentiles),
-      server_(options.percentiles),
-      queue_time_(options.percentiles),
-      gaps_(options.percentiles) {}
+    : options_(options), gaps_(options.percentiles) {}
 
 void Recorder::on_request(const domain::RequestRecord& record, const RequestLatency& latency) {
-  const RequestMetrics metrics = measure(record, latency);
   records_.add(record);
   by_outcome_[static_cast<std::size_t>(record.outcome)] += 1;
   preemptions_ += record.preemptions;
   first_arrival_ = std::min(first_arrival_, record.arrival);
-  if (completed(record.outcome)) {
+  const bool exact = options_.percentiles == Percentiles::kExact;
+  const bool counts = completed(record.outcome);
+  if (counts) {
     completed_ += 1;
     input_tokens_ += record.prompt_tokens.value();
     output_tokens_ += record.output_tokens.value();
     cached_tokens_ += record.cached_tokens.value();
     last_end_ = std::max(last_end_, latency.client_end);
-    add_if(queue_time_, metrics.queue_time);
-    add_if(client_.ttft, metrics.ttft);
-    add_if(client_.tpot, metrics.tpot);
-    add_if(client_.e2e, metrics.e2e);
-    add_if(server_.ttft, metrics.server_ttft);
-    add_if(server_.tpot, metrics.server_tpot);
-    add_if(server_.e2e, metrics.server_e2e);
+    if (exact) {
+      table_.add(record, latency);
+    }
+  }
+  if (options_.listener == nullptr && (!counts || (exact && !options_.slo.any()))) {
+    return;  // Nobody asks for this request's own numbers.
+  }
+  const RequestMetrics metrics = measure(record, latency);
+  if (counts) {
+    if (!exact) {
+      sample(metrics);
+    }
     judge(metrics);
   }
   if (options_.listener != nullptr) {
     options_.listener->on_request(record, metrics);
   }
+}
+
+void Recorder::sample(const RequestMetrics& metrics) {
+  add_if(queue_time_, metrics.queue_time);
+  add_if(client_.ttft, metrics.ttft);
+  add_if(client_.tpot, metrics.tpot);
+  add_if(client_.e2e, metrics.e2e);
+  add_if(server_.ttft, metrics.server_ttft);
+  add_if(server_.tpot, metrics.server_tpot);
+  add_if(server_.e2e, metrics.server_e2e);
 }
 
 void Recorder::on_steps(const domain::StepRecord& record) {
@@ -140,14 +150,23 @@ Summary Recorder::summarise(const EngineCounts& engine) {
 void Recorder::fill_latencies(Summary& summary) {
   const auto gaps = gaps_.distribution_ms();
   // The way to the client is the same for each token of a request, so gaps have one clock.
-  summary.client.by_metric = {client_.ttft.distribution_ms(),
-                              client_.tpot.distribution_ms(),
-                              gaps,
-                              client_.e2e.distribution_ms()};
-  summary.server.by_metric = {server_.ttft.distribution_ms(),
-                              server_.tpot.distribution_ms(),
-                              gaps,
-                              server_.e2e.distribution_ms()};
+  if (options_.percentiles == Percentiles::kExact) {
+    const LatencyTable::Clock client = table_.client_ms();
+    const LatencyTable::Clock server = table_.server_ms();
+    summary.client.by_metric = {client.ttft, client.tpot, gaps, client.e2e};
+    summary.server.by_metric = {server.ttft, server.tpot, gaps, server.e2e};
+    summary.queue_time_ms = table_.queue_time_ms();
+    return;
+  }
+  const auto clock = [&](Clock& of) {
+    return LatencyTable::Clock{.ttft = of.ttft.distribution_ms(),
+                               .tpot = of.tpot.distribution_ms(),
+                               .e2e = of.e2e.distribution_ms()};
+  };
+  const LatencyTable::Clock client = clock(client_);
+  const LatencyTable::Clock server = clock(server_);
+  summary.client.by_metric = {client.ttft, client.tpot, gaps, client.e2e};
+  summary.server.by_metric = {server.ttft, server.tpot, gaps, server.e2e};
   summary.queue_time_ms = queue_time_.distribution_ms();
 }
 

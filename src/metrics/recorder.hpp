@@ -9,6 +9,7 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
+#include "metrics/latency_table.hpp"
 #include "metrics/record_digest.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/samples.hpp"
@@ -48,13 +49,14 @@ class Recorder {
   [[nodiscard]] core::Warnings warnings() const;
 
  private:
+  /// One clock's times, where percentiles are sketched.
   struct Clock {
-    explicit Clock(Percentiles percentiles);
-    RequestSamples ttft;
-    RequestSamples tpot;
-    RequestSamples e2e;
+    RequestSamples ttft{Percentiles::kSketch};
+    RequestSamples tpot{Percentiles::kSketch};
+    RequestSamples e2e{Percentiles::kSketch};
   };
 
+  void sample(const RequestMetrics& metrics);
   void judge(const RequestMetrics& metrics);
   [[nodiscard]] std::optional<core::Duration> duration() const;
   void fill_latencies(Summary& summary);
@@ -62,9 +64,10 @@ class Recorder {
   void fill_slo(Summary& summary) const;
 
   RecorderOptions options_;
+  LatencyTable table_;  ///< Where they are exact.
   Clock client_;
   Clock server_;
-  RequestSamples queue_time_;
+  RequestSamples queue_time_{Percentiles::kSketch};
   GapSamples gaps_;
   std::array<std::int64_t, domain::kNumOutcomes> by_outcome_{};
   std::int64_t completed_ = 0;

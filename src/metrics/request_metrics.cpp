@@ -7,16 +7,19 @@
 #include "domain/record.hpp"
 
 namespace ridgeline::metrics {
-namespace {
-
-/// span / parts for a span that is not negative, rounded half up, which for it is away from zero.
-core::Duration divided(core::Duration span, std::int64_t parts) {
-  const std::int64_t quotient = span.count() / parts;
-  const std::int64_t remainder = span.count() % parts;
-  return core::Duration::ticks(quotient + (remainder >= parts - remainder ? 1 : 0));
+core::Duration mean_of_gaps(core::Duration span, std::int64_t gaps) {
+  // Half up, which for what is not negative is away from zero.
+  const std::int64_t quotient = span.count() / gaps;
+  const std::int64_t remainder = span.count() % gaps;
+  return core::Duration::ticks(quotient + (remainder >= gaps - remainder ? 1 : 0));
 }
 
-}  // namespace
+void check_latency(const RequestLatency& latency) {
+  RIDGELINE_CHECK(
+      latency.client_ttft >= core::Duration() && latency.client_e2e >= latency.client_ttft &&
+          latency.server_ttft >= core::Duration() && latency.server_e2e >= latency.server_ttft,
+      "a token before its request, or an end before its beginning");
+}
 
 RequestMetrics measure(const domain::RequestRecord& record, const RequestLatency& latency) {
   RequestMetrics metrics;
@@ -26,19 +29,16 @@ RequestMetrics measure(const domain::RequestRecord& record, const RequestLatency
   if (!completed(record.outcome)) {
     return metrics;
   }
-  RIDGELINE_CHECK(
-      latency.client_ttft >= core::Duration() && latency.client_e2e >= latency.client_ttft &&
-          latency.server_ttft >= core::Duration() && latency.server_e2e >= latency.server_ttft,
-      "a token before its request, or an end before its beginning");
+  check_latency(latency);
   metrics.ttft = latency.client_ttft;
   metrics.server_ttft = latency.server_ttft;
   metrics.e2e = latency.client_e2e;
   metrics.server_e2e = latency.server_e2e;
   const std::int64_t gaps = record.output_tokens.value() - 1;
   if (gaps > 0) {
-    metrics.tpot = divided(latency.client_e2e - latency.client_ttft, gaps);
-    metrics.server_tpot = divided(latency.server_e2e - latency.server_ttft, gaps);
-    metrics.mean_gap = divided(record.last_token - record.first_token, gaps);
+    metrics.tpot = mean_of_gaps(latency.client_e2e - latency.client_ttft, gaps);
+    metrics.server_tpot = mean_of_gaps(latency.server_e2e - latency.server_ttft, gaps);
+    metrics.mean_gap = mean_of_gaps(record.last_token - record.first_token, gaps);
   }
   return metrics;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "core/time.hpp"
@@ -44,6 +45,12 @@ struct RequestMetrics {
 /// 0 <= ttft <= e2e on both clocks (checked).
 [[nodiscard]] RequestMetrics measure(const domain::RequestRecord& record,
                                      const RequestLatency& latency);
+
+/// Requires 0 <= ttft <= e2e on both clocks (checked).
+void check_latency(const RequestLatency& latency);
+
+/// span / gaps, rounded half away from zero, for a span that is not negative and gaps >= 1.
+[[nodiscard]] core::Duration mean_of_gaps(core::Duration span, std::int64_t gaps);
 
 /// Sees everything the recorder sees, as it happens: writers of per-request and per-step files.
 class Listener {

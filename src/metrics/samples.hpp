@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -15,7 +16,7 @@ namespace ridgeline::metrics {
 
 /// How percentiles are kept. Means, standard deviations and maxima are exact either way.
 enum class Percentiles : std::uint8_t {
-  kExact,   ///< Every value: 8 bytes per request and metric, and the runs of token gaps.
+  kExact,   ///< Every value: some twenty bytes per request, and the runs of token gaps.
   kSketch,  ///< In bounded memory, within core::QuantileSketch::kRelativeError.
 };
 
@@ -24,6 +25,8 @@ class RequestSamples {
  public:
   explicit RequestSamples(Percentiles percentiles) : percentiles_(percentiles) {}
 
+  /// As many values will come.
+  void reserve(std::size_t values) { values_.reserve(values); }
   /// Requires a duration that is not negative.
   void add(core::Duration value);
   /// In milliseconds; nothing without values. Reorders what is kept.

@@ -52,10 +52,33 @@ void Scheduler::add(const domain::Request& request, core::SimTime queued) {
   const bool foreseen = look_ahead_ && entry.stop_after == most;
   entry.wastes = async_ && !foreseen && prompt + entry.stop_after <= length_cap_;
   if (options_.enable_prefix_caching && !request.prompt.empty()) {
+    const bool quoted = cache_.quotes();
     entry.chain = cache_.take_chain();
     cache_.assign(entry.chain, request);
+    if (!quoted && cache_.quotes()) {
+      publish_all();
+    }
   }
   waiting_.push_back(entry);
+}
+
+/// Its blocks are of interest to somebody from now on.
+void Scheduler::publish(SlotIndex index) {
+  Slot& slot = slots_[index];
+  cache_.publish(
+      slot.table,
+      index,
+      {.id = slot.record.id, .lora = slot.lora, .prompt_tokens = core::Tokens(slot.prompt_tokens)});
+}
+
+/// The first prompt has come that states what belongs to another request.
+void Scheduler::publish_all() {
+  cache_.publish_ended();
+  for (SlotIndex i = first_running_; i != kNoSlot; i = slots_[i].next) {
+    if (slots_[i].table.own) {
+      publish(i);
+    }
+  }
 }
 
 void Scheduler::schedule_waiting(Batch& batch, core::SimTime now) {
@@ -105,7 +128,9 @@ void Scheduler::count_lookup(const Waiting& entry, std::int64_t known) {
 Scheduler::Verdict Scheduler::try_admit(const Waiting& entry, Batch& batch, core::SimTime now) {
   const std::int64_t known = entry.slot != kNoSlot ? slots_[entry.slot].known : entry.prompt_tokens;
   head_lookup_ = {};
-  if (options_.enable_prefix_caching) {
+  if (options_.enable_prefix_caching && is_own(entry)) {
+    match_.clear();
+  } else if (options_.enable_prefix_caching) {
     // At least one token is computed, or there would be no logits to sample from.
     cache_.find(chain_of(entry), (known - 1) / block_size_, known / block_size_, match_);
   }
@@ -146,7 +171,11 @@ void Scheduler::admit(const Waiting& entry, Batch& batch, std::int64_t tokens, c
   const SlotIndex index = entry.slot != kNoSlot ? entry.slot : take_slot(entry, now);
   Slot& slot = slots_[index];
   const std::int64_t cached = match_.blocks * block_size_;
-  cache_.adopt(slot.table, index, match_);
+  if (options_.enable_prefix_caching && is_own(entry)) {
+    PrefixCache::adopt_own(slot.table);
+  } else {
+    cache_.adopt(slot.table, index, match_);
+  }
   slot.status = Status::kPrefilling;
   slot.computed = cached;
   link_last(index);
@@ -181,8 +210,9 @@ SlotIndex Scheduler::take_slot(const Waiting& entry, core::SimTime now) {
   slot.record.cached_tokens =
       core::Tokens(std::min(match_.blocks * block_size_, entry.prompt_tokens));
   slot.record.first_scheduled = now;
+  slot.lora = entry.lora;
   slot.table.chain = entry.chain;
-  if (options_.enable_prefix_caching && entry.chain == PrefixCache::kNone) {
+  if (options_.enable_prefix_caching && entry.chain == PrefixCache::kNone && cache_.quotes()) {
     slot.table.chain = cache_.take_chain();
     cache_.assign(slot.table.chain, unique_chain_);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -50,21 +51,29 @@ class BlockIds {
       tail.pop_front();
     }
   }
-  /// A request's blocks without keys go to an item: to its head or its tail, the last block first
-  /// or the first.
-  void put_back(Index owner, Index item, bool to_head, bool last_first) {
+  /// The last `count` of a request's blocks without keys go to an item: to its head or its tail, so
+  /// that they are taken the last one first, or the first one.
+  void put_back(Index owner, Index item, std::int64_t count, bool to_head, bool last_first) {
     auto& tail = at(tails_, owner);
     auto& ids = at(items_, item);
-    while (!tail.empty()) {
-      const bool from_back = last_first != to_head;
-      const core::BlockId id = from_back ? tail.back() : tail.front();
-      from_back ? tail.pop_back() : tail.pop_front();
-      if (to_head) {
-        ids.push_front(id);
-      } else {
-        ids.push_back(id);
-      }
+    const auto first = tail.end() - count;
+    if (last_first) {
+      std::reverse(first, tail.end());
     }
+    ids.insert(to_head ? ids.begin() : ids.end(), first, tail.end());
+    tail.erase(first, tail.end());
+  }
+  /// What stands in an item, to be taken from its head, is an extent's, to be taken from its end.
+  void make_extent(Index item, Index extent) {
+    auto& ids = at(items_, item);
+    at(extents_, extent).assign(ids.rbegin(), ids.rend());
+    ids.clear();
+  }
+  /// The first `count` of an item go to another.
+  void move_first(Index item, Index to, std::int64_t count) {
+    auto& ids = at(items_, item);
+    at(items_, to).assign(ids.begin(), ids.begin() + count);
+    ids.erase(ids.begin(), ids.begin() + count);
   }
 
   [[nodiscard]] const std::deque<core::BlockId>& item(Index item) { return at(items_, item); }

@@ -15,6 +15,21 @@
 
 namespace ridgeline::engine::fast {
 
+/// Gives back the blocks of a request that does not come back.
+void Scheduler::release(SlotIndex index, std::int64_t blocks, std::int64_t keyed) {
+  Slot& slot = slots_[index];
+  if (!slot.table.own) {
+    cache_.release(slot.table, index, blocks, keyed);
+    return;
+  }
+  cache_.release_own(
+      slot.table,
+      index,
+      blocks,
+      keyed,
+      {.id = slot.record.id, .lora = slot.lora, .prompt_tokens = core::Tokens(slot.prompt_tokens)});
+}
+
 void Scheduler::vacate(SlotIndex index) {
   if (slots_[index].table.chain != PrefixCache::kNone) {
     cache_.drop_chain(slots_[index].table.chain);
@@ -75,7 +90,7 @@ void Scheduler::leave_running(SlotIndex index) {
       decodes_.remove(slot.base);
     }
   }
-  cache_.release(slot.table, index, blocks, keyed);
+  release(index, blocks, keyed);
   unlink(index);
 }
 

@@ -52,7 +52,14 @@ class PrefixCache {
     std::int64_t keyed = 0;       ///< Blocks with keys, when last brought up to date.
     /// Up to here blocks are entered one by one, because others may hold the same content.
     std::int64_t single_until = 0;
+    bool own = false;  ///< Nobody else looks for its blocks: they are counted, and have no extent.
     std::vector<Hold> holds;
+  };
+  /// A request whose whole prompt is its own.
+  struct OwnContent {
+    core::RequestId id;
+    core::LoraId lora;
+    core::Tokens prompt_tokens;
   };
   /// The cached prefix of a prompt.
   struct Match {
@@ -61,6 +68,14 @@ class PrefixCache {
     bool next_is_cached = false;    ///< The first block to be computed is there as well.
     ExtentIndex overtaken = kNone;  ///< A growing extent that will hold what is computed next.
     std::vector<Hold> holds;
+
+    void clear() {
+      blocks = 0;
+      unheld = 0;
+      next_is_cached = false;
+      overtaken = kNone;
+      holds.clear();
+    }
   };
 
   PrefixCache(const Options& options, const Keyed& keyed);
@@ -83,6 +98,15 @@ class PrefixCache {
     quotes_ = quotes_ || chains_[index].chain.quotes();
   }
   void assign(ChainIndex index, const Chain& chain) { chains_[index].chain = chain; }
+  /// Whether some prompt has stated what belongs to another request. Until then a request whose
+  /// prompt is its own finds nothing and is found by nobody, unless it is preempted and comes back.
+  [[nodiscard]] bool quotes() const { return quotes_; }
+  /// The table of such a request at its first admission.
+  static void adopt_own(Table& table);
+  /// Its blocks can be found from now on.
+  void publish(Table& table, Owner owner, const OwnContent& content);
+  /// And those of requests like it that have ended.
+  void publish_ended();
 
   /// Finds the longest cached prefix of `chain` within `most` of its `full` known blocks.
   void find(const Chain& chain, std::int64_t most, std::int64_t full, Match& match) const;
@@ -116,6 +140,12 @@ class PrefixCache {
   [[nodiscard]] BlockIds::Ids free_ids() const;
   /// The table's first `keyed` blocks are full and can be found.
   void set_keyed(Table& table, Owner owner, std::int64_t keyed);
+  /// Gives back all blocks of a request that ends, of which `keyed` have keys. Requires table.own.
+  void release_own(const Table& table,
+                   Owner owner,
+                   std::int64_t blocks,
+                   std::int64_t keyed,
+                   const OwnContent& content);
   /// Gives back all blocks of a request, of which `keyed` have keys; the table keeps its chain.
   void release(Table& table, Owner owner, std::int64_t blocks, std::int64_t keyed);
 
@@ -149,6 +179,9 @@ class PrefixCache {
     std::int64_t end = 0;
     Item next = 0;
     Item previous = 0;
+    bool is_own = false;     ///< Blocks 0 .. of a request that has ended and that nobody looks for.
+    std::int64_t keyed = 0;  ///< Of those, blocks with keys.
+    OwnContent content;
   };
   struct Index;  ///< Key to the oldest extent that begins with it; hides the hash map's header.
 
@@ -165,6 +198,10 @@ class PrefixCache {
   void unhold(ExtentIndex extent, std::int64_t end);
   void add_free(ExtentIndex extent, std::int64_t begin, std::int64_t end);
   void add_plain(std::int64_t count, Owner owner);
+  void publish_item(Item item);
+  [[nodiscard]] bool is_plain(Item item) const {
+    return item != kHead && items_[item].extent == kNone && !items_[item].is_own;
+  }
   void fill_ids(ExtentIndex extent, Owner owner, std::int64_t end);
   void evict(std::int64_t count);
   Item take_item();

@@ -413,6 +413,9 @@ void Scheduler::preempt(SlotIndex index) {
     std::erase(prefilling_, index);
   }
   std::erase(eager_, index);
+  if (slot.table.own) {
+    publish(index);  // It will look for them when it comes back.
+  }
   cache_.release(slot.table, index, blocks, keyed);
   unlink(index);
   slot.status = Status::kPreempted;
@@ -483,7 +486,7 @@ void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {
       std::erase(eager_, index);
     }
     unlink(index);
-    cache_.release(slot.table, index, blocks, keyed);
+    release(index, blocks, keyed);
   }
   ends_.remove(index);
   slot.record.outcome = slot.outcome_at_stop;

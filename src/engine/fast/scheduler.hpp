@@ -134,6 +134,12 @@ class Scheduler final : private PrefixCache::Keyed {
   void abort_preempted(SlotIndex index);
   void leave_running(SlotIndex index);
   void report_gone(const Waiting& entry, domain::Outcome outcome, domain::RecordSink& sink);
+  void release(SlotIndex index, std::int64_t blocks, std::int64_t keyed);
+  void publish(SlotIndex index);
+  void publish_all();
+  [[nodiscard]] bool is_own(const Waiting& entry) const {
+    return entry.slot == kNoSlot && entry.chain == PrefixCache::kNone && !cache_.quotes();
+  }
   void vacate(SlotIndex index);
   SlotIndex take_slot(const Waiting& entry, core::SimTime now);
   void link_last(SlotIndex index);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
@@ -40,6 +41,7 @@ struct alignas(64) Slot {
   SlotIndex next = kNoSlot;  ///< In the running list.
   SlotIndex previous = kNoSlot;
   std::uint32_t generation = 0;
+  core::LoraId lora;
   Status status = Status::kFree;
   bool wastes = false;  ///< Is in one batch more than it should: its end comes as a surprise.
   domain::Outcome outcome_at_stop = domain::Outcome::kFinished;

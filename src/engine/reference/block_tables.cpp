@@ -173,6 +173,22 @@ std::int64_t BlockManager::blocks_needed(const BlockTables& tables,
   return needed;
 }
 
+bool BlockManager::holds(const BlockTables& tables, std::int64_t tokens) const {
+  const auto wanted = static_cast<std::size_t>(blocks_for(tokens));
+  return !tables.groups.empty() &&
+         std::all_of(tables.groups.begin(), tables.groups.end(), [&](const auto& blocks) {
+           return blocks.size() >= wanted;
+         });
+}
+
+bool BlockManager::has_hashed(const BlockTables& tables, std::int64_t tokens) const {
+  const std::int64_t full = tokens / block_size_;
+  return !enable_prefix_caching_ ||
+         std::all_of(tables.num_hashed.begin(), tables.num_hashed.end(), [&](std::int64_t hashed) {
+           return hashed >= full;
+         });
+}
+
 void BlockManager::adopt(BlockTables& tables, const CachedPrefix& prefix) {
   tables.groups = prefix.groups;
   tables.groups.resize(windows_.size());

@@ -40,6 +40,11 @@ class BlockManager {
                                            const CachedPrefix& prefix,
                                            std::int64_t tokens,
                                            bool capped) const;
+  /// Whether the request has blocks for that many tokens already: extend() would do nothing.
+  [[nodiscard]] bool holds(const BlockTables& tables, std::int64_t tokens) const;
+  /// Whether the blocks of that many tokens are in the prefix cache already, or never will be:
+  /// hash_full_blocks() would do nothing.
+  [[nodiscard]] bool has_hashed(const BlockTables& tables, std::int64_t tokens) const;
   void adopt(BlockTables& tables, const CachedPrefix& prefix);
   void extend(BlockTables& tables, std::int64_t tokens);
   void hash_full_blocks(BlockTables& tables,

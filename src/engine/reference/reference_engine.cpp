@@ -60,6 +60,7 @@ class ReferenceEngine final : public Engine {
   bool complete_oldest();
   [[nodiscard]] std::int64_t tokens_of(const ScheduledSequence& scheduled);
   void deliver_token(Sequence& sequence);
+  void report_gaps();
   [[nodiscard]] domain::StepBatch batch_of(const ScheduledStep& step);
   core::SimTime leave_pipeline(const domain::StepBatch& batch, core::Duration exposed);
 
@@ -72,6 +73,7 @@ class ReferenceEngine final : public Engine {
   bool schedule_due_ = false;  ///< A batch may be formed at now_.
   EngineTotals totals_;
   core::Int128 used_block_ticks_ = 0;
+  domain::TokenGaps gaps_{.gap = {}, .growth = {}, .count = 1, .requests = 0};  ///< Not reported.
   std::vector<domain::PrefillChunk> prefills_;
   std::vector<core::Tokens> decode_lengths_;
 };
@@ -232,6 +234,7 @@ bool ReferenceEngine::complete_oldest() {
       static_cast<core::Int128>(scheduler_.kv_cache().num_used()) * (oldest.end - now_).count();
   now_ = oldest.end;
   std::vector<std::int64_t> tokens;
+  tokens.reserve(oldest.step.size());
   for (const ScheduledSequence& scheduled : oldest.step) {
     tokens.push_back(tokens_of(scheduled));
     const Sequence& sequence = *scheduled.sequence;
@@ -242,6 +245,7 @@ bool ReferenceEngine::complete_oldest() {
       }
     }
   }
+  report_gaps();
   const auto finished = scheduler_.update(oldest.step, tokens);
   for (const auto& sequence : finished) {
     inputs_.sink.on_request(sequence->record);
@@ -267,10 +271,23 @@ void ReferenceEngine::deliver_token(Sequence& sequence) {
   if (record.output_tokens.value() == 0) {
     record.first_token = now_;
   } else {
-    inputs_.sink.on_token_gaps({.gap = now_ - record.last_token, .growth = {}});
+    const core::Duration gap = now_ - record.last_token;
+    if (gap != gaps_.gap) {
+      report_gaps();
+      gaps_.gap = gap;
+    }
+    ++gaps_.requests;
   }
   record.last_token = now_;
   record.output_tokens += core::Tokens(1);
+}
+
+/// Those of one length since the last time.
+void ReferenceEngine::report_gaps() {
+  if (gaps_.requests > 0) {
+    inputs_.sink.on_token_gaps(gaps_);
+  }
+  gaps_.requests = 0;
 }
 
 EngineTotals ReferenceEngine::totals() const {

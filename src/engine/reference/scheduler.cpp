@@ -107,6 +107,7 @@ bool Scheduler::can_ever_run(const Sequence& sequence) const {
 
 ScheduledStep Scheduler::schedule() {
   ScheduledStep step;
+  step.reserve(running_.size());
   budget_ = options_.max_num_batched_tokens.value();
   input_budget_ = budget_;
   preempted_.clear();
@@ -375,10 +376,12 @@ bool Scheduler::extend(Sequence& sequence, std::int64_t tokens, std::int64_t loo
   const std::int64_t in_flight =
       options_.profile.windows_keep_steps_in_flight ? sequence.num_in_flight_tokens : 0;
   manager_.drop_left_of_windows(sequence.blocks, computed - in_flight);
-  if (manager_.blocks_needed(sequence.blocks, {}, end, false) > kv_cache().num_free()) {
-    return false;
+  if (!manager_.holds(sequence.blocks, end)) {
+    if (manager_.blocks_needed(sequence.blocks, {}, end, false) > kv_cache().num_free()) {
+      return false;
+    }
+    manager_.extend(sequence.blocks, end);
   }
-  manager_.extend(sequence.blocks, end);
   const std::int64_t withheld =
       options_.profile.hashes_less_all_drafts ? sequence.num_drafts : std::int64_t{0};
   hash_full_blocks(sequence, computed + tokens - withheld);
@@ -386,8 +389,12 @@ bool Scheduler::extend(Sequence& sequence, std::int64_t tokens, std::int64_t loo
 }
 
 void Scheduler::hash_full_blocks(Sequence& sequence, std::int64_t tokens) {
-  extend_hash_chain(sequence);
   const std::int64_t known = std::min(tokens, sequence.num_tokens());
+  if (manager_.has_hashed(sequence.blocks, known) &&
+      sequence.num_hashes_made >= known / manager_.block_size()) {
+    return;
+  }
+  extend_hash_chain(sequence);
   manager_.hash_full_blocks(sequence.blocks, sequence.block_hashes, known);
   sequence.num_hashes_made = std::max(sequence.num_hashes_made, known / manager_.block_size());
 }

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+
+namespace ridgeline::core {
+
+/// A list of integers in as many bytes as each needs, to be read from the beginning: one for
+/// magnitudes below 64, one more for every seven bits. For what is kept per request.
+///
+/// A value is zigzag coded (small magnitudes become small numbers) and stands in n bytes whose
+/// lowest bits are n - 1 zeros and a one, so that its length is known from the first byte; what
+/// exceeds 56 bits stands in eight bytes behind one of zeros.
+class PackedIntegers {
+ public:
+  void add(std::int64_t value) {
+    if (used_ > kChunk - kLongest) {
+      chunks_.emplace_back();
+      used_ = 0;
+    }
+    std::byte* const place = chunks_.back().data() + used_;
+    const std::uint64_t code =
+        (static_cast<std::uint64_t>(value) << 1U) ^ static_cast<std::uint64_t>(value >> 63);
+    const auto bits = static_cast<std::size_t>(std::bit_width(code | 1U));
+    const std::size_t bytes = (bits + kBits - 1) / kBits;
+    if (bytes < kLongest) {
+      const std::uint64_t word = ((code << 1U) | 1U) << (bytes - 1);
+      std::memcpy(place, &word, sizeof(word));
+      used_ += bytes;
+    } else {
+      *place = std::byte{0};
+      std::memcpy(place + 1, &code, sizeof(code));
+      used_ += kLongest;
+    }
+  }
+
+  /// Reads in the order of add(). The list outlives it, and is not added to meanwhile.
+  class Reader {
+   public:
+    explicit Reader(const PackedIntegers& list) : list_(list) {}
+
+    /// To be called once for each value.
+    std::int64_t next() {
+      if (at_ > kChunk - kLongest) {
+        here_ = list_.chunks_[chunk_++].data();
+        at_ = 0;
+      }
+      const std::byte* const place = here_ + at_;
+      std::uint64_t code = 0;
+      std::memcpy(&code, place, sizeof(code));
+      if ((code & 0xffU) != 0) {
+        const auto bytes = static_cast<std::size_t>(std::countr_zero(code)) + 1;
+        code = (code >> bytes) & ((std::uint64_t{1} << (kBits * bytes)) - 1);
+        at_ += bytes;
+      } else {
+        std::memcpy(&code, place + 1, sizeof(code));
+        at_ += kLongest;
+      }
+      return static_cast<std::int64_t>(code >> 1U) ^ -static_cast<std::int64_t>(code & 1U);
+    }
+
+   private:
+    const PackedIntegers& list_;
+    std::size_t chunk_ = 0;  ///< The next one.
+    const std::byte* here_ = nullptr;
+    std::size_t at_ = kChunk;
+  };
+
+ private:
+  static constexpr std::size_t kBits = 7;
+  static constexpr std::size_t kLongest = 9;
+  static constexpr std::size_t kChunk = std::size_t{4} * 1024;
+  using Chunk = std::array<std::byte, kChunk>;
+  static_assert(std::endian::native == std::endian::little);
+
+  std::deque<Chunk> chunks_;
+  std::size_t used_ = kChunk;
+};
+
+}  // namespace ridgeline::core

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/packed_integers.hpp"
+#include "core/time.hpp"
+#include "domain/record.hpp"
+#include "metrics/request_metrics.hpp"
+#include "metrics/summary.hpp"
+
+namespace ridgeline::metrics {
+
+/// What exact percentiles over requests are made of, in some twenty bytes per request: the client's
+/// times, and how far the server's are from them, which seldom changes from one request to the
+/// next. The rest follows when it is asked for.
+class LatencyTable {
+ public:
+  /// A completed request. The latencies are as measure() requires them (checked).
+  void add(const domain::RequestRecord& record, const RequestLatency& latency);
+
+  /// In milliseconds; nothing where no request has such a number.
+  struct Clock {
+    std::optional<Distribution> ttft;
+    std::optional<Distribution> tpot;
+    std::optional<Distribution> e2e;
+  };
+  [[nodiscard]] std::optional<Distribution> queue_time_ms() const;
+  [[nodiscard]] Clock client_ms() const;
+  [[nodiscard]] Clock server_ms() const;
+
+ private:
+  template <typename Value>
+  [[nodiscard]] std::optional<Distribution> describe(Value next) const;
+
+  std::int64_t rows_ = 0;
+  core::PackedIntegers queue_time_;
+  core::PackedIntegers ttft_;       ///< Client's.
+  core::PackedIntegers decode_;     ///< Client's e2e less its ttft.
+  core::PackedIntegers gaps_;       ///< Output tokens less one.
+  core::PackedIntegers ttft_lead_;  ///< Client's ttft less the server's, less the row before's.
+  core::PackedIntegers e2e_lead_;   ///< The same of e2e.
+  core::Duration last_ttft_lead_;
+  core::Duration last_e2e_lead_;
+};
+
+}  // namespace ridgeline::metrics

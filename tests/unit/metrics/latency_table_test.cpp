@@ -1,0 +1,66 @@
+#include "metrics/latency_table.hpp"
+
+#include <cstdint>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "metrics/request_metrics.hpp"
+#include "metrics/summary.hpp"
+
+namespace ridgeline::metrics {
+namespace {
+
+core::Duration table_ms(std::int64_t milliseconds) {
+  return core::Duration::milliseconds(milliseconds);
+}
+
+void add_row(LatencyTable& table,
+             std::int64_t queue,
+             std::int64_t ttft,
+             std::int64_t e2e,
+             std::int64_t lead,
+             std::int64_t tokens) {
+  domain::RequestRecord record;
+  record.output_tokens = core::Tokens(tokens);
+  record.first_scheduled = record.queued + table_ms(queue);
+  // The client waits `lead` longer for the first token, and a millisecond more for the end.
+  table.add(record,
+            {.client_ttft = table_ms(ttft),
+             .client_e2e = table_ms(e2e),
+             .server_ttft = table_ms(ttft - lead),
+             .server_e2e = table_ms(e2e - lead - 1),
+             .client_end = {}});
+}
+
+double mean_of(const std::optional<Distribution>& distribution) {
+  return distribution->of(Statistic::kMean);
+}
+
+TEST(LatencyTable, BothClocksFollowFromOne) {
+  LatencyTable table;
+  add_row(table, 1, 10, 30, 2, 11);  // Ten gaps: 20 / 10 = 2 ms for the client, 19 / 10 = 1.9 ms.
+  add_row(table, 3, 20, 60, 4, 1);   // A single token has no gap.
+  add_row(table, 5, 30, 90, 4, 21);  // Twenty gaps: 60 / 20 = 3 ms, 59 / 20 = 2.95 ms.
+  EXPECT_DOUBLE_EQ(mean_of(table.queue_time_ms()), 3.0);
+  const LatencyTable::Clock client = table.client_ms();
+  EXPECT_DOUBLE_EQ(mean_of(client.ttft), 20.0);
+  EXPECT_DOUBLE_EQ(mean_of(client.e2e), 60.0);
+  EXPECT_DOUBLE_EQ(mean_of(client.tpot), 2.5);
+  const LatencyTable::Clock server = table.server_ms();
+  EXPECT_DOUBLE_EQ(mean_of(server.ttft), (8.0 + 16.0 + 26.0) / 3.0);
+  EXPECT_DOUBLE_EQ(mean_of(server.e2e), (27.0 + 55.0 + 85.0) / 3.0);
+  EXPECT_DOUBLE_EQ(mean_of(server.tpot), (1.9 + 2.95) / 2.0);
+}
+
+TEST(LatencyTable, NothingComesOfNothing) {
+  const LatencyTable table;
+  EXPECT_FALSE(table.queue_time_ms());
+  EXPECT_FALSE(table.client_ms().tpot);
+}
+
+}  // namespace
+}  // namespace ridgeline::metrics

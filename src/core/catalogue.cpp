@@ -4,6 +4,7 @@
 #include <cctype>
 #include <filesystem>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,22 +25,38 @@ namespace ridgeline::core {
 
 Catalogue::Catalogue(const Kind& kind, std::span<const EmbeddedFile> files) : kind_(kind) {
   for (const EmbeddedFile& file : files) {
-    if (!file.name.ends_with(kind.extension)) {
-      continue;
+    if (file.name.ends_with(kind.extension)) {
+      files_.push_back(&file);
     }
-    Entry entry;
-    entry.name = file.name.substr(0, file.name.size() - kind.extension.size());
-    kind.read(file, entry);
-    entries_.push_back(std::move(entry));
   }
-  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
-    return a.name < b.name;
+  std::sort(files_.begin(), files_.end(), [this](const EmbeddedFile* a, const EmbeddedFile* b) {
+    return stem(*a) < stem(*b);
   });
+}
+
+std::string_view Catalogue::stem(const EmbeddedFile& file) const {
+  return file.name.substr(0, file.name.size() - kind_.extension.size());
+}
+
+Catalogue::Entry Catalogue::read(const EmbeddedFile& file) const {
+  Entry entry;
+  entry.name = stem(file);
+  kind_.read(file, entry);
+  return entry;
+}
+
+const std::vector<Catalogue::Entry>& Catalogue::entries() const {
+  std::call_once(once_, [this] {
+    for (const EmbeddedFile* file : files_) {
+      entries_.push_back(read(*file));
+    }
+  });
+  return entries_;
 }
 
 Error Catalogue::unknown(const std::string& name) const {
   std::vector<std::string> candidates;
-  for (const Entry& entry : entries_) {
+  for (const Entry& entry : entries()) {
     candidates.insert(candidates.end(), entry.names.begin(), entry.names.end());
   }
   const std::optional<std::string> near = nearest(kind_.plain(name), candidates);
@@ -55,7 +72,12 @@ Result<Node> Catalogue::find(
     const std::string& name,
     const std::function<Result<Node>(const std::string& path)>& read_path) const {
   const std::string wanted = kind_.plain(name);
-  for (const Entry& entry : entries_) {
+  for (const EmbeddedFile* file : files_) {
+    if (stem(*file) == wanted) {
+      return read(*file).document;
+    }
+  }
+  for (const Entry& entry : entries()) {
     if (std::find(entry.names.begin(), entry.names.end(), wanted) != entry.names.end()) {
       return entry.document;
     }
@@ -69,9 +91,9 @@ Result<Node> Catalogue::find(
 
 std::vector<std::string> Catalogue::names() const {
   std::vector<std::string> names;
-  names.reserve(entries_.size());
-  for (const Entry& entry : entries_) {
-    names.push_back(entry.name);
+  names.reserve(files_.size());
+  for (const EmbeddedFile* file : files_) {
+    names.emplace_back(stem(*file));
   }
   return names;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,7 +13,8 @@
 
 namespace ridgeline::core {
 
-/// Documents that are compiled in and go by names: the networks, the GPUs.
+/// Documents that are compiled in and go by names: the networks, the GPUs. A file is read when its
+/// own name is asked for; all of them, once, when another name is.
 class Catalogue {
  public:
   struct Entry {
@@ -43,9 +45,15 @@ class Catalogue {
 
  private:
   [[nodiscard]] Error unknown(const std::string& name) const;
+  [[nodiscard]] std::string_view stem(const EmbeddedFile& file) const;
+  [[nodiscard]] Entry read(const EmbeddedFile& file) const;
+  /// All of them, sorted by name.
+  [[nodiscard]] const std::vector<Entry>& entries() const;
 
   Kind kind_;
-  std::vector<Entry> entries_;
+  std::vector<const EmbeddedFile*> files_;
+  mutable std::once_flag once_;  ///< Studies look up networks on several threads.
+  mutable std::vector<Entry> entries_;
 };
 
 /// In lower case, letter by letter of ASCII.

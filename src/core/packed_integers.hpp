@@ -44,7 +44,7 @@ class PackedIntegers {
     explicit Reader(const PackedIntegers& list) : list_(list) {}
 
     /// To be called once for each value.
-    std::int64_t next() {
+    [[gnu::always_inline]] std::int64_t next() {
       if (at_ > kChunk - kLongest) {
         here_ = list_.chunks_[chunk_++].data();
         at_ = 0;
@@ -79,6 +79,57 @@ class PackedIntegers {
 
   std::deque<Chunk> chunks_;
   std::size_t used_ = kChunk;
+};
+
+/// A list of integers that seldom change from one to the next, as runs of equal ones.
+class RunLengths {
+ public:
+  void add(std::int64_t value) {
+    if (count_ == 0 || value != value_) {
+      finish();
+      value_ = value;
+      count_ = 0;
+    }
+    ++count_;
+  }
+
+  /// As PackedIntegers::Reader.
+  class Reader {
+   public:
+    explicit Reader(const RunLengths& list) : list_(list), runs_(list.runs_) {}
+
+    std::int64_t next() {
+      if (left_ == 0) {
+        const bool packed = run_ < list_.num_runs_;
+        ++run_;
+        value_ = packed ? runs_.next() : list_.value_;
+        left_ = packed ? runs_.next() : list_.count_;
+      }
+      --left_;
+      return value_;
+    }
+
+   private:
+    const RunLengths& list_;
+    PackedIntegers::Reader runs_;
+    std::int64_t run_ = 0;
+    std::int64_t value_ = 0;
+    std::int64_t left_ = 0;
+  };
+
+ private:
+  void finish() {
+    if (count_ > 0) {
+      runs_.add(value_);
+      runs_.add(count_);
+      ++num_runs_;
+    }
+  }
+
+  PackedIntegers runs_;  ///< All but the last.
+  std::int64_t num_runs_ = 0;
+  std::int64_t value_ = 0;
+  std::int64_t count_ = 0;
 };
 
 }  // namespace ridgeline::core

@@ -17,6 +17,8 @@
 namespace ridgeline::core {
 namespace {
 
+/// Repeats below this share a number with the count: those of most batches.
+constexpr std::int64_t kSmallRepeat = 1024;
 constexpr std::int64_t kMostPerRun = std::numeric_limits<std::uint32_t>::max();
 
 /// high - low, which may exceed int64; low <= high.
@@ -241,9 +243,14 @@ void RunMultiset::append(const Run& run) {
     // The distance may wrap around; adding it up again wraps back.
     packed_.add(static_cast<std::int64_t>(distance(packed_first_, last_.first)));
     packed_.add(last_.growth);
-    packed_.add(last_.count);
-    packed_.add(last_.repeat);
+    if (last_.repeat < kSmallRepeat) {
+      packed_.add(static_cast<std::int64_t>(last_.count) * kSmallRepeat + last_.repeat);
+    } else {
+      packed_.add(-static_cast<std::int64_t>(last_.count));
+      packed_.add(last_.repeat);
+    }
     packed_first_ = last_.first;
+    num_points_ += last_.count;
   }
   last_ = run;
   ++num_runs_;
@@ -254,6 +261,8 @@ struct RunMultiset::AllRuns {
   const RunMultiset& set;
 
   [[nodiscard]] std::size_t size() const { return set.num_runs_; }
+  [[nodiscard]] std::uint64_t points() const { return set.num_points_ + set.last_.count; }
+  [[nodiscard]] std::int64_t total() const { return set.count(); }
   template <class Visitor>
   void for_each(Visitor&& visit) const {
     PackedIntegers::Reader reader(set.packed_);
@@ -261,8 +270,9 @@ struct RunMultiset::AllRuns {
     for (std::size_t i = 1; i < set.num_runs_; ++i) {
       run.first = shifted(run.first, static_cast<std::uint64_t>(reader.next()));
       run.growth = reader.next();
-      run.count = static_cast<std::uint32_t>(reader.next());
-      run.repeat = static_cast<std::uint32_t>(reader.next());
+      const std::int64_t code = reader.next();
+      run.count = static_cast<std::uint32_t>(code < 0 ? -code : code / kSmallRepeat);
+      run.repeat = static_cast<std::uint32_t>(code < 0 ? reader.next() : code % kSmallRepeat);
       visit(run);
     }
     if (set.num_runs_ > 0) {
@@ -287,6 +297,16 @@ class RunMultiset::Selection {
     const std::vector<Run>& runs;
 
     [[nodiscard]] std::size_t size() const { return runs.size(); }
+    [[nodiscard]] std::uint64_t points() const {
+      std::uint64_t sum = 0;
+      for_each([&](const Run& run) { sum += run.count; });
+      return sum;
+    }
+    [[nodiscard]] std::int64_t total() const {
+      std::int64_t sum = 0;
+      for_each([&](const Run& run) { sum += std::int64_t{run.count} * run.repeat; });
+      return sum;
+    }
     template <class Visitor>
     void for_each(Visitor&& visit) const {
       for (const Run& run : runs) {
@@ -306,9 +326,7 @@ class RunMultiset::Selection {
       std::fill(answers.begin(), answers.end(), low);
       return;
     }
-    std::uint64_t points = 0;
-    runs.for_each([&](const Run& run) { points += run.count; });
-    if (points <= kFewPoints) {
+    if (runs.points() <= kFewPoints) {
       solve_by_sorting(runs, ranks, answers);
     } else {
       solve_by_bucket(runs, low, high, ranks, answers);
@@ -413,8 +431,7 @@ RunMultiset::Selection::Cuts RunMultiset::Selection::choose_cuts(
   constexpr std::size_t kGreatestSample = 4096;
   constexpr std::size_t kRunsPerSample = 8;
   constexpr double kDeviations = 3.0;  // that a rank is allowed from where the sample has it
-  std::int64_t total = 0;
-  runs.for_each([&](const Run& run) { total += std::int64_t{run.count} * run.repeat; });
+  const std::int64_t total = runs.total();
   const auto wanted = static_cast<std::int64_t>(
       std::clamp(runs.size() / kRunsPerSample, kLeastSample, kGreatestSample));
   const std::int64_t stride = std::max<std::int64_t>(total / wanted, 1);

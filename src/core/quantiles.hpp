@@ -131,6 +131,7 @@ class RunMultiset {
   std::int64_t packed_first_ = 0;  ///< Of the last of those.
   Run last_;
   std::size_t num_runs_ = 0;
+  std::uint64_t num_points_ = 0;  ///< Sum of their counts.
   Moments moments_;
 };
 

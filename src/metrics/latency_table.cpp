@@ -17,17 +17,6 @@ namespace {
 
 using Reader = core::PackedIntegers::Reader;
 
-/// Adds up differences.
-class RunningSum {
- public:
-  explicit RunningSum(const core::PackedIntegers& differences) : differences_(differences) {}
-  std::int64_t next() { return sum_ += differences_.next(); }
-
- private:
-  Reader differences_;
-  std::int64_t sum_ = 0;
-};
-
 std::optional<core::Duration> per_gap(std::int64_t span, std::int64_t gaps) {
   return gaps > 0 ? std::optional(mean_of_gaps(core::Duration::ticks(span), gaps)) : std::nullopt;
 }
@@ -41,12 +30,8 @@ void LatencyTable::add(const domain::RequestRecord& record, const RequestLatency
   ttft_.add(latency.client_ttft.count());
   decode_.add((latency.client_e2e - latency.client_ttft).count());
   gaps_.add(record.output_tokens.value() - 1);
-  const core::Duration ttft_lead = latency.client_ttft - latency.server_ttft;
-  const core::Duration e2e_lead = latency.client_e2e - latency.server_e2e;
-  ttft_lead_.add((ttft_lead - last_ttft_lead_).count());
-  e2e_lead_.add((e2e_lead - last_e2e_lead_).count());
-  last_ttft_lead_ = ttft_lead;
-  last_e2e_lead_ = e2e_lead;
+  ttft_lead_.add((latency.client_ttft - latency.server_ttft).count());
+  e2e_lead_.add((latency.client_e2e - latency.server_e2e).count());
 }
 
 /// Of what `next` gives for each row, where it gives something.
@@ -91,15 +76,15 @@ LatencyTable::Clock LatencyTable::server_ms() const {
     Reader ttft;
     Reader decode;
     Reader gaps;
-    RunningSum ttft_lead;
-    RunningSum e2e_lead;
+    core::RunLengths::Reader ttft_lead;
+    core::RunLengths::Reader e2e_lead;
   };
   const auto rows = [this] {
     return Row{.ttft = Reader(ttft_),
                .decode = Reader(decode_),
                .gaps = Reader(gaps_),
-               .ttft_lead = RunningSum(ttft_lead_),
-               .e2e_lead = RunningSum(e2e_lead_)};
+               .ttft_lead = core::RunLengths::Reader(ttft_lead_),
+               .e2e_lead = core::RunLengths::Reader(e2e_lead_)};
   };
   Clock clock;
   clock.ttft = describe([row = rows()]() mutable {

@@ -35,13 +35,11 @@ class LatencyTable {
 
   std::int64_t rows_ = 0;
   core::PackedIntegers queue_time_;
-  core::PackedIntegers ttft_;       ///< Client's.
-  core::PackedIntegers decode_;     ///< Client's e2e less its ttft.
-  core::PackedIntegers gaps_;       ///< Output tokens less one.
-  core::PackedIntegers ttft_lead_;  ///< Client's ttft less the server's, less the row before's.
-  core::PackedIntegers e2e_lead_;   ///< The same of e2e.
-  core::Duration last_ttft_lead_;
-  core::Duration last_e2e_lead_;
+  core::PackedIntegers ttft_;    ///< Client's.
+  core::PackedIntegers decode_;  ///< Client's e2e less its ttft.
+  core::PackedIntegers gaps_;    ///< Output tokens less one.
+  core::RunLengths ttft_lead_;   ///< Client's ttft less the server's.
+  core::RunLengths e2e_lead_;    ///< The same of e2e.
 };
 
 }  // namespace ridgeline::metrics

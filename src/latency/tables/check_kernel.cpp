@@ -20,8 +20,8 @@
 namespace ridgeline::latency::tables {
 namespace {
 
-constexpr double kTera = 1e12;
-constexpr double kSecondsPerMicrosecond = 1e-6;
+constexpr double kPerTera = 1e12;
+constexpr double kPerMicrosecond = 1e-6;
 
 struct Steps {
   double latency = 0.0;
@@ -70,7 +70,7 @@ bool is_cut_off(MfuRow row, const PeakInterval& peak) {
 }
 
 std::string tflops(double flops, double us) {
-  return fmt::format("{:.4g}", flops / (us * kSecondsPerMicrosecond) / kTera);
+  return fmt::format("{:.4g}", flops / (us * kPerMicrosecond) / kPerTera);
 }
 
 void add_findings(const std::vector<CheckedRow>& rows,
@@ -82,7 +82,7 @@ void add_findings(const std::vector<CheckedRow>& rows,
     const CheckedRow& row = rows[i];
     const double flops = row.flops[best.index];
     const double expected_us =
-        row.mfu > 0.0 ? flops / (peak * kTera * row.mfu) / kSecondsPerMicrosecond : 0.0;
+        row.mfu > 0.0 ? flops / (peak * kPerTera * row.mfu) / kPerMicrosecond : 0.0;
     const bool cut = is_cut_off(mfu_row(row, best.index, steps.at(row.file)), best.fit.peak);
     findings.push_back(
         {.code = cut ? "last-decimal" : "impossible-row",
@@ -93,15 +93,14 @@ void add_findings(const std::vector<CheckedRow>& rows,
              row.what,
              row.latency_us,
              tflops(flops, row.latency_us),
-             flops / (row.latency_us * kSecondsPerMicrosecond) / kTera / peak,
+             flops / (row.latency_us * kPerMicrosecond) / kPerTera / peak,
              peak,
              row.mfu,
              expected_us > 0.0 ? fmt::format("; that MFU means {:.5g} us", expected_us) : "")});
   }
   for (const CheckedRow& row : rows) {
     const double half = steps.at(row.file).mfu / 2.0;
-    const double mfu =
-        row.flops[best.index] / (row.latency_us * kSecondsPerMicrosecond) / kTera / peak;
+    const double mfu = row.flops[best.index] / (row.latency_us * kPerMicrosecond) / kPerTera / peak;
     if (row.mfu == 0.0 && mfu <= half * 1.01) {
       findings.push_back(
           {.code = "rounded-to-zero",
@@ -123,8 +122,9 @@ KnownPeaks known_peaks(const std::string& gpu) {
   if (!spec) {
     return {};
   }
-  return {
-      .gpu = gpu, .bf16 = spec->peak_bf16.value() / kTera, .fp8 = spec->peak_fp8.value() / kTera};
+  return {.gpu = gpu,
+          .bf16 = spec->peak_bf16.value() / kPerTera,
+          .fp8 = spec->peak_fp8.value() / kPerTera};
 }
 
 void check_mfu(const std::vector<std::string>& conventions,

@@ -40,5 +40,17 @@ TEST(PackedIntegers, GoesOnBehindAPieceOfMemory) {
   }
 }
 
+TEST(RunLengths, GivesBackWhatStaysAndWhatChanges) {
+  const std::vector<std::int64_t> values = {7, 7, 7, -3, 0, 0, 7, 7, 9};
+  RunLengths list;
+  for (const std::int64_t value : values) {
+    list.add(value);
+  }
+  RunLengths::Reader reader(list);
+  for (const std::int64_t value : values) {
+    EXPECT_EQ(reader.next(), value);
+  }
+}
+
 }  // namespace
 }  // namespace ridgeline::core

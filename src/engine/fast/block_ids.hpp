@@ -71,8 +71,9 @@ class BlockIds {
   }
   /// The first `count` of an item go to another.
   void move_first(Index item, Index to, std::int64_t count) {
-    auto& ids = at(items_, item);
-    at(items_, to).assign(ids.begin(), ids.begin() + count);
+    at(items_, std::max(item, to));  // Grown now: references stay valid.
+    auto& ids = items_[item];
+    items_[to].assign(ids.begin(), ids.begin() + count);
     ids.erase(ids.begin(), ids.begin() + count);
   }
 

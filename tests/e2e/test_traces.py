@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -178,3 +179,31 @@ def test_results_as_clients_write_them(ridgeline, tmp_path):
     assert again["format"] == "vllm-bench" and again["requests"] == 2
     bad = ridgeline("replay", *DEPLOYMENT, "--trace", str(path), "--client-results", "guidelm=x")
     assert bad.returncode == 2 and "did you mean 'guidellm'?" in bad.stderr
+
+
+def test_memory_does_not_follow_the_file(ridgeline, tmp_path):
+    """Ten times the requests, in the same memory: what 10 million need is what these need."""
+
+    def peak_kib(requests):
+        path = tmp_path / f"{requests}.csv"
+        rows = (f"{i // 9}.{i % 9}25,{1 + i % 700},{1 + i % 300}\n" for i in range(requests))
+        path.write_text("arrival_s,input_tokens,output_tokens\n" + "".join(rows))
+        words = ["replay", *DEPLOYMENT, "--trace", path, "--percentiles", "sketch"]
+        process = ridgeline.start(*words, "-o", tmp_path / "result.json")
+        peak = 0
+        while process.poll() is None:
+            # Of the program alone: what getrusage() tells begins with the memory of this process.
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            peaks = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")]
+            peak = max([peak, *map(int, peaks)])
+            time.sleep(0.01)
+        process.communicate()
+        assert process.returncode == 0
+        assert json.loads((tmp_path / "result.json").read_text())["summary"]["completed"] == requests
+        return peak
+
+    small, large = peak_kib(20_000), peak_kib(200_000)
+    if small > 50 * 1024:
+        pytest.skip("a build with sanitizers has memory of its own")
+    # 180 000 requests more: six bytes of each would be 1 MiB.
+    assert large < small + 1024

@@ -101,11 +101,13 @@ inline constexpr bool kReadsQuickly = std::endian::native == std::endian::little
   return characters.number(size);
 }
 
+/// 10^0 to 10^7; not in the function, where it would be copied to the stack in each call.
+inline constexpr std::array<std::int64_t, 8> kPowersToSeven = {
+    1, 10, 100, 1000, 10'000, 100'000, 1'000'000, 10'000'000};
+
 /// Reads digits, optionally with a point and digits behind it, without a loop over them: at most 15
 /// before the point and 7 behind it, and at most 18 in all.
 [[nodiscard, gnu::always_inline]] inline QuickNumber quick_number(const char* at) {
-  constexpr std::array<std::int64_t, 8> kPowers = {
-      1, 10, 100, 1000, 10'000, 100'000, 1'000'000, 10'000'000};
   constexpr std::size_t kWord = sizeof(std::uint64_t);
   constexpr std::size_t kMostDigits = 18;  // int64 has room for any of these.
   const EightCharacters first(at);
@@ -120,7 +122,7 @@ inline constexpr bool kReadsQuickly = std::endian::native == std::endian::little
     if (more == kWord) {
       return {};
     }
-    number = more == 0 ? number : number * kPowers[more] + second.number(more);
+    number = more == 0 ? number : number * kPowersToSeven[more] + second.number(more);
     size += more;
   }
   if (at[size] != '.') {
@@ -131,7 +133,7 @@ inline constexpr bool kReadsQuickly = std::endian::native == std::endian::little
   if (decimals == 0 || decimals == kWord || size + decimals > kMostDigits) [[unlikely]] {
     return {};
   }
-  return {.digits = number * kPowers[decimals] + behind.number(decimals),
+  return {.digits = number * kPowersToSeven[decimals] + behind.number(decimals),
           .decimals = static_cast<int>(decimals),
           .size = size + 1 + decimals};
 }

@@ -27,8 +27,8 @@ namespace {
 /// A trace of one row a line, read lazily.
 class RowStream final : public ItemStream {
  public:
-  RowStream(TraceReader reader, bool skip_bad_rows)
-      : reader_(std::move(reader)), ledger_(skip_bad_rows) {
+  RowStream(TraceReader reader, bool skip_bad_rows, std::string name)
+      : reader_(std::move(reader)), ledger_(skip_bad_rows), name_(std::move(name)) {
     // What the first line says of the file must be known before the first item.
     has_first_ = read(first_);
   }
@@ -69,7 +69,12 @@ class RowStream final : public ItemStream {
       const auto status = reader_.next(item);
       if (status == TraceReader::Status::kRow && !refused_) [[likely]] {
         // A clock may run before the first row's: only rows out of order could say so.
-        return true;
+        if (!torn_ || item.starts_group) [[likely]] {
+          torn_ = false;
+          return true;
+        }
+        drop_torn();
+        continue;
       }
       if (status == TraceReader::Status::kEnd) {
         ended_ = true;
@@ -85,11 +90,22 @@ class RowStream final : public ItemStream {
       }
       ledger_.bad_row();
       reader_.clear_errors();
+      torn_ = true;
     }
+  }
+
+  /// A group goes with the first of its requests that is dropped, and those after it.
+  void drop_torn() {
+    ledger_.errors() = {
+        {.message = "found a request whose group lost an earlier one, expected the whole group",
+         .where = {.file = name_}}};
+    ledger_.bad_row();
   }
 
   TraceReader reader_;
   RowLedger ledger_;
+  std::string name_;
+  bool torn_ = false;  ///< A row was dropped since the last one that started a group.
   Item first_;
   bool has_first_ = false;
   bool refused_ = false;
@@ -105,7 +121,7 @@ core::Result<std::unique_ptr<ItemStream>> open_known(LineReader lines,
     if (!reader) {
       return core::fail(std::move(reader.error()));
     }
-    return std::make_unique<RowStream>(std::move(*reader), options.skip_bad_rows);
+    return std::make_unique<RowStream>(std::move(*reader), options.skip_bad_rows, name);
   }
   auto text = lines.rest(name);
   if (!text) {

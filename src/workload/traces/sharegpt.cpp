@@ -65,12 +65,15 @@ class ShareGptReader {
         return false;
       }
     }
+    if (!json.sound()) {
+      return false;  // The document is broken, not this conversation alone.
+    }
     if (ledger_.errors().size() > before) {
       ledger_.bad_row();
-    } else if (json.sound()) {
+    } else {
       add(turns);
     }
-    return json.sound();
+    return true;
   }
 
   bool read_turn(JsonCursor& json, std::vector<Turn>& turns) {

@@ -212,6 +212,38 @@ INSTANTIATE_TEST_SUITE_P(EveryFormat,
                            return name;
                          });
 
+// Found by the fuzzer: a group whose first request is bad goes with it, whatever the bad one was.
+TEST(BadRowsInGroups, TakeTheRestOfTheirGroup) {
+  const std::string head =
+      "{\"ridgeline_workload\":1,\"groups\":true,\"waits\":true,\"stages\":[{}]}\n";
+  const std::string second =
+      "{\"input_tokens\":5,\"output_tokens\":1,\"group\":1,\"after\":[0],\"delay_s\":1}\n";
+  const std::string other = "{\"arrival_s\":1,\"input_tokens\":9,\"output_tokens\":1}\n";
+  for (const std::string bad : {"{\"arrival_s\":0,\"input_tokens\":0,\"output_tokens\":1}\n",
+                                "{\"arrival_s\":0,\n",
+                                "\xFF\n"}) {
+    auto stream = open_items(input_of(head + bad + second + other), "t", {.skip_bad_rows = true});
+    ASSERT_TRUE(stream.has_value()) << core::to_string(stream.error()[0]);
+    const auto list = read_all(**stream);
+    ASSERT_TRUE(list.has_value()) << core::to_string(list.error()[0]);
+    ASSERT_EQ(list->items.size(), 1U);
+    EXPECT_EQ(list->items[0].input_tokens.value(), 9);
+    EXPECT_TRUE(keeps_group_rules(*list));
+    EXPECT_THAT(list->warnings.at(0).message, HasSubstr("2 bad rows were dropped"));
+  }
+}
+
+// Found by the fuzzer: a document that breaks off is refused, not a conversation dropped.
+TEST(BrokenDocuments, AreNoBadRows) {
+  const auto stream = open_items(
+      input_of("[{\"id\": \"a\", \"conversations\": [{\"from\": \"human\", \"tokens\": 1}x]}]"),
+      "t",
+      {.skip_bad_rows = true});
+  ASSERT_FALSE(stream.has_value());
+  ASSERT_FALSE(stream.error().empty());
+  EXPECT_THAT(core::to_string(stream.error()[0]), HasSubstr("expected ',' or ']'"));
+}
+
 // The lists of a result of vLLM's stand side by side: a bad length takes no other with it.
 TEST(VllmBenchRows, PointAtTheirLengths) {
   const auto why = [](const std::string& lists) {

@@ -1,8 +1,11 @@
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include <fmt/format.h>
 
 #include "core/json_writer.hpp"
 #include "report/validation.hpp"
@@ -198,6 +201,23 @@ std::string validation_json(const Validation& validation) {
       write_pair(json, "e2e", row.e2e);
       write_pair(json, "ttft", row.ttft);
       write_pair(json, "tpot", row.tpot);
+      json.end_object();
+    }
+    json.end_array();
+  }
+  if (!validation.unseen.empty()) {
+    json.key("left_out").begin_array();
+    for (const auto& row : validation.unseen) {
+      json.begin_object();
+      json.member("value", row.value);
+      json.member("records", row.records);
+      for (std::size_t i = 0; i < row.seen.size(); ++i) {
+        constexpr std::array<std::string_view, 3> kNames = {"e2e", "ttft", "tpot"};
+        write_pair(json, kNames[i], row.seen[i]);
+        write_pair(json, fmt::format("{}_without", kNames[i]), row.unseen[i]);
+      }
+      json.member("changed_most", row.changed_most);
+      json.member("changed_pct", row.largest_change_pct);
       json.end_object();
     }
     json.end_array();

@@ -96,6 +96,26 @@ std::string ablation_markdown(const Validation& validation) {
   return text;
 }
 
+std::string unseen_markdown(const Validation& validation) {
+  if (validation.unseen.empty()) {
+    return {};
+  }
+  std::string text =
+      "\n## Left out\n\nMedian / mean of the absolute error of the mean; without it: with "
+      "constants "
+      "refitted to all others' runs.\n\n"
+      "| left out | records | e2e | without it | ttft | without it | tpot | without it |\n"
+      "|---|---|---|---|---|---|---|---|\n";
+  for (const auto& row : validation.unseen) {
+    text += fmt::format("| {} | {} |", row.value, row.records);
+    for (std::size_t i = 0; i < row.seen.size(); ++i) {
+      text += fmt::format(" {} | {} |", pair_text(row.seen[i]), pair_text(row.unseen[i]));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string validation_markdown(const Validation& validation) {
@@ -107,7 +127,8 @@ std::string validation_markdown(const Validation& validation) {
              validation.count(Standing::kSaturated),
              validation.count(Standing::kUnpredicted),
              validation.count(Standing::kUnreadable)) +
-         scores_markdown(validation) + peers_markdown(validation) + ablation_markdown(validation);
+         scores_markdown(validation) + peers_markdown(validation) + ablation_markdown(validation) +
+         unseen_markdown(validation);
 }
 
 }  // namespace ridgeline::report

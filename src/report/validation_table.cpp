@@ -186,11 +186,42 @@ std::string ablation_text(const Validation& validation) {
   return text;
 }
 
+/// "0.52 / 1.20": median and mean.
+std::string unseen_cell(const std::optional<ScoreRow>& row) {
+  return row ? fmt::format("{:.2f} / {:.2f}", row->median_abs, row->mean_abs) : "-";
+}
+
+std::string unseen_text(const Validation& validation) {
+  if (validation.unseen.empty()) {
+    return {};
+  }
+  std::string text =
+      "\nwithout it: constants refitted to all others' runs; median / mean error, %\n" +
+      fmt::format("{:<22} {:>7} {:>13} {:>13} {:>13} {:>13} {:>13} {:>13}  changed most\n",
+                  "left out",
+                  "records",
+                  "e2e",
+                  "without it",
+                  "ttft",
+                  "without it",
+                  "tpot",
+                  "without it");
+  for (const auto& row : validation.unseen) {
+    text += fmt::format("{:<22} {:>7}", row.value, row.records);
+    for (std::size_t i = 0; i < row.seen.size(); ++i) {
+      text += fmt::format(" {:>13} {:>13}", unseen_cell(row.seen[i]), unseen_cell(row.unseen[i]));
+    }
+    text += fmt::format("  {} {:+.0f} %\n", row.changed_most, row.largest_change_pct);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string validation_table(const Validation& validation, const TextStyle& style) {
   return scores_text(validation, style) + peers_text(validation) + ablation_text(validation) +
-         outliers_text(validation, style) + left_out_text(validation, style) +
+         unseen_text(validation) + outliers_text(validation, style) +
+         left_out_text(validation, style) +
          fmt::format("\n{} records: {} scored, {} saturated, {} unpredicted, {} unreadable\n",
                      validation.records.size(),
                      validation.count(Standing::kScored),

@@ -21,6 +21,7 @@
 #include "cli/output_file.hpp"
 #include "core/result.hpp"
 #include "report/validation.hpp"
+#include "sim/calibrate/leave_out.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -174,6 +175,10 @@ ExitCode validate_command(Words words) {
   opening.flags.push_back({.name = "ablation",
                            .takes = FlagSpec::Takes::kNothing,
                            .help = "Also score the model without each of its elements (slow)"});
+  opening.flags.push_back({.name = "leave-out",
+                           .value = "AXIS",
+                           .help = "network or gpu: also score each with constants refitted to the "
+                                   "others' runs (slow)"});
   opening.flags.push_back(output_flag());
   for (auto& flag : manner_flags("table|json|csv|markdown|html")) {
     opening.flags.push_back(std::move(flag));
@@ -192,6 +197,12 @@ ExitCode validate_command(Words words) {
   if (!thresholds) {
     errors.insert(errors.end(), thresholds.error().begin(), thresholds.error().end());
   }
+  const std::string axis = arguments.value("leave-out");
+  if (!axis.empty() && axis != "network" && axis != "gpu") {
+    errors.push_back({.field = "--leave-out",
+                      .message = fmt::format("found \"{}\", expected network or gpu", axis),
+                      .where = {.file = "command line"}});
+  }
   std::vector<OutputFile> files;
   for (const auto& path : arguments.values("output")) {
     auto file = OutputFile::open(path);
@@ -207,6 +218,16 @@ ExitCode validate_command(Words words) {
   Validation validation = sim::validate::validate(job->evidence, job->options);
   if (arguments.has("ablation")) {
     validation.ablation = sim::validate::ablate(job->evidence, job->options);
+  }
+  if (!axis.empty()) {
+    auto rows = sim::calibrate::leave_out(
+        job->evidence,
+        axis == "gpu" ? sim::calibrate::LeaveOut::kGpu : sim::calibrate::LeaveOut::kNetwork,
+        job->options);
+    if (!rows) {
+      return give_up(rows.error(), manners);
+    }
+    validation.unseen = std::move(*rows);
   }
   for (auto& file : files) {
     file.stream() << rendered(validation, format_of(file.path()), Terminal{});

@@ -36,6 +36,8 @@ constexpr double kLargeL2 = 64e6;
 constexpr std::int64_t kHeadDim = 128;
 /// Shorter prompts are launch-bound.
 constexpr std::int64_t kLeastPrompt = 512;
+/// In microseconds: no call of any table is shorter, and long ones alone tell little about it.
+constexpr double kShortestPrefill = 8.0;
 /// Of what the model covers: tensor parallelism within a node, experts cut to parts that fill a
 /// tile, and rows that the tensor cores need not pad.
 constexpr std::int64_t kGpusPerNode = 8;
@@ -147,6 +149,7 @@ std::vector<Constant> tiles_by_rows_gemm() {
       {"overlap_exponent", 1, 8, {3, 2}, [](Trial& t, double v) { t.gemm.overlap_exponent = v; }},
       {"split_us", 0, 0, {0, 0}, [](Trial& t, double v) { t.gemm.split = microseconds(v); }},
       {"tiles_by_rows.efficiency_up_to_64", 0.05, 1, {0.3, 0.2}, [](Trial& t, double v) { by_rows(t).efficiency_up_to_64 = v; }},
+      {"tiles_by_rows.efficiency_17_to_32", 0.05, 1, {0.2, 0.15}, [](Trial& t, double v) { by_rows(t).efficiency_17_to_32 = v; }},
       {"tiles_by_rows.efficiency_up_to_128", 0.1, 1, {0.5, 0.4}, [](Trial& t, double v) { by_rows(t).efficiency_up_to_128 = v; }},
       {"tiles_by_rows.efficiency_large", 0.2, 1, {0.8, 0.7}, [](Trial& t, double v) { by_rows(t).efficiency_large = v; }},
       {"tiles_by_rows.partial_cluster_penalty", 0, 1, {0.05, 0.02}, [](Trial& t, double v) { by_rows(t).partial_cluster_penalty = v; }},
@@ -168,12 +171,13 @@ std::vector<Constant> decode_constants() {
 std::vector<Constant> prefill_constants() {
   return {
       {"floor_us", 0, 0, {0, 0}, [](Trial& t, double v) { t.prefill_attention.floor = microseconds(v); }},
-      {"fixed_us", 0, 30, {10, 10}, [](Trial& t, double v) { t.prefill_attention.fixed = microseconds(v); }},
+      {"fixed_us", kShortestPrefill, 30, {10, 10}, [](Trial& t, double v) { t.prefill_attention.fixed = microseconds(v); }},
       {"compute_efficiency", 0.2, 1, {0.65, 0.6}, [](Trial& t, double v) { t.prefill_attention.compute_efficiency = v; }},
       {"startup_tokens", 0, 1000, {200, 20}, [](Trial& t, double v) { t.prefill_attention.startup_tokens = v; }},
       {"overlap_exponent", 1, 1, {1, 1}, [](Trial& t, double v) { t.prefill_attention.overlap_exponent = v; }},
       {"straggler_weight", 0, 3, {1, 1}, [](Trial& t, double v) { t.prefill_attention.straggler_weight = v; }},
-      {"straggler_exponent", 1, 8, {1.5, 3}, [](Trial& t, double v) { t.prefill_attention.straggler_exponent = v; }},
+      // Longest tiles start first, so that most of the last one runs beside others.
+      {"straggler_exponent", 2, 8, {2.2, 4}, [](Trial& t, double v) { t.prefill_attention.straggler_exponent = v; }},
       {"query_traffic_factor", 0, 6, {1, 1}, [](Trial& t, double v) { t.prefill_attention.query_traffic_factor = v; }},
       {"kv_traffic_factor", 0, 8, {1, 1}, [](Trial& t, double v) { t.prefill_attention.kv_traffic_factor = v; }},
       {"traffic_exponent", 1, 8, {1.2, 1.2}, [](Trial& t, double v) { t.prefill_attention.traffic_exponent = v; }},

@@ -73,6 +73,7 @@ void read_tiles(Numbers& numbers, GemmConstants& set) {
   Numbers tiles(*node, numbers.reader().path_of("tiles_by_rows"), numbers.errors());
   set.tiles_by_rows =
       TilesByRows{.efficiency_up_to_64 = tiles.efficiency("efficiency_up_to_64"),
+                  .efficiency_17_to_32 = tiles.reader().real("efficiency_17_to_32", kEfficiency),
                   .efficiency_up_to_128 = tiles.efficiency("efficiency_up_to_128"),
                   .efficiency_large = tiles.efficiency("efficiency_large"),
                   .partial_cluster_penalty = tiles.real("partial_cluster_penalty", kFactor)};
@@ -141,6 +142,7 @@ void read(Numbers& numbers, AllReduceConstants& set) {
 void read(Numbers& numbers, StepConstants& set) {
   set.layer_launch_gap = numbers.microseconds("layer_launch_gap_us");
   set.piecewise_layer_gap = numbers.microseconds("piecewise_layer_gap_us");
+  set.uncaptured_expert_gap = numbers.microseconds("uncaptured_expert_gap_us");
   set.step_gap = numbers.microseconds("step_gap_us");
   set.elementwise_traffic_factor = numbers.real("elementwise_traffic_factor", kFactor);
   set.elementwise_bandwidth_efficiency = numbers.efficiency("elementwise_bandwidth_efficiency");

@@ -19,6 +19,8 @@ namespace ridgeline::latency::kernel {
 /// of rows (vLLM: csrc/quantization/w8a8/cutlass/c3x/scaled_mm_sm90_fp8_dispatch.cuh).
 struct TilesByRows {
   double efficiency_up_to_64 = 1.0;  ///< Share of the dense peak, as the next two.
+  /// Instead, from 17 to 32 rows, which measure slower than 48 and 64 do.
+  std::optional<double> efficiency_17_to_32 = std::nullopt;
   double efficiency_up_to_128 = 1.0;
   double efficiency_large = 1.0;         ///< From 8,192 rows and a depth of 6,144: 256 x 128.
   double partial_cluster_penalty = 0.0;  ///< Of the time, when the last cluster is nearly empty.
@@ -106,6 +108,9 @@ struct StepConstants {
   core::Seconds layer_launch_gap;
   /// Per layer, where a CUDA graph is replayed in pieces because the step has prompt chunks.
   core::Seconds piecewise_layer_gap;
+  /// Per layer with experts of a step with prompt chunks that no captured graph is large enough
+  /// for.
+  core::Seconds uncaptured_expert_gap;
   core::Seconds step_gap;
   double elementwise_traffic_factor = 1.0;
   double elementwise_bandwidth_efficiency = 1.0;

@@ -125,9 +125,13 @@ Explanation KernelModel::explain(const domain::StepBatch& batch) const {
           .kind = domain::Bottleneck::kOverhead,
           .losing = {}},
          result);
-  if (is_piecewise(batch) && piecewise_gap_ > core::Duration()) {
-    append({.name = "piecewise_gaps", .phase = "step", .shape = {}, .calls = 1, .source = "kernel"},
-           {.time = core::Seconds(piecewise_gap_.to_seconds()),
+  if (const core::Duration gap = launch_gap(batch); gap > core::Duration()) {
+    append({.name = is_piecewise(batch) ? "piecewise_gaps" : "uncaptured_gaps",
+            .phase = "step",
+            .shape = {},
+            .calls = 1,
+            .source = "kernel"},
+           {.time = core::Seconds(gap.to_seconds()),
             .flops = {},
             .bytes = {},
             .kind = domain::Bottleneck::kOverhead,

@@ -73,6 +73,8 @@ double tile_by_rows_time(const GemmShape& shape,
   constexpr std::int64_t kNarrow = 1280;
   constexpr std::int64_t kManyRows = 8192;
   constexpr std::int64_t kDeep = 6144;
+  constexpr std::int64_t kFewestSlowRows = 16;  // exclusive
+  constexpr std::int64_t kMostSlowRows = 32;
   const bool few = shape.m <= 64;
   const bool medium = !few && shape.m <= 128;
   const std::int64_t rows = shape.m <= 128 ? 64 : 128;
@@ -82,7 +84,9 @@ double tile_by_rows_time(const GemmShape& shape,
   const double last = real(shape.m - (clusters - 1) * cluster_rows) / real(cluster_rows);
   double efficiency = constants.compute_efficiency;
   if (few) {
-    efficiency = by_rows.efficiency_up_to_64;
+    const bool slow = shape.m > kFewestSlowRows && shape.m <= kMostSlowRows;
+    efficiency = slow ? by_rows.efficiency_17_to_32.value_or(by_rows.efficiency_up_to_64)
+                      : by_rows.efficiency_up_to_64;
   } else if (medium) {
     efficiency = by_rows.efficiency_up_to_128;
   } else if (shape.m >= kManyRows && shape.k >= kDeep) {

@@ -42,6 +42,13 @@ namespace {
 constexpr std::int64_t kRememberedTokens = 16384;
 constexpr std::int64_t kRememberedSequences = 2048;
 
+/// Verifications alone replay a whole graph, as decodes do.
+bool has_prompt(const domain::StepBatch& batch) {
+  return std::any_of(batch.prefills.begin(), batch.prefills.end(), [](const auto& chunk) {
+    return chunk.drafts == 0;
+  });
+}
+
 }  // namespace
 
 KernelModel::KernelModel(const ModelInputs& inputs, const Constants& constants)
@@ -57,6 +64,7 @@ KernelModel::KernelModel(const ModelInputs& inputs,
       plan_(make_plan(inputs.network, inputs.execution.sharding, calibration_, gpu_)),
       step_gap_(all_calls(calibration_.step.step_gap, 1)),
       piecewise_gap_(all_calls(calibration_.step.piecewise_layer_gap, inputs.network.num_layers())),
+      uncaptured_gap_(all_calls(calibration_.step.uncaptured_expert_gap, plan_.expert_layers)),
       notes_(kernel_notes(inputs.network, inputs.gpu, inputs.execution.sharding)),
       token_memo_(kRememberedTokens),
       sampled_memo_(kRememberedSequences) {
@@ -72,12 +80,19 @@ std::int64_t KernelModel::padded(std::int64_t tokens) const {
   return next == graph_sizes_.end() ? tokens : *next;
 }
 
+bool KernelModel::is_captured(const domain::StepBatch& batch) const {
+  return !graph_sizes_.empty() && batch.num_tokens().value() <= graph_sizes_.back();
+}
+
 bool KernelModel::is_piecewise(const domain::StepBatch& batch) const {
-  // Verifications alone replay a whole graph, as decodes do.
-  const bool any_prompt = std::any_of(batch.prefills.begin(),
-                                      batch.prefills.end(),
-                                      [](const auto& chunk) { return chunk.drafts == 0; });
-  return any_prompt && !graph_sizes_.empty() && batch.num_tokens().value() <= graph_sizes_.back();
+  return has_prompt(batch) && is_captured(batch);
+}
+
+core::Duration KernelModel::launch_gap(const domain::StepBatch& batch) const {
+  if (!has_prompt(batch) || graph_sizes_.empty()) {
+    return {};
+  }
+  return is_captured(batch) ? piecewise_gap_ : uncaptured_gap_;
 }
 
 KernelModel::Work KernelModel::work_of(const domain::StepBatch& batch) const {
@@ -177,9 +192,7 @@ domain::StepTime KernelModel::predict(const domain::StepBatch& batch) const {
   }
   domain::StepTime time = start(token_part(work.tokens), sampled_part(work.sampled));
   add_attention(work, time);
-  if (is_piecewise(batch)) {
-    time.add(domain::Bottleneck::kOverhead, piecewise_gap_);
-  }
+  time.add(domain::Bottleneck::kOverhead, launch_gap(batch));
   return time;
 }
 
@@ -191,9 +204,7 @@ domain::StepTime KernelModel::recompute(const domain::StepBatch& batch) const {
   domain::StepTime time = start(sum_rows(model::Rows::kTokens, padded(work.tokens)),
                                 sum_rows(model::Rows::kSampled, work.sampled));
   add_attention(work, time);
-  if (is_piecewise(batch)) {
-    time.add(domain::Bottleneck::kOverhead, piecewise_gap_);
-  }
+  time.add(domain::Bottleneck::kOverhead, launch_gap(batch));
   return time;
 }
 

@@ -44,10 +44,13 @@ class KernelModel final : public StepTimeModel {
   /// predict() with nothing remembered: what the memory is checked and timed against.
   [[nodiscard]] domain::StepTime recompute(const domain::StepBatch& batch) const;
 
-  /// Rows that the token operators run on: the next captured graph size, if there is one.
   /// Whether the step replays its CUDA graph in pieces, attention between them: vLLM does where a
   /// batch holds prompt chunks and is small enough for a graph.
   [[nodiscard]] bool is_piecewise(const domain::StepBatch& batch) const;
+  /// What launching takes beside the kernels where a batch holds prompt chunks: in a graph that is
+  /// large enough, attention between its pieces (vLLM); above, the experts by the host.
+  [[nodiscard]] core::Duration launch_gap(const domain::StepBatch& batch) const;
+  /// Rows that the token operators run on: the next captured graph size, if there is one.
   [[nodiscard]] std::int64_t padded(std::int64_t tokens) const;
 
  private:
@@ -70,6 +73,7 @@ class KernelModel final : public StepTimeModel {
   [[nodiscard]] static Cost prefill_cost(const AttentionOperator& op,
                                          const PrefillCall& call,
                                          const Work& work);
+  [[nodiscard]] bool is_captured(const domain::StepBatch& batch) const;
   void add_attention(const Work& work, domain::StepTime& time) const;
   [[nodiscard]] domain::StepTime start(const TimeByKind& tokens, const TimeByKind& sampled) const;
 
@@ -82,7 +86,8 @@ class KernelModel final : public StepTimeModel {
   std::vector<std::int64_t> graph_sizes_;
   Plan plan_;
   core::Duration step_gap_;
-  core::Duration piecewise_gap_;  ///< Over all layers.
+  core::Duration piecewise_gap_;   ///< Over all layers.
+  core::Duration uncaptured_gap_;  ///< Over all layers with experts.
   core::Warnings notes_;
   PartMemo token_memo_;
   PartMemo sampled_memo_;

@@ -72,6 +72,7 @@ struct AttentionOperator {
 struct Plan {
   std::vector<RowOperator> rows;  ///< In order of execution.
   std::vector<AttentionOperator> attention;
+  std::int64_t expert_layers = 0;
 };
 
 /// `calibration` and `gpu` outlive the plan.

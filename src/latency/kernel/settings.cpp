@@ -33,6 +33,8 @@ constexpr auto kSettings = std::to_array<Setting>({
      [](Constants& all, double us) { all.step.layer_launch_gap = core::microseconds(us); }},
     {"piecewise_layer_gap_us",
      [](Constants& all, double us) { all.step.piecewise_layer_gap = core::microseconds(us); }},
+    {"uncaptured_expert_gap_us",
+     [](Constants& all, double us) { all.step.uncaptured_expert_gap = core::microseconds(us); }},
     {"step_gap_us", [](Constants& all, double us) { all.step.step_gap = core::microseconds(us); }},
     {"elementwise_traffic_factor",
      [](Constants& all, double factor) { all.step.elementwise_traffic_factor = factor; }},

@@ -31,7 +31,11 @@ using validate::Figure;
 using validate::Level;
 
 constexpr std::array<Figure, 3> kCompared = {Figure::kE2e, Figure::kTtft, Figure::kTpot};
-constexpr int kIterations = 4;
+constexpr int kIterations = 8;
+constexpr int kHalvings = 4;
+/// A step that leaves more than this part of the squared errors was hardly one.
+constexpr double kWorthwhile = 0.99;
+constexpr std::array<double, 3> kProbes = {0.05, 0.01, 0.002};
 constexpr double kDamping = 1e-9;
 /// Differences are taken over this part of a parameter's range.
 constexpr double kDifference = 0.02;
@@ -56,6 +60,14 @@ double quantile_of(std::vector<double> values, double p) {
   const auto low = static_cast<std::size_t>(std::floor(at));
   const std::size_t high = std::min(low + 1, values.size() - 1);
   return values[low] + (values[high] - values[low]) * (at - std::floor(at));
+}
+
+double squares_of(const std::vector<double>& residuals) {
+  double sum = 0.0;
+  for (const double residual : residuals) {
+    sum += residual * residual;
+  }
+  return sum;
 }
 
 FitErrors errors_of(const std::vector<double>& residuals) {
@@ -87,7 +99,17 @@ class Fitter {
       return core::fail(std::move(problem));
     }
     for (int i = 0; i < kIterations; ++i) {
-      improve(jacobian);
+      const double before = squares_of(residuals_);
+      const bool stepped = improve(jacobian);
+      if (stepped) {
+        jacobian = jacobian_at(values_);
+      }
+      if (squares_of(residuals_) <= kWorthwhile * before) {
+        continue;
+      }
+      if (!probe()) {
+        break;
+      }
       jacobian = jacobian_at(values_);
     }
     sum_up(jacobian);
@@ -275,18 +297,45 @@ class Fitter {
     return std::clamp(value, chosen_[j].lowest, chosen_[j].highest);
   }
 
-  void improve(const Rows& jacobian) {
+  /// A Gauss-Newton step, halved until the errors shrink: simulations jump a little where a request
+  /// falls into the next step. Whether one was made.
+  bool improve(const Rows& jacobian) {
     const std::vector<double> weights(observations_.size(), 1.0);
     const auto step = solve_step(
         {.jacobian = jacobian, .residuals = residuals_, .weights = weights, .damping = kDamping});
-    if (!step) {
-      return;
+    double share = 1.0;
+    for (int i = 0; step && i < kHalvings; ++i, share /= 2.0) {
+      std::vector<double> next = values_;
+      for (std::size_t j = 0; j < next.size(); ++j) {
+        next[j] = bounded(j, next[j] + share * (*step)[j] * range_of(j));
+      }
+      if (squares_of(residuals_at(next)) < squares_of(residuals_)) {
+        values_ = next;
+        return true;
+      }
     }
-    std::vector<double> next = values_;
-    for (std::size_t j = 0; j < next.size(); ++j) {
-      next[j] = bounded(j, next[j] + (*step)[j] * range_of(j));
+    return false;
+  }
+
+  /// Where no derivative leads on: one constant at a time, by less and less of its range. Whether
+  /// that was worthwhile.
+  bool probe() {
+    bool moved = false;
+    for (const double share : kProbes) {
+      for (std::size_t j = 0; j < values_.size(); ++j) {
+        for (const double direction : {-1.0, 1.0}) {
+          std::vector<double> next = values_;
+          next[j] = bounded(j, next[j] + direction * share * range_of(j));
+          std::vector<double> there = residuals_at(next);
+          if (squares_of(there) < kWorthwhile * squares_of(residuals_)) {
+            values_ = std::move(next);
+            residuals_ = std::move(there);
+            moved = true;
+          }
+        }
+      }
     }
-    values_ = next;
+    return moved;
   }
 
   /// What a fit with other weights would give, from the last Jacobian: no simulation.

@@ -12,6 +12,8 @@ namespace {
 
 /// A pivot smaller than this part of its column's own size means a singular matrix.
 constexpr double kSingular = 1e-12;
+/// A vector of which the others leave no more than this part depends on them.
+constexpr double kDependent = 1e-9;
 
 /// Solves A X = B for a symmetric positive matrix by elimination with pivots on the diagonal.
 bool eliminate(Rows& a, Rows& b) {
@@ -43,6 +45,40 @@ bool eliminate(Rows& a, Rows& b) {
     }
   }
   return true;
+}
+
+std::vector<double> column_of(const Rows& jacobian, std::size_t column) {
+  std::vector<double> values;
+  values.reserve(jacobian.size());
+  for (const auto& row : jacobian) {
+    values.push_back(row[column]);
+  }
+  return values;
+}
+
+double product_of(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    sum += a[i] * b[i];
+  }
+  return sum;
+}
+
+double length_of(const std::vector<double>& a) {
+  return std::sqrt(product_of(a, a));
+}
+
+/// Leaves of `a` what is at right angles to every vector of an orthonormal basis. Twice, for what
+/// rounding left the first time.
+void take_out(const Rows& basis, std::vector<double>& a) {
+  for (int pass = 0; pass < 2; ++pass) {
+    for (const auto& direction : basis) {
+      const double share = product_of(direction, a);
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        a[i] -= share * direction[i];
+      }
+    }
+  }
 }
 
 Rows normal_matrix(const Rows& jacobian, const std::vector<double>& weights) {
@@ -83,33 +119,32 @@ std::optional<std::vector<double>> solve_step(const LeastSquares& problem) {
 }
 
 double own_share(const Rows& jacobian, std::size_t column) {
-  double whole = 0.0;
-  Rows others;
-  std::vector<double> target;
-  for (const auto& row : jacobian) {
-    whole += row[column] * row[column];
-    std::vector<double> rest = row;
-    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(column));
-    others.push_back(std::move(rest));
-    target.push_back(-row[column]);
-  }
+  const std::size_t count = jacobian.empty() ? 0 : jacobian.front().size();
+  std::vector<double> target = column_of(jacobian, column);
+  const double whole = length_of(target);
   if (whole == 0.0) {
     return 0.0;
   }
-  const std::vector<double> weights(jacobian.size(), 1.0);
-  const auto fit = solve_step({.jacobian = others, .residuals = target, .weights = weights});
-  if (!fit) {
-    return others.empty() || others.front().empty() ? 1.0 : 0.0;
-  }
-  double left = 0.0;
-  for (std::size_t row = 0; row < jacobian.size(); ++row) {
-    double value = jacobian[row][column];
-    for (std::size_t i = 0; i < fit->size(); ++i) {
-      value -= others[row][i] * (*fit)[i];
+  // An orthonormal basis of the others; what depends on those before it adds nothing, so that
+  // parameters without any effect, or with the same, do not spoil the answer about this one.
+  Rows basis;
+  for (std::size_t j = 0; j < count; ++j) {
+    if (j == column) {
+      continue;
     }
-    left += value * value;
+    std::vector<double> other = column_of(jacobian, j);
+    const double before = length_of(other);
+    take_out(basis, other);
+    const double rest = length_of(other);
+    if (rest > kDependent * before) {
+      for (double& value : other) {
+        value /= rest;
+      }
+      basis.push_back(std::move(other));
+    }
   }
-  return std::sqrt(left / whole);
+  take_out(basis, target);
+  return length_of(target) / whole;
 }
 
 }  // namespace ridgeline::sim::calibrate

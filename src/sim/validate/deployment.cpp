@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -92,6 +93,15 @@ class Deployer {
       set("gpu", evidence_.gpu);
     }
     set("engine.tensor_parallel_size", fmt::format("{}", evidence_.tensor_parallel));
+    if (evidence_.pipeline_parallel > 1) {
+      set("engine.pipeline_parallel_size", fmt::format("{}", evidence_.pipeline_parallel));
+    }
+    if (evidence_.data_parallel > 1 && has_experts()) {
+      set("engine.data_parallel_size", fmt::format("{}", evidence_.data_parallel));
+    }
+    if (evidence_.expert_parallel > 1 && has_experts()) {
+      set("engine.enable_expert_parallel", "true");
+    }
     if (evidence_.engine_version.empty()) {
       assume("engine version: the default, vllm@0.15");
     } else {
@@ -163,6 +173,14 @@ class Deployer {
       set("engine.kv_cache_dtype", mentions(*facts.kv_cache_dtype, "fp8") ? "fp8" : "auto");
     }
     model_length();
+  }
+
+  /// Recipes name a degree for dense networks as well, where it means nothing.
+  [[nodiscard]] bool has_experts() const {
+    const auto network = model::find_model(evidence_.model);
+    return network && std::ranges::any_of(network->layers, [](const model::LayerGroup& group) {
+             return std::holds_alternative<model::MoeFfn>(group.ffn);
+           });
   }
 
   /// The record's limit as far as the network and the KV cache go along; vLLM would not have
@@ -237,18 +255,9 @@ class Deployer {
 
 core::Result<std::unique_ptr<Resolved>> deploy(Evidence& evidence,
                                                const std::vector<Override>& overrides) {
-  const auto unsupported = [&](std::string_view what, std::int64_t size) {
-    return core::fail(core::Error{.message = fmt::format("{} {} is not simulated", what, size)});
-  };
   if (!evidence.engine.empty() && !mentions(evidence.engine, "vllm")) {
     return core::fail(core::Error{
         .message = fmt::format("engine {} is not simulated, only vllm", evidence.engine)});
-  }
-  if (evidence.pipeline_parallel > 1) {
-    return unsupported("pipeline_parallel_size", evidence.pipeline_parallel);
-  }
-  if (evidence.data_parallel > 1) {
-    return unsupported("data_parallel_size", evidence.data_parallel);
   }
   return Deployer(evidence).run(overrides);
 }

@@ -320,6 +320,31 @@ void check_size(Evidence& evidence) {
   }
 }
 
+/// Data-parallel ranks share the load evenly; one of them is simulated, with its share.
+void take_share(Evidence& evidence) {
+  const std::int64_t ranks = evidence.data_parallel;
+  if (ranks < 2) {
+    return;
+  }
+  const auto share = [ranks](std::int64_t whole) {
+    return whole == 0 ? 0 : std::max<std::int64_t>(1, whole / ranks);
+  };
+  for (auto& stage : evidence.stages) {
+    stage.requests = share(stage.requests);
+    stage.concurrency = share(stage.concurrency);
+    std::vector<StageLoad::Row> rows;
+    for (std::size_t i = 0; i < stage.rows.size(); i += static_cast<std::size_t>(ranks)) {
+      rows.push_back(stage.rows[i]);
+    }
+    stage.rows = std::move(rows);
+  }
+  if (auto& throughput = evidence.measured.at(Figure::kOutputThroughput, Level::kMean)) {
+    *throughput /= static_cast<double>(ranks);
+  }
+  evidence.assumed.push_back(
+      fmt::format("one of {} data-parallel ranks, with its share of the requests", ranks));
+}
+
 void read_quantisation(const core::Node& record, Evidence& evidence) {
   evidence.precision = text_at(record, "precision");
   if (const core::Node* quant = member_at(record, "quant")) {
@@ -363,6 +388,11 @@ void read_identity(const core::Node& record, Evidence& evidence) {
   evidence.pipeline_parallel = std::max<std::int64_t>(1, count_at(record, "pp").value_or(1));
   evidence.data_parallel = std::max<std::int64_t>(1, count_at(record, "dp").value_or(1));
   evidence.expert_parallel = std::max<std::int64_t>(1, count_at(record, "ep").value_or(1));
+  if (!count_at(record, "ep") && mentions(text_at(record, "ep_note"), "EP=TP*DP auto-enabled")) {
+    evidence.expert_parallel = evidence.tensor_parallel * evidence.data_parallel;
+    evidence.assumed.push_back(
+        fmt::format("expert parallelism over {} ranks, by ep_note", evidence.expert_parallel));
+  }
   evidence.engine = text_at(record, "engine");
   evidence.engine_version =
       version_option(text_at(record, "engine_version"), text_at(record, "measured_date"));
@@ -497,6 +527,7 @@ Evidence read_experiment(const core::Node& record, const std::string& folder) {
       evidence.problem = "measured holds no latency and no throughput";
     } else {
       read_workload(*workload, folder, evidence);
+      take_share(evidence);
       check_size(evidence);
       evidence.strategy = strategy_of(evidence);
     }

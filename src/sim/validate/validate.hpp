@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "sim/calibrate/leave_out.hpp"
 #include "sim/validate/ablation.hpp"
 #include "sim/validate/evidence.hpp"
 #include "sim/validate/prediction.hpp"
@@ -17,7 +18,8 @@ struct Validation {
   std::vector<ScoredRecord> records;  ///< Every record of every file, in order.
   std::vector<ScoreRow> scores;
   std::vector<PeerRow> peers;
-  std::vector<AblationRow> ablation;  ///< Where it was asked for.
+  std::vector<AblationRow> ablation;  ///< Where it was asked for, as the next.
+  std::vector<calibrate::LeftOutRow> unseen;
 
   [[nodiscard]] std::int64_t count(Standing standing) const;
 };

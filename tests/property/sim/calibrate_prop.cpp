@@ -23,11 +23,13 @@ using validate::Evidence;
 using validate::Figure;
 using validate::Level;
 
-/// Closed loops of a synchronous engine: other prompt lengths, other loads.
+/// A synchronous engine that answers one request after the other, of different lengths. More
+/// clients would march in step: a constant then decides whether their next requests make a step of
+/// the engine or miss it, which is told by no derivative and has more than one best answer.
 std::vector<Evidence> loops_of_a_server() {
   std::vector<Evidence> all;
-  for (const auto& [clients, input] : std::vector<std::pair<std::int64_t, double>>{
-           {1, 128}, {1, 2048}, {8, 512}, {16, 1024}, {24, 64}, {32, 256}}) {
+  for (const auto& [clients, input] :
+       std::vector<std::pair<std::int64_t, double>>{{1, 128}, {1, 512}, {1, 1024}, {1, 2048}}) {
     Evidence evidence;
     evidence.id = fmt::format("{} x {}", clients, input);
     evidence.model = "llama-3.1-8b";
@@ -35,12 +37,16 @@ std::vector<Evidence> loops_of_a_server() {
     evidence.engine_version = "vllm@0.11";
     evidence.server.max_num_seqs = 64;
     evidence.server.max_model_len = 8192;
-    evidence.input = {.law = validate::TokenCounts::Law::kFixed, .mean = input};
-    evidence.output = {.law = validate::TokenCounts::Law::kFixed, .mean = 40};
+    evidence.input = {.law = validate::TokenCounts::Law::kUniform,
+                      .mean = input,
+                      .lowest = 0.7 * input,
+                      .highest = 1.3 * input};
+    evidence.output = {
+        .law = validate::TokenCounts::Law::kUniform, .mean = 20, .lowest = 12, .highest = 28};
     validate::StageLoad stage;
     stage.kind = validate::StageLoad::Kind::kClosed;
     stage.name = "0";
-    stage.requests = 3 * clients;
+    stage.requests = 4 + 4 * clients;
     stage.concurrency = clients;
     evidence.stages = {stage};
     evidence.closed_loop = true;
@@ -77,7 +83,7 @@ CalibrateOptions fit_of(std::vector<std::string> wanted) {
   return options;
 }
 
-RC_GTEST_PROP(Calibrate, DISABLED_KnownConstantsComeBack, ()) {
+RC_GTEST_PROP(Calibrate, KnownConstantsComeBack, ()) {
   const auto delivery = static_cast<double>(*rc::gen::inRange(1000, 20'000));
   const auto host = static_cast<double>(*rc::gen::inRange(100, 3000));
   const auto seed = static_cast<std::uint64_t>(*rc::gen::inRange(0, 1000));
@@ -89,14 +95,14 @@ RC_GTEST_PROP(Calibrate, DISABLED_KnownConstantsComeBack, ()) {
   const auto calibration = calibrate(evidence, fit_of({"delivery_time", "host_step_time"})).value();
   RC_ASSERT(calibration.fitted.size() == 2U);
   // Noise of 0.4 % moves a time to first token of some 100 ms by 0.4 ms, and a step of some 10 ms
-  // by 40 us; the fit averages over six records.
+  // by 40 us; the fit averages over four records.
   RC_ASSERT(std::abs(calibration.fitted[0].value - delivery) < 500.0);
   RC_ASSERT(std::abs(calibration.fitted[1].value - host) < 60.0);
   RC_ASSERT(calibration.after.mean < 0.5);
   RC_ASSERT(calibration.after.mean <= calibration.before.mean + 0.05);
 }
 
-TEST(Calibrate, DISABLED_RefusesWhatTheMeasurementsDoNotTell) {
+TEST(Calibrate, RefusesWhatTheMeasurementsDoNotTell) {
   // An asynchronous engine hides the host's time behind steps of some 8 ms.
   auto evidence = measured_with({{.path = "engine.async_scheduling", .text = "true"}}, 0.0, 0);
   for (auto& record : evidence) {

@@ -40,5 +40,15 @@ TEST(LeastSquares, SaysWhenNothingIsTold) {
   EXPECT_EQ(own_share({{2.0}, {1.0}}, 0), 1.0);  // alone
 }
 
+TEST(LeastSquares, AnotherThatTellsNothingTakesNothing) {
+  // A column of zeros beside it, and two that are multiples of each other at 45 degrees to it:
+  // half of its square remains.
+  const Rows silent = {{1.0, 0.0}, {2.0, 0.0}};
+  EXPECT_NEAR(own_share(silent, 0), 1.0, 1e-12);
+  const Rows twins = {{1.0, 1.0, 2.0}, {0.0, 1.0, 2.0}};
+  EXPECT_NEAR(own_share(twins, 0), 0.70710678, 1e-8);
+  EXPECT_NEAR(own_share(twins, 1), 0.0, 1e-9);
+}
+
 }  // namespace
 }  // namespace ridgeline::sim::calibrate

@@ -97,6 +97,34 @@ TEST(ExperimentRecords, ClosedLoopsFillWhatIsOpen) {
   EXPECT_DOUBLE_EQ(evidence.output.highest, 10.0);
 }
 
+/// Without "ep" a note of the authors says that networks with experts are cut by whole experts.
+TEST(ExperimentRecords, ExpertParallelismByNumberOrNote) {
+  const auto ranks = [](const std::string& more) {
+    return read_record(R"({"id": "e", "model": "m", "gpu": "g", "tp": 2, "dp": 3, )" + more + "}")
+        .expert_parallel;
+  };
+  EXPECT_EQ(ranks(R"("ep": 4)"), 4);
+  EXPECT_EQ(ranks(R"("ep": null, "ep_note": "authors: EP=TP*DP auto-enabled, says the README")"),
+            6);
+  EXPECT_EQ(ranks(R"("ep": 1, "ep_note": "EP=TP*DP auto-enabled")"), 1);
+  EXPECT_EQ(ranks(R"("ep_note": "unknown")"), 1);
+}
+
+/// Three of four data-parallel ranks are left to the reader's imagination: one runs a quarter of
+/// the clients and of the requests, and makes a quarter of the tokens.
+TEST(ExperimentRecords, ADataParallelRankHasItsShare) {
+  const Evidence evidence = read_record(R"({"id": "d", "model": "m", "gpu": "g", "dp": 4,
+      "workload": {"loop": "closed", "concurrency": 30, "num_requests": 100,
+                   "input": {"kind": "fixed", "nominal_tokens": 8},
+                   "output": {"kind": "fixed", "nominal_tokens": 8}},
+      "measured": {"tpot_ms": {"mean": 5.0}, "output_tokens_per_s": 1000}})");
+  ASSERT_EQ(evidence.problem, "");
+  EXPECT_EQ(evidence.stages.front().concurrency, 7);
+  EXPECT_EQ(evidence.stages.front().requests, 25);
+  EXPECT_EQ(evidence.measured.at(Figure::kOutputThroughput, Level::kMean), 250.0);
+  EXPECT_EQ(evidence.measured.at(Figure::kTpot, Level::kMean), 5.0);
+}
+
 TEST(ExperimentRecords, SaysWhatItCannotUse) {
   const auto problem = [](const std::string& text) { return read_record(text).problem; };
   EXPECT_THAT(problem("{}"), testing::HasSubstr("id is missing"));

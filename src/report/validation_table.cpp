@@ -152,7 +152,7 @@ std::string left_out_text(const Validation& validation, const TextStyle& style) 
                     record.reason);
     auto known = std::ranges::find(reasons, reason, [](const auto& pair) { return pair.first; });
     if (known == reasons.end()) {
-      known = reasons.insert(known, {std::move(reason), {}});
+      known = reasons.emplace(known, std::move(reason), std::vector<std::string>());
     }
     known->second.push_back(record.evidence.id);
   }

@@ -275,7 +275,7 @@ class Fitter {
     return refuse();
   }
 
-  core::Errors refuse() const {
+  [[nodiscard]] core::Errors refuse() const {
     core::Errors errors;
     for (const auto& left : result_.left_out) {
       errors.push_back({.field = left.name, .message = "cannot be fitted: " + left.reason});

@@ -8,6 +8,7 @@ in a tree of its own and sees it red. A finding reads `file:line: rule: what is 
 import argparse
 import fnmatch
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -126,7 +127,7 @@ class Tree:
 
     def _list(self) -> list[str]:
         git = ["git", "-C", str(self.root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-        if (self.root / ".git").exists():
+        if (self.root / ".git").exists() and shutil.which("git"):
             done = subprocess.run(git, capture_output=True, text=True, check=False)
             if done.returncode == 0:
                 return [name for name in done.stdout.split("\0") if (self.root / name).is_file()]

@@ -53,7 +53,7 @@ struct EngineOptions {
   /// Stages of a pipeline, and so steps in flight; 0: no pipeline, 1 synchronous or 2
   /// asynchronous steps.
   std::int64_t pipeline_depth = 0;
-  bool kv_transfer = false;           ///< Requests may bring KV that another engine computed.
+  bool kv_transfer = false;  ///< Requests may bring KV that another engine computed.
   std::vector<CacheGroup> cache_groups = {CacheGroup{}};
   bool log_steps = false;  ///< Report StepRecords (needed by --steps-out; totals are kept anyway).
   Profile profile;         ///< What the engine's version does differently from others.

@@ -20,7 +20,7 @@ constexpr std::int64_t kShortContext = 64;
 constexpr std::int64_t kLargestBatch = 16;
 /// Attention FLOPs of one decode over one token of context in Llama-3.1-8B: QK^T and AV, 32 heads
 /// of 128, 32 layers.
-constexpr std::int64_t kFlopsPerContextToken = 4 * 32 * 128 * 32;
+constexpr std::int64_t kFlopsPerContextToken = std::int64_t{4} * 32 * 128 * 32;
 
 std::vector<std::int64_t> uneven(std::int64_t batch) {
   std::vector<std::int64_t> contexts(static_cast<std::size_t>(batch), kShortContext);

@@ -58,7 +58,7 @@ class RequestTable {
   RequestTable(const std::string& path, std::string_view header)
       : path_(path), columns_(cells_of(header)) {}
 
-  core::Result<std::size_t> column(std::string_view name) const {
+  [[nodiscard]] core::Result<std::size_t> column(std::string_view name) const {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       if (columns_[i] == name) {
         return i;

@@ -120,12 +120,12 @@ void score_group(std::string_view axis,
 
 using Groups = std::vector<std::pair<std::string, std::vector<const ScoredRecord*>>>;
 
-void add_to_group(Groups& groups, std::string value, const ScoredRecord& record) {
+void add_to_group(Groups& groups, const std::string& value, const ScoredRecord& record) {
   const auto known = std::ranges::find(groups, value, &Groups::value_type::first);
   if (known != groups.end()) {
     known->second.push_back(&record);
   } else {
-    groups.push_back({std::move(value), {&record}});
+    groups.push_back({value, {&record}});
   }
 }
 

@@ -117,7 +117,7 @@ Validation validate(std::vector<Evidence> evidence, const PredictOptions& option
     if (!readable[i]) {
       record.standing = Standing::kUnreadable;
     }
-    record.prediction = std::move(results[i].prediction);
+    record.prediction = results[i].prediction;
     record.evidence = std::move(evidence[i]);
     validation.records.push_back(std::move(record));
   }

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "core/units.hpp"
-#include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
@@ -89,15 +88,7 @@ Cost compressed_prefill(const PrefillCall& call,
   const core::Bytes bytes =
       entry_bytes(shape) * (real(call.kv_tokens) * (1.0 + entries_per_token(shape))) +
       compressed_query_bytes(shape) * real(call.new_tokens);
-  const core::Seconds compute = flops / rate;
-  const core::Seconds memory = bytes / (gpu.mem_bandwidth * common.prefill_bandwidth_efficiency);
-  return {.time = soft_max(std::max(compute, memory), constants.floor, constants.overlap_exponent),
-          .flops = flops,
-          .bytes = bytes,
-          .kind = roofline_side(flops, bytes, gpu.peak_bf16, gpu.mem_bandwidth),
-          .losing = LosingSide{.time = std::min(compute, memory),
-                               .kind = memory < compute ? domain::Bottleneck::kMemory
-                                                        : domain::Bottleneck::kCompute}};
+  return streamed_prefill(flops / rate, flops, bytes, constants, common, gpu);
 }
 
 }  // namespace ridgeline::latency::kernel

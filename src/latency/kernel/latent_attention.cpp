@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "core/units.hpp"
-#include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
@@ -89,16 +88,8 @@ Cost latent_prefill(const PrefillCall& call,
   const core::Bytes kv(real(shape.heads) * real(shape.nope + shape.rope + shape.value) *
                        kLatentBytesPer16Bit * real(call.kv_tokens));
   const core::Bytes bytes = kv + latent_bytes(shape) * past;
-  const core::Seconds compute = paid / rate;
-  const core::Seconds memory = bytes / (gpu.mem_bandwidth * common.prefill_bandwidth_efficiency);
   const core::Flops flops = pair * call.pairs + rebuilt;
-  return {.time = soft_max(std::max(compute, memory), constants.floor, constants.overlap_exponent),
-          .flops = flops,
-          .bytes = bytes,
-          .kind = roofline_side(flops, bytes, gpu.peak_bf16, gpu.mem_bandwidth),
-          .losing = LosingSide{.time = std::min(compute, memory),
-                               .kind = memory < compute ? domain::Bottleneck::kMemory
-                                                        : domain::Bottleneck::kCompute}};
+  return streamed_prefill(paid / rate, flops, bytes, constants, common, gpu);
 }
 
 }  // namespace ridgeline::latency::kernel

@@ -180,52 +180,54 @@ class Planner {
     };
   }
 
-  void add(const model::Operator& op, const model::Attention& shape) {
-    const auto& decode = calibration_.decode_attention;
-    const auto& prefill = calibration_.prefill_attention;
-    AttentionOperator& added = push_mixer(op, decode_line(shape, decode.values, gpu_));
-    added.window = narrower(shape.window, shape.selected);
-    added.decode_source = decode.source;
-    added.prefill_source = prefill.source;
-    added.decode_cost = [shape, &decode, &gpu = gpu_](const DecodeCall& call) {
-      return decode_attention(call, shape, decode.values, gpu);
+  /// Attention of some form over a KV cache: `decode` and `prefill` price one call of it.
+  template <class Shape, class Decode, class Prefill>
+  void add_cached_attention(const model::Operator& op,
+                            const Shape& shape,
+                            const DecodeLine& line,
+                            std::int64_t window,
+                            Decode decode,
+                            Prefill prefill) {
+    const auto& decodes = calibration_.decode_attention;
+    const auto& prefills = calibration_.prefill_attention;
+    AttentionOperator& added = push_mixer(op, line);
+    added.window = window;
+    added.decode_source = decodes.source;
+    added.prefill_source = prefills.source;
+    added.decode_cost = [shape, decode, &decodes, &gpu = gpu_](const DecodeCall& call) {
+      return decode(call, shape, decodes.values, gpu);
     };
-    added.prefill_cost =
-        [shape, &prefill, &common = calibration_.attention, &gpu = gpu_](const PrefillCall& call) {
-          return prefill_attention(call, shape, prefill.values, common, gpu);
-        };
+    added.prefill_cost = [shape, prefill, &prefills, &common = calibration_.attention, &gpu = gpu_](
+                             const PrefillCall& call) {
+      return prefill(call, shape, prefills.values, common, gpu);
+    };
+  }
+
+  void add(const model::Operator& op, const model::Attention& shape) {
+    add_cached_attention(op,
+                         shape,
+                         decode_line(shape, calibration_.decode_attention.values, gpu_),
+                         narrower(shape.window, shape.selected),
+                         decode_attention,
+                         prefill_attention);
   }
 
   void add(const model::Operator& op, const model::LatentAttention& shape) {
-    const auto& decode = calibration_.decode_attention;
-    const auto& prefill = calibration_.prefill_attention;
-    AttentionOperator& added = push_mixer(op, latent_decode_line(shape, decode.values, gpu_));
-    added.window = shape.selected;
-    added.decode_source = decode.source;
-    added.prefill_source = prefill.source;
-    added.decode_cost = [shape, &decode, &gpu = gpu_](const DecodeCall& call) {
-      return latent_decode(call, shape, decode.values, gpu);
-    };
-    added.prefill_cost =
-        [shape, &prefill, &common = calibration_.attention, &gpu = gpu_](const PrefillCall& call) {
-          return latent_prefill(call, shape, prefill.values, common, gpu);
-        };
+    add_cached_attention(op,
+                         shape,
+                         latent_decode_line(shape, calibration_.decode_attention.values, gpu_),
+                         shape.selected,
+                         latent_decode,
+                         latent_prefill);
   }
 
   void add(const model::Operator& op, const model::CompressedAttention& shape) {
-    const auto& decode = calibration_.decode_attention;
-    const auto& prefill = calibration_.prefill_attention;
-    AttentionOperator& added = push_mixer(op, compressed_decode_line(shape, decode.values, gpu_));
-    added.window = shape.ratio * shape.selected;
-    added.decode_source = decode.source;
-    added.prefill_source = prefill.source;
-    added.decode_cost = [shape, &decode, &gpu = gpu_](const DecodeCall& call) {
-      return compressed_decode(call, shape, decode.values, gpu);
-    };
-    added.prefill_cost =
-        [shape, &prefill, &common = calibration_.attention, &gpu = gpu_](const PrefillCall& call) {
-          return compressed_prefill(call, shape, prefill.values, common, gpu);
-        };
+    add_cached_attention(op,
+                         shape,
+                         compressed_decode_line(shape, calibration_.decode_attention.values, gpu_),
+                         shape.ratio * shape.selected,
+                         compressed_decode,
+                         compressed_prefill);
   }
 
   void add(const model::Operator& op, const model::Indexer& shape) {

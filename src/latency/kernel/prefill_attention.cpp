@@ -63,4 +63,20 @@ Cost prefill_attention(const PrefillCall& call,
                                                         : domain::Bottleneck::kCompute}};
 }
 
+Cost streamed_prefill(core::Seconds compute,
+                      core::Flops flops,
+                      core::Bytes bytes,
+                      const PrefillAttentionConstants& constants,
+                      const AttentionConstants& common,
+                      const hardware::GpuSpec& gpu) {
+  const core::Seconds memory = bytes / (gpu.mem_bandwidth * common.prefill_bandwidth_efficiency);
+  return {.time = soft_max(std::max(compute, memory), constants.floor, constants.overlap_exponent),
+          .flops = flops,
+          .bytes = bytes,
+          .kind = roofline_side(flops, bytes, gpu.peak_bf16, gpu.mem_bandwidth),
+          .losing = LosingSide{.time = std::min(compute, memory),
+                               .kind = memory < compute ? domain::Bottleneck::kMemory
+                                                        : domain::Bottleneck::kCompute}};
+}
+
 }  // namespace ridgeline::latency::kernel

@@ -31,4 +31,13 @@ struct PrefillCall {
                                      const AttentionConstants& common,
                                      const hardware::GpuSpec& gpu);
 
+/// One call of an attention whose products and whose reading of the cache hide each other whole:
+/// the greater of both, joined with the floor. `compute` may pay for more than `flops`.
+[[nodiscard]] Cost streamed_prefill(core::Seconds compute,
+                                    core::Flops flops,
+                                    core::Bytes bytes,
+                                    const PrefillAttentionConstants& constants,
+                                    const AttentionConstants& common,
+                                    const hardware::GpuSpec& gpu);
+
 }  // namespace ridgeline::latency::kernel

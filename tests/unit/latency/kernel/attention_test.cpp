@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -177,6 +178,63 @@ TEST_F(AttentionOnH100, SplittingAPromptKeepsItsWork) {
       core::as_microseconds(prefill(first, kMha32).time + prefill(second, kMha32).time);
   const double at_once = core::as_microseconds(prefill(whole, kMha32).time);
   EXPECT_NEAR(split - at_once, 53.07, 0.01);
+}
+
+/// What cutting a prompt into halves costs where few heads leave a GPU short of tiles: measured
+/// kernels lose it as well (medians of LLMServingSim's public profiles, microseconds).
+TEST(PrefillAttention, CuttingAPromptOfFewHeadsCostsWhatMeasuredKernelsLose) {
+  struct MeasuredCut {
+    const char* gpu;
+    model::Attention shape;
+    std::int64_t tokens;
+    double whole_us;
+    double first_us;
+    double second_us;
+  };
+  const std::vector<MeasuredCut> cuts = {
+      // v0_H100_meta-llama_Llama-3.1-70B_tp4, v0_H100_mistralai_Mixtral-8x7B-v0.1_tp4
+      {"h100", {.heads = 16, .kv_heads = 2, .head_dim = 128}, 1024, 32.480, 18.303, 31.903},
+      {"h100", {.heads = 8, .kv_heads = 2, .head_dim = 128}, 1024, 31.744, 18.048, 31.647},
+      // v1_RTXPRO6000_meta-llama_Llama-3.1-8B_bf16_tp2 and _tp1
+      {"rtx-pro-6000",
+       {.heads = 16, .kv_heads = 4, .head_dim = 128},
+       2048,
+       106.838,
+       40.128,
+       82.390},
+      {"rtx-pro-6000",
+       {.heads = 32, .kv_heads = 8, .head_dim = 128},
+       2048,
+       172.609,
+       61.067,
+       126.518},
+      // v1_RTXPRO6000_Qwen_Qwen3-32B_bf16_tp1
+      {"rtx-pro-6000",
+       {.heads = 64, .kv_heads = 8, .head_dim = 128},
+       2048,
+       299.756,
+       97.750,
+       220.299},
+      // v1_RTX4090_meta-llama_Llama-3.1-8B_bf16_tp1
+      {"rtx-4090", {.heads = 32, .kv_heads = 8, .head_dim = 128}, 2048, 336.126, 108.240, 246.505},
+  };
+  for (const MeasuredCut& cut : cuts) {
+    const hardware::GpuSpec gpu = hardware::find_gpu(cut.gpu).value();
+    const Calibration set = calibrate(builtin_constants(), gpu);
+    const auto time = [&](std::int64_t past, std::int64_t tokens) {
+      PrefillCall call;
+      call.add(fixtures::chunk(past, tokens));
+      return prefill_attention(call, cut.shape, set.prefill_attention.values, set.attention, gpu)
+          .time.value();
+    };
+    const std::int64_t half = cut.tokens / 2;
+    const double measured = (cut.first_us + cut.second_us) / cut.whole_us;
+    const double ours = (time(0, half) + time(half, half)) / time(0, cut.tokens);
+    EXPECT_GT(measured, 1.05);
+    // The RTX GPUs have no constants of their own.
+    EXPECT_NEAR(ours / measured, 1.0, gpu.name == "h100" ? 0.05 : 0.12)
+        << cut.gpu << ", " << cut.shape.heads << " heads";
+  }
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 
 #include "cli/exit_code.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
 
 namespace ridgeline::cli {
 
@@ -130,7 +131,7 @@ std::string render(const core::Error& error, const Terminal& terminal) {
   }
   text += ' ' + error.message + '\n';
   if (!error.where.file.empty()) {
-    std::string place = error.where.file;
+    std::string place = core::shown_path(error.where.file);
     if (error.where.line > 0) {
       place += fmt::format(":{}", error.where.line);
     }

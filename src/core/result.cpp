@@ -4,12 +4,14 @@
 
 #include <fmt/core.h>
 
+#include "core/text.hpp"
+
 namespace ridgeline::core {
 
 std::string to_string(const Error& error) {
   std::string text;
   if (!error.where.file.empty()) {
-    text += error.where.file;
+    text += shown_path(error.where.file);
     if (error.where.line > 0) {
       text += fmt::format(":{}:{}", error.where.line, error.where.column);
     }

@@ -89,6 +89,37 @@ void advance(TextPositions::Position& position, char c) {
   }
 }
 
+/// Of ASCII.
+bool is_control(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 || byte == 0x7F;
+}
+
+/// In double quotes, cut after so many characters.
+std::string quoted(std::string_view text, std::size_t most) {
+  std::string out = "\"";
+  std::size_t characters = 0;
+  for (std::size_t at = 0; at < text.size(); ++characters) {
+    if (characters == most) {
+      out += "...";
+      break;
+    }
+    const std::size_t length = sequence_length(text, at);
+    const char first = text[at];
+    if (length == 0 || is_control(first)) {
+      out += first == '\n' ? "\\n" : fmt::format("\\x{:02x}", byte_at(text, at));
+      ++at;
+      continue;
+    }
+    if (first == '"' || first == '\\') {
+      out += '\\';
+    }
+    out += text.substr(at, length);
+    at += length;
+  }
+  return out + '"';
+}
+
 }  // namespace
 
 std::size_t valid_utf8_prefix(std::string_view text) {
@@ -109,27 +140,13 @@ std::string_view without_byte_order_mark(std::string_view text) {
 }
 
 std::string quote(std::string_view text) {
-  std::string out = "\"";
-  std::size_t characters = 0;
-  for (std::size_t at = 0; at < text.size(); ++characters) {
-    if (characters == kQuotedCharacters) {
-      out += "...";
-      break;
-    }
-    const std::size_t length = sequence_length(text, at);
-    const unsigned char first = byte_at(text, at);
-    if (length == 0 || first < 0x20 || first == 0x7F) {
-      out += first == '\n' ? "\\n" : fmt::format("\\x{:02x}", first);
-      ++at;
-      continue;
-    }
-    if (first == '"' || first == '\\') {
-      out += '\\';
-    }
-    out += text.substr(at, length);
-    at += length;
-  }
-  return out + '"';
+  return quoted(text, kQuotedCharacters);
+}
+
+std::string shown_path(std::string_view path) {
+  const bool sound =
+      valid_utf8_prefix(path) == path.size() && std::ranges::none_of(path, is_control);
+  return sound ? std::string(path) : quoted(path, path.size());
 }
 
 std::string shortest(double value) {

@@ -21,6 +21,10 @@ std::string_view without_byte_order_mark(std::string_view text);
 /// escaped, cut after 60 characters.
 std::string quote(std::string_view text);
 
+/// A file's name as a message shows it: as it is, or, should it hold control characters or invalid
+/// bytes, quoted whole.
+std::string shown_path(std::string_view path);
+
 /// The fewest digits that read back as the same double; integral values up to 2^53 have no
 /// exponent.
 std::string shortest(double value);

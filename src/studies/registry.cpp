@@ -22,6 +22,7 @@ const std::vector<Study>& studies() {
       study_streaming(),
       study_rank(),
       study_tp_scaling(),
+      study_infersim(),
   };
   return kStudies;
 }

@@ -18,5 +18,6 @@ namespace ridgeline::studies {
 [[nodiscard]] Study study_streaming();
 [[nodiscard]] Study study_rank();
 [[nodiscard]] Study study_tp_scaling();
+[[nodiscard]] Study study_infersim();
 
 }  // namespace ridgeline::studies

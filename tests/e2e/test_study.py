@@ -188,3 +188,25 @@ def test_tp_scaling(study):
     for one, two in zip(rows, rows[1:]):
         assert two["ranks"] == 1 or two["kernel_us"] < one["kernel_us"]
     assert report["verdict_by_rule"] == "refuted"
+
+
+def test_infersim(ridgeline):
+    done = ridgeline("study", "run", "infersim", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    rows = report["tables"]["infersim"]
+    # Six published figures; two of them at three batches each, which are not known and decide nothing.
+    assert {(row["network"], row["phase"]): row["measured_tokens_per_s"] for row in rows} == {
+        ("deepseek-v3", "prefill"): 7839, ("deepseek-v3", "decode"): 2324,
+        ("qwen3-30b-a3b", "prefill"): 16594, ("qwen3-30b-a3b", "decode"): 2749,
+        ("qwen3-8b-fp8", "prefill"): 15061, ("qwen3-8b-fp8", "decode"): 2682}
+    assert len(rows) == 10 and sum(row["decides"] for row in rows) == 4
+    for row in rows:
+        error = 100 * (row["kernel_tokens_per_s"] / row["measured_tokens_per_s"] - 1)
+        assert abs(error - row["error_pct"]) < 0.1
+        assert row["without_overlap_tokens_per_s"] <= row["kernel_tokens_per_s"]
+        if row["gpu"] == "h20" and row["decides"]:
+            # What a GPU with a seventh of the fitted one's compute is predicted to: InferSim's own worst.
+            assert abs(row["error_pct"]) < 15
+    off = [row["error_pct"] for row in rows if row["decides"] and abs(row["error_pct"]) > 15]
+    assert report["verdict_by_rule"] == ("refuted" if off else "confirmed")

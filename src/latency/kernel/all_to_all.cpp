@@ -27,6 +27,14 @@ Cost exchanged(core::Bytes volume, core::Seconds start, core::BytesPerSecond rat
 
 }  // namespace
 
+model::AllToAll between_nodes(const model::AllToAll& shape, std::int64_t nodes) {
+  model::AllToAll carried = shape;
+  if (shape.backend == model::AllToAllBackend::kDeepEpHighThroughput) {
+    carried.ranks = nodes;
+  }
+  return carried;
+}
+
 core::Bytes all_to_all_volume(const model::AllToAll& shape, std::int64_t rows) {
   return core::Bytes(real(rows) * shape.copies() * real(shape.width) * shape.bytes_per_element);
 }

@@ -17,6 +17,11 @@ namespace ridgeline::latency::kernel {
                               std::int64_t rows,
                               const AllReduceConstants& constants,
                               const hardware::GpuSpec& gpu);
+/// The same exchange as a network between nodes carries it. DeepEP's high-throughput kernels send a
+/// token once to each other node that has one of its experts, and pass it on over NVLink there
+/// meanwhile (deepseek-ai/DeepEP, "asymmetric-domain bandwidth forwarding"); the others send every
+/// copy from rank to rank.
+[[nodiscard]] model::AllToAll between_nodes(const model::AllToAll& shape, std::int64_t nodes);
 /// Bytes that leave a rank.
 [[nodiscard]] core::Bytes all_to_all_volume(const model::AllToAll& shape, std::int64_t rows);
 

@@ -11,8 +11,10 @@
 
 #include "core/check.hpp"
 #include "core/result.hpp"
+#include "core/units.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
+#include "latency/kernel/cost.hpp"
 #include "latency/kernel/datasheet_column.hpp"
 #include "model/operators.hpp"
 
@@ -32,6 +34,56 @@ const Column* find_relative(const Constants& constants, const std::string& archi
         return column.architecture == architecture;
       });
   return found == constants.columns.end() ? nullptr : &*found;
+}
+
+/// Data sheets state peaks at one clock and clocks at another: parts of one chip lie between 0.83
+/// and 1 of each other, parts whose tensor cores were slowed at half or less.
+constexpr double kSameTensorCores = 0.75;
+
+/// Constants of a GPU whose tensor cores do `ratio` (below 1) of the FLOPs per multiprocessor and
+/// clock that those of its column's GPU do. A FLOP took the column's GPU 1/share of the tensor
+/// cores' time; what of that exceeds 1/best is work of other units, or waiting, and takes as many
+/// clocks as there: ratio times as much, in time of the slower tensor cores.
+class SlowerTensorCores {
+ public:
+  SlowerTensorCores(double ratio, double best_share) : ratio_(ratio), best_share_(best_share) {}
+
+  void apply(GemmConstants& set) const {
+    set.compute_efficiency = share(set.compute_efficiency);
+    set.startup_depth *= ratio_;
+    set.sustained_slowdown *= ratio_;
+    if (set.tiles_by_rows) {
+      TilesByRows& tiles = *set.tiles_by_rows;
+      tiles.efficiency_up_to_64 = share(tiles.efficiency_up_to_64);
+      tiles.efficiency_up_to_128 = share(tiles.efficiency_up_to_128);
+      tiles.efficiency_large = share(tiles.efficiency_large);
+      if (tiles.efficiency_17_to_32) {
+        tiles.efficiency_17_to_32 = share(*tiles.efficiency_17_to_32);
+      }
+    }
+  }
+  void apply(PrefillAttentionConstants& set) const {
+    set.compute_efficiency = share(set.compute_efficiency);
+    set.startup_tokens *= ratio_;
+  }
+  void apply(ExpertConstants& set) const {
+    set.compute_efficiency = share(set.compute_efficiency);
+    set.tile_rows *= ratio_;
+  }
+
+ private:
+  [[nodiscard]] double share(double fitted) const {
+    const double other = 1.0 / fitted - 1.0 / best_share_;
+    return other <= 0.0 ? fitted : 1.0 / (1.0 / best_share_ + other * ratio_);
+  }
+
+  double ratio_;
+  double best_share_;
+};
+
+/// Dense FLOPs per multiprocessor and clock.
+double tensor_rate(core::FlopsPerSecond peak, const hardware::GpuSpec& gpu) {
+  return peak.value() / (real(gpu.num_sms) * gpu.clock_ghz);
 }
 
 /// The column that a GPU takes, and the one behind it.
@@ -70,6 +122,31 @@ Choice choose(const Constants& constants, const hardware::GpuSpec& gpu) {
   return choice;
 }
 
+/// The sets of `column`, which was fitted on `relative`, for slower tensor cores; those of another
+/// column stay.
+void slow_down(Calibration& result,
+               const std::string& column,
+               const hardware::GpuSpec& gpu,
+               const hardware::GpuSpec& relative,
+               double best_share) {
+  const auto slow = [&](core::FlopsPerSecond hardware::GpuSpec::* peak, auto&... sets) {
+    const double ratio = tensor_rate(gpu.*peak, gpu) / tensor_rate(relative.*peak, relative);
+    if (ratio > 0.0 && ratio < kSameTensorCores) {
+      const SlowerTensorCores slower(ratio, best_share);
+      ((sets.source == column ? slower.apply(sets.values) : void()), ...);
+    }
+  };
+  slow(&hardware::GpuSpec::peak_bf16,
+       result.gemm_16bit,
+       result.prefill_attention,
+       result.experts_16bit_coarse,
+       result.experts_16bit_fine);
+  slow(&hardware::GpuSpec::peak_fp8,
+       result.gemm_8bit,
+       result.experts_8bit_coarse,
+       result.experts_8bit_fine);
+}
+
 }  // namespace
 
 const Sourced<ExpertConstants>& Calibration::experts(bool is_8bit, std::int64_t experts) const {
@@ -106,6 +183,11 @@ Calibration calibrate(const Constants& constants, const hardware::GpuSpec& gpu) 
   if (std::find(cut_down.begin(), cut_down.end(), gpu.name) != cut_down.end()) {
     result.gemm_16bit.values.small_tile_penalty = 0.0;
     result.gemm_8bit.values.small_tile_penalty = 0.0;
+  }
+  if (constants.best_compute_share && choice.own->name != gpu.name) {
+    if (const auto relative = hardware::find_gpu(choice.own->name)) {
+      slow_down(result, choice.source, gpu, *relative, *constants.best_compute_share);
+    }
   }
   if (!gpu.has_nvlink) {
     result.all_reduce.source = "kernel (PCIe)";

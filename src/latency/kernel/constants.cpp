@@ -25,6 +25,7 @@ using RealRange = core::Range<double>;
 // Plausible values: they catch a slip of unit or point, not a bad fit.
 constexpr RealRange kMicroseconds{.lowest = 0.0, .highest = 1e5};
 constexpr RealRange kEfficiency{.lowest = 0.01, .highest = 1.5};
+constexpr RealRange kShare{.lowest = 0.01, .highest = 1.0};
 constexpr RealRange kFactor{.lowest = 0.0, .highest = 100.0};
 constexpr RealRange kExponent{.lowest = 1.0, .highest = 64.0};
 constexpr RealRange kRows{.lowest = 0.0, .highest = 4096.0};
@@ -329,6 +330,7 @@ core::Result<Constants> read_constants(std::string_view text, const std::string&
   });
   read_exchange(root, errors, constants.exchange);
   read_cut_down(root, constants);
+  constants.best_compute_share = root.real("best_compute_share", kShare);
   constants.columns = read_columns(root, errors);
   require_generic(root, constants);
   root.finish();

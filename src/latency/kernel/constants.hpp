@@ -152,6 +152,9 @@ struct Constants {
   ExchangeConstants exchange;
   std::int64_t coarse_experts = 0;  ///< Most experts of a network that takes the coarse sets.
   std::vector<std::string> cut_down_compute;
+  /// Share of the dense peak that kernels reach where tensor cores are all that holds them up;
+  /// absent: GPUs of slower tensor cores take their column as it stands.
+  std::optional<double> best_compute_share = std::nullopt;
   std::vector<Column>
       columns;  ///< At least "generic", complete; the others in the order of preference.
 };

@@ -260,12 +260,16 @@ class Planner {
     }
     const auto& set = calibration_.all_reduce;
     // vLLM numbers tensor-parallel ranks first: the copies of a rank are that many GPUs apart.
-    const hardware::LinkView view =
-        hardware::over_link(gpu_, shape.ranks * sharding_.tensor_parallel_size);
+    const std::int64_t span = shape.ranks * sharding_.tensor_parallel_size;
+    const hardware::LinkView view = hardware::over_link(gpu_, span);
+    const std::int64_t node = std::max(gpu_.gpus_per_node, gpu_.link_domain);
+    const model::AllToAll carried = view.link == hardware::Link::kNetwork
+                                        ? between_nodes(shape, (span + node - 1) / node)
+                                        : shape;
     RowOperator& row = push(op,
                             fmt::format("{} ({})", set.source, hardware::name(view.link)),
-                            [shape, &constants = set.values, gpu = view.gpu](std::int64_t rows) {
-                              return all_to_all(shape, rows, constants, gpu);
+                            [carried, &constants = set.values, gpu = view.gpu](std::int64_t rows) {
+                              return all_to_all(carried, rows, constants, gpu);
                             });
     row.shape = [shape](std::int64_t rows) {
       return fmt::format(

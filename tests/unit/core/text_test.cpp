@@ -54,6 +54,15 @@ TEST(WithoutByteOrderMark, DropsOneMarkAtTheStart) {
   EXPECT_EQ(without_byte_order_mark("\xEF\xBB"), "\xEF\xBB");
 }
 
+TEST(ShownPath, QuotesOnlyWhatIsNotText) {
+  const std::string deep(200, 'x');
+  EXPECT_EQ(shown_path("a b/\"c\"/" + deep), "a b/\"c\"/" + deep);
+  EXPECT_EQ(shown_path("\xC3\xA9.csv"), "\xC3\xA9.csv");
+  // A terminal would obey the first and could not show the second.
+  EXPECT_EQ(shown_path("a\x1B[31m.csv"), R"("a\x1b[31m.csv")");
+  EXPECT_EQ(shown_path(deep + "\xFF"), '"' + deep + R"(\xff")");
+}
+
 TEST(Quote, EscapesWhatATerminalWouldObey) {
   EXPECT_EQ(quote("plain"), R"("plain")");
   EXPECT_EQ(quote("a\"b\\c"), R"("a\"b\\c")");

@@ -160,6 +160,23 @@ TEST(AllToAll, VolumeByHand) {
               1e-12);
 }
 
+TEST(AllToAll, ATokenOnceToEachNodeBetweenNodes) {
+  // 32 ranks on 4 nodes of 64 experts each: one node is missed by 8 distinct choices of 256 with
+  // probability (192 * 191 * ... * 185) / (256 * 255 * ... * 249) = 0.096446, so that a token
+  // leaves for 3 * 0.903554 nodes; its copies to ranks would be 31 * (1 - 248 * ... * 241 / 256 /
+  // ... / 249).
+  model::AllToAll shape{.width = 7168,
+                        .bytes_per_element = 1.0,
+                        .ranks = 32,
+                        .experts = 256,
+                        .experts_per_token = 8,
+                        .backend = model::AllToAllBackend::kDeepEpHighThroughput};
+  EXPECT_NEAR(all_to_all_volume(between_nodes(shape, 4), 1).value(), 7168 * 2.710661, 0.01);
+  EXPECT_GT(all_to_all_volume(shape, 1).value(), 7168 * 6.0);
+  shape.backend = model::AllToAllBackend::kDeepEpLowLatency;
+  EXPECT_EQ(between_nodes(shape, 4), shape);
+}
+
 TEST(DatasheetColumn, IsTheRoofline) {
   hardware::GpuSpec gpu = kH100Facts;
   gpu.name = "mi300x";

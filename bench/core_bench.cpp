@@ -14,9 +14,11 @@
 #include "core/distributions.hpp"
 #include "core/event_queue.hpp"
 #include "core/math.hpp"
+#include "core/moments.hpp"
 #include "core/quantile_sketch.hpp"
 #include "core/quantiles.hpp"
 #include "core/rng.hpp"
+#include "core/run_multiset.hpp"
 #include "core/time.hpp"
 
 namespace {

@@ -1,13 +1,32 @@
 # ridgeline_embed(<layer> <symbol> FILES...): compiles data files into the binary, so that it needs no data
-# directory. Gives `std::span<const core::EmbeddedFile> <layer>::<symbol>()`, declared by the layer itself.
+# directory. Gives `std::span<const core::EmbeddedFile> <layer>::<symbol>()`, declared by the layer itself. A YAML
+# file keeps its name and is embedded as the JSON of the same values (tools/embed_yaml.cpp).
+add_executable(embed_yaml ${PROJECT_SOURCE_DIR}/tools/embed_yaml.cpp)
+target_link_libraries(embed_yaml PRIVATE ridgeline_flags ridgeline_core)
+
 function(ridgeline_embed LAYER SYMBOL)
   set(_out ${CMAKE_CURRENT_BINARY_DIR}/embedded_${LAYER}_${SYMBOL}.cpp)
-  string(REPLACE ";" "|" _list "${ARGN}")
+  set(_folder ${CMAKE_CURRENT_BINARY_DIR}/embedded/${LAYER})
+  file(MAKE_DIRECTORY ${_folder})
+  set(_files "")
+  foreach(_file IN LISTS ARGN)
+    if(_file MATCHES "[.]yaml$")
+      get_filename_component(_name ${_file} NAME)
+      add_custom_command(
+        OUTPUT ${_folder}/${_name}
+        COMMAND embed_yaml ${_file} ${_folder}/${_name}
+        DEPENDS ${_file} embed_yaml
+        VERBATIM)
+      set(_file ${_folder}/${_name})
+    endif()
+    list(APPEND _files ${_file})
+  endforeach()
+  string(REPLACE ";" "|" _list "${_files}")
   add_custom_command(
     OUTPUT ${_out}
     COMMAND ${CMAKE_COMMAND} -DOUT=${_out} -DLAYER=${LAYER} -DSYMBOL=${SYMBOL} "-DFILES=${_list}"
             -P ${PROJECT_SOURCE_DIR}/cmake/embed_script.cmake
-    DEPENDS ${ARGN} ${PROJECT_SOURCE_DIR}/cmake/embed_script.cmake
+    DEPENDS ${_files} ${PROJECT_SOURCE_DIR}/cmake/embed_script.cmake
     VERBATIM)
   set_source_files_properties(${_out} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(ridgeline_${LAYER} PRIVATE ${_out})

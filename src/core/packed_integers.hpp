@@ -6,25 +6,31 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <optional>
 
 namespace ridgeline::core {
 
 /// A list of integers in as many bytes as each needs, to be read from the beginning: one for
 /// magnitudes below 64, one more for every seven bits. For what is kept per request.
 ///
-/// A value is zigzag coded (small magnitudes become small numbers) and stands in n bytes whose
-/// lowest bits are n - 1 zeros and a one, so that its length is known from the first byte; what
-/// exceeds 56 bits stands in eight bytes behind one of zeros.
+/// A value is zigzag coded (small magnitudes become small numbers), if it may be negative, and
+/// stands in n bytes whose lowest bits are n - 1 zeros and a one, so that its length is known from
+/// the first byte; what exceeds 56 bits stands in eight bytes behind one of zeros.
 class PackedIntegers {
  public:
   void add(std::int64_t value) {
+    put((static_cast<std::uint64_t>(value) << 1U) ^ static_cast<std::uint64_t>(value >> 63));
+  }
+  /// One that is never negative, in a bit less; to be read by next_natural().
+  void add_natural(std::uint64_t value) { put(value); }
+
+ private:
+  void put(std::uint64_t code) {
     if (used_ > kChunk - kLongest) {
       chunks_.emplace_back();
       used_ = 0;
     }
     std::byte* const place = chunks_.back().data() + used_;
-    const std::uint64_t code =
-        (static_cast<std::uint64_t>(value) << 1U) ^ static_cast<std::uint64_t>(value >> 63);
     const auto bits = static_cast<std::size_t>(std::bit_width(code | 1U));
     const std::size_t bytes = (bits + kBits - 1) / kBits;
     if (bytes < kLongest) {
@@ -38,6 +44,7 @@ class PackedIntegers {
     }
   }
 
+ public:
   /// Reads in the order of add(). The list outlives it, and is not added to meanwhile.
   class Reader {
    public:
@@ -45,6 +52,10 @@ class PackedIntegers {
 
     /// To be called once for each value.
     [[gnu::always_inline]] std::int64_t next() {
+      const std::uint64_t code = next_natural();
+      return static_cast<std::int64_t>(code >> 1U) ^ -static_cast<std::int64_t>(code & 1U);
+    }
+    [[gnu::always_inline]] std::uint64_t next_natural() {
       if (at_ > kChunk - kLongest) {
         here_ = list_.chunks_[chunk_++].data();
         at_ = 0;
@@ -60,7 +71,7 @@ class PackedIntegers {
         std::memcpy(&code, place + 1, sizeof(code));
         at_ += kLongest;
       }
-      return static_cast<std::int64_t>(code >> 1U) ^ -static_cast<std::int64_t>(code & 1U);
+      return code;
     }
 
    private:
@@ -91,6 +102,11 @@ class RunLengths {
       count_ = 0;
     }
     ++count_;
+  }
+
+  /// The value of all, if there is but one.
+  [[nodiscard]] std::optional<std::int64_t> only() const {
+    return num_runs_ == 0 && count_ > 0 ? std::optional(value_) : std::nullopt;
   }
 
   /// As PackedIntegers::Reader.

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/check.hpp"
+#include "core/moments.hpp"
 #include "core/quantile_buckets.hpp"
 #include "core/quantiles.hpp"
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/moments.hpp"
 #include "core/quantiles.hpp"
 
 namespace ridgeline::core {

@@ -402,6 +402,13 @@ Result<Node> parse_yaml(std::string_view text, const std::string& file) {
   if (const std::size_t at = first_control_character(text); at < text.size()) {
     return fail_at(text, at, file, "a control character, which YAML does not allow");
   }
+  // JSON is YAML, too, and read some thirty times as fast. What is not JSON gets YAML's messages.
+  if (const std::size_t start = text.find_first_not_of(" \t\r\n");
+      start != std::string_view::npos && text[start] == '{') {
+    if (auto json = parse_json(text, file)) {
+      return json;
+    }
+  }
   TreeBuilder builder(text, file);
   try {
     std::istringstream stream{std::string(text)};

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 
 #include "core/check.hpp"
 #include "core/packed_integers.hpp"
@@ -15,10 +16,23 @@
 namespace ridgeline::metrics {
 namespace {
 
-using Reader = core::PackedIntegers::Reader;
+/// Of times and counts, which are never negative.
+class Reader {
+ public:
+  explicit Reader(const core::PackedIntegers& list) : reader_(list) {}
+
+  std::int64_t next() { return static_cast<std::int64_t>(reader_.next_natural()); }
+
+ private:
+  core::PackedIntegers::Reader reader_;
+};
 
 std::optional<core::Duration> per_gap(std::int64_t span, std::int64_t gaps) {
   return gaps > 0 ? std::optional(mean_of_gaps(core::Duration::ticks(span), gaps)) : std::nullopt;
+}
+
+void add_time(core::PackedIntegers& to, core::Duration time) {
+  to.add_natural(static_cast<std::uint64_t>(time.count()));
 }
 
 }  // namespace
@@ -26,17 +40,17 @@ std::optional<core::Duration> per_gap(std::int64_t span, std::int64_t gaps) {
 void LatencyTable::add(const domain::RequestRecord& record, const RequestLatency& latency) {
   check_latency(latency);
   ++rows_;
-  queue_time_.add((record.first_scheduled - record.queued).count());
-  ttft_.add(latency.client_ttft.count());
-  decode_.add((latency.client_e2e - latency.client_ttft).count());
-  gaps_.add(record.output_tokens.value() - 1);
+  add_time(queue_time_, record.first_scheduled - record.queued);
+  add_time(ttft_, latency.client_ttft);
+  add_time(decode_, latency.client_e2e - latency.client_ttft);
+  gaps_.add_natural(static_cast<std::uint64_t>(record.output_tokens.value() - 1));
   ttft_lead_.add((latency.client_ttft - latency.server_ttft).count());
   e2e_lead_.add((latency.client_e2e - latency.server_e2e).count());
 }
 
-/// Of what `next` gives for each row, where it gives something.
+/// What `next` gives for each row, where it gives something.
 template <typename Value>
-std::optional<Distribution> LatencyTable::describe(Value next) const {
+RequestSamples LatencyTable::collect(Value next) const {
   RequestSamples samples(Percentiles::kExact);
   samples.reserve(static_cast<std::size_t>(rows_));
   for (std::int64_t i = 0; i < rows_; ++i) {
@@ -44,31 +58,63 @@ std::optional<Distribution> LatencyTable::describe(Value next) const {
       samples.add(*value);
     }
   }
-  return samples.distribution_ms();
+  return samples;
 }
 
 std::optional<Distribution> LatencyTable::queue_time_ms() const {
   Reader times(queue_time_);
-  return describe([&] { return std::optional(core::Duration::ticks(times.next())); });
+  return collect([&] { return std::optional(core::Duration::ticks(times.next())); })
+      .distribution_ms();
 }
 
-LatencyTable::Clock LatencyTable::client_ms() const {
-  Clock clock;
+LatencyTable::Clocks LatencyTable::clocks_ms() const {
+  // Where the way between both clocks is the same for all requests, what is found of one gives the
+  // other.
+  const auto ttft_lead = ttft_lead_.only();
+  const auto e2e_lead = e2e_lead_.only();
+  const bool constant = ttft_lead && e2e_lead;
+  Clocks clocks;
+  const auto describe = [&](RequestSamples samples,
+                            std::int64_t lead,
+                            std::optional<Distribution>& client,
+                            std::optional<Distribution>& server) {
+    if (constant) {
+      std::tie(client, server) = samples.distributions_ms(core::Duration::ticks(lead));
+    } else {
+      client = samples.distribution_ms();
+    }
+  };
+  Clock& client = clocks.client;
+  Clock& server = clocks.server;
   Reader ttft(ttft_);
-  clock.ttft = describe([&] { return std::optional(core::Duration::ticks(ttft.next())); });
+  describe(collect([&] { return std::optional(core::Duration::ticks(ttft.next())); }),
+           ttft_lead.value_or(0),
+           client.ttft,
+           server.ttft);
+  Reader first(ttft_);
+  Reader rest(decode_);
+  describe(collect([&] {
+             const std::int64_t until_first = first.next();
+             return std::optional(core::Duration::ticks(until_first + rest.next()));
+           }),
+           e2e_lead.value_or(0),
+           client.e2e,
+           server.e2e);
   Reader decode(decode_);
   Reader gaps(gaps_);
-  clock.tpot = describe([&] {
-    const std::int64_t span = decode.next();
-    return per_gap(span, gaps.next());
-  });
-  Reader again(ttft_);
-  Reader rest(decode_);
-  clock.e2e = describe([&] {
-    const std::int64_t first = again.next();
-    return std::optional(core::Duration::ticks(first + rest.next()));
-  });
-  return clock;
+  client.tpot = collect([&] { return per_gap(decode.next(), gaps.next()); }).distribution_ms();
+  if (!constant) {
+    server = server_ms();
+  } else if (*ttft_lead == *e2e_lead) {
+    server.tpot = client.tpot;
+  } else {
+    Reader spans(decode_);
+    Reader counts(gaps_);
+    const std::int64_t longer = *ttft_lead - *e2e_lead;
+    server.tpot =
+        collect([&] { return per_gap(spans.next() + longer, counts.next()); }).distribution_ms();
+  }
+  return clocks;
 }
 
 LatencyTable::Clock LatencyTable::server_ms() const {
@@ -87,19 +133,19 @@ LatencyTable::Clock LatencyTable::server_ms() const {
                .e2e_lead = core::RunLengths::Reader(e2e_lead_)};
   };
   Clock clock;
-  clock.ttft = describe([row = rows()]() mutable {
-    const std::int64_t client = row.ttft.next();
-    return std::optional(core::Duration::ticks(client - row.ttft_lead.next()));
-  });
-  clock.tpot = describe([row = rows()]() mutable {
-    const std::int64_t client = row.decode.next() + row.ttft_lead.next();
-    const std::int64_t span = client - row.e2e_lead.next();
-    return per_gap(span, row.gaps.next());
-  });
-  clock.e2e = describe([row = rows()]() mutable {
-    const std::int64_t client = row.ttft.next() + row.decode.next();
-    return std::optional(core::Duration::ticks(client - row.e2e_lead.next()));
-  });
+  clock.ttft = collect([row = rows()]() mutable {
+                 const std::int64_t client = row.ttft.next();
+                 return std::optional(core::Duration::ticks(client - row.ttft_lead.next()));
+               }).distribution_ms();
+  clock.tpot = collect([row = rows()]() mutable {
+                 const std::int64_t client = row.decode.next() + row.ttft_lead.next();
+                 const std::int64_t span = client - row.e2e_lead.next();
+                 return per_gap(span, row.gaps.next());
+               }).distribution_ms();
+  clock.e2e = collect([row = rows()]() mutable {
+                const std::int64_t client = row.ttft.next() + row.decode.next();
+                return std::optional(core::Duration::ticks(client - row.e2e_lead.next()));
+              }).distribution_ms();
   return clock;
 }
 

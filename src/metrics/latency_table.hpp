@@ -7,6 +7,7 @@
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
+#include "metrics/samples.hpp"
 #include "metrics/summary.hpp"
 
 namespace ridgeline::metrics {
@@ -26,12 +27,16 @@ class LatencyTable {
     std::optional<Distribution> e2e;
   };
   [[nodiscard]] std::optional<Distribution> queue_time_ms() const;
-  [[nodiscard]] Clock client_ms() const;
-  [[nodiscard]] Clock server_ms() const;
+  struct Clocks {
+    Clock client;
+    Clock server;
+  };
+  [[nodiscard]] Clocks clocks_ms() const;
 
  private:
   template <typename Value>
-  [[nodiscard]] std::optional<Distribution> describe(Value next) const;
+  [[nodiscard]] RequestSamples collect(Value next) const;
+  [[nodiscard]] Clock server_ms() const;
 
   std::int64_t rows_ = 0;
   core::PackedIntegers queue_time_;

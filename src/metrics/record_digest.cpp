@@ -8,7 +8,7 @@
 
 #include "core/digest.hpp"
 #include "core/int128.hpp"
-#include "core/quantiles.hpp"
+#include "core/moments.hpp"
 #include "domain/record.hpp"
 
 namespace ridgeline::metrics {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "core/quantiles.hpp"
+#include "core/moments.hpp"
 #include "domain/record.hpp"
 
 namespace ridgeline::metrics {

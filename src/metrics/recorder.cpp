@@ -151,8 +151,7 @@ void Recorder::fill_latencies(Summary& summary) {
   const auto gaps = gaps_.distribution_ms();
   // The way to the client is the same for each token of a request, so gaps have one clock.
   if (options_.percentiles == Percentiles::kExact) {
-    const LatencyTable::Clock client = table_.client_ms();
-    const LatencyTable::Clock server = table_.server_ms();
+    const auto [client, server] = table_.clocks_ms();
     summary.client.by_metric = {client.ttft, client.tpot, gaps, client.e2e};
     summary.server.by_metric = {server.ttft, server.tpot, gaps, server.e2e};
     summary.queue_time_ms = table_.queue_time_ms();

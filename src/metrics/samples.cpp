@@ -2,10 +2,13 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "core/check.hpp"
+#include "core/moments.hpp"
 #include "core/quantile_sketch.hpp"
 #include "core/quantiles.hpp"
 #include "core/time.hpp"
@@ -61,23 +64,29 @@ Distribution describe(const core::QuantileSketch& sketch) {
 
 }  // namespace
 
-void RequestSamples::add(core::Duration value) {
-  if (percentiles_ == Percentiles::kSketch) {
-    sketch_.add(value.count());
-  } else {
-    values_.push_back(value.count());
-    moments_.add(value.count());
-  }
-}
-
 std::optional<Distribution> RequestSamples::distribution_ms() {
   if (percentiles_ == Percentiles::kSketch) {
     return sketch_.count() > 0 ? std::optional(describe(sketch_)) : std::nullopt;
   }
+  return distributions_ms({}).first;
+}
+
+std::pair<std::optional<Distribution>, std::optional<Distribution>>
+RequestSamples::distributions_ms(core::Duration offset) {
+  RIDGELINE_CHECK(percentiles_ == Percentiles::kExact, "a sketch has no values to shift");
   if (values_.empty()) {
-    return std::nullopt;
+    return {};
   }
-  return describe(moments_, core::quantiles(values_, probabilities()));
+  const auto brackets = core::quantile_brackets(values_, probabilities());
+  const auto less = [&](std::int64_t by) {
+    std::vector<double> quantiles;
+    quantiles.reserve(brackets.size());
+    for (const core::QuantileBracket& bracket : brackets) {
+      quantiles.push_back(bracket.value(by));
+    }
+    return describe(moments_.less(by), quantiles);
+  };
+  return {less(0), less(offset.count())};
 }
 
 void GapSamples::add(const domain::TokenGaps& gaps) {

@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "core/moments.hpp"
 #include "core/quantile_sketch.hpp"
-#include "core/quantiles.hpp"
+#include "core/run_multiset.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "metrics/slo.hpp"
@@ -28,9 +30,19 @@ class RequestSamples {
   /// As many values will come.
   void reserve(std::size_t values) { values_.reserve(values); }
   /// Requires a duration that is not negative.
-  void add(core::Duration value);
+  void add(core::Duration value) {
+    if (percentiles_ == Percentiles::kSketch) {
+      sketch_.add(value.count());
+    } else {
+      values_.push_back(value.count());
+      moments_.add(value.count());
+    }
+  }
   /// In milliseconds; nothing without values. Reorders what is kept.
   [[nodiscard]] std::optional<Distribution> distribution_ms();
+  /// Of the values, and of the values less `offset` each: found together. Exact only (checked).
+  [[nodiscard]] std::pair<std::optional<Distribution>, std::optional<Distribution>>
+  distributions_ms(core::Duration offset);
 
  private:
   Percentiles percentiles_;

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/moments.hpp"
 #include "core/quantiles.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"

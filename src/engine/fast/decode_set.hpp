@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -41,16 +42,64 @@ class DecodeSet {
   }
   [[nodiscard]] std::int64_t block_size() const { return block_size_; }
 
-  /// Blocks that begin in batches first, ..., first + count - 1.
-  [[nodiscard]] std::int64_t blocks_in(std::int64_t first, std::int64_t count) const {
-    std::int64_t blocks = count / block_size_ * count_;
-    for (std::int64_t i = 0; i < count % block_size_; ++i) {
-      blocks += blocks_in(first + i);
+  /// Blocks that begin in batches first, ..., first + count - 1: how many, and over all of them the
+  /// sums of i and of i^2 where a block begins in the i-th of those batches, from 1 on.
+  struct NewBlocks {
+    std::int64_t number = 0;
+    std::int64_t places = 0;
+    std::int64_t squares = 0;
+  };
+  [[nodiscard]] NewBlocks new_blocks(std::int64_t first, std::int64_t count) const {
+    const std::int64_t cycles = count / block_size_;
+    const std::int64_t rest = count % block_size_;
+    NewBlocks of_rest;
+    std::int64_t i = 1;
+    for (; i <= rest; ++i) {
+      add_blocks(of_rest, first, i);
     }
-    return blocks;
+    if (cycles == 0) {
+      return of_rest;
+    }
+    NewBlocks sum = of_rest;
+    for (; i <= block_size_; ++i) {
+      add_blocks(sum, first, i);
+    }
+    // Cycle j = 0, 1, ... has its blocks at i + j size; the rest is the beginning of one more.
+    const std::int64_t js = cycles * (cycles - 1) / 2;
+    const std::int64_t j_squares = js * (2 * cycles - 1) / 3;
+    const std::int64_t past = cycles * block_size_;
+    return {.number = cycles * sum.number + of_rest.number,
+            .places = cycles * sum.places + js * block_size_ * sum.number + of_rest.places +
+                      past * of_rest.number,
+            .squares = cycles * sum.squares + 2 * js * block_size_ * sum.places +
+                       j_squares * block_size_ * block_size_ * sum.number + of_rest.squares +
+                       2 * past * of_rest.places + past * past * of_rest.number};
+  }
+
+  /// The largest number of batches from `first` on, up to `most`, that begin no more than `blocks`.
+  [[nodiscard]] std::int64_t batches_within(std::int64_t blocks,
+                                            std::int64_t first,
+                                            std::int64_t most) const {
+    if ((most / block_size_ + 1) * count_ <= blocks) {
+      return most;
+    }
+    const std::int64_t cycles = count_ == 0 ? 0 : std::min(blocks / count_, most / block_size_);
+    std::int64_t batches = cycles * block_size_;
+    std::int64_t left = blocks - cycles * count_;
+    while (batches < most && blocks_in(first + batches) <= left) {
+      left -= blocks_in(first + batches);
+      ++batches;
+    }
+    return batches;
   }
 
  private:
+  void add_blocks(NewBlocks& to, std::int64_t first, std::int64_t i) const {
+    const std::int64_t taken = blocks_in(first + i - 1);
+    to.number += taken;
+    to.places += taken * i;
+    to.squares += taken * i * i;
+  }
   [[nodiscard]] std::size_t residue(std::int64_t value) const {
     if (mask_ >= 0) {
       return static_cast<std::size_t>(value & mask_);

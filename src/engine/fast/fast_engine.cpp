@@ -17,6 +17,7 @@
 #include "domain/request.hpp"
 #include "domain/step.hpp"
 #include "engine/engine.hpp"
+#include "engine/fast/decode_set.hpp"
 #include "engine/fast/scheduler.hpp"
 #include "engine/options.hpp"
 #include "latency/step_time_model.hpp"
@@ -74,7 +75,9 @@ class FastEngine final : public Engine {
   void try_jump(core::SimTime limit);
   [[nodiscard]] std::optional<Run> run_ahead();
   [[nodiscard]] std::int64_t batches_before(const Run& run, std::int64_t most, core::SimTime limit);
-  [[nodiscard]] core::Int128 ticks_of_new_blocks(const Run& run, std::int64_t count) const;
+  [[nodiscard]] static core::Int128 ticks_of(const fast::DecodeSet::NewBlocks& blocks,
+                                             const Run& run,
+                                             core::Duration whole);
   void take_run(const Run& run, std::int64_t count);
   void add_run_times(const Run& run, std::int64_t first, std::int64_t count, core::SimTime start);
   const domain::AffineStep* line(std::int64_t decodes, core::Tokens context);
@@ -260,7 +263,8 @@ void FastEngine::try_jump(core::SimTime limit) {
     count = batches_before(*run, count, limit);
   }
   if (count >= kWorthwhile) {
-    count = scheduler_.batches_with_blocks(count);
+    count = scheduler_.decodes().batches_within(
+        scheduler_.cache().num_free(), scheduler_.num_batches(), count);
   }
   if (count >= kWorthwhile) {
     take_run(*run, count);
@@ -359,31 +363,14 @@ void FastEngine::add_run_times(const Run& run,
 }
 
 /// Blocks taken when the i-th batch of a run ends are held until the run does: the sum of those
-/// times, by residue of i mod block size.
-core::Int128 FastEngine::ticks_of_new_blocks(const Run& run, std::int64_t count) const {
-  const fast::DecodeSet& decodes = scheduler_.decodes();
-  const std::int64_t size = decodes.block_size();
-  const std::int64_t cycles = count / size;
-  const std::int64_t rest = count % size;
-  // Over all new blocks: how many, the sum of i, and that of i^2.
-  std::int64_t blocks = 0;
-  std::int64_t ends = 0;
-  std::int64_t squares = 0;
-  for (std::int64_t i = 1; i <= std::min(count, size); ++i) {
-    const std::int64_t taken = decodes.blocks_in(scheduler_.num_batches() - 1 + i);
-    if (taken == 0) {
-      continue;
-    }
-    const std::int64_t n = cycles + (i <= rest ? 1 : 0);
-    const std::int64_t steps = n * (n - 1) / 2;
-    const std::int64_t step_squares = steps * (2 * n - 1) / 3;
-    blocks += n * taken;
-    ends += (n * i + steps * size) * taken;
-    squares += (n * i * i + 2 * steps * i * size + step_squares * size * size) * taken;
-  }
-  const core::Int128 whole = series(run.period, run.period_growth, count).count();
-  return whole * blocks - static_cast<core::Int128>(run.period.count()) * ends -
-         static_cast<core::Int128>(run.period_growth.count()) * ((squares - ends) / 2);
+/// times.
+core::Int128 FastEngine::ticks_of(const fast::DecodeSet::NewBlocks& blocks,
+                                  const Run& run,
+                                  core::Duration whole) {
+  return static_cast<core::Int128>(whole.count()) * blocks.number -
+         static_cast<core::Int128>(run.period.count()) * blocks.places -
+         static_cast<core::Int128>(run.period_growth.count()) *
+             ((blocks.squares - blocks.places) / 2);
 }
 
 void FastEngine::take_run(const Run& run, std::int64_t count) {
@@ -391,9 +378,11 @@ void FastEngine::take_run(const Run& run, std::int64_t count) {
     return now_ + series(run.period, run.period_growth, batches);
   };
   const auto depth = static_cast<std::int64_t>(depth_);
-  const core::Int128 whole = series(run.period, run.period_growth, count).count();
-  used_block_ticks_ += whole * scheduler_.cache().num_used() + ticks_of_new_blocks(run, count);
-  scheduler_.jump(count, at(count));
+  const core::Duration whole = series(run.period, run.period_growth, count);
+  const auto blocks = scheduler_.decodes().new_blocks(scheduler_.num_batches(), count);
+  used_block_ticks_ += static_cast<core::Int128>(whole.count()) * scheduler_.cache().num_used() +
+                       ticks_of(blocks, run, whole);
+  scheduler_.jump(count, blocks.number, now_ + whole);
   totals_.peak_used_blocks =
       std::max(totals_.peak_used_blocks, core::Blocks(scheduler_.cache().num_used()));
   inputs_.sink.on_token_gaps(

@@ -121,7 +121,14 @@ class PrefixCache {
   /// Takes blocks off the free list, forgetting what they held. Requires num_free() >= count.
   void allocate(std::int64_t count) {
     num_free_ -= count;
-    if (listed_ && count > 0) {
+    if (!listed_ || count == 0) {
+      return;
+    }
+    // Most often the list begins with more of what nobody can look for.
+    FreeRange& next = items_[items_[kHead].next];
+    if (next.extent == kNone && next.end - next.begin > count && !ids_) {
+      next.end -= count;
+    } else {
       evict(count);
     }
   }

@@ -90,7 +90,10 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_e
   sampled_.clear();
   budget_ = options_.max_num_batched_tokens.value();
   ends_.advance(last_done_ + 1);
-  retire_last_tokens();
+  const std::int64_t wasted = retire_last_tokens();
+  if (schedule_decodes(batch, wasted)) {
+    return true;
+  }
   schedule_running(batch);
   if (!preempted_ && !waiting_.empty()) {
     forming_ = true;
@@ -108,17 +111,45 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_e
   return true;
 }
 
-/// Asynchronously, a request whose last permitted token is in flight is not scheduled again.
-void Scheduler::retire_last_tokens() {
+/// The commonest batch: nobody waits, and there are a token and a block for all who decode. Takes
+/// it and returns true, or leaves everything as it is. It does what the rest of schedule() would.
+bool Scheduler::schedule_decodes(Batch& batch, std::int64_t wasted) {
+  const bool plain = waiting_.empty() && prefilling_.empty() && starved_.empty() &&
+                     eager_.empty() && !keep_decode_lengths_ && !cache_.keeps_ids();
+  const std::int64_t decodes = decodes_.count();
+  const std::int64_t blocks = decodes_.blocks_in(num_batches_);
+  if (!plain || decodes == 0 || decodes > budget_ || blocks > cache_.num_free()) {
+    return false;
+  }
+  cache_.allocate(blocks);
+  batch.num_decodes = decodes;
+  batch.decode_context = decodes_.context(num_batches_);
+  batch.wasted = wasted;
+  budget_ -= decodes;
+  done_at_forming_ = last_done_;
+  ++num_batches_;
+  return true;
+}
+
+/// Asynchronously, a request whose last permitted token is in flight is not scheduled again. How
+/// many that have ended are all the same: nobody could foresee it.
+std::int64_t Scheduler::retire_last_tokens() {
+  std::int64_t wasting = 0;
   if (!async_ || num_batches_ == 0) {
-    return;
+    return wasting;
   }
   for (SlotIndex i = ends_.first(num_batches_ - 1); i != kNoSlot; i = ends_.next(i)) {
     Slot& slot = slots_[i];
-    if (slot.status == Status::kDecoding && !slot.wastes) {
+    if (slot.status != Status::kDecoding) {
+      continue;
+    }
+    if (slot.wastes) {
+      ++wasting;
+    } else {
       stop_decoding(slot, Status::kLeaving);
     }
   }
+  return wasting;
 }
 
 std::int64_t Scheduler::wanted_tokens(const Slot& slot) const {
@@ -515,21 +546,8 @@ std::int64_t Scheduler::repeatable_batches(std::int64_t oldest) const {
   return std::max<std::int64_t>(ends_.next_end(oldest) - newest, 0);
 }
 
-std::int64_t Scheduler::batches_with_blocks(std::int64_t most) const {
-  if (decodes_.blocks_in(num_batches_, most) <= cache_.num_free()) {
-    return most;
-  }
-  std::int64_t fits = 0;
-  std::int64_t fails = most;
-  while (fails - fits > 1) {
-    const std::int64_t middle = fits + (fails - fits) / 2;
-    (decodes_.blocks_in(num_batches_, middle) <= cache_.num_free() ? fits : fails) = middle;
-  }
-  return fits;
-}
-
-void Scheduler::jump(std::int64_t count, core::SimTime now) {
-  cache_.allocate(decodes_.blocks_in(num_batches_, count));
+void Scheduler::jump(std::int64_t count, std::int64_t new_blocks, core::SimTime now) {
+  cache_.allocate(new_blocks);
   num_batches_ += count;
   last_done_ += count;
   done_at_forming_ += count;

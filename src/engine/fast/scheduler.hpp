@@ -68,10 +68,9 @@ class Scheduler final : private PrefixCache::Keyed {
   /// decodes of all requests), repeat the newest one exactly. Zero if in doubt. KV blocks are not
   /// considered.
   [[nodiscard]] std::int64_t repeatable_batches(std::int64_t oldest) const;
-  /// The largest count up to `most` whose blocks are free.
-  [[nodiscard]] std::int64_t batches_with_blocks(std::int64_t most) const;
-  /// Takes `count` such batches: as many of those before end, the last one at `now`.
-  void jump(std::int64_t count, core::SimTime now);
+  /// Takes `count` such batches, which begin `new_blocks`: as many of those before end, the last
+  /// one at `now`.
+  void jump(std::int64_t count, std::int64_t new_blocks, core::SimTime now);
 
   [[nodiscard]] const PrefixCache& cache() const { return cache_; }
   [[nodiscard]] const DecodeSet& decodes() const { return decodes_; }
@@ -107,7 +106,8 @@ class Scheduler final : private PrefixCache::Keyed {
 
   [[nodiscard]] std::int64_t keyed_blocks(PrefixCache::Owner owner) const override;
 
-  void retire_last_tokens();
+  std::int64_t retire_last_tokens();
+  bool schedule_decodes(Batch& batch, std::int64_t wasted);
   void schedule_running(Batch& batch);
   void run_all(Batch& batch, bool everything);
   void name_decode_blocks();

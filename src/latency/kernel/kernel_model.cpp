@@ -38,7 +38,7 @@ namespace ridgeline::latency::kernel {
 namespace {
 
 /// Largest counts remembered: steps of vLLM's largest default budget, and more sequences than
-/// engines run. With 32 bytes an entry, 0.6 MB a model.
+/// engines run. With 32 bytes an entry, 1.1 MB a model.
 constexpr std::int64_t kRememberedTokens = 16384;
 constexpr std::int64_t kRememberedSequences = 2048;
 
@@ -67,7 +67,8 @@ KernelModel::KernelModel(const ModelInputs& inputs,
       uncaptured_gap_(all_calls(calibration_.step.uncaptured_expert_gap, plan_.expert_layers)),
       notes_(kernel_notes(inputs.network, inputs.gpu, inputs.execution.sharding)),
       token_memo_(kRememberedTokens),
-      sampled_memo_(kRememberedSequences) {
+      sampled_memo_(kRememberedSequences),
+      prompt_memo_(kRememberedTokens) {
   RIDGELINE_CHECK(std::is_sorted(graph_sizes_.begin(), graph_sizes_.end()),
                   "CUDA graph sizes ascend");
   if (edit) {
@@ -173,13 +174,35 @@ Cost KernelModel::prefill_cost(const AttentionOperator& op,
   return cost;
 }
 
-void KernelModel::add_attention(const Work& work, domain::StepTime& time) const {
-  for (const AttentionOperator& op : plan_.attention) {
-    if (work.prefill.chunks > 0) {
+TimeByKind KernelModel::sum_prefill(const Work& work) const {
+  TimeByKind parts{};
+  if (work.prefill.chunks > 0) {
+    for (const AttentionOperator& op : plan_.attention) {
       const Cost cost = prefill_cost(op, prefill_of(op, work), work);
-      time.add(cost.kind, all_calls(cost.time, op.calls));
+      parts[static_cast<std::size_t>(cost.kind)] += all_calls(cost.time, op.calls);
     }
-    if (work.decode.sequences > 0) {
+  }
+  return parts;
+}
+
+TimeByKind KernelModel::prefill_part(const Work& work) const {
+  const bool whole_prompt =
+      work.chunks.size() == 1 && work.prefill.kv_tokens == work.prefill.new_tokens;
+  if (!whole_prompt) {
+    return sum_prefill(work);
+  }
+  return prompt_memo_.get(work.prefill.new_tokens,
+                          [this, &work](std::int64_t /*tokens*/) { return sum_prefill(work); });
+}
+
+void KernelModel::add_attention(const TimeByKind& prefill,
+                                const Work& work,
+                                domain::StepTime& time) const {
+  for (std::size_t kind = 0; kind < prefill.size(); ++kind) {
+    time.by_bottleneck[kind] += prefill[kind];
+  }
+  if (work.decode.sequences > 0) {
+    for (const AttentionOperator& op : plan_.attention) {
       time.add(op.kind, op.decode(work.decode));
     }
   }
@@ -191,7 +214,7 @@ domain::StepTime KernelModel::predict(const domain::StepBatch& batch) const {
     return {};
   }
   domain::StepTime time = start(token_part(work.tokens), sampled_part(work.sampled));
-  add_attention(work, time);
+  add_attention(prefill_part(work), work, time);
   time.add(domain::Bottleneck::kOverhead, launch_gap(batch));
   return time;
 }
@@ -203,7 +226,7 @@ domain::StepTime KernelModel::recompute(const domain::StepBatch& batch) const {
   }
   domain::StepTime time = start(sum_rows(model::Rows::kTokens, padded(work.tokens)),
                                 sum_rows(model::Rows::kSampled, work.sampled));
-  add_attention(work, time);
+  add_attention(sum_prefill(work), work, time);
   time.add(domain::Bottleneck::kOverhead, launch_gap(batch));
   return time;
 }

@@ -74,7 +74,10 @@ class KernelModel final : public StepTimeModel {
                                          const PrefillCall& call,
                                          const Work& work);
   [[nodiscard]] bool is_captured(const domain::StepBatch& batch) const;
-  void add_attention(const Work& work, domain::StepTime& time) const;
+  /// Prefill attention of all operators, anew or from memory where one prompt is computed whole.
+  [[nodiscard]] TimeByKind sum_prefill(const Work& work) const;
+  [[nodiscard]] TimeByKind prefill_part(const Work& work) const;
+  void add_attention(const TimeByKind& prefill, const Work& work, domain::StepTime& time) const;
   [[nodiscard]] domain::StepTime start(const TimeByKind& tokens, const TimeByKind& sampled) const;
 
   void explain_rows(const RowOperator& op, const Work& work, Explanation& into) const;
@@ -91,6 +94,7 @@ class KernelModel final : public StepTimeModel {
   core::Warnings notes_;
   PartMemo token_memo_;
   PartMemo sampled_memo_;
+  PartMemo prompt_memo_;  ///< Prefill attention by prompt length.
 };
 
 /// Refuses GPUs whose facts do not suffice and networks that cannot be cut so.

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "core/moments.hpp"
 #include "core/quantiles.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"

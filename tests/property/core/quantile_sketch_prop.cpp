@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "core/moments.hpp"
 #include "core/quantile_sketch.hpp"
 #include "core/quantiles.hpp"
+#include "core/run_multiset.hpp"
 
 namespace ridgeline::core {
 namespace {

@@ -26,6 +26,21 @@ TEST(PackedIntegers, GivesBackEveryMagnitude) {
   }
 }
 
+TEST(PackedIntegers, NaturalsAndOthersStandSideBySide) {
+  PackedIntegers list;
+  for (int bit = 0; bit < 64; ++bit) {
+    list.add_natural(std::uint64_t{1} << bit);
+    list.add(-bit);
+    list.add_natural((std::uint64_t{1} << bit) - 1);
+  }
+  PackedIntegers::Reader reader(list);
+  for (int bit = 0; bit < 64; ++bit) {
+    EXPECT_EQ(reader.next_natural(), std::uint64_t{1} << bit);
+    EXPECT_EQ(reader.next(), -bit);
+    EXPECT_EQ(reader.next_natural(), (std::uint64_t{1} << bit) - 1);
+  }
+}
+
 TEST(PackedIntegers, GoesOnBehindAPieceOfMemory) {
   // Values of one to nine bytes, more of them than any piece holds.
   constexpr std::int64_t kValues = 100'000;

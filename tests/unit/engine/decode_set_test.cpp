@@ -21,6 +21,8 @@ TEST(DecodeSet, CountsBlocksOfEveryBatch) {
     set.add(77);
     set.remove(77);
     std::int64_t sum = 0;
+    std::int64_t places = 0;
+    std::int64_t squares = 0;
     for (std::int64_t batch = 5000; batch < 5000 + 3 * size; ++batch) {
       // Before batch m a request with base b has b + m tokens; a block begins where that divides.
       std::int64_t blocks = 0;
@@ -32,8 +34,21 @@ TEST(DecodeSet, CountsBlocksOfEveryBatch) {
       }
       EXPECT_EQ(set.blocks_in(batch), blocks);
       EXPECT_EQ(set.context(batch), core::Tokens(context));
+      const std::int64_t place = batch - 5000 + 1;
+      // One block less than this batch needs stops before it; as many reach to the next that needs
+      // one.
+      if (blocks > 0) {
+        EXPECT_EQ(set.batches_within(sum + blocks - 1, 5000, 3 * size), place - 1);
+      }
       sum += blocks;
-      EXPECT_EQ(set.blocks_in(5000, batch - 5000 + 1), sum);
+      places += blocks * place;
+      squares += blocks * place * place;
+      EXPECT_GE(set.batches_within(sum, 5000, 3 * size), place);
+      EXPECT_EQ(set.batches_within(sum, 5000, place), place);
+      const DecodeSet::NewBlocks found = set.new_blocks(5000, place);
+      EXPECT_EQ(found.number, sum);
+      EXPECT_EQ(found.places, places);
+      EXPECT_EQ(found.squares, squares);
     }
   }
 }

@@ -5,13 +5,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/document.hpp"
 #include "core/result.hpp"
+#include "support/paths.hpp"
 
 namespace ridgeline::engine {
 namespace {
 
 std::string serving_text() {
-  return std::string(serving_files().front().text);
+  const auto path = test::source_dir() / "data" / "serving" / "serving.yaml";
+  return core::read_file(path.string()).value();
 }
 
 std::string with_serving(const std::string& from, const std::string& to) {

@@ -46,20 +46,36 @@ TEST(LatencyTable, BothClocksFollowFromOne) {
   add_row(table, 3, 20, 60, 4, 1);   // A single token has no gap.
   add_row(table, 5, 30, 90, 4, 21);  // Twenty gaps: 60 / 20 = 3 ms, 59 / 20 = 2.95 ms.
   EXPECT_DOUBLE_EQ(mean_of(table.queue_time_ms()), 3.0);
-  const LatencyTable::Clock client = table.client_ms();
+  const auto [client, server] = table.clocks_ms();
   EXPECT_DOUBLE_EQ(mean_of(client.ttft), 20.0);
   EXPECT_DOUBLE_EQ(mean_of(client.e2e), 60.0);
   EXPECT_DOUBLE_EQ(mean_of(client.tpot), 2.5);
-  const LatencyTable::Clock server = table.server_ms();
   EXPECT_DOUBLE_EQ(mean_of(server.ttft), (8.0 + 16.0 + 26.0) / 3.0);
   EXPECT_DOUBLE_EQ(mean_of(server.e2e), (27.0 + 55.0 + 85.0) / 3.0);
   EXPECT_DOUBLE_EQ(mean_of(server.tpot), (1.9 + 2.95) / 2.0);
 }
 
+/// The way back is the same for all: the server's numbers come from the client's order.
+TEST(LatencyTable, OneLeadForAllIsTheSameAsMany) {
+  LatencyTable table;
+  add_row(table, 1, 30, 90, 4, 21);  // As above: 60 / 20 = 3 ms for the client, 59 / 20 = 2.95 ms.
+  add_row(table, 3, 10, 30, 4, 11);
+  add_row(table, 5, 20, 60, 4, 1);
+  const auto [client, server] = table.clocks_ms();
+  EXPECT_DOUBLE_EQ(client.ttft->of(Statistic::kP50), 20.0);
+  EXPECT_DOUBLE_EQ(server.ttft->of(Statistic::kP50), 16.0);
+  EXPECT_DOUBLE_EQ(server.ttft->of(Statistic::kMax), 26.0);
+  EXPECT_DOUBLE_EQ(server.ttft->of(Statistic::kStd), client.ttft->of(Statistic::kStd));
+  EXPECT_DOUBLE_EQ(mean_of(server.e2e), (85.0 + 25.0 + 55.0) / 3.0);
+  EXPECT_DOUBLE_EQ(client.tpot->of(Statistic::kMax), 3.0);
+  EXPECT_DOUBLE_EQ(server.tpot->of(Statistic::kMax), 2.95);
+  EXPECT_DOUBLE_EQ(mean_of(server.tpot), (2.95 + 1.9) / 2.0);
+}
+
 TEST(LatencyTable, NothingComesOfNothing) {
   const LatencyTable table;
   EXPECT_FALSE(table.queue_time_ms());
-  EXPECT_FALSE(table.client_ms().tpot);
+  EXPECT_FALSE(table.clocks_ms().client.tpot);
 }
 
 }  // namespace

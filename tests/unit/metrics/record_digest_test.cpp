@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/quantiles.hpp"
+#include "core/moments.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"

@@ -8,11 +8,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "hardware/gpu_spec.hpp"
-#include "latency/constant_files.hpp"
 #include "latency/kernel/calibration.hpp"
+#include "support/paths.hpp"
 #include "unit/latency/kernel_fixtures.hpp"
 
 namespace ridgeline::latency::kernel {
@@ -21,12 +22,8 @@ namespace {
 using testing::HasSubstr;
 
 std::string builtin_text() {
-  for (const auto& file : constant_files()) {
-    if (file.name == "kernel_first.yaml") {
-      return std::string(file.text);
-    }
-  }
-  return {};
+  const auto path = test::source_dir() / "data" / "latency" / "kernel_first.yaml";
+  return core::read_file(path.string()).value();
 }
 
 /// The builtin text with one passage replaced.

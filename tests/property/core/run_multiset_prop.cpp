@@ -9,8 +9,10 @@
 #include <rapidcheck/gtest.h>
 
 #include "core/int128.hpp"
+#include "core/moments.hpp"
 #include "core/quantiles.hpp"
 #include "core/rng.hpp"
+#include "core/run_multiset.hpp"
 
 namespace ridgeline::core {
 namespace {

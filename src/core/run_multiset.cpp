@@ -1,0 +1,496 @@
+#include "core/run_multiset.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/check.hpp"
+#include "core/overflow.hpp"
+#include "core/packed_integers.hpp"
+#include "core/quantiles.hpp"
+
+namespace ridgeline::core {
+namespace {
+
+/// How a run is written: how far it begins from the end of one of the two before it; for several
+/// values this, their count and growth; then twice the repeat, and 1 if it was the older of the
+/// two.
+constexpr std::uint64_t kRunFollows = 0;
+
+/// Distances may wrap around: adding them up again wraps back.
+std::uint64_t bits(std::int64_t value) {
+  return static_cast<std::uint64_t>(value);
+}
+std::int64_t signed_bits(std::uint64_t value) {
+  return static_cast<std::int64_t>(value);
+}
+std::uint64_t magnitude(std::int64_t value) {
+  return value < 0 ? -bits(value) : bits(value);
+}
+
+constexpr std::uint64_t kMostPerRun = std::numeric_limits<std::uint32_t>::max();
+/// Values kept as a sample before every second is dropped; even.
+constexpr std::size_t kMostSampled = 16384;
+
+}  // namespace
+
+bool RunMultiset::join(const Run& next) {
+  Run& last = last_;
+  if (last.growth == 0 && next.growth == 0 && last.first == next.first && last.count == 1 &&
+      next.count == 1) {
+    const std::uint64_t repeat = std::uint64_t{last.repeat} + next.repeat;
+    if (repeat <= kMostPerRun) {
+      last.repeat = static_cast<std::uint32_t>(repeat);
+      return true;
+    }
+    return false;
+  }
+  const std::uint64_t count = std::uint64_t{last.count} + next.count;
+  if (last.repeat != next.repeat || count > kMostPerRun) {
+    return false;
+  }
+  // One value alone has any growth.
+  std::int64_t growth = last.growth;
+  if (last.count == 1 && __builtin_sub_overflow(next.first, last.first, &growth)) {
+    return false;
+  }
+  if (growth == 0 || (next.count > 1 && next.growth != growth)) {
+    return false;
+  }
+  const auto to_next = reach(last.first, growth, last.count);
+  if (!to_next || last.first + *to_next != next.first ||
+      !reach(last.first, growth, static_cast<std::int64_t>(count) - 1)) {
+    return false;
+  }
+  last.growth = growth;
+  last.count = static_cast<std::uint32_t>(count);
+  return true;
+}
+
+void RunMultiset::add(std::int64_t first,
+                      std::int64_t growth,
+                      std::int64_t count,
+                      std::int64_t repeat) {
+  const std::int64_t before = moments_.count();
+  moments_.add({.first = first, .growth = growth, .count = count, .repeat = repeat});
+  if (count == 0 || repeat == 0) {
+    return;
+  }
+  Run run{.first = first,
+          .growth = count == 1 ? 0 : growth,
+          .count = static_cast<std::uint32_t>(count),
+          .repeat = static_cast<std::uint32_t>(repeat)};
+  if (moments_.count() > next_sampled_) {
+    take_sample(run, before);
+  }
+  if (run.growth == 0 && run.count > 1 &&
+      static_cast<std::uint64_t>(count * repeat) <= kMostPerRun) {
+    run.repeat *= run.count;
+    run.count = 1;
+  }
+  if (num_runs_ == 0 || !join(run)) {
+    append(run);
+  }
+}
+
+/// The values of a run that come `before` others and are due.
+void RunMultiset::take_sample(const Run& run, std::int64_t before) {
+  const std::int64_t after = before + std::int64_t{run.count} * run.repeat;
+  while (next_sampled_ < after) {
+    const std::int64_t steps = run.growth == 0 ? 0 : (next_sampled_ - before) / run.repeat;
+    sample_.push_back(run.first + run.growth * steps);
+    next_sampled_ += stride_;
+    if (sample_.size() == kMostSampled) {
+      for (std::size_t i = 0; i < kMostSampled / 2; ++i) {
+        sample_[i] = sample_[2 * i + 1];
+      }
+      sample_.resize(kMostSampled / 2);
+      next_sampled_ += stride_;
+      stride_ *= 2;
+    }
+  }
+}
+
+void RunMultiset::append(const Run& run) {
+  if (num_runs_ > 0) {
+    const std::uint64_t first = bits(last_.first);
+    const std::int64_t from_newest = signed_bits(first - packed_ends_.newest);
+    const std::int64_t from_older = signed_bits(first - packed_ends_.older);
+    const bool older = magnitude(from_older) < magnitude(from_newest);
+    packed_.add(older ? from_older : from_newest);
+    if (last_.count > 1) {
+      packed_.add_natural(kRunFollows);
+      packed_.add_natural(last_.count);
+      packed_.add(last_.growth);
+    }
+    packed_.add_natural(std::uint64_t{last_.repeat} * 2 + (older ? 1 : 0));
+    packed_ends_.add(last_);
+    num_points_ += last_.count;
+  }
+  last_ = run;
+  ++num_runs_;
+}
+
+/// The runs in the order in which they were added.
+struct RunMultiset::AllRuns {
+  const RunMultiset& set;
+
+  [[nodiscard]] std::uint64_t points() const { return set.num_points_ + set.last_.count; }
+  [[nodiscard]] std::int64_t total() const { return set.count(); }
+  /// In no order, of at least one value.
+  [[nodiscard]] std::vector<std::int64_t> sample() const { return set.sample_; }
+  template <class Visitor>
+  void for_each(Visitor&& visit) const {
+    PackedIntegers::Reader reader(set.packed_);
+    Run run;
+    Ends ends;
+    for (std::size_t i = 1; i < set.num_runs_; ++i) {
+      const std::uint64_t from = bits(reader.next());
+      run.count = 1;
+      run.growth = 0;
+      std::uint64_t code = reader.next_natural();
+      if (code == kRunFollows) {
+        run.count = static_cast<std::uint32_t>(reader.next_natural());
+        run.growth = reader.next();
+        code = reader.next_natural();
+      }
+      run.repeat = static_cast<std::uint32_t>(code / 2);
+      run.first = signed_bits(from + (code % 2 == 0 ? ends.newest : ends.older));
+      ends.add(run);
+      visit(run);
+    }
+    if (set.num_runs_ > 0) {
+      visit(set.last_);
+    }
+  }
+};
+
+void RunMultiset::merge(const RunMultiset& other) {
+  std::int64_t before = count();
+  AllRuns{other}.for_each([&](const Run& run) {
+    take_sample(run, before);
+    before += std::int64_t{run.count} * run.repeat;
+    append(run);
+  });
+  moments_.merge(other.moments_);
+}
+
+/// Finds order statistics by narrowing: cuts the range where a sample says that they must lie,
+/// counts the values between the cuts, keeps the parts of the runs where the statistics are, and
+/// does so again within those. The sample decides how fast that is, never the answer: a rank is
+/// looked for wherever the counts put it. A run costs one division per cut inside it.
+class RunMultiset::Selection {
+  /// Does not copy what it holds to grow: parts of millions of runs are kept at once.
+  using Runs = std::deque<Run>;
+
+ public:
+  /// Some of the runs.
+  struct Part {
+    const Runs& runs;
+
+    [[nodiscard]] std::uint64_t points() const {
+      std::uint64_t sum = 0;
+      for_each([&](const Run& run) { sum += run.count; });
+      return sum;
+    }
+    [[nodiscard]] std::int64_t total() const {
+      std::int64_t sum = 0;
+      for_each([&](const Run& run) { sum += std::int64_t{run.count} * run.repeat; });
+      return sum;
+    }
+    /// Every n-th value.
+    [[nodiscard]] std::vector<std::int64_t> sample() const;
+    template <class Visitor>
+    void for_each(Visitor&& visit) const {
+      for (const Run& run : runs) {
+        visit(run);
+      }
+    }
+  };
+
+  /// `ranks` ascend; `answers` has their size. All values lie in low .. high.
+  template <class Some>
+  static void solve(const Some& runs,
+                    std::int64_t low,
+                    std::int64_t high,
+                    std::span<const std::int64_t> ranks,
+                    std::span<std::int64_t> answers) {
+    if (low == high) {
+      std::fill(answers.begin(), answers.end(), low);
+      return;
+    }
+    if (runs.points() <= kFewPoints) {
+      solve_by_sorting(runs, ranks, answers);
+    } else {
+      solve_by_bucket(runs, low, high, ranks, answers);
+    }
+  }
+
+ private:
+  /// Some values in ascending order, side by side with what was found of them.
+  struct Bucket {
+    std::int64_t low = 0;
+    std::int64_t high = 0;  ///< Inclusive.
+    bool wanted = false;    ///< A rank should be in here: its parts are kept.
+    std::int64_t count = 0;
+    Runs parts;
+  };
+  using Buckets = std::vector<Bucket>;
+  static constexpr std::uint64_t kFewPoints =
+      1024;  ///< Sorting these costs less than another round.
+
+  /// The same values from the smallest up.
+  static Run ascending(Run run) {
+    if (run.growth < 0) {
+      run.first += run.growth * (std::int64_t{run.count} - 1);
+      run.growth = -run.growth;
+    }
+    return run;
+  }
+
+  static std::size_t bucket_of(std::int64_t value, const Buckets& buckets) {
+    std::size_t bucket = 0;
+    while (buckets[bucket].high < value) {
+      ++bucket;
+    }
+    return bucket;
+  }
+
+  /// Calls visit(bucket, part) for the parts of the runs that lie in one bucket each.
+  template <class Some, class Visitor>
+  static void for_each_part(const Some& runs, Buckets& buckets, Visitor&& visit) {
+    Bucket* near = &buckets.front();  // Most runs lie whole where the one before did.
+    runs.for_each([&](const Run& run) {
+      const std::int64_t last = run.first + run.growth * (std::int64_t{run.count} - 1);
+      if (std::min(run.first, last) >= near->low && std::max(run.first, last) <= near->high) {
+        visit(*near, run);
+        return;
+      }
+      Run part = ascending(run);
+      const std::int64_t end = std::max(run.first, last);
+      for (std::uint32_t left = run.count;;
+           left -= part.count, part.first += part.growth * part.count) {
+        near = &buckets[bucket_of(part.first, buckets)];
+        part.count = left;
+        if (end <= near->high) {
+          visit(*near, part);
+          return;
+        }
+        const std::uint64_t steps =
+            distance(part.first, near->high) / static_cast<std::uint64_t>(part.growth);
+        part.count = static_cast<std::uint32_t>(steps + 1);
+        visit(*near, part);
+      }
+    });
+  }
+
+  static Buckets make_buckets(std::vector<std::int64_t> sample,
+                              std::int64_t total,
+                              std::int64_t low,
+                              std::int64_t high,
+                              std::span<const std::int64_t> ranks);
+  template <class Some>
+  static void solve_by_sorting(const Some& runs,
+                               std::span<const std::int64_t> ranks,
+                               std::span<std::int64_t> answers);
+  template <class Some>
+  static void solve_by_bucket(const Some& runs,
+                              std::int64_t low,
+                              std::int64_t high,
+                              std::span<const std::int64_t> ranks,
+                              std::span<std::int64_t> answers);
+};
+
+template <class Some>
+void RunMultiset::Selection::solve_by_sorting(const Some& runs,
+                                              std::span<const std::int64_t> ranks,
+                                              std::span<std::int64_t> answers) {
+  std::vector<std::pair<std::int64_t, std::uint32_t>> values;
+  runs.for_each([&](const Run& run) {
+    for (std::uint32_t i = 0; i < run.count; ++i) {
+      values.emplace_back(run.first + run.growth * i, run.repeat);
+    }
+  });
+  std::sort(values.begin(), values.end());
+  std::size_t at = 0;
+  std::int64_t up_to_here = values[0].second;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    while (up_to_here <= ranks[i]) {
+      up_to_here += values[++at].second;
+    }
+    answers[i] = values[at].first;
+  }
+}
+
+std::vector<std::int64_t> RunMultiset::Selection::Part::sample() const {
+  constexpr std::size_t kLeast = 64;
+  constexpr std::size_t kGreatest = 4096;
+  constexpr std::size_t kRunsPerValue = 8;
+  const auto wanted =
+      static_cast<std::int64_t>(std::clamp(runs.size() / kRunsPerValue, kLeast, kGreatest));
+  const std::int64_t stride = std::max<std::int64_t>(total() / wanted, 1);
+  std::vector<std::int64_t> values;
+  std::int64_t before = 0;
+  std::int64_t next = stride / 2;
+  for_each([&](const Run& run) {
+    const std::int64_t after = before + std::int64_t{run.count} * run.repeat;
+    for (; next < after; next += stride) {
+      values.push_back(run.first + run.growth * ((next - before) / run.repeat));
+    }
+    before = after;
+  });
+  return values;
+}
+
+/// A bucket about each rank, as far as the sample can tell, and the ranges between them. At least
+/// two buckets, so that each is smaller than the whole.
+RunMultiset::Selection::Buckets RunMultiset::Selection::make_buckets(
+    std::vector<std::int64_t> sample,
+    std::int64_t total,
+    std::int64_t low,
+    std::int64_t high,
+    std::span<const std::int64_t> ranks) {
+  constexpr double kDeviations = 2.5;  // that a rank is allowed from where the sample has it
+  std::sort(sample.begin(), sample.end());
+  const auto size = static_cast<double>(sample.size());
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;  // Where ranks should be, inclusive.
+  std::vector<std::int64_t> cuts;                             // Each a bucket's least value.
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (i > 0 && ranks[i] == ranks[i - 1] + 1) {
+      continue;  // Neighbours are sought between the same cuts.
+    }
+    const std::int64_t rank = ranks[i];
+    const double share = static_cast<double>(rank) / static_cast<double>(total);
+    const double spread = 1.0 + kDeviations * std::sqrt(size * share * (1.0 - share));
+    const double below = size * share - spread;
+    const double above = size * share + spread;
+    const std::int64_t from =
+        below >= 0.0 ? std::max(sample[static_cast<std::size_t>(below)], low) : low;
+    const std::int64_t to =
+        above < size ? std::min(sample[static_cast<std::size_t>(above)], high) : high;
+    ranges.emplace_back(from, to);
+    if (from > low) {
+      cuts.push_back(from);
+    }
+    if (to < high) {
+      cuts.push_back(to + 1);
+    }
+  }
+  if (cuts.empty()) {
+    cuts.push_back(shifted(low, distance(low, high) / 2) + 1);
+  }
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  Buckets buckets(cuts.size() + 1);
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    Bucket& bucket = buckets[i];
+    bucket.low = i == 0 ? low : cuts[i - 1];
+    bucket.high = i == cuts.size() ? high : cuts[i] - 1;
+    bucket.wanted = std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) {
+      return range.first <= bucket.high && bucket.low <= range.second;
+    });
+  }
+  return buckets;
+}
+
+template <class Some>
+void RunMultiset::Selection::solve_by_bucket(const Some& runs,
+                                             std::int64_t low,
+                                             std::int64_t high,
+                                             std::span<const std::int64_t> ranks,
+                                             std::span<std::int64_t> answers) {
+  Buckets buckets = make_buckets(runs.sample(), runs.total(), low, high, ranks);
+  for_each_part(runs, buckets, [](Bucket& bucket, const Run& part) {
+    bucket.count += std::int64_t{part.count} * part.repeat;
+    if (bucket.wanted) {
+      bucket.parts.push_back(part);
+    }
+  });
+
+  /// Ranks that fall into one bucket.
+  struct Group {
+    std::size_t bucket = 0;
+    std::vector<std::int64_t> ranks;  ///< Within the bucket.
+    std::size_t first_answer = 0;
+  };
+  std::vector<Group> groups;
+  std::size_t at = 0;
+  std::int64_t below = 0;
+  bool missed = false;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    while (below + buckets[at].count <= ranks[i]) {
+      below += buckets[at++].count;
+    }
+    if (groups.empty() || groups.back().bucket != at) {
+      groups.push_back({.bucket = at, .ranks = {}, .first_answer = i});
+      missed = missed || !buckets[at].wanted;
+    }
+    groups.back().ranks.push_back(ranks[i] - below);
+  }
+  if (missed) {
+    std::vector<bool> sought(buckets.size());
+    for (const Group& group : groups) {
+      sought[group.bucket] = !buckets[group.bucket].wanted;
+    }
+    for_each_part(runs, buckets, [&](Bucket& bucket, const Run& part) {
+      if (sought[static_cast<std::size_t>(&bucket - buckets.data())]) {
+        bucket.parts.push_back(part);
+      }
+    });
+  }
+  for (const Group& group : groups) {
+    const Bucket& bucket = buckets[group.bucket];
+    solve(Part{bucket.parts},
+          bucket.low,
+          bucket.high,
+          group.ranks,
+          answers.subspan(group.first_answer, group.ranks.size()));
+  }
+}
+
+std::int64_t RunMultiset::order_statistic(std::int64_t index) const {
+  RIDGELINE_CHECK(index >= 0 && index < count(), "index of an order statistic");
+  std::int64_t answer = 0;
+  Selection::solve(
+      AllRuns{*this}, moments_.min(), moments_.max(), std::span(&index, 1), std::span(&answer, 1));
+  return answer;
+}
+
+std::vector<double> RunMultiset::quantiles(std::span<const double> probabilities) const {
+  std::vector<QuantilePosition> positions;
+  std::vector<std::int64_t> ranks;
+  for (const double p : probabilities) {
+    const auto at = positions.emplace_back(quantile_position(count(), p));
+    ranks.push_back(at.index);
+    ranks.push_back(at.fraction > 0.0 ? at.index + 1 : at.index);
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  std::vector<std::int64_t> values(ranks.size());
+  Selection::solve(AllRuns{*this}, moments_.min(), moments_.max(), ranks, values);
+
+  const auto value_at = [&](std::int64_t rank) {
+    return values[static_cast<std::size_t>(std::lower_bound(ranks.begin(), ranks.end(), rank) -
+                                           ranks.begin())];
+  };
+  std::vector<double> results;
+  results.reserve(positions.size());
+  for (const auto& at : positions) {
+    const std::int64_t low = value_at(at.index);
+    results.push_back(
+        interpolate(low, at.fraction > 0.0 ? value_at(at.index + 1) : low, at.fraction));
+  }
+  return results;
+}
+
+double RunMultiset::quantile(double p) const {
+  return quantiles(std::span(&p, 1)).front();
+}
+
+}  // namespace ridgeline::core

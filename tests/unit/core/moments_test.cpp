@@ -1,0 +1,84 @@
+#include "core/moments.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "core/int128.hpp"
+
+namespace ridgeline::core {
+namespace {
+
+constexpr auto kLeastInt = std::numeric_limits<std::int64_t>::min();
+constexpr auto kGreatestInt = std::numeric_limits<std::int64_t>::max();
+
+TEST(Moments, OfARun) {
+  // 5, 8, 11, 14, each twice: n = 8, sum 76, squares 2 (25 + 64 + 121 + 196) = 812; mean 9.5,
+  // variance 812/8 - 90.25 = 11.25.
+  Moments moments;
+  moments.add({.first = 5, .growth = 3, .count = 4, .repeat = 2});
+  EXPECT_EQ(moments.count(), 8);
+  EXPECT_EQ(moments.sum(), Int128{76});
+  EXPECT_EQ(moments.sum_of_squares(), Uint128{812});
+  EXPECT_EQ(moments.min(), 5);
+  EXPECT_EQ(moments.max(), 14);
+  EXPECT_DOUBLE_EQ(moments.mean(), 9.5);
+  EXPECT_DOUBLE_EQ(moments.std_dev(), std::sqrt(11.25));
+  moments.add({.first = 5, .growth = 3, .count = 0, .repeat = 2});
+  moments.add({.first = 5, .growth = 3, .count = 2, .repeat = 0});
+  EXPECT_EQ(moments.count(), 8);
+}
+
+TEST(Moments, SpreadSurvivesAFarMean) {
+  // 10^15 and 10^15 + 2: spread 1, which doubles of the squares (10^30, last place 1.4e14) could
+  // not show.
+  Moments moments;
+  moments.add(1'000'000'000'000'000);
+  moments.add(1'000'000'000'000'002);
+  EXPECT_DOUBLE_EQ(moments.std_dev(), 1.0);
+  // Three values whose mean is not whole: variance of {0, 0, 1} is 2/9.
+  Moments thirds;
+  thirds.add({.first = -7, .repeat = 2});
+  thirds.add(-6);
+  EXPECT_DOUBLE_EQ(thirds.std_dev(), std::sqrt(2.0 / 9.0));
+}
+
+TEST(Moments, LongRunsAreExact) {
+  // 0 .. n-1 with n = 2^32 - 1: sum n(n-1)/2, squares (n-1)n(2n-1)/6, here by another grouping.
+  Moments moments;
+  moments.add({.first = 0, .growth = 1, .count = 4'294'967'295, .repeat = 3});
+  const Uint128 n = 4'294'967'295;
+  EXPECT_EQ(moments.sum(), static_cast<Int128>(3 * (n * (n - 1) / 2)));
+  EXPECT_EQ(moments.sum_of_squares(), 3 * (n * (n - 1) * (2 * n - 1) / 6));
+  EXPECT_EQ(moments.max(), 4'294'967'294);
+}
+
+TEST(MomentsDeathTest, HostileRunsAreBugs) {
+  Moments moments;
+  EXPECT_DEATH(moments.add({.count = 4'294'967'295, .repeat = 4'294'967'295}),
+               "more than 2\\^63 values");
+  Moments full;
+  full.add({.count = 4'294'967'295, .repeat = 2'147'483'648});
+  EXPECT_DEATH(full.add({.count = 4'294'967'295, .repeat = 2}), "more than 2\\^63 values");
+  EXPECT_DEATH(full.merge(full), "more than 2\\^63 values");
+  EXPECT_DEATH(moments.add({.first = 0, .growth = 1, .count = -1}), "count of an arithmetic run");
+  EXPECT_DEATH(moments.add({.first = 0, .growth = 1, .count = 4'294'967'296}),
+               "count of an arithmetic run");
+  EXPECT_DEATH(moments.add({.first = 0, .repeat = -1}), "repeats of an arithmetic run");
+  EXPECT_DEATH(moments.add({.first = kGreatestInt, .growth = 1, .count = 2}), "leaves the range");
+  EXPECT_DEATH(moments.add({.first = kLeastInt, .growth = -1, .count = 2}), "leaves the range");
+  EXPECT_DEATH(moments.add({.first = 0, .growth = kGreatestInt, .count = 3}), "leaves the range");
+  EXPECT_DEATH(moments.add({.first = 5, .growth = kLeastInt, .count = 2}), "leaves the range");
+}
+
+TEST(MomentsDeathTest, NothingHasNoMean) {
+  EXPECT_DEATH(static_cast<void>(Moments().mean()), "the mean of nothing");
+  EXPECT_DEATH(static_cast<void>(Moments().std_dev()), "the spread of nothing");
+  EXPECT_DEATH(static_cast<void>(Moments().min()), "the least of nothing");
+  EXPECT_DEATH(static_cast<void>(Moments().max()), "the greatest of nothing");
+}
+
+}  // namespace
+}  // namespace ridgeline::core

@@ -1,0 +1,136 @@
+#include "core/run_multiset.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/int128.hpp"
+#include "core/quantiles.hpp"
+#include "core/rng.hpp"
+
+namespace ridgeline::core {
+namespace {
+
+constexpr auto kLowest = std::numeric_limits<std::int64_t>::min();
+constexpr auto kHighest = std::numeric_limits<std::int64_t>::max();
+
+TEST(RunMultiset, KeepsOneRunForOneSeries) {
+  RunMultiset singly;
+  for (std::int64_t i = 0; i < 1000; ++i) {
+    singly.add(500 + 7 * i, 0, 1, 3);
+  }
+  EXPECT_EQ(singly.num_runs(), 1U);
+  RunMultiset in_pieces;
+  in_pieces.add(500, 7, 400, 3);
+  in_pieces.add(500 + 7 * 400, 7, 600, 3);
+  EXPECT_EQ(in_pieces.num_runs(), 1U);
+  RunMultiset whole;
+  whole.add(500, 7, 1000, 3);
+  EXPECT_EQ(singly.fingerprint(), whole.fingerprint());
+  EXPECT_EQ(in_pieces.fingerprint(), whole.fingerprint());
+  EXPECT_EQ(singly.order_statistic(1500), 500 + 7 * 500);
+}
+
+TEST(RunMultiset, MergesEqualValues) {
+  RunMultiset values;
+  for (int i = 0; i < 1000; ++i) {
+    values.add(42);
+  }
+  values.add(42, 0, 5, 7);
+  EXPECT_EQ(values.num_runs(), 1U);
+  EXPECT_EQ(values.count(), 1035);
+  // Two runs where one repeat count would overflow.
+  RunMultiset many;
+  many.add(42, 0, 1, 4'294'967'295);
+  many.add(42);
+  many.add(7, 0, 4'294'967'295, 4'294'967'295 / 4);
+  EXPECT_EQ(many.count(), 4'294'967'296 + 4'294'967'295 * (4'294'967'295 / 4));
+  EXPECT_EQ(many.order_statistic(0), 7);
+  EXPECT_EQ(many.order_statistic(many.count() - 1), 42);
+  EXPECT_EQ(many.order_statistic(many.count() - 4'294'967'297), 7);
+  EXPECT_EQ(many.order_statistic(many.count() - 4'294'967'296), 42);
+}
+
+TEST(RunMultiset, QuantilesOfInterleavedRuns) {
+  // 0 2 4 6 8, each twice, and 9 6 3: sorted 0 0 2 2 3 4 4 6 6 6 8 8 9.
+  RunMultiset values;
+  values.add(0, 2, 5, 2);
+  values.add(9, -3, 3, 1);
+  const std::vector<std::int64_t> sorted = {0, 0, 2, 2, 3, 4, 4, 6, 6, 6, 8, 8, 9};
+  ASSERT_EQ(values.count(), 13);
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    EXPECT_EQ(values.order_statistic(static_cast<std::int64_t>(i)), sorted[i]) << i;
+  }
+  // p = 0.3 stands at 3.6, between 2 and 3; 0.5 at 6; 0.99 at 11.88, between 8 and 9.
+  const auto found = values.quantiles(std::array{0.3, 0.5, 0.99, 1.0});
+  EXPECT_DOUBLE_EQ(found[0], 2.6);
+  EXPECT_DOUBLE_EQ(found[1], 4.0);
+  EXPECT_DOUBLE_EQ(found[2], 8.88);
+  EXPECT_DOUBLE_EQ(found[3], 9.0);
+}
+
+TEST(RunMultiset, HoldsTheWholeRange) {
+  RunMultiset values;
+  values.add(kLowest);
+  values.add(kHighest);
+  values.add(0);
+  values.add(kLowest + 1, 2, 4, 1);
+  values.add(kHighest, -(kHighest / 3), 4, 1);
+  EXPECT_EQ(values.order_statistic(0), kLowest);
+  EXPECT_EQ(values.order_statistic(1), kLowest + 1);
+  EXPECT_EQ(values.order_statistic(values.count() - 1), kHighest);
+  EXPECT_EQ(values.quantile(0.0), -0x1p63);
+}
+
+// A spike, an outlier that makes nearly everything fall into one bucket, and a broad base.
+TEST(RunMultiset, SkewedValues) {
+  RunMultiset runs;
+  std::vector<std::int64_t> values;
+  RngStream rng(9, 0, "skewed");
+  const auto add =
+      [&](std::int64_t first, std::int64_t growth, std::int64_t count, std::int64_t repeat) {
+        runs.add(first, growth, count, repeat);
+        for (std::int64_t i = 0; i < count; ++i) {
+          values.insert(values.end(), static_cast<std::size_t>(repeat), first + growth * i);
+        }
+      };
+  for (int i = 0; i < 20'000; ++i) {
+    add(static_cast<std::int64_t>(10'000 + rng.below(1000)),
+        static_cast<std::int64_t>(rng.below(5)),
+        static_cast<std::int64_t>(1 + rng.below(10)),
+        static_cast<std::int64_t>(1 + rng.below(20)));
+  }
+  add(10'500, 0, 1, 900'000);
+  add(4'000'000'000'000'000'000, 0, 1, 1);
+  const std::vector<double> probabilities = {0.0, 0.001, 0.25, 0.5, 0.9, 0.99, 0.999999, 1.0};
+  EXPECT_EQ(runs.quantiles(probabilities), quantiles(values, probabilities));
+}
+
+TEST(RunMultiset, FindsWhatItsSampleMissed) {
+  // Of every two values the sample keeps the second, once it is full: it never sees a small one.
+  // The p = 0.25 of 20,000 stands at 4999.75, among the small ones 0, 1, ..., 9999.
+  RunMultiset values;
+  for (std::int64_t i = 0; i < 10'000; ++i) {
+    values.add(i);
+    values.add(1'000'000 + i * i % 977);
+  }
+  EXPECT_DOUBLE_EQ(values.quantile(0.25), 4999.75);
+}
+
+TEST(RunMultisetDeathTest, IndexOutOfRangeIsABug) {
+  RunMultiset values;
+  values.add(1);
+  EXPECT_DEATH(static_cast<void>(values.order_statistic(1)), "index of an order statistic");
+  EXPECT_DEATH(static_cast<void>(values.order_statistic(-1)), "index of an order statistic");
+}
+
+TEST(RunMultisetDeathTest, NothingHasNoQuantile) {
+  EXPECT_DEATH(static_cast<void>(RunMultiset().quantile(0.5)), "a quantile of nothing");
+}
+
+}  // namespace
+}  // namespace ridgeline::core

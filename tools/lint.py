@@ -30,6 +30,8 @@ ADAPTERS = {
     # Whole buffers, and streams.
     "zlib.h": ("src/core/gzip.cpp", "src/workload/traces/gzip_input.cpp"),
     "zstd.h": ("src/workload/traces/zstd_input.cpp",),
+    # SSE2, which every x86-64 has.
+    "emmintrin.h": ("src/workload/traces/quick_four.hpp", "src/workload/traces/quick_scan.hpp"),
 }
 # What only POSIX has: people and files, never the simulation.
 PLATFORM_HEADERS = ("sys/", "unistd.h", "fcntl.h", "poll.h", "termios.h", "signal.h")

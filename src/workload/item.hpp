@@ -53,6 +53,32 @@ struct Item {
   friend bool operator==(const Item&, const Item&) = default;
 };
 
+/// Makes an item as new, but for the room that its lists have.
+inline void make_new(Item& item) {
+  item.arrival = {};
+  item.input_tokens = {};
+  item.output_tokens = {};
+  item.starts_group = true;
+  item.delay = {};
+  item.parents.clear();
+  item.prompt.clear();
+  item.reasoning_tokens = {};
+  item.session = -1;
+  item.turn = 0;
+  item.priority = 0;
+  item.slo_class = -1;
+  item.tenant = -1;
+  item.model = -1;
+  item.adapter = -1;
+  item.images = 0;
+  item.audios = 0;
+  item.videos = 0;
+  item.image_tokens = {};
+  item.audio_tokens = {};
+  item.video_tokens = {};
+  item.stage = 0;
+}
+
 /// The content of what the item at `place` in the same group generates.
 [[nodiscard]] constexpr std::uint64_t output_of(std::uint32_t place) {
   return (std::uint64_t{1} << 63) | place;

@@ -21,7 +21,7 @@
 namespace ridgeline::workload {
 namespace {
 
-constexpr auto kAzureColumns = std::to_array<CsvColumn>({{"TIMESTAMP"},
+constexpr auto kAzureColumns = std::to_array<CsvColumn>({{"TIMESTAMP", true, kClockTime},
                                                          {"ContextTokens", true, kInputCount},
                                                          {"GeneratedTokens", true, kOutputCount},
                                                          {"NumImages", false}});
@@ -33,7 +33,7 @@ class AzureCsvParser final : public CsvRowParser {
 
  private:
   RowStatus read(const TraceLine& line, Cells cells, TraceRow& row) override {
-    const bool time_read = clock_.read(line, name(0), cells[0], row.arrival);
+    const bool time_read = clock().read(line, name(0), cells[0], row.arrival);
     const bool input_read = read_tokens(line, name(1), cells[1], row.input_tokens);
     const bool output_read = read_tokens(line, name(2), cells[2], row.output_tokens);
     bool images_read = true;
@@ -49,9 +49,8 @@ class AzureCsvParser final : public CsvRowParser {
                          const char* at,
                          const char* end,
                          TraceRow& row) override {
-    if (column == 0) {
-      return clock_.quick_read(at, end, row.arrival);
-    }
+    static_cast<void>(column);
+    static_cast<void>(end);
     const QuickNumber images = quick_number(at);
     if (images.size == 0 || images.decimals != 0 || images.digits > kMostImages) {
       return nullptr;
@@ -59,8 +58,6 @@ class AzureCsvParser final : public CsvRowParser {
     row.images = static_cast<std::int32_t>(images.digits);
     return at + images.size;
   }
-
-  TraceClock clock_;
 };
 
 /// Any of the columns, so that a misspelt header gets an answer that names them.

@@ -1,7 +1,9 @@
 #include "workload/traces/csv.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
@@ -14,8 +16,11 @@
 #include "core/text.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
+#include "workload/traces/quick_batch.hpp"
+#include "workload/traces/quick_four.hpp"
 #include "workload/traces/quick_number.hpp"
 #include "workload/traces/quick_row.hpp"
+#include "workload/traces/quick_scan.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -74,6 +79,11 @@ std::string joined(std::span<const CsvColumn> columns) {
     text += fmt::format("{}{}", text.empty() ? "" : ", ", column.name);
   }
   return text;
+}
+
+/// Whether a cell of that size can be a number of tokens in range.
+bool is_count_size(std::size_t size) {
+  return size - 1 < kMostOfFour - 1;
 }
 
 }  // namespace
@@ -146,6 +156,10 @@ bool CsvRowParser::header(const TraceLine& line) {
       sound = false;
     }
   }
+  is_plain_ = values_.size() == 3 &&
+              (values_[0].kind == QuickKind::kArrival || values_[0].kind == QuickKind::kClock) &&
+              values_[1].kind == QuickKind::kInputTokens &&
+              values_[2].kind == QuickKind::kOutputTokens;
   return sound;
 }
 
@@ -164,7 +178,8 @@ bool CsvRowParser::split(const TraceLine& line) {
   if (position == meaning_.size()) [[likely]] {
     return true;
   }
-  line.problem("",
+  const bool lacks_known = position < meaning_.size() && meaning_[position] != kNoColumn;
+  line.problem(lacks_known ? columns_[meaning_[position]].name : "",
                line.text(),
                describe_row(line.text(), position),
                fmt::format("{} columns", meaning_.size()));
@@ -188,7 +203,9 @@ const char* CsvRowParser::quick_row(const char* at, const char* end, TraceRow& r
       return nullptr;
     }
     at += i > 0 ? 1 : 0;
-    if (values_[i].kind != QuickKind::kOther) [[likely]] {
+    if (values_[i].kind == QuickKind::kClock) {
+      at = clock_.quick_read(at, end, row.arrival);
+    } else if (values_[i].kind != QuickKind::kOther) [[likely]] {
       at = read_quick(values_[i], at, end, row);
     } else if (meaning_[i] != kNoColumn) {
       at = quick_cell(meaning_[i], at, end, row);
@@ -200,6 +217,92 @@ const char* CsvRowParser::quick_row(const char* at, const char* end, TraceRow& r
     }
   }
   return line_end(at, end);
+}
+
+/// A row of a plain file that begins at `at`; as quick_row().
+template <bool kIsClock>
+[[gnu::always_inline]] inline const char* CsvRowParser::read_plain(const char* at,
+                                                                   const char* end,
+                                                                   QuickRow& row) const {
+  std::uint64_t marks = scan_for(at, ',', '\n');
+  std::uint64_t rest = marks & (marks - 1);
+  if ((rest & (rest - 1)) == 0) {
+    marks |= std::uint64_t{scan_for(at + kScanSize, ',', '\n')} << kScanSize;
+    rest = marks & (marks - 1);
+  }
+  const std::uint64_t last = rest & (rest - 1);
+  if (last == 0) [[unlikely]] {
+    return nullptr;
+  }
+  const char* const first_comma = at + std::countr_zero(marks);
+  const char* const second_comma = at + std::countr_zero(rest);
+  const char* const newline = at + std::countr_zero(last);
+  const char* const output_end = newline - (newline[-1] == '\r' ? 1 : 0);
+  QuickTime time;
+  const char* time_end = nullptr;
+  if constexpr (kIsClock) {
+    time_end = clock_.quick_find(at, end, time);
+  } else {
+    time_end = find_quick_time(at, time);
+  }
+  const auto input_size = static_cast<std::size_t>(second_comma - first_comma - 1);
+  const auto output_size = static_cast<std::size_t>(output_end - second_comma - 1);
+  if (time_end != first_comma || *first_comma != ',' || *second_comma != ',' || *newline != '\n' ||
+      newline >= end || !is_count_size(input_size) || !is_count_size(output_size)) [[unlikely]] {
+    return nullptr;
+  }
+  const FourNumbers numbers({time.whole,
+                             time.decimals,
+                             as_last_digits(first_comma + 1, input_size),
+                             as_last_digits(second_comma + 1, output_size)});
+  core::Duration arrival;
+  const int unit = kIsClock ? 0 : values_[0].unit.digits;
+  if (!numbers.sound() || numbers[2] == 0 || numbers[3] == 0 ||
+      !quick_ticks(unit, numbers[0], numbers[1], time.decimal_count, arrival)) [[unlikely]] {
+    return nullptr;
+  }
+  if constexpr (kIsClock) {
+    if (numbers[0] >= TraceClock::kSecondsPerMinute) [[unlikely]] {
+      return nullptr;
+    }
+    arrival += clock_.minute();
+  }
+  row = {.arrival = arrival,
+         .input_tokens = core::Tokens(numbers[2]),
+         .output_tokens = core::Tokens(numbers[3])};
+  return newline + 1;
+}
+
+template <bool kIsClock>
+const char* CsvRowParser::read_plain_rows(const char* at,
+                                          const char* end,
+                                          core::Duration earliest,
+                                          QuickBatch& batch) const {
+  const auto rows = batch.room();
+  std::size_t count = 0;
+  for (; count < rows.size() && at < end; ++count) {
+    QuickRow row;
+    const char* const next = read_plain<kIsClock>(at, end, row);
+    if (next == nullptr || row.arrival < earliest) [[unlikely]] {
+      break;
+    }
+    earliest = row.arrival;
+    rows[count] = row;
+    at = next;
+  }
+  batch.add(count);
+  return at;
+}
+
+const char* CsvRowParser::quick_rows(const char* at,
+                                     const char* end,
+                                     core::Duration earliest,
+                                     QuickBatch& batch) {
+  if (!is_plain_) {
+    return at;
+  }
+  return values_[0].kind == QuickKind::kClock ? read_plain_rows<true>(at, end, earliest, batch)
+                                              : read_plain_rows<false>(at, end, earliest, batch);
 }
 
 RowStatus CsvRowParser::row(const TraceLine& line, TraceRow& row) {

@@ -9,7 +9,9 @@
 
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
+#include "workload/traces/quick_batch.hpp"
 #include "workload/traces/quick_row.hpp"
+#include "workload/traces/trace_clock.hpp"
 
 namespace ridgeline::workload {
 
@@ -29,6 +31,7 @@ struct CsvColumn {
 inline constexpr QuickValue kArrivalSeconds = {.kind = QuickKind::kArrival};
 inline constexpr QuickValue kInputCount = {.kind = QuickKind::kInputTokens};
 inline constexpr QuickValue kOutputCount = {.kind = QuickKind::kOutputTokens};
+inline constexpr QuickValue kClockTime = {.kind = QuickKind::kClock};
 
 /// Reads CSV with a header: finds the columns of a format wherever they stand. Columns that it does
 /// not know are read over, or are a problem for a strict format.
@@ -39,6 +42,10 @@ class CsvRowParser : public RowParser {
   bool header(const TraceLine& line) final;
   RowStatus row(const TraceLine& line, TraceRow& row) final;
   const char* quick_row(const char* at, const char* end, TraceRow& row) final;
+  const char* quick_rows(const char* at,
+                         const char* end,
+                         core::Duration earliest,
+                         QuickBatch& batch) final;
 
  protected:
   /// Reads a cell of a column of kind kOther, as read_quick() does.
@@ -52,12 +59,19 @@ class CsvRowParser : public RowParser {
   virtual RowStatus read(const TraceLine& line, Cells cells, TraceRow& row) = 0;
   [[nodiscard]] std::string_view name(std::size_t column) const { return columns_[column].name; }
   [[nodiscard]] bool has(std::size_t column) const { return present_[column]; }
+  [[nodiscard]] TraceClock& clock() { return clock_; }
 
  private:
   static constexpr std::size_t kNoColumn = static_cast<std::size_t>(-1);
-
   bool note_column(const TraceLine& line, std::string_view cell, std::size_t position);
   bool split(const TraceLine& line);
+  template <bool kIsClock>
+  const char* read_plain(const char* at, const char* end, QuickRow& row) const;
+  template <bool kIsClock>
+  const char* read_plain_rows(const char* at,
+                              const char* end,
+                              core::Duration earliest,
+                              QuickBatch& batch) const;
 
   std::span<const CsvColumn> columns_;
   bool strict_;
@@ -65,6 +79,8 @@ class CsvRowParser : public RowParser {
   std::vector<std::size_t> meaning_;  ///< Of each position in the file.
   std::vector<QuickValue> values_;    ///< The same, for quick_row().
   std::vector<std::string_view> cells_;
+  bool is_plain_ = false;  ///< An arrival, both lengths, and nothing else.
+  TraceClock clock_;
 };
 
 /// A cell as CSV (RFC 4180): quoted where it must be.

@@ -15,6 +15,7 @@
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/traces/fields.hpp"
+#include "workload/traces/quick_batch.hpp"
 
 namespace ridgeline::workload {
 
@@ -49,6 +50,18 @@ class RowParser {
     static_cast<void>(end);
     static_cast<void>(row);
     return nullptr;
+  }
+  /// The same for rows that say no more than a QuickRow, from `at` on, until one is different, not
+  /// wholly there or before `earliest` or the row in front of it, or the batch is full: returns
+  /// where the line behind them begins.
+  virtual const char* quick_rows(const char* at,
+                                 const char* end,
+                                 core::Duration earliest,
+                                 QuickBatch& batch) {
+    static_cast<void>(end);
+    static_cast<void>(earliest);
+    static_cast<void>(batch);
+    return at;
   }
 
   [[nodiscard]] virtual core::Warnings warnings() const { return {}; }

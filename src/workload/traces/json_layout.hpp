@@ -11,6 +11,7 @@
 #include "workload/item.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/json_cursor.hpp"
+#include "workload/traces/quick_batch.hpp"
 #include "workload/traces/quick_number.hpp"
 #include "workload/traces/quick_row.hpp"
 
@@ -32,6 +33,12 @@ class JsonLayouts {
               const char* end);
   void learn();
 
+  /// RowParser::quick_rows() for lines of the layout that fitted last, if a QuickRow holds all that
+  /// such a line says.
+  const char* read_rows(const char* at,
+                        const char* end,
+                        core::Duration earliest,
+                        QuickBatch& batch) const;
   /// RowParser::quick_row() for lines of a known layout. `restart()` comes before the first value
   /// of each attempt; `read(json, key, name)` reads a value of kind kOther and says whether it
   /// could.
@@ -59,7 +66,13 @@ class JsonLayouts {
   struct Layout {
     std::vector<Piece> pieces;
     std::string end;
+    bool is_plain = false;      ///< Nothing but an arrival and both lengths.
+    int unit_digits = 0;        ///< Of the arrival, if it is plain.
+    std::size_t text_size = 0;  ///< Of all texts, if it is plain.
   };
+
+  static void note_plain(Layout& layout);
+  static const char* read_plain(const Layout& layout, const char* at, QuickRow& row);
 
   template <typename Read>
   const char* read_as(
@@ -69,9 +82,8 @@ class JsonLayouts {
       if (at == nullptr) [[unlikely]] {
         return nullptr;
       }
-      const bool leading_zero = *at == '0' && at[1] >= '0' && at[1] <= '9';
       at = piece.value.kind == QuickKind::kOther ? read_other(piece, at, end, read)
-           : leading_zero                        ? nullptr
+           : has_leading_zero(at)                ? nullptr
                                                  : read_quick(piece.value, at, end, row);
       if (at == nullptr) [[unlikely]] {
         return nullptr;
@@ -79,6 +91,10 @@ class JsonLayouts {
     }
     at = over_text(layout.end, at, end);
     return at == nullptr ? nullptr : line_end(at, end);
+  }
+
+  static bool has_leading_zero(const char* at) {
+    return *at == '0' && at[1] >= '0' && at[1] <= '9';
   }
 
   static const char* over_text(const std::string& text, const char* at, const char* end) {

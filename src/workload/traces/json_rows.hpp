@@ -7,10 +7,12 @@
 #include <string_view>
 
 #include "core/result.hpp"
+#include "core/time.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/json_cursor.hpp"
 #include "workload/traces/json_layout.hpp"
+#include "workload/traces/quick_batch.hpp"
 #include "workload/traces/quick_row.hpp"
 
 namespace ridgeline::workload {
@@ -26,6 +28,12 @@ class JsonRowParser : public RowParser {
 
   RowStatus row(const TraceLine& line, TraceRow& row) final;
   const char* quick_row(const char* at, const char* end, TraceRow& row) final;
+  const char* quick_rows(const char* at,
+                         const char* end,
+                         core::Duration earliest,
+                         QuickBatch& batch) final {
+    return layouts_.read_rows(at, end, earliest, batch);
+  }
 
  protected:
   /// Reads the value of the required key of that number.
@@ -43,8 +51,8 @@ class JsonRowParser : public RowParser {
   }
   /// Before the first member; clears what `other` fills.
   virtual void start(TraceRow& row) { static_cast<void>(row); }
-  /// After the last member of a sound row; `line` may lack a text where the row came the quick way
-  /// (a problem then makes it be read the other way).
+  /// After the last member of a sound row that says more than a QuickRow; `line` may lack a text
+  /// where the row came the quick way (a problem then makes it be read the other way).
   virtual bool finish(const TraceLine& line, TraceRow& row) {
     static_cast<void>(line);
     static_cast<void>(row);

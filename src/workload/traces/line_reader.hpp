@@ -39,9 +39,11 @@ class LineReader {
   /// line, and nothing before the first next(). kQuickSlack more bytes may be read behind it.
   [[nodiscard]] std::string_view ahead() const { return {buffer_.data() + begin_, end_ - begin_}; }
   /// Takes a line of ahead(), whose end is not the end of the input: the next one begins at `next`.
-  void take_line(const char* next) {
+  void take_line(const char* next) { take_lines(next, 1); }
+  /// The same for several lines.
+  void take_lines(const char* next, std::size_t count) {
     begin_ = static_cast<std::size_t>(next - buffer_.data());
-    ++number_;
+    number_ += static_cast<std::int64_t>(count);
   }
 
   /// The number of the line last returned, from 1.

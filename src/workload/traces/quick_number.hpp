@@ -73,10 +73,14 @@ struct EightCharacters {
   [[nodiscard]] std::size_t digits() const {
     return static_cast<std::size_t>(std::countr_zero(others)) / 8;
   }
+  /// The values of the first `count` of them, 1 to 8, at the end of a word of zeros.
+  [[nodiscard]] std::uint64_t last_digits(std::size_t count) const {
+    return values << (8 * (sizeof values - count));
+  }
   /// The number that the first `count` digits write; count is 1 to 8.
   [[nodiscard]] std::int64_t number(std::size_t count) const {
     // Pairs, fours and all eight: each step adds the left neighbour times a power of ten.
-    std::uint64_t sum = values << (8 * (sizeof values - count));
+    std::uint64_t sum = last_digits(count);
     sum = ((sum * (10U * 0x100U + 1)) >> 8U) & 0x00FF00FF00FF00FFU;
     sum = ((sum * (100U * 0x10000U + 1)) >> 16U) & 0x0000FFFF0000FFFFU;
     sum = (sum * (10'000U * 0x100000000U + 1)) >> 32U;

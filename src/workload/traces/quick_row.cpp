@@ -1,85 +1,114 @@
 #include "workload/traces/quick_row.hpp"
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
-#include "core/time.hpp"
-#include "core/units.hpp"
+#include "domain/request.hpp"
 #include "workload/item.hpp"
-#include "workload/limits.hpp"
 #include "workload/traces/mooncake.hpp"
+#include "workload/traces/quick_four.hpp"
 #include "workload/traces/quick_number.hpp"
+#include "workload/traces/quick_scan.hpp"
 
 namespace ridgeline::workload {
 namespace {
 
-/// A picosecond.
-constexpr int kQuickTickDecimals = 12;
+constexpr std::size_t kIdsAtOnce = 64;
 
-/// Picoseconds of 10^-(12-i) s, and the most of them that a time may hold.
-struct TickScale {
-  std::int64_t ticks = 1;
-  std::int64_t most = 0;
-};
-constexpr std::array<TickScale, kQuickTickDecimals + 1> tick_scales() {
-  std::array<TickScale, kQuickTickDecimals + 1> scales{};
-  std::int64_t ticks = 1;
-  for (auto& scale : scales) {
-    scale = {.ticks = ticks, .most = kLatestArrival.count() / ticks};
-    ticks *= 10;
+/// Ids of at most eight digits, as FourNumbers takes them; false where they are no numbers.
+bool add_block_ids(std::array<std::uint64_t, kIdsAtOnce>& texts,
+                   std::size_t count,
+                   std::vector<domain::Segment>& prompt) {
+  for (std::size_t i = count; i % 4 != 0; ++i) {
+    texts[i] = 0;
   }
-  return scales;
-}
-constexpr auto kTickScales = tick_scales();
-
-const char* read_arrival(const char* at, int unit_digits, core::Duration& time) {
-  const QuickNumber number = quick_number(at);
-  const int shift = kQuickTickDecimals - unit_digits - number.decimals;
-  // Finer than a picosecond has to be rounded.
-  if (number.size == 0 || shift < 0) [[unlikely]] {
-    return nullptr;
-  }
-  const TickScale& scale = kTickScales[static_cast<std::size_t>(shift)];
-  if (number.digits > scale.most) [[unlikely]] {
-    return nullptr;
-  }
-  time = core::Duration::ticks(number.digits * scale.ticks);
-  return at + number.size;
-}
-
-const char* read_count(const char* at, core::Tokens& tokens) {
-  const std::int64_t count = quick_count(at);
-  if (count < 1) [[unlikely]] {
-    return nullptr;
-  }
-  static_assert(kMaxTokensPerRequest >= 9'999'999, "seven digits are in range");
-  tokens = core::Tokens(count);
-  return at;
-}
-
-const char* read_block_ids(const char* at, const char* end, Item& row) {
-  if (*at != '[') {
-    return nullptr;
-  }
-  ++at;
-  for (;;) {
-    const char* const first = at;
-    std::int64_t id = quick_count(at);
-    if (id < 0) [[unlikely]] {
-      const QuickNumber longer = quick_number(at);
-      id = longer.size > 0 && longer.decimals == 0 ? longer.digits : -1;
-      at += longer.size;
+  const std::size_t before = prompt.size();
+  prompt.resize(before + (count + 3) / 4 * 4);
+  domain::Segment* segment = prompt.data() + before;
+  bool sound = true;
+  for (std::size_t i = 0; i < count; i += 4) {
+    const FourNumbers ids({texts[i], texts[i + 1], texts[i + 2], texts[i + 3]});
+    sound = sound && ids.sound();
+    for (std::size_t j = 0; j < 4; ++j) {
+      segment->content = static_cast<std::uint64_t>(ids[j]);
+      segment->length = kMooncakeBlock;
+      ++segment;
     }
-    if (first >= end || id < 0 || (*first == '0' && at - first > 1)) [[unlikely]] {
+  }
+  prompt.resize(before + count);
+  return sound;
+}
+
+/// Ids from behind the bracket on, if none has more than eight digits.
+const char* read_short_block_ids(const char* at,
+                                 const char* end,
+                                 std::vector<domain::Segment>& prompt) {
+  std::array<std::uint64_t, kIdsAtOnce> texts;
+  std::size_t count = 0;
+  const char* first = at;
+  constexpr std::ptrdiff_t kWindow = 2 * kScanSize;
+  for (const char* window = at; window < end; window += kWindow) {
+    std::uint64_t marks = std::uint64_t{scan_for(window + kScanSize, ',', ']')} << kScanSize |
+                          scan_for(window, ',', ']');
+    if (end - window < kWindow) [[unlikely]] {
+      marks &= (std::uint64_t{1} << (end - window)) - 1;
+    }
+    for (; marks != 0; marks &= marks - 1) {
+      const char* const mark = window + std::countr_zero(marks);
+      const auto size = static_cast<std::size_t>(mark - first);
+      if (size - 1 >= kMostOfFour || (*first == '0' && size > 1)) [[unlikely]] {
+        return nullptr;
+      }
+      texts[count] = as_last_digits(first, size);
+      ++count;
+      if (*mark == ']') {
+        return add_block_ids(texts, count, prompt) ? mark + 1 : nullptr;
+      }
+      if (count == kIdsAtOnce) [[unlikely]] {
+        if (!add_block_ids(texts, count, prompt)) {
+          return nullptr;
+        }
+        count = 0;
+      }
+      first = mark + (mark[1] == ' ' ? 2 : 1);
+    }
+  }
+  return nullptr;
+}
+
+/// The same for ids of any number of digits that QuickNumber takes.
+const char* read_long_block_ids(const char* at,
+                                const char* end,
+                                std::vector<domain::Segment>& prompt) {
+  while (at < end) {
+    const QuickNumber id = quick_number(at);
+    if (id.size == 0 || id.decimals != 0 || (*at == '0' && id.size > 1)) {
       return nullptr;
     }
-    row.prompt.push_back({.content = static_cast<std::uint64_t>(id), .length = kMooncakeBlock});
+    prompt.push_back({.content = static_cast<std::uint64_t>(id.digits), .length = kMooncakeBlock});
+    at += id.size;
     if (*at != ',') {
       return *at == ']' ? at + 1 : nullptr;
     }
     at += at[1] == ' ' ? 2 : 1;
   }
+  return nullptr;
+}
+
+const char* read_block_ids(const char* at, const char* end, std::vector<domain::Segment>& prompt) {
+  if (*at != '[') {
+    return nullptr;
+  }
+  const std::size_t before = prompt.size();
+  const char* const behind = read_short_block_ids(at + 1, end, prompt);
+  if (behind != nullptr) [[likely]] {
+    return behind;
+  }
+  prompt.resize(before);
+  return read_long_block_ids(at + 1, end, prompt);
 }
 
 }  // namespace
@@ -90,14 +119,15 @@ const char* read_quick(const QuickValue& value, const char* at, const char* end,
   }
   switch (value.kind) {
     case QuickKind::kArrival:
-      return read_arrival(at, value.unit.digits, row.arrival);
+      return read_quick_arrival(at, value.unit.digits, row.arrival);
     case QuickKind::kInputTokens:
-      return read_count(at, row.input_tokens);
+      return read_quick_count(at, row.input_tokens);
     case QuickKind::kOutputTokens:
-      return read_count(at, row.output_tokens);
+      return read_quick_count(at, row.output_tokens);
     case QuickKind::kBlockIds:
-      return read_block_ids(at, end, row);
+      return read_block_ids(at, end, row.prompt);
     case QuickKind::kOther:
+    case QuickKind::kClock:
       break;
   }
   return nullptr;

@@ -4,21 +4,19 @@
 //
 // A first line with the key ridgeline_workload states what must be known before the first request:
 // stages, and that requests stand in groups.
+#include "workload/traces/request_jsonl.hpp"
+
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <ostream>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "core/json_writer.hpp"
 #include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
@@ -26,49 +24,17 @@
 #include "core/units.hpp"
 #include "domain/request.hpp"
 #include "workload/item.hpp"
-#include "workload/item_stream.hpp"
 #include "workload/limits.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/json_cursor.hpp"
 #include "workload/traces/json_layout.hpp"
+#include "workload/traces/quick_batch.hpp"
 #include "workload/traces/quick_row.hpp"
 
 namespace ridgeline::workload {
 namespace {
 
-enum class JsonlKey : std::uint8_t {
-  kArrival,
-  kInputTokens,
-  kOutputTokens,
-  kGroup,
-  kAfter,
-  kDelay,
-  kPrompt,
-  kReasoning,
-  kSession,
-  kTurn,
-  kPriority,
-  kSloClass,
-  kTenant,
-  kModel,
-  kAdapter,
-  kImages,
-  kAudios,
-  kVideos,
-  kImageTokens,
-  kAudioTokens,
-  kVideoTokens,
-  kStage,
-};
-constexpr std::array<std::string_view, 22> kJsonlKeys = {
-    "arrival_s",    "input_tokens", "output_tokens",    "group",        "after",
-    "delay_s",      "prompt",       "reasoning_tokens", "session",      "turn",
-    "priority",     "slo_class",    "tenant",           "model",        "adapter",
-    "images",       "audios",       "videos",           "image_tokens", "audio_tokens",
-    "video_tokens", "stage"};
-constexpr std::string_view kNeededKeys = "arrival_s, input_tokens, output_tokens";
-constexpr std::string_view kHeaderKey = "ridgeline_workload";
 constexpr std::int64_t kMostInGroup = 10'000'000;
 constexpr std::int64_t kMostItems = std::numeric_limits<std::int32_t>::max();
 
@@ -81,8 +47,8 @@ class RequestJsonlParser final : public RowParser {
     }
     if (first_) {
       first_ = false;
-      if (line.text().find(kHeaderKey) != std::string_view::npos) {
-        return read_settings(line) ? RowStatus::kGlobal : RowStatus::kBad;
+      if (line.text().find(kJsonlHeaderKey) != std::string_view::npos) {
+        return read_jsonl_settings(line, settings_) ? RowStatus::kGlobal : RowStatus::kBad;
       }
     }
     reset(row);
@@ -122,10 +88,22 @@ class RequestJsonlParser final : public RowParser {
     return nullptr;
   }
 
-  [[nodiscard]] core::Tokens block_tokens() const override { return block_tokens_; }
-  [[nodiscard]] const std::vector<Stage>& stages() const override { return stages_; }
-  [[nodiscard]] bool waits_for_answers() const override { return waits_; }
-  [[nodiscard]] bool is_flat() const override { return !groups_; }
+  const char* quick_rows(const char* at,
+                         const char* end,
+                         core::Duration earliest,
+                         QuickBatch& batch) override {
+    if (state_.last_stage != 0) {
+      return at;
+    }
+    const char* const next = layouts_.read_rows(at, end, earliest, batch);
+    state_.place = batch.size() > 0 ? 0 : state_.place;
+    return next;
+  }
+
+  [[nodiscard]] core::Tokens block_tokens() const override { return settings_.block_tokens; }
+  [[nodiscard]] const std::vector<Stage>& stages() const override { return settings_.stages; }
+  [[nodiscard]] bool waits_for_answers() const override { return settings_.waits; }
+  [[nodiscard]] bool is_flat() const override { return !settings_.groups; }
 
  private:
   static constexpr std::uint32_t bit(JsonlKey key) { return 1U << static_cast<unsigned>(key); }
@@ -145,7 +123,7 @@ class RequestJsonlParser final : public RowParser {
       json.line().problem("",
                           key,
                           fmt::format("the unknown name {}", core::quote(key)),
-                          kNeededKeys,
+                          kJsonlNeededKeys,
                           meant ? fmt::format("did you mean '{}'?", *meant) : std::string());
       return json.skip() && false;
     }
@@ -291,7 +269,7 @@ class RequestJsonlParser final : public RowParser {
       const bool waits = i == 0 && (seen_ & bit(JsonlKey::kAfter)) != 0;
       if ((seen_ & (1U << i)) == 0 && !waits) {
         line.problem(
-            kJsonlKeys[i], line.text(), fmt::format("no '{}'", kJsonlKeys[i]), kNeededKeys);
+            kJsonlKeys[i], line.text(), fmt::format("no '{}'", kJsonlKeys[i]), kJsonlNeededKeys);
         all = false;
       }
     }
@@ -300,7 +278,7 @@ class RequestJsonlParser final : public RowParser {
 
   /// The row keeps the rules of its group and of the first line.
   bool fits(const TraceLine& line, TraceRow& row) {
-    if (!touched_) [[likely]] {
+    if (!touched_ && state_.last_stage == 0) [[likely]] {
       state_.place = 0;
       return true;
     }
@@ -309,10 +287,10 @@ class RequestJsonlParser final : public RowParser {
       line.problem(kJsonlKeys[static_cast<std::size_t>(key)], line.text(), found, expected);
       return false;
     };
-    if (!row.starts_group && !groups_) {
+    if (!row.starts_group && !settings_.groups) {
       return refuse(JsonlKey::kGroup, "a group", "a first line with \"groups\": true");
     }
-    if (!row.parents.empty() && !waits_) {
+    if (!row.parents.empty() && !settings_.waits) {
       return refuse(JsonlKey::kAfter, "a request that waits", "a first line with \"waits\": true");
     }
     for (const std::uint32_t parent : row.parents) {
@@ -332,67 +310,13 @@ class RequestJsonlParser final : public RowParser {
             JsonlKey::kPrompt, fmt::format("{} tokens", held.value()), "at most input_tokens");
       }
     }
-    if (static_cast<std::size_t>(row.stage) >= stages_.size() || row.stage < state_.last_stage) {
+    if (static_cast<std::size_t>(row.stage) >= settings_.stages.size() ||
+        row.stage < state_.last_stage) {
       return refuse(
           JsonlKey::kStage, fmt::format("{}", row.stage), "stages of the first line in order");
     }
     state_.last_stage = row.stage;
     return true;
-  }
-
-  bool read_settings(const TraceLine& line) {
-    JsonCursor json(line);
-    bool sound = true;
-    std::string_view key;
-    std::int64_t version = 0;
-    for (json.enter('{'); json.next_key(key);) {
-      if (key == kHeaderKey) {
-        sound = json.integer(key, 1, 1, version) && sound;
-      } else if (key == "groups") {
-        sound = json.boolean(key, groups_) && sound;
-      } else if (key == "waits") {
-        sound = json.boolean(key, waits_) && sound;
-      } else if (key == "block_tokens") {
-        sound = json.tokens(key, block_tokens_, 0) && sound;
-      } else if (key == "stages") {
-        stages_.clear();
-        sound = read_stages(json) && sound;
-      } else {
-        json.line().problem("",
-                            key,
-                            fmt::format("the unknown name {}", core::quote(key)),
-                            "ridgeline_workload, groups, waits, block_tokens, stages");
-        sound = json.skip() && false;
-      }
-    }
-    if (stages_.empty()) {
-      line.problem("stages", line.text(), "no stage", "at least one");
-      sound = false;
-    }
-    return json.at_end() && sound;
-  }
-
-  bool read_stages(JsonCursor& json) {
-    bool sound = true;
-    for (json.enter('[', "stages"); json.next_item();) {
-      Stage stage;
-      std::string_view key;
-      for (json.enter('{', "stages"); json.next_key(key);) {
-        if (key == "max_concurrency") {
-          sound = json.integer(key, 0, kMaxRequests, stage.max_concurrency) && sound;
-        } else if (key == "think_s") {
-          sound = json.time(key, kSecondsUnit, stage.think) && sound;
-        } else if (key == "after_previous") {
-          sound = json.boolean(key, stage.after_previous) && sound;
-        } else if (key == "pause_s") {
-          sound = json.time(key, kSecondsUnit, stage.pause) && sound;
-        } else {
-          return json.fail(key, "max_concurrency, think_s, after_previous, pause_s");
-        }
-      }
-      stages_.push_back(stage);
-    }
-    return json.sound() && sound;
   }
 
   /// What the rows so far say of the next one.
@@ -408,120 +332,13 @@ class RequestJsonlParser final : public RowParser {
   State state_;
   std::string unnamed_;
   core::Errors unheard_;
-  bool groups_ = false;
-  bool waits_ = false;
-  core::Tokens block_tokens_ = core::Tokens(0);
-  std::vector<Stage> stages_ = {Stage{}};
+  JsonlSettings settings_;
 };
 
 /// Any object, so that misspelt keys get an answer that names them.
 bool detect_request_jsonl(const TraceHead& head) {
   return head.is_object();
 }
-
-/// Text that is JSON by construction, so that times are exact decimals.
-class RequestJsonlWriter final : public TraceWriter {
- public:
-  void begin(std::ostream& out, const ItemStream& stream) override {
-    stream_ = &stream;
-    const bool plain = stream.is_flat() && !stream.waits_for_answers() &&
-                       stream.block_tokens().value() == 0 && stream.stages().size() == 1 &&
-                       stream.stages().front() == Stage{};
-    if (plain) {
-      return;
-    }
-    out << fmt::format(R"({{"{}":1,"groups":{},"waits":{},"block_tokens":{},"stages":[)",
-                       kHeaderKey,
-                       !stream.is_flat(),
-                       stream.waits_for_answers(),
-                       stream.block_tokens().value());
-    const char* separator = "";
-    for (const Stage& stage : stream.stages()) {
-      out << separator
-          << fmt::format(
-                 R"({{"max_concurrency":{},"think_s":{},"after_previous":{},"pause_s":{}}})",
-                 stage.max_concurrency,
-                 seconds_text(stage.think),
-                 stage.after_previous,
-                 seconds_text(stage.pause));
-      separator = ",";
-    }
-    out << "]}\n";
-  }
-
-  void write(std::ostream& out, const Item& item) override {
-    place_ = item.starts_group ? 0 : place_ + 1;
-    out << fmt::format(R"({{"arrival_s":{},"input_tokens":{},"output_tokens":{})",
-                       seconds_text(item.arrival),
-                       item.input_tokens.value(),
-                       item.output_tokens.value());
-    if (place_ > 0) {
-      out << R"(,"group":)" << place_;
-    }
-    if (!item.parents.empty()) {
-      out << fmt::format(
-          R"(,"after":[{}],"delay_s":{})", fmt::join(item.parents, ","), seconds_text(item.delay));
-    }
-    write_prompt(out, item);
-    write_counts(out, item);
-    write_labels(out, item);
-    out << "}\n";
-  }
-
- private:
-  static void write_prompt(std::ostream& out, const Item& item) {
-    if (item.prompt.empty()) {
-      return;
-    }
-    out << R"(,"prompt":)";
-    char separator = '[';
-    for (const auto& segment : item.prompt) {
-      const std::int64_t content =
-          is_output(segment.content)
-              ? -1 - static_cast<std::int64_t>(segment.content & ~output_of(0))
-              : static_cast<std::int64_t>(segment.content);
-      out << separator << '[' << content << ',' << segment.length.value() << ']';
-      separator = ',';
-    }
-    out << ']';
-  }
-
-  static void write_counts(std::ostream& out, const Item& item) {
-    const auto count = [&](JsonlKey key, std::int64_t value, std::int64_t otherwise = 0) {
-      if (value != otherwise) {
-        out << ",\"" << kJsonlKeys[static_cast<std::size_t>(key)] << "\":" << value;
-      }
-    };
-    count(JsonlKey::kReasoning, item.reasoning_tokens.value());
-    count(JsonlKey::kSession, item.session, -1);
-    count(JsonlKey::kTurn, item.turn);
-    count(JsonlKey::kPriority, item.priority);
-    count(JsonlKey::kImages, item.images);
-    count(JsonlKey::kAudios, item.audios);
-    count(JsonlKey::kVideos, item.videos);
-    count(JsonlKey::kImageTokens, item.image_tokens.value());
-    count(JsonlKey::kAudioTokens, item.audio_tokens.value());
-    count(JsonlKey::kVideoTokens, item.video_tokens.value());
-    count(JsonlKey::kStage, item.stage);
-  }
-
-  void write_labels(std::ostream& out, const Item& item) {
-    const auto label = [&](JsonlKey key, std::int32_t number) {
-      if (number >= 0) {
-        core::JsonWriter json(core::JsonWriter::Layout::kOneLine);
-        json.value(std::string_view(stream_->labels().name(number)));
-        out << ",\"" << kJsonlKeys[static_cast<std::size_t>(key)] << "\":" << json.text();
-      }
-    };
-    label(JsonlKey::kSloClass, item.slo_class);
-    label(JsonlKey::kTenant, item.tenant);
-    label(JsonlKey::kModel, item.model);
-    label(JsonlKey::kAdapter, item.adapter);
-  }
-
-  const ItemStream* stream_ = nullptr;
-  std::int64_t place_ = 0;
-};
 
 }  // namespace
 
@@ -532,8 +349,7 @@ const TraceFormat kRequestJsonl = {
     .detect = detect_request_jsonl,
     .make_parser =
         [] { return std::unique_ptr<RowParser>(std::make_unique<RequestJsonlParser>()); },
-    .make_writer =
-        [] { return std::unique_ptr<TraceWriter>(std::make_unique<RequestJsonlWriter>()); },
+    .make_writer = make_request_jsonl_writer,
     .carries = ~Fields{0},
 };
 

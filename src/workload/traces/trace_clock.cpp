@@ -15,7 +15,9 @@
 #include "core/time.hpp"
 #include "workload/limits.hpp"
 #include "workload/traces/fields.hpp"
+#include "workload/traces/quick_four.hpp"
 #include "workload/traces/quick_number.hpp"
+#include "workload/traces/quick_row.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -24,8 +26,6 @@ constexpr std::string_view kTimestampForm = "YYYY-MM-DD HH:MM:SS.fffffff";
 constexpr std::size_t kLengthToSeconds = std::string_view("YYYY-MM-DD HH:MM:SS").size();
 constexpr std::size_t kTickDecimals12 = 12;
 constexpr std::int64_t kSecondsPerDay = 86'400;
-/// How the files of 2024 write their zone.
-constexpr std::string_view kUtc = "+00:00";
 
 /// The value of text[at, at + count), or -1 when one of them is not a digit.
 int digits(std::string_view text, std::size_t at, std::size_t count) {
@@ -123,31 +123,19 @@ std::optional<Instant> parse_timestamp(std::string_view text) {
 }
 
 const char* TraceClock::quick_read(const char* at, const char* end, core::Duration& time) const {
-  if (!has_minute_ || end - at < static_cast<std::ptrdiff_t>(kLengthToSeconds) ||
-      !same_bytes(at, minute_text_.data(), kMinuteSize)) {
+  QuickTime seconds;
+  at = quick_find(at, end, seconds);
+  if (at == nullptr) {
     return nullptr;
   }
-  at += kMinuteSize;
-  const QuickNumber second = quick_number(at);
-  const std::size_t behind = static_cast<std::size_t>(second.decimals) + (second.decimals > 0);
-  if (second.size != 2 + behind) {
+  const FourNumbers numbers({seconds.whole, seconds.decimals, 0, 0});
+  core::Duration since_minute;
+  if (numbers[0] >= kSecondsPerMinute ||
+      !quick_ticks(0, numbers[0], numbers[1], seconds.decimal_count, since_minute)) {
     return nullptr;
   }
-  // In units of 100 ns, as Azure writes them.
-  constexpr std::array<std::int64_t, 8> kPowers = {
-      10'000'000, 1'000'000, 100'000, 10'000, 1000, 100, 10, 1};
-  constexpr core::Duration kUnit = core::Duration::ticks(100'000);
-  const std::int64_t units = second.digits * kPowers[static_cast<std::size_t>(second.decimals)];
-  at += second.size;
-  if (units >= 60 * kPowers[0] || at >= end) {
-    return nullptr;
-  }
-  time = minute_ + kUnit * units;
-  const bool has_zone = *at == kUtc[0];
-  if (has_zone && !(end - at > 6 && same_bytes(at, kUtc.data(), kUtc.size()))) {
-    return nullptr;
-  }
-  return at + (has_zone ? kUtc.size() : 0);
+  time = minute_ + since_minute;
+  return at;
 }
 
 void TraceClock::remember_minute(std::string_view cell, const Instant& instant) {
@@ -156,7 +144,7 @@ void TraceClock::remember_minute(std::string_view cell, const Instant& instant) 
   const std::int64_t start = instant.seconds - instant.seconds % 60 - first_->seconds;
   // What lies near the ends of simulated time is looked at closely.
   constexpr std::int64_t kFarthest = 9'000'000;
-  has_minute_ = (behind.empty() || behind == kUtc) && start > -kFarthest && start < kFarthest;
+  has_minute_ = (behind.empty() || behind == kQuickZone) && start > -kFarthest && start < kFarthest;
   if (has_minute_) {
     std::ranges::copy(cell.substr(0, kMinuteSize), minute_text_.begin());
     minute_ = core::Duration::seconds(start) - core::Duration::ticks(first_->ticks);

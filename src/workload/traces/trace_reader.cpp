@@ -112,7 +112,9 @@ core::Result<TraceReader> TraceReader::open(LineReader lines,
   if (format.has_header) {
     std::string_view text;
     if (reader.lines_.next(text) != LineReader::Status::kLine) {
-      reader.stop("the first line cannot be read, expected a header");
+      const std::string_view problem = reader.lines_.input_problem();
+      reader.stop(problem.empty() ? "the first line cannot be read, expected a header"
+                                  : std::string(problem));
       return core::fail(std::move(reader.errors_));
     }
     const TraceLine line(text, reader.name_, reader.lines_.number(), reader.errors_);
@@ -164,10 +166,31 @@ bool TraceReader::quick_next(TraceRow& row, std::string_view& text) {
   return true;
 }
 
-TraceReader::Status TraceReader::next(TraceRow& row) {
+/// Rows that say no more than a QuickRow, as many as there are next.
+void TraceReader::read_ahead() {
+  const std::string_view text = lines_.ahead();
+  const bool near_the_limit = rows_ > kMaxRequests - static_cast<std::int64_t>(QuickBatch::kMost);
+  if (near_the_limit || stage_ != 0) [[unlikely]] {
+    return;
+  }
+  batch_.start();
+  const char* const next =
+      parser_->quick_rows(text.data(), text.data() + text.size(), previous_, batch_);
+  if (batch_.size() > 0) {
+    lines_.take_lines(next, batch_.size());
+    rows_ += static_cast<std::int64_t>(batch_.size());
+    previous_ = batch_.back().arrival;
+  }
+}
+
+TraceReader::Status TraceReader::read(TraceRow& row) {
   for (;;) {
     if (ended_ || errors_.size() >= kMaxTraceProblems) {
       return Status::kEnd;
+    }
+    read_ahead();
+    if (take(row)) {
+      return Status::kRow;
     }
     std::string_view text;
     if (quick_next(row, text)) [[likely]] {

@@ -11,8 +11,10 @@
 #include <rapidcheck/gtest.h>
 
 #include "core/result.hpp"
+#include "core/time.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
+#include "workload/traces/quick_batch.hpp"
 #include "workload/traces/quick_number.hpp"
 
 namespace ridgeline::workload {
@@ -23,11 +25,15 @@ struct QuickCase {
   const TraceFormat* format;
   std::string header;
   std::vector<std::string> rows;
+  bool is_plain = false;  ///< They come by batches.
 };
 
 std::vector<QuickCase> quick_cases() {
   return {
-      {&kRequestCsv, "arrival_s,input_tokens,output_tokens", {"0.25,12,7", "10.1234567,100000,1"}},
+      {&kRequestCsv,
+       "arrival_s,input_tokens,output_tokens",
+       {"0.25,12,7", "10.1234567,100000,1"},
+       true},
       {&kRequestCsv, "output_tokens,arrival_s,input_tokens", {"7,0,12", "1,3.5,9999999"}},
       {&kVidurCsv,
        "arrived_at,num_prefill_tokens,num_decode_tokens,num_total_tokens,pd_ratio",
@@ -37,10 +43,12 @@ std::vector<QuickCase> quick_cases() {
        {"0,2,a,0.0,1,100,20", "1,2,b,0.5,1,7,9"}},
       {&kAzureLlmCsv,
        "TIMESTAMP,ContextTokens,GeneratedTokens",
-       {"2023-11-16 18:15:46.6805900,374,44", "2023-11-16 18:15:50.9951690,396,109"}},
+       {"2023-11-16 18:15:46.6805900,374,44", "2023-11-16 18:15:50.9951690,396,109"},
+       true},
       {&kAzureLlmCsv,
        "TIMESTAMP,ContextTokens,GeneratedTokens",
-       {"2024-05-10 00:00:00.009930+00:00,2162,5", "2024-05-10 00:00:59.999999+00:00,2399,6"}},
+       {"2024-05-10 00:00:00.009930+00:00,2162,5", "2024-05-10 00:00:59.999999+00:00,2399,6"},
+       true},
       {&kAzureLmmCsv,
        "TIMESTAMP,NumImages,ContextTokens,GeneratedTokens",
        {"2024-10-07 23:59:58.1,1,374,44", "2024-10-07 23:59:59,0,5,6"}},
@@ -51,7 +59,13 @@ std::vector<QuickCase> quick_cases() {
       {&kMooncake,
        "",
        {R"({"timestamp":27482,"input_length":600,"output_length":52})",
-        R"({"timestamp":30535,"input_length":90,"output_length":26})"}},
+        R"({"timestamp":30535,"input_length":90,"output_length":26})"},
+       true},
+      {&kApexJsonl,
+       "",
+       {R"({"ContextTokens": 5, "GeneratedTokens": 7, "StartTimeOffset": 12})",
+        R"({"ContextTokens": 5, "GeneratedTokens": 7, "StartTimeOffset": 9000000})"},
+       true},
       {&kApexJsonl,
        "",
        {R"({"ContextTokens": 5, "GeneratedTokens": 7, "StartTimeOffset": 12, "RequestID": "a"})",
@@ -59,7 +73,8 @@ std::vector<QuickCase> quick_cases() {
       {&kRequestJsonl,
        "",
        {R"({"arrival_s":0.25,"input_tokens":12,"output_tokens":7})",
-        R"({"arrival_s":0.5,"input_tokens":13,"output_tokens":8})"}},
+        R"({"arrival_s":0.5,"input_tokens":13,"output_tokens":8})"},
+       true},
       {&kRequestJsonl,
        "",
        {R"({"arrival_s":0.25,"input_tokens":12,"output_tokens":7,"session":4,"tenant":"a",)"
@@ -141,6 +156,83 @@ RC_GTEST_PROP(QuickRows, AgreeWithTheLongWay, ()) {
   RC_ASSERT(slow->row(line, slowly) == RowStatus::kRow);
   RC_ASSERT(quickly == slowly);
   RC_ASSERT(errors.empty());
+}
+
+/// Lines of a case, most of them as they usually are.
+std::vector<std::string> some_lines(const QuickCase& known) {
+  std::vector<std::string> lines;
+  const auto count = *rc::gen::inRange<std::size_t>(1, 30);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string line = *rc::gen::elementOf(known.rows);
+    lines.push_back(*rc::gen::inRange(0, 8) == 0 ? altered(line) : line);
+    RC_PRE(lines.back().find('\n') == std::string::npos);
+  }
+  return lines;
+}
+
+/// Whole batches: as many rows as were taken are sound, in order, and what row() makes of them.
+RC_GTEST_PROP(QuickBatches, AgreeWithTheLongWay, ()) {
+  const auto known = *rc::gen::elementOf(quick_cases());
+  core::Errors errors;
+  const auto quick = warm_parser(known, errors);
+  const auto slow = warm_parser(known, errors);
+  const auto lines = some_lines(known);
+  std::string memory;
+  for (const std::string& line : lines) {
+    memory += line + "\n";
+  }
+  // The last lines may be cut, with more of the same behind the end.
+  const auto size = *rc::gen::inRange<std::size_t>(0, memory.size() + 1);
+  memory.append(kQuickSlack, '7');
+  // Not a byte more than may be read.
+  const std::vector<char> bytes(memory.data(), memory.data() + size + kQuickSlack);
+  QuickBatch batch;
+  batch.start();
+  const char* const next =
+      quick->quick_rows(bytes.data(), bytes.data() + size, core::Duration(), batch);
+  RC_ASSERT(batch.size() <= lines.size());
+  std::size_t taken = 0;
+  core::Duration latest;
+  for (std::size_t i = 0; !batch.is_empty(); ++i) {
+    const QuickRow& quickly = batch.take();
+    taken += lines[i].size() + 1;
+    const std::string_view text =
+        std::string_view(lines[i]).substr(0, lines[i].size() - (lines[i].ends_with('\r') ? 1 : 0));
+    const std::string file = "t";
+    const TraceLine line(text, file, 1, errors);
+    TraceRow slowly;
+    RC_ASSERT(line.is_text());
+    RC_ASSERT(slow->row(line, slowly) == RowStatus::kRow);
+    RC_ASSERT(slowly.arrival >= latest);
+    latest = slowly.arrival;
+    TraceRow row;
+    row.arrival = quickly.arrival;
+    row.input_tokens = quickly.input_tokens;
+    row.output_tokens = quickly.output_tokens;
+    RC_ASSERT(row == slowly);
+  }
+  RC_ASSERT(taken <= size);
+  RC_ASSERT(next == bytes.data() + taken);
+  RC_ASSERT(errors.empty());
+}
+
+/// The point of them: files as they usually are go by batches, whatever stands behind them.
+TEST(QuickBatches, TakePlainFiles) {
+  for (const QuickCase& known : quick_cases()) {
+    core::Errors errors;
+    const auto parser = warm_parser(known, errors);
+    for (const char* end : {"\n", "\r\n"}) {
+      const std::string text = known.rows[1] + end + known.rows[1] + end;
+      const std::string memory = text + std::string(kQuickSlack, ' ');
+      QuickBatch batch;
+      batch.start();
+      const char* const next =
+          parser->quick_rows(memory.data(), memory.data() + text.size(), core::Duration(), batch);
+      EXPECT_EQ(batch.size(), known.is_plain ? 2U : 0U) << text;
+      EXPECT_EQ(next - memory.data(),
+                static_cast<std::ptrdiff_t>(known.is_plain ? text.size() : 0));
+    }
+  }
 }
 
 /// The point of it: rows as they usually are go the quick way.

@@ -151,7 +151,7 @@ TEST(AzureCsv, ReadsTheNumberOfImages) {
 
 TEST(AzureCsv, RefusesACutRow) {
   EXPECT_EQ(only_problem(kHeader + "2023-11-16 18:15:46,1,1\n2023-11-16 18:1"),
-            "t:3:1: found 1 column (\"2023-11-16 18:1\"), expected 3 columns");
+            "t:3:1: ContextTokens: found 1 column (\"2023-11-16 18:1\"), expected 3 columns");
 }
 
 }  // namespace

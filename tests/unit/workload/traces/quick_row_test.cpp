@@ -1,5 +1,6 @@
 #include "workload/traces/quick_row.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,7 +11,9 @@
 #include "core/time.hpp"
 #include "workload/item.hpp"
 #include "workload/traces/fields.hpp"
+#include "workload/traces/quick_four.hpp"
 #include "workload/traces/quick_number.hpp"
+#include "workload/traces/quick_scan.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -105,6 +108,83 @@ TEST(QuickRow, ReadsBlockIds) {
   for (const char* text : {"46]", "[046]", "[1,]", "[1 ,2]", "[1.5]", "[-1]", "[1"}) {
     EXPECT_EQ(taken({.kind = QuickKind::kBlockIds}, text, item), -1) << text;
   }
+}
+
+TEST(QuickRow, ReadsManyBlockIds) {
+  // More than are read at once, of every number of digits up to eight, and one of nine.
+  for (const bool with_long : {false, true}) {
+    std::string text = "[";
+    std::vector<std::uint64_t> ids;
+    for (std::uint64_t i = 0; i < 150; ++i) {
+      ids.push_back(i == 70 && with_long ? 123'456'789 : i * i * i * i % 99'999'989);
+      text += (i > 0 ? ", " : "") + std::to_string(ids.back());
+    }
+    Item item;
+    EXPECT_EQ(taken({.kind = QuickKind::kBlockIds}, text + "]}", item),
+              static_cast<std::ptrdiff_t>(text.size() + 1));
+    ASSERT_EQ(item.prompt.size(), ids.size());
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      EXPECT_EQ(item.prompt[i].content, ids[i]);
+      EXPECT_EQ(item.prompt[i].length.value(), 512);
+    }
+  }
+}
+
+TEST(FourNumbers, AreReadSideBySide) {
+  const std::string memory = with_slack("7,1234,99999999,05,12a4");
+  const auto text = [&memory](std::size_t begin, std::size_t size) {
+    return as_last_digits(memory.data() + begin, size);
+  };
+  const FourNumbers numbers({text(0, 1), text(2, 4), text(7, 8), text(16, 2)});
+  EXPECT_TRUE(numbers.sound());
+  EXPECT_EQ(numbers[0], 7);
+  EXPECT_EQ(numbers[1], 1234);
+  EXPECT_EQ(numbers[2], 99'999'999);
+  EXPECT_EQ(numbers[3], 5);
+  // A byte that is no digit, in each of them.
+  for (std::size_t i = 0; i < 4; ++i) {
+    std::array<std::uint64_t, 4> texts = {text(0, 1), text(0, 1), text(0, 1), text(0, 1)};
+    texts[i] = text(19, 4);
+    EXPECT_FALSE(FourNumbers(texts).sound()) << i;
+    texts[i] = text(0, 2);
+    EXPECT_FALSE(FourNumbers(texts).sound()) << i;
+  }
+}
+
+TEST(QuickScan, FindsEveryPlaceOfTwoBytes) {
+  std::string text(kScanSize, 'x');
+  text[0] = ',';
+  text[15] = '\n';
+  text[16] = ',';
+  text[31] = '\n';
+  EXPECT_EQ(scan_for(text.data(), ',', '\n'), 0x80018001U);
+  EXPECT_EQ(scan_for(text.data(), '\n'), 0x80008000U);
+  EXPECT_EQ(scan_for(text.data(), ';', '\r'), 0U);
+}
+
+TEST(QuickTime, IsFoundWithItsDigits) {
+  for (const std::string text : {"", ".5", "12345678", "1.12345678", "x", "5."}) {
+    QuickTime time;
+    EXPECT_EQ(find_quick_time(with_slack(text).data(), time), nullptr) << text;
+  }
+  const std::string memory = with_slack("1234567.0098700,");
+  QuickTime time;
+  EXPECT_EQ(find_quick_time(memory.data(), time), memory.data() + 15);
+  const FourNumbers numbers({time.whole, time.decimals, 0, 0});
+  EXPECT_EQ(numbers[0], 1'234'567);
+  EXPECT_EQ(numbers[1], 98'700);
+  EXPECT_EQ(time.decimal_count, 7U);
+}
+
+TEST(QuickTicks, AreExactAndInRange) {
+  core::Duration time;
+  // 12.5 ms; the latest time is 9 200 000 s, itself for the long way; a tick has twelve decimals.
+  EXPECT_TRUE(quick_ticks(3, 12, 5, 1, time));
+  EXPECT_EQ(time, core::Duration::ticks(12'500'000'000));
+  EXPECT_TRUE(quick_ticks(0, 9'199'999, 9'999'999, 7, time));
+  EXPECT_EQ(time, core::Duration::ticks(9'199'999'999'999'900'000));
+  EXPECT_FALSE(quick_ticks(0, 9'200'000, 0, 0, time));
+  EXPECT_FALSE(quick_ticks(9, 1, 1, 4, time));
 }
 
 TEST(QuickRow, ReadsNothingBehindTheEnd) {

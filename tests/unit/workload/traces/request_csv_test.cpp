@@ -61,9 +61,9 @@ TEST(RequestCsv, RefusesRowsOfAnotherWidth) {
   EXPECT_THAT(csv_problems(kPlainHeader + "0,1,2,3\n"),
               ElementsAre("t:2:1: found 4 columns (\"0,1,2,3\"), expected 3 columns"));
   EXPECT_THAT(csv_problems(kPlainHeader + "0,1\n"),
-              ElementsAre("t:2:1: found 2 columns (\"0,1\"), expected 3 columns"));
+              ElementsAre("t:2:1: output_tokens: found 2 columns (\"0,1\"), expected 3 columns"));
   EXPECT_THAT(csv_problems(kPlainHeader + "0,1,2\n\n0,1,2\n"),
-              ElementsAre("t:3:1: found an empty line, expected 3 columns"));
+              ElementsAre("t:3:1: input_tokens: found an empty line, expected 3 columns"));
 }
 
 TEST(RequestCsv, TellsEveryBadCellOfARow) {

@@ -120,5 +120,19 @@ TEST(RequestJsonl, RefusesArrivalsOutOfOrder) {
           "the order of arrival"));
 }
 
+// A row that says nothing of its stage is of the first, wherever it stands.
+TEST(RequestJsonl, StagesDoNotGoBack) {
+  const std::string head = "{\"ridgeline_workload\":1,\"stages\":[{},{}]}\n";
+  const std::string first = "{\"arrival_s\":0,\"input_tokens\":1,\"output_tokens\":1}\n";
+  const std::string second =
+      "{\"arrival_s\":0,\"input_tokens\":1,\"output_tokens\":1,\"stage\":1}\n";
+  EXPECT_EQ(read_trace_text(head + first + first + second + second).rows.size(), 4U);
+  const auto back = read_trace_text(head + first + first + second + first + second);
+  EXPECT_EQ(back.rows.size(), 4U);
+  ASSERT_EQ(back.errors.size(), 1U);
+  EXPECT_EQ(core::to_string(back.errors[0]),
+            "t:5:1: stage: found 0, expected stages of the first line in order");
+}
+
 }  // namespace
 }  // namespace ridgeline::workload

@@ -85,9 +85,14 @@ bool selects_experts(const Sample& sample,
   const auto& call = std::get<ExpertCall>(sample.call);
   const bool wanted = is_8bit ? kernel::matmul_format(call.shape.weights, gpu).is_8bit
                               : call.shape.weights == model::DType::kBf16;
+  const double bytes = kernel::expected_experts(call.shape, call.tokens) *
+                       kernel::real(call.shape.matrices) * kernel::real(call.shape.hidden) *
+                       kernel::real(call.shape.width) *
+                       kernel::matmul_format(call.shape.weights, gpu).weight_bytes;
+  const bool warm = bytes <= kBeyondL2 * gpu.l2_cache.value();
   // Few wide experts are served in parts; whole ones run a kernel that nobody has tuned.
   const std::int64_t least_parts = is_coarse ? 2 : 1;
-  return wanted && is_coarse == (call.shape.experts <= coarse_experts()) &&
+  return wanted && !warm && is_coarse == (call.shape.experts <= coarse_experts()) &&
          call.tokens <= kMostRows && call.shape.experts_on_rank == call.shape.experts &&
          call.tensor_parallel >= least_parts && call.tensor_parallel <= kGpusPerNode &&
          call.shape.width >= kLeastWidth && call.shape.width % kAlignedWidth == 0;
@@ -196,6 +201,20 @@ std::vector<Constant> expert_constants() {
   };
 }
 
+kernel::FewTokenTiles& few_tokens(Trial& trial) {
+  if (!trial.experts.few_tokens) {
+    trial.experts.few_tokens.emplace();
+  }
+  return *trial.experts.few_tokens;
+}
+
+std::vector<Constant> fine_expert_constants() {
+  return joined(expert_constants(), {
+      {"few_tokens.compute_efficiency", 0.02, 1, {0.15, 0.5}, [](Trial& t, double v) { few_tokens(t).compute_efficiency = v; }},
+      {"few_tokens.tile_rows", 0, 16, {2, 12}, [](Trial& t, double v) { few_tokens(t).tile_rows = v; }},
+  });
+}
+
 std::vector<Constant> all_reduce_constants() {
   return {
       {"one_shot_us", 0, 20, {4, 5}, [](Trial& t, double v) { t.all_reduce.one_shot = microseconds(v); }},
@@ -219,6 +238,7 @@ std::vector<Operator> all_operators() {
        .constants = joined(tiles_by_rows_gemm(), {quantisation()}),
        .architecture = "hopper"}};
   const std::vector<Form> experts = {{.name = {}, .constants = expert_constants()}};
+  const std::vector<Form> fine_experts = {{.name = {}, .constants = fine_expert_constants()}};
   constexpr double kExpertScale = 0.06;
   return {
       {"gemm_16bit", "GEMM BF16", TableKind::kGemm, gemm_16bit, selects_gemm_16bit},
@@ -243,7 +263,7 @@ std::vector<Operator> all_operators() {
       {"experts_16bit_fine",
        "experts BF16, fine",
        TableKind::kExperts,
-       experts,
+       fine_experts,
        selects_experts_of<false, false>,
        kExpertScale},
       {"experts_8bit_coarse",
@@ -255,7 +275,7 @@ std::vector<Operator> all_operators() {
       {"experts_8bit_fine",
        "experts FP8, fine",
        TableKind::kExperts,
-       experts,
+       fine_experts,
        selects_experts_of<true, false>,
        kExpertScale},
       {"all_reduce",

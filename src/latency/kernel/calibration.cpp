@@ -69,6 +69,10 @@ class SlowerTensorCores {
   void apply(ExpertConstants& set) const {
     set.compute_efficiency = share(set.compute_efficiency);
     set.tile_rows *= ratio_;
+    if (set.few_tokens) {
+      set.few_tokens->compute_efficiency = share(set.few_tokens->compute_efficiency);
+      set.few_tokens->tile_rows *= ratio_;
+    }
   }
 
  private:

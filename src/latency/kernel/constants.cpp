@@ -126,6 +126,12 @@ void read(Numbers& numbers, ExpertConstants& set) {
   set.tile_rows = numbers.real("tile_rows", kRows);
   set.overlap_exponent = numbers.real("overlap_exponent", kExponent);
   set.per_expert = numbers.microseconds("expert_us");
+  if (const core::Node* node = numbers.reader().node("few_tokens")) {
+    Numbers tiles(*node, numbers.reader().path_of("few_tokens"), numbers.errors());
+    set.few_tokens = FewTokenTiles{.compute_efficiency = tiles.efficiency("compute_efficiency"),
+                                   .tile_rows = tiles.real("tile_rows", kRows)};
+    tiles.finish();
+  }
 }
 
 void read(Numbers& numbers, AllReduceConstants& set) {

@@ -64,6 +64,14 @@ struct PrefillAttentionConstants {
   double traffic_exponent = 1.0;      ///< Of the soft maximum of computing and that traffic.
 };
 
+/// vLLM's fused kernel works on tiles of 16 rows while a call has no more tokens than experts, and
+/// of 64 above (get_default_config of fused_moe.py): small tiles waste fewer rows, at a smaller
+/// share of the peak.
+struct FewTokenTiles {
+  double compute_efficiency = 1.0;
+  double tile_rows = 0.0;
+};
+
 struct ExpertConstants {
   core::Seconds fixed;
   double bandwidth_efficiency = 1.0;
@@ -72,6 +80,7 @@ struct ExpertConstants {
   double tile_rows = 0.0;
   double overlap_exponent = 1.0;
   core::Seconds per_expert;
+  std::optional<FewTokenTiles> few_tokens = std::nullopt;  ///< Absent: no other tiles.
 };
 
 struct AllReduceConstants {

@@ -86,10 +86,15 @@ Cost expert_gemm(const model::ExpertGemm& shape,
   const core::Bytes activations(pairs * kPairBytesPerElement *
                                 (real(shape.hidden) + real(shape.width)));
   const core::Flops flops(kFlopsPerWeight * matrices * elements * pairs);
-  const core::Flops wasted(kFlopsPerWeight * matrices * elements * constants.tile_rows *
+  const bool few = constants.few_tokens && tokens * shape.token_sources <= shape.experts_on_rank;
+  const FewTokenTiles tiles =
+      few ? *constants.few_tokens
+          : FewTokenTiles{.compute_efficiency = constants.compute_efficiency,
+                          .tile_rows = constants.tile_rows};
+  const core::Flops wasted(kFlopsPerWeight * matrices * elements * tiles.tile_rows *
                            std::min(hit, pairs));
   const core::Seconds memory = weights / (gpu.mem_bandwidth * constants.bandwidth_efficiency);
-  const core::Seconds compute = (flops + wasted) / (format.peak * constants.compute_efficiency);
+  const core::Seconds compute = (flops + wasted) / (format.peak * tiles.compute_efficiency);
   return {.time = constants.fixed + constants.per_expert * streamed +
                   soft_max(memory, compute, constants.overlap_exponent) +
                   activations * constants.pair_traffic_factor / gpu.mem_bandwidth,

@@ -80,6 +80,33 @@ TEST(ExpertGemm, StreamsTheExpertsHit) {
   EXPECT_DOUBLE_EQ(cost.flops.value(), 6.0 * 5120.0 * 4096.0 * 32.0);
 }
 
+TEST(ExpertGemm, FewTokensTakeSmallTiles) {
+  const auto gpu = fixtures::gpu("h100");
+  model::ExpertGemm shape{.experts = 64,
+                          .experts_on_rank = 64,
+                          .experts_per_token = 64,
+                          .hidden = 1024,
+                          .width = 512,
+                          .weights = model::DType::kBf16};
+  ExpertConstants constants;
+  constants.bandwidth_efficiency = 1e6;
+  constants.compute_efficiency = 0.5;
+  constants.tile_rows = 60.0;
+  constants.few_tokens = FewTokenTiles{.compute_efficiency = 0.25, .tile_rows = 8.0};
+  const auto us = [&](std::int64_t tokens) {
+    const MatmulFormat format = matmul_format(shape.weights, gpu);
+    return core::as_microseconds(expert_gemm(shape, tokens, format, constants, 1.0, gpu).time);
+  };
+  // Every token is at every expert: 64 tokens make 64 * 64 pairs, and each of 64 experts wastes 8
+  // rows: (4,096 + 512) * 6 * 1024 * 512 FLOPs at a quarter of 989e12.
+  EXPECT_NEAR(us(64), 58.627, 0.001);
+  // One token more: (4,160 + 3,840) rows at a half.
+  EXPECT_NEAR(us(65), 50.891, 0.001);
+  // Tokens of other ranks count: two of 33 each.
+  shape.token_sources = 2;
+  EXPECT_NEAR(us(33), 51.299, 0.001);
+}
+
 TEST(ExpertGemm, FewExpertsAreCoarse) {
   const Calibration calibration = calibrate(first_constants(), fixtures::gpu("h100"));
   EXPECT_EQ(&calibration.experts(false, 8), &calibration.experts_16bit_coarse);

@@ -170,7 +170,22 @@ std::vector<Constant> decode_constants() {
       {"kv_head_wave_floor_us", 0, 20, {2, 4},
        [](Trial& t, double v) { t.decode_attention.kv_head_wave_floor = microseconds(v); }},
       {"bandwidth_efficiency", 0.3, 1.1, {0.9, 0.8}, [](Trial& t, double v) { t.decode_attention.bandwidth_efficiency = v; }},
+      {"query_head_wave_us", 0, 5, {0.1, 0.02}, [](Trial& t, double v) { t.decode_attention.query_head_wave = microseconds(v); }},
   };
+}
+
+kernel::UnsplitDecode& unsplit(Trial& trial) {
+  if (!trial.decode_attention.unsplit) {
+    trial.decode_attention.unsplit.emplace();
+  }
+  return *trial.decode_attention.unsplit;
+}
+
+std::vector<Constant> unsplit_decode_constants() {
+  return joined(decode_constants(), {
+      {"unsplit.block_share", 0.3, 12, {1.2, 4}, [](Trial& t, double v) { unsplit(t).block_share = v; }},
+      {"unsplit.combine_us", 0, 20, {10, 5}, [](Trial& t, double v) { unsplit(t).combine = microseconds(v); }},
+  });
 }
 
 std::vector<Constant> prefill_constants() {
@@ -246,7 +261,9 @@ std::vector<Operator> all_operators() {
       {"decode_attention",
        "decode attention",
        TableKind::kDecodeAttention,
-       {{.name = {}, .constants = decode_constants()}},
+       {{.name = "split", .constants = decode_constants()},
+        {.name = "blocks", .constants = unsplit_decode_constants(), .architecture = "ampere"},
+        {.name = "blocks", .constants = unsplit_decode_constants(), .architecture = "ada"}},
        selects_decode,
        0.03},
       {"prefill_attention",

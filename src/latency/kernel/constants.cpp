@@ -103,6 +103,13 @@ void read(Numbers& numbers, DecodeAttentionConstants& set) {
   set.kv_head_wave = numbers.microseconds("kv_head_wave_us");
   set.kv_head_wave_floor = numbers.optional_microseconds("kv_head_wave_floor_us");
   set.bandwidth_efficiency = numbers.efficiency("bandwidth_efficiency");
+  set.query_head_wave = numbers.optional_microseconds("query_head_wave_us");
+  if (const core::Node* node = numbers.reader().node("unsplit")) {
+    Numbers blocks(*node, numbers.reader().path_of("unsplit"), numbers.errors());
+    set.unsplit = UnsplitDecode{.block_share = blocks.real("block_share", {0.1, 100.0}),
+                                .combine = blocks.microseconds("combine_us")};
+    blocks.finish();
+  }
 }
 
 void read(Numbers& numbers, PrefillAttentionConstants& set) {

@@ -43,12 +43,22 @@ struct GemmConstants {
       std::nullopt;  ///< Absent: the best tile and split of k.
 };
 
+/// Of FlashAttention 2, where one thread block works through a sequence and KV head. It splits the
+/// context over several blocks only while they are few and query heads share their KV head
+/// (num_splits_heuristic and mha_varlen_fwd of its flash_api.cpp).
+struct UnsplitDecode {
+  double block_share = 1.0;  ///< One block streams at most so many times bandwidth / SM.
+  core::Seconds combine;     ///< Putting parts together, which calls that never split are spared.
+};
+
 struct DecodeAttentionConstants {
   core::Seconds floor;
   core::Seconds fixed;
   core::Seconds kv_head_wave;
   core::Seconds kv_head_wave_floor;  ///< Least time per wave, whatever it streams.
   double bandwidth_efficiency = 1.0;
+  core::Seconds query_head_wave;                        ///< Per (sequence * query head) / SM.
+  std::optional<UnsplitDecode> unsplit = std::nullopt;  ///< Absent: every context is split.
 };
 
 struct PrefillAttentionConstants {

@@ -1,7 +1,9 @@
 #include "latency/kernel/decode_attention.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <optional>
 
 #include "core/units.hpp"
 #include "domain/step.hpp"
@@ -11,6 +13,45 @@
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::kernel {
+namespace {
+
+// FlashAttention 2 (flash_api.cpp): blocks of 128 threads, two of which a multiprocessor runs at
+// once, and contexts in one piece from 0.8 of those on.
+constexpr std::int64_t kBlocksPerSm = 2;
+constexpr double kFilled = 0.8;
+
+std::optional<BlockWaves> block_waves(const model::Attention& shape,
+                                      const DecodeAttentionConstants& constants,
+                                      const hardware::GpuSpec& gpu) {
+  if (!constants.unsplit) {
+    return std::nullopt;
+  }
+  const core::Bytes token = kv_bytes(shape) / real(shape.kv_heads);
+  const std::int64_t at_once = kBlocksPerSm * gpu.num_sms;
+  return BlockWaves{
+      .blocks_per_sequence = shape.kv_heads,
+      .at_once = at_once,
+      .unsplit = shape.heads == shape.kv_heads
+                     ? 1
+                     : static_cast<std::int64_t>(std::ceil(kFilled * real(at_once))),
+      .shared = token / (gpu.mem_bandwidth * constants.bandwidth_efficiency),
+      .alone = token / (gpu.mem_bandwidth * (constants.unsplit->block_share / real(gpu.num_sms)))};
+}
+
+}  // namespace
+
+core::Seconds BlockWaves::per_context_token(std::int64_t sequences) const {
+  const std::int64_t blocks = sequences * blocks_per_sequence;
+  core::Seconds all = shared * real(blocks);
+  if (blocks >= unsplit) {
+    const std::int64_t last = blocks % at_once;
+    const core::Seconds last_wave =
+        last > 0 ? std::max(shared * real(last), alone) : core::Seconds();
+    all = shared * real(blocks - last) + last_wave;
+  }
+  return all / real(sequences);
+}
+
 void DecodeCall::add(const domain::PrefillChunk& chunk) {
   const std::int64_t count = chunk.new_tokens.value();
   ++sequences;
@@ -39,14 +80,19 @@ DecodeLine decode_line(const model::Attention& shape,
                        const DecodeAttentionConstants& constants,
                        const hardware::GpuSpec& gpu) {
   const core::BytesPerSecond streamed = gpu.mem_bandwidth * constants.bandwidth_efficiency;
+  const bool never_split = constants.unsplit && shape.heads == shape.kv_heads;
+  const core::Seconds spared = never_split ? constants.unsplit->combine : core::Seconds();
   return {
-      .floor = constants.floor,
+      .floor = std::max(constants.floor - spared, core::Seconds()),
       .floor_per_sequence =
           constants.kv_head_wave_floor * (real(shape.kv_heads) / real(gpu.num_sms)),
-      .fixed = constants.fixed,
-      .per_sequence = constants.kv_head_wave * (real(shape.kv_heads) / real(gpu.num_sms)),
+      .fixed = std::max(constants.fixed - spared, core::Seconds()),
+      .per_sequence = (constants.kv_head_wave * real(shape.kv_heads) +
+                       constants.query_head_wave * real(shape.heads)) /
+                      real(gpu.num_sms),
       .per_token = (kv_bytes(shape) + query_bytes(shape)) / streamed,
       .per_context_token = kv_bytes(shape) / streamed,
+      .blocks = block_waves(shape, constants, gpu),
       .kind = roofline_side(pair_flops(shape), kv_bytes(shape), gpu.peak_bf16, gpu.mem_bandwidth)};
 }
 
@@ -55,9 +101,10 @@ Cost decode_attention(const DecodeCall& call,
                       const DecodeAttentionConstants& constants,
                       const hardware::GpuSpec& gpu) {
   const DecodeLine line = decode_line(shape, constants, gpu);
+  const core::Seconds slope =
+      line.blocks ? line.blocks->per_context_token(call.sequences) : line.per_context_token;
   const core::Seconds streamed = line.fixed + line.per_sequence * real(call.sequences) +
-                                 line.per_token * real(call.tokens) +
-                                 line.per_context_token * real(call.context);
+                                 line.per_token * real(call.tokens) + slope * real(call.context);
   const core::Seconds floor = line.floor + line.floor_per_sequence * real(call.sequences);
   return {
       .time = std::max(floor, streamed),

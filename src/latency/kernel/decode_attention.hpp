@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/units.hpp"
 #include "domain/step.hpp"
@@ -22,6 +23,18 @@ struct DecodeCall {
   void add(const domain::PrefillChunk& chunk);
 };
 
+/// Blocks that each stream the whole context of a sequence and KV head, in waves.
+struct BlockWaves {
+  std::int64_t blocks_per_sequence = 1;
+  std::int64_t at_once = 1;  ///< Blocks that run at the same time.
+  std::int64_t unsplit = 0;  ///< From so many blocks on, contexts are not split.
+  core::Seconds shared;      ///< A token of one block, its share of the bandwidth being full.
+  core::Seconds alone;       ///< A token of one block, however little else runs.
+
+  /// Time per token of the context sum, the sequences being equally long (the step knows no more).
+  [[nodiscard]] core::Seconds per_context_token(std::int64_t sequences) const;
+};
+
 /// The time of a call is a straight line in each of its sums, above a floor that depends on the
 /// sequences alone: reading the KV cache dominates, and that is additive over sequences.
 struct DecodeLine {
@@ -31,6 +44,7 @@ struct DecodeLine {
   core::Seconds per_sequence;
   core::Seconds per_token;
   core::Seconds per_context_token;
+  std::optional<BlockWaves> blocks = std::nullopt;  ///< Instead of per_context_token.
   /// Judged on the cache traffic alone, so that it is the same at every context length.
   domain::Bottleneck kind = domain::Bottleneck::kMemory;
 };

@@ -257,24 +257,25 @@ std::optional<domain::AffineStep> KernelModel::affine(std::int64_t num_decodes,
     }
     const core::Duration line = op.base(num_decodes, num_decodes);
     const core::Duration floor = op.floor(num_decodes);
-    const core::Tokens crossing(op.crossing(floor, line));
+    const core::Duration slope = op.slope(num_decodes);
+    const core::Tokens crossing(kernel::AttentionOperator::crossing(floor, line, slope));
     const core::Tokens most(op.most_context(num_decodes));
     if (context < crossing) {
       step.base.add(op.kind, floor);
       step.highest = std::min(step.highest, crossing - core::Tokens(1));
     } else if (context > most) {
-      step.base.add(op.kind, std::max(floor, line + op.per_context_token * most.value()));
+      step.base.add(op.kind, std::max(floor, line + slope * most.value()));
       step.lowest = std::max(step.lowest, most + core::Tokens(1));
     } else {
-      if (op.per_context_token > core::Duration() && sloped && op.kind != step.slope_kind) {
+      if (slope > core::Duration() && sloped && op.kind != step.slope_kind) {
         return std::nullopt;
       }
-      if (op.per_context_token > core::Duration()) {
+      if (slope > core::Duration()) {
         step.slope_kind = op.kind;
         sloped = true;
       }
       step.base.add(op.kind, line);
-      step.slope += op.per_context_token;
+      step.slope += slope;
       step.lowest = std::max(step.lowest, crossing);
       step.highest = std::min(step.highest, most);
     }

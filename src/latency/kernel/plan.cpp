@@ -290,6 +290,7 @@ class Planner {
          .fixed_floor = all_calls(line.floor, op.calls),
          .floor_per_sequence = line.floor_per_sequence * real(op.calls),
          .per_context_token = std::min(all_calls(line.per_context_token, op.calls), kSteepest),
+         .blocks = line.blocks,
          .window = 0,
          .decode_cost = {},
          .prefill_cost = {},
@@ -341,7 +342,7 @@ core::Duration AttentionOperator::decode(const DecodeCall& call) const {
     return piece.base + piece.slope * context;
   }
   return std::max(floor(call.sequences),
-                  base(call.sequences, call.tokens) + per_context_token * context);
+                  base(call.sequences, call.tokens) + slope(call.sequences) * context);
 }
 
 std::int64_t AttentionOperator::most_context(std::int64_t sequences) const {
@@ -351,13 +352,20 @@ std::int64_t AttentionOperator::most_context(std::int64_t sequences) const {
   return window * sequences;
 }
 
-std::int64_t AttentionOperator::crossing(core::Duration floor, core::Duration base) const {
+core::Duration AttentionOperator::slope(std::int64_t sequences) const {
+  return blocks ? std::min(all_calls(blocks->per_context_token(sequences), calls), kSteepest)
+                : per_context_token;
+}
+
+std::int64_t AttentionOperator::crossing(core::Duration floor,
+                                         core::Duration base,
+                                         core::Duration slope) {
   const std::int64_t missing = (floor - base).count();
   if (missing <= 0) {
     return 0;
   }
-  const std::int64_t slope = per_context_token.count();
-  return slope == 0 ? kMaxContext + 1 : (missing + slope - 1) / slope;
+  const std::int64_t each = slope.count();
+  return each == 0 ? kMaxContext + 1 : (missing + each - 1) / each;
 }
 
 Plan make_plan(const model::ModelSpec& network,

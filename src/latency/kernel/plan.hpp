@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,7 @@ struct AttentionOperator {
   core::Duration fixed_floor;
   core::Seconds floor_per_sequence;
   core::Duration per_context_token;
+  std::optional<BlockWaves> blocks = std::nullopt;  ///< Instead of per_context_token.
   /// Tokens of one sequence's context that count; 0: all. The step knows only their sum: sequences
   /// are taken to be equally long.
   std::int64_t window = 0;
@@ -59,11 +61,15 @@ struct AttentionOperator {
 
   /// The line at no context.
   [[nodiscard]] core::Duration base(std::int64_t sequences, std::int64_t tokens) const;
+  /// Of the line, per token of context, over that many sequences.
+  [[nodiscard]] core::Duration slope(std::int64_t sequences) const;
   /// All calls: floor or line, whichever is longer.
   [[nodiscard]] core::Duration decode(const DecodeCall& call) const;
-  /// The smallest context sum at which a line of that base is no longer below that floor; above
-  /// kMaxContext when it never is.
-  [[nodiscard]] std::int64_t crossing(core::Duration floor, core::Duration base) const;
+  /// The smallest context sum at which a line of that base and slope is no longer below that floor;
+  /// above kMaxContext when it never is.
+  [[nodiscard]] static std::int64_t crossing(core::Duration floor,
+                                             core::Duration base,
+                                             core::Duration slope);
   /// Largest context sum of so many sequences that counts.
   [[nodiscard]] std::int64_t most_context(std::int64_t sequences) const;
 };

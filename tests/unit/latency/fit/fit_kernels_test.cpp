@@ -31,6 +31,10 @@ const Operator& operator_of(std::string_view key) {
   return *std::ranges::find(operators(), key, &Operator::key);
 }
 
+/// In the order of the operator's constants: fixed, per wave of KV heads, floor per wave,
+/// bandwidth, per wave of query heads.
+const std::vector<double> kKnownDecode = {21.0, 0.9, 3.0, 0.87, 0.05};
+
 /// What a call of the built-in H100 takes; the fit must find its way back.
 SampleTable decode_table(const Trial& truth) {
   SampleTable table{.file = "made.csv",
@@ -41,13 +45,13 @@ SampleTable decode_table(const Trial& truth) {
   for (const std::int64_t batch : {8, 32, 128, 512}) {
     for (const std::int64_t context : {2048, 4096, 16384, 65536}) {
       for (const std::int64_t heads : {2, 8}) {
-        Sample sample{.call =
-                          DecodeAttentionCall{
-                              .call = {.sequences = batch,
-                                       .tokens = batch,
-                                       .context = batch * context,
-                                       .pairs = 0.0},
-                              .shape = {.heads = 4 * heads, .kv_heads = heads, .head_dim = 128}},
+        Sample sample{.call = DecodeAttentionCall{.call = {.sequences = batch,
+                                                           .tokens = batch,
+                                                           .context = batch * context,
+                                                           .pairs = 0.0},
+                                                  .shape = {.heads = heads == 2 ? 32 : 16,
+                                                            .kv_heads = heads,
+                                                            .head_dim = 128}},
                       .time = {}};
         sample.time = predict(truth, sample, table.gpu);
         table.samples.push_back(sample);
@@ -58,21 +62,19 @@ SampleTable decode_table(const Trial& truth) {
 }
 
 TEST(FitKernels, FindsTheConstantsThatMadeTheTable) {
-  // In the order of the operator's constants: fixed, per wave, floor per wave, bandwidth.
-  const std::vector<double> known = {21.0, 0.9, 3.0, 0.87};
-  const Trial truth = trial_of(operator_of("decode_attention").forms.front(), known);
+  const Trial truth = trial_of(operator_of("decode_attention").forms.front(), kKnownDecode);
   const auto fits = fit_kernels({decode_table(truth)}, {});
   ASSERT_EQ(fits.size(), 1U);
   EXPECT_LT(fits[0].in_sample.p90, 0.002);
   EXPECT_NEAR(fits[0].values[0], 21.0, 0.5);
   EXPECT_NEAR(fits[0].values[1], 0.9, 0.05);
   EXPECT_NEAR(fits[0].values[3], 0.87, 0.005);
+  EXPECT_NEAR(fits[0].values[4], 0.05, 0.01);
   EXPECT_FALSE(fits[0].left_out.has_value());
 }
 
 TEST(FitKernels, ThreadsDoNotChangeIt) {
-  const std::vector<double> known = {21.0, 0.9, 3.0, 0.87};
-  const Trial truth = trial_of(operator_of("decode_attention").forms.front(), known);
+  const Trial truth = trial_of(operator_of("decode_attention").forms.front(), kKnownDecode);
   SampleTable other = decode_table(truth);
   other.gpu = fixtures::gpu("a100-80gb");
   const std::vector<SampleTable> tables = {decode_table(truth), other};
@@ -83,8 +85,7 @@ TEST(FitKernels, ThreadsDoNotChangeIt) {
 }
 
 TEST(FitKernels, TheNewestTableIsTakenUnlessAskedOtherwise) {
-  const std::vector<double> known = {21.0, 0.9, 3.0, 0.87};
-  const Trial truth = trial_of(operator_of("decode_attention").forms.front(), known);
+  const Trial truth = trial_of(operator_of("decode_attention").forms.front(), kKnownDecode);
   std::vector<SampleTable> tables(3, decode_table(truth));
   const std::vector<std::string> versions = {"0.9.2", "0.19.0", "0.14.0"};
   for (std::size_t i = 0; i < tables.size(); ++i) {
@@ -101,8 +102,7 @@ TEST(FitKernels, TheNewestTableIsTakenUnlessAskedOtherwise) {
 }
 
 TEST(FitKernels, TheModelReadsWhatIsWritten) {
-  const std::vector<double> known = {21.0, 0.9, 3.0, 0.87};
-  const Trial truth = trial_of(operator_of("decode_attention").forms.front(), known);
+  const Trial truth = trial_of(operator_of("decode_attention").forms.front(), kKnownDecode);
   const auto fits = fit_kernels({decode_table(truth)}, {});
   const auto constants =
       kernel::read_overlay(columns_yaml(fits), "columns.yaml", kernel::builtin_constants());
@@ -131,7 +131,7 @@ TEST(FitKernels, MeetsItsTargetsOnMeasuredTables) {
   // Medians in sample. A fit on 400 rows may be half a percent worse than one on all.
   const std::map<std::string_view, double> targets = {{"gemm_16bit", 0.055},
                                                       {"gemm_8bit", 0.07},
-                                                      {"decode_attention", 0.055},
+                                                      {"decode_attention", 0.035},
                                                       {"prefill_attention", 0.06},
                                                       {"experts_16bit_coarse", 0.06},
                                                       {"experts_8bit_coarse", 0.06},

@@ -58,6 +58,31 @@ TEST_F(AttentionOnH100, DecodeIsAdditiveInContext) {
             decode({.sequences = 2, .tokens = 2, .context = 1000}, kGqa28).time);
 }
 
+TEST_F(AttentionOnH100, AnUnsplitSequenceStreamsFromOneBlock) {
+  DecodeAttentionConstants constants = calibration_.decode_attention.values;
+  constants.bandwidth_efficiency = 0.8;
+  constants.floor = {};
+  constants.fixed = core::microseconds(20.0);
+  constants.kv_head_wave = {};
+  constants.query_head_wave = core::microseconds(0.132);
+  constants.unsplit = UnsplitDecode{.block_share = 2.0, .combine = core::microseconds(5.0)};
+  const auto us = [&](std::int64_t sequences, const model::Attention& shape) {
+    DecodeCall call = batch(sequences, 10'000);
+    call.tokens = 0;  // the cache alone
+    return core::as_microseconds(decode_attention(call, shape, constants, gpu_).time);
+  };
+  // One sequence of 32 heads, each one block of 10,000 * 512 bytes at 2 * 3.35e12 / 132 bytes a
+  // second: 100.872 us, after 20 - 5 us and 32 heads of 0.001.
+  EXPECT_NEAR(us(1, kMha32), 115.904, 0.001);
+  // Nine of them are 288 blocks, of which 264 run at once: 264 at 0.8 of the bandwidth, 504.358 us,
+  // and the last 24 take as long as one does: 100.872. 15 + 9 * 0.032.
+  EXPECT_NEAR(us(9, kMha32), 620.518, 0.001);
+  // Shared KV heads are split: 4 * 10,000 * 512 bytes at 0.8 of the bandwidth, 7.642 us.
+  EXPECT_NEAR(us(1, kGqa28), 20.0 + 0.028 + 7.642, 0.001);
+  // From 0.8 * 264 = 212 blocks on they are not: 53 sequences, less than a wave at 0.8: 405.015.
+  EXPECT_NEAR(us(53, kGqa28), 20.0 + 1.484 + 405.015, 0.001);
+}
+
 TEST_F(AttentionOnH100, DecodeHasAFloor) {
   DecodeAttentionConstants constants = calibration_.decode_attention.values;
   constants.fixed = {};

@@ -94,16 +94,16 @@ TEST_F(PlanOnH100, AttentionIsALineInIntegers) {
 }
 
 TEST_F(PlanOnH100, TheCrossingIsWhereTheLineMeetsTheFloor) {
-  AttentionOperator op = plan(fixtures::llama_31_70b(), 4).attention.front();
-  const Duration floor = Duration::ticks(1000);
-  op.per_context_token = Duration::ticks(7);
-  EXPECT_EQ(op.crossing(floor, Duration::ticks(1000)), 0);
-  EXPECT_EQ(op.crossing(floor, Duration::ticks(5000)), 0);
-  EXPECT_EQ(op.crossing(floor, Duration::ticks(999)), 1);
-  EXPECT_EQ(op.crossing(floor, Duration::ticks(986)), 2);  // 986 + 2 * 7 = 1000
-  EXPECT_EQ(op.crossing(floor, Duration::ticks(985)), 3);
-  op.per_context_token = Duration();
-  EXPECT_GT(op.crossing(floor, Duration::ticks(999)), kMaxContext);
+  const auto crossing = [](std::int64_t base, std::int64_t slope) {
+    return AttentionOperator::crossing(
+        Duration::ticks(1000), Duration::ticks(base), Duration::ticks(slope));
+  };
+  EXPECT_EQ(crossing(1000, 7), 0);
+  EXPECT_EQ(crossing(5000, 7), 0);
+  EXPECT_EQ(crossing(999, 7), 1);
+  EXPECT_EQ(crossing(986, 7), 2);  // 986 + 2 * 7 = 1000
+  EXPECT_EQ(crossing(985, 7), 3);
+  EXPECT_GT(crossing(999, 0), kMaxContext);
 }
 
 TEST_F(PlanOnH100, TheFloorMayGrowWithTheSequences) {

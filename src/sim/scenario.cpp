@@ -388,6 +388,10 @@ core::Result<LoadedScenario> read_scenario(const core::Node& document,
   loader.read(changes.finish(), Provenance::Origin::kFlag);
   if (loader.errors().empty()) {
     check_rules(loader.loaded, purpose, loader.errors());
+    if (!loader.errors().empty()) {
+      // Nobody gets to look the names up then.
+      check_names(loader.loaded, loader.errors());
+    }
   }
   if (!loader.errors().empty()) {
     // As a reader meets them: in the order of the file, then the rest.

@@ -8,6 +8,9 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "engine/profiles.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "model/model_spec.hpp"
 #include "sim/options.hpp"
 #include "sim/requests.hpp"
 #include "sim/scenario.hpp"
@@ -158,6 +161,27 @@ void check_rules(LoadedScenario& loaded, Purpose purpose, core::Errors& errors) 
     rules.trace();
   } else {
     rules.synthetic(purpose);
+  }
+}
+
+void check_names(const LoadedScenario& loaded, core::Errors& errors) {
+  const auto note = [&](core::Errors found, std::string_view field) {
+    for (core::Error& error : found) {
+      error.field = error.field.empty() ? std::string(field) : error.field;
+      error.where = error.where.file.empty() ? loaded.of(field).where : error.where;
+      errors.push_back(std::move(error));
+    }
+  };
+  const Scenario& scenario = loaded.scenario;
+  if (auto network = model::find_model_document(scenario.model);
+      !network && !scenario.model.empty()) {
+    note(std::move(network.error()), "model");
+  }
+  if (auto gpu = hardware::find_gpu_document(scenario.gpu); !gpu && !scenario.gpu.empty()) {
+    note(std::move(gpu.error()), "gpu");
+  }
+  if (auto version = engine::find_profile(scenario.engine.version); !version) {
+    note(std::move(version.error()), "engine.version");
   }
 }
 

@@ -10,4 +10,8 @@ namespace ridgeline::sim {
 /// in two ways, the flag's way wins and the file's is unset.
 void check_rules(LoadedScenario& loaded, Purpose purpose, core::Errors& errors);
 
+/// Whether there is a network, a GPU and an engine version of the names that are given: what
+/// resolve() finds out too, for a scenario that does not get there.
+void check_names(const LoadedScenario& loaded, core::Errors& errors);
+
 }  // namespace ridgeline::sim

@@ -207,3 +207,31 @@ def test_memory_does_not_follow_the_file(ridgeline, tmp_path):
         pytest.skip("a build with sanitizers has memory of its own")
     # 180 000 requests more: six bytes of each would be 1 MiB.
     assert large < small + 1024
+
+
+def test_every_preset_runs_and_names_its_source(ridgeline, tmp_path):
+    presets = json.loads(ridgeline("list", "presets", "--format", "json").stdout)
+    names = {preset["name"] for preset in presets}
+    assert {"chatbot", "summarization", "contentgen", "multidoc", "long-context", "chatsweep", "codesweep", "code",
+            "rag", "agentic", "reasoning"} <= names
+    for preset in presets:
+        assert preset["source"], preset["name"]
+        spec = tmp_path / f"{preset['name']}.yaml"
+        spec.write_text(f"ridgeline_workload: 1\nsources: [{{preset: {preset['name']}, num_prompts: 2}}]\n")
+        done = ridgeline("run", *DEPLOYMENT, "--trace", str(spec))
+        assert done.returncode == 0, done.stderr
+        result = json.loads(done.stdout)
+        summary = result["summary"]
+        # Prompts beyond the network's longest are refused, and said; conversations have several requests.
+        told = {warning["code"] for warning in result["warnings"]}
+        assert summary["completed"] >= 2 or "W-rejected" in told, preset["name"]
+        if preset["name"].endswith("sweep"):
+            answer = {"chatsweep": 215, "codesweep": 28}[preset["name"]]
+            assert summary["total_output_tokens"] == answer * summary["completed"]
+
+
+def test_a_wrong_name_is_told_beside_what_is_missing(ridgeline):
+    done = ridgeline("run", "--model", "llama-3.1-8", "--gpu", "h100")
+    assert done.returncode == 2
+    assert 'model: "llama-3.1-8" is neither' in done.stderr
+    assert "workload.request_rate: missing" in done.stderr

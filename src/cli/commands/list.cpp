@@ -26,6 +26,7 @@
 #include "report/result_json.hpp"
 #include "report/tree.hpp"
 #include "sim/options.hpp"
+#include "workload/generate/presets.hpp"
 #include "workload/traces/format.hpp"
 
 namespace ridgeline::cli {
@@ -154,6 +155,19 @@ Entries list_traces() {
   return entries;
 }
 
+Entries list_presets() {
+  std::vector<Entry> entries;
+  for (const auto& preset : workload::workload_presets()) {
+    entries.push_back({.name = std::string(preset.name),
+                       .summary = fmt::format("{}; from {}", preset.summary, preset.source),
+                       .facts = report::MapBuilder()
+                                    .add("source", report::text_node(preset.source))
+                                    .build()
+                                    .members()});
+  }
+  return entries;
+}
+
 Entries list_formats() {
   std::vector<Entry> entries;
   for (const auto& exporter : report::exporters()) {
@@ -182,6 +196,7 @@ constexpr auto kRegistries = std::to_array<Registry>({{"models", list_models},
                                                       {"latency", list_latency},
                                                       {"engines", list_engines},
                                                       {"traces", list_traces},
+                                                      {"presets", list_presets},
                                                       {"formats", list_formats},
                                                       {"options", list_options}});
 
@@ -262,7 +277,7 @@ core::Error without_folder(std::string_view flag) {
 }  // namespace
 
 ExitCode list_command(Words words) {
-  const Opening opening{.usage = "list models|gpus|latency|engines|traces|formats|options",
+  const Opening opening{.usage = "list models|gpus|latency|engines|traces|presets|formats|options",
                         .about = "Lists what there is to choose from.",
                         .flags = list_flags(),
                         .formats = {"table", "json", "markdown"}};

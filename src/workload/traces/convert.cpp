@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -54,9 +55,7 @@ constexpr auto kItemKinds = std::to_array<Kind>({
      [](const Item& item) { return item.arrival > core::Duration(); }},
 });
 
-/// Whether a writer of these fields has room for how the items of a stream depend on each other.
-/// Only the stream's end would tell whether they are mere chains of sessions, so that the items are
-/// counted as they pass.
+/// Counts, as the items pass, what a writer of these fields has no room for.
 class LossCounter final : public WrappedStream {
  public:
   LossCounter(std::unique_ptr<ItemStream> stream, Fields carries)
@@ -100,6 +99,26 @@ class LossCounter final : public WrappedStream {
   std::int64_t waiting_ = 0;
 };
 
+/// Whether every item that waits does so for the turn before it in its session, and nothing else.
+bool are_session_chains(const ItemList& list) {
+  std::map<std::int32_t, std::uint32_t> last_turns;
+  std::uint32_t place = 0;
+  for (const Item& item : list.items) {
+    if (item.starts_group) {
+      last_turns.clear();
+      place = 0;
+    }
+    const auto last = last_turns.find(item.session);
+    const bool follows = item.session >= 0 && item.parents.size() == 1 &&
+                         last != last_turns.end() && last->second == item.parents.front();
+    if (!item.parents.empty() && !follows) {
+      return false;
+    }
+    last_turns[item.session] = place++;
+  }
+  return true;
+}
+
 }  // namespace
 
 core::Result<Conversion> convert(std::unique_ptr<ItemStream> stream,
@@ -122,7 +141,16 @@ core::Result<Conversion> convert(std::unique_ptr<ItemStream> stream,
       has(format.carries, Field::kDependency) || has(format.carries, Field::kSessionChain);
   const bool stages_fit = has(format.carries, Field::kStages) ||
                           (stream->stages().size() == 1 && stream->stages().front() == Stage{});
-  const bool flatten = !keeps_groups || !stages_fit;
+  bool flatten = !keeps_groups || !stages_fit;
+  if (!flatten && !has(format.carries, Field::kDependency) && stream->waits_for_answers()) {
+    // Whether they are chains shows at the end alone.
+    auto list = read_all(*stream);
+    if (!list) {
+      return core::fail(std::move(list.error()));
+    }
+    flatten = !are_session_chains(*list);
+    stream = make_list_stream(std::move(*list));
+  }
   auto counter = std::make_unique<LossCounter>(std::move(stream), format.carries);
   const LossCounter& losses = *counter;
   std::unique_ptr<ItemStream> source = std::move(counter);

@@ -92,6 +92,13 @@ class TraceHead {
   /// list.
   [[nodiscard]] bool has_key(std::string_view name) const;
   [[nodiscard]] bool has_keys(std::initializer_list<std::string_view> names) const;
+  /// The same of the first object and of those on the lines behind it, some of them: what not every
+  /// row of a format says.
+  [[nodiscard]] bool some_row_has_key(std::string_view name) const;
+  /// An object or a list of which the first line holds nothing but the bracket.
+  [[nodiscard]] bool begins_document() const { return begins_document_; }
+  /// All keys that has_key() knows.
+  [[nodiscard]] const std::vector<std::string_view>& keys() const { return keys_; }
   /// Keys at the left margin of what looks like YAML.
   [[nodiscard]] bool has_yaml_key(std::string_view name) const;
 
@@ -99,8 +106,10 @@ class TraceHead {
   std::string_view first_line_;
   bool is_object_ = false;
   bool is_list_ = false;
+  bool begins_document_ = false;
   std::vector<std::string_view> columns_;
   std::vector<std::string_view> keys_;
+  std::vector<std::string_view> keys_of_rows_;
   std::vector<std::string_view> yaml_keys_;
 };
 

@@ -17,6 +17,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -292,6 +293,7 @@ class MooncakeGroupWriter final : public TraceWriter {
     if (item.starts_group) {
       names_.clear();
     }
+    const bool forgets = begins_anew(item);
     out << '{';
     if (agentic_) {
       out << fmt::format(R"("request_id": "r{}", )", count_);
@@ -300,7 +302,8 @@ class MooncakeGroupWriter final : public TraceWriter {
       out << fmt::format(R"("session_id": "s{}", )", item.session);
     }
     if (item.parents.empty()) {
-      out << fmt::format(R"("timestamp": {}, )", time_text(item.arrival, kMillisecondsUnit));
+      out << fmt::format(R"("timestamp": {}, )", time_text(item.arrival, kMillisecondsUnit))
+          << (agentic_ ? R"("wait_for": [], )" : "");
     } else {
       write_wait(out, item);
     }
@@ -310,11 +313,34 @@ class MooncakeGroupWriter final : public TraceWriter {
     if (item.priority != 0) {
       out << fmt::format(R"(, "priority": {})", item.priority);
     }
-    out << "}\n";
+    out << (forgets ? ", \"prefix_reset\": true}\n" : "}\n");
     names_.push_back(count_++);
   }
 
  private:
+  /// The last turn of a session.
+  struct LastTurn {
+    std::int64_t number = 0;
+    core::Tokens input;
+  };
+
+  /// Whether a later turn of a session does not hold the conversation so far, which readers would
+  /// put in front of it unasked.
+  bool begins_anew(const Item& item) {
+    if (item.session < 0) {
+      return false;
+    }
+    const auto [at, is_first] = last_turns_.try_emplace(item.session);
+    LastTurn& last = at->second;
+    const std::int64_t group = count_ - std::ssize(names_);
+    const bool holds = !is_first && last.number >= group && item.input_tokens >= last.input &&
+                       std::ranges::find(item.prompt,
+                                         output_of(static_cast<std::uint32_t>(last.number - group)),
+                                         &domain::Segment::content) != item.prompt.end();
+    last = {.number = count_, .input = item.input_tokens};
+    return !is_first && !holds;
+  }
+
   void write_wait(std::ostream& out, const Item& item) {
     if (agentic_) {
       out << R"("wait_for": [)";
@@ -332,6 +358,7 @@ class MooncakeGroupWriter final : public TraceWriter {
   const ItemStream* stream_ = nullptr;
   std::int64_t count_ = 0;
   std::vector<std::int64_t> names_;  ///< Of the group's items.
+  std::unordered_map<std::int32_t, LastTurn> last_turns_;
 };
 
 }  // namespace
@@ -345,8 +372,8 @@ const TraceFormat kMooncakeSessions = {
           const bool lengths = head.has_key("input_length") || head.has_key("input_tokens");
           return head.is_object() && lengths && !head.has_key("ridgeline_workload") &&
                  !head.has_key("arrival_s") &&
-                 (head.has_key("session_id") || head.has_key("delay") || head.has_key("delay_ms") ||
-                  head.has_key("created_time"));
+                 (head.some_row_has_key("session_id") || head.some_row_has_key("delay") ||
+                  head.some_row_has_key("delay_ms") || head.has_key("created_time"));
         },
     .open_document = [](TraceDocument document) { return read_mooncake(document, false); },
     .make_writer = []() -> std::unique_ptr<TraceWriter> {
@@ -366,7 +393,7 @@ const TraceFormat kMooncakeAgentic = {
     .detect =
         [](const TraceHead& head) {
           return head.is_object() && head.has_key("request_id") &&
-                 (head.has_key("wait_for") || head.has_key("tool_wait_ms") ||
+                 (head.some_row_has_key("wait_for") || head.some_row_has_key("tool_wait_ms") ||
                   head.has_key("branches") || head.has_key("request_kind")) &&
                  (head.has_key("input_length") || head.has_key("input_tokens"));
         },

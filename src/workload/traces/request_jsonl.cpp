@@ -335,9 +335,10 @@ class RequestJsonlParser final : public RowParser {
   JsonlSettings settings_;
 };
 
-/// Any object, so that misspelt keys get an answer that names them.
+/// Any object on a line, so that misspelt keys get an answer that names them; not the first line of
+/// a document.
 bool detect_request_jsonl(const TraceHead& head) {
-  return head.is_object();
+  return head.is_object() && !head.begins_document();
 }
 
 }  // namespace

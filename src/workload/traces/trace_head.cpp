@@ -43,6 +43,22 @@ std::vector<std::string_view> keys_of_object(std::string_view text, std::size_t 
   return keys;
 }
 
+/// The keys of the objects that the first lines begin.
+std::vector<std::string_view> keys_of_lines(std::string_view text) {
+  constexpr int kMostLines = 100;
+  std::vector<std::string_view> keys;
+  for (int i = 0; i < kMostLines && !text.empty(); ++i) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    if (const std::size_t begin = line.find_first_not_of(kJsonSpace);
+        begin != std::string_view::npos && line[begin] == '{') {
+      const auto more = keys_of_object(line, begin);
+      keys.insert(keys.end(), more.begin(), more.end());
+    }
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  return keys;
+}
+
 bool is_key_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
@@ -76,8 +92,12 @@ TraceHead::TraceHead(std::string_view text) : first_line_(workload::first_line(t
   }
   is_object_ = text[begin] == '{';
   is_list_ = text[begin] == '[';
+  const std::size_t line = text.find('\n', begin);
+  begins_document_ = (is_object_ || is_list_) && line != std::string_view::npos &&
+                     text.find_first_not_of(kJsonSpace, begin + 1) > line;
   if (is_object_) {
     keys_ = keys_of_object(text, begin);
+    keys_of_rows_ = keys_of_lines(text);
   } else if (is_list_) {
     const std::size_t item = text.find_first_not_of(kJsonSpace, begin + 1);
     if (item != std::string_view::npos && text[item] == '{') {
@@ -100,6 +120,9 @@ bool TraceHead::has_key(std::string_view name) const {
 }
 bool TraceHead::has_keys(std::initializer_list<std::string_view> names) const {
   return std::ranges::all_of(names, [&](std::string_view name) { return has_key(name); });
+}
+bool TraceHead::some_row_has_key(std::string_view name) const {
+  return contains(keys_of_rows_, name) || has_key(name);
 }
 bool TraceHead::has_yaml_key(std::string_view name) const {
   return contains(yaml_keys_, name);

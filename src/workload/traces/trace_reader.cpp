@@ -33,6 +33,19 @@ core::Error problem_at(const std::string& file, std::int64_t line, std::string m
           .hint = {}};
 }
 
+/// The first line, or the first keys of a JSON document, whose first line says little.
+std::string what_begins(const TraceHead& head) {
+  constexpr std::size_t kMostKeys = 5;
+  if (!head.begins_document() || head.keys().empty()) {
+    return core::quote(head.first_line());
+  }
+  std::string keys;
+  for (std::size_t i = 0; i < std::min(head.keys().size(), kMostKeys); ++i) {
+    keys += (i > 0 ? ", " : "") + core::quote(head.keys()[i]);
+  }
+  return "a JSON document with " + keys;
+}
+
 std::string known_formats() {
   std::string names;
   for (const TraceFormat* format : trace_formats()) {
@@ -63,7 +76,7 @@ core::Result<const TraceFormat*> detect_format(std::string_view head, const std:
       problem_at(name,
                  1,
                  fmt::format("found {} at the start, which is no known format; expected one of {}",
-                             core::quote(first_line(head)),
+                             what_begins(known),
                              known_formats())));
 }
 

@@ -134,7 +134,7 @@ TEST(LoadScenario, SaysWhatIsMissing) {
                                    "workload.output_len: missing"));
   EXPECT_THAT(lines_of(errors_of("{}", {}, Purpose::kLook)),
               testing::ElementsAre("model: missing", "gpu: missing"));
-  EXPECT_THAT(lines_of(errors_of("{model: a, gpu: b}", {}, Purpose::kReplay)),
+  EXPECT_THAT(lines_of(errors_of("{model: llama-3.1-8b, gpu: h100}", {}, Purpose::kReplay)),
               testing::ElementsAre("workload.trace: missing"));
 }
 
@@ -176,6 +176,22 @@ TEST(LoadScenario, BlocksAndUtilisationAreOneChoice) {
   EXPECT_EQ(by_blocks->scenario.engine.num_gpu_blocks, 200);
   EXPECT_EQ(by_blocks->scenario.engine.gpu_memory_utilization, std::nullopt);
   EXPECT_EQ(by_blocks->of("engine.gpu_memory_utilization").origin, Provenance::Origin::kDefault);
+}
+
+// Whoever forgets the workload hears of a misspelt network in the same breath.
+TEST(LoadScenario, NamesAreCheckedBesideWhatIsMissing) {
+  const auto errors = errors_of("{model: llama-3.1-8, gpu: h10, engine: {version: v0.0.1}}");
+  EXPECT_THAT(lines_of(errors),
+              testing::UnorderedElementsAre(
+                  testing::StartsWith("model: \"llama-3.1-8\" is neither a network"),
+                  testing::StartsWith("gpu: \"h10\" is neither a GPU"),
+                  testing::StartsWith("engine.version: "),
+                  "workload.request_rate: missing",
+                  "workload.input_len: missing",
+                  "workload.output_len: missing"));
+  for (const auto& error : errors) {
+    EXPECT_EQ(error.where.line > 0, error.message != "missing") << error.field;
+  }
 }
 
 TEST(LoadScenario, DurationsAreSecondsOrCarryAUnit) {

@@ -214,6 +214,48 @@ TEST(Convert, MooncakeKeepsWhatPromptsShare) {
   EXPECT_EQ(written(make_list_stream(*list), kMooncake), text);
 }
 
+// Turns that do not hold the conversation so far say so: readers would put it in front of them.
+TEST(Convert, SessionsThatForgetKeepTheirLengths) {
+  Item first = item_at(0, 500, 10);
+  first.session = 3;
+  Item second = item_at(5, 200, 10);
+  second.session = 3;
+  EXPECT_EQ(written(stream_of({first, second}), kMooncakeSessions),
+            "{\"session_id\": \"s3\", \"timestamp\": 0, \"input_length\": 500, "
+            "\"output_length\": 10}\n"
+            "{\"session_id\": \"s3\", \"timestamp\": 5000, \"input_length\": 200, "
+            "\"output_length\": 10, \"prefix_reset\": true}\n");
+  Item third = item_after({0}, 2.0, 600);
+  third.session = 3;
+  third.prompt = {{.content = 8, .length = core::Tokens(500)},
+                  {.content = output_of(0), .length = core::Tokens(10)}};
+  EXPECT_EQ(written(stream_of({first, third}), kMooncakeSessions),
+            "{\"session_id\": \"s3\", \"timestamp\": 0, \"input_length\": 500, "
+            "\"output_length\": 10}\n"
+            "{\"session_id\": \"s3\", \"delay\": 2000, \"input_length\": 600, "
+            "\"output_length\": 5}\n");
+}
+
+// What waits for more than the turn before it comes at the times that answers without delay give.
+TEST(Convert, SessionsAreChainsOrNothing) {
+  std::vector<Item> items = {
+      item_at(1, 50), item_after({0}, 0.5, 60), item_after({0, 1}, 0.25, 70)};
+  std::vector<std::string> lost;
+  EXPECT_EQ(written(stream_of(items), kMooncakeSessions, &lost),
+            "{\"timestamp\": 1000, \"input_length\": 50, \"output_length\": 5}\n"
+            "{\"timestamp\": 1500, \"input_length\": 60, \"output_length\": 5}\n"
+            "{\"timestamp\": 1750, \"input_length\": 70, \"output_length\": 5}\n");
+  EXPECT_THAT(lost, ElementsAre("waiting for answers (2 requests)"));
+  EXPECT_EQ(written(stream_of(items), kMooncakeAgentic, &lost),
+            "{\"request_id\": \"r0\", \"timestamp\": 1000, \"wait_for\": [], \"input_length\": 50, "
+            "\"output_length\": 5}\n"
+            "{\"request_id\": \"r1\", \"wait_for\": [\"r0\"], \"tool_wait_ms\": 500, "
+            "\"input_length\": 60, \"output_length\": 5}\n"
+            "{\"request_id\": \"r2\", \"wait_for\": [\"r0\", \"r1\"], \"tool_wait_ms\": 250, "
+            "\"input_length\": 70, \"output_length\": 5}\n");
+  EXPECT_THAT(lost, IsEmpty());
+}
+
 TEST(Convert, ReuseIsTheSameAfterOurOwnFormat) {
   const std::string text = written(make_list_stream(rich_list()), kRequestJsonl);
   const auto before = describe_trace(make_list_stream(rich_list()), "x");

@@ -174,6 +174,55 @@ TEST_P(EveryFormat, IsReplayedAlikeHoweverItIsRead) {
   }));
 }
 
+/// Requests and tokens of a workload.
+struct Amounts {
+  std::int64_t requests = 0;
+  core::Tokens input;
+  core::Tokens output;
+  friend bool operator==(const Amounts&, const Amounts&) = default;
+};
+
+void PrintTo(const Amounts& amounts, std::ostream* out) {
+  *out << amounts.requests << " requests, " << amounts.input.value() << " and "
+       << amounts.output.value() << " tokens";
+}
+
+Amounts amounts_of(ItemStream& stream) {
+  Amounts amounts;
+  for (Item item; stream.next(item);) {
+    ++amounts.requests;
+    amounts.input += item.input_tokens;
+    amounts.output += item.output_tokens;
+  }
+  EXPECT_THAT(stream.errors(), IsEmpty());
+  return amounts;
+}
+
+// Whatever else a format has no room for, requests and their lengths stay; arrivals may not be
+// there at all, and what else was lost is said.
+TEST_P(EveryFormat, IsConvertedToEveryOther) {
+  auto given = open_sample(GetParam());
+  ASSERT_TRUE(given.has_value());
+  const Amounts amounts = amounts_of(**given);
+  for (const TraceFormat* format : trace_formats()) {
+    if (format->make_writer == nullptr) {
+      continue;
+    }
+    auto stream = open_sample(GetParam());
+    ASSERT_TRUE(stream.has_value());
+    const bool waits = (*stream)->waits_for_answers();
+    std::ostringstream out;
+    const auto done = convert(std::move(*stream), *format, out);
+    ASSERT_TRUE(done.has_value()) << format->name;
+    EXPECT_EQ(done->requests, amounts.requests) << format->name;
+    auto again = open_items(input_of(out.str()), "t", {.session_times = SessionTimes::kAnswered});
+    ASSERT_TRUE(again.has_value()) << format->name << core::to_string(again.error()[0]);
+    EXPECT_EQ(amounts_of(**again), amounts) << format->name;
+    const Fields chains = fields({Field::kDependency, Field::kSessionChain});
+    EXPECT_TRUE(!waits || (format->carries & chains) != 0 || !done->lost.empty()) << format->name;
+  }
+}
+
 std::vector<FormatSample> format_samples() {
   return {{&kAzureLlmCsv, "azure_csv/sound"},
           {&kAzureLlmCsv, "azure_csv/zone"},

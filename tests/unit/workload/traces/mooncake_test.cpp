@@ -154,5 +154,22 @@ TEST(Conversation, CutsFromTheEnd) {
   EXPECT_EQ(talk.length().value(), 12);
 }
 
+// The first request waits for nothing, so that the keys which tell the format stand further on.
+TEST(MooncakeFormats, AreFoundByTheirLaterRows) {
+  const std::string first =
+      R"({"request_id": "a", "timestamp": 0, "input_length": 10, "output_length": 5})";
+  const auto graph = read_mooncake_text(
+      first + "\n" +
+      R"({"request_id": "b", "wait_for": ["a"], "input_length": 20, "output_length": 5})");
+  ASSERT_TRUE(graph.has_value()) << first_problem(graph);
+  EXPECT_THAT(graph->items.at(1).parents, ElementsAre(0U));
+  const auto sessions = read_mooncake_text(
+      first + "\n" +
+      R"({"session_id": "s", "timestamp": 7, "input_length": 20, "output_length": 5})" + "\n" +
+      R"({"session_id": "s", "delay": 9, "input_length": 40, "output_length": 5})");
+  ASSERT_TRUE(sessions.has_value()) << first_problem(sessions);
+  EXPECT_THAT(sessions->items.at(2).parents, ElementsAre(0U));
+}
+
 }  // namespace
 }  // namespace ridgeline::workload

@@ -56,6 +56,14 @@ TEST(TraceReader, RefusesUnknownFormats) {
   EXPECT_THAT(only_message("0.1,5,7\n"), StartsWith("t:1:1: found \"0.1,5,7\" at the start"));
 }
 
+TEST(TraceReader, NamesTheKeysOfUnknownDocuments) {
+  EXPECT_THAT(
+      only_message("{\n  \"mean\": {\"min\": 1},\n  \"turns\": 5\n}\n"),
+      StartsWith("t:1:1: found a JSON document with \"mean\", \"turns\" at the start, which "
+                 "is no known format; expected one of azure-llm-csv"));
+  EXPECT_THAT(only_message("{\n"), StartsWith("t:1:1: found \"{\" at the start, which is no"));
+}
+
 TEST(TraceReader, RefusesALineWithoutEnd) {
   EXPECT_THAT(only_message(kCsvHeader + std::string(300, '1'), limits_of(64)),
               "t:2:1: found a line longer than 64 bytes, expected a row");

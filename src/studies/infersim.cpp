@@ -2,6 +2,7 @@
 // GPUs that no constant was fitted on.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>

@@ -1,6 +1,7 @@
 #include "latency/fit/operators.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <variant>
 #include <vector>

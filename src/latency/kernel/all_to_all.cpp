@@ -1,6 +1,5 @@
 #include "latency/kernel/all_to_all.hpp"
 
-#include <algorithm>
 #include <cstdint>
 
 #include "core/units.hpp"
@@ -8,8 +7,6 @@
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
-#include "latency/kernel/decode_attention.hpp"
-#include "latency/kernel/prefill_attention.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::kernel {

@@ -205,6 +205,24 @@ TEST_F(AttentionOnH100, SplittingAPromptKeepsItsWork) {
   EXPECT_NEAR(split - at_once, 53.07, 0.01);
 }
 
+/// Decode attention of an A100 over 2,048 tokens each with 32 query and 4 KV heads (Vidur's public
+/// profile, medians): 216 blocks run at once, so that 54 sequences fill a wave and 108 two.
+TEST(DecodeAttention, OneSequenceTooManyCostsAWaveAsMeasured) {
+  const hardware::GpuSpec gpu = hardware::find_gpu("a100-80gb").value();
+  const Calibration set = calibrate(builtin_constants(), gpu);
+  const auto us = [&](std::int64_t sequences) {
+    return core::as_microseconds(decode_attention(batch(sequences, 2048),
+                                                  {.heads = 32, .kv_heads = 4, .head_dim = 128},
+                                                  set.decode_attention.values,
+                                                  gpu)
+                                     .time);
+  };
+  // 128 and 191 us of 48 and 56 sequences, 271 and 339 us of 108 and 112. Streaming alone would
+  // make it 1.17 and 1.04.
+  EXPECT_NEAR(us(56) / us(48), 191.0 / 128.0, 0.2);
+  EXPECT_NEAR(us(112) / us(108), 339.0 / 271.0, 0.15);
+}
+
 /// What cutting a prompt into halves costs where few heads leave a GPU short of tiles: measured
 /// kernels lose it as well (medians of LLMServingSim's public profiles, microseconds).
 TEST(PrefillAttention, CuttingAPromptOfFewHeadsCostsWhatMeasuredKernelsLose) {

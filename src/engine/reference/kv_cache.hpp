@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -18,7 +16,8 @@ inline constexpr core::BlockId kNullBlock{0};
 
 /// vLLM's block pool and prefix cache, written to be read: blocks with reference counts, a free
 /// list in order of reuse, and a map from (hash, cache group) to the blocks that hold it, oldest
-/// first.
+/// first. The links of both stand in the blocks, as vLLM's free queue has them: whole runs of
+/// networks with windows pass through here.
 class KvCache {
  public:
   struct Options {
@@ -27,12 +26,12 @@ class KvCache {
   };
   explicit KvCache(const Options& options);
 
-  [[nodiscard]] std::int64_t num_free() const { return static_cast<std::int64_t>(free_.size()); }
+  [[nodiscard]] std::int64_t num_free() const { return num_free_; }
   [[nodiscard]] std::int64_t num_usable() const {
     return static_cast<std::int64_t>(blocks_.size()) - 1;
   }
   [[nodiscard]] std::int64_t num_used() const { return num_usable() - num_free(); }
-  [[nodiscard]] const std::list<core::BlockId>& free_list() const { return free_; }
+  [[nodiscard]] std::vector<core::BlockId> free_list() const;
 
   /// The oldest block that holds this hash for this group.
   [[nodiscard]] std::optional<core::BlockId> find(std::uint64_t hash, std::size_t group = 0) const;
@@ -61,13 +60,20 @@ class KvCache {
   struct Block {
     std::int64_t references = 0;
     std::optional<Key> key;
-    std::list<core::BlockId>::iterator free_position;
+    core::BlockId next_in_bucket = kNullBlock;  ///< Of those with a key, oldest first.
+    core::BlockId next_free = kNullBlock;       ///< The free list is a ring through the null block.
+    core::BlockId previous_free = kNullBlock;
   };
+
+  [[nodiscard]] std::size_t bucket_of(const Key& key) const;
+  void forget(core::BlockId id);
+  void insert_free_before(core::BlockId where, core::BlockId id);
+  void take_free(core::BlockId id);
 
   Options options_;
   core::IndexVector<Block, core::BlockId> blocks_;
-  std::list<core::BlockId> free_;
-  std::map<Key, std::vector<core::BlockId>> cached_;
+  std::vector<core::BlockId> buckets_;  ///< The oldest block of each; a power of two of them.
+  std::int64_t num_free_ = 0;
 };
 
 }  // namespace ridgeline::engine::reference

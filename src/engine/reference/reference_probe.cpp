@@ -99,8 +99,7 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
     return scheduler_.kv_cache().num_free();
   }
   [[nodiscard]] std::vector<core::BlockId> free_list() const override {
-    const auto& list = scheduler_.kv_cache().free_list();
-    return {list.begin(), list.end()};
+    return scheduler_.kv_cache().free_list();
   }
   [[nodiscard]] std::vector<std::vector<core::BlockId>> blocks(core::RequestId id) const override {
     return sequences_.at(id)->blocks.groups;

@@ -2,7 +2,6 @@
 #include "engine/reference/kv_cache.hpp"
 
 #include <cstdint>
-#include <list>
 #include <optional>
 #include <vector>
 
@@ -18,7 +17,7 @@ namespace {
 using core::BlockId;
 using testing::ElementsAre;
 
-std::vector<std::uint32_t> ids(const std::list<BlockId>& blocks) {
+std::vector<std::uint32_t> ids(const std::vector<BlockId>& blocks) {
   std::vector<std::uint32_t> values;
   for (const auto block : blocks) {
     values.push_back(block.value());
@@ -75,6 +74,30 @@ TEST(KvCache, TheOldestCopyIsFound) {
   EXPECT_EQ(cache.num_unheld({a, b}), 0);
   cache.release({a});
   EXPECT_EQ(cache.num_unheld({a, b}), 1);
+}
+
+TEST(KvCache, BlocksOfOneBucketAreToldApart) {
+  // Five blocks have eight buckets: hashes eight apart share one, and so do a group and a hash that
+  // add up to the same.
+  reference::KvCache cache({.num_gpu_blocks = core::Blocks(6)});
+  const BlockId a = cache.allocate();
+  const BlockId b = cache.allocate();
+  const BlockId younger_a = cache.allocate();
+  const BlockId c = cache.allocate();
+  cache.set_hash(a, 7);
+  cache.set_hash(b, 15);
+  cache.set_hash(younger_a, 7);
+  cache.set_hash(c, 6, 1);
+  cache.release({a});
+  EXPECT_EQ(cache.find(7), a);
+  EXPECT_EQ(cache.find(15), b);
+  EXPECT_EQ(cache.find(6, 1), c);
+  EXPECT_EQ(cache.find(23), std::nullopt);
+  EXPECT_EQ(cache.allocate(), BlockId(5));
+  EXPECT_EQ(cache.allocate(), a);  // The first of its bucket is reused: the others stay.
+  EXPECT_EQ(cache.find(7), younger_a);
+  EXPECT_EQ(cache.find(15), b);
+  EXPECT_EQ(cache.find(6, 1), c);
 }
 
 TEST(KvCache, AResetForgetsAllOnceNobodyHoldsABlock) {

@@ -23,7 +23,7 @@
 namespace ridgeline::workload {
 namespace {
 
-void read_prefix(core::ObjectReader& reader, const std::string& id, ClientSpec& spec) {
+void read_blis_prefix(core::ObjectReader& reader, const std::string& id, ClientSpec& spec) {
   const auto group = reader.string("prefix_group");
   const std::int64_t length =
       reader.integer("prefix_length", {.lowest = 0, .highest = kMaxTokensPerRequest}).value_or(0);
@@ -37,7 +37,7 @@ void read_prefix(core::ObjectReader& reader, const std::string& id, ClientSpec& 
 }
 
 /// A law of percent as one of shares.
-Law percent(Law law) {
+Law blis_percent(Law law) {
   constexpr double kPercent = 0.01;
   if (law.kind == Law::Kind::kLogOfNormal || law.kind == Law::Kind::kParetoLognormal) {
     return law;
@@ -53,11 +53,11 @@ Law percent(Law law) {
 }
 
 /// Adds the members of a cohort, which share its rate; a client is a cohort of one.
-void add_members(const BlisClient& client,
-                 std::int64_t population,
-                 bool shares_prefix,
-                 const std::string& id,
-                 std::vector<BlisClient>& clients) {
+void add_cohort_members(const BlisClient& client,
+                        std::int64_t population,
+                        bool shares_prefix,
+                        const std::string& id,
+                        std::vector<BlisClient>& clients) {
   for (std::int64_t j = 0; j < population; ++j) {
     BlisClient member = client;
     member.fraction /= static_cast<double>(population);
@@ -126,7 +126,7 @@ void BlisClientReader::read(const core::Node& node,
       Law::constant(reader.real("think_time_us", kBlisTime).value_or(0.0) * kBlisMicrosecond);
   client.spec.gaps = read_arrival(reader.node("arrival"), path + ".arrival", client.rate);
   read_lengths(reader, path, client.spec);
-  read_prefix(reader, id, client.spec);
+  read_blis_prefix(reader, id, client.spec);
   reader.boolean("streaming");
   traits_.network = reader.node("network") != nullptr || traits_.network;
   traits_.timeouts = reader.node("timeout") != nullptr || traits_.timeouts;
@@ -146,7 +146,7 @@ void BlisClientReader::read(const core::Node& node,
     read_cohort(reader, path, client);
   }
   reader.finish();
-  add_members(client, population, shares_prefix, id, clients);
+  add_cohort_members(client, population, shares_prefix, id, clients);
 }
 
 std::string BlisClientReader::slo_class(core::ObjectReader& reader) const {
@@ -262,7 +262,7 @@ void BlisClientReader::read_reasoning(core::ObjectReader& reader,
   std::optional<Law> ratio;
   read_law(inner, "reason_ratio_distribution", below, ratio);
   if (ratio) {
-    client.spec.reasoning = percent(*ratio);
+    client.spec.reasoning = blis_percent(*ratio);
   }
   if (const auto* turns = inner.node("multi_turn")) {
     core::ObjectReader rounds(*turns, below + ".multi_turn", errors_);

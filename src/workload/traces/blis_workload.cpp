@@ -22,6 +22,7 @@
 #include "workload/generate/client.hpp"
 #include "workload/generate/law.hpp"
 #include "workload/generate/rate_curve.hpp"
+#include "workload/item.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/limits.hpp"
 #include "workload/traces/blis_client.hpp"

@@ -13,7 +13,6 @@
 
 #include <fmt/format.h>
 
-#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "workload/item.hpp"

@@ -14,6 +14,8 @@
 
 #include "core/reader.hpp"
 #include "core/text.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/quick_batch.hpp"
@@ -220,7 +222,7 @@ const char* CsvRowParser::quick_row(const char* at, const char* end, TraceRow& r
 }
 
 /// A row of a plain file that begins at `at`; as quick_row().
-template <bool kIsClock>
+template <bool IsClock>
 [[gnu::always_inline]] inline const char* CsvRowParser::read_plain(const char* at,
                                                                    const char* end,
                                                                    QuickRow& row) const {
@@ -240,7 +242,7 @@ template <bool kIsClock>
   const char* const output_end = newline - (newline[-1] == '\r' ? 1 : 0);
   QuickTime time;
   const char* time_end = nullptr;
-  if constexpr (kIsClock) {
+  if constexpr (IsClock) {
     time_end = clock_.quick_find(at, end, time);
   } else {
     time_end = find_quick_time(at, time);
@@ -256,12 +258,12 @@ template <bool kIsClock>
                              as_last_digits(first_comma + 1, input_size),
                              as_last_digits(second_comma + 1, output_size)});
   core::Duration arrival;
-  const int unit = kIsClock ? 0 : values_[0].unit.digits;
+  const int unit = IsClock ? 0 : values_[0].unit.digits;
   if (!numbers.sound() || numbers[2] == 0 || numbers[3] == 0 ||
       !quick_ticks(unit, numbers[0], numbers[1], time.decimal_count, arrival)) [[unlikely]] {
     return nullptr;
   }
-  if constexpr (kIsClock) {
+  if constexpr (IsClock) {
     if (numbers[0] >= TraceClock::kSecondsPerMinute) [[unlikely]] {
       return nullptr;
     }
@@ -273,7 +275,7 @@ template <bool kIsClock>
   return newline + 1;
 }
 
-template <bool kIsClock>
+template <bool IsClock>
 const char* CsvRowParser::read_plain_rows(const char* at,
                                           const char* end,
                                           core::Duration earliest,
@@ -282,7 +284,7 @@ const char* CsvRowParser::read_plain_rows(const char* at,
   std::size_t count = 0;
   for (; count < rows.size() && at < end; ++count) {
     QuickRow row;
-    const char* const next = read_plain<kIsClock>(at, end, row);
+    const char* const next = read_plain<IsClock>(at, end, row);
     if (next == nullptr || row.arrival < earliest) [[unlikely]] {
       break;
     }

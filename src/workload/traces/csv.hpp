@@ -65,9 +65,9 @@ class CsvRowParser : public RowParser {
   static constexpr std::size_t kNoColumn = static_cast<std::size_t>(-1);
   bool note_column(const TraceLine& line, std::string_view cell, std::size_t position);
   bool split(const TraceLine& line);
-  template <bool kIsClock>
+  template <bool IsClock>
   const char* read_plain(const char* at, const char* end, QuickRow& row) const;
-  template <bool kIsClock>
+  template <bool IsClock>
   const char* read_plain_rows(const char* at,
                               const char* end,
                               core::Duration earliest,

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/time.hpp"
+#include "core/units.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/quick_batch.hpp"
 #include "workload/traces/quick_four.hpp"

@@ -9,7 +9,6 @@
 // their answers.
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>

@@ -24,7 +24,6 @@
 #include "core/units.hpp"
 #include "domain/request.hpp"
 #include "workload/item.hpp"
-#include "workload/limits.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/json_cursor.hpp"

@@ -16,7 +16,6 @@
 #include "workload/limits.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/quick_four.hpp"
-#include "workload/traces/quick_number.hpp"
 #include "workload/traces/quick_row.hpp"
 
 namespace ridgeline::workload {

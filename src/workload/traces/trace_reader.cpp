@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -15,12 +16,14 @@
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "core/time.hpp"
+#include "workload/item.hpp"
 #include "workload/limits.hpp"
 #include "workload/traces/byte_input.hpp"
 #include "workload/traces/csv.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/line_reader.hpp"
+#include "workload/traces/quick_batch.hpp"
 
 namespace ridgeline::workload {
 namespace {

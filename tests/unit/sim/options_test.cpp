@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -49,9 +50,9 @@ TEST(OptionTable, EveryOptionIsExplained) {
 TEST(OptionTable, EveryExampleIsAccepted) {
   for (const auto& option : options()) {
     std::vector<Override> overrides = {{std::string(option.path), std::string(option.example)}};
-    for (const char* needed : {"model", "gpu"}) {
+    for (const auto& [needed, name] : {std::pair("model", "llama-3.1-8b"), {"gpu", "h100"}}) {
       if (option.path != needed) {
-        overrides.push_back({needed, "x"});
+        overrides.push_back({needed, name});
       }
     }
     const auto loaded = load_scenario(std::nullopt, overrides, Purpose::kLook);

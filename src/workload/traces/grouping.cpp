@@ -15,6 +15,7 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "workload/item.hpp"
+#include "workload/traces/fields.hpp"
 #include "workload/traces/row_ledger.hpp"
 
 namespace ridgeline::workload {
@@ -202,6 +203,34 @@ class Grouping {
 };
 
 }  // namespace
+
+core::Warnings sorting_warnings(const std::vector<LooseItem>& loose) {
+  core::Duration latest;
+  std::int64_t late = 0;
+  const LooseItem* first = nullptr;
+  core::Duration before;
+  for (const LooseItem& item : loose) {
+    if (!item.is_timed || item.item.session >= 0) {
+      continue;
+    }
+    if (item.item.arrival < latest && late++ == 0) {
+      first = &item;
+      before = latest;
+    }
+    latest = std::max(latest, item.item.arrival);
+  }
+  if (first == nullptr) {
+    return {};
+  }
+  return {{.code = "W-rows-sorted",
+           .message = fmt::format("{} row{} sorted: the first, in line {}, has an arrival at {} s "
+                                  "after one at {} s, expected rows in the order of arrival",
+                                  late,
+                                  late == 1 ? " was" : "s were",
+                                  first->row,
+                                  seconds_text(first->item.arrival),
+                                  seconds_text(before))}};
+}
 
 std::vector<Item> grouped(std::vector<LooseItem> loose,
                           const std::string& file,

@@ -21,6 +21,10 @@ struct LooseItem {
   std::int64_t row = 0;             ///< Where the file states it, from 1.
 };
 
+/// What tells that requests of no session do not stand in the order of their arrival
+/// (W-rows-sorted): grouped() sorts them, as it must the turns of sessions that stand side by side.
+[[nodiscard]] core::Warnings sorting_warnings(const std::vector<LooseItem>& loose);
+
 /// Puts items into groups: those that wait for each other, or follow each other in a session, stand
 /// in one. Groups come by the time of their first item, and items behind those they wait for;
 /// output_of(place) in a prompt counts in the loose list and is turned into the place in the group.

@@ -182,7 +182,9 @@ core::Result<std::unique_ptr<ItemStream>> read_llmservingsim(TraceDocument docum
         reader.read(line, number);
       });
   ItemList list;
-  list.items = grouped(reader.take(), document.path, ledger);
+  auto loose = reader.take();
+  list.warnings = sorting_warnings(loose);
+  list.items = grouped(std::move(loose), document.path, ledger);
   return finish_document(std::move(list), document, ledger);
 }
 

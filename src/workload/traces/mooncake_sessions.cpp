@@ -255,6 +255,7 @@ core::Result<std::unique_ptr<ItemStream>> assemble(std::vector<MooncakeRow> rows
     loose.push_back(std::move(next));
   }
   ItemList list;
+  list.warnings = sorting_warnings(loose);
   list.items = grouped(std::move(loose), document.path, ledger);
   list.labels = std::move(labels);
   list.block_tokens = any_hash_ids ? kMooncakeBlock : core::Tokens(0);

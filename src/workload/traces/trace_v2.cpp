@@ -346,7 +346,9 @@ core::Result<std::unique_ptr<ItemStream>> read_v2_data(const TraceDocument& docu
         }
       });
   ItemList list;
-  list.items = grouped(sessions.take(), document.path, ledger);
+  auto loose = sessions.take();
+  list.warnings = sorting_warnings(loose);
+  list.items = grouped(std::move(loose), document.path, ledger);
   list.labels = parser.take_labels();
   if (left_out > 0) {
     list.warnings.push_back(

@@ -2,6 +2,7 @@
 // reads at every start some thirty times as fast.
 #include <cstdio>
 #include <fstream>
+#include <ios>
 #include <string>
 
 #include <fmt/core.h>

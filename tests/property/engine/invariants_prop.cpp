@@ -188,7 +188,7 @@ RC_GTEST_PROP(Invariants, NoBlockIsLeaked, ()) {
         for (const auto& [block, count] : holders) {
           RC_ASSERT(pool.references(block) == count);
         }
-        std::vector<core::BlockId> free(pool.free_list().begin(), pool.free_list().end());
+        std::vector<core::BlockId> free = pool.free_list();
         std::sort(free.begin(), free.end());
         RC_ASSERT(std::adjacent_find(free.begin(), free.end()) == free.end());
         for (const auto block : free) {

@@ -1,5 +1,5 @@
-// Run by the build (cmake/embed.cmake): embed_yaml IN OUT writes the YAML file IN as JSON, which the program
-// reads at every start some thirty times as fast.
+// Run by the build (cmake/embed.cmake): embed_yaml IN OUT writes the YAML file IN as JSON, which
+// the program reads at every start some thirty times as fast.
 #include <cstdio>
 #include <fstream>
 #include <ios>

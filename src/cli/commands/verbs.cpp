@@ -14,7 +14,8 @@ std::span<const Verb> verbs() {
        "resolve a scenario without running it: memory, limits, where values come from",
        explain_command},
       {"list",
-       "what there is to choose from: models, gpus, latency, engines, traces, presets, formats, options",
+       "what there is to choose from: models, gpus, latency, engines, traces, presets, formats, "
+       "options",
        list_command},
       {"schema", "the JSON Schema of a result or a scenario", schema_command},
       {"help", "this page, a verb's flags, or every option", help_command},

@@ -11,6 +11,7 @@
 #include "core/check.hpp"
 #include "core/document.hpp"
 #include "core/json_writer.hpp"
+#include "core/node_json.hpp"
 #include "core/result.hpp"
 
 namespace {
@@ -18,43 +19,9 @@ namespace {
 using ridgeline::core::JsonWriter;
 using ridgeline::core::Node;
 
-void write(const Node& node, JsonWriter& json) {
-  switch (node.kind()) {
-    case Node::Kind::kNull:
-      json.null();
-      break;
-    case Node::Kind::kBool:
-      json.value(node.as_bool());
-      break;
-    case Node::Kind::kInteger:
-      json.value(node.as_integer());
-      break;
-    case Node::Kind::kReal:
-      json.value(node.as_real());
-      break;
-    case Node::Kind::kString:
-      json.value(node.as_string());
-      break;
-    case Node::Kind::kList:
-      json.begin_array();
-      for (const Node& item : node.items()) {
-        write(item, json);
-      }
-      json.end_array();
-      break;
-    case Node::Kind::kMap:
-      json.begin_object();
-      for (const Node::Member& member : node.members()) {
-        write(member.value, json.key(member.key));
-      }
-      json.end_object();
-      break;
-  }
-}
-
 std::string written(const Node& node, JsonWriter::Layout layout) {
   JsonWriter json(layout);
-  write(node, json);
+  ridgeline::core::write(node, json);
   return json.text();
 }
 

@@ -9,49 +9,8 @@
 
 #include "core/document.hpp"
 #include "core/json_writer.hpp"
+#include "core/node_json.hpp"
 #include "core/result.hpp"
-
-namespace {
-
-using ridgeline::core::JsonWriter;
-using ridgeline::core::Node;
-
-void write(const Node& node, JsonWriter& json) {
-  switch (node.kind()) {
-    case Node::Kind::kNull:
-      json.null();
-      return;
-    case Node::Kind::kBool:
-      json.value(node.as_bool());
-      return;
-    case Node::Kind::kInteger:
-      json.value(node.as_integer());
-      return;
-    case Node::Kind::kReal:
-      json.value(node.as_real());
-      return;
-    case Node::Kind::kString:
-      json.value(node.as_string());
-      return;
-    case Node::Kind::kList:
-      json.begin_array();
-      for (const Node& item : node.items()) {
-        write(item, json);
-      }
-      json.end_array();
-      return;
-    case Node::Kind::kMap:
-      json.begin_object();
-      for (const Node::Member& member : node.members()) {
-        json.key(member.key);
-        write(member.value, json);
-      }
-      json.end_object();
-      return;
-  }
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 3) {
@@ -63,8 +22,8 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "{}\n", ridgeline::core::to_string(document.error().front()));
     return 2;
   }
-  JsonWriter json(JsonWriter::Layout::kOneLine);
-  write(*document, json);
+  ridgeline::core::JsonWriter json(ridgeline::core::JsonWriter::Layout::kOneLine);
+  ridgeline::core::write(*document, json);
   std::ofstream out(argv[2], std::ios::binary);
   out << json.text();
   out.close();

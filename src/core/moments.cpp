@@ -62,20 +62,6 @@ void Moments::merge(const Moments& other) {
   squares_ += other.squares_;
 }
 
-Moments Moments::less(std::int64_t offset) const {
-  Moments moments = *this;
-  if (count_ > 0) {
-    const Int128 shift = static_cast<Int128>(offset) * count_;
-    moments.min_ -= offset;
-    moments.max_ -= offset;
-    moments.sum_ -= shift;
-    // sum (x - c)^2 = sum x^2 - c (2 sum x - n c), right mod 2^128.
-    moments.squares_ -=
-        static_cast<Uint128>(2 * sum_ - shift) * static_cast<Uint128>(static_cast<Int128>(offset));
-  }
-  return moments;
-}
-
 Fingerprint Moments::fingerprint() const {
   return {.count = static_cast<std::uint64_t>(count_),
           .sum = static_cast<std::uint64_t>(sum_),

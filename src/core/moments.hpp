@@ -48,8 +48,6 @@ class Moments {
     squares_ += static_cast<Uint128>(static_cast<Int128>(value) * value);
   }
   void merge(const Moments& other);
-  /// Of the values less `offset` each: without a look at them.
-  [[nodiscard]] Moments less(std::int64_t offset) const;
 
   [[nodiscard]] std::int64_t count() const { return count_; }
   [[nodiscard]] Int128 sum() const { return sum_; }

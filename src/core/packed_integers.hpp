@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
-#include <optional>
 
 namespace ridgeline::core {
 
@@ -102,11 +101,6 @@ class RunLengths {
       count_ = 0;
     }
     ++count_;
-  }
-
-  /// The value of all, if there is but one.
-  [[nodiscard]] std::optional<std::int64_t> only() const {
-    return num_runs_ == 0 && count_ > 0 ? std::optional(value_) : std::nullopt;
   }
 
   /// As PackedIntegers::Reader.

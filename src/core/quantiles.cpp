@@ -29,8 +29,8 @@ double interpolate(std::int64_t low, std::int64_t high, double fraction) {
   return static_cast<double>(low) + static_cast<double>(distance(low, high)) * fraction;
 }
 
-std::vector<QuantileBracket> quantile_brackets(std::span<std::int64_t> values,
-                                               std::span<const double> probabilities) {
+std::vector<double> quantiles(std::span<std::int64_t> values,
+                              std::span<const double> probabilities) {
   for (const double p : probabilities) {
     RIDGELINE_CHECK(p >= 0.0 && p <= 1.0, "probability of a quantile");
   }
@@ -40,7 +40,7 @@ std::vector<QuantileBracket> quantile_brackets(std::span<std::int64_t> values,
     return probabilities[a] < probabilities[b];
   });
 
-  std::vector<QuantileBracket> results(probabilities.size());
+  std::vector<double> results(probabilities.size());
   auto unsorted = values.begin();  // Everything before is not above anything from here on.
   for (const std::size_t which : order) {
     const auto at =
@@ -50,17 +50,7 @@ std::vector<QuantileBracket> quantile_brackets(std::span<std::int64_t> values,
     unsorted = place;
     const std::int64_t next =
         at.fraction > 0.0 ? *std::min_element(place + 1, values.end()) : *place;
-    results[which] = {.low = *place, .high = next, .fraction = at.fraction};
-  }
-  return results;
-}
-
-std::vector<double> quantiles(std::span<std::int64_t> values,
-                              std::span<const double> probabilities) {
-  std::vector<double> results;
-  results.reserve(probabilities.size());
-  for (const QuantileBracket& bracket : quantile_brackets(values, probabilities)) {
-    results.push_back(bracket.value());
+    results[which] = interpolate(*place, next, at.fraction);
   }
   return results;
 }

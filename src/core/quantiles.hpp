@@ -24,24 +24,10 @@ QuantilePosition quantile_position(std::int64_t count, double p);
 /// low + (high - low) * fraction, without overflow; low <= high.
 double interpolate(std::int64_t low, std::int64_t high, double fraction);
 
-/// The two order statistics between which a quantile lies.
-struct QuantileBracket {
-  std::int64_t low = 0;
-  std::int64_t high = 0;  ///< The same as `low` where the fraction is 0.
-  double fraction = 0.0;
-
-  /// Of the values less `offset` each.
-  [[nodiscard]] double value(std::int64_t offset = 0) const {
-    return interpolate(low - offset, high - offset, fraction);
-  }
-};
-
 /// The quantiles of `values`, which are reordered; in the order of `probabilities`. By selection:
 /// linear in the number of values for a few probabilities. Requires at least one value.
 std::vector<double> quantiles(std::span<std::int64_t> values,
                               std::span<const double> probabilities);
-std::vector<QuantileBracket> quantile_brackets(std::span<std::int64_t> values,
-                                               std::span<const double> probabilities);
 double quantile(std::span<std::int64_t> values, double p);
 
 }  // namespace ridgeline::core

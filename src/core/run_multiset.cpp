@@ -34,7 +34,6 @@ std::uint64_t magnitude(std::int64_t value) {
   return value < 0 ? -bits(value) : bits(value);
 }
 
-constexpr std::uint64_t kMostPerRun = std::numeric_limits<std::uint32_t>::max();
 /// Values kept as a sample before every second is dropped; even.
 constexpr std::size_t kMostSampled = 16384;
 
@@ -45,14 +44,14 @@ bool RunMultiset::join(const Run& next) {
   if (last.growth == 0 && next.growth == 0 && last.first == next.first && last.count == 1 &&
       next.count == 1) {
     const std::uint64_t repeat = std::uint64_t{last.repeat} + next.repeat;
-    if (repeat <= kMostPerRun) {
+    if (repeat <= static_cast<std::uint64_t>(kMostPerRun)) {
       last.repeat = static_cast<std::uint32_t>(repeat);
       return true;
     }
     return false;
   }
   const std::uint64_t count = std::uint64_t{last.count} + next.count;
-  if (last.repeat != next.repeat || count > kMostPerRun) {
+  if (last.repeat != next.repeat || count > static_cast<std::uint64_t>(kMostPerRun)) {
     return false;
   }
   // One value alone has any growth.
@@ -73,35 +72,39 @@ bool RunMultiset::join(const Run& next) {
   return true;
 }
 
-void RunMultiset::add(std::int64_t first,
-                      std::int64_t growth,
-                      std::int64_t count,
-                      std::int64_t repeat) {
-  const std::int64_t before = moments_.count();
-  moments_.add({.first = first, .growth = growth, .count = count, .repeat = repeat});
+void RunMultiset::add_long(std::int64_t first,
+                           std::int64_t growth,
+                           std::int64_t count,
+                           std::int64_t repeat) {
+  RIDGELINE_CHECK(count >= 0 && count <= kMostPerRun, "count of an arithmetic run");
+  RIDGELINE_CHECK(repeat >= 0 && repeat <= kMostPerRun, "repeats of an arithmetic run");
   if (count == 0 || repeat == 0) {
     return;
   }
+  RIDGELINE_CHECK(reach(first, growth, count - 1).has_value(),
+                  "an arithmetic run leaves the range of int64");
   Run run{.first = first,
           .growth = count == 1 ? 0 : growth,
           .count = static_cast<std::uint32_t>(count),
           .repeat = static_cast<std::uint32_t>(repeat)};
-  if (moments_.count() > next_sampled_) {
-    take_sample(run, before);
-  }
-  if (run.growth == 0 && run.count > 1 &&
-      static_cast<std::uint64_t>(count * repeat) <= kMostPerRun) {
+  if (run.growth == 0 && values_of(run) <= kMostPerRun) {
     run.repeat *= run.count;
     run.count = 1;
   }
-  if (num_runs_ == 0 || !join(run)) {
-    append(run);
-  }
+  add(run);
 }
 
-/// The values of a run that come `before` others and are due.
-void RunMultiset::take_sample(const Run& run, std::int64_t before) {
-  const std::int64_t after = before + std::int64_t{run.count} * run.repeat;
+Moments RunMultiset::moments() const {
+  Moments moments = moments_;
+  moments.add(
+      {.first = last_.first, .growth = last_.growth, .count = last_.count, .repeat = last_.repeat});
+  return moments;
+}
+
+/// The values of a run behind the packed ones that are due.
+void RunMultiset::take_sample(const Run& run) {
+  const std::int64_t before = moments_.count();
+  const std::int64_t after = before + values_of(run);
   while (next_sampled_ < after) {
     const std::int64_t steps = run.growth == 0 ? 0 : (next_sampled_ - before) / run.repeat;
     sample_.push_back(run.first + run.growth * steps);
@@ -117,24 +120,27 @@ void RunMultiset::take_sample(const Run& run, std::int64_t before) {
   }
 }
 
-void RunMultiset::append(const Run& run) {
-  if (num_runs_ > 0) {
-    const std::uint64_t first = bits(last_.first);
-    const std::int64_t from_newest = signed_bits(first - packed_ends_.newest);
-    const std::int64_t from_older = signed_bits(first - packed_ends_.older);
-    const bool older = magnitude(from_older) < magnitude(from_newest);
-    packed_.add(older ? from_older : from_newest);
-    if (last_.count > 1) {
-      packed_.add_natural(kRunFollows);
-      packed_.add_natural(last_.count);
-      packed_.add(last_.growth);
-    }
-    packed_.add_natural(std::uint64_t{last_.repeat} * 2 + (older ? 1 : 0));
-    packed_ends_.add(last_);
-    num_points_ += last_.count;
+void RunMultiset::pack_last() {
+  if (last_.count == 0) {
+    return;
   }
-  last_ = run;
-  ++num_runs_;
+  take_sample(last_);
+  moments_.add(
+      {.first = last_.first, .growth = last_.growth, .count = last_.count, .repeat = last_.repeat});
+  const std::uint64_t first = bits(last_.first);
+  const std::int64_t from_newest = signed_bits(first - packed_ends_.newest);
+  const std::int64_t from_older = signed_bits(first - packed_ends_.older);
+  const bool older = magnitude(from_older) < magnitude(from_newest);
+  packed_.add(older ? from_older : from_newest);
+  if (last_.count > 1) {
+    packed_.add_natural(kRunFollows);
+    packed_.add_natural(last_.count);
+    packed_.add(last_.growth);
+  }
+  packed_.add_natural(std::uint64_t{last_.repeat} * 2 + (older ? 1 : 0));
+  packed_ends_.add(last_);
+  num_points_ += last_.count;
+  ++num_packed_;
 }
 
 /// The runs in the order in which they were added.
@@ -144,13 +150,15 @@ struct RunMultiset::AllRuns {
   [[nodiscard]] std::uint64_t points() const { return set.num_points_ + set.last_.count; }
   [[nodiscard]] std::int64_t total() const { return set.count(); }
   /// In no order, of at least one value.
-  [[nodiscard]] std::vector<std::int64_t> sample() const { return set.sample_; }
+  [[nodiscard]] std::vector<std::int64_t> sample() const {
+    return set.sample_.empty() ? std::vector{set.last_.first} : set.sample_;
+  }
   template <class Visitor>
   void for_each(Visitor&& visit) const {
     PackedIntegers::Reader reader(set.packed_);
     Run run;
     Ends ends;
-    for (std::size_t i = 1; i < set.num_runs_; ++i) {
+    for (std::size_t i = 0; i < set.num_packed_; ++i) {
       const std::uint64_t from = bits(reader.next());
       run.count = 1;
       run.growth = 0;
@@ -165,20 +173,14 @@ struct RunMultiset::AllRuns {
       ends.add(run);
       visit(run);
     }
-    if (set.num_runs_ > 0) {
+    if (set.last_.count > 0) {
       visit(set.last_);
     }
   }
 };
 
 void RunMultiset::merge(const RunMultiset& other) {
-  std::int64_t before = count();
-  AllRuns{other}.for_each([&](const Run& run) {
-    take_sample(run, before);
-    before += std::int64_t{run.count} * run.repeat;
-    append(run);
-  });
-  moments_.merge(other.moments_);
+  AllRuns{other}.for_each([&](const Run& run) { add(run); });
 }
 
 /// Finds order statistics by narrowing: cuts the range where a sample says that they must lie,
@@ -456,9 +458,10 @@ void RunMultiset::Selection::solve_by_bucket(const Some& runs,
 
 std::int64_t RunMultiset::order_statistic(std::int64_t index) const {
   RIDGELINE_CHECK(index >= 0 && index < count(), "index of an order statistic");
+  const Moments whole = moments();
   std::int64_t answer = 0;
   Selection::solve(
-      AllRuns{*this}, moments_.min(), moments_.max(), std::span(&index, 1), std::span(&answer, 1));
+      AllRuns{*this}, whole.min(), whole.max(), std::span(&index, 1), std::span(&answer, 1));
   return answer;
 }
 
@@ -473,7 +476,8 @@ std::vector<double> RunMultiset::quantiles(std::span<const double> probabilities
   std::sort(ranks.begin(), ranks.end());
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   std::vector<std::int64_t> values(ranks.size());
-  Selection::solve(AllRuns{*this}, moments_.min(), moments_.max(), ranks, values);
+  const Moments whole = moments();
+  Selection::solve(AllRuns{*this}, whole.min(), whole.max(), ranks, values);
 
   const auto value_at = [&](std::int64_t rank) {
     return values[static_cast<std::size_t>(std::lower_bound(ranks.begin(), ranks.end(), rank) -

@@ -1,20 +1,21 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
+#include "core/moments.hpp"
 #include "core/packed_integers.hpp"
-#include "core/time.hpp"
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
-#include "metrics/samples.hpp"
 #include "metrics/summary.hpp"
 
 namespace ridgeline::metrics {
 
 /// What exact percentiles over requests are made of, in some twenty bytes per request: the client's
 /// times, and how far the server's are from them, which seldom changes from one request to the
-/// next. The rest follows when it is asked for.
+/// next. The rest follows when it is asked for, and so do the percentiles, without a copy.
 class LatencyTable {
  public:
   /// A completed request. The latencies are as measure() requires them (checked).
@@ -26,17 +27,36 @@ class LatencyTable {
     std::optional<Distribution> tpot;
     std::optional<Distribution> e2e;
   };
-  [[nodiscard]] std::optional<Distribution> queue_time_ms() const;
-  struct Clocks {
+  struct Distributions {
+    std::optional<Distribution> queue_time;
     Clock client;
     Clock server;
   };
-  [[nodiscard]] Clocks clocks_ms() const;
+  [[nodiscard]] Distributions distributions_ms() const;
 
  private:
-  template <typename Value>
-  [[nodiscard]] RequestSamples collect(Value next) const;
-  [[nodiscard]] Clock server_ms() const;
+  /// A request's times in ticks. Those per gap stand last: a single token has none.
+  enum Time : std::size_t {
+    kQueueTime,
+    kClientTtft,
+    kClientE2e,
+    kServerTtft,
+    kServerE2e,
+    kClientTpot,
+    kServerTpot,
+    kNumTimes,
+  };
+  static constexpr std::size_t kNumWithoutGaps = kClientTpot;
+  struct Row {
+    std::array<std::int64_t, kNumTimes> times{};
+    std::int64_t gaps = 0;
+
+    /// How many of the times it has.
+    [[nodiscard]] std::size_t size() const { return gaps > 0 ? kNumTimes : kNumWithoutGaps; }
+    void derive_tpot();
+  };
+  template <typename Visitor>
+  void for_each_row(Visitor&& visit) const;
 
   std::int64_t rows_ = 0;
   core::PackedIntegers queue_time_;
@@ -45,6 +65,7 @@ class LatencyTable {
   core::PackedIntegers gaps_;    ///< Output tokens less one.
   core::RunLengths ttft_lead_;   ///< Client's ttft less the server's.
   core::RunLengths e2e_lead_;    ///< The same of e2e.
+  std::array<core::Moments, kNumTimes> moments_;
 };
 
 }  // namespace ridgeline::metrics

@@ -24,9 +24,9 @@
 namespace ridgeline::metrics {
 namespace {
 
-void add_if(RequestSamples& samples, const std::optional<core::Duration>& value) {
+void add_if(core::QuantileSketch& sketch, const std::optional<core::Duration>& value) {
   if (value) {
-    samples.add(*value);
+    sketch.add(value->count());
   }
 }
 
@@ -150,23 +150,20 @@ Summary Recorder::summarise(const EngineCounts& engine) {
 void Recorder::fill_latencies(Summary& summary) {
   const auto gaps = gaps_.distribution_ms();
   // The way to the client is the same for each token of a request, so gaps have one clock.
-  if (options_.percentiles == Percentiles::kExact) {
-    const auto [client, server] = table_.clocks_ms();
-    summary.client.by_metric = {client.ttft, client.tpot, gaps, client.e2e};
-    summary.server.by_metric = {server.ttft, server.tpot, gaps, server.e2e};
-    summary.queue_time_ms = table_.queue_time_ms();
-    return;
-  }
-  const auto clock = [&](Clock& of) {
-    return LatencyTable::Clock{.ttft = of.ttft.distribution_ms(),
-                               .tpot = of.tpot.distribution_ms(),
-                               .e2e = of.e2e.distribution_ms()};
+  const auto of = [](const Clock& clock) {
+    return LatencyTable::Clock{.ttft = distribution_ms(clock.ttft),
+                               .tpot = distribution_ms(clock.tpot),
+                               .e2e = distribution_ms(clock.e2e)};
   };
-  const LatencyTable::Clock client = clock(client_);
-  const LatencyTable::Clock server = clock(server_);
+  const auto [queue_time, client, server] =
+      options_.percentiles == Percentiles::kExact
+          ? table_.distributions_ms()
+          : LatencyTable::Distributions{.queue_time = distribution_ms(queue_time_),
+                                        .client = of(client_),
+                                        .server = of(server_)};
   summary.client.by_metric = {client.ttft, client.tpot, gaps, client.e2e};
   summary.server.by_metric = {server.ttft, server.tpot, gaps, server.e2e};
-  summary.queue_time_ms = queue_time_.distribution_ms();
+  summary.queue_time_ms = queue_time;
 }
 
 void Recorder::fill_rates(Summary& summary) const {

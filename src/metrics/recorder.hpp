@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "core/quantile_sketch.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
@@ -51,9 +52,9 @@ class Recorder {
  private:
   /// One clock's times, where percentiles are sketched.
   struct Clock {
-    RequestSamples ttft{Percentiles::kSketch};
-    RequestSamples tpot{Percentiles::kSketch};
-    RequestSamples e2e{Percentiles::kSketch};
+    core::QuantileSketch ttft;
+    core::QuantileSketch tpot;
+    core::QuantileSketch e2e;
   };
 
   void sample(const RequestMetrics& metrics);
@@ -67,7 +68,7 @@ class Recorder {
   LatencyTable table_;  ///< Where they are exact.
   Clock client_;
   Clock server_;
-  RequestSamples queue_time_{Percentiles::kSketch};
+  core::QuantileSketch queue_time_;
   GapSamples gaps_;
   std::array<std::int64_t, domain::kNumOutcomes> by_outcome_{};
   std::int64_t completed_ = 0;

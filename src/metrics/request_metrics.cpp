@@ -7,13 +7,6 @@
 #include "domain/record.hpp"
 
 namespace ridgeline::metrics {
-core::Duration mean_of_gaps(core::Duration span, std::int64_t gaps) {
-  // Half up, which for what is not negative is away from zero.
-  const std::int64_t quotient = span.count() / gaps;
-  const std::int64_t remainder = span.count() % gaps;
-  return core::Duration::ticks(quotient + (remainder >= gaps - remainder ? 1 : 0));
-}
-
 void check_latency(const RequestLatency& latency) {
   RIDGELINE_CHECK(
       latency.client_ttft >= core::Duration() && latency.client_e2e >= latency.client_ttft &&

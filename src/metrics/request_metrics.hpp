@@ -50,7 +50,22 @@ struct RequestMetrics {
 void check_latency(const RequestLatency& latency);
 
 /// span / gaps, rounded half away from zero, for a span that is not negative and gaps >= 1.
-[[nodiscard]] core::Duration mean_of_gaps(core::Duration span, std::int64_t gaps);
+[[nodiscard]] inline core::Duration mean_of_gaps(core::Duration span, std::int64_t gaps) {
+  // A division of doubles takes a fraction of the time of one of 64-bit integers. Where the span is
+  // exact as a double, the rounded quotient is at most one off.
+  constexpr std::int64_t kExact = std::int64_t{1} << 53;
+  const std::int64_t ticks = span.count();
+  std::int64_t quotient =
+      ticks < kExact
+          ? static_cast<std::int64_t>(static_cast<double>(ticks) / static_cast<double>(gaps))
+          : ticks / gaps;
+  std::int64_t remainder = ticks - quotient * gaps;
+  if (remainder < 0) {
+    --quotient;
+    remainder += gaps;
+  }
+  return core::Duration::ticks(quotient + (remainder >= gaps - remainder ? 1 : 0));
+}
 
 /// Sees everything the recorder sees, as it happens: writers of per-request and per-step files.
 class Listener {

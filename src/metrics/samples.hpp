@@ -1,17 +1,13 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <utility>
-#include <vector>
+#include <span>
 
 #include "core/moments.hpp"
 #include "core/quantile_sketch.hpp"
 #include "core/run_multiset.hpp"
-#include "core/time.hpp"
 #include "domain/record.hpp"
-#include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
 
 namespace ridgeline::metrics {
@@ -22,34 +18,13 @@ enum class Percentiles : std::uint8_t {
   kSketch,  ///< In bounded memory, within core::QuantileSketch::kRelativeError.
 };
 
-/// One time per request.
-class RequestSamples {
- public:
-  explicit RequestSamples(Percentiles percentiles) : percentiles_(percentiles) {}
-
-  /// As many values will come.
-  void reserve(std::size_t values) { values_.reserve(values); }
-  /// Requires a duration that is not negative.
-  void add(core::Duration value) {
-    if (percentiles_ == Percentiles::kSketch) {
-      sketch_.add(value.count());
-    } else {
-      values_.push_back(value.count());
-      moments_.add(value.count());
-    }
-  }
-  /// In milliseconds; nothing without values. Reorders what is kept.
-  [[nodiscard]] std::optional<Distribution> distribution_ms();
-  /// Of the values, and of the values less `offset` each: found together. Exact only (checked).
-  [[nodiscard]] std::pair<std::optional<Distribution>, std::optional<Distribution>>
-  distributions_ms(core::Duration offset);
-
- private:
-  Percentiles percentiles_;
-  std::vector<std::int64_t> values_;  ///< Picoseconds, in no order.
-  core::Moments moments_;
-  core::QuantileSketch sketch_;
-};
+/// Those of the quantiles that a Distribution holds.
+[[nodiscard]] std::span<const double> quantile_probabilities();
+/// `quantiles` in picoseconds, one for each of quantile_probabilities(); in milliseconds after.
+[[nodiscard]] Distribution describe(const core::Moments& moments,
+                                    std::span<const double> quantiles);
+/// Of picoseconds, in milliseconds; nothing without values.
+[[nodiscard]] std::optional<Distribution> distribution_ms(const core::QuantileSketch& sketch);
 
 /// The gaps between tokens. Memory follows the runs, not the tokens.
 class GapSamples {
@@ -59,11 +34,9 @@ class GapSamples {
   void add(const domain::TokenGaps& gaps);
   [[nodiscard]] std::optional<Distribution> distribution_ms() const;
   /// Of the multiset of gaps: however they were cut into runs, and however percentiles are kept.
-  [[nodiscard]] core::Fingerprint fingerprint() const { return moments().fingerprint(); }
+  [[nodiscard]] core::Fingerprint fingerprint() const;
 
  private:
-  [[nodiscard]] const core::Moments& moments() const;
-
   Percentiles percentiles_;
   core::RunMultiset runs_;
   core::QuantileSketch sketch_;

@@ -119,8 +119,8 @@ void Scheduler::count_lookup(const Waiting& entry, std::int64_t known) {
   }
   const bool in_blocks = options_.profile.prefix_stats_in_blocks;
   head_lookup_ = {.requests = 1,
-                  .queries = in_blocks ? (known - 1) / block_size_ : known,
-                  .hits = in_blocks ? match_.blocks : match_.blocks * block_size_};
+                  .queries = in_blocks ? block_size_.whole(known - 1) : known,
+                  .hits = in_blocks ? match_.blocks : match_.blocks * block_size_.value()};
   head_lookup_apart_ = options_.profile.prefix_stats_split_preempted && entry.slot != kNoSlot;
   (head_lookup_apart_ ? lookups_apart_ : lookups_).add(head_lookup_, 1);
 }
@@ -132,9 +132,9 @@ Scheduler::Verdict Scheduler::try_admit(const Waiting& entry, Batch& batch, core
     match_.clear();
   } else if (options_.enable_prefix_caching) {
     // At least one token is computed, or there would be no logits to sample from.
-    cache_.find(chain_of(entry), (known - 1) / block_size_, known / block_size_, match_);
+    cache_.find(chain_of(entry), block_size_.whole(known - 1), block_size_.whole(known), match_);
   }
-  const std::int64_t cached = match_.blocks * block_size_;
+  const std::int64_t cached = match_.blocks * block_size_.value();
   if (options_.profile.prefix_stats_per_lookup) {
     count_lookup(entry, known);
   }
@@ -170,7 +170,7 @@ void Scheduler::admit(const Waiting& entry, Batch& batch, std::int64_t tokens, c
   }
   const SlotIndex index = entry.slot != kNoSlot ? entry.slot : take_slot(entry, now);
   Slot& slot = slots_[index];
-  const std::int64_t cached = match_.blocks * block_size_;
+  const std::int64_t cached = match_.blocks * block_size_.value();
   if (options_.enable_prefix_caching && is_own(entry)) {
     PrefixCache::adopt_own(slot.table);
   } else {
@@ -208,7 +208,7 @@ SlotIndex Scheduler::take_slot(const Waiting& entry, core::SimTime now) {
   slot.record.queued = entry.queued;
   slot.record.prompt_tokens = core::Tokens(entry.prompt_tokens);
   slot.record.cached_tokens =
-      core::Tokens(std::min(match_.blocks * block_size_, entry.prompt_tokens));
+      core::Tokens(std::min(match_.blocks * block_size_.value(), entry.prompt_tokens));
   slot.record.first_scheduled = now;
   slot.lora = entry.lora;
   slot.table.chain = entry.chain;

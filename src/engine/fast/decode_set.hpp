@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/units.hpp"
+#include "engine/fast/block_size.hpp"
 
 namespace ridgeline::engine::fast {
 
@@ -14,9 +15,7 @@ namespace ridgeline::engine::fast {
 class DecodeSet {
  public:
   explicit DecodeSet(core::Tokens block_size)
-      : block_size_(block_size.value()),
-        mask_((block_size_ & (block_size_ - 1)) == 0 ? block_size_ - 1 : -1),
-        starting_(static_cast<std::size_t>(block_size_)) {}
+      : block_size_(block_size), starting_(static_cast<std::size_t>(block_size.value())) {}
 
   void add(std::int64_t base) {
     ++count_;
@@ -40,7 +39,6 @@ class DecodeSet {
   [[nodiscard]] bool begins_block(std::int64_t base, std::int64_t batch) const {
     return residue(base + batch) == 0;
   }
-  [[nodiscard]] std::int64_t block_size() const { return block_size_; }
 
   /// Blocks that begin in batches first, ..., first + count - 1: how many, and over all of them the
   /// sums of i and of i^2 where a block begins in the i-th of those batches, from 1 on.
@@ -50,8 +48,9 @@ class DecodeSet {
     std::int64_t squares = 0;
   };
   [[nodiscard]] NewBlocks new_blocks(std::int64_t first, std::int64_t count) const {
-    const std::int64_t cycles = count / block_size_;
-    const std::int64_t rest = count % block_size_;
+    const std::int64_t size = block_size_.value();
+    const std::int64_t cycles = block_size_.whole(count);
+    const std::int64_t rest = count - cycles * size;
     NewBlocks of_rest;
     std::int64_t i = 1;
     for (; i <= rest; ++i) {
@@ -61,18 +60,18 @@ class DecodeSet {
       return of_rest;
     }
     NewBlocks sum = of_rest;
-    for (; i <= block_size_; ++i) {
+    for (; i <= size; ++i) {
       add_blocks(sum, first, i);
     }
     // Cycle j = 0, 1, ... has its blocks at i + j size; the rest is the beginning of one more.
     const std::int64_t js = cycles * (cycles - 1) / 2;
     const std::int64_t j_squares = js * (2 * cycles - 1) / 3;
-    const std::int64_t past = cycles * block_size_;
+    const std::int64_t past = cycles * size;
     return {.number = cycles * sum.number + of_rest.number,
-            .places = cycles * sum.places + js * block_size_ * sum.number + of_rest.places +
+            .places = cycles * sum.places + js * size * sum.number + of_rest.places +
                       past * of_rest.number,
-            .squares = cycles * sum.squares + 2 * js * block_size_ * sum.places +
-                       j_squares * block_size_ * block_size_ * sum.number + of_rest.squares +
+            .squares = cycles * sum.squares + 2 * js * size * sum.places +
+                       j_squares * size * size * sum.number + of_rest.squares +
                        2 * past * of_rest.places + past * past * of_rest.number};
   }
 
@@ -80,11 +79,12 @@ class DecodeSet {
   [[nodiscard]] std::int64_t batches_within(std::int64_t blocks,
                                             std::int64_t first,
                                             std::int64_t most) const {
-    if ((most / block_size_ + 1) * count_ <= blocks) {
+    const std::int64_t most_cycles = block_size_.whole(most);
+    if ((most_cycles + 1) * count_ <= blocks) {
       return most;
     }
-    const std::int64_t cycles = count_ == 0 ? 0 : std::min(blocks / count_, most / block_size_);
-    std::int64_t batches = cycles * block_size_;
+    const std::int64_t cycles = count_ == 0 ? 0 : std::min(blocks / count_, most_cycles);
+    std::int64_t batches = cycles * block_size_.value();
     std::int64_t left = blocks - cycles * count_;
     while (batches < most && blocks_in(first + batches) <= left) {
       left -= blocks_in(first + batches);
@@ -101,15 +101,10 @@ class DecodeSet {
     to.squares += taken * i * i;
   }
   [[nodiscard]] std::size_t residue(std::int64_t value) const {
-    if (mask_ >= 0) {
-      return static_cast<std::size_t>(value & mask_);
-    }
-    const std::int64_t rest = value % block_size_;
-    return static_cast<std::size_t>(rest < 0 ? rest + block_size_ : rest);
+    return static_cast<std::size_t>(block_size_.rest(value));
   }
 
-  std::int64_t block_size_;
-  std::int64_t mask_;  ///< Of a block size that is a power of two; else negative.
+  BlockSize block_size_;
   std::int64_t count_ = 0;
   std::int64_t base_sum_ = 0;
   std::vector<std::int64_t> starting_;  ///< By batch number, mod block size.

@@ -67,7 +67,7 @@ std::int64_t Scheduler::keyed_so_far(SlotIndex index) const {
   const bool just_formed = last_done_ == done_at_forming_ && slot.status == Status::kDecoding &&
                            slot.begun != newest && !slot.starved_in(newest);
   const std::int64_t tokens = tokens_so_far(slot) - (just_formed ? 0 : 1);
-  return std::max(slot.table.keyed, tokens / block_size_);
+  return std::max(slot.table.keyed, block_size_.whole(tokens));
 }
 
 std::int64_t Scheduler::output_tokens(SlotIndex index) const {

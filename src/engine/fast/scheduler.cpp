@@ -19,7 +19,7 @@ namespace ridgeline::engine::fast {
 
 Scheduler::Scheduler(const EngineOptions& options, Extras extras)
     : options_(options),
-      block_size_(options.block_size.value()),
+      block_size_(options.block_size),
       watermark_blocks_(static_cast<std::int64_t>(
           options.profile.has_watermark
               ? std::floor(options.profile.watermark *
@@ -75,7 +75,7 @@ std::int64_t Scheduler::keyed_blocks(PrefixCache::Owner owner) const {
   }
   const bool in_batch = forming_ && slot.status == Status::kDecoding;
   const std::int64_t tokens = known_tokens(slot) - (in_batch ? 0 : 1);
-  return std::max(slot.table.keyed, tokens / block_size_);
+  return std::max(slot.table.keyed, block_size_.whole(tokens));
 }
 
 bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_end) {
@@ -379,7 +379,7 @@ void Scheduler::put(Batch& batch, SlotIndex index, std::int64_t tokens) {
   const std::int64_t before = slot.computed;
   slot.computed += tokens;
   const bool samples = slot.computed >= slot.known;
-  cache_.set_keyed(slot.table, index, slot.computed / block_size_);
+  cache_.set_keyed(slot.table, index, block_size_.whole(slot.computed));
   batch.prefills.push_back(
       {.past = core::Tokens(before), .new_tokens = core::Tokens(tokens), .samples = samples});
   batch.items.push_back({.slot = index,

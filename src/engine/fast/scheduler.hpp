@@ -9,6 +9,7 @@
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
+#include "engine/fast/block_size.hpp"
 #include "engine/fast/chain.hpp"
 #include "engine/fast/decode_set.hpp"
 #include "engine/fast/finish_ring.hpp"
@@ -155,12 +156,12 @@ class Scheduler final : private PrefixCache::Keyed {
   [[nodiscard]] std::int64_t wanted_tokens(const Slot& slot) const;
   [[nodiscard]] std::int64_t blocks_to_compute(const Slot& slot, std::int64_t tokens) const;
   [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const {
-    return (tokens + block_size_ - 1) / block_size_;
+    return block_size_.covering(tokens);
   }
   [[nodiscard]] bool waiting_stays_out() const;
 
   EngineOptions options_;
-  std::int64_t block_size_;
+  BlockSize block_size_;
   std::int64_t watermark_blocks_;
   bool async_;
   bool look_ahead_;

@@ -4,8 +4,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 
+#include "core/check.hpp"
 #include "core/time.hpp"
 #include "domain/step.hpp"
 
@@ -15,12 +17,16 @@ namespace ridgeline::latency::kernel {
 using TimeByKind = std::array<core::Duration, domain::kNumBottlenecks>;
 
 /// Remembers a pure function of a small count. Threads may fill the same entry at once: they write
-/// the same numbers, and each number is an atomic of its own that is either unknown or right.
+/// the same numbers, and each number is read and written whole and is either unknown or right.
 class PartMemo {
  public:
   /// For counts from 0 to `last`; larger ones are computed each time.
   explicit PartMemo(std::int64_t last)
-      : last_(last), entries_(std::make_unique<Entry[]>(static_cast<std::size_t>(last) + 1)) {}
+      : last_(last),
+        entries_(
+            static_cast<Entry*>(std::calloc(static_cast<std::size_t>(last) + 1, sizeof(Entry)))) {
+    RIDGELINE_CHECK(entries_ != nullptr, "no memory to remember step times in");
+  }
 
   /// `compute(count)` gives the TimeByKind; it is called when the count is new.
   template <class Compute>
@@ -28,10 +34,10 @@ class PartMemo {
     if (count > last_) {
       return compute(count);
     }
-    Entry& entry = entries_[static_cast<std::size_t>(count)];
+    Entry& entry = entries_.get()[count];
     TimeByKind parts;
     for (std::size_t kind = 0; kind < parts.size(); ++kind) {
-      const std::int64_t stored = entry[kind].load(std::memory_order_relaxed);
+      const std::int64_t stored = std::atomic_ref(entry[kind]).load(std::memory_order_relaxed);
       if (stored == kUnknown) {
         return fill(entry, compute(count));
       }
@@ -41,19 +47,23 @@ class PartMemo {
   }
 
  private:
-  using Entry = std::array<std::atomic<std::int64_t>, domain::kNumBottlenecks>;
+  using Entry = std::array<std::int64_t, domain::kNumBottlenecks>;
   /// Times are stored plus one tick, so that fresh memory means unknown.
   static constexpr std::int64_t kUnknown = 0;
+  struct Free {
+    void operator()(Entry* entries) const { std::free(entries); }
+  };
 
   static TimeByKind fill(Entry& entry, const TimeByKind& parts) {
     for (std::size_t kind = 0; kind < parts.size(); ++kind) {
-      entry[kind].store(parts[kind].count() + 1, std::memory_order_relaxed);
+      std::atomic_ref(entry[kind]).store(parts[kind].count() + 1, std::memory_order_relaxed);
     }
     return parts;
   }
 
   std::int64_t last_;
-  std::unique_ptr<Entry[]> entries_;
+  /// Zeros that cost no memory, and no time, until they are written to: a short run needs few.
+  std::unique_ptr<Entry, Free> entries_;
 };
 
 }  // namespace ridgeline::latency::kernel

@@ -45,8 +45,8 @@ TEST(LatencyTable, BothClocksFollowFromOne) {
   add_row(table, 1, 10, 30, 2, 11);  // Ten gaps: 20 / 10 = 2 ms for the client, 19 / 10 = 1.9 ms.
   add_row(table, 3, 20, 60, 4, 1);   // A single token has no gap.
   add_row(table, 5, 30, 90, 4, 21);  // Twenty gaps: 60 / 20 = 3 ms, 59 / 20 = 2.95 ms.
-  EXPECT_DOUBLE_EQ(mean_of(table.queue_time_ms()), 3.0);
-  const auto [client, server] = table.clocks_ms();
+  const auto [queue_time, client, server] = table.distributions_ms();
+  EXPECT_DOUBLE_EQ(mean_of(queue_time), 3.0);
   EXPECT_DOUBLE_EQ(mean_of(client.ttft), 20.0);
   EXPECT_DOUBLE_EQ(mean_of(client.e2e), 60.0);
   EXPECT_DOUBLE_EQ(mean_of(client.tpot), 2.5);
@@ -55,13 +55,13 @@ TEST(LatencyTable, BothClocksFollowFromOne) {
   EXPECT_DOUBLE_EQ(mean_of(server.tpot), (1.9 + 2.95) / 2.0);
 }
 
-/// The way back is the same for all: the server's numbers come from the client's order.
-TEST(LatencyTable, OneLeadForAllIsTheSameAsMany) {
+TEST(LatencyTable, QuantilesOfBothClocks) {
   LatencyTable table;
   add_row(table, 1, 30, 90, 4, 21);  // As above: 60 / 20 = 3 ms for the client, 59 / 20 = 2.95 ms.
   add_row(table, 3, 10, 30, 4, 11);
   add_row(table, 5, 20, 60, 4, 1);
-  const auto [client, server] = table.clocks_ms();
+  const auto [queue_time, client, server] = table.distributions_ms();
+  EXPECT_DOUBLE_EQ(queue_time->of(Statistic::kP90), 4.6);  // 0.8 of the way from 3 to 5.
   EXPECT_DOUBLE_EQ(client.ttft->of(Statistic::kP50), 20.0);
   EXPECT_DOUBLE_EQ(server.ttft->of(Statistic::kP50), 16.0);
   EXPECT_DOUBLE_EQ(server.ttft->of(Statistic::kMax), 26.0);
@@ -72,10 +72,19 @@ TEST(LatencyTable, OneLeadForAllIsTheSameAsMany) {
   EXPECT_DOUBLE_EQ(mean_of(server.tpot), (2.95 + 1.9) / 2.0);
 }
 
+TEST(LatencyTable, SingleTokensHaveNoTimePerToken) {
+  LatencyTable table;
+  add_row(table, 1, 10, 12, 2, 1);
+  const auto [queue_time, client, server] = table.distributions_ms();
+  EXPECT_DOUBLE_EQ(mean_of(server.e2e), 9.0);
+  EXPECT_FALSE(client.tpot);
+  EXPECT_FALSE(server.tpot);
+}
+
 TEST(LatencyTable, NothingComesOfNothing) {
   const LatencyTable table;
-  EXPECT_FALSE(table.queue_time_ms());
-  EXPECT_FALSE(table.clocks_ms().client.tpot);
+  EXPECT_FALSE(table.distributions_ms().queue_time);
+  EXPECT_FALSE(table.distributions_ms().client.tpot);
 }
 
 }  // namespace

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "core/units.hpp"
+
+namespace ridgeline::engine::fast {
+
+/// Tokens per KV block, to divide by: in practice a power of two, and then by a shift, as an
+/// integer division takes some forty cycles.
+class BlockSize {
+ public:
+  explicit BlockSize(core::Tokens size)
+      : size_(size.value()),
+        shift_((size_ & (size_ - 1)) == 0 ? std::countr_zero(static_cast<std::uint64_t>(size_))
+                                          : -1) {}
+
+  [[nodiscard]] std::int64_t value() const { return size_; }
+  /// How many times it goes into n, rounded down; n >= 0.
+  [[nodiscard]] std::int64_t whole(std::int64_t n) const {
+    return shift_ >= 0 ? n >> shift_ : n / size_;
+  }
+  /// Blocks that hold so many tokens.
+  [[nodiscard]] std::int64_t covering(std::int64_t tokens) const {
+    return whole(tokens + size_ - 1);
+  }
+  /// n mod size, 0 to size - 1 also for negative n.
+  [[nodiscard]] std::int64_t rest(std::int64_t n) const {
+    if (shift_ >= 0) {
+      return n & (size_ - 1);
+    }
+    const std::int64_t rest = n % size_;
+    return rest < 0 ? rest + size_ : rest;
+  }
+
+ private:
+  std::int64_t size_;
+  int shift_;  ///< Negative if it is no power of two.
+};
+
+}  // namespace ridgeline::engine::fast

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -13,6 +14,11 @@
 #include "engine/reference/kv_cache.hpp"
 
 namespace ridgeline::engine::reference {
+namespace {
+
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+}  // namespace
 
 BlockManager::BlockManager(const EngineOptions& options)
     : pool_({.num_gpu_blocks = options.num_gpu_blocks,
@@ -173,78 +179,93 @@ std::int64_t BlockManager::blocks_needed(const BlockTables& tables,
   return needed;
 }
 
-bool BlockManager::holds(const BlockTables& tables, std::int64_t tokens) const {
-  const auto wanted = static_cast<std::size_t>(blocks_for(tokens));
-  return !tables.groups.empty() &&
-         std::all_of(tables.groups.begin(), tables.groups.end(), [&](const auto& blocks) {
-           return blocks.size() >= wanted;
-         });
+void BlockManager::note_hashed(BlockTables& tables, std::int64_t blocks) const {
+  tables.num_hashed = blocks;
+  tables.hashed_below = enable_prefix_caching_ ? (blocks + 1) * block_size_ : kNever;
 }
 
-bool BlockManager::has_hashed(const BlockTables& tables, std::int64_t tokens) const {
-  const std::int64_t full = tokens / block_size_;
-  return !enable_prefix_caching_ ||
-         std::all_of(tables.num_hashed.begin(), tables.num_hashed.end(), [&](std::int64_t hashed) {
-           return hashed >= full;
-         });
+void BlockManager::note_windows(BlockTables& tables) const {
+  tables.windows_rest_below = kNever;
+  for (std::size_t group = 0; group < windows_.size(); ++group) {
+    if (windows_[group] > 0) {
+      tables.windows_rest_below =
+          std::min(tables.windows_rest_below,
+                   (tables.num_passed[group] + 1) * block_size_ + windows_[group] - 1);
+    }
+  }
 }
 
-void BlockManager::adopt(BlockTables& tables, const CachedPrefix& prefix) {
-  tables.groups = prefix.groups;
+void BlockManager::adopt(BlockTables& tables, CachedPrefix prefix) {
+  tables.groups = std::move(prefix.groups);
   tables.groups.resize(windows_.size());
-  tables.num_hashed.assign(windows_.size(), prefix.num_blocks);
   for (const auto& blocks : tables.groups) {
     pool_.touch(blocks);
   }
+  tables.tokens_held = prefix.num_blocks * block_size_;
+  note_hashed(tables, prefix.num_blocks);
+  tables.num_passed.assign(windows_.size(), 0);
+  note_windows(tables);
 }
 
-void BlockManager::extend(BlockTables& tables, std::int64_t tokens) {
-  const auto wanted = static_cast<std::size_t>(blocks_for(tokens));
+bool BlockManager::extend(BlockTables& tables, std::int64_t tokens) {
+  std::int64_t missing = 0;  // Of each table: they are equal in length.
+  while (tables.tokens_held + missing * block_size_ < tokens) {
+    ++missing;
+  }
+  if (missing * static_cast<std::int64_t>(tables.groups.size()) > pool_.num_free()) {
+    return false;
+  }
   for (auto& blocks : tables.groups) {
-    while (blocks.size() < wanted) {
+    for (std::int64_t i = 0; i < missing; ++i) {
       blocks.push_back(pool_.allocate());
     }
   }
+  tables.tokens_held += missing * block_size_;
+  return true;
 }
 
 void BlockManager::hash_full_blocks(BlockTables& tables,
                                     const std::vector<std::uint64_t>& hashes,
                                     std::int64_t tokens) {
-  if (!enable_prefix_caching_) {
+  if (tokens < tables.hashed_below) {
     return;
   }
-  const std::int64_t full = tokens / block_size_;
+  std::int64_t full = tables.num_hashed + 1;
+  while ((full + 1) * block_size_ <= tokens) {
+    ++full;
+  }
   for (std::size_t group = 0; group < windows_.size(); ++group) {
-    for (std::int64_t& i = tables.num_hashed[group]; i < full; ++i) {
+    for (std::int64_t i = tables.num_hashed; i < full; ++i) {
       const core::BlockId block = tables.groups[group][static_cast<std::size_t>(i)];
       if (block != kNullBlock) {
         pool_.set_hash(block, hashes[static_cast<std::size_t>(i)], group);
       }
     }
   }
+  note_hashed(tables, full);
 }
 
 void BlockManager::drop_left_of_windows(BlockTables& tables, std::int64_t computed) {
+  if (computed < tables.windows_rest_below || tables.groups.empty()) {
+    return;
+  }
   for (std::size_t group = 0; group < windows_.size(); ++group) {
-    if (windows_[group] == 0 || tables.groups.empty()) {
+    if (windows_[group] == 0) {
       continue;
     }
     auto& blocks = tables.groups[group];
+    std::int64_t& passed = tables.num_passed[group];
     const std::int64_t useless = std::max<std::int64_t>(computed - windows_[group] + 1, 0);
-    std::vector<core::BlockId> dropped;
-    for (std::int64_t i =
-             std::min(useless / block_size_, static_cast<std::int64_t>(blocks.size())) - 1;
-         i >= 0;
-         --i) {
-      core::BlockId& block = blocks[static_cast<std::size_t>(i)];
-      if (block == kNullBlock) {
-        break;  // Everything left of here was dropped before.
-      }
-      dropped.push_back(block);
-      block = kNullBlock;
+    const std::int64_t end =
+        std::min(useless / block_size_, static_cast<std::int64_t>(blocks.size()));
+    dropped_.clear();
+    for (std::int64_t i = end - 1; i >= passed; --i) {
+      dropped_.push_back(std::exchange(blocks[static_cast<std::size_t>(i)], kNullBlock));
     }
-    pool_.release(dropped);
+    pool_.release(dropped_);
+    passed = std::max(passed, end);
   }
+  note_windows(tables);
 }
 
 void BlockManager::release(BlockTables& tables) {
@@ -255,8 +276,7 @@ void BlockManager::release(BlockTables& tables) {
     }
     pool_.release(blocks);
   }
-  tables.groups.clear();
-  tables.num_hashed.clear();
+  tables = {};
 }
 
 }  // namespace ridgeline::engine::reference

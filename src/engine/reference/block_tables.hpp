@@ -11,11 +11,15 @@
 namespace ridgeline::engine::reference {
 
 /// The blocks of one request, one table per cache group; equal in length, null where a window has
-/// moved on.
+/// moved on. Beside them, up to where the BlockManager has nothing to do for it.
 struct BlockTables {
   std::vector<std::vector<core::BlockId>> groups;
-  std::vector<std::int64_t>
-      num_hashed;  ///< Of each table, from its start, entered into the prefix cache.
+  std::int64_t num_hashed = 0;  ///< Of each table, from its start, entered into the prefix cache.
+  std::vector<std::int64_t> num_passed;  ///< Of each table, from its start, left of its window.
+
+  std::int64_t tokens_held = 0;         ///< extend() to as many or fewer does nothing.
+  std::int64_t hashed_below = 0;        ///< hash_full_blocks() of fewer does nothing.
+  std::int64_t windows_rest_below = 0;  ///< drop_left_of_windows() of fewer does nothing.
 };
 
 /// A cached prefix: for each group the blocks of its first `num_blocks` blocks.
@@ -40,13 +44,9 @@ class BlockManager {
                                            const CachedPrefix& prefix,
                                            std::int64_t tokens,
                                            bool capped) const;
-  /// Whether the request has blocks for that many tokens already: extend() would do nothing.
-  [[nodiscard]] bool holds(const BlockTables& tables, std::int64_t tokens) const;
-  /// Whether the blocks of that many tokens are in the prefix cache already, or never will be:
-  /// hash_full_blocks() would do nothing.
-  [[nodiscard]] bool has_hashed(const BlockTables& tables, std::int64_t tokens) const;
-  void adopt(BlockTables& tables, const CachedPrefix& prefix);
-  void extend(BlockTables& tables, std::int64_t tokens);
+  void adopt(BlockTables& tables, CachedPrefix prefix);
+  /// Gives the request blocks for that many tokens; if the pool has too few, none, and false.
+  bool extend(BlockTables& tables, std::int64_t tokens);
   void hash_full_blocks(BlockTables& tables,
                         const std::vector<std::uint64_t>& hashes,
                         std::int64_t tokens);
@@ -77,6 +77,8 @@ class BlockManager {
   [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const {
     return (tokens + block_size_ - 1) / block_size_;
   }
+  void note_hashed(BlockTables& tables, std::int64_t blocks) const;
+  void note_windows(BlockTables& tables) const;
   [[nodiscard]] std::int64_t most_blocks_of_window(std::int64_t window) const;
 
   KvCache pool_;
@@ -89,6 +91,7 @@ class BlockManager {
   std::vector<std::int64_t> windows_;  ///< Of each group; 0: full attention.
   /// Groups with one window width, full attention first: what is looked up together.
   std::vector<std::vector<std::size_t>> layouts_;
+  std::vector<core::BlockId> dropped_;  ///< By the window that moves on; kept for its memory.
 };
 
 }  // namespace ridgeline::engine::reference

@@ -1,15 +1,19 @@
 #include "engine/reference/content.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "domain/request.hpp"
 
 namespace ridgeline::engine::reference {
 namespace {
 
-/// SplitMix64's finaliser (Steele, Lea and Flood 2014): a bijection that mixes every bit.
-std::uint64_t mix(std::uint64_t x) {
+/// SplitMix64's output of a seed (Steele, Lea and Flood 2014): a bijection that mixes every bit, so
+/// that the tokens of two contents, numbered from there, do not meet.
+std::uint64_t mix(std::uint64_t seed) {
+  std::uint64_t x = seed + 0x9e3779b97f4a7c15ULL;
   x ^= x >> 30;
   x *= 0xbf58476d1ce4e5b9ULL;
   x ^= x >> 27;
@@ -18,40 +22,52 @@ std::uint64_t mix(std::uint64_t x) {
   return x;
 }
 
-constexpr std::uint64_t kGolden =
-    0x9e3779b97f4a7c15ULL;  // 2^64 / golden ratio, SplitMix64's increment
-
 }  // namespace
 
-std::uint64_t token_at(std::uint64_t content, std::int64_t index) {
-  return mix(mix(content + kGolden) + static_cast<std::uint64_t>(index));
-}
-
-std::uint64_t chain(std::uint64_t parent, std::uint64_t token) {
-  return mix(parent * 3 + token + kGolden);
-}
-
-TokenSequence::TokenSequence(const domain::Request& request)
-    : output_(domain::output_content(request.id)) {
-  const auto length = static_cast<std::size_t>(request.prompt_tokens.value());
-  prompt_.reserve(length);
+TokenSequence::TokenSequence(const domain::Request& request) {
+  const std::int64_t prompt = request.prompt_tokens.value();
+  pieces_.reserve(request.prompt.size() + 2);
+  std::int64_t named = 0;
   for (const auto& segment : request.prompt) {
-    for (std::int64_t i = 0; i < segment.length.value(); ++i) {
-      prompt_.push_back(token_at(segment.content, i));
-    }
+    add(segment.content, segment.length.value());
+    named += segment.length.value();
   }
-  const std::uint64_t rest = domain::unique_content(request.id);
-  for (std::int64_t i = 0; prompt_.size() < length; ++i) {
-    prompt_.push_back(token_at(rest, i));
+  add(domain::unique_content(request.id), prompt - named);
+  add(domain::output_content(request.id), std::numeric_limits<std::int64_t>::max() - prompt);
+}
+
+void TokenSequence::add(std::uint64_t content, std::int64_t length) {
+  if (length > 0) {
+    const std::int64_t begin = pieces_.empty() ? 0 : pieces_.back().end;
+    pieces_.push_back({.begin = begin, .end = begin + length, .first_token = mix(content)});
   }
 }
 
-std::uint64_t TokenSequence::operator[](std::int64_t position) const {
-  const auto index = static_cast<std::size_t>(position);
-  if (index < prompt_.size()) {
-    return prompt_[index];
+std::size_t TokenSequence::piece_at(std::int64_t position) const {
+  const auto piece = std::upper_bound(
+      pieces_.begin(), pieces_.end(), position, [](std::int64_t wanted, const Piece& one) {
+        return wanted < one.end;
+      });
+  return static_cast<std::size_t>(piece - pieces_.begin());
+}
+
+std::uint64_t TokenSequence::chain_with(std::uint64_t hash, std::int64_t begin, std::int64_t end) {
+  if (begin < pieces_[last_].begin || begin >= pieces_[last_].end) {
+    last_ = piece_at(begin);
   }
-  return token_at(output_, static_cast<std::int64_t>(index - prompt_.size()));
+  for (std::int64_t position = begin;;) {
+    const Piece& piece = pieces_[last_];
+    const std::int64_t last = std::min(end, piece.end);
+    const std::uint64_t behind = piece.token(last);
+    for (std::uint64_t token = piece.token(position); token != behind; ++token) {
+      hash = chain(hash, token);
+    }
+    position = last;
+    if (position == end) {
+      return hash;
+    }
+    ++last_;
+  }
 }
 
 }  // namespace ridgeline::engine::reference

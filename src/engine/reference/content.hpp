@@ -1,28 +1,53 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "core/units.hpp"
 #include "domain/request.hpp"
 
 namespace ridgeline::engine::reference {
 
-/// Token `index` of a content: equal exactly where the contents and the indices are equal.
-[[nodiscard]] std::uint64_t token_at(std::uint64_t content, std::int64_t index);
-
-/// One link of vLLM's hash chain: the hash of a full block from its parent's and its tokens.
-[[nodiscard]] std::uint64_t chain(std::uint64_t parent, std::uint64_t token);
+/// One link of vLLM's hash chain: the hash of a full block from its parent's and its tokens, one
+/// after the other. For a given token two different parents never meet, nor for a given parent two
+/// different tokens.
+[[nodiscard]] constexpr std::uint64_t chain(std::uint64_t parent, std::uint64_t token) {
+  // Multiplier of Knuth's MMIX generator (The Art of Computer Programming, volume 2,
+  // section 3.3.4).
+  constexpr std::uint64_t kMultiplier = 6364136223846793005ULL;
+  return parent * kMultiplier + token;
+}
 
 /// What a request's token sequence holds, prompt first and then what it generates.
 class TokenSequence {
  public:
   explicit TokenSequence(const domain::Request& request);
-  [[nodiscard]] std::uint64_t operator[](std::int64_t position) const;
+
+  /// Equal for two requests exactly where both the content and the place in it are.
+  [[nodiscard]] std::uint64_t operator[](std::int64_t position) const {
+    return pieces_[piece_at(position)].token(position);
+  }
+  /// `hash` chained with the tokens from `begin` to `end`, less the latter. Quick where the calls
+  /// follow one another.
+  [[nodiscard]] std::uint64_t chain_with(std::uint64_t hash, std::int64_t begin, std::int64_t end);
 
  private:
-  std::vector<std::uint64_t> prompt_;
-  std::uint64_t output_;
+  /// Tokens of one content, from a position to the next piece; of the last one, what the request
+  /// generates, to no end.
+  struct Piece {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    std::uint64_t first_token = 0;
+
+    [[nodiscard]] std::uint64_t token(std::int64_t position) const {
+      return first_token + static_cast<std::uint64_t>(position - begin);
+    }
+  };
+  void add(std::uint64_t content, std::int64_t length);
+  [[nodiscard]] std::size_t piece_at(std::int64_t position) const;
+
+  std::vector<Piece> pieces_;
+  std::size_t last_ = 0;  ///< Piece at which chain_with() ended.
 };
 
 }  // namespace ridgeline::engine::reference

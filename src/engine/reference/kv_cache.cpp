@@ -13,11 +13,13 @@
 namespace ridgeline::engine::reference {
 
 KvCache::KvCache(const Options& options)
-    : options_(options),
-      blocks_(static_cast<std::size_t>(options.num_gpu_blocks.value())),
-      buckets_(std::bit_ceil(blocks_.size()), kNullBlock) {
+    : options_(options), blocks_(static_cast<std::size_t>(options.num_gpu_blocks.value())) {
+  // At least two buckets: a shift by all 64 bits would be none.
+  const std::size_t buckets = std::bit_ceil(std::max<std::size_t>(blocks_.size(), 2));
+  bucket_shift_ = std::countl_zero(buckets) + 1;
+  buckets_.assign(buckets, kNullBlock);
   for (std::uint32_t id = 1; id < blocks_.size(); ++id) {
-    insert_free_before(kNullBlock, core::BlockId(id));
+    insert_free_after(blocks_[kNullBlock].previous_free, core::BlockId(id));
   }
 }
 
@@ -30,12 +32,12 @@ std::vector<core::BlockId> KvCache::free_list() const {
   return ids;
 }
 
-void KvCache::insert_free_before(core::BlockId where, core::BlockId id) {
-  const core::BlockId previous = blocks_[where].previous_free;
-  blocks_[id].previous_free = previous;
-  blocks_[id].next_free = where;
-  blocks_[previous].next_free = id;
-  blocks_[where].previous_free = id;
+void KvCache::insert_free_after(core::BlockId where, core::BlockId id) {
+  const core::BlockId next = blocks_[where].next_free;
+  blocks_[id].previous_free = where;
+  blocks_[id].next_free = next;
+  blocks_[next].previous_free = id;
+  blocks_[where].next_free = id;
   ++num_free_;
 }
 
@@ -46,15 +48,16 @@ void KvCache::take_free(core::BlockId id) {
   --num_free_;
 }
 
-/// Hashes are mixed already: their lowest bits do.
-std::size_t KvCache::bucket_of(const Key& key) const {
-  return static_cast<std::size_t>(key.first + key.second) & (buckets_.size() - 1);
+/// The high bits of a product: they depend on every bit of the hash (Knuth, The Art of Computer
+/// Programming, volume 3, section 6.4).
+std::size_t KvCache::bucket_of(std::uint64_t hash, std::size_t group) const {
+  constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15ULL;  // Its inverse times 2^64.
+  return static_cast<std::size_t>(((hash + group) * kGoldenRatio) >> bucket_shift_);
 }
 
 std::optional<core::BlockId> KvCache::find(std::uint64_t hash, std::size_t group) const {
-  const Key key(hash, group);
-  core::BlockId id = buckets_[bucket_of(key)];
-  while (id != kNullBlock && blocks_[id].key != key) {
+  core::BlockId id = buckets_[bucket_of(hash, group)];
+  while (id != kNullBlock && !blocks_[id].holds(hash, group)) {
     id = blocks_[id].next_in_bucket;
   }
   return id == kNullBlock ? std::nullopt : std::optional(id);
@@ -63,12 +66,12 @@ std::optional<core::BlockId> KvCache::find(std::uint64_t hash, std::size_t group
 /// Takes a block out of the prefix cache.
 void KvCache::forget(core::BlockId id) {
   Block& block = blocks_[id];
-  core::BlockId* link = &buckets_[bucket_of(*block.key)];
+  core::BlockId* link = &buckets_[bucket_of(block.hash, block.group)];
   while (*link != id) {
     link = &blocks_[*link].next_in_bucket;
   }
   *link = block.next_in_bucket;
-  block.key.reset();
+  block.is_cached = false;
 }
 
 std::int64_t KvCache::num_unheld(const std::vector<core::BlockId>& blocks) const {
@@ -95,7 +98,7 @@ core::BlockId KvCache::allocate() {
   const core::BlockId id = blocks_[kNullBlock].next_free;
   take_free(id);
   Block& block = blocks_[id];
-  if (block.key) {
+  if (block.is_cached) {
     forget(id);
   }
   block.references = 1;
@@ -104,10 +107,12 @@ core::BlockId KvCache::allocate() {
 
 void KvCache::set_hash(core::BlockId id, std::uint64_t hash, std::size_t group) {
   Block& block = blocks_[id];
-  RIDGELINE_CHECK(!block.key, "block hashed twice");
-  block.key = {hash, group};
+  RIDGELINE_CHECK(!block.is_cached, "block hashed twice");
+  block.hash = hash;
+  block.group = static_cast<std::uint32_t>(group);
+  block.is_cached = true;
   block.next_in_bucket = kNullBlock;
-  core::BlockId* link = &buckets_[bucket_of(*block.key)];
+  core::BlockId* link = &buckets_[bucket_of(hash, group)];
   while (*link != kNullBlock) {
     link = &blocks_[*link].next_in_bucket;
   }
@@ -115,25 +120,22 @@ void KvCache::set_hash(core::BlockId id, std::uint64_t hash, std::size_t group) 
 }
 
 void KvCache::release(const std::vector<core::BlockId>& blocks) {
-  std::vector<core::BlockId> to_head;
-  std::vector<core::BlockId> to_tail;
+  core::BlockId last_at_head = kNullBlock;
   for (const core::BlockId id : blocks) {
     if (id == kNullBlock) {
       continue;
     }
     Block& block = blocks_[id];
     RIDGELINE_CHECK(block.references > 0, "block released twice");
-    if (--block.references == 0) {
-      const bool first = options_.free_unhashed_first && !block.key;
-      (first ? to_head : to_tail).push_back(id);
+    if (--block.references > 0) {
+      continue;
     }
-  }
-  const core::BlockId head = blocks_[kNullBlock].next_free;
-  for (const core::BlockId id : to_head) {
-    insert_free_before(head, id);
-  }
-  for (const core::BlockId id : to_tail) {
-    insert_free_before(kNullBlock, id);
+    if (options_.free_unhashed_first && !block.is_cached) {
+      insert_free_after(last_at_head, id);
+      last_at_head = id;
+    } else {
+      insert_free_after(blocks_[kNullBlock].previous_free, id);
+    }
   }
 }
 
@@ -143,7 +145,7 @@ bool KvCache::reset() {
   }
   std::fill(buckets_.begin(), buckets_.end(), kNullBlock);
   for (Block& block : blocks_) {
-    block.key.reset();
+    block.is_cached = false;
   }
   return true;
 }

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -56,22 +56,28 @@ class KvCache {
   }
 
  private:
-  using Key = std::pair<std::uint64_t, std::size_t>;
   struct Block {
-    std::int64_t references = 0;
-    std::optional<Key> key;
-    core::BlockId next_in_bucket = kNullBlock;  ///< Of those with a key, oldest first.
+    std::uint64_t hash = 0;
+    std::uint32_t group = 0;
+    std::uint32_t references = 0;
+    core::BlockId next_in_bucket = kNullBlock;  ///< Of those in the cache, oldest first.
     core::BlockId next_free = kNullBlock;       ///< The free list is a ring through the null block.
     core::BlockId previous_free = kNullBlock;
+    bool is_cached = false;  ///< Can be found under its hash and group.
+
+    [[nodiscard]] bool holds(std::uint64_t its_hash, std::size_t its_group) const {
+      return hash == its_hash && group == its_group;
+    }
   };
 
-  [[nodiscard]] std::size_t bucket_of(const Key& key) const;
+  [[nodiscard]] std::size_t bucket_of(std::uint64_t hash, std::size_t group) const;
   void forget(core::BlockId id);
-  void insert_free_before(core::BlockId where, core::BlockId id);
+  void insert_free_after(core::BlockId where, core::BlockId id);
   void take_free(core::BlockId id);
 
   Options options_;
   core::IndexVector<Block, core::BlockId> blocks_;
+  int bucket_shift_ = 0;  ///< Leaves as many bits of 64 as the number of a bucket has.
   std::vector<core::BlockId> buckets_;  ///< The oldest block of each; a power of two of them.
   std::int64_t num_free_ = 0;
 };

@@ -42,6 +42,7 @@ class ReferenceEngine final : public Engine {
   explicit ReferenceEngine(const EngineInputs& inputs)
       : inputs_(inputs),
         scheduler_(inputs.options),
+        needs_decode_lengths_(inputs.model.needs_decode_lengths()),
         depth_(static_cast<std::size_t>(steps_in_flight(inputs.options))) {}
 
   void submit(const domain::Request& request, core::SimTime queued) override;
@@ -56,26 +57,28 @@ class ReferenceEngine final : public Engine {
 
  private:
   void fill_pipeline();
+  [[nodiscard]] ScheduledStep unused_step();
   void launch(ScheduledStep step);
   bool complete_oldest();
-  [[nodiscard]] std::int64_t tokens_of(const ScheduledSequence& scheduled);
-  void deliver_token(Sequence& sequence);
-  void report_gaps();
+  void draw_tokens(const ScheduledStep& step);
   [[nodiscard]] domain::StepBatch batch_of(const ScheduledStep& step);
   core::SimTime leave_pipeline(const domain::StepBatch& batch, core::Duration exposed);
 
   EngineInputs inputs_;
   reference::Scheduler scheduler_;
+  bool needs_decode_lengths_;
   std::size_t depth_;
   std::deque<InFlight> in_flight_;
+  std::vector<ScheduledStep> unused_steps_;  ///< Steps that have ended: their memory is used again.
   Pipeline pipeline_;
   core::SimTime now_;
   bool schedule_due_ = false;  ///< A batch may be formed at now_.
   EngineTotals totals_;
   core::Int128 used_block_ticks_ = 0;
-  domain::TokenGaps gaps_{.gap = {}, .growth = {}, .count = 1, .requests = 0};  ///< Not reported.
   std::vector<domain::PrefillChunk> prefills_;
   std::vector<core::Tokens> decode_lengths_;
+  std::vector<std::int64_t> tokens_;  ///< That come out of the step that ends, where it had drafts.
+  std::vector<domain::TokenGaps> gaps_;  ///< Before the tokens of that step.
 };
 
 void ReferenceEngine::submit(const domain::Request& request, core::SimTime queued) {
@@ -136,38 +139,57 @@ Engine::Pause ReferenceEngine::advance(core::SimTime limit,
 
 void ReferenceEngine::fill_pipeline() {
   while (in_flight_.size() < depth_) {
-    ScheduledStep step = scheduler_.schedule();
+    ScheduledStep step = unused_step();
+    scheduler_.schedule(step);
     totals_.peak_used_blocks =
         std::max(totals_.peak_used_blocks, core::Blocks(scheduler_.kv_cache().num_used()));
-    if (!step.empty()) {
+    const bool launched = !step.empty();
+    if (launched) {
       launch(std::move(step));
-    } else if (!in_flight_.empty() || scheduler_.preempted().empty()) {
+      continue;
+    }
+    unused_steps_.push_back(std::move(step));
+    if (!in_flight_.empty() || scheduler_.preempted().empty()) {
       return;
     }
   }
 }
 
+ScheduledStep ReferenceEngine::unused_step() {
+  if (unused_steps_.empty()) {
+    return {};
+  }
+  ScheduledStep step = std::move(unused_steps_.back());
+  unused_steps_.pop_back();
+  return step;
+}
+
+/// Of its decodes the step knows the sums; whoever computes more than one token is listed.
 domain::StepBatch ReferenceEngine::batch_of(const ScheduledStep& step) {
   prefills_.clear();
   decode_lengths_.clear();
-  domain::StepBatch batch;
-  for (const ScheduledSequence& scheduled : step) {
-    const core::Tokens before(scheduled.num_computed_tokens);
-    // Drafts are verified as a short prefill is computed: all at once, after what is cached.
-    if (scheduled.is_prefill || scheduled.num_drafts > 0) {
+  if (static_cast<std::size_t>(step.num_decodes) < step.size() || needs_decode_lengths_) {
+    for (const ScheduledSequence& scheduled : step) {
+      const core::Tokens before(scheduled.num_computed_tokens);
+      if (scheduled.is_decode()) {
+        if (needs_decode_lengths_) {
+          decode_lengths_.push_back(before);
+        }
+        continue;
+      }
+      // Drafts are verified as a short prefill is computed: all at once, after what is cached.
       prefills_.push_back({.past = before,
                            .new_tokens = core::Tokens(scheduled.num_scheduled_tokens),
                            .samples = scheduled.samples,
                            .drafts = scheduled.is_prefill ? 0 : scheduled.num_drafts});
-    } else {
-      ++batch.num_decodes;
-      batch.decode_context += before;
-      decode_lengths_.push_back(before);
+      auto& record = scheduled.sequence->record;
+      record.first_scheduled = std::min(record.first_scheduled, now_);
     }
   }
-  batch.prefills = prefills_;
-  batch.decode_lengths = decode_lengths_;
-  return batch;
+  return {.num_decodes = step.num_decodes,
+          .decode_context = core::Tokens(step.decode_context),
+          .decode_lengths = decode_lengths_,
+          .prefills = prefills_};
 }
 
 void ReferenceEngine::launch(ScheduledStep step) {
@@ -186,10 +208,6 @@ void ReferenceEngine::launch(ScheduledStep step) {
     end = leave_pipeline(batch, duration - gpu);
     // Other steps are in other stages: this one's share of the time is how much later it ends.
     time = in_proportion(time, end - start);
-  }
-  for (const ScheduledSequence& scheduled : step) {
-    auto& record = scheduled.sequence->record;
-    record.first_scheduled = std::min(record.first_scheduled, now_);
   }
   if (inputs_.options.log_steps) {
     core::Tokens prefill_tokens;
@@ -228,66 +246,39 @@ core::SimTime ReferenceEngine::leave_pipeline(const domain::StepBatch& batch,
 }
 
 bool ReferenceEngine::complete_oldest() {
-  const InFlight oldest = std::move(in_flight_.front());
+  InFlight oldest = std::move(in_flight_.front());
   in_flight_.pop_front();
   used_block_ticks_ +=
       static_cast<core::Int128>(scheduler_.kv_cache().num_used()) * (oldest.end - now_).count();
   now_ = oldest.end;
-  std::vector<std::int64_t> tokens;
-  tokens.reserve(oldest.step.size());
-  for (const ScheduledSequence& scheduled : oldest.step) {
-    tokens.push_back(tokens_of(scheduled));
-    const Sequence& sequence = *scheduled.sequence;
-    if (scheduled.samples && sequence.status != Status::kFinished) {
-      const std::int64_t left = sequence.stop_after - sequence.record.output_tokens.value();
-      for (std::int64_t i = 0; i < std::min(tokens.back(), left); ++i) {
-        deliver_token(*scheduled.sequence);
-      }
-    }
+  draw_tokens(oldest.step);
+  gaps_.clear();
+  const auto finished = scheduler_.update(oldest.step, tokens_, now_, gaps_);
+  for (const domain::TokenGaps& gaps : gaps_) {
+    inputs_.sink.on_token_gaps(gaps);
   }
-  report_gaps();
-  const auto finished = scheduler_.update(oldest.step, tokens);
+  unused_steps_.push_back(std::move(oldest.step));
   for (const auto& sequence : finished) {
     inputs_.sink.on_request(sequence->record);
   }
   return !finished.empty();
 }
 
-/// What comes out for one request of a step: a token, and the drafts before it that are accepted.
+/// What comes out for each request of a step: a token, and the drafts before it that are accepted.
 /// Drafts that only fill up a batch (those of a prefill) never are.
-std::int64_t ReferenceEngine::tokens_of(const ScheduledSequence& scheduled) {
-  if (!scheduled.samples || scheduled.num_drafts == 0 || scheduled.is_prefill) {
-    return 1;
+void ReferenceEngine::draw_tokens(const ScheduledStep& step) {
+  if (inputs_.options.num_speculative_tokens == 0) {
+    return;
   }
-  Sequence& sequence = *scheduled.sequence;
-  return 1 + accepted_drafts(inputs_.options,
-                             sequence.record.id,
-                             sequence.num_verifications++,
-                             scheduled.num_drafts);
-}
-
-void ReferenceEngine::deliver_token(Sequence& sequence) {
-  auto& record = sequence.record;
-  if (record.output_tokens.value() == 0) {
-    record.first_token = now_;
-  } else {
-    const core::Duration gap = now_ - record.last_token;
-    if (gap != gaps_.gap) {
-      report_gaps();
-      gaps_.gap = gap;
+  tokens_.assign(step.size(), 1);
+  for (std::size_t i = 0; i < step.size(); ++i) {
+    const ScheduledSequence& scheduled = step.sequences[i];
+    if (scheduled.samples && scheduled.num_drafts > 0 && !scheduled.is_prefill) {
+      Sequence& sequence = *scheduled.sequence;
+      tokens_[i] += accepted_drafts(
+          inputs_.options, sequence.record.id, sequence.num_verifications++, scheduled.num_drafts);
     }
-    ++gaps_.requests;
   }
-  record.last_token = now_;
-  record.output_tokens += core::Tokens(1);
-}
-
-/// Those of one length since the last time.
-void ReferenceEngine::report_gaps() {
-  if (gaps_.requests > 0) {
-    inputs_.sink.on_token_gaps(gaps_);
-  }
-  gaps_.requests = 0;
 }
 
 EngineTotals ReferenceEngine::totals() const {

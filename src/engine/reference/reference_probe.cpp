@@ -9,6 +9,7 @@
 
 #include "core/ids.hpp"
 #include "core/units.hpp"
+#include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/options.hpp"
 #include "engine/probe.hpp"
@@ -63,14 +64,18 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
 
   Step schedule() override {
     const auto before = scheduler_.running();
-    reference::ScheduledStep scheduled = scheduler_.schedule();
+    reference::ScheduledStep scheduled;
+    scheduler_.schedule(scheduled);
     Step step;
     for (const auto& item : scheduled) {
       step.scheduled.push_back({.id = item.sequence->record.id,
                                 .tokens = item.num_scheduled_tokens,
                                 .drafts = item.num_drafts,
                                 .samples = item.samples});
-      if (std::find(before.begin(), before.end(), item.sequence) == before.end()) {
+      const bool was_running = std::any_of(before.begin(), before.end(), [&](const auto& one) {
+        return one.get() == item.sequence;
+      });
+      if (!was_running) {
         step.admitted.push_back({.id = item.sequence->record.id,
                                  .computed_tokens = item.num_computed_tokens,
                                  .resumed = item.sequence->record.preemptions > 0});
@@ -84,7 +89,8 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
   }
 
   std::vector<core::RequestId> update(std::span<const std::int64_t> tokens) override {
-    const auto ended = scheduler_.update(in_flight_.front(), {tokens.begin(), tokens.end()});
+    std::vector<domain::TokenGaps> gaps;  // There is no time here.
+    const auto ended = scheduler_.update(in_flight_.front(), tokens, {}, gaps);
     in_flight_.pop_front();
     return ids(ended);
   }

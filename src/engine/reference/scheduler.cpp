@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/check.hpp"
 #include "core/ids.hpp"
+#include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
@@ -39,11 +43,11 @@ std::int64_t input_slots(const EngineOptions& options) {
 }  // namespace
 
 Sequence::Sequence(const domain::Request& request, core::Tokens max_model_len)
-    : tokens(request),
+    : num_prompt_tokens(request.prompt_tokens.value()),
       priority(request.priority),
       lora(request.lora),
-      num_prompt_tokens(request.prompt_tokens.value()),
-      max_tokens(request.max_tokens.value()) {
+      max_tokens(request.max_tokens.value()),
+      tokens(request) {
   const std::int64_t room = max_model_len.value() - num_prompt_tokens;
   max_output_tokens = std::min(max_tokens, room);
   stop_after = std::min(request.output_tokens.value(), max_output_tokens);
@@ -59,6 +63,9 @@ Scheduler::Scheduler(const EngineOptions& options)
     : options_(options),
       by_priority_(options.policy == SchedulingPolicy::kPriority &&
                    options.profile.has_priority_policy),
+      loses_results_(options.profile.updates_running_only && !options.async_scheduling),
+      decodes_one_by_one_(options.num_speculative_tokens == 0 &&
+                          (options.async_scheduling || steps_in_flight(options) == 1)),
       lookahead_(lookahead_slots(options)),
       draft_slots_(input_slots(options)),
       manager_(options) {}
@@ -69,9 +76,10 @@ void Scheduler::add(const SequencePtr& sequence) {
 
 void Scheduler::push_waiting(Queue& queue, const SequencePtr& sequence, bool front) {
   if (by_priority_) {
-    const auto after = std::find_if(queue.begin(), queue.end(), [&](const SequencePtr& other) {
-      return rank(*sequence) < rank(*other);
-    });
+    const auto after = std::upper_bound(
+        queue.begin(), queue.end(), sequence, [](const SequencePtr& a, const SequencePtr& b) {
+          return rank(*a) < rank(*b);
+        });
     queue.insert(after, sequence);
   } else if (front) {
     queue.push_front(sequence);
@@ -105,9 +113,8 @@ bool Scheduler::can_ever_run(const Sequence& sequence) const {
          manager_.blocks_needed({}, {}, most, capped) <= kv_cache().num_usable();
 }
 
-ScheduledStep Scheduler::schedule() {
-  ScheduledStep step;
-  step.reserve(running_.size());
+void Scheduler::schedule(ScheduledStep& step) {
+  step.clear();
   budget_ = options_.max_num_batched_tokens.value();
   input_budget_ = budget_;
   preempted_.clear();
@@ -115,13 +122,10 @@ ScheduledStep Scheduler::schedule() {
   if (preempted_.empty()) {
     schedule_waiting(step);
   }
-  advance_computed(step);
-  return step;
 }
 
-void Scheduler::spend(std::int64_t tokens) {
-  budget_ -= tokens;
-  input_budget_ -= tokens + draft_slots_;
+std::int64_t Scheduler::last_position() const {
+  return options_.max_model_len.value() - (options_.profile.keeps_last_position_free ? 1 : 0);
 }
 
 /// Tokens that a running request has not computed yet, within its own limits.
@@ -131,10 +135,10 @@ std::int64_t Scheduler::tokens_to_run(const Sequence& sequence) const {
   if (options_.long_prefill_token_threshold.value() > 0) {
     tokens = std::min(tokens, options_.long_prefill_token_threshold.value());
   }
-  const std::int64_t last =
-      options_.max_model_len.value() - (options_.profile.keeps_last_position_free ? 1 : 0);
-  return std::min(
-      {tokens, budget_, input_budget_ - draft_slots_, last - sequence.num_computed_tokens});
+  return std::min({tokens,
+                   budget_,
+                   input_budget_ - draft_slots_,
+                   last_position() - sequence.num_computed_tokens});
 }
 
 bool Scheduler::last_token_in_flight(const Sequence& sequence) const {
@@ -146,9 +150,13 @@ bool Scheduler::last_token_in_flight(const Sequence& sequence) const {
 
 void Scheduler::schedule_running(ScheduledStep& step) {
   for (std::size_t i = 0; i < running_.size() && has_budget(); ++i) {
-    const SequencePtr sequence = running_[i];
-    const std::int64_t tokens = tokens_to_run(*sequence);
-    if (tokens <= 0 || last_token_in_flight(*sequence)) {
+    i = schedule_quiet(step, i);
+    if (i == running_.size() || !has_budget()) {
+      return;
+    }
+    Sequence& sequence = *running_[i];
+    const std::int64_t tokens = tokens_to_run(sequence);
+    if (tokens <= 0 || last_token_in_flight(sequence)) {
       continue;  // Everything of it is in flight; younger requests may overtake.
     }
     if (!make_room(sequence, tokens, step, i)) {
@@ -157,6 +165,45 @@ void Scheduler::schedule_running(ScheduledStep& step) {
     spend(tokens);
     put(step, sequence, tokens);
   }
+}
+
+/// Of the running requests from one on, those that are quiet and follow one another: a token each,
+/// as the budget lasts. Returns the place of the next. Without drafts both budgets are the same.
+std::size_t Scheduler::schedule_quiet(ScheduledStep& step, std::size_t from) {
+  const std::size_t most = std::min(running_.size() - from, static_cast<std::size_t>(budget_));
+  std::int64_t scheduled = 0;
+  for (const SequencePtr& one : std::span(running_).subspan(from, most)) {
+    Sequence& sequence = *one;
+    if (sequence.num_computed_tokens >= sequence.quiet_until) {
+      break;
+    }
+    put(step,
+        {.sequence = &sequence,
+         .num_computed_tokens = sequence.num_computed_tokens,
+         .num_scheduled_tokens = 1,
+         .samples = true,
+         .is_plain = true});
+    ++scheduled;
+  }
+  spend(scheduled);
+  return from + static_cast<std::size_t>(scheduled);
+}
+
+/// Up to how many computed tokens nothing has to be looked at but the budget: the request samples
+/// in every step, so that it has one token to compute in the next, and what could hold that up or
+/// come with it (its last position, its last token in flight, a block) is further on.
+std::int64_t Scheduler::quiet_until(const Sequence& sequence) const {
+  if (!decodes_one_by_one_) {
+    return 0;
+  }
+  // The token that is computed fills its block; but while a step with the one before is in flight
+  // (see look_again), it is known a step later.
+  const std::int64_t filled = sequence.blocks.hashed_below - (options_.async_scheduling ? 0 : 1);
+  return std::min({sequence.blocks.tokens_held,
+                   filled,
+                   sequence.blocks.windows_rest_below,
+                   last_position(),
+                   sequence.num_prompt_tokens + sequence.max_tokens - 1});
 }
 
 /// Who gives way: the last in the order of admission, or the worst in the order of priority.
@@ -172,43 +219,46 @@ std::size_t Scheduler::choose_victim() const {
   return static_cast<std::size_t>(worst - running_.begin());
 }
 
-/// Takes a victim out of the step being formed, or marks what is left of it there. Returns whether
-/// it was in the step.
-bool Scheduler::withdraw(const SequencePtr& victim, ScheduledStep& step) {
-  const auto scheduled = std::find_if(
-      step.begin(), step.end(), [&](const auto& other) { return other.sequence == victim; });
-  if (scheduled == step.end()) {
-    return false;
+/// Takes a victim out of the step being formed, or marks what is left of it there.
+Scheduler::Withdrawn Scheduler::withdraw(Sequence& victim, ScheduledStep& step) {
+  const auto scheduled = std::find_if(step.sequences.begin(),
+                                      step.sequences.end(),
+                                      [&](const auto& other) { return other.sequence == &victim; });
+  if (scheduled == step.sequences.end()) {
+    return {};
   }
+  take_back(*scheduled);
   if (options_.profile.victim_returns_budget) {
     budget_ += scheduled->num_scheduled_tokens;
     input_budget_ += scheduled->num_scheduled_tokens + draft_slots_;
     step.erase(scheduled);
-  } else {
-    scheduled->is_ghost = true;
-    scheduled->samples = false;
+    return {.was_scheduled = true};
   }
-  return true;
+  scheduled->is_ghost = true;
+  scheduled->samples = false;
+  scheduled->is_plain = false;
+  victim.num_in_flight_tokens += scheduled->num_scheduled_tokens;
+  return {.was_scheduled = true, .computed = scheduled->num_scheduled_tokens};
 }
 
 /// Extends a running request's blocks, preempting others until they suffice; false if it had to go
 /// itself.
-bool Scheduler::make_room(const SequencePtr& sequence,
+bool Scheduler::make_room(Sequence& sequence,
                           std::int64_t tokens,
                           ScheduledStep& step,
                           std::size_t& cursor) {
-  while (!extend(*sequence, tokens, lookahead_)) {
+  while (!extend(sequence, tokens, lookahead_)) {
     const std::size_t place = choose_victim();
     const SequencePtr victim = running_[place];
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(place));
-    const bool was_scheduled = withdraw(victim, step);
+    const Withdrawn withdrawn = withdraw(*victim, step);
     const bool steps_back = options_.profile.cursor_follows_every_victim ||
-                            (was_scheduled && options_.profile.victim_returns_budget);
+                            (withdrawn.was_scheduled && options_.profile.victim_returns_budget);
     if (steps_back && place < cursor) {
       --cursor;
     }
-    preempt(victim);
-    if (victim == sequence) {
+    preempt(victim, withdrawn.computed);
+    if (victim.get() == &sequence) {
       return false;
     }
   }
@@ -216,7 +266,10 @@ bool Scheduler::make_room(const SequencePtr& sequence,
 }
 
 void Scheduler::schedule_waiting(ScheduledStep& step) {
-  Queue passed_over;
+  std::vector<SequencePtr> passed_over;
+  if (options_.max_loras > 0 && num_waiting() > 0) {
+    note_adapters(step);
+  }
   while (num_waiting() > 0 && has_budget() && num_running() < options_.max_num_seqs) {
     const bool from_skipped =
         !skipped_.empty() &&
@@ -238,10 +291,11 @@ void Scheduler::schedule_waiting(ScheduledStep& step) {
   }
 }
 
-void Scheduler::preempt(const SequencePtr& victim) {
+void Scheduler::preempt(const SequencePtr& victim, std::int64_t computed) {
   manager_.release(victim->blocks);
   victim->status = Status::kPreempted;
-  victim->num_computed_tokens = 0;
+  victim->num_computed_tokens = computed;
+  victim->quiet_until = 0;
   if (!options_.profile.hashes_less_all_drafts) {
     victim->num_drafts = 0;  // Else they stay until it runs again, and count there as well.
   }
@@ -251,89 +305,74 @@ void Scheduler::preempt(const SequencePtr& victim) {
   push_waiting(waiting_, victim, true);
 }
 
-void Scheduler::put(ScheduledStep& step, const SequencePtr& sequence, std::int64_t tokens) {
-  const std::int64_t before = sequence->num_computed_tokens;
-  const std::int64_t known = sequence->num_tokens() + sequence->num_placeholders;
+void Scheduler::put(ScheduledStep& step, Sequence& sequence, std::int64_t tokens) {
+  const std::int64_t before = sequence.num_computed_tokens;
+  const std::int64_t known = sequence.num_tokens() + sequence.num_placeholders;
   const std::int64_t drafts =
-      sequence->num_drafts > 0 ? std::max<std::int64_t>(before + tokens - known, 0) : 0;
-  sequence->num_drafts = 0;
-  step.push_back({.sequence = sequence,
-                  .num_computed_tokens = before,
-                  .num_scheduled_tokens = tokens,
-                  .num_drafts = drafts,
-                  .is_prefill = before < sequence->prefill_end,
-                  .samples = before + tokens >= known});
-}
-
-void Scheduler::advance_computed(ScheduledStep& step) {
-  // Before the step has run: the next call can already go on from here.
-  for (const ScheduledSequence& scheduled : step) {
-    scheduled.sequence->num_computed_tokens += scheduled.num_scheduled_tokens;
-    scheduled.sequence->num_in_flight_tokens += scheduled.num_scheduled_tokens;
-    ++scheduled.sequence->num_steps_in_flight;
-    if (options_.async_scheduling && scheduled.samples) {
-      scheduled.sequence->num_placeholders += 1 + scheduled.num_drafts;
-      scheduled.sequence->num_drafts = options_.num_speculative_tokens;
-    }
-  }
-}
-
-std::vector<SequencePtr> Scheduler::update(const ScheduledStep& step,
-                                           const std::vector<std::int64_t>& tokens) {
-  std::vector<SequencePtr> finished;
-  for (std::size_t i = 0; i < step.size(); ++i) {
-    const SequencePtr& sequence = step[i].sequence;
-    sequence->num_in_flight_tokens -= step[i].num_scheduled_tokens;
-    --sequence->num_steps_in_flight;
-    if (!has_result(step[i])) {
-      continue;
-    }
-    if (take_tokens(*sequence, step[i], tokens[i])) {
-      remove(sequence);
-      sequence->status = Status::kFinished;
-      sequence->record.outcome = sequence->outcome_at_stop;
-      finished.push_back(sequence);
-    }
-  }
-  return finished;
-}
-
-/// A token after the end is thrown away; an unfinished prefill has none.
-bool Scheduler::has_result(const ScheduledSequence& scheduled) const {
-  const Status status = scheduled.sequence->status;
-  const bool lost = options_.profile.updates_running_only && !options_.async_scheduling &&
-                    status != Status::kRunning;
-  return scheduled.samples && status != Status::kFinished && !lost;
-}
-
-/// Whether the request ends with these tokens; those behind its end are dropped.
-bool Scheduler::take_tokens(Sequence& sequence,
-                            const ScheduledSequence& scheduled,
-                            std::int64_t tokens) {
-  const std::int64_t rejected = scheduled.num_drafts - (tokens - 1);
-  if (rejected > 0) {
-    sequence.num_computed_tokens -= sequence.num_computed_tokens > 0 ? rejected : 0;
-    sequence.num_placeholders -= sequence.num_placeholders > 0 ? rejected : 0;
-  }
-  const std::int64_t taken = std::min(tokens, sequence.stop_after - sequence.num_output_tokens);
-  sequence.num_output_tokens += taken;
-  const bool ends = sequence.num_output_tokens >= sequence.stop_after;
-  if (options_.async_scheduling) {
-    sequence.num_placeholders -= taken;
-    if (sequence.status == Status::kRunning) {
-      hash_full_blocks(sequence, sequence.num_computed_tokens - sequence.num_placeholders);
-    }
-  } else if (!ends && sequence.status == Status::kRunning) {
+      sequence.num_drafts > 0 ? std::max<std::int64_t>(before + tokens - known, 0) : 0;
+  const bool samples = before + tokens >= known;
+  const bool is_prefill = before < sequence.prefill_end;
+  sequence.num_drafts = 0;
+  put(step,
+      {.sequence = &sequence,
+       .num_computed_tokens = before,
+       .num_scheduled_tokens = tokens,
+       .num_drafts = drafts,
+       .is_prefill = is_prefill,
+       .samples = samples,
+       .is_plain = samples && drafts == 0 && !is_prefill});
+  if (options_.async_scheduling && samples) {
     sequence.num_drafts = options_.num_speculative_tokens;
   }
-  return ends;
+  sequence.quiet_until = samples ? quiet_until(sequence) : 0;
 }
 
-void Scheduler::remove(const SequencePtr& sequence) {
-  std::erase(running_, sequence);
-  std::erase(waiting_, sequence);
-  std::erase(skipped_, sequence);
-  manager_.release(sequence->blocks);
+/// What is scheduled counts as computed before the step has run: the next can already go on from
+/// there.
+void Scheduler::put(ScheduledStep& step, const ScheduledSequence& part) {
+  Sequence& sequence = *part.sequence;
+  sequence.num_computed_tokens += part.num_scheduled_tokens;
+  sequence.num_in_flight_tokens += part.num_scheduled_tokens;
+  if (part.samples) {
+    sequence.num_placeholders += options_.async_scheduling ? 1 + part.num_drafts : 0;
+  }
+  step.add(part);
+}
+
+/// Undoes what put() did to the request.
+void Scheduler::take_back(const ScheduledSequence& part) const {
+  Sequence& sequence = *part.sequence;
+  sequence.num_computed_tokens -= part.num_scheduled_tokens;
+  sequence.num_in_flight_tokens -= part.num_scheduled_tokens;
+  if (options_.async_scheduling && part.samples) {
+    sequence.num_placeholders -= 1 + part.num_drafts;
+    sequence.num_drafts = 0;
+  }
+}
+
+/// Takes a request out of the list that it is in, and its blocks back.
+SequencePtr Scheduler::remove(const Sequence& sequence) {
+  SequencePtr removed;
+  const auto take_from = [&](auto& list) {
+    const auto place = std::find_if(
+        list.begin(), list.end(), [&](const SequencePtr& one) { return one.get() == &sequence; });
+    if (place != list.end()) {
+      removed = std::move(*place);
+      list.erase(place);
+    }
+  };
+  if (sequence.status == Status::kRunning) {
+    take_from(running_);
+  } else {
+    take_from(waiting_);
+    take_from(skipped_);
+  }
+  RIDGELINE_CHECK(removed != nullptr, "a request that is removed is in a list");
+  manager_.release(removed->blocks);
+  if (removed->num_in_flight_tokens > 0) {
+    leaving_.push_back(removed);
+  }
+  return removed;
 }
 
 void Scheduler::abort(const SequencePtr& sequence) {
@@ -345,7 +384,7 @@ void Scheduler::abort(const SequencePtr& sequence) {
     std::erase(waiting_, sequence);
     std::erase(skipped_, sequence);
   } else {
-    remove(sequence);
+    remove(*sequence);
   }
   sequence->status = Status::kFinished;
   sequence->record.outcome = domain::Outcome::kAborted;
@@ -363,9 +402,10 @@ std::vector<SequencePtr> Scheduler::drain() {
   const auto queued = waiting();
   all.insert(all.end(), queued.begin(), queued.end());
   for (const auto& sequence : all) {
-    remove(sequence);
+    remove(*sequence);
     sequence->status = Status::kFinished;
   }
+  leaving_.clear();
   return all;
 }
 
@@ -376,11 +416,8 @@ bool Scheduler::extend(Sequence& sequence, std::int64_t tokens, std::int64_t loo
   const std::int64_t in_flight =
       options_.profile.windows_keep_steps_in_flight ? sequence.num_in_flight_tokens : 0;
   manager_.drop_left_of_windows(sequence.blocks, computed - in_flight);
-  if (!manager_.holds(sequence.blocks, end)) {
-    if (manager_.blocks_needed(sequence.blocks, {}, end, false) > kv_cache().num_free()) {
-      return false;
-    }
-    manager_.extend(sequence.blocks, end);
+  if (!manager_.extend(sequence.blocks, end)) {
+    return false;
   }
   const std::int64_t withheld =
       options_.profile.hashes_less_all_drafts ? sequence.num_drafts : std::int64_t{0};
@@ -390,8 +427,8 @@ bool Scheduler::extend(Sequence& sequence, std::int64_t tokens, std::int64_t loo
 
 void Scheduler::hash_full_blocks(Sequence& sequence, std::int64_t tokens) {
   const std::int64_t known = std::min(tokens, sequence.num_tokens());
-  if (manager_.has_hashed(sequence.blocks, known) &&
-      sequence.num_hashes_made >= known / manager_.block_size()) {
+  if (known < sequence.blocks.hashed_below &&
+      known < (sequence.num_hashes_made + 1) * manager_.block_size()) {
     return;
   }
   extend_hash_chain(sequence);
@@ -404,16 +441,17 @@ void Scheduler::extend_hash_chain(Sequence& sequence) const {
     return;
   }
   const std::int64_t block_size = manager_.block_size();
+  if (sequence.block_hashes.empty()) {
+    sequence.block_hashes.reserve(
+        static_cast<std::size_t>((sequence.num_prompt_tokens + sequence.stop_after) / block_size));
+  }
   while (static_cast<std::int64_t>(sequence.block_hashes.size() + 1) * block_size <=
          sequence.num_tokens()) {
     const std::int64_t begin = static_cast<std::int64_t>(sequence.block_hashes.size()) * block_size;
     // An adapter changes every activation, hence every KV block.
-    std::uint64_t hash =
+    const std::uint64_t parent =
         sequence.block_hashes.empty() ? sequence.lora.value() : sequence.block_hashes.back();
-    for (std::int64_t position = begin; position < begin + block_size; ++position) {
-      hash = chain(hash, sequence.tokens[position]);
-    }
-    sequence.block_hashes.push_back(hash);
+    sequence.block_hashes.push_back(sequence.tokens.chain_with(parent, begin, begin + block_size));
   }
 }
 

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <set>
-#include <string>
+#include <span>
 #include <vector>
 
 #include "core/ids.hpp"
+#include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
@@ -27,32 +27,34 @@ enum class Status : std::uint8_t {
   kFinished
 };
 
-/// A request inside the engine. The names follow vLLM's.
+/// A request inside the engine. The names follow vLLM's. What every step looks at comes first.
 struct Sequence {
   Sequence(const domain::Request& request, core::Tokens max_model_len);
 
-  TokenSequence tokens;
-  domain::RequestRecord record;
+  std::int64_t num_computed_tokens = 0;  ///< KV there, or will be once the steps in flight end.
+  /// With fewer tokens computed than this, the next step of it is one token, sampled, for which the
+  /// block is there, and which fills none (Scheduler::quiet_until).
+  std::int64_t quiet_until = 0;
+  std::int64_t num_placeholders = 0;      ///< Sampled by steps in flight: not known yet.
+  std::int64_t num_in_flight_tokens = 0;  ///< Scheduled by steps that have not ended.
+  std::int64_t num_prompt_tokens = 0;
+  std::int64_t num_output_tokens = 0;  ///< Generated and known to the scheduler.
+  std::int64_t stop_after = 0;         ///< Output tokens after which it ends.
+  std::int64_t num_drafts = 0;         ///< Proposed for the next step.
   Status status = Status::kWaiting;
+  domain::RequestRecord record;
   std::int32_t priority = 0;
   core::LoraId lora;
-  std::int64_t num_prompt_tokens = 0;
-  std::int64_t max_tokens = 0;            ///< The client's limit.
-  std::int64_t num_output_tokens = 0;     ///< Generated and known to the scheduler.
-  std::int64_t num_computed_tokens = 0;   ///< KV there, or will be once the steps in flight end.
-  std::int64_t num_placeholders = 0;      ///< Sampled by steps in flight: not known yet.
-  std::int64_t num_drafts = 0;            ///< Proposed for the next step.
-  std::int64_t num_verifications = 0;     ///< Steps so far that held drafts of it.
-  std::int64_t num_in_flight_tokens = 0;  ///< Scheduled by steps that have not ended.
-  std::int64_t num_steps_in_flight = 0;   ///< Steps that hold it and have not ended.
-  std::int64_t num_remote_tokens =
-      0;                         ///< Leading prompt tokens whose KV another engine hands over.
-  bool loads_remote = false;     ///< That KV takes time to arrive: the request waits for it.
-  bool remote_arrived = true;    ///< Nothing of it is on the way.
-  std::int64_t prefill_end = 0;  ///< Tokens known at its admission: up to here it is prefill.
-  std::int64_t stop_after = 0;   ///< Output tokens after which it ends.
-  std::int64_t max_output_tokens = 0;  ///< What the scheduler knows of that: its limit.
+  std::int64_t max_tokens = 0;         ///< The client's limit.
+  std::int64_t max_output_tokens = 0;  ///< What the scheduler knows of stop_after: its limit.
   domain::Outcome outcome_at_stop = domain::Outcome::kFinished;
+  std::int64_t prefill_end = 0;        ///< Tokens known at its admission: up to here it is prefill.
+  std::int64_t num_verifications = 0;  ///< Steps so far that held drafts of it.
+  std::int64_t num_remote_tokens =
+      0;                       ///< Leading prompt tokens whose KV another engine hands over.
+  bool loads_remote = false;   ///< That KV takes time to arrive: the request waits for it.
+  bool remote_arrived = true;  ///< Nothing of it is on the way.
+  TokenSequence tokens;
   BlockTables blocks;
   std::vector<std::uint64_t> block_hashes;  ///< Of all full blocks of known tokens.
   std::int64_t num_hashes_made = 0;         ///< Of those, as many as vLLM 0.8 has made so far.
@@ -63,15 +65,53 @@ using SequencePtr = std::shared_ptr<Sequence>;
 
 /// One request's part of a step.
 struct ScheduledSequence {
-  SequencePtr sequence;
+  Sequence* sequence = nullptr;          ///< Lives until the step has ended (Scheduler::update).
   std::int64_t num_computed_tokens = 0;  ///< Before the step.
   std::int64_t num_scheduled_tokens = 0;
   std::int64_t num_drafts = 0;  ///< Of the scheduled tokens, drafts to be verified.
   bool is_prefill = false;
   bool samples = false;   ///< Its last known token is processed: at least one token comes out.
   bool is_ghost = false;  ///< Preempted later in the same step, and left in it all the same.
+  bool is_plain = false;  ///< One token and one sampled, by a request that has sampled before.
+
+  /// One token after those of the prompt, and no drafts.
+  [[nodiscard]] bool is_decode() const { return !is_prefill && num_drafts == 0; }
 };
-using ScheduledStep = std::vector<ScheduledSequence>;
+
+/// The requests of a step, in order, and what of them a step-time model asks for: the sums over its
+/// decodes.
+struct ScheduledStep {
+  std::vector<ScheduledSequence> sequences;
+  std::int64_t num_decodes = 0;
+  std::int64_t decode_context = 0;  ///< Tokens that they had computed before.
+
+  [[nodiscard]] bool empty() const { return sequences.empty(); }
+  [[nodiscard]] std::size_t size() const { return sequences.size(); }
+  [[nodiscard]] auto begin() const { return sequences.begin(); }
+  [[nodiscard]] auto end() const { return sequences.end(); }
+
+  void clear() {
+    sequences.clear();
+    num_decodes = 0;
+    decode_context = 0;
+  }
+  void add(const ScheduledSequence& one) {
+    sequences.push_back(one);
+    count(one, 1);
+  }
+  void erase(std::vector<ScheduledSequence>::iterator one) {
+    count(*one, -1);
+    sequences.erase(one);
+  }
+
+ private:
+  void count(const ScheduledSequence& one, std::int64_t times) {
+    if (one.is_decode()) {
+      num_decodes += times;
+      decode_context += times * one.num_computed_tokens;
+    }
+  }
+};
 
 /// What the prefix cache was asked and gave, as vLLM counts it.
 struct PrefixStatistics {
@@ -96,11 +136,15 @@ class Scheduler {
   /// Forgets what the prefix cache holds; refused while anybody holds a block.
   bool reset_prefix_cache() { return manager_.reset_prefix_cache(); }
   /// Forms one step: running requests first, then waiting ones unless somebody was preempted.
-  ScheduledStep schedule();
-  /// The tokens of a step are there: for each of its requests, in order, how many came out (ignored
-  /// where none is due). Returns the requests that ended with it, in order.
+  /// `step` is overwritten; its memory is used again.
+  void schedule(ScheduledStep& step);
+  /// The tokens of a step are there at `now`: for each of its requests, in order, how many came out
+  /// (only looked at where drafts were verified: else it is one). The gaps before them are added to
+  /// `gaps`, runs of equal ones together. Returns the requests that ended with it, in order.
   std::vector<SequencePtr> update(const ScheduledStep& step,
-                                  const std::vector<std::int64_t>& tokens);
+                                  std::span<const std::int64_t> tokens,
+                                  core::SimTime now,
+                                  std::vector<domain::TokenGaps>& gaps);
   /// Everything still inside, in order of the queues; the scheduler forgets it.
   std::vector<SequencePtr> drain();
 
@@ -140,51 +184,75 @@ class Scheduler {
     bool loads = false;  ///< Gets blocks only, until its KV has arrived.
   };
 
+  /// What became of a victim's part of the step that is being formed.
+  struct Withdrawn {
+    bool was_scheduled = false;
+    std::int64_t computed = 0;  ///< Tokens that count as computed all the same.
+  };
+
   void schedule_running(ScheduledStep& step);
+  [[nodiscard]] std::size_t schedule_quiet(ScheduledStep& step, std::size_t from);
   void schedule_waiting(ScheduledStep& step);
   [[nodiscard]] bool has_budget() const { return budget_ > 0 && input_budget_ > draft_slots_; }
-  void spend(std::int64_t tokens);
+  void spend(std::int64_t tokens) {
+    budget_ -= tokens;
+    input_budget_ -= tokens + draft_slots_;
+  }
+  [[nodiscard]] std::int64_t last_position() const;
   [[nodiscard]] std::int64_t tokens_to_run(const Sequence& sequence) const;
   [[nodiscard]] bool last_token_in_flight(const Sequence& sequence) const;
-  bool make_room(const SequencePtr& sequence,
-                 std::int64_t tokens,
-                 ScheduledStep& step,
-                 std::size_t& cursor);
+  bool make_room(Sequence& sequence, std::int64_t tokens, ScheduledStep& step, std::size_t& cursor);
   [[nodiscard]] std::size_t choose_victim() const;
-  [[nodiscard]] bool withdraw(const SequencePtr& victim, ScheduledStep& step);
+  [[nodiscard]] Withdrawn withdraw(Sequence& victim, ScheduledStep& step);
   Verdict try_admit(const SequencePtr& sequence, ScheduledStep& step);
-  bool is_held_back(Sequence& sequence, const ScheduledStep& step);
+  bool is_held_back(Sequence& sequence);
   void take_remote_tokens(Sequence& sequence);
   [[nodiscard]] Admission plan(Sequence& sequence);
   bool cut_to_budget(Admission& admission, const ScheduledStep& step) const;
   void admit(const SequencePtr& sequence, const Admission& admission, ScheduledStep& step);
   void hold_for_load(Sequence& sequence, const Admission& admission);
-  [[nodiscard]] bool exceeds_lora_cap(const Sequence& sequence, const ScheduledStep& step) const;
+  void note_adapters(const ScheduledStep& step);
+  [[nodiscard]] bool exceeds_lora_cap(const Sequence& sequence) const;
   [[nodiscard]] bool fits(const Sequence& sequence, const Admission& admission) const;
   [[nodiscard]] std::int64_t watermark_blocks() const;
   [[nodiscard]] std::int64_t blocks_of_running_prefills() const;
   void count_lookup(const Sequence& sequence, const CachedPrefix& prefix);
-  void preempt(const SequencePtr& victim);
+  void preempt(const SequencePtr& victim, std::int64_t computed);
   void push_waiting(Queue& queue, const SequencePtr& sequence, bool front);
-  void put(ScheduledStep& step, const SequencePtr& sequence, std::int64_t tokens);
-  void advance_computed(ScheduledStep& step);
-  [[nodiscard]] bool has_result(const ScheduledSequence& scheduled) const;
-  bool take_tokens(Sequence& sequence, const ScheduledSequence& scheduled, std::int64_t tokens);
+  void put(ScheduledStep& step, Sequence& sequence, std::int64_t tokens);
+  void put(ScheduledStep& step, const ScheduledSequence& part);
+  void take_back(const ScheduledSequence& part) const;
+  [[nodiscard]] std::int64_t quiet_until(const Sequence& sequence) const;
+  SequencePtr finish(Sequence& sequence);
+  [[nodiscard]] std::size_t update_quiet(const ScheduledStep& step,
+                                         std::size_t from,
+                                         core::SimTime now,
+                                         domain::TokenGaps& run) const;
+  bool take_tokens(const ScheduledSequence& scheduled,
+                   std::int64_t tokens,
+                   core::SimTime now,
+                   std::vector<domain::TokenGaps>& gaps);
+  static void deliver(Sequence& sequence, core::SimTime now, std::vector<domain::TokenGaps>& gaps);
+  void look_again(Sequence& sequence, bool ends);
   bool extend(Sequence& sequence, std::int64_t tokens, std::int64_t lookahead);
   void hash_full_blocks(Sequence& sequence, std::int64_t tokens);
   void extend_hash_chain(Sequence& sequence) const;
-  void remove(const SequencePtr& sequence);
+  SequencePtr remove(const Sequence& sequence);
 
   EngineOptions options_;
   bool by_priority_;
+  bool loses_results_;       ///< What a preempted request sampled is lost.
+  bool decodes_one_by_one_;  ///< A request that has sampled has one token to compute, each step.
   std::int64_t lookahead_;
   std::int64_t draft_slots_;  ///< Input positions that drafting takes per scheduled request.
   BlockManager manager_;
   Queue waiting_;
   Queue skipped_;  ///< Passed over: waiting for an adapter slot or for KV.
   std::vector<SequencePtr> running_;
-  std::int64_t budget_ = 0;        ///< Tokens left in the step being formed.
-  std::int64_t input_budget_ = 0;  ///< Input positions left in it.
+  std::vector<SequencePtr> leaving_;    ///< Ended, but still in steps in flight.
+  std::vector<core::LoraId> adapters_;  ///< Distinct ones of the step being formed.
+  std::int64_t budget_ = 0;             ///< Tokens left in the step being formed.
+  std::int64_t input_budget_ = 0;       ///< Input positions left in it.
   std::vector<SequencePtr> preempted_;
   std::int64_t num_preemptions_ = 0;
   PrefixStatistics statistics_;

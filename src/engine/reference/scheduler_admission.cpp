@@ -3,7 +3,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <set>
+#include <utility>
+#include <vector>
 
 #include "core/check.hpp"
 #include "core/ids.hpp"
@@ -13,31 +14,41 @@
 #include "engine/reference/scheduler.hpp"
 
 namespace ridgeline::engine::reference {
+namespace {
 
-bool Scheduler::exceeds_lora_cap(const Sequence& sequence, const ScheduledStep& step) const {
-  if (options_.max_loras == 0 || !sequence.lora.valid()) {
-    return false;
-  }
-  std::set<core::LoraId> adapters;
+bool is_one_of(const std::vector<core::LoraId>& adapters, core::LoraId adapter) {
+  return std::find(adapters.begin(), adapters.end(), adapter) != adapters.end();
+}
+
+}  // namespace
+
+/// The distinct adapters of the running requests in a step in which nobody was preempted.
+void Scheduler::note_adapters(const ScheduledStep& step) {
+  adapters_.clear();
   for (const ScheduledSequence& scheduled : step) {
-    if (scheduled.sequence->lora.valid() && !scheduled.is_ghost) {
-      adapters.insert(scheduled.sequence->lora);
+    const core::LoraId adapter = scheduled.sequence->lora;
+    if (adapter.valid() && !is_one_of(adapters_, adapter)) {
+      adapters_.push_back(adapter);
     }
   }
-  return static_cast<std::int64_t>(adapters.size()) == options_.max_loras &&
-         !adapters.contains(sequence.lora);
+}
+
+bool Scheduler::exceeds_lora_cap(const Sequence& sequence) const {
+  return options_.max_loras > 0 && sequence.lora.valid() &&
+         static_cast<std::int64_t>(adapters_.size()) == options_.max_loras &&
+         !is_one_of(adapters_, sequence.lora);
 }
 
 /// Whether something other than room keeps it waiting; others may pass it.
-bool Scheduler::is_held_back(Sequence& sequence, const ScheduledStep& step) {
+bool Scheduler::is_held_back(Sequence& sequence) {
   if (sequence.status == Status::kLoading) {
     if (!sequence.remote_arrived) {
       return true;
     }
     take_remote_tokens(sequence);
   }
-  const bool stale = options_.profile.waits_for_stale_steps && sequence.num_steps_in_flight > 0;
-  return stale || exceeds_lora_cap(sequence, step);
+  const bool stale = options_.profile.waits_for_stale_steps && sequence.num_in_flight_tokens > 0;
+  return stale || exceeds_lora_cap(sequence);
 }
 
 /// The KV has arrived: its blocks can be found by others, and the request computes the rest, at
@@ -181,7 +192,7 @@ bool Scheduler::cut_to_budget(Admission& admission, const ScheduledStep& step) c
 }
 
 Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledStep& step) {
-  if (is_held_back(*sequence, step)) {
+  if (is_held_back(*sequence)) {
     return Verdict::kSkipped;
   }
   Admission admission = plan(*sequence);
@@ -198,7 +209,7 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
     count_lookup(*sequence, admission.prefix);
   }
   if (admission.looked_up) {
-    manager_.adopt(sequence->blocks, admission.prefix);
+    manager_.adopt(sequence->blocks, std::move(admission.prefix));
     sequence->num_computed_tokens = admission.cached;
   }
   if (admission.loads) {
@@ -232,11 +243,14 @@ void Scheduler::admit(const SequencePtr& sequence,
   RIDGELINE_CHECK(extend(*sequence, admission.tokens, admission.lookahead),
                   "admission counted too few blocks");
   running_.push_back(sequence);
+  if (options_.max_loras > 0 && sequence->lora.valid() && !is_one_of(adapters_, sequence->lora)) {
+    adapters_.push_back(sequence->lora);
+  }
   spend(admission.tokens);
   if (admission.cached + admission.tokens > known) {
     sequence->num_drafts = admission.cached + admission.tokens - known;  // Padding.
   }
-  put(step, sequence, admission.tokens);
+  put(step, *sequence, admission.tokens);
 }
 
 }  // namespace ridgeline::engine::reference

@@ -214,7 +214,8 @@ RC_GTEST_PROP(Invariants, NoBlockIsLeaked, ()) {
       }
     }
     if (in_flight.size() < depth) {
-      auto step = scheduler.schedule();
+      ScheduledStep step;
+      scheduler.schedule(step);
       check_pool(alive);
       if (!step.empty()) {
         in_flight.push_back(std::move(step));
@@ -222,7 +223,9 @@ RC_GTEST_PROP(Invariants, NoBlockIsLeaked, ()) {
       }
     }
     if (!in_flight.empty()) {
-      scheduler.update(in_flight.front(), std::vector<std::int64_t>(in_flight.front().size(), 1));
+      std::vector<domain::TokenGaps> gaps;
+      scheduler.update(
+          in_flight.front(), std::vector<std::int64_t>(in_flight.front().size(), 1), {}, gaps);
       in_flight.erase(in_flight.begin());
       check_pool(alive);
     }

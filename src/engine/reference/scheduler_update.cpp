@@ -1,0 +1,159 @@
+// What the scheduler does with the tokens that come out of a step.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "engine/options.hpp"
+#include "engine/reference/scheduler.hpp"
+
+namespace ridgeline::engine::reference {
+namespace {
+
+/// To the run of the same gap if it is one of the last: there are few in a step. It becomes the
+/// last, for the next request.
+void add_gap(core::Duration gap, std::vector<domain::TokenGaps>& gaps) {
+  constexpr std::ptrdiff_t kLookedAt = 4;
+  const auto end = gaps.rbegin() + std::min<std::ptrdiff_t>(std::ssize(gaps), kLookedAt);
+  const auto run = std::find_if(
+      gaps.rbegin(), end, [&](const domain::TokenGaps& one) { return one.gap == gap; });
+  if (run == end) {
+    gaps.push_back({.gap = gap, .growth = {}, .count = 1, .requests = 1});
+    return;
+  }
+  ++run->requests;
+  std::swap(*run, gaps.back());
+}
+
+}  // namespace
+
+std::vector<SequencePtr> Scheduler::update(const ScheduledStep& step,
+                                           std::span<const std::int64_t> tokens,
+                                           core::SimTime now,
+                                           std::vector<domain::TokenGaps>& gaps) {
+  std::vector<SequencePtr> finished;
+  for (std::size_t i = 0; i < step.size(); ++i) {
+    if (!gaps.empty()) {
+      i = update_quiet(step, i, now, gaps.back());
+      if (i == step.size()) {
+        break;
+      }
+    }
+    const ScheduledSequence& scheduled = step.sequences[i];
+    Sequence& sequence = *scheduled.sequence;
+    sequence.num_in_flight_tokens -= scheduled.num_scheduled_tokens;
+    // A token after the end is thrown away; an unfinished prefill has none.
+    if (!scheduled.samples || sequence.status == Status::kFinished) {
+      continue;
+    }
+    if (take_tokens(scheduled, scheduled.num_drafts > 0 ? tokens[i] : 1, now, gaps)) {
+      finished.push_back(finish(sequence));
+    }
+  }
+  std::erase_if(leaving_, [](const auto& sequence) { return sequence->num_in_flight_tokens == 0; });
+  return finished;
+}
+
+/// Of a step from one place on, the requests of which there is nothing to tell but that each has a
+/// token more, as long after the one before as `run` says: the same as take_tokens() does, without
+/// its questions. Returns the place of the first that has more to tell.
+std::size_t Scheduler::update_quiet(const ScheduledStep& step,
+                                    std::size_t from,
+                                    core::SimTime now,
+                                    domain::TokenGaps& run) const {
+  const std::int64_t placeholder = options_.async_scheduling ? 1 : 0;
+  const core::SimTime before = now - run.gap;
+  std::int64_t taken = 0;
+  for (const ScheduledSequence& scheduled : std::span(step.sequences).subspan(from)) {
+    Sequence& sequence = *scheduled.sequence;
+    const std::int64_t known = sequence.num_computed_tokens - sequence.num_placeholders;
+    if (!scheduled.is_plain || sequence.status != Status::kRunning ||
+        sequence.num_output_tokens + 1 >= sequence.stop_after ||
+        known + 2 * placeholder > sequence.quiet_until ||
+        sequence.num_placeholders < 2 * placeholder || sequence.record.last_token != before) {
+      break;
+    }
+    --sequence.num_in_flight_tokens;
+    ++sequence.num_output_tokens;
+    sequence.num_placeholders -= placeholder;
+    sequence.record.last_token = now;
+    sequence.record.output_tokens += core::Tokens(1);
+    ++taken;
+  }
+  run.requests += taken;
+  return from + static_cast<std::size_t>(taken);
+}
+
+/// Whether the request ends with these tokens; those behind its end are dropped.
+bool Scheduler::take_tokens(const ScheduledSequence& scheduled,
+                            std::int64_t tokens,
+                            core::SimTime now,
+                            std::vector<domain::TokenGaps>& gaps) {
+  Sequence& sequence = *scheduled.sequence;
+  const bool lost = loses_results_ && sequence.status != Status::kRunning;
+  const std::int64_t rejected = scheduled.num_drafts + 1 - tokens;
+  if (rejected > 0 && !lost) {
+    sequence.num_computed_tokens -= sequence.num_computed_tokens > 0 ? rejected : 0;
+    sequence.num_placeholders -= sequence.num_placeholders > 0 ? rejected : 0;
+  }
+  bool ends = false;
+  for (std::int64_t i = 0; i < tokens && !ends; ++i) {
+    deliver(sequence, now, gaps);
+    if (!lost) {
+      ++sequence.num_output_tokens;
+      sequence.num_placeholders -= options_.async_scheduling ? 1 : 0;
+      ends = sequence.num_output_tokens >= sequence.stop_after;
+    }
+  }
+  look_again(sequence, ends);
+  return ends;
+}
+
+/// A token goes to the client, unless it lies behind the request's end.
+void Scheduler::deliver(Sequence& sequence,
+                        core::SimTime now,
+                        std::vector<domain::TokenGaps>& gaps) {
+  auto& record = sequence.record;
+  if (record.output_tokens.value() >= sequence.stop_after) {
+    return;
+  }
+  if (record.output_tokens.value() == 0) {
+    record.first_token = now;
+  } else {
+    add_gap(now - record.last_token, gaps);
+  }
+  record.last_token = now;
+  record.output_tokens += core::Tokens(1);
+}
+
+/// What follows from a token that has come out, unless the request is quiet.
+void Scheduler::look_again(Sequence& sequence, bool ends) {
+  const bool is_running = sequence.status == Status::kRunning;
+  if (!options_.async_scheduling) {
+    sequence.num_drafts =
+        is_running && !ends ? options_.num_speculative_tokens : sequence.num_drafts;
+    return;
+  }
+  if (sequence.num_placeholders == 0) {
+    sequence.quiet_until =
+        0;  // The step in flight went without it: all that is scheduled is known.
+  }
+  if (is_running) {
+    hash_full_blocks(sequence, sequence.num_computed_tokens - sequence.num_placeholders);
+  }
+}
+
+SequencePtr Scheduler::finish(Sequence& sequence) {
+  SequencePtr finished = remove(sequence);
+  sequence.status = Status::kFinished;
+  sequence.record.outcome = sequence.outcome_at_stop;
+  return finished;
+}
+
+}  // namespace ridgeline::engine::reference

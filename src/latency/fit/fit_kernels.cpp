@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -125,13 +126,16 @@ Found search(const Form& form, double loss_scale, const std::vector<Row>& rows) 
   return best;
 }
 
-/// The form with the lowest cost on these rows.
-Found search_forms(const Operator& of, const std::vector<Row>& rows) {
+/// The form with the lowest cost on these rows; of common forms only, where a common set is asked
+/// for and there are any.
+Found search_forms(const Operator& of, const std::vector<Row>& rows, bool common) {
+  const bool has_common = std::ranges::any_of(of.forms, &Form::is_common);
   Found best;
   for (const Form& form : of.forms) {
-    const bool fits = std::ranges::all_of(rows, [&](const Row& row) {
-      return form.architecture.empty() || row.gpu->architecture == form.architecture;
-    });
+    const bool fits =
+        form.is_common == (common && has_common) && std::ranges::all_of(rows, [&](const Row& row) {
+          return form.architecture.empty() || row.gpu->architecture == form.architecture;
+        });
     Found found = fits ? search(form, of.loss_scale, rows) : Found();
     if (found.cost < best.cost) {
       best = std::move(found);
@@ -186,25 +190,23 @@ class SearchJobs {
   std::vector<std::function<void()>> jobs_;
 };
 
+/// A GPU and its relative on tables of one vLLM version where there are any, so that they differ by
+/// the GPU alone.
+struct Relatives {
+  GpuRows own;
+  GpuRows other;
+};
+
 /// One operator: its rows on each GPU, and what the searches find.
 struct OperatorWork {
   const Operator* of = nullptr;
   std::vector<GpuRows> gpus;
-  std::vector<Found> own;      ///< Per GPU.
-  std::vector<Found> without;  ///< Per GPU, on the others.
+  std::vector<std::optional<Relatives>> relatives;  ///< Per GPU that has one.
+  std::vector<Found> own;                           ///< Per GPU.
+  std::vector<Found> without;  ///< Per GPU, on its relative or else on all others.
   Found common;
 
   [[nodiscard]] bool has_common() const { return gpus.size() > 1; }
-  /// The first other GPU of its architecture, or itself where there is none: whose constants it
-  /// takes when it has no column (calibrate()).
-  [[nodiscard]] std::size_t relative_of(std::size_t gpu) const {
-    for (std::size_t i = 0; i < gpus.size(); ++i) {
-      if (i != gpu && gpus[i].table->gpu.architecture == gpus[gpu].table->gpu.architecture) {
-        return i;
-      }
-    }
-    return gpu;
-  }
 };
 
 std::size_t most_constants(const Operator& of) {
@@ -276,31 +278,77 @@ GpuRows selected_rows(const Operator& of, const SampleTable& table) {
   return rows;
 }
 
+/// The tables with rows enough for the operator.
+std::vector<GpuRows> usable_tables(const Operator& of, const std::vector<SampleTable>& tables) {
+  std::vector<GpuRows> usable;
+  for (const SampleTable& table : tables) {
+    if (table.kind == of.kind) {
+      GpuRows rows = selected_rows(of, table);
+      if (rows.all.size() >= kRowsPerConstant * most_constants(of)) {
+        usable.push_back(std::move(rows));
+      }
+    }
+  }
+  return usable;
+}
+
+/// Of each GPU the table of the version nearest to the one asked for.
+std::vector<GpuRows> best_tables(const std::vector<GpuRows>& usable, const std::string& asked) {
+  std::vector<GpuRows> best;
+  for (const GpuRows& rows : usable) {
+    const auto known = std::ranges::find_if(
+        best, [&](const GpuRows& other) { return other.table->gpu.name == rows.table->gpu.name; });
+    if (known == best.end()) {
+      best.push_back(rows);
+    } else if (is_better_version(rows.table->version, known->table->version, asked)) {
+      *known = rows;
+    }
+  }
+  return best;
+}
+
+/// The first other GPU of its architecture, whose constants it takes when it has no column
+/// (calibrate()).
+std::optional<Relatives> relatives_of(const Operator& of,
+                                      const GpuRows& gpu,
+                                      const std::vector<GpuRows>& best,
+                                      const std::vector<GpuRows>& usable,
+                                      const std::string& asked) {
+  const auto relative = std::ranges::find_if(best, [&](const GpuRows& other) {
+    return other.table->gpu.name != gpu.table->gpu.name &&
+           other.table->gpu.architecture == gpu.table->gpu.architecture;
+  });
+  if (relative == best.end()) {
+    return std::nullopt;
+  }
+  Relatives result{.own = gpu, .other = *relative};
+  if (!of.is_vllms_own) {
+    return result;
+  }
+  for (const GpuRows& own : usable) {
+    const bool better = result.own.table->version != result.other.table->version ||
+                        is_better_version(own.table->version, result.own.table->version, asked);
+    const auto other = std::ranges::find_if(usable, [&](const GpuRows& rows) {
+      return rows.table->gpu.name == relative->table->gpu.name &&
+             rows.table->version == own.table->version;
+    });
+    if (own.table->gpu.name == gpu.table->gpu.name && better && other != usable.end()) {
+      result = {.own = own, .other = *other};
+    }
+  }
+  return result;
+}
+
 OperatorWork work_of(const Operator& of,
                      const std::vector<SampleTable>& tables,
                      const FitOptions& options) {
   OperatorWork work;
   work.of = &of;
   const std::string asked = asked_version(options, of.key);
-  for (const SampleTable& table : tables) {
-    if (table.kind != of.kind) {
-      continue;
-    }
-    const auto known = std::ranges::find_if(
-        work.gpus, [&](const GpuRows& rows) { return rows.table->gpu.name == table.gpu.name; });
-    const bool is_known = known != work.gpus.end();
-    if (is_known && !is_better_version(table.version, known->table->version, asked)) {
-      continue;
-    }
-    GpuRows rows = selected_rows(of, table);
-    if (rows.all.size() < kRowsPerConstant * most_constants(of)) {
-      continue;
-    }
-    if (is_known) {
-      *known = std::move(rows);
-    } else {
-      work.gpus.push_back(std::move(rows));
-    }
+  const std::vector<GpuRows> usable = usable_tables(of, tables);
+  work.gpus = best_tables(usable, asked);
+  for (const GpuRows& gpu : work.gpus) {
+    work.relatives.push_back(relatives_of(of, gpu, work.gpus, usable, asked));
   }
   work.own.resize(work.gpus.size());
   work.without.resize(work.gpus.size());
@@ -310,19 +358,26 @@ OperatorWork work_of(const Operator& of,
 void add_jobs(OperatorWork& work, const FitOptions& options, SearchJobs& jobs) {
   const std::size_t most = options.search_rows;
   for (std::size_t i = 0; i < work.gpus.size(); ++i) {
-    jobs.add([&work, most, i] { work.own[i] = search_forms(*work.of, drawn(work.gpus[i], most)); });
+    jobs.add([&work, most, i] {
+      work.own[i] = search_forms(*work.of, drawn(work.gpus[i], most), false);
+    });
   }
   if (!work.has_common()) {
     return;
   }
   const std::size_t share = most / kCommonShare;
   jobs.add([&work, share] {
-    work.common = search_forms(*work.of, drawn_together(work.gpus, nullptr, share));
+    work.common = search_forms(*work.of, drawn_together(work.gpus, nullptr, share), true);
   });
   for (std::size_t i = 0; options.leave_one_out && i < work.gpus.size(); ++i) {
-    if (work.relative_of(i) == i) {
+    if (work.relatives[i]) {
+      jobs.add([&work, most, i] {
+        work.without[i] = search_forms(*work.of, drawn(work.relatives[i]->other, most), false);
+      });
+    } else {
       jobs.add([&work, share, i] {
-        work.without[i] = search_forms(*work.of, drawn_together(work.gpus, &work.gpus[i], share));
+        work.without[i] =
+            search_forms(*work.of, drawn_together(work.gpus, &work.gpus[i], share), true);
       });
     }
   }
@@ -352,10 +407,10 @@ void report(const OperatorWork& work, bool leave_one_out, std::vector<OperatorFi
     fit.files = {rows.table->file};
     fit.rows = rows.all.size();
     fit.in_sample = errors_on(*fit.form, fit.values, rows);
-    const std::size_t relative = work.relative_of(i);
-    const Found& without = relative == i ? work.without[i] : work.own[relative];
+    const Found& without = work.without[i];
     if (leave_one_out && without.form != nullptr) {
-      fit.left_out = errors_on(*without.form, without.values, rows);
+      fit.left_out = errors_on(
+          *without.form, without.values, work.relatives[i] ? work.relatives[i]->own : rows);
     }
     common.files.push_back(rows.table->file);
     common.rows += fit.rows;

@@ -28,8 +28,9 @@ struct OperatorFit {
   std::size_t rows = 0;            ///< Selected.
   std::vector<double> values;      ///< Of the form's constants, rounded as they are written.
   RelativeErrors in_sample;
-  /// Of what the GPU would get without a column: the constants of another GPU of its architecture,
-  /// or else of a common set fitted on the others.
+  /// Of what the GPU would get without a column: the constants of another GPU of its architecture
+  /// (both on tables of one vLLM version, where there are any), or else of a common set fitted on
+  /// the others.
   std::optional<RelativeErrors> left_out;
 };
 

@@ -44,6 +44,9 @@ struct Form {
   std::string_view name;
   std::vector<Constant> constants;
   std::string_view architecture = {};  ///< Of the only GPUs that have it; empty: all.
+  /// For sets that serve other GPUs than those they are fitted on, and for these alone; an operator
+  /// without such a form takes the others there too.
+  bool is_common = false;
 };
 
 /// A set of kernel.yaml's columns.
@@ -55,6 +58,9 @@ struct Operator {
   /// Whether a row shows the kernel as a network runs it.
   bool (*selects)(const Sample& sample, const hardware::GpuSpec& gpu) = nullptr;
   double loss_scale = 0.04;  ///< Relative errors well above it pull less.
+  /// vLLM's own kernels, written and tuned anew from version to version: GPUs are compared on
+  /// tables of one. The others are libraries'.
+  bool is_vllms_own = false;
 };
 [[nodiscard]] std::span<const Operator> operators();
 

@@ -38,6 +38,32 @@ Cost over_pcie(core::Bytes message,
                      ring / (link * efficiency));
 }
 
+/// Every rank adds up a part and gathers the others': two passes over the message, which hide in
+/// part behind the ranks' waiting for each other. Or, as the first constants have it, a ring's
+/// bytes after that wait.
+Cost two_shot(core::Bytes message,
+              core::Bytes ring,
+              double ranks,
+              const AllReduceConstants& constants,
+              const ExchangeConstants& common,
+              const hardware::GpuSpec& gpu) {
+  constexpr double kPasses = 2.0;
+  // Of soft maxima with exponents 1 to 3 and both volumes the one that is nearest to all tables.
+  constexpr double kHidden = 1.5;
+  const core::BytesPerSecond rate = gpu.link_bandwidth * constants.two_shot_efficiency;
+  const double pace = latency_pace(constants, gpu);
+  if (constants.two_shot_rank) {
+    const core::Seconds start =
+        (constants.two_shot + *constants.two_shot_rank * (ranks - 2.0)) * pace;
+    return network(message, soft_max(start, message * kPasses / rate, kHidden));
+  }
+  const core::Seconds floor = common.two_shot_floor + common.two_shot_floor_rank * ranks;
+  const core::Seconds moved = constants.two_shot * pace + ring / rate;
+  Cost cost = network(message, std::max(floor, moved));
+  cost.losing = LosingSide{.time = std::min(floor, moved), .kind = domain::Bottleneck::kNetwork};
+  return cost;
+}
+
 bool is_one_shot(core::Bytes message, std::int64_t ranks, const ExchangeConstants& common) {
   if (ranks == 2) {
     return message < common.custom;
@@ -47,6 +73,27 @@ bool is_one_shot(core::Bytes message, std::int64_t ranks, const ExchangeConstant
 }
 
 }  // namespace
+
+double latency_pace(const AllReduceConstants& constants, const hardware::GpuSpec& gpu) {
+  return constants.clock_ghz ? *constants.clock_ghz / gpu.clock_ghz : 1.0;
+}
+
+core::Seconds nccl(core::Bytes sent,
+                   core::Bytes added,
+                   double gain,
+                   const AllReduceConstants& constants,
+                   const hardware::GpuSpec& gpu) {
+  const core::BytesPerSecond link = gpu.link_bandwidth * gain;
+  const double pace = latency_pace(constants, gpu);
+  const core::Seconds time = constants.nccl * pace + sent / (link * constants.nccl_efficiency);
+  if (!constants.nccl_large) {
+    return time;
+  }
+  const LargeMessages& large = *constants.nccl_large;
+  return std::min(time,
+                  large.start * pace + sent / (link * large.efficiency) +
+                      added * large.memory_passes / gpu.mem_bandwidth);
+}
 
 Cost all_reduce(core::Bytes message,
                 std::int64_t ranks,
@@ -61,23 +108,18 @@ Cost all_reduce(core::Bytes message,
     return over_pcie(message, ring, ranks, common, link);
   }
   if (is_one_shot(message, ranks, common)) {
-    return network(message,
-                   constants.one_shot + constants.one_shot_rank * (n - 2.0) +
-                       message * (n - 1.0) / (link * constants.one_shot_efficiency));
+    return network(
+        message,
+        (constants.one_shot + constants.one_shot_rank * (n - 2.0)) * latency_pace(constants, gpu) +
+            message * (n - 1.0) / (link * constants.one_shot_efficiency));
   }
   if (message < common.custom) {
-    const core::Seconds floor = common.two_shot_floor + common.two_shot_floor_rank * n;
-    const core::Seconds moved = constants.two_shot + ring / (link * constants.two_shot_efficiency);
-    Cost cost = network(message, std::max(floor, moved));
-    cost.losing = LosingSide{.time = std::min(floor, moved), .kind = domain::Bottleneck::kNetwork};
-    return cost;
+    return two_shot(message, ring, n, constants, common, gpu);
   }
-  const double efficiency = ranks > kFewRanks && constants.nccl_switch_efficiency
-                                ? *constants.nccl_switch_efficiency
-                                : constants.nccl_efficiency;
-  return network(message,
-                 constants.nccl + ring / (link * efficiency) +
-                     message * constants.nccl_memory_passes / gpu.mem_bandwidth);
+  const double gain = ranks > kFewRanks && constants.nccl_switch_gain && !is_before_hopper(gpu)
+                          ? *constants.nccl_switch_gain
+                          : 1.0;
+  return network(message, nccl(ring, message, gain, constants, gpu));
 }
 
 }  // namespace ridgeline::latency::kernel

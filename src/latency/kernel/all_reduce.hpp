@@ -9,6 +9,19 @@
 
 namespace ridgeline::latency::kernel {
 
+/// What the constants' times take on this GPU: they are clocks where AllReduceConstants::clock_ghz
+/// says of which clock.
+[[nodiscard]] double latency_pace(const AllReduceConstants& constants,
+                                  const hardware::GpuSpec& gpu);
+
+/// NCCL's time to send so many bytes out of a rank over links `gain` times as fast, `added` of them
+/// being summed up.
+[[nodiscard]] core::Seconds nccl(core::Bytes sent,
+                                 core::Bytes added,
+                                 double gain,
+                                 const AllReduceConstants& constants,
+                                 const hardware::GpuSpec& gpu);
+
 /// Sum of `message` bytes over `ranks` (at least 2) GPUs of one node: vLLM's custom all-reduce,
 /// one-shot for small messages and two-shot above, then NCCL's ring; over PCIe where the GPU has no
 /// NVLink (docs/models/kernel.md, "All-reduce").

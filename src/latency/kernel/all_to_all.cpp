@@ -5,6 +5,7 @@
 #include "core/units.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "latency/kernel/all_reduce.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
 #include "model/operators.hpp"
@@ -13,9 +14,11 @@ namespace ridgeline::latency::kernel {
 namespace {
 
 constexpr double kExchangeBytesPer16Bit = 2.0;
+/// Switches add nothing up here.
+constexpr double kOwnLink = 1.0;
 
-Cost exchanged(core::Bytes volume, core::Seconds start, core::BytesPerSecond rate) {
-  return {.time = start + volume / rate,
+Cost exchanged(core::Bytes volume, core::Seconds time) {
+  return {.time = time,
           .flops = {},
           .bytes = volume,
           .kind = domain::Bottleneck::kNetwork,
@@ -40,21 +43,26 @@ Cost all_to_all(const model::AllToAll& shape,
                 std::int64_t rows,
                 const AllReduceConstants& constants,
                 const hardware::GpuSpec& gpu) {
-  const bool direct = shape.backend == model::AllToAllBackend::kDeepEpLowLatency;
-  return exchanged(
-      all_to_all_volume(shape, rows),
-      direct ? constants.one_shot : constants.nccl,
-      gpu.link_bandwidth * (direct ? constants.one_shot_efficiency : constants.nccl_efficiency));
+  const core::Bytes volume = all_to_all_volume(shape, rows);
+  if (shape.backend == model::AllToAllBackend::kDeepEpLowLatency) {
+    return exchanged(volume,
+                     constants.one_shot * latency_pace(constants, gpu) +
+                         volume / (gpu.link_bandwidth * constants.one_shot_efficiency));
+  }
+  return exchanged(volume, nccl(volume, core::Bytes(), kOwnLink, constants, gpu));
 }
 
 Cost point_to_point(std::int64_t rows,
                     std::int64_t width,
                     const AllReduceConstants& constants,
                     const hardware::GpuSpec& gpu) {
+  const core::Bytes volume(real(rows) * real(width) * kExchangeBytesPer16Bit);
   // NCCL's start is that of a ring over all ranks; a pair needs what one custom message does.
-  return exchanged(core::Bytes(real(rows) * real(width) * kExchangeBytesPer16Bit),
-                   constants.one_shot,
-                   gpu.link_bandwidth * constants.nccl_efficiency);
+  const double efficiency =
+      constants.nccl_large ? constants.nccl_large->efficiency : constants.nccl_efficiency;
+  return exchanged(volume,
+                   constants.one_shot * latency_pace(constants, gpu) +
+                       volume / (gpu.link_bandwidth * efficiency));
 }
 
 }  // namespace ridgeline::latency::kernel

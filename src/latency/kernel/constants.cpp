@@ -27,12 +27,16 @@ constexpr RealRange kMicroseconds{.lowest = 0.0, .highest = 1e5};
 constexpr RealRange kEfficiency{.lowest = 0.01, .highest = 1.5};
 constexpr RealRange kShare{.lowest = 0.01, .highest = 1.0};
 constexpr RealRange kFactor{.lowest = 0.0, .highest = 100.0};
+constexpr RealRange kGain{.lowest = 0.1, .highest = 10.0};
+constexpr RealRange kClock{.lowest = 0.1, .highest = 10.0};
+constexpr RealRange kGigabytes{.lowest = 0.1, .highest = 1e4};
 constexpr RealRange kExponent{.lowest = 1.0, .highest = 64.0};
 constexpr RealRange kRows{.lowest = 0.0, .highest = 4096.0};
 constexpr RealRange kMegabytes{.lowest = 0.001, .highest = 1e4};
 constexpr RealRange kPercent{.lowest = 0.0, .highest = 100.0};
 constexpr RealRange kBytes{.lowest = 1.0, .highest = 1e12};
 constexpr double kMillion = 1e6;
+constexpr double kBillion = 1e9;
 
 /// Reads the numbers of one map in the units that their names end in.
 class Numbers {
@@ -94,6 +98,7 @@ void read(Numbers& numbers, GemmConstants& set) {
   set.startup_depth = numbers.optional("startup_depth", kRows, 0.0);
   set.reread_factor = numbers.optional("reread_factor", kFactor, 0.0);
   set.sustained_slowdown = numbers.optional("sustained_slowdown", {0.0, 1.0}, 0.0);
+  set.before_hopper = numbers.optional("before_hopper", kEfficiency, 1.0);
   read_tiles(numbers, set);
 }
 
@@ -106,10 +111,11 @@ void read(Numbers& numbers, DecodeAttentionConstants& set) {
   set.query_head_wave = numbers.optional_microseconds("query_head_wave_us");
   if (const core::Node* node = numbers.reader().node("unsplit")) {
     Numbers blocks(*node, numbers.reader().path_of("unsplit"), numbers.errors());
-    set.unsplit = UnsplitDecode{.block_share = blocks.real("block_share", {0.1, 100.0}),
-                                .combine = blocks.microseconds("combine_us")};
+    set.unsplit = UnsplitDecode{.multiprocessor = core::BytesPerSecond(
+                                    kBillion * blocks.real("multiprocessor_gb_s", kGigabytes))};
     blocks.finish();
   }
+  set.before_hopper = numbers.optional("before_hopper", kEfficiency, 1.0);
 }
 
 void read(Numbers& numbers, PrefillAttentionConstants& set) {
@@ -133,6 +139,7 @@ void read(Numbers& numbers, ExpertConstants& set) {
   set.tile_rows = numbers.real("tile_rows", kRows);
   set.overlap_exponent = numbers.real("overlap_exponent", kExponent);
   set.per_expert = numbers.microseconds("expert_us");
+  set.before_hopper = numbers.optional("before_hopper", kEfficiency, 1.0);
   if (const core::Node* node = numbers.reader().node("few_tokens")) {
     Numbers tiles(*node, numbers.reader().path_of("few_tokens"), numbers.errors());
     set.few_tokens = FewTokenTiles{.compute_efficiency = tiles.efficiency("compute_efficiency"),
@@ -149,8 +156,18 @@ void read(Numbers& numbers, AllReduceConstants& set) {
   set.two_shot_efficiency = numbers.efficiency("two_shot_efficiency");
   set.nccl = numbers.microseconds("nccl_us");
   set.nccl_efficiency = numbers.efficiency("nccl_efficiency");
-  set.nccl_memory_passes = numbers.optional("nccl_memory_passes", kFactor, 0.0);
-  set.nccl_switch_efficiency = numbers.reader().real("nccl_switch_efficiency", kEfficiency);
+  if (const auto rank = numbers.reader().real("two_shot_rank_us", kMicroseconds)) {
+    set.two_shot_rank = core::microseconds(*rank);
+  }
+  if (const core::Node* node = numbers.reader().node("nccl_large")) {
+    Numbers large(*node, numbers.reader().path_of("nccl_large"), numbers.errors());
+    set.nccl_large = LargeMessages{.start = large.microseconds("us"),
+                                   .efficiency = large.efficiency("efficiency"),
+                                   .memory_passes = large.real("memory_passes", kFactor)};
+    large.finish();
+  }
+  set.nccl_switch_gain = numbers.reader().real("nccl_switch_gain", kGain);
+  set.clock_ghz = numbers.reader().real("clock_ghz", kClock);
 }
 
 void read(Numbers& numbers, StepConstants& set) {
@@ -169,7 +186,7 @@ void read(Numbers& numbers, SamplingConstants& set) {
   set.truncation_per_logit = numbers.microseconds("truncation_us_per_million_logits") / kMillion;
   set.penalty_per_logit = numbers.microseconds("penalty_us_per_million_logits") / kMillion;
   set.reference_sms = numbers.integer("reference_sms", {1, 10'000});
-  set.reference_clock_ghz = numbers.real("reference_clock_ghz", {0.1, 10.0});
+  set.reference_clock_ghz = numbers.real("reference_clock_ghz", kClock);
 }
 
 void read(Numbers& numbers, AttentionConstants& set) {
@@ -200,8 +217,8 @@ void read_exchange(ObjectReader& root, core::Errors& errors, ExchangeConstants& 
     set.one_shot_up_to_4_ranks = numbers.bytes("one_shot_bytes_up_to_4_ranks");
     set.one_shot_above_4_ranks = numbers.bytes("one_shot_bytes_above_4_ranks");
     set.custom = numbers.bytes("custom_bytes");
-    set.two_shot_floor = numbers.microseconds("two_shot_floor_us");
-    set.two_shot_floor_rank = numbers.microseconds("two_shot_floor_rank_us");
+    set.two_shot_floor = numbers.optional_microseconds("two_shot_floor_us");
+    set.two_shot_floor_rank = numbers.optional_microseconds("two_shot_floor_rank_us");
     read_map(numbers.reader(), "pcie", errors, [&set](Numbers& pcie) {
       set.pcie_two_ranks = pcie.microseconds("two_ranks_us");
       set.pcie_rank = pcie.microseconds("rank_us");

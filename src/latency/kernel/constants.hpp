@@ -39,16 +39,17 @@ struct GemmConstants {
   double startup_depth = 0.0;   ///< Depth (k) that every tile pays for without having it.
   double reread_factor = 0.0;   ///< Of the activations, once per 128 columns, as memory traffic.
   double sustained_slowdown = 0.0;  ///< Share of the time that long kernels lose to power limits.
+  double before_hopper = 1.0;  ///< Times bandwidth_efficiency, on such GPUs (is_before_hopper).
   std::optional<TilesByRows> tiles_by_rows =
       std::nullopt;  ///< Absent: the best tile and split of k.
 };
 
 /// Of FlashAttention 2, where one thread block works through a sequence and KV head. It splits the
 /// context over several blocks only while they are few and query heads share their KV head
-/// (num_splits_heuristic and mha_varlen_fwd of its flash_api.cpp).
+/// (num_splits_heuristic and mha_varlen_fwd of its flash_api.cpp). Calls whose query heads share
+/// one are two kernels, each with its fixed part: the second puts parts and heads in their places.
 struct UnsplitDecode {
-  double block_share = 1.0;  ///< One block streams at most so many times bandwidth / SM.
-  core::Seconds combine;     ///< Putting parts together, which calls that never split are spared.
+  core::BytesPerSecond multiprocessor;  ///< What a multiprocessor streams at most.
 };
 
 struct DecodeAttentionConstants {
@@ -57,8 +58,10 @@ struct DecodeAttentionConstants {
   core::Seconds kv_head_wave;
   core::Seconds kv_head_wave_floor;  ///< Least time per wave, whatever it streams.
   double bandwidth_efficiency = 1.0;
-  core::Seconds query_head_wave;                        ///< Per (sequence * query head) / SM.
-  std::optional<UnsplitDecode> unsplit = std::nullopt;  ///< Absent: every context is split.
+  core::Seconds query_head_wave;  ///< Per (sequence * query head) / SM.
+  /// Only where vLLM takes FlashAttention 2 (is_before_hopper); absent: every context is split.
+  std::optional<UnsplitDecode> unsplit = std::nullopt;
+  double before_hopper = 1.0;  ///< Times bandwidth_efficiency there.
 };
 
 struct PrefillAttentionConstants {
@@ -91,6 +94,14 @@ struct ExpertConstants {
   double overlap_exponent = 1.0;
   core::Seconds per_expert;
   std::optional<FewTokenTiles> few_tokens = std::nullopt;  ///< Absent: no other tiles.
+  double before_hopper = 1.0;  ///< Times bandwidth_efficiency, on such GPUs (is_before_hopper).
+};
+
+/// A second way of NCCL, with more to start and less to pay for each byte; the faster one is taken.
+struct LargeMessages {
+  core::Seconds start;
+  double efficiency = 1.0;     ///< Of the link.
+  double memory_passes = 0.0;  ///< Over the message, at the memory's bandwidth.
 };
 
 struct AllReduceConstants {
@@ -98,12 +109,18 @@ struct AllReduceConstants {
   core::Seconds one_shot_rank;
   double one_shot_efficiency = 1.0;
   core::Seconds two_shot;
+  /// More per rank above two, of calls that then move the message twice; absent: the ring's bytes,
+  /// and ExchangeConstants::two_shot_floor.
+  std::optional<core::Seconds> two_shot_rank = std::nullopt;
   double two_shot_efficiency = 1.0;
   core::Seconds nccl;
   double nccl_efficiency = 1.0;
-  double nccl_memory_passes = 0.0;  ///< Over the message, at the memory's bandwidth.
-  /// Above four ranks, where the switch adds up (NVLink SHARP); absent: it does not.
-  std::optional<double> nccl_switch_efficiency = std::nullopt;
+  std::optional<LargeMessages> nccl_large = std::nullopt;
+  /// Times NCCL's efficiencies above four ranks, where the switch adds up (NVLink SHARP); absent:
+  /// it does not.
+  std::optional<double> nccl_switch_gain = std::nullopt;
+  /// The clock that the times hold at: other GPUs take them in clocks; absent: as they are.
+  std::optional<double> clock_ghz = std::nullopt;
 };
 
 /// Of the column of one fitted GPU; what it lacks comes from the generic column, which has

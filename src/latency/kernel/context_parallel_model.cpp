@@ -10,6 +10,7 @@
 #include "core/units.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "latency/kernel/all_reduce.hpp"
 #include "latency/kernel/calibration.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
@@ -51,8 +52,10 @@ Cost ContextParallelModel::gathering(const domain::StepBatch& batch) const {
   const AllReduceConstants& constants = calibration_.all_reduce.values;
   // Of each layer's keys and values a rank receives what the others computed.
   const core::Bytes received = kv_ * tokens * (real(ranks_ - 1) / real(ranks_));
-  return {.time = constants.nccl * real(layers_) +
-                  received / (link_.link_bandwidth * constants.nccl_efficiency),
+  constexpr double kOwnLink = 1.0;
+  const core::Seconds layer =
+      nccl(received / real(layers_), core::Bytes(), kOwnLink, constants, link_);
+  return {.time = layer * real(layers_),
           .flops = {},
           .bytes = received,
           .kind = domain::Bottleneck::kNetwork,

@@ -46,6 +46,10 @@ MatmulFormat matmul_format(model::DType weights, const hardware::GpuSpec& gpu) {
   return {.weight_bytes = bytes, .activation_bytes = kBytesPer16Bit, .peak = gpu.peak_bf16};
 }
 
+bool is_before_hopper(const hardware::GpuSpec& gpu) {
+  return gpu.architecture == "ampere" || gpu.architecture == "ada";
+}
+
 core::Seconds soft_max(core::Seconds a, core::Seconds b, double exponent) {
   const core::Seconds larger = std::max(a, b);
   if (!(larger.value() > 0.0)) {

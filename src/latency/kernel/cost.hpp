@@ -44,6 +44,18 @@ struct MatmulFormat {
 /// A soft maximum: (a^q + b^q)^(1/q) for a, b >= 0. The sum at q = 1, the plain maximum as q grows.
 [[nodiscard]] core::Seconds soft_max(core::Seconds a, core::Seconds b, double exponent);
 
+/// Whether a GPU's kernels load through their threads: from Hopper on, a unit of its own copies
+/// whole tiles (NVIDIA H100 whitepaper, Tensor Memory Accelerator). vLLM's attention there is
+/// FlashAttention 2, and its NVLink switches do not add up (third generation of NVSwitch).
+[[nodiscard]] bool is_before_hopper(const hardware::GpuSpec& gpu);
+
+/// What kernels of these constants stream; `Constants` has bandwidth_efficiency and before_hopper.
+template <class Constants>
+core::BytesPerSecond streaming_rate(const Constants& constants, const hardware::GpuSpec& gpu) {
+  return gpu.mem_bandwidth *
+         (constants.bandwidth_efficiency * (is_before_hopper(gpu) ? constants.before_hopper : 1.0));
+}
+
 /// Memory left of the ridge point of a GPU with that peak, compute elsewhere.
 [[nodiscard]] domain::Bottleneck roofline_side(core::Flops flops,
                                                core::Bytes bytes,

@@ -20,22 +20,27 @@ namespace {
 constexpr std::int64_t kBlocksPerSm = 2;
 constexpr double kFilled = 0.8;
 
+bool takes_whole_contexts(const DecodeAttentionConstants& constants, const hardware::GpuSpec& gpu) {
+  return constants.unsplit && is_before_hopper(gpu);
+}
+
 std::optional<BlockWaves> block_waves(const model::Attention& shape,
                                       const DecodeAttentionConstants& constants,
+                                      core::BytesPerSecond streamed,
                                       const hardware::GpuSpec& gpu) {
-  if (!constants.unsplit) {
+  if (!takes_whole_contexts(constants, gpu)) {
     return std::nullopt;
   }
   const core::Bytes token = kv_bytes(shape) / real(shape.kv_heads);
   const std::int64_t at_once = kBlocksPerSm * gpu.num_sms;
-  return BlockWaves{
-      .blocks_per_sequence = shape.kv_heads,
-      .at_once = at_once,
-      .unsplit = shape.heads == shape.kv_heads
-                     ? 1
-                     : static_cast<std::int64_t>(std::ceil(kFilled * real(at_once))),
-      .shared = token / (gpu.mem_bandwidth * constants.bandwidth_efficiency),
-      .alone = token / (gpu.mem_bandwidth * (constants.unsplit->block_share / real(gpu.num_sms)))};
+  return BlockWaves{.blocks_per_sequence = shape.kv_heads,
+                    .at_once = at_once,
+                    .one_each = gpu.num_sms,
+                    .unsplit = shape.heads == shape.kv_heads
+                                   ? 1
+                                   : static_cast<std::int64_t>(std::ceil(kFilled * real(at_once))),
+                    .shared = token / streamed,
+                    .alone = token / constants.unsplit->multiprocessor};
 }
 
 }  // namespace
@@ -45,8 +50,10 @@ core::Seconds BlockWaves::per_context_token(std::int64_t sequences) const {
   core::Seconds all = shared * real(blocks);
   if (blocks >= unsplit) {
     const std::int64_t last = blocks % at_once;
+    // Where there are more than multiprocessors, two share one.
+    const double on_one = last > one_each ? 2.0 : 1.0;
     const core::Seconds last_wave =
-        last > 0 ? std::max(shared * real(last), alone) : core::Seconds();
+        last > 0 ? std::max(shared * real(last), alone * on_one) : core::Seconds();
     all = shared * real(blocks - last) + last_wave;
   }
   return all / real(sequences);
@@ -79,20 +86,20 @@ core::Flops pair_flops(const model::Attention& shape) {
 DecodeLine decode_line(const model::Attention& shape,
                        const DecodeAttentionConstants& constants,
                        const hardware::GpuSpec& gpu) {
-  const core::BytesPerSecond streamed = gpu.mem_bandwidth * constants.bandwidth_efficiency;
-  const bool never_split = constants.unsplit && shape.heads == shape.kv_heads;
-  const core::Seconds spared = never_split ? constants.unsplit->combine : core::Seconds();
+  const bool whole_contexts = takes_whole_contexts(constants, gpu);
+  const core::BytesPerSecond streamed = streaming_rate(constants, gpu);
+  const double kernels = whole_contexts && shape.heads != shape.kv_heads ? 2.0 : 1.0;
   return {
-      .floor = std::max(constants.floor - spared, core::Seconds()),
+      .floor = constants.floor * kernels,
       .floor_per_sequence =
           constants.kv_head_wave_floor * (real(shape.kv_heads) / real(gpu.num_sms)),
-      .fixed = std::max(constants.fixed - spared, core::Seconds()),
+      .fixed = constants.fixed * kernels,
       .per_sequence = (constants.kv_head_wave * real(shape.kv_heads) +
                        constants.query_head_wave * real(shape.heads)) /
                       real(gpu.num_sms),
       .per_token = (kv_bytes(shape) + query_bytes(shape)) / streamed,
       .per_context_token = kv_bytes(shape) / streamed,
-      .blocks = block_waves(shape, constants, gpu),
+      .blocks = block_waves(shape, constants, streamed, gpu),
       .kind = roofline_side(pair_flops(shape), kv_bytes(shape), gpu.peak_bf16, gpu.mem_bandwidth)};
 }
 

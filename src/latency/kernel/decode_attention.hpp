@@ -26,10 +26,11 @@ struct DecodeCall {
 /// Blocks that each stream the whole context of a sequence and KV head, in waves.
 struct BlockWaves {
   std::int64_t blocks_per_sequence = 1;
-  std::int64_t at_once = 1;  ///< Blocks that run at the same time.
-  std::int64_t unsplit = 0;  ///< From so many blocks on, contexts are not split.
-  core::Seconds shared;      ///< A token of one block, its share of the bandwidth being full.
-  core::Seconds alone;       ///< A token of one block, however little else runs.
+  std::int64_t at_once = 1;   ///< Blocks that run at the same time, two on a multiprocessor.
+  std::int64_t one_each = 1;  ///< Multiprocessors.
+  std::int64_t unsplit = 0;   ///< From so many blocks on, contexts are not split.
+  core::Seconds shared;       ///< A token of one block, its share of the bandwidth being full.
+  core::Seconds alone;        ///< A token of one block that has its multiprocessor to itself.
 
   /// Time per token of the context sum, the sequences being equally long (the step knows no more).
   [[nodiscard]] core::Seconds per_context_token(std::int64_t sequences) const;

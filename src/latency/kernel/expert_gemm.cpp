@@ -93,7 +93,7 @@ Cost expert_gemm(const model::ExpertGemm& shape,
                           .tile_rows = constants.tile_rows};
   const core::Flops wasted(kFlopsPerWeight * matrices * elements * tiles.tile_rows *
                            std::min(hit, pairs));
-  const core::Seconds memory = weights / (gpu.mem_bandwidth * constants.bandwidth_efficiency);
+  const core::Seconds memory = weights / streaming_rate(constants, gpu);
   const core::Seconds compute = (flops + wasted) / (format.peak * tiles.compute_efficiency);
   return {.time = constants.fixed + constants.per_expert * streamed +
                   soft_max(memory, compute, constants.overlap_exponent) +

@@ -127,9 +127,8 @@ Cost gemm(const GemmShape& shape,
   const core::Flops flops(kFlopsPerMac * m * k * n);
   const core::Bytes reread(constants.reread_factor * format.activation_bytes * m * k * n /
                            kRereadColumns);
-  const core::Seconds memory =
-      (bytes + reread) / (gpu.mem_bandwidth * constants.bandwidth_efficiency) +
-      constants.ramp * (bytes / (bytes + constants.ramp_bytes));
+  const core::Seconds memory = (bytes + reread) / streaming_rate(constants, gpu) +
+                               constants.ramp * (bytes / (bytes + constants.ramp_bytes));
   const core::Seconds compute = compute_time(shape, format.peak, constants, gpu.num_sms);
   return {.time = constants.fixed + soft_max(memory, compute, constants.overlap_exponent),
           .flops = flops,

@@ -123,11 +123,9 @@ TEST(FitKernels, MeetsItsTargetsOnMeasuredTables) {
   }
   const auto tables = read_tables(folder);
   ASSERT_TRUE(tables.has_value()) << core::to_string(tables.error().front());
-  const auto fits = fit_kernels(*tables,
-                                {.search_rows = 400,
-                                 .leave_one_out = false,
-                                 .versions = {{"", "0.22.0"}, {"gemm_8bit", "0.24.0"}},
-                                 .threads = 2});
+  const auto fits = fit_kernels(
+      *tables,
+      {.search_rows = 400, .versions = {{"", "0.22.0"}, {"gemm_8bit", "0.24.0"}}, .threads = 2});
   // Medians in sample. A fit on 400 rows may be half a percent worse than one on all.
   const std::map<std::string_view, double> targets = {{"gemm_16bit", 0.055},
                                                       {"gemm_8bit", 0.07},
@@ -143,6 +141,11 @@ TEST(FitKernels, MeetsItsTargetsOnMeasuredTables) {
     const auto target = targets.find(fit.of->key);
     if (target != targets.end() && fit.gpu != "generic") {
       EXPECT_LT(fit.in_sample.median, target->second) << fit.of->key << " " << fit.gpu;
+      // What it would get without a column: 10 %, but 15 % of prefill attention and of what has a
+      // single other architecture to learn from; a search on few rows may miss by two more.
+      ASSERT_TRUE(fit.left_out.has_value());
+      EXPECT_LT(fit.left_out->median, target->first == "prefill_attention" ? 0.15 : 0.12)
+          << fit.of->key << " " << fit.gpu;
       ++checked;
     }
   }

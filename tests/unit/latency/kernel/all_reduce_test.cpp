@@ -51,6 +51,58 @@ TEST(AllReduce, NcclTakesOverAtEightMebibytes) {
   EXPECT_NEAR(microseconds(8.0 * kMib, 4), 66.3406, 1e-3);        // 29.5 + 1.5*8,388,608/341.55e3
 }
 
+/// Of the constants in use, with round numbers.
+AllReduceConstants round_constants() {
+  AllReduceConstants constants;
+  constants.two_shot = core::microseconds(9.0);
+  constants.two_shot_rank = core::microseconds(1.0);
+  constants.two_shot_efficiency = 0.7;
+  constants.nccl = core::microseconds(20.0);
+  constants.nccl_efficiency = 0.5;
+  constants.nccl_large =
+      LargeMessages{.start = core::microseconds(60.0), .efficiency = 0.8, .memory_passes = 2.0};
+  return constants;
+}
+
+double with_round_constants(double bytes,
+                            std::int64_t ranks,
+                            const AllReduceConstants& constants,
+                            const char* gpu = "h100") {
+  return core::as_microseconds(
+      all_reduce(
+          core::Bytes(bytes), ranks, constants, builtin_constants().exchange, fixtures::gpu(gpu))
+          .time);
+}
+
+TEST(AllReduce, TwoShotMovesTheMessageTwiceBesideItsWaiting) {
+  // Waiting: 9 + 2 * 1 us; moving: 2 * 4 MiB / (0.7 * 450e3 bytes/us) = 26.6305; joined with an
+  // exponent of 1.5: (36.4829 + 137.4258)^(2/3).
+  EXPECT_NEAR(with_round_constants(4.0 * kMib, 4, round_constants()), 31.156, 0.001);
+  // vLLM takes one shot below 512 KiB, not at it: 2 * 512 KiB are 3.3288 us.
+  EXPECT_NEAR(with_round_constants(512.0 * kKib, 4, round_constants()), 12.189, 0.001);
+}
+
+TEST(AllReduce, NcclTakesTheFasterOfItsWays) {
+  AllReduceConstants constants = round_constants();
+  // 16 MiB over two ranks: 20 + 74.565; the other way takes 60 + 46.603 + 10.016.
+  EXPECT_NEAR(with_round_constants(16.0 * kMib, 2, constants), 94.565, 0.001);
+  // 64 MiB: 60 + 186.414 + 2 * 64 MiB / 3.35e6 bytes/us, 40.065; the other 20 + 298.262.
+  EXPECT_NEAR(with_round_constants(64.0 * kMib, 2, constants), 286.479, 0.001);
+  // The switch adds up above four ranks, from Hopper on: 1.75 * 64 MiB at 0.8 * 1.25 of 450e3,
+  // 260.979; on an A100 at 0.8 of 300e3, 489.336, and two passes at 2.039e6, 65.825.
+  constants.nccl_switch_gain = 1.25;
+  EXPECT_NEAR(with_round_constants(64.0 * kMib, 8, constants), 60.0 + 260.979 + 40.065, 0.001);
+  EXPECT_NEAR(
+      with_round_constants(64.0 * kMib, 8, constants, "a100-80gb"), 60.0 + 489.336 + 65.825, 0.001);
+}
+
+TEST(AllReduce, TimesMayBeClocks) {
+  AllReduceConstants constants = round_constants();
+  constants.clock_ghz = 2.82;  // twice the A100's
+  // 2 * 20 + 8 MiB / 150e3
+  EXPECT_NEAR(with_round_constants(8.0 * kMib, 2, constants, "a100-80gb"), 40.0 + 55.924, 0.001);
+}
+
 TEST(AllReduce, PcieIsFarSlower) {
   // Two L40S: 5.3 + 1 MiB / (0.60*32e3) = 5.3 + 54.613
   EXPECT_NEAR(microseconds(kMib, 2, "l40s"), 59.913, 1e-2);

@@ -58,29 +58,35 @@ TEST_F(AttentionOnH100, DecodeIsAdditiveInContext) {
             decode({.sequences = 2, .tokens = 2, .context = 1000}, kGqa28).time);
 }
 
-TEST_F(AttentionOnH100, AnUnsplitSequenceStreamsFromOneBlock) {
-  DecodeAttentionConstants constants = calibration_.decode_attention.values;
-  constants.bandwidth_efficiency = 0.8;
-  constants.floor = {};
+TEST_F(AttentionOnH100, BeforeHopperABlockStreamsAWholeSequence) {
+  const hardware::GpuSpec a100 = fixtures::gpu("a100-80gb");
+  DecodeAttentionConstants constants;
+  constants.bandwidth_efficiency = 1.0;
+  constants.before_hopper = 0.8;
   constants.fixed = core::microseconds(20.0);
-  constants.kv_head_wave = {};
-  constants.query_head_wave = core::microseconds(0.132);
-  constants.unsplit = UnsplitDecode{.block_share = 2.0, .combine = core::microseconds(5.0)};
-  const auto us = [&](std::int64_t sequences, const model::Attention& shape) {
-    DecodeCall call = batch(sequences, 10'000);
-    call.tokens = 0;  // the cache alone
-    return core::as_microseconds(decode_attention(call, shape, constants, gpu_).time);
-  };
-  // One sequence of 32 heads, each one block of 10,000 * 512 bytes at 2 * 3.35e12 / 132 bytes a
-  // second: 100.872 us, after 20 - 5 us and 32 heads of 0.001.
-  EXPECT_NEAR(us(1, kMha32), 115.904, 0.001);
-  // Nine of them are 288 blocks, of which 264 run at once: 264 at 0.8 of the bandwidth, 504.358 us,
-  // and the last 24 take as long as one does: 100.872. 15 + 9 * 0.032.
-  EXPECT_NEAR(us(9, kMha32), 620.518, 0.001);
-  // Shared KV heads are split: 4 * 10,000 * 512 bytes at 0.8 of the bandwidth, 7.642 us.
-  EXPECT_NEAR(us(1, kGqa28), 20.0 + 0.028 + 7.642, 0.001);
-  // From 0.8 * 264 = 212 blocks on they are not: 53 sequences, less than a wave at 0.8: 405.015.
-  EXPECT_NEAR(us(53, kGqa28), 20.0 + 1.484 + 405.015, 0.001);
+  constants.query_head_wave = core::microseconds(0.108);
+  constants.unsplit = UnsplitDecode{.multiprocessor = core::BytesPerSecond(25e9)};
+  const auto us =
+      [&](std::int64_t sequences, const model::Attention& shape, const hardware::GpuSpec& gpu) {
+        DecodeCall call = batch(sequences, 10'000);
+        call.tokens = 0;  // the cache alone
+        return core::as_microseconds(decode_attention(call, shape, constants, gpu).time);
+      };
+  // Of 0.8 * 2.039e12 bytes a second; a block streams 10,000 * 512 bytes, at 25e9 a second 204.8
+  // us, and each query head takes 0.001 us. One sequence of 32 heads: 32 blocks on 108
+  // multiprocessors.
+  EXPECT_NEAR(us(1, kMha32, a100), 20.032 + 204.8, 0.001);
+  // Four are 128 blocks: some share a multiprocessor, longer than all of them take memory (401.8).
+  EXPECT_NEAR(us(4, kMha32, a100), 20.128 + 409.6, 0.001);
+  // Seven are 224, of which 216 run at once: 216 at full speed, 677.979 us, and the last 8.
+  EXPECT_NEAR(us(7, kMha32, a100), 20.224 + 677.979 + 204.8, 0.001);
+  // Shared KV heads are split over all multiprocessors, 4 * 10,000 * 512 bytes: 12.555 us; a second
+  // kernel joins the parts.
+  EXPECT_NEAR(us(1, kGqa28, a100), 40.028 + 12.555, 0.001);
+  // From 0.8 * 216 = 173 blocks on they are not: 55 sequences are 220 blocks.
+  EXPECT_NEAR(us(55, kGqa28, a100), 41.540 + 677.979 + 204.8, 0.001);
+  // Hopper's kernel splits all: 32 * 10,000 * 512 bytes at 3.35e12, 48.908 us.
+  EXPECT_NEAR(us(1, kMha32, gpu_), 20.0 + 0.108 * 32.0 / 132.0 + 48.907, 0.001);
 }
 
 TEST_F(AttentionOnH100, DecodeHasAFloor) {

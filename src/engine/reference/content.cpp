@@ -51,10 +51,13 @@ std::size_t TokenSequence::piece_at(std::int64_t position) const {
   return static_cast<std::size_t>(piece - pieces_.begin());
 }
 
-std::uint64_t TokenSequence::chain_with(std::uint64_t hash, std::int64_t begin, std::int64_t end) {
+std::uint64_t TokenSequence::hash_block(std::uint64_t parent,
+                                        std::int64_t begin,
+                                        std::int64_t end) {
   if (begin < pieces_[last_].begin || begin >= pieces_[last_].end) {
     last_ = piece_at(begin);
   }
+  std::uint64_t hash = 0;
   for (std::int64_t position = begin;;) {
     const Piece& piece = pieces_[last_];
     const std::int64_t last = std::min(end, piece.end);
@@ -64,7 +67,7 @@ std::uint64_t TokenSequence::chain_with(std::uint64_t hash, std::int64_t begin, 
     }
     position = last;
     if (position == end) {
-      return hash;
+      return chain(parent, hash);
     }
     ++last_;
   }

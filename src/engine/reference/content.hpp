@@ -8,9 +8,8 @@
 
 namespace ridgeline::engine::reference {
 
-/// One link of vLLM's hash chain: the hash of a full block from its parent's and its tokens, one
-/// after the other. For a given token two different parents never meet, nor for a given parent two
-/// different tokens.
+/// One link of vLLM's hash chain: a block's hash with its parent's, or a token with those before it
+/// in the block. For a given parent two different tokens never meet, nor the other way round.
 [[nodiscard]] constexpr std::uint64_t chain(std::uint64_t parent, std::uint64_t token) {
   // Multiplier of Knuth's MMIX generator (The Art of Computer Programming, volume 2,
   // section 3.3.4).
@@ -27,9 +26,11 @@ class TokenSequence {
   [[nodiscard]] std::uint64_t operator[](std::int64_t position) const {
     return pieces_[piece_at(position)].token(position);
   }
-  /// `hash` chained with the tokens from `begin` to `end`, less the latter. Quick where the calls
-  /// follow one another.
-  [[nodiscard]] std::uint64_t chain_with(std::uint64_t hash, std::int64_t begin, std::int64_t end);
+  /// The hash of the block that holds the tokens from `begin` to `end`, less the latter, and comes
+  /// after `parent`. Quick where the calls follow one another.
+  [[nodiscard]] std::uint64_t hash_block(std::uint64_t parent,
+                                         std::int64_t begin,
+                                         std::int64_t end);
 
  private:
   /// Tokens of one content, from a position to the next piece; of the last one, what the request
@@ -47,7 +48,7 @@ class TokenSequence {
   [[nodiscard]] std::size_t piece_at(std::int64_t position) const;
 
   std::vector<Piece> pieces_;
-  std::size_t last_ = 0;  ///< Piece at which chain_with() ended.
+  std::size_t last_ = 0;  ///< Piece at which hash_block() ended.
 };
 
 }  // namespace ridgeline::engine::reference

@@ -64,8 +64,7 @@ Scheduler::Scheduler(const EngineOptions& options)
       by_priority_(options.policy == SchedulingPolicy::kPriority &&
                    options.profile.has_priority_policy),
       loses_results_(options.profile.updates_running_only && !options.async_scheduling),
-      decodes_one_by_one_(options.num_speculative_tokens == 0 &&
-                          (options.async_scheduling || steps_in_flight(options) == 1)),
+      waits_for_results_(!options.async_scheduling && steps_in_flight(options) > 1),
       lookahead_(lookahead_slots(options)),
       draft_slots_(input_slots(options)),
       manager_(options) {}
@@ -170,12 +169,15 @@ void Scheduler::schedule_running(ScheduledStep& step) {
 /// Of the running requests from one on, those that are quiet and follow one another: a token each,
 /// as the budget lasts. Returns the place of the next. Without drafts both budgets are the same.
 std::size_t Scheduler::schedule_quiet(ScheduledStep& step, std::size_t from) {
-  const std::size_t most = std::min(running_.size() - from, static_cast<std::size_t>(budget_));
-  std::int64_t scheduled = 0;
-  for (const SequencePtr& one : std::span(running_).subspan(from, most)) {
-    Sequence& sequence = *one;
+  std::int64_t left = budget_;
+  std::size_t i = from;
+  for (; i < running_.size() && left > 0; ++i) {
+    Sequence& sequence = *running_[i];
     if (sequence.num_computed_tokens >= sequence.quiet_until) {
       break;
+    }
+    if (waits_for_results_ && sequence.num_in_flight_tokens > 0) {
+      continue;  // What it would go on from is in flight.
     }
     put(step,
         {.sequence = &sequence,
@@ -183,27 +185,30 @@ std::size_t Scheduler::schedule_quiet(ScheduledStep& step, std::size_t from) {
          .num_scheduled_tokens = 1,
          .samples = true,
          .is_plain = true});
-    ++scheduled;
+    --left;
   }
-  spend(scheduled);
-  return from + static_cast<std::size_t>(scheduled);
+  input_budget_ -= budget_ - left;
+  budget_ = left;
+  return i;
 }
 
 /// Up to how many computed tokens nothing has to be looked at but the budget: the request samples
 /// in every step, so that it has one token to compute in the next, and what could hold that up or
-/// come with it (its last position, its last token in flight, a block) is further on.
+/// come with it (its last position, its end, a block) is further on.
 std::int64_t Scheduler::quiet_until(const Sequence& sequence) const {
-  if (!decodes_one_by_one_) {
-    return 0;
+  if (options_.num_speculative_tokens > 0) {
+    return kNotQuiet;
   }
   // The token that is computed fills its block; but while a step with the one before is in flight
   // (see look_again), it is known a step later.
   const std::int64_t filled = sequence.blocks.hashed_below - (options_.async_scheduling ? 0 : 1);
+  // Two before the last token is computed nobody can know yet that it will be the last.
+  const std::int64_t end = sequence.num_prompt_tokens + sequence.stop_after - 2;
   return std::min({sequence.blocks.tokens_held,
                    filled,
                    sequence.blocks.windows_rest_below,
                    last_position(),
-                   sequence.num_prompt_tokens + sequence.max_tokens - 1});
+                   end});
 }
 
 /// Who gives way: the last in the order of admission, or the worst in the order of priority.
@@ -295,7 +300,7 @@ void Scheduler::preempt(const SequencePtr& victim, std::int64_t computed) {
   manager_.release(victim->blocks);
   victim->status = Status::kPreempted;
   victim->num_computed_tokens = computed;
-  victim->quiet_until = 0;
+  victim->quiet_until = kNotQuiet;
   if (!options_.profile.hashes_less_all_drafts) {
     victim->num_drafts = 0;  // Else they stay until it runs again, and count there as well.
   }
@@ -324,7 +329,9 @@ void Scheduler::put(ScheduledStep& step, Sequence& sequence, std::int64_t tokens
   if (options_.async_scheduling && samples) {
     sequence.num_drafts = options_.num_speculative_tokens;
   }
-  sequence.quiet_until = samples ? quiet_until(sequence) : 0;
+  // A result that is still to come from before a preemption would be a token more than expected.
+  const bool stale = !options_.async_scheduling && sequence.num_in_flight_tokens > tokens;
+  sequence.quiet_until = samples && !stale ? quiet_until(sequence) : kNotQuiet;
 }
 
 /// What is scheduled counts as computed before the step has run: the next can already go on from
@@ -369,6 +376,7 @@ SequencePtr Scheduler::remove(const Sequence& sequence) {
   }
   RIDGELINE_CHECK(removed != nullptr, "a request that is removed is in a list");
   manager_.release(removed->blocks);
+  removed->quiet_until = kNotQuiet;
   if (removed->num_in_flight_tokens > 0) {
     leaving_.push_back(removed);
   }
@@ -427,8 +435,9 @@ bool Scheduler::extend(Sequence& sequence, std::int64_t tokens, std::int64_t loo
 
 void Scheduler::hash_full_blocks(Sequence& sequence, std::int64_t tokens) {
   const std::int64_t known = std::min(tokens, sequence.num_tokens());
-  if (known < sequence.blocks.hashed_below &&
-      known < (sequence.num_hashes_made + 1) * manager_.block_size()) {
+  if (!options_.enable_prefix_caching ||
+      (known < sequence.blocks.hashed_below &&
+       known < (sequence.num_hashes_made + 1) * manager_.block_size())) {
     return;
   }
   extend_hash_chain(sequence);
@@ -437,9 +446,6 @@ void Scheduler::hash_full_blocks(Sequence& sequence, std::int64_t tokens) {
 }
 
 void Scheduler::extend_hash_chain(Sequence& sequence) const {
-  if (!options_.enable_prefix_caching) {
-    return;
-  }
   const std::int64_t block_size = manager_.block_size();
   if (sequence.block_hashes.empty()) {
     sequence.block_hashes.reserve(
@@ -451,7 +457,7 @@ void Scheduler::extend_hash_chain(Sequence& sequence) const {
     // An adapter changes every activation, hence every KV block.
     const std::uint64_t parent =
         sequence.block_hashes.empty() ? sequence.lora.value() : sequence.block_hashes.back();
-    sequence.block_hashes.push_back(sequence.tokens.chain_with(parent, begin, begin + block_size));
+    sequence.block_hashes.push_back(sequence.tokens.hash_block(parent, begin, begin + block_size));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -27,6 +28,9 @@ enum class Status : std::uint8_t {
   kFinished
 };
 
+/// Below every number of tokens.
+inline constexpr std::int64_t kNotQuiet = std::numeric_limits<std::int64_t>::min();
+
 /// A request inside the engine. The names follow vLLM's. What every step looks at comes first.
 struct Sequence {
   Sequence(const domain::Request& request, core::Tokens max_model_len);
@@ -34,7 +38,7 @@ struct Sequence {
   std::int64_t num_computed_tokens = 0;  ///< KV there, or will be once the steps in flight end.
   /// With fewer tokens computed than this, the next step of it is one token, sampled, for which the
   /// block is there, and which fills none (Scheduler::quiet_until).
-  std::int64_t quiet_until = 0;
+  std::int64_t quiet_until = kNotQuiet;
   std::int64_t num_placeholders = 0;      ///< Sampled by steps in flight: not known yet.
   std::int64_t num_in_flight_tokens = 0;  ///< Scheduled by steps that have not ended.
   std::int64_t num_prompt_tokens = 0;
@@ -241,8 +245,8 @@ class Scheduler {
 
   EngineOptions options_;
   bool by_priority_;
-  bool loses_results_;       ///< What a preempted request sampled is lost.
-  bool decodes_one_by_one_;  ///< A request that has sampled has one token to compute, each step.
+  bool loses_results_;      ///< What a preempted request sampled is lost.
+  bool waits_for_results_;  ///< Several steps in flight, each of other requests.
   std::int64_t lookahead_;
   std::int64_t draft_slots_;  ///< Input positions that drafting takes per scheduled request.
   BlockManager manager_;

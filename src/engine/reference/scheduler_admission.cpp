@@ -137,7 +137,9 @@ Scheduler::Admission Scheduler::plan(Sequence& sequence) {
     admission.cached = sequence.num_computed_tokens;
     admission.lookahead = drafting;
   } else {
-    extend_hash_chain(sequence);
+    if (options_.enable_prefix_caching) {
+      extend_hash_chain(sequence);
+    }
     if (sequence.num_hashes_made == 0) {
       sequence.num_hashes_made = known / manager_.block_size();
     }

@@ -73,9 +73,7 @@ std::size_t Scheduler::update_quiet(const ScheduledStep& step,
   for (const ScheduledSequence& scheduled : std::span(step.sequences).subspan(from)) {
     Sequence& sequence = *scheduled.sequence;
     const std::int64_t known = sequence.num_computed_tokens - sequence.num_placeholders;
-    if (!scheduled.is_plain || sequence.status != Status::kRunning ||
-        sequence.num_output_tokens + 1 >= sequence.stop_after ||
-        known + 2 * placeholder > sequence.quiet_until ||
+    if (!scheduled.is_plain || known + 2 * placeholder > sequence.quiet_until ||
         sequence.num_placeholders < 2 * placeholder || sequence.record.last_token != before) {
       break;
     }
@@ -142,7 +140,7 @@ void Scheduler::look_again(Sequence& sequence, bool ends) {
   }
   if (sequence.num_placeholders == 0) {
     sequence.quiet_until =
-        0;  // The step in flight went without it: all that is scheduled is known.
+        kNotQuiet;  // The step in flight went without it: all that is scheduled is known.
   }
   if (is_running) {
     hash_full_blocks(sequence, sequence.num_computed_tokens - sequence.num_placeholders);

@@ -140,6 +140,18 @@ TEST(Speculation, ADraftModelReadsOneTokenMorePerRequest) {
   }
 }
 
+TEST(Speculation, ADraftModelReadsOneTokenMoreOfARunningRequestToo) {
+  for (const auto& [version, second] :
+       {std::pair("0.20", "0:4(3) 1:12"), std::pair("0.27", "0:4(3) 1:10")}) {
+    auto run = reference(drafting(version, engine::DraftMethod::kDraftModel));
+    run.add(tiny_request(0, 6, 20));
+    EXPECT_EQ(run.step(), "0:6");
+    run.add(tiny_request(1, 30, 4));
+    // 16 positions: 4 + 1, and of the 11 left one is the draft model's.
+    EXPECT_EQ(run.step(), second);
+  }
+}
+
 // ---- priority ----
 
 /// `low` runs first and takes the last block; `high` then needs one, and low has to go although it

@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
+#include <memory>
+#include <vector>
 
 namespace ridgeline::core {
 
@@ -24,14 +25,15 @@ class PackedIntegers {
   void add_natural(std::uint64_t value) { put(value); }
 
  private:
-  void put(std::uint64_t code) {
-    if (used_ > kChunk - kLongest) {
-      chunks_.emplace_back();
+  [[gnu::always_inline]] void put(std::uint64_t code) {
+    if (used_ > kChunk - kLongest) [[unlikely]] {
+      chunks_.push_back(std::make_unique_for_overwrite<Chunk>());
+      here_ = chunks_.back()->data();
       used_ = 0;
     }
-    std::byte* const place = chunks_.back().data() + used_;
+    std::byte* const place = here_ + used_;
     const auto bits = static_cast<std::size_t>(std::bit_width(code | 1U));
-    const std::size_t bytes = (bits + kBits - 1) / kBits;
+    const std::size_t bytes = bytes_for(bits);
     if (bytes < kLongest) {
       const std::uint64_t word = ((code << 1U) | 1U) << (bytes - 1);
       std::memcpy(place, &word, sizeof(word));
@@ -56,7 +58,7 @@ class PackedIntegers {
     }
     [[gnu::always_inline]] std::uint64_t next_natural() {
       if (at_ > kChunk - kLongest) {
-        here_ = list_.chunks_[chunk_++].data();
+        here_ = list_.chunks_[chunk_++]->data();
         at_ = 0;
       }
       const std::byte* const place = here_ + at_;
@@ -83,11 +85,14 @@ class PackedIntegers {
  private:
   static constexpr std::size_t kBits = 7;
   static constexpr std::size_t kLongest = 9;
+  /// bits / 7, rounded up, for 1 to 64 bits: without a division, as it is needed for each value.
+  static constexpr std::size_t bytes_for(std::size_t bits) { return (bits * 9 + 64) / 64; }
   static constexpr std::size_t kChunk = std::size_t{4} * 1024;
   using Chunk = std::array<std::byte, kChunk>;
   static_assert(std::endian::native == std::endian::little);
 
-  std::deque<Chunk> chunks_;
+  std::vector<std::unique_ptr<Chunk>> chunks_;
+  std::byte* here_ = nullptr;  ///< The last of them.
   std::size_t used_ = kChunk;
 };
 

@@ -179,10 +179,6 @@ struct RunMultiset::AllRuns {
   }
 };
 
-void RunMultiset::merge(const RunMultiset& other) {
-  AllRuns{other}.for_each([&](const Run& run) { add(run); });
-}
-
 /// Finds order statistics by narrowing: cuts the range where a sample says that they must lie,
 /// counts the values between the cuts, keeps the parts of the runs where the statistics are, and
 /// does so again within those. The sample decides how fast that is, never the answer: a rank is

@@ -27,7 +27,6 @@ class RunMultiset {
     }
   }
   void add(std::int64_t value) { add(value, 0, 1, 1); }
-  void merge(const RunMultiset& other);
 
   [[nodiscard]] Moments moments() const;
   [[nodiscard]] std::int64_t count() const { return moments_.count() + values_of(last_); }
@@ -72,9 +71,9 @@ class RunMultiset {
   }
   /// Of at least one value.
   void add(const Run& run) {
-    // Runs of two steps join only if as many requests got a token of each.
-    const bool single = run.count == 1 && last_.count == 1 && run.first == last_.first;
-    if ((run.repeat != last_.repeat && !single) || !join(run)) {
+    // Runs join if as many requests got each of their tokens, or if both are the same one value.
+    const bool equal = (run.count | last_.count) == 1 && run.first == last_.first;
+    if ((run.repeat != last_.repeat && !equal) || !join(run)) {
       pack_last();
       last_ = run;
     }

@@ -48,32 +48,29 @@ void LatencyTable::add(const domain::RequestRecord& record, const RequestLatency
     moments_[i].add(row.times[i]);
   }
   ++rows_;
-  queue_time_.add_natural(natural(row.times[kQueueTime]));
-  ttft_.add_natural(natural(row.times[kClientTtft]));
-  decode_.add_natural(natural(row.times[kClientE2e] - row.times[kClientTtft]));
-  gaps_.add_natural(natural(row.gaps));
+  packed_.add_natural(natural(row.times[kQueueTime]));
+  packed_.add_natural(natural(row.times[kClientTtft]));
+  packed_.add_natural(natural(row.times[kClientE2e] - row.times[kClientTtft]));
+  packed_.add_natural(natural(row.gaps));
   ttft_lead_.add(row.times[kClientTtft] - row.times[kServerTtft]);
   e2e_lead_.add(row.times[kClientE2e] - row.times[kServerE2e]);
 }
 
 template <typename Visitor>
 void LatencyTable::for_each_row(Visitor&& visit) const {
-  core::PackedIntegers::Reader queue_time(queue_time_);
-  core::PackedIntegers::Reader ttft(ttft_);
-  core::PackedIntegers::Reader decode(decode_);
-  core::PackedIntegers::Reader gaps(gaps_);
+  core::PackedIntegers::Reader packed(packed_);
   core::RunLengths::Reader ttft_lead(ttft_lead_);
   core::RunLengths::Reader e2e_lead(e2e_lead_);
   Row row;
   for (std::int64_t i = 0; i < rows_; ++i) {
-    const auto first = static_cast<std::int64_t>(ttft.next_natural());
-    const auto all = first + static_cast<std::int64_t>(decode.next_natural());
-    row.times[kQueueTime] = static_cast<std::int64_t>(queue_time.next_natural());
+    row.times[kQueueTime] = static_cast<std::int64_t>(packed.next_natural());
+    const auto first = static_cast<std::int64_t>(packed.next_natural());
+    const auto all = first + static_cast<std::int64_t>(packed.next_natural());
     row.times[kClientTtft] = first;
     row.times[kClientE2e] = all;
     row.times[kServerTtft] = first - ttft_lead.next();
     row.times[kServerE2e] = all - e2e_lead.next();
-    row.gaps = static_cast<std::int64_t>(gaps.next_natural());
+    row.gaps = static_cast<std::int64_t>(packed.next_natural());
     row.derive_tpot();
     visit(row);
   }

@@ -59,12 +59,10 @@ class LatencyTable {
   void for_each_row(Visitor&& visit) const;
 
   std::int64_t rows_ = 0;
-  core::PackedIntegers queue_time_;
-  core::PackedIntegers ttft_;    ///< Client's.
-  core::PackedIntegers decode_;  ///< Client's e2e less its ttft.
-  core::PackedIntegers gaps_;    ///< Output tokens less one.
-  core::RunLengths ttft_lead_;   ///< Client's ttft less the server's.
-  core::RunLengths e2e_lead_;    ///< The same of e2e.
+  /// Four a row: the queue time, the client's ttft, its e2e less that, and output tokens less one.
+  core::PackedIntegers packed_;
+  core::RunLengths ttft_lead_;  ///< Client's ttft less the server's.
+  core::RunLengths e2e_lead_;   ///< The same of e2e.
   std::array<core::Moments, kNumTimes> moments_;
 };
 

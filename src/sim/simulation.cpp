@@ -166,9 +166,8 @@ class Driver final : public domain::RecordSink {
       take();
     }
     while (!queued_.empty() && queued_.front().at <= now) {
-      const Queued next = std::move(queued_.front());
+      engine_->submit(queued_.front().request, queued_.front().at);
       queued_.pop_front();
-      engine_->submit(next.request, next.at);
     }
   }
 

@@ -87,6 +87,11 @@ void Scheduler::schedule_waiting(Batch& batch, core::SimTime now) {
     const Verdict verdict = try_admit(entry, batch, now);
     if (verdict == Verdict::kBlocked) {
       head_blocked_ = true;
+      // (Prompts that are not cut are passed over once too much of theirs has been evicted.)
+      if (passed_over_.empty() && !whole_prompts_ && is_alone_with_its_content(entry)) {
+        blocked_budget_ = budget_;
+        blocked_evicted_ = match_.unheld == 0 ? 0 : cache_.evicted(slots_[entry.slot].table.chain);
+      }
       break;
     }
     waiting_.pop_front();
@@ -97,6 +102,50 @@ void Scheduler::schedule_waiting(Batch& batch, core::SimTime now) {
   for (std::size_t i = passed_over_.size(); i-- > 0;) {
     waiting_.push_front(passed_over_[i]);
   }
+}
+
+/// Whether nobody else computes, holds or looks for what it finds in the cache.
+bool Scheduler::is_alone_with_its_content(const Waiting& entry) const {
+  if (!options_.enable_prefix_caching) {
+    return true;
+  }
+  if (cache_.quotes()) {
+    return false;
+  }
+  return entry.slot == kNoSlot ? entry.chain == PrefixCache::kNone
+                               : cache_.chain(slots_[entry.slot].table.chain).shared_tokens() == 0;
+}
+
+/// Takes the blocks that decodes begin in the next batches, in each of which the head is looked up
+/// again in vain: that counts, where every look-up does.
+void Scheduler::look_up_blocked_head(std::int64_t batches, std::int64_t new_blocks) {
+  PrefixCounts& counts = head_lookup_apart_ ? lookups_apart_ : lookups_;
+  if (match_.unheld == 0 || !options_.profile.prefix_stats_per_lookup) {
+    cache_.allocate(new_blocks);
+    counts.add(head_lookup_, batches);
+    return;
+  }
+  // What it finds gets less while its blocks are taken, which are those at the end first.
+  const Waiting& head = waiting_.front();
+  const Slot& slot = slots_[head.slot];
+  for (std::int64_t i = 0; i < batches; ++i) {
+    cache_.allocate(decodes_.blocks_in(num_batches_ + i));
+    const std::int64_t evicted = cache_.evicted(slot.table.chain);
+    if (match_.next_is_cached && evicted != blocked_evicted_) {
+      find(head, slot.known);
+    } else {
+      match_.blocks -= evicted - blocked_evicted_;
+      match_.unheld -= evicted - blocked_evicted_;
+    }
+    blocked_evicted_ = evicted;
+    count_lookup(head, slot.known);
+  }
+}
+
+/// What a request in the queue has in the cache.
+void Scheduler::find(const Waiting& entry, std::int64_t known) {
+  // At least one token is computed, or there would be no logits to sample from.
+  cache_.find(chain_of(entry), block_size_.whole(known - 1), block_size_.whole(known), match_);
 }
 
 const Chain& Scheduler::chain_of(const Waiting& entry) {
@@ -131,8 +180,7 @@ Scheduler::Verdict Scheduler::try_admit(const Waiting& entry, Batch& batch, core
   if (options_.enable_prefix_caching && is_own(entry)) {
     match_.clear();
   } else if (options_.enable_prefix_caching) {
-    // At least one token is computed, or there would be no logits to sample from.
-    cache_.find(chain_of(entry), block_size_.whole(known - 1), block_size_.whole(known), match_);
+    find(entry, known);
   }
   const std::int64_t cached = match_.blocks * block_size_.value();
   if (options_.profile.prefix_stats_per_lookup) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/check.hpp"
@@ -68,7 +69,7 @@ class FastEngine final : public Engine {
  private:
   static constexpr std::size_t kMaxDepth = 2;
 
-  Batch& in_flight(std::size_t i) { return batches_[(oldest_ + i) % kMaxDepth]; }
+  Batch& in_flight(std::size_t i) { return *in_flight_[i]; }
   void fill_pipeline();
   void launch(Batch& batch);
   std::int64_t complete_oldest();
@@ -91,7 +92,7 @@ class FastEngine final : public Engine {
   fast::Scheduler scheduler_;
   std::size_t depth_;
   std::array<Batch, kMaxDepth> batches_;
-  std::size_t oldest_ = 0;
+  std::array<Batch*, kMaxDepth> in_flight_ = {&batches_[0], &batches_[1]};  ///< Oldest first.
   std::size_t num_in_flight_ = 0;
   core::SimTime now_;
   bool schedule_due_ = false;
@@ -232,7 +233,7 @@ std::int64_t FastEngine::complete_oldest() {
   used_block_ticks_ +=
       static_cast<core::Int128>(scheduler_.cache().num_used()) * (batch.end - now_).count();
   now_ = batch.end;
-  oldest_ = (oldest_ + 1) % kMaxDepth;
+  std::swap(in_flight_[0], in_flight_[1]);
   --num_in_flight_;
   // The buffer stays valid: nothing is scheduled before the update is done.
   return scheduler_.update(batch, now_, inputs_.sink);
@@ -245,7 +246,7 @@ void FastEngine::try_jump(core::SimTime limit) {
   }
   const std::int64_t decodes = scheduler_.decodes().count();
   for (std::size_t i = 0; i < depth_; ++i) {
-    if (!in_flight(i).only_decodes(decodes)) {
+    if (!in_flight(i).only_decodes || in_flight(i).num_decodes != decodes) {
       return;
     }
   }

@@ -140,6 +140,7 @@ void Scheduler::abort(core::RequestId id,
                       std::span<Batch* const> in_flight,
                       domain::RecordSink& sink) {
   head_blocked_ = false;  // Who is tried next may fit.
+  blocked_budget_ = -1;
   for (SlotIndex i = first_running_; i != kNoSlot; i = slots_[i].next) {
     if (slots_[i].record.id == id) {
       discard_tokens_in_flight(i, in_flight);
@@ -165,12 +166,12 @@ void Scheduler::abort(core::RequestId id,
 void Scheduler::abort_running(SlotIndex index) {
   leave_running(index);
   for (auto* list : {&prefilling_, &eager_, &starved_}) {
-    std::erase(*list, index);
+    list->erase(index);
   }
 }
 
 void Scheduler::abort_preempted(SlotIndex index) {
-  if (std::erase(late_, index) > 0 && ends_.batch_of(index) <= last_done_ + 1) {
+  if (late_.erase(index) > 0 && ends_.batch_of(index) <= last_done_ + 1) {
     ends_.remove(index);  // The token in flight would have been its last.
   }
 }
@@ -189,8 +190,9 @@ void Scheduler::discard_tokens_in_flight(SlotIndex index, std::span<Batch* const
     }
     if (decodes_in(index, batch)) {
       ++batch.wasted;
-      std::erase_if(batch.resumed_decodes,
-                    [&](const ResumedDecode& resumed) { return resumed.slot == index; });
+      batch.only_decodes = false;
+      batch.resumed_decodes.erase_if(
+          [&](const ResumedDecode& resumed) { return resumed.slot == index; });
     }
   }
 }

@@ -540,6 +540,12 @@ void PrefixCache::evict(std::int64_t count) {
     const Item item = items_[kHead].next;
     RIDGELINE_DCHECK(item != kHead, "allocation from an empty free list");
     FreeRange& range = items_[item];
+    if (range.extent != kNone && range.end - range.begin > count && !ids_) [[likely]] {
+      range.end -= count;
+      extents_[range.extent].end -= count;
+      chains_[extents_[range.extent].chain].evicted += count;
+      return;
+    }
     const std::int64_t taken = std::min(count, range.end - range.begin);
     range.end -= taken;
     count -= taken;
@@ -550,6 +556,7 @@ void PrefixCache::evict(std::int64_t count) {
     if (range.extent != kNone) {
       Extent& extent = extents_[range.extent];
       extent.end -= taken;
+      chains_[extent.chain].evicted += taken;
       if (emptied && extent.shallowest == item) {
         extent.shallowest = kNone;
       } else if (emptied) {

@@ -118,6 +118,9 @@ class PrefixCache {
   /// on.
   void expect_duplicates(Table& table);
 
+  /// How many blocks that requests of this chain had computed were evicted, ever.
+  [[nodiscard]] std::int64_t evicted(ChainIndex chain) const { return chains_[chain].evicted; }
+
   /// Takes blocks off the free list, forgetting what they held. Requires num_free() >= count.
   void allocate(std::int64_t count) {
     num_free_ -= count;
@@ -163,6 +166,7 @@ class PrefixCache {
   struct ChainState {
     Chain chain;
     std::uint32_t users = 0;
+    std::int64_t evicted = 0;  ///< Blocks of its extents.
   };
   struct HoldCount {
     std::int64_t end = 0;

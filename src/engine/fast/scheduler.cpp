@@ -94,6 +94,7 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_e
   if (schedule_decodes(batch, wasted)) {
     return true;
   }
+  blocked_budget_ = -1;
   schedule_running(batch);
   if (!preempted_ && !waiting_.empty()) {
     forming_ = true;
@@ -103,6 +104,7 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_e
   if (batch.items.empty() && batch.num_decodes == 0) {
     return false;
   }
+  batch.only_decodes = batch.items.empty() && batch.wasted == 0 && batch.resumed_decodes.empty();
   for (const SlotIndex index : sampled_) {
     begin_decoding(index);
   }
@@ -111,20 +113,28 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_e
   return true;
 }
 
-/// The commonest batch: nobody waits, and there are a token and a block for all who decode. Takes
-/// it and returns true, or leaves everything as it is. It does what the rest of schedule() would.
+/// The commonest batch: nobody waits who could come in, and there are a token and a block for all
+/// who decode. Takes it and returns true, or leaves everything as it is. It does what the rest of
+/// schedule() would.
 bool Scheduler::schedule_decodes(Batch& batch, std::int64_t wasted) {
-  const bool plain = waiting_.empty() && prefilling_.empty() && starved_.empty() &&
-                     eager_.empty() && !keep_decode_lengths_ && !cache_.keeps_ids();
   const std::int64_t decodes = decodes_.count();
+  const bool nobody_comes = waiting_.empty() || blocked_budget_ == budget_ - decodes;
+  const bool plain = nobody_comes && prefilling_.empty() && starved_.empty() && eager_.empty() &&
+                     !keep_decode_lengths_ && !cache_.keeps_ids();
   const std::int64_t blocks = decodes_.blocks_in(num_batches_);
   if (!plain || decodes == 0 || decodes > budget_ || blocks > cache_.num_free()) {
     return false;
   }
-  cache_.allocate(blocks);
+  if (waiting_.empty()) {
+    cache_.allocate(blocks);
+  } else {
+    head_blocked_ = true;
+    look_up_blocked_head(1, blocks);
+  }
   batch.num_decodes = decodes;
   batch.decode_context = decodes_.context(num_batches_);
   batch.wasted = wasted;
+  batch.only_decodes = wasted == 0;
   budget_ -= decodes;
   done_at_forming_ = last_done_;
   ++num_batches_;
@@ -268,7 +278,7 @@ void Scheduler::count_decodes(Batch& batch) {
     batch.decode_lengths.clear();
     for (SlotIndex i = first_running_; i != kNoSlot; i = slots_[i].next) {
       if (slots_[i].status == Status::kDecoding) {
-        batch.decode_lengths.emplace_back(slots_[i].base + num_batches_);
+        batch.decode_lengths.push_back(core::Tokens(slots_[i].base + num_batches_));
       }
     }
   }
@@ -309,7 +319,7 @@ void Scheduler::run_in_order(Batch& batch) {
         batch.resumed_decodes.push_back({.slot = index, .last_token = slot.last_token});
       }
       if (keep_decode_lengths_) {
-        batch.decode_lengths.emplace_back(slot.base + num_batches_);
+        batch.decode_lengths.push_back(core::Tokens(slot.base + num_batches_));
       }
       --budget_;
     } else if (slot.status == Status::kPrefilling) {
@@ -389,7 +399,7 @@ void Scheduler::put(Batch& batch, SlotIndex index, std::int64_t tokens) {
                          .last_token = slot.last_token});
   if (samples) {
     sampled_.push_back(index);
-    std::erase(prefilling_, index);
+    prefilling_.erase(index);
   }
 }
 
@@ -428,7 +438,7 @@ void Scheduler::preempt(SlotIndex index) {
     const std::int64_t end = ends_.batch_of(index);
     const bool pending = newest > last_done_ && slot.starved_at != newest;
     slot.known = known_tokens(slot);
-    if (slot.starved_at < last_done_ || slot.starved_at < 0) {
+    if (last_done_ >= slot.begun && (slot.starved_at < last_done_ || slot.starved_at < 0)) {
       slot.last_token = last_end_;
     }
     if (pending) {
@@ -441,9 +451,9 @@ void Scheduler::preempt(SlotIndex index) {
       decodes_.remove(slot.base);
     }
   } else {
-    std::erase(prefilling_, index);
+    prefilling_.erase(index);
   }
-  std::erase(eager_, index);
+  eager_.erase(index);
   if (slot.table.own) {
     publish(index);  // It will look for them when it comes back.
   }
@@ -481,6 +491,7 @@ std::int64_t Scheduler::update(const Batch& batch, core::SimTime now, domain::Re
   for (const SlotIndex index : late_) {
     ++slots_[index].known;
     slots_[index].last_token = now;
+    blocked_budget_ = -1;
   }
   late_.clear();
   last_done_ = batch.number;
@@ -505,6 +516,7 @@ std::int64_t Scheduler::update(const Batch& batch, core::SimTime now, domain::Re
 
 void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {
   Slot& slot = slots_[index];
+  blocked_budget_ = -1;
   if (slot.status == Status::kPreempted) {
     waiting_.erase(Waiting::preempted(index));
   } else {
@@ -514,7 +526,7 @@ void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {
       decodes_.remove(slot.base);
     }
     if (!eager_.empty()) {
-      std::erase(eager_, index);
+      eager_.erase(index);
     }
     unlink(index);
     release(index, blocks, keyed);
@@ -533,8 +545,10 @@ bool Scheduler::waiting_stays_out() const {
     return true;
   }
   // The head stays out if it was tried and nothing can change the verdict: blocks only get fewer,
-  // what it found in the cache is held, and nobody computes what it did not find.
-  return head_blocked_ && match_.unheld == 0 && match_.overtaken == PrefixCache::kNone;
+  // and what it found in the cache is held, or is its own (of which an eviction takes a block from
+  // what it needs at most, and one from what there is); and nobody computes what it did not find.
+  return head_blocked_ && (blocked_budget_ == budget_ ||
+                           (match_.unheld == 0 && match_.overtaken == PrefixCache::kNone));
 }
 
 std::int64_t Scheduler::repeatable_batches(std::int64_t oldest) const {
@@ -547,14 +561,15 @@ std::int64_t Scheduler::repeatable_batches(std::int64_t oldest) const {
 }
 
 void Scheduler::jump(std::int64_t count, std::int64_t new_blocks, core::SimTime now) {
-  cache_.allocate(new_blocks);
+  if (head_blocked_) {
+    look_up_blocked_head(count, new_blocks);
+  } else {
+    cache_.allocate(new_blocks);
+  }
   num_batches_ += count;
   last_done_ += count;
   done_at_forming_ += count;
   last_end_ = now;
-  if (head_blocked_) {
-    (head_lookup_apart_ ? lookups_apart_ : lookups_).add(head_lookup_, count);
-  }
 }
 
 }  // namespace ridgeline::engine::fast

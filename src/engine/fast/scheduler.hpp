@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "core/buffer.hpp"
 #include "core/ring.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
@@ -121,8 +122,11 @@ class Scheduler final : private PrefixCache::Keyed {
   void key_singles(bool in_batch);
   void schedule_waiting(Batch& batch, core::SimTime now);
   Verdict try_admit(const Waiting& entry, Batch& batch, core::SimTime now);
+  [[nodiscard]] bool is_alone_with_its_content(const Waiting& entry) const;
+  void look_up_blocked_head(std::int64_t batches, std::int64_t new_blocks);
   void admit(const Waiting& entry, Batch& batch, std::int64_t tokens, core::SimTime now);
   const Chain& chain_of(const Waiting& entry);
+  void find(const Waiting& entry, std::int64_t known);
   void count_lookup(const Waiting& entry, std::int64_t known);
   void put(Batch& batch, SlotIndex index, std::int64_t tokens);
   void begin_decoding(SlotIndex index);
@@ -172,25 +176,29 @@ class Scheduler final : private PrefixCache::Keyed {
   DecodeSet decodes_;
   FinishRing ends_;
   std::vector<Slot> slots_;
-  std::vector<SlotIndex> free_slots_;
+  core::Buffer<SlotIndex> free_slots_;
   SlotIndex first_running_ = kNoSlot;
   SlotIndex last_running_ = kNoSlot;
   std::int64_t num_running_ = 0;
   std::int64_t next_order_ = 0;
   core::Ring<Waiting> waiting_;
-  std::vector<SlotIndex> prefilling_;  ///< In running order.
-  std::vector<SlotIndex> sampled_;     ///< Begin to decode after the batch being formed.
-  std::vector<SlotIndex> starved_;     ///< Got nothing in the newest batch.
-  std::vector<SlotIndex> late_;        ///< Preempted while a token of theirs is in flight.
-  std::vector<SlotIndex> eager_;       ///< Decode content that others may compute as well.
-  std::vector<SlotIndex> ending_;      ///< Scratch.
-  std::vector<Waiting> passed_over_;   ///< By the last call, in order; they are back in the queue.
-  std::int64_t budget_ = 0;            ///< Tokens left in the batch being formed.
-  bool forming_ = false;               ///< Its running requests have been scheduled.
+  core::Buffer<SlotIndex> prefilling_;  ///< In running order.
+  core::Buffer<SlotIndex> sampled_;     ///< Begin to decode after the batch being formed.
+  core::Buffer<SlotIndex> starved_;     ///< Got nothing in the newest batch.
+  core::Buffer<SlotIndex> late_;        ///< Preempted while a token of theirs is in flight.
+  core::Buffer<SlotIndex> eager_;       ///< Decode content that others may compute as well.
+  core::Buffer<SlotIndex> ending_;      ///< Scratch.
+  core::Buffer<Waiting> passed_over_;   ///< By the last call, in order; they are back in the queue.
+  std::int64_t budget_ = 0;             ///< Tokens left in the batch being formed.
+  bool forming_ = false;                ///< Its running requests have been scheduled.
   core::SimTime newest_end_;
   bool preempted_ = false;
   bool head_blocked_ = false;  ///< The waiting head was tried in the last call and did not fit.
-  PrefixCache::Match match_;   ///< Of the waiting request tried last.
+  /// If nobody shares its content, what was left of the budget then: until something is freed it
+  /// does not fit with as much again. Otherwise negative.
+  std::int64_t blocked_budget_ = -1;
+  std::int64_t blocked_evicted_ = 0;  ///< Of its blocks, when it was looked up last.
+  PrefixCache::Match match_;          ///< Of the waiting request tried last.
   Chain unique_chain_;
   core::RequestId unique_chain_of_;
   PrefixCounts head_lookup_;        ///< What trying it counted ...

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 #include <limits>
-#include <vector>
 
+#include "core/buffer.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -95,23 +95,21 @@ struct ResumedDecode {
 struct Batch {
   std::int64_t number = 0;
   std::int64_t num_decodes = 0;
-  std::int64_t wasted = 0;  ///< Decodes whose token is thrown away.
+  std::int64_t wasted = 0;   ///< Decodes whose token is thrown away.
+  bool only_decodes = true;  ///< Each with a token for a client, and one in the batch before.
   core::Tokens decode_context;
   core::SimTime start;
   core::SimTime end;
-  std::vector<BatchItem> items;
-  std::vector<domain::PrefillChunk> prefills;
-  std::vector<core::Tokens> decode_lengths;  ///< Only if the model asks.
-  std::vector<ResumedDecode> resumed_decodes;
+  core::Buffer<BatchItem> items;
+  core::Buffer<domain::PrefillChunk> prefills;
+  core::Buffer<core::Tokens> decode_lengths;  ///< Only if the model asks.
+  core::Buffer<ResumedDecode> resumed_decodes;
 
   [[nodiscard]] domain::StepBatch view() const {
     return {.num_decodes = num_decodes,
             .decode_context = decode_context,
             .decode_lengths = decode_lengths,
             .prefills = prefills};
-  }
-  [[nodiscard]] bool only_decodes(std::int64_t count) const {
-    return num_decodes == count && items.empty() && wasted == 0 && resumed_decodes.empty();
   }
 };
 

@@ -132,8 +132,12 @@ TimeByKind KernelModel::sum_rows(model::Rows rows, std::int64_t count) const {
 }
 
 TimeByKind KernelModel::token_part(std::int64_t tokens) const {
-  return token_memo_.get(
-      padded(tokens), [this](std::int64_t count) { return sum_rows(model::Rows::kTokens, count); });
+  // Looked up as they come: which graph they are padded to is searched for once per count.
+  return token_memo_.get(tokens, [this](std::int64_t count) {
+    const std::int64_t rows = padded(count);
+    const auto of_graph = [this](std::int64_t all) { return sum_rows(model::Rows::kTokens, all); };
+    return rows == count ? of_graph(rows) : token_memo_.get(rows, of_graph);
+  });
 }
 
 TimeByKind KernelModel::sampled_part(std::int64_t sampled) const {

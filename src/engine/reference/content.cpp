@@ -61,11 +61,13 @@ std::uint64_t TokenSequence::hash_block(std::uint64_t parent,
   for (std::int64_t position = begin;;) {
     const Piece& piece = pieces_[last_];
     const std::int64_t last = std::min(end, piece.end);
-    const std::uint64_t behind = piece.token(last);
-    for (std::uint64_t token = piece.token(position); token != behind; ++token) {
+    std::uint64_t token = piece.token(position);
+    for (; position + 4 <= last; position += 4, token += 4) {  // As below, with less counting.
+      hash = chain(chain(chain(chain(hash, token), token + 1), token + 2), token + 3);
+    }
+    for (; position < last; ++position, ++token) {
       hash = chain(hash, token);
     }
-    position = last;
     if (position == end) {
       return chain(parent, hash);
     }

@@ -168,7 +168,7 @@ ScheduledStep ReferenceEngine::unused_step() {
 domain::StepBatch ReferenceEngine::batch_of(const ScheduledStep& step) {
   prefills_.clear();
   decode_lengths_.clear();
-  if (static_cast<std::size_t>(step.num_decodes) < step.size() || needs_decode_lengths_) {
+  if (static_cast<std::size_t>(step.num_decodes()) < step.size() || needs_decode_lengths_) {
     for (const ScheduledSequence& scheduled : step) {
       const core::Tokens before(scheduled.num_computed_tokens);
       if (scheduled.is_decode()) {
@@ -186,8 +186,8 @@ domain::StepBatch ReferenceEngine::batch_of(const ScheduledStep& step) {
       record.first_scheduled = std::min(record.first_scheduled, now_);
     }
   }
-  return {.num_decodes = step.num_decodes,
-          .decode_context = core::Tokens(step.decode_context),
+  return {.num_decodes = step.num_decodes(),
+          .decode_context = core::Tokens(step.decode_context()),
           .decode_lengths = decode_lengths_,
           .prefills = prefills_};
 }
@@ -272,7 +272,7 @@ void ReferenceEngine::draw_tokens(const ScheduledStep& step) {
   }
   tokens_.assign(step.size(), 1);
   for (std::size_t i = 0; i < step.size(); ++i) {
-    const ScheduledSequence& scheduled = step.sequences[i];
+    const ScheduledSequence& scheduled = step[i];
     if (scheduled.samples && scheduled.num_drafts > 0 && !scheduled.is_prefill) {
       Sequence& sequence = *scheduled.sequence;
       tokens_[i] += accepted_drafts(

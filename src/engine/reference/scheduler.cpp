@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
-#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -134,10 +134,8 @@ std::int64_t Scheduler::tokens_to_run(const Sequence& sequence) const {
   if (options_.long_prefill_token_threshold.value() > 0) {
     tokens = std::min(tokens, options_.long_prefill_token_threshold.value());
   }
-  return std::min({tokens,
-                   budget_,
-                   input_budget_ - draft_slots_,
-                   last_position() - sequence.num_computed_tokens});
+  const std::int64_t left = std::min(budget_, input_budget_ - draft_slots_);
+  return std::min(std::min(tokens, left), last_position() - sequence.num_computed_tokens);
 }
 
 bool Scheduler::last_token_in_flight(const Sequence& sequence) const {
@@ -169,27 +167,34 @@ void Scheduler::schedule_running(ScheduledStep& step) {
 /// Of the running requests from one on, those that are quiet and follow one another: a token each,
 /// as the budget lasts. Returns the place of the next. Without drafts both budgets are the same.
 std::size_t Scheduler::schedule_quiet(ScheduledStep& step, std::size_t from) {
-  std::int64_t left = budget_;
-  std::size_t i = from;
-  for (; i < running_.size() && left > 0; ++i) {
-    Sequence& sequence = *running_[i];
+  const std::int64_t placeholder = options_.async_scheduling ? 1 : 0;
+  // Unless the next token can be scheduled before this one is known.
+  const std::int64_t most_in_flight =
+      waits_for_results_ ? 0 : std::numeric_limits<std::int64_t>::max();
+  const std::size_t scheduled_before = step.size();
+  const std::size_t most = std::min(running_.size() - from, static_cast<std::size_t>(budget_));
+  auto place = running_.begin() + static_cast<std::ptrdiff_t>(from);
+  for (const auto end = place + static_cast<std::ptrdiff_t>(most); place != end; ++place) {
+    Sequence& sequence = **place;
     if (sequence.num_computed_tokens >= sequence.quiet_until) {
       break;
     }
-    if (waits_for_results_ && sequence.num_in_flight_tokens > 0) {
-      continue;  // What it would go on from is in flight.
+    if (sequence.num_in_flight_tokens > most_in_flight) {
+      continue;
     }
-    put(step,
-        {.sequence = &sequence,
-         .num_computed_tokens = sequence.num_computed_tokens,
-         .num_scheduled_tokens = 1,
-         .samples = true,
-         .is_plain = true});
-    --left;
+    step.add({.sequence = &sequence,
+              .num_computed_tokens = sequence.num_computed_tokens,
+              .num_scheduled_tokens = 1,
+              .samples = true,
+              .is_plain = true});
+    ++sequence.num_computed_tokens;
+    ++sequence.num_in_flight_tokens;
+    sequence.num_placeholders += placeholder;
   }
-  input_budget_ -= budget_ - left;
-  budget_ = left;
-  return i;
+  const auto scheduled = static_cast<std::int64_t>(step.size() - scheduled_before);
+  budget_ -= scheduled;
+  input_budget_ -= scheduled;
+  return static_cast<std::size_t>(place - running_.begin());
 }
 
 /// Up to how many computed tokens nothing has to be looked at but the budget: the request samples
@@ -204,11 +209,9 @@ std::int64_t Scheduler::quiet_until(const Sequence& sequence) const {
   const std::int64_t filled = sequence.blocks.hashed_below - (options_.async_scheduling ? 0 : 1);
   // Two before the last token is computed nobody can know yet that it will be the last.
   const std::int64_t end = sequence.num_prompt_tokens + sequence.stop_after - 2;
-  return std::min({sequence.blocks.tokens_held,
-                   filled,
-                   sequence.blocks.windows_rest_below,
-                   last_position(),
-                   end});
+  const BlockTables& blocks = sequence.blocks;
+  return std::min(std::min(std::min(blocks.tokens_held, filled), blocks.windows_rest_below),
+                  std::min(last_position(), end));
 }
 
 /// Who gives way: the last in the order of admission, or the worst in the order of priority.
@@ -226,10 +229,9 @@ std::size_t Scheduler::choose_victim() const {
 
 /// Takes a victim out of the step being formed, or marks what is left of it there.
 Scheduler::Withdrawn Scheduler::withdraw(Sequence& victim, ScheduledStep& step) {
-  const auto scheduled = std::find_if(step.sequences.begin(),
-                                      step.sequences.end(),
-                                      [&](const auto& other) { return other.sequence == &victim; });
-  if (scheduled == step.sequences.end()) {
+  const auto scheduled = std::find_if(
+      step.begin(), step.end(), [&](const auto& other) { return other.sequence == &victim; });
+  if (scheduled == step.end()) {
     return {};
   }
   take_back(*scheduled);
@@ -310,6 +312,8 @@ void Scheduler::preempt(const SequencePtr& victim, std::int64_t computed) {
   push_waiting(waiting_, victim, true);
 }
 
+/// What is scheduled counts as computed before the step has run: the next can already go on from
+/// there.
 void Scheduler::put(ScheduledStep& step, Sequence& sequence, std::int64_t tokens) {
   const std::int64_t before = sequence.num_computed_tokens;
   const std::int64_t known = sequence.num_tokens() + sequence.num_placeholders;
@@ -317,33 +321,23 @@ void Scheduler::put(ScheduledStep& step, Sequence& sequence, std::int64_t tokens
       sequence.num_drafts > 0 ? std::max<std::int64_t>(before + tokens - known, 0) : 0;
   const bool samples = before + tokens >= known;
   const bool is_prefill = before < sequence.prefill_end;
+  step.add({.sequence = &sequence,
+            .num_computed_tokens = before,
+            .num_scheduled_tokens = tokens,
+            .num_drafts = drafts,
+            .is_prefill = is_prefill,
+            .samples = samples,
+            .is_plain = samples && drafts == 0 && !is_prefill});
+  sequence.num_computed_tokens += tokens;
+  sequence.num_in_flight_tokens += tokens;
   sequence.num_drafts = 0;
-  put(step,
-      {.sequence = &sequence,
-       .num_computed_tokens = before,
-       .num_scheduled_tokens = tokens,
-       .num_drafts = drafts,
-       .is_prefill = is_prefill,
-       .samples = samples,
-       .is_plain = samples && drafts == 0 && !is_prefill});
   if (options_.async_scheduling && samples) {
+    sequence.num_placeholders += 1 + drafts;
     sequence.num_drafts = options_.num_speculative_tokens;
   }
   // A result that is still to come from before a preemption would be a token more than expected.
   const bool stale = !options_.async_scheduling && sequence.num_in_flight_tokens > tokens;
   sequence.quiet_until = samples && !stale ? quiet_until(sequence) : kNotQuiet;
-}
-
-/// What is scheduled counts as computed before the step has run: the next can already go on from
-/// there.
-void Scheduler::put(ScheduledStep& step, const ScheduledSequence& part) {
-  Sequence& sequence = *part.sequence;
-  sequence.num_computed_tokens += part.num_scheduled_tokens;
-  sequence.num_in_flight_tokens += part.num_scheduled_tokens;
-  if (part.samples) {
-    sequence.num_placeholders += options_.async_scheduling ? 1 + part.num_drafts : 0;
-  }
-  step.add(part);
 }
 
 /// Undoes what put() did to the request.
@@ -442,7 +436,9 @@ void Scheduler::hash_full_blocks(Sequence& sequence, std::int64_t tokens) {
   }
   extend_hash_chain(sequence);
   manager_.hash_full_blocks(sequence.blocks, sequence.block_hashes, known);
-  sequence.num_hashes_made = std::max(sequence.num_hashes_made, known / manager_.block_size());
+  if (known >= (sequence.num_hashes_made + 1) * manager_.block_size()) {
+    sequence.num_hashes_made = known / manager_.block_size();
+  }
 }
 
 void Scheduler::extend_hash_chain(Sequence& sequence) const {

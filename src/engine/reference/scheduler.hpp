@@ -83,38 +83,48 @@ struct ScheduledSequence {
 };
 
 /// The requests of a step, in order, and what of them a step-time model asks for: the sums over its
-/// decodes.
-struct ScheduledStep {
-  std::vector<ScheduledSequence> sequences;
-  std::int64_t num_decodes = 0;
-  std::int64_t decode_context = 0;  ///< Tokens that they had computed before.
+/// decodes. Its memory is used again: a request per step and token passes through here.
+class ScheduledStep {
+ public:
+  using Iterator = std::vector<ScheduledSequence>::iterator;
 
-  [[nodiscard]] bool empty() const { return sequences.empty(); }
-  [[nodiscard]] std::size_t size() const { return sequences.size(); }
-  [[nodiscard]] auto begin() const { return sequences.begin(); }
-  [[nodiscard]] auto end() const { return sequences.end(); }
+  [[nodiscard]] bool empty() const { return sequences_.empty(); }
+  [[nodiscard]] std::size_t size() const { return sequences_.size(); }
+  [[nodiscard]] auto begin() const { return sequences_.begin(); }
+  [[nodiscard]] auto end() const { return sequences_.end(); }
+  [[nodiscard]] Iterator begin() { return sequences_.begin(); }
+  [[nodiscard]] Iterator end() { return sequences_.end(); }
+  [[nodiscard]] const ScheduledSequence& operator[](std::size_t i) const { return sequences_[i]; }
+
+  [[nodiscard]] std::int64_t num_decodes() const { return num_decodes_; }
+  /// Tokens that its decodes had computed before.
+  [[nodiscard]] std::int64_t decode_context() const { return decode_context_; }
 
   void clear() {
-    sequences.clear();
-    num_decodes = 0;
-    decode_context = 0;
+    sequences_.clear();
+    num_decodes_ = 0;
+    decode_context_ = 0;
   }
   void add(const ScheduledSequence& one) {
-    sequences.push_back(one);
+    sequences_.push_back(one);
     count(one, 1);
   }
-  void erase(std::vector<ScheduledSequence>::iterator one) {
+  void erase(Iterator one) {
     count(*one, -1);
-    sequences.erase(one);
+    sequences_.erase(one);
   }
 
  private:
   void count(const ScheduledSequence& one, std::int64_t times) {
     if (one.is_decode()) {
-      num_decodes += times;
-      decode_context += times * one.num_computed_tokens;
+      num_decodes_ += times;
+      decode_context_ += times * one.num_computed_tokens;
     }
   }
+
+  std::vector<ScheduledSequence> sequences_;
+  std::int64_t num_decodes_ = 0;
+  std::int64_t decode_context_ = 0;
 };
 
 /// What the prefix cache was asked and gave, as vLLM counts it.
@@ -224,7 +234,6 @@ class Scheduler {
   void preempt(const SequencePtr& victim, std::int64_t computed);
   void push_waiting(Queue& queue, const SequencePtr& sequence, bool front);
   void put(ScheduledStep& step, Sequence& sequence, std::int64_t tokens);
-  void put(ScheduledStep& step, const ScheduledSequence& part);
   void take_back(const ScheduledSequence& part) const;
   [[nodiscard]] std::int64_t quiet_until(const Sequence& sequence) const;
   SequencePtr finish(Sequence& sequence);
@@ -236,7 +245,10 @@ class Scheduler {
                    std::int64_t tokens,
                    core::SimTime now,
                    std::vector<domain::TokenGaps>& gaps);
-  static void deliver(Sequence& sequence, core::SimTime now, std::vector<domain::TokenGaps>& gaps);
+  static void deliver(Sequence& sequence,
+                      std::int64_t tokens,
+                      core::SimTime now,
+                      std::vector<domain::TokenGaps>& gaps);
   void look_again(Sequence& sequence, bool ends);
   bool extend(Sequence& sequence, std::int64_t tokens, std::int64_t lookahead);
   void hash_full_blocks(Sequence& sequence, std::int64_t tokens);

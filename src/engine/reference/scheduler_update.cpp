@@ -18,17 +18,19 @@ namespace {
 
 /// To the run of the same gap if it is one of the last: there are few in a step. It becomes the
 /// last, for the next request.
-void add_gap(core::Duration gap, std::vector<domain::TokenGaps>& gaps) {
+void add_gaps(std::int64_t count, core::Duration gap, std::vector<domain::TokenGaps>& gaps) {
   constexpr std::ptrdiff_t kLookedAt = 4;
   const auto end = gaps.rbegin() + std::min<std::ptrdiff_t>(std::ssize(gaps), kLookedAt);
   const auto run = std::find_if(
       gaps.rbegin(), end, [&](const domain::TokenGaps& one) { return one.gap == gap; });
   if (run == end) {
-    gaps.push_back({.gap = gap, .growth = {}, .count = 1, .requests = 1});
+    gaps.push_back({.gap = gap, .growth = {}, .count = 1, .requests = count});
     return;
   }
-  ++run->requests;
-  std::swap(*run, gaps.back());
+  run->requests += count;
+  if (run != gaps.rbegin()) {
+    std::swap(*run, gaps.back());
+  }
 }
 
 }  // namespace
@@ -45,7 +47,7 @@ std::vector<SequencePtr> Scheduler::update(const ScheduledStep& step,
         break;
       }
     }
-    const ScheduledSequence& scheduled = step.sequences[i];
+    const ScheduledSequence& scheduled = step[i];
     Sequence& sequence = *scheduled.sequence;
     sequence.num_in_flight_tokens -= scheduled.num_scheduled_tokens;
     // A token after the end is thrown away; an unfinished prefill has none.
@@ -70,7 +72,7 @@ std::size_t Scheduler::update_quiet(const ScheduledStep& step,
   const std::int64_t placeholder = options_.async_scheduling ? 1 : 0;
   const core::SimTime before = now - run.gap;
   std::int64_t taken = 0;
-  for (const ScheduledSequence& scheduled : std::span(step.sequences).subspan(from)) {
+  for (const ScheduledSequence& scheduled : std::span(step.begin(), step.end()).subspan(from)) {
     Sequence& sequence = *scheduled.sequence;
     const std::int64_t known = sequence.num_computed_tokens - sequence.num_placeholders;
     if (!scheduled.is_plain || known + 2 * placeholder > sequence.quiet_until ||
@@ -100,34 +102,40 @@ bool Scheduler::take_tokens(const ScheduledSequence& scheduled,
     sequence.num_computed_tokens -= sequence.num_computed_tokens > 0 ? rejected : 0;
     sequence.num_placeholders -= sequence.num_placeholders > 0 ? rejected : 0;
   }
+  deliver(sequence, tokens, now, gaps);
   bool ends = false;
-  for (std::int64_t i = 0; i < tokens && !ends; ++i) {
-    deliver(sequence, now, gaps);
-    if (!lost) {
-      ++sequence.num_output_tokens;
-      sequence.num_placeholders -= options_.async_scheduling ? 1 : 0;
-      ends = sequence.num_output_tokens >= sequence.stop_after;
-    }
+  if (!lost) {
+    const std::int64_t taken = std::min(tokens, sequence.stop_after - sequence.num_output_tokens);
+    sequence.num_output_tokens += taken;
+    sequence.num_placeholders -= options_.async_scheduling ? taken : 0;
+    ends = sequence.num_output_tokens >= sequence.stop_after;
   }
   look_again(sequence, ends);
   return ends;
 }
 
-/// A token goes to the client, unless it lies behind the request's end.
+/// Tokens go to the client, but for those behind the request's end: the first a gap after the one
+/// before, the others (drafts that were accepted) with it.
 void Scheduler::deliver(Sequence& sequence,
+                        std::int64_t tokens,
                         core::SimTime now,
                         std::vector<domain::TokenGaps>& gaps) {
   auto& record = sequence.record;
-  if (record.output_tokens.value() >= sequence.stop_after) {
+  const std::int64_t delivered =
+      std::min(tokens, sequence.stop_after - record.output_tokens.value());
+  if (delivered <= 0) {
     return;
   }
   if (record.output_tokens.value() == 0) {
     record.first_token = now;
   } else {
-    add_gap(now - record.last_token, gaps);
+    add_gaps(1, now - record.last_token, gaps);
+  }
+  if (delivered > 1) {
+    add_gaps(delivered - 1, core::Duration(), gaps);
   }
   record.last_token = now;
-  record.output_tokens += core::Tokens(1);
+  record.output_tokens += core::Tokens(delivered);
 }
 
 /// What follows from a token that has come out, unless the request is quiet.

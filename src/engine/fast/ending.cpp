@@ -1,0 +1,120 @@
+// The end of batches in the fast twin's scheduler, one at a time or many at once, and of requests
+// with them.
+#include <algorithm>
+#include <cstdint>
+
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "engine/fast/prefix_cache.hpp"
+#include "engine/fast/scheduler.hpp"
+#include "engine/fast/slot.hpp"
+
+namespace ridgeline::engine::fast {
+
+std::int64_t Scheduler::update(const Batch& batch, core::SimTime now, domain::RecordSink& sink) {
+  const auto resumed = static_cast<std::int64_t>(batch.resumed_decodes.size());
+  const auto report = [&](core::SimTime since, std::int64_t requests) {
+    sink.on_token_gaps({.gap = now - since, .growth = {}, .count = 1, .requests = requests});
+  };
+  if (const std::int64_t regular = batch.num_decodes - batch.wasted - resumed; regular > 0) {
+    report(last_end_, regular);
+  }
+  for (const ResumedDecode& resumed_decode : batch.resumed_decodes) {
+    report(resumed_decode.last_token, 1);
+  }
+  for (const BatchItem& item : batch.items) {
+    if (!item.samples || item.generation != slots_[item.slot].generation) {
+      continue;  // Nothing came out, or it was aborted.
+    }
+    if (item.first) {
+      slots_[item.slot].record.first_token = now;
+    } else {
+      report(item.last_token, 1);
+    }
+  }
+  for (const SlotIndex index : late_) {
+    ++slots_[index].known;
+    slots_[index].last_token = now;
+    blocked_budget_ = -1;
+  }
+  late_.clear();
+  last_done_ = batch.number;
+  last_end_ = now;
+  if (async_ && !eager_.empty()) {
+    key_singles(false);
+  }
+  ending_.clear();
+  for (SlotIndex i = ends_.first(batch.number); i != kNoSlot; i = ends_.next(i)) {
+    ending_.push_back(i);
+  }
+  if (ending_.size() > 1) {
+    std::sort(ending_.begin(), ending_.end(), [this](SlotIndex a, SlotIndex b) {
+      return slots_[a].order < slots_[b].order;
+    });
+  }
+  for (const SlotIndex index : ending_) {
+    finish(index, sink);
+  }
+  return static_cast<std::int64_t>(ending_.size());
+}
+
+void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {
+  Slot& slot = slots_[index];
+  blocked_budget_ = -1;
+  if (slot.status == Status::kPreempted) {
+    waiting_.erase(Waiting::preempted(index));
+  } else {
+    const std::int64_t blocks = blocks_for(computed_tokens(slot, index));
+    const std::int64_t keyed = keyed_blocks(index);
+    if (slot.status == Status::kDecoding) {
+      decodes_.remove(slot.base);
+    }
+    if (!eager_.empty()) {
+      eager_.erase(index);
+    }
+    unlink(index);
+    release(index, blocks, keyed);
+  }
+  ends_.remove(index);
+  slot.record.outcome = slot.outcome_at_stop;
+  slot.record.output_tokens = core::Tokens(slot.stop_after);
+  slot.record.last_token = last_end_;
+  vacate(index);
+  sink.on_request(slot.record);
+}
+
+/// Whether the next batches leave the queue as it is.
+bool Scheduler::waiting_stays_out() const {
+  if (waiting_.empty() || num_running_ >= options_.max_num_seqs || budget_ == 0) {
+    return true;
+  }
+  // The head stays out if it was tried and nothing can change the verdict: blocks only get fewer,
+  // and what it found in the cache is held, or is its own (of which an eviction takes a block from
+  // what it needs at most, and one from what there is); and nobody computes what it did not find.
+  return head_blocked_ && (blocked_budget_ == budget_ ||
+                           (match_.unheld == 0 && match_.overtaken == PrefixCache::kNone));
+}
+
+std::int64_t Scheduler::repeatable_batches(std::int64_t oldest) const {
+  if (preempted_ || !passed_over_.empty() || !prefilling_.empty() || !late_.empty() ||
+      !starved_.empty() || !eager_.empty() || !waiting_stays_out()) {
+    return 0;
+  }
+  const std::int64_t newest = num_batches_ - 1;
+  return std::max<std::int64_t>(ends_.next_end(oldest) - newest, 0);
+}
+
+void Scheduler::jump(std::int64_t count, std::int64_t new_blocks, core::SimTime now) {
+  if (head_blocked_) {
+    look_up_blocked_head(count, new_blocks);
+  } else {
+    cache_.allocate(new_blocks);
+  }
+  num_batches_ += count;
+  last_done_ += count;
+  done_at_forming_ += count;
+  last_end_ = now;
+}
+
+}  // namespace ridgeline::engine::fast

@@ -1,0 +1,69 @@
+// How batches end in the scheduler that users' runs go through: one at a time, and many at once.
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/ids.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
+#include "engine/engine.hpp"
+#include "engine/options.hpp"
+#include "engine/probe.hpp"
+#include "support/drive.hpp"
+#include "support/linear_model.hpp"
+#include "support/probe_run.hpp"
+
+namespace ridgeline {
+namespace {
+
+TEST(FastEnding, WhoRunsLongerIsReportedFirst) {
+  const std::vector<domain::Request> requests = {
+      test::tiny_request(0, 4, 3), test::tiny_request(1, 4, 5), test::tiny_request(2, 4, 3)};
+  const auto run = test::run_engine(
+      test::tiny_options("0.27"), test::LinearModel(), {}, requests, test::Twin::kJumping);
+  ASSERT_EQ(run.sink.requests.size(), 3U);
+  EXPECT_EQ(run.sink.requests[0].id, core::RequestId(0));
+  EXPECT_EQ(run.sink.requests[1].id, core::RequestId(2));
+  EXPECT_EQ(run.sink.requests[2].id, core::RequestId(1));
+}
+
+TEST(FastEnding, TokensOfABatchAreKnownWhenItEnds) {
+  test::ProbeRun run(engine::make_fast_probe(test::tiny_options("0.27")));
+  run.add(test::tiny_request(0, 4, 2));
+  EXPECT_EQ(run.schedule(), "0:4");
+  EXPECT_EQ(run->output_tokens(core::RequestId(0)), 0);
+  run.end();
+  EXPECT_EQ(run->output_tokens(core::RequestId(0)), 1);
+  EXPECT_EQ(run.step(), "0:1");
+  EXPECT_EQ(run->num_free_blocks(), 64);
+}
+
+/// Three requests of 20 and 60 tokens want 60 of 44 blocks. The last one is preempted and looked up
+/// in vain in each batch of the other two, who take its blocks while batches are jumped.
+TEST(FastEnding, AJumpCountsWhatABlockedHeadFindsInEachBatch) {
+  for (const auto* version : {"0.20", "0.27"}) {  // Up to 0.24 every look-up counts.
+    engine::EngineOptions options = test::tiny_options(version);
+    options.num_gpu_blocks = core::Blocks(1 + 44);
+    options.max_model_len = core::Tokens(128);
+    options.max_num_batched_tokens = core::Tokens(64);
+    options.enable_prefix_caching = true;
+    const std::vector<domain::Request> requests = {test::tiny_request(0, 20, 60),
+                                                   test::tiny_request(1, 20, 60),
+                                                   test::tiny_request(2, 20, 60)};
+    const auto totals = [&](test::Twin twin) {
+      return test::run_engine(options, test::LinearModel(), {}, requests, twin).totals;
+    };
+    const engine::EngineTotals reference = totals(test::Twin::kReference);
+    const engine::EngineTotals jumping = totals(test::Twin::kJumping);
+    EXPECT_GT(reference.preemptions, 0);
+    EXPECT_EQ(jumping.preemptions, reference.preemptions);
+    EXPECT_EQ(jumping.prefix_queries, reference.prefix_queries);
+    EXPECT_EQ(jumping.prefix_hits, reference.prefix_hits);
+    EXPECT_EQ(jumping.steps, reference.steps);
+    EXPECT_GT(jumping.jumped_steps, jumping.steps / 2);
+  }
+}
+
+}  // namespace
+}  // namespace ridgeline

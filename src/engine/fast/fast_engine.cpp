@@ -36,7 +36,7 @@ core::Duration series(core::Duration first, core::Duration growth, std::int64_t 
 
 /// A run of decode-only batches of one composition, from the oldest in flight on.
 struct Run {
-  domain::AffineStep step;
+  const domain::AffineStep& step;
   core::Tokens context;     ///< Of the first batch.
   std::int64_t growth = 0;  ///< Context per batch: the number of decodes.
   core::Duration cpu;       ///< Host time, the same for all.
@@ -279,7 +279,7 @@ std::optional<Run> FastEngine::run_ahead() {
   if (step == nullptr) {
     return std::nullopt;
   }
-  Run run{.step = *step,
+  Run run{.step = *step,  // Kept in lines_, which does not change while the run is looked at.
           .context = first.decode_context,
           .growth = decodes,
           .cpu = step->base.cpu + host_time(decodes),

@@ -1,5 +1,6 @@
 #include "metrics/request_metrics.hpp"
 
+#include <cstdint>
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -44,6 +45,22 @@ TEST(Measure, RoundsHalfAPicosecondAwayFromZero) {
   EXPECT_EQ(measure(record, latency).tpot, Duration::ticks(2));
   latency.client_e2e = Duration::ticks(8);
   EXPECT_EQ(measure(record, latency).tpot, Duration::ticks(3));
+}
+
+/// Near multiples and halves of many sizes, on both sides of where doubles stop being exact.
+TEST(Measure, DividesAsIntegersDo) {
+  for (const std::int64_t gaps : {1, 2, 3, 7, 511, 1023, 131'071, 1'000'000'007}) {
+    for (int bit = 0; bit < 62; ++bit) {
+      const std::int64_t near = (std::int64_t{1} << bit) / gaps * gaps;
+      for (const std::int64_t more : {std::int64_t{0}, std::int64_t{1}, gaps / 2, gaps - 1, gaps}) {
+        const std::int64_t span = near + more;
+        const std::int64_t rest = span % gaps;
+        EXPECT_EQ(mean_of_gaps(Duration::ticks(span), gaps).count(),
+                  span / gaps + (2 * rest >= gaps ? 1 : 0))
+            << span << " / " << gaps;
+      }
+    }
+  }
 }
 
 TEST(Measure, ASingleTokenHasNoTimeBetweenTokens) {

@@ -18,9 +18,15 @@ KvCache::KvCache(const Options& options)
   const std::size_t buckets = std::bit_ceil(std::max<std::size_t>(blocks_.size(), 2));
   bucket_shift_ = std::countl_zero(buckets) + 1;
   buckets_.assign(buckets, kNullBlock);
+  core::BlockId last = kNullBlock;
   for (std::uint32_t id = 1; id < blocks_.size(); ++id) {
-    insert_free_after(blocks_[kNullBlock].previous_free, core::BlockId(id));
+    blocks_[last].next_free = core::BlockId(id);
+    blocks_[core::BlockId(id)].previous_free = last;
+    last = core::BlockId(id);
   }
+  blocks_[last].next_free = kNullBlock;
+  blocks_[kNullBlock].previous_free = last;
+  num_free_ = num_usable();
 }
 
 std::vector<core::BlockId> KvCache::free_list() const {

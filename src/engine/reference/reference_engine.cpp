@@ -248,14 +248,18 @@ core::SimTime ReferenceEngine::leave_pipeline(const domain::StepBatch& batch,
 bool ReferenceEngine::complete_oldest() {
   InFlight oldest = std::move(in_flight_.front());
   in_flight_.pop_front();
+  const core::Duration since_last = oldest.end - now_;
   used_block_ticks_ +=
-      static_cast<core::Int128>(scheduler_.kv_cache().num_used()) * (oldest.end - now_).count();
+      static_cast<core::Int128>(scheduler_.kv_cache().num_used()) * since_last.count();
   now_ = oldest.end;
   draw_tokens(oldest.step);
-  gaps_.clear();
+  // The gap to expect: from the end of the step before to the end of this one.
+  gaps_.assign(1, {.gap = since_last, .growth = {}, .count = 1, .requests = 0});
   const auto finished = scheduler_.update(oldest.step, tokens_, now_, gaps_);
   for (const domain::TokenGaps& gaps : gaps_) {
-    inputs_.sink.on_token_gaps(gaps);
+    if (gaps.requests > 0) {
+      inputs_.sink.on_token_gaps(gaps);
+    }
   }
   unused_steps_.push_back(std::move(oldest.step));
   for (const auto& sequence : finished) {

@@ -147,9 +147,11 @@ bool Scheduler::last_token_in_flight(const Sequence& sequence) const {
 
 void Scheduler::schedule_running(ScheduledStep& step) {
   for (std::size_t i = 0; i < running_.size() && has_budget(); ++i) {
-    i = schedule_quiet(step, i);
-    if (i == running_.size() || !has_budget()) {
-      return;
+    if (running_[i]->is_quiet()) {
+      i = schedule_quiet(step, i);
+      if (i == running_.size() || !has_budget()) {
+        return;
+      }
     }
     Sequence& sequence = *running_[i];
     const std::int64_t tokens = tokens_to_run(sequence);
@@ -176,7 +178,7 @@ std::size_t Scheduler::schedule_quiet(ScheduledStep& step, std::size_t from) {
   auto place = running_.begin() + static_cast<std::ptrdiff_t>(from);
   for (const auto end = place + static_cast<std::ptrdiff_t>(most); place != end; ++place) {
     Sequence& sequence = **place;
-    if (sequence.num_computed_tokens >= sequence.quiet_until) {
+    if (!sequence.is_quiet()) {
       break;
     }
     if (sequence.num_in_flight_tokens > most_in_flight) {

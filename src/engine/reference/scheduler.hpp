@@ -63,6 +63,7 @@ struct Sequence {
   std::vector<std::uint64_t> block_hashes;  ///< Of all full blocks of known tokens.
   std::int64_t num_hashes_made = 0;         ///< Of those, as many as vLLM 0.8 has made so far.
 
+  [[nodiscard]] bool is_quiet() const { return num_computed_tokens < quiet_until; }
   [[nodiscard]] std::int64_t num_tokens() const { return num_prompt_tokens + num_output_tokens; }
 };
 using SequencePtr = std::shared_ptr<Sequence>;

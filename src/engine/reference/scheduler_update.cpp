@@ -41,7 +41,7 @@ std::vector<SequencePtr> Scheduler::update(const ScheduledStep& step,
                                            std::vector<domain::TokenGaps>& gaps) {
   std::vector<SequencePtr> finished;
   for (std::size_t i = 0; i < step.size(); ++i) {
-    if (!gaps.empty()) {
+    if (step[i].is_plain && !gaps.empty()) {
       i = update_quiet(step, i, now, gaps.back());
       if (i == step.size()) {
         break;

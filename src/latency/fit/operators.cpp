@@ -83,29 +83,35 @@ bool selects_prefill(const Sample& sample, const hardware::GpuSpec& /*gpu*/) {
          call.new_tokens >= kLeastPrompt * call.chunks;
 }
 
-bool selects_experts(const Sample& sample,
-                     const hardware::GpuSpec& gpu,
-                     bool is_8bit,
-                     bool is_coarse) {
+/// The rows that show experts as they are served.
+bool selects_served_experts(const Sample& sample, const hardware::GpuSpec& gpu) {
   const auto& call = std::get<ExpertCall>(sample.call);
-  const bool wanted = is_8bit ? kernel::matmul_format(call.shape.weights, gpu).is_8bit
-                              : call.shape.weights == model::DType::kBf16;
   const double bytes = kernel::expected_experts(call.shape, call.tokens) *
                        kernel::real(call.shape.matrices) * kernel::real(call.shape.hidden) *
                        kernel::real(call.shape.width) *
                        kernel::matmul_format(call.shape.weights, gpu).weight_bytes;
   const bool warm = bytes <= kBeyondL2 * gpu.l2_cache.value();
   // Few wide experts are served in parts; whole ones run a kernel that nobody has tuned.
-  const std::int64_t least_parts = is_coarse ? 2 : 1;
-  return wanted && !warm && is_coarse == (call.shape.experts <= coarse_experts()) &&
-         call.tokens <= kMostRows && call.shape.experts_on_rank == call.shape.experts &&
+  const std::int64_t least_parts = call.shape.experts <= coarse_experts() ? 2 : 1;
+  return !warm && call.tokens <= kMostRows && call.shape.experts_on_rank == call.shape.experts &&
          call.tensor_parallel >= least_parts && call.tensor_parallel <= kGpusPerNode &&
          call.shape.width >= kLeastWidth && call.shape.width % kAlignedWidth == 0;
 }
 
 template <bool Is8bit, bool IsCoarse>
 bool selects_experts_of(const Sample& sample, const hardware::GpuSpec& gpu) {
-  return selects_experts(sample, gpu, Is8bit, IsCoarse);
+  const auto& call = std::get<ExpertCall>(sample.call);
+  const bool wanted = Is8bit ? call.shape.weights == model::DType::kFp8 &&
+                                   kernel::matmul_format(call.shape.weights, gpu).is_8bit
+                             : call.shape.weights == model::DType::kBf16;
+  return wanted && IsCoarse == (call.shape.experts <= coarse_experts()) &&
+         selects_served_experts(sample, gpu);
+}
+
+template <model::DType Weights>
+bool selects_weight_only(const Sample& sample, const hardware::GpuSpec& gpu) {
+  return std::get<ExpertCall>(sample.call).shape.weights == Weights &&
+         selects_served_experts(sample, gpu);
 }
 
 bool selects_all_reduce(const Sample& /*sample*/, const hardware::GpuSpec& gpu) {
@@ -241,6 +247,21 @@ std::vector<Constant> fine_expert_constants() {
   });
 }
 
+std::vector<Constant> weight_only_constants() {
+  std::vector<Constant> constants = expert_constants();
+  std::erase_if(constants, [](const Constant& constant) { return constant.key == "tile_rows"; });
+  return joined(constants, {
+      {"tile_rows", 0, 0, {0, 0}, [](Trial& t, double v) { t.experts.tile_rows = v; }},
+      {"tile_share", 0, 2, {0.5, 1}, [](Trial& t, double v) { t.experts.tile_share = v; }},
+  });
+}
+
+std::vector<Constant> common_weight_only_constants() {
+  return joined(weight_only_constants(), {
+      {"before_hopper", 0.7, 1.1, {kBeforeHopper, kBeforeHopper}, [](Trial& t, double v) { t.experts.before_hopper = v; }},
+  });
+}
+
 std::vector<Constant> common_expert_constants() {
   return joined(fine_expert_constants(), {
       {"before_hopper", 0.7, 1.1, {kBeforeHopper, kBeforeHopper}, [](Trial& t, double v) { t.experts.before_hopper = v; }},
@@ -301,6 +322,9 @@ std::vector<Operator> all_operators() {
   const std::vector<Form> fine_experts = {
       {.name = {}, .constants = fine_expert_constants()},
       {.name = {}, .constants = common_expert_constants(), .is_common = true}};
+  const std::vector<Form> weight_only = {
+      {.name = {}, .constants = weight_only_constants()},
+      {.name = {}, .constants = common_weight_only_constants(), .is_common = true}};
   constexpr double kExpertScale = 0.06;
   return {
       {"gemm_16bit", "GEMM BF16", TableKind::kGemm, gemm_16bit, selects_gemm_16bit},
@@ -345,6 +369,20 @@ std::vector<Operator> all_operators() {
        TableKind::kExperts,
        fine_experts,
        selects_experts_of<true, false>,
+       kExpertScale,
+       true},
+      {"experts_weight_only",
+       "experts INT4",
+       TableKind::kExperts,
+       weight_only,
+       selects_weight_only<model::DType::kInt4>,
+       kExpertScale,
+       true},
+      {"experts_mxfp4",
+       "experts MXFP4",
+       TableKind::kExperts,
+       weight_only,
+       selects_weight_only<model::DType::kMxfp4>,
        kExpertScale,
        true},
       {"all_reduce",

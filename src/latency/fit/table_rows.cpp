@@ -45,6 +45,18 @@ std::optional<model::DType> measured_dtype(std::string_view word) {
   return std::nullopt;
 }
 
+/// Experts' kernels for weights narrower than the products are fitted too: INT4, and MXFP4 as
+/// gpt-oss has it (other networks' MXFP4 takes another kernel).
+std::optional<model::DType> expert_dtype(std::string_view word, std::string_view kernel) {
+  if (word == "int4_wo") {
+    return model::DType::kInt4;
+  }
+  if (word == "w4a16_mxfp4" && kernel.find("compressedtensors") == std::string_view::npos) {
+    return model::DType::kMxfp4;
+  }
+  return measured_dtype(word);
+}
+
 /// Whether the header names a column that only some tables have.
 bool has_column(std::string_view text, std::string_view column) {
   std::string_view header = text.substr(0, text.find_first_of("\r\n"));
@@ -217,23 +229,28 @@ core::Result<std::vector<Sample>> read_profiled_attention(const TableText& table
 }
 
 core::Result<std::vector<Sample>> read_experts(const TableText& table) {
-  auto rows = rows_of(table,
-                      {{"moe_dtype", CellKind::kWord},
-                       {"distribution", CellKind::kWord},
-                       {"num_tokens"},
-                       {"hidden_size"},
-                       {"inter_size"},
-                       {"topk"},
-                       {"num_experts"},
-                       {"moe_tp_size"},
-                       {"moe_ep_size"},
-                       {"latency", CellKind::kTime}});
+  std::vector<CsvColumn> columns = {{"moe_dtype", CellKind::kWord},
+                                    {"distribution", CellKind::kWord},
+                                    {"num_tokens"},
+                                    {"hidden_size"},
+                                    {"inter_size"},
+                                    {"topk"},
+                                    {"num_experts"},
+                                    {"moe_tp_size"},
+                                    {"moe_ep_size"},
+                                    {"latency", CellKind::kTime}};
+  const bool kernels = has_column(table.text, "kernel_source");
+  if (kernels) {
+    columns.push_back({"kernel_source", CellKind::kWord});
+  }
+  auto rows = rows_of(table, columns);
   if (!rows) {
     return core::fail(std::move(rows).error());
   }
   std::vector<Sample> samples;
   for (std::size_t row = 0; row < rows->lines.size(); ++row) {
-    const auto weights = measured_dtype(rows->words[0][row]);
+    const auto weights =
+        expert_dtype(rows->words[0][row], kernels ? rows->words[10][row] : std::string());
     const std::int64_t experts = rows->count(6, row);
     const std::int64_t groups = rows->count(8, row);
     if (!weights || rows->words[1][row] != "power_law_1.01" || groups > experts) {

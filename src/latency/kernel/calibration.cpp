@@ -104,6 +104,12 @@ struct Choice {
     }
     return {.values = (generic->*set).value(), .source = generic_source};
   }
+  /// Of a set that the generic column may lack as well.
+  template <class Set>
+  [[nodiscard]] std::optional<Sourced<Set>> pick_any(std::optional<Set> Column::* set) const {
+    const bool none = !(own->*set) && !(generic->*set);
+    return none ? std::nullopt : std::optional(pick(set));
+  }
 };
 
 Choice choose(const Constants& constants, const hardware::GpuSpec& gpu) {
@@ -149,11 +155,22 @@ void slow_down(Calibration& result,
        result.gemm_8bit,
        result.experts_8bit_coarse,
        result.experts_8bit_fine);
+  for (auto* set : {&result.experts_weight_only, &result.experts_mxfp4}) {
+    if (*set) {
+      slow(&hardware::GpuSpec::peak_bf16, **set);
+    }
+  }
 }
 
 }  // namespace
 
-const Sourced<ExpertConstants>& Calibration::experts(bool is_8bit, std::int64_t experts) const {
+const Sourced<ExpertConstants>& Calibration::experts(model::DType weights,
+                                                     const MatmulFormat& format,
+                                                     std::int64_t experts) const {
+  const bool is_8bit = format.is_8bit;
+  if (!is_8bit && format.weight_bytes < format.activation_bytes && experts_weight_only) {
+    return weights == model::DType::kMxfp4 && experts_mxfp4 ? *experts_mxfp4 : *experts_weight_only;
+  }
   if (experts <= coarse_experts) {
     return is_8bit ? experts_8bit_coarse : experts_16bit_coarse;
   }
@@ -175,6 +192,8 @@ Calibration calibrate(const Constants& constants, const hardware::GpuSpec& gpu) 
                      .experts_16bit_fine = choice.pick(&Column::experts_16bit_fine),
                      .experts_8bit_coarse = choice.pick(&Column::experts_8bit_coarse),
                      .experts_8bit_fine = choice.pick(&Column::experts_8bit_fine),
+                     .experts_weight_only = choice.pick_any(&Column::experts_weight_only),
+                     .experts_mxfp4 = choice.pick_any(&Column::experts_mxfp4),
                      .all_reduce = choice.pick(&Column::all_reduce)};
   if (gpu.datasheet_only) {
     // What was fitted on CUDA GPUs says nothing of others: memory passes remain.

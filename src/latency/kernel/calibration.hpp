@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/result.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
+#include "latency/kernel/cost.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::kernel {
@@ -32,13 +35,18 @@ struct Calibration {
   Sourced<ExpertConstants> experts_16bit_fine;
   Sourced<ExpertConstants> experts_8bit_coarse;
   Sourced<ExpertConstants> experts_8bit_fine;
+  /// Absent: the 16-bit sets.
+  std::optional<Sourced<ExpertConstants>> experts_weight_only = std::nullopt;
+  std::optional<Sourced<ExpertConstants>> experts_mxfp4 = std::nullopt;
   Sourced<AllReduceConstants> all_reduce;
 
   [[nodiscard]] const Sourced<GemmConstants>& gemm(bool is_8bit) const {
     return is_8bit ? gemm_8bit : gemm_16bit;
   }
-  /// Of a network with that many experts.
-  [[nodiscard]] const Sourced<ExpertConstants>& experts(bool is_8bit, std::int64_t experts) const;
+  /// Of a network with that many experts of such weights; `format` is what the GPU makes of them.
+  [[nodiscard]] const Sourced<ExpertConstants>& experts(model::DType weights,
+                                                        const MatmulFormat& format,
+                                                        std::int64_t experts) const;
 };
 
 /// Each set from the column of that name, else from the first of that architecture, else generic.

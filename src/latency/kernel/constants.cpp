@@ -140,6 +140,7 @@ void read(Numbers& numbers, ExpertConstants& set) {
   set.overlap_exponent = numbers.real("overlap_exponent", kExponent);
   set.per_expert = numbers.microseconds("expert_us");
   set.before_hopper = numbers.optional("before_hopper", kEfficiency, 1.0);
+  set.tile_share = numbers.reader().real("tile_share", kFactor);
   if (const core::Node* node = numbers.reader().node("few_tokens")) {
     Numbers tiles(*node, numbers.reader().path_of("few_tokens"), numbers.errors());
     set.few_tokens = FewTokenTiles{.compute_efficiency = tiles.efficiency("compute_efficiency"),
@@ -257,6 +258,9 @@ Column read_column(const core::Node& node, const std::string& path, core::Errors
   column.experts_8bit_coarse =
       read_optional<ExpertConstants>(reader, "experts_8bit_coarse", errors);
   column.experts_8bit_fine = read_optional<ExpertConstants>(reader, "experts_8bit_fine", errors);
+  column.experts_weight_only =
+      read_optional<ExpertConstants>(reader, "experts_weight_only", errors);
+  column.experts_mxfp4 = read_optional<ExpertConstants>(reader, "experts_mxfp4", errors);
   column.all_reduce = read_optional<AllReduceConstants>(reader, "all_reduce", errors);
   reader.finish();
   return column;
@@ -277,6 +281,8 @@ void complete_from(Column& column, const Column& other) {
   take(&Column::experts_16bit_fine);
   take(&Column::experts_8bit_coarse);
   take(&Column::experts_8bit_fine);
+  take(&Column::experts_weight_only);
+  take(&Column::experts_mxfp4);
   take(&Column::all_reduce);
 }
 

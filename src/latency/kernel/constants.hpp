@@ -94,6 +94,9 @@ struct ExpertConstants {
   double overlap_exponent = 1.0;
   core::Seconds per_expert;
   std::optional<FewTokenTiles> few_tokens = std::nullopt;  ///< Absent: no other tiles.
+  /// Of kernels that fit their tile to the rows of an expert (Marlin): wasted rows per expert, in
+  /// tiles. Absent: tile_rows.
+  std::optional<double> tile_share = std::nullopt;
   double before_hopper = 1.0;  ///< Times bandwidth_efficiency, on such GPUs (is_before_hopper).
 };
 
@@ -136,6 +139,10 @@ struct Column {
   std::optional<ExpertConstants> experts_16bit_fine;
   std::optional<ExpertConstants> experts_8bit_coarse;
   std::optional<ExpertConstants> experts_8bit_fine;
+  /// Weights that are narrower than the products; absent here and in the generic column: the 16-bit
+  /// sets.
+  std::optional<ExpertConstants> experts_weight_only;
+  std::optional<ExpertConstants> experts_mxfp4;  ///< Of these, MXFP4; absent: as the others.
   std::optional<AllReduceConstants> all_reduce;
 };
 

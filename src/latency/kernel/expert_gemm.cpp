@@ -27,6 +27,17 @@ constexpr double kPairBytesPerElement = 6.0;
 constexpr std::array<double, 8> kLargestNormal = {
     0.5642, 1.0294, 1.4236, 1.7660, 2.0697, 2.3437, 2.5946, 2.8269};
 
+/// The tile that Marlin takes for so many rows per expert (vLLM: fused_marlin_moe.py).
+double marlin_rows(double rows_per_expert) {
+  constexpr std::array<double, 4> kSmallTiles = {8.0, 16.0, 32.0, 48.0};
+  constexpr double kLargestTile = 64.0;
+  constexpr double kFull = 0.9;
+  const auto* const tile = std::find_if(kSmallTiles.begin(), kSmallTiles.end(), [&](double rows) {
+    return rows_per_expert / rows < kFull;
+  });
+  return tile == kSmallTiles.end() ? kLargestTile : *tile;
+}
+
 /// By how many standard deviations the busiest of so many ranks exceeds the mean. The counts of the
 /// ranks sum to a constant, which stretches independent deviations by sqrt(n / (n - 1)).
 double busiest_deviations(double ranks) {
@@ -87,10 +98,14 @@ Cost expert_gemm(const model::ExpertGemm& shape,
                                 (real(shape.hidden) + real(shape.width)));
   const core::Flops flops(kFlopsPerWeight * matrices * elements * pairs);
   const bool few = constants.few_tokens && tokens * shape.token_sources <= shape.experts_on_rank;
+  const double wasted_rows =
+      constants.tile_share
+          ? *constants.tile_share * marlin_rows(pairs / real(shape.experts_on_rank))
+          : constants.tile_rows;
   const FewTokenTiles tiles =
       few ? *constants.few_tokens
           : FewTokenTiles{.compute_efficiency = constants.compute_efficiency,
-                          .tile_rows = constants.tile_rows};
+                          .tile_rows = wasted_rows};
   const core::Flops wasted(kFlopsPerWeight * matrices * elements * tiles.tile_rows *
                            std::min(hit, pairs));
   const core::Seconds memory = weights / streaming_rate(constants, gpu);

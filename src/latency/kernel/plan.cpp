@@ -101,7 +101,7 @@ class Planner {
 
   void add(const model::Operator& op, const model::ExpertGemm& shape) {
     const MatmulFormat format = matmul_format(shape.weights, gpu_);
-    const auto& set = calibration_.experts(format.is_8bit, shape.experts);
+    const auto& set = calibration_.experts(shape.weights, format, shape.experts);
     plan_.expert_layers += op.calls;
     RowOperator& row = push(
         op,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -123,10 +124,14 @@ TEST(FitKernels, MeetsItsTargetsOnMeasuredTables) {
   }
   const auto tables = read_tables(folder);
   ASSERT_TRUE(tables.has_value()) << core::to_string(tables.error().front());
-  const auto fits = fit_kernels(
-      *tables,
-      {.search_rows = 400, .versions = {{"", "0.22.0"}, {"gemm_8bit", "0.24.0"}}, .threads = 2});
-  // Medians in sample. A fit on 400 rows may be half a percent worse than one on all.
+  const auto fits = fit_kernels(*tables,
+                                {.search_rows = 300,
+                                 .versions = {{"", "0.22.0"},
+                                              {"gemm_8bit", "0.24.0"},
+                                              {"experts_weight_only", "0.24.0"},
+                                              {"experts_mxfp4", "0.24.0"}},
+                                 .threads = 2});
+  // Medians in sample. A fit on 300 rows may be half a percent worse than one on all.
   const std::map<std::string_view, double> targets = {{"gemm_16bit", 0.055},
                                                       {"gemm_8bit", 0.07},
                                                       {"decode_attention", 0.035},
@@ -135,21 +140,29 @@ TEST(FitKernels, MeetsItsTargetsOnMeasuredTables) {
                                                       {"experts_8bit_coarse", 0.06},
                                                       {"experts_16bit_fine", 0.06},
                                                       {"experts_8bit_fine", 0.06},
+                                                      {"experts_weight_only", 0.05},
+                                                      {"experts_mxfp4", 0.05},
                                                       {"all_reduce", 0.03}};
+  // Kernels that give Hopper's tensor cores and Ada's the same instructions: neither tells of the
+  // other.
+  const std::set<std::string_view> untold = {"experts_weight_only", "experts_mxfp4"};
   std::size_t checked = 0;
   for (const OperatorFit& fit : fits) {
     const auto target = targets.find(fit.of->key);
     if (target != targets.end() && fit.gpu != "generic") {
       EXPECT_LT(fit.in_sample.median, target->second) << fit.of->key << " " << fit.gpu;
-      // What it would get without a column: 10 %, but 15 % of prefill attention and of what has a
-      // single other architecture to learn from; a search on few rows may miss by two more.
       ASSERT_TRUE(fit.left_out.has_value());
+      ++checked;
+      if (untold.contains(fit.of->key)) {
+        continue;
+      }
+      // What it would get without a column: 10 %, 15 % of prefill attention; a search on few rows
+      // may miss by two more.
       EXPECT_LT(fit.left_out->median, target->first == "prefill_attention" ? 0.15 : 0.12)
           << fit.of->key << " " << fit.gpu;
-      ++checked;
     }
   }
-  EXPECT_GE(checked, 31U);
+  EXPECT_GE(checked, 37U);
 }
 
 }  // namespace

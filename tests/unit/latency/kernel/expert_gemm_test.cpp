@@ -69,8 +69,12 @@ TEST(ExpertGemm, StreamsTheExpertsHit) {
   const auto gpu = fixtures::gpu("h100");
   const Calibration calibration = calibrate(first_constants(), gpu);
   const MatmulFormat format = matmul_format(model::DType::kFp8, gpu);
-  const Cost cost =
-      expert_gemm(scout_half(), 32, format, calibration.experts(true, 16).values, 0.92, gpu);
+  const Cost cost = expert_gemm(scout_half(),
+                                32,
+                                format,
+                                calibration.experts(model::DType::kFp8, format, 16).values,
+                                0.92,
+                                gpu);
   // Experts: 16*(1 - (15/16)^32) = 13.97138, times 0.92 = 12.85367 streamed.
   // Memory: 12.85367*3*5120*4096 bytes / (0.973*3.35e12) = 248.097 us; compute: 6*5120*4096*32 /
   // 1979e12 = 2.03 us, nothing at exponent 12. Plus 29.7, 2.0 us an expert = 25.707, and 3.96 *
@@ -109,10 +113,52 @@ TEST(ExpertGemm, FewTokensTakeSmallTiles) {
 
 TEST(ExpertGemm, FewExpertsAreCoarse) {
   const Calibration calibration = calibrate(first_constants(), fixtures::gpu("h100"));
-  EXPECT_EQ(&calibration.experts(false, 8), &calibration.experts_16bit_coarse);
-  EXPECT_EQ(&calibration.experts(true, 16), &calibration.experts_8bit_coarse);
-  EXPECT_EQ(&calibration.experts(false, 64), &calibration.experts_16bit_fine);
-  EXPECT_EQ(&calibration.experts(true, 128), &calibration.experts_8bit_fine);
+  const auto set = [&](model::DType weights, std::int64_t experts) {
+    return &calibration.experts(weights, matmul_format(weights, fixtures::gpu("h100")), experts);
+  };
+  EXPECT_EQ(set(model::DType::kBf16, 8), &calibration.experts_16bit_coarse);
+  EXPECT_EQ(set(model::DType::kFp8, 16), &calibration.experts_8bit_coarse);
+  EXPECT_EQ(set(model::DType::kBf16, 64), &calibration.experts_16bit_fine);
+  EXPECT_EQ(set(model::DType::kFp8, 128), &calibration.experts_8bit_fine);
+  // The first constants know no others.
+  EXPECT_EQ(set(model::DType::kInt4, 64), &calibration.experts_16bit_fine);
+}
+
+TEST(ExpertGemm, NarrowWeightsHaveKernelsOfTheirOwn) {
+  const auto set = [](const Calibration& calibration, const char* gpu, model::DType weights) {
+    return &calibration.experts(weights, matmul_format(weights, fixtures::gpu(gpu)), 8);
+  };
+  const Calibration h100 = calibrate(builtin_constants(), fixtures::gpu("h100"));
+  EXPECT_EQ(set(h100, "h100", model::DType::kInt4), &*h100.experts_weight_only);
+  EXPECT_EQ(set(h100, "h100", model::DType::kMxfp4), &*h100.experts_mxfp4);
+  EXPECT_EQ(set(h100, "h100", model::DType::kBf16), &h100.experts_16bit_coarse);
+  // Without units for FP8 its weights are the narrow ones, and MXFP4 runs in the same kernel.
+  const Calibration a100 = calibrate(builtin_constants(), fixtures::gpu("a100-80gb"));
+  EXPECT_EQ(set(a100, "a100-80gb", model::DType::kFp8), &*a100.experts_weight_only);
+  EXPECT_EQ(set(a100, "a100-80gb", model::DType::kMxfp4), &*a100.experts_weight_only);
+}
+
+TEST(ExpertGemm, ATileFitsTheRowsOfAnExpert) {
+  const auto gpu = fixtures::gpu("h100");
+  ExpertConstants constants;
+  constants.compute_efficiency = 0.5;
+  constants.tile_share = 0.5;
+  const model::ExpertGemm shape{.experts = 64,
+                                .experts_on_rank = 64,
+                                .experts_per_token = 1,
+                                .hidden = 1024,
+                                .width = 512,
+                                .weights = model::DType::kInt4};
+  const MatmulFormat format = matmul_format(shape.weights, gpu);
+  const auto compute_us = [&](std::int64_t tokens) {
+    constants.bandwidth_efficiency = 1e6;  // no memory time to speak of
+    return core::as_microseconds(expert_gemm(shape, tokens, format, constants, 1.0, gpu).time);
+  };
+  // 1,024 tokens: 16 rows per expert, 16 / 0.9 of a tile of 32 rows, half of which is waste for
+  // each of 64 experts: (1,024 + 1,024) * 6 * 1024 * 512 FLOPs at half of 989e12.
+  EXPECT_NEAR(compute_us(1024), 13.028, 0.002);
+  // 8,192 tokens: 128 rows, tiles of 64: (8,192 + 2,048) rows.
+  EXPECT_NEAR(compute_us(8192), 65.141, 0.002);
 }
 
 }  // namespace

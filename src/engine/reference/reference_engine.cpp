@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "core/check.hpp"
@@ -43,7 +41,8 @@ class ReferenceEngine final : public Engine {
       : inputs_(inputs),
         scheduler_(inputs.options),
         needs_decode_lengths_(inputs.model.needs_decode_lengths()),
-        depth_(static_cast<std::size_t>(steps_in_flight(inputs.options))) {}
+        depth_(static_cast<std::size_t>(steps_in_flight(inputs.options))),
+        steps_(depth_) {}
 
   void submit(const domain::Request& request, core::SimTime queued) override;
   void abort(core::RequestId id, core::SimTime at) override;
@@ -57,8 +56,8 @@ class ReferenceEngine final : public Engine {
 
  private:
   void fill_pipeline();
-  [[nodiscard]] ScheduledStep unused_step();
-  void launch(ScheduledStep step);
+  [[nodiscard]] InFlight& in_flight(std::size_t place);
+  void launch(InFlight& next);
   bool complete_oldest();
   void draw_tokens(const ScheduledStep& step);
   [[nodiscard]] domain::StepBatch batch_of(const ScheduledStep& step);
@@ -68,8 +67,9 @@ class ReferenceEngine final : public Engine {
   reference::Scheduler scheduler_;
   bool needs_decode_lengths_;
   std::size_t depth_;
-  std::deque<InFlight> in_flight_;
-  std::vector<ScheduledStep> unused_steps_;  ///< Steps that have ended: their memory is used again.
+  std::vector<InFlight> steps_;  ///< A ring of as many as may be in flight.
+  std::size_t oldest_ = 0;
+  std::size_t num_in_flight_ = 0;
   Pipeline pipeline_;
   core::SimTime now_;
   bool schedule_due_ = false;  ///< A batch may be formed at now_.
@@ -91,7 +91,7 @@ void ReferenceEngine::submit(const domain::Request& request, core::SimTime queue
     return;
   }
   scheduler_.add(sequence);
-  if (in_flight_.empty() && !schedule_due_) {
+  if (num_in_flight_ == 0 && !schedule_due_) {
     now_ = queued;
     schedule_due_ = true;
   }
@@ -119,11 +119,11 @@ Engine::Pause ReferenceEngine::advance(core::SimTime limit,
       schedule_due_ = false;
       fill_pipeline();
     }
-    if (in_flight_.empty()) {
+    if (num_in_flight_ == 0) {
       RIDGELINE_CHECK(scheduler_.num_waiting() == 0, "requests wait although nothing runs");
       return Pause::kIdle;
     }
-    if (in_flight_.front().end >= limit) {
+    if (in_flight(0).end >= limit) {
       return Pause::kLimit;
     }
     if (segments >= max_segments) {
@@ -137,31 +137,24 @@ Engine::Pause ReferenceEngine::advance(core::SimTime limit,
   }
 }
 
+/// The step that many places behind the oldest in flight.
+InFlight& ReferenceEngine::in_flight(std::size_t place) {
+  const std::size_t at = oldest_ + place;
+  return steps_[at < depth_ ? at : at - depth_];
+}
+
 void ReferenceEngine::fill_pipeline() {
-  while (in_flight_.size() < depth_) {
-    ScheduledStep step = unused_step();
-    scheduler_.schedule(step);
+  while (num_in_flight_ < depth_) {
+    InFlight& next = in_flight(num_in_flight_);
+    scheduler_.schedule(next.step);
     totals_.peak_used_blocks =
         std::max(totals_.peak_used_blocks, core::Blocks(scheduler_.kv_cache().num_used()));
-    const bool launched = !step.empty();
-    if (launched) {
-      launch(std::move(step));
-      continue;
-    }
-    unused_steps_.push_back(std::move(step));
-    if (!in_flight_.empty() || scheduler_.preempted().empty()) {
+    if (!next.step.empty()) {
+      launch(next);
+    } else if (num_in_flight_ > 0 || scheduler_.preempted().empty()) {
       return;
     }
   }
-}
-
-ScheduledStep ReferenceEngine::unused_step() {
-  if (unused_steps_.empty()) {
-    return {};
-  }
-  ScheduledStep step = std::move(unused_steps_.back());
-  unused_steps_.pop_back();
-  return step;
 }
 
 /// Of its decodes the step knows the sums; whoever computes more than one token is listed.
@@ -192,17 +185,17 @@ domain::StepBatch ReferenceEngine::batch_of(const ScheduledStep& step) {
           .prefills = prefills_};
 }
 
-void ReferenceEngine::launch(ScheduledStep step) {
-  const domain::StepBatch batch = batch_of(step);
+void ReferenceEngine::launch(InFlight& next) {
+  const domain::StepBatch batch = batch_of(next.step);
   domain::StepTime time = inputs_.model.predict(batch);
-  time.cpu +=
-      inputs_.host.per_step + inputs_.host.per_sequence * static_cast<std::int64_t>(step.size());
+  time.cpu += inputs_.host.per_step +
+              inputs_.host.per_sequence * static_cast<std::int64_t>(next.step.size());
   const core::Duration gpu = time.gpu();
   const core::Duration duration =
       inputs_.options.async_scheduling ? std::max(gpu, time.cpu) : gpu + time.cpu;
   time.add(domain::Bottleneck::kOverhead, duration - gpu);
 
-  const core::SimTime start = in_flight_.empty() ? now_ : in_flight_.back().end;
+  const core::SimTime start = num_in_flight_ == 0 ? now_ : in_flight(num_in_flight_ - 1).end;
   core::SimTime end = start + duration;
   if (inputs_.options.pipeline_depth > 0) {
     end = leave_pipeline(batch, duration - gpu);
@@ -234,7 +227,8 @@ void ReferenceEngine::launch(ScheduledStep step) {
     totals_.step_time.by_bottleneck[kind] += time.by_bottleneck[kind];
   }
   totals_.step_time.cpu += time.cpu;
-  in_flight_.push_back({.step = std::move(step), .end = end});
+  next.end = end;
+  ++num_in_flight_;
 }
 
 /// The host's work that nothing hides stands before the first stage.
@@ -246,8 +240,7 @@ core::SimTime ReferenceEngine::leave_pipeline(const domain::StepBatch& batch,
 }
 
 bool ReferenceEngine::complete_oldest() {
-  InFlight oldest = std::move(in_flight_.front());
-  in_flight_.pop_front();
+  const InFlight& oldest = in_flight(0);
   const core::Duration since_last = oldest.end - now_;
   used_block_ticks_ +=
       static_cast<core::Int128>(scheduler_.kv_cache().num_used()) * since_last.count();
@@ -261,7 +254,8 @@ bool ReferenceEngine::complete_oldest() {
       inputs_.sink.on_token_gaps(gaps);
     }
   }
-  unused_steps_.push_back(std::move(oldest.step));
+  oldest_ = oldest_ + 1 < depth_ ? oldest_ + 1 : 0;
+  --num_in_flight_;
   for (const auto& sequence : finished) {
     inputs_.sink.on_request(sequence->record);
   }
@@ -297,7 +291,7 @@ EngineTotals ReferenceEngine::totals() const {
 }
 
 void ReferenceEngine::drop_all() {
-  in_flight_.clear();
+  num_in_flight_ = 0;
   schedule_due_ = false;
   for (const auto& sequence : scheduler_.drain()) {
     sequence->record.outcome = domain::Outcome::kUnfinished;

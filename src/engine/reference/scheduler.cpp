@@ -118,7 +118,7 @@ void Scheduler::schedule(ScheduledStep& step) {
   input_budget_ = budget_;
   preempted_.clear();
   schedule_running(step);
-  if (preempted_.empty()) {
+  if (preempted_.empty() && has_waiting()) {
     schedule_waiting(step);
   }
 }
@@ -276,10 +276,10 @@ bool Scheduler::make_room(Sequence& sequence,
 
 void Scheduler::schedule_waiting(ScheduledStep& step) {
   std::vector<SequencePtr> passed_over;
-  if (options_.max_loras > 0 && num_waiting() > 0) {
+  if (options_.max_loras > 0) {
     note_adapters(step);
   }
-  while (num_waiting() > 0 && has_budget() && num_running() < options_.max_num_seqs) {
+  while (has_waiting() && has_budget() && num_running() < options_.max_num_seqs) {
     const bool from_skipped =
         !skipped_.empty() &&
         (waiting_.empty() || !by_priority_ || rank(*skipped_.front()) < rank(*waiting_.front()));

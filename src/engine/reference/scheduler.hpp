@@ -208,6 +208,7 @@ class Scheduler {
   void schedule_running(ScheduledStep& step);
   [[nodiscard]] std::size_t schedule_quiet(ScheduledStep& step, std::size_t from);
   void schedule_waiting(ScheduledStep& step);
+  [[nodiscard]] bool has_waiting() const { return !waiting_.empty() || !skipped_.empty(); }
   [[nodiscard]] bool has_budget() const { return budget_ > 0 && input_budget_ > draft_slots_; }
   void spend(std::int64_t tokens) {
     budget_ -= tokens;

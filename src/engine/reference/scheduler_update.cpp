@@ -58,7 +58,9 @@ std::vector<SequencePtr> Scheduler::update(const ScheduledStep& step,
       finished.push_back(finish(sequence));
     }
   }
-  std::erase_if(leaving_, [](const auto& sequence) { return sequence->num_in_flight_tokens == 0; });
+  if (!leaving_.empty()) {
+    std::erase_if(leaving_, [](const auto& one) { return one->num_in_flight_tokens == 0; });
+  }
   return finished;
 }
 

@@ -107,6 +107,10 @@ Cost all_reduce(core::Bytes message,
   if (!gpu.has_nvlink) {
     return over_pcie(message, ring, ranks, common, link);
   }
+  if (gpu.datasheet_only) {
+    // No library's limits: the least that any algorithm moves, which grows with the message.
+    return network(message, ring / link);
+  }
   if (is_one_shot(message, ranks, common)) {
     return network(
         message,

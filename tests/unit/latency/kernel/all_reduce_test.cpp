@@ -6,6 +6,7 @@
 
 #include "core/units.hpp"
 #include "domain/step.hpp"
+#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/calibration.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
@@ -101,6 +102,19 @@ TEST(AllReduce, TimesMayBeClocks) {
   constants.clock_ghz = 2.82;  // twice the A100's
   // 2 * 20 + 8 MiB / 150e3
   EXPECT_NEAR(with_round_constants(8.0 * kMib, 2, constants, "a100-80gb"), 40.0 + 55.924, 0.001);
+}
+
+TEST(AllReduce, ADatasheetAloneGivesARing) {
+  hardware::GpuSpec gpu = fixtures::gpu("h100");
+  gpu.datasheet_only = true;
+  const auto us = [&](double bytes) {
+    return core::as_microseconds(
+        all_reduce(core::Bytes(bytes), 8, round_constants(), builtin_constants().exchange, gpu)
+            .time);
+  };
+  // 2 * 7/8 of the message at 450e3 bytes/us, on both sides of 256 KiB.
+  EXPECT_NEAR(us(256.0 * kKib - 2.0), 1.01944, 1e-4);
+  EXPECT_NEAR(us(256.0 * kKib), 1.01945, 1e-4);
 }
 
 TEST(AllReduce, PcieIsFarSlower) {

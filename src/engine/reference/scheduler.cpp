@@ -22,7 +22,9 @@
 namespace ridgeline::engine::reference {
 namespace {
 
-/// The total order of priority scheduling.
+/// The total order of priority scheduling. A server stamps no two requests alike, so that vLLM may
+/// leave the id out where it looks for the worst one; here many can arrive at one instant, and two
+/// that are equally bad would preempt each other forever.
 auto rank(const Sequence& sequence) {
   return std::tuple(sequence.priority, sequence.record.arrival, sequence.record.id);
 }
@@ -223,8 +225,7 @@ std::size_t Scheduler::choose_victim() const {
   }
   const auto worst =
       std::max_element(running_.begin(), running_.end(), [](const auto& a, const auto& b) {
-        return std::tuple(a->priority, a->record.arrival) <
-               std::tuple(b->priority, b->record.arrival);
+        return rank(*a) < rank(*b);
       });
   return static_cast<std::size_t>(worst - running_.begin());
 }

@@ -1,9 +1,12 @@
 // How batches end in the scheduler that users' runs go through: one at a time, and many at once.
+// And that every run ends.
+#include <cstdint>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "core/ids.hpp"
+#include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
@@ -13,6 +16,7 @@
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"
 #include "support/probe_run.hpp"
+#include "support/recording_sink.hpp"
 
 namespace ridgeline {
 namespace {
@@ -64,6 +68,39 @@ TEST(FastEnding, AJumpCountsWhatABlockedHeadFindsInEachBatch) {
     EXPECT_EQ(jumping.steps, reference.steps);
     EXPECT_GT(jumping.jumped_steps, jumping.steps / 2);
   }
+}
+
+/// Three requests come at one instant, two of them equally urgent, and there is room for one of
+/// them at its full length: whoever came last gives way each time, so that the others get on.
+TEST(Ending, EquallyUrgentRequestsDoNotPreemptEachOtherForever) {
+  engine::EngineOptions options = test::tiny_options("0.15");
+  options.policy = engine::SchedulingPolicy::kPriority;
+  options.block_size = core::Tokens(1);
+  options.num_gpu_blocks = core::Blocks(58);
+  options.max_num_seqs = 6;
+  options.max_num_batched_tokens = core::Tokens(23);
+  options.long_prefill_token_threshold = core::Tokens(5);
+  options.max_model_len = core::Tokens(49);
+  options.num_speculative_tokens = 1;
+  options.draft_method = engine::DraftMethod::kDraftModel;
+  options.draft_acceptance = {0.7};
+  std::vector<domain::Request> requests = {
+      test::tiny_request(0, 43, 6), test::tiny_request(1, 13, 60), test::tiny_request(2, 23, 43)};
+  requests[0].priority = 1;
+  requests[1].priority = 1;
+  requests[2].priority = -1;
+  test::RecordingSink sink;
+  const test::LinearModel model;
+  const auto engine =
+      engine::make_reference_engine({.options = options, .model = model, .host = {}, .sink = sink});
+  for (domain::Request& request : requests) {
+    request.arrival = core::SimTime();
+    engine->submit(request, request.arrival);
+  }
+  constexpr std::int64_t kPlenty = 5000;
+  const auto pause = engine->advance(core::SimTime::never(), false, kPlenty);
+  EXPECT_EQ(pause, engine::Engine::Pause::kIdle);
+  EXPECT_EQ(sink.requests.size(), 3U);
 }
 
 }  // namespace

@@ -151,8 +151,8 @@ struct StepConstants {
   core::Seconds layer_launch_gap;
   /// Per layer, where a CUDA graph is replayed in pieces because the step has prompt chunks.
   core::Seconds piecewise_layer_gap;
-  /// Per layer with experts of a step with prompt chunks that no captured graph is large enough
-  /// for.
+  /// Per layer with experts that quantise their activations, of a step with prompt chunks that no
+  /// captured graph is large enough for.
   core::Seconds uncaptured_expert_gap;
   core::Seconds step_gap;
   double elementwise_traffic_factor = 1.0;

@@ -102,7 +102,7 @@ class Planner {
   void add(const model::Operator& op, const model::ExpertGemm& shape) {
     const MatmulFormat format = matmul_format(shape.weights, gpu_);
     const auto& set = calibration_.experts(shape.weights, format, shape.experts);
-    plan_.expert_layers += op.calls;
+    plan_.quantising_expert_layers += format.is_8bit ? op.calls : 0;
     RowOperator& row = push(
         op,
         set.source,

@@ -78,7 +78,7 @@ struct AttentionOperator {
 struct Plan {
   std::vector<RowOperator> rows;  ///< In order of execution.
   std::vector<AttentionOperator> attention;
-  std::int64_t expert_layers = 0;
+  std::int64_t quantising_expert_layers = 0;  ///< With experts that quantise their activations.
 };
 
 /// `calibration` and `gpu` outlive the plan.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -172,9 +171,6 @@ void Scheduler::schedule_running(ScheduledStep& step) {
 /// as the budget lasts. Returns the place of the next. Without drafts both budgets are the same.
 std::size_t Scheduler::schedule_quiet(ScheduledStep& step, std::size_t from) {
   const std::int64_t placeholder = options_.async_scheduling ? 1 : 0;
-  // Unless the next token can be scheduled before this one is known.
-  const std::int64_t most_in_flight =
-      waits_for_results_ ? 0 : std::numeric_limits<std::int64_t>::max();
   const std::size_t scheduled_before = step.size();
   const std::size_t most = std::min(running_.size() - from, static_cast<std::size_t>(budget_));
   auto place = running_.begin() + static_cast<std::ptrdiff_t>(from);
@@ -182,9 +178,6 @@ std::size_t Scheduler::schedule_quiet(ScheduledStep& step, std::size_t from) {
     Sequence& sequence = **place;
     if (!sequence.is_quiet()) {
       break;
-    }
-    if (sequence.num_in_flight_tokens > most_in_flight) {
-      continue;
     }
     step.add({.sequence = &sequence,
               .num_computed_tokens = sequence.num_computed_tokens,
@@ -205,7 +198,7 @@ std::size_t Scheduler::schedule_quiet(ScheduledStep& step, std::size_t from) {
 /// in every step, so that it has one token to compute in the next, and what could hold that up or
 /// come with it (its last position, its end, a block) is further on.
 std::int64_t Scheduler::quiet_until(const Sequence& sequence) const {
-  if (options_.num_speculative_tokens > 0) {
+  if (waits_for_results_ || options_.num_speculative_tokens > 0) {
     return kNotQuiet;
   }
   // The token that is computed fills its block; but while a step with the one before is in flight
@@ -338,9 +331,7 @@ void Scheduler::put(ScheduledStep& step, Sequence& sequence, std::int64_t tokens
     sequence.num_placeholders += 1 + drafts;
     sequence.num_drafts = options_.num_speculative_tokens;
   }
-  // A result that is still to come from before a preemption would be a token more than expected.
-  const bool stale = !options_.async_scheduling && sequence.num_in_flight_tokens > tokens;
-  sequence.quiet_until = samples && !stale ? quiet_until(sequence) : kNotQuiet;
+  sequence.quiet_until = samples ? quiet_until(sequence) : kNotQuiet;
 }
 
 /// Undoes what put() did to the request.

@@ -22,7 +22,8 @@ constexpr int kMostBucketBits = 12;
 constexpr std::uint64_t kValuesPerBucket = 8;
 
 int width(std::uint64_t number) {
-  return static_cast<int>(std::bit_width(number));  // An int from C++23 on, the number's type before.
+  return static_cast<int>(
+      std::bit_width(number));  // An int from C++23 on, the number's type before.
 }
 
 }  // namespace
@@ -36,8 +37,7 @@ QuantileSearch::QuantileSearch(const Moments& moments, std::span<const double> p
     positions_.push_back(quantile_position(moments.count(), p));
   }
   const auto values = static_cast<std::uint64_t>(moments.count());
-  const int bits =
-      std::clamp(width(values / kValuesPerBucket), kFewestBucketBits, kMostBucketBits);
+  const int bits = std::clamp(width(values / kValuesPerBucket), kFewestBucketBits, kMostBucketBits);
   shift_ = std::max(width(key(moments.max()) - least_key_) - bits, 0);
   counts_.resize(bucket_of(moments.max()) + 1);
 }

@@ -47,7 +47,8 @@ struct StepRecord {
   core::Duration period;
   core::Duration period_growth;
   std::int64_t num_decodes = 0;
-  core::Tokens decode_context;  ///< Before the first step; grows by num_decodes per step.
+  core::Tokens decode_context;       ///< Before the first step; grows by num_decodes per step.
+  core::Tokens shared_context = {};  ///< StepBatch::shared_context, of each step.
   std::int64_t num_prefills = 0;
   core::Tokens prefill_tokens;
   StepTime time;              ///< Of the first step.

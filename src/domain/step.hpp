@@ -32,6 +32,9 @@ struct PrefillChunk {
 struct StepBatch {
   std::int64_t num_decodes = 0;  ///< Sequences that process exactly one token.
   core::Tokens decode_context;   ///< Sum of their KV lengths before the step.
+  /// Of all contexts, what lies in KV blocks that other requests hold as well: a block with n
+  /// holders counts n - 1 times. Zero where caches have windows.
+  core::Tokens shared_context = {};
   /// Their single KV lengths, in running order: filled only for models that ask for it
   /// (StepTimeModel::needs_decode_lengths).
   std::span<const core::Tokens> decode_lengths;

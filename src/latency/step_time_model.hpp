@@ -101,6 +101,14 @@ class StepTimeModel {
     return std::nullopt;
   }
 
+  /// By how much less context predict() takes decodes to have where so much of it is shared
+  /// (StepBatch::shared_context); no further than to none. affine() knows nothing of sharing: it is
+  /// asked at what is left.
+  [[nodiscard]] virtual core::Tokens spared_context(core::Tokens shared) const {
+    static_cast<void>(shared);
+    return {};
+  }
+
   /// Whether predict() reads StepBatch::decode_lengths.
   [[nodiscard]] virtual bool needs_decode_lengths() const { return false; }
 

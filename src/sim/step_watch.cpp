@@ -41,6 +41,7 @@ void add_host(core::Duration exposed, StepSegment& segment) {
 domain::StepTime StepWatch::predict(const domain::StepBatch& batch) const {
   num_decodes_ = batch.num_decodes;
   context_ = batch.decode_context;
+  shared_ = batch.shared_context;
   lengths_.assign(batch.decode_lengths.begin(), batch.decode_lengths.end());
   prefills_.assign(batch.prefills.begin(), batch.prefills.end());
   return model_.predict(batch);
@@ -53,9 +54,10 @@ StepSegment StepWatch::segment(const domain::StepRecord& record) const {
   segment.busy = record.period * steps + record.period_growth * (steps * (steps - 1) / 2);
   core::Duration gpu;
   if (steps == 1 && record.num_decodes == num_decodes_ && record.decode_context == context_ &&
-      record.num_prefills == std::ssize(prefills_)) {
+      record.shared_context == shared_ && record.num_prefills == std::ssize(prefills_)) {
     const domain::StepBatch batch{.num_decodes = num_decodes_,
                                   .decode_context = context_,
+                                  .shared_context = shared_,
                                   .decode_lengths = lengths_,
                                   .prefills = prefills_};
     const latency::Explanation explanation = model_.explain(batch);
@@ -66,6 +68,7 @@ StepSegment StepWatch::segment(const domain::StepRecord& record) const {
     RIDGELINE_CHECK(record.num_prefills == 0, "only decodes are advanced in closed form");
     const domain::StepBatch first{.num_decodes = record.num_decodes,
                                   .decode_context = record.decode_context,
+                                  .shared_context = record.shared_context,
                                   .decode_lengths = {},
                                   .prefills = {}};
     domain::StepBatch last = first;

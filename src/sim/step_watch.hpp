@@ -43,6 +43,9 @@ class StepWatch final : public latency::StepTimeModel {
                                                          core::Tokens context) const override {
     return model_.affine(num_decodes, context);
   }
+  [[nodiscard]] core::Tokens spared_context(core::Tokens shared) const override {
+    return model_.spared_context(shared);
+  }
   [[nodiscard]] bool needs_decode_lengths() const override { return model_.needs_decode_lengths(); }
   [[nodiscard]] latency::Explanation explain(const domain::StepBatch& batch) const override {
     return model_.explain(batch);
@@ -57,6 +60,7 @@ class StepWatch final : public latency::StepTimeModel {
   // One engine runs on one thread.
   mutable std::int64_t num_decodes_ = 0;
   mutable core::Tokens context_;
+  mutable core::Tokens shared_;
   mutable std::vector<core::Tokens> lengths_;
   mutable std::vector<domain::PrefillChunk> prefills_;
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -29,7 +30,9 @@ class LinearModel final : public latency::StepTimeModel {
   explicit LinearModel(const Costs& costs) : costs_(costs) {}
 
   [[nodiscard]] domain::StepTime predict(const domain::StepBatch& batch) const override {
-    std::int64_t context = batch.decode_context.value();
+    std::int64_t context =
+        std::max(batch.decode_context - spared_context(batch.shared_context), core::Tokens(0))
+            .value();
     for (const auto& chunk : batch.prefills) {
       context += chunk.past.value();
     }
@@ -58,6 +61,11 @@ class LinearModel final : public latency::StepTimeModel {
       step.highest = core::Tokens((bin + 1) * costs_.bin - 1);
     }
     return step;
+  }
+
+  /// A third of what is shared.
+  [[nodiscard]] core::Tokens spared_context(core::Tokens shared) const override {
+    return core::Tokens(shared.value() / 3);
   }
 
   [[nodiscard]] latency::Explanation explain(const domain::StepBatch& batch) const override {

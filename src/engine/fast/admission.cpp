@@ -222,7 +222,9 @@ void Scheduler::admit(const Waiting& entry, Batch& batch, std::int64_t tokens, c
   if (options_.enable_prefix_caching && is_own(entry)) {
     PrefixCache::adopt_own(slot.table);
   } else {
+    const std::int64_t free_before = cache_.num_free();
     cache_.adopt(slot.table, index, match_);
+    num_shared_blocks_ += match_.blocks - (free_before - cache_.num_free());
   }
   slot.status = Status::kPrefilling;
   slot.computed = cached;

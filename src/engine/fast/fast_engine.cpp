@@ -37,7 +37,9 @@ core::Duration series(core::Duration first, core::Duration growth, std::int64_t 
 /// A run of decode-only batches of one composition, from the oldest in flight on.
 struct Run {
   const domain::AffineStep& step;
-  core::Tokens context;     ///< Of the first batch.
+  core::Tokens context;  ///< Of the first batch, less what sharing spares.
+  core::Tokens shared;   ///< domain::StepBatch::shared_context, of each.
+  core::Tokens spared;
   std::int64_t growth = 0;  ///< Context per batch: the number of decodes.
   core::Duration cpu;       ///< Host time, the same for all.
   core::Duration period;    ///< Of the first batch.
@@ -82,6 +84,11 @@ class FastEngine final : public Engine {
   void take_run(const Run& run, std::int64_t count);
   void add_run_times(const Run& run, std::int64_t first, std::int64_t count, core::SimTime start);
   const domain::AffineStep* line(std::int64_t decodes, core::Tokens context);
+  [[nodiscard]] core::Tokens spared(const Batch& batch) const {
+    return batch.shared_context > core::Tokens(0)
+               ? inputs_.model.spared_context(batch.shared_context)
+               : core::Tokens(0);
+  }
   [[nodiscard]] core::Duration host_time(std::int64_t sequences) const {
     return inputs_.host.per_step + inputs_.host.per_sequence * sequences;
   }
@@ -190,10 +197,11 @@ void FastEngine::fill_pipeline() {
 }
 
 void FastEngine::launch(Batch& batch) {
+  const core::Tokens context = std::max(batch.decode_context - spared(batch), core::Tokens(0));
   const domain::AffineStep* const known =
-      batch.items.empty() ? line(batch.num_decodes, batch.decode_context) : nullptr;
+      batch.items.empty() ? line(batch.num_decodes, context) : nullptr;
   domain::StepTime time =
-      known != nullptr ? known->at(batch.decode_context) : inputs_.model.predict(batch.view());
+      known != nullptr ? known->at(context) : inputs_.model.predict(batch.view());
   time.cpu += host_time(batch.num_decodes + static_cast<std::int64_t>(batch.items.size()));
   const core::Duration gpu = time.gpu();
   const core::Duration period = async_ ? std::max(gpu, time.cpu) : gpu + time.cpu;
@@ -213,6 +221,7 @@ void FastEngine::launch(Batch& batch) {
                            .period_growth = {},
                            .num_decodes = batch.num_decodes,
                            .decode_context = batch.decode_context,
+                           .shared_context = batch.shared_context,
                            .num_prefills = static_cast<std::int64_t>(batch.prefills.size()),
                            .prefill_tokens = prefill_tokens,
                            .time = time,
@@ -246,7 +255,9 @@ void FastEngine::try_jump(core::SimTime limit) {
   }
   const std::int64_t decodes = scheduler_.decodes().count();
   for (std::size_t i = 0; i < depth_; ++i) {
-    if (!in_flight(i).only_decodes || in_flight(i).num_decodes != decodes) {
+    const Batch& batch = in_flight(i);
+    if (!batch.only_decodes || batch.num_decodes != decodes ||
+        batch.shared_context != scheduler_.shared_context()) {
       return;
     }
   }
@@ -275,12 +286,18 @@ void FastEngine::try_jump(core::SimTime limit) {
 std::optional<Run> FastEngine::run_ahead() {
   const Batch& first = in_flight(0);
   const std::int64_t decodes = first.num_decodes;
-  const domain::AffineStep* const step = line(decodes, first.decode_context);
+  const core::Tokens saved = spared(first);
+  if (first.decode_context < saved) {
+    return std::nullopt;
+  }
+  const domain::AffineStep* const step = line(decodes, first.decode_context - saved);
   if (step == nullptr) {
     return std::nullopt;
   }
   Run run{.step = *step,  // Kept in lines_, which does not change while the run is looked at.
-          .context = first.decode_context,
+          .context = first.decode_context - saved,
+          .shared = first.shared_context,
+          .spared = saved,
           .growth = decodes,
           .cpu = step->base.cpu + host_time(decodes),
           .period = first.end - first.start,
@@ -353,7 +370,8 @@ void FastEngine::add_run_times(const Run& run,
                            .period = period,
                            .period_growth = run.period_growth,
                            .num_decodes = run.growth,
-                           .decode_context = context,
+                           .decode_context = context + run.spared,
+                           .shared_context = run.shared,
                            .num_prefills = 0,
                            .prefill_tokens = {},
                            .time = time,

@@ -19,7 +19,9 @@ namespace ridgeline::engine::fast {
 void Scheduler::release(SlotIndex index, std::int64_t blocks, std::int64_t keyed) {
   Slot& slot = slots_[index];
   if (!slot.table.own) {
+    const std::int64_t free_before = cache_.num_free();
     cache_.release(slot.table, index, blocks, keyed);
+    num_shared_blocks_ -= blocks - (cache_.num_free() - free_before);
     return;
   }
   cache_.release_own(

@@ -101,6 +101,7 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_e
   if (batch.items.empty() && batch.num_decodes == 0) {
     return false;
   }
+  batch.shared_context = shared_context();
   batch.only_decodes = batch.items.empty() && batch.wasted == 0 && batch.resumed_decodes.empty();
   for (const SlotIndex index : sampled_) {
     begin_decoding(index);
@@ -130,6 +131,7 @@ bool Scheduler::schedule_decodes(Batch& batch, std::int64_t wasted) {
   }
   batch.num_decodes = decodes;
   batch.decode_context = decodes_.context(num_batches_);
+  batch.shared_context = shared_context();
   batch.wasted = wasted;
   batch.only_decodes = wasted == 0;
   budget_ -= decodes;
@@ -454,7 +456,7 @@ void Scheduler::preempt(SlotIndex index) {
   if (slot.table.own) {
     publish(index);  // It will look for them when it comes back.
   }
-  cache_.release(slot.table, index, blocks, keyed);
+  release(index, blocks, keyed);
   unlink(index);
   slot.status = Status::kPreempted;
   slot.computed = 0;

@@ -81,6 +81,10 @@ class Scheduler final : private PrefixCache::Keyed {
     return static_cast<std::int64_t>(waiting_.size());
   }
   [[nodiscard]] std::int64_t num_batches() const { return num_batches_; }
+  /// Of what running requests hold now.
+  [[nodiscard]] core::Tokens shared_context() const {
+    return options_.block_size * num_shared_blocks_;
+  }
   [[nodiscard]] std::int64_t num_preemptions() const { return num_preemptions_; }
   [[nodiscard]] const PrefixCounts& prefix_counts() const { return lookups_; }
   /// Of requests that had been preempted, where the profile keeps them apart.
@@ -208,6 +212,7 @@ class Scheduler final : private PrefixCache::Keyed {
   std::int64_t done_at_forming_ = -1;  ///< ... and that had when the newest was formed.
   core::SimTime last_end_;
   std::int64_t num_preemptions_ = 0;
+  std::int64_t num_shared_blocks_ = 0;  ///< Holders beyond the first, over all blocks.
   PrefixCounts lookups_;
   PrefixCounts lookups_apart_;
 };

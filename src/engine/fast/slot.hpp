@@ -98,6 +98,7 @@ struct Batch {
   std::int64_t wasted = 0;   ///< Decodes whose token is thrown away.
   bool only_decodes = true;  ///< Each with a token for a client, and one in the batch before.
   core::Tokens decode_context;
+  core::Tokens shared_context;  ///< domain::StepBatch::shared_context.
   core::SimTime start;
   core::SimTime end;
   core::Buffer<BatchItem> items;
@@ -108,6 +109,7 @@ struct Batch {
   [[nodiscard]] domain::StepBatch view() const {
     return {.num_decodes = num_decodes,
             .decode_context = decode_context,
+            .shared_context = shared_context,
             .decode_lengths = decode_lengths,
             .prefills = prefills};
   }

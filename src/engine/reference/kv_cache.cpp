@@ -94,6 +94,8 @@ void KvCache::touch(const std::vector<core::BlockId>& blocks) {
     Block& block = blocks_[id];
     if (block.references == 0) {
       take_free(id);
+    } else {
+      ++num_shared_;
     }
     ++block.references;
   }
@@ -134,6 +136,7 @@ void KvCache::release(const std::vector<core::BlockId>& blocks) {
     Block& block = blocks_[id];
     RIDGELINE_CHECK(block.references > 0, "block released twice");
     if (--block.references > 0) {
+      --num_shared_;
       continue;
     }
     if (options_.free_unhashed_first && !block.is_cached) {

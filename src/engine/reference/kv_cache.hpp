@@ -31,6 +31,8 @@ class KvCache {
     return static_cast<std::int64_t>(blocks_.size()) - 1;
   }
   [[nodiscard]] std::int64_t num_used() const { return num_usable() - num_free(); }
+  /// Holders beyond the first, over all blocks.
+  [[nodiscard]] std::int64_t num_shared() const { return num_shared_; }
   [[nodiscard]] std::vector<core::BlockId> free_list() const;
 
   /// The oldest block that holds this hash for this group.
@@ -80,6 +82,7 @@ class KvCache {
   int bucket_shift_ = 0;  ///< Leaves as many bits of 64 as the number of a bucket has.
   std::vector<core::BlockId> buckets_;  ///< The oldest block of each; a power of two of them.
   std::int64_t num_free_ = 0;
+  std::int64_t num_shared_ = 0;
 };
 
 }  // namespace ridgeline::engine::reference

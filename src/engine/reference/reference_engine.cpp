@@ -61,6 +61,7 @@ class ReferenceEngine final : public Engine {
   bool complete_oldest();
   void draw_tokens(const ScheduledStep& step);
   [[nodiscard]] domain::StepBatch batch_of(const ScheduledStep& step);
+  [[nodiscard]] core::Tokens shared_context() const;
   core::SimTime leave_pipeline(const domain::StepBatch& batch, core::Duration exposed);
 
   EngineInputs inputs_;
@@ -181,8 +182,16 @@ domain::StepBatch ReferenceEngine::batch_of(const ScheduledStep& step) {
   }
   return {.num_decodes = step.num_decodes(),
           .decode_context = core::Tokens(step.decode_context()),
+          .shared_context = shared_context(),
           .decode_lengths = decode_lengths_,
           .prefills = prefills_};
+}
+
+/// With windows or states, a block stands for other tokens in each group.
+core::Tokens ReferenceEngine::shared_context() const {
+  const bool one_cache = inputs_.options.cache_groups == std::vector{CacheGroup{}};
+  return one_cache ? inputs_.options.block_size * scheduler_.kv_cache().num_shared()
+                   : core::Tokens();
 }
 
 void ReferenceEngine::launch(InFlight& next) {
@@ -214,6 +223,7 @@ void ReferenceEngine::launch(InFlight& next) {
                            .period_growth = {},
                            .num_decodes = batch.num_decodes,
                            .decode_context = batch.decode_context,
+                           .shared_context = batch.shared_context,
                            .num_prefills = static_cast<std::int64_t>(batch.prefills.size()),
                            .prefill_tokens = prefill_tokens,
                            .time = time,

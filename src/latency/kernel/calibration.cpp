@@ -201,6 +201,7 @@ Calibration calibrate(const Constants& constants, const hardware::GpuSpec& gpu) 
     result.sampling = {};
     result.sampling.bytes_per_logit = constants.sampling.bytes_per_logit;
     result.attention.prefill_bandwidth_efficiency = 1.0;
+    result.attention.shared_context_saving = 0.0;
   }
   const auto& cut_down = constants.cut_down_compute;
   if (std::find(cut_down.begin(), cut_down.end(), gpu.name) != cut_down.end()) {

@@ -193,6 +193,7 @@ void read(Numbers& numbers, SamplingConstants& set) {
 void read(Numbers& numbers, AttentionConstants& set) {
   set.short_chunk = core::Tokens(numbers.integer("short_chunk_tokens", {0, 4096}));
   set.prefill_bandwidth_efficiency = numbers.efficiency("prefill_bandwidth_efficiency");
+  set.shared_context_saving = numbers.real("shared_context_saving", {0.0, 0.99});
 }
 
 /// The map at `key`, which must be there: noted as a problem otherwise.

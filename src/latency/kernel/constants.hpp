@@ -172,6 +172,7 @@ struct SamplingConstants {
 struct AttentionConstants {
   core::Tokens short_chunk;
   double prefill_bandwidth_efficiency = 1.0;
+  double shared_context_saving = 0.0;  ///< Of a shared token's time; 0 to below 1.
 };
 
 /// Which algorithm exchanges a message, and how GPUs without NVLink do.

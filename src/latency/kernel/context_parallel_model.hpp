@@ -27,6 +27,9 @@ class ContextParallelModel final : public StepTimeModel {
   [[nodiscard]] domain::StepTime predict(const domain::StepBatch& batch) const override;
   [[nodiscard]] std::optional<domain::AffineStep> affine(std::int64_t num_decodes,
                                                          core::Tokens context) const override;
+  [[nodiscard]] core::Tokens spared_context(core::Tokens shared) const override {
+    return rank_.spared_context(shared);
+  }
   [[nodiscard]] Explanation explain(const domain::StepBatch& batch) const override;
   [[nodiscard]] core::Warnings notes() const override { return rank_.notes(); }
   [[nodiscard]] std::vector<ModelSetting> settings() const override { return rank_.settings(); }

@@ -106,6 +106,10 @@ KernelModel::Work KernelModel::work_of(const domain::StepBatch& batch) const {
   work.decode.tokens = batch.num_decodes;
   work.decode.context = batch.decode_context.value();
   work.decode.pairs = static_cast<double>(work.decode.context + work.decode.tokens);
+  if (batch.shared_context > core::Tokens(0)) {
+    const std::int64_t spared = spared_context(batch.shared_context).value();
+    work.decode.context = std::max<std::int64_t>(work.decode.context - spared, 0);
+  }
   for (const domain::PrefillChunk& chunk : batch.prefills) {
     work.tokens += chunk.new_tokens.value();
     work.sampled += chunk.samples ? 1 + chunk.drafts : 0;
@@ -116,6 +120,17 @@ KernelModel::Work KernelModel::work_of(const domain::StepBatch& batch) const {
     }
   }
   return work;
+}
+
+core::Tokens KernelModel::spared_context(core::Tokens shared) const {
+  const auto reads = [](const AttentionOperator& op) {
+    return op.kind == domain::Bottleneck::kMemory;
+  };
+  if (!std::all_of(plan_.attention.begin(), plan_.attention.end(), reads)) {
+    return {};
+  }
+  const double spared = calibration_.attention.shared_context_saving * real(shared.value());
+  return core::Tokens(static_cast<std::int64_t>(spared));
 }
 
 TimeByKind KernelModel::sum_rows(model::Rows rows, std::int64_t count) const {

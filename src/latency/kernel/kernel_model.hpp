@@ -37,6 +37,7 @@ class KernelModel final : public StepTimeModel {
   [[nodiscard]] domain::StepTime predict(const domain::StepBatch& batch) const override;
   [[nodiscard]] std::optional<domain::AffineStep> affine(std::int64_t num_decodes,
                                                          core::Tokens context) const override;
+  [[nodiscard]] core::Tokens spared_context(core::Tokens shared) const override;
   [[nodiscard]] Explanation explain(const domain::StepBatch& batch) const override;
   [[nodiscard]] core::Warnings notes() const override { return notes_; }
   [[nodiscard]] std::vector<ModelSetting> settings() const override { return settings_; }

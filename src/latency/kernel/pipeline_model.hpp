@@ -31,6 +31,9 @@ class PipelineModel final : public StepTimeModel {
   [[nodiscard]] std::vector<core::Duration> stages(const domain::StepBatch& batch) const override;
   [[nodiscard]] std::optional<domain::AffineStep> affine(std::int64_t num_decodes,
                                                          core::Tokens context) const override;
+  [[nodiscard]] core::Tokens spared_context(core::Tokens shared) const override {
+    return stages_.front()->spared_context(shared);
+  }
   [[nodiscard]] Explanation explain(const domain::StepBatch& batch) const override;
   [[nodiscard]] std::vector<ModelSetting> settings() const override;
   [[nodiscard]] core::Warnings notes() const override { return stages_.front()->notes(); }

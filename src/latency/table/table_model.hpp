@@ -36,6 +36,9 @@ class TableModel final : public StepTimeModel {
                                                          core::Tokens context) const override {
     return kernel_->affine(num_decodes, context);
   }
+  [[nodiscard]] core::Tokens spared_context(core::Tokens shared) const override {
+    return kernel_->spared_context(shared);
+  }
   [[nodiscard]] Explanation explain(const domain::StepBatch& batch) const override {
     return kernel_->explain(batch);
   }

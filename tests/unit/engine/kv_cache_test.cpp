@@ -112,6 +112,24 @@ TEST(KvCache, AResetForgetsAllOnceNobodyHoldsABlock) {
   EXPECT_THAT(ids(cache.free_list()), ElementsAre(2, 3, 1));
 }
 
+TEST(KvCache, CountsHoldersBeyondTheFirst) {
+  reference::KvCache cache({.num_gpu_blocks = core::Blocks(4)});
+  const BlockId a = cache.allocate();
+  const BlockId b = cache.allocate();
+  EXPECT_EQ(cache.num_shared(), 0);
+  cache.touch({a, b});
+  cache.touch({a});
+  EXPECT_EQ(cache.num_shared(), 3);  // Two of a, one of b.
+  cache.release({b});
+  EXPECT_EQ(cache.num_shared(), 2);
+  cache.release({a, b});
+  cache.release({a});
+  EXPECT_EQ(cache.num_shared(), 0);
+  cache.release({a});
+  cache.touch({a});  // From the free list: its only holder.
+  EXPECT_EQ(cache.num_shared(), 0);
+}
+
 TEST(KvCache, ReuseForgetsWhatABlockHeld) {
   reference::KvCache cache({.num_gpu_blocks = core::Blocks(3)});
   const BlockId a = cache.allocate();

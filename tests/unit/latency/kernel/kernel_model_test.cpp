@@ -240,9 +240,10 @@ TEST(KernelModel, WhatIsSharedIsReadFromMemoryOnce) {
 /// Nobody has measured the caches of parts known by their datasheet.
 TEST(KernelModel, SparesNothingOnPartsKnownByTheirDatasheet) {
   const model::ModelSpec network = fixtures::llama_2_7b();
-  const hardware::GpuSpec mi300x = gpu("mi300x");
+  hardware::GpuSpec other = gpu("h100");
+  other.datasheet_only = true;
   const Execution execution{.sharding = {}, .cuda_graph_sizes = {}};
-  const kernel::KernelModel datasheet({.network = network, .gpu = mi300x, .execution = execution},
+  const kernel::KernelModel datasheet({.network = network, .gpu = other, .execution = execution},
                                       kernel::builtin_constants());
   EXPECT_EQ(datasheet.spared_context(core::Tokens(3000)), core::Tokens(0));
 }

@@ -420,6 +420,16 @@ class Resolver {
                        *given_.engine.max_num_seqs,
                        tokens));
     }
+    const engine::EngineOptions& options = out_->engine;
+    const bool drafts_read = options.profile.drafts_take_input_slots &&
+                             options.num_speculative_tokens > 0 &&
+                             options.draft_method == engine::DraftMethod::kDraftModel;
+    if (drafts_read && tokens < 2) {
+      note("engine.max_num_batched_tokens",
+           fmt::format("{} leaves no request a token beside the one that its draft model reads, "
+                       "expected 2 or more",
+                       tokens));
+    }
   }
 
   [[nodiscard]] core::Result<std::unique_ptr<latency::StepTimeModel>> make_latency() const {

@@ -26,7 +26,7 @@ class Buffer {
   [[nodiscard]] const T& operator[](std::size_t i) const { return items_[i]; }
   [[nodiscard]] const T& front() const { return items_[0]; }
   [[nodiscard]] const T& back() const { return items_[size_ - 1]; }
-  [[nodiscard]] operator std::span<const T>() const { return {begin(), size_}; }
+  [[nodiscard]] std::span<const T> span() const { return {begin(), size_}; }
 
   void push_back(const T& item) {
     if (size_ == items_.size()) [[unlikely]] {

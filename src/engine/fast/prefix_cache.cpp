@@ -427,7 +427,7 @@ void PrefixCache::publish(Table& table, Owner owner, const OwnContent& content) 
 
 /// Blocks without keys are the last of a request and so the first of its to be taken again: they
 /// need no item of their own, unless all such blocks go to the head.
-void PrefixCache::release_own(const Table& table,
+void PrefixCache::release_own([[maybe_unused]] const Table& table,
                               Owner owner,
                               std::int64_t blocks,
                               std::int64_t keyed,

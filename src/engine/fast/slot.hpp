@@ -110,8 +110,8 @@ struct Batch {
     return {.num_decodes = num_decodes,
             .decode_context = decode_context,
             .shared_context = shared_context,
-            .decode_lengths = decode_lengths,
-            .prefills = prefills};
+            .decode_lengths = decode_lengths.span(),
+            .prefills = prefills.span()};
   }
 };
 

@@ -9,7 +9,7 @@ namespace ridgeline::core {
 namespace {
 
 std::vector<int> contents(const Buffer<int>& buffer) {
-  const std::span<const int> items = buffer;
+  const std::span<const int> items = buffer.span();
   return {items.begin(), items.end()};
 }
 

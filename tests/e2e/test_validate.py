@@ -51,6 +51,15 @@ def test_every_record_is_scored_or_told(ridgeline):
     assert abs(record["error_pct"]["tpot"]["mean"] - error) < 1e-9
 
 
+def test_a_file_without_a_readable_record_is_the_wrong_file(ridgeline):
+    path = write(ridgeline.folder, "root:x:0:0", "daemon:x:1:1")
+    ran = ridgeline("validate", path)
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    assert "none of 2 records can be read" in ran.stderr
+    assert f"{path}:1" in ran.stderr
+
+
 def test_threads_change_no_byte(ridgeline):
     path = write(ridgeline.folder, RECORD, {**RECORD, "id": "two", "gpu": "A100-SXM-80GB"})
     one, two = (

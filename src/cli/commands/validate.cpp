@@ -22,10 +22,12 @@
 #include "core/result.hpp"
 #include "report/validation.hpp"
 #include "sim/calibrate/leave_out.hpp"
+#include "sim/validate/evidence.hpp"
 
 namespace ridgeline::cli {
 namespace {
 
+using sim::validate::Evidence;
 using sim::validate::Figure;
 using sim::validate::Level;
 using sim::validate::Validation;
@@ -129,6 +131,17 @@ std::vector<std::string> missed(const std::vector<Threshold>& thresholds,
   return lines;
 }
 
+/// A file of which not a single record is understood is the wrong file.
+std::optional<core::Error> nothing_readable(const std::vector<Evidence>& records) {
+  if (records.empty() || std::ranges::any_of(records, &std::string::empty, &Evidence::problem)) {
+    return std::nullopt;
+  }
+  const Evidence& first = records.front();
+  return core::Error{
+      .message = fmt::format("none of {} records can be read: {}", records.size(), first.problem),
+      .where = {.file = first.file, .line = static_cast<int>(first.line)}};
+}
+
 std::string rendered(const Validation& validation, std::string_view format, const Terminal& out) {
   if (format == "json") {
     return report::validation_json(validation);
@@ -193,6 +206,8 @@ ExitCode validate_command(Words words) {
   core::Errors errors;
   if (!job) {
     errors = job.error();
+  } else if (const auto nothing = nothing_readable(job->evidence)) {
+    errors.push_back(*nothing);
   }
   if (!thresholds) {
     errors.insert(errors.end(), thresholds.error().begin(), thresholds.error().end());

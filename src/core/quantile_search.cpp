@@ -42,16 +42,21 @@ QuantileSearch::QuantileSearch(const Moments& moments, std::span<const double> p
   counts_.resize(bucket_of(moments.max()) + 1);
 }
 
+QuantileSearch::Place QuantileSearch::place_of(std::int64_t index) const {
+  Place place{.bucket = 0, .index = index};
+  for (; counts_[place.bucket] <= place.index; ++place.bucket) {
+    place.index -= counts_[place.bucket];
+  }
+  return place;
+}
+
 void QuantileSearch::choose() {
   wanted_.resize(counts_.size());
   const auto want = [this](std::int64_t index) {
-    std::size_t bucket = 0;
-    for (; counts_[bucket] <= index; ++bucket) {
-      index -= counts_[bucket];
-    }
-    if (wanted_[bucket] == 0) {
+    std::uint8_t& mark = wanted_[place_of(index).bucket];
+    if (mark == 0) {
       kept_.emplace_back();
-      wanted_[bucket] = static_cast<std::uint8_t>(kept_.size());
+      mark = static_cast<std::uint8_t>(kept_.size());
     }
   };
   for (const QuantilePosition& at : positions_) {
@@ -63,11 +68,8 @@ void QuantileSearch::choose() {
 }
 
 std::int64_t QuantileSearch::order_statistic(std::int64_t index) {
-  std::size_t bucket = 0;
-  for (; counts_[bucket] <= index; ++bucket) {
-    index -= counts_[bucket];
-  }
-  return kept_[wanted_[bucket] - 1U].at(index);
+  const Place place = place_of(index);
+  return kept_[wanted_[place.bucket] - 1U].at(place.index);
 }
 
 std::vector<double> QuantileSearch::quantiles() {

@@ -74,6 +74,12 @@ class QuantileSearch {
   [[nodiscard]] std::size_t bucket_of(std::int64_t value) const {
     return static_cast<std::size_t>((key(value) - least_key_) >> shift_);
   }
+  /// An order statistic: its bucket, and which of the values there it is.
+  struct Place {
+    std::size_t bucket = 0;
+    std::int64_t index = 0;
+  };
+  [[nodiscard]] Place place_of(std::int64_t index) const;
   [[nodiscard]] std::int64_t order_statistic(std::int64_t index);
 
   std::uint64_t least_key_;

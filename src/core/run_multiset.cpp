@@ -96,8 +96,7 @@ void RunMultiset::add_long(std::int64_t first,
 
 Moments RunMultiset::moments() const {
   Moments moments = moments_;
-  moments.add(
-      {.first = last_.first, .growth = last_.growth, .count = last_.count, .repeat = last_.repeat});
+  moments.add(arithmetic(last_));
   return moments;
 }
 
@@ -125,8 +124,7 @@ void RunMultiset::pack_last() {
     return;
   }
   take_sample(last_);
-  moments_.add(
-      {.first = last_.first, .growth = last_.growth, .count = last_.count, .repeat = last_.repeat});
+  moments_.add(arithmetic(last_));
   const std::uint64_t first = bits(last_.first);
   const std::int64_t from_newest = signed_bits(first - packed_ends_.newest);
   const std::int64_t from_older = signed_bits(first - packed_ends_.older);

@@ -69,6 +69,9 @@ class RunMultiset {
   [[nodiscard]] static std::int64_t values_of(const Run& run) {
     return std::int64_t{run.count} * run.repeat;
   }
+  [[nodiscard]] static ArithmeticRun arithmetic(const Run& run) {
+    return {.first = run.first, .growth = run.growth, .count = run.count, .repeat = run.repeat};
+  }
   /// Of at least one value.
   void add(const Run& run) {
     // Runs join if as many requests got each of their tokens, or if both are the same one value.

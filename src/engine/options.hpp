@@ -59,6 +59,11 @@ struct EngineOptions {
   Profile profile;         ///< What the engine's version does differently from others.
 };
 
+/// Whether every layer keeps its whole context in one cache: no windows, no states.
+[[nodiscard]] inline bool has_one_full_cache(const EngineOptions& options) {
+  return options.cache_groups.size() == 1 && options.cache_groups.front() == CacheGroup{};
+}
+
 /// How many steps the engine keeps in flight.
 [[nodiscard]] constexpr std::int64_t steps_in_flight(const EngineOptions& options) {
   constexpr std::int64_t kAsynchronous = 2;  // One runs, the next is formed meanwhile.

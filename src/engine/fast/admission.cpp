@@ -118,7 +118,7 @@ bool Scheduler::is_alone_with_its_content(const Waiting& entry) const {
 
 /// Takes the blocks that decodes begin in the next batches, in each of which the head is looked up
 /// again in vain: that counts, where every look-up does.
-void Scheduler::look_up_blocked_head(std::int64_t batches, std::int64_t new_blocks) {
+void Scheduler::take_blocks_past_head(std::int64_t batches, std::int64_t new_blocks) {
   PrefixCounts& counts = head_lookup_apart_ ? lookups_apart_ : lookups_;
   if (match_.unheld == 0 || !options_.profile.prefix_stats_per_lookup) {
     cache_.allocate(new_blocks);

@@ -107,7 +107,7 @@ std::int64_t Scheduler::repeatable_batches(std::int64_t oldest) const {
 
 void Scheduler::jump(std::int64_t count, std::int64_t new_blocks, core::SimTime now) {
   if (head_blocked_) {
-    look_up_blocked_head(count, new_blocks);
+    take_blocks_past_head(count, new_blocks);
   } else {
     cache_.allocate(new_blocks);
   }

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -41,8 +40,7 @@ bool Scheduler::covers(const EngineOptions& options) {
   const bool by_priority =
       options.policy == SchedulingPolicy::kPriority && options.profile.has_priority_policy;
   return !by_priority && options.num_speculative_tokens == 0 && options.max_loras == 0 &&
-         !options.kv_transfer && options.pipeline_depth == 0 &&
-         options.cache_groups == std::vector{CacheGroup{}};
+         !options.kv_transfer && options.pipeline_depth == 0 && has_one_full_cache(options);
 }
 
 /// Tokens known of a request that decodes or leaves: those of batches that have ended.
@@ -127,7 +125,7 @@ bool Scheduler::schedule_decodes(Batch& batch, std::int64_t wasted) {
     cache_.allocate(blocks);
   } else {
     head_blocked_ = true;
-    look_up_blocked_head(1, blocks);
+    take_blocks_past_head(1, blocks);
   }
   batch.num_decodes = decodes;
   batch.decode_context = decodes_.context(num_batches_);

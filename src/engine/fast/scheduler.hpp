@@ -127,7 +127,7 @@ class Scheduler final : private PrefixCache::Keyed {
   void schedule_waiting(Batch& batch, core::SimTime now);
   Verdict try_admit(const Waiting& entry, Batch& batch, core::SimTime now);
   [[nodiscard]] bool is_alone_with_its_content(const Waiting& entry) const;
-  void look_up_blocked_head(std::int64_t batches, std::int64_t new_blocks);
+  void take_blocks_past_head(std::int64_t batches, std::int64_t new_blocks);
   void admit(const Waiting& entry, Batch& batch, std::int64_t tokens, core::SimTime now);
   const Chain& chain_of(const Waiting& entry);
   void find(const Waiting& entry, std::int64_t known);

@@ -189,9 +189,9 @@ domain::StepBatch ReferenceEngine::batch_of(const ScheduledStep& step) {
 
 /// With windows or states, a block stands for other tokens in each group.
 core::Tokens ReferenceEngine::shared_context() const {
-  const bool one_cache = inputs_.options.cache_groups == std::vector{CacheGroup{}};
-  return one_cache ? inputs_.options.block_size * scheduler_.kv_cache().num_shared()
-                   : core::Tokens();
+  return has_one_full_cache(inputs_.options)
+             ? inputs_.options.block_size * scheduler_.kv_cache().num_shared()
+             : core::Tokens();
 }
 
 void ReferenceEngine::launch(InFlight& next) {

@@ -4,9 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "core/moments.hpp"
-#include "core/quantile_search.hpp"
 #include "core/quantiles.hpp"
+#include "support/searched_quantiles.hpp"
 
 namespace ridgeline::core {
 namespace {
@@ -28,20 +27,9 @@ RC_GTEST_PROP(QuantileSearch, FindsWhatSortingFinds, ()) {
   for (std::size_t i = drawn; i < drawn * copies; ++i) {
     values.push_back(values[i % drawn] + static_cast<std::int64_t>(i % 3));
   }
-  Moments moments;
-  for (const std::int64_t value : values) {
-    moments.add(value);
-  }
   const std::vector<double> probabilities = {0.99, 0.0, 0.5, 0.9, 0.95, 1.0, 0.37};
-  QuantileSearch search(moments, probabilities);
-  for (const std::int64_t value : values) {
-    search.count(value);
-  }
-  search.choose();
-  for (const std::int64_t value : values) {
-    search.keep(value);
-  }
-  RC_ASSERT(search.quantiles() == quantiles(values, probabilities));
+  const std::vector<double> found = test::searched_quantiles(values, probabilities);
+  RC_ASSERT(found == quantiles(values, probabilities));
 }
 
 }  // namespace

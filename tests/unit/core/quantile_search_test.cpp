@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/moments.hpp"
+#include "support/searched_quantiles.hpp"
 
 namespace ridgeline::core {
 namespace {
@@ -14,19 +15,7 @@ namespace {
 constexpr std::array kMedianAndLast = {0.5, 1.0};
 
 std::vector<double> searched(const std::vector<std::int64_t>& values) {
-  Moments moments;
-  for (const std::int64_t value : values) {
-    moments.add(value);
-  }
-  QuantileSearch search(moments, kMedianAndLast);
-  for (const std::int64_t value : values) {
-    search.count(value);
-  }
-  search.choose();
-  for (const std::int64_t value : values) {
-    search.keep(value);
-  }
-  return search.quantiles();
+  return test::searched_quantiles(values, kMedianAndLast);
 }
 
 TEST(QuantileSearch, OneValue) {

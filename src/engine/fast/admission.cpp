@@ -87,6 +87,7 @@ void Scheduler::schedule_waiting(Batch& batch, core::SimTime now) {
     const Verdict verdict = try_admit(entry, batch, now);
     if (verdict == Verdict::kBlocked) {
       head_blocked_ = true;
+      tried_budget_ = budget_;
       // (Prompts that are not cut are passed over once too much of theirs has been evicted.)
       if (passed_over_.empty() && !whole_prompts_ && is_alone_with_its_content(entry)) {
         blocked_budget_ = budget_;

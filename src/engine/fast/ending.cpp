@@ -36,6 +36,7 @@ std::int64_t Scheduler::update(const Batch& batch, core::SimTime now, domain::Re
   for (const SlotIndex index : late_) {
     ++slots_[index].known;
     slots_[index].last_token = now;
+    head_blocked_ = false;
     blocked_budget_ = -1;
   }
   late_.clear();
@@ -61,6 +62,7 @@ std::int64_t Scheduler::update(const Batch& batch, core::SimTime now, domain::Re
 
 void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {
   Slot& slot = slots_[index];
+  head_blocked_ = false;
   blocked_budget_ = -1;
   if (slot.status == Status::kPreempted) {
     waiting_.erase(Waiting::preempted(index));
@@ -84,36 +86,58 @@ void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {
   sink.on_request(slot.record);
 }
 
-/// Whether the next batches leave the queue as it is.
-bool Scheduler::waiting_stays_out() const {
-  if (waiting_.empty() || num_running_ >= options_.max_num_seqs || budget_ == 0) {
+/// Whether batches that have as much of the budget left leave the queue as it is.
+bool Scheduler::waiting_stays_out(std::int64_t budget) const {
+  if (waiting_.empty() || num_running_ >= options_.max_num_seqs || budget == 0) {
+    return true;
+  }
+  if (blocked_budget_ == budget) {
     return true;
   }
   // The head stays out if it was tried and nothing can change the verdict: blocks only get fewer,
   // and what it found in the cache is held, or is its own (of which an eviction takes a block from
   // what it needs at most, and one from what there is); and nobody computes what it did not find.
-  return head_blocked_ && (blocked_budget_ == budget_ ||
-                           (match_.unheld == 0 && match_.overtaken == PrefixCache::kNone));
+  return head_blocked_ && tried_budget_ == budget && match_.unheld == 0 &&
+         match_.overtaken == PrefixCache::kNone;
 }
 
-std::int64_t Scheduler::repeatable_batches(std::int64_t oldest) const {
-  if (preempted_ || !passed_over_.empty() || !prefilling_.empty() || !late_.empty() ||
-      !starved_.empty() || !eager_.empty() || !waiting_stays_out()) {
+std::int64_t Scheduler::repeatable_batches() {
+  const std::size_t special =
+      prefilling_.size() + late_.size() + starved_.size() + eager_.size() + passed_over_.size();
+  const std::int64_t oldest = last_done_ + 1;
+  ends_.advance(oldest);
+  if (special != 0 || keep_decode_lengths_ || cache_.keeps_ids() || retire_last_tokens() != 0) {
     return 0;
   }
-  const std::int64_t newest = num_batches_ - 1;
-  return std::max<std::int64_t>(ends_.next_end(oldest) - newest, 0);
+  const std::int64_t decodes = decodes_.count();
+  const std::int64_t budget = options_.max_num_batched_tokens.value() - decodes;
+  if (decodes == 0 || budget < 0 || !waiting_stays_out(budget)) {
+    return 0;
+  }
+  // Who ends with a batch in flight frees seats and blocks, and changes what is shared.
+  if ((!waiting_.empty() || num_shared_blocks_ != 0) && oldest < num_batches_ &&
+      anyone_ends(oldest)) {
+    return 1;
+  }
+  return ends_.next_end(num_batches_) - num_batches_ + 1;
 }
 
-void Scheduler::jump(std::int64_t count, std::int64_t new_blocks, core::SimTime now) {
+void Scheduler::form_decodes(std::int64_t count, std::int64_t new_blocks) {
+  budget_ = options_.max_num_batched_tokens.value() - decodes_.count();
+  preempted_ = false;
+  head_blocked_ = !waiting_.empty() && num_running_ < options_.max_num_seqs && budget_ > 0;
   if (head_blocked_) {
+    tried_budget_ = budget_;
     take_blocks_past_head(count, new_blocks);
   } else {
     cache_.allocate(new_blocks);
   }
   num_batches_ += count;
+  done_at_forming_ = num_batches_ - (async_ ? 2 : 1) - 1;
+}
+
+void Scheduler::end_decodes(std::int64_t count, core::SimTime now) {
   last_done_ += count;
-  done_at_forming_ += count;
   last_end_ = now;
 }
 

@@ -4,10 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "core/check.hpp"
 #include "core/ids.hpp"
@@ -18,10 +16,10 @@
 #include "domain/request.hpp"
 #include "domain/step.hpp"
 #include "engine/engine.hpp"
+#include "engine/fast/decode_lines.hpp"
 #include "engine/fast/decode_set.hpp"
 #include "engine/fast/scheduler.hpp"
 #include "engine/options.hpp"
-#include "latency/step_time_model.hpp"
 
 namespace ridgeline::engine {
 namespace {
@@ -34,17 +32,24 @@ core::Duration series(core::Duration first, core::Duration growth, std::int64_t 
   return first * count + growth * (count * (count - 1) / 2);
 }
 
-/// A run of decode-only batches of one composition, from the oldest in flight on.
+/// Batches of one composition, one after the other: all who decode, each one token further.
 struct Run {
-  const domain::AffineStep& step;
-  core::Tokens context;  ///< Of the first batch, less what sharing spares.
-  core::Tokens shared;   ///< domain::StepBatch::shared_context, of each.
+  fast::DecodeLines::Line* line = nullptr;
+  std::int64_t first = 0;    ///< Number of its first batch.
+  std::int64_t decodes = 0;  ///< In each; the context grows by as many tokens per batch.
+  core::Tokens context;      ///< Of the first, less what sharing spares.
+  core::Tokens shared;       ///< domain::StepBatch::shared_context, of each.
   core::Tokens spared;
-  std::int64_t growth = 0;  ///< Context per batch: the number of decodes.
-  core::Duration cpu;       ///< Host time, the same for all.
+  core::SimTime start;      ///< Of the first batch.
   core::Duration period;    ///< Of the first batch.
-  core::Duration period_growth;
-  std::int64_t batches = 0;  ///< For how many this form holds.
+  core::Duration growth;    ///< Of the period, per batch.
+  std::int64_t most = 0;    ///< How many the form holds for.
+  std::int64_t ended = 0;   ///< How many end within what is looked at ...
+  std::int64_t formed = 0;  ///< ... and how many are formed.
+
+  [[nodiscard]] core::Duration length(std::int64_t batches) const {
+    return series(period, growth, batches);
+  }
 };
 
 /// The engine that users run: reference semantics (engine/reference/), batch by batch where the
@@ -56,6 +61,7 @@ class FastEngine final : public Engine {
         jump_(jump),
         async_(inputs.options.async_scheduling),
         scheduler_(inputs.options, {.decode_lengths = inputs.model.needs_decode_lengths()}),
+        lines_(inputs.model, inputs.host),
         depth_(async_ ? 2 : 1) {}
 
   void submit(const domain::Request& request, core::SimTime queued) override;
@@ -72,22 +78,34 @@ class FastEngine final : public Engine {
   static constexpr std::size_t kMaxDepth = 2;
 
   Batch& in_flight(std::size_t i) { return *in_flight_[i]; }
-  void fill_pipeline();
+  void fill_pipeline(core::SimTime limit, bool pause_at_completion);
   void launch(Batch& batch);
   std::int64_t complete_oldest();
-  void try_jump(core::SimTime limit);
-  [[nodiscard]] std::optional<Run> run_ahead();
-  [[nodiscard]] std::int64_t batches_before(const Run& run, std::int64_t most, core::SimTime limit);
+  bool take_run(core::SimTime limit, bool pause_at_completion);
+  bool look_ahead(Run& run);
+  bool set_period(Run& run);
+  [[nodiscard]] static std::int64_t batches_before(const Run& run,
+                                                   std::int64_t most,
+                                                   core::SimTime limit);
+  void end_batches(const Run& run);
+  void put_in_flight(const Run& run);
+  void count(const Run& run);
+  void log(const Run& run);
   [[nodiscard]] static core::Int128 ticks_of(const fast::DecodeSet::NewBlocks& blocks,
                                              const Run& run,
                                              core::Duration whole);
-  void take_run(const Run& run, std::int64_t count);
-  void add_run_times(const Run& run, std::int64_t first, std::int64_t count, core::SimTime start);
-  const domain::AffineStep* line(std::int64_t decodes, core::Tokens context);
-  [[nodiscard]] core::Tokens spared(const Batch& batch) const {
-    return batch.shared_context > core::Tokens(0)
-               ? inputs_.model.spared_context(batch.shared_context)
-               : core::Tokens(0);
+  void hold_blocks_until(core::SimTime now) {
+    used_block_ticks_ +=
+        static_cast<core::Int128>(scheduler_.cache().num_used()) * (now - now_).count();
+    now_ = now;
+  }
+  void note_peak() {
+    totals_.peak_used_blocks =
+        std::max(totals_.peak_used_blocks, core::Blocks(scheduler_.cache().num_used()));
+  }
+  [[nodiscard]] core::Tokens spared(core::Tokens shared_context) const {
+    return shared_context > core::Tokens(0) ? inputs_.model.spared_context(shared_context)
+                                            : core::Tokens(0);
   }
   [[nodiscard]] core::Duration host_time(std::int64_t sequences) const {
     return inputs_.host.per_step + inputs_.host.per_sequence * sequences;
@@ -97,6 +115,7 @@ class FastEngine final : public Engine {
   bool jump_;
   bool async_;
   fast::Scheduler scheduler_;
+  fast::DecodeLines lines_;
   std::size_t depth_;
   std::array<Batch, kMaxDepth> batches_;
   std::array<Batch*, kMaxDepth> in_flight_ = {&batches_[0], &batches_[1]};  ///< Oldest first.
@@ -104,8 +123,8 @@ class FastEngine final : public Engine {
   core::SimTime now_;
   bool schedule_due_ = false;
   EngineTotals totals_;
+  core::Duration line_busy_;  ///< Sum of the periods of batches that are counted in lines_.
   core::Int128 used_block_ticks_ = 0;
-  std::vector<std::optional<domain::AffineStep>> lines_;  ///< By number of decodes.
 };
 
 void FastEngine::submit(const domain::Request& request, core::SimTime queued) {
@@ -123,9 +142,7 @@ void FastEngine::submit(const domain::Request& request, core::SimTime queued) {
 
 void FastEngine::abort(core::RequestId id, core::SimTime at) {
   RIDGELINE_CHECK(at >= now_, "request aborted in the past");
-  used_block_ticks_ +=
-      static_cast<core::Int128>(scheduler_.cache().num_used()) * (at - now_).count();
-  now_ = at;
+  hold_blocks_until(at);
   std::array<Batch*, kMaxDepth> batches{};
   for (std::size_t i = 0; i < num_in_flight_; ++i) {
     batches[i] = &in_flight(i);
@@ -137,19 +154,16 @@ Engine::Pause FastEngine::advance(core::SimTime limit,
                                   bool pause_at_completion,
                                   std::int64_t max_segments) {
   for (std::int64_t segments = 0;; ++segments) {
-    if (schedule_due_) {
+    while (schedule_due_) {
       if (now_ >= limit) {
         return Pause::kLimit;
       }
       schedule_due_ = false;
-      fill_pipeline();
+      fill_pipeline(limit, pause_at_completion);
     }
     if (num_in_flight_ == 0) {
       RIDGELINE_CHECK(scheduler_.num_waiting() == 0, "requests wait although nothing runs");
       return Pause::kIdle;
-    }
-    if (jump_) {
-      try_jump(limit);
     }
     if (in_flight(0).end >= limit) {
       return Pause::kLimit;
@@ -165,29 +179,17 @@ Engine::Pause FastEngine::advance(core::SimTime limit,
   }
 }
 
-/// The model's time for decodes alone, as a line through this context; nothing if it has none.
-const domain::AffineStep* FastEngine::line(std::int64_t decodes, core::Tokens context) {
-  const auto index = static_cast<std::size_t>(decodes);
-  if (index >= lines_.size()) {
-    lines_.resize(index + 1);
-  }
-  auto& kept = lines_[index];
-  if (!kept || context < kept->lowest || context > kept->highest) {
-    kept = inputs_.model.affine(decodes, context);
-    if (kept && (context < kept->lowest || context > kept->highest)) {
-      kept.reset();
-    }
-  }
-  return kept ? &*kept : nullptr;
-}
-
-void FastEngine::fill_pipeline() {
+/// Forms batches until as many are in flight as can be; or a run of them, of which some end, after
+/// which the next may be due.
+void FastEngine::fill_pipeline(core::SimTime limit, bool pause_at_completion) {
   while (num_in_flight_ < depth_) {
+    if (jump_ && num_in_flight_ + 1 == depth_ && take_run(limit, pause_at_completion)) {
+      return;
+    }
     Batch& batch = in_flight(num_in_flight_);
     const core::SimTime newest_end = num_in_flight_ == 0 ? now_ : in_flight(num_in_flight_ - 1).end;
     const bool formed = scheduler_.schedule(batch, now_, newest_end);
-    totals_.peak_used_blocks =
-        std::max(totals_.peak_used_blocks, core::Blocks(scheduler_.cache().num_used()));
+    note_peak();
     if (formed) {
       launch(batch);
     } else if (num_in_flight_ > 0 || !scheduler_.preempted_in_last_call()) {
@@ -197,11 +199,12 @@ void FastEngine::fill_pipeline() {
 }
 
 void FastEngine::launch(Batch& batch) {
-  const core::Tokens context = std::max(batch.decode_context - spared(batch), core::Tokens(0));
-  const domain::AffineStep* const known =
-      batch.items.empty() ? line(batch.num_decodes, context) : nullptr;
+  const core::Tokens context =
+      std::max(batch.decode_context - spared(batch.shared_context), core::Tokens(0));
+  const fast::DecodeLines::Line* const known =
+      batch.items.empty() ? lines_.at(batch.num_decodes, context) : nullptr;
   domain::StepTime time =
-      known != nullptr ? known->at(context) : inputs_.model.predict(batch.view());
+      known != nullptr ? known->step.at(context) : inputs_.model.predict(batch.view());
   time.cpu += host_time(batch.num_decodes + static_cast<std::int64_t>(batch.items.size()));
   const core::Duration gpu = time.gpu();
   const core::Duration period = async_ ? std::max(gpu, time.cpu) : gpu + time.cpu;
@@ -239,96 +242,109 @@ void FastEngine::launch(Batch& batch) {
 
 std::int64_t FastEngine::complete_oldest() {
   const Batch& batch = in_flight(0);
-  used_block_ticks_ +=
-      static_cast<core::Int128>(scheduler_.cache().num_used()) * (batch.end - now_).count();
-  now_ = batch.end;
+  hold_blocks_until(batch.end);
   std::swap(in_flight_[0], in_flight_[1]);
   --num_in_flight_;
   // The buffer stays valid: nothing is scheduled before the update is done.
   return scheduler_.update(batch, now_, inputs_.sink);
 }
 
-void FastEngine::try_jump(core::SimTime limit) {
-  if (num_in_flight_ < depth_ || in_flight(0).end >= limit || in_flight(0).start != now_ ||
-      scheduler_.last_end() != now_) {
-    return;
+/// Where nothing but decoding goes on until somebody ends or arrives: forms the batches of that
+/// time at once and lets all end that do before `limit`, with the one in flight before them. False,
+/// and nothing done, where that is not known.
+bool FastEngine::take_run(core::SimTime limit, bool pause_at_completion) {
+  Run run;
+  if (!look_ahead(run)) {
+    return false;
   }
-  const std::int64_t decodes = scheduler_.decodes().count();
-  for (std::size_t i = 0; i < depth_; ++i) {
-    const Batch& batch = in_flight(i);
-    if (!batch.only_decodes || batch.num_decodes != decodes ||
-        batch.shared_context != scheduler_.shared_context()) {
-      return;
+  const bool has_older = num_in_flight_ > 0;
+  if (has_older) {
+    const Batch& older = in_flight(0);
+    run.start = older.end;
+    if (older.end >= limit || (pause_at_completion && scheduler_.anyone_ends(older.number))) {
+      run.most = 1;
     }
+  } else {
+    run.start = now_;
   }
-  constexpr std::int64_t kWorthwhile = 2;
-  std::int64_t count = scheduler_.repeatable_batches(in_flight(0).number);
-  if (count < kWorthwhile) {
-    return;
+  // The last one's end may be somebody's: that is looked at when it comes.
+  run.ended = run.most > 1 ? batches_before(run, run.most - 1, limit) : 0;
+  run.formed = std::min(run.most, run.ended + static_cast<std::int64_t>(depth_));
+  const fast::DecodeSet& decodes = scheduler_.decodes();
+  scheduler_.form_decodes(1, decodes.blocks_in(run.first));
+  if (has_older && run.formed > 1) {
+    note_peak();
+    complete_oldest();
+    scheduler_.form_decodes(1, decodes.blocks_in(run.first + 1));
   }
-  const auto run = run_ahead();
-  if (!run) {
-    return;
+  if (run.ended > 0) {
+    end_batches(run);
   }
-  count = std::min(count, run->batches);
-  if (count >= kWorthwhile) {
-    count = batches_before(*run, count, limit);
+  note_peak();
+  put_in_flight(run);
+  count(run);
+  if (inputs_.options.log_steps) {
+    log(run);
   }
-  if (count >= kWorthwhile) {
-    count = scheduler_.decodes().batches_within(
-        scheduler_.cache().num_free(), scheduler_.num_batches(), count);
-  }
-  if (count >= kWorthwhile) {
-    take_run(*run, count);
-  }
+  schedule_due_ = num_in_flight_ < depth_;
+  return true;
 }
 
-std::optional<Run> FastEngine::run_ahead() {
-  const Batch& first = in_flight(0);
-  const std::int64_t decodes = first.num_decodes;
-  const core::Tokens saved = spared(first);
-  if (first.decode_context < saved) {
-    return std::nullopt;
+/// The composition of the next batches, how they take time, and for how many both hold.
+bool FastEngine::look_ahead(Run& run) {
+  run.most = scheduler_.repeatable_batches();
+  if (run.most == 0) {
+    return false;
   }
-  const domain::AffineStep* const step = line(decodes, first.decode_context - saved);
-  if (step == nullptr) {
-    return std::nullopt;
+  const fast::DecodeSet& decodes = scheduler_.decodes();
+  run.first = scheduler_.num_batches();
+  run.most = decodes.batches_within(scheduler_.cache().num_free(), run.first, run.most);
+  run.decodes = decodes.count();
+  run.shared = scheduler_.shared_context();
+  run.spared = spared(run.shared);
+  run.context = decodes.context(run.first) - run.spared;
+  return run.most > 0 && run.context >= core::Tokens(0) && set_period(run);
+}
+
+bool FastEngine::set_period(Run& run) {
+  run.line = lines_.at(run.decodes, run.context);
+  if (run.line == nullptr) {
+    return false;
   }
-  Run run{.step = *step,  // Kept in lines_, which does not change while the run is looked at.
-          .context = first.decode_context - saved,
-          .shared = first.shared_context,
-          .spared = saved,
-          .growth = decodes,
-          .cpu = step->base.cpu + host_time(decodes),
-          .period = first.end - first.start,
-          .period_growth = {},
-          .batches = 0};
-  std::int64_t highest = step->highest.value();
-  const core::Duration gpu = step->at(run.context).gpu();
-  if (!async_ || gpu >= run.cpu) {
-    run.period_growth = step->slope * decodes;
-  } else if (step->slope.count() > 0) {
+  const fast::DecodeLines::Line& line = *run.line;
+  const core::Duration gpu = line.gpu(run.context);
+  const core::Duration slope = line.step.slope;
+  std::int64_t room = (line.step.highest - run.context).value();
+  if (!async_) {
+    run.period = gpu + line.cpu;
+    run.growth = slope * run.decodes;
+  } else if (gpu >= line.cpu) {
+    run.period = gpu;
+    run.growth = slope * run.decodes;
+  } else {
     // Host-bound until the GPU's time has grown past it.
-    const std::int64_t spare = (run.cpu - gpu).count() / step->slope.count();
-    highest = std::min(highest, run.context.value() + spare);
+    run.period = line.cpu;
+    if (slope.count() > 0) {
+      room = std::min(room, (line.cpu - gpu).count() / slope.count());
+    }
   }
-  // The form must hold for the batches in flight after the jump, too.
-  run.batches = (highest - run.context.value()) / decodes - static_cast<std::int64_t>(depth_) + 1;
-  return run;
+  if (room < run.decodes * (run.most - 1)) {
+    run.most = room / run.decodes + 1;
+  }
+  return true;
 }
 
 std::int64_t FastEngine::batches_before(const Run& run, std::int64_t most, core::SimTime limit) {
-  const auto ends_before = [&](std::int64_t count) {
-    return series(run.period, run.period_growth, count) < limit - now_;
-  };
+  const core::Duration span = limit - run.start;
+  const auto ends_before = [&](std::int64_t count) { return run.length(count) < span; };
   if (ends_before(most)) {
     return most;
   }
-  // The root of growth/2 k^2 + (period - growth/2) k = limit - now, put right by exact sums.
-  const auto growth = static_cast<double>(run.period_growth.count());
+  // The root of growth/2 k^2 + (period - growth/2) k = limit - start, put right by exact sums.
+  const auto growth = static_cast<double>(run.growth.count());
   const double linear = static_cast<double>(run.period.count()) - growth / 2;
-  const auto span = static_cast<double>((limit - now_).count());
-  const double root = 2 * span / (linear + std::sqrt(linear * linear + 2 * growth * span));
+  const auto ticks = static_cast<double>(span.count());
+  const double root = 2 * ticks / (linear + std::sqrt(linear * linear + 2 * growth * ticks));
   std::int64_t count = root < static_cast<double>(most) ? static_cast<std::int64_t>(root) : most;
   while (count > 0 && !ends_before(count)) {
     --count;
@@ -339,48 +355,6 @@ std::int64_t FastEngine::batches_before(const Run& run, std::int64_t most, core:
   return count;
 }
 
-/// Adds the times of batches first, first + 1, ... of a run to the totals (and to the log).
-void FastEngine::add_run_times(const Run& run,
-                               std::int64_t first,
-                               std::int64_t count,
-                               core::SimTime start) {
-  const core::Tokens context = run.context + core::Tokens(run.growth * first);
-  const core::Duration period = run.period + run.period_growth * first;
-  domain::StepTime time = run.step.at(context);
-  const core::Duration exposed = period - time.gpu();
-  const core::Duration slope = run.step.slope * run.growth;
-  const auto total = [&](core::Duration of_first, core::Duration growth) {
-    return series(of_first, growth, count);
-  };
-  for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
-    const bool grows = kind == static_cast<std::size_t>(run.step.slope_kind);
-    totals_.step_time.by_bottleneck[kind] +=
-        total(time.by_bottleneck[kind], grows ? slope : core::Duration());
-  }
-  totals_.step_time.add(domain::Bottleneck::kOverhead, total(exposed, run.period_growth - slope));
-  totals_.step_time.cpu += run.cpu * count;
-  totals_.busy += total(period, run.period_growth);
-  totals_.steps += count;
-  if (inputs_.options.log_steps) {
-    time.add(domain::Bottleneck::kOverhead, exposed);
-    time.cpu = run.cpu;
-    inputs_.sink.on_steps({.first_step = totals_.steps - count,
-                           .steps = count,
-                           .start = start,
-                           .period = period,
-                           .period_growth = run.period_growth,
-                           .num_decodes = run.growth,
-                           .decode_context = context + run.spared,
-                           .shared_context = run.shared,
-                           .num_prefills = 0,
-                           .prefill_tokens = {},
-                           .time = time,
-                           .gpu_growth = slope,
-                           .growth_kind = run.step.slope_kind,
-                           .used_blocks = core::Blocks(scheduler_.cache().num_used())});
-  }
-}
-
 /// Blocks taken when the i-th batch of a run ends are held until the run does: the sum of those
 /// times.
 core::Int128 FastEngine::ticks_of(const fast::DecodeSet::NewBlocks& blocks,
@@ -388,39 +362,76 @@ core::Int128 FastEngine::ticks_of(const fast::DecodeSet::NewBlocks& blocks,
                                   core::Duration whole) {
   return static_cast<core::Int128>(whole.count()) * blocks.number -
          static_cast<core::Int128>(run.period.count()) * blocks.places -
-         static_cast<core::Int128>(run.period_growth.count()) *
-             ((blocks.squares - blocks.places) / 2);
+         static_cast<core::Int128>(run.growth.count()) * ((blocks.squares - blocks.places) / 2);
 }
 
-void FastEngine::take_run(const Run& run, std::int64_t count) {
-  const auto at = [&](std::int64_t batches) {
-    return now_ + series(run.period, run.period_growth, batches);
-  };
-  const auto depth = static_cast<std::int64_t>(depth_);
-  const core::Duration whole = series(run.period, run.period_growth, count);
-  const auto blocks = scheduler_.decodes().new_blocks(scheduler_.num_batches(), count);
+/// Lets the batches of a run end that do, and forms another as each of them does.
+void FastEngine::end_batches(const Run& run) {
+  const fast::DecodeSet& decodes = scheduler_.decodes();
+  const std::int64_t next = scheduler_.num_batches();
+  const std::int64_t later = run.first + run.formed - next;
+  const core::Duration whole = run.length(run.ended);
+  const fast::DecodeSet::NewBlocks blocks = decodes.new_blocks(next, later);
   used_block_ticks_ += static_cast<core::Int128>(whole.count()) * scheduler_.cache().num_used() +
                        ticks_of(blocks, run, whole);
-  scheduler_.jump(count, blocks.number, now_ + whole);
-  totals_.peak_used_blocks =
-      std::max(totals_.peak_used_blocks, core::Blocks(scheduler_.cache().num_used()));
-  inputs_.sink.on_token_gaps(
-      {.gap = run.period, .growth = run.period_growth, .count = count, .requests = run.growth});
-  // The batches in flight were launched already; those that follow them are new.
-  add_run_times(run, depth, count, at(depth));
-  for (std::int64_t i = 0; i < depth; ++i) {
-    Batch& batch = in_flight(static_cast<std::size_t>(i));
-    batch.number += count;
-    batch.decode_context += core::Tokens(run.growth * count);
-    batch.start = at(count + i);
-    batch.end = at(count + i + 1);
+  if (later > 0) {
+    scheduler_.form_decodes(later, blocks.number);
   }
-  now_ = at(count);
-  totals_.jumped_steps += count;
+  now_ = run.start + whole;
+  scheduler_.end_decodes(run.ended, now_);
+  inputs_.sink.on_token_gaps(
+      {.gap = run.period, .growth = run.growth, .count = run.ended, .requests = run.decodes});
+}
+
+void FastEngine::put_in_flight(const Run& run) {
+  for (std::int64_t i = run.ended; i < run.formed; ++i) {
+    Batch& batch = in_flight(num_in_flight_);
+    ++num_in_flight_;
+    batch.set_decodes(run.first + i, run.decodes);
+    batch.decode_context = run.context + run.spared + core::Tokens(run.decodes * i);
+    batch.shared_context = run.shared;
+    batch.start = run.start + run.length(i);
+    batch.end = run.start + run.length(i + 1);
+  }
+}
+
+void FastEngine::count(const Run& run) {
+  const core::Tokens grown(run.decodes * (run.formed * (run.formed - 1) / 2));
+  run.line->count(run.formed, run.context * run.formed + grown);
+  const core::Duration busy = run.length(run.formed);
+  line_busy_ += busy;
+  totals_.busy += busy;
+  totals_.steps += run.formed;
+  totals_.jumped_steps += run.ended;
+}
+
+void FastEngine::log(const Run& run) {
+  const domain::AffineStep& step = run.line->step;
+  domain::StepTime time = step.at(run.context);
+  time.add(domain::Bottleneck::kOverhead, run.period - time.gpu());
+  time.cpu = run.line->cpu;
+  inputs_.sink.on_steps({.first_step = run.first,
+                         .steps = run.formed,
+                         .start = run.start,
+                         .period = run.period,
+                         .period_growth = run.growth,
+                         .num_decodes = run.decodes,
+                         .decode_context = run.context + run.spared,
+                         .shared_context = run.shared,
+                         .num_prefills = 0,
+                         .prefill_tokens = {},
+                         .time = time,
+                         .gpu_growth = step.slope * run.decodes,
+                         .growth_kind = step.slope_kind,
+                         .used_blocks = core::Blocks(scheduler_.cache().num_used())});
 }
 
 EngineTotals FastEngine::totals() const {
   EngineTotals totals = totals_;
+  domain::StepTime on_lines = lines_.total();
+  on_lines.add(domain::Bottleneck::kOverhead, line_busy_ - on_lines.gpu());
+  totals.step_time.add(on_lines, 1);
+  totals.step_time.cpu += on_lines.cpu;
   totals.preemptions = scheduler_.num_preemptions();
   const std::int64_t unit =
       inputs_.options.profile.prefix_stats_in_blocks ? inputs_.options.block_size.value() : 1;

@@ -192,7 +192,6 @@ void Scheduler::discard_tokens_in_flight(SlotIndex index, std::span<Batch* const
     }
     if (decodes_in(index, batch)) {
       ++batch.wasted;
-      batch.only_decodes = false;
       batch.resumed_decodes.erase_if(
           [&](const ResumedDecode& resumed) { return resumed.slot == index; });
     }

@@ -100,7 +100,6 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_e
     return false;
   }
   batch.shared_context = shared_context();
-  batch.only_decodes = batch.items.empty() && batch.wasted == 0 && batch.resumed_decodes.empty();
   for (const SlotIndex index : sampled_) {
     begin_decoding(index);
   }
@@ -125,13 +124,13 @@ bool Scheduler::schedule_decodes(Batch& batch, std::int64_t wasted) {
     cache_.allocate(blocks);
   } else {
     head_blocked_ = true;
+    tried_budget_ = budget_ - decodes;
     take_blocks_past_head(1, blocks);
   }
   batch.num_decodes = decodes;
   batch.decode_context = decodes_.context(num_batches_);
   batch.shared_context = shared_context();
   batch.wasted = wasted;
-  batch.only_decodes = wasted == 0;
   budget_ -= decodes;
   done_at_forming_ = last_done_;
   ++num_batches_;

@@ -66,13 +66,16 @@ class Scheduler final : private PrefixCache::Keyed {
   std::int64_t update(const Batch& batch, core::SimTime now, domain::RecordSink& sink);
   void drain(domain::RecordSink& sink);
 
-  /// How many further batches, beyond those in flight (numbers `oldest` to the newest, all of them
-  /// decodes of all requests), repeat the newest one exactly. Zero if in doubt. KV blocks are not
-  /// considered.
-  [[nodiscard]] std::int64_t repeatable_batches(std::int64_t oldest) const;
-  /// Takes `count` such batches, which begin `new_blocks`: as many of those before end, the last
-  /// one at `now`.
-  void jump(std::int64_t count, std::int64_t new_blocks, core::SimTime now);
+  /// How many batches from the next one on, to be formed from now on, are the same decodes, each
+  /// one token further, and nothing else, if nothing reaches the queue. Zero if in doubt.
+  [[nodiscard]] std::int64_t repeatable_batches();
+  /// Forms the next `count` of such batches, which begin `new_blocks`.
+  void form_decodes(std::int64_t count, std::int64_t new_blocks);
+  /// The oldest `count` of such batches end, the last one at `now`; as many are in flight after it
+  /// as there always are.
+  void end_decodes(std::int64_t count, core::SimTime now);
+  /// Whether requests end with that batch, as far as is known.
+  [[nodiscard]] bool anyone_ends(std::int64_t batch) const { return ends_.first(batch) != kNoSlot; }
 
   [[nodiscard]] const PrefixCache& cache() const { return cache_; }
   [[nodiscard]] const DecodeSet& decodes() const { return decodes_; }
@@ -166,7 +169,7 @@ class Scheduler final : private PrefixCache::Keyed {
   [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const {
     return block_size_.covering(tokens);
   }
-  [[nodiscard]] bool waiting_stays_out() const;
+  [[nodiscard]] bool waiting_stays_out(std::int64_t budget) const;
 
   EngineOptions options_;
   BlockSize block_size_;
@@ -197,7 +200,9 @@ class Scheduler final : private PrefixCache::Keyed {
   bool forming_ = false;                ///< Its running requests have been scheduled.
   core::SimTime newest_end_;
   bool preempted_ = false;
-  bool head_blocked_ = false;  ///< The waiting head was tried in the last call and did not fit.
+  /// The waiting head was tried for the newest batch and did not fit; nothing was freed since.
+  bool head_blocked_ = false;
+  std::int64_t tried_budget_ = 0;  ///< What was left for it then.
   /// If nobody shares its content, what was left of the budget then: until something is freed it
   /// does not fit with as much again. Otherwise negative.
   std::int64_t blocked_budget_ = -1;

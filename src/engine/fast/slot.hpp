@@ -95,8 +95,7 @@ struct ResumedDecode {
 struct Batch {
   std::int64_t number = 0;
   std::int64_t num_decodes = 0;
-  std::int64_t wasted = 0;   ///< Decodes whose token is thrown away.
-  bool only_decodes = true;  ///< Each with a token for a client, and one in the batch before.
+  std::int64_t wasted = 0;  ///< Decodes whose token is thrown away.
   core::Tokens decode_context;
   core::Tokens shared_context;  ///< domain::StepBatch::shared_context.
   core::SimTime start;
@@ -106,6 +105,15 @@ struct Batch {
   core::Buffer<core::Tokens> decode_lengths;  ///< Only if the model asks.
   core::Buffer<ResumedDecode> resumed_decodes;
 
+  /// Decodes alone, as many, each with a token for a client, and one in the batch before.
+  void set_decodes(std::int64_t its_number, std::int64_t decodes) {
+    number = its_number;
+    num_decodes = decodes;
+    wasted = 0;
+    items.clear();
+    prefills.clear();
+    resumed_decodes.clear();
+  }
   [[nodiscard]] domain::StepBatch view() const {
     return {.num_decodes = num_decodes,
             .decode_context = decode_context,

@@ -2,30 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/check.hpp"
 #include "core/int128.hpp"
 #include "core/overflow.hpp"
 
 namespace ridgeline::core {
-namespace {
-
-/// The sums of i and of i^2 for i = 0 ... n - 1, n < 2^32.
-std::int64_t sum_of_indices(std::int64_t n) {
-  const auto count = static_cast<std::uint64_t>(n);
-  return static_cast<std::int64_t>(count * (count - 1) / 2);
-}
-Uint128 sum_of_index_squares(std::int64_t n) {
-  // (n - 1) n (2n - 1) / 6. Division by 3 leaves no rest and so is multiplication by its inverse
-  // mod 2^128.
-  constexpr Uint128 kInverseOf3 = ~Uint128{0} / 3 * 2 + 1;
-  static_assert(3 * kInverseOf3 == 1);
-  return static_cast<Uint128>(sum_of_indices(n)) * static_cast<std::uint64_t>(2 * n - 1) *
-         kInverseOf3;
-}
-
-}  // namespace
 
 void Moments::add_long(const ArithmeticRun& run) {
   RIDGELINE_CHECK(run.count >= 0 && run.count <= kMostPerRun, "count of an arithmetic run");
@@ -33,25 +18,44 @@ void Moments::add_long(const ArithmeticRun& run) {
   if (run.count == 0 || run.repeat == 0) {
     return;
   }
-  const auto span = reach(run.first, run.growth, run.count - 1);
-  RIDGELINE_CHECK(span.has_value(), "an arithmetic run leaves the range of int64");
-  const std::int64_t last = run.first + *span;
-  std::int64_t values = 0;
-  RIDGELINE_CHECK(!__builtin_mul_overflow(run.count, run.repeat, &values) &&
-                      !__builtin_add_overflow(count_, values, &count_),
-                  "more than 2^63 values");
-  min_ = std::min({min_, run.first, last});
-  max_ = std::max({max_, run.first, last});
+  RIDGELINE_CHECK(reach(run.first, run.growth, run.count - 1).has_value(),
+                  "an arithmetic run leaves the range of int64");
+  add_known(run);
+}
 
-  // The values are f + g i for i below n: their sum is n f + g sum(i), that of their squares
-  // n f^2 + 2 f g sum(i) + g^2 sum(i^2), which is right mod 2^128.
-  const Int128 level = static_cast<Int128>(run.first) * run.count;
-  const Int128 slope = static_cast<Int128>(run.growth) * sum_of_indices(run.count);
-  const Int128 growth_squared = static_cast<Int128>(run.growth) * run.growth;
-  sum_ += (level + slope) * run.repeat;
-  squares_ += (static_cast<Uint128>(level + 2 * slope) * static_cast<Uint128>(run.first) +
-               static_cast<Uint128>(growth_squared) * sum_of_index_squares(run.count)) *
-              static_cast<std::uint64_t>(run.repeat);
+void Moments::add(std::span<const std::int64_t> values) {
+  if (values.empty()) {
+    return;
+  }
+  std::int64_t least = values[0];
+  std::int64_t greatest = values[0];
+  for (const std::int64_t value : values) {
+    least = value < least ? value : least;
+    greatest = value > greatest ? value : greatest;
+  }
+  // Short sums fit in 64 bits, if no value is very large.
+  constexpr std::size_t kFew = 128;
+  constexpr std::int64_t kLarge = std::int64_t{1} << 56;
+  if (least < 0 || greatest >= kLarge || values.size() > kFew) {
+    for (const std::int64_t value : values) {
+      add(value);
+    }
+    return;
+  }
+  std::uint64_t sum = 0;
+  Uint128 squares = 0;
+  for (const std::int64_t value : values) {
+    const auto magnitude = static_cast<std::uint64_t>(value);
+    sum += magnitude;
+    squares += static_cast<Uint128>(magnitude) * magnitude;
+  }
+  RIDGELINE_CHECK(
+      !__builtin_add_overflow(count_, static_cast<std::int64_t>(values.size()), &count_),
+      "more than 2^63 values");
+  min_ = std::min(min_, least);
+  max_ = std::max(max_, greatest);
+  sum_ += static_cast<Int128>(sum);
+  squares_ += squares;
 }
 
 void Moments::merge(const Moments& other) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "core/check.hpp"
 #include "core/int128.hpp"
@@ -39,6 +41,40 @@ class Moments {
       add_long(run);
     }
   }
+  /// The same of a run that is known to be as required, and of at least one value.
+  void add_known(const ArithmeticRun& run) {
+    std::int64_t values = 0;
+    RIDGELINE_CHECK(!__builtin_mul_overflow(run.count, run.repeat, &values) &&
+                        !__builtin_add_overflow(count_, values, &count_),
+                    "more than 2^63 values");
+    const std::int64_t last = run.first + run.growth * (run.count - 1);
+    min_ = std::min(min_, std::min(run.first, last));
+    max_ = std::max(max_, std::max(run.first, last));
+    // The values are f + g i for i below n: their sum is n f + g sum(i), that of their squares
+    // n f^2 + 2 f g sum(i) + g^2 sum(i^2), which is right mod 2^128.
+    constexpr std::int64_t kFew = std::int64_t{1} << 20;
+    constexpr std::uint64_t kShort = std::uint64_t{1} << 41;
+    if ((static_cast<std::uint64_t>(run.first) | static_cast<std::uint64_t>(last)) < kShort &&
+        run.count < kFew) [[likely]] {
+      // Then |g| (n - 1) < 2^41 too, and the sums of values fit in 64 bits.
+      const std::int64_t sum = run.first * run.count + run.growth * sum_of_indices(run.count);
+      const std::int64_t doubled = 2 * sum - run.first * run.count;
+      const Int128 growth_squared = static_cast<Int128>(run.growth) * run.growth;
+      const Uint128 squares = static_cast<Uint128>(static_cast<Int128>(doubled) * run.first) +
+                              static_cast<Uint128>(growth_squared) *
+                                  static_cast<std::uint64_t>(sum_of_index_squares(run.count));
+      sum_ += static_cast<Int128>(sum) * run.repeat;
+      squares_ += squares * static_cast<std::uint64_t>(run.repeat);
+      return;
+    }
+    const Int128 level = static_cast<Int128>(run.first) * run.count;
+    const Int128 slope = static_cast<Int128>(run.growth) * sum_of_indices(run.count);
+    const Int128 growth_squared = static_cast<Int128>(run.growth) * run.growth;
+    sum_ += (level + slope) * run.repeat;
+    squares_ += (static_cast<Uint128>(level + 2 * slope) * static_cast<Uint128>(run.first) +
+                 static_cast<Uint128>(growth_squared) * sum_of_index_squares(run.count)) *
+                static_cast<std::uint64_t>(run.repeat);
+  }
   /// One value, without the work that a run needs: metrics adds several per request.
   void add(std::int64_t value) {
     ++count_;
@@ -47,6 +83,7 @@ class Moments {
     sum_ += value;
     squares_ += static_cast<Uint128>(static_cast<Int128>(value) * value);
   }
+  void add(std::span<const std::int64_t> values);
   void merge(const Moments& other);
 
   [[nodiscard]] std::int64_t count() const { return count_; }
@@ -79,6 +116,27 @@ class Moments {
     squares_ += static_cast<Uint128>(sum) * static_cast<Uint128>(static_cast<Int128>(value));
   }
   void add_long(const ArithmeticRun& run);
+
+  /// The sums of i and of i^2 for i = 0 ... n - 1, n < 2^32.
+  static std::int64_t sum_of_indices(std::int64_t n) {
+    const auto count = static_cast<std::uint64_t>(n);
+    return static_cast<std::int64_t>(count * (count - 1) / 2);
+  }
+  static Uint128 sum_of_index_squares(std::int64_t n) {
+    // (n - 1) n (2n - 1) / 6. Division by 3 leaves no rest and so is multiplication by its inverse
+    // modulo the range, for which 64 bits do most often.
+    constexpr std::int64_t kSmall = std::int64_t{1} << 21;
+    const auto twice = static_cast<std::uint64_t>(2 * n - 1);
+    const auto indices = static_cast<std::uint64_t>(sum_of_indices(n));
+    if (n < kSmall) [[likely]] {
+      constexpr std::uint64_t kInverseOf3 = ~std::uint64_t{0} / 3 * 2 + 1;
+      static_assert(3 * kInverseOf3 == 1);
+      return indices * twice * kInverseOf3;
+    }
+    constexpr Uint128 kInverseOf3 = ~Uint128{0} / 3 * 2 + 1;
+    static_assert(3 * kInverseOf3 == 1);
+    return static_cast<Uint128>(indices) * twice * kInverseOf3;
+  }
 
   std::int64_t count_ = 0;
   std::int64_t min_ = std::numeric_limits<std::int64_t>::max();

@@ -72,13 +72,13 @@ std::int64_t QuantileSearch::order_statistic(std::int64_t index) {
   return kept_[wanted_[place.bucket] - 1U].at(place.index);
 }
 
-std::vector<double> QuantileSearch::quantiles() {
+std::vector<double> QuantileSearch::quantiles(std::int64_t offset) {
   std::vector<double> results;
   results.reserve(positions_.size());
   for (const QuantilePosition& at : positions_) {
     const std::int64_t low = order_statistic(at.index);
     const std::int64_t high = at.fraction > 0.0 ? order_statistic(at.index + 1) : low;
-    results.push_back(interpolate(low, high, at.fraction));
+    results.push_back(interpolate(low + offset, high + offset, at.fraction));
   }
   return results;
 }

@@ -15,9 +15,9 @@ namespace ridgeline::core {
 /// showing counts them in buckets, the second keeps those of the few buckets where a quantile lies.
 ///
 ///   QuantileSearch search(moments, probabilities);
-///   for (v : values) search.count(v);
+///   search.count(values);  // or part after part
 ///   search.choose();
-///   for (v : values) search.keep(v);
+///   search.keep(values);
 ///   search.quantiles();
 ///
 /// Buckets divide the doubles between the least and the greatest value evenly, so they are fine
@@ -29,15 +29,21 @@ class QuantileSearch {
   /// probability is 0 to 1 (checked).
   QuantileSearch(const Moments& moments, std::span<const double> probabilities);
 
-  void count(std::int64_t value) { ++counts_[bucket_of(value)]; }
-  void choose();
-  void keep(std::int64_t value) {
-    if (const std::uint8_t wanted = wanted_[bucket_of(value)]; wanted != 0) [[unlikely]] {
-      kept_[wanted - 1U].add(value);
+  void count(std::span<const std::int64_t> values) {
+    for (const std::int64_t value : values) {
+      ++counts_[bucket_of(value)];
     }
   }
-  /// In the order of the probabilities.
-  [[nodiscard]] std::vector<double> quantiles();
+  void choose();
+  void keep(std::span<const std::int64_t> values) {
+    for (const std::int64_t value : values) {
+      if (const std::uint8_t wanted = wanted_[bucket_of(value)]; wanted != 0) [[unlikely]] {
+        kept_[wanted - 1U].add(value);
+      }
+    }
+  }
+  /// In the order of the probabilities, of the values with `offset` added to each.
+  [[nodiscard]] std::vector<double> quantiles(std::int64_t offset = 0);
 
  private:
   /// Values with how often each came.

@@ -12,27 +12,10 @@
 
 #include "core/check.hpp"
 #include "core/overflow.hpp"
-#include "core/packed_integers.hpp"
 #include "core/quantiles.hpp"
 
 namespace ridgeline::core {
 namespace {
-
-/// How a run is written: how far it begins from the end of one of the two before it; for several
-/// values this, their count and growth; then twice the repeat, and 1 if it was the older of the
-/// two.
-constexpr std::uint64_t kRunFollows = 0;
-
-/// Distances may wrap around: adding them up again wraps back.
-std::uint64_t bits(std::int64_t value) {
-  return static_cast<std::uint64_t>(value);
-}
-std::int64_t signed_bits(std::uint64_t value) {
-  return static_cast<std::int64_t>(value);
-}
-std::uint64_t magnitude(std::int64_t value) {
-  return value < 0 ? -bits(value) : bits(value);
-}
 
 /// Values kept as a sample before every second is dropped; even.
 constexpr std::size_t kMostSampled = 16384;
@@ -54,9 +37,10 @@ bool RunMultiset::join(const Run& next) {
   if (last.repeat != next.repeat || count > static_cast<std::uint64_t>(kMostPerRun)) {
     return false;
   }
-  // One value alone has any growth.
+  // One value alone has any growth; but two that are far apart are no beginning of anything.
   std::int64_t growth = last.growth;
-  if (last.count == 1 && __builtin_sub_overflow(next.first, last.first, &growth)) {
+  if (last.count == 1 &&
+      (__builtin_sub_overflow(next.first, last.first, &growth) || !PackedRuns::is_small(growth))) {
     return false;
   }
   if (growth == 0 || (next.count > 1 && next.growth != growth)) {
@@ -87,7 +71,7 @@ void RunMultiset::add_long(std::int64_t first,
           .growth = count == 1 ? 0 : growth,
           .count = static_cast<std::uint32_t>(count),
           .repeat = static_cast<std::uint32_t>(repeat)};
-  if (run.growth == 0 && values_of(run) <= kMostPerRun) {
+  if (run.growth == 0 && run.values() <= kMostPerRun) {
     run.repeat *= run.count;
     run.count = 1;
   }
@@ -96,14 +80,15 @@ void RunMultiset::add_long(std::int64_t first,
 
 Moments RunMultiset::moments() const {
   Moments moments = moments_;
-  moments.add(arithmetic(last_));
+  if (last_.count > 0) {
+    moments.add_known(arithmetic(last_));
+  }
   return moments;
 }
 
-/// The values of a run behind the packed ones that are due.
-void RunMultiset::take_sample(const Run& run) {
-  const std::int64_t before = moments_.count();
-  const std::int64_t after = before + values_of(run);
+/// The values of a run that are due, of which `before` come before it.
+void RunMultiset::take_sample(const Run& run, std::int64_t before) {
+  const std::int64_t after = before + run.values();
   while (next_sampled_ < after) {
     const std::int64_t steps = run.growth == 0 ? 0 : (next_sampled_ - before) / run.repeat;
     sample_.push_back(run.first + run.growth * steps);
@@ -119,28 +104,6 @@ void RunMultiset::take_sample(const Run& run) {
   }
 }
 
-void RunMultiset::pack_last() {
-  if (last_.count == 0) {
-    return;
-  }
-  take_sample(last_);
-  moments_.add(arithmetic(last_));
-  const std::uint64_t first = bits(last_.first);
-  const std::int64_t from_newest = signed_bits(first - packed_ends_.newest);
-  const std::int64_t from_older = signed_bits(first - packed_ends_.older);
-  const bool older = magnitude(from_older) < magnitude(from_newest);
-  packed_.add(older ? from_older : from_newest);
-  if (last_.count > 1) {
-    packed_.add_natural(kRunFollows);
-    packed_.add_natural(last_.count);
-    packed_.add(last_.growth);
-  }
-  packed_.add_natural(std::uint64_t{last_.repeat} * 2 + (older ? 1 : 0));
-  packed_ends_.add(last_);
-  num_points_ += last_.count;
-  ++num_packed_;
-}
-
 /// The runs in the order in which they were added.
 struct RunMultiset::AllRuns {
   const RunMultiset& set;
@@ -153,24 +116,7 @@ struct RunMultiset::AllRuns {
   }
   template <class Visitor>
   void for_each(Visitor&& visit) const {
-    PackedIntegers::Reader reader(set.packed_);
-    Run run;
-    Ends ends;
-    for (std::size_t i = 0; i < set.num_packed_; ++i) {
-      const std::uint64_t from = bits(reader.next());
-      run.count = 1;
-      run.growth = 0;
-      std::uint64_t code = reader.next_natural();
-      if (code == kRunFollows) {
-        run.count = static_cast<std::uint32_t>(reader.next_natural());
-        run.growth = reader.next();
-        code = reader.next_natural();
-      }
-      run.repeat = static_cast<std::uint32_t>(code / 2);
-      run.first = signed_bits(from + (code % 2 == 0 ? ends.newest : ends.older));
-      ends.add(run);
-      visit(run);
-    }
+    set.packed_.for_each(visit);
     if (set.last_.count > 0) {
       visit(set.last_);
     }
@@ -197,7 +143,7 @@ class RunMultiset::Selection {
     }
     [[nodiscard]] std::int64_t total() const {
       std::int64_t sum = 0;
-      for_each([&](const Run& run) { sum += std::int64_t{run.count} * run.repeat; });
+      for_each([&](const Run& run) { sum += run.values(); });
       return sum;
     }
     /// Every n-th value.
@@ -335,7 +281,7 @@ std::vector<std::int64_t> RunMultiset::Selection::Part::sample() const {
   std::int64_t before = 0;
   std::int64_t next = stride / 2;
   for_each([&](const Run& run) {
-    const std::int64_t after = before + std::int64_t{run.count} * run.repeat;
+    const std::int64_t after = before + run.values();
     for (; next < after; next += stride) {
       values.push_back(run.first + run.growth * ((next - before) / run.repeat));
     }
@@ -403,7 +349,7 @@ void RunMultiset::Selection::solve_by_bucket(const Some& runs,
                                              std::span<std::int64_t> answers) {
   Buckets buckets = make_buckets(runs.sample(), runs.total(), low, high, ranks);
   for_each_part(runs, buckets, [](Bucket& bucket, const Run& part) {
-    bucket.count += std::int64_t{part.count} * part.repeat;
+    bucket.count += part.values();
     if (bucket.wanted) {
       bucket.parts.push_back(part);
     }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/moments.hpp"
-#include "core/packed_integers.hpp"
+#include "core/packed_runs.hpp"
 
 namespace ridgeline::core {
 
@@ -29,7 +29,7 @@ class RunMultiset {
   void add(std::int64_t value) { add(value, 0, 1, 1); }
 
   [[nodiscard]] Moments moments() const;
-  [[nodiscard]] std::int64_t count() const { return moments_.count() + values_of(last_); }
+  [[nodiscard]] std::int64_t count() const { return moments_.count() + last_.values(); }
   [[nodiscard]] Fingerprint fingerprint() const { return moments().fingerprint(); }
 
   /// The value at 0-based `index` in sorted order; 0 <= index < count().
@@ -40,35 +40,15 @@ class RunMultiset {
   [[nodiscard]] std::vector<double> quantiles(std::span<const double> probabilities) const;
 
   [[nodiscard]] std::size_t num_runs() const {
-    return num_packed_ + (last_.count > 0 ? std::size_t{1} : std::size_t{0});
+    return packed_.size() + (last_.count > 0 ? std::size_t{1} : std::size_t{0});
   }
 
  private:
-  struct Run {
-    std::int64_t first = 0;
-    std::int64_t growth = 0;
-    std::uint32_t count = 0;
-    std::uint32_t repeat = 0;
-  };
+  using Run = ValueRun;
   static constexpr std::int64_t kMostPerRun = std::numeric_limits<std::uint32_t>::max();
-  /// Where the last two runs ended: steps with prompts and steps without take turns, and the next
-  /// of either kind is near the last one of it.
-  struct Ends {
-    std::uint64_t newest = 0;
-    std::uint64_t older = 0;
-
-    void add(const Run& run) {
-      older = newest;
-      newest = static_cast<std::uint64_t>(run.first) +
-               static_cast<std::uint64_t>(run.growth) * (run.count - 1U);
-    }
-  };
   class Selection;
   struct AllRuns;
 
-  [[nodiscard]] static std::int64_t values_of(const Run& run) {
-    return std::int64_t{run.count} * run.repeat;
-  }
   [[nodiscard]] static ArithmeticRun arithmetic(const Run& run) {
     return {.first = run.first, .growth = run.growth, .count = run.count, .repeat = run.repeat};
   }
@@ -83,14 +63,22 @@ class RunMultiset {
   }
   void add_long(std::int64_t first, std::int64_t growth, std::int64_t count, std::int64_t repeat);
   bool join(const Run& next);
-  void pack_last();
-  void take_sample(const Run& run);
+  void pack_last() {
+    if (last_.count == 0) {
+      return;
+    }
+    if (next_sampled_ < moments_.count() + last_.values()) {
+      take_sample(last_, moments_.count());
+    }
+    moments_.add_known(arithmetic(last_));
+    packed_.add(last_);
+    num_points_ += last_.count;
+  }
+  void take_sample(const Run& run, std::int64_t before);
 
-  PackedIntegers packed_;  ///< All runs but the last.
-  Ends packed_ends_;
-  Run last_;                      ///< No run while its count is 0.
-  std::size_t num_packed_ = 0;    ///< These, like the two that follow, are of the packed runs.
-  std::uint64_t num_points_ = 0;  ///< Sum of their counts.
+  PackedRuns packed_;  ///< All runs but the last.
+  Run last_;
+  std::uint64_t num_points_ = 0;  ///< Sum of the packed runs' counts.
   Moments moments_;
   std::vector<std::int64_t> sample_;  ///< Every stride-th value in the order of adding.
   std::int64_t stride_ = 32;

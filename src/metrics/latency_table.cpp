@@ -1,13 +1,14 @@
 #include "metrics/latency_table.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
+#include <span>
 
 #include "core/moments.hpp"
-#include "core/packed_integers.hpp"
+#include "core/packed_blocks.hpp"
 #include "core/quantile_search.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
@@ -16,100 +17,151 @@
 #include "metrics/summary.hpp"
 
 namespace ridgeline::metrics {
-namespace {
 
-std::uint64_t natural(std::int64_t value) {
-  return static_cast<std::uint64_t>(value);
-}
-
-}  // namespace
-
-void LatencyTable::Row::derive_tpot() {
-  if (gaps > 0) {
-    const auto per_gap = [this](Time first, Time all) {
-      return mean_of_gaps(core::Duration::ticks(times[all] - times[first]), gaps).count();
+void LatencyTable::Block::derive_tpots() {
+  num_several = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const auto per_gap = [&](Time first, Time all) {
+      const auto span = core::Duration::ticks(times[all][i] - times[first][i]);
+      return mean_of_gaps(span, gaps[i]).count();
     };
-    times[kClientTpot] = per_gap(kClientTtft, kClientE2e);
-    times[kServerTpot] = per_gap(kServerTtft, kServerE2e);
+    if (gaps[i] > 0) {
+      times[kClientTpot][num_several] = per_gap(kClientTtft, kClientE2e);
+      times[kServerTpot][num_several] = per_gap(kServerTtft, kServerE2e);
+      ++num_several;
+    }
   }
 }
 
 void LatencyTable::add(const domain::RequestRecord& record, const RequestLatency& latency) {
   check_latency(latency);
-  Row row;
-  row.times[kQueueTime] = (record.first_scheduled - record.queued).count();
-  row.times[kClientTtft] = latency.client_ttft.count();
-  row.times[kClientE2e] = latency.client_e2e.count();
-  row.times[kServerTtft] = latency.server_ttft.count();
-  row.times[kServerE2e] = latency.server_e2e.count();
-  row.gaps = record.output_tokens.value() - 1;
-  row.derive_tpot();
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    moments_[i].add(row.times[i]);
+  const std::size_t i = pending_.size++;
+  pending_.times[kQueueTime][i] = (record.first_scheduled - record.queued).count();
+  pending_.times[kClientTtft][i] = latency.client_ttft.count();
+  pending_.times[kClientE2e][i] = latency.client_e2e.count();
+  pending_.times[kServerTtft][i] = latency.server_ttft.count();
+  pending_.times[kServerE2e][i] = latency.server_e2e.count();
+  pending_.gaps[i] = record.output_tokens.value() - 1;
+  if (pending_.size == Block::kMost) {
+    pack_pending();
   }
-  ++rows_;
-  packed_.add_natural(natural(row.times[kQueueTime]));
-  packed_.add_natural(natural(row.times[kClientTtft]));
-  packed_.add_natural(natural(row.times[kClientE2e] - row.times[kClientTtft]));
-  packed_.add_natural(natural(row.gaps));
-  ttft_lead_.add(row.times[kClientTtft] - row.times[kServerTtft]);
-  e2e_lead_.add(row.times[kClientE2e] - row.times[kServerE2e]);
+}
+
+void LatencyTable::Block::derive_leads() {
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::int64_t first = times[kClientTtft][i];
+    const std::int64_t all = times[kClientE2e][i];
+    after_ttft[i] = all - first;
+    ttft_lead[i] = first - times[kServerTtft][i];
+    e2e_lead[i] = all - times[kServerE2e][i];
+  }
+}
+
+void LatencyTable::pack_pending() {
+  pending_.derive_tpots();
+  pending_.derive_leads();
+  moments_.add(pending_);
+  for (const auto* column : {&pending_.times[kQueueTime],
+                             &pending_.times[kClientTtft],
+                             &pending_.after_ttft,
+                             &pending_.gaps,
+                             &pending_.ttft_lead,
+                             &pending_.e2e_lead}) {
+    packed_.add(*column);
+  }
+  ++num_packed_;
+  pending_.size = 0;
+}
+
+void LatencyTable::AllMoments::add(const Block& block) {
+  for (std::size_t time = 0; time < kNumTimes; ++time) {
+    of[time].add(block.of(static_cast<Time>(time)));
+  }
+  ttft_lead.add({block.ttft_lead.data(), block.size});
+  e2e_lead.add({block.e2e_lead.data(), block.size});
 }
 
 template <typename Visitor>
-void LatencyTable::for_each_row(Visitor&& visit) const {
-  core::PackedIntegers::Reader packed(packed_);
-  core::RunLengths::Reader ttft_lead(ttft_lead_);
-  core::RunLengths::Reader e2e_lead(e2e_lead_);
-  Row row;
-  for (std::int64_t i = 0; i < rows_; ++i) {
-    row.times[kQueueTime] = static_cast<std::int64_t>(packed.next_natural());
-    const auto first = static_cast<std::int64_t>(packed.next_natural());
-    const auto all = first + static_cast<std::int64_t>(packed.next_natural());
-    row.times[kClientTtft] = first;
-    row.times[kClientE2e] = all;
-    row.times[kServerTtft] = first - ttft_lead.next();
-    row.times[kServerE2e] = all - e2e_lead.next();
-    row.gaps = static_cast<std::int64_t>(packed.next_natural());
-    row.derive_tpot();
-    visit(row);
+void LatencyTable::for_each_block(const Block& last, Visitor&& visit) const {
+  core::PackedBlocks::Reader packed(packed_);
+  Block block;
+  block.size = Block::kMost;
+  for (std::size_t n = 0; n < num_packed_; ++n) {
+    for (auto* column : {&block.times[kQueueTime],
+                         &block.times[kClientTtft],
+                         &block.after_ttft,
+                         &block.gaps,
+                         &block.ttft_lead,
+                         &block.e2e_lead}) {
+      packed.next(*column);
+    }
+    for (std::size_t i = 0; i < block.size; ++i) {
+      const std::int64_t first = block.times[kClientTtft][i];
+      const std::int64_t all = first + block.after_ttft[i];
+      block.times[kClientE2e][i] = all;
+      block.times[kServerTtft][i] = first - block.ttft_lead[i];
+      block.times[kServerE2e][i] = all - block.e2e_lead[i];
+    }
+    block.derive_tpots();
+    visit(block);
   }
+  visit(last);
 }
 
 LatencyTable::Distributions LatencyTable::distributions_ms() const {
-  if (rows_ == 0) {
+  Block last = pending_;
+  last.derive_tpots();
+  last.derive_leads();
+  AllMoments moments = moments_;
+  moments.add(last);
+  if (moments.ttft_lead.count() == 0) {
     return {};
   }
+  // Where the server's times are the client's but for one difference, so are their quantiles.
+  const bool alike = moments.ttft_lead.min() == moments.ttft_lead.max() &&
+                     moments.e2e_lead.min() == moments.e2e_lead.max();
   const auto probabilities = quantile_probabilities();
-  std::vector<core::QuantileSearch> searches;
-  searches.reserve(kNumTimes);
-  for (const core::Moments& moments : moments_) {
-    if (moments.count() > 0) {  // All but those per gap have some.
-      searches.emplace_back(moments, probabilities);
+  std::array<std::optional<core::QuantileSearch>, kNumTimes> searches;
+  for (std::size_t time = 0; time < kNumTimes; ++time) {
+    const bool follows = alike && (time == kServerTtft || time == kServerE2e);
+    if (!follows && moments.of[time].count() > 0) {
+      searches[time].emplace(moments.of[time], probabilities);
     }
   }
-  for_each_row([&](const Row& row) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      searches[i].count(row.times[i]);
-    }
+  const auto show = [&](const auto& look) {
+    for_each_block(last, [&](const Block& block) {
+      for (std::size_t time = 0; time < kNumTimes; ++time) {
+        if (searches[time]) {
+          look(*searches[time], block.of(static_cast<Time>(time)));
+        }
+      }
+    });
+  };
+  show([](core::QuantileSearch& search, std::span<const std::int64_t> values) {
+    search.count(values);
   });
-  for (core::QuantileSearch& search : searches) {
-    search.choose();
+  for (auto& search : searches) {
+    if (search) {
+      search->choose();
+    }
   }
-  for_each_row([&](const Row& row) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      searches[i].keep(row.times[i]);
-    }
+  show([](core::QuantileSearch& search, std::span<const std::int64_t> values) {
+    search.keep(values);
   });
-  const auto of = [&](Time time) -> std::optional<Distribution> {
-    if (time >= searches.size()) {
+  const auto of = [&](Time time, Time other, std::int64_t lead) -> std::optional<Distribution> {
+    const Time searched = searches[time] ? time : other;
+    if (!searches[searched]) {
       return std::nullopt;
     }
-    return describe(moments_[time], searches[time].quantiles());
+    const std::int64_t less = searched == time ? 0 : lead;
+    return describe(moments.of[time], searches[searched]->quantiles(-less));
   };
-  return {.queue_time = of(kQueueTime),
-          .client = {.ttft = of(kClientTtft), .tpot = of(kClientTpot), .e2e = of(kClientE2e)},
-          .server = {.ttft = of(kServerTtft), .tpot = of(kServerTpot), .e2e = of(kServerE2e)}};
+  const auto own = [&](Time time) { return of(time, time, 0); };
+  return {.queue_time = own(kQueueTime),
+          .client = {.ttft = own(kClientTtft), .tpot = own(kClientTpot), .e2e = own(kClientE2e)},
+          .server = {.ttft = of(kServerTtft, kClientTtft, moments.ttft_lead.min()),
+                     .tpot = own(kServerTpot),
+                     .e2e = of(kServerE2e, kClientE2e, moments.e2e_lead.min())}};
 }
 
 }  // namespace ridgeline::metrics

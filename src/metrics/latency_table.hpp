@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "core/moments.hpp"
-#include "core/packed_integers.hpp"
+#include "core/packed_blocks.hpp"
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
@@ -35,7 +36,7 @@ class LatencyTable {
   [[nodiscard]] Distributions distributions_ms() const;
 
  private:
-  /// A request's times in ticks. Those per gap stand last: a single token has none.
+  /// Of a request, in ticks. Those per gap stand last: a single token has none.
   enum Time : std::size_t {
     kQueueTime,
     kClientTtft,
@@ -46,24 +47,44 @@ class LatencyTable {
     kServerTpot,
     kNumTimes,
   };
-  static constexpr std::size_t kNumWithoutGaps = kClientTpot;
-  struct Row {
-    std::array<std::int64_t, kNumTimes> times{};
-    std::int64_t gaps = 0;
+  /// Some requests' times side by side: what is done with one of them is done with all in turn.
+  struct Block {
+    static constexpr std::size_t kMost = core::PackedBlocks::kMostValues;
+    using Column = std::array<std::int64_t, kMost>;
 
-    /// How many of the times it has.
-    [[nodiscard]] std::size_t size() const { return gaps > 0 ? kNumTimes : kNumWithoutGaps; }
-    void derive_tpot();
+    std::size_t size = 0;
+    std::array<Column, kNumTimes> times{};
+    Column gaps{};                ///< Output tokens less one.
+    Column ttft_lead{};           ///< Client's ttft less the server's.
+    Column e2e_lead{};            ///< The same of e2e.
+    Column after_ttft{};          ///< Client's e2e less its ttft.
+    std::size_t num_several = 0;  ///< Requests of several tokens: those per gap are of these alone.
+
+    [[nodiscard]] std::span<const std::int64_t> of(Time time) const {
+      return {times[time].data(), time < kClientTpot ? size : num_several};
+    }
+    void derive_tpots();
+    void derive_leads();  ///< And after_ttft.
   };
-  template <typename Visitor>
-  void for_each_row(Visitor&& visit) const;
+  struct AllMoments {
+    std::array<core::Moments, kNumTimes> of;
+    core::Moments ttft_lead;
+    core::Moments e2e_lead;
 
-  std::int64_t rows_ = 0;
-  /// Four a row: the queue time, the client's ttft, its e2e less that, and output tokens less one.
-  core::PackedIntegers packed_;
-  core::RunLengths ttft_lead_;  ///< Client's ttft less the server's.
-  core::RunLengths e2e_lead_;   ///< The same of e2e.
-  std::array<core::Moments, kNumTimes> moments_;
+    /// Requires its derived columns.
+    void add(const Block& block);
+  };
+  /// Calls visit(block) for all that are packed, and for `last`, as far as Block::of() needs.
+  template <typename Visitor>
+  void for_each_block(const Block& last, Visitor&& visit) const;
+  void pack_pending();
+
+  Block pending_;  ///< The last requests, not yet among what follows.
+  /// Of each full block the queue times, the client's ttft and how long it went on after that, the
+  /// gaps, and both leads. The rest follows.
+  core::PackedBlocks packed_;
+  std::size_t num_packed_ = 0;
+  AllMoments moments_;
 };
 
 }  // namespace ridgeline::metrics

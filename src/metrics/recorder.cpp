@@ -111,10 +111,6 @@ void Recorder::on_steps(const domain::StepRecord& record) {
   }
 }
 
-void Recorder::on_token_gaps(const domain::TokenGaps& gaps) {
-  gaps_.add(gaps);
-}
-
 void Recorder::judge(const RequestMetrics& metrics) {
   const std::array<std::optional<core::Duration>, kNumMetrics> values = {
       metrics.ttft, metrics.tpot, metrics.mean_gap, metrics.e2e};
@@ -202,7 +198,7 @@ void Recorder::fill_slo(Summary& summary) const {
   }
 }
 
-std::string Recorder::digest(std::span<const std::int64_t> totals) const {
+std::string Recorder::digest(std::span<const std::int64_t> totals) {
   return records_.hex(gaps_.fingerprint(), totals);
 }
 

@@ -36,7 +36,7 @@ class Recorder {
   void on_request(const domain::RequestRecord& record, const RequestLatency& latency);
   void on_steps(const domain::StepRecord& record);
   /// All gaps count, those of requests that do not complete too.
-  void on_token_gaps(const domain::TokenGaps& gaps);
+  void on_token_gaps(const domain::TokenGaps& gaps) { gaps_.add(gaps); }
 
   /// The run in numbers. More can be recorded afterwards.
   [[nodiscard]] Summary summarise(const EngineCounts& engine);
@@ -44,7 +44,7 @@ class Recorder {
   /// 32 hexadecimal digits over every request's record, the multiset of token gaps and the totals
   /// that the caller hands over: equal however steps were cut into runs, and however percentiles
   /// are kept.
-  [[nodiscard]] std::string digest(std::span<const std::int64_t> totals) const;
+  [[nodiscard]] std::string digest(std::span<const std::int64_t> totals);
 
   /// What the reader of the summary should know: that percentiles are approximate.
   [[nodiscard]] core::Warnings warnings() const;

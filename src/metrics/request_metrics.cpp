@@ -2,17 +2,10 @@
 
 #include <cstdint>
 
-#include "core/check.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
 
 namespace ridgeline::metrics {
-void check_latency(const RequestLatency& latency) {
-  RIDGELINE_CHECK(
-      latency.client_ttft >= core::Duration() && latency.client_e2e >= latency.client_ttft &&
-          latency.server_ttft >= core::Duration() && latency.server_e2e >= latency.server_ttft,
-      "a token before its request, or an end before its beginning");
-}
 
 RequestMetrics measure(const domain::RequestRecord& record, const RequestLatency& latency) {
   RequestMetrics metrics;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/check.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
 
@@ -47,7 +48,12 @@ struct RequestMetrics {
                                      const RequestLatency& latency);
 
 /// Requires 0 <= ttft <= e2e on both clocks (checked).
-void check_latency(const RequestLatency& latency);
+inline void check_latency(const RequestLatency& latency) {
+  RIDGELINE_CHECK(
+      latency.client_ttft >= core::Duration() && latency.client_e2e >= latency.client_ttft &&
+          latency.server_ttft >= core::Duration() && latency.server_e2e >= latency.server_ttft,
+      "a token before its request, or an end before its beginning");
+}
 
 /// span / gaps, rounded half away from zero, for a span that is not negative and gaps >= 1.
 [[nodiscard]] inline core::Duration mean_of_gaps(core::Duration span, std::int64_t gaps) {

@@ -56,22 +56,30 @@ std::optional<Distribution> distribution_ms(const core::QuantileSketch& sketch) 
   return describe(sketch.moments(), quantiles);
 }
 
-void GapSamples::add(const domain::TokenGaps& gaps) {
+void GapSamples::take_pending() {
+  const std::span<const domain::TokenGaps> pending(pending_.data(), num_pending_);
   if (percentiles_ == Percentiles::kSketch) {
-    sketch_.add({.first = gaps.gap.count(),
-                 .growth = gaps.growth.count(),
-                 .count = gaps.count,
-                 .repeat = gaps.requests});
+    for (const domain::TokenGaps& gaps : pending) {
+      sketch_.add({.first = gaps.gap.count(),
+                   .growth = gaps.growth.count(),
+                   .count = gaps.count,
+                   .repeat = gaps.requests});
+    }
   } else {
-    runs_.add(gaps.gap.count(), gaps.growth.count(), gaps.count, gaps.requests);
+    for (const domain::TokenGaps& gaps : pending) {
+      runs_.add(gaps.gap.count(), gaps.growth.count(), gaps.count, gaps.requests);
+    }
   }
+  num_pending_ = 0;
 }
 
-core::Fingerprint GapSamples::fingerprint() const {
+core::Fingerprint GapSamples::fingerprint() {
+  take_pending();
   return percentiles_ == Percentiles::kSketch ? sketch_.fingerprint() : runs_.fingerprint();
 }
 
-std::optional<Distribution> GapSamples::distribution_ms() const {
+std::optional<Distribution> GapSamples::distribution_ms() {
+  take_pending();
   if (percentiles_ == Percentiles::kSketch) {
     return metrics::distribution_ms(sketch_);
   }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -31,13 +33,23 @@ class GapSamples {
  public:
   explicit GapSamples(Percentiles percentiles) : percentiles_(percentiles) {}
 
-  void add(const domain::TokenGaps& gaps);
-  [[nodiscard]] std::optional<Distribution> distribution_ms() const;
+  void add(const domain::TokenGaps& gaps) {
+    if (num_pending_ == pending_.size()) [[unlikely]] {
+      take_pending();
+    }
+    pending_[num_pending_++] = gaps;
+  }
+  [[nodiscard]] std::optional<Distribution> distribution_ms();
   /// Of the multiset of gaps: however they were cut into runs, and however percentiles are kept.
-  [[nodiscard]] core::Fingerprint fingerprint() const;
+  [[nodiscard]] core::Fingerprint fingerprint();
 
  private:
+  void take_pending();
+
   Percentiles percentiles_;
+  /// Taken in together, since the code that does it is long.
+  std::array<domain::TokenGaps, 64> pending_;
+  std::size_t num_pending_ = 0;
   core::RunMultiset runs_;
   core::QuantileSketch sketch_;
 };

@@ -17,13 +17,9 @@ inline std::vector<double> searched_quantiles(const std::vector<std::int64_t>& v
     moments.add(value);
   }
   core::QuantileSearch search(moments, probabilities);
-  for (const std::int64_t value : values) {
-    search.count(value);
-  }
+  search.count(values);
   search.choose();
-  for (const std::int64_t value : values) {
-    search.keep(value);
-  }
+  search.keep(values);
   return search.quantiles();
 }
 

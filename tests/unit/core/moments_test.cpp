@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -53,6 +55,74 @@ TEST(Moments, LongRunsAreExact) {
   EXPECT_EQ(moments.sum(), static_cast<Int128>(3 * (n * (n - 1) / 2)));
   EXPECT_EQ(moments.sum_of_squares(), 3 * (n * (n - 1) * (2 * n - 1) / 6));
   EXPECT_EQ(moments.max(), 4'294'967'294);
+}
+
+void expect_equal(const Moments& a, const Moments& b) {
+  EXPECT_EQ(a.count(), b.count());
+  EXPECT_EQ(a.min(), b.min());
+  EXPECT_EQ(a.max(), b.max());
+  EXPECT_EQ(a.sum(), b.sum());
+  EXPECT_EQ(a.sum_of_squares(), b.sum_of_squares());
+}
+
+/// Runs for which sums of 64 bits do, and such for which they do not, near where that changes.
+TEST(Moments, ARunIsItsValues) {
+  constexpr std::int64_t kShort = std::int64_t{1} << 41;
+  for (const std::int64_t count : {2, 3, 1000}) {
+    for (const std::int64_t first : {std::int64_t{0}, kShort - 1, kShort, -kShort, kShort / 2}) {
+      for (const std::int64_t growth :
+           {std::int64_t{1}, -first / (count - 1), (kShort - 1 - first) / (count - 1)}) {
+        Moments run;
+        run.add({.first = first, .growth = growth, .count = count, .repeat = 3});
+        Moments values;
+        for (std::int64_t i = 0; i < 3 * count; ++i) {
+          values.add(first + growth * (i / 3));
+        }
+        expect_equal(run, values);
+      }
+    }
+  }
+}
+
+/// The longest run whose sums are taken in 64 bits, and one longer, in halves.
+TEST(Moments, ALongRunIsItsHalves) {
+  constexpr std::int64_t kFew = std::int64_t{1} << 20;
+  for (const std::int64_t count : {kFew - 2, kFew, kFew + 2}) {
+    for (const std::int64_t growth : {std::int64_t{2'000'000}, std::int64_t{-2'000'000}}) {
+      const std::int64_t first = growth > 0 ? 0 : -growth * (count - 1);
+      Moments whole;
+      whole.add({.first = first, .growth = growth, .count = count, .repeat = 5});
+      Moments halves;
+      halves.add({.first = first, .growth = growth, .count = count / 2, .repeat = 5});
+      halves.add({.first = first + growth * (count / 2),
+                  .growth = growth,
+                  .count = count / 2,
+                  .repeat = 5});
+      expect_equal(whole, halves);
+    }
+  }
+}
+
+TEST(Moments, ManyAtOnceAreOneByOne) {
+  constexpr std::int64_t kLarge = std::int64_t{1} << 56;
+  const std::vector<std::vector<std::int64_t>> lists = {{3},
+                                                        std::vector<std::int64_t>(128, kLarge - 1),
+                                                        std::vector<std::int64_t>(129, kLarge - 1),
+                                                        {kLarge - 1, kLarge, 0},
+                                                        {-1, 5, 7},
+                                                        {kLeastInt, kGreatestInt, 0}};
+  for (const auto& list : lists) {
+    Moments together;
+    together.add(4);
+    together.add(std::span(list));
+    together.add(std::span<const std::int64_t>());
+    Moments singly;
+    singly.add(4);
+    for (const std::int64_t value : list) {
+      singly.add(value);
+    }
+    expect_equal(together, singly);
+  }
 }
 
 TEST(MomentsDeathTest, HostileRunsAreBugs) {

@@ -1,7 +1,9 @@
 #include "metrics/latency_table.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -79,6 +81,37 @@ TEST(LatencyTable, SingleTokensHaveNoTimePerToken) {
   EXPECT_DOUBLE_EQ(mean_of(server.e2e), 9.0);
   EXPECT_FALSE(client.tpot);
   EXPECT_FALSE(server.tpot);
+}
+
+/// More requests than are packed together, asked for on the way and at the end: as sorting has it.
+TEST(LatencyTable, ManyRequestsAreInOrder) {
+  for (const bool same_lead : {true, false}) {
+    LatencyTable table;
+    std::vector<std::int64_t> client;
+    std::vector<std::int64_t> server;
+    for (std::int64_t i = 0; i < 1001; ++i) {
+      const std::int64_t ttft = 20 + i * 389 % 1009;
+      const std::int64_t lead = same_lead ? 3 : 1 + i % 7;
+      add_row(table, 1, ttft, ttft + 50, lead, 11);
+      client.push_back(ttft);
+      server.push_back(ttft - lead);
+      if (i == 100) {
+        std::sort(client.begin(), client.end());
+        EXPECT_DOUBLE_EQ(table.distributions_ms().client.ttft->of(Statistic::kP50),
+                         static_cast<double>(client[50]));
+      }
+    }
+    std::sort(client.begin(), client.end());
+    std::sort(server.begin(), server.end());
+    const auto found = table.distributions_ms();
+    // Of 1001 values the median is the 501st, the 90th percentile the 901st.
+    EXPECT_DOUBLE_EQ(found.client.ttft->of(Statistic::kP50), static_cast<double>(client[500]));
+    EXPECT_DOUBLE_EQ(found.server.ttft->of(Statistic::kP50), static_cast<double>(server[500]));
+    EXPECT_DOUBLE_EQ(found.server.ttft->of(Statistic::kP90), static_cast<double>(server[900]));
+    EXPECT_DOUBLE_EQ(found.client.e2e->of(Statistic::kP90), static_cast<double>(client[900] + 50));
+    EXPECT_DOUBLE_EQ(found.client.tpot->of(Statistic::kMax), 5.0);
+    EXPECT_DOUBLE_EQ(found.server.tpot->of(Statistic::kP50), 4.9);
+  }
 }
 
 TEST(LatencyTable, NothingComesOfNothing) {

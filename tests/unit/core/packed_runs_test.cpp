@@ -1,0 +1,93 @@
+#include "core/packed_runs.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace ridgeline::core {
+namespace {
+
+using Limits = std::numeric_limits<std::int64_t>;
+
+void expect_given_back(const std::vector<ValueRun>& runs) {
+  PackedRuns packed;
+  for (const ValueRun& run : runs) {
+    packed.add(run);
+  }
+  ASSERT_EQ(packed.size(), runs.size());
+  std::size_t i = 0;
+  packed.for_each([&](const ValueRun& run) {
+    ASSERT_LT(i, runs.size());
+    EXPECT_EQ(run.first, runs[i].first) << i;
+    EXPECT_EQ(run.growth, runs[i].growth) << i;
+    EXPECT_EQ(run.count, runs[i].count) << i;
+    EXPECT_EQ(run.repeat, runs[i].repeat) << i;
+    ++i;
+  });
+  EXPECT_EQ(i, runs.size());
+}
+
+TEST(PackedRuns, NothingComesOfNothing) {
+  expect_given_back({});
+}
+
+TEST(PackedRuns, GivesBackSinglesAndSeveralsInOrder) {
+  expect_given_back({{.first = 9'000'000'000, .growth = 0, .count = 1, .repeat = 17},
+                     {.first = 9'000'100'000, .growth = 5'000'000, .count = 40, .repeat = 17},
+                     {.first = 31'000'000'000, .growth = 0, .count = 1, .repeat = 18},
+                     {.first = 9'200'000'000, .growth = -7, .count = 2, .repeat = 18},
+                     {.first = 31'000'000'001, .growth = 0, .count = 1, .repeat = 18}});
+}
+
+TEST(PackedRuns, GivesBackWhatDoesNotFitInItsBytes) {
+  constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
+  std::vector<ValueRun> runs = {
+      {.first = Limits::max(), .growth = 0, .count = 1, .repeat = 1},
+      {.first = Limits::min(), .growth = 0, .count = 1, .repeat = kMost},
+      {.first = -1, .growth = 1, .count = kMost, .repeat = 1},
+      {.first = Limits::min(), .growth = Limits::max(), .count = 3, .repeat = 1},
+      {.first = 0, .growth = Limits::min(), .count = 2, .repeat = 1}};
+  // Each field just within its bits and just beyond, with the others small.
+  for (const unsigned bits : {9U, 10U, 11U, 17U, 18U, 19U, 28U, 29U, 30U, 31U}) {
+    const std::int64_t power = std::int64_t{1} << bits;
+    const auto small = static_cast<std::uint32_t>(power);
+    for (const std::int64_t off : {-1, 0, 1}) {
+      const auto number = static_cast<std::uint32_t>(small + off);
+      runs.push_back({.first = 5, .growth = 0, .count = 1, .repeat = number});
+      runs.push_back({.first = 5, .growth = 3, .count = number, .repeat = 2});
+      runs.push_back({.first = 5, .growth = power + off, .count = 2, .repeat = 2});
+      runs.push_back({.first = 5, .growth = -power - off, .count = 2, .repeat = 2});
+    }
+  }
+  for (unsigned bits = 33; bits < 38; ++bits) {
+    const std::int64_t power = std::int64_t{1} << bits;
+    runs.push_back({.first = 5, .growth = 0, .count = 1, .repeat = 1});
+    runs.push_back({.first = 5, .growth = 0, .count = 1, .repeat = 1});
+    runs.push_back({.first = 5 + power, .growth = 0, .count = 1, .repeat = 1});
+    runs.push_back({.first = 5, .growth = 0, .count = 1, .repeat = 1});
+    runs.push_back({.first = 5 - power, .growth = 0, .count = 1, .repeat = 1});
+  }
+  expect_given_back(runs);
+}
+
+TEST(PackedRuns, GoesOnBehindAPieceOfMemory) {
+  std::mt19937_64 random(1);
+  std::vector<ValueRun> runs;
+  for (int i = 0; i < 20'000; ++i) {
+    // Of all magnitudes, so that runs of every length end pieces.
+    const auto any = [&](unsigned most) { return random() >> (64 - most + random() % most); };
+    ValueRun run{.first = static_cast<std::int64_t>(any(60)),
+                 .growth = static_cast<std::int64_t>(any(40)),
+                 .count = static_cast<std::uint32_t>(any(20)) + 1,
+                 .repeat = static_cast<std::uint32_t>(any(12)) + 1};
+    run.growth = run.count == 1 ? 0 : run.growth;
+    runs.push_back(run);
+  }
+  expect_given_back(runs);
+}
+
+}  // namespace
+}  // namespace ridgeline::core

@@ -70,11 +70,11 @@ bool selects_gemm_8bit(const Sample& sample, const hardware::GpuSpec& gpu) {
   return selects_gemm(sample, gpu, true);
 }
 
+template <model::DType Cache>
 bool selects_decode(const Sample& sample, const hardware::GpuSpec& gpu) {
   const auto& [call, shape] = std::get<DecodeAttentionCall>(sample.call);
   const core::Bytes cache = kernel::kv_bytes(shape) * kernel::real(call.context + call.tokens);
-  return shape.kv == model::DType::kBf16 && shape.head_dim == kHeadDim &&
-         cache > gpu.l2_cache * kBeyondL2;
+  return shape.kv == Cache && shape.head_dim == kHeadDim && cache > gpu.l2_cache * kBeyondL2;
 }
 
 bool selects_prefill(const Sample& sample, const hardware::GpuSpec& /*gpu*/) {
@@ -190,6 +190,13 @@ std::vector<Constant> decode_constants() {
       {"bandwidth_efficiency", 0.3, 1.1, {0.9, 0.8}, [](Trial& t, double v) { t.decode_attention.bandwidth_efficiency = v; }},
       {"query_head_wave_us", 0, 5, {0.1, 0.02}, [](Trial& t, double v) { t.decode_attention.query_head_wave = microseconds(v); }},
   };
+}
+
+std::vector<Constant> bounded_decode_constants() {
+  return joined(decode_constants(), {
+      {"multiprocessor_gb_s", 5, 200, {25, 30},
+       [](Trial& t, double v) { t.decode_attention.multiprocessor = core::BytesPerSecond(v * kGigabyte); }},
+  });
 }
 
 std::vector<Constant> unsplit_decode_constants() {
@@ -326,6 +333,7 @@ std::vector<Operator> all_operators() {
       {.name = {}, .constants = weight_only_constants()},
       {.name = {}, .constants = common_weight_only_constants(), .is_common = true}};
   constexpr double kExpertScale = 0.06;
+  constexpr double kDecodeScale = 0.03;
   return {
       {"gemm_16bit", "GEMM BF16", TableKind::kGemm, gemm_16bit, selects_gemm_16bit},
       {"gemm_8bit", "GEMM FP8", TableKind::kGemm, gemm_8bit, selects_gemm_8bit},
@@ -336,8 +344,15 @@ std::vector<Operator> all_operators() {
         {.name = "blocks", .constants = unsplit_decode_constants(), .architecture = "ampere"},
         {.name = "blocks", .constants = unsplit_decode_constants(), .architecture = "ada"},
         {.name = "both", .constants = common_decode_constants(), .is_common = true}},
-       selects_decode,
-       0.03},
+       selects_decode<model::DType::kBf16>,
+       kDecodeScale},
+      {"decode_attention_8bit",
+       "decode attention FP8",
+       TableKind::kDecodeAttention,
+       {{.name = "split", .constants = decode_constants(), .architecture = "ada"},
+        {.name = "bounded", .constants = bounded_decode_constants()}},
+       selects_decode<model::DType::kFp8>,
+       kDecodeScale},
       {"prefill_attention",
        "prefill attention",
        TableKind::kPrefillAttention,

@@ -164,6 +164,11 @@ void slow_down(Calibration& result,
 
 }  // namespace
 
+const Sourced<DecodeAttentionConstants>& Calibration::decode(model::DType kv) const {
+  const bool is_8bit = model::bytes_per_element(kv) <= 1.0;
+  return is_8bit && decode_attention_8bit ? *decode_attention_8bit : decode_attention;
+}
+
 const Sourced<ExpertConstants>& Calibration::experts(model::DType weights,
                                                      const MatmulFormat& format,
                                                      std::int64_t experts) const {
@@ -187,6 +192,7 @@ Calibration calibrate(const Constants& constants, const hardware::GpuSpec& gpu) 
                      .gemm_16bit = choice.pick(&Column::gemm_16bit),
                      .gemm_8bit = choice.pick(&Column::gemm_8bit),
                      .decode_attention = choice.pick(&Column::decode_attention),
+                     .decode_attention_8bit = choice.pick_any(&Column::decode_attention_8bit),
                      .prefill_attention = choice.pick(&Column::prefill_attention),
                      .experts_16bit_coarse = choice.pick(&Column::experts_16bit_coarse),
                      .experts_16bit_fine = choice.pick(&Column::experts_16bit_fine),

@@ -30,6 +30,8 @@ struct Calibration {
   Sourced<GemmConstants> gemm_16bit;
   Sourced<GemmConstants> gemm_8bit;
   Sourced<DecodeAttentionConstants> decode_attention;
+  /// Absent: decode_attention.
+  std::optional<Sourced<DecodeAttentionConstants>> decode_attention_8bit = std::nullopt;
   Sourced<PrefillAttentionConstants> prefill_attention;
   Sourced<ExpertConstants> experts_16bit_coarse;
   Sourced<ExpertConstants> experts_16bit_fine;
@@ -43,6 +45,8 @@ struct Calibration {
   [[nodiscard]] const Sourced<GemmConstants>& gemm(bool is_8bit) const {
     return is_8bit ? gemm_8bit : gemm_16bit;
   }
+  /// Of a cache with elements of that type.
+  [[nodiscard]] const Sourced<DecodeAttentionConstants>& decode(model::DType kv) const;
   /// Of a network with that many experts of such weights; `format` is what the GPU makes of them.
   [[nodiscard]] const Sourced<ExpertConstants>& experts(model::DType weights,
                                                         const MatmulFormat& format,

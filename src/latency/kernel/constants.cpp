@@ -116,6 +116,10 @@ void read(Numbers& numbers, DecodeAttentionConstants& set) {
     blocks.finish();
   }
   set.before_hopper = numbers.optional("before_hopper", kEfficiency, 1.0);
+  if (numbers.reader().node("multiprocessor_gb_s") != nullptr) {
+    set.multiprocessor =
+        core::BytesPerSecond(kBillion * numbers.real("multiprocessor_gb_s", kGigabytes));
+  }
 }
 
 void read(Numbers& numbers, PrefillAttentionConstants& set) {
@@ -251,6 +255,8 @@ Column read_column(const core::Node& node, const std::string& path, core::Errors
   column.gemm_8bit = read_optional<GemmConstants>(reader, "gemm_8bit", errors);
   column.decode_attention =
       read_optional<DecodeAttentionConstants>(reader, "decode_attention", errors);
+  column.decode_attention_8bit =
+      read_optional<DecodeAttentionConstants>(reader, "decode_attention_8bit", errors);
   column.prefill_attention =
       read_optional<PrefillAttentionConstants>(reader, "prefill_attention", errors);
   column.experts_16bit_coarse =
@@ -277,6 +283,7 @@ void complete_from(Column& column, const Column& other) {
   take(&Column::gemm_16bit);
   take(&Column::gemm_8bit);
   take(&Column::decode_attention);
+  take(&Column::decode_attention_8bit);
   take(&Column::prefill_attention);
   take(&Column::experts_16bit_coarse);
   take(&Column::experts_16bit_fine);

@@ -62,6 +62,9 @@ struct DecodeAttentionConstants {
   /// Only where vLLM takes FlashAttention 2 (is_before_hopper); absent: every context is split.
   std::optional<UnsplitDecode> unsplit = std::nullopt;
   double before_hopper = 1.0;  ///< Times bandwidth_efficiency there.
+  /// What a multiprocessor works through at most, of the cache's bytes; absent: as much as the
+  /// memory delivers.
+  std::optional<core::BytesPerSecond> multiprocessor = std::nullopt;
 };
 
 struct PrefillAttentionConstants {
@@ -134,6 +137,8 @@ struct Column {
   std::optional<GemmConstants> gemm_16bit;
   std::optional<GemmConstants> gemm_8bit;
   std::optional<DecodeAttentionConstants> decode_attention;
+  /// Of caches with 8 bits per element; absent here and in the generic column: decode_attention.
+  std::optional<DecodeAttentionConstants> decode_attention_8bit;
   std::optional<PrefillAttentionConstants> prefill_attention;
   std::optional<ExpertConstants> experts_16bit_coarse;
   std::optional<ExpertConstants> experts_16bit_fine;

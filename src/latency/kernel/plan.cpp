@@ -184,11 +184,11 @@ class Planner {
   template <class Shape, class Decode, class Prefill>
   void add_cached_attention(const model::Operator& op,
                             const Shape& shape,
+                            const Sourced<DecodeAttentionConstants>& decodes,
                             const DecodeLine& line,
                             std::int64_t window,
                             Decode decode,
                             Prefill prefill) {
-    const auto& decodes = calibration_.decode_attention;
     const auto& prefills = calibration_.prefill_attention;
     AttentionOperator& added = push_mixer(op, line);
     added.window = window;
@@ -204,9 +204,11 @@ class Planner {
   }
 
   void add(const model::Operator& op, const model::Attention& shape) {
+    const auto& decodes = calibration_.decode(shape.kv);
     add_cached_attention(op,
                          shape,
-                         decode_line(shape, calibration_.decode_attention.values, gpu_),
+                         decodes,
+                         decode_line(shape, decodes.values, gpu_),
                          narrower(shape.window, shape.selected),
                          decode_attention,
                          prefill_attention);
@@ -215,6 +217,7 @@ class Planner {
   void add(const model::Operator& op, const model::LatentAttention& shape) {
     add_cached_attention(op,
                          shape,
+                         calibration_.decode_attention,
                          latent_decode_line(shape, calibration_.decode_attention.values, gpu_),
                          shape.selected,
                          latent_decode,
@@ -224,6 +227,7 @@ class Planner {
   void add(const model::Operator& op, const model::CompressedAttention& shape) {
     add_cached_attention(op,
                          shape,
+                         calibration_.decode_attention,
                          compressed_decode_line(shape, calibration_.decode_attention.values, gpu_),
                          shape.ratio * shape.selected,
                          compressed_decode,

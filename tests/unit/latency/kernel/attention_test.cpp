@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -103,6 +104,46 @@ TEST_F(AttentionOnH100, Fp8CacheHalvesTheTraffic) {
   model::Attention fp8 = kMha32;
   fp8.kv = model::DType::kFp8;
   EXPECT_DOUBLE_EQ(kv_bytes(fp8).value(), kv_bytes(kMha32).value() / 2.0);
+}
+
+TEST_F(AttentionOnH100, MultiprocessorsBoundWhatIsStreamed) {
+  DecodeAttentionConstants constants;
+  constants.bandwidth_efficiency = 0.9;
+  constants.multiprocessor = core::BytesPerSecond(25e9);
+  hardware::GpuSpec gpu = gpu_;
+  // 0.9 * 3.35e12 bytes a second are less than 132 * 25e9, and 0.9 * 4.8e12 are more.
+  const double bytes = kv_bytes(kMha32).value();
+  EXPECT_DOUBLE_EQ(decode_line(kMha32, constants, gpu).per_context_token.value(),
+                   bytes / (0.9 * 3.35e12));
+  gpu.mem_bandwidth = core::BytesPerSecond(4.8e12);
+  EXPECT_DOUBLE_EQ(decode_line(kMha32, constants, gpu).per_context_token.value(),
+                   bytes / (132.0 * 25e9));
+}
+
+TEST(AttentionOn8BitCaches, IsNotTwiceAsFastOnHopper) {
+  // aiconfigurator's vLLM 0.14 tables, 64 sequences of 2,048 tokens, 64 query and 8 KV heads, us:
+  // H100 185.8 in 16 bit and 119.7 in 8, H200 138.6 and 114.0. The constants are other versions'.
+  const auto us = [](const std::string& name, model::DType kv) {
+    const hardware::GpuSpec gpu = fixtures::gpu(name);
+    const Calibration calibration = calibrate(builtin_constants(), gpu);
+    model::Attention shape{.heads = 64, .kv_heads = 8, .head_dim = 128};
+    shape.kv = kv;
+    const Cost cost = decode_attention(batch(64, 2047), shape, calibration.decode(kv).values, gpu);
+    return core::as_microseconds(cost.time);
+  };
+  constexpr double kNear = 0.06;
+  EXPECT_NEAR(us("h100", model::DType::kBf16), 185.8, kNear * 185.8);
+  EXPECT_NEAR(us("h100", model::DType::kFp8), 119.7, kNear * 119.7);
+  EXPECT_NEAR(us("h200", model::DType::kBf16), 138.6, kNear * 138.6);
+  EXPECT_NEAR(us("h200", model::DType::kFp8), 114.0, kNear * 114.0);
+}
+
+TEST(AttentionOn8BitCaches, TakesTheOtherSetWhereThereIsNone) {
+  const Calibration a100 = calibrate(builtin_constants(), fixtures::gpu("a100-80gb"));
+  EXPECT_EQ(&a100.decode(model::DType::kFp8), &a100.decode_attention);
+  const Calibration h100 = calibrate(builtin_constants(), fixtures::gpu("h100"));
+  EXPECT_EQ(&h100.decode(model::DType::kBf16), &h100.decode_attention);
+  EXPECT_NE(&h100.decode(model::DType::kFp8), &h100.decode_attention);
 }
 
 TEST_F(AttentionOnH100, AShortChunkCountsItsCausalPairs) {

@@ -141,6 +141,22 @@ TEST(Validate, WhatIfsWinOverTheRecord) {
   EXPECT_FALSE(evidence.front().assumed.empty());
 }
 
+TEST(Validate, WhatARecordDoesNotSayIsItsGeneratorsRecipe) {
+  const auto is_async = [](const std::string& gpu, const std::string& more) {
+    std::string record = closed_record("a", "meta-llama/Llama-2-7b-hf", gpu, more);
+    const std::string loop = "\"loop\": \"closed\"";
+    record.replace(record.find(loop), loop.size(), "\"generator\": \"InferenceX\", " + loop);
+    auto evidence = read_evidence(records_file({joined(record)})).value();
+    return deploy(evidence.front(), {}).value()->engine.async_scheduling;
+  };
+  EXPECT_TRUE(is_async("H200", "\"precision\": \"fp8\", "));
+  EXPECT_FALSE(is_async("H100-SXM-80GB", "\"precision\": \"fp8\", "));
+  EXPECT_TRUE(is_async("H100", "\"precision\": \"bf16\", "));
+  // What the record says comes first.
+  EXPECT_TRUE(
+      is_async("H100", "\"precision\": \"fp8\", \"server\": {\"async_scheduling\": true}, "));
+}
+
 TEST(Validate, AblationTakesOneElementOutAtATime) {
   const auto evidence =
       read_evidence(records_file({joined(closed_record("a", "meta-llama/Llama-2-7b-hf", "H100"))}))

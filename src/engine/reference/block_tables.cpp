@@ -207,7 +207,13 @@ void BlockManager::adopt(BlockTables& tables, CachedPrefix prefix) {
   note_windows(tables);
 }
 
-bool BlockManager::extend(BlockTables& tables, std::int64_t tokens) {
+void BlockManager::reserve(BlockTables& tables, std::int64_t tokens) const {
+  for (auto& blocks : tables.groups) {
+    blocks.reserve(static_cast<std::size_t>(blocks_for(tokens)));
+  }
+}
+
+bool BlockManager::take_blocks(BlockTables& tables, std::int64_t tokens) {
   std::int64_t missing = 0;  // Of each table: they are equal in length.
   while (tables.tokens_held + missing * block_size_ < tokens) {
     ++missing;
@@ -245,8 +251,8 @@ void BlockManager::hash_full_blocks(BlockTables& tables,
   note_hashed(tables, full);
 }
 
-void BlockManager::drop_left_of_windows(BlockTables& tables, std::int64_t computed) {
-  if (computed < tables.windows_rest_below || tables.groups.empty()) {
+void BlockManager::move_windows(BlockTables& tables, std::int64_t computed) {
+  if (tables.groups.empty()) {
     return;
   }
   for (std::size_t group = 0; group < windows_.size(); ++group) {

@@ -14,12 +14,11 @@ namespace ridgeline::engine::reference {
 /// moved on. Beside them, up to where the BlockManager has nothing to do for it.
 struct BlockTables {
   std::vector<std::vector<core::BlockId>> groups;
-  std::int64_t num_hashed = 0;  ///< Of each table, from its start, entered into the prefix cache.
+  std::int64_t num_hashed = 0;    ///< Of each table, from its start, entered into the prefix cache.
+  std::int64_t tokens_held = 0;   ///< extend() to as many or fewer does nothing.
+  std::int64_t hashed_below = 0;  ///< hash_full_blocks() of fewer does nothing.
+  std::int64_t windows_rest_below = 0;   ///< drop_left_of_windows() of fewer does nothing.
   std::vector<std::int64_t> num_passed;  ///< Of each table, from its start, left of its window.
-
-  std::int64_t tokens_held = 0;         ///< extend() to as many or fewer does nothing.
-  std::int64_t hashed_below = 0;        ///< hash_full_blocks() of fewer does nothing.
-  std::int64_t windows_rest_below = 0;  ///< drop_left_of_windows() of fewer does nothing.
 };
 
 /// A cached prefix: for each group the blocks of its first `num_blocks` blocks.
@@ -45,13 +44,21 @@ class BlockManager {
                                            std::int64_t tokens,
                                            bool capped) const;
   void adopt(BlockTables& tables, CachedPrefix prefix);
+  /// Puts memory aside for the tables of a request that will hold `tokens` tokens.
+  void reserve(BlockTables& tables, std::int64_t tokens) const;
   /// Gives the request blocks for that many tokens; if the pool has too few, none, and false.
-  bool extend(BlockTables& tables, std::int64_t tokens);
+  bool extend(BlockTables& tables, std::int64_t tokens) {
+    return tokens <= tables.tokens_held || take_blocks(tables, tokens);
+  }
   void hash_full_blocks(BlockTables& tables,
                         const std::vector<std::uint64_t>& hashes,
                         std::int64_t tokens);
   /// Gives back what lies wholly left of the sliding windows once `computed` tokens are.
-  void drop_left_of_windows(BlockTables& tables, std::int64_t computed);
+  void drop_left_of_windows(BlockTables& tables, std::int64_t computed) {
+    if (computed >= tables.windows_rest_below) {
+      move_windows(tables, computed);
+    }
+  }
   void release(BlockTables& tables);
   /// Forgets every cached block; refused, with false, while a block is held.
   bool reset_prefix_cache() { return pool_.reset(); }
@@ -77,6 +84,8 @@ class BlockManager {
   [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const {
     return (tokens + block_size_ - 1) / block_size_;
   }
+  bool take_blocks(BlockTables& tables, std::int64_t tokens);
+  void move_windows(BlockTables& tables, std::int64_t computed);
   void note_hashed(BlockTables& tables, std::int64_t blocks) const;
   void note_windows(BlockTables& tables) const;
   [[nodiscard]] std::int64_t most_blocks_of_window(std::int64_t window) const;

@@ -51,27 +51,19 @@ std::size_t TokenSequence::piece_at(std::int64_t position) const {
   return static_cast<std::size_t>(piece - pieces_.begin());
 }
 
-std::uint64_t TokenSequence::hash_block(std::uint64_t parent,
-                                        std::int64_t begin,
-                                        std::int64_t end) {
-  if (begin < pieces_[last_].begin || begin >= pieces_[last_].end) {
-    last_ = piece_at(begin);
-  }
+std::uint64_t TokenSequence::hash_across(std::uint64_t parent,
+                                         std::int64_t begin,
+                                         std::int64_t end) {
+  last_ = piece_at(begin);
   std::uint64_t hash = 0;
-  for (std::int64_t position = begin;;) {
+  for (std::int64_t position = begin;; ++last_) {
     const Piece& piece = pieces_[last_];
     const std::int64_t last = std::min(end, piece.end);
-    std::uint64_t token = piece.token(position);
-    for (; position + 4 <= last; position += 4, token += 4) {  // As below, with less counting.
-      hash = chain(chain(chain(chain(hash, token), token + 1), token + 2), token + 3);
-    }
-    for (; position < last; ++position, ++token) {
-      hash = chain(hash, token);
-    }
-    if (position == end) {
+    hash = chain_run(hash, piece.token(position), last - position);
+    if (last == end) {
       return chain(parent, hash);
     }
-    ++last_;
+    position = last;
   }
 }
 

@@ -17,6 +17,22 @@ namespace ridgeline::engine::reference {
   return parent * kMultiplier + token;
 }
 
+/// What chain() makes of a hash and `count` tokens, numbered from `token` on.
+[[nodiscard]] constexpr std::uint64_t chain_run(std::uint64_t hash,
+                                                std::uint64_t token,
+                                                std::int64_t count) {
+  // Four tokens at a time where that goes: chained among themselves, before the hash so far is
+  // known.
+  constexpr std::uint64_t kFourLinks = chain(chain(chain(chain(1, 0), 0), 0), 0);
+  for (; count >= 4; count -= 4, token += 4) {
+    hash = hash * kFourLinks + chain(chain(chain(token, token + 1), token + 2), token + 3);
+  }
+  for (; count > 0; --count, ++token) {
+    hash = chain(hash, token);
+  }
+  return hash;
+}
+
 /// What a request's token sequence holds, prompt first and then what it generates.
 class TokenSequence {
  public:
@@ -30,7 +46,12 @@ class TokenSequence {
   /// after `parent`. Quick where the calls follow one another.
   [[nodiscard]] std::uint64_t hash_block(std::uint64_t parent,
                                          std::int64_t begin,
-                                         std::int64_t end);
+                                         std::int64_t end) {
+    const Piece& piece = pieces_[last_];
+    return begin >= piece.begin && end <= piece.end
+               ? chain(parent, chain_run(0, piece.token(begin), end - begin))
+               : hash_across(parent, begin, end);
+  }
 
  private:
   /// Tokens of one content, from a position to the next piece; of the last one, what the request
@@ -45,6 +66,7 @@ class TokenSequence {
     }
   };
   void add(std::uint64_t content, std::int64_t length);
+  std::uint64_t hash_across(std::uint64_t parent, std::int64_t begin, std::int64_t end);
   [[nodiscard]] std::size_t piece_at(std::int64_t position) const;
 
   std::vector<Piece> pieces_;

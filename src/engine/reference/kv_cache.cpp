@@ -62,21 +62,24 @@ std::size_t KvCache::bucket_of(std::uint64_t hash, std::size_t group) const {
 }
 
 std::optional<core::BlockId> KvCache::find(std::uint64_t hash, std::size_t group) const {
-  core::BlockId id = buckets_[bucket_of(hash, group)];
-  while (id != kNullBlock && !blocks_[id].holds(hash, group)) {
-    id = blocks_[id].next_in_bucket;
+  std::optional<core::BlockId> oldest;
+  for (core::BlockId id = buckets_[bucket_of(hash, group)]; id != kNullBlock;
+       id = blocks_[id].next_in_bucket) {
+    if (blocks_[id].holds(hash, group)) {
+      oldest = id;
+    }
   }
-  return id == kNullBlock ? std::nullopt : std::optional(id);
+  return oldest;
 }
 
-/// Takes a block out of the prefix cache.
+/// Takes a block out of the prefix cache. The null block stands for the end of every bucket.
 void KvCache::forget(core::BlockId id) {
   Block& block = blocks_[id];
-  core::BlockId* link = &buckets_[bucket_of(block.hash, block.group)];
-  while (*link != id) {
-    link = &blocks_[*link].next_in_bucket;
-  }
-  *link = block.next_in_bucket;
+  core::BlockId& link = block.previous_in_bucket == kNullBlock
+                            ? buckets_[bucket_of(block.hash, block.group)]
+                            : blocks_[block.previous_in_bucket].next_in_bucket;
+  link = block.next_in_bucket;
+  blocks_[block.next_in_bucket].previous_in_bucket = block.previous_in_bucket;
   block.is_cached = false;
 }
 
@@ -117,14 +120,13 @@ void KvCache::set_hash(core::BlockId id, std::uint64_t hash, std::size_t group) 
   Block& block = blocks_[id];
   RIDGELINE_CHECK(!block.is_cached, "block hashed twice");
   block.hash = hash;
-  block.group = static_cast<std::uint32_t>(group);
+  block.group = static_cast<std::uint16_t>(group);
   block.is_cached = true;
-  block.next_in_bucket = kNullBlock;
-  core::BlockId* link = &buckets_[bucket_of(hash, group)];
-  while (*link != kNullBlock) {
-    link = &blocks_[*link].next_in_bucket;
-  }
-  *link = id;
+  core::BlockId& youngest = buckets_[bucket_of(hash, group)];
+  block.next_in_bucket = youngest;
+  block.previous_in_bucket = kNullBlock;
+  blocks_[youngest].previous_in_bucket = id;
+  youngest = id;
 }
 
 void KvCache::release(const std::vector<core::BlockId>& blocks) {

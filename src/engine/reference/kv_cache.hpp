@@ -15,7 +15,7 @@ namespace ridgeline::engine::reference {
 inline constexpr core::BlockId kNullBlock{0};
 
 /// vLLM's block pool and prefix cache, written to be read: blocks with reference counts, a free
-/// list in order of reuse, and a map from (hash, cache group) to the blocks that hold it, oldest
+/// list in order of reuse, and a map from (hash, cache group) to the blocks that hold it, youngest
 /// first. The links of both stand in the blocks, as vLLM's free queue has them: whole runs of
 /// networks with windows pass through here.
 class KvCache {
@@ -60,11 +60,12 @@ class KvCache {
  private:
   struct Block {
     std::uint64_t hash = 0;
-    std::uint32_t group = 0;
     std::uint32_t references = 0;
-    core::BlockId next_in_bucket = kNullBlock;  ///< Of those in the cache, oldest first.
-    core::BlockId next_free = kNullBlock;       ///< The free list is a ring through the null block.
+    core::BlockId next_in_bucket = kNullBlock;  ///< Of those in the cache, the one before it.
+    core::BlockId previous_in_bucket = kNullBlock;
+    core::BlockId next_free = kNullBlock;  ///< The free list is a ring through the null block.
     core::BlockId previous_free = kNullBlock;
+    std::uint16_t group = 0;
     bool is_cached = false;  ///< Can be found under its hash and group.
 
     [[nodiscard]] bool holds(std::uint64_t its_hash, std::size_t its_group) const {
@@ -80,7 +81,7 @@ class KvCache {
   Options options_;
   core::IndexVector<Block, core::BlockId> blocks_;
   int bucket_shift_ = 0;  ///< Leaves as many bits of 64 as the number of a bucket has.
-  std::vector<core::BlockId> buckets_;  ///< The oldest block of each; a power of two of them.
+  std::vector<core::BlockId> buckets_;  ///< The youngest block of each; a power of two of them.
   std::int64_t num_free_ = 0;
   std::int64_t num_shared_ = 0;
 };

@@ -304,7 +304,6 @@ void ReferenceEngine::drop_all() {
   num_in_flight_ = 0;
   schedule_due_ = false;
   for (const auto& sequence : scheduler_.drain()) {
-    sequence->record.outcome = domain::Outcome::kUnfinished;
     inputs_.sink.on_request(sequence->record);
   }
 }

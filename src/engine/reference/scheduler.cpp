@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -45,9 +46,9 @@ std::int64_t input_slots(const EngineOptions& options) {
 
 Sequence::Sequence(const domain::Request& request, core::Tokens max_model_len)
     : num_prompt_tokens(request.prompt_tokens.value()),
+      max_tokens(request.max_tokens.value()),
       priority(request.priority),
       lora(request.lora),
-      max_tokens(request.max_tokens.value()),
       tokens(request) {
   const std::int64_t room = max_model_len.value() - num_prompt_tokens;
   max_output_tokens = std::min(max_tokens, room);
@@ -60,6 +61,13 @@ Sequence::Sequence(const domain::Request& request, core::Tokens max_model_len)
   record.prompt_tokens = request.prompt_tokens;
 }
 
+void Sequence::end(domain::Outcome outcome) {
+  status = Status::kFinished;
+  record.outcome = outcome;
+  record.output_tokens = core::Tokens(num_delivered_tokens());
+  record.last_token = last_token;
+}
+
 Scheduler::Scheduler(const EngineOptions& options)
     : options_(options),
       by_priority_(options.policy == SchedulingPolicy::kPriority &&
@@ -69,6 +77,10 @@ Scheduler::Scheduler(const EngineOptions& options)
       lookahead_(lookahead_slots(options)),
       draft_slots_(input_slots(options)),
       manager_(options) {}
+
+void ScheduledStep::grow(std::size_t places) {
+  places_.resize(std::max(places, 2 * places_.size()));
+}
 
 void Scheduler::add(const SequencePtr& sequence) {
   push_waiting(waiting_, sequence, false);
@@ -159,7 +171,7 @@ void Scheduler::schedule_running(ScheduledStep& step) {
     if (tokens <= 0 || last_token_in_flight(sequence)) {
       continue;  // Everything of it is in flight; younger requests may overtake.
     }
-    if (!make_room(sequence, tokens, step, i)) {
+    if (!extend(sequence, tokens, lookahead_) && !make_room(sequence, tokens, step, i)) {
       return;
     }
     spend(tokens);
@@ -171,27 +183,28 @@ void Scheduler::schedule_running(ScheduledStep& step) {
 /// as the budget lasts. Returns the place of the next. Without drafts both budgets are the same.
 std::size_t Scheduler::schedule_quiet(ScheduledStep& step, std::size_t from) {
   const std::int64_t placeholder = options_.async_scheduling ? 1 : 0;
-  const std::size_t scheduled_before = step.size();
   const std::size_t most = std::min(running_.size() - from, static_cast<std::size_t>(budget_));
-  auto place = running_.begin() + static_cast<std::ptrdiff_t>(from);
-  for (const auto end = place + static_cast<std::ptrdiff_t>(most); place != end; ++place) {
-    Sequence& sequence = **place;
-    if (!sequence.is_quiet()) {
-      break;
-    }
-    step.add({.sequence = &sequence,
-              .num_computed_tokens = sequence.num_computed_tokens,
-              .num_scheduled_tokens = 1,
-              .samples = true,
-              .is_plain = true});
+  const std::span<const SequencePtr> running(running_.begin() + static_cast<std::ptrdiff_t>(from),
+                                             most);
+  const std::span<ScheduledSequence> room = step.room(most);
+  static constexpr ScheduledSequence kOneToken{
+      .num_scheduled_tokens = 1, .samples = true, .is_plain = true};
+  std::size_t count = 0;
+  std::int64_t context = 0;
+  for (; count < most && running[count]->is_quiet(); ++count) {
+    Sequence& sequence = *running[count];
+    room[count] = kOneToken;
+    room[count].sequence = &sequence;
+    room[count].num_computed_tokens = sequence.num_computed_tokens;
+    context += sequence.num_computed_tokens;
     ++sequence.num_computed_tokens;
     ++sequence.num_in_flight_tokens;
     sequence.num_placeholders += placeholder;
   }
-  const auto scheduled = static_cast<std::int64_t>(step.size() - scheduled_before);
-  budget_ -= scheduled;
-  input_budget_ -= scheduled;
-  return static_cast<std::size_t>(place - running_.begin());
+  step.add_decodes(count, context);
+  budget_ -= static_cast<std::int64_t>(count);
+  input_budget_ -= static_cast<std::int64_t>(count);
+  return from + count;
 }
 
 /// Up to how many computed tokens nothing has to be looked at but the budget: the request samples
@@ -237,20 +250,18 @@ Scheduler::Withdrawn Scheduler::withdraw(Sequence& victim, ScheduledStep& step) 
     step.erase(scheduled);
     return {.was_scheduled = true};
   }
-  scheduled->is_ghost = true;
   scheduled->samples = false;
   scheduled->is_plain = false;
   victim.num_in_flight_tokens += scheduled->num_scheduled_tokens;
   return {.was_scheduled = true, .computed = scheduled->num_scheduled_tokens};
 }
 
-/// Extends a running request's blocks, preempting others until they suffice; false if it had to go
-/// itself.
+/// Preempts others until a running request's blocks can be extended; false if it had to go itself.
 bool Scheduler::make_room(Sequence& sequence,
                           std::int64_t tokens,
                           ScheduledStep& step,
                           std::size_t& cursor) {
-  while (!extend(sequence, tokens, lookahead_)) {
+  do {
     const std::size_t place = choose_victim();
     const SequencePtr victim = running_[place];
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(place));
@@ -264,7 +275,7 @@ bool Scheduler::make_room(Sequence& sequence,
     if (victim.get() == &sequence) {
       return false;
     }
-  }
+  } while (!extend(sequence, tokens, lookahead_));
   return true;
 }
 
@@ -320,7 +331,7 @@ void Scheduler::put(ScheduledStep& step, Sequence& sequence, std::int64_t tokens
   step.add({.sequence = &sequence,
             .num_computed_tokens = before,
             .num_scheduled_tokens = tokens,
-            .num_drafts = drafts,
+            .num_drafts = static_cast<std::int32_t>(drafts),
             .is_prefill = is_prefill,
             .samples = samples,
             .is_plain = samples && drafts == 0 && !is_prefill});
@@ -382,8 +393,7 @@ void Scheduler::abort(const SequencePtr& sequence) {
   } else {
     remove(*sequence);
   }
-  sequence->status = Status::kFinished;
-  sequence->record.outcome = domain::Outcome::kAborted;
+  sequence->end(domain::Outcome::kAborted);
 }
 
 void Scheduler::finish_remote_load(const SequencePtr& sequence) {
@@ -399,7 +409,7 @@ std::vector<SequencePtr> Scheduler::drain() {
   all.insert(all.end(), queued.begin(), queued.end());
   for (const auto& sequence : all) {
     remove(*sequence);
-    sequence->status = Status::kFinished;
+    sequence->end(domain::Outcome::kUnfinished);
   }
   leaving_.clear();
   return all;
@@ -430,24 +440,24 @@ void Scheduler::hash_full_blocks(Sequence& sequence, std::int64_t tokens) {
   }
   extend_hash_chain(sequence);
   manager_.hash_full_blocks(sequence.blocks, sequence.block_hashes, known);
-  if (known >= (sequence.num_hashes_made + 1) * manager_.block_size()) {
-    sequence.num_hashes_made = known / manager_.block_size();
+  while (known >= (sequence.num_hashes_made + 1) * manager_.block_size()) {
+    ++sequence.num_hashes_made;
   }
 }
 
 void Scheduler::extend_hash_chain(Sequence& sequence) const {
   const std::int64_t block_size = manager_.block_size();
-  if (sequence.block_hashes.empty()) {
-    sequence.block_hashes.reserve(
+  std::vector<std::uint64_t>& hashes = sequence.block_hashes;
+  if (hashes.empty()) {
+    hashes.reserve(
         static_cast<std::size_t>((sequence.num_prompt_tokens + sequence.stop_after) / block_size));
   }
-  while (static_cast<std::int64_t>(sequence.block_hashes.size() + 1) * block_size <=
-         sequence.num_tokens()) {
-    const std::int64_t begin = static_cast<std::int64_t>(sequence.block_hashes.size()) * block_size;
-    // An adapter changes every activation, hence every KV block.
-    const std::uint64_t parent =
-        sequence.block_hashes.empty() ? sequence.lora.value() : sequence.block_hashes.back();
-    sequence.block_hashes.push_back(sequence.tokens.hash_block(parent, begin, begin + block_size));
+  // An adapter changes every activation, hence every KV block.
+  std::uint64_t hash = hashes.empty() ? sequence.lora.value() : hashes.back();
+  std::int64_t end = static_cast<std::int64_t>(hashes.size() + 1) * block_size;
+  for (const std::int64_t known = sequence.num_tokens(); end <= known; end += block_size) {
+    hash = sequence.tokens.hash_block(hash, end - block_size, end);
+    hashes.push_back(hash);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -31,8 +32,12 @@ enum class Status : std::uint8_t {
 /// Below every number of tokens.
 inline constexpr std::int64_t kNotQuiet = std::numeric_limits<std::int64_t>::min();
 
-/// A request inside the engine. The names follow vLLM's. What every step looks at comes first.
-struct Sequence {
+/// What a processor fetches at a time.
+inline constexpr std::size_t kCacheLine = 64;
+
+/// A request inside the engine. The names follow vLLM's. What every step looks at comes first, in
+/// one cache line, and then what it looks at where there is more to do than a token.
+struct alignas(kCacheLine) Sequence {
   Sequence(const domain::Request& request, core::Tokens max_model_len);
 
   std::int64_t num_computed_tokens = 0;  ///< KV there, or will be once the steps in flight end.
@@ -41,30 +46,38 @@ struct Sequence {
   std::int64_t quiet_until = kNotQuiet;
   std::int64_t num_placeholders = 0;      ///< Sampled by steps in flight: not known yet.
   std::int64_t num_in_flight_tokens = 0;  ///< Scheduled by steps that have not ended.
+  std::int64_t num_output_tokens = 0;     ///< Generated and known to the scheduler.
+  core::SimTime last_token = core::SimTime::never();
   std::int64_t num_prompt_tokens = 0;
-  std::int64_t num_output_tokens = 0;  ///< Generated and known to the scheduler.
-  std::int64_t stop_after = 0;         ///< Output tokens after which it ends.
-  std::int64_t num_drafts = 0;         ///< Proposed for the next step.
+  std::int64_t stop_after = 0;       ///< Output tokens after which it ends.
+  std::int64_t num_drafts = 0;       ///< Proposed for the next step.
+  std::int64_t num_lost_tokens = 0;  ///< Delivered, and then computed again: it was preempted.
+  std::int64_t max_tokens = 0;       ///< The client's limit.
+  std::int64_t prefill_end = 0;      ///< Tokens known at its admission: up to here it is prefill.
   Status status = Status::kWaiting;
-  domain::RequestRecord record;
   std::int32_t priority = 0;
   core::LoraId lora;
-  std::int64_t max_tokens = 0;         ///< The client's limit.
-  std::int64_t max_output_tokens = 0;  ///< What the scheduler knows of stop_after: its limit.
+  BlockTables blocks;
+  TokenSequence tokens;
+  std::vector<std::uint64_t> block_hashes;  ///< Of all full blocks of known tokens.
+  std::int64_t num_hashes_made = 0;         ///< Of those, as many as vLLM 0.8 has made so far.
+  domain::RequestRecord record;             ///< Complete once the request has ended.
+  std::int64_t max_output_tokens = 0;       ///< What the scheduler knows of stop_after: its limit.
   domain::Outcome outcome_at_stop = domain::Outcome::kFinished;
-  std::int64_t prefill_end = 0;        ///< Tokens known at its admission: up to here it is prefill.
   std::int64_t num_verifications = 0;  ///< Steps so far that held drafts of it.
   std::int64_t num_remote_tokens =
       0;                       ///< Leading prompt tokens whose KV another engine hands over.
   bool loads_remote = false;   ///< That KV takes time to arrive: the request waits for it.
   bool remote_arrived = true;  ///< Nothing of it is on the way.
-  TokenSequence tokens;
-  BlockTables blocks;
-  std::vector<std::uint64_t> block_hashes;  ///< Of all full blocks of known tokens.
-  std::int64_t num_hashes_made = 0;         ///< Of those, as many as vLLM 0.8 has made so far.
 
   [[nodiscard]] bool is_quiet() const { return num_computed_tokens < quiet_until; }
   [[nodiscard]] std::int64_t num_tokens() const { return num_prompt_tokens + num_output_tokens; }
+  /// Tokens that the client has got.
+  [[nodiscard]] std::int64_t num_delivered_tokens() const {
+    return std::min(num_output_tokens + num_lost_tokens, stop_after);
+  }
+  /// Completes the record.
+  void end(domain::Outcome outcome);
 };
 using SequencePtr = std::shared_ptr<Sequence>;
 
@@ -73,10 +86,9 @@ struct ScheduledSequence {
   Sequence* sequence = nullptr;          ///< Lives until the step has ended (Scheduler::update).
   std::int64_t num_computed_tokens = 0;  ///< Before the step.
   std::int64_t num_scheduled_tokens = 0;
-  std::int64_t num_drafts = 0;  ///< Of the scheduled tokens, drafts to be verified.
+  std::int32_t num_drafts = 0;  ///< Of the scheduled tokens, drafts to be verified.
   bool is_prefill = false;
   bool samples = false;   ///< Its last known token is processed: at least one token comes out.
-  bool is_ghost = false;  ///< Preempted later in the same step, and left in it all the same.
   bool is_plain = false;  ///< One token and one sampled, by a request that has sampled before.
 
   /// One token after those of the prompt, and no drafts.
@@ -89,33 +101,50 @@ class ScheduledStep {
  public:
   using Iterator = std::vector<ScheduledSequence>::iterator;
 
-  [[nodiscard]] bool empty() const { return sequences_.empty(); }
-  [[nodiscard]] std::size_t size() const { return sequences_.size(); }
-  [[nodiscard]] auto begin() const { return sequences_.begin(); }
-  [[nodiscard]] auto end() const { return sequences_.end(); }
-  [[nodiscard]] Iterator begin() { return sequences_.begin(); }
-  [[nodiscard]] Iterator end() { return sequences_.end(); }
-  [[nodiscard]] const ScheduledSequence& operator[](std::size_t i) const { return sequences_[i]; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] auto begin() const { return places_.begin(); }
+  [[nodiscard]] auto end() const { return begin() + static_cast<std::ptrdiff_t>(size_); }
+  [[nodiscard]] Iterator begin() { return places_.begin(); }
+  [[nodiscard]] Iterator end() { return begin() + static_cast<std::ptrdiff_t>(size_); }
+  [[nodiscard]] const ScheduledSequence& operator[](std::size_t i) const { return places_[i]; }
 
   [[nodiscard]] std::int64_t num_decodes() const { return num_decodes_; }
   /// Tokens that its decodes had computed before.
   [[nodiscard]] std::int64_t decode_context() const { return decode_context_; }
 
   void clear() {
-    sequences_.clear();
+    size_ = 0;
     num_decodes_ = 0;
     decode_context_ = 0;
   }
   void add(const ScheduledSequence& one) {
-    sequences_.push_back(one);
+    room(1).front() = one;
+    ++size_;
     count(one, 1);
+  }
+  /// So many places behind the last request, for add_decodes().
+  [[nodiscard]] std::span<ScheduledSequence> room(std::size_t places) {
+    if (places_.size() < size_ + places) [[unlikely]] {
+      grow(size_ + places);
+    }
+    return std::span(places_).subspan(size_, places);
+  }
+  /// Who stands in the first `count` places of the room is added: decodes, with that many tokens
+  /// computed before by all of them.
+  void add_decodes(std::size_t count, std::int64_t context) {
+    size_ += count;
+    num_decodes_ += static_cast<std::int64_t>(count);
+    decode_context_ += context;
   }
   void erase(Iterator one) {
     count(*one, -1);
-    sequences_.erase(one);
+    std::move(one + 1, end(), one);
+    --size_;
   }
 
  private:
+  void grow(std::size_t places);
   void count(const ScheduledSequence& one, std::int64_t times) {
     if (one.is_decode()) {
       num_decodes_ += times;
@@ -123,7 +152,8 @@ class ScheduledStep {
     }
   }
 
-  std::vector<ScheduledSequence> sequences_;
+  std::vector<ScheduledSequence> places_;  ///< As many as were ever needed.
+  std::size_t size_ = 0;                   ///< Of those, from the first, taken.
   std::int64_t num_decodes_ = 0;
   std::int64_t decode_context_ = 0;
 };
@@ -226,6 +256,7 @@ class Scheduler {
   [[nodiscard]] Admission plan(Sequence& sequence);
   bool cut_to_budget(Admission& admission, const ScheduledStep& step) const;
   void admit(const SequencePtr& sequence, const Admission& admission, ScheduledStep& step);
+  void adopt(Sequence& sequence, CachedPrefix prefix);
   void hold_for_load(Sequence& sequence, const Admission& admission);
   void note_adapters(const ScheduledStep& step);
   [[nodiscard]] bool exceeds_lora_cap(const Sequence& sequence) const;

@@ -73,23 +73,22 @@ std::size_t Scheduler::update_quiet(const ScheduledStep& step,
                                     domain::TokenGaps& run) const {
   const std::int64_t placeholder = options_.async_scheduling ? 1 : 0;
   const core::SimTime before = now - run.gap;
-  std::int64_t taken = 0;
-  for (const ScheduledSequence& scheduled : std::span(step.begin(), step.end()).subspan(from)) {
-    Sequence& sequence = *scheduled.sequence;
-    const std::int64_t known = sequence.num_computed_tokens - sequence.num_placeholders;
-    if (!scheduled.is_plain || known + 2 * placeholder > sequence.quiet_until ||
-        sequence.num_placeholders < 2 * placeholder || sequence.record.last_token != before) {
+  const auto first = step.begin() + static_cast<std::ptrdiff_t>(from);
+  auto place = first;
+  for (const auto end = step.end(); place != end && place->is_plain; ++place) {
+    Sequence& sequence = *place->sequence;
+    // Two tokens of it are in flight, or none but this one: the step in flight has it as well.
+    if (sequence.num_computed_tokens > sequence.quiet_until ||
+        sequence.num_placeholders != 2 * placeholder || sequence.last_token != before) {
       break;
     }
     --sequence.num_in_flight_tokens;
     ++sequence.num_output_tokens;
     sequence.num_placeholders -= placeholder;
-    sequence.record.last_token = now;
-    sequence.record.output_tokens += core::Tokens(1);
-    ++taken;
+    sequence.last_token = now;
   }
-  run.requests += taken;
-  return from + static_cast<std::size_t>(taken);
+  run.requests += place - first;
+  return static_cast<std::size_t>(place - step.begin());
 }
 
 /// Whether the request ends with these tokens; those behind its end are dropped.
@@ -106,7 +105,9 @@ bool Scheduler::take_tokens(const ScheduledSequence& scheduled,
   }
   deliver(sequence, tokens, now, gaps);
   bool ends = false;
-  if (!lost) {
+  if (lost) {
+    sequence.num_lost_tokens += tokens;
+  } else {
     const std::int64_t taken = std::min(tokens, sequence.stop_after - sequence.num_output_tokens);
     sequence.num_output_tokens += taken;
     sequence.num_placeholders -= options_.async_scheduling ? taken : 0;
@@ -122,22 +123,20 @@ void Scheduler::deliver(Sequence& sequence,
                         std::int64_t tokens,
                         core::SimTime now,
                         std::vector<domain::TokenGaps>& gaps) {
-  auto& record = sequence.record;
-  const std::int64_t delivered =
-      std::min(tokens, sequence.stop_after - record.output_tokens.value());
+  const std::int64_t before = sequence.num_delivered_tokens();
+  const std::int64_t delivered = std::min(tokens, sequence.stop_after - before);
   if (delivered <= 0) {
     return;
   }
-  if (record.output_tokens.value() == 0) {
-    record.first_token = now;
+  if (before == 0) {
+    sequence.record.first_token = now;
   } else {
-    add_gaps(1, now - record.last_token, gaps);
+    add_gaps(1, now - sequence.last_token, gaps);
   }
   if (delivered > 1) {
     add_gaps(delivered - 1, core::Duration(), gaps);
   }
-  record.last_token = now;
-  record.output_tokens += core::Tokens(delivered);
+  sequence.last_token = now;
 }
 
 /// What follows from a token that has come out, unless the request is quiet.
@@ -159,8 +158,7 @@ void Scheduler::look_again(Sequence& sequence, bool ends) {
 
 SequencePtr Scheduler::finish(Sequence& sequence) {
   SequencePtr finished = remove(sequence);
-  sequence.status = Status::kFinished;
-  sequence.record.outcome = sequence.outcome_at_stop;
+  sequence.end(sequence.outcome_at_stop);
   return finished;
 }
 

@@ -93,13 +93,13 @@ TEST(SchedulerUpdate, EqualGapsOfAStepAreOneRun) {
   EXPECT_THAT(engine.update(at(33)), ElementsAre(Pair(8, 3)));
   EXPECT_EQ(a->record.first_token, at(10));
   EXPECT_EQ(late->record.first_token, at(25));
-  EXPECT_EQ(b->record.last_token, at(33));
-  EXPECT_EQ(b->record.output_tokens, core::Tokens(3));
+  EXPECT_EQ(b->last_token, at(33));
+  EXPECT_EQ(b->num_delivered_tokens(), 3);
   // The fourth token ends the first two, in their order; the late one has one to go.
   engine.schedule();
   EXPECT_THAT(engine.update(at(40)), ElementsAre(Pair(7, 3)));
   EXPECT_THAT(engine.ended(), ElementsAre(a, b));
-  EXPECT_EQ(late->record.output_tokens, core::Tokens(3));
+  EXPECT_EQ(late->num_delivered_tokens(), 3);
   EXPECT_EQ(engine.scheduler().num_running(), 1);
 }
 
@@ -113,7 +113,7 @@ TEST(SchedulerUpdate, AcceptedDraftsComeAtOnce) {
   // and two tokens in no time. One token of B is left.
   engine.schedule();
   EXPECT_THAT(engine.update(at(30), {3, 1}), UnorderedElementsAre(Pair(20, 2), Pair(0, 2)));
-  EXPECT_EQ(a->record.output_tokens, core::Tokens(4));
+  EXPECT_EQ(a->num_delivered_tokens(), 4);
   // B's third token is its last: the two behind it are dropped, and its gaps with them.
   engine.schedule();
   EXPECT_THAT(engine.update(at(35), {1, 3}), ElementsAre(Pair(5, 2)));

@@ -83,6 +83,10 @@ void Scheduler::publish_all() {
 
 void Scheduler::schedule_waiting(Batch& batch, core::SimTime now) {
   while (!waiting_.empty() && budget_ > 0 && num_running_ < options_.max_num_seqs) {
+    if (admit_whole(waiting_.front(), batch, now)) {
+      waiting_.pop_front();
+      continue;
+    }
     const Waiting entry = waiting_.front();
     const Verdict verdict = try_admit(entry, batch, now);
     if (verdict == Verdict::kBlocked) {
@@ -208,6 +212,38 @@ Scheduler::Verdict Scheduler::try_admit(const Waiting& entry, Batch& batch, core
   return Verdict::kAdmitted;
 }
 
+/// The commonest of those who wait: new, with a prompt that is its own and fits as a whole. Takes
+/// it in, as try_admit() would, or leaves everything as it is.
+bool Scheduler::admit_whole(const Waiting& entry, Batch& batch, core::SimTime now) {
+  const std::int64_t tokens = entry.prompt_tokens;
+  const std::int64_t threshold = options_.long_prefill_token_threshold.value();
+  const std::int64_t blocks = blocks_for(tokens);
+  if (!options_.enable_prefix_caching || !is_own(entry) || tokens > budget_ ||
+      (threshold > 0 && tokens > threshold) ||
+      blocks > cache_.num_free() - (num_running_ == 0 ? 0 : watermark_blocks_)) {
+    return false;
+  }
+  match_.clear();
+  count_lookup(entry, tokens);
+  const SlotIndex index = take_slot(entry, now);
+  Slot& slot = slots_[index];
+  PrefixCache::adopt_own(slot.table);
+  slot.table.keyed = block_size_.whole(tokens);
+  slot.status = Status::kPrefilling;
+  slot.computed = tokens;
+  link_last(index);
+  cache_.allocate(blocks, index);
+  budget_ -= tokens;
+  batch.prefills.push_back({.past = {}, .new_tokens = core::Tokens(tokens), .samples = true});
+  batch.items.push_back({.slot = index,
+                         .generation = slot.generation,
+                         .samples = true,
+                         .first = true,
+                         .last_token = {}});
+  sampled_.push_back(index);
+  return true;
+}
+
 void Scheduler::admit(const Waiting& entry, Batch& batch, std::int64_t tokens, core::SimTime now) {
   if (match_.overtaken != PrefixCache::kNone) {
     const SlotIndex owner = cache_.owner_of(match_.overtaken);
@@ -278,6 +314,46 @@ void Scheduler::link_last(SlotIndex index) {
   (last_running_ == kNoSlot ? first_running_ : slots_[last_running_].next) = index;
   last_running_ = index;
   ++num_running_;
+}
+
+void Scheduler::put(Batch& batch, SlotIndex index, std::int64_t tokens) {
+  Slot& slot = slots_[index];
+  const std::int64_t before = slot.computed;
+  slot.computed += tokens;
+  const bool samples = slot.computed >= slot.known;
+  cache_.set_keyed(slot.table, index, block_size_.whole(slot.computed));
+  batch.prefills.push_back(
+      {.past = core::Tokens(before), .new_tokens = core::Tokens(tokens), .samples = samples});
+  batch.items.push_back({.slot = index,
+                         .generation = slot.generation,
+                         .samples = samples,
+                         .first = slot.known == slot.prompt_tokens,
+                         .last_token = slot.last_token});
+  if (samples) {
+    sampled_.push_back(index);
+    prefilling_.erase(index);
+  }
+}
+
+/// The batch being formed computes its last known token, so that the next ones decode it.
+void Scheduler::begin_decoding(SlotIndex index) {
+  Slot& slot = slots_[index];
+  const std::int64_t outputs = slot.known - slot.prompt_tokens;
+  const std::int64_t end = num_batches_ + slot.stop_after - outputs - 1;
+  slot.base = slot.known - num_batches_ - 1;
+  slot.starved_at = -1;
+  slot.starved_run = 0;
+  slot.begun = num_batches_;
+  ends_.add(index, end);
+  if (slot.table.single_until == PrefixCache::kForever) {
+    eager_.push_back(index);
+  }
+  if (end > num_batches_ || slot.wastes) {
+    slot.status = Status::kDecoding;
+    decodes_.add(slot.base);
+  } else {
+    slot.status = Status::kLeaving;
+  }
 }
 
 }  // namespace ridgeline::engine::fast

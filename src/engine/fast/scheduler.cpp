@@ -86,16 +86,20 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_e
   budget_ = options_.max_num_batched_tokens.value();
   ends_.advance(last_done_ + 1);
   const std::int64_t wasted = retire_last_tokens();
-  if (schedule_decodes(batch, wasted)) {
-    return true;
+  if (const Running running = run_decodes(batch, wasted); running == Running::kOrdinary) {
+    schedule_running(batch);
+  } else if (running == Running::kAll) {
+    return finish_forming(batch);
   }
-  blocked_budget_ = -1;
-  schedule_running(batch);
   if (!preempted_ && !waiting_.empty()) {
     forming_ = true;
     schedule_waiting(batch, now);
     forming_ = false;
   }
+  return finish_forming(batch);
+}
+
+bool Scheduler::finish_forming(Batch& batch) {
   if (batch.items.empty() && batch.num_decodes == 0) {
     return false;
   }
@@ -108,33 +112,35 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_e
   return true;
 }
 
-/// The commonest batch: nobody waits who could come in, and there are a token and a block for all
-/// who decode. Takes it and returns true, or leaves everything as it is. It does what the rest of
-/// schedule() would.
-bool Scheduler::schedule_decodes(Batch& batch, std::int64_t wasted) {
+/// The commonest running list: nobody but decodes, with a token and a block for each of them. Takes
+/// those, as the rest would, or leaves everything as it is. Often that is all, as nobody waits who
+/// could come in.
+Scheduler::Running Scheduler::run_decodes(Batch& batch, std::int64_t wasted) {
   const std::int64_t decodes = decodes_.count();
-  const bool nobody_comes = waiting_.empty() || blocked_budget_ == budget_ - decodes;
-  const bool plain = nobody_comes && prefilling_.empty() && starved_.empty() && eager_.empty() &&
-                     !keep_decode_lengths_ && !cache_.keeps_ids();
   const std::int64_t blocks = decodes_.blocks_in(num_batches_);
-  if (!plain || decodes == 0 || decodes > budget_ || blocks > cache_.num_free()) {
-    return false;
+  const bool plain = prefilling_.size() + starved_.size() + eager_.size() == 0 &&
+                     !keep_decode_lengths_ && !cache_.keeps_ids() && decodes <= budget_ &&
+                     blocks <= cache_.num_free();
+  const bool stays_out =
+      plain && decodes > 0 && !waiting_.empty() && blocked_budget_ == budget_ - decodes;
+  if (!stays_out) {
+    blocked_budget_ = -1;
   }
-  if (waiting_.empty()) {
-    cache_.allocate(blocks);
-  } else {
+  if (!plain) {
+    return Running::kOrdinary;
+  }
+  budget_ -= decodes;
+  if (stays_out) {
     head_blocked_ = true;
-    tried_budget_ = budget_ - decodes;
+    tried_budget_ = budget_;
     take_blocks_past_head(1, blocks);
+  } else {
+    cache_.allocate(blocks);
   }
   batch.num_decodes = decodes;
   batch.decode_context = decodes_.context(num_batches_);
-  batch.shared_context = shared_context();
   batch.wasted = wasted;
-  budget_ -= decodes;
-  done_at_forming_ = last_done_;
-  ++num_batches_;
-  return true;
+  return stays_out || waiting_.empty() ? Running::kAll : Running::kTaken;
 }
 
 /// Asynchronously, a request whose last permitted token is in flight is not scheduled again. How
@@ -378,46 +384,6 @@ void Scheduler::key_singles(bool in_batch) {
     cache_.set_keyed(slots_[index].table, index, keyed_blocks(index));
   }
   forming_ = false;
-}
-
-void Scheduler::put(Batch& batch, SlotIndex index, std::int64_t tokens) {
-  Slot& slot = slots_[index];
-  const std::int64_t before = slot.computed;
-  slot.computed += tokens;
-  const bool samples = slot.computed >= slot.known;
-  cache_.set_keyed(slot.table, index, block_size_.whole(slot.computed));
-  batch.prefills.push_back(
-      {.past = core::Tokens(before), .new_tokens = core::Tokens(tokens), .samples = samples});
-  batch.items.push_back({.slot = index,
-                         .generation = slot.generation,
-                         .samples = samples,
-                         .first = slot.known == slot.prompt_tokens,
-                         .last_token = slot.last_token});
-  if (samples) {
-    sampled_.push_back(index);
-    prefilling_.erase(index);
-  }
-}
-
-/// The batch being formed computes its last known token, so that the next ones decode it.
-void Scheduler::begin_decoding(SlotIndex index) {
-  Slot& slot = slots_[index];
-  const std::int64_t outputs = slot.known - slot.prompt_tokens;
-  const std::int64_t end = num_batches_ + slot.stop_after - outputs - 1;
-  slot.base = slot.known - num_batches_ - 1;
-  slot.starved_at = -1;
-  slot.starved_run = 0;
-  slot.begun = num_batches_;
-  ends_.add(index, end);
-  if (slot.table.single_until == PrefixCache::kForever) {
-    eager_.push_back(index);
-  }
-  if (end > num_batches_ || slot.wastes) {
-    slot.status = Status::kDecoding;
-    decodes_.add(slot.base);
-  } else {
-    slot.status = Status::kLeaving;
-  }
 }
 
 void Scheduler::stop_decoding(Slot& slot, Status next) {

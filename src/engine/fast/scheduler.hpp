@@ -112,11 +112,18 @@ class Scheduler final : private PrefixCache::Keyed {
 
  private:
   enum class Verdict : std::uint8_t { kAdmitted, kSkipped, kBlocked };
+  /// What became of the running requests at once.
+  enum class Running : std::uint8_t {
+    kOrdinary,  ///< Nothing: they are to be gone through.
+    kTaken,     ///< They have what they need.
+    kAll,       ///< And nobody else comes in.
+  };
 
   [[nodiscard]] std::int64_t keyed_blocks(PrefixCache::Owner owner) const override;
 
   std::int64_t retire_last_tokens();
-  bool schedule_decodes(Batch& batch, std::int64_t wasted);
+  Running run_decodes(Batch& batch, std::int64_t wasted);
+  bool finish_forming(Batch& batch);
   void schedule_running(Batch& batch);
   void run_all(Batch& batch, bool everything);
   void name_decode_blocks();
@@ -131,6 +138,7 @@ class Scheduler final : private PrefixCache::Keyed {
   Verdict try_admit(const Waiting& entry, Batch& batch, core::SimTime now);
   [[nodiscard]] bool is_alone_with_its_content(const Waiting& entry) const;
   void take_blocks_past_head(std::int64_t batches, std::int64_t new_blocks);
+  bool admit_whole(const Waiting& entry, Batch& batch, core::SimTime now);
   void admit(const Waiting& entry, Batch& batch, std::int64_t tokens, core::SimTime now);
   const Chain& chain_of(const Waiting& entry);
   void find(const Waiting& entry, std::int64_t known);

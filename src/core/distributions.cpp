@@ -135,6 +135,17 @@ double exponential(RngStream& rng, double mean) {
   return -mean * log(rng.uniform());
 }
 
+void exponential(RngStream& rng, double mean, std::span<double> variables) {
+  RIDGELINE_CHECK(is_finite_at_least(mean, 0.0), "mean of an exponential variable");
+  for (double& variable : variables) {
+    variable = rng.uniform();
+  }
+  log(variables);
+  for (double& variable : variables) {
+    variable *= -mean;
+  }
+}
+
 double normal_quantile(double p) {
   RIDGELINE_CHECK(p > 0.0 && p < 1.0, "probability of a normal quantile");
   // The constants of the split are the algorithm's.

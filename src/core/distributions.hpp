@@ -15,6 +15,8 @@ namespace ridgeline::core {
 
 /// Exponential with the given mean >= 0: -mean log(u). One draw.
 double exponential(RngStream& rng, double mean);
+/// As many of them, as drawn one after the other.
+void exponential(RngStream& rng, double mean, std::span<double> variables);
 
 /// The p-quantile of the standard normal distribution, 0 < p < 1, to about 1e-16 relative (M. J.
 /// Wichura, "Algorithm AS 241: the percentage points of the normal distribution", Applied

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "core/math_tables.hpp"
 
@@ -146,6 +147,12 @@ double log(double x) {
     return x > 0.0 ? kInfinity : kNaN;
   }
   return log_split(x).hi;
+}
+
+void log(std::span<double> numbers) {
+  for (double& x : numbers) {
+    x = is_positive_finite(x) ? log_split(x).hi : log(x);
+  }
 }
 
 double exp(double x) {

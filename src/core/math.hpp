@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 namespace ridgeline::core {
 
 /// Natural logarithm, exponential and power in plain IEEE double arithmetic: the same bits on every
@@ -15,6 +17,9 @@ namespace ridgeline::core {
 
 /// log(0) is -infinity, log(negative) and log(NaN) are NaN, log(infinity) is infinity.
 double log(double x);
+/// Replaces each number by its logarithm. Several are under way at once: half the time of one after
+/// the other.
+void log(std::span<double> numbers);
 
 /// 0 below -745.14 and infinity above 709.79; exp(NaN) is NaN.
 double exp(double x);

@@ -21,10 +21,12 @@ class Ring {
     return items_[(head_ + i) & (items_.size() - 1)];
   }
 
-  void push_back(T item) {
+  void push_back(T item) { extend() = std::move(item); }
+  /// One more at the back, to be assigned: it still holds what stood in its place before.
+  T& extend() {
     grow_if_full();
-    items_[(head_ + size_) & (items_.size() - 1)] = std::move(item);
     ++size_;
+    return back();
   }
   void push_front(T item) {
     grow_if_full();

@@ -157,9 +157,9 @@ class Driver final : public domain::RecordSink {
     }
   }
   void take() {
-    domain::Request request = source_.pop();
-    const core::SimTime at = frontend_.admit(request.arrival, request.prompt_tokens);
-    queued_.push_back({.request = std::move(request), .at = at});
+    auto& [request, at] = queued_.extend();
+    request = source_.pop();
+    at = frontend_.admit(request.arrival, request.prompt_tokens);
   }
 
   [[nodiscard]] core::SimTime next_event() {

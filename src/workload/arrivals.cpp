@@ -32,7 +32,11 @@ std::optional<core::SimTime> ArrivalTimes::next() {
   double gap = 0.0;
   switch (kind_) {
     case Kind::kPoisson:
-      gap = core::exponential(rng_, mean_gap_);
+      if (next_gap_ == gaps_.size()) {
+        core::exponential(rng_, mean_gap_, gaps_);
+        next_gap_ = 0;
+      }
+      gap = gaps_[next_gap_++];
       break;
     case Kind::kGamma:
       gap = core::gamma(rng_, shape_, scale_);

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 
 #include "core/rng.hpp"
 #include "core/time.hpp"
@@ -29,6 +32,8 @@ class ArrivalTimes {
   double scale_ = 0.0;
   std::int64_t count_ = 0;
   core::Duration last_;
+  std::array<double, 32> gaps_{};  ///< Of a Poisson process, drawn together, in seconds.
+  std::size_t next_gap_ = std::tuple_size_v<decltype(gaps_)>;
 };
 
 }  // namespace ridgeline::workload

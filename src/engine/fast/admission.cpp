@@ -37,7 +37,8 @@ void Scheduler::add(const domain::Request& request, core::SimTime queued) {
   const std::int64_t prompt = request.prompt_tokens.value();
   const std::int64_t room = options_.max_model_len.value() - prompt;
   const std::int64_t most = std::min(request.max_tokens.value(), room);
-  Waiting entry;
+  Waiting& entry = waiting_.extend();
+  entry = {};
   entry.id = request.id;
   entry.lora = request.lora;
   entry.arrival = request.arrival;
@@ -59,7 +60,6 @@ void Scheduler::add(const domain::Request& request, core::SimTime queued) {
       publish_all();
     }
   }
-  waiting_.push_back(entry);
 }
 
 /// Its blocks are of interest to somebody from now on.

@@ -14,14 +14,45 @@ namespace ridgeline::engine::fast {
 
 std::int64_t Scheduler::update(const Batch& batch, core::SimTime now, domain::RecordSink& sink) {
   const auto resumed = static_cast<std::int64_t>(batch.resumed_decodes.size());
-  const auto report = [&](core::SimTime since, std::int64_t requests) {
-    sink.on_token_gaps({.gap = now - since, .growth = {}, .count = 1, .requests = requests});
-  };
   if (const std::int64_t regular = batch.num_decodes - batch.wasted - resumed; regular > 0) {
-    report(last_end_, regular);
+    sink.on_token_gaps({.gap = now - last_end_, .growth = {}, .count = 1, .requests = regular});
   }
+  if (batch.items.size() + batch.resumed_decodes.size() + late_.size() != 0) {
+    report_tokens(batch, now, sink);
+  }
+  last_done_ = batch.number;
+  last_end_ = now;
+  if (async_ && !eager_.empty()) {
+    key_singles(false);
+  }
+  const SlotIndex first = ends_.first(batch.number);
+  if (first == kNoSlot) {
+    return 0;
+  }
+  if (ends_.next(first) == kNoSlot) {
+    finish(first, sink);
+    return 1;
+  }
+  ending_.clear();
+  for (SlotIndex i = first; i != kNoSlot; i = ends_.next(i)) {
+    ending_.push_back(i);
+  }
+  std::sort(ending_.begin(), ending_.end(), [this](SlotIndex a, SlotIndex b) {
+    return slots_[a].order < slots_[b].order;
+  });
+  for (const SlotIndex index : ending_) {
+    finish(index, sink);
+  }
+  return static_cast<std::int64_t>(ending_.size());
+}
+
+/// Tokens of a batch that came at gaps of their own.
+void Scheduler::report_tokens(const Batch& batch, core::SimTime now, domain::RecordSink& sink) {
+  const auto report = [&](core::SimTime since) {
+    sink.on_token_gaps({.gap = now - since, .growth = {}, .count = 1, .requests = 1});
+  };
   for (const ResumedDecode& resumed_decode : batch.resumed_decodes) {
-    report(resumed_decode.last_token, 1);
+    report(resumed_decode.last_token);
   }
   for (const BatchItem& item : batch.items) {
     if (!item.samples || item.generation != slots_[item.slot].generation) {
@@ -30,7 +61,7 @@ std::int64_t Scheduler::update(const Batch& batch, core::SimTime now, domain::Re
     if (item.first) {
       slots_[item.slot].record.first_token = now;
     } else {
-      report(item.last_token, 1);
+      report(item.last_token);
     }
   }
   for (const SlotIndex index : late_) {
@@ -40,24 +71,6 @@ std::int64_t Scheduler::update(const Batch& batch, core::SimTime now, domain::Re
     blocked_budget_ = -1;
   }
   late_.clear();
-  last_done_ = batch.number;
-  last_end_ = now;
-  if (async_ && !eager_.empty()) {
-    key_singles(false);
-  }
-  ending_.clear();
-  for (SlotIndex i = ends_.first(batch.number); i != kNoSlot; i = ends_.next(i)) {
-    ending_.push_back(i);
-  }
-  if (ending_.size() > 1) {
-    std::sort(ending_.begin(), ending_.end(), [this](SlotIndex a, SlotIndex b) {
-      return slots_[a].order < slots_[b].order;
-    });
-  }
-  for (const SlotIndex index : ending_) {
-    finish(index, sink);
-  }
-  return static_cast<std::int64_t>(ending_.size());
 }
 
 void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {

@@ -143,13 +143,8 @@ Scheduler::Running Scheduler::run_decodes(Batch& batch, std::int64_t wasted) {
   return stays_out || waiting_.empty() ? Running::kAll : Running::kTaken;
 }
 
-/// Asynchronously, a request whose last permitted token is in flight is not scheduled again. How
-/// many that have ended are all the same: nobody could foresee it.
-std::int64_t Scheduler::retire_last_tokens() {
+std::int64_t Scheduler::retire_ending() {
   std::int64_t wasting = 0;
-  if (!async_ || num_batches_ == 0) {
-    return wasting;
-  }
   for (SlotIndex i = ends_.first(num_batches_ - 1); i != kNoSlot; i = ends_.next(i)) {
     Slot& slot = slots_[i];
     if (slot.status != Status::kDecoding) {

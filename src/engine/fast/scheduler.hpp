@@ -121,7 +121,12 @@ class Scheduler final : private PrefixCache::Keyed {
 
   [[nodiscard]] std::int64_t keyed_blocks(PrefixCache::Owner owner) const override;
 
-  std::int64_t retire_last_tokens();
+  /// Asynchronously, a request whose last permitted token is in flight is not scheduled again. How
+  /// many that have ended are all the same: nobody could foresee it.
+  std::int64_t retire_last_tokens() {
+    return async_ && num_batches_ > 0 && anyone_ends(num_batches_ - 1) ? retire_ending() : 0;
+  }
+  std::int64_t retire_ending();
   Running run_decodes(Batch& batch, std::int64_t wasted);
   bool finish_forming(Batch& batch);
   void schedule_running(Batch& batch);
@@ -147,6 +152,7 @@ class Scheduler final : private PrefixCache::Keyed {
   void begin_decoding(SlotIndex index);
   void stop_decoding(Slot& slot, Status next);
   void preempt(SlotIndex index);
+  void report_tokens(const Batch& batch, core::SimTime now, domain::RecordSink& sink);
   void finish(SlotIndex index, domain::RecordSink& sink);
   void discard_tokens_in_flight(SlotIndex index, std::span<Batch* const> in_flight) const;
   [[nodiscard]] bool decodes_in(SlotIndex index, const Batch& batch) const;

@@ -41,6 +41,17 @@ namespace {
 /// engines run. With 32 bytes an entry, 1.1 MB a model.
 constexpr std::int64_t kRememberedTokens = 16384;
 constexpr std::int64_t kRememberedSequences = 2048;
+/// Most whole prompts of one length in a step whose attention is remembered.
+constexpr std::size_t kRememberedPrompts = 4;
+
+std::vector<PartMemo> make_memos(std::size_t count, std::int64_t last) {
+  std::vector<PartMemo> memos;
+  memos.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    memos.emplace_back(last);
+  }
+  return memos;
+}
 
 /// Verifications alone replay a whole graph, as decodes do.
 bool has_prompt(const domain::StepBatch& batch) {
@@ -69,12 +80,13 @@ KernelModel::KernelModel(const ModelInputs& inputs,
       notes_(kernel_notes(inputs.network, inputs.gpu, inputs.execution.sharding)),
       token_memo_(kRememberedTokens),
       sampled_memo_(kRememberedSequences),
-      prompt_memo_(kRememberedTokens) {
+      prompt_memos_(make_memos(kRememberedPrompts, kRememberedTokens)) {
   RIDGELINE_CHECK(std::is_sorted(graph_sizes_.begin(), graph_sizes_.end()),
                   "CUDA graph sizes ascend");
   if (edit) {
     edit(plan_, calibration_);
   }
+  decode_memos_ = make_memos(plan_.attention.size(), kRememberedSequences);
 }
 
 std::int64_t KernelModel::padded(std::int64_t tokens) const {
@@ -206,13 +218,28 @@ TimeByKind KernelModel::sum_prefill(const Work& work) const {
 }
 
 TimeByKind KernelModel::prefill_part(const Work& work) const {
-  const bool whole_prompt =
-      work.chunks.size() == 1 && work.prefill.kv_tokens == work.prefill.new_tokens;
-  if (!whole_prompt) {
+  const PrefillCall& call = work.prefill;
+  const bool whole = call.chunks == static_cast<std::int64_t>(work.chunks.size()) &&
+                     call.kv_tokens == call.new_tokens;
+  const bool equal = call.longest_new * call.chunks == call.new_tokens;
+  if (!whole || !equal || call.chunks == 0 ||
+      call.chunks > static_cast<std::int64_t>(prompt_memos_.size())) {
     return sum_prefill(work);
   }
-  return prompt_memo_.get(work.prefill.new_tokens,
-                          [this, &work](std::int64_t /*tokens*/) { return sum_prefill(work); });
+  return prompt_memos_[static_cast<std::size_t>(call.chunks - 1)].get(
+      call.longest_new, [this, &work](std::int64_t /*tokens*/) { return sum_prefill(work); });
+}
+
+core::Duration KernelModel::decode_part(std::size_t index, const DecodeCall& call) const {
+  const AttentionOperator& op = plan_.attention[index];
+  if (op.measured != nullptr || call.tokens != call.sequences) {
+    return op.decode(call);
+  }
+  const auto [floor, base, slope, rest] =
+      decode_memos_[index].get(call.sequences, [&op](std::int64_t sequences) {
+        return TimeByKind{op.floor(sequences), op.base(sequences, sequences), op.slope(sequences)};
+      });
+  return std::max(floor, base + slope * std::min(call.context, op.most_context(call.sequences)));
 }
 
 void KernelModel::add_attention(const TimeByKind& prefill,
@@ -222,8 +249,8 @@ void KernelModel::add_attention(const TimeByKind& prefill,
     time.by_bottleneck[kind] += prefill[kind];
   }
   if (work.decode.sequences > 0) {
-    for (const AttentionOperator& op : plan_.attention) {
-      time.add(op.kind, op.decode(work.decode));
+    for (std::size_t i = 0; i < plan_.attention.size(); ++i) {
+      time.add(plan_.attention[i].kind, decode_part(i, work.decode));
     }
   }
 }

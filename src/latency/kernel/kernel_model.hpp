@@ -75,9 +75,12 @@ class KernelModel final : public StepTimeModel {
                                          const PrefillCall& call,
                                          const Work& work);
   [[nodiscard]] bool is_captured(const domain::StepBatch& batch) const;
-  /// Prefill attention of all operators, anew or from memory where one prompt is computed whole.
+  /// Prefill attention of all operators, anew or from memory where equal prompts are computed
+  /// whole.
   [[nodiscard]] TimeByKind sum_prefill(const Work& work) const;
   [[nodiscard]] TimeByKind prefill_part(const Work& work) const;
+  /// AttentionOperator::decode() of one of them.
+  [[nodiscard]] core::Duration decode_part(std::size_t index, const DecodeCall& call) const;
   void add_attention(const TimeByKind& prefill, const Work& work, domain::StepTime& time) const;
   [[nodiscard]] domain::StepTime start(const TimeByKind& tokens, const TimeByKind& sampled) const;
 
@@ -95,7 +98,10 @@ class KernelModel final : public StepTimeModel {
   core::Warnings notes_;
   PartMemo token_memo_;
   PartMemo sampled_memo_;
-  PartMemo prompt_memo_;  ///< Prefill attention by prompt length.
+  /// Prefill attention of one, two, ... whole prompts of the same length, by that.
+  std::vector<PartMemo> prompt_memos_;
+  /// Of each attention operator by sequences: the floor, the line at no context and its slope.
+  std::vector<PartMemo> decode_memos_;
 };
 
 /// Refuses GPUs whose facts do not suffice and networks that cannot be cut so.

@@ -30,20 +30,20 @@ class PartMemo {
 
   /// `compute(count)` gives the TimeByKind; it is called when the count is new.
   template <class Compute>
-  [[nodiscard]] TimeByKind get(std::int64_t count, const Compute& compute) const {
-    if (count > last_) {
+  [[nodiscard]] [[gnu::always_inline]] TimeByKind get(std::int64_t count,
+                                                      const Compute& compute) const {
+    if (count > last_) [[unlikely]] {
       return compute(count);
     }
     Entry& entry = entries_.get()[count];
     TimeByKind parts;
+    bool known = true;
     for (std::size_t kind = 0; kind < parts.size(); ++kind) {
       const std::int64_t stored = std::atomic_ref(entry[kind]).load(std::memory_order_relaxed);
-      if (stored == kUnknown) {
-        return fill(entry, compute(count));
-      }
+      known = known && stored != kUnknown;
       parts[kind] = core::Duration::ticks(stored - 1);
     }
-    return parts;
+    return known ? parts : fill(entry, compute(count));
   }
 
  private:

@@ -108,10 +108,18 @@ bool selects_experts_of(const Sample& sample, const hardware::GpuSpec& gpu) {
          selects_served_experts(sample, gpu);
 }
 
-template <model::DType Weights>
-bool selects_weight_only(const Sample& sample, const hardware::GpuSpec& gpu) {
-  return std::get<ExpertCall>(sample.call).shape.weights == Weights &&
-         selects_served_experts(sample, gpu);
+/// vLLM runs narrow weights in Marlin, but for MXFP4 from Hopper on, which is Triton's.
+bool runs_in_triton(const Sample& sample, const hardware::GpuSpec& gpu) {
+  return std::get<ExpertCall>(sample.call).shape.weights == model::DType::kMxfp4 &&
+         !kernel::is_before_hopper(gpu);
+}
+bool selects_marlin(const Sample& sample, const hardware::GpuSpec& gpu) {
+  const model::DType weights = std::get<ExpertCall>(sample.call).shape.weights;
+  return (weights == model::DType::kInt4 || weights == model::DType::kMxfp4) &&
+         !runs_in_triton(sample, gpu) && selects_served_experts(sample, gpu);
+}
+bool selects_triton_mxfp4(const Sample& sample, const hardware::GpuSpec& gpu) {
+  return runs_in_triton(sample, gpu) && selects_served_experts(sample, gpu);
 }
 
 bool selects_all_reduce(const Sample& /*sample*/, const hardware::GpuSpec& gpu) {
@@ -254,18 +262,37 @@ std::vector<Constant> fine_expert_constants() {
   });
 }
 
-std::vector<Constant> weight_only_constants() {
+/// Of weights that every multiprocessor unpacks itself. What the memory would deliver does not show
+/// where they bound it, and then stays near what other kernels stream.
+std::vector<Constant> unpacking_constants() {
   std::vector<Constant> constants = expert_constants();
-  std::erase_if(constants, [](const Constant& constant) { return constant.key == "tile_rows"; });
+  std::erase_if(constants, [](const Constant& constant) {
+    return constant.key == "tile_rows" || constant.key == "bandwidth_efficiency" ||
+           constant.key == "fixed_us" || constant.key == "overlap_exponent";
+  });
   return joined(constants, {
+      {"fixed_us", 5, 60, {30, 45}, [](Trial& t, double v) { t.experts.fixed = microseconds(v); }},
       {"tile_rows", 0, 0, {0, 0}, [](Trial& t, double v) { t.experts.tile_rows = v; }},
       {"tile_share", 0, 2, {0.5, 1}, [](Trial& t, double v) { t.experts.tile_share = v; }},
+      {"multiprocessor_gb_s", 5, 60, {25, 22},
+       [](Trial& t, double v) { t.experts.multiprocessor = core::BytesPerSecond(v * kGigabyte); }},
   });
 }
 
-std::vector<Constant> common_weight_only_constants() {
-  return joined(weight_only_constants(), {
-      {"before_hopper", 0.7, 1.1, {kBeforeHopper, kBeforeHopper}, [](Trial& t, double v) { t.experts.before_hopper = v; }},
+std::vector<Constant> marlin_constants() {
+  // The A100's and Hopper's; Ada's tensor cores do half.
+  constexpr double kWarpMacs = 1024;
+  return joined(unpacking_constants(), {
+      {"bandwidth_efficiency", 0.9, 1, {0.95, 0.9}, [](Trial& t, double v) { t.experts.bandwidth_efficiency = v; }},
+      {"overlap_exponent", 2, 2, {2, 2}, [](Trial& t, double v) { t.experts.overlap_exponent = v; }},
+      {"warp_macs", kWarpMacs, kWarpMacs, {kWarpMacs, kWarpMacs}, [](Trial& t, double v) { t.experts.warp_macs = v; }},
+  });
+}
+
+std::vector<Constant> triton_mxfp4_constants() {
+  return joined(unpacking_constants(), {
+      {"bandwidth_efficiency", 0.95, 1, {0.95, 0.95}, [](Trial& t, double v) { t.experts.bandwidth_efficiency = v; }},
+      {"overlap_exponent", 1, 8, {1.2, 2}, [](Trial& t, double v) { t.experts.overlap_exponent = v; }},
   });
 }
 
@@ -329,9 +356,8 @@ std::vector<Operator> all_operators() {
   const std::vector<Form> fine_experts = {
       {.name = {}, .constants = fine_expert_constants()},
       {.name = {}, .constants = common_expert_constants(), .is_common = true}};
-  const std::vector<Form> weight_only = {
-      {.name = {}, .constants = weight_only_constants()},
-      {.name = {}, .constants = common_weight_only_constants(), .is_common = true}};
+  const std::vector<Form> marlin = {{.name = {}, .constants = marlin_constants()}};
+  const std::vector<Form> triton_mxfp4 = {{.name = {}, .constants = triton_mxfp4_constants()}};
   constexpr double kExpertScale = 0.06;
   constexpr double kDecodeScale = 0.03;
   return {
@@ -387,17 +413,17 @@ std::vector<Operator> all_operators() {
        kExpertScale,
        true},
       {"experts_weight_only",
-       "experts INT4",
+       "experts Marlin",
        TableKind::kExperts,
-       weight_only,
-       selects_weight_only<model::DType::kInt4>,
+       marlin,
+       selects_marlin,
        kExpertScale,
        true},
       {"experts_mxfp4",
        "experts MXFP4",
        TableKind::kExperts,
-       weight_only,
-       selects_weight_only<model::DType::kMxfp4>,
+       triton_mxfp4,
+       selects_triton_mxfp4,
        kExpertScale,
        true},
       {"all_reduce",

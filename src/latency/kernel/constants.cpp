@@ -102,6 +102,11 @@ void read(Numbers& numbers, GemmConstants& set) {
   read_tiles(numbers, set);
 }
 
+std::optional<core::BytesPerSecond> multiprocessor_rate(Numbers& numbers) {
+  const auto rate = numbers.reader().real("multiprocessor_gb_s", kGigabytes);
+  return rate ? std::optional(core::BytesPerSecond(kBillion * *rate)) : std::nullopt;
+}
+
 void read(Numbers& numbers, DecodeAttentionConstants& set) {
   set.floor = numbers.microseconds("floor_us");
   set.fixed = numbers.microseconds("fixed_us");
@@ -116,10 +121,7 @@ void read(Numbers& numbers, DecodeAttentionConstants& set) {
     blocks.finish();
   }
   set.before_hopper = numbers.optional("before_hopper", kEfficiency, 1.0);
-  if (numbers.reader().node("multiprocessor_gb_s") != nullptr) {
-    set.multiprocessor =
-        core::BytesPerSecond(kBillion * numbers.real("multiprocessor_gb_s", kGigabytes));
-  }
+  set.multiprocessor = multiprocessor_rate(numbers);
 }
 
 void read(Numbers& numbers, PrefillAttentionConstants& set) {
@@ -145,6 +147,8 @@ void read(Numbers& numbers, ExpertConstants& set) {
   set.per_expert = numbers.microseconds("expert_us");
   set.before_hopper = numbers.optional("before_hopper", kEfficiency, 1.0);
   set.tile_share = numbers.reader().real("tile_share", kFactor);
+  set.multiprocessor = multiprocessor_rate(numbers);
+  set.warp_macs = numbers.reader().real("warp_macs", kRows);
   if (const core::Node* node = numbers.reader().node("few_tokens")) {
     Numbers tiles(*node, numbers.reader().path_of("few_tokens"), numbers.errors());
     set.few_tokens = FewTokenTiles{.compute_efficiency = tiles.efficiency("compute_efficiency"),

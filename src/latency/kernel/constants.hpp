@@ -101,6 +101,12 @@ struct ExpertConstants {
   /// tiles. Absent: tile_rows.
   std::optional<double> tile_share = std::nullopt;
   double before_hopper = 1.0;  ///< Times bandwidth_efficiency, on such GPUs (is_before_hopper).
+  /// What a multiprocessor works through at most, of weights and of pair_traffic_factor's bytes,
+  /// which then pass through memory once; absent: as much as the memory delivers.
+  std::optional<core::BytesPerSecond> multiprocessor = std::nullopt;
+  /// Of kernels that multiply by instructions of a warp (mma.sync): multiply-adds of 16 bit per
+  /// multiprocessor and clock that these give at most. Absent: the tensor cores' own.
+  std::optional<double> warp_macs = std::nullopt;
 };
 
 /// A second way of NCCL, with more to start and less to pay for each byte; the faster one is taken.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -49,11 +50,19 @@ struct MatmulFormat {
 /// FlashAttention 2, and its NVLink switches do not add up (third generation of NVSwitch).
 [[nodiscard]] bool is_before_hopper(const hardware::GpuSpec& gpu);
 
-/// What kernels of these constants stream; `Constants` has bandwidth_efficiency and before_hopper.
+/// What kernels of these constants stream; `Constants` has bandwidth_efficiency and before_hopper,
+/// and may have what a multiprocessor works through at most.
 template <class Constants>
 core::BytesPerSecond streaming_rate(const Constants& constants, const hardware::GpuSpec& gpu) {
-  return gpu.mem_bandwidth *
-         (constants.bandwidth_efficiency * (is_before_hopper(gpu) ? constants.before_hopper : 1.0));
+  core::BytesPerSecond rate =
+      gpu.mem_bandwidth *
+      (constants.bandwidth_efficiency * (is_before_hopper(gpu) ? constants.before_hopper : 1.0));
+  if constexpr (requires { constants.multiprocessor; }) {
+    if (constants.multiprocessor) {
+      rate = std::min(rate, *constants.multiprocessor * real(gpu.num_sms));
+    }
+  }
+  return rate;
 }
 
 /// Memory left of the ridge point of a GPU with that peak, compute elsewhere.

@@ -87,10 +87,7 @@ DecodeLine decode_line(const model::Attention& shape,
                        const DecodeAttentionConstants& constants,
                        const hardware::GpuSpec& gpu) {
   const bool whole_contexts = takes_whole_contexts(constants, gpu);
-  core::BytesPerSecond streamed = streaming_rate(constants, gpu);
-  if (constants.multiprocessor) {
-    streamed = std::min(streamed, *constants.multiprocessor * real(gpu.num_sms));
-  }
+  const core::BytesPerSecond streamed = streaming_rate(constants, gpu);
   const double kernels = whole_contexts && shape.heads != shape.kv_heads ? 2.0 : 1.0;
   return {
       .floor = constants.floor * kernels,

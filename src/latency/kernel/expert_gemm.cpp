@@ -27,6 +27,45 @@ constexpr double kPairBytesPerElement = 6.0;
 constexpr std::array<double, 8> kLargestNormal = {
     0.5642, 1.0294, 1.4236, 1.7660, 2.0697, 2.3437, 2.5946, 2.8269};
 
+/// What a kernel's matrices have more elements than the network's. vLLM gives Marlin MXFP4 experts
+/// whose hidden size is a multiple of 256 and whose width is one of 128 (mxfp4.py); from Hopper on
+/// they run in another kernel.
+double padding(const model::ExpertGemm& shape, const hardware::GpuSpec& gpu) {
+  constexpr double kHiddenMultiple = 256.0;
+  constexpr double kWidthMultiple = 128.0;
+  if (shape.weights != model::DType::kMxfp4 || !is_before_hopper(gpu)) {
+    return 1.0;
+  }
+  const auto share = [](double size, double multiple) {
+    return std::ceil(size / multiple) * multiple / size;
+  };
+  return share(real(shape.hidden), kHiddenMultiple) * share(real(shape.width), kWidthMultiple);
+}
+
+core::FlopsPerSecond peak_of(const MatmulFormat& format,
+                             const ExpertConstants& constants,
+                             const hardware::GpuSpec& gpu) {
+  constexpr double kHertz = 1e9;
+  if (!constants.warp_macs) {
+    return format.peak;
+  }
+  return std::min(format.peak,
+                  core::FlopsPerSecond(kFlopsPerWeight * *constants.warp_macs * real(gpu.num_sms) *
+                                       gpu.clock_ghz * kHertz));
+}
+
+/// Moving the pairs' activations between kernels.
+core::Seconds pair_time(core::Bytes activations,
+                        const ExpertConstants& constants,
+                        const hardware::GpuSpec& gpu) {
+  const core::Bytes moved = activations * constants.pair_traffic_factor;
+  if (!constants.multiprocessor) {
+    return moved / gpu.mem_bandwidth;
+  }
+  return std::max(moved / (*constants.multiprocessor * real(gpu.num_sms)),
+                  activations / gpu.mem_bandwidth);
+}
+
 /// The tile that Marlin takes for so many rows per expert (vLLM: fused_marlin_moe.py).
 double marlin_rows(double rows_per_expert) {
   constexpr std::array<double, 4> kSmallTiles = {8.0, 16.0, 32.0, 48.0};
@@ -108,11 +147,13 @@ Cost expert_gemm(const model::ExpertGemm& shape,
                           .tile_rows = wasted_rows};
   const core::Flops wasted(kFlopsPerWeight * matrices * elements * tiles.tile_rows *
                            std::min(hit, pairs));
-  const core::Seconds memory = weights / streaming_rate(constants, gpu);
-  const core::Seconds compute = (flops + wasted) / (format.peak * tiles.compute_efficiency);
+  const double padded = padding(shape, gpu);
+  const core::Seconds memory = weights * padded / streaming_rate(constants, gpu);
+  const core::Seconds compute =
+      (flops + wasted) * padded / (peak_of(format, constants, gpu) * tiles.compute_efficiency);
   return {.time = constants.fixed + constants.per_expert * streamed +
                   soft_max(memory, compute, constants.overlap_exponent) +
-                  activations * constants.pair_traffic_factor / gpu.mem_bandwidth,
+                  pair_time(activations, constants, gpu),
           .flops = flops,
           .bytes = weights + activations,
           .kind = roofline_side(flops, weights + activations, format.peak, gpu.mem_bandwidth),

@@ -1,6 +1,7 @@
 #include "latency/kernel/expert_gemm.hpp"
 
 #include <cstdint>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -136,6 +137,75 @@ TEST(ExpertGemm, NarrowWeightsHaveKernelsOfTheirOwn) {
   const Calibration a100 = calibrate(builtin_constants(), fixtures::gpu("a100-80gb"));
   EXPECT_EQ(set(a100, "a100-80gb", model::DType::kFp8), &*a100.experts_weight_only);
   EXPECT_EQ(set(a100, "a100-80gb", model::DType::kMxfp4), &*a100.experts_weight_only);
+}
+
+TEST(ExpertGemm, MultiprocessorsBoundWhatIsUnpacked) {
+  // 132 * 25e9 = 3.3e12 bytes a second bound an H200 (4.8e12), not an L40S (0.864e12).
+  ExpertConstants constants;
+  constants.pair_traffic_factor = 2.0;
+  constants.compute_efficiency = 1e6;  // no computing to speak of
+  constants.multiprocessor = core::BytesPerSecond(25e9);
+  const model::ExpertGemm shape{.experts = 64,
+                                .experts_on_rank = 64,
+                                .experts_per_token = 64,
+                                .hidden = 1024,
+                                .width = 512,
+                                .weights = model::DType::kInt4};
+  const auto us = [&](const hardware::GpuSpec& gpu) {
+    const MatmulFormat format = matmul_format(shape.weights, gpu);
+    return core::as_microseconds(expert_gemm(shape, 100, format, constants, 1.0, gpu).time);
+  };
+  const auto h200 = fixtures::gpu("h200");
+  const auto l40s = fixtures::gpu("l40s");
+  const double weights =
+      64.0 * 3.0 * 1024.0 * 512.0 * matmul_format(shape.weights, h200).weight_bytes;
+  // 6,400 pairs of 6 * (1,024 + 512) bytes: twice through the multiprocessors or once through
+  // memory.
+  const double pairs = 6400.0 * 9216.0;
+  EXPECT_NEAR(us(h200), (weights + 2.0 * pairs) / 3.3e6, 1e-3);
+  EXPECT_NEAR(us(l40s), (weights + pairs) / 0.864e6, 1e-3);
+}
+
+TEST(ExpertGemm, InstructionsOfAWarpReachNoMoreThanTheyGive) {
+  ExpertConstants constants;
+  constants.bandwidth_efficiency = 1e6;  // no memory time to speak of
+  constants.warp_macs = 1024.0;
+  const model::ExpertGemm shape{.experts = 1,
+                                .experts_on_rank = 1,
+                                .experts_per_token = 1,
+                                .hidden = 2048,
+                                .width = 1024,
+                                .weights = model::DType::kInt4};
+  const auto tflops = [&](const std::string& name) {
+    const auto gpu = fixtures::gpu(name);
+    const Cost cost =
+        expert_gemm(shape, 1'000'000, matmul_format(shape.weights, gpu), constants, 1.0, gpu);
+    return cost.flops.value() / cost.time.value() / 1e12;
+  };
+  // 132 multiprocessors * 1.755e9 clocks * 2,048 FLOPs on an H100, less than its 989e12.
+  EXPECT_NEAR(tflops("h100"), 474.4, 0.1);
+  // An L40S has half as many tensor cores: its datasheet's 362e12 are less.
+  EXPECT_NEAR(tflops("l40s"), 362.0, 0.1);
+}
+
+TEST(ExpertGemm, MarlinPadsMxfp4) {
+  ExpertConstants constants;
+  constants.compute_efficiency = 0.5;
+  const auto us = [&](const std::string& name, std::int64_t hidden, std::int64_t width) {
+    const auto gpu = fixtures::gpu(name);
+    const model::ExpertGemm shape{.experts = 32,
+                                  .experts_on_rank = 32,
+                                  .experts_per_token = 4,
+                                  .hidden = hidden,
+                                  .width = width,
+                                  .weights = model::DType::kMxfp4};
+    const MatmulFormat format = matmul_format(shape.weights, gpu);
+    return core::as_microseconds(expert_gemm(shape, 64, format, constants, 1.0, gpu).time);
+  };
+  // gpt-oss: 2,880 of hidden size become 3,072 and 720 of width 768 where Marlin runs, not on
+  // Hopper.
+  EXPECT_NEAR(us("l40s", 2880, 720), us("l40s", 3072, 768), 1e-6);
+  EXPECT_LT(us("h100", 2880, 720), 0.9 * us("h100", 3072, 768));
 }
 
 TEST(ExpertGemm, ATileFitsTheRowsOfAnExpert) {

@@ -62,21 +62,19 @@ void Scheduler::add(const domain::Request& request, core::SimTime queued) {
   }
 }
 
-/// Its blocks are of interest to somebody from now on.
-void Scheduler::publish(SlotIndex index) {
-  Slot& slot = slots_[index];
-  cache_.publish(
-      slot.table,
-      index,
-      {.id = slot.record.id, .lora = slot.lora, .prompt_tokens = core::Tokens(slot.prompt_tokens)});
-}
-
 /// The first prompt has come that states what belongs to another request.
 void Scheduler::publish_all() {
+  head_blocked_ = false;  // What was found of its own is counted otherwise from now on.
+  blocked_budget_ = -1;
   cache_.publish_ended();
   for (SlotIndex i = first_running_; i != kNoSlot; i = slots_[i].next) {
     if (slots_[i].table.own) {
-      publish(i);
+      cache_.publish(slots_[i].table, i, own_content(slots_[i]));
+    }
+  }
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    if (const SlotIndex index = waiting_[i].slot; has_left(waiting_[i])) {
+      cache_.publish_left(slots_[index].table, index, own_content(slots_[index]));
     }
   }
 }
@@ -95,7 +93,7 @@ void Scheduler::schedule_waiting(Batch& batch, core::SimTime now) {
       // (Prompts that are not cut are passed over once too much of theirs has been evicted.)
       if (passed_over_.empty() && !whole_prompts_ && is_alone_with_its_content(entry)) {
         blocked_budget_ = budget_;
-        blocked_evicted_ = match_.unheld == 0 ? 0 : cache_.evicted(slots_[entry.slot].table.chain);
+        blocked_evicted_ = match_.unheld == 0 ? 0 : evicted_of(entry);
       }
       break;
     }
@@ -117,8 +115,17 @@ bool Scheduler::is_alone_with_its_content(const Waiting& entry) const {
   if (cache_.quotes()) {
     return false;
   }
-  return entry.slot == kNoSlot ? entry.chain == PrefixCache::kNone
-                               : cache_.chain(slots_[entry.slot].table.chain).shared_tokens() == 0;
+  if (entry.slot == kNoSlot) {
+    return entry.chain == PrefixCache::kNone;
+  }
+  const PrefixCache::Table& table = slots_[entry.slot].table;
+  return table.own || cache_.chain(table.chain).shared_tokens() == 0;
+}
+
+/// Of what a preempted request had computed, blocks evicted since some instant.
+std::int64_t Scheduler::evicted_of(const Waiting& entry) const {
+  const PrefixCache::Table& table = slots_[entry.slot].table;
+  return table.own ? -cache_.num_left(entry.slot) : cache_.evicted(table.chain);
 }
 
 /// Takes the blocks that decodes begin in the next batches, in each of which the head is looked up
@@ -135,7 +142,7 @@ void Scheduler::take_blocks_past_head(std::int64_t batches, std::int64_t new_blo
   const Slot& slot = slots_[head.slot];
   for (std::int64_t i = 0; i < batches; ++i) {
     cache_.allocate(decodes_.blocks_in(num_batches_ + i));
-    const std::int64_t evicted = cache_.evicted(slot.table.chain);
+    const std::int64_t evicted = evicted_of(head);
     if (match_.next_is_cached && evicted != blocked_evicted_) {
       find(head, slot.known);
     } else {
@@ -150,7 +157,12 @@ void Scheduler::take_blocks_past_head(std::int64_t batches, std::int64_t new_blo
 /// What a request in the queue has in the cache.
 void Scheduler::find(const Waiting& entry, std::int64_t known) {
   // At least one token is computed, or there would be no logits to sample from.
-  cache_.find(chain_of(entry), block_size_.whole(known - 1), block_size_.whole(known), match_);
+  const std::int64_t most = block_size_.whole(known - 1);
+  if (has_left(entry)) {
+    cache_.find_own(entry.slot, most, match_);
+  } else {
+    cache_.find(chain_of(entry), most, block_size_.whole(known), match_);
+  }
 }
 
 const Chain& Scheduler::chain_of(const Waiting& entry) {
@@ -256,13 +268,7 @@ void Scheduler::admit(const Waiting& entry, Batch& batch, std::int64_t tokens, c
   const SlotIndex index = entry.slot != kNoSlot ? entry.slot : take_slot(entry, now);
   Slot& slot = slots_[index];
   const std::int64_t cached = match_.blocks * block_size_.value();
-  if (options_.enable_prefix_caching && is_own(entry)) {
-    PrefixCache::adopt_own(slot.table);
-  } else {
-    const std::int64_t free_before = cache_.num_free();
-    cache_.adopt(slot.table, index, match_);
-    num_shared_blocks_ += match_.blocks - (free_before - cache_.num_free());
-  }
+  take_hold(entry, index);
   slot.status = Status::kPrefilling;
   slot.computed = cached;
   link_last(index);
@@ -272,6 +278,27 @@ void Scheduler::admit(const Waiting& entry, Batch& batch, std::int64_t tokens, c
   cache_.allocate(missing, index);
   budget_ -= tokens;
   put(batch, index, tokens);
+}
+
+/// Takes hold of what it found in the cache.
+void Scheduler::take_hold(const Waiting& entry, SlotIndex index) {
+  PrefixCache::Table& table = slots_[index].table;
+  if (options_.enable_prefix_caching && is_own(entry)) {
+    PrefixCache::adopt_own(table);
+    return;
+  }
+  if (has_left(entry)) {
+    if (!match_.next_is_cached) {
+      cache_.adopt_left(table, index, match_);
+      return;
+    }
+    // It will have a block twice: that is told apart by keys.
+    cache_.publish_left(table, index, own_content(slots_[index]));
+    find(entry, slots_[index].known);
+  }
+  const std::int64_t free_before = cache_.num_free();
+  cache_.adopt(table, index, match_);
+  num_shared_blocks_ += match_.blocks - (free_before - cache_.num_free());
 }
 
 SlotIndex Scheduler::take_slot(const Waiting& entry, core::SimTime now) {

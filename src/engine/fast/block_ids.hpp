@@ -63,6 +63,15 @@ class BlockIds {
     ids.insert(to_head ? ids.begin() : ids.end(), first, tail.end());
     tail.erase(first, tail.end());
   }
+  /// The last `count` of an item are a request's again, the last one its first.
+  void take_back(Index owner, Index item, std::int64_t count) {
+    auto& tail = at(tails_, owner);
+    auto& ids = at(items_, item);
+    for (std::int64_t i = 0; i < count; ++i) {
+      tail.push_back(ids.back());
+      ids.pop_back();
+    }
+  }
   /// What stands in an item, to be taken from its head, is an extent's, to be taken from its end.
   void make_extent(Index item, Index extent) {
     auto& ids = at(items_, item);

@@ -15,8 +15,13 @@
 
 namespace ridgeline::engine::fast {
 
-/// Gives back the blocks of a request that does not come back.
-void Scheduler::release(SlotIndex index, std::int64_t blocks, std::int64_t keyed) {
+PrefixCache::OwnContent Scheduler::own_content(const Slot& slot) {
+  return {
+      .id = slot.record.id, .lora = slot.lora, .prompt_tokens = core::Tokens(slot.prompt_tokens)};
+}
+
+/// Gives back the blocks of a request.
+void Scheduler::release(SlotIndex index, std::int64_t blocks, std::int64_t keyed, bool comes_back) {
   Slot& slot = slots_[index];
   if (!slot.table.own) {
     const std::int64_t free_before = cache_.num_free();
@@ -24,18 +29,14 @@ void Scheduler::release(SlotIndex index, std::int64_t blocks, std::int64_t keyed
     num_shared_blocks_ -= blocks - (cache_.num_free() - free_before);
     return;
   }
-  cache_.release_own(
-      slot.table,
-      index,
-      blocks,
-      keyed,
-      {.id = slot.record.id, .lora = slot.lora, .prompt_tokens = core::Tokens(slot.prompt_tokens)});
+  cache_.release_own(slot.table, index, blocks, keyed, own_content(slot), comes_back);
 }
 
 void Scheduler::vacate(SlotIndex index) {
   if (slots_[index].table.chain != PrefixCache::kNone) {
     cache_.drop_chain(slots_[index].table.chain);
   }
+  cache_.disown(index);
   slots_[index].status = Status::kFree;
   ++slots_[index].generation;
   free_slots_.push_back(index);

@@ -410,94 +410,6 @@ void PrefixCache::add_plain(std::int64_t count, Owner owner) {
   }
 }
 
-void PrefixCache::adopt_own(Table& table) {
-  table.growing = kNone;
-  table.keyed = 0;
-  table.single_until = 0;
-  table.own = true;
-  table.holds.clear();
-}
-
-void PrefixCache::publish(Table& table, Owner owner, const OwnContent& content) {
-  table.own = false;
-  table.chain = take_chain();
-  chains_[table.chain].chain.assign_unique(content.id, content.lora, content.prompt_tokens);
-  table.growing = open(table, owner, 0, 0);
-}
-
-/// Blocks without keys are the last of a request and so the first of its to be taken again: they
-/// need no item of their own, unless all such blocks go to the head.
-void PrefixCache::release_own([[maybe_unused]] const Table& table,
-                              Owner owner,
-                              std::int64_t blocks,
-                              std::int64_t keyed,
-                              const OwnContent& content) {
-  RIDGELINE_DCHECK(table.own && caching_, "blocks that others may look for");
-  if (free_unhashed_first_) {
-    add_plain(blocks - keyed, owner);
-    blocks = keyed;
-  }
-  if (blocks == 0) {
-    return;
-  }
-  num_free_ += blocks;
-  const Item item = take_item();
-  FreeRange& range = items_[item];
-  range.extent = kNone;
-  range.is_own = true;
-  range.begin = 0;
-  range.end = blocks;
-  range.keyed = keyed;
-  range.content = content;
-  link_before(kHead, item);
-  if (ids_) {
-    ids_->put_back(owner, item, blocks, false, true);
-  }
-}
-
-void PrefixCache::publish_ended() {
-  for (Item item = items_[kHead].next; item != kHead; item = items_[item].next) {
-    if (items_[item].is_own) {
-      publish_item(item);
-    }
-  }
-}
-
-/// Makes an extent of what an ended request has left in the free list.
-void PrefixCache::publish_item(Item item) {
-  const FreeRange range = items_[item];
-  if (range.end > range.keyed) {
-    const Item plain = take_item();
-    items_[plain].extent = kNone;
-    items_[plain].is_own = false;
-    items_[plain].begin = 0;
-    items_[plain].end = range.end - range.keyed;
-    link_before(item, plain);
-    if (ids_) {
-      ids_->move_first(item, plain, range.end - range.keyed);
-    }
-  }
-  items_[item].is_own = false;
-  const std::int64_t end = std::min(range.end, range.keyed);
-  if (end == 0) {
-    unlink(item);
-    return;
-  }
-  Table table;
-  table.chain = take_chain();
-  chains_[table.chain].chain.assign_unique(
-      range.content.id, range.content.lora, range.content.prompt_tokens);
-  const ExtentIndex extent = open(table, kNone, 0, end);
-  drop_chain(table.chain);
-  extents_[extent].shallowest = item;
-  items_[item].extent = extent;
-  items_[item].deeper = kNone;
-  items_[item].end = end;
-  if (ids_) {
-    ids_->make_extent(item, extent);
-  }
-}
-
 /// The ids of an extent's blocks up to `end`, as far as it has not got them yet.
 void PrefixCache::fill_ids(ExtentIndex extent, Owner owner, std::int64_t end) {
   if (ids_) {
@@ -571,6 +483,9 @@ void PrefixCache::evict(std::int64_t count) {
       }
     }
     if (emptied) {
+      if (range.is_own && range.owner != kNone) {
+        left_[range.owner] = kNone;
+      }
       unlink(item);
     }
   }

@@ -99,13 +99,25 @@ class PrefixCache {
   }
   void assign(ChainIndex index, const Chain& chain) { chains_[index].chain = chain; }
   /// Whether some prompt has stated what belongs to another request. Until then a request whose
-  /// prompt is its own finds nothing and is found by nobody, unless it is preempted and comes back.
+  /// prompt is its own is found by nobody, and finds no more than what it has left itself, when it
+  /// was preempted.
   [[nodiscard]] bool quotes() const { return quotes_; }
   /// The table of such a request at its first admission.
   static void adopt_own(Table& table);
-  /// Its blocks can be found from now on.
+  /// What find() would tell of one that was preempted.
+  void find_own(Owner owner, std::int64_t most, Match& match) const;
+  /// How many blocks with keys it has left that were not evicted.
+  [[nodiscard]] std::int64_t num_left(Owner owner) const;
+  /// Takes hold of what find_own() gave at this instant, if that is all there is: not
+  /// Match::next_is_cached.
+  void adopt_left(Table& table, Owner owner, const Match& match);
+  /// It does not come back: what it has left is like that of others that have ended.
+  void disown(Owner owner);
+  /// The blocks of a running request like it can be found from now on.
   void publish(Table& table, Owner owner, const OwnContent& content);
-  /// And those of requests like it that have ended.
+  /// What a preempted one has left can.
+  void publish_left(Table& table, Owner owner, const OwnContent& content);
+  /// What those that have ended or wait have left can; publish_left() is still due for who waits.
   void publish_ended();
 
   /// Finds the longest cached prefix of `chain` within `most` of its `full` known blocks.
@@ -150,12 +162,14 @@ class PrefixCache {
   [[nodiscard]] BlockIds::Ids free_ids() const;
   /// The table's first `keyed` blocks are full and can be found.
   void set_keyed(Table& table, Owner owner, std::int64_t keyed);
-  /// Gives back all blocks of a request that ends, of which `keyed` have keys. Requires table.own.
+  /// Gives back all blocks of a request that ends or comes back, of which `keyed` have keys.
+  /// Requires table.own.
   void release_own(const Table& table,
                    Owner owner,
                    std::int64_t blocks,
                    std::int64_t keyed,
-                   const OwnContent& content);
+                   const OwnContent& content,
+                   bool comes_back);
   /// Gives back all blocks of a request, of which `keyed` have keys; the table keeps its chain.
   void release(Table& table, Owner owner, std::int64_t blocks, std::int64_t keyed);
 
@@ -190,8 +204,9 @@ class PrefixCache {
     std::int64_t end = 0;
     Item next = 0;
     Item previous = 0;
-    bool is_own = false;     ///< Blocks 0 .. of a request that has ended and that nobody looks for.
-    std::int64_t keyed = 0;  ///< Of those, blocks with keys.
+    bool is_own = false;     ///< Blocks 0 .. of a request, and nobody else looks for them.
+    Owner owner = kNone;     ///< Whose those are, if it comes back for them ...
+    std::int64_t keyed = 0;  ///< ... and how many of them had keys.
     OwnContent content;
   };
   struct Index;  ///< Key to the oldest extent that begins with it; hides the hash map's header.
@@ -210,6 +225,10 @@ class PrefixCache {
   void add_free(ExtentIndex extent, std::int64_t begin, std::int64_t end);
   void add_plain(std::int64_t count, Owner owner);
   void publish_item(Item item);
+  void assign_own(Table& table, const OwnContent& content);
+  [[nodiscard]] Item item_of(Owner owner) const {
+    return owner < left_.size() ? left_[owner] : kNone;
+  }
   [[nodiscard]] bool is_plain(Item item) const {
     return item != kHead && items_[item].extent == kNone && !items_[item].is_own;
   }
@@ -236,6 +255,7 @@ class PrefixCache {
   std::vector<ExtentIndex> spare_extents_;
   std::vector<FreeRange> items_;
   std::vector<Item> spare_items_;
+  std::vector<Item> left_;  ///< By owner, what it has left and comes back for; kNone: nothing.
   std::unique_ptr<Index> index_;
   std::unique_ptr<BlockIds> ids_;
 };

@@ -411,10 +411,7 @@ void Scheduler::preempt(SlotIndex index) {
     prefilling_.erase(index);
   }
   eager_.erase(index);
-  if (slot.table.own) {
-    publish(index);  // It will look for them when it comes back.
-  }
-  release(index, blocks, keyed);
+  release(index, blocks, keyed, true);
   unlink(index);
   slot.status = Status::kPreempted;
   slot.computed = 0;

@@ -160,12 +160,19 @@ class Scheduler final : private PrefixCache::Keyed {
   void abort_preempted(SlotIndex index);
   void leave_running(SlotIndex index);
   void report_gone(const Waiting& entry, domain::Outcome outcome, domain::RecordSink& sink);
-  void release(SlotIndex index, std::int64_t blocks, std::int64_t keyed);
-  void publish(SlotIndex index);
+  void release(SlotIndex index, std::int64_t blocks, std::int64_t keyed, bool comes_back = false);
+  [[nodiscard]] static PrefixCache::OwnContent own_content(const Slot& slot);
   void publish_all();
+  /// Whether its prompt is its own and it comes in for the first time.
   [[nodiscard]] bool is_own(const Waiting& entry) const {
     return entry.slot == kNoSlot && entry.chain == PrefixCache::kNone && !cache_.quotes();
   }
+  /// Whether it was preempted and finds no more than what it has left itself.
+  [[nodiscard]] bool has_left(const Waiting& entry) const {
+    return entry.slot != kNoSlot && slots_[entry.slot].table.own;
+  }
+  void take_hold(const Waiting& entry, SlotIndex index);
+  [[nodiscard]] std::int64_t evicted_of(const Waiting& entry) const;
   void vacate(SlotIndex index);
   SlotIndex take_slot(const Waiting& entry, core::SimTime now);
   void link_last(SlotIndex index);

@@ -1,0 +1,163 @@
+// Blocks that are a request's own: as long as nobody else can look for them, they are a count while
+// it runs, and afterwards one row of the free list.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/check.hpp"
+#include "engine/fast/prefix_cache.hpp"
+
+namespace ridgeline::engine::fast {
+
+void PrefixCache::adopt_own(Table& table) {
+  table.growing = kNone;
+  table.keyed = 0;
+  table.single_until = 0;
+  table.own = true;
+  table.holds.clear();
+}
+
+std::int64_t PrefixCache::num_left(Owner owner) const {
+  const Item item = item_of(owner);
+  return item == kNone ? 0 : std::min(items_[item].end, items_[item].keyed);
+}
+
+void PrefixCache::find_own(Owner owner, std::int64_t most, Match& match) const {
+  match.clear();
+  const std::int64_t left = num_left(owner);
+  match.blocks = std::min(left, most);
+  match.unheld = match.blocks;
+  match.next_is_cached = left > most;
+}
+
+void PrefixCache::adopt_left(Table& table, Owner owner, const Match& match) {
+  adopt_own(table);
+  table.keyed = match.blocks;
+  const Item item = item_of(owner);
+  if (item == kNone) {
+    return;
+  }
+  left_[owner] = kNone;
+  num_free_ -= match.blocks;
+  if (ids_) {
+    ids_->take_back(owner, item, match.blocks);
+  }
+  // What it had without keys stays, and holds nothing.
+  FreeRange& range = items_[item];
+  range.is_own = false;
+  range.end -= match.blocks;
+  if (range.end == 0) {
+    unlink(item);
+  }
+}
+
+void PrefixCache::disown(Owner owner) {
+  if (const Item item = item_of(owner); item != kNone) {
+    items_[item].owner = kNone;
+    left_[owner] = kNone;
+  }
+}
+
+void PrefixCache::assign_own(Table& table, const OwnContent& content) {
+  table.own = false;
+  table.chain = take_chain();
+  chains_[table.chain].chain.assign_unique(content.id, content.lora, content.prompt_tokens);
+}
+
+void PrefixCache::publish(Table& table, Owner owner, const OwnContent& content) {
+  assign_own(table, content);
+  table.growing = open(table, owner, 0, 0);
+}
+
+void PrefixCache::publish_left(Table& table, Owner owner, const OwnContent& content) {
+  assign_own(table, content);
+  if (const Item item = item_of(owner); item != kNone) {
+    publish_item(item);
+  }
+}
+
+/// Blocks without keys are the last of a request and so the first of its to be taken again: they
+/// need no item of their own, unless all such blocks go to the head.
+void PrefixCache::release_own([[maybe_unused]] const Table& table,
+                              Owner owner,
+                              std::int64_t blocks,
+                              std::int64_t keyed,
+                              const OwnContent& content,
+                              bool comes_back) {
+  RIDGELINE_DCHECK(table.own && caching_, "blocks that others may look for");
+  if (free_unhashed_first_) {
+    add_plain(blocks - keyed, owner);
+    blocks = keyed;
+  }
+  if (blocks == 0) {
+    return;
+  }
+  num_free_ += blocks;
+  const Item item = take_item();
+  FreeRange& range = items_[item];
+  range.extent = kNone;
+  range.is_own = true;
+  range.begin = 0;
+  range.end = blocks;
+  range.keyed = keyed;
+  range.content = content;
+  range.owner = comes_back ? owner : kNone;
+  if (comes_back) {
+    if (left_.size() <= owner) {
+      left_.resize(std::size_t{owner} + 1, kNone);
+    }
+    left_[owner] = item;
+  }
+  link_before(kHead, item);
+  if (ids_) {
+    ids_->put_back(owner, item, blocks, false, true);
+  }
+}
+
+void PrefixCache::publish_ended() {
+  for (Item item = items_[kHead].next; item != kHead; item = items_[item].next) {
+    if (items_[item].is_own) {
+      publish_item(item);
+    }
+  }
+}
+
+/// Makes an extent of what a request has left in the free list.
+void PrefixCache::publish_item(Item item) {
+  if (items_[item].owner != kNone) {
+    disown(items_[item].owner);
+  }
+  const FreeRange range = items_[item];
+  if (range.end > range.keyed) {
+    const Item plain = take_item();
+    items_[plain].extent = kNone;
+    items_[plain].is_own = false;
+    items_[plain].begin = 0;
+    items_[plain].end = range.end - range.keyed;
+    link_before(item, plain);
+    if (ids_) {
+      ids_->move_first(item, plain, range.end - range.keyed);
+    }
+  }
+  items_[item].is_own = false;
+  const std::int64_t end = std::min(range.end, range.keyed);
+  if (end == 0) {
+    unlink(item);
+    return;
+  }
+  Table table;
+  table.chain = take_chain();
+  chains_[table.chain].chain.assign_unique(
+      range.content.id, range.content.lora, range.content.prompt_tokens);
+  const ExtentIndex extent = open(table, kNone, 0, end);
+  drop_chain(table.chain);
+  extents_[extent].shallowest = item;
+  items_[item].extent = extent;
+  items_[item].deeper = kNone;
+  items_[item].end = end;
+  if (ids_) {
+    ids_->make_extent(item, extent);
+  }
+}
+
+}  // namespace ridgeline::engine::fast

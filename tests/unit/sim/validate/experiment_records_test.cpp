@@ -97,6 +97,24 @@ TEST(ExperimentRecords, ClosedLoopsFillWhatIsOpen) {
   EXPECT_DOUBLE_EQ(evidence.output.highest, 10.0);
 }
 
+TEST(ExperimentRecords, ClientsOfOneLengthFallOutOfStep) {
+  const auto answers = [](const std::string& clients) {
+    return read_record(R"({"id": "f", "model": "m", "gpu": "g", "workload": {"loop": "closed",
+      "concurrency": )" +
+                       clients + R"(, "input": {"kind": "fixed", "nominal_tokens": 8},
+      "output": {"kind": "fixed", "nominal_tokens": 100}}, "measured": {"tpot_ms": {"mean": 5}}})");
+  };
+  const Evidence several = answers("2");
+  EXPECT_EQ(several.output.law, TokenCounts::Law::kUniform);
+  EXPECT_DOUBLE_EQ(several.output.lowest, 98.0);
+  EXPECT_DOUBLE_EQ(several.output.highest, 102.0);
+  EXPECT_THAT(several.assumed, testing::Contains(testing::HasSubstr("out of step")));
+  // One alone has nobody to march with.
+  const Evidence one = answers("1");
+  EXPECT_EQ(one.output.law, TokenCounts::Law::kFixed);
+  EXPECT_THAT(one.assumed, testing::Not(testing::Contains(testing::HasSubstr("out of step"))));
+}
+
 /// Without "ep" a note of the authors says that networks with experts are cut by whole experts.
 TEST(ExperimentRecords, ExpertParallelismByNumberOrNote) {
   const auto ranks = [](const std::string& more) {

@@ -60,7 +60,7 @@ class ReferenceEngine final : public Engine {
   void launch(InFlight& next);
   bool complete_oldest();
   void draw_tokens(const ScheduledStep& step);
-  [[nodiscard]] domain::StepBatch batch_of(const ScheduledStep& step);
+  [[nodiscard]] domain::StepBatch batch_of(ScheduledStep& step);
   [[nodiscard]] core::Tokens shared_context() const;
   core::SimTime leave_pipeline(const domain::StepBatch& batch, core::Duration exposed);
 
@@ -159,26 +159,25 @@ void ReferenceEngine::fill_pipeline() {
 }
 
 /// Of its decodes the step knows the sums; whoever computes more than one token is listed.
-domain::StepBatch ReferenceEngine::batch_of(const ScheduledStep& step) {
+domain::StepBatch ReferenceEngine::batch_of(ScheduledStep& step) {
   prefills_.clear();
   decode_lengths_.clear();
-  if (static_cast<std::size_t>(step.num_decodes()) < step.size() || needs_decode_lengths_) {
-    for (const ScheduledSequence& scheduled : step) {
-      const core::Tokens before(scheduled.num_computed_tokens);
-      if (scheduled.is_decode()) {
-        if (needs_decode_lengths_) {
-          decode_lengths_.push_back(before);
-        }
-        continue;
+  for (auto one = needs_decode_lengths_ ? step.begin() : step.first_other(); one != step.end();
+       ++one) {
+    const core::Tokens before(one->num_computed_tokens);
+    if (one->is_decode()) {
+      if (needs_decode_lengths_) {
+        decode_lengths_.push_back(before);
       }
-      // Drafts are verified as a short prefill is computed: all at once, after what is cached.
-      prefills_.push_back({.past = before,
-                           .new_tokens = core::Tokens(scheduled.num_scheduled_tokens),
-                           .samples = scheduled.samples,
-                           .drafts = scheduled.is_prefill ? 0 : scheduled.num_drafts});
-      auto& record = scheduled.sequence->record;
-      record.first_scheduled = std::min(record.first_scheduled, now_);
+      continue;
     }
+    // Drafts are verified as a short prefill is computed: all at once, after what is cached.
+    prefills_.push_back({.past = before,
+                         .new_tokens = core::Tokens(one->num_scheduled_tokens),
+                         .samples = one->samples,
+                         .drafts = one->is_prefill ? 0 : one->num_drafts});
+    auto& record = one->sequence->record;
+    record.first_scheduled = std::min(record.first_scheduled, now_);
   }
   return {.num_decodes = step.num_decodes(),
           .decode_context = core::Tokens(step.decode_context()),

@@ -74,6 +74,9 @@ Scheduler::Scheduler(const EngineOptions& options)
                    options.profile.has_priority_policy),
       loses_results_(options.profile.updates_running_only && !options.async_scheduling),
       waits_for_results_(!options.async_scheduling && steps_in_flight(options) > 1),
+      foresees_end_(options.async_scheduling && options.profile.async_skips_last_token),
+      last_position_(options.max_model_len.value() -
+                     (options.profile.keeps_last_position_free ? 1 : 0)),
       lookahead_(lookahead_slots(options)),
       draft_slots_(input_slots(options)),
       manager_(options) {}
@@ -136,10 +139,6 @@ void Scheduler::schedule(ScheduledStep& step) {
   }
 }
 
-std::int64_t Scheduler::last_position() const {
-  return options_.max_model_len.value() - (options_.profile.keeps_last_position_free ? 1 : 0);
-}
-
 /// Tokens that a running request has not computed yet, within its own limits.
 std::int64_t Scheduler::tokens_to_run(const Sequence& sequence) const {
   std::int64_t tokens = sequence.num_tokens() + sequence.num_drafts + sequence.num_placeholders -
@@ -148,17 +147,17 @@ std::int64_t Scheduler::tokens_to_run(const Sequence& sequence) const {
     tokens = std::min(tokens, options_.long_prefill_token_threshold.value());
   }
   const std::int64_t left = std::min(budget_, input_budget_ - draft_slots_);
-  return std::min(std::min(tokens, left), last_position() - sequence.num_computed_tokens);
+  return std::min(std::min(tokens, left), last_position_ - sequence.num_computed_tokens);
 }
 
 bool Scheduler::last_token_in_flight(const Sequence& sequence) const {
-  return options_.async_scheduling && options_.profile.async_skips_last_token &&
-         sequence.num_placeholders > 0 &&
+  return foresees_end_ && sequence.num_placeholders > 0 &&
          sequence.num_computed_tokens + 2 - sequence.num_placeholders >=
              sequence.num_prompt_tokens + sequence.max_tokens;
 }
 
-void Scheduler::schedule_running(ScheduledStep& step) {
+/// With the rules in one piece: what a call costs is much where they are asked for each block.
+[[gnu::flatten]] void Scheduler::schedule_running(ScheduledStep& step) {
   for (std::size_t i = 0; i < running_.size() && has_budget(); ++i) {
     if (running_[i]->is_quiet()) {
       i = schedule_quiet(step, i);
@@ -221,7 +220,7 @@ std::int64_t Scheduler::quiet_until(const Sequence& sequence) const {
   const std::int64_t end = sequence.num_prompt_tokens + sequence.stop_after - 2;
   const BlockTables& blocks = sequence.blocks;
   return std::min(std::min(std::min(blocks.tokens_held, filled), blocks.windows_rest_below),
-                  std::min(last_position(), end));
+                  std::min(last_position_, end));
 }
 
 /// Who gives way: the last in the order of admission, or the worst in the order of priority.

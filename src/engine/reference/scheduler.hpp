@@ -113,13 +113,20 @@ class ScheduledStep {
   /// Tokens that its decodes had computed before.
   [[nodiscard]] std::int64_t decode_context() const { return decode_context_; }
 
+  /// Who stands before this place decodes.
+  [[nodiscard]] Iterator first_other() {
+    return begin() + static_cast<std::ptrdiff_t>(std::min(first_other_, size_));
+  }
+
   void clear() {
     size_ = 0;
+    first_other_ = kNowhere;
     num_decodes_ = 0;
     decode_context_ = 0;
   }
   void add(const ScheduledSequence& one) {
     room(1).front() = one;
+    first_other_ = one.is_decode() ? first_other_ : std::min(first_other_, size_);
     ++size_;
     count(one, 1);
   }
@@ -141,9 +148,12 @@ class ScheduledStep {
     count(*one, -1);
     std::move(one + 1, end(), one);
     --size_;
+    first_other_ = 0;
   }
 
  private:
+  static constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
+
   void grow(std::size_t places);
   void count(const ScheduledSequence& one, std::int64_t times) {
     if (one.is_decode()) {
@@ -154,6 +164,7 @@ class ScheduledStep {
 
   std::vector<ScheduledSequence> places_;  ///< As many as were ever needed.
   std::size_t size_ = 0;                   ///< Of those, from the first, taken.
+  std::size_t first_other_ = kNowhere;
   std::int64_t num_decodes_ = 0;
   std::int64_t decode_context_ = 0;
 };
@@ -244,7 +255,6 @@ class Scheduler {
     budget_ -= tokens;
     input_budget_ -= tokens + draft_slots_;
   }
-  [[nodiscard]] std::int64_t last_position() const;
   [[nodiscard]] std::int64_t tokens_to_run(const Sequence& sequence) const;
   [[nodiscard]] bool last_token_in_flight(const Sequence& sequence) const;
   bool make_room(Sequence& sequence, std::int64_t tokens, ScheduledStep& step, std::size_t& cursor);
@@ -290,8 +300,10 @@ class Scheduler {
 
   EngineOptions options_;
   bool by_priority_;
-  bool loses_results_;      ///< What a preempted request sampled is lost.
-  bool waits_for_results_;  ///< Several steps in flight, each of other requests.
+  bool loses_results_;          ///< What a preempted request sampled is lost.
+  bool waits_for_results_;      ///< Several steps in flight, each of other requests.
+  bool foresees_end_;           ///< A request whose last token is in flight is not scheduled again.
+  std::int64_t last_position_;  ///< Tokens that a request may compute.
   std::int64_t lookahead_;
   std::int64_t draft_slots_;  ///< Input positions that drafting takes per scheduled request.
   BlockManager manager_;

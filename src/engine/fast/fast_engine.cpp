@@ -384,14 +384,16 @@ void FastEngine::end_batches(const Run& run) {
 }
 
 void FastEngine::put_in_flight(const Run& run) {
+  core::SimTime start = run.ended > 0 ? now_ : run.start;
   for (std::int64_t i = run.ended; i < run.formed; ++i) {
     Batch& batch = in_flight(num_in_flight_);
     ++num_in_flight_;
     batch.set_decodes(run.first + i, run.decodes);
     batch.decode_context = run.context + run.spared + core::Tokens(run.decodes * i);
     batch.shared_context = run.shared;
-    batch.start = run.start + run.length(i);
-    batch.end = run.start + run.length(i + 1);
+    batch.start = start;
+    batch.end = start + run.period + run.growth * i;
+    start = batch.end;
   }
 }
 

@@ -28,16 +28,12 @@ enum class Status : std::uint8_t {
 /// base + m tokens computed, and it ends with the batch that FinishRing knows. Slots are reused;
 /// `generation` tells one tenant from the next.
 struct alignas(64) Slot {
+  // What its end in a batch looks at stands in the first cache line.
   std::int64_t base = 0;
-  std::int64_t prompt_tokens = 0;
-  std::int64_t known = 0;     ///< Tokens known, except while it decodes or leaves.
-  std::int64_t computed = 0;  ///< While prefilling: KV there, or will be once steps in flight end.
   std::int64_t stop_after = 0;   ///< Output tokens after which it ends.
   std::int64_t order = 0;        ///< Ascends along the running list.
   std::int64_t starved_at = -1;  ///< The last batch that had no budget left for its token ...
-  std::int64_t starved_run = 0;  ///< ... and how many in a row up to it had none.
   std::int64_t begun = 0;    ///< The batch that computed its last known token: it decodes since.
-  core::SimTime last_token;  ///< Of preempted, resumed and starved requests.
   SlotIndex next = kNoSlot;  ///< In the running list.
   SlotIndex previous = kNoSlot;
   std::uint32_t generation = 0;
@@ -45,6 +41,11 @@ struct alignas(64) Slot {
   Status status = Status::kFree;
   bool wastes = false;  ///< Is in one batch more than it should: its end comes as a surprise.
   domain::Outcome outcome_at_stop = domain::Outcome::kFinished;
+  std::int64_t prompt_tokens = 0;
+  std::int64_t known = 0;     ///< Tokens known, except while it decodes or leaves.
+  std::int64_t computed = 0;  ///< While prefilling: KV there, or will be once steps in flight end.
+  std::int64_t starved_run = 0;  ///< Batches in a row, up to starved_at, that had no token for it.
+  core::SimTime last_token;      ///< Of preempted, resumed and starved requests.
   PrefixCache::Table table;
   domain::RequestRecord record;
 

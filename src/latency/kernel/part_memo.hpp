@@ -17,7 +17,7 @@ namespace ridgeline::latency::kernel {
 using TimeByKind = std::array<core::Duration, domain::kNumBottlenecks>;
 
 /// Remembers a pure function of a small count. Threads may fill the same entry at once: they write
-/// the same numbers, and each number is read and written whole and is either unknown or right.
+/// the same numbers, and the first of an entry last: who finds that, finds the others.
 class PartMemo {
  public:
   /// For counts from 0 to `last`; larger ones are computed each time.
@@ -36,28 +36,32 @@ class PartMemo {
       return compute(count);
     }
     Entry& entry = entries_.get()[count];
-    TimeByKind parts;
-    bool known = true;
-    for (std::size_t kind = 0; kind < parts.size(); ++kind) {
-      const std::int64_t stored = std::atomic_ref(entry[kind]).load(std::memory_order_relaxed);
-      known = known && stored != kUnknown;
-      parts[kind] = core::Duration::ticks(stored - 1);
+    const std::int64_t first = std::atomic_ref(entry[0]).load(std::memory_order_acquire);
+    if (first == kUnknown) [[unlikely]] {
+      return fill(entry, compute(count));
     }
-    return known ? parts : fill(entry, compute(count));
+    TimeByKind parts;
+    parts[0] = core::Duration::ticks(first - 1);
+    for (std::size_t kind = 1; kind < parts.size(); ++kind) {
+      parts[kind] =
+          core::Duration::ticks(std::atomic_ref(entry[kind]).load(std::memory_order_relaxed));
+    }
+    return parts;
   }
 
  private:
   using Entry = std::array<std::int64_t, domain::kNumBottlenecks>;
-  /// Times are stored plus one tick, so that fresh memory means unknown.
+  /// The first time is stored plus one tick, so that fresh memory means unknown.
   static constexpr std::int64_t kUnknown = 0;
   struct Free {
     void operator()(Entry* entries) const { std::free(entries); }
   };
 
-  static TimeByKind fill(Entry& entry, const TimeByKind& parts) {
-    for (std::size_t kind = 0; kind < parts.size(); ++kind) {
-      std::atomic_ref(entry[kind]).store(parts[kind].count() + 1, std::memory_order_relaxed);
+  [[gnu::noinline]] static TimeByKind fill(Entry& entry, const TimeByKind& parts) {
+    for (std::size_t kind = 1; kind < parts.size(); ++kind) {
+      std::atomic_ref(entry[kind]).store(parts[kind].count(), std::memory_order_relaxed);
     }
+    std::atomic_ref(entry[0]).store(parts[0].count() + 1, std::memory_order_release);
     return parts;
   }
 

@@ -81,7 +81,7 @@ void Scheduler::publish_all() {
 
 void Scheduler::schedule_waiting(Batch& batch, core::SimTime now) {
   while (!waiting_.empty() && budget_ > 0 && num_running_ < options_.max_num_seqs) {
-    if (admit_whole(waiting_.front(), batch, now)) {
+    if (is_own(waiting_.front()) && admit_whole(waiting_.front(), batch, now)) {
       waiting_.pop_front();
       continue;
     }
@@ -224,13 +224,13 @@ Scheduler::Verdict Scheduler::try_admit(const Waiting& entry, Batch& batch, core
   return Verdict::kAdmitted;
 }
 
-/// The commonest of those who wait: new, with a prompt that is its own and fits as a whole. Takes
-/// it in, as try_admit() would, or leaves everything as it is.
+/// The commonest of those who wait: new, with a prompt that is its own (is_own), if it fits as a
+/// whole. Takes it in, as try_admit() would, or leaves everything as it is.
 bool Scheduler::admit_whole(const Waiting& entry, Batch& batch, core::SimTime now) {
   const std::int64_t tokens = entry.prompt_tokens;
   const std::int64_t threshold = options_.long_prefill_token_threshold.value();
   const std::int64_t blocks = blocks_for(tokens);
-  if (!options_.enable_prefix_caching || !is_own(entry) || tokens > budget_ ||
+  if (!options_.enable_prefix_caching || tokens > budget_ ||
       (threshold > 0 && tokens > threshold) ||
       blocks > cache_.num_free() - (num_running_ == 0 ? 0 : watermark_blocks_)) {
     return false;

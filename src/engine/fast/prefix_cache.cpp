@@ -10,6 +10,7 @@
 #include <tsl/robin_map.h>
 
 #include "core/check.hpp"
+#include "engine/fast/block_ids.hpp"
 #include "engine/fast/chain.hpp"
 
 namespace ridgeline::engine::fast {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/time.hpp"
-#include "core/units.hpp"
 #include "domain/record.hpp"
 #include "engine/options.hpp"
 #include "engine/reference/scheduler.hpp"

@@ -161,11 +161,13 @@ TimeByKind KernelModel::sum_rows(model::Rows rows, std::int64_t count) const {
 
 TimeByKind KernelModel::token_part(std::int64_t tokens) const {
   // Looked up as they come: which graph they are padded to is searched for once per count.
-  return token_memo_.get(tokens, [this](std::int64_t count) {
-    const std::int64_t rows = padded(count);
-    const auto of_graph = [this](std::int64_t all) { return sum_rows(model::Rows::kTokens, all); };
-    return rows == count ? of_graph(rows) : token_memo_.get(rows, of_graph);
-  });
+  return token_memo_.get(tokens, [this](std::int64_t count) { return sum_padded(count); });
+}
+
+TimeByKind KernelModel::sum_padded(std::int64_t tokens) const {
+  const std::int64_t rows = padded(tokens);
+  const auto of_graph = [this](std::int64_t all) { return sum_rows(model::Rows::kTokens, all); };
+  return rows == tokens ? of_graph(rows) : token_memo_.get(rows, of_graph);
 }
 
 TimeByKind KernelModel::sampled_part(std::int64_t sampled) const {
@@ -230,15 +232,18 @@ TimeByKind KernelModel::prefill_part(const Work& work) const {
       call.longest_new, [this, &work](std::int64_t /*tokens*/) { return sum_prefill(work); });
 }
 
+/// The floor, the line at no context and its slope.
+TimeByKind KernelModel::line_of(const AttentionOperator& op, std::int64_t sequences) {
+  return {op.floor(sequences), op.base(sequences, sequences), op.slope(sequences)};
+}
+
 core::Duration KernelModel::decode_part(std::size_t index, const DecodeCall& call) const {
   const AttentionOperator& op = plan_.attention[index];
   if (op.measured != nullptr || call.tokens != call.sequences) {
     return op.decode(call);
   }
-  const auto [floor, base, slope, rest] =
-      decode_memos_[index].get(call.sequences, [&op](std::int64_t sequences) {
-        return TimeByKind{op.floor(sequences), op.base(sequences, sequences), op.slope(sequences)};
-      });
+  const auto [floor, base, slope, rest] = decode_memos_[index].get(
+      call.sequences, [&op](std::int64_t count) { return line_of(op, count); });
   return std::max(floor, base + slope * std::min(call.context, op.most_context(call.sequences)));
 }
 
@@ -255,7 +260,8 @@ void KernelModel::add_attention(const TimeByKind& prefill,
   }
 }
 
-domain::StepTime KernelModel::predict(const domain::StepBatch& batch) const {
+/// In one piece, since it is on every mixed step's way; what is not remembered yet is not.
+[[gnu::flatten]] domain::StepTime KernelModel::predict(const domain::StepBatch& batch) const {
   const Work work = work_of(batch);
   if (work.tokens == 0) {
     return {};

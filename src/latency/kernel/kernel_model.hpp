@@ -66,7 +66,8 @@ class KernelModel final : public StepTimeModel {
   [[nodiscard]] Work work_of(const domain::StepBatch& batch) const;
 
   /// All row operators of one kind.
-  [[nodiscard]] TimeByKind sum_rows(model::Rows rows, std::int64_t count) const;
+  [[nodiscard]] [[gnu::noinline]] TimeByKind sum_rows(model::Rows rows, std::int64_t count) const;
+  [[nodiscard]] [[gnu::noinline]] TimeByKind sum_padded(std::int64_t tokens) const;
   [[nodiscard]] TimeByKind token_part(std::int64_t tokens) const;
   [[nodiscard]] TimeByKind sampled_part(std::int64_t sampled) const;
   /// The chunks as an operator sees them: within its window.
@@ -77,8 +78,10 @@ class KernelModel final : public StepTimeModel {
   [[nodiscard]] bool is_captured(const domain::StepBatch& batch) const;
   /// Prefill attention of all operators, anew or from memory where equal prompts are computed
   /// whole.
-  [[nodiscard]] TimeByKind sum_prefill(const Work& work) const;
+  [[nodiscard]] [[gnu::noinline]] TimeByKind sum_prefill(const Work& work) const;
   [[nodiscard]] TimeByKind prefill_part(const Work& work) const;
+  [[nodiscard]] [[gnu::noinline]] static TimeByKind line_of(const AttentionOperator& op,
+                                                            std::int64_t sequences);
   /// AttentionOperator::decode() of one of them.
   [[nodiscard]] core::Duration decode_part(std::size_t index, const DecodeCall& call) const;
   void add_attention(const TimeByKind& prefill, const Work& work, domain::StepTime& time) const;

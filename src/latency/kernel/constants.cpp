@@ -181,6 +181,7 @@ void read(Numbers& numbers, AllReduceConstants& set) {
 
 void read(Numbers& numbers, StepConstants& set) {
   set.layer_launch_gap = numbers.microseconds("layer_launch_gap_us");
+  set.norm = numbers.optional_microseconds("norm_us");
   set.piecewise_layer_gap = numbers.microseconds("piecewise_layer_gap_us");
   set.uncaptured_expert_gap = numbers.microseconds("uncaptured_expert_gap_us");
   set.step_gap = numbers.microseconds("step_gap_us");

@@ -160,6 +160,7 @@ struct Column {
 /// What holds on every GPU.
 struct StepConstants {
   core::Seconds layer_launch_gap;
+  core::Seconds norm;  ///< One norm between a mixer's GEMMs, with its launch.
   /// Per layer, where a CUDA graph is replayed in pieces because the step has prompt chunks.
   core::Seconds piecewise_layer_gap;
   /// Per layer with experts that quantise their activations, of a step with prompt chunks that no

@@ -1,9 +1,11 @@
 #include "latency/kernel/plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -309,9 +311,25 @@ class Planner {
     return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
   }
 
-  // Norms run inside LayerElementwise, and the embedding lookup is one row per token of a network's
-  // worth of them: neither has a time of its own.
-  void add(const model::Operator& /*op*/, const model::Norm& /*shape*/) {}
+  /// Norms of the hidden row run inside LayerElementwise; those between the GEMMs of a mixer are
+  /// kernels more.
+  void add(const model::Operator& op, const model::Norm& shape) {
+    constexpr auto kInMixer =
+        std::to_array<std::string_view>({"qk_norm", "q_norm", "k_norm", "q_a_norm", "kv_a_norm"});
+    if (std::ranges::find(kInMixer, op.name) == kInMixer.end() ||
+        calibration_.step.norm <= core::Seconds()) {
+      return;
+    }
+    RowOperator& row = push(op, "kernel", [&step = calibration_.step](std::int64_t /*rows*/) {
+      return Cost{.time = step.norm,
+                  .flops = {},
+                  .bytes = {},
+                  .kind = domain::Bottleneck::kOverhead,
+                  .losing = {}};
+    });
+    row.shape = [shape](std::int64_t rows) { return fmt::format("{}x{}", rows, shape.width); };
+  }
+  // The embedding lookup is one row per token of a network's worth of them: no time of its own.
   void add(const model::Operator& /*op*/, const model::Embedding& /*shape*/) {}
   // Images are encoded beside the decoder's steps.
   void add(const model::Operator& /*op*/, const model::Resident& /*shape*/) {}

@@ -31,6 +31,7 @@ struct Setting {
 constexpr auto kSettings = std::to_array<Setting>({
     {"layer_launch_gap_us",
      [](Constants& all, double us) { all.step.layer_launch_gap = core::microseconds(us); }},
+    {"norm_us", [](Constants& all, double us) { all.step.norm = core::microseconds(us); }},
     {"piecewise_layer_gap_us",
      [](Constants& all, double us) { all.step.piecewise_layer_gap = core::microseconds(us); }},
     {"uncaptured_expert_gap_us",

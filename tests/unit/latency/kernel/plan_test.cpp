@@ -51,6 +51,22 @@ TEST_F(PlanOnH100, OneRankExchangesNothing) {
                                    "sampling"));
 }
 
+/// A norm of queries and one of keys in each layer; the first constants know of none.
+TEST_F(PlanOnH100, NormsBetweenAMixersGemmsAreKernels) {
+  const auto network = model::find_model("qwen3-8b");
+  ASSERT_TRUE(network.has_value());
+  EXPECT_THAT(names(plan(*network, 1)), testing::Not(testing::Contains("qk_norm")));
+  const Calibration calibration = calibrate(builtin_constants(), gpu_);
+  const Plan made = make_plan(*network, {.tensor_parallel_size = 1}, calibration, gpu_);
+  const auto norm = std::ranges::find(made.rows, "qk_norm", &RowOperator::name);
+  ASSERT_NE(norm, made.rows.end());
+  EXPECT_EQ(norm->calls, 2 * network->num_layers());
+  EXPECT_EQ(norm->cost(1).time, calibration.step.norm);
+  EXPECT_EQ(norm->cost(500).time, calibration.step.norm);
+  // Norms of the hidden row are element-wise kernels.
+  EXPECT_THAT(names(made), testing::Not(testing::Contains("layer_norm")));
+}
+
 /// Four copies of two ranks are one node of eight, four of four are two nodes.
 TEST_F(PlanOnH100, CopiesOfAttentionExchangeOverTheLinkThatReachesThem) {
   const auto source = [this](std::int64_t ranks) {

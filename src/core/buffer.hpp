@@ -36,6 +36,14 @@ class Buffer {
     }
     ++size_;
   }
+  /// One more, to be assigned: it still holds what stood in its place before. (What is put together
+  /// elsewhere and copied here in one piece makes a processor wait for its parts.)
+  T& extend() {
+    if (size_ == items_.size()) [[unlikely]] {
+      grow(T{});
+    }
+    return items_[size_++];
+  }
   void pop_back() { --size_; }
   void clear() { size_ = 0; }
   /// Removes all that `unwanted` says yes to, and tells how many they were.

@@ -22,40 +22,6 @@ constexpr std::size_t kMostSampled = 16384;
 
 }  // namespace
 
-bool RunMultiset::join(const Run& next) {
-  Run& last = last_;
-  if (last.growth == 0 && next.growth == 0 && last.first == next.first && last.count == 1 &&
-      next.count == 1) {
-    const std::uint64_t repeat = std::uint64_t{last.repeat} + next.repeat;
-    if (repeat <= static_cast<std::uint64_t>(kMostPerRun)) {
-      last.repeat = static_cast<std::uint32_t>(repeat);
-      return true;
-    }
-    return false;
-  }
-  const std::uint64_t count = std::uint64_t{last.count} + next.count;
-  if (last.repeat != next.repeat || count > static_cast<std::uint64_t>(kMostPerRun)) {
-    return false;
-  }
-  // One value alone has any growth; but two that are far apart are no beginning of anything.
-  std::int64_t growth = last.growth;
-  if (last.count == 1 &&
-      (__builtin_sub_overflow(next.first, last.first, &growth) || !PackedRuns::is_small(growth))) {
-    return false;
-  }
-  if (growth == 0 || (next.count > 1 && next.growth != growth)) {
-    return false;
-  }
-  const auto to_next = reach(last.first, growth, last.count);
-  if (!to_next || last.first + *to_next != next.first ||
-      !reach(last.first, growth, static_cast<std::int64_t>(count) - 1)) {
-    return false;
-  }
-  last.growth = growth;
-  last.count = static_cast<std::uint32_t>(count);
-  return true;
-}
-
 void RunMultiset::add_long(std::int64_t first,
                            std::int64_t growth,
                            std::int64_t count,

@@ -78,7 +78,10 @@ struct StepTime {
     }
   }
   constexpr void add(Bottleneck kind, core::Duration time) {
-    by_bottleneck[static_cast<std::size_t>(kind)] += time;
+    // Not by index: the parts can stay in registers where the kind is known late.
+    for (std::size_t i = 0; i < kNumBottlenecks; ++i) {
+      by_bottleneck[i] += static_cast<std::size_t>(kind) == i ? time : core::Duration();
+    }
   }
   friend bool operator==(const StepTime&, const StepTime&) = default;
 };

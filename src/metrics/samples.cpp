@@ -57,17 +57,14 @@ std::optional<Distribution> distribution_ms(const core::QuantileSketch& sketch) 
 }
 
 void GapSamples::take_pending() {
-  const std::span<const domain::TokenGaps> pending(pending_.data(), num_pending_);
-  if (percentiles_ == Percentiles::kSketch) {
-    for (const domain::TokenGaps& gaps : pending) {
-      sketch_.add({.first = gaps.gap.count(),
-                   .growth = gaps.growth.count(),
-                   .count = gaps.count,
-                   .repeat = gaps.requests});
-    }
-  } else {
-    for (const domain::TokenGaps& gaps : pending) {
-      runs_.add(gaps.gap.count(), gaps.growth.count(), gaps.count, gaps.requests);
+  for (std::size_t i = 0; i < num_pending_; ++i) {
+    if (percentiles_ == Percentiles::kSketch) {
+      sketch_.add({.first = pending_gap_[i],
+                   .growth = pending_growth_[i],
+                   .count = pending_count_[i],
+                   .repeat = pending_requests_[i]});
+    } else {
+      runs_.add(pending_gap_[i], pending_growth_[i], pending_count_[i], pending_requests_[i]);
     }
   }
   num_pending_ = 0;

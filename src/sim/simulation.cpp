@@ -158,7 +158,7 @@ class Driver final : public domain::RecordSink {
   }
   void take() {
     auto& [request, at] = queued_.extend();
-    request = source_.pop();
+    source_.pop_into(request);
     at = frontend_.admit(request.arrival, request.prompt_tokens);
   }
 

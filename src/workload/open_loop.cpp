@@ -13,11 +13,10 @@ OpenLoopSource::OpenLoopSource(const SyntheticOptions& options)
   advance();
 }
 
-domain::Request OpenLoopSource::pop() {
+void OpenLoopSource::pop_into(domain::Request& request) {
   RIDGELINE_CHECK(next_.has_value(), "pop from a stream that has ended");
-  domain::Request request = maker_.make(*next_);
+  maker_.make(*next_, request);
   advance();
-  return request;
 }
 
 void OpenLoopSource::advance() {

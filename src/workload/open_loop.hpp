@@ -20,7 +20,12 @@ class OpenLoopSource final : public Source {
   explicit OpenLoopSource(const SyntheticOptions& options);
 
   std::optional<core::SimTime> next_arrival() override { return next_; }
-  domain::Request pop() override;
+  domain::Request pop() override {
+    domain::Request request;
+    pop_into(request);
+    return request;
+  }
+  void pop_into(domain::Request& request) override;
   [[nodiscard]] const core::Errors& errors() const override { return maker_.errors(); }
   [[nodiscard]] std::optional<std::int64_t> size() const override { return maker_.size(); }
 

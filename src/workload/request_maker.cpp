@@ -28,14 +28,17 @@ RequestMaker::RequestMaker(const SyntheticOptions& options)
   }
 }
 
-domain::Request RequestMaker::make(core::SimTime arrival) {
+void RequestMaker::make(core::SimTime arrival, domain::Request& request) {
   RIDGELINE_CHECK(wants(arrival), "a request beyond the end of the workload");
-  domain::Request request;
   request.id = core::RequestId(static_cast<core::RequestId::Rep>(count_++));
   request.arrival = arrival;
   request.prompt_tokens = input_.draw();
   request.output_tokens = output_.draw();
   request.max_tokens = request.output_tokens;
+  request.priority = 0;
+  request.lora = {};
+  request.session = {};
+  request.prompt.clear();
   if (prefix_) {
     request.prompt.push_back(prefix_->draw());
     request.prompt_tokens += request.prompt.front().length;
@@ -43,7 +46,6 @@ domain::Request RequestMaker::make(core::SimTime arrival) {
   if (count_ == kMaxRequests && !counted_) [[unlikely]] {
     note_overrun("the number of request ids");
   }
-  return request;
 }
 
 void RequestMaker::note_overrun(std::string_view limit) {

@@ -25,7 +25,13 @@ class RequestMaker {
     return count_ < limit_ && arrival < end_;
   }
   /// The next request. Requires wants(arrival).
-  domain::Request make(core::SimTime arrival);
+  domain::Request make(core::SimTime arrival) {
+    domain::Request request;
+    make(arrival, request);
+    return request;
+  }
+  /// The same into `request`, whatever that held.
+  void make(core::SimTime arrival, domain::Request& request);
 
   /// Notes that the workload goes on past what can be represented, once.
   void note_overrun(std::string_view limit);

@@ -246,12 +246,16 @@ bool Scheduler::admit_whole(const Waiting& entry, Batch& batch, core::SimTime no
   link_last(index);
   cache_.allocate(blocks, index);
   budget_ -= tokens;
-  batch.prefills.push_back({.past = {}, .new_tokens = core::Tokens(tokens), .samples = true});
-  batch.items.push_back({.slot = index,
-                         .generation = slot.generation,
-                         .samples = true,
-                         .first = true,
-                         .last_token = {}});
+  domain::PrefillChunk& chunk = batch.prefills.extend();
+  chunk.past = {};
+  chunk.new_tokens = core::Tokens(tokens);
+  chunk.samples = true;
+  chunk.drafts = 0;
+  BatchItem& item = batch.items.extend();
+  item.slot = index;
+  item.generation = slot.generation;
+  item.samples = true;
+  item.first = true;
   sampled_.push_back(index);
   return true;
 }

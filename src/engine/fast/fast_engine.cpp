@@ -32,20 +32,49 @@ core::Duration series(core::Duration first, core::Duration growth, std::int64_t 
   return first * count + growth * (count * (count - 1) / 2);
 }
 
+/// How batches of decodes alone follow each other.
+struct Pace {
+  core::Duration period;  ///< Of the first.
+  core::Duration growth;  ///< Of the period, per batch.
+  std::int64_t batches;   ///< For how many that holds.
+
+  /// How many of the first `most` end within less than a time.
+  [[nodiscard]] std::int64_t batches_within(core::Duration time, std::int64_t most) const {
+    const auto are_within = [&](std::int64_t count) {
+      return series(period, growth, count) < time;
+    };
+    if (are_within(most)) {
+      return most;
+    }
+    // The root of growth/2 k^2 + (period - growth/2) k = time, put right by exact sums.
+    const auto slope = static_cast<double>(growth.count());
+    const double linear = static_cast<double>(period.count()) - slope / 2;
+    const auto ticks = static_cast<double>(time.count());
+    const double root = 2 * ticks / (linear + std::sqrt(linear * linear + 2 * slope * ticks));
+    std::int64_t count = root < static_cast<double>(most) ? static_cast<std::int64_t>(root) : most;
+    while (count > 0 && !are_within(count)) {
+      --count;
+    }
+    while (are_within(count + 1)) {
+      ++count;
+    }
+    return count;
+  }
+};
+
 /// Batches of one composition, one after the other: all who decode, each one token further.
 struct Run {
-  fast::DecodeLines::Line* line = nullptr;
-  std::int64_t first = 0;    ///< Number of its first batch.
-  std::int64_t decodes = 0;  ///< In each; the context grows by as many tokens per batch.
-  core::Tokens context;      ///< Of the first, less what sharing spares.
-  core::Tokens shared;       ///< domain::StepBatch::shared_context, of each.
+  fast::DecodeLines::Line* line;
+  std::int64_t first;    ///< Number of its first batch.
+  std::int64_t decodes;  ///< In each; the context grows by as many tokens per batch.
+  core::Tokens context;  ///< Of the first, less what sharing spares.
+  core::Tokens shared;   ///< domain::StepBatch::shared_context, of each.
   core::Tokens spared;
-  core::SimTime start;      ///< Of the first batch.
-  core::Duration period;    ///< Of the first batch.
-  core::Duration growth;    ///< Of the period, per batch.
-  std::int64_t most = 0;    ///< How many the form holds for.
-  std::int64_t ended = 0;   ///< How many end within what is looked at ...
-  std::int64_t formed = 0;  ///< ... and how many are formed.
+  core::SimTime start;    ///< Of the first batch.
+  core::Duration period;  ///< Of the first batch.
+  core::Duration growth;  ///< Of the period, per batch.
+  std::int64_t ended;     ///< How many end within what is looked at ...
+  std::int64_t formed;    ///< ... and how many are formed.
 
   [[nodiscard]] core::Duration length(std::int64_t batches) const {
     return series(period, growth, batches);
@@ -82,15 +111,14 @@ class FastEngine final : public Engine {
   void launch(Batch& batch);
   std::int64_t complete_oldest();
   bool take_run(core::SimTime limit, bool pause_at_completion);
-  bool look_ahead(Run& run);
-  bool set_period(Run& run);
-  [[nodiscard]] static std::int64_t batches_before(const Run& run,
-                                                   std::int64_t most,
-                                                   core::SimTime limit);
+  [[nodiscard]] Pace pace_of(const fast::DecodeLines::Line& line,
+                             std::int64_t decodes,
+                             core::Tokens context,
+                             std::int64_t most) const;
   void end_batches(const Run& run);
   void put_in_flight(const Run& run);
   void count(const Run& run);
-  void log(const Run& run);
+  void log_run(const Run& run);
   [[nodiscard]] static core::Int128 ticks_of(const fast::DecodeSet::NewBlocks& blocks,
                                              const Run& run,
                                              core::Duration whole);
@@ -253,24 +281,44 @@ std::int64_t FastEngine::complete_oldest() {
 /// time at once and lets all end that do before `limit`, with the one in flight before them. False,
 /// and nothing done, where that is not known.
 bool FastEngine::take_run(core::SimTime limit, bool pause_at_completion) {
-  Run run;
-  if (!look_ahead(run)) {
+  const fast::DecodeSet& decodes = scheduler_.decodes();
+  const std::int64_t first = scheduler_.num_batches();
+  std::int64_t most = scheduler_.repeatable_batches();
+  if (most > 0) {
+    most = decodes.batches_within(scheduler_.cache().num_free(), first, most);
+  }
+  if (most == 0) {
     return false;
   }
+  const core::Tokens shared = scheduler_.shared_context();
+  const core::Tokens saved = spared(shared);
+  const core::Tokens context = decodes.context(first) - saved;
+  fast::DecodeLines::Line* const line =
+      context >= core::Tokens(0) ? lines_.at(decodes.count(), context) : nullptr;
+  if (line == nullptr) {
+    return false;
+  }
+  const Pace pace = pace_of(*line, decodes.count(), context, most);
+  most = pace.batches;
   const bool has_older = num_in_flight_ > 0;
-  if (has_older) {
-    const Batch& older = in_flight(0);
-    run.start = older.end;
-    if (older.end >= limit || (pause_at_completion && scheduler_.anyone_ends(older.number))) {
-      run.most = 1;
-    }
-  } else {
-    run.start = now_;
+  const core::SimTime start = has_older ? in_flight(0).end : now_;
+  if (has_older &&
+      (start >= limit || (pause_at_completion && scheduler_.anyone_ends(in_flight(0).number)))) {
+    most = 1;
   }
   // The last one's end may be somebody's: that is looked at when it comes.
-  run.ended = run.most > 1 ? batches_before(run, run.most - 1, limit) : 0;
-  run.formed = std::min(run.most, run.ended + static_cast<std::int64_t>(depth_));
-  const fast::DecodeSet& decodes = scheduler_.decodes();
+  const std::int64_t ended = most > 1 ? pace.batches_within(limit - start, most - 1) : 0;
+  const Run run{.line = line,
+                .first = first,
+                .decodes = decodes.count(),
+                .context = context,
+                .shared = shared,
+                .spared = saved,
+                .start = start,
+                .period = pace.period,
+                .growth = pace.growth,
+                .ended = ended,
+                .formed = std::min(most, ended + static_cast<std::int64_t>(depth_))};
   scheduler_.form_decodes(1, decodes.blocks_in(run.first));
   if (has_older && run.formed > 1) {
     note_peak();
@@ -284,75 +332,32 @@ bool FastEngine::take_run(core::SimTime limit, bool pause_at_completion) {
   put_in_flight(run);
   count(run);
   if (inputs_.options.log_steps) {
-    log(run);
+    log_run(run);
   }
   schedule_due_ = num_in_flight_ < depth_;
   return true;
 }
 
-/// The composition of the next batches, how they take time, and for how many both hold.
-bool FastEngine::look_ahead(Run& run) {
-  run.most = scheduler_.repeatable_batches();
-  if (run.most == 0) {
-    return false;
-  }
-  const fast::DecodeSet& decodes = scheduler_.decodes();
-  run.first = scheduler_.num_batches();
-  run.most = decodes.batches_within(scheduler_.cache().num_free(), run.first, run.most);
-  run.decodes = decodes.count();
-  run.shared = scheduler_.shared_context();
-  run.spared = spared(run.shared);
-  run.context = decodes.context(run.first) - run.spared;
-  return run.most > 0 && run.context >= core::Tokens(0) && set_period(run);
-}
-
-bool FastEngine::set_period(Run& run) {
-  run.line = lines_.at(run.decodes, run.context);
-  if (run.line == nullptr) {
-    return false;
-  }
-  const fast::DecodeLines::Line& line = *run.line;
-  const core::Duration gpu = line.gpu(run.context);
+/// Of up to `most` batches of so many decodes, from this context on.
+Pace FastEngine::pace_of(const fast::DecodeLines::Line& line,
+                         std::int64_t decodes,
+                         core::Tokens context,
+                         std::int64_t most) const {
+  const core::Duration gpu = line.gpu(context);
   const core::Duration slope = line.step.slope;
-  std::int64_t room = (line.step.highest - run.context).value();
-  if (!async_) {
-    run.period = gpu + line.cpu;
-    run.growth = slope * run.decodes;
-  } else if (gpu >= line.cpu) {
-    run.period = gpu;
-    run.growth = slope * run.decodes;
-  } else {
-    // Host-bound until the GPU's time has grown past it.
-    run.period = line.cpu;
+  const bool host_bound = async_ && gpu < line.cpu;
+  core::Duration period = async_ ? gpu : gpu + line.cpu;
+  std::int64_t room = (line.step.highest - context).value();
+  if (host_bound) {
+    // Until the GPU's time has grown past the host's.
+    period = line.cpu;
     if (slope.count() > 0) {
       room = std::min(room, (line.cpu - gpu).count() / slope.count());
     }
   }
-  if (room < run.decodes * (run.most - 1)) {
-    run.most = room / run.decodes + 1;
-  }
-  return true;
-}
-
-std::int64_t FastEngine::batches_before(const Run& run, std::int64_t most, core::SimTime limit) {
-  const core::Duration span = limit - run.start;
-  const auto ends_before = [&](std::int64_t count) { return run.length(count) < span; };
-  if (ends_before(most)) {
-    return most;
-  }
-  // The root of growth/2 k^2 + (period - growth/2) k = limit - start, put right by exact sums.
-  const auto growth = static_cast<double>(run.growth.count());
-  const double linear = static_cast<double>(run.period.count()) - growth / 2;
-  const auto ticks = static_cast<double>(span.count());
-  const double root = 2 * ticks / (linear + std::sqrt(linear * linear + 2 * growth * ticks));
-  std::int64_t count = root < static_cast<double>(most) ? static_cast<std::int64_t>(root) : most;
-  while (count > 0 && !ends_before(count)) {
-    --count;
-  }
-  while (ends_before(count + 1)) {
-    ++count;
-  }
-  return count;
+  return {.period = period,
+          .growth = host_bound ? core::Duration() : slope * decodes,
+          .batches = room < decodes * (most - 1) ? room / decodes + 1 : most};
 }
 
 /// Blocks taken when the i-th batch of a run ends are held until the run does: the sum of those
@@ -407,7 +412,7 @@ void FastEngine::count(const Run& run) {
   totals_.jumped_steps += run.ended;
 }
 
-void FastEngine::log(const Run& run) {
+void FastEngine::log_run(const Run& run) {
   const domain::AffineStep& step = run.line->step;
   domain::StepTime time = step.at(run.context);
   time.add(domain::Bottleneck::kOverhead, run.period - time.gpu());

@@ -100,7 +100,10 @@ void PrefixCache::release_own([[maybe_unused]] const Table& table,
   range.begin = 0;
   range.end = blocks;
   range.keyed = keyed;
-  range.content = content;
+  // Field by field, as the caller has just written it: see core::Buffer::extend().
+  range.content.id = content.id;
+  range.content.lora = content.lora;
+  range.content.prompt_tokens = content.prompt_tokens;
   range.owner = comes_back ? owner : kNone;
   if (comes_back) {
     if (left_.size() <= owner) {

@@ -62,10 +62,10 @@ struct Waiting {
   core::LoraId lora;
   bool wastes = false;
   domain::Outcome outcome_at_stop = domain::Outcome::kFinished;
-  std::int64_t prompt_tokens = 0;
-  std::int64_t stop_after = 0;
   core::SimTime arrival;
+  std::int64_t prompt_tokens = 0;
   core::SimTime queued;
+  std::int64_t stop_after = 0;
 
   static Waiting preempted(SlotIndex slot) {
     Waiting entry;

@@ -113,7 +113,7 @@ KernelModel::Work KernelModel::work_of(const domain::StepBatch& batch) const {
   Work work;
   work.tokens = batch.num_decodes;
   work.sampled = batch.num_decodes;
-  work.chunks = batch.prefills;
+  work.chunks = {batch.prefills.data(), batch.prefills.size()};
   work.decode.sequences = batch.num_decodes;
   work.decode.tokens = batch.num_decodes;
   work.decode.context = batch.decode_context.value();

@@ -25,12 +25,13 @@ struct ValueRun {
   [[nodiscard]] std::int64_t values() const { return std::int64_t{count} * repeat; }
 };
 
-/// A list of runs in six bytes each, in twelve if of several values, to be read from the beginning.
+/// A list of runs in six bytes each, six more if of several values and two more if far from the
+/// runs before, to be read from the beginning.
 ///
-/// The first six bytes hold, from the lowest bit: whether there are several values; from which of
-/// the two runs before it the first value is told, the last or the one before; the repeats; how far
-/// the first value is from the end of that run. The other six hold the count and the growth. What
-/// does not fit stands as it is behind six bytes of zeros.
+/// The first six or eight bytes hold, from the lowest bit: whether there are several values; from
+/// which of the two runs before it the first value is told, the last or the one before; whether
+/// they are eight; the repeats; how far the first value is from the end of that run. The other six
+/// hold the count and the growth. What does not fit stands as it is behind six bytes of zeros.
 class PackedRuns {
  public:
   /// Whether a growth fits in a run's bytes.
@@ -51,19 +52,21 @@ class PackedRuns {
     const bool older = from_older < from_newest;
     const std::uint64_t distance = older ? from_older : from_newest;
     const std::uint64_t growth = zigzag(static_cast<std::uint64_t>(run.growth));
-    const std::uint64_t beyond = (distance >> kDistanceBits) | (run.repeat >> kRepeatBits) |
+    const std::uint64_t beyond = (distance >> kWideBits) | (run.repeat >> kRepeatBits) |
                                  (growth >> kGrowthBits) | (run.count >> kCountBits);
     if (beyond == 0) [[likely]] {
-      // Without a branch on how many values there are: nobody could predict it.
+      // Without a branch on what a run is like: nobody could predict it.
       const bool several = run.count > 1;
+      const bool wide = distance >> kDistanceBits != 0;
+      const std::size_t head = wide ? kHead + kMore : kHead;
       put(place,
           (distance << kDistanceAt) | (std::uint64_t{run.repeat} << kRepeatAt) |
-              (older ? kOlder : 0) | (several ? kSeveral : 0));
-      put(place + kUnit, (growth << kCountBits) | run.count);
-      used_ += several ? 2 * kUnit : kUnit;
+              (wide ? kWide : 0) | (older ? kOlder : 0) | (several ? kSeveral : 0));
+      put(place + head, (growth << kCountBits) | run.count);
+      used_ += head + (several ? kTail : 0);
     } else {
       put(place, 0);
-      std::memcpy(place + kUnit, &run, sizeof(run));
+      std::memcpy(place + kHead, &run, sizeof(run));
       used_ += kLongest;
     }
     ends_.add(run);
@@ -84,17 +87,19 @@ class PackedRuns {
         ValueRun run;
         run.repeat = static_cast<std::uint32_t>((head >> kRepeatAt) & mask(kRepeatBits));
         if (run.repeat != 0) [[likely]] {
-          const std::uint64_t tail = get(place + kUnit);
           const bool several = (head & kSeveral) != 0;
+          const bool wide = (head & kWide) != 0;
+          const std::size_t head_bytes = wide ? kHead + kMore : kHead;
+          const std::uint64_t tail = get(place + head_bytes);
           const std::uint64_t from = (head & kOlder) != 0 ? ends.older : ends.newest;
           run.first = static_cast<std::int64_t>(
-              from + unzigzag((head >> kDistanceAt) & mask(kDistanceBits)));
+              from + unzigzag((head >> kDistanceAt) & mask(wide ? kWideBits : kDistanceBits)));
           const std::uint64_t growth = unzigzag((tail >> kCountBits) & mask(kGrowthBits));
           run.growth = several ? static_cast<std::int64_t>(growth) : 0;
           run.count = several ? static_cast<std::uint32_t>(tail & mask(kCountBits)) : 1;
-          at += several ? 2 * kUnit : kUnit;
+          at += head_bytes + (several ? kTail : 0);
         } else {
-          std::memcpy(&run, place + kUnit, sizeof(run));
+          std::memcpy(&run, place + kHead, sizeof(run));
           at += kLongest;
         }
         ends.add(run);
@@ -104,20 +109,24 @@ class PackedRuns {
   }
 
  private:
-  static constexpr std::size_t kUnit = 6;
-  static constexpr std::size_t kLongest = kUnit + sizeof(ValueRun);
+  static constexpr std::size_t kHead = 6;
+  static constexpr std::size_t kMore = 2;  ///< Bytes of a head whose distance is wide.
+  static constexpr std::size_t kTail = 6;
+  static constexpr std::size_t kLongest = kHead + sizeof(ValueRun);
   static constexpr std::size_t kChunk = std::size_t{4} * 1024;
   using Chunk = std::array<std::byte, kChunk>;
   static_assert(std::endian::native == std::endian::little);
 
   static constexpr std::uint64_t kSeveral = 1;
   static constexpr std::uint64_t kOlder = 2;
-  static constexpr unsigned kRepeatAt = 2;
+  static constexpr std::uint64_t kWide = 4;
+  static constexpr unsigned kRepeatAt = 3;
   static constexpr unsigned kRepeatBits = 10;
   static constexpr unsigned kDistanceAt = kRepeatAt + kRepeatBits;
-  static constexpr unsigned kDistanceBits = 8 * kUnit - kDistanceAt;
+  static constexpr unsigned kDistanceBits = 8 * kHead - kDistanceAt;
+  static constexpr unsigned kWideBits = 8 * (kHead + kMore) - kDistanceAt;
   static constexpr unsigned kCountBits = 18;
-  static constexpr unsigned kGrowthBits = 8 * kUnit - kCountBits;
+  static constexpr unsigned kGrowthBits = 8 * kTail - kCountBits;
 
   /// Where the last two runs ended: steps with prompts and steps without take turns, and the next
   /// of either kind is near the last one of it.

@@ -131,7 +131,8 @@ class Moments {
     if (n < kSmall) [[likely]] {
       constexpr std::uint64_t kInverseOf3 = ~std::uint64_t{0} / 3 * 2 + 1;
       static_assert(3 * kInverseOf3 == 1);
-      return indices * twice * kInverseOf3;
+      const std::uint64_t third = indices * twice * kInverseOf3;
+      return third;
     }
     constexpr Uint128 kInverseOf3 = ~Uint128{0} / 3 * 2 + 1;
     static_assert(3 * kInverseOf3 == 1);

@@ -14,7 +14,7 @@ namespace {
 using Limits = std::numeric_limits<std::int64_t>;
 using Values = std::vector<std::int64_t>;
 
-void expect_given_back(const std::vector<Values>& blocks) {
+void expect_blocks_back(const std::vector<Values>& blocks) {
   PackedBlocks packed;
   for (const Values& block : blocks) {
     packed.add(block);
@@ -28,7 +28,7 @@ void expect_given_back(const std::vector<Values>& blocks) {
 }
 
 TEST(PackedBlocks, GivesBackEqualValuesAndSingleOnes) {
-  expect_given_back(
+  expect_blocks_back(
       {{7}, Values(64, -3), {0}, Values(2, Limits::min()), Values(64, Limits::max())});
 }
 
@@ -43,7 +43,7 @@ TEST(PackedBlocks, GivesBackEveryWidth) {
     blocks.push_back(full);
   }
   blocks.push_back({Limits::min(), Limits::max(), 0, -1});
-  expect_given_back(blocks);
+  expect_blocks_back(blocks);
 }
 
 TEST(PackedBlocks, GoesOnBehindAPieceOfMemory) {
@@ -58,7 +58,7 @@ TEST(PackedBlocks, GoesOnBehindAPieceOfMemory) {
     }
     blocks.push_back(block);
   }
-  expect_given_back(blocks);
+  expect_blocks_back(blocks);
 }
 
 TEST(PackedBlocksDeathTest, TakesOneToSixtyFourValues) {

@@ -12,7 +12,7 @@ namespace {
 
 using Limits = std::numeric_limits<std::int64_t>;
 
-void expect_given_back(const std::vector<ValueRun>& runs) {
+void expect_runs_back(const std::vector<ValueRun>& runs) {
   PackedRuns packed;
   for (const ValueRun& run : runs) {
     packed.add(run);
@@ -31,15 +31,15 @@ void expect_given_back(const std::vector<ValueRun>& runs) {
 }
 
 TEST(PackedRuns, NothingComesOfNothing) {
-  expect_given_back({});
+  expect_runs_back({});
 }
 
 TEST(PackedRuns, GivesBackSinglesAndSeveralsInOrder) {
-  expect_given_back({{.first = 9'000'000'000, .growth = 0, .count = 1, .repeat = 17},
-                     {.first = 9'000'100'000, .growth = 5'000'000, .count = 40, .repeat = 17},
-                     {.first = 31'000'000'000, .growth = 0, .count = 1, .repeat = 18},
-                     {.first = 9'200'000'000, .growth = -7, .count = 2, .repeat = 18},
-                     {.first = 31'000'000'001, .growth = 0, .count = 1, .repeat = 18}});
+  expect_runs_back({{.first = 9'000'000'000, .growth = 0, .count = 1, .repeat = 17},
+                    {.first = 9'000'100'000, .growth = 5'000'000, .count = 40, .repeat = 17},
+                    {.first = 31'000'000'000, .growth = 0, .count = 1, .repeat = 18},
+                    {.first = 9'200'000'000, .growth = -7, .count = 2, .repeat = 18},
+                    {.first = 31'000'000'001, .growth = 0, .count = 1, .repeat = 18}});
 }
 
 TEST(PackedRuns, GivesBackWhatDoesNotFitInItsBytes) {
@@ -70,7 +70,7 @@ TEST(PackedRuns, GivesBackWhatDoesNotFitInItsBytes) {
     runs.push_back({.first = 5, .growth = 0, .count = 1, .repeat = 1});
     runs.push_back({.first = 5 - power, .growth = 0, .count = 1, .repeat = 1});
   }
-  expect_given_back(runs);
+  expect_runs_back(runs);
 }
 
 TEST(PackedRuns, GoesOnBehindAPieceOfMemory) {
@@ -86,7 +86,7 @@ TEST(PackedRuns, GoesOnBehindAPieceOfMemory) {
     run.growth = run.count == 1 ? 0 : run.growth;
     runs.push_back(run);
   }
-  expect_given_back(runs);
+  expect_runs_back(runs);
 }
 
 }  // namespace

@@ -33,6 +33,19 @@ TEST(Buffer, HoldsWhatCameSinceItWasCleared) {
   EXPECT_TRUE(buffer.empty());
 }
 
+TEST(Buffer, IsExtendedInPlace) {
+  Buffer<int> buffer;
+  for (int i = 0; i < 100; ++i) {
+    buffer.extend() = i;
+  }
+  ASSERT_EQ(buffer.size(), 100U);
+  EXPECT_EQ(buffer[63], 63);
+  EXPECT_EQ(buffer.back(), 99);
+  buffer.clear();
+  buffer.extend() = 5;
+  EXPECT_EQ(contents(buffer), std::vector{5});
+}
+
 TEST(Buffer, GrowsByAnItemOfItsOwn) {
   Buffer<int> buffer;
   buffer.push_back(5);

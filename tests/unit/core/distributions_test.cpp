@@ -1,6 +1,7 @@
 #include "core/distributions.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -98,6 +99,17 @@ void expect_frequencies(const std::function<std::size_t(RngStream&)>& draw,
 
 double normal_cumulative(double x) {
   return 0.5 * std::erfc(-x / std::sqrt(2.0));
+}
+
+TEST(Distributions, ManyExponentialsAtOnceAreTheSame) {
+  RngStream together(1, 2, "gaps");
+  RngStream singly(1, 2, "gaps");
+  std::array<double, 5> variables{};
+  exponential(together, 3.0, variables);
+  for (const double variable : variables) {
+    EXPECT_EQ(variable, exponential(singly, 3.0));
+  }
+  EXPECT_EQ(together.position(), singly.position());
 }
 
 TEST(Distributions, Exponential) {

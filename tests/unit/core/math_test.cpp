@@ -4,8 +4,11 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -125,6 +128,20 @@ TEST(Math, BitPatternsArePinned) {
   }
   for (const auto& [x, y, value] : kPows) {
     EXPECT_EQ(bits(pow(x, y)), bits(value)) << x << " to the " << y;
+  }
+}
+
+TEST(Math, ManyLogarithmsAtOnceAreTheSame) {
+  std::vector<double> numbers = {
+      1.0, 0.5, 1e-300, 5e-324, 0.999999, 7.25e200, 0.0, -1.0, kInfinity};
+  std::vector<double> singly;
+  for (const double x : numbers) {
+    singly.push_back(log(x));
+  }
+  log(std::span(numbers));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(numbers[i]), std::bit_cast<std::uint64_t>(singly[i]))
+        << i;
   }
 }
 

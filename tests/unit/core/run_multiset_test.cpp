@@ -18,6 +18,18 @@ namespace {
 constexpr auto kLowest = std::numeric_limits<std::int64_t>::min();
 constexpr auto kHighest = std::numeric_limits<std::int64_t>::max();
 
+/// Two values far apart are no beginning of a series: a third would seldom continue it.
+TEST(RunMultiset, FarValuesAreRunsOfTheirOwn) {
+  constexpr std::int64_t kFar = 10'000'000'000;
+  RunMultiset set;
+  set.add(1'000, 0, 1, 3);
+  set.add(1'000 + kFar, 0, 1, 3);
+  set.add(1'000 + 2 * kFar, 0, 1, 3);
+  EXPECT_EQ(set.num_runs(), 3U);
+  EXPECT_EQ(set.count(), 9);
+  EXPECT_EQ(set.order_statistic(4), 1'000 + kFar);
+}
+
 TEST(RunMultiset, KeepsOneRunForOneSeries) {
   RunMultiset singly;
   for (std::int64_t i = 0; i < 1000; ++i) {

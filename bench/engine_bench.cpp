@@ -95,7 +95,7 @@ void reference_requests(benchmark::State& state) {
   requests(state, false);
 }
 BENCHMARK(fast_requests)->Arg(10)->Arg(100)->Arg(600)->Arg(1000);
-BENCHMARK(reference_requests)->Arg(600)->Iterations(200);
+BENCHMARK(reference_requests)->Arg(600)->Arg(1000)->Iterations(2000);
 
 /// Steps one by one, with a batch of the argument's size; items are steps.
 void steps_without_jump(benchmark::State& state) {

@@ -61,12 +61,7 @@ void LatencyTable::pack_pending() {
   pending_.derive_tpots();
   pending_.derive_leads();
   moments_.add(pending_);
-  for (const auto* column : {&pending_.times[kQueueTime],
-                             &pending_.times[kClientTtft],
-                             &pending_.after_ttft,
-                             &pending_.gaps,
-                             &pending_.ttft_lead,
-                             &pending_.e2e_lead}) {
+  for (const Block::Column* column : pending_.packed_columns()) {
     packed_.add(*column);
   }
   ++num_packed_;
@@ -87,12 +82,7 @@ void LatencyTable::for_each_block(const Block& last, Visitor&& visit) const {
   Block block;
   block.size = Block::kMost;
   for (std::size_t n = 0; n < num_packed_; ++n) {
-    for (auto* column : {&block.times[kQueueTime],
-                         &block.times[kClientTtft],
-                         &block.after_ttft,
-                         &block.gaps,
-                         &block.ttft_lead,
-                         &block.e2e_lead}) {
+    for (Block::Column* column : block.packed_columns()) {
       packed.next(*column);
     }
     for (std::size_t i = 0; i < block.size; ++i) {

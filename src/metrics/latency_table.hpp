@@ -63,6 +63,10 @@ class LatencyTable {
     [[nodiscard]] std::span<const std::int64_t> of(Time time) const {
       return {times[time].data(), time < kClientTpot ? size : num_several};
     }
+    /// From which the others follow.
+    [[nodiscard]] std::array<Column*, 6> packed_columns() {
+      return {&times[kQueueTime], &times[kClientTtft], &after_ttft, &gaps, &ttft_lead, &e2e_lead};
+    }
     void derive_tpots();
     void derive_leads();  ///< And after_ttft.
   };
@@ -79,10 +83,8 @@ class LatencyTable {
   void for_each_block(const Block& last, Visitor&& visit) const;
   void pack_pending();
 
-  Block pending_;  ///< The last requests, not yet among what follows.
-  /// Of each full block the queue times, the client's ttft and how long it went on after that, the
-  /// gaps, and both leads. The rest follows.
-  core::PackedBlocks packed_;
+  Block pending_;              ///< The last requests, not yet among what follows.
+  core::PackedBlocks packed_;  ///< Block::packed_columns() of each full block.
   std::size_t num_packed_ = 0;
   AllMoments moments_;
 };

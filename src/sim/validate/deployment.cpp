@@ -43,33 +43,6 @@ constexpr auto kGenerators = std::to_array<GeneratorFacts>({
     {"vllm bench", true, false, "temperature 0 unless told otherwise"},
 });
 
-/// Where a generator's recipe for a weight format on a GPU starts servers otherwise than its
-/// others. Recipes are written by GPU and format, and records do not repeat them.
-struct RecipeFacts {
-  std::string_view generator;
-  std::string_view format;
-  std::string_view gpu;
-  bool async_scheduling;
-  std::string_view source;
-};
-
-constexpr auto kRecipes = std::to_array<RecipeFacts>({
-    {"InferenceX",
-     "fp8",
-     "H100",
-     false,
-     "first tokens come a whole step sooner there than an asynchronous engine gives them"},
-});
-
-const RecipeFacts* recipe_of(const Evidence& evidence) {
-  const auto* const found = std::ranges::find_if(kRecipes, [&](const RecipeFacts& recipe) {
-    return mentions(evidence.generator, recipe.generator) &&
-           mentions(evidence.weight_quantisation, recipe.format) &&
-           mentions(evidence.gpu, recipe.gpu);
-  });
-  return found == kRecipes.end() ? nullptr : found;
-}
-
 const GeneratorFacts* facts_of(const std::string& generator) {
   const auto* const found = std::ranges::find_if(
       kGenerators, [&](const GeneratorFacts& facts) { return mentions(generator, facts.name); });
@@ -232,23 +205,13 @@ class Deployer {
     if (facts != nullptr && facts->greedy) {
       set("engine.generation_config", "vllm");
     }
-    const RecipeFacts* recipe = recipe_of(evidence_);
     if (evidence_.server.async_scheduling) {
       set_truth("engine.async_scheduling", evidence_.server.async_scheduling);
-    } else if (recipe != nullptr) {
-      set_truth("engine.async_scheduling", recipe->async_scheduling);
     } else if (facts != nullptr && facts->async_scheduling) {
       set("engine.async_scheduling", "true");
     }
     if (facts != nullptr) {
       assume(fmt::format("as {} does: {}", facts->name, facts->source));
-    }
-    if (recipe != nullptr) {
-      assume(fmt::format("but {} scheduling with {} on {}: {}",
-                         recipe->async_scheduling ? "asynchronous" : "synchronous",
-                         recipe->format,
-                         recipe->gpu,
-                         recipe->source));
     }
   }
 

@@ -224,12 +224,14 @@ TEST(Simulate, AnInterruptLeavesNobodyUncounted) {
   std::atomic<bool> interrupt{false};
   Log log;
   std::int64_t seen = 0;
+  SimTime last_seen;
   RunControls controls;
   controls.interrupt = &interrupt;
   controls.listener = &log;
   controls.progress = [&](const Progress& progress) {
     EXPECT_GE(progress.done, seen);
     seen = progress.done;
+    last_seen = progress.now;
     interrupt = progress.done > 100;
   };
   const auto outcome = simulate(*resolved, source, controls);
@@ -240,6 +242,10 @@ TEST(Simulate, AnInterruptLeavesNobodyUncounted) {
   EXPECT_EQ(outcome->summary.requests(), log.count);
   EXPECT_EQ(static_cast<std::int64_t>(log.records.size()), log.count);  // each id once
   EXPECT_LT(log.count, 5000);
+  // Requests are drawn ahead: those that nobody has sent yet are no part of the result.
+  for (const auto& record : log.records) {
+    EXPECT_LE(record.arrival, last_seen + Duration::milliseconds(1));
+  }
 }
 
 TEST(Simulate, AnInterruptBeforeTheStartIsAnEmptyResult) {

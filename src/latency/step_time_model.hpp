@@ -101,6 +101,16 @@ class StepTimeModel {
     return std::nullopt;
   }
 
+  /// The same for steps of `num_decodes` decodes, perhaps none, with a prompt of `prompt` tokens
+  /// beside them that is computed whole: one chunk, with nothing computed before it, that samples.
+  [[nodiscard]] virtual std::optional<domain::AffineStep> affine_with_prompt(
+      std::int64_t num_decodes, core::Tokens prompt, core::Tokens context) const {
+    static_cast<void>(num_decodes);
+    static_cast<void>(prompt);
+    static_cast<void>(context);
+    return std::nullopt;
+  }
+
   /// By how much less context predict() takes decodes to have where so much of it is shared
   /// (StepBatch::shared_context); no further than to none. affine() knows nothing of sharing: it is
   /// asked at what is left.

@@ -45,22 +45,17 @@ class LinearModel final : public latency::StepTimeModel {
 
   [[nodiscard]] std::optional<domain::AffineStep> affine(std::int64_t num_decodes,
                                                          core::Tokens context) const override {
-    if (!costs_.affine) {
-      return std::nullopt;
-    }
-    domain::AffineStep step;
     domain::StepBatch batch;
     batch.num_decodes = num_decodes;
-    step.base = predict(batch);
-    step.slope = costs_.per_context;
-    step.lowest = core::Tokens(0);
-    step.highest = core::Tokens(std::numeric_limits<std::int64_t>::max() / 4);
-    if (costs_.bin > 0) {
-      const std::int64_t bin = context.value() / costs_.bin;
-      step.lowest = core::Tokens(bin * costs_.bin);
-      step.highest = core::Tokens((bin + 1) * costs_.bin - 1);
-    }
-    return step;
+    return line_of(batch, context);
+  }
+  [[nodiscard]] std::optional<domain::AffineStep> affine_with_prompt(
+      std::int64_t num_decodes, core::Tokens prompt, core::Tokens context) const override {
+    const domain::PrefillChunk whole{.past = {}, .new_tokens = prompt};
+    domain::StepBatch batch;
+    batch.num_decodes = num_decodes;
+    batch.prefills = {&whole, 1};
+    return line_of(batch, context);
   }
 
   /// A third of what is shared.
@@ -75,6 +70,24 @@ class LinearModel final : public latency::StepTimeModel {
   }
 
  private:
+  [[nodiscard]] std::optional<domain::AffineStep> line_of(const domain::StepBatch& no_context,
+                                                          core::Tokens context) const {
+    if (!costs_.affine) {
+      return std::nullopt;
+    }
+    domain::AffineStep step;
+    step.base = predict(no_context);
+    step.slope = costs_.per_context;
+    step.lowest = core::Tokens(0);
+    step.highest = core::Tokens(std::numeric_limits<std::int64_t>::max() / 4);
+    if (costs_.bin > 0) {
+      const std::int64_t bin = context.value() / costs_.bin;
+      step.lowest = core::Tokens(bin * costs_.bin);
+      step.highest = core::Tokens((bin + 1) * costs_.bin - 1);
+    }
+    return step;
+  }
+
   Costs costs_;
 };
 

@@ -38,7 +38,8 @@ void Scheduler::add(const domain::Request& request, core::SimTime queued) {
   const std::int64_t room = options_.max_model_len.value() - prompt;
   const std::int64_t most = std::min(request.max_tokens.value(), room);
   Waiting& entry = waiting_.extend();
-  entry = {};
+  entry.slot = kNoSlot;
+  entry.chain = PrefixCache::kNone;
   entry.id = request.id;
   entry.lora = request.lora;
   entry.arrival = request.arrival;
@@ -320,8 +321,11 @@ SlotIndex Scheduler::take_slot(const Waiting& entry, core::SimTime now) {
   slot.starved_at = -1;
   slot.wastes = entry.wastes;
   slot.outcome_at_stop = entry.outcome_at_stop;
-  slot.record = {};
   slot.record.id = entry.id;
+  slot.record.preemptions = 0;
+  slot.record.first_token = core::SimTime::never();
+  slot.record.last_token = core::SimTime::never();
+  slot.record.output_tokens = {};
   slot.record.arrival = entry.arrival;
   slot.record.queued = entry.queued;
   slot.record.prompt_tokens = core::Tokens(entry.prompt_tokens);

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/units.hpp"
@@ -10,22 +12,49 @@
 
 namespace ridgeline::engine::fast {
 
+/// vLLM's block size where nobody says another.
+inline constexpr std::size_t kUsualBlockSize = 16;
+
+/// By how much each of the first k batches of a window counts; the others, not at all.
+struct WindowWeights {
+  using Window = std::array<std::int16_t, kUsualBlockSize>;
+  Window number{};
+  Window places{};
+  Window squares{};
+
+  /// By k.
+  static constexpr std::array<WindowWeights, kUsualBlockSize + 1> all();
+};
+constexpr std::array<WindowWeights, kUsualBlockSize + 1> WindowWeights::all() {
+  std::array<WindowWeights, kUsualBlockSize + 1> weights{};
+  for (std::size_t k = 1; k <= kUsualBlockSize; ++k) {
+    for (std::size_t i = 0; i < k; ++i) {
+      weights[k].number[i] = 1;
+      weights[k].places[i] = static_cast<std::int16_t>(i + 1);
+      weights[k].squares[i] = static_cast<std::int16_t>((i + 1) * (i + 1));
+    }
+  }
+  return weights;
+}
+
 /// The requests that decode, as sums: how many, how much context, and in which batches they begin
 /// a KV block. A request with base b has b + m tokens computed before batch m.
 class DecodeSet {
  public:
   explicit DecodeSet(core::Tokens block_size)
-      : block_size_(block_size), starting_(static_cast<std::size_t>(block_size.value())) {}
+      : block_size_(block_size),
+        is_usual_(block_size == core::Tokens(kUsualBlockSize)),
+        starting_(static_cast<std::size_t>(block_size.value())) {}
 
   void add(std::int64_t base) {
     ++count_;
     base_sum_ += base;
-    ++starting_[residue(-base)];
+    change(residue(-base), 1);
   }
   void remove(std::int64_t base) {
     --count_;
     base_sum_ -= base;
-    --starting_[residue(-base)];
+    change(residue(-base), -1);
   }
 
   [[nodiscard]] std::int64_t count() const { return count_; }
@@ -51,6 +80,11 @@ class DecodeSet {
     const std::int64_t size = block_size_.value();
     const std::int64_t cycles = block_size_.whole(count);
     const std::int64_t rest = count - cycles * size;
+    if (is_usual_ && count_ <= kMostNarrow) [[likely]] {
+      const auto* const window = &twice_[residue(first)];
+      const NewBlocks of_rest = weigh(window, static_cast<std::size_t>(rest));
+      return cycles == 0 ? of_rest : over_cycles(weigh(window, kUsualBlockSize), of_rest, cycles);
+    }
     NewBlocks of_rest;
     std::int64_t i = 1;
     for (; i <= rest; ++i) {
@@ -63,16 +97,7 @@ class DecodeSet {
     for (; i <= size; ++i) {
       add_blocks(sum, first, i);
     }
-    // Cycle j = 0, 1, ... has its blocks at i + j size; the rest is the beginning of one more.
-    const std::int64_t js = cycles * (cycles - 1) / 2;
-    const std::int64_t j_squares = js * (2 * cycles - 1) / 3;
-    const std::int64_t past = cycles * size;
-    return {.number = cycles * sum.number + of_rest.number,
-            .places = cycles * sum.places + js * size * sum.number + of_rest.places +
-                      past * of_rest.number,
-            .squares = cycles * sum.squares + 2 * js * size * sum.places +
-                       j_squares * size * size * sum.number + of_rest.squares +
-                       2 * past * of_rest.places + past * past * of_rest.number};
+    return over_cycles(sum, of_rest, cycles);
   }
 
   /// The largest number of batches from `first` on, up to `most`, that begin no more than `blocks`.
@@ -94,6 +119,41 @@ class DecodeSet {
   }
 
  private:
+  /// So many decodes can be counted in 16 bits.
+  static constexpr std::int64_t kMostNarrow = std::numeric_limits<std::int16_t>::max();
+  /// Of the first k batches of a window. As products of a fixed length, which processors do eight
+  /// at a time: how often a loop over k goes round nobody can predict.
+  static NewBlocks weigh(const std::int16_t* window, std::size_t k) {
+    static constexpr auto kWeights = WindowWeights::all();
+    const WindowWeights& weights = kWeights[k];
+    std::int32_t number = 0;
+    std::int32_t places = 0;
+    std::int32_t squares = 0;
+    for (std::size_t i = 0; i < kUsualBlockSize; ++i) {
+      number += window[i] * weights.number[i];
+      places += window[i] * weights.places[i];
+      squares += window[i] * weights.squares[i];
+    }
+    return {.number = number, .places = places, .squares = squares};
+  }
+
+  /// `cycles` times as many batches as a block has tokens, of which each has `sum`, and the rest.
+  [[nodiscard]] NewBlocks over_cycles(const NewBlocks& sum,
+                                      const NewBlocks& of_rest,
+                                      std::int64_t cycles) const {
+    // Cycle j = 0, 1, ... has its blocks at i + j size; the rest is the beginning of one more.
+    const std::int64_t size = block_size_.value();
+    const std::int64_t js = cycles * (cycles - 1) / 2;
+    const std::int64_t j_squares = js * (2 * cycles - 1) / 3;
+    const std::int64_t past = cycles * size;
+    return {.number = cycles * sum.number + of_rest.number,
+            .places = cycles * sum.places + js * size * sum.number + of_rest.places +
+                      past * of_rest.number,
+            .squares = cycles * sum.squares + 2 * js * size * sum.places +
+                       j_squares * size * size * sum.number + of_rest.squares +
+                       2 * past * of_rest.places + past * past * of_rest.number};
+  }
+
   void add_blocks(NewBlocks& to, std::int64_t first, std::int64_t i) const {
     const std::int64_t taken = blocks_in(first + i - 1);
     to.number += taken;
@@ -104,10 +164,23 @@ class DecodeSet {
     return static_cast<std::size_t>(block_size_.rest(value));
   }
 
+  void change(std::size_t at, std::int64_t by) {
+    starting_[at] += by;
+    if (is_usual_) {
+      // (Where there are more than fit, nobody reads these.)
+      const auto narrow = static_cast<std::int16_t>(starting_[at]);
+      twice_[at] = narrow;
+      twice_[at + kUsualBlockSize] = narrow;
+    }
+  }
+
   BlockSize block_size_;
+  bool is_usual_;
   std::int64_t count_ = 0;
   std::int64_t base_sum_ = 0;
   std::vector<std::int64_t> starting_;  ///< By batch number, mod block size.
+  /// The same two times in a row, so that a window from any place on lies in one piece.
+  std::array<std::int16_t, 2 * kUsualBlockSize> twice_{};
 };
 
 }  // namespace ridgeline::engine::fast

@@ -115,6 +115,12 @@ bool Scheduler::waiting_stays_out(std::int64_t budget) const {
 }
 
 std::int64_t Scheduler::repeatable_batches() {
+  // Who has just come to an empty queue is tried first of all.
+  if (!waiting_.empty() && !head_blocked_ && blocked_budget_ < 0 &&
+      num_running_ < options_.max_num_seqs &&
+      decodes_.count() < options_.max_num_batched_tokens.value()) {
+    return 0;
+  }
   const std::size_t special =
       prefilling_.size() + late_.size() + starved_.size() + eager_.size() + passed_over_.size();
   const std::int64_t oldest = last_done_ + 1;

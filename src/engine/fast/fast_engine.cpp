@@ -16,9 +16,9 @@
 #include "domain/request.hpp"
 #include "domain/step.hpp"
 #include "engine/engine.hpp"
-#include "engine/fast/decode_lines.hpp"
 #include "engine/fast/decode_set.hpp"
 #include "engine/fast/scheduler.hpp"
+#include "engine/fast/step_lines.hpp"
 #include "engine/options.hpp"
 
 namespace ridgeline::engine {
@@ -64,7 +64,7 @@ struct Pace {
 
 /// Batches of one composition, one after the other: all who decode, each one token further.
 struct Run {
-  fast::DecodeLines::Line* line;
+  fast::StepLines::Line* line;
   std::int64_t first;    ///< Number of its first batch.
   std::int64_t decodes;  ///< In each; the context grows by as many tokens per batch.
   core::Tokens context;  ///< Of the first, less what sharing spares.
@@ -108,10 +108,13 @@ class FastEngine final : public Engine {
 
   Batch& in_flight(std::size_t i) { return *in_flight_[i]; }
   void fill_pipeline(core::SimTime limit, bool pause_at_completion);
+  [[nodiscard]] fast::StepLines::Line* line_of(const Batch& batch, core::Tokens context);
   void launch(Batch& batch);
+  core::Duration launch_apart(const Batch& batch);
+  void log_step(const Batch& batch, core::Duration period, const domain::StepTime& time);
   std::int64_t complete_oldest();
   bool take_run(core::SimTime limit, bool pause_at_completion);
-  [[nodiscard]] Pace pace_of(const fast::DecodeLines::Line& line,
+  [[nodiscard]] Pace pace_of(const fast::StepLines::Line& line,
                              std::int64_t decodes,
                              core::Tokens context,
                              std::int64_t most) const;
@@ -143,7 +146,7 @@ class FastEngine final : public Engine {
   bool jump_;
   bool async_;
   fast::Scheduler scheduler_;
-  fast::DecodeLines lines_;
+  fast::StepLines lines_;
   std::size_t depth_;
   std::array<Batch, kMaxDepth> batches_;
   std::array<Batch*, kMaxDepth> in_flight_ = {&batches_[0], &batches_[1]};  ///< Oldest first.
@@ -226,46 +229,80 @@ void FastEngine::fill_pipeline(core::SimTime limit, bool pause_at_completion) {
   }
 }
 
+/// The line of a batch that is nothing but decodes and at most one whole prompt, if the model has
+/// one.
+fast::StepLines::Line* FastEngine::line_of(const Batch& batch, core::Tokens context) {
+  if (batch.items.empty()) {
+    return lines_.at(batch.num_decodes, context);
+  }
+  const domain::PrefillChunk& chunk = batch.prefills.front();
+  if (batch.prefills.size() > 1 || chunk.past > core::Tokens(0) || !chunk.samples) {
+    return nullptr;
+  }
+  return lines_.at(batch.num_decodes, chunk.new_tokens.value(), context);
+}
+
 void FastEngine::launch(Batch& batch) {
   const core::Tokens context =
       std::max(batch.decode_context - spared(batch.shared_context), core::Tokens(0));
-  const fast::DecodeLines::Line* const known =
-      batch.items.empty() ? lines_.at(batch.num_decodes, context) : nullptr;
-  domain::StepTime time =
-      known != nullptr ? known->step.at(context) : inputs_.model.predict(batch.view());
+  batch.start = num_in_flight_ == 0 ? now_ : in_flight(num_in_flight_ - 1).end;
+  ++num_in_flight_;
+  ++totals_.steps;
+  core::Duration period;
+  if (fast::StepLines::Line* const line = line_of(batch, context); line != nullptr) [[likely]] {
+    const core::Duration gpu = line->gpu(context);
+    period = async_ ? std::max(gpu, line->cpu) : gpu + line->cpu;
+    line->count(1, context);
+    line_busy_ += period;
+    if (inputs_.options.log_steps) {
+      domain::StepTime time = lines_.step_of(*line).at(context);
+      time.add(domain::Bottleneck::kOverhead, period - gpu);
+      time.cpu = line->cpu;
+      log_step(batch, period, time);
+    }
+  } else {
+    period = launch_apart(batch);
+  }
+  totals_.busy += period;
+  batch.end = batch.start + period;
+}
+
+/// The period of a batch of which nobody asks for a line.
+core::Duration FastEngine::launch_apart(const Batch& batch) {
+  domain::StepTime time = inputs_.model.predict(batch.view());
   time.cpu += host_time(batch.num_decodes + static_cast<std::int64_t>(batch.items.size()));
   const core::Duration gpu = time.gpu();
   const core::Duration period = async_ ? std::max(gpu, time.cpu) : gpu + time.cpu;
   time.add(domain::Bottleneck::kOverhead, period - gpu);
-  batch.start = num_in_flight_ == 0 ? now_ : in_flight(num_in_flight_ - 1).end;
-  batch.end = batch.start + period;
-  ++num_in_flight_;
-  if (inputs_.options.log_steps) {
-    core::Tokens prefill_tokens;
-    for (const auto& chunk : batch.prefills) {
-      prefill_tokens += chunk.new_tokens;
-    }
-    inputs_.sink.on_steps({.first_step = batch.number,
-                           .steps = 1,
-                           .start = batch.start,
-                           .period = period,
-                           .period_growth = {},
-                           .num_decodes = batch.num_decodes,
-                           .decode_context = batch.decode_context,
-                           .shared_context = batch.shared_context,
-                           .num_prefills = static_cast<std::int64_t>(batch.prefills.size()),
-                           .prefill_tokens = prefill_tokens,
-                           .time = time,
-                           .gpu_growth = {},
-                           .growth_kind = domain::Bottleneck::kMemory,
-                           .used_blocks = core::Blocks(scheduler_.cache().num_used())});
-  }
-  ++totals_.steps;
-  totals_.busy += period;
   for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
     totals_.step_time.by_bottleneck[kind] += time.by_bottleneck[kind];
   }
   totals_.step_time.cpu += time.cpu;
+  if (inputs_.options.log_steps) {
+    log_step(batch, period, time);
+  }
+  return period;
+}
+
+void FastEngine::log_step(const Batch& batch, core::Duration period, const domain::StepTime& time) {
+  core::Tokens prefill_tokens;
+  for (const auto& chunk : batch.prefills) {
+    prefill_tokens += chunk.new_tokens;
+  }
+  inputs_.sink.on_steps({.first_step = batch.number,
+                         .steps = 1,
+                         .start = batch.start,
+                         .period = period,
+                         .period_growth = {},
+                         .num_decodes = batch.num_decodes,
+                         .decode_context = batch.decode_context,
+                         .shared_context = batch.shared_context,
+                         .num_prefills = static_cast<std::int64_t>(batch.prefills.size()),
+                         .prefill_tokens = prefill_tokens,
+                         .time = time,
+                         .gpu_growth = {},
+                         .growth_kind = domain::Bottleneck::kMemory,
+                         .used_blocks = core::Blocks(scheduler_.cache().num_used())});
 }
 
 std::int64_t FastEngine::complete_oldest() {
@@ -293,7 +330,7 @@ bool FastEngine::take_run(core::SimTime limit, bool pause_at_completion) {
   const core::Tokens shared = scheduler_.shared_context();
   const core::Tokens saved = spared(shared);
   const core::Tokens context = decodes.context(first) - saved;
-  fast::DecodeLines::Line* const line =
+  fast::StepLines::Line* const line =
       context >= core::Tokens(0) ? lines_.at(decodes.count(), context) : nullptr;
   if (line == nullptr) {
     return false;
@@ -339,15 +376,15 @@ bool FastEngine::take_run(core::SimTime limit, bool pause_at_completion) {
 }
 
 /// Of up to `most` batches of so many decodes, from this context on.
-Pace FastEngine::pace_of(const fast::DecodeLines::Line& line,
+Pace FastEngine::pace_of(const fast::StepLines::Line& line,
                          std::int64_t decodes,
                          core::Tokens context,
                          std::int64_t most) const {
   const core::Duration gpu = line.gpu(context);
-  const core::Duration slope = line.step.slope;
+  const core::Duration slope = line.slope;
   const bool host_bound = async_ && gpu < line.cpu;
   core::Duration period = async_ ? gpu : gpu + line.cpu;
-  std::int64_t room = (line.step.highest - context).value();
+  std::int64_t room = (line.highest - context).value();
   if (host_bound) {
     // Until the GPU's time has grown past the host's.
     period = line.cpu;
@@ -413,7 +450,7 @@ void FastEngine::count(const Run& run) {
 }
 
 void FastEngine::log_run(const Run& run) {
-  const domain::AffineStep& step = run.line->step;
+  const domain::AffineStep& step = lines_.step_of(*run.line);
   domain::StepTime time = step.at(run.context);
   time.add(domain::Bottleneck::kOverhead, run.period - time.gpu());
   time.cpu = run.line->cpu;

@@ -37,7 +37,7 @@ void PrefixCache::adopt_left(Table& table, Owner owner, const Match& match) {
   if (item == kNone) {
     return;
   }
-  left_[owner] = kNone;
+  forget_left(owner);
   num_free_ -= match.blocks;
   if (ids_) {
     ids_->take_back(owner, item, match.blocks);
@@ -53,8 +53,8 @@ void PrefixCache::adopt_left(Table& table, Owner owner, const Match& match) {
 
 void PrefixCache::disown(Owner owner) {
   if (const Item item = item_of(owner); item != kNone) {
-    items_[item].owner = kNone;
-    left_[owner] = kNone;
+    items_[item].deeper_or_owner = kNone;
+    forget_left(owner);
   }
 }
 
@@ -100,24 +100,36 @@ void PrefixCache::release_own([[maybe_unused]] const Table& table,
   range.begin = 0;
   range.end = blocks;
   range.keyed = keyed;
-  // Field by field, as the caller has just written it: see core::Buffer::extend().
-  range.content.id = content.id;
-  range.content.lora = content.lora;
-  range.content.prompt_tokens = content.prompt_tokens;
-  range.owner = comes_back ? owner : kNone;
-  if (comes_back) {
-    if (left_.size() <= owner) {
-      left_.resize(std::size_t{owner} + 1, kNone);
-    }
-    left_[owner] = item;
-  }
+  range.id = content.id;
+  range.lora = content.lora;
+  range.prompt_tokens = content.prompt_tokens;
+  range.deeper_or_owner = comes_back ? owner : kNone;
   link_before(kHead, item);
+  if (comes_back) {
+    expect_back(owner, item);
+  }
   if (ids_) {
     ids_->put_back(owner, item, blocks, false, true);
   }
 }
 
+/// What it has left is evicted block by block, as it can be looked up.
+void PrefixCache::expect_back(Owner owner, Item item) {
+  take_owed();
+  ++reasons_to_take_now_;
+  if (left_.size() <= owner) {
+    left_.resize(std::size_t{owner} + 1, kNone);
+  }
+  left_[owner] = item;
+}
+
+void PrefixCache::forget_left(Owner owner) {
+  --reasons_to_take_now_;
+  left_[owner] = kNone;
+}
+
 void PrefixCache::publish_ended() {
+  take_owed();
   for (Item item = items_[kHead].next; item != kHead; item = items_[item].next) {
     if (items_[item].is_own) {
       publish_item(item);
@@ -127,8 +139,8 @@ void PrefixCache::publish_ended() {
 
 /// Makes an extent of what a request has left in the free list.
 void PrefixCache::publish_item(Item item) {
-  if (items_[item].owner != kNone) {
-    disown(items_[item].owner);
+  if (items_[item].deeper_or_owner != kNone) {
+    disown(items_[item].deeper_or_owner);
   }
   const FreeRange range = items_[item];
   if (range.end > range.keyed) {
@@ -150,13 +162,12 @@ void PrefixCache::publish_item(Item item) {
   }
   Table table;
   table.chain = take_chain();
-  chains_[table.chain].chain.assign_unique(
-      range.content.id, range.content.lora, range.content.prompt_tokens);
+  chains_[table.chain].chain.assign_unique(range.id, range.lora, range.prompt_tokens);
   const ExtentIndex extent = open(table, kNone, 0, end);
   drop_chain(table.chain);
   extents_[extent].shallowest = item;
   items_[item].extent = extent;
-  items_[item].deeper = kNone;
+  items_[item].deeper_or_owner = kNone;
   items_[item].end = end;
   if (ids_) {
     ids_->make_extent(item, extent);

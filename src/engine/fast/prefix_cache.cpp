@@ -48,9 +48,11 @@ PrefixCache::PrefixCache(const Options& options, const Keyed& keyed)
   if (listed_) {
     add_plain(num_usable_, kNone);
   } else {
+    ++reasons_to_take_now_;
     num_free_ = num_usable_;
   }
   if (options.keep_ids && num_usable_ > 0) {
+    ++reasons_to_take_now_;
     ids_ = std::make_unique<BlockIds>(num_usable_, items_[kHead].next);
   }
 }
@@ -198,6 +200,10 @@ PrefixCache::ExtentIndex PrefixCache::open(Table& table,
                                            std::int64_t begin,
                                            std::int64_t end) {
   auto index = static_cast<ExtentIndex>(extents_.size());
+  if (extents_.empty()) {
+    take_owed();
+    ++reasons_to_take_now_;
+  }
   if (spare_extents_.empty()) {
     extents_.emplace_back();
   } else {
@@ -318,7 +324,7 @@ void PrefixCache::hold(ExtentIndex index, std::int64_t end) {
         break;
       }
       const Item emptied = extent.shallowest;
-      extent.shallowest = range.deeper;
+      extent.shallowest = range.deeper_or_owner;
       unlink(emptied);
     }
   }
@@ -382,7 +388,7 @@ void PrefixCache::add_free(ExtentIndex index, std::int64_t begin, std::int64_t e
   const Item item = take_item();
   items_[item].extent = index;
   items_[item].is_own = false;
-  items_[item].deeper = extents_[index].shallowest;
+  items_[item].deeper_or_owner = extents_[index].shallowest;
   items_[item].begin = begin;
   items_[item].end = end;
   extents_[index].shallowest = item;
@@ -395,6 +401,9 @@ void PrefixCache::add_plain(std::int64_t count, Owner owner) {
     return;
   }
   num_free_ += count;
+  if (free_unhashed_first_) {
+    take_owed();  // What is taken afterwards is this.
+  }
   Item item = free_unhashed_first_ ? items_[kHead].next : items_[kHead].previous;
   if (is_plain(item)) {
     items_[item].end += count;
@@ -448,6 +457,35 @@ BlockIds::Ids PrefixCache::free_ids() const {
   return all;
 }
 
+void PrefixCache::take(std::int64_t count) {
+  // Most often the list begins with more of what nobody can look for.
+  FreeRange& next = items_[items_[kHead].next];
+  if (next.extent == kNone && next.end - next.begin > count && !ids_) {
+    next.end -= count;
+  } else {
+    evict(count);
+  }
+}
+
+/// Rows of which nobody is told that they have gone.
+void PrefixCache::take_owed() {
+  Item item = items_[kHead].next;
+  for (; owed_ > 0; item = items_[item].next) {
+    FreeRange& range = items_[item];
+    RIDGELINE_DCHECK(item != kHead && range.extent == kNone, "more owed than a list of own blocks");
+    const std::int64_t blocks = range.end - range.begin;
+    if (blocks > owed_) {
+      range.end -= owed_;
+      owed_ = 0;
+      break;
+    }
+    owed_ -= blocks;
+    spare_items_.push_back(item);
+  }
+  items_[kHead].next = item;
+  items_[item].previous = kHead;
+}
+
 void PrefixCache::evict(std::int64_t count) {
   while (count > 0) {
     const Item item = items_[kHead].next;
@@ -474,18 +512,18 @@ void PrefixCache::evict(std::int64_t count) {
         extent.shallowest = kNone;
       } else if (emptied) {
         Item above = extent.shallowest;
-        while (items_[above].deeper != item) {
-          above = items_[above].deeper;
+        while (items_[above].deeper_or_owner != item) {
+          above = items_[above].deeper_or_owner;
         }
-        items_[above].deeper = kNone;
+        items_[above].deeper_or_owner = kNone;
       }
       if (extent.end == extent.begin) {
         forget(range.extent);
       }
     }
     if (emptied) {
-      if (range.is_own && range.owner != kNone) {
-        left_[range.owner] = kNone;
+      if (range.is_own && range.deeper_or_owner != kNone) {
+        forget_left(range.deeper_or_owner);
       }
       unlink(item);
     }

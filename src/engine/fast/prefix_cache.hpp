@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/buffer.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
 #include "engine/fast/block_ids.hpp"
@@ -136,15 +137,13 @@ class PrefixCache {
   /// Takes blocks off the free list, forgetting what they held. Requires num_free() >= count.
   void allocate(std::int64_t count) {
     num_free_ -= count;
-    if (!listed_ || count == 0) {
-      return;
-    }
-    // Most often the list begins with more of what nobody can look for.
-    FreeRange& next = items_[items_[kHead].next];
-    if (next.extent == kNone && next.end - next.begin > count && !ids_) {
-      next.end -= count;
-    } else {
-      evict(count);
+    if (reasons_to_take_now_ == 0) [[likely]] {
+      owed_ += count;
+      if (owed_ >= kMostOwed) [[unlikely]] {
+        take_owed();
+      }
+    } else if (listed_) {
+      take(count);
     }
   }
   /// The same, for one request; allocate() leaves that to give().
@@ -176,6 +175,8 @@ class PrefixCache {
  private:
   static constexpr std::size_t kHead = 0;  ///< The free list is a ring through item 0.
   using Item = std::uint32_t;
+  /// Blocks that are taken off the list together: what some thirty requests need.
+  static constexpr std::int64_t kMostOwed = 1024;
 
   struct ChainState {
     Chain chain;
@@ -196,18 +197,21 @@ class PrefixCache {
     Item shallowest = kNone;         ///< Its part of the free list nearest to its begin.
     std::vector<HoldCount> held;     ///< Ascending; without the owner's own.
   };
-  /// A row of free blocks, popped from `end` down.
-  struct FreeRange {
+  /// A row of free blocks, popped from `end` down. One cache line.
+  struct alignas(64) FreeRange {
     ExtentIndex extent = kNone;  ///< kNone: blocks that hold nothing.
-    Item deeper = kNone;         ///< Of the same extent.
-    std::int64_t begin = 0;
-    std::int64_t end = 0;
     Item next = 0;
     Item previous = 0;
-    bool is_own = false;     ///< Blocks 0 .. of a request, and nobody else looks for them.
-    Owner owner = kNone;     ///< Whose those are, if it comes back for them ...
-    std::int64_t keyed = 0;  ///< ... and how many of them had keys.
-    OwnContent content;
+    /// Of an extent: its next row. Of a request's own blocks: who comes back for them.
+    std::uint32_t deeper_or_owner = kNone;
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    // Of blocks 0 .. of a request that nobody else looks for:
+    std::int64_t keyed = 0;  ///< How many of them had keys.
+    core::RequestId id;
+    core::Tokens prompt_tokens;
+    core::LoraId lora;
+    bool is_own = false;
   };
   struct Index;  ///< Key to the oldest extent that begins with it; hides the hash map's header.
 
@@ -233,7 +237,11 @@ class PrefixCache {
     return item != kHead && items_[item].extent == kNone && !items_[item].is_own;
   }
   void fill_ids(ExtentIndex extent, Owner owner, std::int64_t end);
+  void take(std::int64_t count);
   void evict(std::int64_t count);
+  void take_owed();
+  void expect_back(Owner owner, Item item);
+  void forget_left(Owner owner);
   Item take_item();
   void link_before(Item where, Item item);
   void unlink(Item item);
@@ -246,6 +254,11 @@ class PrefixCache {
   bool last_block_first_;
   std::int64_t num_usable_;
   std::int64_t num_free_;
+  /// While nobody can look for what stands in the free list, and nobody comes back for it, blocks
+  /// are only counted when they are taken, and taken off the head of the list many at a time.
+  std::int64_t owed_ = 0;
+  /// Otherwise: block ids are kept, there have been extents, or requests come back for theirs.
+  std::int64_t reasons_to_take_now_ = 0;
   std::int64_t num_eager_ = 0;
   bool quotes_ = false;  ///< Some prompt states what belongs to another request.
   const Keyed& keyed_;
@@ -254,7 +267,7 @@ class PrefixCache {
   std::vector<Extent> extents_;
   std::vector<ExtentIndex> spare_extents_;
   std::vector<FreeRange> items_;
-  std::vector<Item> spare_items_;
+  core::Buffer<Item> spare_items_;
   std::vector<Item> left_;  ///< By owner, what it has left and comes back for; kNone: nothing.
   std::unique_ptr<Index> index_;
   std::unique_ptr<BlockIds> ids_;

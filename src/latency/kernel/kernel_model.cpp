@@ -291,14 +291,45 @@ std::optional<domain::AffineStep> KernelModel::affine(std::int64_t num_decodes,
   }
   domain::AffineStep step;
   step.base = start(token_part(num_decodes), sampled_part(num_decodes));
+  return add_decode_lines(num_decodes, context, step) ? std::optional(step) : std::nullopt;
+}
+
+std::optional<domain::AffineStep> KernelModel::affine_with_prompt(std::int64_t num_decodes,
+                                                                  core::Tokens prompt,
+                                                                  core::Tokens context) const {
+  if (num_decodes < 0 || prompt <= calibration_.attention.short_chunk ||
+      context < core::Tokens(0) || context > core::Tokens(kMaxContext)) {
+    return std::nullopt;
+  }
+  const domain::PrefillChunk whole{.past = {}, .new_tokens = prompt, .samples = true};
+  domain::StepBatch batch;
+  batch.num_decodes = num_decodes;
+  batch.prefills = {&whole, 1};
+  const Work work = work_of(batch);
+  domain::AffineStep step;
+  step.base = start(token_part(work.tokens), sampled_part(work.sampled));
+  const TimeByKind prefill = prefill_part(work);
+  for (std::size_t kind = 0; kind < prefill.size(); ++kind) {
+    step.base.by_bottleneck[kind] += prefill[kind];
+  }
+  step.base.add(domain::Bottleneck::kOverhead, launch_gap(batch));
+  return add_decode_lines(num_decodes, context, step) ? std::optional(step) : std::nullopt;
+}
+
+bool KernelModel::add_decode_lines(std::int64_t num_decodes,
+                                   core::Tokens context,
+                                   domain::AffineStep& step) const {
   step.lowest = core::Tokens(0);
   step.highest = core::Tokens(kMaxContext);
+  if (num_decodes == 0) {
+    return true;
+  }
   bool sloped = false;
   for (const AttentionOperator& op : plan_.attention) {
     if (op.measured != nullptr) {
       const auto piece = op.measured->decode(num_decodes, context.value());
       if (sloped && op.kind != step.slope_kind) {
-        return std::nullopt;
+        return false;
       }
       step.slope_kind = op.kind;
       sloped = true;
@@ -321,7 +352,7 @@ std::optional<domain::AffineStep> KernelModel::affine(std::int64_t num_decodes,
       step.lowest = std::max(step.lowest, most + core::Tokens(1));
     } else {
       if (slope > core::Duration() && sloped && op.kind != step.slope_kind) {
-        return std::nullopt;
+        return false;
       }
       if (slope > core::Duration()) {
         step.slope_kind = op.kind;
@@ -333,7 +364,7 @@ std::optional<domain::AffineStep> KernelModel::affine(std::int64_t num_decodes,
       step.highest = std::min(step.highest, most);
     }
   }
-  return step;
+  return true;
 }
 
 namespace {

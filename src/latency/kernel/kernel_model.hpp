@@ -37,6 +37,9 @@ class KernelModel final : public StepTimeModel {
   [[nodiscard]] domain::StepTime predict(const domain::StepBatch& batch) const override;
   [[nodiscard]] std::optional<domain::AffineStep> affine(std::int64_t num_decodes,
                                                          core::Tokens context) const override;
+  /// Nothing for prompts so short that they are the decode kernel's.
+  [[nodiscard]] std::optional<domain::AffineStep> affine_with_prompt(
+      std::int64_t num_decodes, core::Tokens prompt, core::Tokens context) const override;
   [[nodiscard]] core::Tokens spared_context(core::Tokens shared) const override;
   [[nodiscard]] Explanation explain(const domain::StepBatch& batch) const override;
   [[nodiscard]] core::Warnings notes() const override { return notes_; }
@@ -85,6 +88,11 @@ class KernelModel final : public StepTimeModel {
   /// AttentionOperator::decode() of one of them.
   [[nodiscard]] core::Duration decode_part(std::size_t index, const DecodeCall& call) const;
   void add_attention(const TimeByKind& prefill, const Work& work, domain::StepTime& time) const;
+  /// Adds what attention takes over decodes near a context to a step that has none of it yet; false
+  /// if that is no line.
+  [[nodiscard]] bool add_decode_lines(std::int64_t num_decodes,
+                                      core::Tokens context,
+                                      domain::AffineStep& step) const;
   [[nodiscard]] domain::StepTime start(const TimeByKind& tokens, const TimeByKind& sampled) const;
 
   void explain_rows(const RowOperator& op, const Work& work, Explanation& into) const;

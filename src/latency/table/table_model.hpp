@@ -36,6 +36,10 @@ class TableModel final : public StepTimeModel {
                                                          core::Tokens context) const override {
     return kernel_->affine(num_decodes, context);
   }
+  [[nodiscard]] std::optional<domain::AffineStep> affine_with_prompt(
+      std::int64_t num_decodes, core::Tokens prompt, core::Tokens context) const override {
+    return kernel_->affine_with_prompt(num_decodes, prompt, context);
+  }
   [[nodiscard]] core::Tokens spared_context(core::Tokens shared) const override {
     return kernel_->spared_context(shared);
   }

@@ -233,6 +233,20 @@ RC_GTEST_PROP(Kernel, AffineIsPredictBitForBit, ()) {
             model.predict(Step{.num_decodes = count, .context = at.value(), .chunks = {}}.batch()));
 }
 
+RC_GTEST_PROP(Kernel, AWholePromptBesideDecodesIsPredictBitForBit, ()) {
+  const auto& model = any_model();
+  const std::int64_t count = between(0, 3000);
+  const std::int64_t prompt = between(1, 40'000);
+  const std::int64_t near = count == 0 ? 0 : between(0, 5'000'000);
+  const auto step = model.affine_with_prompt(count, core::Tokens(prompt), core::Tokens(near));
+  RC_PRE(step.has_value());
+  const std::int64_t at = count == 0 ? 0 : between(step->lowest.value(), step->highest.value());
+  const Step same{.num_decodes = count,
+                  .context = at,
+                  .chunks = {{.past = core::Tokens(0), .new_tokens = core::Tokens(prompt)}}};
+  RC_ASSERT(step->at(core::Tokens(at)) == model.predict(same.batch()));
+}
+
 RC_GTEST_PROP(Kernel, MemoryChangesNothing, ()) {
   const auto& model = any_model();
   const Step step = any_step();

@@ -53,5 +53,29 @@ TEST(DecodeSet, CountsBlocksOfEveryBatch) {
   }
 }
 
+/// 40,000 requests that begin their blocks with the same batches are more than 16 bits count; when
+/// most of them have gone, the rest is.
+TEST(DecodeSet, CountsManyMoreThanItUsuallyHas) {
+  DecodeSet set(core::Tokens(16));
+  for (int i = 0; i < 40'000; ++i) {
+    set.add(-3);
+  }
+  // Blocks begin with batches 3, 19 and 35; from batch 1 on, those are the third and the
+  // nineteenth.
+  const auto expect_begun = [&set](std::int64_t requests) {
+    const DecodeSet::NewBlocks found = set.new_blocks(1, 20);
+    EXPECT_EQ(found.number, 2 * requests);
+    EXPECT_EQ(found.places, (3 + 19) * requests);
+    EXPECT_EQ(found.squares, (9 + 361) * requests);
+    EXPECT_EQ(set.new_blocks(1, 2).number, 0);
+    EXPECT_EQ(set.blocks_in(19), requests);
+  };
+  expect_begun(40'000);
+  for (int i = 0; i < 39'000; ++i) {
+    set.remove(-3);
+  }
+  expect_begun(1'000);
+}
+
 }  // namespace
 }  // namespace ridgeline::engine::fast

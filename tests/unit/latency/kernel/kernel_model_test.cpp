@@ -212,6 +212,31 @@ TEST(KernelModel, AffineIsPredictBitForBit) {
   }
 }
 
+TEST(KernelModel, AWholePromptBesideDecodesIsALineAsWell) {
+  for (const Golden& row : golden()) {
+    const Subject subject(row.network, gpu("h100"), row.ranks);
+    for (const std::int64_t count : {0, 1, 7, 64, 300}) {
+      for (const std::int64_t prompt : {17, 100, 512, 8192, 20'000}) {
+        const core::Tokens context(count * 700);
+        const auto step = subject.model().affine_with_prompt(count, core::Tokens(prompt), context);
+        ASSERT_TRUE(step.has_value());
+        EXPECT_LE(step->lowest, context);
+        EXPECT_GE(step->highest, context);
+        for (const core::Tokens at : {step->lowest, context, step->highest}) {
+          const Step same{.num_decodes = count,
+                          .context = count == 0 ? 0 : at.value(),
+                          .chunks = {chunk(0, prompt)}};
+          EXPECT_EQ(step->at(at), subject.model().predict(same.batch()));
+        }
+      }
+    }
+    // Chunks of up to 16 tokens are the decode kernel's.
+    EXPECT_FALSE(subject.model().affine_with_prompt(3, core::Tokens(16), core::Tokens(900)));
+    EXPECT_FALSE(subject.model().affine_with_prompt(-1, core::Tokens(512), core::Tokens(900)));
+    EXPECT_FALSE(subject.model().affine_with_prompt(3, core::Tokens(512), core::Tokens(-1)));
+  }
+}
+
 /// Of 3,000 shared tokens 43 % are read in no time: 1,290. Whatever else is in the step stays.
 TEST(KernelModel, WhatIsSharedIsReadFromMemoryOnce) {
   const model::ModelSpec network = fixtures::llama_2_7b();

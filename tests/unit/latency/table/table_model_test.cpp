@@ -102,6 +102,26 @@ TEST(TableModel, IsAffineExactlyWhereItSaysSo) {
   }
 }
 
+TEST(TableModel, AWholePromptBesideDecodesIsALineAsWell) {
+  const MadeTables made;
+  for (const std::int64_t count : {0, 1, 20, 700}) {
+    for (const std::int64_t each : {5, 900, 40'000}) {
+      for (const std::int64_t prompt : {100, 777, 9000}) {
+        const auto step =
+            made.table->affine_with_prompt(count, Tokens(prompt), Tokens(count * each));
+        ASSERT_TRUE(step.has_value());
+        const std::vector<domain::PrefillChunk> chunks = {
+            {.past = {}, .new_tokens = Tokens(prompt)}};
+        for (const Tokens at : {step->lowest, Tokens(count * each), step->highest}) {
+          domain::StepBatch batch = decodes(count, count == 0 ? 0 : at.value());
+          batch.prefills = chunks;
+          EXPECT_EQ(step->at(at), made.table->predict(batch));
+        }
+      }
+    }
+  }
+}
+
 TEST(TableModel, MoreContextOrMoreSequencesNeverCostLess) {
   const MadeTables made;
   core::Duration last;

@@ -1,0 +1,163 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "engine/options.hpp"
+#include "latency/step_time_model.hpp"
+
+namespace ridgeline::engine::fast {
+
+/// What batches of decodes take, alone or with one whole prompt: the model's lines, asked for once,
+/// and how many batches were taken on each. How their time splits up is added up when somebody
+/// asks.
+class StepLines {
+ public:
+  /// The time of a batch of some decodes with a context within lowest ... highest: what a batch
+  /// looks at, in one cache line.
+  struct alignas(64) Line {
+    core::Tokens lowest{1};
+    core::Tokens highest{0};
+    core::Duration base;  ///< GPU time without context.
+    core::Duration slope;
+    core::Duration cpu;  ///< Host time, with the engine's own.
+    std::int64_t batches = 0;
+    core::Tokens context;  ///< Of all those batches together.
+    std::int32_t decodes = -1;
+    std::int32_t prompt = 0;  ///< Tokens of the whole prompt computed beside them.
+
+    [[nodiscard]] bool holds(core::Tokens at) const { return at >= lowest && at <= highest; }
+    [[nodiscard]] core::Duration gpu(core::Tokens at) const { return base + slope * at.value(); }
+    void count(std::int64_t more, core::Tokens their_context) {
+      batches += more;
+      context += their_context;
+    }
+  };
+
+  StepLines(const latency::StepTimeModel& model, const HostTime& host)
+      : model_(model), host_(host) {}
+
+  /// The line through this context, valid until the next call; nothing if the model has none.
+  Line* at(std::int64_t decodes, core::Tokens context) {
+    const auto index = static_cast<std::size_t>(decodes);
+    if (index < alone_.lines.size() && alone_.lines[index].holds(context)) [[likely]] {
+      return &alone_.lines[index];
+    }
+    return ask(decodes, context);
+  }
+
+  /// The same with a whole prompt beside the decodes, from the second time on that as much is asked
+  /// for: where every prompt is as long as no other, lines would be made for nothing.
+  Line* at(std::int64_t decodes, std::int64_t prompt, core::Tokens context) {
+    if (with_prompt_.lines.empty()) [[unlikely]] {
+      with_prompt_.resize(kPromptLines);
+    }
+    const std::size_t place =
+        static_cast<std::size_t>(decodes) + static_cast<std::size_t>(prompt) * kSpread;
+    Line& line = with_prompt_.lines[place % kPromptLines];
+    if (line.decodes == decodes && line.prompt == prompt && line.holds(context)) [[likely]] {
+      return &line;
+    }
+    return ask(line, decodes, prompt, context);
+  }
+
+  /// What a line says, split by what holds the GPU up; without the engine's own host time.
+  [[nodiscard]] const domain::AffineStep& step_of(const Line& line) const {
+    return line.prompt > 0 ? with_prompt_.step_of(line) : alone_.step_of(line);
+  }
+
+  /// Of all batches counted, without the engine's waiting for the host.
+  [[nodiscard]] domain::StepTime total() const {
+    domain::StepTime sum = settled_;
+    for (const Kept* const kept : {&alone_, &with_prompt_}) {
+      for (const Line& line : kept->lines) {
+        add(line, kept->step_of(line), sum);
+      }
+    }
+    return sum;
+  }
+
+ private:
+  /// Remembered for so many pairs of decodes and prompt: a power of two.
+  static constexpr std::size_t kPromptLines = 256;
+  /// Spreads prompts of different lengths; odd, and far from what their lengths differ by.
+  static constexpr std::size_t kSpread = 0x9E3B;
+
+  struct Kept {
+    std::vector<Line> lines;
+    std::vector<domain::AffineStep> steps;  ///< What is seldom looked at of each.
+
+    void resize(std::size_t size) {
+      lines.resize(size);
+      steps.resize(size);
+    }
+    [[nodiscard]] const domain::AffineStep& step_of(const Line& line) const {
+      return steps[static_cast<std::size_t>(&line - lines.data())];
+    }
+    void set(Line& line, const domain::AffineStep& step, const HostTime& host) {
+      steps[static_cast<std::size_t>(&line - lines.data())] = step;
+      const std::int64_t sequences = line.decodes + (line.prompt > 0 ? 1 : 0);
+      line.lowest = step.lowest;
+      line.highest = step.highest;
+      line.base = step.base.gpu();
+      line.slope = step.slope;
+      line.cpu = step.base.cpu + host.per_step + host.per_sequence * sequences;
+    }
+  };
+
+  static void add(const Line& line, const domain::AffineStep& step, domain::StepTime& sum) {
+    sum.add(step.base, line.batches);
+    sum.add(step.slope_kind, step.slope * line.context.value());
+    sum.cpu += line.cpu * line.batches;
+  }
+  /// What stands in its place from now on begins anew.
+  void settle(const Kept& kept, Line& line, std::int64_t decodes, std::int64_t prompt) {
+    add(line, kept.step_of(line), settled_);
+    line = {};
+    line.decodes = static_cast<std::int32_t>(decodes);
+    line.prompt = static_cast<std::int32_t>(prompt);
+  }
+  [[gnu::noinline]] Line* ask(std::int64_t decodes, core::Tokens context) {
+    const auto index = static_cast<std::size_t>(decodes);
+    if (index >= alone_.lines.size()) {
+      alone_.resize(std::max(index + 1, 2 * alone_.lines.size()));
+    }
+    Line& line = alone_.lines[index];
+    settle(alone_, line, decodes, 0);
+    const auto step = model_.affine(decodes, context);
+    if (!step || context < step->lowest || context > step->highest) {
+      return nullptr;
+    }
+    alone_.set(line, *step, host_);
+    return &line;
+  }
+  [[gnu::noinline]] Line* ask(Line& line,
+                              std::int64_t decodes,
+                              std::int64_t prompt,
+                              core::Tokens context) {
+    const bool is_new = line.decodes != decodes || line.prompt != prompt || line.batches > 0;
+    if (is_new) {
+      settle(with_prompt_, line, decodes, prompt);
+      return nullptr;
+    }
+    const auto step = model_.affine_with_prompt(decodes, core::Tokens(prompt), context);
+    if (!step || context < step->lowest || context > step->highest) {
+      return nullptr;
+    }
+    with_prompt_.set(line, *step, host_);
+    return &line;
+  }
+
+  const latency::StepTimeModel& model_;
+  HostTime host_;
+  Kept alone_;                ///< By number of decodes.
+  Kept with_prompt_;          ///< By decodes and prompt, as far as they do not meet others.
+  domain::StepTime settled_;  ///< Of lines that have been replaced.
+};
+
+}  // namespace ridgeline::engine::fast

@@ -341,16 +341,6 @@ SlotIndex Scheduler::take_slot(const Waiting& entry, core::SimTime now) {
   return index;
 }
 
-void Scheduler::link_last(SlotIndex index) {
-  Slot& slot = slots_[index];
-  slot.order = next_order_++;
-  slot.next = kNoSlot;
-  slot.previous = last_running_;
-  (last_running_ == kNoSlot ? first_running_ : slots_[last_running_].next) = index;
-  last_running_ = index;
-  ++num_running_;
-}
-
 void Scheduler::put(Batch& batch, SlotIndex index, std::int64_t tokens) {
   Slot& slot = slots_[index];
   const std::int64_t before = slot.computed;
@@ -367,27 +357,6 @@ void Scheduler::put(Batch& batch, SlotIndex index, std::int64_t tokens) {
   if (samples) {
     sampled_.push_back(index);
     prefilling_.erase(index);
-  }
-}
-
-/// The batch being formed computes its last known token, so that the next ones decode it.
-void Scheduler::begin_decoding(SlotIndex index) {
-  Slot& slot = slots_[index];
-  const std::int64_t outputs = slot.known - slot.prompt_tokens;
-  const std::int64_t end = num_batches_ + slot.stop_after - outputs - 1;
-  slot.base = slot.known - num_batches_ - 1;
-  slot.starved_at = -1;
-  slot.starved_run = 0;
-  slot.begun = num_batches_;
-  ends_.add(index, end);
-  if (slot.table.single_until == PrefixCache::kForever) {
-    eager_.push_back(index);
-  }
-  if (end > num_batches_ || slot.wastes) {
-    slot.status = Status::kDecoding;
-    decodes_.add(slot.base);
-  } else {
-    slot.status = Status::kLeaving;
   }
 }
 

@@ -29,10 +29,15 @@ std::int64_t Scheduler::update(const Batch& batch, core::SimTime now, domain::Re
   if (first == kNoSlot) {
     return 0;
   }
-  if (ends_.next(first) == kNoSlot) {
-    finish(first, sink);
-    return 1;
+  if (ends_.next(first) != kNoSlot) {
+    return finish_all(first, sink);
   }
+  finish(first, sink);
+  return 1;
+}
+
+/// Of several that end with a batch, in running order.
+std::int64_t Scheduler::finish_all(SlotIndex first, domain::RecordSink& sink) {
   ending_.clear();
   for (SlotIndex i = first; i != kNoSlot; i = ends_.next(i)) {
     ending_.push_back(i);
@@ -114,13 +119,7 @@ bool Scheduler::waiting_stays_out(std::int64_t budget) const {
          match_.overtaken == PrefixCache::kNone;
 }
 
-std::int64_t Scheduler::repeatable_batches() {
-  // Who has just come to an empty queue is tried first of all.
-  if (!waiting_.empty() && !head_blocked_ && blocked_budget_ < 0 &&
-      num_running_ < options_.max_num_seqs &&
-      decodes_.count() < options_.max_num_batched_tokens.value()) {
-    return 0;
-  }
+std::int64_t Scheduler::batches_to_change() {
   const std::size_t special =
       prefilling_.size() + late_.size() + starved_.size() + eager_.size() + passed_over_.size();
   const std::int64_t oldest = last_done_ + 1;
@@ -139,25 +138,6 @@ std::int64_t Scheduler::repeatable_batches() {
     return 1;
   }
   return ends_.next_end(num_batches_) - num_batches_ + 1;
-}
-
-void Scheduler::form_decodes(std::int64_t count, std::int64_t new_blocks) {
-  budget_ = options_.max_num_batched_tokens.value() - decodes_.count();
-  preempted_ = false;
-  head_blocked_ = !waiting_.empty() && num_running_ < options_.max_num_seqs && budget_ > 0;
-  if (head_blocked_) {
-    tried_budget_ = budget_;
-    take_blocks_past_head(count, new_blocks);
-  } else {
-    cache_.allocate(new_blocks);
-  }
-  num_batches_ += count;
-  done_at_forming_ = num_batches_ - (async_ ? 2 : 1) - 1;
-}
-
-void Scheduler::end_decodes(std::int64_t count, core::SimTime now) {
-  last_done_ += count;
-  last_end_ = now;
 }
 
 }  // namespace ridgeline::engine::fast

@@ -113,7 +113,7 @@ class FastEngine final : public Engine {
   core::Duration launch_apart(const Batch& batch);
   void log_step(const Batch& batch, core::Duration period, const domain::StepTime& time);
   std::int64_t complete_oldest();
-  bool take_run(core::SimTime limit, bool pause_at_completion);
+  bool take_run(std::int64_t most, core::SimTime limit, bool pause_at_completion);
   [[nodiscard]] Pace pace_of(const fast::StepLines::Line& line,
                              std::int64_t decodes,
                              core::Tokens context,
@@ -214,8 +214,11 @@ Engine::Pause FastEngine::advance(core::SimTime limit,
 /// which the next may be due.
 void FastEngine::fill_pipeline(core::SimTime limit, bool pause_at_completion) {
   while (num_in_flight_ < depth_) {
-    if (jump_ && num_in_flight_ + 1 == depth_ && take_run(limit, pause_at_completion)) {
-      return;
+    if (jump_ && num_in_flight_ + 1 == depth_) {
+      const std::int64_t most = scheduler_.repeatable_batches();
+      if (most > 0 && take_run(most, limit, pause_at_completion)) {
+        return;
+      }
     }
     Batch& batch = in_flight(num_in_flight_);
     const core::SimTime newest_end = num_in_flight_ == 0 ? now_ : in_flight(num_in_flight_ - 1).end;
@@ -314,16 +317,13 @@ std::int64_t FastEngine::complete_oldest() {
   return scheduler_.update(batch, now_, inputs_.sink);
 }
 
-/// Where nothing but decoding goes on until somebody ends or arrives: forms the batches of that
-/// time at once and lets all end that do before `limit`, with the one in flight before them. False,
-/// and nothing done, where that is not known.
-bool FastEngine::take_run(core::SimTime limit, bool pause_at_completion) {
+/// Where the next `most` batches are the same decodes if nobody arrives: forms those of the time
+/// until somebody ends or arrives at once and lets all end that do before `limit`, with the one in
+/// flight before them. False, and nothing done, where blocks or a line are missing.
+bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_completion) {
   const fast::DecodeSet& decodes = scheduler_.decodes();
   const std::int64_t first = scheduler_.num_batches();
-  std::int64_t most = scheduler_.repeatable_batches();
-  if (most > 0) {
-    most = decodes.batches_within(scheduler_.cache().num_free(), first, most);
-  }
+  most = decodes.batches_within(scheduler_.cache().num_free(), first, most);
   if (most == 0) {
     return false;
   }

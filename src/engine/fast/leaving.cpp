@@ -32,23 +32,6 @@ void Scheduler::release(SlotIndex index, std::int64_t blocks, std::int64_t keyed
   cache_.release_own(slot.table, index, blocks, keyed, own_content(slot), comes_back);
 }
 
-void Scheduler::vacate(SlotIndex index) {
-  if (slots_[index].table.chain != PrefixCache::kNone) {
-    cache_.drop_chain(slots_[index].table.chain);
-  }
-  cache_.disown(index);
-  slots_[index].status = Status::kFree;
-  ++slots_[index].generation;
-  free_slots_.push_back(index);
-}
-
-void Scheduler::unlink(SlotIndex index) {
-  const Slot& slot = slots_[index];
-  (slot.previous == kNoSlot ? first_running_ : slots_[slot.previous].next) = slot.next;
-  (slot.next == kNoSlot ? last_running_ : slots_[slot.next].previous) = slot.previous;
-  --num_running_;
-}
-
 /// What a decoding request knows at any instant: its prompt and the tokens of batches that have
 /// ended, however many are in flight (known_tokens() is for the instants of the scheduler's own).
 std::int64_t Scheduler::tokens_so_far(const Slot& slot) const {

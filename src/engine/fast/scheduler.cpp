@@ -99,6 +99,27 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_e
   return finish_forming(batch);
 }
 
+/// The batch being formed computes its last known token, so that the next ones decode it.
+void Scheduler::begin_decoding(SlotIndex index) {
+  Slot& slot = slots_[index];
+  const std::int64_t outputs = slot.known - slot.prompt_tokens;
+  const std::int64_t end = num_batches_ + slot.stop_after - outputs - 1;
+  slot.base = slot.known - num_batches_ - 1;
+  slot.starved_at = -1;
+  slot.starved_run = 0;
+  slot.begun = num_batches_;
+  ends_.add(index, end);
+  if (slot.table.single_until == PrefixCache::kForever) {
+    eager_.push_back(index);
+  }
+  if (end > num_batches_ || slot.wastes) {
+    slot.status = Status::kDecoding;
+    decodes_.add(slot.base);
+  } else {
+    slot.status = Status::kLeaving;
+  }
+}
+
 bool Scheduler::finish_forming(Batch& batch) {
   if (batch.items.empty() && batch.num_decodes == 0) {
     return false;

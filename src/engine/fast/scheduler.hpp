@@ -68,12 +68,33 @@ class Scheduler final : private PrefixCache::Keyed {
 
   /// How many batches from the next one on, to be formed from now on, are the same decodes, each
   /// one token further, and nothing else, if nothing reaches the queue. Zero if in doubt.
-  [[nodiscard]] std::int64_t repeatable_batches();
+  [[nodiscard]] std::int64_t repeatable_batches() {
+    // Who has just come to an empty queue is tried first of all.
+    const bool is_new = !waiting_.empty() && !head_blocked_ && blocked_budget_ < 0 &&
+                        num_running_ < options_.max_num_seqs &&
+                        decodes_.count() < options_.max_num_batched_tokens.value();
+    return is_new ? 0 : batches_to_change();
+  }
   /// Forms the next `count` of such batches, which begin `new_blocks`.
-  void form_decodes(std::int64_t count, std::int64_t new_blocks);
+  void form_decodes(std::int64_t count, std::int64_t new_blocks) {
+    budget_ = options_.max_num_batched_tokens.value() - decodes_.count();
+    preempted_ = false;
+    head_blocked_ = !waiting_.empty() && num_running_ < options_.max_num_seqs && budget_ > 0;
+    if (head_blocked_) [[unlikely]] {
+      tried_budget_ = budget_;
+      take_blocks_past_head(count, new_blocks);
+    } else {
+      cache_.allocate(new_blocks);
+    }
+    num_batches_ += count;
+    done_at_forming_ = num_batches_ - (async_ ? 2 : 1) - 1;
+  }
   /// The oldest `count` of such batches end, the last one at `now`; as many are in flight after it
   /// as there always are.
-  void end_decodes(std::int64_t count, core::SimTime now);
+  void end_decodes(std::int64_t count, core::SimTime now) {
+    last_done_ += count;
+    last_end_ = now;
+  }
   /// Whether requests end with that batch, as far as is known.
   [[nodiscard]] bool anyone_ends(std::int64_t batch) const { return ends_.first(batch) != kNoSlot; }
 
@@ -127,8 +148,9 @@ class Scheduler final : private PrefixCache::Keyed {
     return async_ && num_batches_ > 0 && anyone_ends(num_batches_ - 1) ? retire_ending() : 0;
   }
   std::int64_t retire_ending();
-  Running run_decodes(Batch& batch, std::int64_t wasted);
-  bool finish_forming(Batch& batch);
+  [[nodiscard]] std::int64_t batches_to_change();
+  inline Running run_decodes(Batch& batch, std::int64_t wasted);
+  inline bool finish_forming(Batch& batch);
   void schedule_running(Batch& batch);
   void run_all(Batch& batch, bool everything);
   void name_decode_blocks();
@@ -143,17 +165,18 @@ class Scheduler final : private PrefixCache::Keyed {
   Verdict try_admit(const Waiting& entry, Batch& batch, core::SimTime now);
   [[nodiscard]] bool is_alone_with_its_content(const Waiting& entry) const;
   void take_blocks_past_head(std::int64_t batches, std::int64_t new_blocks);
-  bool admit_whole(const Waiting& entry, Batch& batch, core::SimTime now);
+  inline bool admit_whole(const Waiting& entry, Batch& batch, core::SimTime now);
   void admit(const Waiting& entry, Batch& batch, std::int64_t tokens, core::SimTime now);
   const Chain& chain_of(const Waiting& entry);
   void find(const Waiting& entry, std::int64_t known);
-  void count_lookup(const Waiting& entry, std::int64_t known);
+  inline void count_lookup(const Waiting& entry, std::int64_t known);
   void put(Batch& batch, SlotIndex index, std::int64_t tokens);
-  void begin_decoding(SlotIndex index);
+  inline void begin_decoding(SlotIndex index);
   void stop_decoding(Slot& slot, Status next);
   void preempt(SlotIndex index);
-  void report_tokens(const Batch& batch, core::SimTime now, domain::RecordSink& sink);
-  void finish(SlotIndex index, domain::RecordSink& sink);
+  inline void report_tokens(const Batch& batch, core::SimTime now, domain::RecordSink& sink);
+  inline void finish(SlotIndex index, domain::RecordSink& sink);
+  std::int64_t finish_all(SlotIndex first, domain::RecordSink& sink);
   void discard_tokens_in_flight(SlotIndex index, std::span<Batch* const> in_flight) const;
   [[nodiscard]] bool decodes_in(SlotIndex index, const Batch& batch) const;
   void abort_running(SlotIndex index);
@@ -242,5 +265,34 @@ class Scheduler final : private PrefixCache::Keyed {
   PrefixCounts lookups_;
   PrefixCounts lookups_apart_;
 };
+
+// What every request runs through once.
+
+inline void Scheduler::link_last(SlotIndex index) {
+  Slot& slot = slots_[index];
+  slot.order = next_order_++;
+  slot.next = kNoSlot;
+  slot.previous = last_running_;
+  (last_running_ == kNoSlot ? first_running_ : slots_[last_running_].next) = index;
+  last_running_ = index;
+  ++num_running_;
+}
+
+inline void Scheduler::unlink(SlotIndex index) {
+  const Slot& slot = slots_[index];
+  (slot.previous == kNoSlot ? first_running_ : slots_[slot.previous].next) = slot.next;
+  (slot.next == kNoSlot ? last_running_ : slots_[slot.next].previous) = slot.previous;
+  --num_running_;
+}
+
+inline void Scheduler::vacate(SlotIndex index) {
+  if (slots_[index].table.chain != PrefixCache::kNone) {
+    cache_.drop_chain(slots_[index].table.chain);
+  }
+  cache_.disown(index);
+  slots_[index].status = Status::kFree;
+  ++slots_[index].generation;
+  free_slots_.push_back(index);
+}
 
 }  // namespace ridgeline::engine::fast

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -54,12 +55,18 @@ class StepLines {
   /// The same with a whole prompt beside the decodes, from the second time on that as much is asked
   /// for: where every prompt is as long as no other, lines would be made for nothing.
   Line* at(std::int64_t decodes, std::int64_t prompt, core::Tokens context) {
+    const std::size_t place =
+        (static_cast<std::size_t>(decodes) + static_cast<std::size_t>(prompt) * kSpread) %
+        kPromptLines;
+    const auto seen = static_cast<std::uint32_t>(decodes ^ (prompt << kPromptBits));
+    if (seen_[place] != seen) {
+      seen_[place] = seen;
+      return nullptr;
+    }
     if (with_prompt_.lines.empty()) [[unlikely]] {
       with_prompt_.resize(kPromptLines);
     }
-    const std::size_t place =
-        static_cast<std::size_t>(decodes) + static_cast<std::size_t>(prompt) * kSpread;
-    Line& line = with_prompt_.lines[place % kPromptLines];
+    Line& line = with_prompt_.lines[place];
     if (line.decodes == decodes && line.prompt == prompt && line.holds(context)) [[likely]] {
       return &line;
     }
@@ -87,6 +94,9 @@ class StepLines {
   static constexpr std::size_t kPromptLines = 256;
   /// Spreads prompts of different lengths; odd, and far from what their lengths differ by.
   static constexpr std::size_t kSpread = 0x9E3B;
+
+  /// To tell what was asked last at a place from others, most of the time.
+  static constexpr int kPromptBits = 12;
 
   struct Kept {
     std::vector<Line> lines;
@@ -140,10 +150,9 @@ class StepLines {
                               std::int64_t decodes,
                               std::int64_t prompt,
                               core::Tokens context) {
-    const bool is_new = line.decodes != decodes || line.prompt != prompt || line.batches > 0;
-    if (is_new) {
-      settle(with_prompt_, line, decodes, prompt);
-      return nullptr;
+    settle(with_prompt_, line, decodes, prompt);
+    if (line.decodes != decodes || line.prompt != prompt) {
+      return nullptr;  // More than is told apart.
     }
     const auto step = model_.affine_with_prompt(decodes, core::Tokens(prompt), context);
     if (!step || context < step->lowest || context > step->highest) {
@@ -155,9 +164,10 @@ class StepLines {
 
   const latency::StepTimeModel& model_;
   HostTime host_;
-  Kept alone_;                ///< By number of decodes.
-  Kept with_prompt_;          ///< By decodes and prompt, as far as they do not meet others.
-  domain::StepTime settled_;  ///< Of lines that have been replaced.
+  Kept alone_;        ///< By number of decodes.
+  Kept with_prompt_;  ///< By decodes and prompt, as far as they do not meet others.
+  std::array<std::uint32_t, kPromptLines> seen_{};  ///< What was asked for last, by place.
+  domain::StepTime settled_;                        ///< Of lines that have been replaced.
 };
 
 }  // namespace ridgeline::engine::fast

@@ -262,6 +262,13 @@ void KernelModel::add_attention(const TimeByKind& prefill,
 
 /// In one piece, since it is on every mixed step's way; what is not remembered yet is not.
 [[gnu::flatten]] domain::StepTime KernelModel::predict(const domain::StepBatch& batch) const {
+  if (batch.prefills.size() == 1) {
+    const domain::PrefillChunk& chunk = batch.prefills.front();
+    if (chunk.past == core::Tokens(0) && chunk.drafts == 0 &&
+        chunk.new_tokens > calibration_.attention.short_chunk) {
+      return predict_whole_prompt(batch);
+    }
+  }
   const Work work = work_of(batch);
   if (work.tokens == 0) {
     return {};
@@ -269,6 +276,38 @@ void KernelModel::add_attention(const TimeByKind& prefill,
   domain::StepTime time = start(token_part(work.tokens), sampled_part(work.sampled));
   add_attention(prefill_part(work), work, time);
   time.add(domain::Bottleneck::kOverhead, launch_gap(batch));
+  return time;
+}
+
+domain::StepTime KernelModel::predict_whole_prompt(const domain::StepBatch& batch) const {
+  const domain::PrefillChunk& chunk = batch.prefills.front();
+  const std::int64_t prompt = chunk.new_tokens.value();
+  const std::int64_t tokens = batch.num_decodes + prompt;
+  domain::StepTime time =
+      start(token_part(tokens), sampled_part(batch.num_decodes + (chunk.samples ? 1 : 0)));
+  const TimeByKind prefill = prompt_memos_.front().get(
+      prompt, [&](std::int64_t /*tokens*/) { return sum_prefill(work_of(batch)); });
+  for (std::size_t kind = 0; kind < prefill.size(); ++kind) {
+    time.by_bottleneck[kind] += prefill[kind];
+  }
+  if (batch.num_decodes > 0) {
+    DecodeCall call{.sequences = batch.num_decodes,
+                    .tokens = batch.num_decodes,
+                    .context = batch.decode_context.value(),
+                    .pairs = 0.0};
+    if (batch.shared_context > core::Tokens(0)) {
+      call.context =
+          std::max<std::int64_t>(call.context - spared_context(batch.shared_context).value(), 0);
+    }
+    call.pairs = real(batch.decode_context.value() + batch.num_decodes);
+    for (std::size_t i = 0; i < plan_.attention.size(); ++i) {
+      time.add(plan_.attention[i].kind, decode_part(i, call));
+    }
+  }
+  if (!graph_sizes_.empty()) {
+    time.add(domain::Bottleneck::kOverhead,
+             tokens <= graph_sizes_.back() ? piecewise_gap_ : uncaptured_gap_);
+  }
   return time;
 }
 

@@ -87,6 +87,9 @@ class KernelModel final : public StepTimeModel {
                                                             std::int64_t sequences);
   /// AttentionOperator::decode() of one of them.
   [[nodiscard]] core::Duration decode_part(std::size_t index, const DecodeCall& call) const;
+  /// predict() where one chunk, a whole prompt for the prefill kernel, is all that stands beside
+  /// decodes.
+  [[nodiscard]] domain::StepTime predict_whole_prompt(const domain::StepBatch& batch) const;
   void add_attention(const TimeByKind& prefill, const Work& work, domain::StepTime& time) const;
   /// Adds what attention takes over decodes near a context to a step that has none of it yet; false
   /// if that is no line.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -75,15 +76,17 @@ class FinishRing {
       return from + std::countr_zero(here);
     }
     // Behind the word comes the rest of the ring, which ends before `from`'s own place.
-    std::size_t ahead = kBits - start % kBits;
-    for (std::size_t i = 1; i < kWords; ++i, ahead += kBits) {
-      if (const std::uint64_t bits = bits_[(word + i) % kWords]; bits != 0) {
-        const std::int64_t end = from + static_cast<std::int64_t>(ahead) + std::countr_zero(bits);
-        return end < horizon_ ? end : horizon_;
-      }
+    const auto behind = static_cast<std::int64_t>(kBits - start % kBits);
+    constexpr std::uint64_t kOthers = ~std::uint64_t{0} >> 1;
+    const std::uint64_t words = std::rotr(words_, static_cast<int>(word + 1)) & kOthers;
+    if (words == 0) {
+      return std::min(from + behind + kReach, horizon_);
     }
-    const std::int64_t seen = from + static_cast<std::int64_t>(ahead);
-    return seen < horizon_ ? seen : horizon_;
+    const auto skipped = static_cast<std::size_t>(std::countr_zero(words));
+    const std::uint64_t bits = bits_[(word + 1 + skipped) % kWords];
+    return std::min(
+        from + behind + static_cast<std::int64_t>(skipped * kBits) + std::countr_zero(bits),
+        horizon_);
   }
 
  private:
@@ -97,12 +100,15 @@ class FinishRing {
   /// Less than the ring, so that batches just ended have buckets of their own.
   static constexpr std::int64_t kReach = kSize - static_cast<std::int64_t>(kBits);
   static constexpr std::size_t kWords = kSize / kBits;
+  static_assert(kWords == kBits, "one word tells which words have bits");
 
   static std::size_t bucket_of(std::int64_t batch) {
     return static_cast<std::size_t>(batch) % static_cast<std::size_t>(kSize);
   }
   void clear_bit(std::size_t bucket) {
-    bits_[bucket / kBits] &= ~(std::uint64_t{1} << (bucket % kBits));
+    std::uint64_t& word = bits_[bucket / kBits];
+    word &= ~(std::uint64_t{1} << (bucket % kBits));
+    words_ &= ~(static_cast<std::uint64_t>(word == 0) << (bucket / kBits));
   }
   void link(Index who) {
     const std::size_t bucket = bucket_of(links_[who].batch);
@@ -114,6 +120,7 @@ class FinishRing {
     }
     heads_[bucket] = who;
     bits_[bucket / kBits] |= std::uint64_t{1} << (bucket % kBits);
+    words_ |= std::uint64_t{1} << (bucket / kBits);
   }
   void refill(std::int64_t batch) {
     horizon_ = batch + kReach;
@@ -131,6 +138,7 @@ class FinishRing {
   std::int64_t horizon_ = kReach;  ///< Batches from here on are far.
   std::array<Index, kSize> heads_{};
   std::array<std::uint64_t, kWords> bits_{};
+  std::uint64_t words_ = 0;  ///< Which words of bits_ are not zero.
   std::vector<Link> links_;  ///< By who.
   std::vector<Index> far_;
 };

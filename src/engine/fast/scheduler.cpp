@@ -74,6 +74,12 @@ std::int64_t Scheduler::keyed_blocks(PrefixCache::Owner owner) const {
 }
 
 bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_end) {
+  if (waiting_.empty() && decodes_.count() == 0 && prefilling_.empty()) {
+    preempted_ = false;
+    head_blocked_ = false;
+    blocked_budget_ = -1;
+    return false;
+  }
   batch.number = num_batches_;
   batch.items.clear();
   batch.prefills.clear();

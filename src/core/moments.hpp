@@ -7,6 +7,7 @@
 
 #include "core/check.hpp"
 #include "core/int128.hpp"
+#include "core/run_columns.hpp"
 
 /// Exact sums over integer values (ticks of simulated time), value by value or as arithmetic runs.
 namespace ridgeline::core {
@@ -84,6 +85,8 @@ class Moments {
     squares_ += static_cast<Uint128>(static_cast<Int128>(value) * value);
   }
   void add(std::span<const std::int64_t> values);
+  /// Of each, ShortRuns::is_run() holds.
+  void add_short(const RunColumns& runs);
   void merge(const Moments& other);
 
   [[nodiscard]] std::int64_t count() const { return count_; }
@@ -102,6 +105,10 @@ class Moments {
 
  private:
   static constexpr std::int64_t kMostPerRun = std::numeric_limits<std::uint32_t>::max();
+
+  /// To multiply by where a division by 3 leaves no rest.
+  static constexpr std::uint64_t kInverseOf3 = ~std::uint64_t{0} / 3 * 2 + 1;
+  static_assert(3 * kInverseOf3 == 1);
 
   /// The same value `repeat` times: the commonest run by far, one step's gap.
   void add(std::int64_t value, std::int64_t repeat) {
@@ -129,14 +136,12 @@ class Moments {
     const auto twice = static_cast<std::uint64_t>(2 * n - 1);
     const auto indices = static_cast<std::uint64_t>(sum_of_indices(n));
     if (n < kSmall) [[likely]] {
-      constexpr std::uint64_t kInverseOf3 = ~std::uint64_t{0} / 3 * 2 + 1;
-      static_assert(3 * kInverseOf3 == 1);
       const std::uint64_t third = indices * twice * kInverseOf3;
       return third;
     }
-    constexpr Uint128 kInverseOf3 = ~Uint128{0} / 3 * 2 + 1;
-    static_assert(3 * kInverseOf3 == 1);
-    return static_cast<Uint128>(indices) * twice * kInverseOf3;
+    constexpr Uint128 kLongInverseOf3 = ~Uint128{0} / 3 * 2 + 1;
+    static_assert(3 * kLongInverseOf3 == 1);
+    return static_cast<Uint128>(indices) * twice * kLongInverseOf3;
   }
 
   std::int64_t count_ = 0;

@@ -54,18 +54,15 @@ class PackedBlocks {
    public:
     explicit Reader(const PackedBlocks& list) : list_(list) {}
 
-    /// The next block, into as many values as it had.
-    void next(std::span<std::int64_t> values) {
-      if (at_ > kChunk - kLongest) {
-        here_ = list_.chunks_[chunk_++]->data();
-        at_ = 0;
-      }
-      const std::byte* place = here_ + at_;
+    /// The next block, into as many values as it had; or of each `stride` values the first, where
+    /// it had as many times as many.
+    void next(std::span<std::int64_t> values, std::size_t stride = 1) {
+      const std::byte* place = begin();
       const auto bytes = std::to_integer<std::size_t>(*place);
       std::int64_t least = 0;
       std::memcpy(&least, place + 1, sizeof(least));
       place += kHeader;
-      at_ += kHeader + bytes * values.size();
+      at_ += kHeader + bytes * values.size() * stride;
       if (bytes == 0) {
         std::fill(values.begin(), values.end(), least);
         return;
@@ -75,11 +72,23 @@ class PackedBlocks {
         std::uint64_t above = 0;
         std::memcpy(&above, place, sizeof(above));
         value = shifted(least, above & mask);
-        place += bytes;
+        place += bytes * stride;
       }
+    }
+    /// Passes over a block of as many values.
+    void skip(std::size_t values) {
+      at_ += kHeader + std::to_integer<std::size_t>(*begin()) * values;
     }
 
    private:
+    const std::byte* begin() {
+      if (at_ > kChunk - kLongest) {
+        here_ = list_.chunks_[chunk_++]->data();
+        at_ = 0;
+      }
+      return here_ + at_;
+    }
+
     const PackedBlocks& list_;
     std::size_t chunk_ = 0;  ///< The next one.
     const std::byte* here_ = nullptr;

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <vector>
 
 #include "core/check.hpp"
-#include "core/moments.hpp"
 #include "core/quantiles.hpp"
 
 namespace ridgeline::core {
@@ -28,59 +29,107 @@ int width(std::uint64_t number) {
 
 }  // namespace
 
-QuantileSearch::QuantileSearch(const Moments& moments, std::span<const double> probabilities)
-    : least_key_(key(moments.min())) {
-  RIDGELINE_CHECK(moments.min() >= 0, "a negative value among those to be searched");
+QuantileSearch::QuantileSearch(std::int64_t count,
+                               std::int64_t least,
+                               std::int64_t greatest,
+                               std::span<const double> probabilities)
+    : least_key_(key(least)), count_(count) {
+  RIDGELINE_CHECK(least >= 0, "a negative value among those to be searched");
+  RIDGELINE_CHECK(least <= greatest, "a least value above the greatest");
   RIDGELINE_CHECK(probabilities.size() <= std::numeric_limits<std::uint8_t>::max() / 2,
                   "more quantiles than a bucket's mark can name");
   for (const double p : probabilities) {
-    positions_.push_back(quantile_position(moments.count(), p));
+    positions_.push_back(quantile_position(count, p));
   }
-  const auto values = static_cast<std::uint64_t>(moments.count());
+  const auto values = static_cast<std::uint64_t>(count);
   const int bits = std::clamp(width(values / kValuesPerBucket), kFewestBucketBits, kMostBucketBits);
-  shift_ = std::max(width(key(moments.max()) - least_key_) - bits, 0);
-  counts_.resize(bucket_of(moments.max()) + 1);
+  shift_ = std::max(width(key(greatest) - least_key_) - bits, 0);
+  counts_.resize(bucket_of(greatest) + 1);
 }
 
-QuantileSearch::Place QuantileSearch::place_of(std::int64_t index) const {
-  Place place{.bucket = 0, .index = index};
-  for (; counts_[place.bucket] <= place.index; ++place.bucket) {
-    place.index -= counts_[place.bucket];
+/// Where a value is, by its 0-based index among all that were counted in sorted order; the last
+/// bucket if there are no more than that.
+std::size_t QuantileSearch::bucket_at(std::int64_t index) const {
+  std::size_t bucket = 0;
+  for (; bucket + 1 < counts_.size() && counts_[bucket] <= index; ++bucket) {
+    index -= counts_[bucket];
   }
-  return place;
+  return bucket;
 }
 
+/// Buckets that are wanted already stay where they are.
+void QuantileSearch::want(std::size_t first, std::size_t last) {
+  while (first <= last && wanted_[first] != 0) {
+    ++first;
+  }
+  while (first <= last && wanted_[last] != 0) {
+    --last;
+  }
+  if (first > last) {
+    return;
+  }
+  kept_.emplace_back();
+  std::fill(wanted_.begin() + static_cast<std::ptrdiff_t>(first),
+            wanted_.begin() + static_cast<std::ptrdiff_t>(last) + 1,
+            static_cast<std::uint8_t>(kept_.size()));
+}
+
+/// From the lowest up, so that what is wanted of one quantile ends where the next one's begins.
 void QuantileSearch::choose() {
-  wanted_.resize(counts_.size());
-  const auto want = [this](std::int64_t index) {
-    std::uint8_t& mark = wanted_[place_of(index).bucket];
-    if (mark == 0) {
-      kept_.emplace_back();
-      mark = static_cast<std::uint8_t>(kept_.size());
-    }
-  };
+  constexpr double kDeviations = 3.0;  // that a quantile is allowed from where the sample has it
+  wanted_.assign(counts_.size(), 0);
+  const std::int64_t sampled = std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0});
+  const auto size = static_cast<double>(sampled);
+  std::vector<QuantilePosition> ascending = positions_;
+  std::sort(ascending.begin(), ascending.end(), [](const auto& a, const auto& b) {
+    return a.index < b.index;
+  });
+  for (const QuantilePosition& at : ascending) {
+    const double share = static_cast<double>(at.index) / static_cast<double>(count_);
+    const double spread = 2.0 + kDeviations * std::sqrt(size * share * (1.0 - share));
+    const double below = std::max(size * share - spread, 0.0);
+    want(bucket_at(static_cast<std::int64_t>(below)),
+         bucket_at(static_cast<std::int64_t>(size * share + spread)));
+  }
+  std::fill(counts_.begin(), counts_.end(), 0);
+}
+
+bool QuantileSearch::found() const {
+  return std::all_of(positions_.begin(), positions_.end(), [this](const QuantilePosition& at) {
+    return wanted_[bucket_at(at.index)] != 0 &&
+           (at.fraction == 0.0 || wanted_[bucket_at(at.index + 1)] != 0);
+  });
+}
+
+void QuantileSearch::choose_counted() {
+  std::fill(wanted_.begin(), wanted_.end(), 0);
+  kept_.clear();
   for (const QuantilePosition& at : positions_) {
-    want(at.index);
-    if (at.fraction > 0.0) {
-      want(at.index + 1);
+    for (const std::int64_t index : {at.index, at.index + 1}) {
+      const std::size_t bucket = bucket_at(index);
+      want(bucket, bucket);
     }
   }
 }
 
-std::int64_t QuantileSearch::order_statistic(std::int64_t index) {
-  const Place place = place_of(index);
-  return kept_[wanted_[place.bucket] - 1U].at(place.index);
-}
-
-std::vector<double> QuantileSearch::quantiles(std::int64_t offset) {
-  std::vector<double> results;
-  results.reserve(positions_.size());
-  for (const QuantilePosition& at : positions_) {
-    const std::int64_t low = order_statistic(at.index);
-    const std::int64_t high = at.fraction > 0.0 ? order_statistic(at.index + 1) : low;
-    results.push_back(interpolate(low + offset, high + offset, at.fraction));
+std::int64_t QuantileSearch::order_statistic(std::int64_t index) const {
+  const std::size_t bucket = bucket_at(index);
+  const auto here = counts_.begin() + static_cast<std::ptrdiff_t>(bucket);
+  std::int64_t left = index - std::accumulate(counts_.begin(), here, std::int64_t{0});
+  std::vector<Entry> entries;
+  for (const Entry& entry : kept_[wanted_[bucket] - 1U].entries()) {
+    if (bucket_of(entry.value) == bucket) {
+      entries.push_back(entry);
+    }
   }
-  return results;
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.value < b.value;
+  });
+  auto entry = entries.begin();
+  for (; entry->times <= left; ++entry) {
+    left -= entry->times;
+  }
+  return entry->value;
 }
 
 void QuantileSearch::Tally::merge() {
@@ -97,15 +146,6 @@ void QuantileSearch::Tally::merge() {
   }
   entries_.resize(std::min(entries_.size(), last + 1));
   limit_ = std::max(kLeastLimit, 2 * entries_.size());
-}
-
-std::int64_t QuantileSearch::Tally::at(std::int64_t index) {
-  merge();
-  auto entry = entries_.begin();
-  for (; entry->times <= index; ++entry) {
-    index -= entry->times;
-  }
-  return entry->value;
 }
 
 }  // namespace ridgeline::core

@@ -6,35 +6,53 @@
 #include <span>
 #include <vector>
 
-#include "core/moments.hpp"
 #include "core/quantiles.hpp"
 
 namespace ridgeline::core {
 
-/// Finds exact quantiles of values that can be shown twice, without a copy of them: the first
-/// showing counts them in buckets, the second keeps those of the few buckets where a quantile lies.
+/// Finds exact quantiles of values that can be shown again, without a copy of them: some of the
+/// values tell where the quantiles must be about, all of them are counted in buckets, and those of
+/// the buckets about the quantiles are kept.
 ///
-///   QuantileSearch search(moments, probabilities);
-///   search.count(values);  // or part after part
+///   QuantileSearch search(count, least, greatest, probabilities);
+///   search.sample(some);   // and more of them
 ///   search.choose();
-///   search.keep(values);
+///   search.take(values);   // all of them, part after part
+///   if (!search.found()) {
+///     search.choose_counted();
+///     search.keep(values);  // all of them again
+///   }
 ///   search.quantiles();
 ///
 /// Buckets divide the doubles between the least and the greatest value evenly, so they are fine
 /// where values are dense near the least one, and as wide as some per mille of a value elsewhere.
-/// What is kept follows the distinct values in those buckets.
 class QuantileSearch {
  public:
-  /// `moments` are those of the values, none negative and at least one of them (checked); each
-  /// probability is 0 to 1 (checked).
-  QuantileSearch(const Moments& moments, std::span<const double> probabilities);
+  /// `count` is that of the values, at least one, and 0 <= least <= each of them <= greatest;
+  /// each probability is 0 to 1 (checked).
+  QuantileSearch(std::int64_t count,
+                 std::int64_t least,
+                 std::int64_t greatest,
+                 std::span<const double> probabilities);
 
-  void count(std::span<const std::int64_t> values) {
+  void sample(std::span<const std::int64_t> values) {
     for (const std::int64_t value : values) {
       ++counts_[bucket_of(value)];
     }
   }
   void choose();
+  void take(std::span<const std::int64_t> values) {
+    for (const std::int64_t value : values) {
+      const std::size_t bucket = bucket_of(value);
+      ++counts_[bucket];
+      if (const std::uint8_t wanted = wanted_[bucket]; wanted != 0) [[unlikely]] {
+        kept_[wanted - 1U].add(value);
+      }
+    }
+  }
+  /// Whether the quantiles are among what was kept.
+  [[nodiscard]] bool found() const;
+  void choose_counted();
   void keep(std::span<const std::int64_t> values) {
     for (const std::int64_t value : values) {
       if (const std::uint8_t wanted = wanted_[bucket_of(value)]; wanted != 0) [[unlikely]] {
@@ -42,10 +60,28 @@ class QuantileSearch {
       }
     }
   }
-  /// In the order of the probabilities, of the values with `offset` added to each.
-  [[nodiscard]] std::vector<double> quantiles(std::int64_t offset = 0);
+  /// In the order of the probabilities, of map(value) for each value; where a value is not below
+  /// another, neither is what it is mapped to.
+  template <class Map>
+  [[nodiscard]] std::vector<double> quantiles(const Map& map) const {
+    std::vector<double> results;
+    results.reserve(positions_.size());
+    for (const QuantilePosition& at : positions_) {
+      const std::int64_t low = map(order_statistic(at.index));
+      const std::int64_t high = at.fraction > 0.0 ? map(order_statistic(at.index + 1)) : low;
+      results.push_back(interpolate(low, high, at.fraction));
+    }
+    return results;
+  }
+  [[nodiscard]] std::vector<double> quantiles() const {
+    return quantiles([](std::int64_t value) { return value; });
+  }
 
  private:
+  struct Entry {
+    std::int64_t value = 0;
+    std::int64_t times = 0;
+  };
   /// Values with how often each came.
   class Tally {
    public:
@@ -59,15 +95,10 @@ class QuantileSearch {
         merge();
       }
     }
-    /// The value at 0-based `index` in sorted order; there are more than that.
-    [[nodiscard]] std::int64_t at(std::int64_t index);
+    [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
 
    private:
-    struct Entry {
-      std::int64_t value = 0;
-      std::int64_t times = 0;
-    };
-    static constexpr std::size_t kLeastLimit = 1024;
+    static constexpr std::size_t kLeastLimit = 8192;
     void merge();
 
     std::vector<Entry> entries_;
@@ -80,19 +111,16 @@ class QuantileSearch {
   [[nodiscard]] std::size_t bucket_of(std::int64_t value) const {
     return static_cast<std::size_t>((key(value) - least_key_) >> shift_);
   }
-  /// An order statistic: its bucket, and which of the values there it is.
-  struct Place {
-    std::size_t bucket = 0;
-    std::int64_t index = 0;
-  };
-  [[nodiscard]] Place place_of(std::int64_t index) const;
-  [[nodiscard]] std::int64_t order_statistic(std::int64_t index);
+  [[nodiscard]] std::size_t bucket_at(std::int64_t index) const;
+  void want(std::size_t first, std::size_t last);
+  [[nodiscard]] std::int64_t order_statistic(std::int64_t index) const;
 
   std::uint64_t least_key_;
   int shift_ = 0;
+  std::int64_t count_;
   std::vector<QuantilePosition> positions_;  ///< In the order of the probabilities.
-  std::vector<std::int64_t> counts_;
-  std::vector<std::uint8_t> wanted_;  ///< By bucket: one more than its place in kept_, or 0.
+  std::vector<std::int64_t> counts_;         ///< By bucket; of the sample until choose().
+  std::vector<std::uint8_t> wanted_;         ///< By bucket: one more than its place in kept_, or 0.
   std::vector<Tally> kept_;
 };
 

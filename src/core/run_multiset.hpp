@@ -7,30 +7,34 @@
 #include <vector>
 
 #include "core/moments.hpp"
-#include "core/overflow.hpp"
 #include "core/packed_runs.hpp"
+#include "core/run_columns.hpp"
 
 namespace ridgeline::core {
 
 /// An exact multiset of values kept as arithmetic runs of some ten bytes: memory follows the runs,
 /// not the values. A sample of the values is kept beside them, so that quantiles are found in one
-/// look at the runs. Equal neighbours, and single values that continue the run before them, join
-/// it, so that one value after another costs no more than the run they form.
+/// look at the runs. What continues the run before it joins it, so that one value after another
+/// costs no more than the run they form.
 class RunMultiset {
  public:
-  /// As Moments::add: count and repeat of 0 to 2^32 - 1, any growth.
+  /// As Moments::add: count and repeat of 0 to 2^32 - 1, any growth (checked).
   void add(std::int64_t first, std::int64_t growth, std::int64_t count, std::int64_t repeat) {
-    if (count == 1 && repeat > 0 && repeat <= kMostPerRun) [[likely]] {
-      add(Run{
-          .first = first, .growth = 0, .count = 1, .repeat = static_cast<std::uint32_t>(repeat)});
+    if (repeat == open_.repeat && (count == 1 ? join(first) : join(first, growth, count))) {
+      return;
+    }
+    close();
+    if (ShortRuns::is_run(first, growth, count, repeat)) [[likely]] {
+      open_ = {.first = first, .growth = growth, .count = count, .repeat = repeat};
+      next_ = first + (count == 1 ? 0 : growth * count);
     } else {
-      add_long(first, growth, count, repeat);
+      add_any(first, growth, count, repeat);
     }
   }
   void add(std::int64_t value) { add(value, 0, 1, 1); }
 
   [[nodiscard]] Moments moments() const;
-  [[nodiscard]] std::int64_t count() const { return moments_.count() + last_.values(); }
+  [[nodiscard]] std::int64_t count() const { return moments().count(); }
   [[nodiscard]] Fingerprint fingerprint() const { return moments().fingerprint(); }
 
   /// The value at 0-based `index` in sorted order; 0 <= index < count().
@@ -41,7 +45,7 @@ class RunMultiset {
   [[nodiscard]] std::vector<double> quantiles(std::span<const double> probabilities) const;
 
   [[nodiscard]] std::size_t num_runs() const {
-    return packed_.size() + (last_.count > 0 ? std::size_t{1} : std::size_t{0});
+    return packed_.size() + pending_.size + (open_.repeat > 0 ? 1 : 0);
   }
 
  private:
@@ -50,72 +54,67 @@ class RunMultiset {
   class Selection;
   struct AllRuns;
 
-  [[nodiscard]] static ArithmeticRun arithmetic(const Run& run) {
-    return {.first = run.first, .growth = run.growth, .count = run.count, .repeat = run.repeat};
-  }
-  /// Of at least one value.
-  void add(const Run& run) {
-    // Runs join if as many requests got each of their tokens, or if both are the same one value.
-    const bool equal = (run.count | last_.count) == 1 && run.first == last_.first;
-    if ((run.repeat != last_.repeat && !equal) || !join(run)) {
-      pack_last();
-      last_ = run;
+  /// Whether a value follows the open run, which it is part of then.
+  bool join(std::int64_t value) {
+    if (!ShortRuns::is_value(value) || open_.count == ShortRuns::kMostCount) {
+      return false;
     }
-  }
-  void add_long(std::int64_t first, std::int64_t growth, std::int64_t count, std::int64_t repeat);
-  /// Whether it continues the last run, which it is part of then. (In line: handed over in memory,
-  /// a run that was just put together would be waited for.)
-  [[gnu::always_inline]] bool join(const Run& next) {
-    Run& last = last_;
-    if (last.growth == 0 && next.growth == 0 && last.first == next.first && last.count == 1 &&
-        next.count == 1) {
-      const std::uint64_t repeat = std::uint64_t{last.repeat} + next.repeat;
-      if (repeat <= static_cast<std::uint64_t>(kMostPerRun)) {
-        last.repeat = static_cast<std::uint32_t>(repeat);
-        return true;
+    std::int64_t growth = open_.growth;
+    if (open_.count == 1) {
+      // One value alone has any growth; but two that are far apart are no beginning of a series: a
+      // third would seldom continue it.
+      constexpr std::int64_t kNear = std::int64_t{1} << 29;
+      growth = value - open_.first;
+      if (growth < -kNear || growth > kNear) {
+        return false;
       }
+    } else if (value != next_) {
       return false;
     }
-    const std::uint64_t count = std::uint64_t{last.count} + next.count;
-    if (last.repeat != next.repeat || count > static_cast<std::uint64_t>(kMostPerRun)) {
-      return false;
-    }
-    // One value alone has any growth; but two that are far apart are no beginning of anything.
-    std::int64_t growth = last.growth;
-    if (last.count == 1 && (__builtin_sub_overflow(next.first, last.first, &growth) ||
-                            !PackedRuns::is_small(growth))) {
-      return false;
-    }
-    if (growth == 0 || (next.count > 1 && next.growth != growth)) {
-      return false;
-    }
-    const auto to_next = reach(last.first, growth, last.count);
-    if (!to_next || last.first + *to_next != next.first ||
-        !reach(last.first, growth, static_cast<std::int64_t>(count) - 1)) {
-      return false;
-    }
-    last.growth = growth;
-    last.count = static_cast<std::uint32_t>(count);
+    open_.growth = growth;
+    ++open_.count;
+    next_ = value + growth;
     return true;
   }
-  void pack_last() {
-    if (last_.count == 0) {
-      return;
+  /// The same of several values.
+  bool join(std::int64_t first, std::int64_t growth, std::int64_t count) {
+    if (!ShortRuns::is_run(first, growth, count, 1) ||
+        open_.count + count > ShortRuns::kMostCount) {
+      return false;
     }
-    if (next_sampled_ < moments_.count() + last_.values()) {
-      take_sample(last_, moments_.count());
+    const bool follows =
+        open_.count == 1 ? first - open_.first == growth : first == next_ && growth == open_.growth;
+    if (!follows) {
+      return false;
     }
-    moments_.add_known(arithmetic(last_));
-    packed_.add(last_);
-    num_points_ += last_.count;
+    open_.growth = growth;
+    open_.count += count;
+    next_ = first + growth * count;
+    return true;
   }
-  void take_sample(const Run& run, std::int64_t before);
+  /// Puts the open run to the pending ones.
+  void close() {
+    if (pending_.full()) [[unlikely]] {
+      take_pending();
+    }
+    // Without a branch: nothing is open at the beginning and after long runs only.
+    pending_.put(open_.first, open_.growth, open_.count, open_.repeat);
+    pending_.size += open_.repeat > 0 ? 1 : 0;
+    open_.repeat = 0;
+  }
+  void add_any(std::int64_t first, std::int64_t growth, std::int64_t count, std::int64_t repeat);
+  void add_pending(Moments& moments) const;
+  void take_pending();
+  void take_sample();
 
-  PackedRuns packed_;  ///< All runs but the last.
-  Run last_;
-  std::uint64_t num_points_ = 0;  ///< Sum of the packed runs' counts.
-  Moments moments_;
-  std::vector<std::int64_t> sample_;  ///< Every stride-th value in the order of adding.
+  /// The last run, if it may go on; one that is short. Repeats of 0: there is none.
+  ArithmeticRun open_ = {.first = 0, .growth = 0, .count = 1, .repeat = 0};
+  std::int64_t next_ = 0;             ///< What would continue it.
+  RunColumns pending_;                ///< The runs before, not taken in yet.
+  bool any_is_long_ = false;          ///< One of those is not as ShortRuns has them.
+  PackedRuns packed_;                 ///< All before.
+  Moments moments_;                   ///< Of those.
+  std::vector<std::int64_t> sample_;  ///< Every stride-th value of those in the order of adding.
   std::int64_t stride_ = 32;
   std::int64_t next_sampled_ = 0;  ///< How many values come before the next of them.
 };

@@ -41,7 +41,10 @@ void LatencyTable::add(const domain::RequestRecord& record, const RequestLatency
   pending_.times[kClientE2e][i] = latency.client_e2e.count();
   pending_.times[kServerTtft][i] = latency.server_ttft.count();
   pending_.times[kServerE2e][i] = latency.server_e2e.count();
-  pending_.gaps[i] = record.output_tokens.value() - 1;
+  const std::int64_t gaps = record.output_tokens.value() - 1;
+  pending_.gaps[i] = gaps;
+  gaps_of_first_ = gaps_of_first_ < 0 ? gaps : gaps_of_first_;
+  gaps_differ_ = gaps_differ_ || gaps != gaps_of_first_;
   if (pending_.size == Block::kMost) {
     pack_pending();
   }
@@ -51,9 +54,9 @@ void LatencyTable::Block::derive_leads() {
   for (std::size_t i = 0; i < size; ++i) {
     const std::int64_t first = times[kClientTtft][i];
     const std::int64_t all = times[kClientE2e][i];
-    after_ttft[i] = all - first;
+    times[kAfterTtft][i] = all - first;
     ttft_lead[i] = first - times[kServerTtft][i];
-    e2e_lead[i] = all - times[kServerE2e][i];
+    end_lead[i] = all - times[kServerE2e][i] - ttft_lead[i];
   }
 }
 
@@ -70,33 +73,169 @@ void LatencyTable::pack_pending() {
 
 void LatencyTable::AllMoments::add(const Block& block) {
   for (std::size_t time = 0; time < kNumTimes; ++time) {
-    of[time].add(block.of(static_cast<Time>(time)));
+    if (time != kAfterTtft) {
+      of[time].add(block.of(static_cast<Time>(time)));
+    }
   }
   ttft_lead.add({block.ttft_lead.data(), block.size});
-  e2e_lead.add({block.e2e_lead.data(), block.size});
+  end_lead.add({block.end_lead.data(), block.size});
 }
 
 template <typename Visitor>
-void LatencyTable::for_each_block(const Block& last, Visitor&& visit) const {
+void LatencyTable::for_each_block(const Look& look, const Block& last, Visitor&& visit) const {
   core::PackedBlocks::Reader packed(packed_);
   Block block;
-  block.size = Block::kMost;
+  block.size = Block::kMost / look.stride;
+  const auto columns = block.packed_columns();
+  const bool server = look.server || look.tpots;
+  const std::size_t num_read = server ? columns.size() : kClientColumns;
   for (std::size_t n = 0; n < num_packed_; ++n) {
-    for (Block::Column* column : block.packed_columns()) {
-      packed.next(*column);
+    for (std::size_t c = 0; c < num_read; ++c) {
+      packed.next({columns[c]->data(), block.size}, look.stride);
+    }
+    for (std::size_t c = num_read; c < columns.size(); ++c) {
+      packed.skip(Block::kMost);
     }
     for (std::size_t i = 0; i < block.size; ++i) {
-      const std::int64_t first = block.times[kClientTtft][i];
-      const std::int64_t all = first + block.after_ttft[i];
-      block.times[kClientE2e][i] = all;
-      block.times[kServerTtft][i] = first - block.ttft_lead[i];
-      block.times[kServerE2e][i] = all - block.e2e_lead[i];
+      block.times[kClientE2e][i] = block.times[kClientTtft][i] + block.times[kAfterTtft][i];
     }
-    block.derive_tpots();
+    if (server) {
+      for (std::size_t i = 0; i < block.size; ++i) {
+        const std::int64_t lead = block.ttft_lead[i];
+        block.times[kServerTtft][i] = block.times[kClientTtft][i] - lead;
+        block.times[kServerE2e][i] = block.times[kClientE2e][i] - lead - block.end_lead[i];
+      }
+    }
+    if (look.tpots) {
+      block.derive_tpots();
+    }
     visit(block);
   }
   visit(last);
 }
+
+/// Where the server's times are the client's but for one difference, so are their quantiles. Where
+/// all requests have as many gaps, the time per gap ascends with the time that all of them take,
+/// and so do the quantiles of one with those of the other.
+class LatencyTable::Searches {
+ public:
+  Searches(const LatencyTable& table, const AllMoments& moments)
+      : moments_(moments),
+        ttft_lead_(moments.ttft_lead.min()),
+        end_lead_(moments.end_lead.min()),
+        gaps_(table.gaps_of_first_),
+        one_end_lead_(end_lead_ == moments.end_lead.max()),
+        one_lead_(one_end_lead_ && ttft_lead_ == moments.ttft_lead.max()),
+        one_length_(one_end_lead_ && !table.gaps_differ_) {
+    for (std::size_t time = 0; time < kNumTimes; ++time) {
+      const core::Moments& of = moments.of[time];
+      if (of.count() > 0 && is_searched(static_cast<Time>(time))) {
+        search(static_cast<Time>(time), of.min(), of.max());
+      }
+    }
+    if (const core::Moments& tpot = moments.of[kClientTpot]; one_length_ && tpot.count() > 0) {
+      // A mean that was rounded is that of a sum less than a gap more or less.
+      search(kAfterTtft,
+             std::max<std::int64_t>((tpot.min() - 1) * gaps_, 0),
+             (tpot.max() + 1) * gaps_);
+    }
+  }
+
+  void look_at(const LatencyTable& table, const Block& last) {
+    constexpr std::size_t kStride = 8;
+    const Look all{.stride = 1, .server = !one_lead_, .tpots = !one_length_};
+    Look some = all;
+    some.stride = kStride;
+    show(table, some, last, [](auto& search, auto of) { search.sample(of); });
+    for_each([](core::QuantileSearch& search) { search.choose(); });
+    show(table, all, last, [](auto& search, auto of) { search.take(of); });
+    bool found = true;
+    for_each([&](const core::QuantileSearch& search) { found = found && search.found(); });
+    if (!found) {
+      for_each([](core::QuantileSearch& search) { search.choose_counted(); });
+      show(table, all, last, [](auto& search, auto of) { search.keep(of); });
+    }
+  }
+
+  [[nodiscard]] std::optional<Distribution> distribution(Time time) const {
+    if (moments_.of[time].count() == 0) {
+      return std::nullopt;
+    }
+    if (searches_[time]) {
+      return describe(moments_.of[time], searches_[time]->quantiles());
+    }
+    switch (time) {
+      case kServerTtft:
+        return following(
+            time, kClientTtft, [this](std::int64_t value) { return value - ttft_lead_; });
+      case kServerE2e:
+        return following(time, kClientE2e, [this](std::int64_t value) {
+          return value - ttft_lead_ - end_lead_;
+        });
+      case kClientTpot:
+        return following(time, kAfterTtft, [this](std::int64_t value) { return per_gap(value); });
+      default:
+        return following(
+            time, kAfterTtft, [this](std::int64_t value) { return per_gap(value - end_lead_); });
+    }
+  }
+
+ private:
+  [[nodiscard]] bool is_searched(Time time) const {
+    switch (time) {
+      case kAfterTtft:
+        return false;
+      case kServerTtft:
+      case kServerE2e:
+        return !one_lead_;
+      case kClientTpot:
+      case kServerTpot:
+        return !one_length_;
+      default:
+        return true;
+    }
+  }
+  void search(Time time, std::int64_t least, std::int64_t greatest) {
+    // Of those that have any gaps where it is about the time per gap.
+    const bool per_gap = time == kClientTpot || time == kServerTpot || time == kAfterTtft;
+    const std::int64_t count = moments_.of[per_gap ? kClientTpot : kQueueTime].count();
+    searches_[time].emplace(count, least, greatest, quantile_probabilities());
+  }
+  template <typename Visitor>
+  void for_each(Visitor&& visit) {
+    for (auto& search : searches_) {
+      if (search) {
+        visit(*search);
+      }
+    }
+  }
+  template <typename Visitor>
+  void show(const LatencyTable& table, const Look& look, const Block& last, Visitor&& visit) {
+    table.for_each_block(look, last, [&](const Block& block) {
+      for (std::size_t time = 0; time < kNumTimes; ++time) {
+        if (searches_[time]) {
+          visit(*searches_[time], block.of(static_cast<Time>(time)));
+        }
+      }
+    });
+  }
+  template <typename Map>
+  [[nodiscard]] std::optional<Distribution> following(Time time, Time other, const Map& map) const {
+    return describe(moments_.of[time], searches_[other]->quantiles(map));
+  }
+  [[nodiscard]] std::int64_t per_gap(std::int64_t all) const {
+    return mean_of_gaps(core::Duration::ticks(all), gaps_).count();
+  }
+
+  const AllMoments& moments_;
+  std::int64_t ttft_lead_;
+  std::int64_t end_lead_;
+  std::int64_t gaps_;
+  bool one_end_lead_;
+  bool one_lead_;
+  bool one_length_;
+  std::array<std::optional<core::QuantileSearch>, kNumTimes> searches_;
+};
 
 LatencyTable::Distributions LatencyTable::distributions_ms() const {
   Block last = pending_;
@@ -107,51 +246,15 @@ LatencyTable::Distributions LatencyTable::distributions_ms() const {
   if (moments.ttft_lead.count() == 0) {
     return {};
   }
-  // Where the server's times are the client's but for one difference, so are their quantiles.
-  const bool alike = moments.ttft_lead.min() == moments.ttft_lead.max() &&
-                     moments.e2e_lead.min() == moments.e2e_lead.max();
-  const auto probabilities = quantile_probabilities();
-  std::array<std::optional<core::QuantileSearch>, kNumTimes> searches;
-  for (std::size_t time = 0; time < kNumTimes; ++time) {
-    const bool follows = alike && (time == kServerTtft || time == kServerE2e);
-    if (!follows && moments.of[time].count() > 0) {
-      searches[time].emplace(moments.of[time], probabilities);
-    }
-  }
-  const auto show = [&](const auto& look) {
-    for_each_block(last, [&](const Block& block) {
-      for (std::size_t time = 0; time < kNumTimes; ++time) {
-        if (searches[time]) {
-          look(*searches[time], block.of(static_cast<Time>(time)));
-        }
-      }
-    });
-  };
-  show([](core::QuantileSearch& search, std::span<const std::int64_t> values) {
-    search.count(values);
-  });
-  for (auto& search : searches) {
-    if (search) {
-      search->choose();
-    }
-  }
-  show([](core::QuantileSearch& search, std::span<const std::int64_t> values) {
-    search.keep(values);
-  });
-  const auto of = [&](Time time, Time other, std::int64_t lead) -> std::optional<Distribution> {
-    const Time searched = searches[time] ? time : other;
-    if (!searches[searched]) {
-      return std::nullopt;
-    }
-    const std::int64_t less = searched == time ? 0 : lead;
-    return describe(moments.of[time], searches[searched]->quantiles(-less));
-  };
-  const auto own = [&](Time time) { return of(time, time, 0); };
-  return {.queue_time = own(kQueueTime),
-          .client = {.ttft = own(kClientTtft), .tpot = own(kClientTpot), .e2e = own(kClientE2e)},
-          .server = {.ttft = of(kServerTtft, kClientTtft, moments.ttft_lead.min()),
-                     .tpot = own(kServerTpot),
-                     .e2e = of(kServerE2e, kClientE2e, moments.e2e_lead.min())}};
+  Searches searches(*this, moments);
+  searches.look_at(*this, last);
+  return {.queue_time = searches.distribution(kQueueTime),
+          .client = {.ttft = searches.distribution(kClientTtft),
+                     .tpot = searches.distribution(kClientTpot),
+                     .e2e = searches.distribution(kClientE2e)},
+          .server = {.ttft = searches.distribution(kServerTtft),
+                     .tpot = searches.distribution(kServerTpot),
+                     .e2e = searches.distribution(kServerE2e)}};
 }
 
 }  // namespace ridgeline::metrics

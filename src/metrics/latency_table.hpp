@@ -40,6 +40,7 @@ class LatencyTable {
   enum Time : std::size_t {
     kQueueTime,
     kClientTtft,
+    kAfterTtft,  ///< Client's e2e less its ttft.
     kClientE2e,
     kServerTtft,
     kServerE2e,
@@ -56,37 +57,53 @@ class LatencyTable {
     std::array<Column, kNumTimes> times{};
     Column gaps{};                ///< Output tokens less one.
     Column ttft_lead{};           ///< Client's ttft less the server's.
-    Column e2e_lead{};            ///< The same of e2e.
-    Column after_ttft{};          ///< Client's e2e less its ttft.
+    Column end_lead{};            ///< The same of what comes after it.
     std::size_t num_several = 0;  ///< Requests of several tokens: those per gap are of these alone.
 
     [[nodiscard]] std::span<const std::int64_t> of(Time time) const {
       return {times[time].data(), time < kClientTpot ? size : num_several};
     }
-    /// From which the others follow.
+    /// From which the others follow; the client's times first.
     [[nodiscard]] std::array<Column*, 6> packed_columns() {
-      return {&times[kQueueTime], &times[kClientTtft], &after_ttft, &gaps, &ttft_lead, &e2e_lead};
+      return {&times[kQueueTime],
+              &times[kClientTtft],
+              &times[kAfterTtft],
+              &gaps,
+              &ttft_lead,
+              &end_lead};
     }
     void derive_tpots();
-    void derive_leads();  ///< And after_ttft.
+    void derive_leads();  ///< And kAfterTtft.
   };
   struct AllMoments {
-    std::array<core::Moments, kNumTimes> of;
+    std::array<core::Moments, kNumTimes> of;  ///< Not of kAfterTtft.
     core::Moments ttft_lead;
-    core::Moments e2e_lead;
+    core::Moments end_lead;
 
     /// Requires its derived columns.
     void add(const Block& block);
   };
+  /// What is searched for quantiles; the rest follows from those.
+  class Searches;
+  /// How much of the table is looked at.
+  struct Look {
+    std::size_t stride = 1;  ///< Of so many packed requests one.
+    bool server = true;      ///< The server's times too ...
+    bool tpots = true;       ///< ... and those per gap.
+  };
   /// Calls visit(block) for all that are packed, and for `last`, as far as Block::of() needs.
   template <typename Visitor>
-  void for_each_block(const Block& last, Visitor&& visit) const;
+  void for_each_block(const Look& look, const Block& last, Visitor&& visit) const;
   void pack_pending();
+
+  static constexpr std::size_t kClientColumns = 3;  ///< Of Block::packed_columns().
 
   Block pending_;              ///< The last requests, not yet among what follows.
   core::PackedBlocks packed_;  ///< Block::packed_columns() of each full block.
   std::size_t num_packed_ = 0;
   AllMoments moments_;
+  std::int64_t gaps_of_first_ = -1;  ///< Output tokens less one of the first request ...
+  bool gaps_differ_ = false;         ///< ... and whether any other had another number.
 };
 
 }  // namespace ridgeline::metrics

@@ -57,17 +57,17 @@ std::optional<Distribution> distribution_ms(const core::QuantileSketch& sketch) 
 }
 
 void GapSamples::take_pending() {
-  for (std::size_t i = 0; i < num_pending_; ++i) {
+  for (std::size_t i = 0; i < pending_.size; ++i) {
     if (percentiles_ == Percentiles::kSketch) {
-      sketch_.add({.first = pending_gap_[i],
-                   .growth = pending_growth_[i],
-                   .count = pending_count_[i],
-                   .repeat = pending_requests_[i]});
+      sketch_.add({.first = pending_.first[i],
+                   .growth = pending_.growth[i],
+                   .count = pending_.count[i],
+                   .repeat = pending_.repeat[i]});
     } else {
-      runs_.add(pending_gap_[i], pending_growth_[i], pending_count_[i], pending_requests_[i]);
+      runs_.add(pending_.first[i], pending_.growth[i], pending_.count[i], pending_.repeat[i]);
     }
   }
-  num_pending_ = 0;
+  pending_.size = 0;
 }
 
 core::Fingerprint GapSamples::fingerprint() {

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 
 #include "core/moments.hpp"
 #include "core/quantile_sketch.hpp"
+#include "core/run_columns.hpp"
 #include "core/run_multiset.hpp"
 #include "domain/record.hpp"
 #include "metrics/summary.hpp"
@@ -34,14 +33,10 @@ class GapSamples {
   explicit GapSamples(Percentiles percentiles) : percentiles_(percentiles) {}
 
   void add(const domain::TokenGaps& gaps) {
-    if (num_pending_ == kTogether) [[unlikely]] {
+    if (pending_.full()) [[unlikely]] {
       take_pending();
     }
-    pending_gap_[num_pending_] = gaps.gap.count();
-    pending_growth_[num_pending_] = gaps.growth.count();
-    pending_count_[num_pending_] = gaps.count;
-    pending_requests_[num_pending_] = gaps.requests;
-    ++num_pending_;
+    pending_.add(gaps.gap.count(), gaps.growth.count(), gaps.count, gaps.requests);
   }
   [[nodiscard]] std::optional<Distribution> distribution_ms();
   /// Of the multiset of gaps: however they were cut into runs, and however percentiles are kept.
@@ -51,15 +46,7 @@ class GapSamples {
   void take_pending();
 
   Percentiles percentiles_;
-  /// Gaps not taken in yet: that is long code, and done for many together. Side by side: a copy in
-  /// one piece of what was just written in several makes a processor wait.
-  static constexpr std::size_t kTogether = 64;
-  using Column = std::array<std::int64_t, kTogether>;
-  Column pending_gap_{};
-  Column pending_growth_{};
-  Column pending_count_{};
-  Column pending_requests_{};
-  std::size_t num_pending_ = 0;
+  core::RunColumns pending_;  ///< Not taken in yet: that is long code, and done for many together.
   core::RunMultiset runs_;
   core::QuantileSketch sketch_;
 };

@@ -28,7 +28,8 @@ RC_GTEST_PROP(QuantileSearch, FindsWhatSortingFinds, ()) {
     values.push_back(values[i % drawn] + static_cast<std::int64_t>(i % 3));
   }
   const std::vector<double> probabilities = {0.99, 0.0, 0.5, 0.9, 0.95, 1.0, 0.37};
-  const std::vector<double> found = test::searched_quantiles(values, probabilities);
+  const auto stride = *rc::gen::element<std::size_t>(1, 2, 8, 1000);
+  const std::vector<double> found = test::searched_quantiles(values, probabilities, stride);
   RC_ASSERT(found == quantiles(values, probabilities));
 }
 

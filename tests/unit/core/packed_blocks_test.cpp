@@ -67,5 +67,29 @@ TEST(PackedBlocksDeathTest, TakesOneToSixtyFourValues) {
   EXPECT_DEATH(packed.add(Values(65, 0)), "size of a block");
 }
 
+/// Every so many values of a block, or none of it.
+TEST(PackedBlocks, GivesBackSomeOrNone) {
+  PackedBlocks packed;
+  for (std::int64_t block = 0; block < 500; ++block) {
+    Values values;
+    for (std::int64_t i = 0; i < 64; ++i) {
+      values.push_back(block * 1000 + i * i * (block % 5));
+    }
+    packed.add(values);
+  }
+  PackedBlocks::Reader reader(packed);
+  for (std::int64_t block = 0; block < 500; ++block) {
+    if (block % 3 == 0) {
+      reader.skip(64);
+      continue;
+    }
+    Values some(8);
+    reader.next(some, 8);
+    for (std::int64_t i = 0; i < 8; ++i) {
+      EXPECT_EQ(some[static_cast<std::size_t>(i)], block * 1000 + 64 * i * i * (block % 5));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ridgeline::core

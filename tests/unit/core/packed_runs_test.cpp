@@ -12,22 +12,39 @@ namespace {
 
 using Limits = std::numeric_limits<std::int64_t>;
 
-void expect_runs_back(const std::vector<ValueRun>& runs) {
+/// In blocks of that many.
+void expect_runs_back(const std::vector<ValueRun>& runs, std::size_t block_size) {
   PackedRuns packed;
+  RunColumns block;
   for (const ValueRun& run : runs) {
-    packed.add(run);
+    block.add(run.first, run.growth, run.count, run.repeat);
+    if (block.size == block_size) {
+      packed.add(block);
+      block.size = 0;
+    }
+  }
+  if (block.size > 0) {
+    packed.add(block);
   }
   ASSERT_EQ(packed.size(), runs.size());
   std::size_t i = 0;
-  packed.for_each([&](const ValueRun& run) {
-    ASSERT_LT(i, runs.size());
-    EXPECT_EQ(run.first, runs[i].first) << i;
-    EXPECT_EQ(run.growth, runs[i].growth) << i;
-    EXPECT_EQ(run.count, runs[i].count) << i;
-    EXPECT_EQ(run.repeat, runs[i].repeat) << i;
-    ++i;
+  packed.for_each_block([&](const RunColumns& read) {
+    EXPECT_LE(read.size, block_size);
+    for (std::size_t k = 0; k < read.size; ++k, ++i) {
+      ASSERT_LT(i, runs.size());
+      EXPECT_EQ(read.at(k).first, runs[i].first) << i;
+      EXPECT_EQ(read.at(k).growth, runs[i].growth) << i;
+      EXPECT_EQ(read.at(k).count, runs[i].count) << i;
+      EXPECT_EQ(read.at(k).repeat, runs[i].repeat) << i;
+    }
   });
   EXPECT_EQ(i, runs.size());
+}
+
+void expect_runs_back(const std::vector<ValueRun>& runs) {
+  for (const std::size_t block_size : {std::size_t{1}, std::size_t{7}, RunColumns::kMost}) {
+    expect_runs_back(runs, block_size);
+  }
 }
 
 TEST(PackedRuns, NothingComesOfNothing) {
@@ -42,7 +59,7 @@ TEST(PackedRuns, GivesBackSinglesAndSeveralsInOrder) {
                     {.first = 31'000'000'001, .growth = 0, .count = 1, .repeat = 18}});
 }
 
-TEST(PackedRuns, GivesBackWhatDoesNotFitInItsBytes) {
+TEST(PackedRuns, GivesBackWhatDoesNotFitInOneNumber) {
   constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
   std::vector<ValueRun> runs = {
       {.first = Limits::max(), .growth = 0, .count = 1, .repeat = 1},
@@ -83,7 +100,6 @@ TEST(PackedRuns, GoesOnBehindAPieceOfMemory) {
                  .growth = static_cast<std::int64_t>(any(40)),
                  .count = static_cast<std::uint32_t>(any(20)) + 1,
                  .repeat = static_cast<std::uint32_t>(any(12)) + 1};
-    run.growth = run.count == 1 ? 0 : run.growth;
     runs.push_back(run);
   }
   expect_runs_back(runs);

@@ -52,19 +52,62 @@ TEST(RunMultiset, MergesEqualValues) {
   for (int i = 0; i < 1000; ++i) {
     values.add(42);
   }
-  values.add(42, 0, 5, 7);
   EXPECT_EQ(values.num_runs(), 1U);
-  EXPECT_EQ(values.count(), 1035);
-  // Two runs where one repeat count would overflow.
+  EXPECT_EQ(values.count(), 1000);
+  EXPECT_EQ(values.order_statistic(999), 42);
+}
+
+TEST(RunMultiset, CountsAndRepeatsAsLargeAsTheyMayBe) {
   RunMultiset many;
   many.add(42, 0, 1, 4'294'967'295);
   many.add(42);
   many.add(7, 0, 4'294'967'295, 4'294'967'295 / 4);
+  many.add(5, 3, 0, 2);
+  many.add(5, 3, 2, 0);
   EXPECT_EQ(many.count(), 4'294'967'296 + 4'294'967'295 * (4'294'967'295 / 4));
   EXPECT_EQ(many.order_statistic(0), 7);
   EXPECT_EQ(many.order_statistic(many.count() - 1), 42);
   EXPECT_EQ(many.order_statistic(many.count() - 4'294'967'297), 7);
   EXPECT_EQ(many.order_statistic(many.count() - 4'294'967'296), 42);
+}
+
+/// A series ends where its runs would be too long to be short ones (2^20 values), and goes on.
+TEST(RunMultiset, ALongSeriesIsRunsOfAMillion) {
+  constexpr std::int64_t kValues = 3 * (std::int64_t{1} << 20);
+  RunMultiset values;
+  for (std::int64_t i = 0; i < kValues; ++i) {
+    values.add(1'000 + 3 * i);
+  }
+  EXPECT_EQ(values.num_runs(), 3U);
+  EXPECT_EQ(values.order_statistic(kValues - 1), 1'000 + 3 * (kValues - 1));
+  EXPECT_EQ(values.order_statistic(kValues / 2), 1'000 + 3 * (kValues / 2));
+}
+
+/// A run that reaches the ends of the range wraps around to a value near its first: that is none
+/// that follows.
+TEST(RunMultiset, NothingFollowsByWrappingAround) {
+  RunMultiset values;
+  values.add(5, kLowest + 1, 2, 1);
+  values.add(7);
+  EXPECT_EQ(values.count(), 3);
+  EXPECT_EQ(values.order_statistic(0), kLowest + 6);
+  EXPECT_EQ(values.order_statistic(1), 5);
+  EXPECT_EQ(values.order_statistic(2), 7);
+}
+
+/// One long run among many short ones: their block is summed up run by run.
+TEST(RunMultiset, ALongRunAmongShortOnes) {
+  RunMultiset values;
+  Int128 sum = 0;
+  for (std::int64_t i = 0; i < 200; ++i) {
+    const std::int64_t first = i == 100 ? kHighest / 2 : 10'000'000'000 * (i % 3);
+    values.add(first, 5, 4, 2);
+    sum += Int128{first} * 8 + 5 * (0 + 1 + 2 + 3) * 2;
+  }
+  EXPECT_EQ(values.count(), 1600);
+  EXPECT_TRUE(values.moments().sum() == sum);
+  EXPECT_EQ(values.order_statistic(1599), kHighest / 2 + 15);
+  EXPECT_EQ(values.order_statistic(0), 0);
 }
 
 TEST(RunMultiset, QuantilesOfInterleavedRuns) {
@@ -131,6 +174,13 @@ TEST(RunMultiset, FindsWhatItsSampleMissed) {
     values.add(1'000'000 + i * i % 977);
   }
   EXPECT_DOUBLE_EQ(values.quantile(0.25), 4999.75);
+}
+
+TEST(RunMultisetDeathTest, TakesNoRunThatLeavesTheRange) {
+  RunMultiset values;
+  EXPECT_DEATH(values.add(kHighest, 1, 2, 1), "leaves the range of int64");
+  EXPECT_DEATH(values.add(1, 1, -1, 1), "count of an arithmetic run");
+  EXPECT_DEATH(values.add(1, 1, 1, -1), "repeats of an arithmetic run");
 }
 
 TEST(RunMultisetDeathTest, IndexOutOfRangeIsABug) {

@@ -114,6 +114,28 @@ TEST(LatencyTable, ManyRequestsAreInOrder) {
   }
 }
 
+/// Where all requests have as many gaps, the quantiles of the time per gap follow from those of the
+/// time that all gaps take; where one has not, they are searched: as sorting has them, either way.
+TEST(LatencyTable, QuantilesPerGap) {
+  for (const bool one_length : {true, false}) {
+    LatencyTable table;
+    std::vector<double> per_gap;
+    for (std::int64_t i = 0; i < 2001; ++i) {
+      const std::int64_t tokens = !one_length && i == 1999 ? 3 : 11;
+      const std::int64_t span = 100 + i * 389 % 2003;
+      add_row(table, 1, 20 + i % 5, 20 + i % 5 + span, i % 9, tokens);
+      per_gap.push_back(static_cast<double>(span) / static_cast<double>(tokens - 1));
+    }
+    std::sort(per_gap.begin(), per_gap.end());
+    const auto found = table.distributions_ms();
+    EXPECT_DOUBLE_EQ(found.client.tpot->of(Statistic::kP50), per_gap[1000]);
+    EXPECT_DOUBLE_EQ(found.client.tpot->of(Statistic::kP95), per_gap[1900]);
+    if (one_length) {  // The server's end comes a millisecond earlier, so each of ten gaps 0.1.
+      EXPECT_NEAR(found.server.tpot->of(Statistic::kP50), per_gap[1000] - 0.1, 1e-9);
+    }
+  }
+}
+
 TEST(LatencyTable, NothingComesOfNothing) {
   const LatencyTable table;
   EXPECT_FALSE(table.distributions_ms().queue_time);

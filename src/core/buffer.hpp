@@ -29,7 +29,7 @@ class Buffer {
   [[nodiscard]] std::span<const T> span() const { return {begin(), size_}; }
 
   void push_back(const T& item) {
-    if (size_ == items_.size()) [[unlikely]] {
+    if (size_ == capacity_) [[unlikely]] {
       grow(item);
     } else {
       items_[size_] = item;
@@ -39,7 +39,7 @@ class Buffer {
   /// One more, to be assigned: it still holds what stood in its place before. (What is put together
   /// elsewhere and copied here in one piece makes a processor wait for its parts.)
   T& extend() {
-    if (size_ == items_.size()) [[unlikely]] {
+    if (size_ == capacity_) [[unlikely]] {
       grow(T{});
     }
     return items_[size_++];
@@ -62,10 +62,12 @@ class Buffer {
   [[gnu::noinline]] void grow(const T& item) {
     items_.push_back(item);
     items_.resize(items_.capacity());
+    capacity_ = items_.size();
   }
 
   std::vector<T> items_;  ///< As many as there were at once; the first size_ of them count.
   std::size_t size_ = 0;
+  std::size_t capacity_ = 0;  ///< items_.size(), which a vector divides out each time.
 };
 
 }  // namespace ridgeline::core

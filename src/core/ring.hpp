@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -16,10 +17,8 @@ class Ring {
   [[nodiscard]] T& front() { return items_[head_]; }
   [[nodiscard]] const T& front() const { return items_[head_]; }
   [[nodiscard]] T& back() { return (*this)[size_ - 1]; }
-  [[nodiscard]] T& operator[](std::size_t i) { return items_[(head_ + i) & (items_.size() - 1)]; }
-  [[nodiscard]] const T& operator[](std::size_t i) const {
-    return items_[(head_ + i) & (items_.size() - 1)];
-  }
+  [[nodiscard]] T& operator[](std::size_t i) { return items_[(head_ + i) & mask_]; }
+  [[nodiscard]] const T& operator[](std::size_t i) const { return items_[(head_ + i) & mask_]; }
 
   void push_back(T item) { extend() = std::move(item); }
   /// One more at the back, to be assigned: it still holds what stood in its place before.
@@ -30,12 +29,12 @@ class Ring {
   }
   void push_front(T item) {
     grow_if_full();
-    head_ = (head_ + items_.size() - 1) & (items_.size() - 1);
+    head_ = (head_ - 1) & mask_;
     items_[head_] = std::move(item);
     ++size_;
   }
   void pop_front() {
-    head_ = (head_ + 1) & (items_.size() - 1);
+    head_ = (head_ + 1) & mask_;
     --size_;
   }
   void clear() {
@@ -58,9 +57,11 @@ class Ring {
 
  private:
   void grow_if_full() {
-    if (size_ < items_.size()) {
-      return;
+    if (size_ == mask_ + 1) [[unlikely]] {
+      grow();
     }
+  }
+  [[gnu::noinline]] void grow() {
     constexpr std::size_t kFirst = 16;
     std::vector<T> larger(items_.empty() ? kFirst : items_.size() * 2);
     for (std::size_t i = 0; i < size_; ++i) {
@@ -68,9 +69,12 @@ class Ring {
     }
     items_ = std::move(larger);
     head_ = 0;
+    mask_ = items_.size() - 1;
   }
 
   std::vector<T> items_;
+  /// items_.size(), a power of two or nothing, less one: a vector divides it out each time.
+  std::size_t mask_ = std::numeric_limits<std::size_t>::max();
   std::size_t head_ = 0;
   std::size_t size_ = 0;
 };

@@ -60,7 +60,7 @@ void LengthSampler::set(const EmpiricalLength& length) {
   table_ = std::move(*table);
 }
 
-core::Tokens LengthSampler::draw() {
+core::Tokens LengthSampler::draw_varying() {
   switch (kind_) {
     case Kind::kFixed:
       return lowest_;

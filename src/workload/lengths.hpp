@@ -21,7 +21,7 @@ class LengthSampler {
                 std::uint64_t replication,
                 std::string_view purpose);
 
-  core::Tokens draw();
+  core::Tokens draw() { return kind_ == Kind::kFixed ? lowest_ : draw_varying(); }
 
  private:
   enum class Kind : std::uint8_t { kFixed, kUniform, kNormal, kLognormal, kEmpirical };
@@ -31,6 +31,7 @@ class LengthSampler {
   void set(const NormalLength& length);
   void set(const LognormalLength& length);
   void set(const EmpiricalLength& length);
+  core::Tokens draw_varying();
   [[nodiscard]] core::Tokens rounded(double length) const;
 
   core::RngStream rng_;

@@ -54,12 +54,17 @@ void Scheduler::add(const domain::Request& request, core::SimTime queued) {
   const bool foreseen = look_ahead_ && entry.stop_after == most;
   entry.wastes = async_ && !foreseen && prompt + entry.stop_after <= length_cap_;
   if (options_.enable_prefix_caching && !request.prompt.empty()) {
-    const bool quoted = cache_.quotes();
-    entry.chain = cache_.take_chain();
-    cache_.assign(entry.chain, request);
-    if (!quoted && cache_.quotes()) {
-      publish_all();
-    }
+    assign_chain(request, entry);
+  }
+}
+
+/// Of a prompt that may be shared.
+void Scheduler::assign_chain(const domain::Request& request, Waiting& entry) {
+  const bool quoted = cache_.quotes();
+  entry.chain = cache_.take_chain();
+  cache_.assign(entry.chain, request);
+  if (!quoted && cache_.quotes()) {
+    publish_all();
   }
 }
 
@@ -306,14 +311,23 @@ void Scheduler::take_hold(const Waiting& entry, SlotIndex index) {
   num_shared_blocks_ += match_.blocks - (free_before - cache_.num_free());
 }
 
+void Scheduler::add_slot() {
+  free_slots_.push_back(static_cast<SlotIndex>(slots_.size()));
+  slots_.emplace_back();
+}
+
+/// That of the request looked up last.
+void Scheduler::assign_unique_chain(PrefixCache::Table& table) {
+  table.chain = cache_.take_chain();
+  cache_.assign(table.chain, unique_chain_);
+}
+
 SlotIndex Scheduler::take_slot(const Waiting& entry, core::SimTime now) {
-  auto index = static_cast<SlotIndex>(slots_.size());
-  if (free_slots_.empty()) {
-    slots_.emplace_back();
-  } else {
-    index = free_slots_.back();
-    free_slots_.pop_back();
+  if (free_slots_.empty()) [[unlikely]] {
+    add_slot();
   }
+  const SlotIndex index = free_slots_.back();
+  free_slots_.pop_back();
   Slot& slot = slots_[index];
   slot.prompt_tokens = entry.prompt_tokens;
   slot.known = entry.prompt_tokens;
@@ -334,9 +348,8 @@ SlotIndex Scheduler::take_slot(const Waiting& entry, core::SimTime now) {
   slot.record.first_scheduled = now;
   slot.lora = entry.lora;
   slot.table.chain = entry.chain;
-  if (options_.enable_prefix_caching && entry.chain == PrefixCache::kNone && cache_.quotes()) {
-    slot.table.chain = cache_.take_chain();
-    cache_.assign(slot.table.chain, unique_chain_);
+  if (entry.chain == PrefixCache::kNone && cache_.quotes()) {
+    assign_unique_chain(slot.table);
   }
   return index;
 }

@@ -89,7 +89,7 @@ void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {
     waiting_.erase(Waiting::preempted(index));
   } else {
     const std::int64_t blocks = blocks_for(computed_tokens(slot, index));
-    const std::int64_t keyed = keyed_blocks(index);
+    const std::int64_t keyed = keyed_blocks(slot);
     if (slot.status == Status::kDecoding) {
       decodes_.remove(slot.base);
     }

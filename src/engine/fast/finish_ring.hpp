@@ -22,21 +22,21 @@ class FinishRing {
 
   /// `batch` is not before any batch given to advance().
   void add(Index who, std::int64_t batch) {
-    if (links_.size() <= who) {
-      links_.resize(std::size_t{who} + 1);
+    if (links_.size() <= who) [[unlikely]] {
+      make_links(who);
     }
     links_[who].batch = batch;
-    if (batch >= horizon_) {
-      far_.push_back(who);
-    } else {
+    if (batch < horizon_) [[likely]] {
       link(who);
+    } else {
+      add_far(who);
     }
   }
 
   void remove(Index who) {
     const Link& gone = links_[who];
-    if (gone.batch >= horizon_) {
-      std::erase(far_, who);
+    if (gone.batch >= horizon_) [[unlikely]] {
+      remove_far(who);
       return;
     }
     const std::size_t bucket = bucket_of(gone.batch);
@@ -122,7 +122,10 @@ class FinishRing {
     bits_[bucket / kBits] |= std::uint64_t{1} << (bucket % kBits);
     words_ |= std::uint64_t{1} << (bucket / kBits);
   }
-  void refill(std::int64_t batch) {
+  [[gnu::noinline]] void make_links(Index who) { links_.resize(std::size_t{who} + 1); }
+  [[gnu::noinline]] void add_far(Index who) { far_.push_back(who); }
+  [[gnu::noinline]] void remove_far(Index who) { std::erase(far_, who); }
+  [[gnu::noinline]] void refill(std::int64_t batch) {
     horizon_ = batch + kReach;
     std::size_t kept = 0;
     for (const Index who : far_) {

@@ -51,13 +51,6 @@ void PrefixCache::adopt_left(Table& table, Owner owner, const Match& match) {
   }
 }
 
-void PrefixCache::disown(Owner owner) {
-  if (const Item item = item_of(owner); item != kNone) {
-    items_[item].deeper_or_owner = kNone;
-    forget_left(owner);
-  }
-}
-
 void PrefixCache::assign_own(Table& table, const OwnContent& content) {
   table.own = false;
   table.chain = take_chain();

@@ -113,7 +113,12 @@ class PrefixCache {
   /// Match::next_is_cached.
   void adopt_left(Table& table, Owner owner, const Match& match);
   /// It does not come back: what it has left is like that of others that have ended.
-  void disown(Owner owner);
+  void disown(Owner owner) {
+    if (const Item item = item_of(owner); item != kNone) {
+      items_[item].deeper_or_owner = kNone;
+      forget_left(owner);
+    }
+  }
   /// The blocks of a running request like it can be found from now on.
   void publish(Table& table, Owner owner, const OwnContent& content);
   /// What a preempted one has left can.

@@ -43,36 +43,6 @@ bool Scheduler::covers(const EngineOptions& options) {
          !options.kv_transfer && options.pipeline_depth == 0 && has_one_full_cache(options);
 }
 
-/// Tokens known of a request that decodes or leaves: those of batches that have ended.
-std::int64_t Scheduler::known_tokens(const Slot& slot) const {
-  // Its base stands for one token less since it was starved; the batch in flight then has none of
-  // it that could make up for that.
-  const bool ahead = async_ && slot.starved_at == last_done_ + 1;
-  return slot.base + last_done_ + 2 + (ahead ? 1 : 0);
-}
-
-std::int64_t Scheduler::computed_tokens(const Slot& slot, SlotIndex index) const {
-  switch (slot.status) {
-    case Status::kDecoding:
-      return slot.base + num_batches_;
-    case Status::kLeaving:
-      return slot.base + ends_.batch_of(index) + 1;
-    default:
-      return slot.computed;
-  }
-}
-
-/// A block is keyed once its tokens are known and computed or about to be.
-std::int64_t Scheduler::keyed_blocks(PrefixCache::Owner owner) const {
-  const Slot& slot = slots_[owner];
-  if (!decodes_or_leaves(slot)) {
-    return slot.table.keyed;
-  }
-  const bool in_batch = forming_ && slot.status == Status::kDecoding;
-  const std::int64_t tokens = known_tokens(slot) - (in_batch ? 0 : 1);
-  return std::max(slot.table.keyed, block_size_.whole(tokens));
-}
-
 bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_end) {
   if (waiting_.empty() && decodes_.count() == 0 && prefilling_.empty()) {
     preempted_ = false;

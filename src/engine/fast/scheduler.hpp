@@ -140,7 +140,10 @@ class Scheduler final : private PrefixCache::Keyed {
     kAll,       ///< And nobody else comes in.
   };
 
-  [[nodiscard]] std::int64_t keyed_blocks(PrefixCache::Owner owner) const override;
+  [[nodiscard]] std::int64_t keyed_blocks(PrefixCache::Owner owner) const override {
+    return keyed_blocks(slots_[owner]);
+  }
+  [[nodiscard]] std::int64_t keyed_blocks(const Slot& slot) const;
 
   /// Asynchronously, a request whose last permitted token is in flight is not scheduled again. How
   /// many that have ended are all the same: nobody could foresee it.
@@ -197,7 +200,10 @@ class Scheduler final : private PrefixCache::Keyed {
   void take_hold(const Waiting& entry, SlotIndex index);
   [[nodiscard]] std::int64_t evicted_of(const Waiting& entry) const;
   void vacate(SlotIndex index);
-  SlotIndex take_slot(const Waiting& entry, core::SimTime now);
+  inline SlotIndex take_slot(const Waiting& entry, core::SimTime now);
+  [[gnu::noinline]] void add_slot();
+  [[gnu::noinline]] void assign_unique_chain(PrefixCache::Table& table);
+  [[gnu::noinline]] void assign_chain(const domain::Request& request, Waiting& entry);
   void link_last(SlotIndex index);
   void unlink(SlotIndex index);
 
@@ -267,6 +273,35 @@ class Scheduler final : private PrefixCache::Keyed {
 };
 
 // What every request runs through once.
+
+/// Tokens known of a request that decodes or leaves: those of batches that have ended.
+inline std::int64_t Scheduler::known_tokens(const Slot& slot) const {
+  // Its base stands for one token less since it was starved; the batch in flight then has none of
+  // it that could make up for that.
+  const bool ahead = async_ && slot.starved_at == last_done_ + 1;
+  return slot.base + last_done_ + 2 + (ahead ? 1 : 0);
+}
+
+inline std::int64_t Scheduler::computed_tokens(const Slot& slot, SlotIndex index) const {
+  switch (slot.status) {
+    case Status::kDecoding:
+      return slot.base + num_batches_;
+    case Status::kLeaving:
+      return slot.base + ends_.batch_of(index) + 1;
+    default:
+      return slot.computed;
+  }
+}
+
+/// A block is keyed once its tokens are known and computed or about to be.
+inline std::int64_t Scheduler::keyed_blocks(const Slot& slot) const {
+  if (!decodes_or_leaves(slot)) {
+    return slot.table.keyed;
+  }
+  const bool in_batch = forming_ && slot.status == Status::kDecoding;
+  const std::int64_t tokens = known_tokens(slot) - (in_batch ? 0 : 1);
+  return std::max(slot.table.keyed, block_size_.whole(tokens));
+}
 
 inline void Scheduler::link_last(SlotIndex index) {
   Slot& slot = slots_[index];

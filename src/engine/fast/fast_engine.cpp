@@ -105,6 +105,9 @@ class FastEngine final : public Engine {
 
  private:
   static constexpr std::size_t kMaxDepth = 2;
+  /// No batch has as many decodes.
+  static constexpr domain::TokenGaps kNoGaps = {
+      .gap = {}, .growth = {}, .count = 0, .requests = -1};
 
   Batch& in_flight(std::size_t i) { return *in_flight_[i]; }
   void fill_pipeline(core::SimTime limit, bool pause_at_completion);
@@ -113,6 +116,7 @@ class FastEngine final : public Engine {
   core::Duration launch_apart(const Batch& batch);
   void log_step(const Batch& batch, core::Duration period, const domain::StepTime& time);
   std::int64_t complete_oldest();
+  void hand_over_gaps();
   bool take_run(std::int64_t most, core::SimTime limit, bool pause_at_completion);
   [[nodiscard]] Pace pace_of(const fast::StepLines::Line& line,
                              std::int64_t decodes,
@@ -154,6 +158,8 @@ class FastEngine final : public Engine {
   core::SimTime now_;
   bool schedule_due_ = false;
   EngineTotals totals_;
+  /// Of the last run that was formed; its last batches, which are in flight, may go on with them.
+  domain::TokenGaps held_gaps_ = kNoGaps;
   core::Duration line_busy_;  ///< Sum of the periods of batches that are counted in lines_.
   core::Int128 used_block_ticks_ = 0;
 };
@@ -194,6 +200,7 @@ Engine::Pause FastEngine::advance(core::SimTime limit,
     }
     if (num_in_flight_ == 0) {
       RIDGELINE_CHECK(scheduler_.num_waiting() == 0, "requests wait although nothing runs");
+      hand_over_gaps();
       return Pause::kIdle;
     }
     if (in_flight(0).end >= limit) {
@@ -313,8 +320,21 @@ std::int64_t FastEngine::complete_oldest() {
   hold_blocks_until(batch.end);
   std::swap(in_flight_[0], in_flight_[1]);
   --num_in_flight_;
+  if (batch.goes_on && batch.num_decodes - batch.wasted == held_gaps_.requests) {
+    ++held_gaps_.count;
+  } else {
+    hand_over_gaps();
+    scheduler_.report_gaps(batch, now_, inputs_.sink);
+  }
   // The buffer stays valid: nothing is scheduled before the update is done.
   return scheduler_.update(batch, now_, inputs_.sink);
+}
+
+void FastEngine::hand_over_gaps() {
+  if (held_gaps_.count > 0) {
+    inputs_.sink.on_token_gaps(held_gaps_);
+    held_gaps_ = kNoGaps;
+  }
 }
 
 /// Where the next `most` batches are the same decodes if nobody arrives: forms those of the time
@@ -421,8 +441,9 @@ void FastEngine::end_batches(const Run& run) {
   }
   now_ = run.start + whole;
   scheduler_.end_decodes(run.ended, now_);
-  inputs_.sink.on_token_gaps(
-      {.gap = run.period, .growth = run.growth, .count = run.ended, .requests = run.decodes});
+  hand_over_gaps();
+  held_gaps_ = {
+      .gap = run.period, .growth = run.growth, .count = run.ended, .requests = run.decodes};
 }
 
 void FastEngine::put_in_flight(const Run& run) {
@@ -431,6 +452,7 @@ void FastEngine::put_in_flight(const Run& run) {
     Batch& batch = in_flight(num_in_flight_);
     ++num_in_flight_;
     batch.set_decodes(run.first + i, run.decodes);
+    batch.goes_on = run.ended > 0;
     batch.decode_context = run.context + run.spared + core::Tokens(run.decodes * i);
     batch.shared_context = run.shared;
     batch.start = start;
@@ -488,6 +510,7 @@ EngineTotals FastEngine::totals() const {
 void FastEngine::drop_all() {
   num_in_flight_ = 0;
   schedule_due_ = false;
+  hand_over_gaps();
   scheduler_.drain(inputs_.sink);
 }
 

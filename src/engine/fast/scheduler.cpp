@@ -51,6 +51,7 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_e
     return false;
   }
   batch.number = num_batches_;
+  batch.goes_on = false;
   batch.items.clear();
   batch.prefills.clear();
   batch.resumed_decodes.clear();

@@ -61,8 +61,11 @@ class Scheduler final : private PrefixCache::Keyed {
   /// Forms a batch at `now` into `batch`; false if there is nothing to do. `newest_end`: when the
   /// newest batch in flight ends, if there is one.
   bool schedule(Batch& batch, core::SimTime now, core::SimTime newest_end);
-  /// The tokens of a batch are there at `now`. Reports gaps and ended requests; returns how many
-  /// ended.
+  /// The gaps before the tokens of a batch that are there at `now`, of those that had one in the
+  /// batch before.
+  void report_gaps(const Batch& batch, core::SimTime now, domain::RecordSink& sink) const;
+  /// The tokens of a batch are there at `now`. Reports the other gaps and ended requests; returns
+  /// how many ended.
   std::int64_t update(const Batch& batch, core::SimTime now, domain::RecordSink& sink);
   void drain(domain::RecordSink& sink);
 

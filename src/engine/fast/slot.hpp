@@ -97,6 +97,7 @@ struct Batch {
   std::int64_t number = 0;
   std::int64_t num_decodes = 0;
   std::int64_t wasted = 0;  ///< Decodes whose token is thrown away.
+  bool goes_on = false;     ///< Of a run (fast_engine.cpp): the gaps before are its batches'.
   core::Tokens decode_context;
   core::Tokens shared_context;  ///< domain::StepBatch::shared_context.
   core::SimTime start;

@@ -13,7 +13,7 @@ namespace {
 
 /// Ten blocks of four tokens. Request 0 had five blocks, of which the first four have keys; it was
 /// preempted, so that they stand behind the five that are free.
-class OwnBlocks : public testing::Test, private PrefixCache::Keyed {
+class OwnBlocks : public testing::Test, protected PrefixCache::Keyed {
  protected:
   OwnBlocks() {
     PrefixCache::adopt_own(table_);
@@ -57,6 +57,32 @@ TEST_F(OwnBlocks, EvictionTakesTheDeepestFirst) {
   cache_.find_own(kOwner, 9, match_);
   cache_.adopt_left(table_, kOwner, match_);
   EXPECT_EQ(cache_.num_free(), 0);
+}
+
+/// 3,000 blocks pass through forty requests of 100: the first 3,000 taken held nothing, the next
+/// 1,000 were those of requests 0 to 9. Of request 10 half is taken when one comes that will be
+/// back, so that 50 and 29 times 100 blocks stand before its own.
+TEST_F(OwnBlocks, WhatWasOnlyCountedIsTakenBeforeSomebodyComesBack) {
+  PrefixCache cache({.num_gpu_blocks = core::Blocks(3001), .block_size = core::Tokens(4)}, *this);
+  PrefixCache::Table table;
+  PrefixCache::adopt_own(table);
+  for (int request = 0; request < 40; ++request) {
+    cache.allocate(100, kOwner);
+    EXPECT_EQ(cache.num_free(), 2900);
+    cache.release_own(table, kOwner, 100, 100, kContent, false);
+  }
+  cache.allocate(50, kOwner);
+  cache.release_own(table, kOwner, 50, 50, kContent, true);
+  ASSERT_EQ(cache.num_free(), 3000);
+  EXPECT_EQ(cache.num_left(kOwner), 50);
+  cache.allocate(2950);
+  EXPECT_EQ(cache.num_left(kOwner), 50);
+  cache.allocate(1);
+  EXPECT_EQ(cache.num_left(kOwner), 49);
+  // As soon as nobody comes back any more, blocks are only counted again.
+  cache.disown(kOwner);
+  cache.allocate(49);
+  EXPECT_EQ(cache.num_free(), 0);
 }
 
 TEST_F(OwnBlocks, OneBlockIsLeftToCompute) {

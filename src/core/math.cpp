@@ -1,7 +1,10 @@
 #include "core/math.hpp"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -27,15 +30,23 @@ double from_bits(std::uint64_t bits) {
   return std::bit_cast<double>(bits);
 }
 
-/// log(x) as hi + lo, to about 2^-68 relative, for x positive and finite.
-///
-/// x = 2^e z with z in [1, 2); r = z/c - 1 for the nearest table point, at most 2^-7.8;
-/// log(x) = e log(2) + log(c) + r - r^2/2 + r^3/3 - ... + r^9/9. The first four are summed without
-/// loss.
-inline Split log_split(double x) {
+/// What log(x) is summed up from: x = 2^e z with z in [1, 2), and what the table has of the point c
+/// nearest to z.
+struct LogParts {
+  double e = 0.0;
+  /// z in halves of 21 and 32 bits: their products with the 11-bit reciprocal of c, and their
+  /// square, are exact.
+  double z_high = 0.0;
+  double z_low = 0.0;
+  double reciprocal = 0.0;
+  Split log_c;
+};
+
+/// For x positive and finite.
+inline LogParts log_parts(double x) {
   std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
   std::int64_t exponent = 0;
-  if (bits >> kMantissaBits == 0) {  // Subnormal: scale by 2^52.
+  if (bits >> kMantissaBits == 0) [[unlikely]] {  // Subnormal: scale by 2^52.
     bits = std::bit_cast<std::uint64_t>(x * 0x1p52);
     exponent = -kMantissaBits;
   }
@@ -43,20 +54,27 @@ inline Split log_split(double x) {
   const std::uint64_t index = (mantissa + (std::uint64_t{1} << 44)) >> 45;
   exponent += static_cast<std::int64_t>(bits >> kMantissaBits) - kExponentBias;
   exponent += index >= math_tables::kLogWrap ? 1 : 0;
-  const auto e = static_cast<double>(exponent);
-
-  // z in halves of 21 and 32 bits: their products with the 11-bit reciprocal, and r_high squared,
-  // are exact.
   const std::uint64_t z_bits = mantissa | (std::uint64_t{kExponentBias} << kMantissaBits);
   const double z_high = from_bits((z_bits + 0x8000'0000) & 0xffff'ffff'0000'0000);
-  const double z_low = from_bits(z_bits) - z_high;
   const auto& point = kLogPoints[index];
-  const double r_high = z_high * point.reciprocal - 1.0;
-  const double r_low = z_low * point.reciprocal;
+  return {.e = static_cast<double>(exponent),
+          .z_high = z_high,
+          .z_low = from_bits(z_bits) - z_high,
+          .reciprocal = point.reciprocal,
+          .log_c = point.log_c};
+}
+
+/// log(x) as hi + lo, to about 2^-68 relative.
+///
+/// r = z/c - 1 is at most 2^-7.8; log(x) = e log(2) + log(c) + r - r^2/2 + r^3/3 - ... + r^9/9. The
+/// first four are summed without loss.
+inline Split log_sum(const LogParts& x) {
+  const double r_high = x.z_high * x.reciprocal - 1.0;
+  const double r_low = x.z_low * x.reciprocal;
   const double r = r_high + r_low;
   const double r_error = r_low - (r - r_high);
 
-  const double base = e * kLogOf2.hi + point.log_c.hi;  // Exact: multiples of 2^-42 below 2^10.
+  const double base = x.e * kLogOf2.hi + x.log_c.hi;  // Exact: multiples of 2^-42 below 2^10.
   const double sum = base + r;
   const double sum_error = (base - sum) + r;
   const double half_square = 0.5 * r_high * r_high;
@@ -71,9 +89,13 @@ inline Split log_split(double x) {
   const double cubic = r * r2 * (low_terms + r2 * (mid_terms + r2 * high_terms));
 
   const double low =
-      (e * kLogOf2.lo + point.log_c.lo) + r_error + sum_error + high_error - cross + cubic;
+      (x.e * kLogOf2.lo + x.log_c.lo) + r_error + sum_error + high_error - cross + cubic;
   const double result = high + low;
   return {.hi = result, .lo = (high - result) + low};
+}
+
+inline Split log_split(double x) {
+  return log_sum(log_parts(x));
 }
 
 /// exp(high + low) for |low| below the last place of high.
@@ -149,9 +171,43 @@ double log(double x) {
   return log_split(x).hi;
 }
 
+/// Some at a time: what is looked up for each stands in columns, over which compilers sum up two or
+/// more at once.
 void log(std::span<double> numbers) {
-  for (double& x : numbers) {
-    x = is_positive_finite(x) ? log_split(x).hi : log(x);
+  constexpr std::size_t kTogether = 32;
+  using Column = std::array<double, kTogether>;
+  while (!numbers.empty()) {
+    const std::span<double> some = numbers.first(std::min(numbers.size(), kTogether));
+    numbers = numbers.subspan(some.size());
+    if (!std::all_of(some.begin(), some.end(), is_positive_finite)) [[unlikely]] {
+      for (double& x : some) {
+        x = log(x);
+      }
+      continue;
+    }
+    Column e;
+    Column z_high;
+    Column z_low;
+    Column reciprocal;
+    Column log_c_high;
+    Column log_c_low;
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const LogParts parts = log_parts(some[i]);
+      e[i] = parts.e;
+      z_high[i] = parts.z_high;
+      z_low[i] = parts.z_low;
+      reciprocal[i] = parts.reciprocal;
+      log_c_high[i] = parts.log_c.hi;
+      log_c_low[i] = parts.log_c.lo;
+    }
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      some[i] = log_sum({.e = e[i],
+                         .z_high = z_high[i],
+                         .z_low = z_low[i],
+                         .reciprocal = reciprocal[i],
+                         .log_c = {.hi = log_c_high[i], .lo = log_c_low[i]}})
+                    .hi;
+    }
   }
 }
 

@@ -1,7 +1,10 @@
 #include "workload/arrivals.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 #include <variant>
 
 #include "core/check.hpp"
@@ -28,32 +31,32 @@ ArrivalTimes::ArrivalTimes(const Arrivals& arrivals, std::uint64_t seed, std::ui
   }
 }
 
-std::optional<core::SimTime> ArrivalTimes::next() {
-  double gap = 0.0;
+void ArrivalTimes::draw_gaps() {
+  std::array<double, std::tuple_size_v<decltype(gaps_)>> seconds{};
+  core::exponential(rng_, mean_gap_, seconds);
+  for (std::size_t i = 0; i < gaps_.size(); ++i) {
+    gaps_[i] = core::Duration::from_seconds(seconds[i]).value_or(core::Duration::max());
+  }
+  next_gap_ = 0;
+}
+
+std::optional<core::SimTime> ArrivalTimes::next_apart() {
   switch (kind_) {
     case Kind::kPoisson:
-      if (next_gap_ == gaps_.size()) {
-        core::exponential(rng_, mean_gap_, gaps_);
-        next_gap_ = 0;
-      }
-      gap = gaps_[next_gap_++];
-      break;
-    case Kind::kGamma:
-      gap = core::gamma(rng_, shape_, scale_);
-      break;
-    case Kind::kAtOnce:
-      return core::SimTime();
+      draw_gaps();
+      return after(gaps_[next_gap_++]);
+    case Kind::kGamma: {
+      const auto gap = core::Duration::from_seconds(core::gamma(rng_, shape_, scale_));
+      return gap ? after(*gap) : std::nullopt;
+    }
     case Kind::kConstant: {
       const auto since_start = core::Duration::from_seconds(static_cast<double>(count_++) / rate_);
       return since_start ? std::optional(core::SimTime::at(*since_start)) : std::nullopt;
     }
+    case Kind::kAtOnce:
+      break;
   }
-  const auto step = core::Duration::from_seconds(gap);
-  if (!step || *step > kLatestArrival - last_) {
-    return std::nullopt;
-  }
-  last_ += *step;
-  return core::SimTime::at(last_);
+  return core::SimTime();
 }
 
 }  // namespace ridgeline::workload

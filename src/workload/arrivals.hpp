@@ -8,6 +8,7 @@
 
 #include "core/rng.hpp"
 #include "core/time.hpp"
+#include "workload/limits.hpp"
 #include "workload/options.hpp"
 
 namespace ridgeline::workload {
@@ -19,10 +20,23 @@ class ArrivalTimes {
   ArrivalTimes(const Arrivals& arrivals, std::uint64_t seed, std::uint64_t replication);
 
   /// The next arrival, never before the last one; nothing once it lies past kLatestArrival.
-  std::optional<core::SimTime> next();
+  std::optional<core::SimTime> next() {
+    return kind_ == Kind::kPoisson && next_gap_ < gaps_.size() ? after(gaps_[next_gap_++])
+                                                               : next_apart();
+  }
 
  private:
   enum class Kind : std::uint8_t { kPoisson, kConstant, kGamma, kAtOnce };
+
+  std::optional<core::SimTime> next_apart();
+  void draw_gaps();
+  std::optional<core::SimTime> after(core::Duration gap) {
+    if (gap > kLatestArrival - last_) [[unlikely]] {
+      return std::nullopt;
+    }
+    last_ += gap;
+    return core::SimTime::at(last_);
+  }
 
   core::RngStream rng_;
   Kind kind_ = Kind::kAtOnce;
@@ -32,7 +46,8 @@ class ArrivalTimes {
   double scale_ = 0.0;
   std::int64_t count_ = 0;
   core::Duration last_;
-  std::array<double, 32> gaps_{};  ///< Of a Poisson process, drawn together, in seconds.
+  /// Of a Poisson process, drawn together; max() for one that time has no room for.
+  std::array<core::Duration, 32> gaps_{};
   std::size_t next_gap_ = std::tuple_size_v<decltype(gaps_)>;
 };
 

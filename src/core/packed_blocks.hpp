@@ -26,18 +26,30 @@ class PackedBlocks {
   /// 1 to kMostValues values (checked).
   void add(std::span<const std::int64_t> values) {
     RIDGELINE_CHECK(!values.empty() && values.size() <= kMostValues, "size of a block");
-    std::int64_t least = values[0];
-    std::int64_t greatest = values[0];
-    for (const std::int64_t value : values) {
-      least = std::min(least, value);
-      greatest = std::max(greatest, value);
-    }
-    const std::size_t bytes = bytes_for(distance(least, greatest));
     if (used_ > kChunk - kLongest) [[unlikely]] {
       chunks_.push_back(std::make_unique_for_overwrite<Chunk>());
       used_ = 0;
     }
     std::byte* place = chunks_.back()->data() + used_;
+    // What is the same everywhere is common, and seen at once.
+    const auto expected = static_cast<std::uint64_t>(values[0]);
+    std::uint64_t differences = 0;
+    for (const std::int64_t value : values) {
+      differences |= static_cast<std::uint64_t>(value) ^ expected;
+    }
+    std::int64_t least = values[0];
+    std::int64_t greatest = values[0];
+    if (differences == 0) {
+      *place = std::byte{0};
+      std::memcpy(place + 1, &least, sizeof(least));
+      used_ += kHeader;
+      return;
+    }
+    for (const std::int64_t value : values) {
+      least = std::min(least, value);
+      greatest = std::max(greatest, value);
+    }
+    const std::size_t bytes = bytes_for(distance(least, greatest));
     *place = static_cast<std::byte>(bytes);
     std::memcpy(place + 1, &least, sizeof(least));
     place += kHeader;

@@ -41,10 +41,7 @@ void LatencyTable::add(const domain::RequestRecord& record, const RequestLatency
   pending_.times[kClientE2e][i] = latency.client_e2e.count();
   pending_.times[kServerTtft][i] = latency.server_ttft.count();
   pending_.times[kServerE2e][i] = latency.server_e2e.count();
-  const std::int64_t gaps = record.output_tokens.value() - 1;
-  pending_.gaps[i] = gaps;
-  gaps_of_first_ = gaps_of_first_ < 0 ? gaps : gaps_of_first_;
-  gaps_differ_ = gaps_differ_ || gaps != gaps_of_first_;
+  pending_.gaps[i] = record.output_tokens.value() - 1;
   if (pending_.size == Block::kMost) {
     pack_pending();
   }
@@ -77,6 +74,7 @@ void LatencyTable::AllMoments::add(const Block& block) {
       of[time].add(block.of(static_cast<Time>(time)));
     }
   }
+  gaps.add({block.gaps.data(), block.size});
   ttft_lead.add({block.ttft_lead.data(), block.size});
   end_lead.add({block.end_lead.data(), block.size});
 }
@@ -119,14 +117,13 @@ void LatencyTable::for_each_block(const Look& look, const Block& last, Visitor&&
 /// and so do the quantiles of one with those of the other.
 class LatencyTable::Searches {
  public:
-  Searches(const LatencyTable& table, const AllMoments& moments)
+  explicit Searches(const AllMoments& moments)
       : moments_(moments),
-        ttft_lead_(moments.ttft_lead.min()),
-        end_lead_(moments.end_lead.min()),
-        gaps_(table.gaps_of_first_),
-        one_end_lead_(end_lead_ == moments.end_lead.max()),
-        one_lead_(one_end_lead_ && ttft_lead_ == moments.ttft_lead.max()),
-        one_length_(one_end_lead_ && !table.gaps_differ_) {
+        ttft_lead_(moments.ttft_lead.value()),
+        end_lead_(moments.end_lead.value()),
+        gaps_(moments.gaps.value()),
+        one_lead_(moments.ttft_lead.holds() && moments.end_lead.holds()),
+        one_length_(moments.gaps.holds() && moments.end_lead.holds()) {
     for (std::size_t time = 0; time < kNumTimes; ++time) {
       const core::Moments& of = moments.of[time];
       if (of.count() > 0 && is_searched(static_cast<Time>(time))) {
@@ -231,7 +228,6 @@ class LatencyTable::Searches {
   std::int64_t ttft_lead_;
   std::int64_t end_lead_;
   std::int64_t gaps_;
-  bool one_end_lead_;
   bool one_lead_;
   bool one_length_;
   std::array<std::optional<core::QuantileSearch>, kNumTimes> searches_;
@@ -243,10 +239,10 @@ LatencyTable::Distributions LatencyTable::distributions_ms() const {
   last.derive_leads();
   AllMoments moments = moments_;
   moments.add(last);
-  if (moments.ttft_lead.count() == 0) {
+  if (moments.of[kQueueTime].count() == 0) {
     return {};
   }
-  Searches searches(*this, moments);
+  Searches searches(moments);
   searches.look_at(*this, last);
   return {.queue_time = searches.distribution(kQueueTime),
           .client = {.ttft = searches.distribution(kClientTtft),

@@ -75,10 +75,32 @@ class LatencyTable {
     void derive_tpots();
     void derive_leads();  ///< And kAfterTtft.
   };
+  /// Whether values are all the same.
+  class Sameness {
+   public:
+    void add(std::span<const std::int64_t> values) {
+      if (values.empty()) {
+        return;
+      }
+      value_ = value_.value_or(values[0]);
+      const auto expected = static_cast<std::uint64_t>(*value_);
+      for (const std::int64_t value : values) {
+        differences_ |= static_cast<std::uint64_t>(value) ^ expected;
+      }
+    }
+    [[nodiscard]] bool holds() const { return differences_ == 0; }
+    /// The first of them, if any.
+    [[nodiscard]] std::int64_t value() const { return value_.value_or(0); }
+
+   private:
+    std::optional<std::int64_t> value_;
+    std::uint64_t differences_ = 0;
+  };
   struct AllMoments {
     std::array<core::Moments, kNumTimes> of;  ///< Not of kAfterTtft.
-    core::Moments ttft_lead;
-    core::Moments end_lead;
+    Sameness gaps;
+    Sameness ttft_lead;
+    Sameness end_lead;
 
     /// Requires its derived columns.
     void add(const Block& block);
@@ -102,8 +124,6 @@ class LatencyTable {
   core::PackedBlocks packed_;  ///< Block::packed_columns() of each full block.
   std::size_t num_packed_ = 0;
   AllMoments moments_;
-  std::int64_t gaps_of_first_ = -1;  ///< Output tokens less one of the first request ...
-  bool gaps_differ_ = false;         ///< ... and whether any other had another number.
 };
 
 }  // namespace ridgeline::metrics

@@ -43,37 +43,59 @@ void RunMultiset::add_any(std::int64_t first,
   pending_.add(first, count == 1 ? 0 : growth, count, repeat);
 }
 
-void RunMultiset::add_pending(Moments& moments) const {
+void RunMultiset::sum_up(const RunColumns& runs, Moments& moments) const {
   if (!any_is_long_) [[likely]] {
-    moments.add_short(pending_);
+    moments.add_short(runs);
     return;
   }
-  for (std::size_t i = 0; i < pending_.size; ++i) {
-    moments.add({.first = pending_.first[i],
-                 .growth = pending_.growth[i],
-                 .count = pending_.count[i],
-                 .repeat = pending_.repeat[i]});
+  for (std::size_t i = 0; i < runs.size; ++i) {
+    moments.add({.first = runs.first[i],
+                 .growth = runs.growth[i],
+                 .count = runs.count[i],
+                 .repeat = runs.repeat[i]});
+  }
+}
+
+template <class Visitor>
+void RunMultiset::for_each_unpacked(Visitor&& visit) const {
+  repeated_.for_each_block(visit);
+  visit(pending_);
+  if (open_.repeat > 0) {
+    RunColumns one;
+    one.add(open_.first, open_.growth, open_.count, open_.repeat);
+    visit(static_cast<const RunColumns&>(one));
   }
 }
 
 Moments RunMultiset::moments() const {
   Moments moments = moments_;
-  add_pending(moments);
-  moments.add(open_);
+  for_each_unpacked([&](const RunColumns& runs) { sum_up(runs, moments); });
   return moments;
 }
 
 void RunMultiset::take_pending() {
   take_sample();
-  add_pending(moments_);
-  packed_.add(pending_);
+  if (repeated_.is_on() && !any_is_long_) {
+    RunColumns others;
+    repeated_.exchange(pending_, others);
+    pack(others);
+  } else {
+    pack(pending_);
+  }
   pending_.size = 0;
   any_is_long_ = false;
 }
 
+void RunMultiset::pack(const RunColumns& runs) {
+  if (runs.size > 0) {
+    sum_up(runs, moments_);
+    packed_.add(runs);
+  }
+}
+
 /// The values that are due.
 void RunMultiset::take_sample() {
-  std::int64_t before = moments_.count();
+  std::int64_t before = num_taken_;
   for (std::size_t i = 0; i < pending_.size; ++i) {
     const Run run = pending_.at(i);
     const std::int64_t after = before + run.values();
@@ -92,9 +114,10 @@ void RunMultiset::take_sample() {
     }
     before = after;
   }
+  num_taken_ = before;
 }
 
-/// The runs in the order in which they were added.
+/// All runs, in no order.
 struct RunMultiset::AllRuns {
   const RunMultiset& set;
 
@@ -108,12 +131,7 @@ struct RunMultiset::AllRuns {
   template <class Visitor>
   void for_each_block(Visitor&& visit) const {
     set.packed_.for_each_block(visit);
-    visit(set.pending_);
-    if (set.open_.repeat > 0) {
-      RunColumns one;
-      one.add(set.open_.first, set.open_.growth, set.open_.count, set.open_.repeat);
-      visit(one);
-    }
+    set.for_each_unpacked(visit);
   }
 };
 

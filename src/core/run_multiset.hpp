@@ -8,6 +8,7 @@
 
 #include "core/moments.hpp"
 #include "core/packed_runs.hpp"
+#include "core/repeated_runs.hpp"
 #include "core/run_columns.hpp"
 
 namespace ridgeline::core {
@@ -45,7 +46,7 @@ class RunMultiset {
   [[nodiscard]] std::vector<double> quantiles(std::span<const double> probabilities) const;
 
   [[nodiscard]] std::size_t num_runs() const {
-    return packed_.size() + pending_.size + (open_.repeat > 0 ? 1 : 0);
+    return packed_.size() + repeated_.size() + pending_.size + (open_.repeat > 0 ? 1 : 0);
   }
 
  private:
@@ -103,7 +104,11 @@ class RunMultiset {
     open_.repeat = 0;
   }
   void add_any(std::int64_t first, std::int64_t growth, std::int64_t count, std::int64_t repeat);
-  void add_pending(Moments& moments) const;
+  /// What is not packed yet.
+  template <class Visitor>
+  void for_each_unpacked(Visitor&& visit) const;
+  void sum_up(const RunColumns& runs, Moments& moments) const;
+  void pack(const RunColumns& runs);
   void take_pending();
   void take_sample();
 
@@ -112,8 +117,10 @@ class RunMultiset {
   std::int64_t next_ = 0;             ///< What would continue it.
   RunColumns pending_;                ///< The runs before, not taken in yet.
   bool any_is_long_ = false;          ///< One of those is not as ShortRuns has them.
-  PackedRuns packed_;                 ///< All before.
+  RepeatedRuns repeated_;             ///< Of those before, some that may come again.
+  PackedRuns packed_;                 ///< All others.
   Moments moments_;                   ///< Of those.
+  std::int64_t num_taken_ = 0;        ///< Values of all that are not pending.
   std::vector<std::int64_t> sample_;  ///< Every stride-th value of those in the order of adding.
   std::int64_t stride_ = 32;
   std::int64_t next_sampled_ = 0;  ///< How many values come before the next of them.

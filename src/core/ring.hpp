@@ -1,9 +1,15 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <limits>
+#include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "core/check.hpp"
 
 namespace ridgeline::core {
 
@@ -21,7 +27,7 @@ class Ring {
   [[nodiscard]] const T& operator[](std::size_t i) const { return items_[(head_ + i) & mask_]; }
 
   void push_back(T item) { extend() = std::move(item); }
-  /// One more at the back, to be assigned: it still holds what stood in its place before.
+  /// One more at the back, to be assigned: it holds whatever stood in its place before.
   T& extend() {
     grow_if_full();
     ++size_;
@@ -43,16 +49,17 @@ class Ring {
   }
   /// Removes the first item equal to `item`, if any.
   void erase(const T& item) {
-    std::size_t kept = 0;
-    bool removed = false;
-    for (std::size_t i = 0; i < size_; ++i) {
-      if (!removed && (*this)[i] == item) {
-        removed = true;
-      } else {
-        (*this)[kept++] = std::move((*this)[i]);
-      }
+    std::size_t i = 0;
+    while (i < size_ && !((*this)[i] == item)) {
+      ++i;
     }
-    size_ = kept;
+    if (i == size_) {
+      return;
+    }
+    for (; i + 1 < size_; ++i) {
+      (*this)[i] = std::move((*this)[i + 1]);
+    }
+    --size_;
   }
 
  private:
@@ -63,17 +70,32 @@ class Ring {
   }
   [[gnu::noinline]] void grow() {
     constexpr std::size_t kFirst = 16;
-    std::vector<T> larger(items_.empty() ? kFirst : items_.size() * 2);
-    for (std::size_t i = 0; i < size_; ++i) {
-      larger[i] = std::move((*this)[i]);
+    const std::size_t held = mask_ + 1;
+    const std::size_t size = std::max(2 * held, kFirst);
+    if constexpr (kIsPlain) {
+      // Large blocks grow where they are, or by other page tables: nothing is copied.
+      T* const items = static_cast<T*>(std::realloc(items_.release(), size * sizeof(T)));
+      RIDGELINE_CHECK(items != nullptr, "no memory for a queue");
+      items_.reset(items);
+      std::copy(items, items + head_, items + held);  // Those that had wrapped around.
+    } else {
+      std::vector<T> larger(size);
+      for (std::size_t i = 0; i < size_; ++i) {
+        larger[i] = std::move((*this)[i]);
+      }
+      items_ = std::move(larger);
+      head_ = 0;
     }
-    items_ = std::move(larger);
-    head_ = 0;
-    mask_ = items_.size() - 1;
+    mask_ = size - 1;
   }
 
-  std::vector<T> items_;
-  /// items_.size(), a power of two or nothing, less one: a vector divides it out each time.
+  static constexpr bool kIsPlain =
+      std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std::max_align_t);
+  struct Free {
+    void operator()(T* items) const { std::free(items); }
+  };
+  std::conditional_t<kIsPlain, std::unique_ptr<T[], Free>, std::vector<T>> items_;
+  /// How many there is room for, a power of two or nothing, less one.
   std::size_t mask_ = std::numeric_limits<std::size_t>::max();
   std::size_t head_ = 0;
   std::size_t size_ = 0;

@@ -83,6 +83,30 @@ TEST(RunMultiset, ALongSeriesIsRunsOfAMillion) {
   EXPECT_EQ(values.order_statistic(kValues / 2), 1'000 + 3 * (kValues / 2));
 }
 
+/// The same three runs a thousand times over, among a few that come once.
+TEST(RunMultiset, KeepsOnceWhatComesAgain) {
+  RunMultiset values;
+  Int128 sum = 0;
+  for (std::int64_t i = 0; i < 1000; ++i) {
+    values.add(9'000'000'000, 1'000, 3, 1);
+    values.add(7'000'000'000, 2'000, 4, 2);
+    values.add(8'000'000'000, 0, 1, 5);
+    sum += 3 * Int128{9'000'001'000} + 8 * Int128{7'000'003'000} + 5 * Int128{8'000'000'000};
+    if (i % 100 == 0) {
+      values.add(10'000'000'000 + i, 7, 2, 1);
+      sum += 2 * Int128{10'000'000'000 + i} + 7;
+    }
+  }
+  EXPECT_EQ(values.count(), 16'020);
+  EXPECT_TRUE(values.moments().sum() == sum);
+  EXPECT_LT(values.num_runs(), 150U);
+  EXPECT_EQ(values.order_statistic(0), 7'000'000'000);
+  EXPECT_EQ(values.order_statistic(7'999), 7'000'006'000);
+  EXPECT_EQ(values.order_statistic(8'000), 8'000'000'000);
+  EXPECT_EQ(values.order_statistic(13'000), 9'000'000'000);
+  EXPECT_EQ(values.order_statistic(16'019), 10'000'000'907);
+}
+
 /// A run that reaches the ends of the range wraps around to a value near its first: that is none
 /// that follows.
 TEST(RunMultiset, NothingFollowsByWrappingAround) {

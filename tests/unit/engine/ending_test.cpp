@@ -91,8 +91,9 @@ TEST(Ending, EquallyUrgentRequestsDoNotPreemptEachOtherForever) {
   requests[2].priority = -1;
   test::RecordingSink sink;
   const test::LinearModel model;
-  const auto engine =
-      engine::make_reference_engine({.options = options, .model = model, .host = {}, .sink = sink});
+  const engine::HostTime host;
+  const auto engine = engine::make_reference_engine(
+      {.options = options, .model = model, .host = host, .sink = sink});
   for (domain::Request& request : requests) {
     request.arrival = core::SimTime();
     engine->submit(request, request.arrival);

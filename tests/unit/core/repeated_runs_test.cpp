@@ -59,6 +59,29 @@ TEST(RepeatedRuns, TurnsOffWhereRunsSeldomComeAgain) {
   EXPECT_FALSE(exchange_many(1'000'000, 1).is_on());
 }
 
+/// Runs that differ in one number alone, some of which stand in one another's place.
+TEST(RepeatedRuns, TellsRunsApart) {
+  RngStream rng(4, 0, "runs that are nearly equal");
+  RepeatedRuns repeated;
+  Tally given;
+  Tally got;
+  for (int block = 0; block < 20; ++block) {
+    RunColumns runs;
+    while (!runs.full()) {
+      runs.add(7'000'000'000 + static_cast<std::int64_t>(rng.below(2)),
+               static_cast<std::int64_t>(rng.below(3)),
+               2 + static_cast<std::int64_t>(rng.below(2)),
+               1 + static_cast<std::int64_t>(rng.below(2)));
+    }
+    tally(runs, given);
+    RunColumns out;
+    repeated.exchange(runs, out);
+    tally(out, got);
+  }
+  repeated.for_each_block([&](const RunColumns& runs) { tally(runs, got); });
+  EXPECT_EQ(got, given);
+}
+
 /// A run's repeats stay within those of a short run: 12,800 times 2^20 are more than 2^31.
 TEST(RepeatedRuns, PutsOutWhatCameTooOften) {
   const RepeatedRuns repeated = exchange_many(1, std::int64_t{1} << 20);

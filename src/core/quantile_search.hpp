@@ -45,9 +45,7 @@ class QuantileSearch {
     for (const std::int64_t value : values) {
       const std::size_t bucket = bucket_of(value);
       ++counts_[bucket];
-      if (const std::uint8_t wanted = wanted_[bucket]; wanted != 0) [[unlikely]] {
-        kept_[wanted - 1U].add(value);
-      }
+      keep_if_wanted(value, bucket);
     }
   }
   /// Whether the quantiles are among what was kept.
@@ -55,9 +53,7 @@ class QuantileSearch {
   void choose_counted();
   void keep(std::span<const std::int64_t> values) {
     for (const std::int64_t value : values) {
-      if (const std::uint8_t wanted = wanted_[bucket_of(value)]; wanted != 0) [[unlikely]] {
-        kept_[wanted - 1U].add(value);
-      }
+      keep_if_wanted(value, bucket_of(value));
     }
   }
   /// In the order of the probabilities, of map(value) for each value; where a value is not below
@@ -110,6 +106,11 @@ class QuantileSearch {
   }
   [[nodiscard]] std::size_t bucket_of(std::int64_t value) const {
     return static_cast<std::size_t>((key(value) - least_key_) >> shift_);
+  }
+  void keep_if_wanted(std::int64_t value, std::size_t bucket) {
+    if (const std::uint8_t wanted = wanted_[bucket]; wanted != 0) [[unlikely]] {
+      kept_[wanted - 1U].add(value);
+    }
   }
   [[nodiscard]] std::size_t bucket_at(std::int64_t index) const;
   void want(std::size_t first, std::size_t last);

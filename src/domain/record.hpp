@@ -55,6 +55,29 @@ struct StepRecord {
   core::Duration gpu_growth;  ///< Growth of the GPU time per step, on the part `growth_kind`.
   Bottleneck growth_kind = Bottleneck::kMemory;
   core::Blocks used_blocks;  ///< KV blocks in use after the last step's scheduling.
+
+  /// That of one step alone.
+  static StepRecord of_one(std::int64_t number,
+                           const StepBatch& batch,
+                           core::SimTime start,
+                           core::Duration period,
+                           const StepTime& time,
+                           core::Blocks used_blocks) {
+    return {.first_step = number,
+            .steps = 1,
+            .start = start,
+            .period = period,
+            .period_growth = {},
+            .num_decodes = batch.num_decodes,
+            .decode_context = batch.decode_context,
+            .shared_context = batch.shared_context,
+            .num_prefills = static_cast<std::int64_t>(batch.prefills.size()),
+            .prefill_tokens = batch.num_tokens() - core::Tokens(batch.num_decodes),
+            .time = time,
+            .gpu_growth = {},
+            .growth_kind = Bottleneck::kMemory,
+            .used_blocks = used_blocks};
+  }
 };
 
 /// `requests` requests, each receiving tokens at the gaps gap, gap + growth, ..., `count` gaps in

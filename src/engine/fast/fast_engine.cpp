@@ -295,24 +295,12 @@ core::Duration FastEngine::launch_apart(const Batch& batch) {
 }
 
 void FastEngine::log_step(const Batch& batch, core::Duration period, const domain::StepTime& time) {
-  core::Tokens prefill_tokens;
-  for (const auto& chunk : batch.prefills) {
-    prefill_tokens += chunk.new_tokens;
-  }
-  inputs_.sink.on_steps({.first_step = batch.number,
-                         .steps = 1,
-                         .start = batch.start,
-                         .period = period,
-                         .period_growth = {},
-                         .num_decodes = batch.num_decodes,
-                         .decode_context = batch.decode_context,
-                         .shared_context = batch.shared_context,
-                         .num_prefills = static_cast<std::int64_t>(batch.prefills.size()),
-                         .prefill_tokens = prefill_tokens,
-                         .time = time,
-                         .gpu_growth = {},
-                         .growth_kind = domain::Bottleneck::kMemory,
-                         .used_blocks = core::Blocks(scheduler_.cache().num_used())});
+  inputs_.sink.on_steps(domain::StepRecord::of_one(batch.number,
+                                                   batch.view(),
+                                                   batch.start,
+                                                   period,
+                                                   time,
+                                                   core::Blocks(scheduler_.cache().num_used())));
 }
 
 std::int64_t FastEngine::complete_oldest() {

@@ -211,24 +211,9 @@ void ReferenceEngine::launch(InFlight& next) {
     time = in_proportion(time, end - start);
   }
   if (inputs_.options.log_steps) {
-    core::Tokens prefill_tokens;
-    for (const auto& chunk : batch.prefills) {
-      prefill_tokens += chunk.new_tokens;
-    }
-    inputs_.sink.on_steps({.first_step = totals_.steps,
-                           .steps = 1,
-                           .start = start,
-                           .period = end - start,
-                           .period_growth = {},
-                           .num_decodes = batch.num_decodes,
-                           .decode_context = batch.decode_context,
-                           .shared_context = batch.shared_context,
-                           .num_prefills = static_cast<std::int64_t>(batch.prefills.size()),
-                           .prefill_tokens = prefill_tokens,
-                           .time = time,
-                           .gpu_growth = {},
-                           .growth_kind = domain::Bottleneck::kMemory,
-                           .used_blocks = core::Blocks(scheduler_.kv_cache().num_used())});
+    const core::Blocks used(scheduler_.kv_cache().num_used());
+    inputs_.sink.on_steps(
+        domain::StepRecord::of_one(totals_.steps, batch, start, end - start, time, used));
   }
   ++totals_.steps;
   totals_.busy += end - start;

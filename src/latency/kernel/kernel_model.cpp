@@ -53,6 +53,12 @@ std::vector<PartMemo> make_memos(std::size_t count, std::int64_t last) {
   return memos;
 }
 
+void add_parts(const TimeByKind& parts, domain::StepTime& to) {
+  for (std::size_t kind = 0; kind < parts.size(); ++kind) {
+    to.by_bottleneck[kind] += parts[kind];
+  }
+}
+
 /// Verifications alone replay a whole graph, as decodes do.
 bool has_prompt(const domain::StepBatch& batch) {
   return std::any_of(batch.prefills.begin(), batch.prefills.end(), [](const auto& chunk) {
@@ -94,19 +100,36 @@ std::int64_t KernelModel::padded(std::int64_t tokens) const {
   return next == graph_sizes_.end() ? tokens : *next;
 }
 
-bool KernelModel::is_captured(const domain::StepBatch& batch) const {
-  return !graph_sizes_.empty() && batch.num_tokens().value() <= graph_sizes_.back();
+bool KernelModel::is_captured(std::int64_t tokens) const {
+  return !graph_sizes_.empty() && tokens <= graph_sizes_.back();
 }
 
 bool KernelModel::is_piecewise(const domain::StepBatch& batch) const {
-  return has_prompt(batch) && is_captured(batch);
+  return has_prompt(batch) && is_captured(batch.num_tokens().value());
 }
 
 core::Duration KernelModel::launch_gap(const domain::StepBatch& batch) const {
-  if (!has_prompt(batch) || graph_sizes_.empty()) {
+  return has_prompt(batch) ? launch_gap_of_prompts(batch.num_tokens().value()) : core::Duration();
+}
+
+core::Duration KernelModel::launch_gap_of_prompts(std::int64_t tokens) const {
+  if (graph_sizes_.empty()) {
     return {};
   }
-  return is_captured(batch) ? piecewise_gap_ : uncaptured_gap_;
+  return is_captured(tokens) ? piecewise_gap_ : uncaptured_gap_;
+}
+
+DecodeCall KernelModel::decodes_of(const domain::StepBatch& batch) const {
+  DecodeCall call;
+  call.sequences = batch.num_decodes;
+  call.tokens = batch.num_decodes;
+  call.context = batch.decode_context.value();
+  call.pairs = static_cast<double>(call.context + call.tokens);
+  if (batch.shared_context > core::Tokens(0)) {
+    const std::int64_t spared = spared_context(batch.shared_context).value();
+    call.context = std::max<std::int64_t>(call.context - spared, 0);
+  }
+  return call;
 }
 
 KernelModel::Work KernelModel::work_of(const domain::StepBatch& batch) const {
@@ -114,14 +137,7 @@ KernelModel::Work KernelModel::work_of(const domain::StepBatch& batch) const {
   work.tokens = batch.num_decodes;
   work.sampled = batch.num_decodes;
   work.chunks = {batch.prefills.data(), batch.prefills.size()};
-  work.decode.sequences = batch.num_decodes;
-  work.decode.tokens = batch.num_decodes;
-  work.decode.context = batch.decode_context.value();
-  work.decode.pairs = static_cast<double>(work.decode.context + work.decode.tokens);
-  if (batch.shared_context > core::Tokens(0)) {
-    const std::int64_t spared = spared_context(batch.shared_context).value();
-    work.decode.context = std::max<std::int64_t>(work.decode.context - spared, 0);
-  }
+  work.decode = decodes_of(batch);
   for (const domain::PrefillChunk& chunk : batch.prefills) {
     work.tokens += chunk.new_tokens.value();
     work.sampled += chunk.samples ? 1 + chunk.drafts : 0;
@@ -248,14 +264,12 @@ core::Duration KernelModel::decode_part(std::size_t index, const DecodeCall& cal
 }
 
 void KernelModel::add_attention(const TimeByKind& prefill,
-                                const Work& work,
+                                const DecodeCall& decode,
                                 domain::StepTime& time) const {
-  for (std::size_t kind = 0; kind < prefill.size(); ++kind) {
-    time.by_bottleneck[kind] += prefill[kind];
-  }
-  if (work.decode.sequences > 0) {
+  add_parts(prefill, time);
+  if (decode.sequences > 0) {
     for (std::size_t i = 0; i < plan_.attention.size(); ++i) {
-      time.add(plan_.attention[i].kind, decode_part(i, work.decode));
+      time.add(plan_.attention[i].kind, decode_part(i, decode));
     }
   }
 }
@@ -274,7 +288,7 @@ void KernelModel::add_attention(const TimeByKind& prefill,
     return {};
   }
   domain::StepTime time = start(token_part(work.tokens), sampled_part(work.sampled));
-  add_attention(prefill_part(work), work, time);
+  add_attention(prefill_part(work), work.decode, time);
   time.add(domain::Bottleneck::kOverhead, launch_gap(batch));
   return time;
 }
@@ -287,27 +301,8 @@ domain::StepTime KernelModel::predict_whole_prompt(const domain::StepBatch& batc
       start(token_part(tokens), sampled_part(batch.num_decodes + (chunk.samples ? 1 : 0)));
   const TimeByKind prefill = prompt_memos_.front().get(
       prompt, [&](std::int64_t /*tokens*/) { return sum_prefill(work_of(batch)); });
-  for (std::size_t kind = 0; kind < prefill.size(); ++kind) {
-    time.by_bottleneck[kind] += prefill[kind];
-  }
-  if (batch.num_decodes > 0) {
-    DecodeCall call{.sequences = batch.num_decodes,
-                    .tokens = batch.num_decodes,
-                    .context = batch.decode_context.value(),
-                    .pairs = 0.0};
-    if (batch.shared_context > core::Tokens(0)) {
-      call.context =
-          std::max<std::int64_t>(call.context - spared_context(batch.shared_context).value(), 0);
-    }
-    call.pairs = real(batch.decode_context.value() + batch.num_decodes);
-    for (std::size_t i = 0; i < plan_.attention.size(); ++i) {
-      time.add(plan_.attention[i].kind, decode_part(i, call));
-    }
-  }
-  if (!graph_sizes_.empty()) {
-    time.add(domain::Bottleneck::kOverhead,
-             tokens <= graph_sizes_.back() ? piecewise_gap_ : uncaptured_gap_);
-  }
+  add_attention(prefill, decodes_of(batch), time);
+  time.add(domain::Bottleneck::kOverhead, launch_gap_of_prompts(tokens));
   return time;
 }
 
@@ -318,7 +313,7 @@ domain::StepTime KernelModel::recompute(const domain::StepBatch& batch) const {
   }
   domain::StepTime time = start(sum_rows(model::Rows::kTokens, padded(work.tokens)),
                                 sum_rows(model::Rows::kSampled, work.sampled));
-  add_attention(sum_prefill(work), work, time);
+  add_attention(sum_prefill(work), work.decode, time);
   time.add(domain::Bottleneck::kOverhead, launch_gap(batch));
   return time;
 }
@@ -348,9 +343,7 @@ std::optional<domain::AffineStep> KernelModel::affine_with_prompt(std::int64_t n
   domain::AffineStep step;
   step.base = start(token_part(work.tokens), sampled_part(work.sampled));
   const TimeByKind prefill = prefill_part(work);
-  for (std::size_t kind = 0; kind < prefill.size(); ++kind) {
-    step.base.by_bottleneck[kind] += prefill[kind];
-  }
+  add_parts(prefill, step.base);
   step.base.add(domain::Bottleneck::kOverhead, launch_gap(batch));
   return add_decode_lines(num_decodes, context, step) ? std::optional(step) : std::nullopt;
 }

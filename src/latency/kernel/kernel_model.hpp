@@ -67,6 +67,8 @@ class KernelModel final : public StepTimeModel {
     std::span<const domain::PrefillChunk> chunks;  ///< Of the batch.
   };
   [[nodiscard]] Work work_of(const domain::StepBatch& batch) const;
+  /// The decodes of a batch, without its short chunks.
+  [[nodiscard]] DecodeCall decodes_of(const domain::StepBatch& batch) const;
 
   /// All row operators of one kind.
   [[nodiscard]] [[gnu::noinline]] TimeByKind sum_rows(model::Rows rows, std::int64_t count) const;
@@ -78,7 +80,9 @@ class KernelModel final : public StepTimeModel {
   [[nodiscard]] static Cost prefill_cost(const AttentionOperator& op,
                                          const PrefillCall& call,
                                          const Work& work);
-  [[nodiscard]] bool is_captured(const domain::StepBatch& batch) const;
+  [[nodiscard]] bool is_captured(std::int64_t tokens) const;
+  /// launch_gap() of a batch of so many tokens that holds prompt chunks.
+  [[nodiscard]] core::Duration launch_gap_of_prompts(std::int64_t tokens) const;
   /// Prefill attention of all operators, anew or from memory where equal prompts are computed
   /// whole.
   [[nodiscard]] [[gnu::noinline]] TimeByKind sum_prefill(const Work& work) const;
@@ -90,7 +94,9 @@ class KernelModel final : public StepTimeModel {
   /// predict() where one chunk, a whole prompt for the prefill kernel, is all that stands beside
   /// decodes.
   [[nodiscard]] domain::StepTime predict_whole_prompt(const domain::StepBatch& batch) const;
-  void add_attention(const TimeByKind& prefill, const Work& work, domain::StepTime& time) const;
+  void add_attention(const TimeByKind& prefill,
+                     const DecodeCall& decode,
+                     domain::StepTime& time) const;
   /// Adds what attention takes over decodes near a context to a step that has none of it yet; false
   /// if that is no line.
   [[nodiscard]] bool add_decode_lines(std::int64_t num_decodes,

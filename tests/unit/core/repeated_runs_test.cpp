@@ -21,17 +21,17 @@ void tally(const RunColumns& runs, Tally& to) {
   }
 }
 
-/// Draws runs of so many kinds, and expects that none of them is lost.
-RepeatedRuns exchange_many(std::uint64_t kinds, std::int64_t repeat) {
+/// Exchanges blocks of runs that draw(rng, block) adds, and expects that none of them is lost.
+template <class Draw>
+RepeatedRuns exchange_drawn(int blocks, const Draw& draw) {
   RngStream rng(3, 0, "repeated runs");
   RepeatedRuns repeated;
   Tally given;
   Tally got;
-  for (int block = 0; block < 200; ++block) {
+  for (int block = 0; block < blocks; ++block) {
     RunColumns runs;
     while (!runs.full()) {
-      const auto kind = static_cast<std::int64_t>(rng.below(kinds));
-      runs.add(7'000'000'000 + 1'000 * kind, kind % 3, 2 + kind % 5, repeat);
+      draw(rng, runs);
     }
     tally(runs, given);
     RunColumns out;
@@ -49,6 +49,14 @@ RepeatedRuns exchange_many(std::uint64_t kinds, std::int64_t repeat) {
   return repeated;
 }
 
+/// Of so many kinds.
+RepeatedRuns exchange_many(std::uint64_t kinds, std::int64_t repeat) {
+  return exchange_drawn(200, [&](RngStream& rng, RunColumns& runs) {
+    const auto kind = static_cast<std::int64_t>(rng.below(kinds));
+    runs.add(7'000'000'000 + 1'000 * kind, kind % 3, 2 + kind % 5, repeat);
+  });
+}
+
 TEST(RepeatedRuns, KeepsFewKindsOnce) {
   const RepeatedRuns repeated = exchange_many(10, 3);
   EXPECT_TRUE(repeated.is_on());
@@ -61,25 +69,11 @@ TEST(RepeatedRuns, TurnsOffWhereRunsSeldomComeAgain) {
 
 /// Runs that differ in one number alone, some of which stand in one another's place.
 TEST(RepeatedRuns, TellsRunsApart) {
-  RngStream rng(4, 0, "runs that are nearly equal");
-  RepeatedRuns repeated;
-  Tally given;
-  Tally got;
-  for (int block = 0; block < 20; ++block) {
-    RunColumns runs;
-    while (!runs.full()) {
-      runs.add(7'000'000'000 + static_cast<std::int64_t>(rng.below(2)),
-               static_cast<std::int64_t>(rng.below(3)),
-               2 + static_cast<std::int64_t>(rng.below(2)),
-               1 + static_cast<std::int64_t>(rng.below(2)));
-    }
-    tally(runs, given);
-    RunColumns out;
-    repeated.exchange(runs, out);
-    tally(out, got);
-  }
-  repeated.for_each_block([&](const RunColumns& runs) { tally(runs, got); });
-  EXPECT_EQ(got, given);
+  const RepeatedRuns repeated = exchange_drawn(20, [](RngStream& rng, RunColumns& runs) {
+    const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(rng.below(n)); };
+    runs.add(7'000'000'000 + below(2), below(3), 2 + below(2), 1 + below(2));
+  });
+  EXPECT_LE(repeated.size(), 8U);  // As many places as firsts, counts and repeats make.
 }
 
 /// A run's repeats stay within those of a short run: 12,800 times 2^20 are more than 2^31.

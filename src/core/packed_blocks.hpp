@@ -1,17 +1,18 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/check.hpp"
 #include "core/overflow.hpp"
+#include "core/piece_arena.hpp"
 
 namespace ridgeline::core {
 
@@ -23,14 +24,18 @@ class PackedBlocks {
  public:
   static constexpr std::size_t kMostValues = 64;
 
+  /// Where several lists grow together, they may share an arena.
+  explicit PackedBlocks(std::shared_ptr<PieceArena> arena = std::make_shared<PieceArena>())
+      : arena_(std::move(arena)) {}
+
   /// 1 to kMostValues values (checked).
   void add(std::span<const std::int64_t> values) {
     RIDGELINE_CHECK(!values.empty() && values.size() <= kMostValues, "size of a block");
     if (used_ > kChunk - kLongest) [[unlikely]] {
-      chunks_.push_back(std::make_unique_for_overwrite<Chunk>());
+      chunks_.push_back(arena_->take());
       used_ = 0;
     }
-    std::byte* place = chunks_.back()->data() + used_;
+    std::byte* place = chunks_.back() + used_;
     // What is the same everywhere is common, and seen at once.
     const auto expected = static_cast<std::uint64_t>(values[0]);
     std::uint64_t differences = 0;
@@ -95,7 +100,7 @@ class PackedBlocks {
    private:
     const std::byte* begin() {
       if (at_ > kChunk - kLongest) {
-        here_ = list_.chunks_[chunk_++]->data();
+        here_ = list_.chunks_[chunk_++];
         at_ = 0;
       }
       return here_ + at_;
@@ -111,16 +116,16 @@ class PackedBlocks {
   static constexpr std::size_t kBits = 8;
   static constexpr std::size_t kHeader = 1 + sizeof(std::int64_t);
   static constexpr std::size_t kLongest = kHeader + kMostValues * sizeof(std::int64_t);
-  static constexpr std::size_t kChunk = std::size_t{16} * 1024;
   /// Values are written and read eight bytes at a time, some of them beyond the block.
-  using Chunk = std::array<std::byte, kChunk + sizeof(std::uint64_t)>;
+  static constexpr std::size_t kChunk = PieceArena::kPiece - sizeof(std::uint64_t);
   static_assert(std::endian::native == std::endian::little);
 
   static std::size_t bytes_for(std::uint64_t most) {
     return (static_cast<std::size_t>(std::bit_width(most)) + kBits - 1) / kBits;
   }
 
-  std::vector<std::unique_ptr<Chunk>> chunks_;
+  std::shared_ptr<PieceArena> arena_;
+  std::vector<std::byte*> chunks_;
   std::size_t used_ = kChunk;  ///< Of the last of them.
 };
 

@@ -4,10 +4,13 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/packed_blocks.hpp"
+#include "core/piece_arena.hpp"
 #include "core/run_columns.hpp"
 
 namespace ridgeline::core {
@@ -17,6 +20,9 @@ namespace ridgeline::core {
 /// as the block's growths, counts and repeats need.
 class PackedRuns {
  public:
+  explicit PackedRuns(std::shared_ptr<PieceArena> arena = std::make_shared<PieceArena>())
+      : columns_(std::move(arena)) {}
+
   /// At least one run. Requires counts and repeats of 1 to 2^32 - 1.
   void add(const RunColumns& runs) {
     std::uint64_t growths = 0;

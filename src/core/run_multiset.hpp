@@ -3,11 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/moments.hpp"
 #include "core/packed_runs.hpp"
+#include "core/piece_arena.hpp"
 #include "core/repeated_runs.hpp"
 #include "core/run_columns.hpp"
 
@@ -19,6 +22,9 @@ namespace ridgeline::core {
 /// costs no more than the run they form.
 class RunMultiset {
  public:
+  explicit RunMultiset(std::shared_ptr<PieceArena> arena = std::make_shared<PieceArena>())
+      : packed_(std::move(arena)) {}
+
   /// As Moments::add: count and repeat of 0 to 2^32 - 1, any growth (checked).
   void add(std::int64_t first, std::int64_t growth, std::int64_t count, std::int64_t repeat) {
     if (repeat == open_.repeat && (count == 1 ? join(first) : join(first, growth, count))) {

@@ -3,11 +3,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "core/moments.hpp"
 #include "core/packed_blocks.hpp"
+#include "core/piece_arena.hpp"
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
@@ -19,6 +22,10 @@ namespace ridgeline::metrics {
 /// next. The rest follows when it is asked for, and so do the percentiles, without a copy.
 class LatencyTable {
  public:
+  explicit LatencyTable(
+      std::shared_ptr<core::PieceArena> arena = std::make_shared<core::PieceArena>())
+      : packed_(std::move(arena)) {}
+
   /// A completed request. The latencies are as measure() requires them (checked).
   void add(const domain::RequestRecord& record, const RequestLatency& latency);
 

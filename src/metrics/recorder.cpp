@@ -4,12 +4,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include <fmt/core.h>
 
+#include "core/piece_arena.hpp"
 #include "core/quantile_sketch.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
@@ -61,7 +64,10 @@ void fill_engine(Summary& summary, const EngineCounts& engine) {
 }  // namespace
 
 Recorder::Recorder(const RecorderOptions& options)
-    : options_(options), gaps_(options.percentiles) {}
+    : Recorder(options, std::make_shared<core::PieceArena>()) {}
+
+Recorder::Recorder(const RecorderOptions& options, std::shared_ptr<core::PieceArena> arena)
+    : options_(options), table_(arena), gaps_(options.percentiles, std::move(arena)) {}
 
 void Recorder::on_request(const domain::RequestRecord& record, const RequestLatency& latency) {
   records_.add(record);

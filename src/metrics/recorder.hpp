@@ -2,10 +2,12 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 
+#include "core/piece_arena.hpp"
 #include "core/quantile_sketch.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
@@ -56,6 +58,8 @@ class Recorder {
     core::QuantileSketch tpot;
     core::QuantileSketch e2e;
   };
+
+  Recorder(const RecorderOptions& options, std::shared_ptr<core::PieceArena> arena);
 
   void sample(const RequestMetrics& metrics);
   void judge(const RequestMetrics& metrics);

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "core/moments.hpp"
+#include "core/piece_arena.hpp"
 #include "core/quantile_sketch.hpp"
 #include "core/run_columns.hpp"
 #include "core/run_multiset.hpp"
@@ -30,7 +33,8 @@ enum class Percentiles : std::uint8_t {
 /// The gaps between tokens. Memory follows the runs, not the tokens.
 class GapSamples {
  public:
-  explicit GapSamples(Percentiles percentiles) : percentiles_(percentiles) {}
+  GapSamples(Percentiles percentiles, std::shared_ptr<core::PieceArena> arena)
+      : percentiles_(percentiles), runs_(std::move(arena)) {}
 
   void add(const domain::TokenGaps& gaps) {
     if (pending_.full()) [[unlikely]] {

@@ -12,26 +12,8 @@
 
 namespace ridgeline::engine::fast {
 
-void Scheduler::report_gaps(const Batch& batch, core::SimTime now, domain::RecordSink& sink) const {
-  const auto resumed = static_cast<std::int64_t>(batch.resumed_decodes.size());
-  if (const std::int64_t regular = batch.num_decodes - batch.wasted - resumed; regular > 0) {
-    sink.on_token_gaps({.gap = now - last_end_, .growth = {}, .count = 1, .requests = regular});
-  }
-}
-
-std::int64_t Scheduler::update(const Batch& batch, core::SimTime now, domain::RecordSink& sink) {
-  if (batch.items.size() + batch.resumed_decodes.size() + late_.size() != 0) {
-    report_tokens(batch, now, sink);
-  }
-  last_done_ = batch.number;
-  last_end_ = now;
-  if (async_ && !eager_.empty()) {
-    key_singles(false);
-  }
-  const SlotIndex first = ends_.first(batch.number);
-  if (first == kNoSlot) {
-    return 0;
-  }
+/// Those that end with a batch, of which this is one.
+std::int64_t Scheduler::finish_ending(SlotIndex first, domain::RecordSink& sink) {
   if (ends_.next(first) != kNoSlot) {
     return finish_all(first, sink);
   }
@@ -105,42 +87,6 @@ void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {
   ends_.remove(index);
   vacate(index);
   sink.on_request(slot.record);
-}
-
-/// Whether batches that have as much of the budget left leave the queue as it is.
-bool Scheduler::waiting_stays_out(std::int64_t budget) const {
-  if (waiting_.empty() || num_running_ >= options_.max_num_seqs || budget == 0) {
-    return true;
-  }
-  if (blocked_budget_ == budget) {
-    return true;
-  }
-  // The head stays out if it was tried and nothing can change the verdict: blocks only get fewer,
-  // and what it found in the cache is held, or is its own (of which an eviction takes a block from
-  // what it needs at most, and one from what there is); and nobody computes what it did not find.
-  return head_blocked_ && tried_budget_ == budget && match_.unheld == 0 &&
-         match_.overtaken == PrefixCache::kNone;
-}
-
-std::int64_t Scheduler::batches_to_change() {
-  const std::size_t special =
-      prefilling_.size() + late_.size() + starved_.size() + eager_.size() + passed_over_.size();
-  const std::int64_t oldest = last_done_ + 1;
-  ends_.advance(oldest);
-  if (special != 0 || keep_decode_lengths_ || cache_.keeps_ids() || retire_last_tokens() != 0) {
-    return 0;
-  }
-  const std::int64_t decodes = decodes_.count();
-  const std::int64_t budget = options_.max_num_batched_tokens.value() - decodes;
-  if (decodes == 0 || budget < 0 || !waiting_stays_out(budget)) {
-    return 0;
-  }
-  // Who ends with a batch in flight frees seats and blocks, and changes what is shared.
-  if ((!waiting_.empty() || num_shared_blocks_ != 0) && oldest < num_batches_ &&
-      anyone_ends(oldest)) {
-    return 1;
-  }
-  return ends_.next_end(num_batches_) - num_batches_ + 1;
 }
 
 }  // namespace ridgeline::engine::fast

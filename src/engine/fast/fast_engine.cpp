@@ -115,7 +115,7 @@ class FastEngine final : public Engine {
   void launch(Batch& batch);
   core::Duration launch_apart(const Batch& batch);
   void log_step(const Batch& batch, core::Duration period, const domain::StepTime& time);
-  std::int64_t complete_oldest();
+  [[gnu::always_inline]] inline std::int64_t complete_oldest();
   void hand_over_gaps();
   bool take_run(std::int64_t most, core::SimTime limit, bool pause_at_completion);
   [[nodiscard]] Pace pace_of(const fast::StepLines::Line& line,

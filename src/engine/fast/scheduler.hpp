@@ -79,7 +79,7 @@ class Scheduler final : private PrefixCache::Keyed {
     return is_new ? 0 : batches_to_change();
   }
   /// Forms the next `count` of such batches, which begin `new_blocks`.
-  void form_decodes(std::int64_t count, std::int64_t new_blocks) {
+  [[gnu::always_inline]] void form_decodes(std::int64_t count, std::int64_t new_blocks) {
     budget_ = options_.max_num_batched_tokens.value() - decodes_.count();
     preempted_ = false;
     head_blocked_ = !waiting_.empty() && num_running_ < options_.max_num_seqs && budget_ > 0;
@@ -154,7 +154,7 @@ class Scheduler final : private PrefixCache::Keyed {
     return async_ && num_batches_ > 0 && anyone_ends(num_batches_ - 1) ? retire_ending() : 0;
   }
   std::int64_t retire_ending();
-  [[nodiscard]] std::int64_t batches_to_change();
+  [[nodiscard]] inline std::int64_t batches_to_change();
   inline Running run_decodes(Batch& batch, std::int64_t wasted);
   inline bool finish_forming(Batch& batch);
   void schedule_running(Batch& batch);
@@ -180,8 +180,9 @@ class Scheduler final : private PrefixCache::Keyed {
   inline void begin_decoding(SlotIndex index);
   void stop_decoding(Slot& slot, Status next);
   void preempt(SlotIndex index);
-  inline void report_tokens(const Batch& batch, core::SimTime now, domain::RecordSink& sink);
+  void report_tokens(const Batch& batch, core::SimTime now, domain::RecordSink& sink);
   inline void finish(SlotIndex index, domain::RecordSink& sink);
+  [[gnu::noinline]] std::int64_t finish_ending(SlotIndex first, domain::RecordSink& sink);
   std::int64_t finish_all(SlotIndex first, domain::RecordSink& sink);
   void discard_tokens_in_flight(SlotIndex index, std::span<Batch* const> in_flight) const;
   [[nodiscard]] bool decodes_in(SlotIndex index, const Batch& batch) const;
@@ -222,7 +223,7 @@ class Scheduler final : private PrefixCache::Keyed {
   [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const {
     return block_size_.covering(tokens);
   }
-  [[nodiscard]] bool waiting_stays_out(std::int64_t budget) const;
+  [[nodiscard]] inline bool waiting_stays_out(std::int64_t budget) const;
 
   EngineOptions options_;
   BlockSize block_size_;
@@ -331,6 +332,67 @@ inline void Scheduler::vacate(SlotIndex index) {
   slots_[index].status = Status::kFree;
   ++slots_[index].generation;
   free_slots_.push_back(index);
+}
+
+// What every run of batches asks.
+
+inline void Scheduler::report_gaps(const Batch& batch, core::SimTime now, domain::RecordSink& sink) const {
+  const auto resumed = static_cast<std::int64_t>(batch.resumed_decodes.size());
+  if (const std::int64_t regular = batch.num_decodes - batch.wasted - resumed; regular > 0) {
+    sink.on_token_gaps({.gap = now - last_end_, .growth = {}, .count = 1, .requests = regular});
+  }
+}
+
+inline std::int64_t Scheduler::update(const Batch& batch, core::SimTime now, domain::RecordSink& sink) {
+  if (batch.items.size() + batch.resumed_decodes.size() + late_.size() != 0) {
+    report_tokens(batch, now, sink);
+  }
+  last_done_ = batch.number;
+  last_end_ = now;
+  if (async_ && !eager_.empty()) {
+    key_singles(false);
+  }
+  const SlotIndex first = ends_.first(batch.number);
+  if (first == kNoSlot) {
+    return 0;
+  }
+  return finish_ending(first, sink);
+}
+
+/// Whether batches that have as much of the budget left leave the queue as it is.
+inline bool Scheduler::waiting_stays_out(std::int64_t budget) const {
+  if (waiting_.empty() || num_running_ >= options_.max_num_seqs || budget == 0) {
+    return true;
+  }
+  if (blocked_budget_ == budget) {
+    return true;
+  }
+  // The head stays out if it was tried and nothing can change the verdict: blocks only get fewer,
+  // and what it found in the cache is held, or is its own (of which an eviction takes a block from
+  // what it needs at most, and one from what there is); and nobody computes what it did not find.
+  return head_blocked_ && tried_budget_ == budget && match_.unheld == 0 &&
+         match_.overtaken == PrefixCache::kNone;
+}
+
+inline std::int64_t Scheduler::batches_to_change() {
+  const std::size_t special =
+      prefilling_.size() + late_.size() + starved_.size() + eager_.size() + passed_over_.size();
+  const std::int64_t oldest = last_done_ + 1;
+  ends_.advance(oldest);
+  if (special != 0 || keep_decode_lengths_ || cache_.keeps_ids() || retire_last_tokens() != 0) {
+    return 0;
+  }
+  const std::int64_t decodes = decodes_.count();
+  const std::int64_t budget = options_.max_num_batched_tokens.value() - decodes;
+  if (decodes == 0 || budget < 0 || !waiting_stays_out(budget)) {
+    return 0;
+  }
+  // Who ends with a batch in flight frees seats and blocks, and changes what is shared.
+  if ((!waiting_.empty() || num_shared_blocks_ != 0) && oldest < num_batches_ &&
+      anyone_ends(oldest)) {
+    return 1;
+  }
+  return ends_.next_end(num_batches_) - num_batches_ + 1;
 }
 
 }  // namespace ridgeline::engine::fast

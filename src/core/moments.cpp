@@ -29,25 +29,23 @@ void Moments::add(std::span<const std::int64_t> values) {
   }
   std::int64_t least = values[0];
   std::int64_t greatest = values[0];
+  std::uint64_t sum = 0;
+  Uint128 squares = 0;
   for (const std::int64_t value : values) {
     least = value < least ? value : least;
     greatest = value > greatest ? value : greatest;
+    const auto magnitude = static_cast<std::uint64_t>(value);
+    sum += magnitude;
+    squares += static_cast<Uint128>(magnitude) * magnitude;
   }
   // Short sums fit in 64 bits, if no value is very large.
   constexpr std::size_t kFew = 128;
   constexpr std::int64_t kLarge = std::int64_t{1} << 56;
-  if (least < 0 || greatest >= kLarge || values.size() > kFew) {
+  if (least < 0 || greatest >= kLarge || values.size() > kFew) [[unlikely]] {
     for (const std::int64_t value : values) {
       add(value);
     }
     return;
-  }
-  std::uint64_t sum = 0;
-  Uint128 squares = 0;
-  for (const std::int64_t value : values) {
-    const auto magnitude = static_cast<std::uint64_t>(value);
-    sum += magnitude;
-    squares += static_cast<Uint128>(magnitude) * magnitude;
   }
   RIDGELINE_CHECK(
       !__builtin_add_overflow(count_, static_cast<std::int64_t>(values.size()), &count_),

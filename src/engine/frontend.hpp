@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
@@ -29,6 +31,18 @@ struct PathTimes {
   core::Duration server_e2e;
   core::SimTime client_end;  ///< When the client has the whole answer.
 };
-[[nodiscard]] PathTimes path_times(const RequestPath& path, const domain::RequestRecord& record);
+[[nodiscard]] inline PathTimes path_times(const RequestPath& path, const domain::RequestRecord& record) {
+  // The server stamps a request when its own work on it is nearly done: prompts arrive tokenised.
+  const core::SimTime at_server =
+      record.queued - std::min(path.handoff, record.queued - record.arrival);
+  const core::SimTime first = record.first_token + path.emit;
+  const core::SimTime last = record.last_token + path.emit;
+  const core::SimTime client_end = last + path.deliver + path.close;
+  return {.client_ttft = first + path.deliver - record.arrival,
+          .client_e2e = client_end - record.arrival,
+          .server_ttft = first - at_server,
+          .server_e2e = last - at_server,
+          .client_end = client_end};
+}
 
 }  // namespace ridgeline::engine

@@ -33,20 +33,6 @@ void LatencyTable::Block::derive_tpots() {
   }
 }
 
-void LatencyTable::add(const domain::RequestRecord& record, const RequestLatency& latency) {
-  check_latency(latency);
-  const std::size_t i = pending_.size++;
-  pending_.times[kQueueTime][i] = (record.first_scheduled - record.queued).count();
-  pending_.times[kClientTtft][i] = latency.client_ttft.count();
-  pending_.times[kClientE2e][i] = latency.client_e2e.count();
-  pending_.times[kServerTtft][i] = latency.server_ttft.count();
-  pending_.times[kServerE2e][i] = latency.server_e2e.count();
-  pending_.gaps[i] = record.output_tokens.value() - 1;
-  if (pending_.size == Block::kMost) {
-    pack_pending();
-  }
-}
-
 void LatencyTable::Block::derive_leads() {
   for (std::size_t i = 0; i < size; ++i) {
     const std::int64_t first = times[kClientTtft][i];

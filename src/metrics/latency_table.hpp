@@ -27,7 +27,19 @@ class LatencyTable {
       : packed_(std::move(arena)) {}
 
   /// A completed request. The latencies are as measure() requires them (checked).
-  void add(const domain::RequestRecord& record, const RequestLatency& latency);
+  void add(const domain::RequestRecord& record, const RequestLatency& latency) {
+    check_latency(latency);
+    const std::size_t i = pending_.size++;
+    pending_.times[kQueueTime][i] = (record.first_scheduled - record.queued).count();
+    pending_.times[kClientTtft][i] = latency.client_ttft.count();
+    pending_.times[kClientE2e][i] = latency.client_e2e.count();
+    pending_.times[kServerTtft][i] = latency.server_ttft.count();
+    pending_.times[kServerE2e][i] = latency.server_e2e.count();
+    pending_.gaps[i] = record.output_tokens.value() - 1;
+    if (pending_.size == Block::kMost) [[unlikely]] {
+      pack_pending();
+    }
+  }
 
   /// In milliseconds; nothing where no request has such a number.
   struct Clock {

@@ -6,11 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "core/check.hpp"
-#include "core/ids.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
-#include "domain/request.hpp"
 #include "workload/limits.hpp"
 #include "workload/options.hpp"
 
@@ -25,26 +22,6 @@ RequestMaker::RequestMaker(const SyntheticOptions& options)
       size_(options.duration ? std::nullopt : options.num_prompts) {
   if (options.prefix) {
     prefix_.emplace(*options.prefix, options.seed, options.replication);
-  }
-}
-
-void RequestMaker::make(core::SimTime arrival, domain::Request& request) {
-  RIDGELINE_CHECK(wants(arrival), "a request beyond the end of the workload");
-  request.id = core::RequestId(static_cast<core::RequestId::Rep>(count_++));
-  request.arrival = arrival;
-  request.prompt_tokens = input_.draw();
-  request.output_tokens = output_.draw();
-  request.max_tokens = request.output_tokens;
-  request.priority = 0;
-  request.lora = {};
-  request.session = {};
-  request.prompt.clear();
-  if (prefix_) {
-    request.prompt.push_back(prefix_->draw());
-    request.prompt_tokens += request.prompt.front().length;
-  }
-  if (count_ == kMaxRequests && !counted_) [[unlikely]] {
-    note_overrun("the number of request ids");
   }
 }
 

@@ -4,10 +4,13 @@
 #include <optional>
 #include <string_view>
 
+#include "core/check.hpp"
+#include "core/ids.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "domain/request.hpp"
 #include "workload/lengths.hpp"
+#include "workload/limits.hpp"
 #include "workload/options.hpp"
 #include "workload/prefixes.hpp"
 
@@ -31,7 +34,25 @@ class RequestMaker {
     return request;
   }
   /// The same into `request`, whatever that held.
-  void make(core::SimTime arrival, domain::Request& request);
+  void make(core::SimTime arrival, domain::Request& request) {
+    RIDGELINE_CHECK(wants(arrival), "a request beyond the end of the workload");
+    request.id = core::RequestId(static_cast<core::RequestId::Rep>(count_++));
+    request.arrival = arrival;
+    request.prompt_tokens = input_.draw();
+    request.output_tokens = output_.draw();
+    request.max_tokens = request.output_tokens;
+    request.priority = 0;
+    request.lora = {};
+    request.session = {};
+    request.prompt.clear();
+    if (prefix_) {
+      request.prompt.push_back(prefix_->draw());
+      request.prompt_tokens += request.prompt.front().length;
+    }
+    if (count_ == kMaxRequests && !counted_) [[unlikely]] {
+      note_overrun("the number of request ids");
+    }
+  }
 
   /// Notes that the workload goes on past what can be represented, once.
   void note_overrun(std::string_view limit);

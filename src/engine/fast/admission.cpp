@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "core/check.hpp"
 #include "core/time.hpp"
@@ -16,14 +15,8 @@
 
 namespace ridgeline::engine::fast {
 
-std::optional<domain::RequestRecord> Scheduler::refuse(const domain::Request& request,
-                                                       core::SimTime queued) const {
-  const std::int64_t prompt = request.prompt_tokens.value();
-  const std::int64_t most =
-      std::min(request.max_tokens.value(), options_.max_model_len.value() - prompt);
-  if (most >= 1 && blocks_for(prompt + most) <= cache_.num_usable()) {
-    return std::nullopt;
-  }
+/// That it could not run even alone.
+domain::RequestRecord Scheduler::refusal(const domain::Request& request, core::SimTime queued) {
   domain::RequestRecord record;
   record.id = request.id;
   record.arrival = request.arrival;
@@ -31,31 +24,6 @@ std::optional<domain::RequestRecord> Scheduler::refuse(const domain::Request& re
   record.prompt_tokens = request.prompt_tokens;
   record.outcome = domain::Outcome::kRejected;
   return record;
-}
-
-void Scheduler::add(const domain::Request& request, core::SimTime queued) {
-  const std::int64_t prompt = request.prompt_tokens.value();
-  const std::int64_t room = options_.max_model_len.value() - prompt;
-  const std::int64_t most = std::min(request.max_tokens.value(), room);
-  Waiting& entry = waiting_.extend();
-  entry.slot = kNoSlot;
-  entry.chain = PrefixCache::kNone;
-  entry.id = request.id;
-  entry.lora = request.lora;
-  entry.arrival = request.arrival;
-  entry.queued = queued;
-  entry.prompt_tokens = prompt;
-  entry.stop_after = std::min(request.output_tokens.value(), most);
-  entry.outcome_at_stop = room < std::min(request.output_tokens.value(), request.max_tokens.value())
-                              ? domain::Outcome::kLengthCapped
-                              : domain::Outcome::kFinished;
-  // Asynchronously the batch after its last token is formed before that token is seen; whether the
-  // request is in it depends on whether the scheduler could foresee the end.
-  const bool foreseen = look_ahead_ && entry.stop_after == most;
-  entry.wastes = async_ && !foreseen && prompt + entry.stop_after <= length_cap_;
-  if (options_.enable_prefix_caching && !request.prompt.empty()) {
-    assign_chain(request, entry);
-  }
 }
 
 /// Of a prompt that may be shared.

@@ -166,8 +166,8 @@ class FastEngine final : public Engine {
 
 void FastEngine::submit(const domain::Request& request, core::SimTime queued) {
   RIDGELINE_CHECK(queued >= now_, "request submitted in the past");
-  if (const auto refused = scheduler_.refuse(request, queued)) {
-    inputs_.sink.on_request(*refused);
+  if (!scheduler_.fits(request)) [[unlikely]] {
+    inputs_.sink.on_request(fast::Scheduler::refusal(request, queued));
     return;
   }
   scheduler_.add(request, queued);

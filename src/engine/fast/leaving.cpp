@@ -15,21 +15,11 @@
 
 namespace ridgeline::engine::fast {
 
-PrefixCache::OwnContent Scheduler::own_content(const Slot& slot) {
-  return {
-      .id = slot.record.id, .lora = slot.lora, .prompt_tokens = core::Tokens(slot.prompt_tokens)};
-}
-
-/// Gives back the blocks of a request.
-void Scheduler::release(SlotIndex index, std::int64_t blocks, std::int64_t keyed, bool comes_back) {
-  Slot& slot = slots_[index];
-  if (!slot.table.own) {
-    const std::int64_t free_before = cache_.num_free();
-    cache_.release(slot.table, index, blocks, keyed);
-    num_shared_blocks_ -= blocks - (cache_.num_free() - free_before);
-    return;
-  }
-  cache_.release_own(slot.table, index, blocks, keyed, own_content(slot), comes_back);
+/// Gives back blocks of which others may know.
+void Scheduler::release_shared(SlotIndex index, std::int64_t blocks, std::int64_t keyed) {
+  const std::int64_t free_before = cache_.num_free();
+  cache_.release(slots_[index].table, index, blocks, keyed);
+  num_shared_blocks_ -= blocks - (cache_.num_free() - free_before);
 }
 
 /// What a decoding request knows at any instant: its prompt and the tokens of batches that have

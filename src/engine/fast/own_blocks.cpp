@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/check.hpp"
 #include "engine/fast/prefix_cache.hpp"
 
 namespace ridgeline::engine::fast {
@@ -66,43 +65,6 @@ void PrefixCache::publish_left(Table& table, Owner owner, const OwnContent& cont
   assign_own(table, content);
   if (const Item item = item_of(owner); item != kNone) {
     publish_item(item);
-  }
-}
-
-/// Blocks without keys are the last of a request and so the first of its to be taken again: they
-/// need no item of their own, unless all such blocks go to the head.
-void PrefixCache::release_own([[maybe_unused]] const Table& table,
-                              Owner owner,
-                              std::int64_t blocks,
-                              std::int64_t keyed,
-                              const OwnContent& content,
-                              bool comes_back) {
-  RIDGELINE_DCHECK(table.own && caching_, "blocks that others may look for");
-  if (free_unhashed_first_) {
-    add_plain(blocks - keyed, owner);
-    blocks = keyed;
-  }
-  if (blocks == 0) {
-    return;
-  }
-  num_free_ += blocks;
-  const Item item = take_item();
-  FreeRange& range = items_[item];
-  range.extent = kNone;
-  range.is_own = true;
-  range.begin = 0;
-  range.end = blocks;
-  range.keyed = keyed;
-  range.id = content.id;
-  range.lora = content.lora;
-  range.prompt_tokens = content.prompt_tokens;
-  range.deeper_or_owner = comes_back ? owner : kNone;
-  link_before(kHead, item);
-  if (comes_back) {
-    expect_back(owner, item);
-  }
-  if (ids_) {
-    ids_->put_back(owner, item, blocks, false, true);
   }
 }
 

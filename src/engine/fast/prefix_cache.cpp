@@ -355,22 +355,9 @@ void PrefixCache::unhold(ExtentIndex index, std::int64_t end) {
   }
 }
 
-PrefixCache::Item PrefixCache::take_item() {
-  if (spare_items_.empty()) {
-    items_.emplace_back();
-    return static_cast<Item>(items_.size() - 1);
-  }
-  const Item item = spare_items_.back();
-  spare_items_.pop_back();
-  return item;
-}
-
-void PrefixCache::link_before(Item where, Item item) {
-  const Item previous = items_[where].previous;
-  items_[item].previous = previous;
-  items_[item].next = where;
-  items_[previous].next = item;
-  items_[where].previous = item;
+void PrefixCache::add_item() {
+  spare_items_.push_back(static_cast<Item>(items_.size()));
+  items_.emplace_back();
 }
 
 void PrefixCache::unlink(Item item) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/check.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
 #include "engine/fast/block_ids.hpp"
@@ -168,12 +169,12 @@ class PrefixCache {
   void set_keyed(Table& table, Owner owner, std::int64_t keyed);
   /// Gives back all blocks of a request that ends or comes back, of which `keyed` have keys.
   /// Requires table.own.
-  void release_own(const Table& table,
-                   Owner owner,
-                   std::int64_t blocks,
-                   std::int64_t keyed,
-                   const OwnContent& content,
-                   bool comes_back);
+  inline void release_own(const Table& table,
+                          Owner owner,
+                          std::int64_t blocks,
+                          std::int64_t keyed,
+                          const OwnContent& content,
+                          bool comes_back);
   /// Gives back all blocks of a request, of which `keyed` have keys; the table keeps its chain.
   void release(Table& table, Owner owner, std::int64_t blocks, std::int64_t keyed);
 
@@ -247,8 +248,9 @@ class PrefixCache {
   void take_owed();
   void expect_back(Owner owner, Item item);
   void forget_left(Owner owner);
-  Item take_item();
-  void link_before(Item where, Item item);
+  inline Item take_item();
+  [[gnu::noinline]] void add_item();
+  inline void link_before(Item where, Item item);
   void unlink(Item item);
   void forget(ExtentIndex extent);
 
@@ -277,5 +279,61 @@ class PrefixCache {
   std::unique_ptr<Index> index_;
   std::unique_ptr<BlockIds> ids_;
 };
+
+// What every request runs through once.
+
+inline PrefixCache::Item PrefixCache::take_item() {
+  if (spare_items_.empty()) [[unlikely]] {
+    add_item();
+  }
+  const Item item = spare_items_.back();
+  spare_items_.pop_back();
+  return item;
+}
+
+inline void PrefixCache::link_before(Item where, Item item) {
+  const Item previous = items_[where].previous;
+  items_[item].previous = previous;
+  items_[item].next = where;
+  items_[previous].next = item;
+  items_[where].previous = item;
+}
+
+/// Blocks without keys are the last of a request and so the first of its to be taken again: they
+/// need no item of their own, unless all such blocks go to the head.
+inline void PrefixCache::release_own([[maybe_unused]] const Table& table,
+                              Owner owner,
+                              std::int64_t blocks,
+                              std::int64_t keyed,
+                              const OwnContent& content,
+                              bool comes_back) {
+  RIDGELINE_DCHECK(table.own && caching_, "blocks that others may look for");
+  if (free_unhashed_first_) [[unlikely]] {
+    add_plain(blocks - keyed, owner);
+    blocks = keyed;
+  }
+  if (blocks == 0) {
+    return;
+  }
+  num_free_ += blocks;
+  const Item item = take_item();
+  FreeRange& range = items_[item];
+  range.extent = kNone;
+  range.is_own = true;
+  range.begin = 0;
+  range.end = blocks;
+  range.keyed = keyed;
+  range.id = content.id;
+  range.lora = content.lora;
+  range.prompt_tokens = content.prompt_tokens;
+  range.deeper_or_owner = comes_back ? owner : kNone;
+  link_before(kHead, item);
+  if (comes_back) {
+    expect_back(owner, item);
+  }
+  if (ids_) {
+    ids_->put_back(owner, item, blocks, false, true);
+  }
+}
 
 }  // namespace ridgeline::engine::fast

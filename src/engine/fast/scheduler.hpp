@@ -1,7 +1,7 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -49,11 +49,13 @@ class Scheduler final : private PrefixCache::Keyed {
   /// Whether these options are within what it covers.
   static bool covers(const EngineOptions& options);
 
-  /// The record of a request's refusal, if it could not run even alone.
-  [[nodiscard]] std::optional<domain::RequestRecord> refuse(const domain::Request& request,
-                                                            core::SimTime queued) const;
-  /// Takes a request in.
-  void add(const domain::Request& request, core::SimTime queued);
+  /// Whether a request can run, if need be alone.
+  [[nodiscard]] inline bool fits(const domain::Request& request) const;
+  /// The record of one that cannot.
+  [[nodiscard]] static domain::RequestRecord refusal(const domain::Request& request,
+                                                     core::SimTime queued);
+  /// Takes in a request that can.
+  inline void add(const domain::Request& request, core::SimTime queued);
   /// The client has gone: the request is reported as aborted and gives its blocks back, and what of
   /// it is in the batches `in_flight` (oldest first) will be thrown away. Whoever is not inside is
   /// let be.
@@ -190,8 +192,15 @@ class Scheduler final : private PrefixCache::Keyed {
   void abort_preempted(SlotIndex index);
   void leave_running(SlotIndex index);
   void report_gone(const Waiting& entry, domain::Outcome outcome, domain::RecordSink& sink);
-  void release(SlotIndex index, std::int64_t blocks, std::int64_t keyed, bool comes_back = false);
-  [[nodiscard]] static PrefixCache::OwnContent own_content(const Slot& slot);
+  inline void release(SlotIndex index,
+                      std::int64_t blocks,
+                      std::int64_t keyed,
+                      bool comes_back = false);
+  void release_shared(SlotIndex index, std::int64_t blocks, std::int64_t keyed);
+  [[nodiscard]] static PrefixCache::OwnContent own_content(const Slot& slot) {
+    return {
+        .id = slot.record.id, .lora = slot.lora, .prompt_tokens = core::Tokens(slot.prompt_tokens)};
+  }
   void publish_all();
   /// Whether its prompt is its own and it comes in for the first time.
   [[nodiscard]] bool is_own(const Waiting& entry) const {
@@ -324,6 +333,19 @@ inline void Scheduler::unlink(SlotIndex index) {
   --num_running_;
 }
 
+/// Gives back the blocks of a request.
+inline void Scheduler::release(SlotIndex index,
+                               std::int64_t blocks,
+                               std::int64_t keyed,
+                               bool comes_back) {
+  Slot& slot = slots_[index];
+  if (slot.table.own) {
+    cache_.release_own(slot.table, index, blocks, keyed, own_content(slot), comes_back);
+  } else {
+    release_shared(index, blocks, keyed);
+  }
+}
+
 inline void Scheduler::vacate(SlotIndex index) {
   if (slots_[index].table.chain != PrefixCache::kNone) {
     cache_.drop_chain(slots_[index].table.chain);
@@ -332,6 +354,38 @@ inline void Scheduler::vacate(SlotIndex index) {
   slots_[index].status = Status::kFree;
   ++slots_[index].generation;
   free_slots_.push_back(index);
+}
+
+inline bool Scheduler::fits(const domain::Request& request) const {
+  const std::int64_t prompt = request.prompt_tokens.value();
+  const std::int64_t most =
+      std::min(request.max_tokens.value(), options_.max_model_len.value() - prompt);
+  return most >= 1 && blocks_for(prompt + most) <= cache_.num_usable();
+}
+
+inline void Scheduler::add(const domain::Request& request, core::SimTime queued) {
+  const std::int64_t prompt = request.prompt_tokens.value();
+  const std::int64_t room = options_.max_model_len.value() - prompt;
+  const std::int64_t most = std::min(request.max_tokens.value(), room);
+  Waiting& entry = waiting_.extend();
+  entry.slot = kNoSlot;
+  entry.chain = PrefixCache::kNone;
+  entry.id = request.id;
+  entry.lora = request.lora;
+  entry.arrival = request.arrival;
+  entry.queued = queued;
+  entry.prompt_tokens = prompt;
+  entry.stop_after = std::min(request.output_tokens.value(), most);
+  entry.outcome_at_stop = room < std::min(request.output_tokens.value(), request.max_tokens.value())
+                              ? domain::Outcome::kLengthCapped
+                              : domain::Outcome::kFinished;
+  // Asynchronously the batch after its last token is formed before that token is seen; whether the
+  // request is in it depends on whether the scheduler could foresee the end.
+  const bool foreseen = look_ahead_ && entry.stop_after == most;
+  entry.wastes = async_ && !foreseen && prompt + entry.stop_after <= length_cap_;
+  if (options_.enable_prefix_caching && !request.prompt.empty()) {
+    assign_chain(request, entry);
+  }
 }
 
 // What every run of batches asks.

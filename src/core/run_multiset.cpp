@@ -43,6 +43,31 @@ void RunMultiset::add_any(std::int64_t first,
   pending_.add(first, count == 1 ? 0 : growth, count, repeat);
 }
 
+void RunMultiset::add_and_spoil(RunColumns& runs) {
+  if (!ShortRuns::are_runs(runs)) [[unlikely]] {
+    for (std::size_t i = 0; i < runs.size; ++i) {
+      add(runs.first[i], runs.growth[i], runs.count[i], runs.repeat[i]);
+    }
+    return;
+  }
+  // Those that are closed are put where others stood before.
+  std::size_t closed = 0;
+  for (std::size_t i = 0; i < runs.size; ++i) {
+    const std::int64_t first = runs.first[i];
+    const std::int64_t growth = runs.growth[i];
+    const std::int64_t count = runs.count[i];
+    const std::int64_t repeat = runs.repeat[i];
+    if (may_join(first, repeat) && join_any(first, growth, count)) {
+      continue;
+    }
+    runs.put_at(closed, open_.first, open_.growth, open_.count, open_.repeat);
+    closed += open_.repeat > 0 ? 1 : 0;
+    open(first, growth, count, repeat);
+  }
+  runs.size = closed;
+  take(runs);
+}
+
 void RunMultiset::sum_up(const RunColumns& runs, Moments& moments) const {
   if (!any_is_long_) [[likely]] {
     moments.add_short(runs);
@@ -74,30 +99,41 @@ Moments RunMultiset::moments() const {
 }
 
 void RunMultiset::take_pending() {
-  take_sample();
-  if (repeated_.is_on() && !any_is_long_) {
-    RunColumns others;
-    repeated_.exchange(pending_, others);
-    pack(others);
+  if (any_is_long_) [[unlikely]] {
+    take_sample(pending_);
+    sum_up(pending_, moments_);
+    packed_.add(pending_);
   } else {
-    pack(pending_);
+    take(pending_);
   }
   pending_.size = 0;
   any_is_long_ = false;
 }
 
+/// Takes in some short runs.
+void RunMultiset::take(const RunColumns& runs) {
+  take_sample(runs);
+  if (!repeated_.is_on()) [[likely]] {
+    pack(runs);
+    return;
+  }
+  RunColumns others;
+  repeated_.exchange(runs, others);
+  pack(others);
+}
+
 void RunMultiset::pack(const RunColumns& runs) {
   if (runs.size > 0) {
-    sum_up(runs, moments_);
+    moments_.add_short(runs);
     packed_.add(runs);
   }
 }
 
 /// The values that are due.
-void RunMultiset::take_sample() {
+void RunMultiset::take_sample(const RunColumns& runs) {
   std::int64_t before = num_taken_;
-  for (std::size_t i = 0; i < pending_.size; ++i) {
-    const Run run = pending_.at(i);
+  for (std::size_t i = 0; i < runs.size; ++i) {
+    const Run run = runs.at(i);
     const std::int64_t after = before + run.values();
     while (next_sampled_ < after) [[unlikely]] {
       const std::int64_t steps = run.growth == 0 ? 0 : (next_sampled_ - before) / run.repeat;

@@ -27,18 +27,19 @@ class RunMultiset {
 
   /// As Moments::add: count and repeat of 0 to 2^32 - 1, any growth (checked).
   void add(std::int64_t first, std::int64_t growth, std::int64_t count, std::int64_t repeat) {
-    if (repeat == open_.repeat && (count == 1 ? join(first) : join(first, growth, count))) {
+    if (may_join(first, repeat) && join_any(first, growth, count)) {
       return;
     }
     close();
     if (ShortRuns::is_run(first, growth, count, repeat)) [[likely]] {
-      open_ = {.first = first, .growth = growth, .count = count, .repeat = repeat};
-      next_ = first + (count == 1 ? 0 : growth * count);
+      open(first, growth, count, repeat);
     } else {
       add_any(first, growth, count, repeat);
     }
   }
   void add(std::int64_t value) { add(value, 0, 1, 1); }
+  /// The same of some runs, one after the other, whose columns hold anything afterwards.
+  void add_and_spoil(RunColumns& runs);
 
   [[nodiscard]] Moments moments() const;
   [[nodiscard]] std::int64_t count() const { return moments().count(); }
@@ -61,6 +62,14 @@ class RunMultiset {
   class Selection;
   struct AllRuns;
 
+  /// Whether join_any() is worth asking.
+  [[nodiscard]] bool may_join(std::int64_t first, std::int64_t repeat) const {
+    return repeat == open_.repeat && (first == next_ || open_.count == 1);
+  }
+  /// Whether what is repeated as often follows the open run, which it is part of then.
+  bool join_any(std::int64_t first, std::int64_t growth, std::int64_t count) {
+    return count == 1 ? join(first) : join(first, growth, count);
+  }
   /// Whether a value follows the open run, which it is part of then.
   bool join(std::int64_t value) {
     if (!ShortRuns::is_value(value) || open_.count == ShortRuns::kMostCount) {
@@ -99,6 +108,10 @@ class RunMultiset {
     next_ = first + growth * count;
     return true;
   }
+  void open(std::int64_t first, std::int64_t growth, std::int64_t count, std::int64_t repeat) {
+    open_ = {.first = first, .growth = growth, .count = count, .repeat = repeat};
+    next_ = first + growth * count;
+  }
   /// Puts the open run to the pending ones.
   void close() {
     if (pending_.full()) [[unlikely]] {
@@ -115,12 +128,13 @@ class RunMultiset {
   void for_each_unpacked(Visitor&& visit) const;
   void sum_up(const RunColumns& runs, Moments& moments) const;
   void pack(const RunColumns& runs);
+  void take(const RunColumns& runs);
   void take_pending();
-  void take_sample();
+  void take_sample(const RunColumns& runs);
 
   /// The last run, if it may go on; one that is short. Repeats of 0: there is none.
   ArithmeticRun open_ = {.first = 0, .growth = 0, .count = 1, .repeat = 0};
-  std::int64_t next_ = 0;             ///< What would continue it.
+  std::int64_t next_ = 0;             ///< What would continue it, if it is several values.
   RunColumns pending_;                ///< The runs before, not taken in yet.
   bool any_is_long_ = false;          ///< One of those is not as ShortRuns has them.
   RepeatedRuns repeated_;             ///< Of those before, some that may come again.

@@ -57,14 +57,14 @@ std::optional<Distribution> distribution_ms(const core::QuantileSketch& sketch) 
 }
 
 void GapSamples::take_pending() {
-  for (std::size_t i = 0; i < pending_.size; ++i) {
-    if (percentiles_ == Percentiles::kSketch) {
+  if (percentiles_ == Percentiles::kExact) {
+    runs_.add_and_spoil(pending_);
+  } else {
+    for (std::size_t i = 0; i < pending_.size; ++i) {
       sketch_.add({.first = pending_.first[i],
                    .growth = pending_.growth[i],
                    .count = pending_.count[i],
                    .repeat = pending_.repeat[i]});
-    } else {
-      runs_.add(pending_.first[i], pending_.growth[i], pending_.count[i], pending_.repeat[i]);
     }
   }
   pending_.size = 0;

@@ -37,19 +37,14 @@ class PackedBlocks {
     }
     std::byte* place = chunks_.back() + used_;
     // What is the same everywhere is common, and seen at once.
-    const auto expected = static_cast<std::uint64_t>(values[0]);
-    std::uint64_t differences = 0;
-    for (const std::int64_t value : values) {
-      differences |= static_cast<std::uint64_t>(value) ^ expected;
-    }
-    std::int64_t least = values[0];
-    std::int64_t greatest = values[0];
-    if (differences == 0) {
+    std::int64_t least = values.front();
+    if (values.back() == least && are_equal(values)) {
       *place = std::byte{0};
       std::memcpy(place + 1, &least, sizeof(least));
       used_ += kHeader;
       return;
     }
+    std::int64_t greatest = least;
     for (const std::int64_t value : values) {
       least = std::min(least, value);
       greatest = std::max(greatest, value);
@@ -120,6 +115,14 @@ class PackedBlocks {
   static constexpr std::size_t kChunk = PieceArena::kPiece - sizeof(std::uint64_t);
   static_assert(std::endian::native == std::endian::little);
 
+  static bool are_equal(std::span<const std::int64_t> values) {
+    const auto expected = static_cast<std::uint64_t>(values.front());
+    std::uint64_t differences = 0;
+    for (const std::int64_t value : values) {
+      differences |= static_cast<std::uint64_t>(value) ^ expected;
+    }
+    return differences == 0;
+  }
   static std::size_t bytes_for(std::uint64_t most) {
     return (static_cast<std::size_t>(std::bit_width(most)) + kBits - 1) / kBits;
   }

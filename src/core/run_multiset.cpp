@@ -315,7 +315,8 @@ class RunMultiset::Selection {
     }
     // Beyond all values but the greatest there is, which is in the last bucket before.
     const std::size_t last_bucket = buckets.size() - 1;
-    lows.resize(std::bit_ceil(lows.size()), std::numeric_limits<std::int64_t>::max());
+    lows.resize(std::bit_ceil(std::max(lows.size(), kUsualBuckets)),
+                std::numeric_limits<std::int64_t>::max());
     runs.for_each_block([&](const RunColumns& block) {
       std::array<std::uint8_t, RunColumns::kMost> others;
       std::array<std::uint8_t, RunColumns::kMost> buckets_of;
@@ -351,11 +352,23 @@ class RunMultiset::Selection {
   /// first is not above it. Without a branch on the value.
   static std::size_t bucket_of(std::int64_t value, std::span<const std::int64_t> lows) {
     std::size_t bucket = 0;
-    for (std::size_t half = lows.size() / 2; half > 0; half /= 2) {
+    const auto narrow = [&](std::size_t half) {
       bucket += value >= lows[bucket + half] ? half : 0;
+    };
+    if (lows.size() == kUsualBuckets) [[likely]] {
+      narrow(8);
+      narrow(4);
+      narrow(2);
+      narrow(1);
+      return bucket;
+    }
+    for (std::size_t half = lows.size() / 2; half > 0; half /= 2) {
+      narrow(half);
     }
     return bucket;
   }
+  /// What the quantiles of a summary need, in a power of two.
+  static constexpr std::size_t kUsualBuckets = 16;
 
   static Buckets make_buckets(std::vector<std::int64_t> sample,
                               std::int64_t total,

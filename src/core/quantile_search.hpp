@@ -42,10 +42,17 @@ class QuantileSearch {
   }
   void choose();
   void take(std::span<const std::int64_t> values) {
+    // At hand, as a compiler must take what is counted for what all of these are.
+    std::int64_t* const counts = counts_.data();
+    const std::uint8_t* const wanted = wanted_.data();
+    const std::uint64_t least_key = least_key_;
+    const int shift = shift_;
     for (const std::int64_t value : values) {
-      const std::size_t bucket = bucket_of(value);
-      ++counts_[bucket];
-      keep_if_wanted(value, bucket);
+      const auto bucket = static_cast<std::size_t>((key(value) - least_key) >> shift);
+      ++counts[bucket];
+      if (wanted[bucket] != 0) [[unlikely]] {
+        kept_[wanted[bucket] - 1U].add(value);
+      }
     }
   }
   /// Whether the quantiles are among what was kept.

@@ -75,6 +75,11 @@ class DecodeSet {
     std::int64_t number = 0;
     std::int64_t places = 0;
     std::int64_t squares = 0;
+
+    /// The sum of i (i - 1) / 2.
+    [[nodiscard]] std::int64_t pairs() const {
+      return static_cast<std::int64_t>(static_cast<std::uint64_t>(squares - places) / 2);
+    }
   };
   [[nodiscard]] NewBlocks new_blocks(std::int64_t first, std::int64_t count) const {
     const std::int64_t size = block_size_.value();
@@ -83,7 +88,12 @@ class DecodeSet {
     if (is_usual_ && count_ <= kMostNarrow) [[likely]] {
       const auto* const window = &twice_[residue(first)];
       const NewBlocks of_rest = weigh(window, static_cast<std::size_t>(rest));
-      return cycles == 0 ? of_rest : over_cycles(weigh(window, kUsualBlockSize), of_rest, cycles);
+      if (cycles == 0) {
+        return of_rest;
+      }
+      NewBlocks of_cycle = weigh(window, kUsualBlockSize);
+      of_cycle.number = count_;  // Each decode begins one.
+      return over_cycles(of_cycle, of_rest, cycles);
     }
     NewBlocks of_rest;
     std::int64_t i = 1;
@@ -143,8 +153,8 @@ class DecodeSet {
                                       std::int64_t cycles) const {
     // Cycle j = 0, 1, ... has its blocks at i + j size; the rest is the beginning of one more.
     const std::int64_t size = block_size_.value();
-    const std::int64_t js = cycles * (cycles - 1) / 2;
-    const std::int64_t j_squares = js * (2 * cycles - 1) / 3;
+    const auto js = static_cast<std::int64_t>(static_cast<std::uint64_t>(cycles * (cycles - 1)) / 2);
+    const auto j_squares = static_cast<std::int64_t>(static_cast<std::uint64_t>(js * (2 * cycles - 1)) / 3);
     const std::int64_t past = cycles * size;
     return {.number = cycles * sum.number + of_rest.number,
             .places = cycles * sum.places + js * size * sum.number + of_rest.places +

@@ -26,10 +26,15 @@ namespace {
 
 using fast::Batch;
 
+/// 0 + 1 + ... + (count - 1), of which there is at least none.
+std::int64_t sum_below(std::int64_t count) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(count * (count - 1)) / 2);
+}
+
 /// first, first + growth, ...: the sum of the first `count` terms. A run is at most as long as
 /// FinishRing sees, so that the sum stays far below the range of simulated time.
 core::Duration series(core::Duration first, core::Duration growth, std::int64_t count) {
-  return first * count + growth * (count * (count - 1) / 2);
+  return first * count + growth * sum_below(count);
 }
 
 /// How batches of decodes alone follow each other.
@@ -117,7 +122,7 @@ class FastEngine final : public Engine {
   void log_step(const Batch& batch, core::Duration period, const domain::StepTime& time);
   [[gnu::always_inline]] inline std::int64_t complete_oldest();
   void hand_over_gaps();
-  bool take_run(std::int64_t most, core::SimTime limit, bool pause_at_completion);
+  [[gnu::noinline]] bool take_run(std::int64_t most, core::SimTime limit, bool pause_at_completion);
   [[nodiscard]] Pace pace_of(const fast::StepLines::Line& line,
                              std::int64_t decodes,
                              core::Tokens context,
@@ -125,10 +130,7 @@ class FastEngine final : public Engine {
   void end_batches(const Run& run);
   void put_in_flight(const Run& run);
   void count(const Run& run);
-  void log_run(const Run& run);
-  [[nodiscard]] static core::Int128 ticks_of(const fast::DecodeSet::NewBlocks& blocks,
-                                             const Run& run,
-                                             core::Duration whole);
+  [[gnu::noinline, gnu::cold]] void log_run(Run run);
   void hold_blocks_until(core::SimTime now) {
     used_block_ticks_ +=
         static_cast<core::Int128>(scheduler_.cache().num_used()) * (now - now_).count();
@@ -160,7 +162,7 @@ class FastEngine final : public Engine {
   EngineTotals totals_;
   /// Of the last run that was formed; its last batches, which are in flight, may go on with them.
   domain::TokenGaps held_gaps_ = kNoGaps;
-  core::Duration line_busy_;  ///< Sum of the periods of batches that are counted in lines_.
+  core::Duration busy_apart_;  ///< Sum of the periods of batches that are not counted in lines_.
   core::Int128 used_block_ticks_ = 0;
 };
 
@@ -257,13 +259,11 @@ void FastEngine::launch(Batch& batch) {
       std::max(batch.decode_context - spared(batch.shared_context), core::Tokens(0));
   batch.start = num_in_flight_ == 0 ? now_ : in_flight(num_in_flight_ - 1).end;
   ++num_in_flight_;
-  ++totals_.steps;
   core::Duration period;
   if (fast::StepLines::Line* const line = line_of(batch, context); line != nullptr) [[likely]] {
     const core::Duration gpu = line->gpu(context);
     period = async_ ? std::max(gpu, line->cpu) : gpu + line->cpu;
     line->count(1, context);
-    line_busy_ += period;
     if (inputs_.options.log_steps) {
       domain::StepTime time = lines_.step_of(*line).at(context);
       time.add(domain::Bottleneck::kOverhead, period - gpu);
@@ -272,6 +272,7 @@ void FastEngine::launch(Batch& batch) {
     }
   } else {
     period = launch_apart(batch);
+    busy_apart_ += period;
   }
   totals_.busy += period;
   batch.end = batch.start + period;
@@ -364,6 +365,7 @@ bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_
                 .growth = pace.growth,
                 .ended = ended,
                 .formed = std::min(most, ended + static_cast<std::int64_t>(depth_))};
+  scheduler_.begin_forming_decodes();
   scheduler_.form_decodes(1, decodes.blocks_in(run.first));
   if (has_older && run.formed > 1) {
     note_peak();
@@ -405,16 +407,6 @@ Pace FastEngine::pace_of(const fast::StepLines::Line& line,
           .batches = room < decodes * (most - 1) ? room / decodes + 1 : most};
 }
 
-/// Blocks taken when the i-th batch of a run ends are held until the run does: the sum of those
-/// times.
-core::Int128 FastEngine::ticks_of(const fast::DecodeSet::NewBlocks& blocks,
-                                  const Run& run,
-                                  core::Duration whole) {
-  return static_cast<core::Int128>(whole.count()) * blocks.number -
-         static_cast<core::Int128>(run.period.count()) * blocks.places -
-         static_cast<core::Int128>(run.growth.count()) * ((blocks.squares - blocks.places) / 2);
-}
-
 /// Lets the batches of a run end that do, and forms another as each of them does.
 void FastEngine::end_batches(const Run& run) {
   const fast::DecodeSet& decodes = scheduler_.decodes();
@@ -422,8 +414,11 @@ void FastEngine::end_batches(const Run& run) {
   const std::int64_t later = run.first + run.formed - next;
   const core::Duration whole = run.length(run.ended);
   const fast::DecodeSet::NewBlocks blocks = decodes.new_blocks(next, later);
-  used_block_ticks_ += static_cast<core::Int128>(whole.count()) * scheduler_.cache().num_used() +
-                       ticks_of(blocks, run, whole);
+  // A block taken when the i-th of them ends is held for what then is left of the run.
+  used_block_ticks_ +=
+      static_cast<core::Int128>(whole.count()) * (scheduler_.cache().num_used() + blocks.number) -
+      static_cast<core::Int128>(run.period.count()) * blocks.places -
+      static_cast<core::Int128>(run.growth.count()) * blocks.pairs();
   if (later > 0) {
     scheduler_.form_decodes(later, blocks.number);
   }
@@ -450,16 +445,13 @@ void FastEngine::put_in_flight(const Run& run) {
 }
 
 void FastEngine::count(const Run& run) {
-  const core::Tokens grown(run.decodes * (run.formed * (run.formed - 1) / 2));
+  const core::Tokens grown(run.decodes * sum_below(run.formed));
   run.line->count(run.formed, run.context * run.formed + grown);
-  const core::Duration busy = run.length(run.formed);
-  line_busy_ += busy;
-  totals_.busy += busy;
-  totals_.steps += run.formed;
+  totals_.busy += in_flight(num_in_flight_ - 1).end - run.start;
   totals_.jumped_steps += run.ended;
 }
 
-void FastEngine::log_run(const Run& run) {
+void FastEngine::log_run(Run run) {
   const domain::AffineStep& step = lines_.step_of(*run.line);
   domain::StepTime time = step.at(run.context);
   time.add(domain::Bottleneck::kOverhead, run.period - time.gpu());
@@ -482,8 +474,9 @@ void FastEngine::log_run(const Run& run) {
 
 EngineTotals FastEngine::totals() const {
   EngineTotals totals = totals_;
+  totals.steps = scheduler_.num_batches();
   domain::StepTime on_lines = lines_.total();
-  on_lines.add(domain::Bottleneck::kOverhead, line_busy_ - on_lines.gpu());
+  on_lines.add(domain::Bottleneck::kOverhead, totals_.busy - busy_apart_ - on_lines.gpu());
   totals.step_time.add(on_lines, 1);
   totals.step_time.cpu += on_lines.cpu;
   totals.preemptions = scheduler_.num_preemptions();

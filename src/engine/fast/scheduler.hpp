@@ -80,13 +80,16 @@ class Scheduler final : private PrefixCache::Keyed {
                         decodes_.count() < options_.max_num_batched_tokens.value();
     return is_new ? 0 : batches_to_change();
   }
-  /// Forms the next `count` of such batches, which begin `new_blocks`.
-  [[gnu::always_inline]] void form_decodes(std::int64_t count, std::int64_t new_blocks) {
+  /// Before form_decodes(): who heads the queue is tried for each of those batches, in vain.
+  void begin_forming_decodes() {
     budget_ = options_.max_num_batched_tokens.value() - decodes_.count();
     preempted_ = false;
     head_blocked_ = !waiting_.empty() && num_running_ < options_.max_num_seqs && budget_ > 0;
+    tried_budget_ = head_blocked_ ? budget_ : tried_budget_;
+  }
+  /// Forms the next `count` of such batches, which begin `new_blocks`.
+  [[gnu::always_inline]] void form_decodes(std::int64_t count, std::int64_t new_blocks) {
     if (head_blocked_) [[unlikely]] {
-      tried_budget_ = budget_;
       take_blocks_past_head(count, new_blocks);
     } else {
       cache_.allocate(new_blocks);

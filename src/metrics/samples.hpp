@@ -37,10 +37,10 @@ class GapSamples {
       : percentiles_(percentiles), runs_(std::move(arena)) {}
 
   void add(const domain::TokenGaps& gaps) {
+    pending_.add(gaps.gap.count(), gaps.growth.count(), gaps.count, gaps.requests);
     if (pending_.full()) [[unlikely]] {
       take_pending();
     }
-    pending_.add(gaps.gap.count(), gaps.growth.count(), gaps.count, gaps.requests);
   }
   [[nodiscard]] std::optional<Distribution> distribution_ms();
   /// Of the multiset of gaps: however they were cut into runs, and however percentiles are kept.

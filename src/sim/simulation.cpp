@@ -103,8 +103,8 @@ class Driver final : public domain::RecordSink {
 
   void on_request(const domain::RequestRecord& record) override {
     ++done_;
-    if (closed_loop_ && record.outcome != domain::Outcome::kUnfinished) {
-      completions_.push({latency_of(resolved_.path, record).client_end, record.id});
+    if (closed_loop_) [[unlikely]] {
+      note_completion(record);
     }
     ended_[num_ended_++] = record;
     if (num_ended_ == ended_.size()) [[unlikely]] {
@@ -125,6 +125,12 @@ class Driver final : public domain::RecordSink {
     core::SimTime at;
   };
   using Completion = std::pair<core::SimTime, core::RequestId>;
+
+  [[gnu::noinline]] void note_completion(const domain::RequestRecord& record) {
+    if (record.outcome != domain::Outcome::kUnfinished) {
+      completions_.push({latency_of(resolved_.path, record).client_end, record.id});
+    }
+  }
 
   bool run_until_interrupted() {
     while (!interrupted()) {
@@ -205,7 +211,7 @@ class Driver final : public domain::RecordSink {
     }
   }
 
-  void record_ended() {
+  [[gnu::noinline]] void record_ended() {
     for (std::size_t i = 0; i < num_ended_; ++i) {
       recorder_.on_request(ended_[i], latency_of(resolved_.path, ended_[i]));
     }

@@ -22,7 +22,7 @@ void OpenLoopSource::pop_into(domain::Request& request) {
 void OpenLoopSource::advance() {
   const auto arrival = arrivals_.next();
   if (arrival && maker_.wants(*arrival)) {
-    next_ = arrival;
+    next_ = *arrival;  // (Not the optional: two short stores read as one long value.)
     return;
   }
   next_.reset();

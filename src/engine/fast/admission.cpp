@@ -302,12 +302,12 @@ SlotIndex Scheduler::take_slot(const Waiting& entry, core::SimTime now) {
   slot.stop_after = entry.stop_after;
   slot.starved_at = -1;
   slot.wastes = entry.wastes;
-  slot.outcome_at_stop = entry.outcome_at_stop;
+  slot.record.outcome = entry.outcome_at_stop;
   slot.record.id = entry.id;
   slot.record.preemptions = 0;
   slot.record.first_token = core::SimTime::never();
   slot.record.last_token = core::SimTime::never();
-  slot.record.output_tokens = {};
+  slot.record.output_tokens = core::Tokens(entry.stop_after);
   slot.record.arrival = entry.arrival;
   slot.record.queued = entry.queued;
   slot.record.prompt_tokens = core::Tokens(entry.prompt_tokens);

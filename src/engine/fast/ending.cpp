@@ -65,8 +65,6 @@ void Scheduler::report_tokens(const Batch& batch, core::SimTime now, domain::Rec
 
 void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {
   Slot& slot = slots_[index];
-  slot.record.outcome = slot.outcome_at_stop;
-  slot.record.output_tokens = core::Tokens(slot.stop_after);
   slot.record.last_token = last_end_;
   head_blocked_ = false;
   blocked_budget_ = -1;

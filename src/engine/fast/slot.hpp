@@ -40,13 +40,14 @@ struct alignas(64) Slot {
   core::LoraId lora;
   Status status = Status::kFree;
   bool wastes = false;  ///< Is in one batch more than it should: its end comes as a surprise.
-  domain::Outcome outcome_at_stop = domain::Outcome::kFinished;
   std::int64_t prompt_tokens = 0;
   std::int64_t known = 0;     ///< Tokens known, except while it decodes or leaves.
   std::int64_t computed = 0;  ///< While prefilling: KV there, or will be once steps in flight end.
   std::int64_t starved_run = 0;  ///< Batches in a row, up to starved_at, that had no token for it.
   core::SimTime last_token;      ///< Of preempted, resumed and starved requests.
   PrefixCache::Table table;
+  /// As it will be when the request has its last token, but for the instants to come: what is
+  /// written just before somebody reads the whole makes a processor wait.
   domain::RequestRecord record;
 
   [[nodiscard]] bool starved_in(std::int64_t batch) const {

@@ -137,9 +137,7 @@ double exponential(RngStream& rng, double mean) {
 
 void exponential(RngStream& rng, double mean, std::span<double> variables) {
   RIDGELINE_CHECK(is_finite_at_least(mean, 0.0), "mean of an exponential variable");
-  for (double& variable : variables) {
-    variable = rng.uniform();
-  }
+  rng.uniform(variables);
   log(variables);
   for (double& variable : variables) {
     variable *= -mean;

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "core/check.hpp"
@@ -60,20 +62,32 @@ class RngStream {
 
   /// 64 independent bits.
   constexpr std::uint64_t next_u64() {
-    const std::uint64_t at = position_++;
-    if (at % 2 != 0) {
+    if (position_ % 2 != 0) {
+      ++position_;
       return second_;
     }
-    const std::uint64_t block = at / 2;
-    const auto words = Philox::scramble(
-        {lower(block), upper(block), lower(entity_), upper(entity_)}, {lower(key_), upper(key_)});
-    second_ = join(words[2], words[3]);
-    return join(words[0], words[1]);
+    return next_pair();
   }
 
   /// Uniform in the open interval (0, 1): the odd multiples of 2^-53, each equally likely, so that
   /// u and 1 - u are both possible and log(u) is finite.
-  constexpr double uniform() { return (static_cast<double>(next_u64() >> 12) + 0.5) * 0x1p-52; }
+  constexpr double uniform() { return in_unit_interval(next_u64()); }
+
+  /// The next of these, as one by one.
+  constexpr void uniform(std::span<double> numbers) {
+    std::size_t i = 0;
+    if (position_ % 2 != 0 && !numbers.empty()) {
+      numbers[i++] = uniform();
+    }
+    for (; i + 2 <= numbers.size(); i += 2) {
+      numbers[i] = in_unit_interval(next_pair());
+      numbers[i + 1] = in_unit_interval(second_);
+      ++position_;
+    }
+    if (i < numbers.size()) {
+      numbers[i] = uniform();
+    }
+  }
 
   /// Uniform over 0 .. n - 1, without bias; n >= 1. Draws again now and then (D. Lemire, "Fast
   /// random integer generation in an interval", ACM TOMACS 29(1), 2019).
@@ -100,6 +114,18 @@ class RngStream {
   }
   static constexpr std::uint64_t join(std::uint32_t low, std::uint32_t high) {
     return (static_cast<std::uint64_t>(high) << 32) | low;
+  }
+
+  /// The first of two numbers, at an even position; the other one is second_ then.
+  constexpr std::uint64_t next_pair() {
+    const std::uint64_t block = position_++ / 2;
+    const auto words = Philox::scramble(
+        {lower(block), upper(block), lower(entity_), upper(entity_)}, {lower(key_), upper(key_)});
+    second_ = join(words[2], words[3]);
+    return join(words[0], words[1]);
+  }
+  static constexpr double in_unit_interval(std::uint64_t bits) {
+    return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
   }
 
   // 2^64 divided by the golden ratio, and SplitMix64's scrambler (G. L. Steele, D. Lea, C. H.

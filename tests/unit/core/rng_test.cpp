@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <set>
@@ -143,6 +144,25 @@ TEST(RngStream, BelowRejectsWhatWouldBias) {
 TEST(RngStreamDeathTest, BelowZeroIsABug) {
   RngStream stream(1, 0, "below");
   EXPECT_DEATH(static_cast<void>(stream.below(0)), "no number below 0");
+}
+
+TEST(RngStream, ManyAreTheSameAsOneByOne) {
+  for (std::size_t before = 0; before < 3; ++before) {
+    for (std::size_t count = 0; count < 6; ++count) {
+      RngStream singly(1, 2, "many");
+      RngStream together(1, 2, "many");
+      for (std::size_t i = 0; i < before; ++i) {
+        EXPECT_EQ(singly.next_u64(), together.next_u64());
+      }
+      std::vector<double> numbers(count);
+      together.uniform(numbers);
+      for (const double number : numbers) {
+        EXPECT_EQ(number, singly.uniform());
+      }
+      EXPECT_EQ(together.position(), singly.position());
+      EXPECT_EQ(together.next_u64(), singly.next_u64()) << before << " then " << count;
+    }
+  }
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <tuple>
 #include <variant>
 
@@ -40,23 +39,24 @@ void ArrivalTimes::draw_gaps() {
   next_gap_ = 0;
 }
 
-std::optional<core::SimTime> ArrivalTimes::next_apart() {
+bool ArrivalTimes::step_apart() {
   switch (kind_) {
     case Kind::kPoisson:
       draw_gaps();
-      return after(gaps_[next_gap_++]);
+      return pass(gaps_[next_gap_++]);
     case Kind::kGamma: {
       const auto gap = core::Duration::from_seconds(core::gamma(rng_, shape_, scale_));
-      return gap ? after(*gap) : std::nullopt;
+      return gap && pass(*gap);
     }
     case Kind::kConstant: {
       const auto since_start = core::Duration::from_seconds(static_cast<double>(count_++) / rate_);
-      return since_start ? std::optional(core::SimTime::at(*since_start)) : std::nullopt;
+      last_ = since_start.value_or(last_);
+      return since_start.has_value();
     }
     case Kind::kAtOnce:
       break;
   }
-  return core::SimTime();
+  return true;
 }
 
 }  // namespace ridgeline::workload

@@ -19,23 +19,29 @@ class ArrivalTimes {
   /// `arrivals` is sound (check_options) and not a closed loop.
   ArrivalTimes(const Arrivals& arrivals, std::uint64_t seed, std::uint64_t replication);
 
-  /// The next arrival, never before the last one; nothing once it lies past kLatestArrival.
-  std::optional<core::SimTime> next() {
-    return kind_ == Kind::kPoisson && next_gap_ < gaps_.size() ? after(gaps_[next_gap_++])
-                                                               : next_apart();
+  /// Goes on to the next arrival, never before the last one; false once it lies past
+  /// kLatestArrival.
+  bool step() {
+    return kind_ == Kind::kPoisson && next_gap_ < gaps_.size() ? pass(gaps_[next_gap_++])
+                                                               : step_apart();
   }
+  /// When that is.
+  [[nodiscard]] core::SimTime time() const { return core::SimTime::at(last_); }
+  /// Both in one, for who does not mind: an optional handed on in two registers is put together
+  /// in memory, where a processor waits for it.
+  std::optional<core::SimTime> next() { return step() ? std::optional(time()) : std::nullopt; }
 
  private:
   enum class Kind : std::uint8_t { kPoisson, kConstant, kGamma, kAtOnce };
 
-  std::optional<core::SimTime> next_apart();
+  bool step_apart();
   void draw_gaps();
-  std::optional<core::SimTime> after(core::Duration gap) {
+  bool pass(core::Duration gap) {
     if (gap > kLatestArrival - last_) [[unlikely]] {
-      return std::nullopt;
+      return false;
     }
     last_ += gap;
-    return core::SimTime::at(last_);
+    return true;
   }
 
   core::RngStream rng_;

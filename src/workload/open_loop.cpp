@@ -14,19 +14,15 @@ OpenLoopSource::OpenLoopSource(const SyntheticOptions& options)
 }
 
 void OpenLoopSource::pop_into(domain::Request& request) {
-  RIDGELINE_CHECK(next_.has_value(), "pop from a stream that has ended");
-  maker_.make(*next_, request);
+  RIDGELINE_CHECK(has_next_, "pop from a stream that has ended");
+  maker_.make(arrivals_.time(), request);
   advance();
 }
 
 void OpenLoopSource::advance() {
-  const auto arrival = arrivals_.next();
-  if (arrival && maker_.wants(*arrival)) {
-    next_ = *arrival;  // (Not the optional: two short stores read as one long value.)
-    return;
-  }
-  next_.reset();
-  if (!arrival && maker_.wants(core::SimTime::at(kLatestArrival))) {
+  const bool in_time = arrivals_.step();
+  has_next_ = in_time && maker_.wants(arrivals_.time());
+  if (!in_time && maker_.wants(core::SimTime::at(kLatestArrival))) [[unlikely]] {
     maker_.note_overrun("the range of simulated time");
   }
 }

@@ -19,7 +19,9 @@ class OpenLoopSource final : public Source {
   /// `options` are sound (check_options) and not a closed loop.
   explicit OpenLoopSource(const SyntheticOptions& options);
 
-  std::optional<core::SimTime> next_arrival() override { return next_; }
+  std::optional<core::SimTime> next_arrival() override {
+    return has_next_ ? std::optional(arrivals_.time()) : std::nullopt;
+  }
   domain::Request pop() override {
     domain::Request request;
     pop_into(request);
@@ -34,7 +36,7 @@ class OpenLoopSource final : public Source {
 
   ArrivalTimes arrivals_;
   RequestMaker maker_;
-  std::optional<core::SimTime> next_;
+  bool has_next_ = false;
 };
 
 }  // namespace ridgeline::workload

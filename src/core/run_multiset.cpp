@@ -43,12 +43,26 @@ void RunMultiset::add_any(std::int64_t first,
   pending_.add(first, count == 1 ? 0 : growth, count, repeat);
 }
 
+/// Adds those that are not short by themselves, and leaves the others.
+void RunMultiset::take_long_out(RunColumns& runs) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < runs.size; ++i) {
+    const std::int64_t first = runs.first[i];
+    const std::int64_t growth = runs.growth[i];
+    const std::int64_t count = runs.count[i];
+    const std::int64_t repeat = runs.repeat[i];
+    if (ShortRuns::is_run(first, growth, count, repeat)) {
+      runs.put_at(kept++, first, growth, count, repeat);
+    } else {
+      add_any(first, growth, count, repeat);
+    }
+  }
+  runs.size = kept;
+}
+
 void RunMultiset::add_and_spoil(RunColumns& runs) {
   if (!ShortRuns::are_runs(runs)) [[unlikely]] {
-    for (std::size_t i = 0; i < runs.size; ++i) {
-      add(runs.first[i], runs.growth[i], runs.count[i], runs.repeat[i]);
-    }
-    return;
+    take_long_out(runs);
   }
   // Those that are closed are put where others stood before.
   std::size_t closed = 0;

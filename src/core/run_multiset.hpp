@@ -127,6 +127,7 @@ class RunMultiset {
   template <class Visitor>
   void for_each_unpacked(Visitor&& visit) const;
   void sum_up(const RunColumns& runs, Moments& moments) const;
+  void take_long_out(RunColumns& runs);
   void pack(const RunColumns& runs);
   void take(const RunColumns& runs);
   void take_pending();

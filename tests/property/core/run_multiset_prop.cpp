@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "core/moments.hpp"
 #include "core/quantiles.hpp"
 #include "core/rng.hpp"
+#include "core/run_columns.hpp"
 #include "core/run_multiset.hpp"
 
 namespace ridgeline::core {
@@ -48,11 +50,28 @@ rc::Gen<ArithmeticRun> far_runs() {
       rc::gen::set(&ArithmeticRun::repeat, rc::gen::inRange<std::int64_t>(1, 5)));
 }
 
+/// One by one, or as blocks of up to so many.
+void add_all(const std::vector<ArithmeticRun>& runs, std::size_t together, RunMultiset& multiset) {
+  RunColumns block;
+  for (const ArithmeticRun& run : runs) {
+    if (together == 0) {
+      multiset.add(run.first, run.growth, run.count, run.repeat);
+      continue;
+    }
+    block.add(run.first, run.growth, run.count, run.repeat);
+    if (block.size == together) {
+      multiset.add_and_spoil(block);
+      block.size = 0;
+    }
+  }
+  multiset.add_and_spoil(block);
+}
+
 void expect_same(const std::vector<ArithmeticRun>& runs) {
   RunMultiset multiset;
   std::vector<std::int64_t> values;
+  add_all(runs, *rc::gen::inRange<std::size_t>(0, RunColumns::kMost + 1), multiset);
   for (const ArithmeticRun& run : runs) {
-    multiset.add(run.first, run.growth, run.count, run.repeat);
     const auto more = expand(run);
     values.insert(values.end(), more.begin(), more.end());
   }
@@ -94,10 +113,11 @@ RC_GTEST_PROP(RunMultiset, EqualsTheExpandedValuesWhenMany, ()) {
   const auto steepness = *rc::gen::inRange(1, 58);
   const auto outliers = *rc::gen::inRange(0, 3);
   RngStream rng(seed, 0, "many runs");
-  RunMultiset multiset;
+  const auto together = *rc::gen::inRange<std::size_t>(0, RunColumns::kMost + 1);
+  std::vector<ArithmeticRun> runs;
   std::vector<std::int64_t> values;
   const auto add = [&](const ArithmeticRun& run) {
-    multiset.add(run.first, run.growth, run.count, run.repeat);
+    runs.push_back(run);
     const auto more = expand(run);
     values.insert(values.end(), more.begin(), more.end());
   };
@@ -117,6 +137,8 @@ RC_GTEST_PROP(RunMultiset, EqualsTheExpandedValuesWhenMany, ()) {
     add({.first = std::numeric_limits<std::int64_t>::max() - i});
     add({.first = std::numeric_limits<std::int64_t>::min() + i, .repeat = 500});
   }
+  RunMultiset multiset;
+  add_all(runs, together, multiset);
   std::sort(values.begin(), values.end());
   for (int i = 0; i < 5; ++i) {
     const std::size_t index = rng.below(values.size());

@@ -33,9 +33,9 @@ ADAPTERS = {
     # SSE2, which every x86-64 has.
     "emmintrin.h": ("src/workload/traces/quick_four.hpp", "src/workload/traces/quick_scan.hpp"),
 }
-# What only POSIX has: people and files, never the simulation.
+# What only POSIX has: people and files, and how memory is backed; never the simulation.
 PLATFORM_HEADERS = ("sys/", "unistd.h", "fcntl.h", "poll.h", "termios.h", "signal.h")
-PLATFORM_FILES = ("src/cli/*",)
+PLATFORM_FILES = ("src/cli/*", "src/core/huge_pages.cpp")
 
 
 @dataclass(frozen=True)

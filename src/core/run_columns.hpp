@@ -103,8 +103,8 @@ struct ShortRuns {
     const auto start = static_cast<std::uint64_t>(first);
     const auto step = static_cast<std::uint64_t>(growth);
     const auto steps = static_cast<std::uint64_t>(count) - 1;
-    return ((start | (start + step * steps)) >> kValueBits) |
-           (steps >> kCountBits) | ((static_cast<std::uint64_t>(repeat) - 1) >> kRepeatBits) |
+    return ((start | (start + step * steps)) >> kValueBits) | (steps >> kCountBits) |
+           ((static_cast<std::uint64_t>(repeat) - 1) >> kRepeatBits) |
            ((step + (std::uint64_t{1} << kGrowthBits)) >> (kGrowthBits + 1));
   }
 };

@@ -31,7 +31,8 @@ struct PathTimes {
   core::Duration server_e2e;
   core::SimTime client_end;  ///< When the client has the whole answer.
 };
-[[nodiscard]] inline PathTimes path_times(const RequestPath& path, const domain::RequestRecord& record) {
+[[nodiscard]] inline PathTimes path_times(const RequestPath& path,
+                                          const domain::RequestRecord& record) {
   // The server stamps a request when its own work on it is nearly done: prompts arrive tokenised.
   const core::SimTime at_server =
       record.queued - std::min(path.handoff, record.queued - record.arrival);

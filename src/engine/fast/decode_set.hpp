@@ -153,8 +153,10 @@ class DecodeSet {
                                       std::int64_t cycles) const {
     // Cycle j = 0, 1, ... has its blocks at i + j size; the rest is the beginning of one more.
     const std::int64_t size = block_size_.value();
-    const auto js = static_cast<std::int64_t>(static_cast<std::uint64_t>(cycles * (cycles - 1)) / 2);
-    const auto j_squares = static_cast<std::int64_t>(static_cast<std::uint64_t>(js * (2 * cycles - 1)) / 3);
+    const auto js =
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(cycles * (cycles - 1)) / 2);
+    const auto j_squares =
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(js * (2 * cycles - 1)) / 3);
     const std::int64_t past = cycles * size;
     return {.number = cycles * sum.number + of_rest.number,
             .places = cycles * sum.places + js * size * sum.number + of_rest.places +

@@ -302,11 +302,11 @@ inline void PrefixCache::link_before(Item where, Item item) {
 /// Blocks without keys are the last of a request and so the first of its to be taken again: they
 /// need no item of their own, unless all such blocks go to the head.
 inline void PrefixCache::release_own([[maybe_unused]] const Table& table,
-                              Owner owner,
-                              std::int64_t blocks,
-                              std::int64_t keyed,
-                              const OwnContent& content,
-                              bool comes_back) {
+                                     Owner owner,
+                                     std::int64_t blocks,
+                                     std::int64_t keyed,
+                                     const OwnContent& content,
+                                     bool comes_back) {
   RIDGELINE_DCHECK(table.own && caching_, "blocks that others may look for");
   if (free_unhashed_first_) [[unlikely]] {
     add_plain(blocks - keyed, owner);

@@ -393,14 +393,18 @@ inline void Scheduler::add(const domain::Request& request, core::SimTime queued)
 
 // What every run of batches asks.
 
-inline void Scheduler::report_gaps(const Batch& batch, core::SimTime now, domain::RecordSink& sink) const {
+inline void Scheduler::report_gaps(const Batch& batch,
+                                   core::SimTime now,
+                                   domain::RecordSink& sink) const {
   const auto resumed = static_cast<std::int64_t>(batch.resumed_decodes.size());
   if (const std::int64_t regular = batch.num_decodes - batch.wasted - resumed; regular > 0) {
     sink.on_token_gaps({.gap = now - last_end_, .growth = {}, .count = 1, .requests = regular});
   }
 }
 
-inline std::int64_t Scheduler::update(const Batch& batch, core::SimTime now, domain::RecordSink& sink) {
+inline std::int64_t Scheduler::update(const Batch& batch,
+                                      core::SimTime now,
+                                      domain::RecordSink& sink) {
   if (batch.items.size() + batch.resumed_decodes.size() + late_.size() != 0) {
     report_tokens(batch, now, sink);
   }

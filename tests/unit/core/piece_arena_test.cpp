@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/huge_pages.hpp"
 #include "core/packed_blocks.hpp"
 
 namespace ridgeline::core {
@@ -27,6 +28,17 @@ TEST(PieceArena, PiecesLieApart) {
     const auto is_mine = [i](std::byte byte) { return byte == static_cast<std::byte>(i); };
     EXPECT_TRUE(std::all_of(pieces[i], pieces[i] + PieceArena::kPiece, is_mine)) << i;
   }
+}
+
+TEST(PieceArena, ManyPiecesFillHugePages) {
+  PieceArena arena;
+  std::size_t begin_one = 0;
+  for (std::size_t i = 0; i < kMany; ++i) {
+    begin_one += reinterpret_cast<std::uintptr_t>(arena.take()) % kHugePage == 0 ? 1U : 0U;
+  }
+  // All but those in small regions, of which there is no more than a huge page.
+  constexpr std::size_t kPerHugePage = kHugePage / PieceArena::kPiece;
+  EXPECT_GE(begin_one, kMany / kPerHugePage - 1);
 }
 
 TEST(PieceArena, ListsMayShareIt) {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <numeric>
 #include <span>
@@ -190,38 +189,35 @@ struct RunMultiset::AllRuns {
 /// does so again within those. The sample decides how fast that is, never the answer: a rank is
 /// looked for wherever the counts put it. A run costs one division per cut inside it.
 class RunMultiset::Selection {
-  /// Does not copy what it holds to grow: parts of millions of runs are kept at once.
-  using Runs = std::deque<Run>;
-
- public:
-  /// Some of the runs.
-  struct Part {
-    const Runs& runs;
-
-    [[nodiscard]] std::size_t size() const { return runs.size(); }
-    [[nodiscard]] std::int64_t total() const {
-      std::int64_t sum = 0;
-      for (const Run& run : runs) {
-        sum += run.values();
+  /// Parts of runs, packed like those of the set: there are millions at once.
+  class Parts {
+   public:
+    void add(const Run& run) {
+      total_ += run.values();
+      last_.add(run.first, run.growth, run.count, run.repeat);
+      if (last_.full()) {
+        packed_.add(last_);
+        last_.size = 0;
       }
-      return sum;
     }
+
+    [[nodiscard]] std::size_t size() const { return packed_.size() + last_.size; }
+    [[nodiscard]] std::int64_t total() const { return total_; }
     /// Every n-th value.
     [[nodiscard]] std::vector<std::int64_t> sample() const;
     template <class Visitor>
     void for_each_block(Visitor&& visit) const {
-      RunColumns block;
-      for (const Run& run : runs) {
-        block.add(run.first, run.growth, run.count, run.repeat);
-        if (block.full()) {
-          visit(block);
-          block.size = 0;
-        }
-      }
-      visit(block);
+      packed_.for_each_block(visit);
+      visit(last_);
     }
+
+   private:
+    PackedRuns packed_;
+    RunColumns last_;  ///< Not packed yet.
+    std::int64_t total_ = 0;
   };
 
+ public:
   /// `ranks` ascend; `answers` has their size. All values lie in low .. high.
   template <class Some>
   static void solve(const Some& runs,
@@ -247,7 +243,7 @@ class RunMultiset::Selection {
     std::int64_t high = 0;  ///< Inclusive.
     bool wanted = false;    ///< A rank should be in here: its parts are kept.
     std::int64_t count = 0;
-    Runs parts;
+    Parts parts;
   };
   using Buckets = std::vector<Bucket>;
   static constexpr std::int64_t kFewPoints =
@@ -351,7 +347,7 @@ class RunMultiset::Selection {
         for_each_part(block.at(i), &buckets[buckets_of[i]], [](Bucket& bucket, const Run& part) {
           bucket.count += part.values();
           if (bucket.wanted) {
-            bucket.parts.push_back(part);
+            bucket.parts.add(part);
           }
         });
       }
@@ -425,23 +421,26 @@ void RunMultiset::Selection::solve_by_sorting(const Some& runs,
   }
 }
 
-std::vector<std::int64_t> RunMultiset::Selection::Part::sample() const {
+std::vector<std::int64_t> RunMultiset::Selection::Parts::sample() const {
   constexpr std::size_t kLeast = 64;
   constexpr std::size_t kGreatest = 4096;
   constexpr std::size_t kRunsPerValue = 8;
   const auto wanted =
-      static_cast<std::int64_t>(std::clamp(runs.size() / kRunsPerValue, kLeast, kGreatest));
+      static_cast<std::int64_t>(std::clamp(size() / kRunsPerValue, kLeast, kGreatest));
   const std::int64_t stride = std::max<std::int64_t>(total() / wanted, 1);
   std::vector<std::int64_t> values;
   std::int64_t before = 0;
   std::int64_t next = stride / 2;
-  for (const Run& run : runs) {
-    const std::int64_t after = before + run.values();
-    for (; next < after; next += stride) {
-      values.push_back(run.first + run.growth * ((next - before) / run.repeat));
+  for_each_block([&](const RunColumns& block) {
+    for (std::size_t i = 0; i < block.size; ++i) {
+      const Run run = block.at(i);
+      const std::int64_t after = before + run.values();
+      for (; next < after; next += stride) {
+        values.push_back(run.first + run.growth * ((next - before) / run.repeat));
+      }
+      before = after;
     }
-    before = after;
-  }
+  });
   return values;
 }
 
@@ -537,7 +536,7 @@ void RunMultiset::Selection::solve_by_bucket(const Some& runs,
   }
   for (const Group& group : groups) {
     const Bucket& bucket = buckets[group.bucket];
-    solve(Part{bucket.parts},
+    solve(bucket.parts,
           bucket.low,
           bucket.high,
           group.ranks,

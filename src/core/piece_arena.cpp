@@ -12,6 +12,10 @@ namespace {
 /// What small runs need: a huge page would be cleared for nothing.
 constexpr std::size_t kSmallRegion = std::size_t{4} * PieceArena::kPiece;
 constexpr std::size_t kSmallRegions = 16;
+/// Up to here memory is most often what another run has given back. A virtual machine whose host
+/// takes back what is free pays for new memory, and for huge pages of it twice as much as for small
+/// ones (measured: 3.3 and 1.7 ms per MB).
+constexpr std::size_t kHugeRegions = 32;
 
 }  // namespace
 
@@ -21,7 +25,7 @@ void PieceArena::add_region() {
   auto* const region =
       static_cast<std::byte*>(is_small ? std::malloc(bytes) : std::aligned_alloc(bytes, bytes));
   RIDGELINE_CHECK(region != nullptr, "no memory for what percentiles are made of");
-  if (!is_small) {
+  if (!is_small && regions_.size() < kSmallRegions + kHugeRegions) {
     prefer_huge_pages(region, bytes);
   }
   regions_.emplace_back(region);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "core/ids.hpp"
 #include "core/time.hpp"
@@ -38,7 +39,7 @@ struct EngineTotals {
 class Engine {
  public:
   enum class Pause : std::uint8_t {
-    kLimit,       ///< Every instant before `limit` is done; the next one is at or after it.
+    kLimit,       ///< Every instant before `limit` is done, and none in which more could matter.
     kCompletion,  ///< Requests finished at now(); not yet scheduled at that instant (only if asked
                   ///< for).
     kIdle,        ///< Nothing left to do until a request is submitted.
@@ -47,8 +48,8 @@ class Engine {
 
   virtual ~Engine() = default;
 
-  /// A request reaches the waiting queue at `queued` (not before any earlier one, nor before
-  /// now()).
+  /// A request reaches the waiting queue at `queued` (not before any earlier one, nor, unless
+  /// EngineInputs::late_submits, before now()).
   virtual void submit(const domain::Request& request, core::SimTime queued) = 0;
 
   /// The client of a request gives up at `at` (not before now(); every instant before it is done):
@@ -56,7 +57,8 @@ class Engine {
   /// it is thrown away. Whoever is not inside any more is let be.
   virtual void abort(core::RequestId id, core::SimTime at) = 0;
 
-  /// Processes every instant before `limit`. With `pause_at_completion` it returns as soon as
+  /// Processes every instant before `limit`; with EngineInputs::late_submits also later ones, up to
+  /// one at which it matters whether a request has reached the queue since `limit`. With `pause_at_completion` it returns as soon as
   /// requests have finished, before the batch of that instant is formed, so that a closed loop can
   /// add to it.
   virtual Pause advance(core::SimTime limit,
@@ -67,6 +69,9 @@ class Engine {
   [[nodiscard]] virtual core::SimTime now() const = 0;
   [[nodiscard]] virtual std::int64_t num_running() const = 0;
   [[nodiscard]] virtual std::int64_t num_waiting() const = 0;
+  /// While so many wait it does not matter who has come behind them: with
+  /// EngineInputs::late_submits their turn may be left for later. Nothing if it always does.
+  [[nodiscard]] virtual std::optional<std::int64_t> enough_waiting() const { return std::nullopt; }
   [[nodiscard]] virtual EngineTotals totals() const = 0;
   /// Reports every request still inside as unfinished and forgets it.
   virtual void drop_all() = 0;
@@ -78,6 +83,9 @@ struct EngineInputs {
   const latency::StepTimeModel& model;
   const HostTime& host;
   domain::RecordSink& sink;
+  /// Requests may be submitted after they have reached the queue, as far as advance() lets them;
+  /// nobody aborts. Changes no result but in which order refusals are reported among others.
+  bool late_submits = false;
 };
 
 /// The plain twin: objects, one loop per token, written to be read; the oracle of the other.

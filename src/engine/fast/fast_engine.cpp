@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -96,7 +98,8 @@ class FastEngine final : public Engine {
         async_(inputs.options.async_scheduling),
         scheduler_(inputs.options, {.decode_lengths = inputs.model.needs_decode_lengths()}),
         lines_(inputs.model, inputs.host),
-        depth_(async_ ? 2 : 1) {}
+        depth_(async_ ? 2 : 1),
+        enough_waiting_(inputs.late_submits ? scheduler_.enough_waiting().value_or(kNever) : kNever) {}
 
   void submit(const domain::Request& request, core::SimTime queued) override;
   void abort(core::RequestId id, core::SimTime at) override;
@@ -106,10 +109,14 @@ class FastEngine final : public Engine {
   [[nodiscard]] core::SimTime now() const override { return now_; }
   [[nodiscard]] std::int64_t num_running() const override { return scheduler_.num_running(); }
   [[nodiscard]] std::int64_t num_waiting() const override { return scheduler_.num_waiting(); }
+  [[nodiscard]] std::optional<std::int64_t> enough_waiting() const override {
+    return scheduler_.enough_waiting();
+  }
   [[nodiscard]] EngineTotals totals() const override;
 
  private:
   static constexpr std::size_t kMaxDepth = 2;
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   /// No batch has as many decodes.
   static constexpr domain::TokenGaps kNoGaps = {
       .gap = {}, .growth = {}, .count = 0, .requests = -1};
@@ -154,6 +161,7 @@ class FastEngine final : public Engine {
   fast::Scheduler scheduler_;
   fast::StepLines lines_;
   std::size_t depth_;
+  std::int64_t enough_waiting_;  ///< So many hide whoever has come since.
   std::array<Batch, kMaxDepth> batches_;
   std::array<Batch*, kMaxDepth> in_flight_ = {&batches_[0], &batches_[1]};  ///< Oldest first.
   std::size_t num_in_flight_ = 0;
@@ -167,7 +175,8 @@ class FastEngine final : public Engine {
 };
 
 void FastEngine::submit(const domain::Request& request, core::SimTime queued) {
-  RIDGELINE_CHECK(queued >= now_, "request submitted in the past");
+  RIDGELINE_CHECK(queued >= now_ || (inputs_.late_submits && (num_in_flight_ > 0 || schedule_due_)),
+                  "request submitted in the past");
   if (!scheduler_.fits(request)) [[unlikely]] {
     inputs_.sink.on_request(fast::Scheduler::refusal(request, queued));
     return;
@@ -194,7 +203,7 @@ Engine::Pause FastEngine::advance(core::SimTime limit,
                                   std::int64_t max_segments) {
   for (std::int64_t segments = 0;; ++segments) {
     while (schedule_due_) {
-      if (now_ >= limit) {
+      if (now_ >= limit && scheduler_.num_waiting() < enough_waiting_) {
         return Pause::kLimit;
       }
       schedule_due_ = false;
@@ -205,7 +214,8 @@ Engine::Pause FastEngine::advance(core::SimTime limit,
       hand_over_gaps();
       return Pause::kIdle;
     }
-    if (in_flight(0).end >= limit) {
+    // (What ends changes nothing for whoever comes: the batch that is formed next does.)
+    if (in_flight(0).end >= limit && !inputs_.late_submits) {
       return Pause::kLimit;
     }
     if (segments >= max_segments) {
@@ -346,6 +356,10 @@ bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_
   }
   const Pace pace = pace_of(*line, decodes.count(), context, most);
   most = pace.batches;
+  // While a run lasts nobody comes in, and so nobody behind those who wait.
+  if (inputs_.late_submits && scheduler_.num_waiting() > 0) {
+    limit = core::SimTime::never();
+  }
   const bool has_older = num_in_flight_ > 0;
   const core::SimTime start = has_older ? in_flight(0).end : now_;
   if (has_older &&

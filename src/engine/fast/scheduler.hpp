@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -111,6 +112,12 @@ class Scheduler final : private PrefixCache::Keyed {
   [[nodiscard]] std::int64_t num_running() const { return num_running_; }
   [[nodiscard]] std::int64_t num_waiting() const {
     return static_cast<std::int64_t>(waiting_.size());
+  }
+  /// While so many wait nobody gets to see the end of the queue before a running request has ended:
+  /// each of them needs a seat of its own, and a preempted one brings itself along. Nothing where
+  /// those who do not fit are passed over.
+  [[nodiscard]] std::optional<std::int64_t> enough_waiting() const {
+    return whole_prompts_ ? std::nullopt : std::optional(options_.max_num_seqs + 1);
   }
   [[nodiscard]] std::int64_t num_batches() const { return num_batches_; }
   /// Of what running requests hold now.

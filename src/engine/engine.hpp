@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "core/ids.hpp"
 #include "core/time.hpp"
@@ -69,9 +68,6 @@ class Engine {
   [[nodiscard]] virtual core::SimTime now() const = 0;
   [[nodiscard]] virtual std::int64_t num_running() const = 0;
   [[nodiscard]] virtual std::int64_t num_waiting() const = 0;
-  /// While so many wait it does not matter who has come behind them: with
-  /// EngineInputs::late_submits their turn may be left for later. Nothing if it always does.
-  [[nodiscard]] virtual std::optional<std::int64_t> enough_waiting() const { return std::nullopt; }
   [[nodiscard]] virtual EngineTotals totals() const = 0;
   /// Reports every request still inside as unfinished and forgets it.
   virtual void drop_all() = 0;

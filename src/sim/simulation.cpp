@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <queue>
@@ -45,8 +44,6 @@ constexpr std::int64_t kSegmentsPerCall = 1024;
 /// Requests that are drawn together, and recorded together: either takes more code than a core's
 /// first cache has room for beside the engine's, so that many in a row cost less.
 constexpr std::size_t kTogether = 32;
-/// Where many wait, how many more of those behind them are submitted at once.
-constexpr std::int64_t kSubmittedAhead = 512;
 /// Events between two progress reports: each costs a call and a look at a clock.
 constexpr std::int64_t kEventsPerReport = 256;
 
@@ -93,9 +90,6 @@ class Driver final : public domain::RecordSink {
                   ? engine::make_reference_engine(inputs)
                   : engine::make_fast_engine(inputs, controls.jump);
     submits_late_ = inputs.late_submits;
-    if (submits_late_ && engine_->enough_waiting()) {
-      most_waiting_ = *engine_->enough_waiting() + kSubmittedAhead;
-    }
   }
 
   /// Whether it ran to its end.
@@ -196,13 +190,11 @@ class Driver final : public domain::RecordSink {
     while (closed_loop_ && source_.next_arrival().value_or(core::SimTime::never()) <= now) {
       take();
     }
-    // Where an open loop's requests come faster than they are served, those behind enough others
-    // are not drawn yet: the queue is as long as it has to be, not as long as it would be.
-    while (!queued_.empty() && queued_.front().at <= now &&
-           engine_->num_waiting() < most_waiting_) {
+    // Where an open loop's requests come faster than they are served, the engine only comes for more
+    // when few wait: the others are not drawn yet, and the queue is as long as it has to be.
+    while (!queued_.empty() && queued_.front().at <= now) {
       engine_->submit(queued_.front().request, queued_.front().at);
       queued_.pop_front();
-      look_ahead();
     }
   }
 
@@ -247,7 +239,6 @@ class Driver final : public domain::RecordSink {
   engine::EngineOptions options_;
   std::unique_ptr<engine::Engine> engine_;
   bool submits_late_ = false;
-  std::int64_t most_waiting_ = std::numeric_limits<std::int64_t>::max();  ///< In the engine.
   core::Ring<Queued> queued_;                           ///< Passed the frontend, in order.
   std::array<domain::RequestRecord, kTogether> ended_;  ///< Not told to the recorder yet.
   std::size_t num_ended_ = 0;

@@ -3,9 +3,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <limits>
-#include <optional>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -99,7 +98,7 @@ class FastEngine final : public Engine {
         scheduler_(inputs.options, {.decode_lengths = inputs.model.needs_decode_lengths()}),
         lines_(inputs.model, inputs.host),
         depth_(async_ ? 2 : 1),
-        enough_waiting_(inputs.late_submits ? scheduler_.enough_waiting().value_or(kNever) : kNever) {}
+        enough_waiting_(inputs.late_submits ? scheduler_.enough_waiting() : kNever) {}
 
   void submit(const domain::Request& request, core::SimTime queued) override;
   void abort(core::RequestId id, core::SimTime at) override;
@@ -109,14 +108,11 @@ class FastEngine final : public Engine {
   [[nodiscard]] core::SimTime now() const override { return now_; }
   [[nodiscard]] std::int64_t num_running() const override { return scheduler_.num_running(); }
   [[nodiscard]] std::int64_t num_waiting() const override { return scheduler_.num_waiting(); }
-  [[nodiscard]] std::optional<std::int64_t> enough_waiting() const override {
-    return scheduler_.enough_waiting();
-  }
   [[nodiscard]] EngineTotals totals() const override;
 
  private:
   static constexpr std::size_t kMaxDepth = 2;
-  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t kNever = fast::Scheduler::kNever;
   /// No batch has as many decodes.
   static constexpr domain::TokenGaps kNoGaps = {
       .gap = {}, .growth = {}, .count = 0, .requests = -1};

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -45,6 +45,8 @@ struct Extras {
 /// at a cost that follows the changes of the batch and not its size (docs/internals/speed.md).
 class Scheduler final : private PrefixCache::Keyed {
  public:
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
   Scheduler(const EngineOptions& options, Extras extras);
 
   /// Whether these options are within what it covers.
@@ -114,10 +116,10 @@ class Scheduler final : private PrefixCache::Keyed {
     return static_cast<std::int64_t>(waiting_.size());
   }
   /// While so many wait nobody gets to see the end of the queue before a running request has ended:
-  /// each of them needs a seat of its own, and a preempted one brings itself along. Nothing where
+  /// each of them needs a seat of its own, and a preempted one brings itself along. Never where
   /// those who do not fit are passed over.
-  [[nodiscard]] std::optional<std::int64_t> enough_waiting() const {
-    return whole_prompts_ ? std::nullopt : std::optional(options_.max_num_seqs + 1);
+  [[nodiscard]] std::int64_t enough_waiting() const {
+    return whole_prompts_ ? kNever : options_.max_num_seqs + 1;
   }
   [[nodiscard]] std::int64_t num_batches() const { return num_batches_; }
   /// Of what running requests hold now.

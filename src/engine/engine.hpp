@@ -57,9 +57,9 @@ class Engine {
   virtual void abort(core::RequestId id, core::SimTime at) = 0;
 
   /// Processes every instant before `limit`; with EngineInputs::late_submits also later ones, up to
-  /// one at which it matters whether a request has reached the queue since `limit`. With `pause_at_completion` it returns as soon as
-  /// requests have finished, before the batch of that instant is formed, so that a closed loop can
-  /// add to it.
+  /// one at which it matters whether a request has reached the queue since `limit`. With
+  /// `pause_at_completion` it returns as soon as requests have finished, before the batch of that
+  /// instant is formed, so that a closed loop can add to it.
   virtual Pause advance(core::SimTime limit,
                         bool pause_at_completion,
                         std::int64_t max_segments) = 0;

@@ -190,8 +190,8 @@ class Driver final : public domain::RecordSink {
     while (closed_loop_ && source_.next_arrival().value_or(core::SimTime::never()) <= now) {
       take();
     }
-    // Where an open loop's requests come faster than they are served, the engine only comes for more
-    // when few wait: the others are not drawn yet, and the queue is as long as it has to be.
+    // Where an open loop's requests come faster than they are served, the engine only comes for
+    // more when few wait: the others are not drawn yet, and the queue is as long as it has to be.
     while (!queued_.empty() && queued_.front().at <= now) {
       engine_->submit(queued_.front().request, queued_.front().at);
       queued_.pop_front();
@@ -201,7 +201,7 @@ class Driver final : public domain::RecordSink {
   /// What is under way is counted as unfinished.
   void abandon() {
     engine_->drop_all();
-    for (; !queued_.empty(); queued_.pop_front(), look_ahead()) {
+    for (look_ahead(); !queued_.empty(); queued_.pop_front(), look_ahead()) {
       const auto& [request, at] = queued_.front();
       if (request.arrival > engine_->now()) {
         return;  // It has not been sent yet.

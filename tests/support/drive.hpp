@@ -15,7 +15,12 @@
 
 namespace ridgeline::test {
 
-enum class Twin : std::uint8_t { kReference, kStepping, kJumping };
+enum class Twin : std::uint8_t {
+  kReference,
+  kStepping,
+  kJumping,
+  kLate,  ///< Jumping, and each request submitted when the engine first asks for it (no aborts).
+};
 
 struct EngineRun {
   RecordingSink sink;
@@ -51,6 +56,21 @@ inline void drive(engine::Engine& engine,
   engine.advance(core::SimTime::never(), false, kNoBudget);
 }
 
+/// The same for an engine that may be handed requests late: only when it has come to where they
+/// matter.
+inline void drive_late(engine::Engine& engine, const std::vector<domain::Request>& requests) {
+  constexpr std::int64_t kNoBudget = std::numeric_limits<std::int64_t>::max();
+  for (auto next = requests.begin(); next != requests.end();) {
+    const core::SimTime limit = next->arrival;
+    engine.advance(limit, false, kNoBudget);
+    const core::SimTime reached = std::max(limit, engine.now());
+    for (; next != requests.end() && next->arrival <= reached; ++next) {
+      engine.submit(*next, next->arrival);
+    }
+  }
+  engine.advance(core::SimTime::never(), false, kNoBudget);
+}
+
 inline EngineRun run_engine(const engine::EngineOptions& options,
                             const latency::StepTimeModel& model,
                             const engine::HostTime& host,
@@ -58,12 +78,19 @@ inline EngineRun run_engine(const engine::EngineOptions& options,
                             Twin twin,
                             const std::vector<Abort>& aborts = {}) {
   EngineRun run;
-  const engine::EngineInputs inputs{
-      .options = options, .model = model, .host = host, .sink = run.sink};
+  const engine::EngineInputs inputs{.options = options,
+                                    .model = model,
+                                    .host = host,
+                                    .sink = run.sink,
+                                    .late_submits = twin == Twin::kLate};
   const auto engine = twin == Twin::kReference
                           ? engine::make_reference_engine(inputs)
-                          : engine::make_fast_engine(inputs, twin == Twin::kJumping);
-  drive(*engine, requests, aborts);
+                          : engine::make_fast_engine(inputs, twin != Twin::kStepping);
+  if (twin == Twin::kLate) {
+    drive_late(*engine, requests);
+  } else {
+    drive(*engine, requests, aborts);
+  }
   run.totals = engine->totals();
   run.end = engine->now();
   return run;

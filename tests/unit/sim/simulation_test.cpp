@@ -86,6 +86,7 @@ class ScriptedSource final : public workload::Source {
     return closed_ ? ready_.front() : waiting_.front().arrival;
   }
   domain::Request pop() override {
+    ++popped;
     domain::Request request = std::move(waiting_.front());
     waiting_.pop_front();
     if (closed_) {
@@ -103,6 +104,7 @@ class ScriptedSource final : public workload::Source {
 
   std::vector<std::pair<core::RequestId, SimTime>> completions;
   core::Errors problems;
+  std::int64_t popped = 0;
 
  private:
   bool closed_;
@@ -267,6 +269,56 @@ TEST(Simulate, AnInterruptDoesNotCountWhatWasNotSentYet) {
   for (const auto& record : log.records) {
     EXPECT_LE(record.arrival, last_seen + Duration::milliseconds(20));
   }
+}
+
+/// A hundred requests per millisecond, of which the engine serves less than one.
+constexpr std::int64_t kFlood = 40'000;
+std::vector<ScriptedSource::Sent> flood() {
+  std::vector<ScriptedSource::Sent> script;
+  for (std::int64_t i = 0; i < kFlood; ++i) {
+    script.push_back({at_us(i * 10), 50, 20});
+  }
+  return script;
+}
+
+TEST(Simulate, AQueueThatOnlyGrowsIsNotDrawn) {
+  const auto resolved = small_engine(engine::RequestPath::off());
+  ScriptedSource source(flood());
+  RunControls controls;
+  std::int64_t looks = 0;
+  controls.progress = [&](const Progress& progress) {
+    ++looks;
+    // Eight run, and some tens wait, are drawn together or are not recorded yet.
+    EXPECT_LT(source.popped - progress.done, 128);
+  };
+  const auto outcome = simulate(*resolved, source, controls);
+  ASSERT_TRUE(outcome);
+  EXPECT_GT(looks, 2);
+  EXPECT_EQ(outcome->summary.completed, kFlood);
+
+  ScriptedSource again(flood());
+  const auto reference = simulate(*resolved, again, {.core = EngineCore::kReference});
+  ASSERT_TRUE(reference);
+  EXPECT_EQ(outcome->digest, reference->digest);
+}
+
+TEST(Simulate, AnInterruptCountsThoseWhoWereNotDrawnYet) {
+  const auto resolved = small_engine(engine::RequestPath::off());
+  ScriptedSource source(flood());
+  std::atomic<bool> interrupt{false};
+  SimTime last_seen;
+  RunControls controls;
+  controls.interrupt = &interrupt;
+  controls.progress = [&](const Progress& progress) {
+    last_seen = progress.now;
+    interrupt = true;
+  };
+  const auto outcome = simulate(*resolved, source, controls);
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->partial);
+  const std::int64_t sent =
+      (last_seen - SimTime()).count() / Duration::microseconds(10).count() + 1;
+  EXPECT_EQ(outcome->summary.requests(), std::min(sent, kFlood));
 }
 
 TEST(Simulate, AnInterruptBeforeTheStartIsAnEmptyResult) {

@@ -201,6 +201,9 @@ class Driver final : public domain::RecordSink {
   /// What is under way is counted as unfinished.
   void abandon() {
     engine_->drop_all();
+    if (engine_->totals().steps == 0) {
+      return;  // It was over before it began.
+    }
     for (look_ahead(); !queued_.empty(); queued_.pop_front(), look_ahead()) {
       const auto& [request, at] = queued_.front();
       if (request.arrival > engine_->now()) {

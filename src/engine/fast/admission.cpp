@@ -240,7 +240,7 @@ void Scheduler::admit(const Waiting& entry, Batch& batch, std::int64_t tokens, c
     PrefixCache::Table& table = slots_[owner].table;
     cache_.expect_duplicates(table);
     if (table.single_until == PrefixCache::kForever && decodes_or_leaves(slots_[owner])) {
-      eager_.push_back(owner);
+      add_eager(owner);
     }
   }
   const SlotIndex index = entry.slot != kNoSlot ? entry.slot : take_slot(entry, now);

@@ -155,14 +155,12 @@ void PrefixCache::adopt(Table& table, Owner owner, const Match& match) {
     hold(part.extent, part.end);
     table.holds.push_back(part);
   }
-  if (match.next_is_cached) {
-    table.single_until = match.blocks + 1;
+  std::int64_t until = match.next_is_cached ? match.blocks + 1 : 0;
+  if (match.overtaken != kNone || agrees_with_eager(table.chain, match.blocks)) {
+    until = std::max(until, singles_end(table));
   }
-  if (match.overtaken != kNone || num_eager_ > 0) {
-    table.single_until = std::max(table.single_until, singles_end(table));
-  }
-  count_eager(table, 1);
-  if (table.single_until <= table.keyed) {
+  begin_singles(table, until);
+  if (!is_eager(table)) {
     table.growing = open(table, owner, table.keyed, 0);
   }
 }
@@ -172,8 +170,7 @@ void PrefixCache::expect_duplicates(Table& table) {
   Extent& extent = extents_[index];
   table.keyed = keyed_.keyed_blocks(extent.owner);
   table.growing = kNone;
-  table.single_until = singles_end(table);
-  count_eager(table, 1);
+  begin_singles(table, singles_end(table));
   fill_ids(index, extent.owner, table.keyed);
   extent.end = table.keyed;
   extent.owner = kNone;
@@ -191,8 +188,30 @@ std::int64_t PrefixCache::singles_end(const Table& table) const {
   return quotes_ ? kForever : chains_[table.chain].chain.shared_tokens() / block_size_;
 }
 
-void PrefixCache::count_eager(const Table& table, int difference) {
-  num_eager_ += table.single_until > table.keyed ? difference : 0;
+/// Whether a request that enters its blocks one by one will enter one with this key. Whoever computes
+/// another there computes others all the way, as a key stands for all blocks before it as well.
+bool PrefixCache::agrees_with_eager(ChainIndex chain, std::int64_t block) const {
+  return !eager_.empty() &&
+         std::any_of(eager_.begin(), eager_.end(), [&, key = key_of(chains_[chain].chain, block)](
+                                                       ChainIndex other) {
+           return key_of(chains_[other].chain, block) == key;
+         });
+}
+
+/// Blocks up to `until` are entered one by one, as far as they have no keys yet.
+void PrefixCache::begin_singles(Table& table, std::int64_t until) {
+  table.single_until = until;
+  if (is_eager(table)) {
+    eager_.push_back(table.chain);
+  }
+}
+
+/// The table is not eager any more.
+void PrefixCache::end_singles(const Table& table) {
+  ChainIndex* const place = std::find(eager_.begin(), eager_.end(), table.chain);
+  RIDGELINE_DCHECK(place != eager_.end(), "singles that did not begin");
+  *place = eager_.back();
+  eager_.pop_back();
 }
 
 PrefixCache::ExtentIndex PrefixCache::open(Table& table,
@@ -261,17 +280,17 @@ void PrefixCache::set_keyed(Table& table, Owner owner, std::int64_t keyed) {
       fill_ids(single, owner, table.keyed + 1);
       hold(single, table.keyed + 1);
       table.holds.push_back({.extent = single, .end = table.keyed + 1});
-      count_eager(table, -1);
       ++table.keyed;
-      count_eager(table, 1);
+      if (!is_eager(table)) {
+        end_singles(table);
+      }
     }
-    if (table.keyed >= table.single_until && quotes_ && num_eager_ > 0) {
-      table.single_until = kForever;
-      count_eager(table, 1);
+    if (!is_eager(table) && quotes_ && agrees_with_eager(table.chain, table.keyed)) {
+      begin_singles(table, kForever);
       set_keyed(table, owner, keyed);
       return;
     }
-    if (table.keyed >= table.single_until) {
+    if (!is_eager(table)) {
       table.growing = open(table, owner, table.keyed, 0);
     }
   }
@@ -291,7 +310,9 @@ void PrefixCache::release(Table& table, Owner owner, std::int64_t blocks, std::i
   if (table.growing != kNone) {
     fill_ids(table.growing, owner, table.keyed);
   }
-  count_eager(table, -1);
+  if (is_eager(table)) {
+    end_singles(table);
+  }
   add_plain(blocks - table.keyed, owner);
   if (table.growing != kNone) {
     Extent& extent = extents_[table.growing];

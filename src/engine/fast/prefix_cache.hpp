@@ -88,8 +88,6 @@ class PrefixCache {
   [[nodiscard]] std::int64_t num_free() const { return num_free_; }
   [[nodiscard]] std::int64_t num_usable() const { return num_usable_; }
   [[nodiscard]] std::int64_t num_used() const { return num_usable_ - num_free_; }
-  /// Requests whose next blocks are entered one by one at instants of their own.
-  [[nodiscard]] std::int64_t num_eager() const { return num_eager_; }
 
   ChainIndex take_chain();
   void drop_chain(ChainIndex chain);
@@ -229,7 +227,12 @@ class PrefixCache {
                                        std::int64_t limit) const;
   ExtentIndex open(Table& table, Owner owner, std::int64_t begin, std::int64_t end);
   [[nodiscard]] std::int64_t singles_end(const Table& table) const;
-  void count_eager(const Table& table, int difference);
+  [[nodiscard]] static bool is_eager(const Table& table) {
+    return table.single_until > table.keyed;
+  }
+  [[nodiscard]] bool agrees_with_eager(ChainIndex chain, std::int64_t block) const;
+  void begin_singles(Table& table, std::int64_t until);
+  void end_singles(const Table& table);
   void hold(ExtentIndex extent, std::int64_t end);
   void unhold(ExtentIndex extent, std::int64_t end);
   void add_free(ExtentIndex extent, std::int64_t begin, std::int64_t end);
@@ -266,7 +269,8 @@ class PrefixCache {
   std::int64_t owed_ = 0;
   /// Otherwise: block ids are kept, there have been extents, or requests come back for theirs.
   std::int64_t reasons_to_take_now_ = 0;
-  std::int64_t num_eager_ = 0;
+  /// Of requests whose next blocks are entered one by one (is_eager), in no order.
+  core::Buffer<ChainIndex> eager_;
   bool quotes_ = false;  ///< Some prompt states what belongs to another request.
   const Keyed& keyed_;
   std::vector<ChainState> chains_;

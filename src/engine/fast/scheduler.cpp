@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -87,7 +88,7 @@ void Scheduler::begin_decoding(SlotIndex index) {
   slot.begun = num_batches_;
   ends_.add(index, end);
   if (slot.table.single_until == PrefixCache::kForever) {
-    eager_.push_back(index);
+    add_eager(index);
   }
   if (end > num_batches_ || slot.wastes) {
     slot.status = Status::kDecoding;
@@ -187,7 +188,7 @@ void Scheduler::schedule_running(Batch& batch) {
     run_in_order(batch);
   }
   if (!eager_.empty()) {
-    key_singles(true);
+    key_singles(true, next_order_);
   }
 }
 
@@ -229,6 +230,9 @@ void Scheduler::run_all(Batch& batch, bool everything) {
     }
     cache_.allocate(missing, index);
     budget_ -= tokens;
+    if (!eager_.empty()) {
+      key_singles(true, slot.order);
+    }
     put(batch, index, tokens);
     // A chunk that samples was the last one and has left the list.
     i += slot.computed < slot.known ? std::size_t{1} : std::size_t{0};
@@ -324,6 +328,9 @@ void Scheduler::run_in_order(Batch& batch) {
         break;
       }
       budget_ -= tokens;
+      if (!eager_.empty()) {
+        key_singles(true, slot.order);
+      }
       put(batch, index, tokens);
     }
     index = slots_[index].next;
@@ -371,9 +378,24 @@ void Scheduler::starve(Slot& slot, SlotIndex index) {
   starved_.push_back(index);
 }
 
-void Scheduler::key_singles(bool in_batch) {
+/// Eager requests stand in running order.
+void Scheduler::add_eager(SlotIndex index) {
+  eager_.push_back(index);
+  for (std::size_t i = eager_.size() - 1;
+       i > 0 && slots_[eager_[i]].order < slots_[eager_[i - 1]].order;
+       --i) {
+    std::swap(eager_[i], eager_[i - 1]);
+  }
+}
+
+/// Of those before a place in running order: who stands before whom says whose block is the older
+/// one where two get the same.
+void Scheduler::key_singles(bool in_batch, std::int64_t before) {
   forming_ = in_batch;
   for (const SlotIndex index : eager_) {
+    if (slots_[index].order >= before) {
+      break;
+    }
     cache_.set_keyed(slots_[index].table, index, keyed_blocks(index));
   }
   forming_ = false;

@@ -180,7 +180,8 @@ class Scheduler final : private PrefixCache::Keyed {
   void count_decodes(Batch& batch);
   void starve(Slot& slot, SlotIndex index);
   void resume_starved(Batch& batch);
-  void key_singles(bool in_batch);
+  void add_eager(SlotIndex index);
+  void key_singles(bool in_batch, std::int64_t before);
   void schedule_waiting(Batch& batch, core::SimTime now);
   Verdict try_admit(const Waiting& entry, Batch& batch, core::SimTime now);
   [[nodiscard]] bool is_alone_with_its_content(const Waiting& entry) const;
@@ -268,7 +269,7 @@ class Scheduler final : private PrefixCache::Keyed {
   core::Buffer<SlotIndex> sampled_;     ///< Begin to decode after the batch being formed.
   core::Buffer<SlotIndex> starved_;     ///< Got nothing in the newest batch.
   core::Buffer<SlotIndex> late_;        ///< Preempted while a token of theirs is in flight.
-  core::Buffer<SlotIndex> eager_;       ///< Decode content that others may compute as well.
+  core::Buffer<SlotIndex> eager_;       ///< Decode content that others may compute as well; in running order.
   core::Buffer<SlotIndex> ending_;      ///< Scratch.
   core::Buffer<Waiting> passed_over_;   ///< By the last call, in order; they are back in the queue.
   std::int64_t budget_ = 0;             ///< Tokens left in the batch being formed.
@@ -420,7 +421,7 @@ inline std::int64_t Scheduler::update(const Batch& batch,
   last_done_ = batch.number;
   last_end_ = now;
   if (async_ && !eager_.empty()) {
-    key_singles(false);
+    key_singles(false, next_order_);
   }
   const SlotIndex first = ends_.first(batch.number);
   if (first == kNoSlot) {

@@ -101,6 +101,27 @@ inline std::uint64_t random_content(std::uint32_t requests_so_far) {
   return kind == 1 ? domain::output_content(earlier) : domain::unique_content(earlier);
 }
 
+/// Goes on where an earlier request stopped, at its prompt or somewhere in its answer, whether that
+/// has been computed by then or not: `request` states all of that and adds something of its own.
+inline void continue_dialogue(const domain::Request& earlier, domain::Request& request) {
+  core::Tokens stated;
+  request.prompt = earlier.prompt;
+  for (const domain::Segment& piece : earlier.prompt) {
+    stated += piece.length;
+  }
+  if (stated < earlier.prompt_tokens) {
+    request.prompt.push_back(
+        {domain::unique_content(earlier.id), earlier.prompt_tokens - stated});
+  }
+  const core::Tokens answer(*rc::gen::inRange<std::int64_t>(0, earlier.output_tokens.value() + 1));
+  if (answer > core::Tokens(0)) {
+    request.prompt.push_back({domain::output_content(earlier.id), answer});
+  }
+  request.lora = earlier.lora;
+  request.prompt_tokens =
+      earlier.prompt_tokens + answer + core::Tokens(*rc::gen::inRange<std::int64_t>(0, 20));
+}
+
 inline std::vector<domain::Request> random_requests(const Features& features) {
   using rc::gen::arbitrary;
   using rc::gen::element;
@@ -108,6 +129,7 @@ inline std::vector<domain::Request> random_requests(const Features& features) {
   std::vector<domain::Request> requests(*inRange<std::size_t>(1, 20));
   const auto spread = *element<std::int64_t>(0, 2000, 20000, 400000);
   const bool shares = *arbitrary<bool>();
+  const bool talks = *element(false, false, true);
   core::SimTime arrival;
   std::uint32_t id = 0;
   for (domain::Request& request : requests) {
@@ -126,6 +148,9 @@ inline std::vector<domain::Request> random_requests(const Features& features) {
       const std::int64_t length = std::min(left, *element<std::int64_t>(3, 16, 32, 48));
       request.prompt.push_back({random_content(id), core::Tokens(length)});
       left -= length;
+    }
+    if (talks && id > 1 && *element(false, true, true)) {
+      continue_dialogue(requests[*inRange<std::size_t>(0, id - 1)], request);
     }
   }
   return requests;

@@ -386,6 +386,7 @@ bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_
     end_batches(run);
   }
   note_peak();
+  scheduler_.enter_singles();
   put_in_flight(run);
   count(run);
   if (inputs_.options.log_steps) {

@@ -100,6 +100,13 @@ class Scheduler final : private PrefixCache::Keyed {
     num_batches_ += count;
     done_at_forming_ = num_batches_ - (async_ ? 2 : 1) - 1;
   }
+  /// After the last of such batches, some of which may have ended meanwhile: blocks that are entered
+  /// one by one are, in the order in which they got full.
+  void enter_singles() {
+    if (!eager_.empty()) [[unlikely]] {
+      enter_singles_in_order();
+    }
+  }
   /// The oldest `count` of such batches end, the last one at `now`; as many are in flight after it
   /// as there always are.
   void end_decodes(std::int64_t count, core::SimTime now) {
@@ -182,6 +189,7 @@ class Scheduler final : private PrefixCache::Keyed {
   void resume_starved(Batch& batch);
   void add_eager(SlotIndex index);
   void key_singles(bool in_batch, std::int64_t before);
+  [[gnu::noinline]] void enter_singles_in_order();
   void schedule_waiting(Batch& batch, core::SimTime now);
   Verdict try_admit(const Waiting& entry, Batch& batch, core::SimTime now);
   [[nodiscard]] bool is_alone_with_its_content(const Waiting& entry) const;
@@ -271,6 +279,12 @@ class Scheduler final : private PrefixCache::Keyed {
   core::Buffer<SlotIndex> late_;        ///< Preempted while a token of theirs is in flight.
   core::Buffer<SlotIndex> eager_;       ///< Decode content that others may compute as well; in running order.
   core::Buffer<SlotIndex> ending_;      ///< Scratch.
+  /// A block of an eager request that has got full, so many tokens ago.
+  struct FullBlock {
+    std::int64_t age = 0;
+    SlotIndex slot = kNoSlot;
+  };
+  core::Buffer<FullBlock> full_;  ///< Scratch.
   core::Buffer<Waiting> passed_over_;   ///< By the last call, in order; they are back in the queue.
   std::int64_t budget_ = 0;             ///< Tokens left in the batch being formed.
   bool forming_ = false;                ///< Its running requests have been scheduled.
@@ -446,8 +460,9 @@ inline bool Scheduler::waiting_stays_out(std::int64_t budget) const {
 }
 
 inline std::int64_t Scheduler::batches_to_change() {
-  const std::size_t special =
-      prefilling_.size() + late_.size() + starved_.size() + eager_.size() + passed_over_.size();
+  // (Blocks that are entered one by one can be after a run if nobody has looked for them.)
+  const std::size_t special = prefilling_.size() + late_.size() + starved_.size() +
+                              (waiting_.empty() ? 0 : eager_.size()) + passed_over_.size();
   const std::int64_t oldest = last_done_ + 1;
   ends_.advance(oldest);
   if (special != 0 || keep_decode_lengths_ || cache_.keeps_ids() || retire_last_tokens() != 0) {

@@ -188,14 +188,16 @@ std::int64_t PrefixCache::singles_end(const Table& table) const {
   return quotes_ ? kForever : chains_[table.chain].chain.shared_tokens() / block_size_;
 }
 
-/// Whether a request that enters its blocks one by one will enter one with this key. Whoever computes
-/// another there computes others all the way, as a key stands for all blocks before it as well.
+/// Whether a request that enters its blocks one by one will enter one with this key. Whoever
+/// computes another there computes others all the way, as a key stands for all blocks before it as
+/// well.
 bool PrefixCache::agrees_with_eager(ChainIndex chain, std::int64_t block) const {
   return !eager_.empty() &&
-         std::any_of(eager_.begin(), eager_.end(), [&, key = key_of(chains_[chain].chain, block)](
-                                                       ChainIndex other) {
-           return key_of(chains_[other].chain, block) == key;
-         });
+         std::any_of(eager_.begin(),
+                     eager_.end(),
+                     [&, key = key_of(chains_[chain].chain, block)](ChainIndex other) {
+                       return key_of(chains_[other].chain, block) == key;
+                     });
 }
 
 /// Blocks up to `until` are entered one by one, as far as they have no keys yet.

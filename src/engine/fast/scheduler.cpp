@@ -401,23 +401,11 @@ void Scheduler::key_singles(bool in_batch, std::int64_t before) {
   forming_ = false;
 }
 
-void Scheduler::enter_singles_in_order() {
-  full_.clear();
+/// In any order: an answer is nobody else's, so that two who decode never fill equal blocks. (Who
+/// computes a prompt with that answer in it does, but not during a run.)
+void Scheduler::enter_singles_of_run() {
   for (const SlotIndex index : eager_) {
-    const Slot& slot = slots_[index];
-    const std::int64_t known = known_tokens(slot);
-    const std::int64_t keyed = keyed_so_far(index);
-    for (std::int64_t block = slot.table.keyed; block < keyed; ++block) {
-      full_.push_back({.age = known - (block + 1) * block_size_.value(), .slot = index});
-    }
-  }
-  // Those of one batch in running order, in which they stand already.
-  std::stable_sort(full_.begin(), full_.end(), [](const FullBlock& a, const FullBlock& b) {
-    return a.age > b.age;
-  });
-  for (const FullBlock& full : full_) {
-    PrefixCache::Table& table = slots_[full.slot].table;
-    cache_.set_keyed(table, full.slot, table.keyed + 1);
+    cache_.set_keyed(slots_[index].table, index, keyed_so_far(index));
   }
 }
 

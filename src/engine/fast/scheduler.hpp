@@ -100,11 +100,11 @@ class Scheduler final : private PrefixCache::Keyed {
     num_batches_ += count;
     done_at_forming_ = num_batches_ - (async_ ? 2 : 1) - 1;
   }
-  /// After the last of such batches, some of which may have ended meanwhile: blocks that are entered
-  /// one by one are, in the order in which they got full.
+  /// After the last of such batches, some of which may have ended meanwhile: blocks that are
+  /// entered one by one are.
   void enter_singles() {
     if (!eager_.empty()) [[unlikely]] {
-      enter_singles_in_order();
+      enter_singles_of_run();
     }
   }
   /// The oldest `count` of such batches end, the last one at `now`; as many are in flight after it
@@ -189,7 +189,7 @@ class Scheduler final : private PrefixCache::Keyed {
   void resume_starved(Batch& batch);
   void add_eager(SlotIndex index);
   void key_singles(bool in_batch, std::int64_t before);
-  [[gnu::noinline]] void enter_singles_in_order();
+  [[gnu::noinline]] void enter_singles_of_run();
   void schedule_waiting(Batch& batch, core::SimTime now);
   Verdict try_admit(const Waiting& entry, Batch& batch, core::SimTime now);
   [[nodiscard]] bool is_alone_with_its_content(const Waiting& entry) const;
@@ -277,17 +277,12 @@ class Scheduler final : private PrefixCache::Keyed {
   core::Buffer<SlotIndex> sampled_;     ///< Begin to decode after the batch being formed.
   core::Buffer<SlotIndex> starved_;     ///< Got nothing in the newest batch.
   core::Buffer<SlotIndex> late_;        ///< Preempted while a token of theirs is in flight.
-  core::Buffer<SlotIndex> eager_;       ///< Decode content that others may compute as well; in running order.
-  core::Buffer<SlotIndex> ending_;      ///< Scratch.
-  /// A block of an eager request that has got full, so many tokens ago.
-  struct FullBlock {
-    std::int64_t age = 0;
-    SlotIndex slot = kNoSlot;
-  };
-  core::Buffer<FullBlock> full_;  ///< Scratch.
-  core::Buffer<Waiting> passed_over_;   ///< By the last call, in order; they are back in the queue.
-  std::int64_t budget_ = 0;             ///< Tokens left in the batch being formed.
-  bool forming_ = false;                ///< Its running requests have been scheduled.
+  core::Buffer<SlotIndex>
+      eager_;  ///< Decode content that others may compute as well; in running order.
+  core::Buffer<SlotIndex> ending_;     ///< Scratch.
+  core::Buffer<Waiting> passed_over_;  ///< By the last call, in order; they are back in the queue.
+  std::int64_t budget_ = 0;            ///< Tokens left in the batch being formed.
+  bool forming_ = false;               ///< Its running requests have been scheduled.
   core::SimTime newest_end_;
   bool preempted_ = false;
   /// The waiting head was tried for the newest batch and did not fit; nothing was freed since.

@@ -110,8 +110,7 @@ inline void continue_dialogue(const domain::Request& earlier, domain::Request& r
     stated += piece.length;
   }
   if (stated < earlier.prompt_tokens) {
-    request.prompt.push_back(
-        {domain::unique_content(earlier.id), earlier.prompt_tokens - stated});
+    request.prompt.push_back({domain::unique_content(earlier.id), earlier.prompt_tokens - stated});
   }
   const core::Tokens answer(*rc::gen::inRange<std::int64_t>(0, earlier.output_tokens.value() + 1));
   if (answer > core::Tokens(0)) {

@@ -70,6 +70,29 @@ TEST(FastEnding, AJumpCountsWhatABlockedHeadFindsInEachBatch) {
   }
 }
 
+/// A prompt states another request's prompt and the beginning of its answer while that is still
+/// written, and the first block of both fills in one step. The older of the two is that of who runs
+/// longer: it is held, so that the prompt's request, preempted, needs one block less to come back.
+TEST(FastEnding, OfEqualBlocksTheOlderIsThatOfWhoRunsLonger) {
+  engine::EngineOptions options = test::tiny_options("0.8");
+  options.block_size = core::Tokens(16);
+  options.num_gpu_blocks = core::Blocks(1 + 3);
+  options.max_num_seqs = 2;
+  options.max_num_batched_tokens = core::Tokens(6);
+  options.max_model_len = core::Tokens(31);
+  options.enable_prefix_caching = true;
+  std::vector<domain::Request> requests = {test::tiny_request(0, 12, 9),
+                                           test::tiny_request(1, 21, 9)};
+  requests[1].prompt = {{domain::unique_content(requests[0].id), core::Tokens(12)},
+                        {domain::output_content(requests[0].id), core::Tokens(4)}};
+  const auto records = [&](test::Twin twin) {
+    return test::run_engine(options, test::LinearModel(), {}, requests, twin).sink.requests;
+  };
+  const auto reference = records(test::Twin::kReference);
+  EXPECT_GT(reference[1].preemptions, 0);
+  EXPECT_EQ(records(test::Twin::kJumping), reference);
+}
+
 /// Three requests come at one instant, two of them equally urgent, and there is room for one of
 /// them at its full length: whoever came last gives way each time, so that the others get on.
 TEST(Ending, EquallyUrgentRequestsDoNotPreemptEachOtherForever) {

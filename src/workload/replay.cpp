@@ -238,6 +238,12 @@ void Schedule::add_node(std::uint32_t group, core::SimTime base) {
   Node& node = target.nodes.back();
   node.item = std::move(next_);
   node.waits_for = static_cast<std::uint32_t>(node.item.parents.size());
+  node.delay = node.item.delay;
+  for (const std::uint32_t parent : node.item.parents) {
+    if (parent < place) {
+      target.nodes[parent].waiting.push_back(place);
+    }
+  }
   node.earliest = sum(base, node.item.arrival).value_or(core::SimTime::never());
   ++target.to_send;
   ++target.unanswered;
@@ -277,8 +283,6 @@ void Schedule::pop(Item& item, core::RequestId& id) {
           from.valid() ? domain::output_content(from) : content_of(kNeverSent, id.value());
     }
   }
-  // What waits for the answer is looked up by it.
-  node.item.parents = item.parents;
   --group.to_send;
   if (answers_matter_) {
     in_flight_.emplace(id.value(), Place{ready.group, ready.place});
@@ -301,13 +305,12 @@ void Schedule::on_completion(core::RequestId id, core::SimTime time) {
   Group& group = groups_[index];
   --group.unanswered;
   last_end_ = std::max(last_end_, time);
-  for (std::uint32_t i = place + 1; i < group.nodes.size(); ++i) {
+  for (const std::uint32_t i : group.nodes[place].waiting) {
     Node& node = group.nodes[i];
-    if (node.waits_for == 0 ||
-        std::ranges::find(node.item.parents, place) == node.item.parents.end()) {
+    if (node.waits_for == 0) {
       continue;
     }
-    const auto due = sum(time, node.item.delay);
+    const auto due = sum(time, node.delay);
     node.earliest = due ? std::max(node.earliest, *due) : core::SimTime::never();
     if (--node.waits_for == 0) {
       make_ready(index, i);

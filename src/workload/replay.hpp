@@ -43,7 +43,7 @@ class Schedule {
  private:
   struct Node {
     Item item;
-    std::uint32_t waits_for = 0;  ///< Parents that have no answer.
+    std::uint32_t waits_for = 0;         ///< Parents that have no answer.
     std::vector<std::uint32_t> waiting;  ///< Places of those who wait for its answer, ascending.
     core::Duration delay;                ///< Item::delay, which the item itself may be gone by.
     core::SimTime earliest;

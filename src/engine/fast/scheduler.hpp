@@ -277,12 +277,11 @@ class Scheduler final : private PrefixCache::Keyed {
   core::Buffer<SlotIndex> sampled_;     ///< Begin to decode after the batch being formed.
   core::Buffer<SlotIndex> starved_;     ///< Got nothing in the newest batch.
   core::Buffer<SlotIndex> late_;        ///< Preempted while a token of theirs is in flight.
-  core::Buffer<SlotIndex>
-      eager_;  ///< Decode content that others may compute as well; in running order.
-  core::Buffer<SlotIndex> ending_;     ///< Scratch.
-  core::Buffer<Waiting> passed_over_;  ///< By the last call, in order; they are back in the queue.
-  std::int64_t budget_ = 0;            ///< Tokens left in the batch being formed.
-  bool forming_ = false;               ///< Its running requests have been scheduled.
+  core::Buffer<SlotIndex> eager_;       ///< Decode what others may compute too; in running order.
+  core::Buffer<SlotIndex> ending_;      ///< Scratch.
+  core::Buffer<Waiting> passed_over_;   ///< By the last call, in order; they are back in the queue.
+  std::int64_t budget_ = 0;             ///< Tokens left in the batch being formed.
+  bool forming_ = false;                ///< Its running requests have been scheduled.
   core::SimTime newest_end_;
   bool preempted_ = false;
   /// The waiting head was tried for the newest batch and did not fit; nothing was freed since.

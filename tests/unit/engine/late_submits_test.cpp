@@ -5,13 +5,13 @@
 
 #include <gtest/gtest.h>
 
-#include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
 #include "engine/engine.hpp"
 #include "engine/options.hpp"
 #include "support/linear_model.hpp"
+#include "support/probe_run.hpp"
 #include "support/recording_sink.hpp"
 
 namespace ridgeline {
@@ -44,12 +44,8 @@ class LateSubmits : public testing::Test {
     return *engine_;
   }
   void submit(core::SimTime queued) {
-    domain::Request request;
-    request.id = core::RequestId(next_id_++);
+    domain::Request request = test::tiny_request(next_id_++, 10, 20);
     request.arrival = queued;
-    request.prompt_tokens = core::Tokens(10);
-    request.output_tokens = core::Tokens(20);
-    request.max_tokens = request.output_tokens;
     engine_->submit(request, queued);
   }
 

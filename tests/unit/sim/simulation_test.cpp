@@ -244,6 +244,22 @@ TEST(Simulate, AnInterruptLeavesNobodyUncounted) {
   EXPECT_LT(log.count, 5000);
 }
 
+/// A run that is interrupted when it first tells how far it has come, at `last_seen`.
+core::Result<RunOutcome> interrupt_at_first_look(const Resolved& resolved,
+                                                 workload::Source& source,
+                                                 metrics::Listener* listener,
+                                                 SimTime& last_seen) {
+  std::atomic<bool> interrupt{false};
+  RunControls controls;
+  controls.interrupt = &interrupt;
+  controls.listener = listener;
+  controls.progress = [&](const Progress& progress) {
+    last_seen = progress.now;
+    interrupt = true;
+  };
+  return simulate(resolved, source, controls);
+}
+
 /// Requests are drawn ahead: those that nobody has sent yet are no part of the result.
 TEST(Simulate, AnInterruptDoesNotCountWhatWasNotSentYet) {
   const auto resolved = small_engine(engine::RequestPath::off());
@@ -252,17 +268,9 @@ TEST(Simulate, AnInterruptDoesNotCountWhatWasNotSentYet) {
     script.push_back({at_us(i * 20'000), 50, 2});
   }
   ScriptedSource source(script);
-  std::atomic<bool> interrupt{false};
   Log log;
   SimTime last_seen;
-  RunControls controls;
-  controls.interrupt = &interrupt;
-  controls.listener = &log;
-  controls.progress = [&](const Progress& progress) {
-    last_seen = progress.now;
-    interrupt = true;
-  };
-  const auto outcome = simulate(*resolved, source, controls);
+  const auto outcome = interrupt_at_first_look(*resolved, source, &log, last_seen);
   ASSERT_TRUE(outcome);
   EXPECT_TRUE(outcome->partial);
   EXPECT_GT(log.count, 0);
@@ -305,15 +313,8 @@ TEST(Simulate, AQueueThatOnlyGrowsIsNotDrawn) {
 TEST(Simulate, AnInterruptCountsThoseWhoWereNotDrawnYet) {
   const auto resolved = small_engine(engine::RequestPath::off());
   ScriptedSource source(flood());
-  std::atomic<bool> interrupt{false};
   SimTime last_seen;
-  RunControls controls;
-  controls.interrupt = &interrupt;
-  controls.progress = [&](const Progress& progress) {
-    last_seen = progress.now;
-    interrupt = true;
-  };
-  const auto outcome = simulate(*resolved, source, controls);
+  const auto outcome = interrupt_at_first_look(*resolved, source, nullptr, last_seen);
   ASSERT_TRUE(outcome);
   EXPECT_TRUE(outcome->partial);
   const std::int64_t sent =

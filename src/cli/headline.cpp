@@ -1,6 +1,7 @@
 #include "cli/headline.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +12,9 @@
 #include "metrics/summary.hpp"
 #include "model/operators.hpp"
 #include "report/format.hpp"
+#include "report/run_result.hpp"
 #include "sim/options.hpp"
+#include "sim/requests.hpp"
 #include "sim/resolve.hpp"
 #include "sim/scenario.hpp"
 
@@ -56,10 +59,45 @@ std::string deployment_text(const sim::Resolved& resolved) {
   return fmt::format("{} on {}", resolved.network.name, gpus);
 }
 
+std::optional<report::Deployment> deployment_of(const sim::Resolved& resolved,
+                                                const metrics::Summary& summary) {
+  const std::int64_t ranks = resolved.execution.sharding.data_parallel_size;
+  if (ranks == 1) {
+    return std::nullopt;
+  }
+  const auto of_all = [ranks](const std::optional<double>& rank) {
+    return rank ? std::optional(*rank * static_cast<double>(ranks)) : std::nullopt;
+  };
+  const sim::WorkloadSection& workload = resolved.scenario.workload;
+  return report::Deployment{
+      .data_parallel_size = ranks,
+      .request_rate = workload.request_rate,
+      .rank_request_rate = sim::rank_workload(resolved.scenario).request_rate,
+      .requests = workload.trace ? std::nullopt : workload.num_prompts,
+      .rank_requests = summary.requests(),
+      .request_throughput = of_all(summary.request_throughput),
+      .output_throughput = of_all(summary.output_throughput),
+      .total_token_throughput = of_all(summary.total_token_throughput),
+      .goodput = of_all(summary.goodput)};
+}
+
 std::vector<std::string> headline(const sim::Resolved& resolved, const metrics::Summary& summary) {
   std::vector<std::string> pieces = {deployment_text(resolved),
                                      workload_text(resolved.scenario.workload)};
-  pieces.push_back(fmt::format("{} requests", report::grouped(summary.requests())));
+  const auto deployment = deployment_of(resolved, summary);
+  const std::string requests = fmt::format("{} requests", report::grouped(summary.requests()));
+  if (!deployment) {
+    pieces.push_back(requests);
+  } else {
+    if (deployment->requests) {
+      pieces.push_back(fmt::format("{} requests", report::grouped(*deployment->requests)));
+    }
+    const auto& rate = deployment->rank_request_rate;
+    pieces.push_back(fmt::format("simulated: 1 of {} ranks, {}{}",
+                                 deployment->data_parallel_size,
+                                 rate ? fmt::format("{} req/s, ", *rate) : "",
+                                 requests));
+  }
   if (!resolved.scenario.workload.trace) {
     pieces.push_back(fmt::format("seed {}", resolved.scenario.seed));
   }

@@ -1,16 +1,22 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "metrics/summary.hpp"
+#include "report/run_result.hpp"
 #include "sim/resolve.hpp"
 
 namespace ridgeline::cli {
 
 /// "llama-3.1-70b on 4x h100 (TP4)".
 [[nodiscard]] std::string deployment_text(const sim::Resolved& resolved);
-/// The deployment, "8 req/s (Poisson)", "1 000 requests", "seed 1".
+/// The whole deployment where `summary` is of one of several data-parallel ranks.
+[[nodiscard]] std::optional<report::Deployment> deployment_of(const sim::Resolved& resolved,
+                                                              const metrics::Summary& summary);
+/// The deployment, "8 req/s (Poisson)", "1 000 requests", "seed 1"; and of several data-parallel
+/// ranks what the simulated one gets.
 [[nodiscard]] std::vector<std::string> headline(const sim::Resolved& resolved,
                                                 const metrics::Summary& summary);
 /// One line per setting that is not the default: where it came from.

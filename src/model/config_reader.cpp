@@ -71,6 +71,13 @@ bool ConfigReader::was_asked(std::string_view key) const {
   return std::find(asked_.begin(), asked_.end(), key) != asked_.end();
 }
 
+std::int64_t ConfigReader::num_read() const {
+  const auto& members = document_.members();
+  return std::count_if(members.begin(), members.end(), [&](const core::Node::Member& member) {
+    return was_asked(member.key);
+  });
+}
+
 bool ConfigReader::states(std::string_view key) const {
   return document_.find(key) != nullptr;
 }

@@ -41,6 +41,8 @@ class ConfigReader {
   const core::Node* node(std::string_view key);
   /// Whether anyone asked for the key yet.
   [[nodiscard]] bool was_asked(std::string_view key) const;
+  /// How many of the document's keys were asked for.
+  [[nodiscard]] std::int64_t num_read() const;
   /// Whether the key is there at all, null included.
   [[nodiscard]] bool states(std::string_view key) const;
 

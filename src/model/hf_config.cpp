@@ -1,18 +1,21 @@
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "core/document.hpp"
 #include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "model/config_keys.hpp"
 #include "model/config_reader.hpp"
 #include "model/families/families.hpp"
 #include "model/hf_document.hpp"
@@ -35,58 +38,12 @@ const Family* find_family(std::string_view model_type) {
   return nullptr;
 }
 
-const Family* read_family(ConfigReader& config) {
-  std::vector<std::string> known;
+std::string family_list() {
   std::string list;
   for (const Family& family : families()) {
-    known.emplace_back(family.model_type);
     list += fmt::format("{}{}", list.empty() ? "" : ", ", family.model_type);
   }
-  const core::Node* stated = config.node("model_type");
-  if (stated == nullptr || !stated->is_string()) {
-    config.problem("model_type",
-                   stated == nullptr
-                       ? fmt::format("is missing, expected one of {}", list)
-                       : fmt::format("{} is not one of {}", stated->describe(), list));
-    return nullptr;
-  }
-  const Family* family = find_family(stated->as_string());
-  if (family == nullptr) {
-    config.problem("model_type",
-                   fmt::format("networks of type {} are not modelled yet", stated->describe()),
-                   fmt::format("supported: {}", list));
-  }
-  return family;
-}
-
-/// Keys of architectures that share a model_type's file format but not its cost.
-void refuse_other_architectures(ConfigReader& config) {
-  struct Feature {
-    std::string_view key;
-    std::string_view name;
-  };
-  static constexpr Feature kFeatures[] = {
-      {"kv_lora_rank", "multi-head latent attention (kv_lora_rank)"},
-      {"q_lora_rank", "multi-head latent attention (q_lora_rank)"},
-      {"ssm_state_size", "a state-space layer (ssm_state_size)"},
-      {"mamba_d_state", "a state-space layer (mamba_d_state)"},
-      {"hybrid_override_pattern", "a hybrid of layer types (hybrid_override_pattern)"},
-      {"layers_block_type", "a hybrid of layer types (layers_block_type)"},
-      {"compress_ratios", "a compressed KV cache (compress_ratios)"},
-      {"sparse_attention_config", "sparse attention (sparse_attention_config)"},
-      {"hybrid_layer_pattern", "a hybrid of layer types (hybrid_layer_pattern)"},
-      {"linear_num_value_heads", "linear attention (linear_num_value_heads)"},
-      {"index_topk", "sparse attention (index_topk)"},
-  };
-  for (const Feature& feature : kFeatures) {
-    if (config.was_asked(feature.key)) {
-      continue;  // the family understands it
-    }
-    const core::Node* value = config.states(feature.key) ? config.node(feature.key) : nullptr;
-    if (value != nullptr && !value->is_null()) {
-      config.not_modelled(feature.key, feature.name);
-    }
-  }
+  return list;
 }
 
 SamplingDefaults read_generation(ConfigReader& config) {
@@ -159,6 +116,99 @@ void read_draft_layers(ConfigReader& config, ModelSpec& spec) {
   }
 }
 
+/// What one family's reader makes of a document.
+struct Reading {
+  ModelSpec spec;
+  core::Errors errors;
+  std::int64_t keys_read = 0;  ///< Of those that the document has.
+};
+
+Reading read_as(const Family& family, const core::Node& flat, const std::string& name) {
+  Reading reading;
+  ModelSpec& spec = reading.spec;
+  ConfigReader config(flat, reading.errors, spec.provenance);
+  static_cast<void>(config.node("model_type"));
+  read_identity(config, name, spec);
+  spec.family = family.model_type;
+  spec.hidden_size = config.required_integer("hidden_size", kWidth);
+  spec.vocab_size = config.required_integer("vocab_size", kWidth);
+  spec.max_position = core::Tokens(config.required_integer("max_position_embeddings", kPositions));
+  spec.tied_embeddings = config.boolean("tie_word_embeddings", family.tied_by_default);
+  const Dimensions dimensions{.hidden_size = spec.hidden_size,
+                              .num_layers = read_num_layers(config),
+                              .max_position = spec.max_position.value()};
+  spec.layers = family.layers(config, dimensions);
+  spec.residual_streams = config.integer("hc_mult", kStreams).value_or(1);
+  spec.vision = read_vision(config, spec.hidden_size);
+  const StatedPrecision precision = read_precision(config, dimensions.num_layers);
+  if (reading.errors.empty()) {
+    apply_precision(precision, spec);
+    read_draft_layers(config, spec);
+  }
+  spec.sampling = read_generation(config);
+  spec.unread_keys = check_unread_keys(flat, family, config);
+  config.finish();
+  reading.keys_read = config.num_read();
+  return reading;
+}
+
+/// How to have a document read by a family that understands it: the one that reads the most of its
+/// keys and leaves the fewest; among equals the plainest. Empty where none does.
+std::string other_reader_hint(const core::Node& flat) {
+  constexpr std::array<std::string_view, 4> kPlainest = {
+      "llama", "mixtral", "qwen3_moe", "deepseek_v3"};
+  const auto plainness = [&](const Family& family) {
+    return std::find(kPlainest.begin(), kPlainest.end(), family.model_type) - kPlainest.begin();
+  };
+  const Family* best = nullptr;
+  Reading of_best;
+  for (const Family& family : families()) {
+    Reading reading = read_as(family, flat, {});
+    if (!reading.errors.empty()) {
+      continue;
+    }
+    const auto rank = [&](const Reading& own, const Family& which) {
+      return std::tuple(own.spec.unread_keys.size(), -own.keys_read, plainness(which));
+    };
+    if (best == nullptr || rank(reading, family) < rank(of_best, *best)) {
+      best = &family;
+      of_best = std::move(reading);
+    }
+  }
+  if (best == nullptr) {
+    return {};
+  }
+  const std::vector<std::string>& unread = of_best.spec.unread_keys;
+  return fmt::format("it reads like {}{}: --set model.model_type={}",
+                     best->model_type,
+                     unread.empty() ? "" : fmt::format(" but for {}", fmt::join(unread, ", ")),
+                     best->model_type);
+}
+
+/// The family that `model_type` names.
+core::Result<const Family*> family_of(const core::Node& flat) {
+  core::Errors errors;
+  ConfigReader::Provenance provenance;
+  ConfigReader config(flat, errors, provenance);
+  const core::Node* stated = config.node("model_type");
+  if (stated == nullptr || !stated->is_string()) {
+    config.problem("model_type",
+                   stated == nullptr
+                       ? fmt::format("is missing, expected one of {}", family_list())
+                       : fmt::format("{} is not one of {}", stated->describe(), family_list()),
+                   other_reader_hint(flat));
+    return core::fail(std::move(errors));
+  }
+  if (const Family* family = find_family(stated->as_string()); family != nullptr) {
+    return family;
+  }
+  const std::string other = other_reader_hint(flat);
+  config.problem("model_type",
+                 fmt::format("networks of type {} are not modelled yet", stated->describe()),
+                 fmt::format("{}{}supported: {}", other, other.empty() ? "" : "; ", family_list()));
+  return core::fail(std::move(errors));
+}
+
 }  // namespace
 
 core::Result<ModelSpec> model_from_node(const core::Node& document, const std::string& name) {
@@ -172,37 +222,13 @@ core::Result<ModelSpec> model_from_node(const core::Node& document, const std::s
         .hint = {}});
   }
   const core::Node flat = lift_text_config(document);
-  ModelSpec spec;
-  core::Errors errors;
-  ConfigReader config(flat, errors, spec.provenance);
-  const Family* family = read_family(config);
-  if (family == nullptr) {
-    return core::fail(std::move(errors));
-  }
-  read_identity(config, name, spec);
-  spec.family = family->model_type;
-  spec.hidden_size = config.required_integer("hidden_size", kWidth);
-  spec.vocab_size = config.required_integer("vocab_size", kWidth);
-  spec.max_position = core::Tokens(config.required_integer("max_position_embeddings", kPositions));
-  spec.tied_embeddings = config.boolean("tie_word_embeddings", family->tied_by_default);
-  const Dimensions dimensions{.hidden_size = spec.hidden_size,
-                              .num_layers = read_num_layers(config),
-                              .max_position = spec.max_position.value()};
-  spec.layers = family->layers(config, dimensions);
-  refuse_other_architectures(config);
-  spec.residual_streams = config.integer("hc_mult", kStreams).value_or(1);
-  spec.vision = read_vision(config, spec.hidden_size);
-  const StatedPrecision precision = read_precision(config, dimensions.num_layers);
-  if (errors.empty()) {
-    apply_precision(precision, spec);
-    read_draft_layers(config, spec);
-  }
-  spec.sampling = read_generation(config);
-  config.finish();
-  if (!errors.empty()) {
-    return core::fail(std::move(errors));
-  }
-  return spec;
+  return family_of(flat).and_then([&](const Family* family) -> core::Result<ModelSpec> {
+    Reading reading = read_as(*family, flat, name);
+    if (!reading.errors.empty()) {
+      return core::fail(std::move(reading.errors));
+    }
+    return std::move(reading.spec);
+  });
 }
 
 }  // namespace ridgeline::model

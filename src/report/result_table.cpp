@@ -219,21 +219,35 @@ std::string requests_line(const metrics::Summary& summary, const TextStyle& styl
   return wrapped(text_label("requests"), pieces, text_layout(style));
 }
 
+/// Requests and tokens per second of a summary, or of a whole deployment.
+template <class Rates>
+std::vector<Piece> rate_pieces(const Rates& rates) {
+  if (!rates.request_throughput || !rates.output_throughput || !rates.total_token_throughput) {
+    return {};
+  }
+  return {{.text = significant(*rates.request_throughput) + " req/s"},
+          {.text = significant(*rates.output_throughput) + " output tok/s"},
+          {.text = significant(*rates.total_token_throughput) + " total tok/s"}};
+}
+
 std::string throughput_line(const metrics::Summary& summary, const TextStyle& style) {
-  if (!summary.request_throughput || !summary.output_throughput ||
-      !summary.total_token_throughput) {
+  std::vector<Piece> pieces = rate_pieces(summary);
+  if (pieces.empty()) {
     return text_label("throughput") + missing_mark(style) + "\n";
   }
-  std::vector<Piece> pieces = {
-      {.text = significant(*summary.request_throughput) + " req/s"},
-      {.text = significant(*summary.output_throughput) + " output tok/s"},
-      {.text = significant(*summary.total_token_throughput) + " total tok/s"}};
   if (summary.goodput && summary.good_share) {
     pieces.push_back({.text = fmt::format("goodput {} req/s ({})",
                                           significant(*summary.goodput),
                                           percent(*summary.good_share))});
   }
   return wrapped(text_label("throughput"), pieces, text_layout(style));
+}
+
+std::string deployment_line(const Deployment& deployment, const TextStyle& style) {
+  const std::vector<Piece> pieces = rate_pieces(deployment);
+  const std::string label = text_label(fmt::format("{} ranks", deployment.data_parallel_size));
+  return pieces.empty() ? label + missing_mark(style) + "\n"
+                        : wrapped(label, pieces, text_layout(style));
 }
 
 std::string kv_line(const metrics::Summary& summary, const TextStyle& style) {
@@ -321,6 +335,9 @@ std::string result_table(const RunResult& result, const TextStyle& style) {
   text += "\n";
   text += requests_line(result.summary, style);
   text += throughput_line(result.summary, style);
+  if (result.deployment) {
+    text += deployment_line(*result.deployment, style);
+  }
   text += kv_line(result.summary, style);
   text += step_time_line(result.summary, style);
   text += warning_lines(result.warnings, style);

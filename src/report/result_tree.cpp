@@ -93,6 +93,20 @@ core::Node run_info_tree(const RunInfo& info) {
       .build();
 }
 
+core::Node deployment_tree(const Deployment& deployment) {
+  MapBuilder map;
+  return map.add("data_parallel_size", integer_node(deployment.data_parallel_size))
+      .add("request_rate", number_node(deployment.request_rate))
+      .add("rank_request_rate", number_node(deployment.rank_request_rate))
+      .add("requests", deployment.requests ? integer_node(*deployment.requests) : core::Node())
+      .add("rank_requests", integer_node(deployment.rank_requests))
+      .add("request_throughput", number_node(deployment.request_throughput))
+      .add("output_throughput", number_node(deployment.output_throughput))
+      .add("total_token_throughput", number_node(deployment.total_token_throughput))
+      .add("goodput", number_node(deployment.goodput))
+      .build();
+}
+
 /// Absent numbers of run_info whose reason is the run's, not the machine's: warnings must not
 /// differ between two runs.
 void run_info_missing(const RunInfo& info, core::Warnings& warnings) {
@@ -175,8 +189,11 @@ core::Node result_tree(const RunResult& result) {
   map.add("schema_version", integer_node(kResultSchemaVersion))
       .add("run_info", run_info_tree(result.run_info))
       .add("config", std::move(config))
-      .add("summary", summary_tree(result.summary))
-      .add("warnings", warnings_tree(warnings))
+      .add("summary", summary_tree(result.summary));
+  if (result.deployment) {
+    map.add("deployment", deployment_tree(*result.deployment));
+  }
+  map.add("warnings", warnings_tree(warnings))
       .add("digest", text_node(result.digest));
   if (result.partial) {
     map.add("partial", bool_node(true));

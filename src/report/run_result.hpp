@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,20 @@ struct RunInfo {
                                              ///< where the summary has no duration.
 };
 
+/// A deployment of several data-parallel ranks, of which the summary covers one. Rates are in
+/// requests and tokens per second, nothing where the run has none.
+struct Deployment {
+  std::int64_t data_parallel_size = 1;
+  std::optional<double> request_rate;       ///< Of arrivals, at all ranks.
+  std::optional<double> rank_request_rate;  ///< At the simulated one.
+  std::optional<std::int64_t> requests;     ///< That all ranks get, where the workload states it.
+  std::int64_t rank_requests = 0;
+  std::optional<double> request_throughput;  ///< Of all ranks, as are the next.
+  std::optional<double> output_throughput;
+  std::optional<double> total_token_throughput;
+  std::optional<double> goodput;
+};
+
 /// Everything a report shows. Plain data; whoever ran the simulation fills it.
 struct RunResult {
   /// What was run, in short pieces for a person: "llama-3.1-8b on H100", "8 req/s (Poisson)", "seed
@@ -31,6 +46,7 @@ struct RunResult {
   RunInfo run_info;
   core::Node config;  ///< The fully resolved scenario.
   metrics::Summary summary;
+  std::optional<Deployment> deployment;  ///< Where it has more than one data-parallel rank.
   core::Warnings warnings;  ///< Without those for absent numbers, which the machine formats add.
   std::string digest;
   bool partial = false;  ///< Interrupted: covers what happened until then.

@@ -103,6 +103,25 @@ workload::SyntheticOptions synthetic_options(const Scenario& scenario) {
   return options;
 }
 
+WorkloadSection rank_workload(const Scenario& scenario) {
+  WorkloadSection section = scenario.workload;
+  const std::int64_t ranks = scenario.engine.data_parallel_size;
+  if (ranks == 1 || section.trace) {
+    return section;
+  }
+  const auto divide = [ranks](std::optional<std::int64_t>& whole) {
+    if (whole) {
+      whole = (*whole + ranks - 1) / ranks;
+    }
+  };
+  divide(section.num_prompts);
+  divide(section.max_concurrency);
+  if (section.request_rate) {
+    section.request_rate = *section.request_rate / static_cast<double>(ranks);
+  }
+  return section;
+}
+
 core::Result<std::unique_ptr<workload::Source>> open_source(const Scenario& scenario) {
   const WorkloadSection& section = scenario.workload;
   if (section.trace) {
@@ -114,7 +133,8 @@ core::Result<std::unique_ptr<workload::Source>> open_source(const Scenario& scen
          .skip_bad_rows = section.skip_bad_rows.value_or(false),
          .session_times = section.trace_sessions == "answered" ? workload::SessionTimes::kAnswered
                                                                : workload::SessionTimes::kRecorded,
-         .seed = static_cast<std::uint64_t>(scenario.seed)});
+         .seed = static_cast<std::uint64_t>(scenario.seed),
+         .ranks = scenario.engine.data_parallel_size});
     if (!source) {
       for (auto& error : source.error()) {
         error.field = error.field.empty() ? "workload.trace" : error.field;
@@ -122,7 +142,9 @@ core::Result<std::unique_ptr<workload::Source>> open_source(const Scenario& scen
     }
     return source;
   }
-  return workload::make_synthetic(synthetic_options(scenario));
+  Scenario rank = scenario;
+  rank.workload = rank_workload(scenario);
+  return workload::make_synthetic(synthetic_options(rank));
 }
 
 }  // namespace ridgeline::sim

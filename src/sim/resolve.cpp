@@ -177,15 +177,35 @@ class Resolver {
     }
     speculate();
     only_kernel_knows();
-    if (sharding.data_parallel_size > 1) {
-      out_->warnings.push_back(
-          {.code = "W-data-parallel",
-           .message =
-               fmt::format("one of {} data-parallel ranks is simulated, with the workload as "
-                           "its share; the others step with it, equally loaded",
-                           sharding.data_parallel_size),
-           .hint = "divide the deployment's request rate by data_parallel_size"});
+    share_workload();
+  }
+
+  /// Says how one data-parallel rank comes by its requests.
+  void share_workload() {
+    const std::int64_t ranks = out_->execution.sharding.data_parallel_size;
+    if (ranks == 1) {
+      return;
     }
+    const WorkloadSection& whole = out_->scenario.workload;
+    const WorkloadSection rank = rank_workload(out_->scenario);
+    std::string share = "its part of the workload";
+    if (whole.trace) {
+      share = fmt::format("every {}th session of the trace, or request without one", ranks);
+    } else if (whole.max_concurrency) {
+      share = fmt::format("{} of {} clients", *rank.max_concurrency, *whole.max_concurrency);
+    } else if (whole.request_rate) {
+      share = fmt::format("{} of {} requests/s", *rank.request_rate, *whole.request_rate);
+    }
+    if (whole.num_prompts && !whole.trace) {
+      share += fmt::format(", {} of {} requests", *rank.num_prompts, *whole.num_prompts);
+    }
+    out_->warnings.push_back(
+        {.code = "W-data-parallel",
+         .message = fmt::format("one of {} data-parallel ranks is simulated, with {}; the others "
+                                "step with it, equally loaded",
+                                ranks,
+                                share),
+         .hint = "latencies, counts and utilisation are that rank's"});
   }
 
   void speculate() {

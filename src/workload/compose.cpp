@@ -154,6 +154,36 @@ class Truncated final : public WrappedStream {
   std::int64_t left_;
 };
 
+class DealtOut final : public WrappedStream {
+ public:
+  DealtOut(std::unique_ptr<ItemStream> stream, std::int64_t ranks)
+      : WrappedStream(std::move(stream)), ranks_(ranks), stages_(inner().stages()) {
+    for (Stage& stage : stages_) {
+      stage.max_concurrency = (stage.max_concurrency + ranks - 1) / ranks;
+    }
+  }
+
+  bool next(Item& item) override {
+    while (inner().next(item)) {
+      if (item.starts_group) {
+        const std::int64_t place = item.session >= 0 ? item.session : without_session_++;
+        mine_ = place % ranks_ == 0;
+      }
+      if (mine_) {
+        return true;
+      }
+    }
+    return false;
+  }
+  [[nodiscard]] const std::vector<Stage>& stages() const override { return stages_; }
+
+ private:
+  std::int64_t ranks_;
+  std::vector<Stage> stages_;
+  std::int64_t without_session_ = 0;
+  bool mine_ = false;
+};
+
 class Shifted final : public WrappedStream {
  public:
   Shifted(std::unique_ptr<ItemStream> stream, core::Duration by)
@@ -491,6 +521,9 @@ std::unique_ptr<ItemStream> ended_at(std::unique_ptr<ItemStream> stream, core::D
 }
 std::unique_ptr<ItemStream> truncated(std::unique_ptr<ItemStream> stream, std::int64_t count) {
   return std::make_unique<Truncated>(std::move(stream), count);
+}
+std::unique_ptr<ItemStream> dealt_out(std::unique_ptr<ItemStream> stream, std::int64_t ranks) {
+  return std::make_unique<DealtOut>(std::move(stream), ranks);
 }
 std::unique_ptr<ItemStream> shifted(std::unique_ptr<ItemStream> stream, core::Duration by) {
   return std::make_unique<Shifted>(std::move(stream), by);

@@ -116,11 +116,35 @@ def run(ridgeline, *words):
 )
 def test_every_cut_runs_and_its_result_runs_again(ridgeline, words):
     result = run(ridgeline, *words)
-    assert result["summary"]["completed"] == 40
+    # Of 40 requests each data-parallel rank gets its part.
+    ranks = int(words[words.index("--data-parallel-size") + 1]) if "--data-parallel-size" in words else 1
+    assert result["summary"]["completed"] == 40 // ranks
     ridgeline.write("again.yaml", json.dumps(result["config"]))
     again = ridgeline("run", "again.yaml", "--format", "json")
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["digest"] == result["digest"]
+
+
+def test_data_parallel_ranks_share_the_deployments_workload(ridgeline):
+    words = ["--model", "qwen3-30b-a3b", "--data-parallel-size", "8", "--enable-expert-parallel"]
+    result = run(ridgeline, *words, "--request-rate", "8", "--num-prompts", "100")
+    whole = result["deployment"]
+    # 8 req/s and 100 requests over 8 ranks: 1 req/s, and 12 or 13 requests.
+    assert (whole["request_rate"], whole["rank_request_rate"]) == (8, 1)
+    assert (whole["requests"], whole["rank_requests"]) == (100, 13)
+    assert result["summary"]["completed"] == 13
+    assert whole["output_throughput"] == 8 * result["summary"]["output_throughput"]
+    assert result["config"]["workload"]["request_rate"] == 8
+    # The same rank by hand, without the other ranks' word.
+    table = ridgeline("run", *words, "--gpu", "h200", "--request-rate", "8", "--num-prompts", "100",
+                      "--input-len", "256", "--output-len", "64").stdout
+    assert "8 req/s (Poisson)" in table and "100 requests" in table
+    assert "simulated: 1 of 8 ranks, 1 req/s, 13 requests" in table
+    assert "\n8 ranks " in table
+    assert "one of 8 data-parallel ranks is simulated, with 1 of 8 requests/s" in " ".join(table.split())
+    closed = ridgeline("run", *words, "--gpu", "h200", "--max-concurrency", "20", "--num-prompts", "40",
+                       "--input-len", "256", "--output-len", "64", "--format", "json")
+    assert any("3 of 20 clients, 5 of 40 requests" in warning["message"] for warning in json.loads(closed.stdout)["warnings"])
 
 
 def test_drafts_shorten_the_gaps_by_what_is_accepted(ridgeline):

@@ -288,6 +288,7 @@ class Simulation {
     result.headline = headline(*resolved_, outcome.summary);
     result.config = sim::to_node(resolved_->scenario);
     result.summary = outcome.summary;
+    result.deployment = deployment_of(*resolved_, outcome.summary);
     result.warnings = resolved_->warnings;
     result.warnings.insert(result.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
     result.digest = outcome.digest;

@@ -24,6 +24,8 @@ struct Family {
   std::vector<LayerGroup> (*layers)(ConfigReader& config, const Dimensions& dimensions);
   /// Whether lm_head is the embedding where the file does not say.
   bool tied_by_default = false;
+  /// Keys that change other networks and that this family's layers have by construction.
+  std::span<const std::string_view> implied = {};
 };
 
 /// The families that can be read, sorted by model_type.

@@ -153,6 +153,9 @@ core::Result<std::unique_ptr<Source>> open_trace(const std::string& path,
   if (options.num_prompts) {
     stream = truncated(std::move(stream), *options.num_prompts);
   }
+  if (options.ranks > 1) {
+    stream = dealt_out(std::move(stream), options.ranks);
+  }
   if (options.speed_up != 1.0) {
     stream = sped_up(std::move(stream), options.speed_up);
   }

@@ -65,6 +65,8 @@ struct TraceOptions {
   bool skip_bad_rows = false;
   SessionTimes session_times = SessionTimes::kRecorded;
   std::uint64_t seed = 0;
+  /// Copies that share the requests out (workload/compose.hpp, dealt_out); one copy's are replayed.
+  std::int64_t ranks = 1;
 };
 
 /// Reads a trace once from end to end. The format is found by content. Fails with the first

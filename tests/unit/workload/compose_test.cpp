@@ -50,6 +50,24 @@ TEST(Compose, CutsKeepGroupsWhole) {
   EXPECT_FALSE(list->items[1].starts_group);
 }
 
+TEST(Compose, DealsGroupsAndWholeSessionsOutToRanks) {
+  // Of two ranks the first gets every second group, with all its members.
+  const auto groups =
+      dealt_out(stream_of({item_at(0), item_after({0}, 1), item_at(1), item_at(2)}), 2);
+  EXPECT_THAT(arrivals_of(*groups), ElementsAre(0, 0, 2));
+  // Turns of sessions 0 and 1, recorded one by one: those of session 0.
+  std::vector<Item> turns = evenly(4, 1);
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    turns[i].session = static_cast<std::int32_t>(i / 2);
+  }
+  EXPECT_THAT(arrivals_of(*dealt_out(stream_of(turns), 2)), ElementsAre(0, 1));
+  // 5 groups at once over 2 ranks: 3 for the first.
+  ItemList staged;
+  staged.items = evenly(2, 1);
+  staged.stages.front().max_concurrency = 5;
+  EXPECT_EQ(dealt_out(make_list_stream(staged), 2)->stages().front().max_concurrency, 3);
+}
+
 TEST(Compose, Repeats) {
   const auto again = repeated(
       []() -> core::Result<std::unique_ptr<ItemStream>> { return stream_of(evenly(2, 1)); },

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/document.hpp"
+#include "model/config_reader.hpp"
+#include "model/families/families.hpp"
+
+namespace ridgeline::model {
+
+/// Looks at every key of a config.json that the family's reader did not ask for. A key that changes
+/// the network is refused by name, unless its value says that the feature is absent (null, false,
+/// 0, nothing in it) or the family implies it (Family::implied). A key that is known to change
+/// neither size nor speed is passed over. What is left is returned: keys that this version does not
+/// know. Call after all readers.
+[[nodiscard]] std::vector<std::string> check_unread_keys(const core::Node& document,
+                                                         const Family& family,
+                                                         ConfigReader& config);
+
+}  // namespace ridgeline::model

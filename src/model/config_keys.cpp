@@ -126,8 +126,9 @@ constexpr auto kHarmless = std::to_array<std::string_view>({
     // Which experts a router may choose, at the same cost.
     "n_group", "num_hash_layers", "topk_group", "topk_method", "moe_shared_expert_overlap",
     // Sizes of parts that a family may lack, and what follows from others.
-    "chunk_size", "conv_kernel", "expand", "expert_intermediate_size", "experts_per_token",
-    "head_dim", "intermediate_size", "max_window_layers", "moe_intermediate_size",
+    "chunk_size", "conv_kernel", "dense_intermediate_size", "expand", "expert_intermediate_size",
+    "experts_per_token", "head_dim", "intermediate_size", "intermediate_size_mlp",
+    "max_window_layers", "moe_intermediate_size",
     "moe_layer_freq", "decoder_sparse_step", "num_experts_per_tok", "num_key_value_heads",
     "qk_head_dim", "qk_norm_type", "qk_rope_head_dim", "sliding_window_size", "top_k_experts",
     "use_sliding_window", "vocab_size_per_layer_input", "mamba_proj_bias",
@@ -186,8 +187,10 @@ std::vector<std::string> check_unread_keys(const core::Node& document,
     const auto* const feature = std::find_if(
         kFeatures.begin(), kFeatures.end(), [&](const Feature& known) { return known.key == key; });
     if (feature != kFeatures.end()) {
+      static_cast<void>(config.node(key));  // Refused once, also where the command line set it.
       config.not_modelled(
-          key, fmt::format("{} ({}) in networks of type {}", feature->name, key, family.model_type));
+          key,
+          fmt::format("{} ({}) in networks of type {}", feature->name, key, family.model_type));
     } else if (!contains(kHarmless, key)) {
       unknown.push_back(core::quote(member.key));
     }

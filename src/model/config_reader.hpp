@@ -43,6 +43,8 @@ class ConfigReader {
   [[nodiscard]] bool was_asked(std::string_view key) const;
   /// How many of the document's keys were asked for.
   [[nodiscard]] std::int64_t num_read() const;
+  /// The key was asked for, but its value told nothing: check_unread_keys names it.
+  void not_understood(std::string_view key) { std::erase(asked_, key); }
   /// Whether the key is there at all, null included.
   [[nodiscard]] bool states(std::string_view key) const;
 

@@ -123,6 +123,7 @@ std::optional<VisionTower> read_vision(ConfigReader& config, std::int64_t hidden
   const Sizes sizes = read_sizes(*node, reader, hidden_size);
   if (sizes.hidden == 0 || sizes.depth == 0 || sizes.width == 0 || sizes.patch == 0) {
     config.derived("vision", "vision_config lacks sizes: the tower's weights are not counted");
+    config.not_understood("vision_config");
     return std::nullopt;
   }
   config.derived("vision", "parameters counted from the sizes in vision_config");

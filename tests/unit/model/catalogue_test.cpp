@@ -133,6 +133,7 @@ TEST(Catalogue, EveryEntryReadsAndSaysWhereItComesFrom) {
                 testing::Contains(
                     testing::Pair("hidden_size", HasSubstr("data/models/" + name + ".json"))));
     EXPECT_TRUE(check_sharding(spec, {.tensor_parallel_size = 2}).has_value()) << name;
+    EXPECT_THAT(spec.unread_keys, testing::IsEmpty()) << name;
   }
 }
 
@@ -254,6 +255,7 @@ TEST(Catalogue, EveryPublishedFileIsReadOrRefusedInOneLine) {
     if (spec) {
       ++read;
       EXPECT_GT(total_parameters(*spec), 1e8) << path;
+      EXPECT_THAT(spec->unread_keys, testing::IsEmpty()) << path;
       continue;
     }
     ++refused;

@@ -60,18 +60,66 @@ TEST(HfConfig, SamplingDefaultsComeFromTheGenerationConfig) {
 }
 
 TEST(HfConfig, OtherArchitecturesAreRefusedByName) {
-  EXPECT_THAT(problems(of_type("rwkv7")),
-              HasSubstr("networks of type \"rwkv7\" are not modelled yet (supported: deepseek_ref, "
-                        "deepseek_v2, "));
+  EXPECT_THAT(
+      problems(of_type("rwkv7")),
+      HasSubstr("networks of type \"rwkv7\" are not modelled yet (it reads like llama: --set "
+                "model.model_type=llama; supported: deepseek_ref, deepseek_v2, "));
   EXPECT_THAT(problems(kBody), HasSubstr("model_type: is missing, expected one of deepseek_ref, "));
   EXPECT_NE(problems(of_type("a\\nb")), "accepted");  // `problems` refuses messages of two lines
   EXPECT_THAT(problems(with("\"model_type\": 3", kBody)),
               HasSubstr("3 is not one of deepseek_ref"));
-  EXPECT_THAT(problems(with("\"kv_lora_rank\": 512", of_type("llama"))),
-              HasSubstr("multi-head latent attention (kv_lora_rank) is not modelled yet"));
+  EXPECT_THAT(
+      problems(with("\"kv_lora_rank\": 512", of_type("llama"))),
+      HasSubstr("multi-head latent attention (kv_lora_rank) in networks of type llama is not "
+                "modelled yet"));
   EXPECT_THAT(problems(with("\"ssm_state_size\": 128", of_type("llama"))),
-              HasSubstr("a state-space layer (ssm_state_size) is not modelled yet"));
+              HasSubstr("a state-space layer (ssm_state_size) in networks of type llama"));
   EXPECT_EQ(problems(with("\"kv_lora_rank\": null", of_type("llama"))), "accepted");
+}
+
+TEST(HfConfig, KeysThatChangeTheNetworkAreReadOrRefused) {
+  for (const char* member : {R"("layer_types": ["sliding_attention", "full_attention"])",
+                             R"("sliding_window": 512)",
+                             R"("num_local_experts": 8)",
+                             R"("n_routed_experts": 64)",
+                             R"("add_cross_attention": true)",
+                             R"("audio_config": {"depth": 3})"}) {
+    const std::string key = std::string(member).substr(1, std::string(member).find("\":") - 1);
+    EXPECT_THAT(problems(with(member, of_type("llama"))), HasSubstr("model." + key)) << member;
+  }
+  // A value that says the feature is absent changes nothing, nor does a window as long as any text.
+  for (const char* member : {R"("layer_types": ["full_attention", "full_attention"])",
+                             R"("sliding_window": null)",
+                             R"("sliding_window": 2048)",
+                             R"("num_local_experts": 0)",
+                             R"("add_cross_attention": false)",
+                             R"("audio_config": {})"}) {
+    EXPECT_TRUE(accepted(with(member, of_type("llama"))).unread_keys.empty()) << member;
+  }
+  // Refused once, though the command line set it and no reader asked for it.
+  const core::Node eight = core::Node::integer(8, {.file = "command line"});
+  const auto document = core::parse_json(of_type("llama"), "config.json");
+  std::vector<core::Node::Member> members = document->members();
+  members.push_back({.key = "num_local_experts", .value = eight, .where = eight.where()});
+  EXPECT_EQ(model_from_node(core::Node::map(members, {}), "test").error().size(), 1U);
+}
+
+TEST(HfConfig, KeysThatAreNotKnownAreNamed) {
+  const ModelSpec spec = accepted(with(
+      R"("hyper_layers": 3, "rope_theta": 1e6, "other_layers": 0, "_ours": 1)", of_type("llama")));
+  EXPECT_THAT(spec.unread_keys, testing::ElementsAre("\"hyper_layers\""));
+  // What lacks its sizes is not counted.
+  EXPECT_THAT(accepted(with(R"("vision_config": {"depth": 3})", of_type("llama"))).unread_keys,
+              testing::ElementsAre("\"vision_config\""));
+}
+
+TEST(HfConfig, AnotherFamilysReaderIsNamedWhereItUnderstandsTheFile) {
+  EXPECT_THAT(
+      problems(with(R"("num_local_experts": 8, "num_experts_per_tok": 2)", of_type("somemoe"))),
+      HasSubstr("it reads like mixtral: --set model.model_type=mixtral"));
+  EXPECT_THAT(problems(with(R"("hyper_layers": 3)", of_type("new"))),
+              HasSubstr("it reads like llama but for \"hyper_layers\": --set"));
+  EXPECT_THAT(problems(R"({"model_type": "new"})"), testing::Not(HasSubstr("reads like")));
 }
 
 TEST(HfConfig, EveryProblemIsReportedTogether) {

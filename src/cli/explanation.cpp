@@ -1,6 +1,7 @@
 #include "cli/explanation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@
 #include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/tree.hpp"
+#include "sim/length.hpp"
 #include "sim/options.hpp"
 #include "sim/resolve.hpp"
 #include "sim/scenario.hpp"
@@ -124,6 +126,27 @@ std::int64_t blocks_of_longest(const sim::Resolved& resolved) {
       resolved.memory, resolved.engine.max_model_len, resolved.engine.max_num_batched_tokens);
 }
 
+/// Prompt and output together of the workload's mean request; nothing where it states no lengths.
+std::optional<core::Tokens> tokens_of_request(const sim::Resolved& resolved) {
+  const sim::WorkloadSection& workload = resolved.scenario.workload;
+  if (!workload.input_len || !workload.output_len) {
+    return std::nullopt;
+  }
+  const double tokens = sim::mean_length(*workload.input_len) +
+                        sim::mean_length(*workload.output_len) +
+                        static_cast<double>(workload.prefix_len.value_or(0));
+  return core::Tokens(static_cast<std::int64_t>(std::ceil(tokens)));
+}
+
+/// Requests of so many tokens that the cache holds at once, if none shares a block; at most as many
+/// run as max_num_seqs allows.
+double requests_held(const sim::Resolved& resolved, core::Tokens tokens) {
+  const std::int64_t blocks =
+      engine::blocks_of_request(resolved.memory, tokens, resolved.engine.max_num_batched_tokens);
+  return static_cast<double>(resolved.engine.num_gpu_blocks.value() - 1) /
+         static_cast<double>(blocks);
+}
+
 core::Node layouts_tree(const engine::MemoryPlan& plan) {
   std::vector<core::Node> layouts;
   for (const engine::CacheLayout& layout : plan.layouts) {
@@ -141,11 +164,13 @@ core::Node layouts_tree(const engine::MemoryPlan& plan) {
 
 core::Node memory_tree(const sim::Resolved& resolved) {
   const auto& plan = resolved.memory;
+  const auto length = tokens_of_request(resolved);
   return MapBuilder()
       .add("usable_gib", gib(plan.usable))
       .add("gpu_memory_utilization", number_node(plan.utilization))
       .add("budget_gib", gib(plan.budget))
       .add("weights_gib", gib(plan.weights))
+      .add("expert_padding_gib", gib(plan.expert_padding))
       .add("position_tables_gib", gib(plan.position_tables))
       .add("activations_gib", gib(plan.activations))
       .add("non_torch_gib", gib(plan.non_torch))
@@ -160,6 +185,8 @@ core::Node memory_tree(const sim::Resolved& resolved) {
       .add("sequence_state_gib", gib(plan.sequence_state))
       .add("cache_groups", layouts_tree(plan))
       .add("blocks_of_max_model_len", integer_node(blocks_of_longest(resolved)))
+      .add("requests_of_workload_length",
+           number_node(length ? std::optional(requests_held(resolved, *length)) : std::nullopt))
       .build();
 }
 
@@ -294,7 +321,11 @@ void memory_lines(const sim::Resolved& resolved, Lines& lines) {
   lines.row("usable", gib_text(plan.usable));
   lines.row(
       "budget", gib_text(plan.budget), fmt::format("gpu_memory_utilization {}", plan.utilization));
-  lines.row("- weights", gib_text(plan.weights));
+  lines.row("- weights",
+            gib_text(plan.weights),
+            plan.expert_padding > core::Bytes(0)
+                ? fmt::format("of which {} pad the experts", gib_text(plan.expert_padding))
+                : "");
   lines.row("- activations",
             gib_text(plan.activations),
             "peak of the profile run: max_num_batched_tokens, max_num_seqs");
@@ -333,6 +364,11 @@ void memory_lines(const sim::Resolved& resolved, Lines& lines) {
                 static_cast<double>(blocks_of_longest(resolved))
           : static_cast<double>(tokens) / static_cast<double>(engine.max_model_len.value());
   lines.row("requests of max_model_len", report::significant(requests));
+  if (const auto length = tokens_of_request(resolved)) {
+    lines.row(fmt::format("requests of {} tokens", report::grouped(length->value())),
+              report::significant(requests_held(resolved, *length)),
+              fmt::format("input_len and output_len; max_num_seqs {}", engine.max_num_seqs));
+  }
 }
 
 }  // namespace

@@ -50,8 +50,47 @@ core::Bytes activation_peak(const model::ModelSpec& network, const MemoryOptions
   const double layer =
       ffn_elements(network, static_cast<double>(options.sharding.tensor_parallel_size)) *
       kBytesOf16Bits * tokens;
-  const double sampler = kSamplerBytesPerLogit * rows * static_cast<double>(network.vocab_size);
+  const double per_logit =
+      options.sorts_in_sampler ? kSamplerBytesPerLogit : kFlashInferBytesPerLogit;
+  const double sampler = per_logit * rows * static_cast<double>(network.vocab_size);
   return core::Bytes(kept + std::max(layer, sampler));
+}
+
+std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+/// What padding adds to the MXFP4 experts that a rank holds of one stage.
+core::Bytes padding_of_experts(const model::ModelSpec& stage, const model::Sharding& sharding) {
+  const std::int64_t ranks = sharding.expert_ranks();
+  core::Bytes added;
+  for (const model::LayerGroup& layer : stage.layers) {
+    const auto* moe = std::get_if<model::MoeFfn>(&layer.ffn);
+    const model::DType format = layer.precision ? layer.precision->ffn : stage.precision.ffn;
+    if (moe == nullptr || format != model::DType::kMxfp4) {
+      continue;
+    }
+    const bool whole = sharding.expert_parallel;
+    const std::int64_t experts = whole ? (moe->experts + ranks - 1) / ranks : moe->experts;
+    const std::int64_t width = whole ? moe->expert_width : moe->expert_width / ranks;
+    const std::int64_t hidden = moe->latent > 0 ? moe->latent : stage.hidden_size;
+    const std::int64_t matrices = moe->gated ? 3 : 2;
+    const std::int64_t elements =
+        rounded_up(hidden, kMxfp4HiddenTile) * rounded_up(width, kMxfp4WidthTile) - hidden * width;
+    added += core::Bytes(static_cast<double>(layer.count * experts * matrices * elements) *
+                         model::bytes_per_element(format));
+  }
+  return added;
+}
+
+/// The same of the stage where it is most.
+core::Bytes expert_padding(const model::ModelSpec& network, const model::Sharding& sharding) {
+  core::Bytes most;
+  for (const model::ModelSpec& stage :
+       model::pipeline_stages(network, sharding.pipeline_parallel_size)) {
+    most = std::max(most, padding_of_experts(stage, sharding));
+  }
+  return most;
 }
 
 core::Bytes position_tables(const model::ModelSpec& network) {
@@ -216,7 +255,8 @@ MemoryPlan plan_memory(const model::ModelSpec& network,
   plan.usable = gpu.usable_memory;
   plan.utilization = options.gpu_memory_utilization;
   plan.budget = plan.usable * plan.utilization;
-  plan.weights = model::weight_bytes_per_rank(network, sharding);
+  plan.expert_padding = expert_padding(network, sharding);
+  plan.weights = model::weight_bytes_per_rank(network, sharding) + plan.expert_padding;
   if (options.draft != nullptr) {
     plan.weights += model::weight_bytes_per_rank(*options.draft, options.draft_sharding);
   }
@@ -285,25 +325,6 @@ std::vector<CacheGroup> engine_cache_groups(const MemoryPlan& plan) {
     groups.emplace_back();
   }
   return groups;
-}
-
-std::int64_t smallest_fitting_tp(const model::ModelSpec& network,
-                                 const hardware::GpuSpec& gpu,
-                                 const MemoryOptions& options,
-                                 core::Tokens tokens) {
-  for (std::int64_t tp = 1; tp <= gpu.gpus_per_node; tp *= 2) {
-    MemoryOptions candidate = options;
-    candidate.sharding.tensor_parallel_size = tp;
-    if (!model::check_sharding(network, candidate.sharding)) {
-      continue;
-    }
-    const MemoryPlan plan = plan_memory(network, gpu, candidate);
-    if (longest_request(plan, plan.num_gpu_blocks, options.max_num_batched_tokens, tokens) >=
-        tokens) {
-      return tp;
-    }
-  }
-  return 0;
 }
 
 }  // namespace ridgeline::engine

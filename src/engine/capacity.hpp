@@ -36,6 +36,7 @@ struct MemoryPlan {
   double utilization = 0;         ///< gpu_memory_utilization.
   core::Bytes budget;             ///< usable * utilization.
   core::Bytes weights;            ///< Of this rank, a drafting network's with it.
+  core::Bytes expert_padding;     ///< Of those, what rounds MXFP4 experts up to a kernel's tiles.
   core::Bytes position_tables;    ///< Sines and cosines of every position.
   core::Bytes activations;        ///< Peak of vLLM's profile run.
   core::Bytes non_torch;          ///< What libraries take while the weights are loaded.
@@ -69,6 +70,8 @@ struct MemoryOptions {
   std::int64_t max_num_seqs = 256;
   core::Tokens max_num_batched_tokens{2048};
   bool enforce_eager = false;  ///< No CUDA graphs.
+  /// Whether the server samples by sorting the vocabulary (PyTorch), not with FlashInfer's kernels.
+  bool sorts_in_sampler = true;
   Profile profile = {};
 };
 
@@ -77,6 +80,14 @@ struct MemoryOptions {
 /// double buffers of a key-value radix sort: about fifteen 32-bit numbers. Published block counts
 /// of networks with 32,000 to 152,064 tokens agree on it (docs/models/capacity.md).
 inline constexpr double kSamplerBytesPerLogit = 60.0;
+/// The same of FlashInfer's sampler, which sorts nothing: logits in 16 and 32 bits, scaled, their
+/// probabilities, and those renormalised. Logs of two networks with 201,088 and 262,144 tokens
+/// (vLLM 0.19, A100) agree on it within 2 % of their KV cache.
+inline constexpr double kFlashInferBytesPerLogit = 18.0;
+/// Multiples to which MXFP4 experts are padded when they are loaded: the hidden size, and the width
+/// of an expert on a rank (vLLM's `mxfp4.py`, what the Marlin kernels need).
+inline constexpr std::int64_t kMxfp4HiddenTile = 256;
+inline constexpr std::int64_t kMxfp4WidthTile = 128;
 /// GiB that CUDA libraries take beside PyTorch's allocator while the network is loaded and
 /// profiled, on any GPU; and what communication adds where there are several.
 inline constexpr double kNonTorchGib = 0.15;
@@ -102,12 +113,5 @@ inline constexpr double kGraphMibPerLayer = 0.25;
 /// The plan's groups as the engine takes them. A state is what a window of one token keeps: one
 /// block.
 [[nodiscard]] std::vector<CacheGroup> engine_cache_groups(const MemoryPlan& plan);
-
-/// The smallest power-of-two tensor_parallel_size up to a node's GPUs that leaves room for `tokens`
-/// tokens of KV cache and that divides the network; 0 when none does.
-[[nodiscard]] std::int64_t smallest_fitting_tp(const model::ModelSpec& network,
-                                               const hardware::GpuSpec& gpu,
-                                               const MemoryOptions& options,
-                                               core::Tokens tokens);
 
 }  // namespace ridgeline::engine

@@ -169,6 +169,30 @@ core::Node to_node(const workload::Length& length) {
       length);
 }
 
+double mean_length(const workload::Length& length) {
+  const auto tokens = [](core::Tokens count) { return static_cast<double>(count.value()); };
+  return std::visit(
+      [&](const auto& law) {
+        using Law = std::remove_cvref_t<decltype(law)>;
+        if constexpr (std::is_same_v<Law, workload::FixedLength>) {
+          return tokens(law.value);
+        } else if constexpr (std::is_same_v<Law, workload::UniformLength>) {
+          return (tokens(law.lowest) + tokens(law.highest)) / 2.0;
+        } else if constexpr (std::is_same_v<Law, workload::EmpiricalLength>) {
+          double sum = 0.0;
+          double weights = 0.0;
+          for (const auto& bin : law.bins) {
+            sum += bin.weight * tokens(bin.value);
+            weights += bin.weight;
+          }
+          return sum / weights;
+        } else {
+          return law.mean;
+        }
+      },
+      length);
+}
+
 core::Node length_schema() {
   const auto number = [](double lowest) {
     return MapBuilder().add("type", "number").add("minimum", lowest).finish();

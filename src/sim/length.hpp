@@ -24,6 +24,9 @@ namespace ridgeline::sim {
 /// The document that read_length takes back to the same length.
 [[nodiscard]] core::Node to_node(const workload::Length& length);
 
+/// Mean tokens of a length as it is stated, before what is drawn is limited to min and max.
+[[nodiscard]] double mean_length(const workload::Length& length);
+
 /// The JSON Schema of such a document.
 [[nodiscard]] core::Node length_schema();
 

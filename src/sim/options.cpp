@@ -28,7 +28,20 @@ namespace {
 constexpr std::array<std::string_view, 2> kOnOff = {"on", "off"};
 constexpr std::array<std::string_view, 2> kPercentiles = {"exact", "sketch"};
 constexpr std::array<std::string_view, 2> kLookups = {"floor", "interp"};
-constexpr std::array<std::string_view, 2> kKvCacheDtypes = {"auto", "fp8"};
+constexpr std::array<std::string_view, 4> kDtypes = {"auto", "bfloat16", "float16", "half"};
+constexpr std::array<std::string_view, 10> kQuantizations = {"fp8",
+                                                             "awq",
+                                                             "awq_marlin",
+                                                             "gptq",
+                                                             "gptq_marlin",
+                                                             "compressed-tensors",
+                                                             "modelopt",
+                                                             "modelopt_fp4",
+                                                             "modelopt_mixed",
+                                                             "mxfp4"};
+constexpr std::array<std::string_view, 5> kKvCacheDtypes = {
+    "auto", "bfloat16", "fp8", "fp8_e4m3", "fp8_e5m2"};
+constexpr std::array<std::string_view, 2> kSamplers = {"sort", "flashinfer"};
 constexpr std::array<std::string_view, 3> kArrivals = {"poisson", "constant", "at-once"};
 constexpr std::array<std::string_view, 2> kSessionTimes = {"recorded", "answered"};
 constexpr std::array<std::string_view, 1> kCompat = {"blis"};
@@ -131,9 +144,19 @@ constexpr std::array kOptions = std::to_array<Option>({
     {.path = "engine.enforce_eager", .flag = "enforce-eager",
      .help = "Run without CUDA graphs: no step is padded to a captured size", .example = "false",
      .slot = [](Scenario& s) -> Slot { return &s.engine.enforce_eager; }},
+    {.path = "engine.dtype", .flag = "dtype", .choices = kDtypes,
+     .help = "Format of what is not quantised; auto takes the network's", .example = "bfloat16",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.dtype; }},
+    {.path = "engine.quantization", .flag = "quantization", .choices = kQuantizations,
+     .unset = "the network's own",
+     .help = "fp8 quantises 16-bit weights as vLLM does while it loads them; other methods must be the network's own",
+     .example = "fp8", .slot = [](Scenario& s) -> Slot { return &s.engine.quantization; }},
     {.path = "engine.kv_cache_dtype", .flag = "kv-cache-dtype", .choices = kKvCacheDtypes,
      .help = "Format of the KV cache; auto takes the network's", .example = "fp8",
      .slot = [](Scenario& s) -> Slot { return &s.engine.kv_cache_dtype; }},
+    {.path = "engine.sampler", .flag = "sampler", .choices = kSamplers,
+     .help = "How the server samples, which decides the memory of its profile run: sort (PyTorch) or flashinfer",
+     .example = "flashinfer", .slot = [](Scenario& s) -> Slot { return &s.engine.sampler; }},
     {.path = "engine.generation_config", .flag = "generation-config", .choices = kGenerationConfigs,
      .help = "Sampling that clients do not state: auto takes the network's, vllm plain sampling",
      .example = "vllm", .slot = [](Scenario& s) -> Slot { return &s.engine.generation_config; }},

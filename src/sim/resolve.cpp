@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -22,6 +23,8 @@
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
+#include "sim/engine_formats.hpp"
+#include "sim/fitting.hpp"
 #include "sim/options.hpp"
 #include "sim/patch.hpp"
 #include "sim/requests.hpp"
@@ -31,6 +34,10 @@
 namespace ridgeline::sim {
 
 namespace {
+
+/// A network fits where the KV cache holds a request of this length, or of the network's longest: a
+/// hint that leaves less room is of no use.
+constexpr core::Tokens kUsefulLength{8192};
 
 /// Fills one Resolved, in the order in which values depend on each other; each stage that fails
 /// ends it.
@@ -108,6 +115,9 @@ class Resolver {
       };
     };
     auto network = keep_patched(model::find_model_document(given_.model)
+                                    .and_then([&](const core::Node& document) {
+                                      return in_engine_formats(document, given_.engine);
+                                    })
                                     .and_then(patched("model"))
                                     .and_then([&](const core::Node& document) {
                                       return model::model_from_node(document, given_.model);
@@ -132,25 +142,50 @@ class Resolver {
     out_->network = std::move(*network);
     out_->gpu = std::move(*gpu);
     out_->engine.profile = std::move(*profile);
-    if (given_.engine.kv_cache_dtype == "fp8") {
-      out_->network.precision.kv = model::DType::kFp8;
-    }
+    set_cache_format(given_.engine, out_->network);
+    warn_of_unread_keys();
     if (given_.engine.generation_config == "vllm") {
       out_->network.sampling = {};
     }
   }
 
+  void warn_of_unread_keys() {
+    const std::vector<std::string>& keys = out_->network.unread_keys;
+    if (!keys.empty()) {
+      out_->warnings.push_back(
+          {.code = "W-config-keys",
+           .message = fmt::format("keys of the network's configuration that this version does not "
+                                  "know, and that may change it: {}",
+                                  fmt::join(keys, ", ")),
+           .hint = {}});
+    }
+  }
+
+  /// What the scenario asks for and no step-time model prices.
+  void warn_of_unpriced() {
+    const std::int64_t size = given_.engine.tensor_parallel_size;
+    const std::int64_t node = std::max(out_->gpu.gpus_per_node, out_->gpu.link_domain);
+    if (size > node) {
+      out_->warnings.push_back(
+          {.code = "W-unpriced-nodes",
+           .message =
+               fmt::format("tensor_parallel_size {} spans nodes of {} GPUs: exchanges between "
+                           "nodes are priced as within one, which is too short",
+                           size,
+                           node),
+           .hint = fmt::format("--tensor-parallel-size {} with --pipeline-parallel-size", node)});
+    }
+    if (out_->network.vision && given_.workload.trace) {
+      out_->warnings.push_back(
+          {.code = "W-unpriced-encoder",
+           .message = "the time of the vision encoder is not priced: an image costs its tokens of "
+                      "the prompt alone",
+           .hint = {}});
+    }
+  }
+
   void check_sharding() {
     const std::int64_t size = given_.engine.tensor_parallel_size;
-    const std::int64_t most = std::max(out_->gpu.gpus_per_node, out_->gpu.link_domain);
-    if (size > most) {
-      note("engine.tensor_parallel_size",
-           fmt::format("{} is out of range, expected 1 to {}, the GPUs of one {} node",
-                       size,
-                       most,
-                       out_->gpu.name));
-      return;
-    }
     model::Sharding& sharding = out_->execution.sharding;
     sharding = {.tensor_parallel_size = size,
                 .pipeline_parallel_size = given_.engine.pipeline_parallel_size,
@@ -178,6 +213,7 @@ class Resolver {
     speculate();
     only_kernel_knows();
     share_workload();
+    warn_of_unpriced();
   }
 
   /// Says how one data-parallel rank comes by its requests.
@@ -251,6 +287,7 @@ class Resolver {
             .max_num_batched_tokens = core::Tokens(
                 engine().max_num_batched_tokens.value_or(limits.max_num_batched_tokens.value())),
             .enforce_eager = engine().enforce_eager,
+            .sorts_in_sampler = engine().sampler != "flashinfer",
             .profile = out_->engine.profile};
   }
 
@@ -278,7 +315,7 @@ class Resolver {
     if (usable_tokens() < out_->memory.block_size.value()) {
       infeasible("model",
                  fmt::format("{} does not fit: {}", out_->network.name, memory_sum()),
-                 fitting_hint(out_->memory.block_size));
+                 hint_for(std::min(kUsefulLength, out_->network.max_position)));
     }
   }
 
@@ -338,15 +375,18 @@ class Resolver {
         plan.block.value() / 1024.0);
   }
 
-  [[nodiscard]] std::string fitting_hint(core::Tokens tokens) {
-    const std::int64_t size =
-        engine::smallest_fitting_tp(out_->network, out_->gpu, memory_options(), tokens);
-    if (size > 0) {
-      return fmt::format("--tensor-parallel-size {} is the smallest that fits", size);
+  /// What would hold a request of so many tokens.
+  [[nodiscard]] std::string hint_for(core::Tokens tokens) {
+    if (given_.engine.num_gpu_blocks) {
+      const auto& plan = out_->memory;
+      const std::int64_t blocks =
+          engine::blocks_of_request(plan, tokens, memory_options().max_num_batched_tokens) + 1;
+      return fmt::format("--num-gpu-blocks {} holds it", blocks);
     }
-    return fmt::format(
-        "no tensor_parallel_size up to {} fits: choose a larger GPU or a smaller network",
-        out_->gpu.gpus_per_node);
+    return fitting_hint({.network = out_->network,
+                         .gpu = out_->gpu,
+                         .options = memory_options(),
+                         .tokens = tokens});
   }
 
   void limits() {
@@ -392,10 +432,12 @@ class Resolver {
         out_->warnings.push_back(
             {.code = "W-max-model-len",
              .message =
-                 fmt::format("max_model_len is {}, what the KV cache holds, not the network's {}",
+                 fmt::format("max_model_len is {}, what the KV cache holds, not the network's "
+                             "{}: vLLM needs --max-model-len {} to start",
                              fits,
-                             network),
-             .hint = fitting_hint(out_->network.max_position)});
+                             network,
+                             fits),
+             .hint = hint_for(out_->network.max_position)});
       }
       return;
     }
@@ -411,7 +453,7 @@ class Resolver {
                       wanted,
                       fits,
                       memory_sum()),
-          fitting_hint(core::Tokens(wanted)));
+          hint_for(core::Tokens(wanted)));
     }
   }
 

@@ -39,8 +39,8 @@ struct Resolved {
 
 /// Looks up network, GPU, engine version and step-time model, checks that the network divides and
 /// fits, and fills what the scenario leaves open. A network that does not fit, or a max_model_len
-/// that does not, is infeasible: the error says where the memory goes and the smallest
-/// tensor_parallel_size that would do.
+/// that does not, is infeasible: the error says where the memory goes and what would make it fit
+/// (sim/fitting.hpp).
 [[nodiscard]] core::Result<std::unique_ptr<Resolved>> resolve(LoadedScenario loaded);
 
 }  // namespace ridgeline::sim

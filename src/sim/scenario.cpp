@@ -266,6 +266,12 @@ core::Node scalar(const std::string& text) {
   return core::Node::string(text, where);
 }
 
+/// The same, and maps and lists as YAML writes them in one line: "{quant_method: fp8}".
+core::Result<core::Node> flag_value(const std::string& text) {
+  const bool nested = text.starts_with('{') || text.starts_with('[');
+  return nested ? core::parse_yaml(text, kCommandLine) : scalar(text);
+}
+
 /// The overrides as one document.
 class OverrideDocument {
  public:
@@ -286,15 +292,8 @@ class OverrideDocument {
       insert(option->section(),
              option->key(),
              core::Node::string(change.text, {.file = kCommandLine}));
-    } else if (change.text.starts_with('{')) {
-      auto parsed = core::parse_yaml(change.text, kCommandLine);
-      if (parsed) {
-        insert(option->section(), option->key(), std::move(*parsed));
-      } else {
-        errors_.insert(errors_.end(), parsed.error().begin(), parsed.error().end());
-      }
-    } else {
-      insert(option->section(), option->key(), scalar(change.text));
+    } else if (auto value = keep(flag_value(change.text))) {
+      insert(option->section(), option->key(), std::move(*value));
     }
   }
 
@@ -325,9 +324,19 @@ class OverrideDocument {
                          .hint = hint});
       return;
     }
-    members.push_back({.key = change.text.substr(0, equals),
-                       .value = scalar(change.text.substr(equals + 1)),
-                       .where = {.file = kCommandLine}});
+    if (auto value = keep(flag_value(change.text.substr(equals + 1)))) {
+      members.push_back({.key = change.text.substr(0, equals),
+                         .value = std::move(*value),
+                         .where = {.file = kCommandLine}});
+    }
+  }
+
+  std::optional<core::Node> keep(core::Result<core::Node> value) {
+    if (!value) {
+      errors_.insert(errors_.end(), value.error().begin(), value.error().end());
+      return std::nullopt;
+    }
+    return std::move(*value);
   }
 
   void insert(std::string_view section, std::string_view key, core::Node value) {

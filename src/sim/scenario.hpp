@@ -45,7 +45,10 @@ struct EngineSection {
   std::optional<bool> async_scheduling;
   std::int64_t long_prefill_token_threshold = 0;
   bool enforce_eager = false;
+  std::string dtype = "auto";
+  std::optional<std::string> quantization;
   std::string kv_cache_dtype = "auto";
+  std::string sampler = "sort";
   std::string generation_config = "auto";
   std::optional<SpeculativeConfig> speculative_config;
 };

@@ -82,7 +82,7 @@ FILES = {
         GOOD.replace("llama-3.1-8b", "llama-3.1-70b"),
         [],
         4,
-        ["model: llama-3.1-70b does not fit", "weights", "--tensor-parallel-size 4 ", "s.yaml:1:8"],
+        ["model: llama-3.1-70b does not fit", "weights", "it fits with --tensor-parallel-size 4", "s.yaml:1:8"],
     ),
     "a length that does not fit": (
         "s.yaml",

@@ -39,6 +39,8 @@ def without(key):
         (with_value(num_key_value_heads=5), "5 does not divide num_attention_heads 32"),
         (with_value(hidden_size=4097), "num_attention_heads 32 does not divide hidden_size 4097"),
         (with_value(model_type="lama"), "model.model_type"),
+        (with_value(num_local_experts=8), "model.num_local_experts: a mixture of experts (num_local_experts)"),
+        (with_value(layer_types=["sliding_attention"] * 32), "model.layer_types"),
         (with_value(model_type="qwen3_moe", num_experts=4, num_experts_per_tok=8, moe_intermediate_size=768),
          "8 is more than num_experts 4"),
         (without("hidden_size"), "model.hidden_size: is missing"),
@@ -126,8 +128,9 @@ def test_every_cut_runs_and_its_result_runs_again(ridgeline, words):
 
 
 def test_data_parallel_ranks_share_the_deployments_workload(ridgeline):
-    words = ["--model", "qwen3-30b-a3b", "--data-parallel-size", "8", "--enable-expert-parallel"]
-    result = run(ridgeline, *words, "--request-rate", "8", "--num-prompts", "100")
+    words = ["run", "--model", "qwen3-30b-a3b", "--gpu", "h200", "--data-parallel-size", "8", "--enable-expert-parallel",
+             "--input-len", "256", "--output-len", "64", "--num-prompts", "100"]
+    result = json.loads(ridgeline(*words, "--request-rate", "8", "--format", "json").stdout)
     whole = result["deployment"]
     # 8 req/s and 100 requests over 8 ranks: 1 req/s, and 12 or 13 requests.
     assert (whole["request_rate"], whole["rank_request_rate"]) == (8, 1)
@@ -135,16 +138,51 @@ def test_data_parallel_ranks_share_the_deployments_workload(ridgeline):
     assert result["summary"]["completed"] == 13
     assert whole["output_throughput"] == 8 * result["summary"]["output_throughput"]
     assert result["config"]["workload"]["request_rate"] == 8
-    # The same rank by hand, without the other ranks' word.
-    table = ridgeline("run", *words, "--gpu", "h200", "--request-rate", "8", "--num-prompts", "100",
-                      "--input-len", "256", "--output-len", "64").stdout
+    table = ridgeline(*words, "--request-rate", "8").stdout
     assert "8 req/s (Poisson)" in table and "100 requests" in table
-    assert "simulated: 1 of 8 ranks, 1 req/s, 13 requests" in table
+    text = " ".join(table.split())
+    assert "simulated: 1 of 8 ranks, 1 req/s, 13 requests" in text
     assert "\n8 ranks " in table
-    assert "one of 8 data-parallel ranks is simulated, with 1 of 8 requests/s" in " ".join(table.split())
-    closed = ridgeline("run", *words, "--gpu", "h200", "--max-concurrency", "20", "--num-prompts", "40",
-                       "--input-len", "256", "--output-len", "64", "--format", "json")
-    assert any("3 of 20 clients, 5 of 40 requests" in warning["message"] for warning in json.loads(closed.stdout)["warnings"])
+    assert "one of 8 data-parallel ranks is simulated, with 1 of 8 requests/s, 13 of 100 requests" in text
+    closed = json.loads(ridgeline(*words, "--max-concurrency", "20", "--format", "json").stdout)
+    assert any("3 of 20 clients, 13 of 100 requests" in warning["message"] for warning in closed["warnings"])
+    assert closed["deployment"]["request_rate"] is None
+
+
+def test_another_familys_reader_is_named_and_works(ridgeline):
+    ridgeline.write("config.json", with_value(model_type="newllama", hyper_layers=3))
+    refused = ridgeline("explain", "--model", "config.json", "--gpu", "h100")
+    assert refused.returncode == 2
+    assert "--set model.model_type=llama" in refused.stderr
+    read = ridgeline("explain", "--model", "config.json", "--gpu", "h100", "--set", "model.model_type=llama")
+    assert read.returncode == 0, read.stderr
+    assert "W-config-keys" in read.stdout and '"hyper_layers"' in read.stdout
+
+
+def test_what_does_not_fit_says_what_does(ridgeline):
+    done = ridgeline("explain", "--model", "llama-3.1-70b-fp8", "--gpu", "h100")
+    assert done.returncode == 4
+    hint = " ".join(done.stderr.split())
+    words = hint[hint.index("it fits with ") + len("it fits with "):].split(";")[0].split()
+    assert ridgeline("explain", "--model", "llama-3.1-70b-fp8", "--gpu", "h100", *words).returncode == 0, words
+
+
+def test_explain_counts_requests_of_the_workloads_length(ridgeline):
+    words = ["--model", "llama-3.1-8b", "--gpu", "h100", "--input-len", "8192", "--output-len", "256"]
+    table = ridgeline("explain", *words).stdout
+    assert "requests of 8 448 tokens" in table
+    memory = json.loads(ridgeline("explain", *words, "--format", "json").stdout)["memory"]
+    # 8448 tokens are 528 blocks of 16; the null block holds nothing.
+    assert memory["requests_of_workload_length"] == (memory["num_gpu_blocks"] - 1) / 528
+
+
+def test_vllms_words_for_formats(ridgeline):
+    base = ["explain", "--model", "llama-3.3-70b", "--gpu", "h100", "--tp", "2", "--format", "json"]
+    by_flag = json.loads(ridgeline(*base, "--quantization", "fp8").stdout)
+    by_map = json.loads(ridgeline(*base, "--set", "model.quantization_config={quant_method: fp8}").stdout)
+    assert by_flag["memory"] == by_map["memory"]
+    refused = ridgeline(*base, "--quantization", "awq")
+    assert refused.returncode == 2 and "engine.quantization: awq" in refused.stderr
 
 
 def test_drafts_shorten_the_gaps_by_what_is_accepted(ridgeline):

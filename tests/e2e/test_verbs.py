@@ -100,7 +100,7 @@ def test_explain_says_where_in_the_file(ridgeline):
 def test_explain_of_what_does_not_fit(ridgeline):
     done = ridgeline("explain", "--model", "llama-3.1-70b", "--gpu", "h100")
     assert done.returncode == 4
-    assert "--tensor-parallel-size 4 " in done.stderr
+    assert "hint: it fits with --tensor-parallel-size 4" in done.stderr
 
 
 @pytest.mark.parametrize("registry", "models gpus latency engines traces formats options".split())

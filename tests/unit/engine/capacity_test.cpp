@@ -198,20 +198,33 @@ TEST(Capacity, AModelThatDoesNotFitHasNoBlocks) {
   EXPECT_EQ(memory.num_gpu_blocks, core::Blocks(0));
 }
 
-TEST(Capacity, TheSmallestTpThatFits) {
-  const auto network = *model::find_model("llama-3.1-70b");
-  // 131.4 GiB of weights: 65.7 GiB a rank at TP 2 leave 71.271 - 65.7 - 2.2 = 3.3 GiB, 21,900
-  // tokens of 160 KiB.
-  EXPECT_EQ(smallest_fitting_tp(network, *hardware::find_gpu("h100"), {}, core::Tokens(8192)), 2);
-  EXPECT_EQ(smallest_fitting_tp(network, *hardware::find_gpu("h100"), {}, core::Tokens(131'072)),
-            4);
-  // An L40S has 44.39 * 0.9 - 2.2 = 37.7 GiB for weights and KV: 32.9 GiB at TP 4.
-  EXPECT_EQ(smallest_fitting_tp(network, *hardware::find_gpu("l40s"), {}, core::Tokens(8192)), 4);
-  EXPECT_EQ(smallest_fitting_tp(*model::find_model("llama-3.1-405b"),
-                                *hardware::find_gpu("l40s"),
-                                {},
-                                core::Tokens(8192)),
-            0);
+TEST(Capacity, Mxfp4ExpertsArePaddedToTheKernelsTiles) {
+  // gpt-oss-120b: 36 layers of 128 experts, three matrices of 2880 x 2880, padded to 3072 x 2944,
+  // of 4.25 bits: 36 * 128 * 3 * (9,043,968 - 8,294,400) * 0.53125 B = 5.127 GiB. Published as
+  // loaded: 64.4 to 66.0 GiB (vLLM issues 23278, 33155).
+  const auto one = plan("gpt-oss-120b", {}, "h200");
+  EXPECT_NEAR(gib(one.expert_padding), 5.127, 1e-3);
+  EXPECT_GE(gib(one.weights), 64.4);
+  EXPECT_LE(gib(one.weights), 66.0);
+  // Of eight ranks each has columns of 360, padded to 384: 36 * 128 * 3 * (3072 * 384 - 2880 * 360)
+  // * 0.53125 B = 0.977 GiB; or 16 whole experts, an eighth of the padding of all.
+  const auto sliced = plan("gpt-oss-120b", {.sharding = {.tensor_parallel_size = 8}}, "h200");
+  EXPECT_NEAR(gib(sliced.expert_padding), 0.977, 1e-3);
+  const auto whole = plan(
+      "gpt-oss-120b", {.sharding = {.tensor_parallel_size = 8, .expert_parallel = true}}, "h200");
+  EXPECT_NEAR(gib(whole.expert_padding), 5.127 / 8.0, 1e-3);
+  EXPECT_EQ(plan("llama-3.1-8b", {}).expert_padding, core::Bytes(0));
+}
+
+TEST(Capacity, FlashInferSamplesInLessMemory) {
+  // Gemma 4 26B, vLLM 0.19 on an A100, 256 rows of 262,144 logits: activations of about 1.2 GiB by
+  // its log. 18 B a logit are 1.125 GiB, and 2048 tokens * 2 * 2816 * 2 B kept are 0.0215.
+  MemoryOptions options{.sorts_in_sampler = false};
+  const auto flashinfer = plan("gemma-4-26b-a4b", options, "a100-80gb");
+  EXPECT_NEAR(gib(flashinfer.activations), 1.1465, 1e-3);
+  options.sorts_in_sampler = true;
+  // 60 B a logit.
+  EXPECT_NEAR(gib(plan("gemma-4-26b-a4b", options, "a100-80gb").activations), 3.7715, 1e-3);
 }
 
 /// A count that a run published.

@@ -47,7 +47,12 @@ std::vector<RunResult> examples() {
   RunResult not_finite = example_result();
   not_finite.run_info.host.reset();
   not_finite.summary.request_throughput = std::numeric_limits<double>::infinity();
-  return {example_result(), partial, no_targets, not_finite, rejected_result(3), RunResult{}};
+  RunResult ranks = example_result();
+  ranks.deployment.emplace();
+  ranks.deployment->data_parallel_size = 8;
+  ranks.deployment->request_rate = 10.0;
+  return {
+      example_result(), partial, no_targets, not_finite, ranks, rejected_result(3), RunResult{}};
 }
 
 TEST(ResultSchema, IsCompiledIn) {

@@ -22,6 +22,22 @@ Scenario scenario_with(const WorkloadSection& workload) {
   return scenario;
 }
 
+TEST(RankWorkload, DividesRatesAndCounts) {
+  Scenario scenario = scenario_with({.num_prompts = 1000, .request_rate = 10.0});
+  EXPECT_EQ(rank_workload(scenario).num_prompts, 1000);
+  scenario.engine.data_parallel_size = 8;
+  // 10 requests/s and 1000 requests over 8 ranks.
+  EXPECT_EQ(rank_workload(scenario).request_rate, 1.25);
+  EXPECT_EQ(rank_workload(scenario).num_prompts, 125);
+  scenario.workload = scenario_with({.num_prompts = 1, .max_concurrency = 9}).workload;
+  // 9 clients: one rank has 2 of them. Its one request comes to some rank.
+  EXPECT_EQ(rank_workload(scenario).max_concurrency, 2);
+  EXPECT_EQ(rank_workload(scenario).num_prompts, 1);
+  // A trace is shared out as it is read.
+  scenario.workload = scenario_with({.trace = "t.csv", .num_prompts = 80}).workload;
+  EXPECT_EQ(rank_workload(scenario).num_prompts, 80);
+}
+
 TEST(FillWorkload, FillsOnlyWhatApplies) {
   const auto open = scenario_with({.request_rate = 8.0}).workload;
   EXPECT_EQ(open.num_prompts, 1000);

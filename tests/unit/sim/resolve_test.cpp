@@ -97,9 +97,90 @@ TEST(Resolve, ANetworkThatDoesNotFitIsInfeasible) {
   EXPECT_THAT(error.message, HasSubstr("131.42 weights"));
   // Two hold 65.71 GiB of it each, of 71.27; sampling 1024 rows of 128,256 in the profile run takes
   // 7.34 more. With 64 rows it is 0.46.
-  EXPECT_THAT(error.hint, HasSubstr("--tensor-parallel-size 4 "));
+  EXPECT_THAT(error.hint, HasSubstr("--tensor-parallel-size 4"));
   const auto few = only_error(with("llama-3.1-70b", "h100", {{"engine.max_num_seqs", "64"}}));
-  EXPECT_THAT(few.hint, HasSubstr("--tensor-parallel-size 2 "));
+  EXPECT_THAT(few.hint, HasSubstr("--tensor-parallel-size 2"));
+}
+
+TEST(Resolve, TheHintNamesWhatSuffices) {
+  // 67.66 GiB of FP8 weights fit one H100 with less of 7.34 GiB for 1024 sampled rows: 71.27
+  // - 67.66 leaves 3.61 for rows and cache at 0.9, 7.57 at 0.95.
+  const auto error = only_error(with("llama-3.1-70b-fp8", "h100"));
+  EXPECT_THAT(error.hint, HasSubstr("it fits with --max-num-seqs "));
+  // What it names does.
+  EXPECT_TRUE(resolved(with("llama-3.1-70b-fp8",
+                            "h100",
+                            {{"engine.max_num_seqs", "64"},
+                             {"engine.max_num_batched_tokens", "2048"},
+                             {"engine.gpu_memory_utilization", "0.95"}})));
+  EXPECT_THAT(error.hint, HasSubstr("; or with --tensor-parallel-size 2"));
+  // 405B in 16 bits are 756 GiB, more than a node of 8: two stages of one.
+  const auto large = only_error(with("llama-3.1-405b", "h100"));
+  EXPECT_THAT(large.hint, HasSubstr("--tensor-parallel-size 8 --pipeline-parallel-size 2"));
+  // On two H100s 70B does not fit beside 1024 sampled rows; the FP8 checkpoint of the same network
+  // does.
+  const auto two =
+      only_error(with("llama-3.1-70b", "h100", {{"engine.tensor_parallel_size", "2"}}));
+  EXPECT_THAT(two.hint, HasSubstr("--model llama-3.1-70b-fp8"));
+  // No checkpoint in another format: vLLM quantises while it loads. 72.7e9 weights, 135 GiB.
+  const auto online = only_error(with("qwen2.5-72b", "h200", {{"engine.max_num_seqs", "1024"}}));
+  EXPECT_THAT(online.hint, HasSubstr("--quantization fp8"));
+  EXPECT_TRUE(resolved(with(
+      "qwen2.5-72b", "h200", {{"engine.max_num_seqs", "1024"}, {"engine.quantization", "fp8"}})));
+}
+
+TEST(Resolve, LengthsThatVllmWouldNotStartWithAreNamed) {
+  const auto result =
+      resolved(with("llama-3.1-70b",
+                    "h100",
+                    {{"engine.tensor_parallel_size", "2"}, {"engine.max_num_seqs", "64"}}));
+  ASSERT_TRUE(result) << core::to_string(result.error().front());
+  const core::Warning& warning = (*result)->warnings.front();
+  EXPECT_EQ(warning.code, "W-max-model-len");
+  EXPECT_THAT(warning.message,
+              HasSubstr("vLLM needs --max-model-len " +
+                        std::to_string((*result)->engine.max_model_len.value()) + " to start"));
+}
+
+TEST(Resolve, QuantizationIsVllms) {
+  const auto online = resolved(with("llama-3.1-8b", "h100", {{"engine.quantization", "fp8"}}));
+  ASSERT_TRUE(online) << core::to_string(online.error().front());
+  EXPECT_EQ((*online)->network.precision.ffn, model::DType::kFp8);
+  EXPECT_EQ((*online)->network.precision.kv, model::DType::kBf16);
+  EXPECT_THAT(only_error(with("llama-3.1-8b", "h100", {{"engine.quantization", "awq"}})).message,
+              HasSubstr("has no quantization_config"));
+  EXPECT_THAT(
+      only_error(with("llama-3.1-8b-fp8", "h100", {{"engine.quantization", "gptq"}})).message,
+      HasSubstr("already"));
+  EXPECT_TRUE(resolved(with("gpt-oss-20b", "h100", {{"engine.quantization", "mxfp4"}})));
+  const auto half = resolved(with("llama-3.1-8b", "h100", {{"engine.dtype", "half"}}));
+  ASSERT_TRUE(half);
+  EXPECT_EQ((*half)->network.precision.attention, model::DType::kFp16);
+  const auto plain_cache =
+      resolved(with("llama-3.1-70b-fp8",
+                    "h200",
+                    {{"engine.max_num_seqs", "256"}, {"engine.kv_cache_dtype", "bfloat16"}}));
+  ASSERT_TRUE(plain_cache);
+  EXPECT_EQ((*plain_cache)->network.precision.kv, model::DType::kBf16);
+}
+
+TEST(Resolve, APatchMayBeAMap) {
+  const auto patched = resolved(
+      with("llama-3.1-8b", "h100", {{"set", "model.quantization_config={quant_method: fp8}"}}));
+  ASSERT_TRUE(patched) << core::to_string(patched.error().front());
+  EXPECT_EQ((*patched)->network.precision.ffn, model::DType::kFp8);
+  EXPECT_FALSE(resolved(with("llama-3.1-8b", "h100", {{"set", "model.quantization_config={a: "}})));
+}
+
+TEST(Resolve, WhatIsNotPricedIsNamed) {
+  const auto nodes =
+      resolved(with("llama-3.1-70b", "h100", {{"engine.tensor_parallel_size", "16"}}));
+  ASSERT_TRUE(nodes) << core::to_string(nodes.error().front());
+  EXPECT_EQ((*nodes)->warnings.front().code, "W-unpriced-nodes");
+  const auto images = resolved(with("qwen3-vl-8b", "h100", {{"workload.trace", "t.csv"}}));
+  ASSERT_TRUE(images) << core::to_string(images.error().front());
+  EXPECT_THAT((*images)->warnings,
+              testing::Contains(testing::Field(&core::Warning::code, "W-unpriced-encoder")));
 }
 
 TEST(Resolve, AnExplicitLengthThatDoesNotFitIsInfeasible) {
@@ -126,9 +207,6 @@ TEST(Resolve, TensorParallelSizeMustDivideAndExist) {
       only_error(with("llama-3.1-70b", "h100", {{"engine.tensor_parallel_size", "3"}}));
   EXPECT_EQ(uneven.field, "engine.tensor_parallel_size");
   EXPECT_THAT(uneven.message, HasSubstr("64"));
-  const auto too_many =
-      only_error(with("llama-3.1-70b", "h100", {{"engine.tensor_parallel_size", "16"}}));
-  EXPECT_THAT(too_many.message, HasSubstr("expected 1 to 8"));
 }
 
 TEST(Resolve, ExpertsAreHandedOutWholeOrInSlices) {

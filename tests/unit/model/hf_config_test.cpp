@@ -1,5 +1,7 @@
+#include <array>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -7,6 +9,10 @@
 #include <gtest/gtest.h>
 
 #include "core/document.hpp"
+#include "core/result.hpp"
+#include "model/config_keys.hpp"
+#include "model/config_reader.hpp"
+#include "model/families/families.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 #include "unit/model/config_text.hpp"
@@ -102,6 +108,22 @@ TEST(HfConfig, KeysThatChangeTheNetworkAreReadOrRefused) {
   std::vector<core::Node::Member> members = document->members();
   members.push_back({.key = "num_local_experts", .value = eight, .where = eight.where()});
   EXPECT_EQ(model_from_node(core::Node::map(members, {}), "test").error().size(), 1U);
+}
+
+TEST(ConfigKeys, WhatAFamilyImpliesIsNotRefused) {
+  static constexpr std::array<std::string_view, 1> kImplied = {"use_qk_norm"};
+  const auto document = core::parse_json(R"({"use_qk_norm": true})", "config.json");
+  for (const bool implies : {true, false}) {
+    core::Errors errors;
+    ConfigReader::Provenance provenance;
+    ConfigReader config(*document, errors, provenance);
+    Family family{.model_type = "test", .layers = nullptr};
+    if (implies) {
+      family.implied = kImplied;
+    }
+    EXPECT_TRUE(check_unread_keys(*document, family, config).empty());
+    EXPECT_EQ(errors.empty(), implies);
+  }
 }
 
 TEST(HfConfig, KeysThatAreNotKnownAreNamed) {

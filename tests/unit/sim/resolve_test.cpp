@@ -14,7 +14,9 @@
 #include "core/units.hpp"
 #include "domain/step.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/model_spec.hpp"
 #include "model/operators.hpp"
+#include "sim/engine_formats.hpp"
 #include "sim/options.hpp"
 #include "sim/scenario.hpp"
 
@@ -162,6 +164,19 @@ TEST(Resolve, QuantizationIsVllms) {
                     {{"engine.max_num_seqs", "256"}, {"engine.kv_cache_dtype", "bfloat16"}}));
   ASSERT_TRUE(plain_cache);
   EXPECT_EQ((*plain_cache)->network.precision.kv, model::DType::kBf16);
+}
+
+TEST(EngineFormats, TheCacheTakesTheFormatOfItsWord) {
+  EngineSection engine;
+  model::ModelSpec network;
+  network.precision.kv = model::DType::kFp8;
+  for (const auto& [word, format] : {std::pair{"auto", model::DType::kFp8},
+                                     std::pair{"bfloat16", model::DType::kBf16},
+                                     std::pair{"fp8_e4m3", model::DType::kFp8}}) {
+    engine.kv_cache_dtype = word;
+    set_cache_format(engine, network);
+    EXPECT_EQ(network.precision.kv, format) << word;
+  }
 }
 
 TEST(Resolve, APatchMayBeAMap) {

@@ -292,7 +292,7 @@ class OverrideDocument {
       insert(option->section(),
              option->key(),
              core::Node::string(change.text, {.file = kCommandLine}));
-    } else if (auto value = keep(flag_value(change.text))) {
+    } else if (auto value = keep(flag_value(change.text), change.path)) {
       insert(option->section(), option->key(), std::move(*value));
     }
   }
@@ -324,19 +324,23 @@ class OverrideDocument {
                          .hint = hint});
       return;
     }
-    if (auto value = keep(flag_value(change.text.substr(equals + 1)))) {
-      members.push_back({.key = change.text.substr(0, equals),
-                         .value = std::move(*value),
-                         .where = {.file = kCommandLine}});
+    const std::string key = change.text.substr(0, equals);
+    if (auto value = keep(flag_value(change.text.substr(equals + 1)),
+                          fmt::format("{}.{}", change.path, key))) {
+      members.push_back({.key = key, .value = std::move(*value), .where = {.file = kCommandLine}});
     }
   }
 
-  std::optional<core::Node> keep(core::Result<core::Node> value) {
-    if (!value) {
-      errors_.insert(errors_.end(), value.error().begin(), value.error().end());
-      return std::nullopt;
+  /// The value, or its problems under the name of what it was meant for.
+  std::optional<core::Node> keep(core::Result<core::Node> value, const std::string& field) {
+    if (value) {
+      return std::move(*value);
     }
-    return std::move(*value);
+    for (core::Error& error : value.error()) {
+      error.field = error.field.empty() ? field : error.field;
+      errors_.push_back(std::move(error));
+    }
+    return std::nullopt;
   }
 
   void insert(std::string_view section, std::string_view key, core::Node value) {

@@ -184,7 +184,11 @@ TEST(Resolve, APatchMayBeAMap) {
       with("llama-3.1-8b", "h100", {{"set", "model.quantization_config={quant_method: fp8}"}}));
   ASSERT_TRUE(patched) << core::to_string(patched.error().front());
   EXPECT_EQ((*patched)->network.precision.ffn, model::DType::kFp8);
-  EXPECT_FALSE(resolved(with("llama-3.1-8b", "h100", {{"set", "model.quantization_config={a: "}})));
+  EXPECT_EQ(
+      only_error(with("llama-3.1-8b", "h100", {{"set", "model.quantization_config={a: "}})).field,
+      "set.model.quantization_config");
+  EXPECT_EQ(only_error(with("llama-3.1-8b", "h100", {{"engine.speculative_config", "{a: "}})).field,
+            "engine.speculative_config");
 }
 
 TEST(Resolve, WhatIsNotPricedIsNamed) {

@@ -1,6 +1,8 @@
 #include "hardware/catalogue.hpp"
 
 #include <algorithm>
+#include <array>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,10 +53,47 @@ const core::Catalogue& catalogue() {
   return kCatalogue;
 }
 
+/// A document with what it lacks taken from the GPU of the catalogue that its `base` names. Names
+/// are its own.
+core::Result<core::Node> with_base(const core::Node& document) {
+  constexpr auto kOwn = std::to_array<std::string_view>({"base", "name", "full_name", "aliases"});
+  const core::Node* base = document.find("base");
+  if (base == nullptr) {
+    return document;
+  }
+  const auto not_one = [&](const std::string& /*path*/) -> core::Result<core::Node> {
+    return core::fail(core::Error{.message = "is a path"});
+  };
+  const auto found =
+      base->is_string() ? catalogue().find(base->as_string(), not_one) : not_one(std::string());
+  if (!found) {
+    return core::fail(
+        core::Error{.field = "hardware.base",
+                    .message = fmt::format("{} is not a GPU of the catalogue", base->describe()),
+                    .where = base->where(),
+                    .hint = found.error().front().hint.empty() ? "`ridgeline list gpus` shows them"
+                                                               : found.error().front().hint});
+  }
+  std::vector<core::Node::Member> members;
+  for (const core::Node::Member& member : document.members()) {
+    members.push_back(member);
+    if (member.key == "base") {
+      members.back().value = *found->find("name");
+    }
+  }
+  for (const core::Node::Member& member : found->members()) {
+    if (std::ranges::find(kOwn, member.key) == kOwn.end() && document.find(member.key) == nullptr) {
+      members.push_back(member);
+    }
+  }
+  return core::Node::map(std::move(members), document.where());
+}
+
 }  // namespace
 
 core::Result<core::Node> find_gpu_document(const std::string& name) {
-  return catalogue().find(name, [](const std::string& path) { return core::read_document(path); });
+  return catalogue().find(
+      name, [](const std::string& path) { return core::read_document(path).and_then(with_base); });
 }
 
 core::Result<GpuSpec> find_gpu(const std::string& name) {
@@ -67,6 +106,19 @@ core::Result<GpuSpec> find_gpu(const std::string& name) {
 
 std::vector<std::string> catalogue_names() {
   return catalogue().names();
+}
+
+const std::vector<std::string>& architectures() {
+  static const std::vector<std::string> kAll = [] {
+    std::set<std::string> all;
+    for (const std::string& name : catalogue_names()) {
+      const auto gpu = find_gpu(name);
+      RIDGELINE_CHECK(gpu.has_value(), name);
+      all.insert(gpu->architecture);
+    }
+    return std::vector<std::string>(all.begin(), all.end());
+  }();
+  return kAll;
 }
 
 }  // namespace ridgeline::hardware

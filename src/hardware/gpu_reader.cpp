@@ -125,6 +125,7 @@ core::Result<GpuSpec> gpu_from_node(const core::Node& document, const std::strin
   gpu.name = reader.optional_text("name").value_or(name);
   gpu.full_name = reader.optional_text("full_name").value_or(gpu.name);
   gpu.architecture = reader.text("architecture");
+  gpu.base = reader.optional_text("base").value_or("");
   reader.skip("aliases");
   gpu.peak_bf16 = core::FlopsPerSecond(reader.quantity("peak_bf16", kFlops));
   gpu.peak_fp8 = core::FlopsPerSecond(reader.optional_quantity("peak_fp8", kFlops));

@@ -16,6 +16,7 @@ struct GpuSpec {
   std::string name;  ///< Catalogue name, e.g. "h100".
   std::string full_name;
   std::string architecture;        ///< "hopper", "ampere", "ada", ...
+  std::string base;                ///< The GPU of the catalogue that a file's GPU is like, if any.
   core::FlopsPerSecond peak_bf16;  ///< Dense.
   core::FlopsPerSecond peak_fp8;
   core::FlopsPerSecond peak_int8;
@@ -64,12 +65,15 @@ struct LinkView {
 /// The facts in such a document, whose keys are the fields of GpuSpec. A value is a number with its
 /// unit, or a map {value: ..., source: ...}. Peaks but peak_bf16 may be absent, and so may
 /// link_domain (then gpus_per_node), pcie_bandwidth (then PCIe 4.0's 32 GB/s), network_bandwidth,
-/// power_watts and datasheet_only; unknown keys are refused.
+/// power_watts, datasheet_only and base; unknown keys are refused. A file with `base: NAME` takes
+/// all facts that it does not state from that GPU of the catalogue.
 [[nodiscard]] core::Result<GpuSpec> gpu_from_node(const core::Node& document,
                                                   const std::string& name);
 /// Both: the GPU that a name means.
 [[nodiscard]] core::Result<GpuSpec> find_gpu(const std::string& name);
 /// Names in the catalogue, sorted.
 [[nodiscard]] std::vector<std::string> catalogue_names();
+/// The architectures of the catalogue's GPUs, sorted, each once.
+[[nodiscard]] const std::vector<std::string>& architectures();
 
 }  // namespace ridgeline::hardware

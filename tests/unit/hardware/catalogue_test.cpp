@@ -174,6 +174,31 @@ TEST(GpuCatalogue, APathMeansItsFile) {
   std::filesystem::remove(path);
 }
 
+TEST(GpuCatalogue, AFileTakesWhatItDoesNotStateFromItsBase) {
+  const std::string path =
+      (std::filesystem::path(testing::TempDir()) / "ridgeline_gpu_base_test.yaml").string();
+  std::ofstream(path) << "name: mine\nbase: H100-SXM-80GB\nmem_bandwidth: 3.9TB/s\n";
+  const GpuSpec gpu = find(path);
+  const GpuSpec h100 = find("h100");
+  EXPECT_EQ(gpu.name, "mine");
+  EXPECT_EQ(gpu.full_name, "mine");
+  EXPECT_EQ(gpu.base, "h100");
+  EXPECT_EQ(gpu.architecture, h100.architecture);
+  EXPECT_EQ(gpu.num_sms, h100.num_sms);
+  EXPECT_EQ(gpu.peak_fp8, h100.peak_fp8);
+  EXPECT_DOUBLE_EQ(gpu.mem_bandwidth.value(), 3.9e12);
+  std::ofstream(path) << "name: mine\nbase: h10\n";
+  const auto wrong = find_gpu(path);
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_EQ(wrong.error().front().field, "hardware.base");
+  EXPECT_EQ(wrong.error().front().message, "\"h10\" is not a GPU of the catalogue");
+  EXPECT_EQ(wrong.error().front().where.line, 2);
+  // A file cannot be its own base.
+  std::ofstream(path) << "name: mine\nbase: " << path << "\n";
+  EXPECT_FALSE(find_gpu(path).has_value());
+  std::filesystem::remove(path);
+}
+
 TEST(GpuCatalogue, SingleValuesCanBeReplaced) {
   const auto document = find_gpu_document("H100-SXM-80GB");
   ASSERT_TRUE(document.has_value());

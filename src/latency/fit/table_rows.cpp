@@ -75,11 +75,15 @@ struct TableText {
   const std::string& file;
 };
 
+bool is_time(CellKind kind) {
+  return kind == CellKind::kMicroseconds || kind == CellKind::kMilliseconds;
+}
+
 core::Result<CsvRows> rows_of(const TableText& table, const std::vector<CsvColumn>& columns) {
   CsvRows rows = tables::read_csv(table.text, table.file, columns);
   for (std::size_t column = 0; column < columns.size(); ++column) {
     for (std::size_t row = 0; row < rows.numbers[column].size(); ++row) {
-      if (columns[column].kind != CellKind::kTime && rows.numbers[column][row] > kMostOfAnything) {
+      if (!is_time(columns[column].kind) && rows.numbers[column][row] > kMostOfAnything) {
         tables::note_problem(
             rows.errors,
             table.file,
@@ -117,7 +121,8 @@ core::Result<std::vector<Sample>> read_gemm(const TableText& table, TableSource 
                        {"m"},
                        {"k"},
                        {"n"},
-                       {published ? "latency" : "latency_us", CellKind::kTime}});
+                       published ? CsvColumn{"latency", CellKind::kMilliseconds}
+                                 : CsvColumn{"latency_us", CellKind::kMicroseconds}});
   if (!rows) {
     return core::fail(std::move(rows).error());
   }
@@ -162,7 +167,7 @@ core::Result<std::vector<Sample>> read_published_attention(const TableText& tabl
                                     {"attn_dtype", CellKind::kWord},
                                     {"kv_cache_dtype", CellKind::kWord},
                                     {"step", CellKind::kFraction},
-                                    {"latency", CellKind::kTime}};
+                                    {"latency", CellKind::kMilliseconds}};
   if (windows) {
     columns.push_back({"window_size", CellKind::kFraction});
   }
@@ -199,7 +204,7 @@ core::Result<std::vector<Sample>> read_profiled_attention(const TableText& table
                                     {"kv_heads"},
                                     {"head_dim"},
                                     {"batch"},
-                                    {"latency_us", CellKind::kTime}};
+                                    {"latency_us", CellKind::kMicroseconds}};
   if (decode) {
     columns.push_back({"context", CellKind::kFraction});
   } else {
@@ -238,7 +243,7 @@ core::Result<std::vector<Sample>> read_experts(const TableText& table) {
                                     {"num_experts"},
                                     {"moe_tp_size"},
                                     {"moe_ep_size"},
-                                    {"latency", CellKind::kTime}};
+                                    {"latency", CellKind::kMilliseconds}};
   const bool kernels = has_column(table.text, "kernel_source");
   if (kernels) {
     columns.push_back({"kernel_source", CellKind::kWord});
@@ -271,9 +276,11 @@ core::Result<std::vector<Sample>> read_experts(const TableText& table) {
 }
 
 core::Result<std::vector<Sample>> read_all_reduce(const TableText& table) {
-  auto rows = rows_of(
-      table,
-      {{"backend", CellKind::kWord}, {"num_gpus"}, {"message_size"}, {"latency", CellKind::kTime}});
+  auto rows = rows_of(table,
+                      {{"backend", CellKind::kWord},
+                       {"num_gpus"},
+                       {"message_size"},
+                       {"latency", CellKind::kMilliseconds}});
   if (!rows) {
     return core::fail(std::move(rows).error());
   }

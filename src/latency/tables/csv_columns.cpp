@@ -24,14 +24,23 @@ namespace {
 
 constexpr double kLargestCount = 1099511627776.0;  // 2^40: squares and products stay exact enough
 
-const char* expectation(CellKind kind) {
+constexpr double kMicrosecond = 1e-6;  // seconds
+constexpr double kMillisecond = 1e-3;
+
+std::string expectation(CellKind kind) {
   switch (kind) {
     case CellKind::kCount:
       return "a whole number from 1 to 2^40";
-    case CellKind::kTime:
-      return "a number above 0";
+    case CellKind::kMicroseconds:
+      return fmt::format("microseconds above 0, up to {:.0f}",
+                         kLongestKernel.value() / kMicrosecond);
+    case CellKind::kMilliseconds:
+      return fmt::format("milliseconds above 0, up to {:.0f}",
+                         kLongestKernel.value() / kMillisecond);
+    case CellKind::kMfu:
+      return fmt::format("a number from 0 to {}", kLargestMfu);
     case CellKind::kFraction:
-      return "a number from 0";
+      return "a number from 0 to 2^40";
     case CellKind::kWord:
       break;
   }
@@ -55,8 +64,13 @@ std::optional<double> read_number(std::string_view cell, CellKind kind) {
     const bool whole = value >= 1.0 && value <= kLargestCount && std::floor(value) == value;
     return whole ? std::optional(value) : std::nullopt;
   }
-  const bool in_range =
-      kind == CellKind::kTime ? value > 0.0 : value >= 0.0 && !std::signbit(value);
+  if (kind == CellKind::kFraction || kind == CellKind::kMfu) {
+    const double most = kind == CellKind::kMfu ? kLargestMfu : kLargestCount;
+    const bool in_range = value >= 0.0 && !std::signbit(value) && value <= most;
+    return in_range ? std::optional(value) : std::nullopt;
+  }
+  const double unit = kind == CellKind::kMicroseconds ? kMicrosecond : kMillisecond;
+  const bool in_range = value > 0.0 && value * unit <= kLongestKernel.value();
   return in_range ? std::optional(value) : std::nullopt;
 }
 

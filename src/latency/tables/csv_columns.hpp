@@ -11,16 +11,25 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/units.hpp"
 
 namespace ridgeline::latency::tables {
 
 /// What the cells of a column hold.
 enum class CellKind : std::uint8_t {
-  kCount,     ///< A whole number from 1 to 2^40.
-  kTime,      ///< A finite number above 0.
-  kFraction,  ///< A finite number from 0.
-  kWord,      ///< Letters, digits and _ . -
+  kCount,         ///< A whole number from 1 to 2^40.
+  kMicroseconds,  ///< A time above 0, up to kLongestKernel.
+  kMilliseconds,  ///< The same.
+  kMfu,           ///< Achieved over peak FLOP/s, from 0 to kLargestMfu.
+  kFraction,      ///< A number from 0 to 2^40.
+  kWord,          ///< Letters, digits and _ . -
 };
+
+/// Longest measured call of a kernel: beyond it stands a slip of unit. Published tables end at a
+/// second; a hundred layers of such calls are the longest operator of a step (kernel/plan.hpp).
+inline constexpr core::Seconds kLongestKernel(10.0);
+/// Beyond it no choice of peak and FLOPs explains an MFU: FP4 is at most eight times TF32.
+inline constexpr double kLargestMfu = 10.0;
 
 /// A column that a table must have, in any place. Columns of other names may stand beside it.
 struct CsvColumn {

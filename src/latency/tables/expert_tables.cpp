@@ -27,10 +27,10 @@ Reading<GroupedGemmTable> read_grouped_gemm_table(std::string_view text,
       {"intermediate_size", CellKind::kCount},
       {prefill ? "seq_len_per_gpu" : "batch_size_per_gpu", CellKind::kCount},
       {"tokens_per_expert", CellKind::kCount},
-      {"up_proj_us", CellKind::kTime},
-      {"up_mfu", CellKind::kFraction},
-      {"down_proj_us", CellKind::kTime},
-      {"down_mfu", CellKind::kFraction}};
+      {"up_proj_us", CellKind::kMicroseconds},
+      {"up_mfu", CellKind::kMfu},
+      {"down_proj_us", CellKind::kMicroseconds},
+      {"down_mfu", CellKind::kMfu}};
   CsvRows csv = read_csv(text, path, columns);
   std::vector<GroupedGemmRow> rows;
   for (std::size_t i = 0; i < csv.lines.size(); ++i) {

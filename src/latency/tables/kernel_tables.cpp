@@ -92,8 +92,8 @@ Reading<GemmTable> read_gemm_table(std::string_view text, const std::string& pat
   static constexpr CsvColumn kColumns[] = {{"m", CellKind::kCount},
                                            {"k", CellKind::kCount},
                                            {"n", CellKind::kCount},
-                                           {"latency_us", CellKind::kTime},
-                                           {"mfu", CellKind::kFraction}};
+                                           {"latency_us", CellKind::kMicroseconds},
+                                           {"mfu", CellKind::kMfu}};
   CsvRows csv = read_csv(text, path, kColumns);
   std::vector<GemmRow> rows;
   for (std::size_t i = 0; i < csv.lines.size(); ++i) {
@@ -118,8 +118,8 @@ Reading<PrefillTable> read_prefill_table(std::string_view text,
                                          const HeadShape& shape) {
   static constexpr CsvColumn kColumns[] = {{"dtype", CellKind::kWord},
                                            {"seq_len", CellKind::kCount},
-                                           {"latency_us", CellKind::kTime},
-                                           {"mfu", CellKind::kFraction}};
+                                           {"latency_us", CellKind::kMicroseconds},
+                                           {"mfu", CellKind::kMfu}};
   CsvRows csv = read_csv(text, path, kColumns);
   std::map<std::string, std::vector<PrefillRow>> by_type;
   for (std::size_t i = 0; i < csv.lines.size(); ++i) {
@@ -145,8 +145,8 @@ Reading<DecodeTable> read_decode_table(std::string_view text,
                                            {"kv_dtype", CellKind::kWord},
                                            {"batch_size", CellKind::kCount},
                                            {"kv_len", CellKind::kCount},
-                                           {"latency_us", CellKind::kTime},
-                                           {"mfu", CellKind::kFraction}};
+                                           {"latency_us", CellKind::kMicroseconds},
+                                           {"mfu", CellKind::kMfu}};
   CsvRows csv = read_csv(text, path, kColumns);
   std::map<std::pair<std::string, std::string>, std::vector<DecodeRow>> by_type;
   for (std::size_t i = 0; i < csv.lines.size(); ++i) {

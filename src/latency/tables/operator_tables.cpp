@@ -201,14 +201,14 @@ core::Result<MeasuredKernels> read_operator_text(const std::string& text,
                                                {"m", CellKind::kCount},
                                                {"n", CellKind::kCount},
                                                {"k", CellKind::kCount},
-                                               {"latency", CellKind::kTime}};
+                                               {"latency", CellKind::kMilliseconds}};
   static constexpr CsvColumn kAttentionColumns[] = {{"batch_size", CellKind::kCount},
                                                     {"isl", CellKind::kCount},
                                                     {"num_heads", CellKind::kCount},
                                                     {"num_key_value_heads", CellKind::kCount},
                                                     {"head_dim", CellKind::kCount},
                                                     {"kv_cache_dtype", CellKind::kWord},
-                                                    {"latency", CellKind::kTime},
+                                                    {"latency", CellKind::kMilliseconds},
                                                     {"window_size", CellKind::kFraction, true},
                                                     {"step", CellKind::kFraction, true}};
   const bool is_gemm = file.table == kGemm;

@@ -68,7 +68,13 @@ TEST(KernelTables, RefusesRowsThatCannotBe) {
   EXPECT_THAT(row("8,100,200,10 us,0.1"), HasSubstr("latency_us: found \"10 us\""));
   EXPECT_THAT(row("8,100,200,-10,0.1"), HasSubstr("latency_us: found \"-10\""));
   EXPECT_THAT(row("8,100,200,0,0.1"),
-              HasSubstr("latency_us: found \"0\", expected a number above"));
+              HasSubstr("latency_us: found \"0\", expected microseconds above 0, up to 10000000"));
+  // Ten seconds a call at most: no clamp in silence, and none of what follows from 1e300.
+  EXPECT_THAT(row("8,100,200,1e300,0.1"), HasSubstr("t.csv:2:1: latency_us: found \"1e300\""));
+  EXPECT_THAT(row("8,100,200,10000001,0.1"), HasSubstr("latency_us: found \"10000001\""));
+  EXPECT_EQ(row("8,100,200,10000000,0.1"), "");
+  EXPECT_THAT(row("8,100,200,10,10.5"),
+              HasSubstr("mfu: found \"10.5\", expected a number from 0 to 10"));
   EXPECT_THAT(row("8,100,200,inf,0.1"), HasSubstr("latency_us: found \"inf\""));
   EXPECT_THAT(row("8,100,200,10,nan"), HasSubstr("mfu: found \"nan\", expected a number from 0"));
   EXPECT_THAT(row("8,100,200,10,-0.1"), HasSubstr("mfu: found \"-0.1\""));

@@ -72,7 +72,8 @@ TEST(OperatorTables, WhatIsMissingOrWrongIsNamed) {
   const auto wrong = load_operator_tables(folder.path(), hardware::find_gpu("l40s").value());
   ASSERT_FALSE(wrong.has_value());
   EXPECT_THAT(all_errors(wrong.error()),
-              HasSubstr("gemm_perf.csv:2:1: latency: found \"-0.5\", expected a number above 0"));
+              HasSubstr("gemm_perf.csv:2:1: latency: found \"-0.5\", expected milliseconds above "
+                        "0, up to 10000"));
 }
 
 TEST(CheckOperators, ReportsEveryKindAndRefusedFiles) {

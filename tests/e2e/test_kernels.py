@@ -61,6 +61,22 @@ def test_lookup_shows_row_and_distance(ridgeline, tables):
     assert "heads     8 away" in prefill.stdout
 
 
+def test_lookup_names_what_is_missing_and_what_stands_in(ridgeline, tables):
+    prefill = ridgeline("kernels", "lookup", "prefill", "40-8-128", "3000", "--bench-data", "tables")
+    assert "missing   tables/mha/prefill/h100/40-8-128.csv: tables/mha/prefill/h100/32-8-128.csv stands in" in prefill.stdout
+    decode = ridgeline("kernels", "lookup", "decode", "32-8-128", "8,4096,16", "--bench-data", "tables", "--format", "json")
+    found = json.loads(decode.stdout)
+    assert found["missing"] == "tables/mha/decode/h100/32-8-128-tp16.csv"
+    assert not found["made"]
+    exact = json.loads(
+        ridgeline("kernels", "lookup", "decode", "32-8-128", "8,4096,2", "--bench-data", "tables", "--format", "json").stdout
+    )
+    assert exact["missing"] == ""
+    # Without a folder no file is read.
+    made = ridgeline("kernels", "lookup", "gemm", "130,4096,4096")
+    assert "(made by the kernel model, no file read: " in made.stdout
+
+
 @pytest.mark.parametrize(
     "words, problem",
     [

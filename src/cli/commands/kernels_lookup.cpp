@@ -52,6 +52,8 @@ struct Answer {
   std::string row;  ///< Its shape.
   std::string file;
   int line = 0;
+  bool made = false;    ///< By the kernel model just now: no such file was read.
+  std::string missing;  ///< The table of the shape asked for, where `file` stands in for it.
   double row_latency_us = 0.0;
   double row_mfu = 0.0;
   double heads_distance = 0.0;
@@ -156,6 +158,12 @@ core::Result<Answer> ask_gemm(const KernelTables& tables, const Question& questi
   return answer;
 }
 
+/// The file that a folder of measured tables holds for heads and, of decode, a number of ranks.
+std::string table_path(const std::string& folder, const HeadShape& heads, std::int64_t ranks = 0) {
+  const std::string end = ranks > 0 ? fmt::format("-tp{}.csv", ranks) : std::string(".csv");
+  return fmt::format("{}/{}{}", folder, to_string(heads), end);
+}
+
 core::Result<Answer> ask_attention(const KernelTables& tables, const Question& question) {
   const auto heads = latency::tables::choose_heads(tables, question.heads);
   if (!heads) {
@@ -164,6 +172,9 @@ core::Result<Answer> ask_attention(const KernelTables& tables, const Question& q
   const auto& numbers = question.numbers;
   Answer answer;
   answer.heads_distance = heads->distance;
+  if (heads->distance > 0.0) {
+    answer.missing = table_path(tables.prefill_folder, question.heads);
+  }
   const std::string shape = to_string(question.heads);
   if (question.kind == "prefill") {
     answer.lookup = look_up_prefill(*heads->prefill, numbers[0], question.options);
@@ -183,6 +194,9 @@ core::Result<Answer> ask_attention(const KernelTables& tables, const Question& q
   }
   const auto& table = *choice->table;
   answer.tp_distance = choice->tp_distance;
+  if (heads->distance > 0.0 || choice->tp_distance > 0) {
+    answer.missing = table_path(tables.decode_folder, question.heads, numbers[2]);
+  }
   answer.lookup = look_up_decode(table, numbers[0], numbers[1], question.options);
   answer.target =
       fmt::format("{} tp {}, batch {}, kv {}", shape, numbers[2], numbers[0], numbers[1]);
@@ -205,7 +219,15 @@ core::Result<Answer> ask_attention(const KernelTables& tables, const Question& q
 
 std::string answer_table(const Answer& answer) {
   std::string text = fmt::format("target    {}\n", answer.target);
-  text += fmt::format("row       {}  ({}:{})\n", answer.row, answer.file, answer.line);
+  const std::string place =
+      answer.line > 0 ? fmt::format("{}:{}", answer.file, answer.line) : answer.file;
+  text += fmt::format("row       {}  ({}{})\n",
+                      answer.row,
+                      answer.made ? "made by the kernel model, no file read: " : "",
+                      place);
+  if (!answer.missing.empty()) {
+    text += fmt::format("missing   {}: {} stands in\n", answer.missing, answer.file);
+  }
   text += fmt::format("distance  {}\n", core::shortest(answer.lookup.distance));
   if (answer.heads_distance > 0.0 || answer.tp_distance > 0) {
     text += fmt::format("heads     {} away; tensor parallel size {} away\n",
@@ -228,6 +250,8 @@ std::string answer_json(const Answer& answer) {
   json.member("row", answer.row);
   json.member("file", answer.file);
   json.member("line", answer.line);
+  json.member("made", answer.made);
+  json.member("missing", answer.missing);
   json.member("distance", answer.lookup.distance);
   json.member("heads_distance", answer.heads_distance);
   json.member("tp_distance", answer.tp_distance);
@@ -288,11 +312,12 @@ ExitCode kernels_lookup(Words words) {
   if (!tables) {
     return give_up(tables.error(), manners);
   }
-  const auto answer =
+  auto answer =
       question->kind == "gemm" ? ask_gemm(*tables, *question) : ask_attention(*tables, *question);
   if (!answer) {
     return give_up(answer.error(), manners);
   }
+  answer->made = !arguments.has("bench-data");
   return put_out(manners.format == "json" ? answer_json(*answer) : answer_table(*answer), manners);
 }
 

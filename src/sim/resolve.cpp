@@ -143,9 +143,23 @@ class Resolver {
     out_->gpu = std::move(*gpu);
     out_->engine.profile = std::move(*profile);
     set_cache_format(given_.engine, out_->network);
+    warn_of_engine_version();
     warn_of_unread_keys();
     if (given_.engine.generation_config == "vllm") {
       out_->network.sampling = {};
+    }
+  }
+
+  void warn_of_engine_version() {
+    if (const engine::Profile* newest = engine::newest_below(given_.engine.version)) {
+      out_->warnings.push_back(
+          {.code = "W-unmeasured-engine-version",
+           .message =
+               fmt::format("engine.version {} is beyond {}, the newest whose rules are known: "
+                           "those are taken",
+                           given_.engine.version,
+                           newest->name),
+           .hint = "`ridgeline list engines` shows what each version changed"});
     }
   }
 

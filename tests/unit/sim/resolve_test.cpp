@@ -48,6 +48,25 @@ core::Error only_error(const std::vector<Override>& overrides) {
   return result.error().front();
 }
 
+/// The newest profile is 0.27's: what later versions changed is not known.
+TEST(Resolve, MarksEngineVersionsBeyondTheNewestProfile) {
+  const auto codes = [](const char* version) {
+    const auto result =
+        resolved(with("llama-3.1-8b", "h100", {{.path = "engine.version", .text = version}}));
+    std::string text;
+    for (const auto& warning : result ? (*result)->warnings : core::Warnings()) {
+      text += warning.code + " " + warning.message;
+    }
+    return result ? text : "refused";
+  };
+  EXPECT_EQ(codes("vllm@0.27"), "");
+  EXPECT_EQ(codes("0.27.3"), "");
+  EXPECT_THAT(codes("vllm@0.28"),
+              testing::AllOf(testing::HasSubstr("W-unmeasured-engine-version"),
+                             testing::HasSubstr("beyond vllm@0.27")));
+  EXPECT_THAT(codes("vllm@1.2"), testing::HasSubstr("W-unmeasured-engine-version"));
+}
+
 TEST(Resolve, FillsTheDefaultsOfVllm) {
   const auto result = resolved(with("llama-3.1-8b", "h100"));
   ASSERT_TRUE(result) << core::to_string(result.error().front());

@@ -13,6 +13,7 @@
 #include "core/units.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "latency/lookup_log.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 
@@ -77,13 +78,23 @@ struct ModelOptions {
   std::vector<ModelSetting> settings = {};
 };
 
-/// Predicts how long a step takes on the GPU. Pure: same batch, same answer; const and thread-safe.
-/// Keeps no request state and knows no scheduling: the engine composes GPU and CPU time.
+/// Predicts how long a step takes on the GPU. Pure: same batch, same answer; const and thread-safe,
+/// so that any number of runs may share a model. Keeps no request state and knows no scheduling:
+/// the engine composes GPU and CPU time.
 class StepTimeModel {
  public:
   virtual ~StepTimeModel() = default;
 
   [[nodiscard]] virtual domain::StepTime predict(const domain::StepBatch& batch) const = 0;
+
+  /// predict(), with what the prediction met added to the log of the run.
+  [[nodiscard]] virtual domain::StepTime predict_logged(const domain::StepBatch& batch,
+                                                        LookupLog& log) const {
+    static_cast<void>(log);
+    return predict(batch);
+  }
+  /// Whether predict_logged() ever notes anything: where not, a run calls predict() directly.
+  [[nodiscard]] virtual bool logs() const { return false; }
 
   /// The GPU time of a step in each stage of a pipeline, in order; they sum to predict().gpu().
   /// While one stage works on a step, the others may work on others.
@@ -130,9 +141,12 @@ class StepTimeModel {
   /// What a user should know of how the model was built: settings without effect, facts of the
   /// network that it does not price.
   [[nodiscard]] virtual core::Warnings notes() const { return {}; }
-  /// What predictions so far ran into: look-ups outside a table or without a row. Does not
-  /// influence any prediction.
-  [[nodiscard]] virtual core::Warnings findings() const { return {}; }
+  /// What the predictions of a run met, in words: look-ups outside a table or without a row, a
+  /// constant that decides the answer. `log` was written by this model.
+  [[nodiscard]] virtual core::Warnings findings(const LookupLog& log) const {
+    static_cast<void>(log);
+    return {};
+  }
 };
 
 /// What a model is built from. References outlive the model.

@@ -30,6 +30,7 @@
 #include "metrics/samples.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
+#include "sim/logged_model.hpp"
 #include "sim/resolve.hpp"
 #include "sim/scenario.hpp"
 #include "sim/step_watch.hpp"
@@ -75,13 +76,14 @@ class Driver final : public domain::RecordSink {
         recorder_(recorder),
         frontend_(resolved.path),
         closed_loop_(source.is_closed_loop()),
-        watch_(*resolved.latency),
+        logged_(*resolved.latency),
+        watch_(model()),
         options_(resolved.engine) {
     options_.log_steps = options_.log_steps || controls.steps != nullptr;
     const latency::StepTimeModel& watched = watch_;
     const engine::EngineInputs inputs{
         .options = options_,
-        .model = controls.steps == nullptr ? *resolved.latency : watched,
+        .model = controls.steps == nullptr ? model() : watched,
         .host = resolved.host,
         .sink = *this,
         // What is told step by step or request by request is told in order of time.
@@ -103,6 +105,10 @@ class Driver final : public domain::RecordSink {
   }
 
   [[nodiscard]] engine::EngineTotals totals() const { return engine_->totals(); }
+  /// What this run's predictions met.
+  [[nodiscard]] core::Warnings findings() const {
+    return resolved_.latency->findings(logged_.lookups());
+  }
 
   void on_request(const domain::RequestRecord& record) override {
     ++done_;
@@ -127,6 +133,14 @@ class Driver final : public domain::RecordSink {
     domain::Request request;
     core::SimTime at;
   };
+  /// What predicts: the deployment's model, through a log where it has anything to note.
+  [[nodiscard]] const latency::StepTimeModel& model() const {
+    if (resolved_.latency->logs()) {
+      return logged_;
+    }
+    return *resolved_.latency;
+  }
+
   using Completion = std::pair<core::SimTime, core::RequestId>;
 
   [[gnu::noinline]] void note_completion(const domain::RequestRecord& record) {
@@ -238,6 +252,7 @@ class Driver final : public domain::RecordSink {
   metrics::Recorder& recorder_;
   engine::Frontend frontend_;
   bool closed_loop_;
+  LoggedModel logged_;
   StepWatch watch_;
   engine::EngineOptions options_;
   std::unique_ptr<engine::Engine> engine_;
@@ -337,7 +352,7 @@ core::Result<RunOutcome> simulate(const Resolved& resolved,
   outcome.digest = recorder.digest(digest_totals(outcome.totals));
   outcome.warnings = recorder.warnings();
   warn_of_outcomes(resolved, outcome.summary, outcome.warnings);
-  const auto findings = resolved.latency->findings();
+  const auto findings = driver.findings();
   outcome.warnings.insert(outcome.warnings.end(), findings.begin(), findings.end());
   for (auto& warning : source.warnings()) {
     // What a comparison with another simulator needs to know is told to those who compare.

@@ -126,7 +126,7 @@ std::int64_t profile_table(const Subject& subject, StudyTable& table) {
     bool replaced = false;
     std::int64_t violations = 0;
     for (const std::int64_t batch : kBatches) {
-      const auto found = source.decode(batch, context, latency::roofline::Counting::kSilent);
+      const auto found = source.decode(batch, context);
       replaced =
           replaced || (batch == 1 && found.outcome != latency::tables::LookupOutcome::kFound);
       violations += !mfu.empty() && found.mfu < mfu.back() ? 1 : 0;

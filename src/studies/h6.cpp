@@ -21,7 +21,6 @@
 namespace ridgeline::studies {
 namespace {
 
-using latency::roofline::Counting;
 using latency::roofline::MfuSource;
 
 /// MFU as the published sweeps were kept.
@@ -79,14 +78,13 @@ std::vector<Sweep> sweeps() {
   std::vector<Sweep> all;
   for (const std::int64_t n : {6144, 11008}) {
     constexpr std::int64_t kInner = 4096;
-    all.push_back(
-        {fmt::format("GEMM (K={}, N={})", kInner, n),
-         1,
-         512,
-         1,
-         [n](const MfuSource& source, std::int64_t m) {
-           return source.gemm(source.gemm_target(kInner, n), m, false, Counting::kSilent).mfu;
-         }});
+    all.push_back({fmt::format("GEMM (K={}, N={})", kInner, n),
+                   1,
+                   512,
+                   1,
+                   [n](const MfuSource& source, std::int64_t m) {
+                     return source.gemm(source.gemm_target(kInner, n), m, false).mfu;
+                   }});
   }
   for (const std::int64_t context : {1024, 4096, 8192}) {
     all.push_back({fmt::format("Decode Attn (KV={})", context),
@@ -94,7 +92,7 @@ std::vector<Sweep> sweeps() {
                    256,
                    1,
                    [context](const MfuSource& source, std::int64_t batch) {
-                     return source.decode(batch, context, Counting::kSilent).mfu;
+                     return source.decode(batch, context).mfu;
                    }});
   }
   for (const std::int64_t batch : {1, 32, 128}) {
@@ -103,16 +101,15 @@ std::vector<Sweep> sweeps() {
                    16384,
                    64,
                    [batch](const MfuSource& source, std::int64_t context) {
-                     return source.decode(batch, context, Counting::kSilent).mfu;
+                     return source.decode(batch, context).mfu;
                    }});
   }
-  all.push_back({"Prefill Attn (seq sweep)",
-                 512,
-                 32768,
-                 64,
-                 [](const MfuSource& source, std::int64_t length) {
-                   return source.prefill(length, Counting::kSilent).mfu;
-                 }});
+  all.push_back(
+      {"Prefill Attn (seq sweep)",
+       512,
+       32768,
+       64,
+       [](const MfuSource& source, std::int64_t length) { return source.prefill(length).mfu; }});
   return all;
 }
 

@@ -16,6 +16,7 @@
 #include "cli/output_file.hpp"
 #include "core/document.hpp"
 #include "core/result.hpp"
+#include "latency/lookup_log.hpp"
 #include "latency/step_time_model.hpp"
 #include "report/palette.hpp"
 #include "report/result_json.hpp"
@@ -126,7 +127,9 @@ core::Result<Priced> price(const sim::LoadedScenario& loaded,
       with_drafts(text, speculation ? speculation->num_speculative_tokens : 0);
   priced.report.explanation = deployment.latency->explain(verified.batch());
   priced.report.warnings = deployment.warnings;
-  const auto findings = deployment.latency->findings();
+  latency::LookupLog log;
+  static_cast<void>(deployment.latency->predict_logged(verified.batch(), log));
+  const auto findings = deployment.latency->findings(log);
   priced.report.warnings.insert(priced.report.warnings.end(), findings.begin(), findings.end());
   return priced;
 }

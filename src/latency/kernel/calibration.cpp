@@ -113,7 +113,7 @@ struct Choice {
 };
 
 Choice choose(const Constants& constants, const hardware::GpuSpec& gpu) {
-  const Column* generic = find_column(constants, "generic");
+  const Column* generic = find_column(constants, kGenericColumn);
   RIDGELINE_CHECK(generic != nullptr, "the reader requires a generic column");
   Choice choice{.own = generic,
                 .generic = generic,
@@ -125,6 +125,9 @@ Choice choose(const Constants& constants, const hardware::GpuSpec& gpu) {
   } else if (const Column* named = find_column(constants, gpu.name)) {
     choice.own = named;
     choice.source = fmt::format("kernel ({})", named->name);
+  } else if (const Column* base = gpu.base.empty() ? nullptr : find_column(constants, gpu.base)) {
+    choice.own = base;
+    choice.source = fmt::format("kernel ({}, its base)", base->name);
   } else if (const Column* relative = find_relative(constants, gpu.architecture)) {
     choice.own = relative;
     choice.source = fmt::format("kernel ({}, same architecture)", relative->name);
@@ -189,6 +192,7 @@ Calibration calibrate(const Constants& constants, const hardware::GpuSpec& gpu) 
                      .attention = constants.attention,
                      .exchange = constants.exchange,
                      .coarse_experts = constants.coarse_experts,
+                     .column = choice.own->name,
                      .gemm_16bit = choice.pick(&Column::gemm_16bit),
                      .gemm_8bit = choice.pick(&Column::gemm_8bit),
                      .decode_attention = choice.pick(&Column::decode_attention),

@@ -20,6 +20,9 @@ struct Sourced {
   std::string source;
 };
 
+/// The column of GPUs that have none of their own nor a relative's.
+inline constexpr const char* kGenericColumn = "generic";
+
 /// The constants that price one GPU.
 struct Calibration {
   StepConstants step;
@@ -27,6 +30,8 @@ struct Calibration {
   AttentionConstants attention;
   ExchangeConstants exchange;
   std::int64_t coarse_experts = 0;
+  /// The column that the GPU takes: its own, a relative's, "generic" or "datasheet".
+  std::string column;
   Sourced<GemmConstants> gemm_16bit;
   Sourced<GemmConstants> gemm_8bit;
   Sourced<DecodeAttentionConstants> decode_attention;
@@ -53,7 +58,8 @@ struct Calibration {
                                                         std::int64_t experts) const;
 };
 
-/// Each set from the column of that name, else from the first of that architecture, else generic.
+/// Each set from the column of that name, else from that of its base, else from the first of that
+/// architecture, else generic.
 [[nodiscard]] Calibration calibrate(const Constants& constants, const hardware::GpuSpec& gpu);
 
 /// Whether the GPU's facts suffice for the formulas: each that is missing is an error.

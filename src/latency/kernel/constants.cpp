@@ -184,6 +184,14 @@ void read(Numbers& numbers, StepConstants& set) {
   set.norm = numbers.optional_microseconds("norm_us");
   set.piecewise_layer_gap = numbers.microseconds("piecewise_layer_gap_us");
   set.uncaptured_expert_gap = numbers.microseconds("uncaptured_expert_gap_us");
+  if (const core::Node* node = numbers.reader().node("uncaptured_expert_gap_on")) {
+    Numbers on(*node, numbers.reader().path_of("uncaptured_expert_gap_on"), numbers.errors());
+    set.uncaptured_expert_gap_on =
+        MeasuredOn{.gpu = on.reader().required_string("gpu"),
+                   .most_experts = on.integer("most_experts", {1, 1'000'000}),
+                   .server = on.reader().required_string("server")};
+    on.finish();
+  }
   set.step_gap = numbers.microseconds("step_gap_us");
   set.elementwise_traffic_factor = numbers.real("elementwise_traffic_factor", kFactor);
   set.elementwise_bandwidth_efficiency = numbers.efficiency("elementwise_bandwidth_efficiency");

@@ -157,6 +157,13 @@ struct Column {
   std::optional<AllReduceConstants> all_reduce;
 };
 
+/// The one server that a constant was measured on.
+struct MeasuredOn {
+  std::string gpu;                ///< Catalogue name.
+  std::int64_t most_experts = 0;  ///< Networks with more have other expert kernels.
+  std::string server;             ///< In words, for warnings.
+};
+
 /// What holds on every GPU.
 struct StepConstants {
   core::Seconds layer_launch_gap;
@@ -166,6 +173,8 @@ struct StepConstants {
   /// Per layer with experts that quantise their activations, of a step with prompt chunks that no
   /// captured graph is large enough for.
   core::Seconds uncaptured_expert_gap;
+  /// Where that gap was measured, and nowhere else it is charged; absent: everywhere.
+  std::optional<MeasuredOn> uncaptured_expert_gap_on = std::nullopt;
   core::Seconds step_gap;
   double elementwise_traffic_factor = 1.0;
   double elementwise_bandwidth_efficiency = 1.0;

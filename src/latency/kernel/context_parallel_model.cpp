@@ -16,6 +16,7 @@
 #include "latency/kernel/cost.hpp"
 #include "latency/kernel/kernel_model.hpp"
 #include "latency/kernel/plan.hpp"
+#include "latency/lookup_log.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
 
@@ -72,6 +73,15 @@ domain::StepTime ContextParallelModel::predict(const domain::StepBatch& batch) c
   domain::StepTime time = rank_.predict(own);
   time.add(domain::Bottleneck::kNetwork, all_calls(gathering(batch).time, 1));
   return time;
+}
+
+domain::StepTime ContextParallelModel::predict_logged(const domain::StepBatch& batch,
+                                                      LookupLog& log) const {
+  const std::vector<domain::PrefillChunk> shares = share(batch);
+  domain::StepBatch own = batch;
+  own.prefills = shares;
+  static_cast<void>(rank_.predict_logged(own, log));
+  return predict(batch);
 }
 
 std::optional<domain::AffineStep> ContextParallelModel::affine(std::int64_t num_decodes,

@@ -12,6 +12,7 @@
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
 #include "latency/kernel/kernel_model.hpp"
+#include "latency/lookup_log.hpp"
 #include "latency/step_time_model.hpp"
 
 namespace ridgeline::latency::kernel {
@@ -29,6 +30,12 @@ class ContextParallelModel final : public StepTimeModel {
                                                          core::Tokens context) const override;
   [[nodiscard]] core::Tokens spared_context(core::Tokens shared) const override {
     return rank_.spared_context(shared);
+  }
+  [[nodiscard]] domain::StepTime predict_logged(const domain::StepBatch& batch,
+                                                LookupLog& log) const override;
+  [[nodiscard]] bool logs() const override { return rank_.logs(); }
+  [[nodiscard]] core::Warnings findings(const LookupLog& log) const override {
+    return rank_.findings(log);
   }
   [[nodiscard]] Explanation explain(const domain::StepBatch& batch) const override;
   [[nodiscard]] core::Warnings notes() const override { return rank_.notes(); }

@@ -81,9 +81,8 @@ KernelModel::KernelModel(const ModelInputs& inputs,
       plan_(make_plan(inputs.network, inputs.execution.sharding, calibration_, gpu_)),
       step_gap_(all_calls(calibration_.step.step_gap, 1)),
       piecewise_gap_(all_calls(calibration_.step.piecewise_layer_gap, inputs.network.num_layers())),
-      uncaptured_gap_(
-          all_calls(calibration_.step.uncaptured_expert_gap, plan_.quantising_expert_layers)),
-      notes_(kernel_notes(inputs.network, inputs.gpu, inputs.execution.sharding)),
+      uncaptured_gap_(all_calls(calibration_.step.uncaptured_expert_gap, plan_.gap_layers)),
+      notes_(kernel_notes(inputs.network, inputs.gpu, inputs.execution.sharding, calibration_)),
       token_memo_(kRememberedTokens),
       sampled_memo_(kRememberedSequences),
       prompt_memos_(make_memos(kRememberedPrompts, kRememberedTokens)) {
@@ -304,6 +303,39 @@ domain::StepTime KernelModel::predict_whole_prompt(const domain::StepBatch& batc
   add_attention(prefill, decodes_of(batch), time);
   time.add(domain::Bottleneck::kOverhead, launch_gap_of_prompts(tokens));
   return time;
+}
+
+bool KernelModel::logs() const {
+  return calibration_.step.uncaptured_expert_gap_on && uncaptured_gap_ > core::Duration() &&
+         !graph_sizes_.empty();
+}
+
+domain::StepTime KernelModel::predict_logged(const domain::StepBatch& batch, LookupLog& log) const {
+  const domain::StepTime time = predict(batch);
+  if (logs() && has_prompt(batch) && !is_captured(batch.num_tokens().value())) {
+    log.note(kGapShare, uncaptured_gap_.to_seconds() / time.gpu().to_seconds());
+  }
+  return time;
+}
+
+core::Warnings KernelModel::findings(const LookupLog& log) const {
+  /// From here on the constant decides the answer.
+  constexpr double kDecisive = 0.1;
+  const LookupLog::Entry share = log.at(kGapShare);
+  if (!logs() || share.count == 0 || share.most < kDecisive) {
+    return {};
+  }
+  const StepConstants& step = calibration_.step;
+  return {{.code = "W-uncaptured-experts",
+           .message = fmt::format(
+               "up to {:.0f} % of a step with prompts beyond the largest CUDA graph ({} tokens) is "
+               "uncaptured_expert_gap_us, {:.4g} us for each layer with 8-bit experts: measured on "
+               "one server ({})",
+               100.0 * share.most,
+               graph_sizes_.back(),
+               core::as_microseconds(step.uncaptured_expert_gap),
+               step.uncaptured_expert_gap_on->server),
+           .hint = "--latency-set uncaptured_expert_gap_us=0 shows the answer without it"}};
 }
 
 domain::StepTime KernelModel::recompute(const domain::StepBatch& batch) const {

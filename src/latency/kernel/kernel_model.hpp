@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "latency/kernel/part_memo.hpp"
 #include "latency/kernel/plan.hpp"
 #include "latency/kernel/prefill_attention.hpp"
+#include "latency/lookup_log.hpp"
 #include "latency/step_time_model.hpp"
 
 namespace ridgeline::latency::kernel {
@@ -35,6 +37,10 @@ class KernelModel final : public StepTimeModel {
   KernelModel(const ModelInputs& inputs, const Constants& constants, const PlanEdit& edit);
 
   [[nodiscard]] domain::StepTime predict(const domain::StepBatch& batch) const override;
+  [[nodiscard]] domain::StepTime predict_logged(const domain::StepBatch& batch,
+                                                LookupLog& log) const override;
+  [[nodiscard]] bool logs() const override;
+  [[nodiscard]] core::Warnings findings(const LookupLog& log) const override;
   [[nodiscard]] std::optional<domain::AffineStep> affine(std::int64_t num_decodes,
                                                          core::Tokens context) const override;
   /// Nothing for prompts so short that they are the decode kernel's.
@@ -106,6 +112,9 @@ class KernelModel final : public StepTimeModel {
 
   void explain_rows(const RowOperator& op, const Work& work, Explanation& into) const;
   void explain_attention(const AttentionOperator& op, const Work& work, Explanation& into) const;
+
+  /// The entry of a LookupLog: the share of a step's GPU time that is uncaptured_gap_.
+  static constexpr std::size_t kGapShare = 0;
 
   std::vector<ModelSetting> settings_;
   const hardware::GpuSpec& gpu_;

@@ -7,8 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "latency/kernel/calibration.hpp"
+#include "latency/kernel/cost.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 
@@ -36,26 +39,42 @@ void note_once(std::vector<std::string>& names, const std::string& name) {
   }
 }
 
-/// Formats of weights that the GPU expands, and operators without a table.
+/// Formats of weights that the GPU expands, formats that take another's constants, and operators
+/// without a table.
 struct Findings {
   std::vector<std::string> formats;
+  std::vector<std::string> unmeasured;
   std::vector<std::string> operators;
 };
+
+/// The format whose constants price weights of that one; empty where they were fitted on it. Tables
+/// hold dense products of 16-bit and FP8 weights, and experts with narrow weights besides
+/// (docs/models/kernel.md, "Your own constants").
+std::string priced_as(model::DType weights, bool experts, const hardware::GpuSpec& gpu) {
+  const MatmulFormat format = matmul_format(weights, gpu);
+  if (format.is_8bit) {
+    return weights == model::DType::kFp8 ? "" : "fp8";
+  }
+  const bool narrow = format.weight_bytes < format.activation_bytes;
+  return narrow && !experts ? "bf16" : "";
+}
 
 Findings look_through(const model::ModelSpec& network,
                       const hardware::GpuSpec& gpu,
                       const model::Sharding& sharding) {
   Findings found;
-  const auto weights = [&](model::DType format) {
+  const auto weights = [&](model::DType format, bool experts) {
     if (lacks_units(format, gpu)) {
       note_once(found.formats, model::name(format));
+    } else if (const std::string as = priced_as(format, experts, gpu); !as.empty()) {
+      note_once(found.unmeasured, fmt::format("{} takes those of {}", model::name(format), as));
     }
   };
   for (const model::Operator& op : model::forward_pass(network, sharding)) {
     if (const auto* gemm = std::get_if<model::Gemm>(&op.shape)) {
-      weights(gemm->weights);
+      weights(gemm->weights, false);
     } else if (const auto* experts = std::get_if<model::ExpertGemm>(&op.shape)) {
-      weights(experts->weights);
+      weights(experts->weights, true);
     } else if (std::holds_alternative<model::CompressedAttention>(op.shape)) {
       note_once(found.operators, "compressed attention");
     } else if (std::holds_alternative<model::Indexer>(op.shape)) {
@@ -67,11 +86,42 @@ Findings look_through(const model::ModelSpec& network,
   return found;
 }
 
+/// A GPU whose kernels no constant was fitted on.
+void note_unmeasured_gpu(const hardware::GpuSpec& gpu,
+                         const Calibration& calibration,
+                         core::Warnings& notes) {
+  const bool is_generic = calibration.column == kGenericColumn;
+  notes.push_back(
+      {.code = "W-unmeasured-gpu",
+       .message = fmt::format(
+           "no kernel was measured on {}: it takes {}",
+           gpu.name,
+           is_generic ? std::string("constants fitted on other GPUs together")
+                      : fmt::format("the constants of {}, {}",
+                                    calibration.column,
+                                    calibration.column == gpu.base ? "its base"
+                                                                   : "of the same architecture")),
+       .hint = "take the times as estimates, or measure its kernels "
+               "(docs/guide/profile-your-gpu.md) and give --latency-constants"});
+  const std::vector<std::string> known = hardware::architectures();
+  if (std::find(known.begin(), known.end(), gpu.architecture) == known.end()) {
+    const auto near = core::nearest(gpu.architecture, known);
+    notes.push_back({.code = "W-unknown-architecture",
+                     .message = fmt::format("{}: architecture '{}' is not one of {}",
+                                            gpu.name,
+                                            gpu.architecture,
+                                            fmt::join(known, ", ")),
+                     .hint = near ? fmt::format("did you mean '{}'?", *near)
+                                  : "no GPU of the catalogue is its relative"});
+  }
+}
+
 }  // namespace
 
 core::Warnings kernel_notes(const model::ModelSpec& network,
                             const hardware::GpuSpec& gpu,
-                            const model::Sharding& sharding) {
+                            const model::Sharding& sharding,
+                            const Calibration& calibration) {
   core::Warnings notes;
   if (gpu.datasheet_only) {
     notes.push_back(
@@ -80,6 +130,8 @@ core::Warnings kernel_notes(const model::ModelSpec& network,
                                 "peak bandwidth or peak rate, which no real one does",
                                 gpu.full_name),
          .hint = "take the times as lower bounds"});
+  } else if (calibration.column != gpu.name) {
+    note_unmeasured_gpu(gpu, calibration, notes);
   }
   const Findings found = look_through(network, gpu, sharding);
   if (!found.formats.empty()) {
@@ -90,6 +142,12 @@ core::Warnings kernel_notes(const model::ModelSpec& network,
                                 gpu.name,
                                 fmt::join(found.formats, ", ")),
          .hint = "vLLM does so with its Marlin kernels where it has one for the format"});
+  }
+  if (!found.unmeasured.empty() && !gpu.datasheet_only) {
+    notes.push_back({.code = "W-unmeasured-format",
+                     .message = fmt::format("no constant was fitted on these formats' kernels: {}",
+                                            fmt::join(found.unmeasured, ", ")),
+                     .hint = "docs/models/kernel.md says what was measured"});
   }
   if (!found.operators.empty() && !gpu.datasheet_only) {
     notes.push_back(

@@ -20,6 +20,7 @@
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/kernel_model.hpp"
 #include "latency/kernel/plan.hpp"
+#include "latency/lookup_log.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
@@ -62,6 +63,12 @@ domain::StepTime PipelineModel::predict(const domain::StepBatch& batch) const {
     total.add(of_stage(stage, batch), 1);
   }
   return total;
+}
+
+domain::StepTime PipelineModel::predict_logged(const domain::StepBatch& batch,
+                                               LookupLog& log) const {
+  static_cast<void>(stages_.front()->predict_logged(batch, log));
+  return predict(batch);
 }
 
 std::vector<core::Duration> PipelineModel::stages(const domain::StepBatch& batch) const {

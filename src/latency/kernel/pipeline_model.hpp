@@ -14,6 +14,7 @@
 #include "latency/kernel/calibration.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/kernel_model.hpp"
+#include "latency/lookup_log.hpp"
 #include "latency/step_time_model.hpp"
 
 namespace ridgeline::latency::kernel {
@@ -33,6 +34,12 @@ class PipelineModel final : public StepTimeModel {
                                                          core::Tokens context) const override;
   [[nodiscard]] core::Tokens spared_context(core::Tokens shared) const override {
     return stages_.front()->spared_context(shared);
+  }
+  [[nodiscard]] domain::StepTime predict_logged(const domain::StepBatch& batch,
+                                                LookupLog& log) const override;
+  [[nodiscard]] bool logs() const override { return stages_.front()->logs(); }
+  [[nodiscard]] core::Warnings findings(const LookupLog& log) const override {
+    return stages_.front()->findings(log);
   }
   [[nodiscard]] Explanation explain(const domain::StepBatch& batch) const override;
   [[nodiscard]] std::vector<ModelSetting> settings() const override;

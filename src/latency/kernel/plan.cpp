@@ -104,7 +104,10 @@ class Planner {
   void add(const model::Operator& op, const model::ExpertGemm& shape) {
     const MatmulFormat format = matmul_format(shape.weights, gpu_);
     const auto& set = calibration_.experts(shape.weights, format, shape.experts);
-    plan_.quantising_expert_layers += format.is_8bit ? op.calls : 0;
+    const auto& gap_on = calibration_.step.uncaptured_expert_gap_on;
+    const bool has_gap =
+        !gap_on || (gap_on->gpu == gpu_.name && shape.experts <= gap_on->most_experts);
+    plan_.gap_layers += format.is_8bit && has_gap ? op.calls : 0;
     RowOperator& row = push(
         op,
         set.source,

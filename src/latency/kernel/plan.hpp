@@ -78,7 +78,9 @@ struct AttentionOperator {
 struct Plan {
   std::vector<RowOperator> rows;  ///< In order of execution.
   std::vector<AttentionOperator> attention;
-  std::int64_t quantising_expert_layers = 0;  ///< With experts that quantise their activations.
+  /// With experts that quantise their activations, where StepConstants::uncaptured_expert_gap
+  /// holds.
+  std::int64_t gap_layers = 0;
 };
 
 /// `calibration` and `gpu` outlive the plan.

@@ -35,7 +35,11 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"piecewise_layer_gap_us",
      [](Constants& all, double us) { all.step.piecewise_layer_gap = core::microseconds(us); }},
     {"uncaptured_expert_gap_us",
-     [](Constants& all, double us) { all.step.uncaptured_expert_gap = core::microseconds(us); }},
+     [](Constants& all, double us) {
+       // A value of the user's own holds for the user's own server.
+       all.step.uncaptured_expert_gap = core::microseconds(us);
+       all.step.uncaptured_expert_gap_on.reset();
+     }},
     {"step_gap_us", [](Constants& all, double us) { all.step.step_gap = core::microseconds(us); }},
     {"elementwise_traffic_factor",
      [](Constants& all, double factor) { all.step.elementwise_traffic_factor = factor; }},

@@ -13,6 +13,7 @@
 #include "core/units.hpp"
 #include "domain/step.hpp"
 #include "latency/kernel/plan.hpp"
+#include "latency/lookup_log.hpp"
 #include "latency/step_time_model.hpp"
 
 namespace ridgeline::latency::kernel {
@@ -81,6 +82,12 @@ domain::StepTime SpeculativeModel::predict(const domain::StepBatch& batch) const
   domain::StepTime total = target_->predict(batch);
   each_pass(batch, [&](const domain::StepBatch& pass) { total.add(draft_->predict(pass), 1); });
   return total;
+}
+
+domain::StepTime SpeculativeModel::predict_logged(const domain::StepBatch& batch,
+                                                  LookupLog& log) const {
+  static_cast<void>(target_->predict_logged(batch, log));
+  return predict(batch);
 }
 
 Explanation SpeculativeModel::explain(const domain::StepBatch& batch) const {

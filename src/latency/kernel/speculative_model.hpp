@@ -7,6 +7,7 @@
 
 #include "core/result.hpp"
 #include "domain/step.hpp"
+#include "latency/lookup_log.hpp"
 #include "latency/step_time_model.hpp"
 
 namespace ridgeline::latency::kernel {
@@ -25,6 +26,12 @@ class SpeculativeModel final : public StepTimeModel {
                    core::Warning note);
 
   [[nodiscard]] domain::StepTime predict(const domain::StepBatch& batch) const override;
+  [[nodiscard]] domain::StepTime predict_logged(const domain::StepBatch& batch,
+                                                LookupLog& log) const override;
+  [[nodiscard]] bool logs() const override { return target_->logs(); }
+  [[nodiscard]] core::Warnings findings(const LookupLog& log) const override {
+    return target_->findings(log);
+  }
   [[nodiscard]] Explanation explain(const domain::StepBatch& batch) const override;
   [[nodiscard]] std::vector<ModelSetting> settings() const override { return target_->settings(); }
   [[nodiscard]] core::Warnings notes() const override;

@@ -131,7 +131,7 @@ class Explainer {
                   std::int64_t rows,
                   bool prefill,
                   const Place& place) {
-    const GemmTime time = formulas.gemm(shape, rows, prefill, Counting::kSilent);
+    const GemmTime time = formulas.gemm(shape, rows, prefill);
     OperatorTime gemm = part(shape.name.c_str(),
                              time.seconds,
                              time.work,
@@ -180,7 +180,7 @@ class Explainer {
       }
       attention_part(
           formulas,
-          formulas.prefill_attention(bucket, Counting::kSilent),
+          formulas.prefill_attention(bucket),
           true,
           fmt::format(
               "{} chunks, {} new tokens, bucket {}", bucket.requests, bucket.tokens, bucket.length),
@@ -200,7 +200,7 @@ class Explainer {
     }
     attention_part(
         formulas,
-        formulas.decode_attention(batch_, Counting::kSilent),
+        formulas.decode_attention(batch_),
         false,
         fmt::format(
             "{} sequences, {} KV tokens", batch_.num_decodes, batch_.decode_context.value()),

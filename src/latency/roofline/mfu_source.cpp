@@ -1,6 +1,7 @@
 #include "latency/roofline/mfu_source.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include "core/check.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "latency/lookup_log.hpp"
 #include "latency/roofline/constants.hpp"
 #include "latency/roofline/network.hpp"
 #include "latency/roofline/switches.hpp"
@@ -38,24 +40,25 @@ double outside_by(const Axis& axis, std::int64_t value) {
       std::max({std::int64_t{0}, axis.front() - value, value - axis.back()}));
 }
 
-}  // namespace
-
-void MissCounts::add(Kind kind, std::int64_t count, double farthest) const {
-  Entry& entry = entries_[static_cast<std::size_t>(kind)];
-  entry.count.fetch_add(count, std::memory_order_relaxed);
-  double before = entry.farthest.load(std::memory_order_relaxed);
-  while (farthest > before &&
-         !entry.farthest.compare_exchange_weak(before, farthest, std::memory_order_relaxed)) {
+void note_miss(LookupLog* log, Miss miss, double away, std::int64_t times = 1) {
+  if (log != nullptr) {
+    log->note(static_cast<std::size_t>(miss), away, times);
   }
 }
 
-std::int64_t MissCounts::count(Kind kind) const {
-  return entries_[static_cast<std::size_t>(kind)].count.load(std::memory_order_relaxed);
+void note_outside(LookupLog* log, Miss miss, double away, std::int64_t times = 1) {
+  if (away > 0.0) {
+    note_miss(log, miss, away, times);
+  }
 }
 
-double MissCounts::farthest(Kind kind) const {
-  return entries_[static_cast<std::size_t>(kind)].farthest.load(std::memory_order_relaxed);
+void note_replaced(LookupLog* log, const tables::Lookup& found) {
+  if (found.outcome != tables::LookupOutcome::kFound) {
+    note_miss(log, Miss::kReplaced, found.distance);
+  }
 }
+
+}  // namespace
 
 MfuSource::MfuSource(double mfu_prefill, double mfu_decode)
     : constant_prefill_(mfu_prefill), constant_decode_(mfu_decode) {}
@@ -113,61 +116,47 @@ tables::GemmTarget MfuSource::gemm_target(std::int64_t k, std::int64_t n) const 
 tables::Lookup MfuSource::gemm(const tables::GemmTarget& target,
                                std::int64_t m,
                                bool prefill,
-                               Counting counting) const {
+                               LookupLog* log) const {
   if (!has_tables()) {
     return {.mfu = prefill ? constant_prefill_ : constant_decode_};
   }
   const tables::GemmTable& table = tables_->gemm;
   const auto found =
       tables::look_up_gemm(table, target, m, prefill ? prefill_options_ : decode_options_);
-  if (counting == Counting::kCounted) {
+  if (log != nullptr) {
     const auto& by_m = table.columns()[target.column].by_m;
     const std::array<std::int64_t, 2> ends = {table.rows()[by_m.front()].m,
                                               table.rows()[by_m.back()].m};
-    count_outside(MissCounts::Kind::kRows, outside_by(ends, m), 1);
-    count_replaced(found);
+    note_outside(log, Miss::kRows, outside_by(ends, m));
+    note_replaced(log, found);
   }
   return found;
 }
 
-tables::Lookup MfuSource::prefill(std::int64_t bucket, Counting counting) const {
+tables::Lookup MfuSource::prefill(std::int64_t bucket, LookupLog* log) const {
   if (!has_tables()) {
     return {.mfu = constant_prefill_};
   }
   const auto found = tables::look_up_prefill(*heads_.prefill, bucket, prefill_options_);
-  if (counting == Counting::kCounted) {
-    count_outside(MissCounts::Kind::kSequence, found.outside ? found.distance : 0.0, 1);
-    count_replaced(found);
+  if (log != nullptr) {
+    note_outside(log, Miss::kSequence, found.outside ? found.distance : 0.0);
+    note_replaced(log, found);
   }
   return found;
 }
 
-tables::Lookup MfuSource::decode(std::int64_t batch,
-                                 std::int64_t context,
-                                 Counting counting) const {
+tables::Lookup MfuSource::decode(std::int64_t batch, std::int64_t context, LookupLog* log) const {
   if (!has_tables()) {
     return {.mfu = constant_decode_};
   }
   const tables::DecodeTable& table = *decode_.table;
   const auto found = tables::look_up_decode(table, batch, context, decode_options_);
-  if (counting == Counting::kCounted) {
-    count_outside(MissCounts::Kind::kContext, outside_by(table.kv_lens(), context), 1);
-    count_outside(MissCounts::Kind::kBatch, outside_by(table.batch_sizes(), batch), 1);
-    count_replaced(found);
+  if (log != nullptr) {
+    note_outside(log, Miss::kContext, outside_by(table.kv_lens(), context));
+    note_outside(log, Miss::kBatch, outside_by(table.batch_sizes(), batch));
+    note_replaced(log, found);
   }
   return found;
-}
-
-void MfuSource::count_outside(MissCounts::Kind kind, double away, std::int64_t count) const {
-  if (away > 0.0) {
-    misses_.add(kind, count, away);
-  }
-}
-
-void MfuSource::count_replaced(const tables::Lookup& found) const {
-  if (found.outcome != tables::LookupOutcome::kFound) {
-    misses_.add(MissCounts::Kind::kReplaced, 1, found.distance);
-  }
 }
 
 std::unique_ptr<const MfuSource::Slice> MfuSource::cut(std::int64_t batch) const {
@@ -234,12 +223,12 @@ std::size_t MfuSource::ticks_up_to(std::int64_t context) const {
 
 double MfuSource::weighted_context(std::int64_t batch,
                                    std::span<const core::Tokens> contexts,
-                                   Counting counting) const {
+                                   LookupLog* log) const {
   double sum = 0.0;
   if (!has_tables() || decode_options_.mode == tables::LookupMode::kFloor ||
       batch > kRememberedBatches) {
     for (const core::Tokens context : contexts) {
-      sum += static_cast<double>(context.value()) * decode(batch, context.value(), counting).mfu;
+      sum += static_cast<double>(context.value()) * decode(batch, context.value(), log).mfu;
     }
     return sum;
   }
@@ -265,19 +254,18 @@ double MfuSource::weighted_context(std::int64_t batch,
       const auto found =
           tables::look_up_decode(*decode_.table, batch, tokens.value(), decode_options_);
       value = found.mfu;
-      if (counting == Counting::kCounted) {
-        count_replaced(found);
+      if (log != nullptr) {
+        note_replaced(log, found);
       }
     }
     sum += context * value;
   }
-  if (counting == Counting::kCounted) {
+  if (log != nullptr) {
     if (outside > 0) {
-      misses_.add(MissCounts::Kind::kContext, outside, farthest);
+      note_miss(log, Miss::kContext, farthest, outside);
     }
-    count_outside(MissCounts::Kind::kBatch,
-                  outside_by(decode_.table->batch_sizes(), batch),
-                  std::ssize(contexts));
+    note_outside(
+        log, Miss::kBatch, outside_by(decode_.table->batch_sizes(), batch), std::ssize(contexts));
   }
   return sum;
 }
@@ -318,39 +306,31 @@ core::Warnings MfuSource::notes() const {
   return notes;
 }
 
-core::Warnings MfuSource::findings() const {
+core::Warnings MfuSource::findings(const LookupLog& log) {
   struct Text {
-    MissCounts::Kind kind;
+    Miss kind;
     const char* code;
     const char* what;
     const char* unit;
   };
   static constexpr Text kTexts[] = {
-      {MissCounts::Kind::kContext,
-       "W-table-context",
-       "contexts outside the decode table",
-       "tokens"},
-      {MissCounts::Kind::kBatch, "W-table-batch", "batches outside the decode table", "sequences"},
-      {MissCounts::Kind::kSequence,
-       "W-table-sequence",
-       "prompt lengths outside the prefill table",
-       "tokens"},
-      {MissCounts::Kind::kRows, "W-table-rows", "GEMM sizes outside the table", "rows"},
-      {MissCounts::Kind::kReplaced,
+      {Miss::kContext, "W-table-context", "contexts outside the decode table", "tokens"},
+      {Miss::kBatch, "W-table-batch", "batches outside the decode table", "sequences"},
+      {Miss::kSequence, "W-table-sequence", "prompt lengths outside the prefill table", "tokens"},
+      {Miss::kRows, "W-table-rows", "GEMM sizes outside the table", "rows"},
+      {Miss::kReplaced,
        "W-table-zero",
        "look-ups found a zero or a hole, and took another row",
        "in the table's units"},
   };
   core::Warnings warnings;
   for (const Text& text : kTexts) {
-    if (const std::int64_t count = misses_.count(text.kind); count > 0) {
-      warnings.push_back({.code = text.code,
-                          .message = fmt::format("{} {}, at most {:.6g} {} away",
-                                                 count,
-                                                 text.what,
-                                                 misses_.farthest(text.kind),
-                                                 text.unit),
-                          .hint = "--latency kernel has no table to leave"});
+    if (const auto missed = log.at(static_cast<std::size_t>(text.kind)); missed.count > 0) {
+      warnings.push_back(
+          {.code = text.code,
+           .message = fmt::format(
+               "{} {}, at most {:.6g} {} away", missed.count, text.what, missed.most, text.unit),
+           .hint = "--latency kernel has no table to leave"});
     }
   }
   return warnings;

@@ -18,6 +18,7 @@
 #include "core/units.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "latency/lookup_log.hpp"
 #include "latency/roofline/constant_mfu.hpp"
 #include "latency/roofline/mfu_source.hpp"
 #include "latency/roofline/network.hpp"
@@ -98,15 +99,20 @@ const TableMfuRoofline* RooflineModel::table_formulas() const {
   return formulas == nullptr ? nullptr : formulas->get();
 }
 
-StepCost RooflineModel::cost(const domain::StepBatch& batch) const {
+StepCost RooflineModel::cost(const domain::StepBatch& batch, LookupLog* log) const {
   if (const TableMfuRoofline* formulas = table_formulas()) {
-    return formulas->cost(batch);
+    return formulas->cost(batch, log);
   }
   return std::get<ConstantMfuRoofline>(formulas_).cost(batch);
 }
 
 domain::StepTime RooflineModel::predict(const domain::StepBatch& batch) const {
   return split(cost(batch), configuration_.ridge_point);
+}
+
+domain::StepTime RooflineModel::predict_logged(const domain::StepBatch& batch,
+                                               LookupLog& log) const {
+  return split(cost(batch, &log), configuration_.ridge_point);
 }
 
 Explanation RooflineModel::explain(const domain::StepBatch& batch) const {
@@ -140,9 +146,8 @@ std::vector<ModelSetting> RooflineModel::settings() const {
   return settings;
 }
 
-core::Warnings RooflineModel::findings() const {
-  const TableMfuRoofline* formulas = table_formulas();
-  return formulas == nullptr ? core::Warnings() : formulas->source().findings();
+core::Warnings RooflineModel::findings(const LookupLog& log) const {
+  return logs() ? MfuSource::findings(log) : core::Warnings();
 }
 
 core::Result<std::unique_ptr<RooflineModel>> make_roofline_model(const Preset& preset,

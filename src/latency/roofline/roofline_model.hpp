@@ -9,6 +9,7 @@
 #include "core/result.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "latency/lookup_log.hpp"
 #include "latency/roofline/constant_mfu.hpp"
 #include "latency/roofline/constants.hpp"
 #include "latency/roofline/network.hpp"
@@ -41,16 +42,19 @@ class RooflineModel final : public StepTimeModel {
   RooflineModel(Configuration configuration, std::unique_ptr<TableMfuRoofline> formulas);
 
   [[nodiscard]] domain::StepTime predict(const domain::StepBatch& batch) const override;
+  [[nodiscard]] domain::StepTime predict_logged(const domain::StepBatch& batch,
+                                                LookupLog& log) const override;
+  [[nodiscard]] bool logs() const override { return table_formulas() != nullptr; }
   [[nodiscard]] bool needs_decode_lengths() const override {
     return configuration_.version == Version::kV2;
   }
   [[nodiscard]] Explanation explain(const domain::StepBatch& batch) const override;
   [[nodiscard]] std::vector<ModelSetting> settings() const override;
   [[nodiscard]] core::Warnings notes() const override { return configuration_.notes; }
-  [[nodiscard]] core::Warnings findings() const override;
+  [[nodiscard]] core::Warnings findings(const LookupLog& log) const override;
 
-  /// Both sides of every phase, before rounding.
-  [[nodiscard]] StepCost cost(const domain::StepBatch& batch) const;
+  /// Both sides of every phase, before rounding. V2 notes look-ups that miss in the log, if any.
+  [[nodiscard]] StepCost cost(const domain::StepBatch& batch, LookupLog* log = nullptr) const;
   /// The formulas of V2; nullptr for V0 and V1.
   [[nodiscard]] const TableMfuRoofline* table_formulas() const;
   [[nodiscard]] const Configuration& configuration() const { return configuration_; }

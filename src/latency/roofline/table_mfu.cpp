@@ -12,6 +12,7 @@
 
 #include "core/units.hpp"
 #include "domain/step.hpp"
+#include "latency/lookup_log.hpp"
 #include "latency/roofline/constants.hpp"
 #include "latency/roofline/mfu_source.hpp"
 #include "latency/roofline/network.hpp"
@@ -69,18 +70,35 @@ class TableMfuRoofline::Memo {
       sum.compute_seconds = entry[1].load(std::memory_order_relaxed);
       sum.work.flops = entry[2].load(std::memory_order_relaxed);
       sum.work.bytes = entry[3].load(std::memory_order_relaxed);
+      sum.outside = load(entry, 4);
+      sum.replaced = load(entry, 6);
       return sum;
     }
     sum = compute();
     entry[1].store(sum.compute_seconds, std::memory_order_relaxed);
     entry[2].store(sum.work.flops, std::memory_order_relaxed);
     entry[3].store(sum.work.bytes, std::memory_order_relaxed);
+    store(sum.outside, entry, 4);
+    store(sum.replaced, entry, 6);
     entry[0].store(sum.seconds, std::memory_order_release);
     return sum;
   }
 
  private:
-  using Entry = std::array<std::atomic<double>, 4>;
+  using Entry = std::array<std::atomic<double>, 8>;
+
+  /// Count and farthest of misses, in two places from `at` on.
+  static LookupLog::Entry load(const Entry& entry, std::size_t at) {
+    LookupLog::Entry missed;
+    missed.count = static_cast<std::int64_t>(entry[at].load(std::memory_order_relaxed));
+    missed.most = entry[at + 1].load(std::memory_order_relaxed);
+    return missed;
+  }
+  static void store(const LookupLog::Entry& missed, Entry& entry, std::size_t at) {
+    entry[at].store(real_of(missed.count), std::memory_order_relaxed);
+    entry[at + 1].store(missed.most, std::memory_order_relaxed);
+  }
+
   std::unique_ptr<Entry[]> entries_ =
       std::make_unique<Entry[]>(static_cast<std::size_t>(kRememberedRows) + 1);
 };
@@ -171,7 +189,7 @@ double TableMfuRoofline::attention_flops(double pairs) const {
 GemmTime TableMfuRoofline::gemm(const GemmShape& shape,
                                 std::int64_t rows,
                                 bool prefill,
-                                Counting counting) const {
+                                LookupLog* log) const {
   const double m = real_of(rows);
   const double k = real_of(shape.k);
   const double n = real_of(shape.n);
@@ -181,7 +199,7 @@ GemmTime TableMfuRoofline::gemm(const GemmShape& shape,
   const double calls = is_last ? 1.0 : network_.layers;
   const double scale = calls * (divide ? share_ : 1.0);
   GemmTime time;
-  time.lookup = source_->gemm(shape.target, rows, prefill, counting);
+  time.lookup = source_->gemm(shape.target, rows, prefill, log);
   time.by_mfu = kFlopsPerMultiplyAdd * m * k * n / (peak_ * time.lookup.mfu) * scale;
   if (switches_.gemm_floor || is_last) {
     time.by_bytes = k * n * network_.bytes / weight_bandwidth(prefill) * scale;
@@ -195,34 +213,45 @@ GemmTime TableMfuRoofline::gemm(const GemmShape& shape,
 
 TableMfuRoofline::GemmSum TableMfuRoofline::compute_gemms(std::int64_t rows, bool prefill) const {
   GemmSum sum;
+  LookupLog log;
   for (const GemmShape& shape : shapes_) {
-    const GemmTime time = gemm(shape, rows, prefill);
+    const GemmTime time = gemm(shape, rows, prefill, &log);
     sum.seconds += time.seconds;
     sum.compute_seconds += time.compute_bound ? time.seconds : 0.0;
     sum.work.flops += time.work.flops;
     sum.work.bytes += time.work.bytes;
   }
+  sum.outside = log.at(static_cast<std::size_t>(Miss::kRows));
+  sum.replaced = log.at(static_cast<std::size_t>(Miss::kReplaced));
   return sum;
 }
 
-TableMfuRoofline::GemmSum TableMfuRoofline::gemms(std::int64_t rows, bool prefill) const {
+TableMfuRoofline::GemmSum TableMfuRoofline::gemms(std::int64_t rows,
+                                                  bool prefill,
+                                                  LookupLog* log) const {
   if (rows == 0) {
     return {};
   }
-  return memo_[static_cast<std::size_t>(prefill)]->get(
+  GemmSum sum = memo_[static_cast<std::size_t>(prefill)]->get(
       rows, [&] { return compute_gemms(rows, prefill); });
+  const auto note = [log](Miss miss, const LookupLog::Entry& missed) {
+    if (log != nullptr && missed.count > 0) {
+      log->note(static_cast<std::size_t>(miss), missed.most, missed.count);
+    }
+  };
+  note(Miss::kRows, sum.outside);
+  note(Miss::kReplaced, sum.replaced);
+  return sum;
 }
 
-void TableMfuRoofline::add_gemms(PhaseCost& phase,
-                                 std::int64_t rows,
-                                 std::int64_t sampled,
-                                 bool prefill) const {
-  const GemmSum sum = gemms(rows, prefill);
+void TableMfuRoofline::add_gemms(
+    PhaseCost& phase, std::int64_t rows, std::int64_t sampled, bool prefill, LookupLog* log) const {
+  const GemmSum sum = gemms(rows, prefill, log);
   phase.gemm += sum.seconds;
   phase.gemm_compute += sum.compute_seconds;
   phase.gemm_work.flops += sum.work.flops;
   if (switches_.lm_head && sampled > 0) {
-    const GemmTime last = gemm(lm_head_, sampled, prefill);
+    const GemmTime last = gemm(lm_head_, sampled, prefill, log);
     phase.gemm += last.seconds;
     phase.gemm_compute += last.compute_bound ? last.seconds : 0.0;
     phase.gemm_work.flops += last.work.flops;
@@ -266,9 +295,9 @@ double TableMfuRoofline::per_component_seconds(double attention,
 }
 
 TableMfuRoofline::AttentionTime TableMfuRoofline::prefill_attention(const Bucket& bucket,
-                                                                    Counting counting) const {
+                                                                    LookupLog* log) const {
   AttentionTime time;
-  time.lookup = source_->prefill(bucket.length, counting);
+  time.lookup = source_->prefill(bucket.length, log);
   const double flops = attention_flops(bucket.pairs);
   time.seconds = flops / switches_.prefill_attention_divisor / (peak_ * time.lookup.mfu) * share_;
   const double kv_bytes = network_.kv_bytes_per_token() * real_of(bucket.length) *
@@ -283,7 +312,7 @@ TableMfuRoofline::AttentionTime TableMfuRoofline::prefill_attention(const Bucket
   return time;
 }
 
-double TableMfuRoofline::by_range(const domain::StepBatch& batch, Counting counting) const {
+double TableMfuRoofline::by_range(const domain::StepBatch& batch, LookupLog* log) const {
   struct Range {
     std::int64_t bucket = 0;
     std::int64_t longest = 0;
@@ -301,7 +330,7 @@ double TableMfuRoofline::by_range(const domain::StepBatch& batch, Counting count
   }
   double seconds = 0.0;
   for (const Range& range : ranges) {
-    const double mfu = source_->decode(batch.num_decodes, range.longest, counting).mfu;
+    const double mfu = source_->decode(batch.num_decodes, range.longest, log).mfu;
     seconds += attention_flops(range.context) / (peak_ * mfu);
   }
   return seconds;
@@ -309,11 +338,10 @@ double TableMfuRoofline::by_range(const domain::StepBatch& batch, Counting count
 
 double TableMfuRoofline::decode_seconds(const domain::StepBatch& batch,
                                         tables::Lookup* lookup,
-                                        Counting counting) const {
+                                        LookupLog* log) const {
   const double context = real_of(batch.decode_context.value());
   if (switches_.decode_attention == DecodeAttention::kWeighted) {
-    const double weighted =
-        source_->weighted_context(batch.num_decodes, batch.decode_lengths, counting);
+    const double weighted = source_->weighted_context(batch.num_decodes, batch.decode_lengths, log);
     if (context == 0.0 || weighted == 0.0) {
       return 0.0;
     }
@@ -321,18 +349,18 @@ double TableMfuRoofline::decode_seconds(const domain::StepBatch& batch,
     return attention_flops(context) / (peak_ * lookup->mfu);
   }
   if (switches_.decode_attention == DecodeAttention::kRange) {
-    return by_range(batch, counting);
+    return by_range(batch, log);
   }
   if (switches_.decode_attention == DecodeAttention::kPerRequest) {
     double seconds = 0.0;
     for (const core::Tokens tokens : batch.decode_lengths) {
-      const double mfu = source_->decode(1, tokens.value(), counting).mfu;
+      const double mfu = source_->decode(1, tokens.value(), log).mfu;
       seconds += attention_flops(real_of(tokens.value())) / (peak_ * mfu);
     }
     return seconds;
   }
   const core::Tokens longest = *std::ranges::max_element(batch.decode_lengths);
-  *lookup = source_->decode(batch.num_decodes, longest.value(), counting);
+  *lookup = source_->decode(batch.num_decodes, longest.value(), log);
   const double counted = switches_.decode_attention == DecodeAttention::kMax
                              ? real_of(batch.num_decodes) * real_of(longest.value())
                              : context;
@@ -340,10 +368,10 @@ double TableMfuRoofline::decode_seconds(const domain::StepBatch& batch,
 }
 
 TableMfuRoofline::AttentionTime TableMfuRoofline::decode_attention(const domain::StepBatch& batch,
-                                                                   Counting counting) const {
+                                                                   LookupLog* log) const {
   AttentionTime time;
   const double context = real_of(batch.decode_context.value());
-  time.seconds = decode_seconds(batch, &time.lookup, counting) * share_;
+  time.seconds = decode_seconds(batch, &time.lookup, log) * share_;
   const double kv_bytes = network_.kv_bytes_per_token() * context;
   time.seconds =
       per_component_seconds(time.seconds, kv_bytes * switches_.byte_factors.decode_kv, false);
@@ -352,7 +380,9 @@ TableMfuRoofline::AttentionTime TableMfuRoofline::decode_attention(const domain:
   return time;
 }
 
-PhaseCost TableMfuRoofline::prefill_phase(const domain::StepBatch& batch, bool mixed) const {
+PhaseCost TableMfuRoofline::prefill_phase(const domain::StepBatch& batch,
+                                          bool mixed,
+                                          LookupLog* log) const {
   PhaseCost phase;
   phase.present = true;
   std::int64_t sampled = 0;
@@ -366,13 +396,13 @@ PhaseCost TableMfuRoofline::prefill_phase(const domain::StepBatch& batch, bool m
                              switches_.byte_factors);
   }
   for (const Bucket& bucket : buckets(batch)) {
-    add_gemms(phase, bucket.rows, 0, true);
-    const AttentionTime attention = prefill_attention(bucket);
+    add_gemms(phase, bucket.rows, 0, true, log);
+    const AttentionTime attention = prefill_attention(bucket, log);
     phase.attention += attention.seconds;
     phase.attention_compute += attention.compute_bound ? attention.seconds : 0.0;
     phase.attention_work.flops += attention.work.flops;
   }
-  add_gemms(phase, 0, sampled, true);
+  add_gemms(phase, 0, sampled, true, log);
   const double weights =
       network_.weight_bytes().value() +
       (switches_.lm_head ? network_.hidden * network_.vocab * network_.bytes : 0.0);
@@ -384,11 +414,11 @@ PhaseCost TableMfuRoofline::prefill_phase(const domain::StepBatch& batch, bool m
   return phase;
 }
 
-PhaseCost TableMfuRoofline::decode_phase(const domain::StepBatch& batch) const {
+PhaseCost TableMfuRoofline::decode_phase(const domain::StepBatch& batch, LookupLog* log) const {
   PhaseCost phase;
   phase.present = true;
-  add_gemms(phase, batch.num_decodes, batch.num_decodes, false);
-  const AttentionTime attention = decode_attention(batch);
+  add_gemms(phase, batch.num_decodes, batch.num_decodes, false, log);
+  const AttentionTime attention = decode_attention(batch, log);
   phase.attention = attention.seconds;
   phase.attention_compute = attention.compute_bound ? attention.seconds : 0.0;
   const double dynamic = dynamic_bytes(network_,
@@ -407,15 +437,17 @@ PhaseCost TableMfuRoofline::decode_phase(const domain::StepBatch& batch) const {
   return phase;
 }
 
-PhaseCost TableMfuRoofline::joint_phase(const StepCost& step, const BatchCounts& counts) const {
+PhaseCost TableMfuRoofline::joint_phase(const StepCost& step,
+                                        const BatchCounts& counts,
+                                        LookupLog* log) const {
   PhaseCost joint;
   joint.present = true;
   // One GEMM over a row per request of either phase, and what each phase has beyond its own.
-  add_gemms(joint, counts.prefills + counts.decodes, 0, true);
+  add_gemms(joint, counts.prefills + counts.decodes, 0, true, log);
   const double prefill_rest =
-      std::max(0.0, step.prefill.compute() - gemms(counts.prefills, true).seconds);
+      std::max(0.0, step.prefill.compute() - gemms(counts.prefills, true, nullptr).seconds);
   const double decode_rest =
-      std::max(0.0, step.decode.compute() - gemms(counts.decodes, false).seconds);
+      std::max(0.0, step.decode.compute() - gemms(counts.decodes, false, nullptr).seconds);
   joint.attention = prefill_rest + decode_rest;
   joint.attention_compute = (step.prefill.attention_compute > 0.0 ? prefill_rest : 0.0) +
                             (step.decode.attention_compute > 0.0 ? decode_rest : 0.0);
@@ -447,15 +479,15 @@ double TableMfuRoofline::overhead_us(const BatchCounts& counts) const {
   return legacy_overhead_us(legacy, counts.prefills, counts.decodes);
 }
 
-StepCost TableMfuRoofline::cost(const domain::StepBatch& batch) const {
+StepCost TableMfuRoofline::cost(const domain::StepBatch& batch, LookupLog* log) const {
   const BatchCounts counts = counts_of(batch);
   const bool mixed = counts.prefills > 0 && counts.decodes > 0;
   StepCost step;
   if (counts.prefills > 0) {
-    step.prefill = prefill_phase(batch, mixed);
+    step.prefill = prefill_phase(batch, mixed, log);
   }
   if (counts.decodes > 0) {
-    step.decode = decode_phase(batch);
+    step.decode = decode_phase(batch, log);
   }
   if (mixed) {
     const auto all = real_of(counts.prefill_tokens + counts.decodes);
@@ -468,7 +500,7 @@ StepCost TableMfuRoofline::cost(const domain::StepBatch& batch) const {
         step.decode.share = real_of(counts.decodes) / all;
         break;
       case Mixing::kAdditive:
-        step.joint = joint_phase(step, counts);
+        step.joint = joint_phase(step, counts, log);
         step.prefill.share = step.decode.share = 0.0;
         break;
       case Mixing::kMax: {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "domain/step.hpp"
+#include "latency/lookup_log.hpp"
 #include "latency/roofline/constants.hpp"
 #include "latency/roofline/mfu_source.hpp"
 #include "latency/roofline/network.hpp"
@@ -46,7 +47,7 @@ class TableMfuRoofline {
                    double ridge_point,
                    std::unique_ptr<MfuSource> source);
 
-  [[nodiscard]] StepCost cost(const domain::StepBatch& batch) const;
+  [[nodiscard]] StepCost cost(const domain::StepBatch& batch, LookupLog* log = nullptr) const;
 
   /// The seven (or, fused, five) matrices of a layer.
   [[nodiscard]] const std::vector<GemmShape>& shapes() const { return shapes_; }
@@ -54,7 +55,7 @@ class TableMfuRoofline {
   [[nodiscard]] GemmTime gemm(const GemmShape& shape,
                               std::int64_t rows,
                               bool prefill,
-                              Counting counting = Counting::kCounted) const;
+                              LookupLog* log = nullptr) const;
   [[nodiscard]] double layers() const { return network_.layers; }
 
   /// The prefills of a step that share a bucket.
@@ -76,9 +77,9 @@ class TableMfuRoofline {
     tables::Lookup lookup;
   };
   [[nodiscard]] AttentionTime prefill_attention(const Bucket& bucket,
-                                                Counting counting = Counting::kCounted) const;
+                                                LookupLog* log = nullptr) const;
   [[nodiscard]] AttentionTime decode_attention(const domain::StepBatch& batch,
-                                               Counting counting = Counting::kCounted) const;
+                                               LookupLog* log = nullptr) const;
 
   [[nodiscard]] const MfuSource& source() const { return *source_; }
   [[nodiscard]] const Switches& switches() const { return switches_; }
@@ -89,21 +90,32 @@ class TableMfuRoofline {
     double seconds = 0.0;
     double compute_seconds = 0.0;
     Work work;
+    /// Look-ups that missed: outside the table, and where another row stood in.
+    LookupLog::Entry outside;
+    LookupLog::Entry replaced;
   };
   /// Remembers GemmSum by rows: threads that fill the same entry write the same numbers.
   class Memo;
 
-  [[nodiscard]] GemmSum gemms(std::int64_t rows, bool prefill) const;
+  [[nodiscard]] GemmSum gemms(std::int64_t rows, bool prefill, LookupLog* log) const;
   [[nodiscard]] GemmSum compute_gemms(std::int64_t rows, bool prefill) const;
-  void add_gemms(PhaseCost& phase, std::int64_t rows, std::int64_t sampled, bool prefill) const;
-  [[nodiscard]] PhaseCost prefill_phase(const domain::StepBatch& batch, bool mixed) const;
-  [[nodiscard]] PhaseCost decode_phase(const domain::StepBatch& batch) const;
-  [[nodiscard]] PhaseCost joint_phase(const StepCost& step, const BatchCounts& counts) const;
+  void add_gemms(PhaseCost& phase,
+                 std::int64_t rows,
+                 std::int64_t sampled,
+                 bool prefill,
+                 LookupLog* log) const;
+  [[nodiscard]] PhaseCost prefill_phase(const domain::StepBatch& batch,
+                                        bool mixed,
+                                        LookupLog* log) const;
+  [[nodiscard]] PhaseCost decode_phase(const domain::StepBatch& batch, LookupLog* log) const;
+  [[nodiscard]] PhaseCost joint_phase(const StepCost& step,
+                                      const BatchCounts& counts,
+                                      LookupLog* log) const;
   [[nodiscard]] double overhead_us(const BatchCounts& counts) const;
   [[nodiscard]] double decode_seconds(const domain::StepBatch& batch,
                                       tables::Lookup* lookup,
-                                      Counting counting) const;
-  [[nodiscard]] double by_range(const domain::StepBatch& batch, Counting counting) const;
+                                      LookupLog* log) const;
+  [[nodiscard]] double by_range(const domain::StepBatch& batch, LookupLog* log) const;
   [[nodiscard]] double per_component_seconds(double attention, double kv_bytes, bool prefill) const;
   /// FLOPs of attention over all layers, for so many pairs of query and key token.
   [[nodiscard]] double attention_flops(double pairs) const;

@@ -52,16 +52,6 @@ double apart(double a, double b) {
 
 }  // namespace
 
-void Asked::note(std::int64_t value) const {
-  // Two threads may each keep their own extreme for a moment; the wider one is asked again.
-  if (value < least_.load(std::memory_order_relaxed)) {
-    least_.store(value, std::memory_order_relaxed);
-  }
-  if (value > most_.load(std::memory_order_relaxed)) {
-    most_.store(value, std::memory_order_relaxed);
-  }
-}
-
 AttentionTables choose_tables(const tables::MeasuredKernels& measured,
                               const model::Attention& shape) {
   AttentionTables chosen;
@@ -145,13 +135,6 @@ core::Duration TableAttention::at_knot(const DecodeSurface::Place& place, std::s
 
 kernel::MeasuredAttention::Piece TableAttention::decode(std::int64_t sequences,
                                                         std::int64_t context) const {
-  asked_batch_.note(sequences);
-  asked_kv_len_.note(context / sequences);
-  return piece(sequences, context);
-}
-
-kernel::MeasuredAttention::Piece TableAttention::piece(std::int64_t sequences,
-                                                       std::int64_t context) const {
   // A whole sum has reached a knot, a tick rounded up, where it has reached the tick.
   const double count = real_rows(sequences);
   const double sum = real_rows(context + sequences);
@@ -190,7 +173,6 @@ core::Seconds TableAttention::prefill(std::span<const domain::PrefillChunk> chun
     }
     const std::int64_t past = chunk.past.value();
     const std::int64_t tokens = chunk.new_tokens.value();
-    asked_seq_len_.note(past + tokens);
     us += std::max(0.0, curve_.chunk_us(real_rows(past), real_rows(tokens)) - alone);
     kv_tokens += past + tokens;
     ++sequences;
@@ -200,9 +182,9 @@ core::Seconds TableAttention::prefill(std::span<const domain::PrefillChunk> chun
   if (sequences > 0) {
     // Shorter chunks are the decode kernel's: no chunk is cheaper than those.
     const std::int64_t sum = std::min(context, kernel::kMaxContext);
-    const Piece decode = piece(sequences, sum);
+    const Piece piece = decode(sequences, sum);
     least = std::max(
-        least, core::Seconds((decode.base + decode.slope * sum).to_seconds() / real_rows(calls_)));
+        least, core::Seconds((piece.base + piece.slope * sum).to_seconds() / real_rows(calls_)));
   }
   return std::min(std::max(core::microseconds(us), least), kLongestCall);
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,20 +17,6 @@
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::table {
-
-/// The smallest and largest value that a table was asked for, kept for its warnings: it influences
-/// no prediction.
-class Asked {
- public:
-  void note(std::int64_t value) const;
-  /// Nothing was asked: most() < least().
-  [[nodiscard]] std::int64_t least() const { return least_.load(std::memory_order_relaxed); }
-  [[nodiscard]] std::int64_t most() const { return most_.load(std::memory_order_relaxed); }
-
- private:
-  mutable std::atomic<std::int64_t> least_{INT64_MAX};
-  mutable std::atomic<std::int64_t> most_{INT64_MIN};
-};
 
 /// Which tables stand for a rank's attention.
 struct AttentionTables {
@@ -61,13 +46,8 @@ class TableAttention final : public kernel::MeasuredAttention {
 
   [[nodiscard]] const DecodeSurface& decode_surface() const { return surface_; }
   [[nodiscard]] const PrefillCurve& prefill_curve() const { return curve_; }
-  [[nodiscard]] const Asked& asked_batch() const { return asked_batch_; }
-  [[nodiscard]] const Asked& asked_kv_len() const { return asked_kv_len_; }
-  [[nodiscard]] const Asked& asked_seq_len() const { return asked_seq_len_; }
 
  private:
-  /// decode(), not counted as asked for.
-  [[nodiscard]] Piece piece(std::int64_t sequences, std::int64_t context) const;
   [[nodiscard]] std::int64_t knot(std::int64_t sequences, std::size_t tick) const;
   [[nodiscard]] core::Duration at_knot(const DecodeSurface::Place& place, std::size_t tick) const;
 
@@ -79,9 +59,6 @@ class TableAttention final : public kernel::MeasuredAttention {
   std::vector<double> ticks_;  ///< The table's contexts, as ones of equal bytes in our heads.
   core::Tokens short_chunk_;
   core::Seconds kv_token_;  ///< Least time to read one token's keys and values.
-  Asked asked_batch_;
-  Asked asked_kv_len_;
-  Asked asked_seq_len_;
 };
 
 }  // namespace ridgeline::latency::table

@@ -21,6 +21,7 @@
 #include "latency/kernel/gemm.hpp"
 #include "latency/kernel/kernel_model.hpp"
 #include "latency/kernel/plan.hpp"
+#include "latency/lookup_log.hpp"
 #include "latency/step_time_model.hpp"
 #include "latency/table/surfaces.hpp"
 #include "latency/table/table_attention.hpp"
@@ -46,14 +47,19 @@ core::Warning range_warning(const std::string& source,
 void warn_outside(core::Warnings& warnings,
                   const std::string& source,
                   const std::string& what,
-                  const Asked& asked,
+                  const LookupLog::Entry& asked,
                   std::int64_t least,
                   std::int64_t most) {
-  if (asked.most() >= asked.least() && asked.least() < least) {
-    warnings.push_back(range_warning(source, what, asked.least(), "below", least));
+  if (asked.count == 0) {
+    return;
   }
-  if (asked.most() > most) {
-    warnings.push_back(range_warning(source, what, asked.most(), "above", most));
+  const auto lowest = static_cast<std::int64_t>(asked.least);
+  const auto highest = static_cast<std::int64_t>(asked.most);
+  if (lowest < least) {
+    warnings.push_back(range_warning(source, what, lowest, "below", least));
+  }
+  if (highest > most) {
+    warnings.push_back(range_warning(source, what, highest, "above", most));
   }
 }
 
@@ -80,11 +86,13 @@ TableModel::TableModel(const ModelInputs& inputs, tables::MeasuredKernels measur
       [&](kernel::Plan& plan, const kernel::Calibration& calibration) {
         edit(inputs, plan, calibration);
       });
+  const auto formulas = kernel_->notes();
+  notes_.insert(notes_.end(), formulas.begin(), formulas.end());
 }
 
-const TableModel::Gemms& TableModel::gemms(const ModelInputs& inputs,
-                                           const kernel::Calibration& calibration,
-                                           model::DType weights) {
+TableModel::Gemms& TableModel::gemms(const ModelInputs& inputs,
+                                     const kernel::Calibration& calibration,
+                                     model::DType weights) {
   auto& slot = gemms_[weights];
   if (slot != nullptr) {
     return *slot;
@@ -111,8 +119,7 @@ const TableModel::Gemms& TableModel::gemms(const ModelInputs& inputs,
     return same ? 1.0 : seconds(point, wanted) / seconds(point, found);
   };
   const double fixed_us = core::as_microseconds(calibration.gemm(wanted.is_8bit).values.fixed);
-  slot.reset(new Gemms{
-      .surface = GemmSurface(table, fixed_us, factor), .asked_m = {}, .source = table.source});
+  slot.reset(new Gemms{.surface = GemmSurface(table, fixed_us, factor), .source = table.source});
   if (!same) {
     slot->source += fmt::format(" ({} kernels, scaled to {} by the kernel model)",
                                 model::name(measured_type),
@@ -145,6 +152,7 @@ void TableModel::note_change(const std::string& source, const SurfaceChange& cha
 void TableModel::edit(const ModelInputs& inputs,
                       kernel::Plan& plan,
                       const kernel::Calibration& calibration) {
+  short_chunk_ = calibration.attention.short_chunk;
   const auto operators = model::forward_pass(inputs.network, inputs.execution.sharding);
   std::map<std::string, std::size_t> seen;
   for (kernel::RowOperator& row : plan.rows) {
@@ -153,10 +161,11 @@ void TableModel::edit(const ModelInputs& inputs,
     if (shape == nullptr) {
       continue;
     }
-    const Gemms& table = gemms(inputs, calibration, shape->weights);
+    Gemms& table = gemms(inputs, calibration, shape->weights);
+    (row.rows == model::Rows::kTokens ? table.of_tokens : table.of_sampled) = true;
     row.source = table.source;
-    row.cost = [&table, formula = row.cost, k = shape->k, n = shape->n](std::int64_t rows) {
-      table.asked_m.note(rows);
+    row.cost = [&table = std::as_const(table), formula = row.cost, k = shape->k, n = shape->n](
+                   std::int64_t rows) {
       kernel::Cost cost = formula(rows);
       cost.time = core::microseconds(table.surface.us(rows, k, n));
       cost.losing.reset();
@@ -184,35 +193,72 @@ void TableModel::edit(const ModelInputs& inputs,
   }
 }
 
-core::Warnings TableModel::findings() const {
+domain::StepTime TableModel::predict_logged(const domain::StepBatch& batch, LookupLog& log) const {
+  const auto note = [&log](std::size_t entry, std::int64_t value) {
+    log.note(entry, static_cast<double>(value));
+  };
+  const std::int64_t tokens = kernel_->padded(batch.num_tokens().value());
+  const std::int64_t sampled = batch.num_sampled();
+  std::size_t entry = 0;
+  for (const auto& [weights, table] : gemms_) {
+    if (table->of_tokens && tokens > 0) {
+      note(entry, tokens);
+    }
+    if (table->of_sampled && sampled > 0) {
+      note(entry, sampled);
+    }
+    ++entry;
+  }
+  std::int64_t sequences = batch.num_decodes;
+  core::Tokens context = batch.decode_context - spared_context(batch.shared_context);
+  for (const domain::PrefillChunk& chunk : batch.prefills) {
+    if (chunk.new_tokens <= short_chunk_) {
+      ++sequences;
+      context += chunk.past;
+      continue;
+    }
+    for (std::size_t i = 0; i < attention_.size(); ++i) {
+      note(entry_of(i, Asked::kSeqLen), (chunk.past + chunk.new_tokens).value());
+    }
+  }
+  for (std::size_t i = 0; sequences > 0 && i < attention_.size(); ++i) {
+    note(entry_of(i, Asked::kBatch), sequences);
+    note(entry_of(i, Asked::kKvLen), std::max<std::int64_t>(context.value(), 0) / sequences);
+  }
+  return predict(batch);
+}
+
+core::Warnings TableModel::findings(const LookupLog& log) const {
   core::Warnings warnings;
+  std::size_t entry = 0;
   for (const auto& [weights, table] : gemms_) {
     warn_outside(warnings,
                  table->source,
                  "m",
-                 table->asked_m,
+                 log.at(entry++),
                  table->surface.smallest_m(),
                  table->surface.largest_m());
   }
-  for (const auto& attention : attention_) {
-    const DecodeSurface& decode = attention->decode_surface();
-    const PrefillCurve& prefill = attention->prefill_curve();
+  for (std::size_t i = 0; i < attention_.size(); ++i) {
+    const TableAttention& attention = *attention_[i];
+    const DecodeSurface& decode = attention.decode_surface();
+    const PrefillCurve& prefill = attention.prefill_curve();
     warn_outside(warnings,
-                 attention->decode_source(),
+                 attention.decode_source(),
                  "a batch of",
-                 attention->asked_batch(),
+                 log.at(entry_of(i, Asked::kBatch)),
                  1,
                  decode.largest_batch());
     warn_outside(warnings,
-                 attention->decode_source(),
+                 attention.decode_source(),
                  "a mean context of",
-                 attention->asked_kv_len(),
+                 log.at(entry_of(i, Asked::kKvLen)),
                  decode.smallest_kv_len(),
                  decode.largest_kv_len());
     warn_outside(warnings,
-                 attention->prefill_source(),
+                 attention.prefill_source(),
                  "a prompt of",
-                 attention->asked_seq_len(),
+                 log.at(entry_of(i, Asked::kSeqLen)),
                  prefill.smallest(),
                  prefill.largest());
   }

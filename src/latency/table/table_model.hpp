@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "latency/kernel/calibration.hpp"
 #include "latency/kernel/kernel_model.hpp"
 #include "latency/kernel/plan.hpp"
+#include "latency/lookup_log.hpp"
 #include "latency/step_time_model.hpp"
 #include "latency/table/surfaces.hpp"
 #include "latency/table/table_attention.hpp"
@@ -32,6 +34,9 @@ class TableModel final : public StepTimeModel {
   [[nodiscard]] domain::StepTime predict(const domain::StepBatch& batch) const override {
     return kernel_->predict(batch);
   }
+  [[nodiscard]] domain::StepTime predict_logged(const domain::StepBatch& batch,
+                                                LookupLog& log) const override;
+  [[nodiscard]] bool logs() const override { return true; }
   [[nodiscard]] std::optional<domain::AffineStep> affine(std::int64_t num_decodes,
                                                          core::Tokens context) const override {
     return kernel_->affine(num_decodes, context);
@@ -47,7 +52,7 @@ class TableModel final : public StepTimeModel {
     return kernel_->explain(batch);
   }
   [[nodiscard]] core::Warnings notes() const override { return notes_; }
-  [[nodiscard]] core::Warnings findings() const override;
+  [[nodiscard]] core::Warnings findings(const LookupLog& log) const override;
 
   /// predict() with nothing remembered.
   [[nodiscard]] domain::StepTime recompute(const domain::StepBatch& batch) const {
@@ -55,22 +60,31 @@ class TableModel final : public StepTimeModel {
   }
 
  private:
-  /// Rows of GEMMs asked of one surface.
+  /// GEMMs priced by one surface.
   struct Gemms {
     GemmSurface surface;
-    Asked asked_m;
     std::string source;
+    bool of_tokens = false;   ///< Some have a row for each token of a step,
+    bool of_sampled = false;  ///< some one for each sequence that samples.
   };
+  /// The entries of a LookupLog: of each surface the rows asked for, then of each attention the
+  /// sequences, the mean contexts and the prompts.
+  enum class Asked : std::uint8_t { kBatch, kKvLen, kSeqLen };
+  static constexpr std::size_t kAskedOfAttention = 3;
+  [[nodiscard]] std::size_t entry_of(std::size_t attention, Asked asked) const {
+    return gemms_.size() + attention * kAskedOfAttention + static_cast<std::size_t>(asked);
+  }
 
   void edit(const ModelInputs& inputs, kernel::Plan& plan, const kernel::Calibration& calibration);
-  const Gemms& gemms(const ModelInputs& inputs,
-                     const kernel::Calibration& calibration,
-                     model::DType weights);
+  Gemms& gemms(const ModelInputs& inputs,
+               const kernel::Calibration& calibration,
+               model::DType weights);
   void note_change(const std::string& source, const SurfaceChange& change);
 
   tables::MeasuredKernels measured_;
   std::map<model::DType, std::unique_ptr<Gemms>> gemms_;
   std::vector<std::shared_ptr<const TableAttention>> attention_;
+  core::Tokens short_chunk_;  ///< Prompt chunks up to this are the decode kernel's.
   core::Warnings notes_;
   std::unique_ptr<kernel::KernelModel> kernel_;
 };

@@ -204,15 +204,52 @@ TEST(Notes, SayWhatStandsBehindAPrediction) {
     }
     return all;
   };
-  EXPECT_THAT(codes(kernel_notes(network, kH100Facts, {})), testing::ElementsAre("W-no-units"));
-  EXPECT_THAT(kernel_notes(network, kH100Facts, {}).front().message,
-              testing::HasSubstr("no units for nvfp4"));
-  hardware::GpuSpec blackwell = kH100Facts;
-  blackwell.peak_fp4 = core::FlopsPerSecond(9e15);
-  EXPECT_THAT(codes(kernel_notes(network, blackwell, {})), testing::IsEmpty());
-  blackwell.datasheet_only = true;
-  EXPECT_THAT(codes(kernel_notes(network, blackwell, {})),
-              testing::ElementsAre("W-datasheet-only"));
+  const auto notes = [&network](const hardware::GpuSpec& gpu) {
+    return kernel_notes(network, gpu, {}, calibrate(builtin_constants(), gpu));
+  };
+  hardware::GpuSpec h100 = kH100Facts;
+  h100.name = "h100";
+  h100.architecture = "hopper";
+  EXPECT_THAT(codes(notes(h100)), testing::ElementsAre("W-no-units"));
+  EXPECT_THAT(notes(h100).front().message, testing::HasSubstr("no units for nvfp4"));
+  hardware::GpuSpec with_fp4 = h100;
+  with_fp4.peak_fp4 = core::FlopsPerSecond(9e15);
+  EXPECT_THAT(codes(notes(with_fp4)), testing::ElementsAre("W-unmeasured-format"));
+  EXPECT_THAT(notes(with_fp4).front().message, testing::HasSubstr("nvfp4 takes those of fp8"));
+  with_fp4.datasheet_only = true;
+  EXPECT_THAT(codes(notes(with_fp4)), testing::ElementsAre("W-datasheet-only"));
+}
+
+/// Constants were fitted on four GPUs; all others are marked, with what they take instead.
+TEST(Notes, MarkGpusThatNothingWasFittedOn) {
+  const model::ModelSpec network = fixtures::llama_2_7b();
+  const auto notes = [&network](const hardware::GpuSpec& gpu) {
+    return kernel_notes(network, gpu, {}, calibrate(builtin_constants(), gpu));
+  };
+  for (const std::string& name : hardware::catalogue_names()) {
+    const hardware::GpuSpec gpu = hardware::find_gpu(name).value();
+    const bool fitted = name == "h100" || name == "h200" || name == "a100-80gb" || name == "l40s";
+    const core::Warnings found = notes(gpu);
+    ASSERT_EQ(found.size(), fitted ? 0U : 1U) << name;
+    EXPECT_TRUE(fitted || found.front().code ==
+                              (gpu.datasheet_only ? "W-datasheet-only" : "W-unmeasured-gpu"))
+        << name;
+  }
+  EXPECT_THAT(notes(hardware::find_gpu("b200").value()).front().message,
+              testing::HasSubstr("constants fitted on other GPUs together"));
+  hardware::GpuSpec other = hardware::find_gpu("l40s").value();
+  other.name = "mine";
+  EXPECT_THAT(notes(other).front().message,
+              testing::HasSubstr("the constants of l40s, of the same architecture"));
+  other.base = "h200";
+  EXPECT_THAT(notes(other).front().message, testing::HasSubstr("the constants of h200, its base"));
+  other.base = "";
+  other.architecture = "blackwel";
+  const core::Warnings unknown = notes(other);
+  ASSERT_EQ(unknown.size(), 2U);
+  EXPECT_EQ(unknown[1].code, "W-unknown-architecture");
+  EXPECT_THAT(unknown[1].message, testing::HasSubstr("'blackwel' is not one of ada, ampere"));
+  EXPECT_EQ(unknown[1].hint, "did you mean 'blackwell'?");
 }
 
 }  // namespace

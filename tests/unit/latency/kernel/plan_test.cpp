@@ -88,16 +88,6 @@ TEST_F(PlanOnH100, TheRouterIsPartOfTheExperts) {
   EXPECT_THAT(all, testing::Not(testing::Contains("router")));
 }
 
-TEST_F(PlanOnH100, OnlyEightBitExpertsQuantise) {
-  const model::ModelSpec scout = fixtures::llama_4_scout_fp8();
-  EXPECT_EQ(plan(scout, 2).quantising_expert_layers, 48);
-  // An A100 has no units for FP8: its products are 16 bit.
-  const hardware::GpuSpec a100 = fixtures::gpu("a100-80gb");
-  const Calibration calibration = calibrate(builtin_constants(), a100);
-  EXPECT_EQ(
-      make_plan(scout, {.tensor_parallel_size = 2}, calibration, a100).quantising_expert_layers, 0);
-}
-
 TEST_F(PlanOnH100, CallsAreLayers) {
   for (const RowOperator& op : plan(fixtures::llama_31_70b(), 4).rows) {
     const bool once = op.name == "lm_head" || op.name == "sampling" || op.name == "logits_exchange";

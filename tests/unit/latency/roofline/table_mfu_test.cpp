@@ -121,20 +121,46 @@ TEST(TableMfu, CountsWhatLeavesTheTables) {
   const tables::TableFolder folder;
   write_flat_tables(folder, 0.5);
   const BuiltModel model("v2-final", llama_31_8b(), 1, with_tables(folder));
-  EXPECT_TRUE(model->findings().empty());
-  static_cast<void>(model->predict(request_step({1024, 8192}, {}).batch()));
-  const MissCounts& misses = model->table_formulas()->source().misses();
-  EXPECT_EQ(misses.count(MissCounts::Kind::kContext), 0);
-  static_cast<void>(model->predict(request_step({10192, 100}, {}).batch()));
-  EXPECT_EQ(misses.count(MissCounts::Kind::kContext), 2);
-  EXPECT_EQ(misses.farthest(MissCounts::Kind::kContext), 2000.0);  // 10192 - 8192
-  static_cast<void>(model->predict(request_step({}, {{0, 512}}).batch()));
-  EXPECT_EQ(misses.count(MissCounts::Kind::kSequence), 1);
-  EXPECT_EQ(misses.farthest(MissCounts::Kind::kSequence), 512.0);  // bucket 512 below 1024
-  const auto findings = model->findings();
+  LookupLog log;
+  const auto missed = [&log](Miss miss) { return log.at(static_cast<std::size_t>(miss)); };
+  const auto step = request_step({1024, 8192}, {});
+  EXPECT_EQ(model->predict_logged(step.batch(), log), model->predict(step.batch()));
+  EXPECT_TRUE(model->findings(log).empty());
+  static_cast<void>(model->predict_logged(request_step({10192, 100}, {}).batch(), log));
+  EXPECT_EQ(missed(Miss::kContext).count, 2);
+  EXPECT_EQ(missed(Miss::kContext).most, 2000.0);  // 10192 - 8192
+  static_cast<void>(model->predict_logged(request_step({}, {{0, 512}}).batch(), log));
+  EXPECT_EQ(missed(Miss::kSequence).count, 1);
+  EXPECT_EQ(missed(Miss::kSequence).most, 512.0);  // bucket 512 below 1024
+  const auto findings = model->findings(log);
   ASSERT_FALSE(findings.empty());
   EXPECT_EQ(findings.front().code, "W-table-context");
   EXPECT_THAT(findings.front().message, testing::HasSubstr("2 contexts outside"));
+}
+
+/// Two runs share a model: what the first met is not the second's, and what the model remembers of
+/// the first is counted for the second as well.
+TEST(TableMfu, EveryRunHasItsOwnLog) {
+  const tables::TableFolder folder;
+  write_flat_tables(folder, 0.5);
+  const BuiltModel model("v2-final", llama_31_8b(), 1, with_tables(folder));
+  const auto rows = [](const LookupLog& log) {
+    return log.at(static_cast<std::size_t>(Miss::kRows)).count;
+  };
+  const auto large = request_step({}, {{0, 1'000'000}});
+  LookupLog first;
+  static_cast<void>(model->predict_logged(large.batch(), first));
+  LookupLog second;
+  static_cast<void>(model->predict_logged(request_step({1024, 8192}, {}).batch(), second));
+  EXPECT_FALSE(model->findings(first).empty());
+  EXPECT_TRUE(model->findings(second).empty());
+  const auto small = request_step(std::vector<std::int64_t>(5000, 1024), {});
+  static_cast<void>(model->predict_logged(small.batch(), first));
+  static_cast<void>(model->predict_logged(small.batch(), second));
+  EXPECT_GT(rows(second), 0);
+  LookupLog third;
+  static_cast<void>(model->predict_logged(small.batch(), third));
+  EXPECT_EQ(rows(third), rows(second));
 }
 
 TEST(TableMfu, FallsBackToTheNearestHeadsAndRanksAndSaysSo) {

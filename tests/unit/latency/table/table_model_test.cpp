@@ -180,12 +180,21 @@ TEST(TableModel, OnlyTheSumOfContextsCounts) {
 
 TEST(TableModel, SaysWhereItLeftTheTable) {
   const MadeTables made;
-  EXPECT_TRUE(made.table->findings().empty());
-  static_cast<void>(made.table->predict(decodes(600, 600 * 200'000)));
+  LookupLog log;
+  static_cast<void>(made.table->predict_logged(decodes(8, 8 * 4096), log));
+  EXPECT_TRUE(made.table->findings(log).empty());
+  const domain::PrefillChunk large{
+      .past = {}, .new_tokens = Tokens(1'000'000), .samples = true, .drafts = 0};
+  LookupLog outside;
+  static_cast<void>(made.table->predict_logged(decodes(600, 600 * 200'000), outside));
+  static_cast<void>(made.table->predict_logged(prompts({&large, 1}), outside));
+  EXPECT_TRUE(made.table->findings(log).empty()) << "each run has its own log";
   std::string text;
-  for (const auto& warning : made.table->findings()) {
+  for (const auto& warning : made.table->findings(outside)) {
     text += warning.message + "\n";
   }
+  EXPECT_THAT(text, HasSubstr("asked for m 1000000, above the measured"));
+  EXPECT_THAT(text, HasSubstr("asked for a prompt of 1000000, above the measured"));
   EXPECT_THAT(text, HasSubstr("asked for a batch of 600, above the measured 512"));
   EXPECT_THAT(text, HasSubstr("asked for a mean context of 200000, above the measured 131072"));
 }

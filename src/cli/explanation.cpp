@@ -18,6 +18,7 @@
 #include "core/units.hpp"
 #include "engine/capacity.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "latency/kernel/formats_in_use.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 #include "report/format.hpp"
@@ -190,7 +191,11 @@ core::Node memory_tree(const sim::Resolved& resolved) {
       .build();
 }
 
-core::Node hardware_tree(const hardware::GpuSpec& gpu) {
+core::Node hardware_tree(const model::ModelSpec& network, const hardware::GpuSpec& gpu) {
+  std::vector<core::Node> formats;
+  for (const auto& format : latency::kernel::formats_in_use(network, gpu)) {
+    formats.push_back(text_node(format.format));
+  }
   return MapBuilder()
       .add("name", text_node(gpu.name))
       .add("full_name", text_node(gpu.full_name))
@@ -215,6 +220,9 @@ core::Node hardware_tree(const hardware::GpuSpec& gpu) {
       .add("datasheet_only", report::bool_node(gpu.datasheet_only))
       .add("ridge_point_bf16_flop_per_byte", number_node(ridge(gpu.peak_bf16, gpu)))
       .add("ridge_point_fp8_flop_per_byte", number_node(ridge(gpu.peak_fp8, gpu)))
+      .add("ridge_point_int8_flop_per_byte", number_node(ridge(gpu.peak_int8, gpu)))
+      .add("ridge_point_fp4_flop_per_byte", number_node(ridge(gpu.peak_fp4, gpu)))
+      .add("formats_in_use", core::Node::list(std::move(formats), {}))
       .build();
 }
 
@@ -378,7 +386,7 @@ core::Node explanation_tree(const sim::Resolved& resolved) {
       .add("schema_version", integer_node(kSchemaVersion))
       .add("model", model_tree(resolved.network))
       .add("memory", memory_tree(resolved))
-      .add("hardware", hardware_tree(resolved.gpu))
+      .add("hardware", hardware_tree(resolved.network, resolved.gpu))
       .add("engine", engine_tree(resolved))
       .add("config", sim::to_node(resolved.scenario))
       .add("provenance", provenance_tree(resolved))
@@ -401,11 +409,16 @@ std::string explanation_table(const sim::Resolved& resolved, const report::TextS
                         model::kv_bytes_per_token_per_rank(network, kWhole).value() / 1024.0));
   cache_lines(network, lines);
   lines.title("GPU");
-  lines.row("peak bf16", fmt::format("{:.4g} TFLOP/s", gpu.peak_bf16.value() / 1e12));
+  const auto formats = latency::kernel::formats_in_use(network, gpu);
+  for (const auto& [format, peak] : formats) {
+    lines.row("peak " + format, fmt::format("{:.4g} TFLOP/s", peak.value() / 1e12));
+  }
   lines.row("memory bandwidth", fmt::format("{:.4g} TB/s", gpu.mem_bandwidth.value() / 1e12));
-  lines.row("ridge point bf16",
-            fmt::format("{:.4g} FLOP/B", gpu.ridge_point()),
-            "below it work is memory-bound");
+  for (const auto& [format, peak] : formats) {
+    lines.row("ridge point " + format,
+              fmt::format("{:.4g} FLOP/B", ridge(peak, gpu).value_or(0.0)),
+              "below it work is memory-bound");
+  }
   memory_lines(resolved, lines);
   lines.title("settings that are not built-in defaults");
   for (const auto& provenance : resolved.provenance) {

@@ -198,9 +198,7 @@ std::string mark_svg(double x, double y, double r, std::string_view phase) {
 class Chart {
  public:
   Chart(const Roofline& roofline, const latency::Explanation& explanation)
-      : roofline_(roofline),
-        ridge_(roofline.peak.value() / roofline.bandwidth.value()),
-        layout_(kPlot) {
+      : roofline_(roofline), layout_(kPlot) {
     collect(explanation);
     scale();
   }
@@ -247,10 +245,11 @@ class Chart {
   }
 
   void scale() {
-    double least_x = ridge_;
-    double most_x = ridge_;
-    double least_y = roofline_.peak.value();
-    double most_y = roofline_.peak.value();
+    const auto& peaks = roofline_.peaks;
+    double least_x = ridge_of(peaks.front());
+    double most_x = ridge_of(peaks.back());
+    double least_y = peaks.front().peak.value();
+    double most_y = peaks.back().peak.value();
     for (const Point& point : points_) {
       least_x = std::min(least_x, point.intensity);
       most_x = std::max(most_x, point.intensity);
@@ -296,40 +295,59 @@ class Chart {
                           "arithmetic intensity (FLOP per byte)");
   }
 
-  /// The two ceilings from edge to edge of the plot. On log-log axes the slope rises one decade per
-  /// decade; it leaves the plot left or at the bottom.
+  /// FLOP per byte at which a roof's slope meets its peak.
+  [[nodiscard]] double ridge_of(const latency::kernel::FormatPeak& format) const {
+    return format.peak.value() / roofline_.bandwidth.value();
+  }
+
+  /// The slope of the memory from the edge of the plot up, and from it a ceiling per format to the
+  /// other edge. On log-log axes the slope rises one decade per decade; it leaves the plot left or
+  /// at the bottom.
   [[nodiscard]] std::string roof() {
-    ridge_x_ = x_.pixel(ridge_);
-    peak_y_ = y_.pixel(roofline_.peak.value());
-    const double decades = std::min((ridge_x_ - kPlot.left) / x_.pixels_per_decade(),
-                                    (kPlot.bottom - peak_y_) / y_.pixels_per_decade());
-    foot_x_ = ridge_x_ - decades * x_.pixels_per_decade();
-    foot_y_ = peak_y_ + decades * y_.pixels_per_decade();
-    layout_.block_line(foot_x_, foot_y_, ridge_x_, peak_y_);
-    layout_.block_line(ridge_x_, peak_y_, kPlot.right, peak_y_);
-    layout_.block_line(ridge_x_, peak_y_, ridge_x_, kPlot.bottom);
-    return line_svg(ridge_x_, peak_y_, ridge_x_, kPlot.bottom, "ridge") +
-           fmt::format("<path class=\"roof\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}H{:.1f}\"/>\n",
-                       foot_x_,
-                       foot_y_,
-                       ridge_x_,
-                       peak_y_,
-                       kPlot.right);
+    std::string svg;
+    for (const auto& format : roofline_.peaks) {
+      corners_.push_back({.x = x_.pixel(ridge_of(format)), .y = y_.pixel(format.peak.value())});
+    }
+    const double decades = std::min((corners_.front().x - kPlot.left) / x_.pixels_per_decade(),
+                                    (kPlot.bottom - corners_.front().y) / y_.pixels_per_decade());
+    foot_ = {.x = corners_.front().x - decades * x_.pixels_per_decade(),
+             .y = corners_.front().y + decades * y_.pixels_per_decade()};
+    Corner from = foot_;
+    for (const Corner& corner : corners_) {
+      layout_.block_line(from.x, from.y, corner.x, corner.y);
+      layout_.block_line(corner.x, corner.y, kPlot.right, corner.y);
+      layout_.block_line(corner.x, corner.y, corner.x, kPlot.bottom);
+      svg += line_svg(corner.x, corner.y, corner.x, kPlot.bottom, "ridge") +
+             fmt::format("<path class=\"roof\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}H{:.1f}\"/>\n",
+                         from.x,
+                         from.y,
+                         corner.x,
+                         corner.y,
+                         kPlot.right);
+      from = corner;
+    }
+    return svg;
   }
 
   /// What the lines are, where the operators left room.
   [[nodiscard]] std::string ceilings() {
     constexpr double kAboveAxis = 14.0;
     constexpr double kFromEdge = 130.0;
-    return label({.x = std::max(kPlot.right - kFromEdge, ridge_x_), .y = peak_y_},
-                 {"peak " + with_prefix(roofline_.peak.value()) + "FLOP/s"},
-                 "quiet") +
-           label({.x = (2.0 * foot_x_ + ridge_x_) / 3.0, .y = (2.0 * foot_y_ + peak_y_) / 3.0},
-                 {"memory " + with_prefix(roofline_.bandwidth.value()) + "B/s"},
-                 "quiet") +
-           label({.x = ridge_x_, .y = kPlot.bottom - kAboveAxis},
-                 {fmt::format("ridge {:.3g} FLOP/byte", ridge_)},
-                 "quiet");
+    const Corner& first = corners_.front();
+    std::string svg =
+        label({.x = (2.0 * foot_.x + first.x) / 3.0, .y = (2.0 * foot_.y + first.y) / 3.0},
+              {"memory " + with_prefix(roofline_.bandwidth.value()) + "B/s"},
+              "quiet");
+    for (std::size_t i = 0; i < corners_.size(); ++i) {
+      const auto& format = roofline_.peaks[i];
+      svg += label({.x = std::max(kPlot.right - kFromEdge, corners_[i].x), .y = corners_[i].y},
+                   {format.format + " peak " + with_prefix(format.peak.value()) + "FLOP/s"},
+                   "quiet");
+      svg += label({.x = corners_[i].x, .y = kPlot.bottom - kAboveAxis},
+                   {fmt::format("{} ridge {:.3g} FLOP/byte", format.format, ridge_of(format))},
+                   "quiet");
+    }
+    return svg;
   }
 
   /// Lines of text beside their anchor, with a leader where they had to move away.
@@ -422,24 +440,28 @@ class Chart {
     return svg;
   }
 
+  /// Pixels of a place on the roof.
+  struct Corner {
+    double x = 0.0;
+    double y = 0.0;
+  };
+
   const Roofline& roofline_;
-  double ridge_;
   LabelLayout layout_;
   std::vector<Point> points_;
   std::vector<const latency::OperatorTime*> unplaced_;
   double unplaced_share_ = 0.0;
   Axis x_;
   Axis y_;
-  double ridge_x_ = 0.0;  ///< Pixels of the roof's corner and of its lower end.
-  double peak_y_ = 0.0;
-  double foot_x_ = 0.0;
-  double foot_y_ = 0.0;
+  std::vector<Corner> corners_;  ///< Of each format's ridge and peak.
+  Corner foot_;                  ///< The slope's lower end.
 };
 
 }  // namespace
 
 std::string roofline_svg(const Roofline& roofline, const latency::Explanation& explanation) {
-  RIDGELINE_CHECK(roofline.peak.value() > 0.0 && roofline.bandwidth.value() > 0.0,
+  RIDGELINE_CHECK(!roofline.peaks.empty() && roofline.peaks.front().peak.value() > 0.0 &&
+                      roofline.bandwidth.value() > 0.0,
                   "a roofline needs a peak and a bandwidth");
   return Chart(roofline, explanation).render();
 }

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/units.hpp"
+#include "latency/kernel/formats_in_use.hpp"
 #include "latency/step_time_model.hpp"
 
 namespace ridgeline::report {
@@ -11,15 +13,15 @@ namespace ridgeline::report {
 struct Roofline {
   std::string title;     ///< "llama-3.1-8b on H100: 64 decodes, kernel model"
   std::string subtitle;  ///< May be empty.
-  core::FlopsPerSecond peak;
+  std::vector<latency::kernel::FormatPeak> peaks;  ///< Of the formats in use, ascending.
   core::BytesPerSecond bandwidth;
 };
 
-/// The operators of a step under the device's roofline (Williams, Waterman and Patterson, 2009):
-/// FLOP per byte against achieved FLOP per second on logarithmic axes, the area of a mark by its
-/// share of the time. Operators that do no arithmetic have no place there and are named below.
-/// Self-contained, no scripts, readable on light and dark pages. Peak and bandwidth must be
-/// positive.
+/// The operators of a step under the device's rooflines, one for each number format in use
+/// (Williams, Waterman and Patterson, 2009): FLOP per byte against achieved FLOP per second on
+/// logarithmic axes, the area of a mark by its share of the time. Operators that do no arithmetic
+/// have no place there and are named below. Self-contained, no scripts, readable on light and dark
+/// pages. There is a peak; peaks and bandwidth must be positive.
 [[nodiscard]] std::string roofline_svg(const Roofline& roofline,
                                        const latency::Explanation& explanation);
 

@@ -16,6 +16,7 @@
 #include "cli/output_file.hpp"
 #include "core/document.hpp"
 #include "core/result.hpp"
+#include "latency/kernel/formats_in_use.hpp"
 #include "latency/lookup_log.hpp"
 #include "latency/step_time_model.hpp"
 #include "report/palette.hpp"
@@ -143,7 +144,7 @@ core::Result<void> draw(const std::string& path, const Priced& priced) {
   file->stream() << report::roofline_svg(
       {.title = fmt::format("{}", fmt::join(priced.report.headline, ": ")),
        .subtitle = fmt::format("{} model", priced.report.model),
-       .peak = gpu.peak_bf16,
+       .peaks = latency::kernel::formats_in_use(priced.deployment->network, gpu),
        .bandwidth = gpu.mem_bandwidth},
       priced.report.explanation);
   return file->commit();

@@ -23,7 +23,8 @@ MatmulFormat matmul_format(model::DType weights, const hardware::GpuSpec& gpu) {
   if (weights == model::DType::kFp32) {
     return {.weight_bytes = kBytesPer32Bit,
             .activation_bytes = kBytesPer32Bit,
-            .peak = gpu.peak_bf16 * kTf32Share};
+            .peak = gpu.peak_bf16 * kTf32Share,
+            .products = "tf32"};
   }
   const double bytes = model::bytes_per_element(weights);
   core::FlopsPerSecond peak_8bit;
@@ -34,7 +35,8 @@ MatmulFormat matmul_format(model::DType weights, const hardware::GpuSpec& gpu) {
     return {.weight_bytes = bytes,
             .activation_bytes = both ? bytes : 1.0,
             .peak = both ? gpu.peak_fp4 : gpu.peak_fp8,
-            .is_8bit = true};
+            .is_8bit = true,
+            .products = both ? "fp4" : "fp8"};
   }
   if (weights == model::DType::kFp8 || weights == model::DType::kMxfp8) {
     peak_8bit = gpu.peak_fp8;
@@ -42,7 +44,11 @@ MatmulFormat matmul_format(model::DType weights, const hardware::GpuSpec& gpu) {
     peak_8bit = gpu.peak_int8;
   }
   if (peak_8bit.value() > 0.0) {
-    return {.weight_bytes = bytes, .activation_bytes = bytes, .peak = peak_8bit, .is_8bit = true};
+    return {.weight_bytes = bytes,
+            .activation_bytes = bytes,
+            .peak = peak_8bit,
+            .is_8bit = true,
+            .products = weights == model::DType::kInt8 ? "int8" : "fp8"};
   }
   return {.weight_bytes = bytes, .activation_bytes = kBytesPer16Bit, .peak = gpu.peak_bf16};
 }

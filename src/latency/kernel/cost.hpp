@@ -38,7 +38,8 @@ struct MatmulFormat {
   double weight_bytes = 2.0;
   double activation_bytes = 2.0;
   core::FlopsPerSecond peak;
-  bool is_8bit = false;  ///< Products are 8-bit, so activations are quantised first.
+  bool is_8bit = false;           ///< Products are 8-bit, so activations are quantised first.
+  const char* products = "bf16";  ///< What is multiplied, whose dense rate `peak` is.
 };
 [[nodiscard]] MatmulFormat matmul_format(model::DType weights, const hardware::GpuSpec& gpu);
 

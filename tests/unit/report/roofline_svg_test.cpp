@@ -36,7 +36,7 @@ latency::OperatorTime part(const std::string& name,
 Roofline device() {
   return {.title = "a network on a GPU",
           .subtitle = "64 decodes",
-          .peak = core::FlopsPerSecond(1e15),
+          .peaks = {{.format = "bf16", .peak = core::FlopsPerSecond(1e15)}},
           .bandwidth = core::BytesPerSecond(1e13)};
 }
 
@@ -71,7 +71,7 @@ TEST(RooflineSvg, IsAWholePictureOfItsOwn) {
                                  part("attention", "prefill", 1e13, 1e10, 12000.0)});
   EXPECT_EQ(xml_problem(svg), "");
   EXPECT_THAT(svg, HasSubstr("ridge 100 FLOP/byte"));
-  EXPECT_THAT(svg, HasSubstr("peak 1 PFLOP/s"));
+  EXPECT_THAT(svg, HasSubstr("bf16 peak 1 PFLOP/s"));
   EXPECT_THAT(svg, HasSubstr("memory 10 TB/s"));
   // 2 000 of 24 000 us.
   EXPECT_THAT(svg, HasSubstr("qkv_proj 8.3 %"));
@@ -99,6 +99,27 @@ TEST(RooflineSvg, AnOperatorAtPeakLiesOnTheFlat) {
   const std::string svg = drawn({part("attention", "decode", 1e13, 1e10, 10000.0)});
   EXPECT_NEAR(circle(svg).y, ridge(svg).y, 0.15);
   EXPECT_GT(circle(svg).x, ridge(svg).x);
+}
+
+/// FP8 products at 1.5e15 FLOP/s lie above the roof of BF16 (1e15) and below their own (2e15),
+/// whose ridge is at 2e15 / 1e13 = 200 FLOP per byte.
+TEST(RooflineSvg, EveryFormatHasItsRoof) {
+  Roofline both = device();
+  both.peaks.push_back({.format = "fp8", .peak = core::FlopsPerSecond(2e15)});
+  latency::Explanation explanation;
+  explanation.parts = {part("gemm", "decode", 1.5e13, 1e10, 10000.0)};
+  const std::string svg = roofline_svg(both, explanation);
+  EXPECT_EQ(xml_problem(svg), "");
+  EXPECT_THAT(svg, HasSubstr("bf16 ridge 100 FLOP/byte"));
+  EXPECT_THAT(svg, HasSubstr("fp8 ridge 200 FLOP/byte"));
+  EXPECT_THAT(svg, HasSubstr("fp8 peak 2 PFLOP/s"));
+  const std::size_t second = svg.find("<path class=\"roof\"", svg.find("<path class=\"roof\"") + 1);
+  ASSERT_NE(second, std::string::npos);
+  const std::string path = attribute(svg, second, "d");
+  const std::size_t corner = path.find('L') + 1;
+  const double roof_y = std::stod(path.substr(path.find(' ', corner)));
+  EXPECT_LT(circle(svg).y, ridge(svg).y);
+  EXPECT_GT(circle(svg).y, roof_y);
 }
 
 TEST(RooflineSvg, NamesWhatHasNoPlace) {
@@ -151,7 +172,7 @@ TEST(RooflineSvg, SurvivesExtremesAndMarkup) {
 
 TEST(RooflineSvgDeathTest, RefusesADeviceWithoutPeak) {
   Roofline nothing = device();
-  nothing.peak = core::FlopsPerSecond(0.0);
+  nothing.peaks.front().peak = core::FlopsPerSecond(0.0);
   EXPECT_DEATH(static_cast<void>(roofline_svg(nothing, {})), "peak and a bandwidth");
 }
 

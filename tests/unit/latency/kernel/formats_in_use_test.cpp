@@ -8,7 +8,6 @@
 
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
-#include "unit/latency/kernel_fixtures.hpp"
 
 namespace ridgeline::latency::kernel {
 namespace {
@@ -18,7 +17,7 @@ using testing::ElementsAre;
 std::vector<std::string> formats(const std::string& network, const std::string& gpu) {
   std::vector<std::string> names;
   for (const FormatPeak& format :
-       formats_in_use(model::find_model(network).value(), fixtures::gpu(gpu))) {
+       formats_in_use(model::find_model(network).value(), hardware::find_gpu(gpu).value())) {
     names.push_back(format.format);
   }
   return names;
@@ -35,8 +34,8 @@ TEST(FormatsInUse, AreThoseThatTheGpuMultipliesIn) {
 }
 
 TEST(FormatsInUse, HaveTheDatasheetsPeak) {
-  const auto found =
-      formats_in_use(model::find_model("llama-3.1-8b-fp8").value(), fixtures::gpu("h100"));
+  const auto found = formats_in_use(model::find_model("llama-3.1-8b-fp8").value(),
+                                    hardware::find_gpu("h100").value());
   ASSERT_EQ(found.size(), 2U);
   EXPECT_DOUBLE_EQ(found[0].peak.value(), 989e12);
   EXPECT_DOUBLE_EQ(found[1].peak.value(), 1979e12);

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/result.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"

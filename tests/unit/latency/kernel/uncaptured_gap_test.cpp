@@ -24,10 +24,13 @@ namespace {
 
 using fixtures::chunk;
 using fixtures::decodes;
-using fixtures::gpu;
 using fixtures::Step;
 using testing::HasSubstr;
 using testing::IsEmpty;
+
+hardware::GpuSpec facts(const std::string& name) {
+  return hardware::find_gpu(name).value();
+}
 
 std::int64_t gap_layers(const model::ModelSpec& network,
                         const hardware::GpuSpec& on,
@@ -40,11 +43,12 @@ std::int64_t gap_layers(const model::ModelSpec& network,
 /// is one.
 TEST(UncapturedGap, IsChargedWhereItWasMeasuredAlone) {
   const model::ModelSpec scout = fixtures::llama_4_scout_fp8();
-  EXPECT_EQ(gap_layers(scout, gpu("h100")), 48);
-  EXPECT_EQ(gap_layers(scout, gpu("h200")), 0);
-  EXPECT_EQ(gap_layers(scout, gpu("b200")), 0);
-  EXPECT_EQ(gap_layers(scout, gpu("h100-pcie")), 0) << "takes the H100's constants, not its server";
-  EXPECT_EQ(gap_layers(model::find_model("qwen3-30b-a3b-fp8").value(), gpu("h100")), 0)
+  EXPECT_EQ(gap_layers(scout, facts("h100")), 48);
+  EXPECT_EQ(gap_layers(scout, facts("h200")), 0);
+  EXPECT_EQ(gap_layers(scout, facts("b200")), 0);
+  EXPECT_EQ(gap_layers(scout, facts("h100-pcie")), 0)
+      << "takes the H100's constants, not its server";
+  EXPECT_EQ(gap_layers(model::find_model("qwen3-30b-a3b-fp8").value(), facts("h100")), 0)
       << "128 experts";
 }
 
@@ -55,11 +59,12 @@ TEST(UncapturedGap, HoldsForEveryEightBitExpertWhereItIsSet) {
       with_settings(builtin_constants(),
                     {{.key = "uncaptured_expert_gap_us", .value = core::Node::real(300.0, {})}});
   ASSERT_TRUE(set.has_value());
-  EXPECT_EQ(gap_layers(scout, gpu("h200"), *set), 48);
+  EXPECT_EQ(gap_layers(scout, facts("h200"), *set), 48);
   // An A100 has no units for FP8: its products are 16 bit.
-  EXPECT_EQ(gap_layers(scout, gpu("a100-80gb"), *set), 0);
+  EXPECT_EQ(gap_layers(scout, facts("a100-80gb"), *set), 0);
 }
 
+/// A network of the catalogue on a GPU of it.
 struct Served {
   model::ModelSpec network;
   hardware::GpuSpec on;
@@ -68,7 +73,7 @@ struct Served {
 
   Served(const std::string& name, const std::string& gpu_name, std::int64_t ranks)
       : network(model::find_model(name).value()),
-        on(gpu(gpu_name)),
+        on(facts(gpu_name)),
         execution{.sharding = {.tensor_parallel_size = ranks},
                   .cuda_graph_sizes = fixtures::graph_sizes()},
         model(make_kernel_model({.network = network, .gpu = on, .execution = execution}).value()) {}

@@ -1,6 +1,7 @@
 #include "latency/roofline/table_mfu.hpp"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 
 #include "core/document.hpp"
 #include "core/time.hpp"
+#include "latency/lookup_log.hpp"
 #include "latency/roofline/mfu_source.hpp"
 #include "latency/roofline/roofline_model.hpp"
 #include "latency/roofline/step_cost.hpp"
@@ -124,8 +126,9 @@ TEST(TableMfu, CountsWhatLeavesTheTables) {
   LookupLog log;
   const auto missed = [&log](Miss miss) { return log.at(static_cast<std::size_t>(miss)); };
   const auto step = request_step({1024, 8192}, {});
-  EXPECT_EQ(model->predict_logged(step.batch(), log), model->predict(step.batch()));
   EXPECT_TRUE(model->findings(log).empty());
+  EXPECT_EQ(model->predict_logged(step.batch(), log), model->predict(step.batch()));
+  EXPECT_EQ(missed(Miss::kContext).count, 0);
   static_cast<void>(model->predict_logged(request_step({10192, 100}, {}).batch(), log));
   EXPECT_EQ(missed(Miss::kContext).count, 2);
   EXPECT_EQ(missed(Miss::kContext).most, 2000.0);  // 10192 - 8192
@@ -151,7 +154,8 @@ TEST(TableMfu, EveryRunHasItsOwnLog) {
   LookupLog first;
   static_cast<void>(model->predict_logged(large.batch(), first));
   LookupLog second;
-  static_cast<void>(model->predict_logged(request_step({1024, 8192}, {}).batch(), second));
+  const auto inside = request_step(std::vector<std::int64_t>(16, 2048), {});
+  static_cast<void>(model->predict_logged(inside.batch(), second));
   EXPECT_FALSE(model->findings(first).empty());
   EXPECT_TRUE(model->findings(second).empty());
   const auto small = request_step(std::vector<std::int64_t>(5000, 1024), {});

@@ -15,6 +15,7 @@
 #include "core/units.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "latency/lookup_log.hpp"
 #include "latency/step_time_model.hpp"
 #include "latency/table/table_attention.hpp"
 #include "latency/tables/make_tables.hpp"

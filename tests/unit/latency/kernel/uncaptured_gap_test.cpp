@@ -117,7 +117,7 @@ TEST(UncapturedGap, IsNamedWhereItDecidesAStep) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found.front().code, "W-uncaptured-experts");
   EXPECT_THAT(found.front().message, HasSubstr("uncaptured_expert_gap_us, 800 us"));
-  EXPECT_THAT(found.front().message, HasSubstr("Llama-4-Scout FP8 on two H100"));
+  EXPECT_THAT(found.front().message, HasSubstr("16 experts in FP8 on two H100, vLLM 0.15.1"));
   // Another run of the same model met nothing.
   EXPECT_THAT(scout.model->findings(quiet), IsEmpty());
   const Served elsewhere("llama-4-scout-fp8", "h200", 2);

@@ -23,6 +23,28 @@ def test_a_step_is_the_sum_of_its_parts(ridgeline):
     ) * 1e6 == pytest.approx(step["step_us"], rel=1e-9)
 
 
+@pytest.mark.parametrize("verb", ["run", "replay", "step", "explain"])
+def test_every_result_marks_what_nothing_was_fitted_on(ridgeline, tmp_path, verb):
+    (tmp_path / "trace.csv").write_text("arrived_at,num_prefill_tokens,num_decode_tokens\n0,100,5\n")
+    words = {
+        "run": "--num-prompts 2 --request-rate 1 --input-len 100 --output-len 5",
+        "replay": "--trace trace.csv",
+        "step": "--decode 100x4",
+        "explain": "",
+    }[verb].split()
+
+    def codes(model, gpu, *more):
+        done = ridgeline(verb, "--model", model, "--gpu", gpu, *words, *more, "--format", "json")
+        return {warning["code"] for warning in json_of(done)["warnings"] if warning["code"].startswith("W-un")}
+
+    assert codes("llama-3.1-8b", "h100") == set()
+    assert codes("llama-3.1-8b", "b200") == {"W-unmeasured-gpu"}
+    assert codes("deepseek-v3.1-nvfp4", "b200", "--tp", "8") >= {"W-unmeasured-gpu", "W-unmeasured-format"}
+    assert codes("llama-3.1-8b", "h100", "--engine-version", "vllm@1.2") == {"W-unmeasured-engine-version"}
+    (tmp_path / "mine.yaml").write_text("name: mine\nbase: h100\narchitecture: rubin\n")
+    assert codes("llama-3.1-8b", "mine.yaml") == {"W-unmeasured-gpu", "W-unknown-architecture"}
+
+
 def test_more_work_takes_longer(ridgeline):
     def us(*words):
         return json_of(ridgeline("step", *DEPLOYMENT, *words, "--format", "json"))["step_us"]
@@ -30,6 +52,17 @@ def test_more_work_takes_longer(ridgeline):
     assert us("--decode", "100x8") < us("--decode", "100x64") < us("--decode", "5000x64")
     assert us("--prefill", "0+128", "--no-sample") < us("--prefill", "0+128")
     assert us("--decode", "10,10,10") == us("--decode", "10x3")
+
+
+def test_a_step_of_fp8_lies_below_its_own_roof(ridgeline, tmp_path):
+    done = ridgeline(
+        "step", "--model", "llama-3.1-70b-fp8", "--gpu", "h200", "--decode", "1000x500", "--svg", "roof.svg"
+    )
+    assert done.returncode == 0, done.stderr
+    svg = (tmp_path / "roof.svg").read_text()
+    assert "fp8 peak 1.98 PFLOP/s" in svg and "bf16 peak 989 TFLOP/s" in svg
+    text = ridgeline("explain", "--model", "llama-3.1-70b-fp8", "--gpu", "h200").stdout
+    assert "ridge point fp8" in text and "412.3 FLOP/B" in text
 
 
 def test_a_step_draws_itself(ridgeline):

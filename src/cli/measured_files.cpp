@@ -2,18 +2,22 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "cli/arguments.hpp"
+#include "cli/common.hpp"
+#include "cli/terminal.hpp"
 #include "core/result.hpp"
 #include "sim/options.hpp"
 #include "sim/scenario.hpp"
@@ -100,6 +104,22 @@ core::Result<MeasuredJob> read_measured(const Arguments& arguments) {
     return core::fail(std::move(errors));
   }
   return job;
+}
+
+void warn_of_left_out(const std::vector<sim::validate::Evidence>& evidence,
+                      const Manners& manners) {
+  constexpr std::size_t kMostWarnings = 10;
+  std::vector<std::string> told;
+  for (const auto& record : evidence) {
+    for (const auto& rows : record.left_out) {
+      const std::string message = fmt::format("{}: left out {}", record.file, rows);
+      if (told.size() < kMostWarnings && std::ranges::find(told, message) == told.end()) {
+        told.push_back(message);
+        const core::Warning warning{.code = "W-rows-left-out", .message = message};
+        static_cast<void>(write_all(STDERR_FILENO, render(warning, manners.err)));
+      }
+    }
+  }
 }
 
 }  // namespace ridgeline::cli

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "cli/arguments.hpp"
+#include "cli/common.hpp"
 #include "core/result.hpp"
 #include "sim/validate/evidence.hpp"
 #include "sim/validate/prediction.hpp"
@@ -18,5 +19,8 @@ struct MeasuredJob {
   sim::validate::PredictOptions options;
 };
 [[nodiscard]] core::Result<MeasuredJob> read_measured(const Arguments& arguments);
+
+/// On standard error: the rows of requests that were left out, each problem once.
+void warn_of_left_out(const std::vector<sim::validate::Evidence>& evidence, const Manners& manners);
 
 }  // namespace ridgeline::cli

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -93,6 +94,17 @@ Result<Node> parse_json(std::string_view text,
                         const std::string& file,
                         NonFinite non_finite = NonFinite::kRefuse);
 Result<Node> parse_yaml(std::string_view text, const std::string& file);
+
+/// What of a JSON text is read, for measured files whose lists are long and mostly of no interest.
+struct JsonOptions {
+  NonFinite non_finite = NonFinite::kRefuse;
+  std::size_t most_bytes = kMaxDocumentBytes;
+  std::span<const std::string_view> stepped_over = {};  ///< Members of these keys are left out.
+  /// Lists of these keys keep their first and their last item.
+  std::span<const std::string_view> ends_of = {};
+};
+Result<Node> parse_json(std::string_view text, const std::string& file, const JsonOptions& options);
+
 /// Reads a file and parses it as JSON when its name ends in .json, as YAML otherwise. `non_finite`
 /// is for JSON.
 Result<Node> read_document(const std::string& path, NonFinite non_finite = NonFinite::kRefuse);

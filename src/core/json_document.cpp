@@ -2,6 +2,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -69,11 +70,15 @@ std::size_t bad_string(std::string_view text) {
   return opened;
 }
 
+bool is_one_of(std::span<const std::string_view> keys, std::string_view key) {
+  return std::ranges::find(keys, key) != keys.end();
+}
+
 /// Walks one document from front to back. simdjson checks only what is read, so everything is.
 class JsonReader {
  public:
-  JsonReader(std::string_view text, const std::string& file, NonFinite non_finite)
-      : padded_(text), text_(padded_), positions_(text_), file_(file), non_finite_(non_finite) {}
+  JsonReader(std::string_view text, const std::string& file, const JsonOptions& options)
+      : padded_(text), text_(padded_), positions_(text_), file_(file), options_(options) {}
 
   Result<Node> read() {
     ondemand::document document;
@@ -139,6 +144,7 @@ class JsonReader {
                          ondemand::value value,
                          std::size_t at,
                          int depth) {
+    const bool ends_only = std::exchange(ends_only_, false);
     ondemand::array array;
     if (value.get_array().get(array) != simdjson::SUCCESS) {
       return unexpected(document, kExpectedInList);
@@ -152,6 +158,10 @@ class JsonReader {
       Result<Node> read = read_value(document, item, depth + 1);
       if (!read) {
         return read;
+      }
+      if (ends_only && items.size() == 2) {
+        items.pop_back();
+        --nodes_;
       }
       items.push_back(*std::move(read));
     }
@@ -178,7 +188,12 @@ class JsonReader {
         return bad_escape(key_at);
       }
       std::string name(key);
+      if (is_one_of(options_.stepped_over, name)) {
+        continue;
+      }
+      ends_only_ = is_one_of(options_.ends_of, name);
       Result<Node> read = read_value(document, field.value(), depth + 1);
+      ends_only_ = false;
       if (!read) {
         return read;
       }
@@ -239,7 +254,7 @@ class JsonReader {
     const std::string_view token = token_at(text_, at);
     const bool at_root = at == text_.find_first_not_of(kSpace);
     if (is_non_finite(token)) {
-      if (non_finite_ == NonFinite::kReadAsNull && !at_root) {
+      if (options_.non_finite == NonFinite::kReadAsNull && !at_root) {
         return Node::null(location(at));
       }
       return fail_at(at, fmt::format("{} is not JSON, expected a finite number or null", token));
@@ -313,20 +328,27 @@ class JsonReader {
   std::string_view text_;
   TextPositions positions_;
   const std::string& file_;
-  NonFinite non_finite_;
+  const JsonOptions& options_;
   ondemand::parser parser_;
   std::size_t nodes_ = 0;
+  bool ends_only_ = false;  ///< Of the list that is read next.
 };
 
 }  // namespace
 
 Result<Node> parse_json(std::string_view text, const std::string& file, NonFinite non_finite) {
-  if (text.size() > kMaxDocumentBytes) {
+  return parse_json(text, file, JsonOptions{.non_finite = non_finite});
+}
+
+Result<Node> parse_json(std::string_view text,
+                        const std::string& file,
+                        const JsonOptions& options) {
+  if (text.size() > options.most_bytes) {
     return fail(
-        Error{.message = fmt::format("is larger than the limit of {} bytes", kMaxDocumentBytes),
+        Error{.message = fmt::format("is larger than the limit of {} bytes", options.most_bytes),
               .where = {.file = file}});
   }
-  return JsonReader(without_byte_order_mark(text), file, non_finite).read();
+  return JsonReader(without_byte_order_mark(text), file, options).read();
 }
 
 }  // namespace ridgeline::core

@@ -106,6 +106,11 @@ void write_record(core::JsonWriter& json, const ScoredRecord& record) {
   } else {
     json.value(record.reason);
   }
+  json.key("left_out").begin_array();
+  for (const auto& rows : evidence.left_out) {
+    json.value(rows);
+  }
+  json.end_array();
   json.key("assumed").begin_array();
   for (const auto& assumption : evidence.assumed) {
     json.value(assumption);

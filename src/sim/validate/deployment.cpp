@@ -145,7 +145,7 @@ class Deployer {
     const std::int64_t clients = most_in_flight();
     if (facts.max_num_seqs) {
       set_count("engine.max_num_seqs", facts.max_num_seqs);
-    } else if (clients > 0) {
+    } else if (clients > 0 && evidence_.tells_server) {
       set_count("engine.max_num_seqs", clients);
       assume(fmt::format("max_num_seqs {}: the number of clients", clients));
     } else {
@@ -202,7 +202,9 @@ class Deployer {
 
   void generator() {
     const GeneratorFacts* facts = facts_of(evidence_.generator);
-    if (facts != nullptr && facts->greedy) {
+    if (evidence_.generation_config) {
+      set("engine.generation_config", *evidence_.generation_config);
+    } else if (facts != nullptr && facts->greedy) {
       set("engine.generation_config", "vllm");
     }
     if (evidence_.server.async_scheduling) {
@@ -210,7 +212,7 @@ class Deployer {
     } else if (facts != nullptr && facts->async_scheduling) {
       set("engine.async_scheduling", "true");
     }
-    if (facts != nullptr) {
+    if (facts != nullptr && !evidence_.generation_config) {
       assume(fmt::format("as {} does: {}", facts->name, facts->source));
     }
   }

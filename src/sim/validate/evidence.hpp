@@ -131,13 +131,21 @@ struct Evidence {
   PromptSharing sharing;
   bool closed_loop = false;
   bool server_clock = false;  ///< Measured in the server, not at the client.
+  /// Where the client stops its clock: at the last token, or when the server closes the stream.
+  bool e2e_to_last_token = false;
+  bool tpot_to_last_token = false;
+  /// What its server sampled with, as engine.generation_config says it; nothing: what the generator
+  /// is known for, else the network's own.
+  std::optional<std::string> generation_config;
+  bool tells_server = true;  ///< Whether the file describes its server; a client's result does not.
   Figures measured;
   std::optional<double> completed_per_s;
   std::optional<double> offered_per_s;
   std::vector<PeerPrediction> peers;
   std::vector<std::string> flags;
-  std::vector<std::string> assumed;  ///< What the record leaves open, and what was taken for it.
-  std::string problem;               ///< Why there is nothing to predict; empty when sound.
+  std::vector<std::string> assumed;   ///< What the record leaves open, and what was taken for it.
+  std::vector<std::string> left_out;  ///< Rows of its requests that cannot be read: which, and why.
+  std::string problem;                ///< Why there is nothing to predict; empty when sound.
 };
 
 }  // namespace ridgeline::sim::validate

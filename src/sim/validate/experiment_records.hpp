@@ -7,13 +7,14 @@
 
 #include "core/document.hpp"
 #include "sim/validate/evidence.hpp"
+#include "sim/validate/request_log.hpp"
 
 namespace ridgeline::sim::validate {
 
 /// One line of an experiments.jsonl: a measured run, stage or sweep point with its server, workload
 /// and numbers. Never fails: what cannot be read or predicted is told in Evidence::problem.
-/// `folder` is where the files that the record names are looked for.
-[[nodiscard]] Evidence read_experiment(const core::Node& record, const std::string& folder);
+/// `logs` reads the files that the record names.
+[[nodiscard]] Evidence read_experiment(const core::Node& record, RequestLogs& logs);
 
 /// The engine's version as a scenario names it: the number at the start of the text ("0.11.0 (V1,
 /// ..." is vllm@0.11.0), else the release that was the latest at the date ("2025-10-29"), else

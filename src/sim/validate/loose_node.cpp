@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -22,6 +25,38 @@ constexpr double kLargestCount = 9'007'199'254'740'992;  // 2^53: every count be
 const core::Node* member_at(const core::Node& node, std::string_view key) {
   const core::Node* found = node.find(key);
   return found == nullptr || found->is_null() ? nullptr : found;
+}
+
+const core::Node* member_at_path(const core::Node& node, std::string_view path) {
+  const core::Node* here = &node;
+  while (here != nullptr && !path.empty()) {
+    const std::size_t dot = path.find('.');
+    here = member_at(*here, path.substr(0, dot));
+    path.remove_prefix(dot == std::string_view::npos ? path.size() : dot + 1);
+  }
+  return here;
+}
+
+std::optional<double> number_at_path(const core::Node& node, std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  if (dot == std::string_view::npos) {
+    return number_at(node, path);
+  }
+  const core::Node* parent = member_at_path(node, path.substr(0, dot));
+  return parent == nullptr ? std::nullopt : number_at(*parent, path.substr(dot + 1));
+}
+
+std::vector<double> numbers_at(const core::Node& node, std::string_view key) {
+  std::vector<double> numbers;
+  const core::Node* list = member_at(node, key);
+  if (list == nullptr || !list->is_list()) {
+    return numbers;
+  }
+  for (const auto& item : list->items()) {
+    const bool finite = item.is_number() && std::isfinite(item.as_real());
+    numbers.push_back(finite ? item.as_real() : std::numeric_limits<double>::quiet_NaN());
+  }
+  return numbers;
 }
 
 std::optional<double> number_at(const core::Node& node, std::string_view key) {

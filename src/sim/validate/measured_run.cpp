@@ -18,7 +18,8 @@ bool same_server(const Evidence& a, const Evidence& b) {
          a.pipeline_parallel == b.pipeline_parallel && a.data_parallel == b.data_parallel &&
          a.expert_parallel == b.expert_parallel && a.engine_version == b.engine_version &&
          a.weight_quantisation == b.weight_quantisation && a.server == b.server &&
-         a.input == b.input && a.output == b.output && a.sharing == b.sharing;
+         a.input == b.input && a.output == b.output && a.sharing == b.sharing &&
+         a.generation_config == b.generation_config;
 }
 
 bool same_load(const StageLoad& a, const StageLoad& b) {

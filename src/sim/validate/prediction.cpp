@@ -47,17 +47,24 @@ struct Sample {
 /// Sorts what happens to requests by their stage.
 class StageSamples final : public metrics::Listener {
  public:
-  StageSamples(const LoadScript& script, std::size_t stages, bool server_clock)
-      : script_(script), samples_(stages), server_clock_(server_clock) {}
+  StageSamples(const LoadScript& script, std::size_t stages, const Evidence& facts)
+      : script_(script), samples_(stages), facts_(facts) {}
 
   void on_request(const domain::RequestRecord& record,
                   const metrics::RequestMetrics& metrics) override {
     Sample sample;
     sample.arrival = record.arrival;
     sample.completed = metrics::completed(record.outcome);
-    sample.e2e = server_clock_ ? metrics.server_e2e : metrics.e2e;
-    sample.ttft = server_clock_ ? metrics.server_ttft : metrics.ttft;
-    sample.tpot = server_clock_ ? metrics.server_tpot : metrics.tpot;
+    const bool server = facts_.server_clock;
+    sample.ttft = server ? metrics.server_ttft : metrics.ttft;
+    sample.e2e = server ? metrics.server_e2e : metrics.e2e;
+    sample.tpot = server ? metrics.server_tpot : metrics.tpot;
+    if (facts_.e2e_to_last_token && sample.ttft) {
+      sample.e2e = *sample.ttft + (record.last_token - record.first_token);
+    }
+    if (facts_.tpot_to_last_token) {
+      sample.tpot = metrics.mean_gap;
+    }
     sample.prompt_tokens = record.prompt_tokens.value();
     sample.output_tokens = record.output_tokens.value();
     sample.cached_tokens = record.cached_tokens.value();
@@ -76,7 +83,7 @@ class StageSamples final : public metrics::Listener {
  private:
   const LoadScript& script_;
   std::vector<std::vector<Sample>> samples_;
-  bool server_clock_;
+  const Evidence& facts_;
 };
 
 void fill_figure(Figures& figures, Figure figure, std::vector<std::int64_t>& ticks) {
@@ -183,7 +190,7 @@ std::vector<PartPrediction> play(const Resolved& resolved,
                                  std::uint64_t seed) {
   const Evidence& facts = evidence[run.parts.front().evidence];
   LoadScript script(run, facts, seed);
-  StageSamples samples(script, run.stages.size(), facts.server_clock);
+  StageSamples samples(script, run.stages.size(), facts);
   RunControls controls;
   controls.listener = &samples;
   const auto outcome = simulate(resolved, script, controls);

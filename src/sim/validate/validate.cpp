@@ -14,67 +14,83 @@
 #include "core/gzip.hpp"
 #include "core/result.hpp"
 #include "sim/validate/benchmark_results.hpp"
+#include "sim/validate/client_readers.hpp"
 #include "sim/validate/evidence.hpp"
+#include "sim/validate/evidence_limits.hpp"
 #include "sim/validate/experiment_records.hpp"
 #include "sim/validate/measured_run.hpp"
 #include "sim/validate/prediction.hpp"
+#include "sim/validate/request_log.hpp"
+#include "sim/validate/result_document.hpp"
 #include "sim/validate/scores.hpp"
 
 namespace ridgeline::sim::validate {
 namespace {
-
-constexpr std::size_t kLargestFile = std::size_t{1} << 30;
 
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-bool blank(std::string_view line) {
-  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+Evidence unreadable(std::string problem) {
+  Evidence evidence;
+  evidence.problem = std::move(problem);
+  return evidence;
 }
 
-/// One JSON object a line.
+/// One JSON object a line: records of measured runs, results of benchmark clients, or the requests
+/// of one run.
 std::vector<Evidence> read_lines(std::string_view text, const std::string& path) {
   std::vector<Evidence> evidence;
-  const std::string folder = folder_of(path);
-  for (std::int64_t line = 1; !text.empty(); ++line) {
-    const std::size_t end = text.find('\n');
-    const std::string_view record = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    if (blank(record)) {
-      continue;
-    }
-    const auto node = core::parse_json(record, path, core::NonFinite::kReadAsNull);
-    Evidence next;
-    if (node) {
-      next = read_experiment(*node, folder);
-    } else {
-      next.problem = node.error().front().message;
-    }
+  std::vector<core::Node> requests;
+  RequestLogs logs(folder_of(path));
+  std::int64_t line = 0;
+  const auto add = [&](Evidence next) {
     next.file = path;
     next.line = line;
-    if (next.id.empty()) {
-      next.id = fmt::format("line {}", line);
-    }
+    next.id = next.id.empty() ? fmt::format("line {}", line) : next.id;
     evidence.push_back(std::move(next));
+  };
+  while (!text.empty()) {
+    ++line;
+    const std::string_view record = next_line(text);
+    if (is_blank(record)) {
+      continue;
+    }
+    if (evidence.size() + requests.size() == kMostRecords) {
+      add(unreadable(fmt::format("is more than {} lines down: not read", kMostRecords)));
+      break;
+    }
+    auto node = parse_result(record, path);
+    if (!node) {
+      add(unreadable(node.error().front().message));
+    } else if (is_aiperf_request(*node)) {
+      requests.push_back(std::move(*node));
+    } else if (const auto kind = kind_of_result(*node); kind != ResultKind::kUnknown) {
+      std::ranges::for_each(read_benchmark_result(*node, kind, path), add);
+    } else {
+      add(read_experiment(*node, logs));
+    }
+  }
+  if (!requests.empty()) {
+    line = 0;
+    add(read_aiperf_requests(requests));
   }
   return evidence;
 }
 
-/// A file that is one JSON document, of a kind that is known; nothing for files of lines.
-std::vector<Evidence> read_whole(std::string_view text, const std::string& path) {
-  const auto document = core::parse_json(text, path, core::NonFinite::kReadAsNull);
-  if (!document) {
-    return {};
-  }
-  auto evidence = read_benchmark_result(*document, kind_of_result(*document));
+std::vector<Evidence> read_records(const core::Node& document, const std::string& path) {
+  auto evidence = read_benchmark_result(document, kind_of_result(document), path);
   for (auto& record : evidence) {
     record.file = path;
     record.id = fmt::format("{}: {}", path.substr(path.rfind('/') + 1), record.id);
     record.run = record.run.empty() ? record.run : path + record.run;
   }
   return evidence;
+}
+
+bool all_unreadable(const std::vector<Evidence>& evidence) {
+  return std::ranges::none_of(evidence, &std::string::empty, &Evidence::problem);
 }
 
 }  // namespace
@@ -84,21 +100,31 @@ std::int64_t Validation::count(Standing standing) const {
 }
 
 core::Result<std::vector<Evidence>> read_evidence(const std::string& path) {
-  const auto text = core::read_unpacked(path, kLargestFile);
+  const auto text = core::read_unpacked(path, kMostFileBytes);
   if (!text) {
     return core::fail(text.error());
   }
-  auto evidence = read_whole(*text, path);
+  // One document first: a result of a client is one, whatever its line breaks.
+  const auto document = parse_result(*text, path);
+  std::vector<Evidence> evidence;
+  if (document) {
+    evidence = read_records(*document, path);
+  }
   if (evidence.empty()) {
     evidence = read_lines(*text, path);
+    const bool looks_whole = text->starts_with("{\n") || text->starts_with("[");
+    if (!document && looks_whole && all_unreadable(evidence)) {
+      return core::fail(document.error());
+    }
   }
   if (evidence.empty()) {
     return core::fail(core::Error{
         .message =
             "holds no record, expected measured runs (one JSON object a line) or a result of "
-            "vllm bench serve, guidellm, inference-perf or the original evaluator",
+            "vllm bench serve, guidellm, inference-perf, AIPerf or the original evaluator",
         .where = {.file = path}});
   }
+  std::ranges::for_each(evidence, check_limits);
   return evidence;
 }
 

@@ -8,12 +8,17 @@
 
 #include "core/document.hpp"
 #include "sim/validate/evidence.hpp"
+#include "sim/validate/evidence_limits.hpp"
+#include "sim/validate/request_log.hpp"
 
 namespace ridgeline::sim::validate {
 namespace {
 
 Evidence read_record(const std::string& text) {
-  return read_experiment(core::parse_json(text, "own.jsonl").value(), ".");
+  RequestLogs logs(".");
+  auto evidence = read_experiment(core::parse_json(text, "own.jsonl").value(), logs);
+  check_limits(evidence);
+  return evidence;
 }
 
 /// An open loop of two stages.
@@ -162,7 +167,7 @@ TEST(ExperimentRecords, SaysWhatItCannotUse) {
               testing::HasSubstr("rate, duration"));
   EXPECT_THAT(problem(head + R"({"e2e_ms": {"mean": 1}}, "workload": {"loop": "open",
       "rate_rps": 1e9, "duration_s": 1e6, "input": {"tokens": 5}, "output": {"tokens": 5}}})"),
-              testing::HasSubstr("expected up to"));
+              testing::HasSubstr("expected 0 to 200000"));
   EXPECT_THAT(problem(head + R"({"e2e_ms": {"mean": 1}},
       "workload": {"replay_file": "missing.csv"}})"),
               testing::HasSubstr("no such file"));

@@ -1,0 +1,85 @@
+#include "sim/validate/result_document.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/document.hpp"
+#include "core/gzip.hpp"
+#include "core/result.hpp"
+#include "sim/validate/evidence_limits.hpp"
+
+namespace ridgeline::sim::validate {
+namespace {
+
+/// Texts and gaps of single requests: most of a file's bytes.
+constexpr auto kSteppedOver = std::to_array<std::string_view>({"itls",
+                                                               "generated_texts",
+                                                               "request",
+                                                               "response",
+                                                               "request_args",
+                                                               "inter_chunk_latency"});
+constexpr auto kEndsOf = std::to_array<std::string_view>({"output_token_times"});
+
+}  // namespace
+
+core::Result<core::Node> parse_result(std::string_view text, const std::string& path) {
+  return core::parse_json(text,
+                          path,
+                          core::JsonOptions{.non_finite = core::NonFinite::kReadAsNull,
+                                            .most_bytes = kMostFileBytes,
+                                            .stepped_over = kSteppedOver,
+                                            .ends_of = kEndsOf});
+}
+
+core::Result<core::Node> read_result_document(const std::string& path) {
+  const auto text = core::read_unpacked(path, kMostFileBytes);
+  return text ? parse_result(*text, path) : core::fail(text.error());
+}
+
+core::Result<std::vector<core::Node>> read_result_lines(const std::string& path) {
+  const auto text = core::read_unpacked(path, kMostFileBytes);
+  if (!text) {
+    return core::fail(text.error());
+  }
+  std::vector<core::Node> lines;
+  for (std::string_view rest = *text; !rest.empty();) {
+    const std::string_view line = next_line(rest);
+    if (is_blank(line)) {
+      continue;
+    }
+    if (lines.size() == kMostRecords) {
+      return core::fail(
+          core::Error{.message = fmt::format("holds more than {} lines", kMostRecords),
+                      .where = {.file = path}});
+    }
+    auto node = parse_result(line, path);
+    if (!node) {
+      return core::fail(node.error());
+    }
+    lines.push_back(std::move(*node));
+  }
+  return lines;
+}
+
+std::string_view next_line(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  if (!line.empty() && line.back() == '\r') {
+    line.remove_suffix(1);
+  }
+  return line;
+}
+
+bool is_blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+}  // namespace ridgeline::sim::validate

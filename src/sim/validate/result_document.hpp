@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/document.hpp"
+#include "core/result.hpp"
+
+/// Files of measured runs as documents: gzip is unpacked, NaN counts as absent, lists of which only
+/// the ends are of interest keep those, and what no reader looks at is stepped over.
+namespace ridgeline::sim::validate {
+
+[[nodiscard]] core::Result<core::Node> parse_result(std::string_view text, const std::string& path);
+[[nodiscard]] core::Result<core::Node> read_result_document(const std::string& path);
+/// One document a line. Fails on the first that is none, and where there are more than
+/// kMostRecords.
+[[nodiscard]] core::Result<std::vector<core::Node>> read_result_lines(const std::string& path);
+/// The next line of a text, which is shortened by it; without its end.
+[[nodiscard]] std::string_view next_line(std::string_view& text);
+[[nodiscard]] bool is_blank(std::string_view line);
+
+}  // namespace ridgeline::sim::validate

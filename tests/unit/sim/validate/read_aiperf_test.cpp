@@ -1,0 +1,53 @@
+// Read as any file is: by what it holds.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/document.hpp"
+#include "sim/validate/benchmark_results.hpp"
+#include "sim/validate/client_readers.hpp"
+#include "sim/validate/evidence.hpp"
+#include "unit/sim/validate/result_text.hpp"
+
+namespace ridgeline::sim::validate {
+namespace {
+
+TEST(ReadAiperf, AiperfStatistics) {
+  const auto all = read_result(R"({"input_config": {"endpoint": {"model_names": ["m"]},
+      "loadgen": {"concurrency": 4}},
+    "request_count": {"unit": "requests", "avg": 40},
+    "time_to_first_token": {"unit": "ms", "avg": 20, "p99": 30},
+    "request_latency": {"unit": "s", "avg": 1.5},
+    "input_sequence_length": {"unit": "tokens", "avg": 100},
+    "output_sequence_length": {"unit": "tokens", "avg": 10}})",
+                               ResultKind::kAiperf);
+  ASSERT_EQ(all[0].problem, "");
+  EXPECT_EQ(all[0].model, "m");
+  EXPECT_EQ(all[0].measured.at(Figure::kTtft, Level::kP99), 30.0);
+  EXPECT_EQ(all[0].measured.at(Figure::kE2e, Level::kMean), 1500.0);
+  EXPECT_EQ(all[0].stages[0].kind, StageLoad::Kind::kClosed);
+  EXPECT_EQ(all[0].stages[0].concurrency, 4);
+}
+
+TEST(ReadAiperf, AiperfRequests) {
+  const auto record = [](const std::string& more) {
+    return core::parse_json(R"({"metadata": {"request_start_ns": 3000000000)" + more + R"(},
+      "metrics": {"input_sequence_length": {"value": 64, "unit": "tokens"},
+                  "output_sequence_length": {"value": 8, "unit": "tokens"},
+                  "time_to_first_token": {"value": 20, "unit": "ms"}}, "error": null})",
+                            "own.jsonl")
+        .value();
+  };
+  ASSERT_TRUE(is_aiperf_request(record("")));
+  const auto evidence = read_aiperf_requests({record(""),
+                                              record(R"(, "benchmark_phase": "warmup")"),
+                                              record(R"(, "was_cancelled": true)")});
+  ASSERT_EQ(evidence.problem, "");
+  EXPECT_EQ(evidence.stages[0].rows.size(), 1U);
+  EXPECT_EQ(evidence.measured.at(Figure::kTtft, Level::kMean), 20.0);
+}
+
+}  // namespace
+}  // namespace ridgeline::sim::validate

@@ -1,0 +1,47 @@
+// Read as any file is: by what it holds.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/document.hpp"
+#include "sim/validate/benchmark_results.hpp"
+#include "sim/validate/evidence.hpp"
+#include "unit/sim/validate/result_text.hpp"
+
+namespace ridgeline::sim::validate {
+namespace {
+
+TEST(ReadInferencePerf, InferencePerfRequests) {
+  const auto all = read_result(R"([{"start_time": 10, "end_time": 11, "error": null,
+      "info": {"input_tokens": 64, "output_tokens": 3, "output_token_times": [10.2, 10.9]}},
+    {"start_time": 12, "end_time": 13, "error": {"error_type": "x"}},
+    {"start_time": 14, "end_time": 15, "error": null,
+      "info": {"input_tokens": 32, "output_tokens": 1, "output_token_times": [14.5]}}])",
+                               ResultKind::kInferencePerfRequests);
+  ASSERT_EQ(all.size(), 1U);
+  ASSERT_EQ(all[0].problem, "");
+  ASSERT_EQ(all[0].stages[0].rows.size(), 2U);
+  EXPECT_EQ(all[0].stages[0].rows[1].arrival_s, 4.0);
+  // (200 + 500) / 2 ms to the first token; (10.9 - 10.2) s over two further tokens, one request.
+  EXPECT_NEAR(all[0].measured.at(Figure::kTtft, Level::kMean).value(), 350.0, 1e-9);
+  EXPECT_NEAR(all[0].measured.at(Figure::kTpot, Level::kMean).value(), 350.0, 1e-9);
+  EXPECT_NEAR(all[0].measured.at(Figure::kE2e, Level::kMean).value(), 1000.0, 1e-9);
+}
+
+TEST(ReadInferencePerf, InferencePerfStage) {
+  const auto all = read_result(R"({"load_summary": {"send_duration": 10, "requested_rate": 2},
+    "successes": {"count": 20, "latency": {"time_to_first_token": {"mean": 0.02, "p99": 0.1}},
+      "throughput": {"requests_per_sec": 1.9}, "prompt_len": {"mean": 64},
+      "output_len": {"mean": 8}}})",
+                               ResultKind::kInferencePerf);
+  ASSERT_EQ(all.size(), 1U);
+  ASSERT_EQ(all[0].problem, "");
+  EXPECT_EQ(all[0].measured.at(Figure::kTtft, Level::kP99), 100.0);
+  EXPECT_EQ(all[0].stages[0].requests, 20);
+  EXPECT_EQ(all[0].offered_per_s, 2.0);
+}
+
+}  // namespace
+}  // namespace ridgeline::sim::validate

@@ -78,7 +78,8 @@ class Listener {
  public:
   virtual ~Listener() = default;
   virtual void on_request(const domain::RequestRecord& record, const RequestMetrics& metrics) = 0;
-  /// Only where the engine logs its steps.
+  /// Whether on_steps() is to be called: the engine then logs its steps.
+  [[nodiscard]] virtual bool needs_steps() const { return false; }
   virtual void on_steps(const domain::StepRecord& record) { static_cast<void>(record); }
 };
 

@@ -1,52 +1,79 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/document.hpp"
+#include "core/ids.hpp"
 #include "core/result.hpp"
+#include "core/time.hpp"
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
 #include "report/run_result.hpp"
+#include "report/step_ends.hpp"
 
 namespace ridgeline::report {
 
-/// Keeps what benchmark clients report of single requests: 80 bytes each.
+/// Keeps what benchmark clients report of single requests, and when steps ended.
 class ClientResults final : public metrics::Listener {
  public:
   void on_request(const domain::RequestRecord& record,
                   const metrics::RequestMetrics& metrics) override;
+  void on_steps(const domain::StepRecord& record) override { steps_.add(record); }
+  [[nodiscard]] bool needs_steps() const override { return true; }
 
   /// One request on the client's clock, in seconds.
   struct Row {
+    core::RequestId id;
     double start = 0.0;
     bool completed = false;
     std::int64_t input_tokens = 0;
     std::int64_t output_tokens = 0;
     double ttft = 0.0;
-    double e2e = 0.0;
-    std::optional<double> tpot;  ///< (e2e - ttft) / (output - 1).
+    double last_token = 0.0;         ///< Since the start, as the next.
+    double e2e = 0.0;                ///< Until the server closes the stream.
+    std::optional<double> mean_gap;  ///< (last_token - ttft) / (output_tokens - 1).
+    core::SimTime first_step_end;    ///< Of the step that gave the first token, in the server.
+    core::SimTime last_step_end;
+    bool preempted = false;
   };
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
+  /// Puts the rows, which come as requests end, in the order in which these were sent: of those
+  /// sent at once, the first is served first.
+  void put_in_order();
+
+  /// The gaps between what the client receives of a request, in seconds: one a step, as a client
+  /// sees no more than one event of each. The steps of preempted requests and of pipelines, which
+  /// work for others in between, do not say which were this request's: its mean gap then stands
+  /// for each.
+  [[nodiscard]] std::vector<double> gaps_of(const Row& row) const;
 
  private:
   std::vector<Row> rows_;
+  StepEnds steps_;
 };
 
 /// A file that a benchmark client of this name would have written of the run, so that a simulated
-/// and a measured one lie side by side in the user's own scripts. Definitions follow each client:
+/// and a measured one lie side by side in the user's own scripts, and so that `validate` and
+/// `calibrate` read it back. Definitions follow each client:
 ///
-/// vllm-bench      `vllm bench serve`: TPOT (e2e - ttft) / (out - 1), milliseconds, ITL pooled
+/// vllm-bench      `vllm bench serve`: E2EL ends at the last token, TPOT (e2el - ttft) / (out - 1),
+///                 milliseconds, ITL pooled
 /// guidellm        version 2: TPOT (last token - start) / out, which holds TTFT; ITL per request
-/// inference-perf  summary_lifecycle_metrics.json: seconds, TPOT (last - first) / (out - 1), and
-///                 normalized e2e / out
+/// inference-perf  summary_lifecycle_metrics.json and per_request_lifecycle_metrics.json: seconds,
+///                 TPOT (last - first) / (out - 1), and normalized e2e / out
+/// aiperf          profile_export_aiperf.json and profile_export.jsonl: milliseconds, request
+///                 latency and ITL (last - first) / (out - 1) end at the last token
 struct ClientFormat {
   std::string_view name;
   std::string_view schema;  ///< In data/schemas.
-  core::Node (*render)(const RunResult& result, const std::vector<ClientResults::Row>& rows);
+  bool greedy = false;      ///< Its requests carry temperature 0 unless it is told otherwise.
+  std::string (*render)(const RunResult& result, const ClientResults& results) = nullptr;
+  /// The client's second file, one record a request; nullptr where it has none.
+  std::string (*render_requests)(const ClientResults& results) = nullptr;
 };
 [[nodiscard]] const std::vector<ClientFormat>& client_formats();
 [[nodiscard]] core::Result<const ClientFormat*> find_client_format(std::string_view name);

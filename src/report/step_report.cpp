@@ -54,7 +54,7 @@ core::Node parts_tree(const std::vector<latency::OperatorTime>& parts) {
   return list_node(std::move(items));
 }
 
-std::size_t usable_width(const TextStyle& style) {
+std::size_t step_width(const TextStyle& style) {
   constexpr int kNarrowest = 60;
   constexpr int kWidest = 100;
   return static_cast<std::size_t>(std::clamp(style.width, kNarrowest, kWidest));
@@ -134,7 +134,7 @@ class Grid {
   std::vector<std::vector<std::string>> rows_;
 };
 
-std::string missing_mark(const TextStyle& style) {
+std::string no_share_mark(const TextStyle& style) {
   return style.ascii ? "-" : "\u2013";
 }
 
@@ -153,8 +153,8 @@ std::vector<std::string> part_cells(const latency::OperatorTime& part,
       printable(part.shape, style.ascii),
       grouped(part.calls),
       significant(us),
-      step_us > 0.0 ? percent(us / step_us) : missing_mark(style),
-      has_intensity ? significant(part.flops.value() / part.bytes.value()) : missing_mark(style),
+      step_us > 0.0 ? percent(us / step_us) : no_share_mark(style),
+      has_intensity ? significant(part.flops.value() / part.bytes.value()) : no_share_mark(style),
       bottleneck_name(part.bottleneck),
       printable(source, style.ascii)};
 }
@@ -177,11 +177,11 @@ std::string parts_table(const std::vector<latency::OperatorTime>& parts,
   constexpr std::size_t kShapeColumn = 2;
   constexpr std::size_t kSourceColumn = 8;
   constexpr std::size_t kShrinkable[] = {kSourceColumn, kShapeColumn};
-  return grid.render(usable_width(style), kShrinkable, style);
+  return grid.render(step_width(style), kShrinkable, style);
 }
 
 LineLayout sentence_layout(const TextStyle& style) {
-  return {.width = usable_width(style), .indent = 2, .reset = style.palette.reset};
+  return {.width = step_width(style), .indent = 2, .reset = style.palette.reset};
 }
 
 std::string headline_text(const StepReport& report, const TextStyle& style) {
@@ -304,7 +304,7 @@ std::string comparison_table(std::span<const StepReport> reports, const TextStyl
     std::vector<std::string> cells = {printable(name, style.ascii), printable(phase, style.ascii)};
     for (const auto& report : reports) {
       const auto us = time_of(report, name, phase);
-      cells.push_back(us ? significant(*us) : missing_mark(style));
+      cells.push_back(us ? significant(*us) : no_share_mark(style));
     }
     grid.add(std::move(cells));
   }
@@ -315,14 +315,14 @@ std::string comparison_table(std::span<const StepReport> reports, const TextStyl
   for (const auto& report : reports) {
     const double us = report.explanation.total.gpu().to_microseconds();
     totals.push_back(significant(us));
-    ratios.push_back(first > 0.0 ? significant(us / first) : missing_mark(style));
+    ratios.push_back(first > 0.0 ? significant(us / first) : no_share_mark(style));
     kinds.emplace_back(bottleneck_name(bottleneck_of(report.explanation.total)));
   }
   grid.add(std::move(totals));
   grid.add(std::move(ratios));
   grid.add(std::move(kinds));
   std::string text = headline_text(reports.front(), style) + "\n";
-  text += grid.render(usable_width(style), {}, style);
+  text += grid.render(step_width(style), {}, style);
   for (const auto& report : reports) {
     text += warning_lines(report, style);
   }

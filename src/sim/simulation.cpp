@@ -79,7 +79,8 @@ class Driver final : public domain::RecordSink {
         logged_(*resolved.latency),
         watch_(model()),
         options_(resolved.engine) {
-    options_.log_steps = options_.log_steps || controls.steps != nullptr;
+    const bool wanted = controls.listener != nullptr && controls.listener->needs_steps();
+    options_.log_steps = options_.log_steps || wanted || controls.steps != nullptr;
     const latency::StepTimeModel& watched = watch_;
     const engine::EngineInputs inputs{
         .options = options_,

@@ -29,7 +29,6 @@
 #include "report/palette.hpp"
 #include "report/registry.hpp"
 #include "report/request_log.hpp"
-#include "report/result_json.hpp"
 #include "report/run_result.hpp"
 #include "report/step_log.hpp"
 #include "sim/requests.hpp"
@@ -37,6 +36,7 @@
 #include "sim/scenario.hpp"
 #include "sim/simulation.hpp"
 #include "sim/step_watch.hpp"
+#include "sim/validate/client_files.hpp"
 #include "workload/source.hpp"
 
 namespace ridgeline::cli {
@@ -61,7 +61,8 @@ std::vector<FlagSpec> simulation_flags() {
   flags.push_back({.name = "client-results",
                    .repeatable = true,
                    .value = "CLIENT=FILE",
-                   .help = "As that client would write it: vllm-bench, guidellm, inference-perf"});
+                   .help = "As that client would write it: vllm-bench, guidellm, inference-perf, "
+                           "aiperf (the last two: and one record per request beside it)"});
   flags.push_back({.name = "engine-core",
                    .value = "fast|reference",
                    .help = "Which of the two engines; they give the same result"});
@@ -96,9 +97,10 @@ struct Target {
   const report::Exporter* exporter;
 };
 
-/// A file in the schema of a benchmark client.
+/// A file in the schema of a benchmark client, and the one beside it where it writes two.
 struct ClientTarget {
   OutputFile file;
+  std::optional<OutputFile> requests;
   const report::ClientFormat* format;
 };
 
@@ -112,6 +114,9 @@ class Listeners final : public metrics::Listener {
     for (auto* listener : all_) {
       listener->on_request(record, metrics);
     }
+  }
+  [[nodiscard]] bool needs_steps() const override {
+    return std::ranges::any_of(all_, &metrics::Listener::needs_steps);
   }
   void on_steps(const domain::StepRecord& record) override {
     for (auto* listener : all_) {
@@ -243,15 +248,44 @@ class Simulation {
         continue;
       }
       const auto format = report::find_client_format(word.substr(0, equals));
-      auto file = OutputFile::open(word.substr(equals + 1));
-      if (format && file) {
-        client_targets_.push_back({.file = std::move(*file), .format = *format});
-      }
       if (!format) {
         errors.insert(errors.end(), format.error().begin(), format.error().end());
+        continue;
       }
-      if (!file) {
-        errors.insert(errors.end(), file.error().begin(), file.error().end());
+      open_client_file(**format, word.substr(equals + 1), errors);
+    }
+  }
+
+  void open_client_file(const report::ClientFormat& format,
+                        const std::string& path,
+                        core::Errors& errors) {
+    const auto open = [&](const std::string& name) -> std::optional<OutputFile> {
+      auto file = OutputFile::open(name);
+      keep_error(file ? core::Result<void>() : core::fail(file.error()), errors);
+      return file ? std::optional<OutputFile>(std::move(*file)) : std::nullopt;
+    };
+    auto file = open(path);
+    auto requests = format.render_requests == nullptr
+                        ? std::nullopt
+                        : open(sim::validate::requests_file(format.name, path));
+    if (file) {
+      client_targets_.push_back(
+          {.file = std::move(*file), .requests = std::move(requests), .format = &format});
+    }
+  }
+
+  /// A client that states its sampling does not measure a server that samples otherwise.
+  void warn_of_sampling(core::Warnings& warnings) const {
+    const auto& sampling = resolved_->network.sampling;
+    for (const auto& target : client_targets_) {
+      if (target.format->greedy && (sampling.truncates() || sampling.penalises())) {
+        warnings.push_back(
+            {.code = "W-client-sampling",
+             .message = fmt::format(
+                 "{} sends temperature 0, and this run samples as the network's "
+                 "generation_config.json says; the file says so (generation_config: auto)",
+                 target.format->name),
+             .hint = "--generation-config vllm"});
       }
     }
   }
@@ -278,6 +312,7 @@ class Simulation {
     auto outcome = sim::simulate(*resolved_, *source_, controls);
     display.finish();
     wall_s_ = display.wall_seconds();
+    client_results_.put_in_order();
     log_.reset();
     steps_.reset();
     return outcome;
@@ -291,6 +326,7 @@ class Simulation {
     result.deployment = deployment_of(*resolved_, outcome.summary);
     result.warnings = resolved_->warnings;
     result.warnings.insert(result.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
+    warn_of_sampling(result.warnings);
     result.digest = outcome.digest;
     result.partial = outcome.partial;
     auto& info = result.run_info;
@@ -318,9 +354,13 @@ class Simulation {
       keep_error(file.commit(), errors);
       style.saved_to += (style.saved_to.empty() ? "" : ", ") + file.path();
     }
-    for (auto& [file, format] : client_targets_) {
-      file.stream() << report::json_text(format->render(result, client_results_.rows()));
+    for (auto& [file, requests, format] : client_targets_) {
+      file.stream() << format->render(result, client_results_);
       keep_error(file.commit(), errors);
+      if (requests) {
+        requests->stream() << format->render_requests(client_results_);
+        keep_error(requests->commit(), errors);
+      }
     }
     if (log_file_) {
       keep_error(log_file_->commit(), errors);

@@ -63,7 +63,7 @@ StepReport example() {
   return report;
 }
 
-TextStyle ascii(int width) {
+TextStyle step_style(int width) {
   TextStyle style;
   style.width = width;
   style.ascii = true;
@@ -128,7 +128,7 @@ TEST(StepTree, IsJson) {
 
 // Shares of 100 us; 3e9 / 1e9 = 3 FLOP per byte.
 TEST(StepTable, ShowsEachPart) {
-  EXPECT_EQ(step_table(example(), ascii(100)),
+  EXPECT_EQ(step_table(example(), step_style(100)),
             "llama-3.1-8b on h100   64 decodes\n"
             "step 100 us   memory 60.0 %   host 250 us   model kernel\n"
             "\n"
@@ -143,10 +143,10 @@ TEST(StepTable, ShowsEachPart) {
 TEST(StepTable, SetsTheLosingSidesApart) {
   StepReport report = example();
   report.explanation.hidden = {part("qkv_proj", "step", 12.0, Bottleneck::kCompute)};
-  const std::string text = step_table(report, ascii(100));
+  const std::string text = step_table(report, step_style(100));
   EXPECT_THAT(text, HasSubstr("\nhidden: the losing side of each maximum, not in the sum\n"));
   EXPECT_THAT(text, HasSubstr("qkv_proj  step   64x4096x6144     32  12.0  12.0 %"));
-  EXPECT_THAT(step_table(example(), ascii(100)), Not(HasSubstr("hidden")));
+  EXPECT_THAT(step_table(example(), step_style(100)), Not(HasSubstr("hidden")));
 }
 
 TEST(StepTable, ShortensLongTextsToTheWidth) {
@@ -154,7 +154,7 @@ TEST(StepTable, ShortensLongTextsToTheWidth) {
   report.explanation.parts[0].shape = std::string(80, 's');
   report.explanation.parts[0].source = std::string(200, 'f');
   for (const int width : {80, 100}) {
-    const std::string text = step_table(report, ascii(width));
+    const std::string text = step_table(report, step_style(width));
     std::size_t begin = 0;
     while (begin < text.size()) {
       const std::size_t end = text.find('\n', begin);
@@ -167,7 +167,7 @@ TEST(StepTable, ShortensLongTextsToTheWidth) {
 TEST(StepTable, OfNothingHasNoShares) {
   StepReport report;
   report.explanation.parts = {part("noop", "step", 0.0, Bottleneck::kOverhead)};
-  const std::string text = step_table(report, ascii(100));
+  const std::string text = step_table(report, step_style(100));
   EXPECT_THAT(text, HasSubstr("step 0 us   compute 0 %"));
   EXPECT_THAT(text, HasSubstr("  0      -"));
 }
@@ -180,7 +180,7 @@ TEST(Comparison, PutsModelsSideBySide) {
   reports[1].explanation.parts = {part("qkv_proj", "step", 50.0, Bottleneck::kCompute),
                                   part("qkv_proj", "step", 50.0, Bottleneck::kCompute),
                                   part("lm_head", "step", 50.0, Bottleneck::kCompute)};
-  EXPECT_EQ(comparison_table(reports, ascii(100)),
+  EXPECT_EQ(comparison_table(reports, step_style(100)),
             "llama-3.1-8b on h100   64 decodes\n"
             "\n"
             "us          phase    kernel       v1\n"
@@ -197,7 +197,7 @@ TEST(Comparison, PutsModelsSideBySide) {
 }
 
 TEST(Comparison, OfNothingIsNothing) {
-  EXPECT_EQ(comparison_table({}, ascii(100)), "");
+  EXPECT_EQ(comparison_table({}, step_style(100)), "");
   EXPECT_TRUE(comparison_tree({}).find("models")->items().empty());
 }
 

@@ -15,10 +15,10 @@ using test::small_validation;
 
 TEST(ValidationTable, TableNamesOutliersAndWhatWasLeftOut) {
   const std::string table = validation_table(small_validation(), {});
-  EXPECT_THAT(table, testing::HasSubstr("a<b,c"));
-  EXPECT_THAT(table, testing::HasSubstr("unpredicted: no such network"));
-  EXPECT_THAT(table,
-              testing::HasSubstr("2 records: 1 scored, 0 saturated, 1 unpredicted, 0 unreadable"));
+  EXPECT_THAT(table, ::testing::HasSubstr("a<b,c"));
+  EXPECT_THAT(table, ::testing::HasSubstr("unpredicted: no such network"));
+  EXPECT_THAT(
+      table, ::testing::HasSubstr("2 records: 1 scored, 0 saturated, 1 unpredicted, 0 unreadable"));
 }
 
 }  // namespace

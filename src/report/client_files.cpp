@@ -1,0 +1,60 @@
+#include "report/client_files.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/document.hpp"
+#include "report/run_result.hpp"
+#include "report/tree.hpp"
+
+namespace ridgeline::report {
+
+const core::Node* setting(const RunResult& result, std::string_view path) {
+  const core::Node* node = &result.config;
+  while (node != nullptr && !path.empty()) {
+    const std::string_view key = path.substr(0, path.find('.'));
+    node = node->find(key);
+    path.remove_prefix(std::min(key.size() + 1, path.size()));
+  }
+  return node == nullptr || node->is_null() ? nullptr : node;
+}
+
+core::Node setting_or_empty(const RunResult& result, std::string_view path) {
+  const core::Node* node = setting(result, path);
+  return node == nullptr ? text_node("") : *node;
+}
+
+std::optional<double> number_setting(const RunResult& result, std::string_view path) {
+  const core::Node* node = setting(result, path);
+  return node != nullptr && node->is_number() ? std::optional(node->as_real()) : std::nullopt;
+}
+
+core::Node sampling_setting(const RunResult& result) {
+  return setting_or_empty(result, "engine.generation_config");
+}
+
+double quantile_of(const std::vector<double>& sorted, double p) {
+  const double place = p * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(std::floor(place));
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (sorted[above] - sorted[below]) * (place - std::floor(place));
+}
+
+Spread spread_of(const std::vector<double>& values) {
+  Spread spread;
+  const auto n = static_cast<double>(values.size());
+  for (const double value : values) {
+    spread.sum += value;
+  }
+  spread.mean = values.empty() ? 0.0 : spread.sum / n;
+  for (const double value : values) {
+    spread.variance += (value - spread.mean) * (value - spread.mean) / n;
+  }
+  return spread;
+}
+
+}  // namespace ridgeline::report

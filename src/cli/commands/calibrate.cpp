@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -27,16 +28,20 @@ namespace {
 using sim::calibrate::Calibration;
 using sim::calibrate::FitErrors;
 
+/// What stands for a figure that needs several records.
+constexpr const char* kOneRecord = "\u2013: one record";
+
 std::string calibration_table(const Calibration& calibration) {
   std::string text = fmt::format(
       "{:<22} {:>12} {:>12}  {}\n", "constant", "before, us", "fitted, us", "90 % interval");
   for (const auto& fitted : calibration.fitted) {
-    text += fmt::format("{:<22} {:>12.2f} {:>12.2f}  {:.2f} to {:.2f}{}\n",
+    text += fmt::format("{:<22} {:>12.2f} {:>12.2f}  {}{}\n",
                         fitted.parameter.name,
                         fitted.before,
                         fitted.value,
-                        fitted.lowest,
-                        fitted.highest,
+                        fitted.lowest && fitted.highest
+                            ? fmt::format("{:.2f} to {:.2f}", *fitted.lowest, *fitted.highest)
+                            : kOneRecord,
                         fitted.at_bound ? "  at its bound" : "");
   }
   for (const auto& left : calibration.left_out) {
@@ -48,8 +53,12 @@ std::string calibration_table(const Calibration& calibration) {
   };
   line("before", calibration.before);
   line("after", calibration.after);
-  line("on records left out", calibration.cross_validated);
-  text += "\n";
+  if (calibration.cross_validated) {
+    line("on records left out", *calibration.cross_validated);
+    text += "\n";
+  } else {
+    text += fmt::format("{:<24} {:>8}\n", "on records left out", kOneRecord);
+  }
   for (const auto& band : calibration.bands) {
     text += fmt::format(
         "nine in ten {} within {:.1f} % ({} figures)\n", band.figure, band.percent, band.n);
@@ -64,9 +73,19 @@ void write_errors(core::JsonWriter& json, std::string_view name, const FitErrors
   json.end_object();
 }
 
+void write_or_null(core::JsonWriter& json, std::string_view name, std::optional<double> value) {
+  json.key(name);
+  if (value) {
+    json.value(*value);
+  } else {
+    json.null();
+  }
+}
+
 std::string calibration_json(const Calibration& calibration) {
   core::JsonWriter json;
   json.begin_object();
+  json.member("server", calibration.server);
   json.member("records", calibration.records);
   json.member("figures", calibration.figures);
   json.key("fitted").begin_array();
@@ -76,8 +95,8 @@ std::string calibration_json(const Calibration& calibration) {
     json.member("unit", "us");
     json.member("before", fitted.before);
     json.member("value", fitted.value);
-    json.member("lowest", fitted.lowest);
-    json.member("highest", fitted.highest);
+    write_or_null(json, "lowest", fitted.lowest);
+    write_or_null(json, "highest", fitted.highest);
     json.member("at_bound", fitted.at_bound);
     json.end_object();
   }
@@ -92,7 +111,11 @@ std::string calibration_json(const Calibration& calibration) {
   json.end_array();
   write_errors(json, "before", calibration.before);
   write_errors(json, "after", calibration.after);
-  write_errors(json, "cross_validated", calibration.cross_validated);
+  if (calibration.cross_validated) {
+    write_errors(json, "cross_validated", *calibration.cross_validated);
+  } else {
+    json.key("cross_validated").null();
+  }
   json.key("bands").begin_array();
   for (const auto& band : calibration.bands) {
     json.begin_object();
@@ -126,7 +149,9 @@ ExitCode calibrate_command(Words words) {
           "server) to measured runs, and writes them as a scenario that other verbs take. The\n"
           "kernels are left alone. Constants that the measurements do not tell are not fitted; "
           "one\n"
-          "that is asked for by name and is not told is an error.",
+          "that is asked for by name and is not told is an error. Exit code 99, and no file, when "
+          "the\n"
+          "errors that are left are the kernels': a wrong GPU, precision or flag.",
       .flags = scenario_flags(ScenarioPart::kServer),
       .formats = {"table", "json"}};
   opening.flags.push_back({.name = "fit",
@@ -156,6 +181,7 @@ ExitCode calibrate_command(Words words) {
     }
     files.push_back(std::move(*file));
   }
+  warn_of_left_out(job->evidence, manners);
   sim::calibrate::CalibrateOptions options;
   options.wanted = names_in(arguments.value("fit"));
   options.histories = job->options.histories;
@@ -165,15 +191,23 @@ ExitCode calibrate_command(Words words) {
   if (!calibration) {
     return give_up(calibration.error(), manners);
   }
+  const std::string text =
+      manners.format == "json" ? calibration_json(*calibration) : calibration_table(*calibration);
+  if (!calibration->mismatch.empty()) {
+    // Constants of another server's are not written.
+    static_cast<void>(put_out(text, manners));
+    static_cast<void>(give_up(
+        {{.message = calibration->mismatch, .hint = "validate shows the errors of each record"}},
+        manners));
+    return ExitCode::kThreshold;
+  }
   for (auto& file : files) {
     file.stream() << sim::calibrate::serving_yaml(*calibration);
     if (const auto committed = file.commit(); !committed) {
       return give_up(committed.error(), manners);
     }
   }
-  return put_out(
-      manners.format == "json" ? calibration_json(*calibration) : calibration_table(*calibration),
-      manners);
+  return put_out(text, manners);
 }
 
 }  // namespace ridgeline::cli

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,12 @@ constexpr double kDifference = 0.02;
 constexpr double kLeastEffect = 0.002;
 /// Nor is one whose effect the others can imitate but for this share.
 constexpr double kLeastOwnShare = 0.05;
+/// A number of which the largest mean of a record is no more than this above the smallest does not
+/// vary: a cost of each and a constant cannot be told apart by it.
+constexpr double kLeastVariation = 0.1;
+/// Errors of the time per output token, or of all figures, that constants leave: the kernels'.
+/// Three times what `validate` finds for networks and GPUs that it knows (docs/accuracy.md).
+constexpr double kKernelsDiffer = 15.0;
 constexpr int kBootstrapSamples = 400;
 constexpr double kIntervalTail = 0.05;
 constexpr double kBandShare = 0.9;
@@ -94,6 +101,10 @@ class Fitter {
       return core::fail(std::move(problem));
     }
     result_.before = errors_of(residuals_at(values_));
+    drop_undistinguished();
+    if (chosen_.empty()) {
+      return core::fail(refuse());
+    }
     Rows jacobian = jacobian_at(values_);
     if (auto problem = drop_untold(jacobian); !problem.empty()) {
       return core::fail(std::move(problem));
@@ -190,6 +201,9 @@ class Fitter {
         continue;
       }
       ++result_.records;
+      note_server(evidence_[i]);
+      prompts_.push_back(mean_prompt(evidence_[i]));
+      in_flight_.push_back(predictions[i].prediction->mean_in_flight);
       for (const Figure figure : kCompared) {
         const auto& measured = evidence_[i].measured.at(figure, Level::kMean);
         if (measured && predictions[i].prediction->figures.at(figure, Level::kMean)) {
@@ -202,6 +216,31 @@ class Fitter {
       return {{.message = fmt::format("nothing to calibrate with: {}", reason)}};
     }
     return {};
+  }
+
+  static double mean_prompt(const Evidence& evidence) {
+    double tokens = 0.0;
+    double rows = 0.0;
+    for (const auto& stage : evidence.stages) {
+      for (const auto& row : stage.rows) {
+        tokens += static_cast<double>(row.input_tokens);
+        rows += 1.0;
+      }
+    }
+    return rows > 0.0 ? tokens / rows : evidence.input.mean;
+  }
+
+  /// As the scenario names them: what the user states wins over the record.
+  void note_server(const Evidence& evidence) {
+    const auto name = [&](std::string_view path, const std::string& recorded) {
+      const auto stated = std::ranges::find(options_.overrides, path, &Override::path);
+      return stated == options_.overrides.end() ? recorded : stated->text;
+    };
+    const std::string server =
+        fmt::format("{} on {}", name("model", evidence.model), name("gpu", evidence.gpu));
+    if (result_.server.find(server) == std::string::npos) {
+      result_.server += (result_.server.empty() ? "" : ", ") + server;
+    }
   }
 
   [[nodiscard]] std::vector<double> residuals_at(const std::vector<double>& values) const {
@@ -237,11 +276,36 @@ class Fitter {
     return chosen_[j].highest - chosen_[j].lowest;
   }
 
-  /// Takes out what the measurements do not tell, the least told first.
+  /// Takes out costs of each token or sequence where their number does not vary: the constant
+  /// beside it stands for both.
+  void drop_undistinguished() {
+    for (std::size_t j = chosen_.size(); j-- > 0;) {
+      const Parameter parameter = chosen_[j];
+      if (parameter.each.empty()) {
+        continue;
+      }
+      const auto& numbers = parameter.each == "prompt tokens" ? prompts_ : in_flight_;
+      const auto [least, most] = std::ranges::minmax(numbers);
+      if (most <= (1.0 + kLeastVariation) * least) {
+        result_.left_out.push_back(
+            {.name = parameter.name,
+             .reason = fmt::format("not told apart from {}: all records have about {:.4g} {}",
+                                   parameter.constant,
+                                   most,
+                                   parameter.each)});
+        remove(j);
+      }
+    }
+  }
+
+  /// Takes out what the measurements do not tell, the least told first; of several that do the
+  /// same, the costs of each before the constants.
   core::Errors drop_untold(Rows& jacobian) {
+    constexpr double kFirst = 1.0;  // shares are 0 to 1: what is told comes after what is not
     while (!chosen_.empty()) {
       std::size_t worst = 0;
-      double least = 2.0;
+      double least_rank = 3.0;
+      double least = 1.0;
       std::string reason;
       for (std::size_t j = 0; j < chosen_.size(); ++j) {
         double effect = 0.0;
@@ -249,7 +313,11 @@ class Fitter {
           effect = std::max(effect, std::abs(row[j]));
         }
         const double share = effect < kLeastEffect ? 0.0 : own_share(jacobian, j);
-        if (share < least) {
+        const bool constant = chosen_[j].each.empty();
+        const bool untold = share < kLeastOwnShare;
+        const double rank = share + (untold && !constant ? 0.0 : kFirst);
+        if (rank < least_rank) {
+          least_rank = rank;
           least = share;
           worst = j;
           reason = effect < kLeastEffect
@@ -265,14 +333,27 @@ class Fitter {
         return {};
       }
       if (least >= kLeastOwnShare) {
-        worst = chosen_.size() - 1;
+        worst = last_to_give_up();
         reason = fmt::format(
             "{} measured figures cannot tell {} constants", observations_.size(), chosen_.size());
       }
       result_.left_out.push_back({.name = chosen_[worst].name, .reason = reason});
-      remove(worst, jacobian);
+      remove(worst);
+      for (auto& row : jacobian) {
+        row.erase(row.begin() + static_cast<std::ptrdiff_t>(worst));
+      }
     }
     return refuse();
+  }
+
+  /// Where there are more parameters than figures: the last cost of each, else the last constant.
+  [[nodiscard]] std::size_t last_to_give_up() const {
+    for (std::size_t j = chosen_.size(); j-- > 0;) {
+      if (!chosen_[j].each.empty()) {
+        return j;
+      }
+    }
+    return chosen_.size() - 1;
   }
 
   [[nodiscard]] core::Errors refuse() const {
@@ -283,14 +364,11 @@ class Fitter {
     return errors;
   }
 
-  void remove(std::size_t column, Rows& jacobian) {
+  void remove(std::size_t column) {
     const auto at = static_cast<std::ptrdiff_t>(column);
     chosen_.erase(chosen_.begin() + at);
     values_.erase(values_.begin() + at);
     defaults_.erase(defaults_.begin() + at);
-    for (auto& row : jacobian) {
-      row.erase(row.begin() + at);
-    }
   }
 
   [[nodiscard]] double bounded(std::size_t j, double value) const {
@@ -344,9 +422,38 @@ class Fitter {
     return solve_step({.jacobian = jacobian, .residuals = residuals_, .weights = weights});
   }
 
+  /// What is left of the errors of one figure, in the median; nothing where it was not measured.
+  [[nodiscard]] std::optional<double> median_left(Figure figure) const {
+    std::vector<double> residuals;
+    for (std::size_t i = 0; i < observations_.size(); ++i) {
+      if (observations_[i].figure == figure) {
+        residuals.push_back(residuals_[i]);
+      }
+    }
+    return residuals.empty() ? std::nullopt : std::optional(errors_of(residuals).median);
+  }
+
+  /// No constant explains a kernel that takes another time at every load.
+  void judge_kernels() {
+    const double tpot = median_left(Figure::kTpot).value_or(0.0);
+    if (std::max(tpot, result_.after.median) > kKernelsDiffer) {
+      result_.mismatch = fmt::format(
+          "kernels do not match: wrong GPU, precision or flags: with the constants fitted the "
+          "error is {:.0f} % of the time per output token and {:.0f} % of all figures (median), "
+          "expected up to {:.0f} %",
+          tpot,
+          result_.after.median,
+          kKernelsDiffer);
+    }
+  }
+
   void sum_up(const Rows& jacobian) {
     result_.after = errors_of(residuals_);
+    judge_kernels();
     bootstrap(jacobian);
+    if (result_.records < 2) {
+      return;
+    }
     cross_validate(jacobian);
     for (const Figure figure : kCompared) {
       std::vector<double> absolute;
@@ -363,10 +470,12 @@ class Fitter {
     }
   }
 
+  /// Intervals, where there is more than one record to draw from.
   void bootstrap(const Rows& jacobian) {
+    const bool several = result_.records > 1;
     std::vector<std::vector<double>> draws(chosen_.size());
     core::RngStream rng(options_.seed, 0, "calibration bootstrap");
-    for (int sample = 0; sample < kBootstrapSamples; ++sample) {
+    for (int sample = 0; several && sample < kBootstrapSamples; ++sample) {
       std::vector<double> weights(observations_.size(), 0.0);
       for (std::size_t i = 0; i < weights.size(); ++i) {
         weights[rng.below(weights.size())] += 1.0;
@@ -378,25 +487,25 @@ class Fitter {
     }
     for (std::size_t j = 0; j < chosen_.size(); ++j) {
       FittedParameter fitted{.parameter = chosen_[j], .before = defaults_[j], .value = values_[j]};
-      const bool drawn = !draws[j].empty();
-      fitted.lowest = drawn ? quantile_of(draws[j], kIntervalTail) : chosen_[j].lowest;
-      fitted.highest = drawn ? quantile_of(draws[j], 1.0 - kIntervalTail) : chosen_[j].highest;
-      fitted.lowest = std::min(fitted.lowest, fitted.value);
-      fitted.highest = std::max(fitted.highest, fitted.value);
+      if (several) {
+        const bool drawn = !draws[j].empty();
+        const double low = drawn ? quantile_of(draws[j], kIntervalTail) : chosen_[j].lowest;
+        const double high = drawn ? quantile_of(draws[j], 1.0 - kIntervalTail) : chosen_[j].highest;
+        fitted.lowest = std::min(low, fitted.value);
+        fitted.highest = std::max(high, fitted.value);
+      }
       fitted.at_bound = fitted.value <= chosen_[j].lowest || fitted.value >= chosen_[j].highest;
       result_.fitted.push_back(std::move(fitted));
     }
   }
 
-  /// Errors of each record from a fit on the others; with a single record, on its other figures.
+  /// Errors of each record from a fit on the others.
   void cross_validate(const Rows& jacobian) {
     held_out_ = residuals_;
     for (std::size_t i = 0; i < observations_.size(); ++i) {
       std::vector<double> weights(observations_.size(), 1.0);
       for (std::size_t k = 0; k < weights.size(); ++k) {
-        const bool same =
-            result_.records > 1 ? observations_[k].record == observations_[i].record : k == i;
-        weights[k] = same ? 0.0 : 1.0;
+        weights[k] = observations_[k].record == observations_[i].record ? 0.0 : 1.0;
       }
       const auto step = refit(jacobian, weights);
       for (std::size_t j = 0; step && j < chosen_.size(); ++j) {
@@ -413,6 +522,8 @@ class Fitter {
   std::vector<double> values_;
   std::vector<double> defaults_;
   std::vector<Observation> observations_;
+  std::vector<double> prompts_;    ///< Of each record that is compared: its mean prompt, in tokens.
+  std::vector<double> in_flight_;  ///< And the requests in flight.
   std::vector<double> residuals_;
   std::vector<double> held_out_;
   Calibration result_;
@@ -421,7 +532,8 @@ class Fitter {
 }  // namespace
 
 const std::vector<Parameter>& parameters() {
-  // Upper bounds are far beyond any server that was seen.
+  // Upper bounds are far beyond any server that was seen: of the host's times, some ten times what
+  // data/serving/serving.yaml has as the highest. More of them would be a slower GPU.
   static const std::vector<Parameter> kParameters = {
       {.name = "delivery_time",
        .lowest = 0.0,
@@ -430,19 +542,23 @@ const std::vector<Parameter>& parameters() {
       {.name = "frontend_token_time",
        .lowest = 0.0,
        .highest = 50.0,
-       .seen_in = "the client's time to first token of prompts of different lengths"},
+       .seen_in = "the client's time to first token of prompts of different lengths",
+       .each = "prompt tokens",
+       .constant = "delivery_time"},
       {.name = "close_time",
        .lowest = 0.0,
        .highest = 100'000.0,
        .seen_in = "the client's end-to-end time beside the time to first token"},
       {.name = "host_step_time",
        .lowest = 0.0,
-       .highest = 10'000.0,
+       .highest = 5000.0,
        .seen_in = "the time per output token of a synchronous engine"},
       {.name = "host_sequence_time",
        .lowest = 0.0,
        .highest = 200.0,
-       .seen_in = "the time per output token of a synchronous engine under different loads"}};
+       .seen_in = "the time per output token of a synchronous engine under different loads",
+       .each = "sequences in flight",
+       .constant = "host_step_time"}};
   return kParameters;
 }
 
@@ -460,29 +576,35 @@ core::Result<Calibration> calibrate(const std::vector<Evidence>& evidence,
 }
 
 std::string serving_yaml(const Calibration& calibration) {
+  const auto errors = [](const FitErrors& of) {
+    return fmt::format("{:.2f} / {:.2f}", of.median, of.mean);
+  };
   std::string text = fmt::format(
-      "# Times of one server, fitted to {} measured records ({} figures).\n"
-      "# Absolute error, median / mean in percent: {:.2f} / {:.2f} before, {:.2f} / {:.2f} after,\n"
-      "# {:.2f} / {:.2f} on records left out of the fit.\n",
+      "# Times of one server, {}, fitted to {} measured record{} ({} figures).\n"
+      "# For another network or GPU they are no more than a guess.\n"
+      "# Absolute error, median / mean in percent: {} before, {} after,\n"
+      "# {} on records left out of the fit.\n",
+      calibration.server,
       calibration.records,
+      calibration.records == 1 ? "" : "s",
       calibration.figures,
-      calibration.before.median,
-      calibration.before.mean,
-      calibration.after.median,
-      calibration.after.mean,
-      calibration.cross_validated.median,
-      calibration.cross_validated.mean);
+      errors(calibration.before),
+      errors(calibration.after),
+      calibration.cross_validated ? errors(*calibration.cross_validated) : "unknown (one record)");
   for (const auto& band : calibration.bands) {
     text += fmt::format(
         "# Nine in ten predictions of {} lie within {:.1f} %.\n", band.figure, band.percent);
   }
   text += "serving:\n";
   for (const auto& fitted : calibration.fitted) {
-    text += fmt::format("  {}: {:.3f}us  # 90 % interval {:.3f} to {:.3f}, before {:.3f}{}\n",
+    const std::string interval =
+        fitted.lowest && fitted.highest
+            ? fmt::format("90 % interval {:.3f} to {:.3f}", *fitted.lowest, *fitted.highest)
+            : "one record: no interval";
+    text += fmt::format("  {}: {:.3f}us  # {}, before {:.3f}{}\n",
                         fitted.parameter.name,
                         fitted.value,
-                        fitted.lowest,
-                        fitted.highest,
+                        interval,
                         fitted.before,
                         fitted.at_bound ? "; at its bound" : "");
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ struct Parameter {
   double lowest = 0.0;  ///< Bounds of the fit.
   double highest = 0.0;
   std::string seen_in;  ///< What tells it: "time to first token".
+  /// Of a cost of each of the "prompt tokens" or "sequences in flight": the constant that does the
+  /// same to measurements in which their number does not vary.
+  std::string each = {};
+  std::string constant = {};
 };
 [[nodiscard]] const std::vector<Parameter>& parameters();
 
@@ -25,8 +30,9 @@ struct FittedParameter {
   Parameter parameter;
   double before = 0.0;
   double value = 0.0;
-  double lowest = 0.0;  ///< Of its 90 % interval, by bootstrap over the measurements.
-  double highest = 0.0;
+  /// Of its 90 % interval, by bootstrap over the measurements; one record has none.
+  std::optional<double> lowest = {};
+  std::optional<double> highest = {};
   bool at_bound = false;
 };
 
@@ -54,8 +60,13 @@ struct Calibration {
   std::vector<LeftOut> left_out;
   FitErrors before;
   FitErrors after;
-  FitErrors cross_validated;  ///< Each record predicted from a fit on the others.
+  /// Each record predicted from a fit on the others, and the bands of that; one record has neither.
+  std::optional<FitErrors> cross_validated;
   std::vector<Band> bands;
+  /// Why the constants cannot be those of this server, for a person: what is left of the errors is
+  /// the kernels'. Empty where they can.
+  std::string mismatch;
+  std::string server;  ///< Networks and GPUs of the records: "llama-3.1-8b on h100".
   std::int64_t records = 0;
   std::int64_t figures = 0;
 };
@@ -72,7 +83,9 @@ struct CalibrateOptions {
 
 /// Gauss-Newton on the relative errors of the means of end-to-end time, time to first token and
 /// time per output token, with simulations of equal seeds at every point. Fails when nothing can be
-/// predicted, or when no constant (or none of those wanted) is told by the measurements.
+/// predicted, or when no constant (or none of those wanted) is told by the measurements. Of a
+/// constant and a cost per token or sequence that the measurements do not tell apart, the constant
+/// is fitted.
 [[nodiscard]] core::Result<Calibration> calibrate(const std::vector<validate::Evidence>& evidence,
                                                   const CalibrateOptions& options);
 

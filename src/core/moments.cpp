@@ -9,6 +9,8 @@
 #include "core/check.hpp"
 #include "core/int128.hpp"
 #include "core/overflow.hpp"
+#include "core/run_columns.hpp"
+#include "core/uint192.hpp"
 
 namespace ridgeline::core {
 
@@ -53,7 +55,7 @@ void Moments::add(std::span<const std::int64_t> values) {
   min_ = std::min(min_, least);
   max_ = std::max(max_, greatest);
   sum_ += static_cast<Int128>(sum);
-  squares_ += squares;
+  squares_.add(squares);
 }
 
 /// As add_known() has it, without a branch on what a run is like: nobody could predict it. Two
@@ -71,11 +73,22 @@ void Moments::add_short(const RunColumns& runs) {
     greatest = high > greatest ? high : greatest;
     values += runs.count[i] * runs.repeat[i];
   }
+  // So few values of ShortRuns::kValueBits have squares of less than 2^128 together.
+  constexpr std::int64_t kFew = std::int64_t{1} << (128 - 2 * ShortRuns::kValueBits);
+  if (values > kFew) [[unlikely]] {
+    for (std::size_t i = 0; i < runs.size; ++i) {
+      add_known({.first = runs.first[i],
+                 .growth = runs.growth[i],
+                 .count = runs.count[i],
+                 .repeat = runs.repeat[i]});
+    }
+    return;
+  }
   RIDGELINE_CHECK(!__builtin_add_overflow(count_, values, &count_), "more than 2^63 values");
   min_ = least;
   max_ = greatest;
   Int128 sum = sum_;
-  Uint128 squares = squares_;
+  Uint128 squares = 0;
   for (std::size_t i = 0; i < runs.size; ++i) {
     const std::int64_t first = runs.first[i];
     const std::int64_t growth = runs.growth[i];
@@ -94,7 +107,7 @@ void Moments::add_short(const RunColumns& runs) {
     squares += run_squares * static_cast<std::uint64_t>(repeat);
   }
   sum_ = sum;
-  squares_ = squares;
+  squares_.add(squares);
 }
 
 void Moments::merge(const Moments& other) {
@@ -102,13 +115,13 @@ void Moments::merge(const Moments& other) {
   min_ = std::min(min_, other.min_);
   max_ = std::max(max_, other.max_);
   sum_ += other.sum_;
-  squares_ += other.squares_;
+  squares_ = squares_ + other.squares_;
 }
 
 Fingerprint Moments::fingerprint() const {
   return {.count = static_cast<std::uint64_t>(count_),
           .sum = static_cast<std::uint64_t>(sum_),
-          .squares = static_cast<std::uint64_t>(squares_)};
+          .squares = static_cast<std::uint64_t>(squares_.low())};
 }
 
 std::int64_t Moments::min() const {
@@ -128,15 +141,15 @@ double Moments::mean() const {
 
 double Moments::std_dev() const {
   RIDGELINE_CHECK(count_ >= 1, "the spread of nothing");
-  // Around the truncated mean m: sum (x - m)^2 = sum x^2 - 2 m sum x + n m^2, small and exact mod
-  // 2^128. What m lacks to the mean is below 1.
+  // Around the truncated mean m: sum (x - m)^2 = sum x^2 - 2 m sum x + n m^2, exact mod 2^192 and
+  // below that for 2^63 values of 64 bits. What m lacks to the mean is below 1.
   const Int128 m = sum_ / count_;
-  const auto center = static_cast<Uint128>(m);
-  const Uint128 around = squares_ - 2 * center * static_cast<Uint128>(sum_) +
-                         static_cast<Uint128>(count_) * center * center;
+  const Uint192 center = Uint192::of_signed(m);
+  const Uint192 around = squares_ - Uint192::of(2) * center * Uint192::of_signed(sum_) +
+                         Uint192::of_signed(count_) * center * center;
   const auto n = static_cast<double>(count_);
   const double rest = static_cast<double>(sum_ - m * count_) / n;
-  return std::sqrt(std::max(static_cast<double>(around) / n - rest * rest, 0.0));
+  return std::sqrt(std::max(around.to_double() / n - rest * rest, 0.0));
 }
 
 }  // namespace ridgeline::core

@@ -8,6 +8,7 @@
 #include "core/check.hpp"
 #include "core/int128.hpp"
 #include "core/run_columns.hpp"
+#include "core/uint192.hpp"
 
 /// Exact sums over integer values (ticks of simulated time), value by value or as arithmetic runs.
 namespace ridgeline::core {
@@ -52,7 +53,7 @@ class Moments {
     min_ = std::min(min_, std::min(run.first, last));
     max_ = std::max(max_, std::max(run.first, last));
     // The values are f + g i for i below n: their sum is n f + g sum(i), that of their squares
-    // n f^2 + 2 f g sum(i) + g^2 sum(i^2), which is right mod 2^128.
+    // n f^2 + 2 f g sum(i) + g^2 sum(i^2).
     constexpr std::int64_t kFew = std::int64_t{1} << 20;
     constexpr std::uint64_t kShort = std::uint64_t{1} << 41;
     if ((static_cast<std::uint64_t>(run.first) | static_cast<std::uint64_t>(last)) < kShort &&
@@ -65,16 +66,17 @@ class Moments {
                               static_cast<Uint128>(growth_squared) *
                                   static_cast<std::uint64_t>(sum_of_index_squares(run.count));
       sum_ += static_cast<Int128>(sum) * run.repeat;
-      squares_ += squares * static_cast<std::uint64_t>(run.repeat);
+      squares_.add(squares, static_cast<std::uint64_t>(run.repeat));
       return;
     }
     const Int128 level = static_cast<Int128>(run.first) * run.count;
     const Int128 slope = static_cast<Int128>(run.growth) * sum_of_indices(run.count);
     const Int128 growth_squared = static_cast<Int128>(run.growth) * run.growth;
     sum_ += (level + slope) * run.repeat;
-    squares_ += (static_cast<Uint128>(level + 2 * slope) * static_cast<Uint128>(run.first) +
-                 static_cast<Uint128>(growth_squared) * sum_of_index_squares(run.count)) *
-                static_cast<std::uint64_t>(run.repeat);
+    const Uint192 squares =
+        Uint192::of_signed(level + 2 * slope) * Uint192::of_signed(run.first) +
+        Uint192::of_signed(growth_squared) * Uint192::of(sum_of_index_squares(run.count));
+    squares_ = squares_ + squares * Uint192::of_signed(run.repeat);
   }
   /// One value, without the work that a run needs: metrics adds several per request.
   void add(std::int64_t value) {
@@ -82,7 +84,7 @@ class Moments {
     min_ = value < min_ ? value : min_;
     max_ = value > max_ ? value : max_;
     sum_ += value;
-    squares_ += static_cast<Uint128>(static_cast<Int128>(value) * value);
+    squares_.add(static_cast<Uint128>(static_cast<Int128>(value) * value));
   }
   void add(std::span<const std::int64_t> values);
   /// Of each, ShortRuns::is_run() holds.
@@ -92,7 +94,7 @@ class Moments {
   [[nodiscard]] std::int64_t count() const { return count_; }
   [[nodiscard]] Int128 sum() const { return sum_; }
   /// Mod 2^128: exact while it stays below that, as for 10^9 values of up to 100 s in picoseconds.
-  [[nodiscard]] Uint128 sum_of_squares() const { return squares_; }
+  [[nodiscard]] Uint128 sum_of_squares() const { return squares_.low(); }
   [[nodiscard]] Fingerprint fingerprint() const;
 
   /// These require count() >= 1.
@@ -100,7 +102,7 @@ class Moments {
   [[nodiscard]] std::int64_t max() const;
   [[nodiscard]] double mean() const;
   /// Of the population (divided by n, numpy's default), from exact sums and so without
-  /// cancellation. Requires the sum of squares around the mean to stay below 2^128.
+  /// cancellation.
   [[nodiscard]] double std_dev() const;
 
  private:
@@ -120,7 +122,8 @@ class Moments {
     max_ = value > max_ ? value : max_;
     const Int128 sum = static_cast<Int128>(value) * repeat;
     sum_ += sum;
-    squares_ += static_cast<Uint128>(sum) * static_cast<Uint128>(static_cast<Int128>(value));
+    squares_.add(static_cast<Uint128>(static_cast<Int128>(value) * value),
+                 static_cast<std::uint64_t>(repeat));
   }
   void add_long(const ArithmeticRun& run);
 
@@ -148,7 +151,7 @@ class Moments {
   std::int64_t min_ = std::numeric_limits<std::int64_t>::max();
   std::int64_t max_ = std::numeric_limits<std::int64_t>::min();
   Int128 sum_ = 0;
-  Uint128 squares_ = 0;
+  Uint192 squares_;
 };
 
 }  // namespace ridgeline::core

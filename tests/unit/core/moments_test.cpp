@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "core/int128.hpp"
+#include "core/run_columns.hpp"
 
 namespace ridgeline::core {
 namespace {
@@ -45,6 +46,57 @@ TEST(Moments, SpreadSurvivesAFarMean) {
   thirds.add({.first = -7, .repeat = 2});
   thirds.add(-6);
   EXPECT_DOUBLE_EQ(thirds.std_dev(), std::sqrt(2.0 / 9.0));
+}
+
+// 100,000 values of 0 and as many of 520,000 s, 5.2e17 ps: half the distance is the spread, as for
+// the latencies of a run overloaded for days. The squares around the mean sum to 2e5 (2.6e17)^2
+// = 1.35e40, more than 2^128 = 3.4e38.
+TEST(Moments, SpreadOfAsMuchAsSimulatedTimeHolds) {
+  constexpr std::int64_t kFar = 520'000'000'000'000'000;
+  Moments at_once;
+  at_once.add({.first = 0, .repeat = 100'000});
+  at_once.add({.first = kFar, .repeat = 100'000});
+  EXPECT_DOUBLE_EQ(at_once.std_dev(), 2.6e17);
+  Moments one_by_one;
+  std::vector<std::int64_t> values;
+  for (int i = 0; i < 100'000; ++i) {
+    one_by_one.add(0);
+    values.push_back(kFar);
+  }
+  one_by_one.add(values);
+  EXPECT_DOUBLE_EQ(one_by_one.std_dev(), 2.6e17);
+  Moments merged = at_once;
+  merged.merge(one_by_one);
+  EXPECT_DOUBLE_EQ(merged.std_dev(), 2.6e17);
+}
+
+// 0, g, ..., (n-1) g: variance g^2 (n^2 - 1) / 12. With n = 2^32 - 1 and g = 2^30, 2^32 - 1 times,
+// the squares sum to about 2^186; and the least and the greatest value of all, whose spread is
+// 2^63.
+TEST(Moments, SpreadOfLongRuns) {
+  constexpr std::int64_t kMost = 4'294'967'295;
+  Moments moments;
+  moments.add({.first = 0, .growth = 1 << 30, .count = kMost, .repeat = 2'147'483'648});
+  const auto n = static_cast<double>(kMost);
+  EXPECT_DOUBLE_EQ(moments.std_dev(), 0x1p30 * std::sqrt((n * n - 1) / 12));
+  Moments ends;
+  ends.add({.first = kLeastInt, .repeat = kMost});
+  ends.add({.first = kGreatestInt, .repeat = kMost});
+  EXPECT_DOUBLE_EQ(ends.std_dev(), 0x1p63);
+}
+
+// The same of short runs side by side: 64 of 2^20 values near 2^41, 2^31 times each, are 2^57
+// values with squares of 2^139 together. Half of them are 0, half 2^41 - 1.
+TEST(Moments, SpreadOfManyShortRuns) {
+  constexpr std::int64_t kFar = (std::int64_t{1} << 41) - 1;
+  RunColumns runs;
+  for (std::size_t i = 0; i < RunColumns::kMost; ++i) {
+    runs.add(i % 2 == 0 ? 0 : kFar, 0, 1 << 20, std::int64_t{1} << 31);
+  }
+  Moments moments;
+  moments.add_short(runs);
+  EXPECT_EQ(moments.count(), std::int64_t{1} << 57);
+  EXPECT_DOUBLE_EQ(moments.std_dev(), static_cast<double>(kFar) / 2);
 }
 
 TEST(Moments, LongRunsAreExact) {

@@ -47,7 +47,7 @@ std::int64_t ModelSpec::num_layers() const {
 }
 
 std::vector<Operator> forward_pass(const ModelSpec& spec, const Sharding& sharding) {
-  RIDGELINE_CHECK(check_sharding(spec, sharding).has_value(), "check_sharding comes first");
+  RIDGELINE_CHECK(check_ranks(spec, sharding).has_value(), "check_sharding comes first");
   const std::int64_t ranks = sharding.tensor_parallel_size;
   const std::int64_t vocab = (spec.vocab_size + ranks - 1) / ranks;
   const DType weights = spec.precision.embedding;

@@ -213,7 +213,7 @@ struct ModelSpec {
 
 /// The operators of one forward pass on one rank, in order of execution, layers of equal shape
 /// folded into one entry. Parameters, weight bytes, FLOPs and KV bytes are all sums over this list.
-/// The sharding must pass check_sharding.
+/// The sharding must pass check_ranks.
 [[nodiscard]] std::vector<Operator> forward_pass(const ModelSpec& spec, const Sharding& sharding);
 
 /// Sums over forward_pass.
@@ -255,6 +255,10 @@ void set_weight_format(ModelSpec& spec, DType format);
 /// Why this network cannot be cut so, or success: heads and widths must divide. The vocabulary need
 /// not: ranks hold its ceiling.
 [[nodiscard]] core::Result<void> check_sharding(const ModelSpec& spec, const Sharding& sharding);
+/// Of that, what each stage of a pipeline must meet by itself: why the ranks of one stage cannot
+/// share out its heads, columns and experts. It holds of all stages where check_sharding holds of
+/// the network.
+[[nodiscard]] core::Result<void> check_ranks(const ModelSpec& spec, const Sharding& sharding);
 
 /// The configuration document that a name means, with the keys of a Hugging Face config.json (a
 /// nested text_config is lifted to the top), so that single values can be replaced before

@@ -104,26 +104,11 @@ tl::unexpected<core::Errors> refuse(std::string_view option, std::string message
                                 .hint = {}});
 }
 
-/// The fewest experts and the narrowest of a network with some.
-struct Experts {
-  std::int64_t count = 0;
-  std::int64_t width = 0;
-};
-std::optional<Experts> experts_of(const ModelSpec& spec) {
-  std::optional<Experts> found;
-  for (const LayerGroup& group : spec.layers) {
-    if (const auto* moe = std::get_if<MoeFfn>(&group.ffn)) {
-      const Experts here{.count = moe->experts, .width = moe->expert_width};
-      found = found ? Experts{.count = std::min(found->count, here.count),
-                              .width = std::min(found->width, here.width)}
-                    : here;
-    }
-  }
-  return found;
-}
-
-core::Result<void> check_experts(const ModelSpec& spec, const Sharding& sharding) {
-  const std::optional<Experts> experts = experts_of(spec);
+/// What concerns the network as a whole: a stage of a pipeline may be without experts.
+core::Result<void> check_use_of_experts(const ModelSpec& spec, const Sharding& sharding) {
+  const bool experts = std::ranges::any_of(spec.layers, [](const LayerGroup& group) {
+    return std::holds_alternative<MoeFfn>(group.ffn);
+  });
   const std::int64_t copies = sharding.data_parallel_size;
   if (!experts && sharding.expert_parallel) {
     return refuse("enable_expert_parallel", "the network has no experts");
@@ -147,22 +132,23 @@ core::Result<void> check_experts(const ModelSpec& spec, const Sharding& sharding
                               name(sharding.all_to_all),
                               sharding.tensor_parallel_size));
   }
-  if (!experts) {
-    return {};
-  }
+  return {};
+}
+
+core::Result<void> check_experts(const MoeFfn& moe, const Sharding& sharding) {
   const std::int64_t ranks = sharding.expert_ranks();
-  if (sharding.expert_parallel && experts->count < ranks) {
+  if (sharding.expert_parallel && moe.experts < ranks) {
     return refuse("enable_expert_parallel",
-                  fmt::format("{} ranks for {} experts", ranks, experts->count));
+                  fmt::format("{} ranks for {} experts", ranks, moe.experts));
   }
-  if (!sharding.expert_parallel && experts->width % ranks != 0) {
+  if (!sharding.expert_parallel && moe.expert_width % ranks != 0) {
     return refuse(
         "data_parallel_size",
         fmt::format("{} x tensor_parallel_size {} does not divide {} columns of an expert; "
                     "enable_expert_parallel hands out whole experts",
-                    copies,
+                    sharding.data_parallel_size,
                     sharding.tensor_parallel_size,
-                    experts->width));
+                    moe.expert_width));
   }
   return {};
 }
@@ -207,10 +193,9 @@ core::Result<void> check_context(const ModelSpec& spec, const Sharding& sharding
 
 }  // namespace
 
-core::Result<void> check_sharding(const ModelSpec& spec, const Sharding& sharding) {
-  const std::int64_t ranks = sharding.tensor_parallel_size;
+core::Result<void> check_ranks(const ModelSpec& spec, const Sharding& sharding) {
   const std::pair<std::string_view, std::int64_t> sizes[] = {
-      {"tensor_parallel_size", ranks},
+      {"tensor_parallel_size", sharding.tensor_parallel_size},
       {"pipeline_parallel_size", sharding.pipeline_parallel_size},
       {"data_parallel_size", sharding.data_parallel_size},
       {"prefill_context_parallel_size", sharding.prefill_context_parallel_size}};
@@ -220,15 +205,27 @@ core::Result<void> check_sharding(const ModelSpec& spec, const Sharding& shardin
     }
   }
   const std::vector<Shared> all = shared_counts(spec, sharding);
-  if (const std::optional<Shared> problem = obstacle(all, ranks)) {
+  if (const std::optional<Shared> problem = obstacle(all, sharding.tensor_parallel_size)) {
     return refuse("tensor_parallel_size",
                   fmt::format("tensor_parallel_size {} does not divide {} {}; sizes that do: {}",
-                              ranks,
+                              sharding.tensor_parallel_size,
                               problem->count,
                               problem->what,
                               sizes_that_fit(all)));
   }
-  return check_experts(spec, sharding)
+  for (const LayerGroup& group : spec.layers) {
+    if (const auto* moe = std::get_if<MoeFfn>(&group.ffn)) {
+      if (auto shared_out = check_experts(*moe, sharding); !shared_out) {
+        return shared_out;
+      }
+    }
+  }
+  return {};
+}
+
+core::Result<void> check_sharding(const ModelSpec& spec, const Sharding& sharding) {
+  return check_ranks(spec, sharding)
+      .and_then([&] { return check_use_of_experts(spec, sharding); })
       .and_then([&] { return check_pipeline(spec, sharding); })
       .and_then([&] { return check_context(spec, sharding); });
 }

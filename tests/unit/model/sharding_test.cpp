@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <string>
+#include <variant>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -73,6 +74,57 @@ TEST(CheckSharding, RefusesNoRanksAndNegativeOnes) {
   EXPECT_EQ(refusal(network(32, 8, 64), -4), "-4 is out of range, expected 1 or more");
   const auto result = check_sharding(network(32, 8, 64), {.tensor_parallel_size = 5});
   EXPECT_EQ(result.error().front().field, "engine.tensor_parallel_size");
+}
+
+/// `dense` layers, then `moe` layers of 8 experts.
+ModelSpec two_kinds(std::int64_t dense, std::int64_t moe) {
+  ModelSpec spec = network(32, 8, 64);
+  spec.layers.front().count = dense;
+  spec.layers.push_back(spec.layers.front());
+  spec.layers.back().count = moe;
+  spec.layers.back().ffn = MoeFfn{.experts = 8, .experts_per_token = 2, .expert_width = 64};
+  return spec;
+}
+
+TEST(CheckRanks, AStageNeedNotHaveAsManyLayersAsThereAreStages) {
+  // 80 layers in 16 stages are 5 in each.
+  ModelSpec spec = network(32, 8, 64);
+  spec.layers.front().count = 80;
+  const Sharding sharding{.tensor_parallel_size = 2, .pipeline_parallel_size = 16};
+  ASSERT_TRUE(check_sharding(spec, sharding));
+  for (const ModelSpec& stage : pipeline_stages(spec, 16)) {
+    EXPECT_EQ(stage.num_layers(), 5);
+    EXPECT_TRUE(check_ranks(stage, sharding));
+    EXPECT_FALSE(forward_pass(stage, sharding).empty());
+  }
+  // The last is the heaviest: the head beside its layers, as wide as the embedding, and a norm.
+  const Sharding alone{.tensor_parallel_size = 2};
+  EXPECT_EQ(weight_bytes_per_rank(spec, sharding),
+            weight_bytes_per_rank(pipeline_stages(spec, 16).back(), alone));
+}
+
+TEST(CheckRanks, AStageOfANetworkWithExpertsMayBeWithout) {
+  const ModelSpec spec = two_kinds(2, 6);
+  const Sharding sharding{
+      .tensor_parallel_size = 2, .pipeline_parallel_size = 4, .expert_parallel = true};
+  ASSERT_TRUE(check_sharding(spec, sharding));
+  const auto stages = pipeline_stages(spec, 4);
+  EXPECT_FALSE(forward_pass(stages.front(), sharding).empty());
+  // As a network of its own it has nothing to do with that setting.
+  EXPECT_EQ(check_sharding(stages.front(), {.expert_parallel = true}).error().front().message,
+            "the network has no experts");
+}
+
+TEST(CheckRanks, EveryLayerWithExpertsMustShareThemOut) {
+  // The narrowest layer divides by 4, the wider one does not.
+  ModelSpec spec = two_kinds(1, 1);
+  spec.layers.push_back(spec.layers.back());
+  std::get<MoeFfn>(spec.layers.back().ffn).expert_width = 66;
+  const auto result = check_sharding(spec, {.data_parallel_size = 4});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().front().message,
+            "4 x tensor_parallel_size 1 does not divide 66 columns of an expert; "
+            "enable_expert_parallel hands out whole experts");
 }
 
 }  // namespace

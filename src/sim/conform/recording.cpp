@@ -27,6 +27,8 @@ namespace {
 
 using core::RequestId;
 
+/// Of a request's prompt: as of its answer. The plain twin holds a list of all its blocks.
+constexpr core::Tokens kMostTokens{1'000'000};
 constexpr int kSeedBits = 40;
 constexpr std::int64_t kLargestSeed = (std::int64_t{1} << kSeedBits) - 2;
 
@@ -87,7 +89,8 @@ void read_prompt(const core::Node& prompt,
   const auto refuse = [&](const core::Node& node) {
     errors.push_back({.field = path + ".prompt",
                       .message = "found " + text_of(node) +
-                                 ", expected segments [seed, tokens] or [\"out\", request, tokens]",
+                                 ", expected segments [seed, tokens] or [\"out\", request, "
+                                 "tokens] of at least a token each and 1000000 together",
                       .where = node.where()});
   };
   if (!prompt.is_list()) {
@@ -110,11 +113,12 @@ void read_prompt(const core::Node& prompt,
       refuse(segment);
       return;
     }
-    if (request.prompt.back().length < core::Tokens(1)) {
+    const core::Tokens length = request.prompt.back().length;
+    if (length < core::Tokens(1) || length > kMostTokens - request.prompt_tokens) {
       refuse(segment);
       return;
     }
-    request.prompt_tokens += request.prompt.back().length;
+    request.prompt_tokens += length;
   }
 }
 

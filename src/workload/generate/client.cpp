@@ -174,7 +174,8 @@ class ClientMaker {
     std::vector<std::uint32_t> previous;
     core::Duration time = *start_;
     for (std::int64_t i = 0; i < turns && items.size() < kMostCalls; ++i) {
-      const auto calls = i == 0 ? 1 : std::min<std::int64_t>(fan_out.draw_tokens(rng).value(), 64);
+      const auto calls =
+          i == 0 ? 1 : std::min<std::int64_t>(fan_out.draw_tokens(rng).value(), kMostCallsAtOnce);
       const auto wait = core::Duration::from_seconds(i == 0 ? 0.0 : std::max(think.draw(rng), 0.0))
                             .value_or(kLatestArrival);
       if (rule.open_loop && i > 0) {

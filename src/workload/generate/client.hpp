@@ -22,6 +22,12 @@ struct ClientPrefix {
   double zipf_exponent = 0.0;  ///< Text k is used in proportion to k^-this.
 };
 
+/// Of a session that a workload spec describes. Each prompt lists the turns before it, so that
+/// memory grows with their square: 130 MB for as many.
+inline constexpr std::int64_t kMostTurns = 4096;
+/// Of one turn of it.
+inline constexpr std::int64_t kMostCallsAtOnce = 64;
+
 /// Groups of more than one request.
 struct ClientSession {
   Law turns = Law::constant(1.0);

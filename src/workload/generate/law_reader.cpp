@@ -17,18 +17,18 @@
 #include "core/document.hpp"
 #include "core/reader.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "workload/generate/law.hpp"
 
 namespace ridgeline::workload {
 namespace {
 
-constexpr core::Range<double> kNotNegative{.lowest = 0.0, .highest = 1e9};
 constexpr core::Range<double> kPositive{.lowest = 1e-9, .highest = 1e9};
 constexpr double kNoUpperEnd = 1e8;
 
-void read_ends(core::ObjectReader& reader, Law& law) {
-  law.lowest = reader.real("min", kNotNegative).value_or(law.lowest);
-  law.highest = reader.real("max", kNotNegative).value_or(law.highest);
+void read_ends(core::ObjectReader& reader, const core::Range<double>& range, Law& law) {
+  law.lowest = reader.real("min", range).value_or(std::max(law.lowest, range.lowest));
+  law.highest = reader.real("max", range).value_or(std::min(law.highest, range.highest));
   if (law.lowest > law.highest) {
     reader.problem("min",
                    fmt::format("{} is above max, expected at most {}", law.lowest, law.highest));
@@ -56,33 +56,37 @@ std::vector<std::string> names_of(std::span<const KindName> kinds) {
   return names;
 }
 
-void read_parameters(core::ObjectReader& reader, const KindName& kind, Law& law) {
+void read_parameters(core::ObjectReader& reader,
+                     const KindName& kind,
+                     const core::Range<double>& range,
+                     Law& law) {
   law.kind = kind.kind;
   if (!kind.first.empty()) {
     law.a = reader.required_real(
         kind.first,
-        kind.kind == Law::Kind::kLogOfNormal ? core::Range<double>{-50, 50} : kNotNegative);
+        kind.kind == Law::Kind::kLogOfNormal ? core::Range<double>{-50, 50} : kAnyQuantity);
   }
   if (!kind.second.empty()) {
-    law.b = reader.required_real(kind.second, kNotNegative);
+    law.b = reader.required_real(kind.second, kAnyQuantity);
   }
   if (kind.kind == Law::Kind::kUniform) {
-    law.lowest = reader.required_real("min", kNotNegative);
-    law.highest = reader.required_real("max", kNotNegative);
+    law.lowest = reader.required_real("min", range);
+    law.highest = reader.required_real("max", range);
     return;
   }
   if (kind.kind == Law::Kind::kZipf) {
-    law.highest = reader.required_real("max", {.lowest = 1.0, .highest = 1e8});
+    law.highest = reader.required_real(
+        "max", {.lowest = 1.0, .highest = std::min(range.highest, kNoUpperEnd)});
     return;
   }
   if (kind.kind == Law::Kind::kParetoLognormal) {
     law.d = reader.required_real("alpha", kPositive);
     law.e = reader.required_real("xm", kPositive);
     law.a = reader.required_real("mu", {.lowest = -50, .highest = 50});
-    law.b = reader.required_real("sigma", kNotNegative);
+    law.b = reader.required_real("sigma", kAnyQuantity);
     law.c = reader.required_real("mix_weight", {.lowest = 0.0, .highest = 1.0});
   }
-  read_ends(reader, law);
+  read_ends(reader, range, law);
 }
 
 /// {"128": 0.3, "256": 0.7}
@@ -145,10 +149,10 @@ std::optional<Law> read_blis_law(const core::Node& node,
     }
   } else if (kind != nullptr && params != nullptr) {
     core::ObjectReader inner(*params, path + ".params", errors);
-    read_parameters(inner, *kind, law);
+    read_parameters(inner, *kind, kAnyQuantity, law);
     inner.finish();
   } else if (kind != nullptr) {
-    read_parameters(reader, *kind, law);
+    read_parameters(reader, *kind, kAnyQuantity, law);
   } else if (!type) {
     reader.problem("type", "missing, expected the name of a distribution");
   }
@@ -168,11 +172,11 @@ std::optional<Law> read_perf_law(const core::Node& node,
   core::ObjectReader reader(node, path, errors);
   const std::string type = reader.choice("type", kTypes).value_or("normal");
   Law law;
-  law.lowest = reader.real("min", kNotNegative).value_or(0.0);
-  law.highest = reader.real("max", kNotNegative).value_or(kNoUpperEnd);
-  law.a = reader.real("mean", kNotNegative).value_or((law.lowest + law.highest) / 2.0);
-  law.b = reader.real("std_dev", kNotNegative).value_or(0.0);
-  reader.real("total_count", kNotNegative);
+  law.lowest = reader.real("min", kAnyQuantity).value_or(0.0);
+  law.highest = reader.real("max", kAnyQuantity).value_or(kNoUpperEnd);
+  law.a = reader.real("mean", kAnyQuantity).value_or((law.lowest + law.highest) / 2.0);
+  law.b = reader.real("std_dev", kAnyQuantity).value_or(0.0);
+  reader.real("total_count", kAnyQuantity);
   reader.real("skew");
   law.kind = type == "uniform"                             ? Law::Kind::kUniform
              : type == "lognormal" || type == "log_normal" ? Law::Kind::kLognormal
@@ -190,7 +194,8 @@ std::optional<Law> read_perf_law(const core::Node& node,
 
 std::optional<Law> read_own_law(const core::Node& node,
                                 const std::string& path,
-                                core::Errors& errors) {
+                                core::Errors& errors,
+                                const core::Range<double>& range) {
   static constexpr auto kKinds = std::to_array<KindName>({
       {"uniform", Law::Kind::kUniform, "", ""},
       {"normal", Law::Kind::kNormal, "mean", "std"},
@@ -203,13 +208,17 @@ std::optional<Law> read_own_law(const core::Node& node,
   });
   const std::size_t before = errors.size();
   if (node.is_number()) {
-    if (node.as_real() < 0.0) {
+    const double value = node.as_real();
+    if (!(value >= range.lowest && value <= range.highest)) {
       errors.push_back({.field = path,
-                        .message = fmt::format("found {}, expected at least 0", node.describe()),
+                        .message = fmt::format("found {}, expected {} to {}",
+                                               node.describe(),
+                                               core::shortest(range.lowest),
+                                               core::shortest(range.highest)),
                         .where = node.where()});
       return std::nullopt;
     }
-    return Law::constant(node.as_real());
+    return Law::constant(value);
   }
   core::ObjectReader reader(node, path, errors);
   const auto type = reader.choice("distribution", names_of(kKinds));
@@ -221,15 +230,15 @@ std::optional<Law> read_own_law(const core::Node& node,
     }
   } else if (kind->kind == Law::Kind::kEmpirical) {
     law.kind = kind->kind;
-    law.values = reader.reals("values", kNotNegative).value_or(std::vector<double>());
+    law.values = reader.reals("values", range).value_or(std::vector<double>());
     law.weights =
-        reader.reals("weights", kNotNegative).value_or(std::vector<double>(law.values.size(), 1.0));
+        reader.reals("weights", kAnyQuantity).value_or(std::vector<double>(law.values.size(), 1.0));
     if (law.values.empty() || law.values.size() != law.weights.size() ||
         !(*std::ranges::max_element(law.weights) > 0.0)) {
       reader.problem("values", "expected as many values as weights, one of them above 0");
     }
   } else {
-    read_parameters(reader, *kind, law);
+    read_parameters(reader, *kind, range, law);
   }
   reader.finish();
   return errors.size() == before ? std::optional(law) : std::nullopt;

@@ -163,17 +163,19 @@ class ClientReader {
   void read_session(const core::Node& node, ClientSpec& spec) {
     core::ObjectReader reader(node, path_ + ".session", errors_);
     ClientSession session;
-    const auto law = [&](const char* key, auto& target) {
-      if (const auto* value = reader.node(key)) {
-        if (auto read = read_own_law(*value, fmt::format("{}.session.{}", path_, key), errors_)) {
-          target = std::move(*read);
-        }
-      }
-    };
-    law("turns", session.turns);
+    const auto law =
+        [&](const char* key, auto& target, const core::Range<double>& range = kAnyQuantity) {
+          if (const auto* value = reader.node(key)) {
+            if (auto read = read_own_law(
+                    *value, fmt::format("{}.session.{}", path_, key), errors_, range)) {
+              target = std::move(*read);
+            }
+          }
+        };
+    law("turns", session.turns, {.lowest = 0.0, .highest = kMostTurns});
     law("think_s", session.think);
     law("own_prefix", session.own_prefix);
-    law("fan_out", session.fan_out);
+    law("fan_out", session.fan_out, {.lowest = 0.0, .highest = kMostCallsAtOnce});
     session.accumulate = reader.boolean("accumulate").value_or(true);
     session.open_loop = reader.boolean("open_loop").value_or(false);
     reader.finish();

@@ -96,6 +96,20 @@ TEST(Conform, TheFirstDifferenceIsNamedWithBothSides) {
   EXPECT_EQ(results->front().difference->ours, "2");
 }
 
+TEST(Conform, APromptLongerThanAnyAnswerIsRefused) {
+  // In segments each of which would be short enough, or not.
+  for (const std::string prompt : {"[[1, 9000000000000000]]",
+                                   "[[1, 600000], [2, 600000]]",
+                                   "[[1, 1], [2, 9223372036854775807]]"}) {
+    std::string text = recording("2");
+    text.replace(text.find("[[1, 4]]"), 8, prompt);
+    const auto results = conform_file(write_file(text));
+    ASSERT_FALSE(results.has_value()) << prompt;
+    EXPECT_THAT(core::to_string(results.error().front()),
+                testing::HasSubstr("of at least a token each and 1000000 together"));
+  }
+}
+
 TEST(Conform, WhatIsNoRecordingIsRefused) {
   for (const std::string text : {"",
                                  "[]",

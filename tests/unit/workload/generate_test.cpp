@@ -418,5 +418,23 @@ TEST(WorkloadSpec, PutsSourcesTogether) {
               HasSubstr("would not end"));
 }
 
+TEST(WorkloadSpec, RefusesSizesThatNoSessionHas) {
+  const auto with_session = [](const std::string& session) {
+    return why(
+        described("ridgeline_workload: 1\nsources:\n  - client: {input_len: 10, output_len: "
+                  "2, request_rate: 1, session: {" +
+                  session + "}}\n    num_prompts: 3\n"));
+  };
+  EXPECT_EQ(with_session("turns: 4096, fan_out: 64"), "sound");
+  EXPECT_THAT(with_session("turns: 1e308"),
+              HasSubstr("session.turns: found 1e+308, expected 0 to 4096"));
+  EXPECT_THAT(with_session("turns: {distribution: uniform, min: 1, max: 5000}"),
+              HasSubstr("5000 is out of range, expected 0 to 4096"));
+  EXPECT_THAT(with_session("turns: {distribution: empirical, values: [1, 4097]}"),
+              HasSubstr("4097 is out of range, expected 0 to 4096"));
+  EXPECT_THAT(with_session("turns: 2, fan_out: 65"), HasSubstr("found 65, expected 0 to 64"));
+  EXPECT_THAT(with_session("turns: 2, think_s: 1e10"), HasSubstr("expected 0 to 1e+09"));
+}
+
 }  // namespace
 }  // namespace ridgeline::workload

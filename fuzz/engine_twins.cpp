@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "choices.hpp"
 #include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
@@ -25,26 +26,6 @@
 namespace {
 
 using namespace ridgeline;  // NOLINT(google-build-using-namespace): a program of its own
-
-/// Bytes to choose from; zeros when they have run out.
-class TwinChoices {
- public:
-  TwinChoices(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
-
-  /// 0 .. n - 1, for n up to 256.
-  std::int64_t below(std::int64_t n) {
-    if (left_ == 0) {
-      return 0;
-    }
-    --left_;
-    return *data_++ % n;
-  }
-  bool coin() { return below(2) == 1; }
-
- private:
-  const std::uint8_t* data_;
-  std::size_t left_;
-};
 
 /// A millisecond per step, ten microseconds per token, and something per token of context.
 class StraightModel final : public latency::StepTimeModel {
@@ -102,7 +83,7 @@ struct Event {
   core::RequestId id;
 };
 
-engine::EngineOptions options_from(TwinChoices& choices) {
+engine::EngineOptions options_from(fuzz::Choices& choices) {
   engine::EngineOptions options;
   options.block_size = core::Tokens(
       std::array<std::int64_t, 3>{1, 4, 16}[static_cast<std::size_t>(choices.below(3))]);
@@ -120,7 +101,7 @@ engine::EngineOptions options_from(TwinChoices& choices) {
   return options;
 }
 
-std::vector<Event> events_from(TwinChoices& choices) {
+std::vector<Event> events_from(fuzz::Choices& choices) {
   std::vector<Event> events;
   core::SimTime now;
   const std::int64_t count = 1 + choices.below(16);
@@ -167,7 +148,7 @@ void run_twin(engine::Engine& twin, const std::vector<Event>& events) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  TwinChoices choices(data, size);
+  fuzz::Choices choices(data, size);
   const engine::EngineOptions options = options_from(choices);
   const StraightModel model(core::Duration::microseconds(choices.below(4)));
   engine::HostTime host;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "choices.hpp"
 #include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/units.hpp"
@@ -21,29 +22,10 @@ using ridgeline::engine::reference::BlockManager;
 using ridgeline::engine::reference::BlockTables;
 using ridgeline::engine::reference::CachedPrefix;
 using ridgeline::engine::reference::kNullBlock;
+using ridgeline::fuzz::Choices;
 
 constexpr std::int64_t kBlockSize = 4;
 constexpr std::int64_t kMostBlocks = 12;  ///< Of one request.
-
-/// Bytes to choose from; zeros when they have run out.
-class Choices {
- public:
-  Choices(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
-
-  [[nodiscard]] bool empty() const { return left_ == 0; }
-  /// 0 .. n - 1.
-  std::int64_t below(std::int64_t n) {
-    if (left_ == 0) {
-      return 0;
-    }
-    --left_;
-    return *data_++ % n;
-  }
-
- private:
-  const std::uint8_t* data_;
-  std::size_t left_;
-};
 
 /// The model's pool.
 class PlainPool {

@@ -11,7 +11,7 @@ enum class ExitCode : std::uint8_t {
   kOk = 0,
   kDiffers = 1,       ///< A comparison differs.
   kUsage = 2,         ///< Bad usage, configuration, input data or path.
-  kInfeasible = 4,    ///< The model does not fit, or there is no capacity.
+  kInfeasible = 4,    ///< The model does not fit, or the run passes the range of simulated time.
   kInternal = 70,     ///< Our fault.
   kThreshold = 99,    ///< A threshold was not met.
   kInterrupted = 130  ///< Ctrl-C; partial results were printed.

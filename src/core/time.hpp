@@ -5,12 +5,14 @@
 #include <limits>
 #include <optional>
 
+#include "core/check.hpp"
 #include "core/units.hpp"
 
 namespace ridgeline::core {
 
 /// A length of simulated time: an integer count of picoseconds, so that sums are exact in any
-/// order. The range of int64 is 106 days.
+/// order. The range of int64 is 106 days: builds with assertions check every sum, difference and
+/// product; the others rely on SimTime::last(), which both engines check for every batch.
 class Duration {
  public:
   static constexpr std::int64_t kTicksPerSecond = 1'000'000'000'000;
@@ -58,24 +60,38 @@ class Duration {
 
   friend constexpr auto operator<=>(Duration, Duration) = default;
   friend constexpr bool operator==(Duration, Duration) = default;
-  constexpr Duration& operator+=(Duration other) {
-    ticks_ += other.ticks_;
-    return *this;
-  }
-  constexpr Duration& operator-=(Duration other) {
-    ticks_ -= other.ticks_;
-    return *this;
-  }
+  constexpr Duration& operator+=(Duration other) { return *this = *this + other; }
+  constexpr Duration& operator-=(Duration other) { return *this = *this - other; }
   friend constexpr Duration operator+(Duration a, Duration b) {
+    [[maybe_unused]] std::int64_t sum = 0;
+    RIDGELINE_DCHECK(!__builtin_add_overflow(a.ticks_, b.ticks_, &sum), kOutOfRange);
     return Duration(a.ticks_ + b.ticks_);
   }
   friend constexpr Duration operator-(Duration a, Duration b) {
+    [[maybe_unused]] std::int64_t difference = 0;
+    RIDGELINE_DCHECK(!__builtin_sub_overflow(a.ticks_, b.ticks_, &difference), kOutOfRange);
     return Duration(a.ticks_ - b.ticks_);
   }
-  friend constexpr Duration operator*(Duration a, std::int64_t n) { return Duration(a.ticks_ * n); }
-  friend constexpr Duration operator*(std::int64_t n, Duration a) { return Duration(a.ticks_ * n); }
+  friend constexpr Duration operator*(Duration a, std::int64_t n) {
+    [[maybe_unused]] std::int64_t product = 0;
+    RIDGELINE_DCHECK(!__builtin_mul_overflow(a.ticks_, n, &product), kOutOfRange);
+    return Duration(a.ticks_ * n);
+  }
+  friend constexpr Duration operator*(std::int64_t n, Duration a) { return a * n; }
+
+  /// For sums that may leave the range: max() instead. Nothing is negative here.
+  static constexpr Duration saturating_sum(Duration a, Duration b) {
+    std::int64_t sum = 0;
+    return __builtin_add_overflow(a.ticks_, b.ticks_, &sum) ? max() : Duration(sum);
+  }
+  static constexpr Duration saturating_product(Duration a, std::int64_t n) {
+    std::int64_t product = 0;
+    return __builtin_mul_overflow(a.ticks_, n, &product) ? max() : Duration(product);
+  }
 
  private:
+  static constexpr const char* kOutOfRange = "simulated time leaves the range of int64";
+
   constexpr explicit Duration(std::int64_t ticks) : ticks_(ticks) {}
   std::int64_t ticks_ = 0;
 };
@@ -86,6 +102,8 @@ class SimTime {
  public:
   constexpr SimTime() = default;
   static constexpr SimTime at(Duration since_start) { return SimTime(since_start); }
+  /// The latest instant that a run may reach: what Duration::from_seconds takes.
+  static constexpr SimTime last() { return SimTime(Duration::seconds(9'200'000)); }
   /// Later than everything.
   static constexpr SimTime never() { return SimTime(Duration::max()); }
 
@@ -95,6 +113,10 @@ class SimTime {
 
   friend constexpr auto operator<=>(SimTime, SimTime) = default;
   friend constexpr bool operator==(SimTime, SimTime) = default;
+  /// As Duration::saturating_sum: never() past the range.
+  static constexpr SimTime saturating_sum(SimTime t, Duration d) {
+    return SimTime(Duration::saturating_sum(t.since_start_, d));
+  }
   friend constexpr SimTime operator+(SimTime t, Duration d) { return SimTime(t.since_start_ + d); }
   friend constexpr SimTime operator-(SimTime t, Duration d) { return SimTime(t.since_start_ - d); }
   friend constexpr Duration operator-(SimTime a, SimTime b) {

@@ -57,7 +57,8 @@ struct StepBatch {
   }
 };
 
-/// How long a step takes, exactly split by what held it up.
+/// How long a step takes, exactly split by what held it up. A sum past the range of simulated time
+/// is Duration::max(): no run has room for such a step.
 struct StepTime {
   std::array<core::Duration, kNumBottlenecks> by_bottleneck{};  ///< GPU time; sums to gpu().
   core::Duration cpu;  ///< Host work of the step; the engine adds it (sync) or overlaps it (async).
@@ -65,7 +66,7 @@ struct StepTime {
   [[nodiscard]] constexpr core::Duration gpu() const {
     core::Duration sum;
     for (const auto part : by_bottleneck) {
-      sum += part;
+      sum = core::Duration::saturating_sum(sum, part);
     }
     return sum;
   }
@@ -74,13 +75,16 @@ struct StepTime {
   }
   constexpr void add(const StepTime& other, std::int64_t times) {
     for (std::size_t kind = 0; kind < kNumBottlenecks; ++kind) {
-      by_bottleneck[kind] += other.by_bottleneck[kind] * times;
+      by_bottleneck[kind] = core::Duration::saturating_sum(
+          by_bottleneck[kind],
+          core::Duration::saturating_product(other.by_bottleneck[kind], times));
     }
   }
   constexpr void add(Bottleneck kind, core::Duration time) {
     // Not by index: the parts can stay in registers where the kind is known late.
     for (std::size_t i = 0; i < kNumBottlenecks; ++i) {
-      by_bottleneck[i] += static_cast<std::size_t>(kind) == i ? time : core::Duration();
+      by_bottleneck[i] = core::Duration::saturating_sum(
+          by_bottleneck[i], static_cast<std::size_t>(kind) == i ? time : core::Duration());
     }
   }
   friend bool operator==(const StepTime&, const StepTime&) = default;

@@ -43,12 +43,14 @@ class Engine {
                   ///< for).
     kIdle,        ///< Nothing left to do until a request is submitted.
     kBudget,      ///< Ran `max_segments` segments: time to look at progress and interrupts.
+    kHorizon,     ///< The next batch would end after EngineInputs::horizon: nothing is to be done
+                  ///< with this engine any more.
   };
 
   virtual ~Engine() = default;
 
   /// A request reaches the waiting queue at `queued` (not before any earlier one, nor, unless
-  /// EngineInputs::late_submits, before now()).
+  /// EngineInputs::late_submits, before now(); not after EngineInputs::horizon).
   virtual void submit(const domain::Request& request, core::SimTime queued) = 0;
 
   /// The client of a request gives up at `at` (not before now(); every instant before it is done):
@@ -82,6 +84,8 @@ struct EngineInputs {
   /// Requests may be submitted after they have reached the queue, as far as advance() lets them;
   /// nobody aborts. Changes no result but in which order refusals are reported among others.
   bool late_submits = false;
+  /// No batch may end later.
+  core::SimTime horizon = core::SimTime::last();
 };
 
 /// The plain twin: objects, one loop per token, written to be read; the oracle of the other.

@@ -8,9 +8,13 @@
 namespace ridgeline::engine {
 
 core::SimTime Frontend::admit(core::SimTime sent, core::Tokens prompt_tokens) {
-  const core::SimTime ready = sent + path_.network;
-  free_at_ =
-      std::max(free_at_, ready) + path_.frontend + path_.frontend_per_token * prompt_tokens.value();
+  using core::Duration;
+  using core::SimTime;
+  const SimTime ready = SimTime::saturating_sum(sent, path_.network);
+  const Duration of_tokens =
+      Duration::saturating_product(path_.frontend_per_token, prompt_tokens.value());
+  free_at_ = SimTime::saturating_sum(std::max(free_at_, ready),
+                                     Duration::saturating_sum(path_.frontend, of_tokens));
   return free_at_;
 }
 

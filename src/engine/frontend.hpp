@@ -15,7 +15,7 @@ class Frontend {
  public:
   explicit Frontend(const RequestPath& path) : path_(path) {}
 
-  /// To be called in order of arrival.
+  /// To be called in order of arrival. SimTime::never() past the range of simulated time.
   core::SimTime admit(core::SimTime sent, core::Tokens prompt_tokens);
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -85,6 +86,11 @@ struct RequestPath {
   core::Duration close;               ///< Last token to end of request.
 
   static RequestPath off() { return {}; }
+
+  /// From a request's last token to its end at the client; Duration::max() past the range.
+  [[nodiscard]] core::Duration after_last_token() const {
+    return core::Duration::saturating_sum(core::Duration::saturating_sum(emit, deliver), close);
+  }
 };
 
 /// Host work of one step (scheduling, input preparation, output handling). A synchronous engine
@@ -92,6 +98,21 @@ struct RequestPath {
 struct HostTime {
   core::Duration per_step;
   core::Duration per_sequence;
+
+  /// Of a step of so many sequences, with what the step-time model adds; Duration::max() where that
+  /// leaves the range.
+  [[nodiscard]] core::Duration of(std::int64_t sequences, core::Duration model) const {
+    const core::Duration own = core::Duration::saturating_sum(
+        per_step, core::Duration::saturating_product(per_sequence, sequences));
+    return core::Duration::saturating_sum(model, own);
+  }
 };
+
+/// What a step takes: the host's work is hidden behind the GPU's where the engine is asynchronous.
+[[nodiscard]] inline core::Duration step_period(core::Duration gpu,
+                                                core::Duration cpu,
+                                                bool async) {
+  return async ? std::max(gpu, cpu) : core::Duration::saturating_sum(gpu, cpu);
+}
 
 }  // namespace ridgeline::engine

@@ -16,7 +16,7 @@ core::SimTime Pipeline::pass(core::SimTime now, std::span<const core::Duration> 
   free_.resize(times.size(), now);
   core::SimTime reached = now;
   for (std::size_t stage = 0; stage < times.size(); ++stage) {
-    reached = std::max(reached, free_[stage]) + times[stage];
+    reached = core::SimTime::saturating_sum(std::max(reached, free_[stage]), times[stage]);
     free_[stage] = reached;
   }
   return reached;

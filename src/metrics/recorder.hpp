@@ -40,6 +40,9 @@ class Recorder {
   /// All gaps count, those of requests that do not complete too.
   void on_token_gaps(const domain::TokenGaps& gaps) { gaps_.add(gaps); }
 
+  /// Requests that got an answer.
+  [[nodiscard]] std::int64_t num_completed() const { return completed_; }
+
   /// The run in numbers. More can be recorded afterwards.
   [[nodiscard]] Summary summarise(const EngineCounts& engine);
 

@@ -30,6 +30,7 @@
 #include "metrics/samples.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
+#include "sim/horizon.hpp"
 #include "sim/logged_model.hpp"
 #include "sim/resolve.hpp"
 #include "sim/scenario.hpp"
@@ -53,7 +54,9 @@ metrics::RequestLatency latency_of(const engine::RequestPath& path,
   if (!metrics::completed(record.outcome)) {
     // A refusal travels back like a first token; nothing else of such a request is read.
     metrics::RequestLatency refusal;
-    refusal.client_end = record.queued + path.emit + path.deliver;
+    if (record.outcome != domain::Outcome::kUnfinished) {
+      refusal.client_end = record.queued + path.emit + path.deliver;
+    }
     return refusal;
   }
   const engine::PathTimes times = engine::path_times(path, record);
@@ -78,7 +81,8 @@ class Driver final : public domain::RecordSink {
         closed_loop_(source.is_closed_loop()),
         logged_(*resolved.latency),
         watch_(model()),
-        options_(resolved.engine) {
+        options_(resolved.engine),
+        horizon_(last_step_end(resolved.path)) {
     const bool wanted = controls.listener != nullptr && controls.listener->needs_steps();
     options_.log_steps = options_.log_steps || wanted || controls.steps != nullptr;
     const latency::StepTimeModel& watched = watch_;
@@ -88,21 +92,23 @@ class Driver final : public domain::RecordSink {
         .host = resolved.host,
         .sink = *this,
         // What is told step by step or request by request is told in order of time.
-        .late_submits = !closed_loop_ && controls.listener == nullptr && !options_.log_steps};
+        .late_submits = !closed_loop_ && controls.listener == nullptr && !options_.log_steps,
+        .horizon = horizon_};
     engine_ = controls.core == EngineCore::kReference
                   ? engine::make_reference_engine(inputs)
                   : engine::make_fast_engine(inputs, controls.jump);
     submits_late_ = inputs.late_submits;
   }
 
-  /// Whether it ran to its end.
-  bool run() {
-    const bool to_the_end = run_until_interrupted();
-    if (!to_the_end) {
+  enum class End : std::uint8_t { kComplete, kInterrupted, kPastHorizon };
+
+  End run() {
+    const End end = run_to_end();
+    if (end == End::kInterrupted) {
       abandon();
     }
     record_ended();
-    return to_the_end;
+    return end;
   }
 
   [[nodiscard]] engine::EngineTotals totals() const { return engine_->totals(); }
@@ -150,21 +156,24 @@ class Driver final : public domain::RecordSink {
     }
   }
 
-  bool run_until_interrupted() {
+  End run_to_end() {
     while (!interrupted()) {
       look_ahead();
       const core::SimTime next = next_event();
       const auto pause = engine_->advance(next, closed_loop_, kSegmentsPerCall);
       report_progress(pause == engine::Engine::Pause::kBudget);
+      if (pause == engine::Engine::Pause::kHorizon) [[unlikely]] {
+        return End::kPastHorizon;
+      }
       if (pause == engine::Engine::Pause::kBudget || pause == engine::Engine::Pause::kCompletion) {
         continue;
       }
       if (next == core::SimTime::never()) {
-        return true;
+        return queued_.empty() ? End::kComplete : End::kPastHorizon;
       }
       reach(submits_late_ ? std::max(next, engine_->now()) : next);
     }
-    return false;
+    return End::kInterrupted;
   }
 
   [[nodiscard]] bool interrupted() const {
@@ -184,6 +193,9 @@ class Driver final : public domain::RecordSink {
     auto& [request, at] = queued_.extend();
     source_.pop_into(request);
     at = frontend_.admit(request.arrival, request.prompt_tokens);
+    if (at > horizon_) [[unlikely]] {
+      at = core::SimTime::never();  // Stays in the queue, as do all behind it.
+    }
   }
 
   [[nodiscard]] core::SimTime next_event() {
@@ -256,6 +268,7 @@ class Driver final : public domain::RecordSink {
   LoggedModel logged_;
   StepWatch watch_;
   engine::EngineOptions options_;
+  core::SimTime horizon_;
   std::unique_ptr<engine::Engine> engine_;
   bool submits_late_ = false;
   core::Ring<Queued> queued_;                           ///< Passed the frontend, in order.
@@ -342,12 +355,15 @@ core::Result<RunOutcome> simulate(const Resolved& resolved,
                                   const RunControls& controls) {
   metrics::Recorder recorder(recorder_options(resolved.scenario, controls.listener));
   Driver driver(resolved, source, controls, recorder);
-  const bool ended = driver.run();
+  const Driver::End end = driver.run();
+  if (end == Driver::End::kPastHorizon) {
+    return core::fail(past_horizon(resolved, recorder.num_completed(), source.size()));
+  }
   if (!source.errors().empty()) {
     return core::fail(source.errors());
   }
   RunOutcome outcome;
-  outcome.partial = !ended;
+  outcome.partial = end == Driver::End::kInterrupted;
   outcome.totals = driver.totals();
   outcome.summary = recorder.summarise(counts_of(outcome.totals, resolved.engine));
   outcome.digest = recorder.digest(digest_totals(outcome.totals));

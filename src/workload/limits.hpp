@@ -14,8 +14,7 @@ inline constexpr std::int64_t kMaxTokensPerRequest = 100'000'000;
 /// As many requests as there are ids; the last value of core::RequestId names none.
 inline constexpr std::int64_t kMaxRequests = std::numeric_limits<std::uint32_t>::max();
 
-/// The latest arrival: what core::Duration::from_seconds takes, just below the range of picoseconds
-/// in int64.
-inline constexpr core::Duration kLatestArrival = core::Duration::seconds(9'200'000);
+/// The latest arrival: as late as a run may go on.
+inline constexpr core::Duration kLatestArrival = core::SimTime::last().since_start();
 
 }  // namespace ridgeline::workload

@@ -153,7 +153,8 @@ std::optional<core::SimTime> Schedule::sum(core::SimTime time, core::Duration du
     return time + duration;
   }
   if (own_errors_.empty()) {
-    own_errors_.push_back({.field = "workload",
+    own_errors_.push_back({.code = core::ErrorCode::kInfeasible,
+                           .field = "workload",
                            .message = "requests pass the range of simulated time, expected them "
                                       "to be sent before 9200000 s"});
   }

@@ -30,6 +30,7 @@ void RequestMaker::note_overrun(std::string_view limit) {
     return;
   }
   core::Error error;
+  error.code = core::ErrorCode::kInfeasible;
   error.field = "workload";
   error.message =
       fmt::format("found {} requests and more to come past {}, expected the workload to end before",

@@ -37,6 +37,53 @@ def test_the_digest_does_not_depend_on_how_it_was_computed(ridgeline, variant):
     assert digest_of(ridgeline(*ACCEPTANCE, *variant)) == digest_of(ridgeline(*ACCEPTANCE))
 
 
+# A step of an 8B network in bfloat16 reads 16 GB: 160 s at 100 MB/s. 9,200,000 s hold 57,500 of them: the answers to 22
+# clients one after the other, or 22 rounds of those that run together, of 2560 tokens each.
+PAST_THE_RANGE = {
+    "an open loop": ["--request-rate", "8", "--num-prompts", "3000"],
+    "at once": ["--arrivals", "at-once", "--num-prompts", "3000"],
+    "a closed loop": ["--max-concurrency", "1", "--num-prompts", "30000"],
+}
+
+
+@pytest.mark.parametrize("arrivals", PAST_THE_RANGE.values(), ids=PAST_THE_RANGE.keys())
+def test_the_range_of_simulated_time_ends_every_engine_alike(ridgeline, arrivals):
+    slow = "--model llama-3.1-8b --gpu h100 --input-len 512 --output-len 2560 --set hardware.mem_bandwidth=100MB/s"
+    errors = set()
+    for engine in [], ["--no-jump"], ["--engine-core", "reference"]:
+        done = ridgeline("run", *slow.split(), *arrivals, *engine, "--requests-out", "out.csv")
+        assert done.returncode == 4
+        assert done.stdout == ""
+        errors.add(done.stderr)
+    assert len(errors) == 1
+    assert "error: workload.num_prompts: the run passes 9200000 s, the range of simulated time" in errors.pop()
+    assert ridgeline.files() == set()
+
+
+@pytest.mark.parametrize(
+    ("flags", "setting"),
+    [
+        (["--network-in", "9000000s", "--delivery-time", "9000000s"], "network_in"),
+        (["--delivery-time", "9000000s", "--close-time", "9000000s"], "delivery_time"),
+        (["--host-step-time", "9000000s", "--no-async-scheduling"], "host_step_time"),
+        (["--host-sequence-time", "9000000s"], "host_sequence_time"),
+        (["--frontend-token-time", "9000000s"], "frontend_token_time"),
+    ],
+)
+def test_a_time_of_the_server_that_leaves_no_room_is_named(ridgeline, flags, setting):
+    done = ridgeline("run", *SMALL, *flags)
+    assert done.returncode == 4
+    assert f"error: serving.{setting}: the run passes" in done.stderr
+
+
+# Of N requests that arrive together and are served in rounds, answers come evenly from 0 to T: the standard deviation
+# of a uniform law is T / sqrt(12), of which rounds and the time of the first leave a few percent.
+def test_the_spread_of_a_long_overload(ridgeline):
+    flags = "--model llama-3.1-8b --gpu l4 --arrivals at-once --input-len 100 --output-len 1000 --num-prompts 200000"
+    e2e = result_of(ridgeline("run", *flags.split(), "--format", "json"))["summary"]["e2e_ms"]
+    assert e2e["std"] == pytest.approx(e2e["max"] / 12**0.5, rel=0.05)
+
+
 def test_a_seed_is_another_run(ridgeline):
     assert digest_of(ridgeline("run", *SMALL, "--format=json", "--seed=2")) != digest_of(
         ridgeline("run", *SMALL, "--format=json", "--seed=3")

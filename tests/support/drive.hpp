@@ -26,6 +26,7 @@ struct EngineRun {
   RecordingSink sink;
   engine::EngineTotals totals;
   core::SimTime end;
+  bool past_horizon = false;  ///< It stopped before a batch that would have ended too late.
 };
 
 /// A client that gives up.
@@ -35,40 +36,49 @@ struct Abort {
 };
 
 /// Submits each request at its arrival (no request path), aborts those that `aborts` names in order
-/// of time, and runs until everything has ended.
-inline void drive(engine::Engine& engine,
-                  const std::vector<domain::Request>& requests,
-                  const std::vector<Abort>& aborts = {}) {
+/// of time, and runs until everything has ended, or the horizon; says which.
+inline engine::Engine::Pause drive(engine::Engine& engine,
+                                   const std::vector<domain::Request>& requests,
+                                   const std::vector<Abort>& aborts = {}) {
+  using Pause = engine::Engine::Pause;
   constexpr std::int64_t kNoBudget = std::numeric_limits<std::int64_t>::max();
   auto abort = aborts.begin();
-  const auto abort_before = [&](core::SimTime limit) {
-    for (; abort != aborts.end() && abort->at < limit; ++abort) {
-      engine.advance(abort->at, false, kNoBudget);
-      engine.abort(abort->id, std::max(abort->at, engine.now()));
+  auto request = requests.begin();
+  while (abort != aborts.end() || request != requests.end()) {
+    const bool gives_up =
+        abort != aborts.end() && (request == requests.end() || abort->at < request->arrival);
+    if (engine.advance(gives_up ? abort->at : request->arrival, false, kNoBudget) ==
+        Pause::kHorizon) {
+      return Pause::kHorizon;
     }
-  };
-  for (const auto& request : requests) {
-    abort_before(request.arrival);
-    engine.advance(request.arrival, false, kNoBudget);
-    engine.submit(request, request.arrival);
+    if (gives_up) {
+      engine.abort(abort->id, std::max(abort->at, engine.now()));
+      ++abort;
+    } else {
+      engine.submit(*request, request->arrival);
+      ++request;
+    }
   }
-  abort_before(core::SimTime::never());
-  engine.advance(core::SimTime::never(), false, kNoBudget);
+  return engine.advance(core::SimTime::never(), false, kNoBudget);
 }
 
 /// The same for an engine that may be handed requests late: only when it has come to where they
 /// matter.
-inline void drive_late(engine::Engine& engine, const std::vector<domain::Request>& requests) {
+inline engine::Engine::Pause drive_late(engine::Engine& engine,
+                                        const std::vector<domain::Request>& requests) {
+  using Pause = engine::Engine::Pause;
   constexpr std::int64_t kNoBudget = std::numeric_limits<std::int64_t>::max();
   for (auto next = requests.begin(); next != requests.end();) {
     const core::SimTime limit = next->arrival;
-    engine.advance(limit, false, kNoBudget);
+    if (engine.advance(limit, false, kNoBudget) == Pause::kHorizon) {
+      return Pause::kHorizon;
+    }
     const core::SimTime reached = std::max(limit, engine.now());
     for (; next != requests.end() && next->arrival <= reached; ++next) {
       engine.submit(*next, next->arrival);
     }
   }
-  engine.advance(core::SimTime::never(), false, kNoBudget);
+  return engine.advance(core::SimTime::never(), false, kNoBudget);
 }
 
 inline EngineRun run_engine(const engine::EngineOptions& options,
@@ -76,21 +86,21 @@ inline EngineRun run_engine(const engine::EngineOptions& options,
                             const engine::HostTime& host,
                             const std::vector<domain::Request>& requests,
                             Twin twin,
-                            const std::vector<Abort>& aborts = {}) {
+                            const std::vector<Abort>& aborts = {},
+                            core::SimTime horizon = core::SimTime::last()) {
   EngineRun run;
   const engine::EngineInputs inputs{.options = options,
                                     .model = model,
                                     .host = host,
                                     .sink = run.sink,
-                                    .late_submits = twin == Twin::kLate};
+                                    .late_submits = twin == Twin::kLate,
+                                    .horizon = horizon};
   const auto engine = twin == Twin::kReference
                           ? engine::make_reference_engine(inputs)
                           : engine::make_fast_engine(inputs, twin != Twin::kStepping);
-  if (twin == Twin::kLate) {
-    drive_late(*engine, requests);
-  } else {
-    drive(*engine, requests, aborts);
-  }
+  const auto pause =
+      twin == Twin::kLate ? drive_late(*engine, requests) : drive(*engine, requests, aborts);
+  run.past_horizon = pause == engine::Engine::Pause::kHorizon;
   run.totals = engine->totals();
   run.end = engine->now();
   return run;

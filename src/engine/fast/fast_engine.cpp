@@ -27,15 +27,16 @@ namespace {
 
 using fast::Batch;
 
-/// 0 + 1 + ... + (count - 1), of which there is at least none.
+/// 0 + 1 + ... + (count - 1), for a count of 0 to 2^32.
 std::int64_t sum_below(std::int64_t count) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(count * (count - 1)) / 2);
+  const auto terms = static_cast<std::uint64_t>(count);
+  return static_cast<std::int64_t>(terms * (terms - 1) / 2);
 }
 
-/// first, first + growth, ...: the sum of the first `count` terms. A run is at most as long as
-/// FinishRing sees, so that the sum stays far below the range of simulated time.
-core::Duration series(core::Duration first, core::Duration growth, std::int64_t count) {
-  return first * count + growth * sum_below(count);
+/// first, first + growth, ...: the ticks of the first `count` terms together, in whatever range.
+core::Int128 series(core::Duration first, core::Duration growth, std::int64_t count) {
+  return static_cast<core::Int128>(first.count()) * count +
+         static_cast<core::Int128>(growth.count()) * sum_below(count);
 }
 
 /// How batches of decodes alone follow each other.
@@ -47,7 +48,7 @@ struct Pace {
   /// How many of the first `most` end within less than a time.
   [[nodiscard]] std::int64_t batches_within(core::Duration time, std::int64_t most) const {
     const auto are_within = [&](std::int64_t count) {
-      return series(period, growth, count) < time;
+      return series(period, growth, count) < time.count();
     };
     if (are_within(most)) {
       return most;
@@ -82,8 +83,9 @@ struct Run {
   std::int64_t ended;     ///< How many end within what is looked at ...
   std::int64_t formed;    ///< ... and how many are formed.
 
+  /// Of its first batches, which end before the horizon.
   [[nodiscard]] core::Duration length(std::int64_t batches) const {
-    return series(period, growth, batches);
+    return core::Duration::ticks(static_cast<std::int64_t>(series(period, growth, batches)));
   }
 };
 
@@ -120,8 +122,8 @@ class FastEngine final : public Engine {
   Batch& in_flight(std::size_t i) { return *in_flight_[i]; }
   void fill_pipeline(core::SimTime limit, bool pause_at_completion);
   [[nodiscard]] fast::StepLines::Line* line_of(const Batch& batch, core::Tokens context);
-  void launch(Batch& batch);
-  core::Duration launch_apart(const Batch& batch);
+  [[nodiscard]] bool launch(Batch& batch);
+  [[nodiscard]] domain::StepTime time_apart(const Batch& batch) const;
   void log_step(const Batch& batch, core::Duration period, const domain::StepTime& time);
   [[gnu::always_inline]] inline std::int64_t complete_oldest();
   void hand_over_gaps();
@@ -147,9 +149,6 @@ class FastEngine final : public Engine {
     return shared_context > core::Tokens(0) ? inputs_.model.spared_context(shared_context)
                                             : core::Tokens(0);
   }
-  [[nodiscard]] core::Duration host_time(std::int64_t sequences) const {
-    return inputs_.host.per_step + inputs_.host.per_sequence * sequences;
-  }
 
   EngineInputs inputs_;
   bool jump_;
@@ -163,6 +162,7 @@ class FastEngine final : public Engine {
   std::size_t num_in_flight_ = 0;
   core::SimTime now_;
   bool schedule_due_ = false;
+  bool past_horizon_ = false;  ///< A batch was formed that ends too late.
   EngineTotals totals_;
   /// Of the last run that was formed; its last batches, which are in flight, may go on with them.
   domain::TokenGaps held_gaps_ = kNoGaps;
@@ -173,6 +173,7 @@ class FastEngine final : public Engine {
 void FastEngine::submit(const domain::Request& request, core::SimTime queued) {
   RIDGELINE_CHECK(queued >= now_ || (inputs_.late_submits && (num_in_flight_ > 0 || schedule_due_)),
                   "request submitted in the past");
+  RIDGELINE_CHECK(queued <= inputs_.horizon, "request submitted after the horizon");
   if (!scheduler_.fits(request)) [[unlikely]] {
     inputs_.sink.on_request(fast::Scheduler::refusal(request, queued));
     return;
@@ -204,6 +205,9 @@ Engine::Pause FastEngine::advance(core::SimTime limit,
       }
       schedule_due_ = false;
       fill_pipeline(limit, pause_at_completion);
+    }
+    if (past_horizon_) [[unlikely]] {
+      return Pause::kHorizon;
     }
     if (num_in_flight_ == 0) {
       RIDGELINE_CHECK(scheduler_.num_waiting() == 0, "requests wait although nothing runs");
@@ -240,7 +244,10 @@ void FastEngine::fill_pipeline(core::SimTime limit, bool pause_at_completion) {
     const bool formed = scheduler_.schedule(batch, now_, newest_end);
     note_peak();
     if (formed) {
-      launch(batch);
+      if (!launch(batch)) [[unlikely]] {
+        past_horizon_ = true;
+        return;
+      }
     } else if (num_in_flight_ > 0 || !scheduler_.preempted_in_last_call()) {
       return;
     }
@@ -260,15 +267,19 @@ fast::StepLines::Line* FastEngine::line_of(const Batch& batch, core::Tokens cont
   return lines_.at(batch.num_decodes, chunk.new_tokens.value(), context);
 }
 
-void FastEngine::launch(Batch& batch) {
+/// Puts a batch in flight; false, and nothing done, where it would end after the horizon.
+bool FastEngine::launch(Batch& batch) {
   const core::Tokens context =
       std::max(batch.decode_context - spared(batch.shared_context), core::Tokens(0));
   batch.start = num_in_flight_ == 0 ? now_ : in_flight(num_in_flight_ - 1).end;
-  ++num_in_flight_;
+  const core::Duration room = inputs_.horizon - batch.start;
   core::Duration period;
   if (fast::StepLines::Line* const line = line_of(batch, context); line != nullptr) [[likely]] {
     const core::Duration gpu = line->gpu(context);
-    period = async_ ? std::max(gpu, line->cpu) : gpu + line->cpu;
+    period = step_period(gpu, line->cpu, async_);
+    if (period > room) [[unlikely]] {
+      return false;
+    }
     line->count(1, context);
     if (inputs_.options.log_steps) {
       domain::StepTime time = lines_.step_of(*line).at(context);
@@ -277,28 +288,32 @@ void FastEngine::launch(Batch& batch) {
       log_step(batch, period, time);
     }
   } else {
-    period = launch_apart(batch);
+    domain::StepTime time = time_apart(batch);
+    const core::Duration gpu = time.gpu();
+    period = step_period(gpu, time.cpu, async_);
+    if (period > room) [[unlikely]] {
+      return false;
+    }
+    time.add(domain::Bottleneck::kOverhead, period - gpu);
+    totals_.step_time.add(time, 1);
+    totals_.step_time.cpu += time.cpu;
     busy_apart_ += period;
+    if (inputs_.options.log_steps) {
+      log_step(batch, period, time);
+    }
   }
+  ++num_in_flight_;
   totals_.busy += period;
   batch.end = batch.start + period;
+  return true;
 }
 
-/// The period of a batch of which nobody asks for a line.
-core::Duration FastEngine::launch_apart(const Batch& batch) {
+/// What a batch takes for which no line is asked: the GPU's time, and the host's.
+domain::StepTime FastEngine::time_apart(const Batch& batch) const {
   domain::StepTime time = inputs_.model.predict(batch.view());
-  time.cpu += host_time(batch.num_decodes + static_cast<std::int64_t>(batch.items.size()));
-  const core::Duration gpu = time.gpu();
-  const core::Duration period = async_ ? std::max(gpu, time.cpu) : gpu + time.cpu;
-  time.add(domain::Bottleneck::kOverhead, period - gpu);
-  for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
-    totals_.step_time.by_bottleneck[kind] += time.by_bottleneck[kind];
-  }
-  totals_.step_time.cpu += time.cpu;
-  if (inputs_.options.log_steps) {
-    log_step(batch, period, time);
-  }
-  return period;
+  time.cpu =
+      inputs_.host.of(batch.num_decodes + static_cast<std::int64_t>(batch.items.size()), time.cpu);
+  return time;
 }
 
 void FastEngine::log_step(const Batch& batch, core::Duration period, const domain::StepTime& time) {
@@ -334,7 +349,8 @@ void FastEngine::hand_over_gaps() {
 
 /// Where the next `most` batches are the same decodes if nobody arrives: forms those of the time
 /// until somebody ends or arrives at once and lets all end that do before `limit`, with the one in
-/// flight before them. False, and nothing done, where blocks or a line are missing.
+/// flight before them. False, and nothing done, where blocks or a line are missing, or time before
+/// the horizon.
 bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_completion) {
   const fast::DecodeSet& decodes = scheduler_.decodes();
   const std::int64_t first = scheduler_.num_batches();
@@ -351,13 +367,18 @@ bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_
     return false;
   }
   const Pace pace = pace_of(*line, decodes.count(), context, most);
-  most = pace.batches;
+  const bool has_older = num_in_flight_ > 0;
+  const core::SimTime start = has_older ? in_flight(0).end : now_;
+  // The first instant at which a batch may not end any more.
+  const core::Duration room = inputs_.horizon - start + core::Duration::ticks(1);
+  most = pace.batches_within(room, pace.batches);
+  if (most == 0) [[unlikely]] {
+    return false;
+  }
   // While a run lasts nobody comes in, and so nobody behind those who wait.
   if (inputs_.late_submits && scheduler_.num_waiting() > 0) {
     limit = core::SimTime::never();
   }
-  const bool has_older = num_in_flight_ > 0;
-  const core::SimTime start = has_older ? in_flight(0).end : now_;
   if (has_older &&
       (start >= limit || (pause_at_completion && scheduler_.anyone_ends(in_flight(0).number)))) {
     most = 1;
@@ -404,16 +425,14 @@ Pace FastEngine::pace_of(const fast::StepLines::Line& line,
   const core::Duration gpu = line.gpu(context);
   const core::Duration slope = line.slope;
   const bool host_bound = async_ && gpu < line.cpu;
-  core::Duration period = async_ ? gpu : gpu + line.cpu;
   std::int64_t room = (line.highest - context).value();
   if (host_bound) {
     // Until the GPU's time has grown past the host's.
-    period = line.cpu;
     if (slope.count() > 0) {
       room = std::min(room, (line.cpu - gpu).count() / slope.count());
     }
   }
-  return {.period = period,
+  return {.period = step_period(gpu, line.cpu, async_),
           .growth = host_bound ? core::Duration() : slope * decodes,
           .batches = room < decodes * (most - 1) ? room / decodes + 1 : most};
 }

@@ -116,7 +116,7 @@ class StepLines {
       line.highest = step.highest;
       line.base = step.base.gpu();
       line.slope = step.slope;
-      line.cpu = step.base.cpu + host.per_step + host.per_sequence * sequences;
+      line.cpu = host.of(sequences, step.base.cpu);
     }
   };
 

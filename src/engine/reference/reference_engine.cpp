@@ -55,9 +55,9 @@ class ReferenceEngine final : public Engine {
   [[nodiscard]] EngineTotals totals() const override;
 
  private:
-  void fill_pipeline();
+  [[nodiscard]] bool fill_pipeline();
   [[nodiscard]] InFlight& in_flight(std::size_t place);
-  void launch(InFlight& next);
+  [[nodiscard]] bool launch(InFlight& next);
   bool complete_oldest();
   void draw_tokens(const ScheduledStep& step);
   [[nodiscard]] domain::StepBatch batch_of(ScheduledStep& step);
@@ -74,6 +74,7 @@ class ReferenceEngine final : public Engine {
   Pipeline pipeline_;
   core::SimTime now_;
   bool schedule_due_ = false;  ///< A batch may be formed at now_.
+  bool past_horizon_ = false;  ///< A batch was formed that ends too late.
   EngineTotals totals_;
   core::Int128 used_block_ticks_ = 0;
   std::vector<domain::PrefillChunk> prefills_;
@@ -84,6 +85,7 @@ class ReferenceEngine final : public Engine {
 
 void ReferenceEngine::submit(const domain::Request& request, core::SimTime queued) {
   RIDGELINE_CHECK(queued >= now_, "request submitted in the past");
+  RIDGELINE_CHECK(queued <= inputs_.horizon, "request submitted after the horizon");
   auto sequence = std::make_shared<Sequence>(request, inputs_.options.max_model_len);
   sequence->record.queued = queued;
   if (!scheduler_.can_ever_run(*sequence)) {
@@ -118,7 +120,10 @@ Engine::Pause ReferenceEngine::advance(core::SimTime limit,
         return Pause::kLimit;
       }
       schedule_due_ = false;
-      fill_pipeline();
+      past_horizon_ = !fill_pipeline();
+    }
+    if (past_horizon_) {
+      return Pause::kHorizon;
     }
     if (num_in_flight_ == 0) {
       RIDGELINE_CHECK(scheduler_.num_waiting() == 0, "requests wait although nothing runs");
@@ -144,18 +149,23 @@ InFlight& ReferenceEngine::in_flight(std::size_t place) {
   return steps_[at < depth_ ? at : at - depth_];
 }
 
-void ReferenceEngine::fill_pipeline() {
+/// Forms batches until as many are in flight as can be; false if one of them would end after the
+/// horizon.
+bool ReferenceEngine::fill_pipeline() {
   while (num_in_flight_ < depth_) {
     InFlight& next = in_flight(num_in_flight_);
     scheduler_.schedule(next.step);
     totals_.peak_used_blocks =
         std::max(totals_.peak_used_blocks, core::Blocks(scheduler_.kv_cache().num_used()));
     if (!next.step.empty()) {
-      launch(next);
+      if (!launch(next)) {
+        return false;
+      }
     } else if (num_in_flight_ > 0 || scheduler_.preempted().empty()) {
-      return;
+      return true;
     }
   }
+  return true;
 }
 
 /// Of its decodes the step knows the sums; whoever computes more than one token is listed.
@@ -193,20 +203,23 @@ core::Tokens ReferenceEngine::shared_context() const {
              : core::Tokens();
 }
 
-void ReferenceEngine::launch(InFlight& next) {
+/// Puts a step in flight; false where it would end after the horizon.
+bool ReferenceEngine::launch(InFlight& next) {
   const domain::StepBatch batch = batch_of(next.step);
   domain::StepTime time = inputs_.model.predict(batch);
-  time.cpu += inputs_.host.per_step +
-              inputs_.host.per_sequence * static_cast<std::int64_t>(next.step.size());
+  time.cpu = inputs_.host.of(static_cast<std::int64_t>(next.step.size()), time.cpu);
   const core::Duration gpu = time.gpu();
-  const core::Duration duration =
-      inputs_.options.async_scheduling ? std::max(gpu, time.cpu) : gpu + time.cpu;
+  const core::Duration duration = step_period(gpu, time.cpu, inputs_.options.async_scheduling);
   time.add(domain::Bottleneck::kOverhead, duration - gpu);
 
   const core::SimTime start = num_in_flight_ == 0 ? now_ : in_flight(num_in_flight_ - 1).end;
-  core::SimTime end = start + duration;
-  if (inputs_.options.pipeline_depth > 0) {
-    end = leave_pipeline(batch, duration - gpu);
+  const bool pipelined = inputs_.options.pipeline_depth > 0;
+  const core::SimTime end = pipelined ? leave_pipeline(batch, duration - gpu)
+                                      : core::SimTime::saturating_sum(start, duration);
+  if (end > inputs_.horizon) {
+    return false;
+  }
+  if (pipelined) {
     // Other steps are in other stages: this one's share of the time is how much later it ends.
     time = in_proportion(time, end - start);
   }
@@ -223,13 +236,14 @@ void ReferenceEngine::launch(InFlight& next) {
   totals_.step_time.cpu += time.cpu;
   next.end = end;
   ++num_in_flight_;
+  return true;
 }
 
 /// The host's work that nothing hides stands before the first stage.
 core::SimTime ReferenceEngine::leave_pipeline(const domain::StepBatch& batch,
                                               core::Duration exposed) {
   std::vector<core::Duration> times = inputs_.model.stages(batch);
-  times.front() += exposed;
+  times.front() = core::Duration::saturating_sum(times.front(), exposed);
   return pipeline_.pass(now_, times);
 }
 

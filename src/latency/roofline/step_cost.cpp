@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/math.hpp"
+#include "core/time.hpp"
 #include "domain/step.hpp"
 
 namespace ridgeline::latency::roofline {
@@ -26,6 +27,8 @@ constexpr double kRequestsWithoutGrowth = 2.0;
 constexpr double kLn2 = 0.693147180559945309417;
 
 constexpr double kMicrosecondsPerSecond = 1e6;
+/// In microseconds: no run has room for a step as long.
+constexpr double kLongestStep = core::SimTime::last().to_seconds() * kMicrosecondsPerSecond;
 
 }  // namespace
 
@@ -66,7 +69,7 @@ void finish(StepCost& cost, double minimum_us) {
   const double micros =
       cost.seconds * kMicrosecondsPerSecond + cost.overhead_us + cost.all_reduce_us;
   cost.micros = std::max(micros, minimum_us);
-  cost.rounded_us = static_cast<std::int64_t>(std::round(cost.micros));
+  cost.rounded_us = static_cast<std::int64_t>(std::round(std::min(cost.micros, kLongestStep)));
 }
 
 BatchCounts counts_of(const domain::StepBatch& batch) {

@@ -187,13 +187,16 @@ inline Scenario random_scenario(const Features& features = {}) {
   return scenario;
 }
 
-inline EngineRun run_scenario(const Scenario& scenario, Twin twin) {
+inline EngineRun run_scenario(const Scenario& scenario,
+                              Twin twin,
+                              core::SimTime horizon = core::SimTime::last()) {
   return run_engine(scenario.options,
                     LinearModel(scenario.costs),
                     scenario.host,
                     scenario.requests,
                     twin,
-                    scenario.aborts);
+                    scenario.aborts,
+                    horizon);
 }
 
 }  // namespace ridgeline::test

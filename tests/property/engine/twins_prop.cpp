@@ -3,11 +3,16 @@
 // models.
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "core/time.hpp"
 #include "domain/record.hpp"
+#include "domain/request.hpp"
 #include "random_scenario.hpp"
 #include "support/drive.hpp"
 
@@ -86,6 +91,35 @@ RC_GTEST_PROP(EngineTwins, EqualWithAborts, ()) {
 /// Whoever chooses an engine gets one that keeps every rule, by itself or through the other.
 RC_GTEST_PROP(EngineTwins, EqualWhateverIsMixed, ()) {
   expect_twins(test::random_scenario({.handed_over = true, .aborts = true}));
+}
+
+/// What had ended before the horizon. Refusals may be told later than in order of time.
+std::vector<domain::RequestRecord> answered(test::EngineRun run) {
+  std::erase_if(run.sink.requests, [](const domain::RequestRecord& record) {
+    return record.outcome == domain::Outcome::kRejected;
+  });
+  return by_id(std::move(run)).sink.requests;
+}
+
+/// A horizon anywhere in the run ends all at the same batch; behind the end it changes nothing.
+RC_GTEST_PROP(EngineTwins, EndAtTheSameHorizon, ()) {
+  test::Scenario scenario = test::random_scenario({.handed_over = *rc::gen::element(false, true)});
+  const auto whole = test::run_scenario(scenario, test::Twin::kReference);
+  const core::SimTime horizon = core::SimTime::at(
+      core::Duration::ticks(*rc::gen::inRange<std::int64_t>(0, whole.end.count() + 2)));
+  // The driver keeps back what would reach the queue later (sim/simulation.cpp).
+  std::erase_if(scenario.requests,
+                [&](const domain::Request& request) { return request.arrival > horizon; });
+  const auto reference = test::run_scenario(scenario, test::Twin::kReference, horizon);
+  RC_ASSERT(reference.end <= horizon);
+  RC_CLASSIFY(reference.past_horizon, "past the horizon");
+  for (const auto twin : {test::Twin::kStepping, test::Twin::kJumping, test::Twin::kLate}) {
+    const auto other = test::run_scenario(scenario, twin, horizon);
+    RC_ASSERT(other.past_horizon == reference.past_horizon);
+    RC_ASSERT(other.end == reference.end);
+    RC_ASSERT(answered(other) == answered(reference));
+    RC_ASSERT(other.totals.busy == reference.totals.busy);
+  }
 }
 
 /// Many more of them: rapidcheck's hundred cases are 10,000 scenarios. The tests above shrink

@@ -169,7 +169,9 @@ class Driver final : public domain::RecordSink {
         continue;
       }
       if (next == core::SimTime::never()) {
-        return queued_.empty() ? End::kComplete : End::kPastHorizon;
+        // What cannot be sent or reach the queue in time is left over.
+        const bool all = queued_.empty() && !source_.next_arrival();
+        return all ? End::kComplete : End::kPastHorizon;
       }
       reach(submits_late_ ? std::max(next, engine_->now()) : next);
     }

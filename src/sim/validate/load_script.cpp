@@ -154,9 +154,9 @@ void LoadScript::advance() {
       if (completed_ < next_) {
         return;
       }
-      stage_start_ = last_completion_ + kRest;
+      stage_start_ = core::SimTime::saturating_sum(last_completion_, kRest);
     } else {
-      stage_start_ = stage_start_ + stages_[stage_].length;
+      stage_start_ = core::SimTime::saturating_sum(stage_start_, stages_[stage_].length);
     }
     ++stage_;
     free_ = {};
@@ -172,7 +172,7 @@ std::optional<core::SimTime> LoadScript::next_arrival() {
     return std::nullopt;
   }
   if (stages_[stage_].concurrency == 0) {
-    return stage_start_ + requests_[next_].arrival.since_start();
+    return core::SimTime::saturating_sum(stage_start_, requests_[next_].arrival.since_start());
   }
   if (free_.empty()) {
     return std::nullopt;

@@ -26,7 +26,7 @@ std::vector<Override> random_scenario() {
   std::vector<Override> all = {
       {"model", *element<std::string>("llama-3.1-8b", "gpt-oss-20b")},
       {"gpu", "h100"},
-      {"latency.name", *element<std::string>("kernel", "kernel", "v2-final")},
+      {"latency.name", *element<std::string>("kernel", "kernel-first")},
       {"engine.max_num_seqs", fmt::format("{}", *inRange(1, 6))},
       {"engine.num_gpu_blocks", "2000"},
       {"engine.max_model_len", "4096"},

@@ -33,7 +33,8 @@ TEST(Horizon, LiesBeforeTheStartWhereNoAnswerArrivesInTime) {
   path.deliver = Duration::seconds(9'000'000);
   path.close = Duration::seconds(9'000'000);
   EXPECT_LT(last_step_end(path), SimTime());
-  path = {.deliver = SimTime::last().since_start()};
+  path = engine::RequestPath();
+  path.deliver = SimTime::last().since_start();
   EXPECT_EQ(last_step_end(path), SimTime());
 }
 

@@ -44,6 +44,24 @@ core::SimTime at_seconds(std::int64_t seconds) {
   return core::SimTime::at(core::Duration::seconds(seconds));
 }
 
+// 1e7 s are past the range of simulated time; so is a stage that follows one of 9e6 s after 9e6 s.
+TEST(LoadScript, WhatLiesPastSimulatedTimeIsNeverSent) {
+  StageLoad recorded = load(StageLoad::Kind::kRecorded, 2, 1.0);
+  recorded.rows = {{.arrival_s = 0.0, .input_tokens = 1, .output_tokens = 1},
+                   {.arrival_s = 1e7, .input_tokens = 1, .output_tokens = 1}};
+  LoadScript script(run_of({recorded}), plain_facts(), 7);
+  EXPECT_EQ(script.pop().arrival, core::SimTime());
+  EXPECT_EQ(script.next_arrival(), core::SimTime::never());
+  LoadScript stages(run_of({load(StageLoad::Kind::kEven, 1, 9e6),
+                            load(StageLoad::Kind::kEven, 1, 9e6),
+                            load(StageLoad::Kind::kEven, 1, 9e6)}),
+                    plain_facts(),
+                    7);
+  EXPECT_EQ(stages.pop().arrival, core::SimTime());
+  EXPECT_EQ(stages.pop().arrival, at_seconds(9'000'000));
+  EXPECT_EQ(stages.next_arrival(), core::SimTime::never());
+}
+
 TEST(LoadScript, RandomStagesFollowEachOtherOnTheClock) {
   const auto run =
       run_of({load(StageLoad::Kind::kRandom, 40, 10.0), load(StageLoad::Kind::kRandom, 20, 5.0)});

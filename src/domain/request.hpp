@@ -1,24 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "domain/prompt.hpp"
 
 namespace ridgeline::domain {
-
-/// A run of prompt tokens known by what it holds. Token i of a segment is a function of (content,
-/// i): two segments with equal content agree on their common length, so prompts that begin with
-/// equal segments share a prefix. Token ids, hash ids per block and shared-prefix groups all reduce
-/// to this.
-struct Segment {
-  std::uint64_t content = 0;
-  core::Tokens length;
-
-  friend bool operator==(const Segment&, const Segment&) = default;
-};
 
 /// The content of what a request generates, so that a later prompt can contain it. Distinct from
 /// every content that a workload hands out (top bit set).
@@ -44,7 +33,7 @@ struct Request {
   core::SessionId session;
   /// What the prompt holds, in order; its lengths sum to at most prompt_tokens. The rest, and all
   /// of it where this is empty, is unique to the request.
-  std::vector<Segment> prompt;
+  Prompt prompt;
 };
 
 /// What a scheduler, router or admission policy may know of a request.

@@ -21,6 +21,7 @@
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/limits.hpp"
+#include "workload/prompt_mapper.hpp"
 #include "workload/wrapped_stream.hpp"
 
 namespace ridgeline::workload {
@@ -220,7 +221,7 @@ class Limited final : public WrappedStream {
 class Strands {
  public:
   explicit Strands(std::vector<std::unique_ptr<ItemStream>> streams)
-      : streams_(std::move(streams)), next_(streams_.size()) {
+      : streams_(std::move(streams)), next_(streams_.size()), mappers_(streams_.size()) {
     for (std::size_t i = 0; i < streams_.size(); ++i) {
       waits_ = waits_ || streams_[i]->waits_for_answers();
       flat_ = flat_ && streams_[i]->is_flat();
@@ -235,11 +236,9 @@ class Strands {
   void pop(std::size_t strand, Item& item) {
     item = std::move(next_[strand]);
     has_next_[strand] = streams_[strand]->next(next_[strand]);
-    for (auto& segment : item.prompt) {
-      if (!is_output(segment.content)) {
-        segment.content = content_of(strand, segment.content);
-      }
-    }
+    mappers_[strand].apply(item.prompt, [strand](std::uint64_t content) -> PromptMapper::Name {
+      return {.content = is_output(content) ? content : content_of(strand, content)};
+    });
     for (std::int32_t* const label : {&item.slo_class, &item.tenant, &item.model, &item.adapter}) {
       *label = *label < 0 ? -1 : labels_.intern(streams_[strand]->labels().name(*label));
     }
@@ -273,6 +272,7 @@ class Strands {
  private:
   std::vector<std::unique_ptr<ItemStream>> streams_;
   std::vector<Item> next_;
+  std::vector<PromptMapper> mappers_;
   std::vector<bool> has_next_;
   Labels labels_;
   std::map<std::pair<std::size_t, std::int32_t>, std::int32_t> sessions_;

@@ -32,7 +32,7 @@ struct Item {
   std::vector<std::uint32_t> parents;
 
   /// What the prompt holds, as domain::Request::prompt. A content is below 2^62, or output_of().
-  std::vector<domain::Segment> prompt;
+  domain::Prompt prompt;
 
   core::Tokens reasoning_tokens;  ///< Of output_tokens.
   std::int32_t session = -1;      ///< Numbered from 0 in the stream; -1: none.

@@ -275,15 +275,16 @@ void Schedule::pop(Item& item, core::RequestId& id) {
   node.id = id;
   item = std::move(node.item);
   item.arrival = ready.time.since_start();
-  for (auto& segment : item.prompt) {
-    if (is_output(segment.content)) {
-      const auto place = static_cast<std::size_t>(segment.content & ~output_of(0));
-      const core::RequestId from = group.nodes[place].id;
-      // An answer to what has not been sent (times in a file may say so) is nobody's.
-      segment.content =
-          from.valid() ? domain::output_content(from) : content_of(kNeverSent, id.value());
+  group.mapper.apply(item.prompt, [&](std::uint64_t content) -> PromptMapper::Name {
+    if (!is_output(content)) {
+      return {.content = content};
     }
-  }
+    const core::RequestId from = group.nodes[static_cast<std::size_t>(content & ~output_of(0))].id;
+    // An answer to what has not been sent (times in a file may say so) is of no request yet.
+    return from.valid() ? PromptMapper::Name{.content = domain::output_content(from)}
+                        : PromptMapper::Name{.content = content_of(kNeverSent, id.value()),
+                                             .is_lasting = false};
+  });
   --group.to_send;
   if (answers_matter_) {
     in_flight_.emplace(id.value(), Place{ready.group, ready.place});
@@ -329,6 +330,7 @@ void Schedule::on_completion(core::RequestId id, core::SimTime time) {
 
 void Schedule::retire(std::uint32_t group) {
   groups_[group].nodes.clear();
+  groups_[group].mapper = {};
   --open_groups_;
   free_groups_.push_back(group);
 }

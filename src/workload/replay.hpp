@@ -15,6 +15,7 @@
 #include "core/time.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
+#include "workload/prompt_mapper.hpp"
 #include "workload/source.hpp"
 
 namespace ridgeline::workload {
@@ -51,6 +52,7 @@ class Schedule {
   };
   struct Group {
     std::vector<Node> nodes;
+    PromptMapper mapper;
     std::uint32_t to_send = 0;
     std::uint32_t unanswered = 0;
   };

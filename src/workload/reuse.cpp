@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
+
+#include "domain/chain.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -18,7 +19,7 @@ constexpr std::size_t lowest_bit(std::size_t x) {
 
 }  // namespace
 
-void ReuseDistances::add(std::size_t time, std::int32_t value) {
+void ReuseDistances::add(std::size_t time, std::int64_t value) {
   for (std::size_t i = time + 1; i < tree_.size(); i += lowest_bit(i)) {
     tree_[i] += value;
   }
@@ -32,57 +33,97 @@ std::int64_t ReuseDistances::sum_to(std::size_t time) const {
   return sum;
 }
 
-std::optional<std::int64_t> ReuseDistances::distance(std::uint64_t name) const {
-  const auto found = last_use_.find(name);
-  return found == last_use_.end() ? std::nullopt : std::optional(live_ - sum_to(found->second));
+/// Where the blocks of a row end that the tokens have from `block` on, which both of them have:
+/// those behind the first that differs differ too. By bisection, but a request that goes on from
+/// another has all of its row.
+std::int64_t ReuseDistances::common_end(const Row& row,
+                                        const domain::Chain& chain,
+                                        std::int64_t tokens,
+                                        std::int64_t block) const {
+  std::int64_t same = block;
+  std::int64_t other = std::min(blocks_of(tokens), blocks_of(row.tokens));
+  for (std::int64_t next = other - 1; same + 1 < other; next = same + (other - same) / 2) {
+    const bool is_same = key_of(chain, tokens, next) == key_of(row.chain, row.tokens, next);
+    (is_same ? same : other) = next;
+  }
+  return same + 1;
 }
 
-void ReuseDistances::use(std::uint64_t name) {
-  const auto found = last_use_.find(name);
-  if (found != last_use_.end()) {
-    add(found->second, -1);
-    live_at_[found->second] = false;
-    --live_;
+void ReuseDistances::use(const domain::Chain& chain, std::int64_t tokens) {
+  const std::int64_t blocks = blocks_of(tokens);
+  for (std::int64_t block = 0; block < blocks;) {
+    const auto found = rows_by_key_.find(key_of(chain, tokens, block));
+    if (found == rows_by_key_.end()) {
+      break;
+    }
+    const RowIndex index = found->second;
+    rows_by_key_.erase(found);
+    Row& row = rows_[index];
+    const std::int64_t end = common_end(row, chain, tokens, block);
+    uses_[row.time].blocks -= end - block;
+    add(row.time, block - end);
+    live_ -= end - block;
+    if (end < blocks_of(row.tokens)) {
+      row.begin = end;
+      rows_by_key_[key_of(row.chain, row.tokens, end)] = index;
+    } else {
+      row = {};
+      spare_rows_.push_back(index);
+    }
+    block = end;
   }
-  append(name);
-  last_use_[name] = name_at_.size() - 1;
+  if (blocks == 0) {
+    return;
+  }
+  if (spare_rows_.empty()) {
+    spare_rows_.push_back(static_cast<RowIndex>(rows_.size()));
+    rows_.emplace_back();
+  }
+  const RowIndex index = spare_rows_.back();
+  spare_rows_.pop_back();
+  append(blocks, index);
+  rows_[index] = {.chain = chain, .tokens = tokens, .begin = 0, .time = uses_.size() - 1};
+  rows_by_key_[key_of(chain, tokens, 0)] = index;
 }
 
 void ReuseDistances::use_nameless(std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    append(kNameless);
+  if (!uses_.empty() && uses_.back().row == kNoRow) {
+    uses_.back().blocks += count;
+    add(uses_.size() - 1, count);
+    live_ += count;
+  } else if (count > 0) {
+    append(count, kNoRow);
   }
 }
 
-void ReuseDistances::append(std::uint64_t name) {
-  if (name_at_.size() + 1 >= tree_.size()) {
+void ReuseDistances::append(std::int64_t blocks, RowIndex row) {
+  if (uses_.size() + 1 >= tree_.size()) {
     compact();
   }
-  name_at_.push_back(name);
-  live_at_.push_back(true);
-  add(name_at_.size() - 1, 1);
-  ++live_;
+  uses_.push_back({.blocks = blocks, .row = row});
+  add(uses_.size() - 1, blocks);
+  live_ += blocks;
 }
 
+/// Leaves out the times whose blocks were all used later.
 void ReuseDistances::compact() {
-  std::vector<std::uint64_t> names;
-  names.reserve(static_cast<std::size_t>(live_));
-  for (std::size_t time = 0; time < name_at_.size(); ++time) {
-    if (live_at_[time]) {
-      if (name_at_[time] != kNameless) {
-        last_use_[name_at_[time]] = names.size();
+  std::vector<Use> uses;
+  for (const Use& use : uses_) {
+    if (use.blocks > 0) {
+      if (use.row != kNoRow) {
+        rows_[use.row].time = uses.size();
       }
-      names.push_back(name_at_[time]);
+      uses.push_back(use);
     }
   }
-  name_at_ = std::move(names);
-  live_at_.assign(name_at_.size(), true);
-  tree_.assign(std::max(2 * name_at_.size(), kFirstTimes) + 1, 0);
-  // Every time up to the last is live: a node sums its whole range, clipped to them.
+  uses_ = std::move(uses);
+  tree_.assign(std::max(2 * uses_.size(), kFirstTimes) + 1, 0);
+  // Each node hands its sum on to the next that covers it.
   for (std::size_t i = 1; i < tree_.size(); ++i) {
-    const std::size_t begin = i - lowest_bit(i);
-    const std::size_t end = std::min(i, name_at_.size());
-    tree_[i] = end > begin ? static_cast<std::int32_t>(end - begin) : 0;
+    tree_[i] += i <= uses_.size() ? uses_[i - 1].blocks : 0;
+    if (const std::size_t above = i + lowest_bit(i); above < tree_.size()) {
+      tree_[above] += tree_[i];
+    }
   }
 }
 

@@ -10,23 +10,21 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/moments.hpp"
-#include "core/quantiles.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "domain/chain.hpp"
 #include "domain/request.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
+#include "workload/length_counts.hpp"
 #include "workload/replay.hpp"
 #include "workload/reuse.hpp"
-#include "workload/traces/prompt_blocks.hpp"
 #include "workload/wrapped_stream.hpp"
 
 namespace ridgeline::workload {
@@ -52,7 +50,7 @@ class WaitCounter final : public WrappedStream {
 class BlockCounter {
  public:
   BlockCounter(core::Tokens block, bool answers_return)
-      : block_(block), answers_return_(answers_return) {}
+      : block_(block), answers_return_(answers_return), distances_(block) {}
 
   void add(const Item& item, std::uint32_t id) {
     const std::int64_t blocks = (item.input_tokens.value() + block_.value() - 1) / block_.value();
@@ -67,34 +65,20 @@ class BlockCounter {
       distances_.use_nameless(blocks);
       return;
     }
-    const std::uint64_t own = domain::unique_content(core::RequestId(id));
-    names_of(item.prompt, item.input_tokens, own);
-    for (const std::uint64_t name : names_) {
-      if (const auto distance = distances_.distance(name)) {
-        ++repeated_;
-        // A cache of distance + 1 blocks still holds it.
-        ++hits_by_size_[static_cast<std::size_t>(
-            std::bit_width(static_cast<std::uint64_t>(*distance)))];
-      }
-    }
-    if (answers_return_) {
-      auto whole = item.prompt;
-      core::Tokens held;
-      for (const auto& segment : whole) {
-        held += segment.length;
-      }
-      if (held < item.input_tokens) {
-        whole.push_back({.content = own, .length = item.input_tokens - held});
-      }
-      whole.push_back(
-          {.content = domain::output_content(core::RequestId(id)), .length = item.output_tokens});
-      names_of(whole, item.input_tokens + item.output_tokens, own);
-    }
-    // From the end: the first block of a prompt is the last to be thrown out, so that what a cache
-    // holds of a prompt is always its beginning.
-    for (auto name = names_.rbegin(); name != names_.rend(); ++name) {
-      distances_.use(*name);
-    }
+    const core::RequestId own(id);
+    chain_.assign(item.prompt,
+                  item.input_tokens,
+                  core::LoraId(),
+                  domain::unique_content(own),
+                  domain::output_content(own));
+    distances_.for_each_repeat(
+        chain_, item.input_tokens.value(), [this](std::int64_t distance, std::int64_t count) {
+          count_hits(distance, count);
+        });
+    // All tokens from the end: the first block of a prompt is the last to be thrown out, so that
+    // what a cache holds of a prompt is always its beginning.
+    const core::Tokens answer = answers_return_ ? item.output_tokens : core::Tokens(0);
+    distances_.use(chain_, (item.input_tokens + answer).value());
   }
 
   [[nodiscard]] BlockReuse result() const {
@@ -123,11 +107,16 @@ class BlockCounter {
   }
 
  private:
-  void names_of(std::span<const domain::Segment> prompt, core::Tokens length, std::uint64_t own) {
-    names_.clear();
-    PromptBlocks walk(prompt, length, own, block_);
-    for (std::uint64_t name = 0; walk.next(name);) {
-      names_.push_back(name);
+  /// Blocks with distances that count up from `distance`: a cache of a block more still holds one.
+  void count_hits(std::int64_t distance, std::int64_t count) {
+    repeated_ += count;
+    while (count > 0) {
+      // Distances with as many bits need a cache of the same power of two.
+      const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(distance)));
+      const std::int64_t some = std::min(count, (std::int64_t{1} << bits) - distance);
+      hits_by_size_[static_cast<std::size_t>(bits)] += some;
+      distance += some;
+      count -= some;
     }
   }
 
@@ -139,22 +128,16 @@ class BlockCounter {
   std::int64_t nameless_ = 0;
   ReuseDistances distances_;
   std::array<std::int64_t, 48> hits_by_size_{};
-  std::vector<std::uint64_t> names_;
+  domain::Chain chain_;
 };
 
-TokenSpread spread_of(std::vector<std::int64_t>& values) {
-  core::Moments moments;
-  for (const std::int64_t value : values) {
-    moments.add(value);
-  }
-  const std::vector<double> probabilities = {0.5, 0.9, 0.99};
-  const auto quantiles = core::quantiles(values, probabilities);
-  return {.mean = moments.mean(),
-          .std = moments.std_dev(),
-          .p50 = quantiles[0],
-          .p90 = quantiles[1],
-          .p99 = quantiles[2],
-          .max = static_cast<double>(moments.max())};
+TokenSpread spread_of(const LengthCounts& lengths) {
+  return {.mean = lengths.moments().mean(),
+          .std = lengths.moments().std_dev(),
+          .p50 = lengths.quantile(0.5),
+          .p90 = lengths.quantile(0.9),
+          .p99 = lengths.quantile(0.99),
+          .max = static_cast<double>(lengths.moments().max())};
 }
 
 /// Pearson's correlation of pairs.
@@ -262,12 +245,17 @@ class Describer {
     last_ = arrival;
     blocks_.add(item, static_cast<std::uint32_t>(stats_.requests++));
     windows_.add(item);
-    input_.push_back(item.input_tokens.value());
-    output_.push_back(item.output_tokens.value());
+    input_.add(item.input_tokens.value());
+    output_.add(item.output_tokens.value());
     correlation_.add(static_cast<double>(item.input_tokens.value()),
                      static_cast<double>(item.output_tokens.value()));
     if (item.session >= 0) {
-      sessions_.insert(item.session);
+      const auto session = static_cast<std::size_t>(item.session);
+      if (session >= sessions_.size()) {
+        sessions_.resize(std::max(session + 1, 2 * sessions_.size()));
+      }
+      stats_.sessions += sessions_[session] ? 0 : 1;
+      sessions_[session] = true;
       ++turns_;
     }
     stats_.total_input_tokens += item.input_tokens.value();
@@ -292,7 +280,6 @@ class Describer {
     stats_.input_tokens = spread_of(input_);
     stats_.output_tokens = spread_of(output_);
     stats_.length_correlation = correlation_.value();
-    stats_.sessions = static_cast<std::int64_t>(sessions_.size());
     if (stats_.sessions > 0) {
       stats_.turns_per_session = static_cast<double>(turns_) / static_cast<double>(stats_.sessions);
     }
@@ -315,9 +302,9 @@ class Describer {
   Windows windows_;
   core::Moments gaps_;
   Correlation correlation_;
-  std::vector<std::int64_t> input_;
-  std::vector<std::int64_t> output_;
-  std::set<std::int32_t> sessions_;
+  LengthCounts input_;
+  LengthCounts output_;
+  std::vector<bool> sessions_;  ///< By number: whether a request of it has come.
   LabelCounter models_;
   LabelCounter tenants_;
   LabelCounter slo_classes_;

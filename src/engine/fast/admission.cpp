@@ -8,7 +8,6 @@
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
-#include "engine/fast/chain.hpp"
 #include "engine/fast/prefix_cache.hpp"
 #include "engine/fast/scheduler.hpp"
 #include "engine/fast/slot.hpp"

@@ -11,7 +11,6 @@
 
 #include "core/check.hpp"
 #include "engine/fast/block_ids.hpp"
-#include "engine/fast/chain.hpp"
 
 namespace ridgeline::engine::fast {
 namespace {

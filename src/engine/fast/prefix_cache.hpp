@@ -9,11 +9,13 @@
 #include "core/buffer.hpp"
 #include "core/check.hpp"
 #include "core/units.hpp"
+#include "domain/chain.hpp"
 #include "domain/request.hpp"
 #include "engine/fast/block_ids.hpp"
-#include "engine/fast/chain.hpp"
 
 namespace ridgeline::engine::fast {
+
+using domain::Chain;
 
 /// The block pool and prefix cache of the fast twin, by extents: rows of consecutive blocks that
 /// one request computed. It counts, hits and evicts exactly what reference::KvCache does, and its

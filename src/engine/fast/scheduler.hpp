@@ -12,7 +12,6 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/fast/block_size.hpp"
-#include "engine/fast/chain.hpp"
 #include "engine/fast/decode_set.hpp"
 #include "engine/fast/finish_ring.hpp"
 #include "engine/fast/prefix_cache.hpp"

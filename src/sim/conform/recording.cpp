@@ -185,7 +185,7 @@ Recording::Entry read_request(const core::Node& node,
   }
   if (salt && !request.prompt.empty()) {
     // vLLM hashes the salt into the first block, and with it into the whole chain.
-    request.prompt.front().content |= std::uint64_t{names.salts(*salt)} << kSeedBits;
+    request.prompt.own().front().content |= std::uint64_t{names.salts(*salt)} << kSeedBits;
   }
   finish_leniently(reader, node);
   return entry;

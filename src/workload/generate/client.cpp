@@ -258,7 +258,7 @@ class ClientStream final : public ItemStream {
       first->make(group_, sessions_);
       position_ = 0;
     }
-    item = group_[position_++];
+    item = std::move(group_[position_++]);
     return true;
   }
   [[nodiscard]] core::Warnings warnings() const override { return warnings_; }

@@ -1,15 +1,16 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "core/units.hpp"
-#include "domain/request.hpp"
+#include "domain/prompt.hpp"
 #include "workload/item.hpp"
 
 namespace ridgeline::workload {
 
-/// What the prompt of a conversation holds, as it grows turn by turn.
+/// What the prompt of a conversation holds, as it grows turn by turn. Its prompts share what they
+/// have in common, and so do copies of it that go on in different ways.
 class Conversation {
  public:
   /// `space` tells its contents from those of other conversations.
@@ -25,26 +26,25 @@ class Conversation {
   void branch(std::uint64_t number) { space_ = content_of(space_, number); }
   /// Starts over with an empty context.
   void clear() {
-    prompt_.clear();
+    prompt_ = {};
+    history_.reset();
     length_ = core::Tokens(0);
   }
   /// Keeps the first `length` tokens.
   void cut(core::Tokens length);
 
-  [[nodiscard]] const std::vector<domain::Segment>& prompt() const { return prompt_; }
+  [[nodiscard]] const domain::Prompt& prompt() const { return prompt_; }
   [[nodiscard]] core::Tokens length() const { return length_; }
 
  private:
-  void add(std::uint64_t content, core::Tokens length) {
-    if (length.value() > 0) {
-      prompt_.push_back({.content = content, .length = length});
-      length_ += length;
-    }
-  }
+  void add(std::uint64_t content, core::Tokens length);
+  void append_to_history(const domain::Segment& segment);
 
   std::uint64_t space_;
   std::uint64_t count_ = 0;
-  std::vector<domain::Segment> prompt_;
+  /// What prompt_ begins with; copies of the conversation may have added to it.
+  std::shared_ptr<domain::History> history_;
+  domain::Prompt prompt_;
   core::Tokens length_ = core::Tokens(0);
 };
 

@@ -15,6 +15,7 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "workload/item.hpp"
+#include "workload/prompt_mapper.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/row_ledger.hpp"
 
@@ -157,6 +158,7 @@ class Grouping {
       place[order[i]] = static_cast<std::uint32_t>(i);
     }
     const core::Duration start = loose_[order.front()].item.arrival;
+    PromptMapper mapper;
     for (const std::size_t index : order) {
       LooseItem& loose = loose_[index];
       Item& item = loose.item;
@@ -167,14 +169,16 @@ class Grouping {
       for (const std::size_t parent : parents_[index]) {
         item.parents.push_back(place[parent]);
       }
-      for (auto& segment : item.prompt) {
-        if (is_output(segment.content)) {
-          const auto from = place.find(static_cast<std::size_t>(segment.content & ~output_of(0)));
-          segment.content = from != place.end() && from->second < place[index]
-                                ? output_of(from->second)
-                                : content_of(segment.content, index);
+      mapper.apply(item.prompt, [&](std::uint64_t content) -> PromptMapper::Name {
+        if (!is_output(content)) {
+          return {.content = content};
         }
-      }
+        const auto from = place.find(static_cast<std::size_t>(content & ~output_of(0)));
+        return from != place.end() && from->second < place[index]
+                   ? PromptMapper::Name{.content = output_of(from->second)}
+                   : PromptMapper::Name{.content = content_of(content, index),
+                                        .is_lasting = false};
+      });
       items.push_back(std::move(item));
     }
   }

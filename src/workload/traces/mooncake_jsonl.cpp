@@ -1,17 +1,22 @@
 // Mooncake's traces (github.com/kvcache-ai/Mooncake, FAST25-release): timestamp in milliseconds,
 // input_length, output_length and hash_ids, one id for each block of 512 tokens, equal where the
 // whole prefix up to the block's end is equal. The last block may be partial.
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <ostream>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
+#include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "domain/chain.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/traces/fields.hpp"
@@ -19,8 +24,8 @@
 #include "workload/traces/json_cursor.hpp"
 #include "workload/traces/json_rows.hpp"
 #include "workload/traces/mooncake.hpp"
-#include "workload/traces/prompt_blocks.hpp"
 #include "workload/traces/quick_row.hpp"
+#include "workload/traces/shared_text.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -54,13 +59,13 @@ class MooncakeParser final : public JsonRowParser {
     }
   }
   bool other(JsonCursor& json, std::string_view key, TraceRow& row) override {
-    return key == "hash_ids" ? read_hash_ids(json, row.prompt) : json.skip();
+    return key == "hash_ids" ? read_hash_ids(json, row.prompt.own()) : json.skip();
   }
   [[nodiscard]] QuickValue other_value(std::string_view key) const override {
     return {.kind = key == "hash_ids" ? QuickKind::kBlockIds : QuickKind::kOther};
   }
   bool finish(const TraceLine& line, TraceRow& row) override {
-    return fit_hash_ids(line, row.input_tokens, row.prompt);
+    return fit_hash_ids(line, row.input_tokens, row.prompt.own());
   }
 };
 
@@ -71,27 +76,44 @@ class MooncakeWriter final : public TraceWriter {
     static_cast<void>(stream);
   }
   void write(std::ostream& out, const Item& item) override {
-    out << fmt::format(
+    text_ = fmt::format(
         R"({{"timestamp": {}, "input_length": {}, "output_length": {}, "hash_ids": [)",
         time_text(item.arrival, kMillisecondsUnit),
         item.input_tokens.value(),
         item.output_tokens.value());
-    PromptBlocks blocks(
-        item.prompt, item.input_tokens, content_of(kUnshared, count_++), kMooncakeBlock);
-    std::uint64_t name = 0;
-    for (const char* separator = ""; blocks.next(name); separator = ", ") {
+    chain_.assign(
+        item.prompt, item.input_tokens, core::LoraId(), content_of(kUnshared, count_++), 0);
+    const std::int64_t block = kMooncakeBlock.value();
+    const std::int64_t tokens = item.input_tokens.value();
+    const auto write_id = [&](std::size_t i, std::string& text) {
+      const std::int64_t end = std::min((static_cast<std::int64_t>(i) + 1) * block, tokens);
       // Numbered as they first appear, as in the published traces.
-      const auto [at, is_new] = numbers_.try_emplace(name, numbers_.size());
-      out << separator << at->second;
+      const auto number = numbers_.try_emplace(chain_.key(end), numbers_.size()).first->second;
+      text += i > 0 ? ", " : "";
+      text += fmt::format_int(number).c_str();
+    };
+    // A block that is full in the history is the same in every prompt that shares it.
+    const std::size_t shared = item.prompt.num_shared();
+    std::size_t first = 0;
+    if (shared > 0) {
+      first = static_cast<std::size_t>(item.prompt.history()->begin_of(shared) / block);
+      shared_text_.append(item.prompt.history(), first, text_, write_id);
     }
-    out << "]}\n";
+    for (std::size_t i = first; static_cast<std::int64_t>(i) * block < tokens; ++i) {
+      write_id(i, text_);
+    }
+    text_ += "]}\n";
+    out.write(text_.data(), static_cast<std::streamsize>(text_.size()));
   }
 
  private:
   /// A space of contents of its own: what nobody else's prompt holds.
   static constexpr std::uint64_t kUnshared = 0x756E736861726564;
   std::uint64_t count_ = 0;
-  std::unordered_map<std::uint64_t, std::size_t> numbers_;
+  std::unordered_map<std::uint64_t, std::size_t> numbers_;  ///< By the key of a block's end.
+  domain::Chain chain_;
+  SharedText shared_text_;
+  std::string text_;
 };
 
 }  // namespace

@@ -324,6 +324,16 @@ class MooncakeGroupWriter final : public TraceWriter {
     core::Tokens input;
   };
 
+  /// Whether a prompt states a content: searched from its end, where the last answer stands.
+  static bool states(const domain::Prompt& prompt, std::uint64_t content) {
+    for (std::size_t i = prompt.size(); i > 0; --i) {
+      if (prompt[i - 1].content == content) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /// Whether a later turn of a session does not hold the conversation so far, which readers would
   /// put in front of it unasked.
   bool begins_anew(const Item& item) {
@@ -334,9 +344,8 @@ class MooncakeGroupWriter final : public TraceWriter {
     LastTurn& last = at->second;
     const std::int64_t group = count_ - std::ssize(names_);
     const bool holds = !is_first && last.number >= group && item.input_tokens >= last.input &&
-                       std::ranges::find(item.prompt,
-                                         output_of(static_cast<std::uint32_t>(last.number - group)),
-                                         &domain::Segment::content) != item.prompt.end();
+                       states(item.prompt,
+                              output_of(static_cast<std::uint32_t>(last.number - group)));
     last = {.number = count_, .input = item.input_tokens};
     return !is_first && !holds;
   }

@@ -125,7 +125,7 @@ const char* read_quick(const QuickValue& value, const char* at, const char* end,
     case QuickKind::kOutputTokens:
       return read_quick_count(at, row.output_tokens);
     case QuickKind::kBlockIds:
-      return read_block_ids(at, end, row.prompt);
+      return read_block_ids(at, end, row.prompt.own());
     case QuickKind::kOther:
     case QuickKind::kClock:
       break;

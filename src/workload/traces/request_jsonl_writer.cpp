@@ -2,16 +2,19 @@
 #include <cstdint>
 #include <memory>
 #include <ostream>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "core/json_writer.hpp"
+#include "domain/prompt.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/request_jsonl.hpp"
+#include "workload/traces/shared_text.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -47,45 +50,55 @@ class RequestJsonlWriter final : public TraceWriter {
 
   void write(std::ostream& out, const Item& item) override {
     place_ = item.starts_group ? 0 : place_ + 1;
-    out << fmt::format(R"({{"arrival_s":{},"input_tokens":{},"output_tokens":{})",
-                       seconds_text(item.arrival),
-                       item.input_tokens.value(),
-                       item.output_tokens.value());
+    text_ = fmt::format(R"({{"arrival_s":{},"input_tokens":{},"output_tokens":{})",
+                        seconds_text(item.arrival),
+                        item.input_tokens.value(),
+                        item.output_tokens.value());
     if (place_ > 0) {
-      out << R"(,"group":)" << place_;
+      text_ += fmt::format(R"(,"group":{})", place_);
     }
     if (!item.parents.empty()) {
-      out << fmt::format(
+      text_ += fmt::format(
           R"(,"after":[{}],"delay_s":{})", fmt::join(item.parents, ","), seconds_text(item.delay));
     }
-    write_prompt(out, item);
-    write_counts(out, item);
-    write_labels(out, item);
-    out << "}\n";
+    write_prompt(item.prompt);
+    write_counts(item);
+    write_labels(item);
+    text_ += "}\n";
+    out.write(text_.data(), static_cast<std::streamsize>(text_.size()));
   }
 
  private:
-  static void write_prompt(std::ostream& out, const Item& item) {
-    if (item.prompt.empty()) {
+  void write_prompt(const domain::Prompt& prompt) {
+    if (prompt.empty()) {
       return;
     }
-    out << R"(,"prompt":)";
-    char separator = '[';
-    for (const auto& segment : item.prompt) {
+    const auto write_segment = [&](std::size_t i, std::string& text) {
+      const domain::Segment segment = prompt[i];
       const std::int64_t content =
           is_output(segment.content)
               ? -1 - static_cast<std::int64_t>(segment.content & ~output_of(0))
               : static_cast<std::int64_t>(segment.content);
-      out << separator << '[' << content << ',' << segment.length.value() << ']';
-      separator = ',';
+      text += i > 0 ? ",[" : "[";
+      text += fmt::format_int(content).c_str();
+      text += ',';
+      text += fmt::format_int(segment.length.value()).c_str();
+      text += ']';
+    };
+    text_ += R"(,"prompt":[)";
+    if (prompt.num_shared() > 0) {
+      shared_text_.append(prompt.history(), prompt.num_shared(), text_, write_segment);
     }
-    out << ']';
+    for (std::size_t i = prompt.num_shared(); i < prompt.size(); ++i) {
+      write_segment(i, text_);
+    }
+    text_ += ']';
   }
 
-  static void write_counts(std::ostream& out, const Item& item) {
+  void write_counts(const Item& item) {
     const auto count = [&](JsonlKey key, std::int64_t value, std::int64_t otherwise = 0) {
       if (value != otherwise) {
-        out << ",\"" << kJsonlKeys[static_cast<std::size_t>(key)] << "\":" << value;
+        text_ += fmt::format(R"(,"{}":{})", kJsonlKeys[static_cast<std::size_t>(key)], value);
       }
     };
     count(JsonlKey::kReasoning, item.reasoning_tokens.value());
@@ -101,12 +114,13 @@ class RequestJsonlWriter final : public TraceWriter {
     count(JsonlKey::kStage, item.stage);
   }
 
-  void write_labels(std::ostream& out, const Item& item) {
+  void write_labels(const Item& item) {
     const auto label = [&](JsonlKey key, std::int32_t number) {
       if (number >= 0) {
         core::JsonWriter json(core::JsonWriter::Layout::kOneLine);
         json.value(std::string_view(stream_->labels().name(number)));
-        out << ",\"" << kJsonlKeys[static_cast<std::size_t>(key)] << "\":" << json.text();
+        text_ += fmt::format(
+            R"(,"{}":{})", kJsonlKeys[static_cast<std::size_t>(key)], json.text());
       }
     };
     label(JsonlKey::kSloClass, item.slo_class);
@@ -117,6 +131,8 @@ class RequestJsonlWriter final : public TraceWriter {
 
   const ItemStream* stream_ = nullptr;
   std::int64_t place_ = 0;
+  SharedText shared_text_;
+  std::string text_;  ///< Of the line.
 };
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "core/ids.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
-#include "engine/fast/chain.hpp"
 #include "engine/fast/prefix_cache.hpp"
 #include "engine/options.hpp"
 #include "engine/reference/block_tables.hpp"

@@ -9,8 +9,8 @@
 
 #include "core/ids.hpp"
 #include "core/units.hpp"
+#include "domain/chain.hpp"
 #include "domain/request.hpp"
-#include "engine/fast/chain.hpp"
 
 namespace ridgeline::engine {
 namespace {
@@ -28,7 +28,7 @@ domain::Request request(std::uint32_t id,
 }
 
 std::vector<std::uint64_t> keys(const domain::Request& request, int blocks) {
-  const fast::Chain chain(request);
+  const domain::Chain chain(request);
   std::vector<std::uint64_t> all;
   for (int i = 1; i <= blocks; ++i) {
     all.push_back(chain.key(i * kBlock));

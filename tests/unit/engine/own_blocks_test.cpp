@@ -5,7 +5,6 @@
 
 #include "core/ids.hpp"
 #include "core/units.hpp"
-#include "engine/fast/chain.hpp"
 #include "engine/fast/prefix_cache.hpp"
 
 namespace ridgeline::engine::fast {

@@ -69,7 +69,7 @@ auto outputs_of(const std::vector<domain::Request>& requests) {
   return column(requests, [](const auto& request) { return request.output_tokens.value(); });
 }
 auto prefixes_of(const std::vector<domain::Request>& requests) {
-  return column(requests, [](const auto& request) { return request.prompt.at(0).content; });
+  return column(requests, [](const auto& request) { return request.prompt[0].content; });
 }
 
 TEST(OpenLoop, GivesNumPromptsRequestsInOrder) {

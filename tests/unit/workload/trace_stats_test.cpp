@@ -15,45 +15,98 @@
 #include <gtest/gtest.h>
 
 #include "core/rng.hpp"
+#include "core/units.hpp"
+#include "domain/chain.hpp"
+#include "domain/request.hpp"
 #include "support/paths.hpp"
 #include "unit/workload/items.hpp"
+#include "workload/length_counts.hpp"
 #include "workload/reuse.hpp"
 #include "workload/traces/trace.hpp"
 
 namespace ridgeline::workload {
 namespace {
 
-TEST(ReuseDistances, CountBlocksUsedSince) {
-  ReuseDistances distances;
-  EXPECT_EQ(distances.distance(1), std::nullopt);
-  for (const std::uint64_t name : {1U, 2U, 3U, 2U}) {
-    distances.use(name);
+/// A prompt of these segments and nothing else.
+domain::Chain chain_of(std::vector<domain::Segment> segments) {
+  domain::Request request;
+  for (const domain::Segment& segment : segments) {
+    request.prompt_tokens += segment.length;
   }
-  EXPECT_EQ(distances.distance(2), 0);
-  EXPECT_EQ(distances.distance(3), 1);
-  EXPECT_EQ(distances.distance(1), 2);
-  distances.use_nameless(4);
-  EXPECT_EQ(distances.distance(1), 6);
-  EXPECT_EQ(distances.distinct(), 7);
+  request.prompt = std::move(segments);
+  return domain::Chain(request);
 }
 
-// Against a list kept in the order of use, over enough uses to make it compact itself.
+/// Distance by distance.
+std::vector<std::int64_t> distances_of(const ReuseDistances& distances,
+                                       const domain::Chain& chain,
+                                       std::int64_t tokens) {
+  std::vector<std::int64_t> all;
+  distances.for_each_repeat(chain, tokens, [&](std::int64_t first, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      all.push_back(first + i);
+    }
+  });
+  return all;
+}
+
+TEST(ReuseDistances, CountBlocksUsedSince) {
+  ReuseDistances distances(core::Tokens(4));
+  const auto first = chain_of({{1, core::Tokens(8)}, {2, core::Tokens(8)}});
+  const auto second = chain_of({{1, core::Tokens(8)}, {3, core::Tokens(4)}});
+  EXPECT_THAT(distances_of(distances, first, 16), testing::IsEmpty());
+  distances.use(first, 16);
+  EXPECT_THAT(distances_of(distances, second, 12), testing::ElementsAre(0, 1));
+  distances.use(second, 12);
+  // The second has taken the two common blocks along, and its own stands behind them.
+  EXPECT_THAT(distances_of(distances, first, 16), testing::ElementsAre(0, 1, 3, 4));
+  // Ten tokens: the third block is not full, and no other is like it.
+  EXPECT_THAT(distances_of(distances, first, 10), testing::ElementsAre(0, 1));
+  distances.use_nameless(4);
+  EXPECT_THAT(distances_of(distances, second, 12), testing::ElementsAre(4, 5, 6));
+  EXPECT_EQ(distances.distinct(), 9);
+}
+
+// Against a list of blocks in the order of use, block by block, over enough uses to make it compact
+// itself. Prompts begin with one of three texts and go on with one of three others, cut anywhere.
 TEST(ReuseDistances, EqualAListInOrderOfUse) {
-  ReuseDistances distances;
+  constexpr std::int64_t kBlock = 4;
+  ReuseDistances distances((core::Tokens(kBlock)));
   std::vector<std::uint64_t> recent;
   core::RngStream rng(1, 0, "test");
-  for (int i = 0; i < 20'000; ++i) {
-    const std::uint64_t name = 1 + rng.below(200) * rng.below(3);
-    const auto found = std::ranges::find(recent, name);
-    if (found == recent.end()) {
-      ASSERT_EQ(distances.distance(name), std::nullopt);
-    } else {
-      ASSERT_EQ(distances.distance(name), found - recent.begin());
-      recent.erase(found);
+  for (int i = 0; i < 5'000; ++i) {
+    const auto chain = chain_of({{1 + rng.below(3), core::Tokens(10)},
+                                 {4 + rng.below(3), core::Tokens(20)},
+                                 {7 + rng.below(20), core::Tokens(30)}});
+    const auto tokens = static_cast<std::int64_t>(1 + rng.below(60));
+    std::vector<std::uint64_t> names;
+    for (std::int64_t end = kBlock; end - kBlock < tokens; end += kBlock) {
+      names.push_back(chain.key(std::min(end, tokens)));
     }
-    recent.insert(recent.begin(), name);
-    distances.use(name);
+    std::vector<std::int64_t> expected;
+    for (const std::uint64_t name : names) {
+      if (const auto found = std::ranges::find(recent, name); found != recent.end()) {
+        expected.push_back(found - recent.begin());
+      }
+    }
+    ASSERT_EQ(distances_of(distances, chain, tokens), expected);
+    distances.use(chain, tokens);
+    for (auto name = names.rbegin(); name != names.rend(); ++name) {
+      std::erase(recent, *name);
+      recent.insert(recent.begin(), *name);
+    }
+    ASSERT_EQ(distances.distinct(), std::ssize(recent));
   }
+}
+
+TEST(LengthCounts, AreExactFarApart) {
+  LengthCounts lengths;
+  for (const std::int64_t length : {5, 5, 7, 3'000'000}) {
+    lengths.add(length);
+  }
+  EXPECT_EQ(lengths.quantile(0.0), 5);
+  EXPECT_EQ(lengths.quantile(0.5), 6);  // Between the second and the third.
+  EXPECT_EQ(lengths.quantile(1.0), 3'000'000);
 }
 
 Item sharing(double seconds, std::uint64_t content, std::int64_t shared, std::int64_t input) {

@@ -25,7 +25,6 @@
 #include "workload/traces/format.hpp"
 #include "workload/traces/json_cursor.hpp"
 #include "workload/traces/json_rows.hpp"
-#include "workload/traces/prompt_blocks.hpp"
 #include "workload/traces/trace.hpp"
 #include "workload/traces/trace_clock.hpp"
 

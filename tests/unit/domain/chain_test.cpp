@@ -1,4 +1,4 @@
-#include "engine/fast/chain.hpp"
+#include "domain/chain.hpp"
 
 #include <cstdint>
 
@@ -8,11 +8,11 @@
 #include "core/units.hpp"
 #include "domain/request.hpp"
 
-namespace ridgeline::engine::fast {
+namespace ridgeline::domain {
 namespace {
 
-domain::Request own_prompt(std::uint32_t id, std::uint32_t lora) {
-  domain::Request request;
+Request own_prompt(std::uint32_t id, std::uint32_t lora) {
+  Request request;
   request.id = core::RequestId(id);
   request.lora = core::LoraId(lora);
   request.prompt_tokens = core::Tokens(20);
@@ -28,9 +28,9 @@ TEST(Chain, KeysTellAdaptersAndRequestsApart) {
 }
 
 TEST(Chain, EqualPiecesHaveEqualKeys) {
-  domain::Request one = own_prompt(1, 7);
+  Request one = own_prompt(1, 7);
   one.prompt = {{.content = 5, .length = core::Tokens(12)}};
-  domain::Request other = own_prompt(2, 7);
+  Request other = own_prompt(2, 7);
   other.prompt = {{.content = 5, .length = core::Tokens(4)},
                   {.content = 5, .length = core::Tokens(8)}};
   // The first four tokens are the same; then `other` begins the content anew.
@@ -41,4 +41,4 @@ TEST(Chain, EqualPiecesHaveEqualKeys) {
 }
 
 }  // namespace
-}  // namespace ridgeline::engine::fast
+}  // namespace ridgeline::domain

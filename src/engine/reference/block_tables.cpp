@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
@@ -11,6 +12,8 @@
 #include "core/ids.hpp"
 #include "core/units.hpp"
 #include "engine/options.hpp"
+#include "engine/reference/block_hashes.hpp"
+#include "engine/reference/content.hpp"
 #include "engine/reference/kv_cache.hpp"
 
 namespace ridgeline::engine::reference {
@@ -53,59 +56,112 @@ std::int64_t BlockManager::most_blocks_of_window(std::int64_t window) const {
 
 /// A window of w tokens needs ceil((w - 1) / block size) cached blocks in a row, searched from the
 /// right; a run that reaches the first block may be shorter. What lies left of it is null.
-std::vector<core::BlockId> BlockManager::find_in_window(const std::vector<std::uint64_t>& hashes,
-                                                        std::size_t group,
-                                                        std::int64_t most) const {
+BlockTable BlockManager::find_in_window(const BlockHashes& hashes,
+                                        std::size_t group,
+                                        std::int64_t most) const {
   // Drafting from hidden states gives up the last block found, so one more is asked for.
   const std::int64_t wanted = blocks_for(windows_[group] - 1) + (drops_last_hit_ ? 1 : 0);
-  std::vector<core::BlockId> blocks(static_cast<std::size_t>(most), kNullBlock);
-  std::int64_t run = 0;
+  BlockTable table;
   for (std::int64_t i = most - 1; i >= 0; --i) {
     const auto found = pool_.find(hashes[static_cast<std::size_t>(i)], group);
     if (!found) {
-      run = 0;
+      table.blocks.clear();
       continue;
     }
-    if (run == 0) {
-      blocks.resize(static_cast<std::size_t>(i + 1));
-    }
-    blocks[static_cast<std::size_t>(i)] = *found;
-    if (++run >= wanted) {
-      std::fill(blocks.begin(), blocks.begin() + i, kNullBlock);
-      return blocks;
+    table.blocks.push_back(*found);
+    if (std::ssize(table.blocks) >= wanted) {
+      table.num_first = i;
+      break;
     }
   }
-  blocks.resize(static_cast<std::size_t>(run));
-  return blocks;
+  std::reverse(table.blocks.begin(), table.blocks.end());
+  return table;
 }
 
-std::vector<core::BlockId> BlockManager::find_from_start(const std::vector<std::uint64_t>& hashes,
-                                                         std::size_t group,
-                                                         std::int64_t most) const {
-  std::vector<core::BlockId> blocks;
-  for (std::int64_t i = 0; i < most; ++i) {
-    const auto found = pool_.find(hashes[static_cast<std::size_t>(i)], group);
+/// Of the rows that begin with a block, the one that has most in common with a request that has
+/// that block too, and how much.
+BlockTable BlockManager::find_row(core::BlockId first,
+                                  const BlockHashes& hashes,
+                                  std::int64_t most) const {
+  BlockTable table;
+  const auto rows = pool_.rows_from(first);
+  const auto agree = [&](const HeldRow& row, std::int64_t i) {
+    return row.hashes[static_cast<std::size_t>(i)] == hashes[static_cast<std::size_t>(i)];
+  };
+  for (const auto& row : rows) {
+    const std::int64_t size = std::min(row->size(), most);
+    if (size > table.num_first && agree(*row, size - 1)) {
+      table.row = row;
+      table.num_first = size;
+    }
+  }
+  if (table.num_first == 0 && !rows.empty()) {
+    // Blocks behind the first that differs differ too.
+    table.row = rows.back();
+    table.num_first = 1;
+    for (std::int64_t differs = std::min(table.row->size(), most); table.num_first + 1 < differs;) {
+      const std::int64_t middle = table.num_first + (differs - table.num_first) / 2;
+      (agree(*table.row, middle) ? table.num_first : differs) = middle;
+    }
+  }
+  return table;
+}
+
+BlockTable BlockManager::find_from_start(const BlockHashes& hashes,
+                                         std::size_t group,
+                                         std::int64_t most) const {
+  BlockTable table;
+  while (table.size() < most) {
+    const auto found = pool_.find(hashes[static_cast<std::size_t>(table.size())], group);
     if (!found) {
       break;
     }
-    blocks.push_back(*found);
+    if (table.size() == 0) {
+      table = find_row(*found, hashes, most);
+      if (table.num_first > 0) {
+        continue;
+      }
+    }
+    table.blocks.push_back(*found);
   }
-  return blocks;
+  return table;
+}
+
+BlockHashes BlockManager::known_hashes(std::uint64_t first, const TokenSequence& tokens) const {
+  const HeldRow* longest = nullptr;
+  std::int64_t most = 0;
+  for (std::size_t group = 0; group < windows_.size(); ++group) {
+    if (windows_[group] > 0) {
+      continue;
+    }
+    const auto found = pool_.find(first, group);
+    if (!found) {
+      continue;
+    }
+    for (const auto& row : pool_.rows_from(*found)) {
+      const std::int64_t common =
+          std::min(row->size(), tokens.common_tokens(row->tokens) / block_size_);
+      if (common > most) {
+        longest = row.get();
+        most = common;
+      }
+    }
+  }
+  return longest == nullptr ? BlockHashes() : longest->hashes.first(static_cast<std::size_t>(most));
 }
 
 /// The longest prefix of at most `most` blocks that all groups of one layout have cached; one block
 /// is asked for beyond it where drafting gives one up.
-std::vector<std::vector<core::BlockId>> BlockManager::find_layout(
-    const std::vector<std::uint64_t>& hashes,
-    const std::vector<std::size_t>& layout,
-    std::int64_t most) const {
-  std::vector<std::vector<core::BlockId>> found(layout.size());
+std::vector<BlockTable> BlockManager::find_layout(const BlockHashes& hashes,
+                                                  const std::vector<std::size_t>& layout,
+                                                  std::int64_t most) const {
+  std::vector<BlockTable> found(layout.size());
   for (bool shortened = true; shortened;) {
     shortened = false;
     for (std::size_t i = 0; i < layout.size(); ++i) {
       found[i] = windows_[layout[i]] > 0 ? find_in_window(hashes, layout[i], most)
                                          : find_from_start(hashes, layout[i], most);
-      const auto length = static_cast<std::int64_t>(found[i].size());
+      const std::int64_t length = found[i].size();
       shortened = shortened || length < most;
       most = length;
     }
@@ -116,10 +172,8 @@ std::vector<std::vector<core::BlockId>> BlockManager::find_layout(
 /// Passes over the layouts until none shortens what the others have found. With one layout, or full
 /// attention and one other, a single pass is enough, and it is the only one that vLLM makes: with
 /// drafts every pass gives up a block.
-CachedPrefix BlockManager::find_common(const std::vector<std::uint64_t>& hashes,
-                                       std::int64_t most) const {
-  CachedPrefix prefix{.num_blocks = most,
-                      .groups = std::vector<std::vector<core::BlockId>>(windows_.size())};
+CachedPrefix BlockManager::find_common(const BlockHashes& hashes, std::int64_t most) const {
+  CachedPrefix prefix{.num_blocks = most, .groups = std::vector<BlockTable>(windows_.size())};
   const bool one_pass =
       layouts_.size() == 1 || (layouts_.size() == 2 && windows_[layouts_.front().front()] == 0);
   bool first = true;
@@ -131,30 +185,29 @@ CachedPrefix BlockManager::find_common(const std::vector<std::uint64_t>& hashes,
       }
       auto found = find_layout(hashes, layout, prefix.num_blocks);
       for (std::size_t i = 0; i < layout.size(); ++i) {
-        if (drops_per_layout_ && !found[i].empty()) {
-          found[i].pop_back();
+        if (drops_per_layout_ && found[i].size() > 0) {
+          found[i].resize(found[i].size() - 1);
         }
         prefix.groups[layout[i]] = std::move(found[i]);
       }
-      prefix.num_blocks = static_cast<std::int64_t>(prefix.groups[layout.front()].size());
+      prefix.num_blocks = prefix.groups[layout.front()].size();
     }
     shortened = prefix.num_blocks < before && !one_pass;
   }
   return prefix;
 }
 
-CachedPrefix BlockManager::find_prefix(const std::vector<std::uint64_t>& hashes,
-                                       std::int64_t most) const {
+CachedPrefix BlockManager::find_prefix(const BlockHashes& hashes, std::int64_t most) const {
   if (!enable_prefix_caching_) {
-    return {.num_blocks = 0, .groups = std::vector<std::vector<core::BlockId>>(windows_.size())};
+    return {.num_blocks = 0, .groups = std::vector<BlockTable>(windows_.size())};
   }
   CachedPrefix prefix =
       find_common(hashes, std::min(most, static_cast<std::int64_t>(hashes.size())));
   if (drops_last_hit_ && !drops_per_layout_ && prefix.num_blocks > 0) {
     --prefix.num_blocks;
   }
-  for (auto& blocks : prefix.groups) {
-    blocks.resize(static_cast<std::size_t>(prefix.num_blocks));
+  for (auto& table : prefix.groups) {
+    table.resize(prefix.num_blocks);
   }
   return prefix;
 }
@@ -169,12 +222,14 @@ std::int64_t BlockManager::blocks_needed(const BlockTables& tables,
     if (capped && windows_[group] > 0) {
       wanted = std::min(wanted, most_blocks_of_window(windows_[group]));
     }
-    const std::int64_t held =
-        tables.groups.empty() ? 0 : static_cast<std::int64_t>(tables.groups[group].size());
-    const std::int64_t adopted =
-        prefix.groups.empty() ? 0 : static_cast<std::int64_t>(prefix.groups[group].size());
+    const std::int64_t held = tables.groups.empty() ? 0 : tables.groups[group].size();
+    const std::int64_t adopted = prefix.groups.empty() ? 0 : prefix.groups[group].size();
     needed += std::max<std::int64_t>(wanted - held - adopted, 0);
-    needed += prefix.groups.empty() ? 0 : pool_.num_unheld(prefix.groups[group]);
+    if (!prefix.groups.empty()) {
+      const BlockTable& found = prefix.groups[group];
+      const bool row_is_free = found.row != nullptr && found.row->holders == 0;
+      needed += (row_is_free ? found.num_first : 0) + pool_.num_unheld(found.blocks);
+    }
   }
   return needed;
 }
@@ -190,27 +245,60 @@ void BlockManager::note_windows(BlockTables& tables) const {
     if (windows_[group] > 0) {
       tables.windows_rest_below =
           std::min(tables.windows_rest_below,
-                   (tables.num_passed[group] + 1) * block_size_ + windows_[group] - 1);
+                   (tables.groups[group].num_first + 1) * block_size_ + windows_[group] - 1);
     }
   }
 }
 
-void BlockManager::adopt(BlockTables& tables, CachedPrefix prefix) {
+/// Takes hold of the blocks of a table, as find_prefix() gave it.
+void BlockManager::hold(BlockTable& table, const BlockHashes& hashes, const TokenSequence& tokens) {
+  if (table.size() == 0) {
+    table.row.reset();
+    return;
+  }
+  if (table.row != nullptr && table.num_first == table.row->size() && table.blocks.empty()) {
+    pool_.join(*table.row);
+    return;
+  }
+  const std::int64_t size = table.size();
+  table.row = pool_.touch_row(table.ids(), hashes.first(static_cast<std::size_t>(size)), tokens);
+  table.num_first = size;
+  table.blocks.clear();
+}
+
+void BlockManager::adopt(BlockTables& tables,
+                         CachedPrefix prefix,
+                         const BlockHashes& hashes,
+                         const TokenSequence& tokens) {
   tables.groups = std::move(prefix.groups);
   tables.groups.resize(windows_.size());
-  for (const auto& blocks : tables.groups) {
-    pool_.touch(blocks);
+  for (std::size_t group = 0; group < windows_.size(); ++group) {
+    BlockTable& table = tables.groups[group];
+    if (windows_[group] > 0) {
+      pool_.touch(table.blocks);
+    } else {
+      hold(table, hashes, tokens);
+    }
   }
   tables.tokens_held = prefix.num_blocks * block_size_;
   note_hashed(tables, prefix.num_blocks);
-  tables.num_passed.assign(windows_.size(), 0);
   note_windows(tables);
 }
 
 void BlockManager::reserve(BlockTables& tables, std::int64_t tokens) const {
-  for (auto& blocks : tables.groups) {
-    blocks.reserve(static_cast<std::size_t>(blocks_for(tokens)));
+  for (auto& table : tables.groups) {
+    table.blocks.reserve(
+        static_cast<std::size_t>(std::max<std::int64_t>(blocks_for(tokens) - table.num_first, 0)));
   }
+}
+
+std::vector<core::BlockId> BlockTable::ids() const {
+  std::vector<core::BlockId> all;
+  all.reserve(static_cast<std::size_t>(size()));
+  for (std::int64_t i = 0; i < size(); ++i) {
+    all.push_back((*this)[i]);
+  }
+  return all;
 }
 
 bool BlockManager::take_blocks(BlockTables& tables, std::int64_t tokens) {
@@ -221,9 +309,9 @@ bool BlockManager::take_blocks(BlockTables& tables, std::int64_t tokens) {
   if (missing * static_cast<std::int64_t>(tables.groups.size()) > pool_.num_free()) {
     return false;
   }
-  for (auto& blocks : tables.groups) {
+  for (auto& table : tables.groups) {
     for (std::int64_t i = 0; i < missing; ++i) {
-      blocks.push_back(pool_.allocate());
+      table.blocks.push_back(pool_.allocate());
     }
   }
   tables.tokens_held += missing * block_size_;
@@ -231,7 +319,7 @@ bool BlockManager::take_blocks(BlockTables& tables, std::int64_t tokens) {
 }
 
 void BlockManager::hash_full_blocks(BlockTables& tables,
-                                    const std::vector<std::uint64_t>& hashes,
+                                    const BlockHashes& hashes,
                                     std::int64_t tokens) {
   if (tokens < tables.hashed_below) {
     return;
@@ -242,7 +330,7 @@ void BlockManager::hash_full_blocks(BlockTables& tables,
   }
   for (std::size_t group = 0; group < windows_.size(); ++group) {
     for (std::int64_t i = tables.num_hashed; i < full; ++i) {
-      const core::BlockId block = tables.groups[group][static_cast<std::size_t>(i)];
+      const core::BlockId block = tables.groups[group][i];
       if (block != kNullBlock) {
         pool_.set_hash(block, hashes[static_cast<std::size_t>(i)], group);
       }
@@ -259,28 +347,31 @@ void BlockManager::move_windows(BlockTables& tables, std::int64_t computed) {
     if (windows_[group] == 0) {
       continue;
     }
-    auto& blocks = tables.groups[group];
-    std::int64_t& passed = tables.num_passed[group];
+    BlockTable& table = tables.groups[group];
     const std::int64_t useless = std::max<std::int64_t>(computed - windows_[group] + 1, 0);
-    const std::int64_t end =
-        std::min(useless / block_size_, static_cast<std::int64_t>(blocks.size()));
-    dropped_.clear();
-    for (std::int64_t i = end - 1; i >= passed; --i) {
-      dropped_.push_back(std::exchange(blocks[static_cast<std::size_t>(i)], kNullBlock));
+    const std::int64_t passed = std::min(useless / block_size_, table.size()) - table.num_first;
+    if (passed <= 0) {
+      continue;
     }
+    const auto end = table.blocks.begin() + passed;
+    dropped_.assign(std::make_reverse_iterator(end), table.blocks.rend());
     pool_.release(dropped_);
-    passed = std::max(passed, end);
+    table.blocks.erase(table.blocks.begin(), end);
+    table.num_first += passed;
   }
   note_windows(tables);
 }
 
 void BlockManager::release(BlockTables& tables) {
   // The deepest block first, so that prefixes outlive their extensions.
-  for (auto& blocks : tables.groups) {
+  for (auto& table : tables.groups) {
     if (!frees_in_order_) {
-      std::reverse(blocks.begin(), blocks.end());
+      std::reverse(table.blocks.begin(), table.blocks.end());
     }
-    pool_.release(blocks);
+    pool_.release(table.blocks);
+    if (table.row != nullptr) {
+      pool_.leave(table.row);
+    }
   }
   tables = {};
 }

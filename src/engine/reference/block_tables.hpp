@@ -1,30 +1,58 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <memory>
 #include <vector>
 
 #include "core/ids.hpp"
 #include "engine/options.hpp"
+#include "engine/reference/block_hashes.hpp"
+#include "engine/reference/content.hpp"
 #include "engine/reference/kv_cache.hpp"
 
 namespace ridgeline::engine::reference {
 
-/// The blocks of one request, one table per cache group; equal in length, null where a window has
-/// moved on. Beside them, up to where the BlockManager has nothing to do for it.
+/// Blocks of one cache group in order. The first ones may stand in a row that others hold too, or
+/// be null, where a window has moved on.
+struct BlockTable {
+  std::shared_ptr<HeldRow> row;       ///< Holds the first ones; none: they are null.
+  std::int64_t num_first = 0;         ///< How many: of a table, the whole row.
+  std::vector<core::BlockId> blocks;  ///< Those behind.
+
+  [[nodiscard]] std::int64_t size() const { return num_first + std::ssize(blocks); }
+  [[nodiscard]] core::BlockId operator[](std::int64_t i) const {
+    if (i >= num_first) {
+      return blocks[static_cast<std::size_t>(i - num_first)];
+    }
+    return row == nullptr ? kNullBlock : row->blocks[static_cast<std::size_t>(i)];
+  }
+  /// Keeps the first `count`.
+  void resize(std::int64_t count) {
+    num_first = std::min(num_first, count);
+    blocks.resize(static_cast<std::size_t>(count - num_first));
+  }
+  /// All of them.
+  [[nodiscard]] std::vector<core::BlockId> ids() const;
+};
+
+/// The blocks of one request, one table per cache group; equal in length. Beside them, up to where
+/// the BlockManager has nothing to do for it.
 struct BlockTables {
-  std::vector<std::vector<core::BlockId>> groups;
+  std::vector<BlockTable> groups;
   std::int64_t num_hashed = 0;    ///< Of each table, from its start, entered into the prefix cache.
   std::int64_t tokens_held = 0;   ///< extend() to as many or fewer does nothing.
   std::int64_t hashed_below = 0;  ///< hash_full_blocks() of fewer does nothing.
-  std::int64_t windows_rest_below = 0;   ///< drop_left_of_windows() of fewer does nothing.
-  std::vector<std::int64_t> num_passed;  ///< Of each table, from its start, left of its window.
+  std::int64_t windows_rest_below = 0;  ///< drop_left_of_windows() of fewer does nothing.
 };
 
-/// A cached prefix: for each group the blocks of its first `num_blocks` blocks.
+/// A cached prefix: for each group the blocks of its first `num_blocks` blocks, as far as they are
+/// of use. A row in it may be longer.
 struct CachedPrefix {
   std::int64_t num_blocks = 0;
-  std::vector<std::vector<core::BlockId>> groups;
+  std::vector<BlockTable> groups;
 };
 
 /// vLLM's KV-cache manager: hands the pool's blocks to requests, group by group, and finds cached
@@ -33,9 +61,11 @@ class BlockManager {
  public:
   explicit BlockManager(const EngineOptions& options);
 
+  /// Hashes of the first full blocks of `tokens`, of which the very first has the hash `first`, as
+  /// far as requests inside have made them.
+  [[nodiscard]] BlockHashes known_hashes(std::uint64_t first, const TokenSequence& tokens) const;
   /// The longest prefix of at most `most` blocks that every group has cached.
-  [[nodiscard]] CachedPrefix find_prefix(const std::vector<std::uint64_t>& hashes,
-                                         std::int64_t most) const;
+  [[nodiscard]] CachedPrefix find_prefix(const BlockHashes& hashes, std::int64_t most) const;
 
   /// Blocks the pool must give so that the request can hold `tokens` tokens, adopting `prefix`
   /// first. `capped`: from a sliding window no more than it ever holds at a time.
@@ -43,16 +73,19 @@ class BlockManager {
                                            const CachedPrefix& prefix,
                                            std::int64_t tokens,
                                            bool capped) const;
-  void adopt(BlockTables& tables, CachedPrefix prefix);
+  /// Takes hold of what find_prefix() gave at this instant for the request with these hashes and
+  /// tokens.
+  void adopt(BlockTables& tables,
+             CachedPrefix prefix,
+             const BlockHashes& hashes,
+             const TokenSequence& tokens);
   /// Puts memory aside for the tables of a request that will hold `tokens` tokens.
   void reserve(BlockTables& tables, std::int64_t tokens) const;
   /// Gives the request blocks for that many tokens; if the pool has too few, none, and false.
   bool extend(BlockTables& tables, std::int64_t tokens) {
     return tokens <= tables.tokens_held || take_blocks(tables, tokens);
   }
-  void hash_full_blocks(BlockTables& tables,
-                        const std::vector<std::uint64_t>& hashes,
-                        std::int64_t tokens);
+  void hash_full_blocks(BlockTables& tables, const BlockHashes& hashes, std::int64_t tokens);
   /// Gives back what lies wholly left of the sliding windows once `computed` tokens are.
   void drop_left_of_windows(BlockTables& tables, std::int64_t computed) {
     if (computed >= tables.windows_rest_below) {
@@ -68,19 +101,21 @@ class BlockManager {
   [[nodiscard]] std::size_t num_groups() const { return windows_.size(); }
 
  private:
-  [[nodiscard]] std::vector<core::BlockId> find_from_start(const std::vector<std::uint64_t>& hashes,
-                                                           std::size_t group,
-                                                           std::int64_t most) const;
-  [[nodiscard]] std::vector<core::BlockId> find_in_window(const std::vector<std::uint64_t>& hashes,
-                                                          std::size_t group,
-                                                          std::int64_t most) const;
+  [[nodiscard]] BlockTable find_row(core::BlockId first,
+                                    const BlockHashes& hashes,
+                                    std::int64_t most) const;
+  [[nodiscard]] BlockTable find_from_start(const BlockHashes& hashes,
+                                           std::size_t group,
+                                           std::int64_t most) const;
+  [[nodiscard]] BlockTable find_in_window(const BlockHashes& hashes,
+                                          std::size_t group,
+                                          std::int64_t most) const;
 
-  [[nodiscard]] std::vector<std::vector<core::BlockId>> find_layout(
-      const std::vector<std::uint64_t>& hashes,
-      const std::vector<std::size_t>& layout,
-      std::int64_t most) const;
-  [[nodiscard]] CachedPrefix find_common(const std::vector<std::uint64_t>& hashes,
-                                         std::int64_t most) const;
+  [[nodiscard]] std::vector<BlockTable> find_layout(const BlockHashes& hashes,
+                                                    const std::vector<std::size_t>& layout,
+                                                    std::int64_t most) const;
+  [[nodiscard]] CachedPrefix find_common(const BlockHashes& hashes, std::int64_t most) const;
+  void hold(BlockTable& table, const BlockHashes& hashes, const TokenSequence& tokens);
   [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const {
     return (tokens + block_size_ - 1) / block_size_;
   }

@@ -24,42 +24,75 @@ std::uint64_t mix(std::uint64_t seed) {
 
 }  // namespace
 
-TokenSequence::TokenSequence(const domain::Request& request) {
+TokenSequence::TokenSequence(const domain::Request& request)
+    : history_(request.prompt.history()), shared_(request.prompt.num_shared()) {
   const std::int64_t prompt = request.prompt_tokens.value();
-  pieces_.reserve(request.prompt.size() + 2);
-  std::int64_t named = 0;
-  for (const auto& segment : request.prompt) {
-    add(segment.content, segment.length.value());
+  pieces_.reserve(request.prompt.own().size() + 2);
+  std::int64_t named = shared_ > 0 ? history_->begin_of(shared_) : 0;
+  for (const auto& segment : request.prompt.own()) {
+    add(segment.content, named, segment.length.value());
     named += segment.length.value();
   }
-  add(domain::unique_content(request.id), prompt - named);
-  add(domain::output_content(request.id), std::numeric_limits<std::int64_t>::max() - prompt);
+  add(domain::unique_content(request.id), named, prompt - named);
+  add(domain::output_content(request.id),
+      prompt,
+      std::numeric_limits<std::int64_t>::max() - prompt);
 }
 
-void TokenSequence::add(std::uint64_t content, std::int64_t length) {
+void TokenSequence::add(std::uint64_t content, std::int64_t begin, std::int64_t length) {
   if (length > 0) {
-    const std::int64_t begin = pieces_.empty() ? 0 : pieces_.back().end;
     pieces_.push_back({.begin = begin, .end = begin + length, .first_token = mix(content)});
   }
 }
 
+TokenSequence::Piece TokenSequence::piece(std::size_t index) const {
+  if (index >= shared_) {
+    return pieces_[index - shared_];
+  }
+  return {.begin = history_->begin_of(index),
+          .end = history_->begin_of(index + 1),
+          .first_token = mix((*history_)[index].content)};
+}
+
 std::size_t TokenSequence::piece_at(std::int64_t position) const {
-  const auto piece = std::upper_bound(
-      pieces_.begin(), pieces_.end(), position, [](std::int64_t wanted, const Piece& one) {
-        return wanted < one.end;
-      });
-  return static_cast<std::size_t>(piece - pieces_.begin());
+  std::size_t low = 0;
+  for (std::size_t high = num_pieces() - 1; low < high;) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (position < end_of(middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+std::int64_t TokenSequence::common_tokens(const TokenSequence& other) const {
+  std::size_t i = history_ == other.history_ ? std::min(shared_, other.shared_) : 0;
+  std::int64_t common = i > 0 ? history_->begin_of(i) : 0;
+  for (; i < num_pieces() && i < other.num_pieces(); ++i) {
+    const Piece one = piece(i);
+    const Piece two = other.piece(i);
+    if (one.first_token != two.first_token) {
+      break;
+    }
+    common = std::min(one.end, two.end);
+    if (one.end != two.end) {
+      break;
+    }
+  }
+  return common;
 }
 
 std::uint64_t TokenSequence::hash_across(std::uint64_t parent,
                                          std::int64_t begin,
                                          std::int64_t end) {
-  last_ = piece_at(begin);
+  std::size_t index = piece_at(begin);
   std::uint64_t hash = 0;
-  for (std::int64_t position = begin;; ++last_) {
-    const Piece& piece = pieces_[last_];
-    const std::int64_t last = std::min(end, piece.end);
-    hash = chain_run(hash, piece.token(position), last - position);
+  for (std::int64_t position = begin;; ++index) {
+    last_ = piece(index);
+    const std::int64_t last = std::min(end, last_.end);
+    hash = chain_run(hash, last_.token(position), last - position);
     if (last == end) {
       return chain(parent, hash);
     }

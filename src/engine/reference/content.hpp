@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "domain/prompt.hpp"
 #include "domain/request.hpp"
 
 namespace ridgeline::engine::reference {
@@ -40,16 +42,17 @@ class TokenSequence {
 
   /// Equal for two requests exactly where both the content and the place in it are.
   [[nodiscard]] std::uint64_t operator[](std::int64_t position) const {
-    return pieces_[piece_at(position)].token(position);
+    return piece(piece_at(position)).token(position);
   }
+  /// How many leading tokens are the same in both, found piece by piece: at least.
+  [[nodiscard]] std::int64_t common_tokens(const TokenSequence& other) const;
   /// The hash of the block that holds the tokens from `begin` to `end`, less the latter, and comes
   /// after `parent`. Quick where the calls follow one another.
   [[nodiscard]] std::uint64_t hash_block(std::uint64_t parent,
                                          std::int64_t begin,
                                          std::int64_t end) {
-    const Piece& piece = pieces_[last_];
-    return begin >= piece.begin && end <= piece.end
-               ? chain(parent, chain_run(0, piece.token(begin), end - begin))
+    return begin >= last_.begin && end <= last_.end
+               ? chain(parent, chain_run(0, last_.token(begin), end - begin))
                : hash_across(parent, begin, end);
   }
 
@@ -65,12 +68,20 @@ class TokenSequence {
       return first_token + static_cast<std::uint64_t>(position - begin);
     }
   };
-  void add(std::uint64_t content, std::int64_t length);
+  void add(std::uint64_t content, std::int64_t begin, std::int64_t length);
   std::uint64_t hash_across(std::uint64_t parent, std::int64_t begin, std::int64_t end);
+  [[nodiscard]] Piece piece(std::size_t index) const;
+  [[nodiscard]] std::int64_t end_of(std::size_t index) const {
+    return index < shared_ ? history_->begin_of(index + 1) : pieces_[index - shared_].end;
+  }
+  [[nodiscard]] std::size_t num_pieces() const { return shared_ + pieces_.size(); }
   [[nodiscard]] std::size_t piece_at(std::int64_t position) const;
 
-  std::vector<Piece> pieces_;
-  std::size_t last_ = 0;  ///< Piece at which hash_block() ended.
+  /// The first pieces, which other prompts have as well.
+  std::shared_ptr<const domain::History> history_;
+  std::size_t shared_ = 0;
+  std::vector<Piece> pieces_;  ///< Those behind.
+  Piece last_;                 ///< At which hash_block() ended.
 };
 
 }  // namespace ridgeline::engine::reference

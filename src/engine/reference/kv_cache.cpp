@@ -4,29 +4,68 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "core/check.hpp"
 #include "core/ids.hpp"
+#include "engine/reference/block_hashes.hpp"
+#include "engine/reference/content.hpp"
 
 namespace ridgeline::engine::reference {
+namespace {
+
+/// So many buckets at first, where there are as many blocks.
+constexpr std::size_t kFirstBuckets = 1024;
+
+}  // namespace
 
 KvCache::KvCache(const Options& options)
-    : options_(options), blocks_(static_cast<std::size_t>(options.num_gpu_blocks.value())) {
-  // At least two buckets: a shift by all 64 bits would be none.
-  const std::size_t buckets = std::bit_ceil(std::max<std::size_t>(blocks_.size(), 2));
+    : options_(options), blocks_(options.num_gpu_blocks.value() > 1 ? 2 : 1) {
+  // At least two: a shift by all 64 bits would be none.
+  const auto blocks = static_cast<std::size_t>(options.num_gpu_blocks.value());
+  set_num_buckets(std::bit_ceil(std::clamp<std::size_t>(blocks, 2, kFirstBuckets)));
+  if (num_usable() > 0) {
+    constexpr core::BlockId kFirst(1);
+    blocks_[kNullBlock].next_free = blocks_[kNullBlock].previous_free = kFirst;
+  }
+  num_free_ = num_usable();
+}
+
+void KvCache::set_num_buckets(std::size_t buckets) {
   bucket_shift_ = std::countl_zero(buckets) + 1;
   buckets_.assign(buckets, kNullBlock);
-  core::BlockId last = kNullBlock;
-  for (std::uint32_t id = 1; id < blocks_.size(); ++id) {
-    blocks_[last].next_free = core::BlockId(id);
-    blocks_[core::BlockId(id)].previous_free = last;
-    last = core::BlockId(id);
+}
+
+/// The last block of blocks_ is about to be used: the one behind it takes its place at the head of
+/// the free list.
+void KvCache::grow() {
+  if (static_cast<std::int64_t>(blocks_.size()) > num_usable()) {
+    return;
   }
-  blocks_[last].next_free = kNullBlock;
-  blocks_[kNullBlock].previous_free = last;
-  num_free_ = num_usable();
+  const core::BlockId id = blocks_.push_back({});
+  const core::BlockId next = blocks_[kNullBlock].next_free;
+  blocks_[id].next_free = next;
+  blocks_[next].previous_free = id;
+  blocks_[kNullBlock].next_free = id;
+  if (blocks_.size() <= buckets_.size()) {
+    return;
+  }
+  const std::vector<core::BlockId> old = std::move(buckets_);
+  set_num_buckets(2 * old.size());
+  for (core::BlockId oldest : old) {
+    while (oldest != kNullBlock && blocks_[oldest].next_in_bucket != kNullBlock) {
+      oldest = blocks_[oldest].next_in_bucket;
+    }
+    while (oldest != kNullBlock) {
+      const core::BlockId younger = blocks_[oldest].previous_in_bucket;
+      link_in_bucket(oldest);
+      oldest = younger;
+    }
+  }
 }
 
 std::vector<core::BlockId> KvCache::free_list() const {
@@ -34,6 +73,12 @@ std::vector<core::BlockId> KvCache::free_list() const {
   for (core::BlockId id = blocks_[kNullBlock].next_free; id != kNullBlock;
        id = blocks_[id].next_free) {
     ids.push_back(id);
+    if (id.value() + 1 == blocks_.size()) {
+      for (auto unused = id.value() + 1; static_cast<std::int64_t>(unused) <= num_usable();
+           ++unused) {
+        ids.emplace_back(unused);
+      }
+    }
   }
   return ids;
 }
@@ -85,7 +130,7 @@ void KvCache::forget(core::BlockId id) {
 
 std::int64_t KvCache::num_unheld(const std::vector<core::BlockId>& blocks) const {
   return std::count_if(blocks.begin(), blocks.end(), [this](core::BlockId block) {
-    return block != kNullBlock && blocks_[block].references == 0;
+    return block != kNullBlock && is_free(blocks_[block]);
   });
 }
 
@@ -101,6 +146,9 @@ void KvCache::touch(const std::vector<core::BlockId>& blocks) {
       ++num_shared_;
     }
     ++block.references;
+    if (block.row != nullptr) {
+      ++block.row->others;
+    }
   }
 }
 
@@ -108,7 +156,19 @@ core::BlockId KvCache::allocate() {
   RIDGELINE_CHECK(num_free_ > 0, "allocation from an empty free list");
   const core::BlockId id = blocks_[kNullBlock].next_free;
   take_free(id);
+  if (id.value() + 1 == blocks_.size()) [[unlikely]] {
+    grow();
+  }
   Block& block = blocks_[id];
+  if (HeldRow* const row = block.row; row != nullptr) {
+    // The last of a row without holders.
+    block.row = nullptr;
+    if (row->size() == 1) {
+      drop_row(*row);
+    } else {
+      row->blocks.pop_back();
+    }
+  }
   if (block.is_cached) {
     forget(id);
   }
@@ -122,11 +182,117 @@ void KvCache::set_hash(core::BlockId id, std::uint64_t hash, std::size_t group) 
   block.hash = hash;
   block.group = static_cast<std::uint16_t>(group);
   block.is_cached = true;
-  core::BlockId& youngest = buckets_[bucket_of(hash, group)];
+  link_in_bucket(id);
+}
+
+/// As the youngest of its bucket.
+void KvCache::link_in_bucket(core::BlockId id) {
+  Block& block = blocks_[id];
+  core::BlockId& youngest = buckets_[bucket_of(block.hash, block.group)];
   block.next_in_bucket = youngest;
   block.previous_in_bucket = kNullBlock;
   blocks_[youngest].previous_in_bucket = id;
   youngest = id;
+}
+
+std::span<const std::shared_ptr<HeldRow>> KvCache::rows_from(core::BlockId first) const {
+  const auto found = rows_.find(first);
+  return found == rows_.end() ? std::span<const std::shared_ptr<HeldRow>>() : found->second;
+}
+
+std::shared_ptr<HeldRow> KvCache::touch_row(std::vector<core::BlockId> blocks,
+                                            const BlockHashes& hashes,
+                                            const TokenSequence& tokens) {
+  for (const core::BlockId id : blocks) {
+    if (HeldRow* const row = blocks_[id].row; row != nullptr && row->holders == 0) {
+      dissolve(*row);
+    }
+  }
+  touch(blocks);
+  auto row = std::make_shared<HeldRow>(
+      HeldRow{.blocks = std::move(blocks), .hashes = hashes, .tokens = tokens});
+  for (const core::BlockId id : row->blocks) {
+    Block& block = blocks_[id];
+    if (block.row != nullptr) {
+      row->is_sole = false;
+    } else {
+      block.row = row.get();
+      row->others += block.references - 1;
+    }
+  }
+  rows_[row->blocks.front()].push_back(row);
+  return row;
+}
+
+void KvCache::join(HeldRow& row) {
+  if (row.holders++ > 0) {
+    num_shared_ += row.size();
+    return;
+  }
+  // Out of the free list in one piece.
+  link(blocks_[row.blocks.back()].previous_free, blocks_[row.blocks.front()].next_free);
+  num_free_ -= row.size();
+}
+
+void KvCache::leave(const std::shared_ptr<HeldRow>& row) {
+  if (--row->holders > 0) {
+    num_shared_ -= row->size();
+    return;
+  }
+  if (!row->is_sole || row->others > 0) {
+    // Others hold some of its blocks still.
+    drop_row(*row);
+    std::vector<core::BlockId> blocks(row->blocks.rbegin(), row->blocks.rend());
+    release(blocks);
+    return;
+  }
+  for (std::size_t i = row->blocks.size() - 1; i > 0 && !row->is_linked; --i) {
+    link(row->blocks[i], row->blocks[i - 1]);
+  }
+  row->is_linked = true;
+  link(blocks_[kNullBlock].previous_free, row->blocks.back());
+  link(row->blocks.front(), kNullBlock);
+  num_free_ += row->size();
+}
+
+/// From now on its blocks are what they would be without a row.
+void KvCache::drop_row(const HeldRow& row) {
+  for (const core::BlockId id : row.blocks) {
+    if (blocks_[id].row == &row) {
+      blocks_[id].row = nullptr;
+    }
+  }
+  const auto all = rows_.find(row.blocks.front());
+  std::erase_if(all->second, [&row](const auto& one) { return one.get() == &row; });
+  if (all->second.empty()) {
+    rows_.erase(all);
+  }
+}
+
+/// The same of a row without holders: its blocks stay where they are in the free list.
+void KvCache::dissolve(HeldRow& row) {
+  for (const core::BlockId id : row.blocks) {
+    blocks_[id].references = 0;
+  }
+  const std::vector<core::BlockId> blocks = std::move(row.blocks);
+  for (const core::BlockId id : blocks) {
+    blocks_[id].row = nullptr;
+  }
+  row.blocks = {blocks.front()};
+  drop_row(row);
+}
+
+std::int64_t KvCache::references(core::BlockId block) const {
+  if (block.value() >= blocks_.size()) {
+    return 0;
+  }
+  std::int64_t count = blocks_[block].references;
+  for (const auto& [first, rows] : rows_) {
+    for (const auto& row : rows) {
+      count += std::count(row->blocks.begin(), row->blocks.end(), block) * (row->holders - 1);
+    }
+  }
+  return count;
 }
 
 void KvCache::release(const std::vector<core::BlockId>& blocks) {
@@ -137,6 +303,9 @@ void KvCache::release(const std::vector<core::BlockId>& blocks) {
     }
     Block& block = blocks_[id];
     RIDGELINE_CHECK(block.references > 0, "block released twice");
+    if (block.row != nullptr) {
+      --block.row->others;
+    }
     if (--block.references > 0) {
       --num_shared_;
       continue;
@@ -155,8 +324,11 @@ bool KvCache::reset() {
     return false;
   }
   std::fill(buckets_.begin(), buckets_.end(), kNullBlock);
+  rows_.clear();
   for (Block& block : blocks_) {
     block.is_cached = false;
+    block.references = 0;
+    block.row = nullptr;
   }
   return true;
 }

@@ -2,11 +2,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/ids.hpp"
 #include "core/units.hpp"
+#include "engine/reference/block_hashes.hpp"
+#include "engine/reference/content.hpp"
 
 namespace ridgeline::engine::reference {
 
@@ -14,10 +19,29 @@ namespace ridgeline::engine::reference {
 /// on.
 inline constexpr core::BlockId kNullBlock{0};
 
+/// A cached prefix that several requests may hold: looking any of its blocks up finds that block,
+/// because no older one can come to hold the same. So a request that finds all of a row joins it,
+/// instead of looking up and counting block by block. The row counts as one reference of each of
+/// its blocks. Without holders it stands in the free list as one piece, the deepest block first,
+/// from where its blocks are reused one by one; they are linked there while the row is held as
+/// well.
+struct HeldRow {
+  std::vector<core::BlockId> blocks;
+  BlockHashes hashes;    ///< Of these blocks, and of others behind them.
+  TokenSequence tokens;  ///< What these blocks hold, and more.
+  std::int64_t holders = 1;
+  std::int64_t others = 0;  ///< References of its blocks beside its own.
+  bool is_linked = false;   ///< Its blocks are linked, one to the next.
+  bool is_sole = true;      ///< No block of it is in a row that is older.
+
+  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(blocks.size()); }
+};
+
 /// vLLM's block pool and prefix cache, written to be read: blocks with reference counts, a free
 /// list in order of reuse, and a map from (hash, cache group) to the blocks that hold it, youngest
 /// first. The links of both stand in the blocks, as vLLM's free queue has them: whole runs of
-/// networks with windows pass through here.
+/// networks with windows pass through here. Blocks that were never used are one entry of the free
+/// list, so that memory follows those that were.
 class KvCache {
  public:
   struct Options {
@@ -27,9 +51,7 @@ class KvCache {
   explicit KvCache(const Options& options);
 
   [[nodiscard]] std::int64_t num_free() const { return num_free_; }
-  [[nodiscard]] std::int64_t num_usable() const {
-    return static_cast<std::int64_t>(blocks_.size()) - 1;
-  }
+  [[nodiscard]] std::int64_t num_usable() const { return options_.num_gpu_blocks.value() - 1; }
   [[nodiscard]] std::int64_t num_used() const { return num_usable() - num_free(); }
   /// Holders beyond the first, over all blocks.
   [[nodiscard]] std::int64_t num_shared() const { return num_shared_; }
@@ -39,9 +61,20 @@ class KvCache {
   [[nodiscard]] std::optional<core::BlockId> find(std::uint64_t hash, std::size_t group = 0) const;
   /// How many of them nobody holds: adopting those takes them off the free list.
   [[nodiscard]] std::int64_t num_unheld(const std::vector<core::BlockId>& blocks) const;
+  /// The rows that begin with a block, the youngest last.
+  [[nodiscard]] std::span<const std::shared_ptr<HeldRow>> rows_from(core::BlockId first) const;
 
   /// One more holder for each block but the null block.
   void touch(const std::vector<core::BlockId>& blocks);
+  /// The same for blocks that find() gave at this instant, one after the other from the first block
+  /// of their group on; at least one. They are a row from now on, with one holder.
+  std::shared_ptr<HeldRow> touch_row(std::vector<core::BlockId> blocks,
+                                     const BlockHashes& hashes,
+                                     const TokenSequence& tokens);
+  /// One more holder for the blocks of a row.
+  void join(HeldRow& row);
+  /// One holder less; with the last one the blocks are free, the deepest first.
+  void leave(const std::shared_ptr<HeldRow>& row);
   /// Takes a block from the head of the free list, forgetting what it held. Requires num_free() >
   /// 0.
   core::BlockId allocate();
@@ -53,13 +86,13 @@ class KvCache {
   /// anybody holds a block.
   bool reset();
 
-  [[nodiscard]] std::int64_t references(core::BlockId block) const {
-    return blocks_[block].references;
-  }
+  /// How many hold a block. Looks through all rows.
+  [[nodiscard]] std::int64_t references(core::BlockId block) const;
 
  private:
   struct Block {
     std::uint64_t hash = 0;
+    HeldRow* row = nullptr;  ///< The oldest that it is in.
     std::uint32_t references = 0;
     core::BlockId next_in_bucket = kNullBlock;  ///< Of those in the cache, the one before it.
     core::BlockId previous_in_bucket = kNullBlock;
@@ -73,17 +106,33 @@ class KvCache {
     }
   };
 
+  [[nodiscard]] static bool is_free(const Block& block) {
+    return block.references == 0 || (block.row != nullptr && block.row->holders == 0);
+  }
+  void set_num_buckets(std::size_t buckets);
+  void grow();
   [[nodiscard]] std::size_t bucket_of(std::uint64_t hash, std::size_t group) const;
+  void link_in_bucket(core::BlockId id);
+  void link(core::BlockId before, core::BlockId after) {
+    blocks_[before].next_free = after;
+    blocks_[after].previous_free = before;
+  }
+  void drop_row(const HeldRow& row);
+  void dissolve(HeldRow& row);
   void forget(core::BlockId id);
   void insert_free_after(core::BlockId where, core::BlockId id);
   void take_free(core::BlockId id);
 
   Options options_;
+  /// Those that were ever used, and one more as long as there is one: it stands in the free list
+  /// for itself and all behind it.
   core::IndexVector<Block, core::BlockId> blocks_;
   int bucket_shift_ = 0;  ///< Leaves as many bits of 64 as the number of a bucket has.
   std::vector<core::BlockId> buckets_;  ///< The youngest block of each; a power of two of them.
   std::int64_t num_free_ = 0;
   std::int64_t num_shared_ = 0;
+  /// By their first block.
+  std::map<core::BlockId, std::vector<std::shared_ptr<HeldRow>>> rows_;
 };
 
 }  // namespace ridgeline::engine::reference

@@ -108,7 +108,11 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
     return scheduler_.kv_cache().free_list();
   }
   [[nodiscard]] std::vector<std::vector<core::BlockId>> blocks(core::RequestId id) const override {
-    return sequences_.at(id)->blocks.groups;
+    std::vector<std::vector<core::BlockId>> tables;
+    for (const auto& table : sequences_.at(id)->blocks.groups) {
+      tables.push_back(table.ids());
+    }
+    return tables;
   }
   [[nodiscard]] std::int64_t output_tokens(core::RequestId id) const override {
     return sequences_.at(id)->num_output_tokens;

@@ -446,13 +446,16 @@ void Scheduler::hash_full_blocks(Sequence& sequence, std::int64_t tokens) {
 
 void Scheduler::extend_hash_chain(Sequence& sequence) const {
   const std::int64_t block_size = manager_.block_size();
-  std::vector<std::uint64_t>& hashes = sequence.block_hashes;
-  if (hashes.empty()) {
+  BlockHashes& hashes = sequence.block_hashes;
+  // An adapter changes every activation, hence every KV block.
+  const std::uint64_t root = sequence.lora.value();
+  if (hashes.empty() && sequence.num_tokens() >= block_size) {
+    hashes =
+        manager_.known_hashes(sequence.tokens.hash_block(root, 0, block_size), sequence.tokens);
     hashes.reserve(
         static_cast<std::size_t>((sequence.num_prompt_tokens + sequence.stop_after) / block_size));
   }
-  // An adapter changes every activation, hence every KV block.
-  std::uint64_t hash = hashes.empty() ? sequence.lora.value() : hashes.back();
+  std::uint64_t hash = hashes.empty() ? root : hashes.back();
   std::int64_t end = static_cast<std::int64_t>(hashes.size() + 1) * block_size;
   for (const std::int64_t known = sequence.num_tokens(); end <= known; end += block_size) {
     hash = sequence.tokens.hash_block(hash, end - block_size, end);

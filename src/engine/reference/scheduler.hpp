@@ -15,6 +15,7 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/options.hpp"
+#include "engine/reference/block_hashes.hpp"
 #include "engine/reference/block_tables.hpp"
 #include "engine/reference/content.hpp"
 #include "engine/reference/kv_cache.hpp"
@@ -59,10 +60,10 @@ struct alignas(kCacheLine) Sequence {
   core::LoraId lora;
   BlockTables blocks;
   TokenSequence tokens;
-  std::vector<std::uint64_t> block_hashes;  ///< Of all full blocks of known tokens.
-  std::int64_t num_hashes_made = 0;         ///< Of those, as many as vLLM 0.8 has made so far.
-  domain::RequestRecord record;             ///< Complete once the request has ended.
-  std::int64_t max_output_tokens = 0;       ///< What the scheduler knows of stop_after: its limit.
+  BlockHashes block_hashes;            ///< Of all full blocks of known tokens.
+  std::int64_t num_hashes_made = 0;    ///< Of those, as many as vLLM 0.8 has made so far.
+  domain::RequestRecord record;        ///< Complete once the request has ended.
+  std::int64_t max_output_tokens = 0;  ///< What the scheduler knows of stop_after: its limit.
   domain::Outcome outcome_at_stop = domain::Outcome::kFinished;
   std::int64_t num_verifications = 0;  ///< Steps so far that held drafts of it.
   std::int64_t num_remote_tokens =

@@ -56,7 +56,7 @@ bool Scheduler::is_held_back(Sequence& sequence) {
 void Scheduler::take_remote_tokens(Sequence& sequence) {
   std::int64_t there = sequence.num_computed_tokens;
   if (options_.profile.remote_rounds_up_to_blocks) {
-    const auto blocks = static_cast<std::int64_t>(sequence.blocks.groups.front().size());
+    const std::int64_t blocks = sequence.blocks.groups.front().size();
     there = std::min(blocks * manager_.block_size(), sequence.num_tokens());
     there -= there == sequence.num_tokens() ? 1 : 0;
   }
@@ -223,7 +223,7 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
 }
 
 void Scheduler::adopt(Sequence& sequence, CachedPrefix prefix) {
-  manager_.adopt(sequence.blocks, std::move(prefix));
+  manager_.adopt(sequence.blocks, std::move(prefix), sequence.block_hashes, sequence.tokens);
   manager_.reserve(sequence.blocks, sequence.num_prompt_tokens + sequence.stop_after);
 }
 

@@ -26,7 +26,7 @@ constexpr std::int64_t kSize = 4;
 struct CachedRequest {
   domain::Request request;
   std::int64_t computed = 0;
-  std::vector<std::uint64_t> hashes;
+  reference::BlockHashes hashes;
   reference::BlockTables blocks;
   fast::PrefixCache::Table table;
 };
@@ -59,7 +59,7 @@ class CachePair final : private fast::PrefixCache::Keyed {
     }
     const std::int64_t most = (known - 1) / kSize;
     const auto prefix =
-        plain_.find_prefix(caching_ ? entry.hashes : std::vector<std::uint64_t>(), most);
+        plain_.find_prefix(caching_ ? entry.hashes : reference::BlockHashes(), most);
     entry.table.chain = rows_.take_chain();
     rows_.assign(entry.table.chain, request);
     rows_.find(rows_.chain(entry.table.chain), most, known / kSize, match_);
@@ -76,7 +76,7 @@ class CachePair final : private fast::PrefixCache::Keyed {
     if (match_.overtaken != fast::PrefixCache::kNone) {
       rows_.expect_duplicates(requests_.at(rows_.owner_of(match_.overtaken)).table);
     }
-    plain_.adopt(entry.blocks, prefix);
+    plain_.adopt(entry.blocks, prefix, entry.hashes, content);
     rows_.adopt(entry.table, id, match_);
     entry.computed = cached;
     alive_.push_back(id);

@@ -141,5 +141,20 @@ TEST(KvCache, ReuseForgetsWhatABlockHeld) {
   EXPECT_EQ(cache.find(7), std::nullopt);
 }
 
+// 4 000 000 000 blocks of 32 bytes each would not fit: what was never used takes no memory.
+TEST(KvCache, MemoryFollowsTheBlocksUsed) {
+  reference::KvCache cache({.num_gpu_blocks = core::Blocks(4'000'000'000)});
+  EXPECT_EQ(cache.num_free(), 3'999'999'999);
+  // Enough to have more buckets made, which must leave what they hold and its order alone.
+  constexpr std::uint64_t kUsed = 5'000;
+  for (std::uint64_t i = 0; i < kUsed; ++i) {
+    cache.set_hash(cache.allocate(), i / 2);
+  }
+  for (std::uint64_t i = 0; i < kUsed / 2; ++i) {
+    ASSERT_EQ(cache.find(i), BlockId(static_cast<std::uint32_t>(2 * i + 1))) << "the older of two";
+  }
+  EXPECT_EQ(cache.num_used(), 5'000);
+}
+
 }  // namespace
 }  // namespace ridgeline::engine

@@ -1,0 +1,109 @@
+#include "engine/reference/block_tables.hpp"
+
+#include <cstdint>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/ids.hpp"
+#include "core/units.hpp"
+#include "domain/request.hpp"
+#include "engine/options.hpp"
+
+namespace ridgeline::engine::reference {
+namespace {
+
+using core::BlockId;
+
+constexpr std::int64_t kBlock = 4;
+
+EngineOptions options_of(std::int64_t blocks) {
+  EngineOptions options;
+  options.num_gpu_blocks = core::Blocks(blocks);
+  options.block_size = core::Tokens(kBlock);
+  options.enable_prefix_caching = true;
+  return options;
+}
+
+/// A request whose prompt begins with 16 tokens that all have, five blocks in all.
+class Request {
+ public:
+  explicit Request(std::uint32_t id) : tokens_(stated(id)) {
+    std::uint64_t hash = 0;
+    BlockHashes hashes;
+    for (std::int64_t end = kBlock; end <= 5 * kBlock; end += kBlock) {
+      hash = tokens_.hash_block(hash, end - kBlock, end);
+      hashes.push_back(hash);
+    }
+    hashes_ = hashes;
+  }
+  void start(BlockManager& manager) {
+    manager.adopt(tables, manager.find_prefix(hashes_, 4), hashes_, tokens_);
+    ASSERT_TRUE(manager.extend(tables, 5 * kBlock));
+    manager.hash_full_blocks(tables, hashes_, 5 * kBlock);
+  }
+  [[nodiscard]] const TokenSequence& tokens() const { return tokens_; }
+  [[nodiscard]] const BlockHashes& hashes() const { return hashes_; }
+
+  BlockTables tables;
+
+ private:
+  static domain::Request stated(std::uint32_t id) {
+    domain::Request request;
+    request.id = core::RequestId(id);
+    request.prompt_tokens = core::Tokens(20);
+    request.prompt = {{.content = 1, .length = core::Tokens(16)}};
+    return request;
+  }
+  TokenSequence tokens_;
+  BlockHashes hashes_;
+};
+
+// Who finds all that others hold together joins them: nothing is looked up or counted by block.
+TEST(BlockTables, RequestsHoldAPrefixTogether) {
+  BlockManager manager(options_of(20));
+  Request computes(0);
+  Request finds(1);
+  Request joins(2);
+  computes.start(manager);
+  finds.start(manager);
+  joins.start(manager);
+  EXPECT_EQ(computes.tables.groups[0].row, nullptr);
+  ASSERT_NE(finds.tables.groups[0].row, nullptr);
+  EXPECT_EQ(joins.tables.groups[0].row, finds.tables.groups[0].row);
+  EXPECT_EQ(finds.tables.groups[0].row->holders, 2);
+  EXPECT_THAT(joins.tables.groups[0].ids(),
+              testing::ElementsAre(BlockId(1), BlockId(2), BlockId(3), BlockId(4), BlockId(7)));
+  EXPECT_EQ(manager.pool().references(BlockId(4)), 3);
+  EXPECT_EQ(manager.pool().references(BlockId(5)), 1);
+  EXPECT_EQ(manager.pool().num_shared(), 8);  // Four blocks, two holders more each.
+  EXPECT_EQ(manager.pool().num_used(), 7);
+
+  manager.release(finds.tables);
+  EXPECT_EQ(manager.pool().references(BlockId(4)), 2);
+  manager.release(computes.tables);
+  EXPECT_EQ(manager.pool().num_shared(), 0);
+  EXPECT_EQ(manager.pool().num_used(), 5);
+  manager.release(joins.tables);
+  EXPECT_EQ(manager.pool().num_used(), 0);
+  // The last to leave gives the prefix back, its end first.
+  const auto free = manager.pool().free_list();
+  EXPECT_THAT(std::vector(free.end() - 4, free.end()),
+              testing::ElementsAre(BlockId(4), BlockId(3), BlockId(2), BlockId(1)));
+}
+
+TEST(BlockTables, HashesOfAHeldPrefixAreKnown) {
+  BlockManager manager(options_of(20));
+  Request computes(0);
+  Request finds(1);
+  const Request asks(2);
+  computes.start(manager);
+  EXPECT_TRUE(manager.known_hashes(asks.hashes()[0], asks.tokens()).empty()) << "held by one alone";
+  finds.start(manager);
+  const BlockHashes known = manager.known_hashes(asks.hashes()[0], asks.tokens());
+  ASSERT_EQ(known.size(), 4U);  // The fifth block is the request's own.
+  EXPECT_EQ(known.back(), asks.hashes()[3]);
+}
+
+}  // namespace
+}  // namespace ridgeline::engine::reference

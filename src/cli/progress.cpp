@@ -1,16 +1,27 @@
 #include "cli/progress.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "cli/arguments.hpp"
+#include "cli/common.hpp"
 #include "cli/terminal.hpp"
+#include "core/result.hpp"
 #include "report/format.hpp"
 #include "sim/simulation.hpp"
+#include "workload/item.hpp"
+#include "workload/item_stream.hpp"
+#include "workload/wrapped_stream.hpp"
 
 namespace ridgeline::cli {
 
@@ -19,6 +30,11 @@ namespace {
 constexpr double kFirstLineS = 1.0;
 constexpr double kLineEveryS = 0.1;
 constexpr double kPlainEveryS = 10.0;
+
+std::string time_left(double share_done, double wall_s) {
+  const double left_s = wall_s * (1.0 / share_done - 1.0);
+  return fmt::format(", {} left", report::human_duration(std::max(left_s, 0.0)));
+}
 
 std::string describe(const sim::Progress& progress, double wall_s) {
   const double simulated_s = progress.now.to_seconds();
@@ -30,11 +46,34 @@ std::string describe(const sim::Progress& progress, double wall_s) {
   }
   text += fmt::format(" requests, {}x", report::significant(simulated_s / wall_s));
   if (progress.total && progress.done > 0) {
-    const double left_s = wall_s * (static_cast<double>(*progress.total) / done - 1.0);
-    text += fmt::format(", {} left", report::human_duration(std::max(left_s, 0.0)));
+    text += time_left(done / static_cast<double>(*progress.total), wall_s);
   }
   return text;
 }
+
+/// Tells a display how many requests have passed.
+class ShownStream final : public workload::WrappedStream {
+ public:
+  ShownStream(std::unique_ptr<workload::ItemStream> stream, ProgressDisplay& display)
+      : WrappedStream(std::move(stream)), display_(display) {}
+
+  bool next(workload::Item& item) override {
+    if (!inner().next(item)) {
+      return false;
+    }
+    // A look at the clock costs as much as reading a row.
+    constexpr std::int64_t kLookEvery = 256;
+    if (++requests_ % kLookEvery == 0) {
+      display_.update(requests_, share_read());
+    }
+    return true;
+  }
+  [[nodiscard]] std::optional<std::int64_t> size() const override { return inner().size(); }
+
+ private:
+  ProgressDisplay& display_;
+  std::int64_t requests_ = 0;
+};
 
 }  // namespace
 
@@ -49,14 +88,26 @@ double ProgressDisplay::wall_seconds() const {
 }
 
 void ProgressDisplay::update(const sim::Progress& progress) {
-  if (mode_ == Mode::kNever) {
-    return;
+  if (const double wall_s = wall_seconds(); is_due(wall_s)) {
+    show(describe(progress, wall_s), wall_s);
   }
+}
+
+void ProgressDisplay::update(std::int64_t requests, std::optional<double> share) {
   const double wall_s = wall_seconds();
-  if (wall_s < next_s_) {
+  if (!is_due(wall_s)) {
     return;
   }
-  std::string text = describe(progress, wall_s);
+  std::string text = fmt::format("{} requests", report::grouped(requests));
+  if (share && *share > 0.0) {
+    constexpr double kPercent = 100.0;
+    text += fmt::format(", {:.0f} %", kPercent * std::min(*share, 1.0));
+    text += time_left(std::min(*share, 1.0), wall_s);
+  }
+  show(std::move(text), wall_s);
+}
+
+void ProgressDisplay::show(std::string text, double wall_s) {
   if (mode_ == Mode::kPlain) {
     next_s_ = wall_s + kPlainEveryS;
     text += '\n';
@@ -67,6 +118,29 @@ void ProgressDisplay::update(const sim::Progress& progress) {
     shown_ = true;
   }
   static_cast<void>(write_all(STDERR_FILENO, text));
+}
+
+FlagSpec progress_flag() {
+  return {.name = "progress",
+          .value = "never|auto|plain",
+          .help = "On standard error; auto shows it on a terminal only"};
+}
+
+core::Result<ProgressDisplay::Mode> progress_mode(const Arguments& arguments,
+                                                  const Terminal& terminal) {
+  using Mode = ProgressDisplay::Mode;
+  static const std::array<std::string, 3> kModes = {"auto", "plain", "never"};
+  const std::string mode = arguments.value("progress", "auto");
+  if (std::ranges::find(kModes, mode) == kModes.end()) {
+    return core::fail(bad_choice("progress", mode, kModes));
+  }
+  const bool line = mode == "auto" && terminal.is_terminal;
+  return mode == "plain" ? Mode::kPlain : line ? Mode::kLine : Mode::kNever;
+}
+
+std::unique_ptr<workload::ItemStream> shown(std::unique_ptr<workload::ItemStream> stream,
+                                            ProgressDisplay& display) {
+  return std::make_unique<ShownStream>(std::move(stream), display);
 }
 
 void ProgressDisplay::finish() {

@@ -2,9 +2,15 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 
+#include "cli/arguments.hpp"
 #include "cli/terminal.hpp"
+#include "core/result.hpp"
 #include "sim/simulation.hpp"
+#include "workload/item_stream.hpp"
 
 namespace ridgeline::cli {
 
@@ -17,6 +23,8 @@ class ProgressDisplay {
   ProgressDisplay(Mode mode, const Terminal& terminal);
 
   void update(const sim::Progress& progress);
+  /// Requests of a workload that is read or written, and how much of it that is where it is known.
+  void update(std::int64_t requests, std::optional<double> share);
   /// Takes the line away again.
   void finish();
   /// Seconds since the start.
@@ -25,11 +33,25 @@ class ProgressDisplay {
  private:
   using Clock = std::chrono::steady_clock;
 
+  [[nodiscard]] bool is_due(double wall_s) const {
+    return mode_ != Mode::kNever && wall_s >= next_s_;
+  }
+  void show(std::string text, double wall_s);
+
   Mode mode_;
   Terminal terminal_;
   Clock::time_point start_;
   double next_s_;
   bool shown_ = false;
 };
+
+/// --progress auto|plain|never, and what it says: by itself a line, on a terminal.
+[[nodiscard]] FlagSpec progress_flag();
+[[nodiscard]] core::Result<ProgressDisplay::Mode> progress_mode(const Arguments& arguments,
+                                                                const Terminal& terminal);
+
+/// The stream as it is, which tells the display how far it is; both last as long.
+[[nodiscard]] std::unique_ptr<workload::ItemStream> shown(
+    std::unique_ptr<workload::ItemStream> stream, ProgressDisplay& display);
 
 }  // namespace ridgeline::cli

@@ -265,6 +265,18 @@ class Strands {
     }
     return all;
   }
+  /// The mean of all, where each tells.
+  [[nodiscard]] std::optional<double> share_read() const {
+    double sum = 0.0;
+    for (const auto& stream : streams_) {
+      const auto share = stream->share_read();
+      if (!share) {
+        return std::nullopt;
+      }
+      sum += *share;
+    }
+    return sum / static_cast<double>(streams_.size());
+  }
   [[nodiscard]] const Labels& labels() const { return labels_; }
   [[nodiscard]] bool waits_for_answers() const { return waits_; }
   [[nodiscard]] bool is_flat() const { return flat_; }
@@ -286,6 +298,7 @@ class StrandStream : public ItemStream {
       : strands_(std::move(streams)) {}
   [[nodiscard]] const core::Errors& errors() const override { return strands_.errors(); }
   [[nodiscard]] core::Warnings warnings() const override { return strands_.warnings(); }
+  [[nodiscard]] std::optional<double> share_read() const override { return strands_.share_read(); }
   [[nodiscard]] const Labels& labels() const override { return strands_.labels(); }
   [[nodiscard]] bool waits_for_answers() const override { return strands_.waits_for_answers(); }
   [[nodiscard]] bool is_flat() const override { return strands_.is_flat(); }

@@ -42,6 +42,11 @@ class ListStream final : public ItemStream {
   [[nodiscard]] std::optional<std::int64_t> size() const override {
     return static_cast<std::int64_t>(list_.items.size());
   }
+  [[nodiscard]] std::optional<double> share_read() const override {
+    return list_.items.empty()
+               ? 1.0
+               : static_cast<double>(position_) / static_cast<double>(list_.items.size());
+  }
   [[nodiscard]] core::Tokens block_tokens() const override { return list_.block_tokens; }
 
  private:

@@ -35,6 +35,8 @@ class ItemStream {
   /// Whether every group is a single item; known before the first item.
   [[nodiscard]] virtual bool is_flat() const { return true; }
   [[nodiscard]] virtual std::optional<std::int64_t> size() const { return std::nullopt; }
+  /// How much of the stream has been read, 0 to 1, for progress; nothing where that is not known.
+  [[nodiscard]] virtual std::optional<double> share_read() const { return std::nullopt; }
   /// The block in which prompts are cut where the source itself cut them (512 tokens: Mooncake);
   /// zero where it did not.
   [[nodiscard]] virtual core::Tokens block_tokens() const { return core::Tokens(0); }

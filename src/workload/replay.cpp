@@ -122,6 +122,9 @@ class FlattenedStream final : public ItemStream {
   [[nodiscard]] std::optional<std::int64_t> size() const override {
     return schedule_.stream().size();
   }
+  [[nodiscard]] std::optional<double> share_read() const override {
+    return schedule_.stream().share_read();
+  }
   [[nodiscard]] core::Tokens block_tokens() const override {
     return schedule_.stream().block_tokens();
   }

@@ -2,10 +2,14 @@
 
 import json
 import os
+import re
+import resource
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
+from conftest import BINARY
 
 SHARED = Path(os.environ.get("RIDGELINE_SHARED_DIR", ""))
 SESSION = (
@@ -208,6 +212,46 @@ def test_memory_does_not_follow_the_file(ridgeline, tmp_path):
     small, large = peak_kib(20_000), peak_kib(200_000)
     # 180 000 requests more: six bytes of each would be 1 MiB.
     assert large < small + 1024
+
+
+@pytest.mark.skipif(
+    bool(os.environ.get("RIDGELINE_SANITIZE")), reason="sanitizers have memory and time of their own"
+)
+@pytest.mark.parametrize("words", [["trace"], ["replay", *DEPLOYMENT, "--trace"], ["convert", "--to", "mooncake", "-o", "m"]])
+def test_long_sessions_cost_what_their_turns_add(ridgeline, tmp_path, words):
+    """300 sessions of up to 3 000 turns and prompts of up to 5 M tokens: what each turn adds, where prompts used to be
+    copied turn by turn (0.96 GB) and described block by block (minutes)."""
+
+    def limits():
+        resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
+        resource.setrlimit(resource.RLIMIT_AS, (500 << 20, 500 << 20))
+
+    spec = tmp_path / "code.yaml"
+    spec.write_text("ridgeline_workload: 1\nsources: [{preset: code, num_prompts: 300}]\n")
+    done = ridgeline(*words, spec, preexec_fn=limits)
+    (tmp_path / "m").unlink(missing_ok=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("words", [["trace"], ["convert", "--to", "mooncake", "-o", "/dev/null"]])
+def test_long_work_tells_how_far_it_is(ridgeline, tmp_path, words):
+    spec = tmp_path / "long.yaml"
+    spec.write_text("ridgeline_workload: 1\nsources: [{preset: chatbot, num_prompts: 500000000}]\n")
+    try:
+        master, slave = os.openpty()
+    except OSError as error:
+        pytest.skip(f"no pseudo-terminal here: {error}")
+    process = subprocess.Popen(
+        [BINARY, *words, spec], cwd=tmp_path, env=ridgeline.env, stdout=subprocess.DEVNULL, stderr=slave
+    )
+    os.close(slave)
+    text = b""
+    while b" left" not in text:
+        text += os.read(master, 65536)
+    process.kill()
+    process.wait()
+    os.close(master)
+    assert re.search(rb"[\d ]+ requests, \d+ %, .* left", text), text
 
 
 def test_every_preset_runs_and_names_its_source(ridgeline, tmp_path):

@@ -13,6 +13,7 @@
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output_file.hpp"
+#include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 #include "cli/trace_flags.hpp"
 #include "core/result.hpp"
@@ -24,6 +25,8 @@ namespace {
 
 core::Result<workload::Conversion> convert_to(const Arguments& arguments,
                                               const std::string& path,
+                                              ProgressDisplay::Mode progress,
+                                              const Terminal& terminal,
                                               std::ostream& out) {
   const auto options = read_options(arguments);
   if (!options) {
@@ -41,7 +44,10 @@ core::Result<workload::Conversion> convert_to(const Arguments& arguments,
   if (!stream) {
     return core::fail(std::move(stream.error()));
   }
-  return workload::convert(std::move(*stream), **format, out);
+  ProgressDisplay display(progress, terminal);
+  auto done = workload::convert(shown(std::move(*stream), display), **format, out);
+  display.finish();
+  return done;
 }
 
 /// What a person should know of the new file; on standard error, which leaves the file alone.
@@ -65,6 +71,7 @@ ExitCode convert_command(Words words) {
                   .formats = {"table"}};
   opening.flags.push_back({.name = "to", .value = "FORMAT", .help = "See `ridgeline list traces`"});
   opening.flags.push_back(output_flag());
+  opening.flags.push_back(progress_flag());
   for (auto& flag : manner_flags("table")) {
     opening.flags.push_back(std::move(flag));
   }
@@ -77,6 +84,10 @@ ExitCode convert_command(Words words) {
   if (!path) {
     return give_up(path.error(), manners);
   }
+  const auto progress = progress_mode(arguments, manners.err);
+  if (!progress) {
+    return give_up(progress.error(), manners);
+  }
   const auto outputs = arguments.values("output");
   if (outputs.size() > 1) {
     return give_up({{.field = "--output",
@@ -86,7 +97,7 @@ ExitCode convert_command(Words words) {
   }
   if (outputs.empty()) {
     std::ostringstream text;
-    const auto done = convert_to(arguments, *path, text);
+    const auto done = convert_to(arguments, *path, *progress, manners.err, text);
     if (!done) {
       return give_up(done.error(), manners);
     }
@@ -97,7 +108,7 @@ ExitCode convert_command(Words words) {
   if (!file) {
     return give_up(file.error(), manners);
   }
-  const auto done = convert_to(arguments, *path, file->stream());
+  const auto done = convert_to(arguments, *path, *progress, manners.err, file->stream());
   if (!done) {
     return give_up(done.error(), manners);
   }

@@ -69,9 +69,7 @@ std::vector<FlagSpec> simulation_flags() {
   flags.push_back({.name = "no-jump",
                    .takes = Takes::kNothing,
                    .help = "Step one by one; the same result, slower"});
-  flags.push_back({.name = "progress",
-                   .value = "never|auto|plain",
-                   .help = "On standard error; auto shows it on a terminal only"});
+  flags.push_back(progress_flag());
   flags.push_back(
       {.name = "steps-out",
        .value = "FILE.jsonl",
@@ -155,22 +153,19 @@ class Simulation {
  private:
   core::Result<void> read_controls() {
     static const std::array<std::string, 2> kCores = {"fast", "reference"};
-    static const std::array<std::string, 3> kProgress = {"auto", "plain", "never"};
     core::Errors errors;
     core_ = arguments_.value("engine-core", "fast");
     if (std::ranges::find(kCores, core_) == kCores.end()) {
       errors.push_back(bad_choice("engine-core", core_, kCores));
     }
-    const std::string progress = arguments_.value("progress", "auto");
-    if (std::ranges::find(kProgress, progress) == kProgress.end()) {
-      errors.push_back(bad_choice("progress", progress, kProgress));
+    const auto progress = progress_mode(arguments_, manners_.err);
+    if (!progress) {
+      errors.insert(errors.end(), progress.error().begin(), progress.error().end());
     }
     if (!errors.empty()) {
       return core::fail(std::move(errors));
     }
-    using Mode = ProgressDisplay::Mode;
-    const bool line = progress == "auto" && manners_.err.is_terminal;
-    progress_ = progress == "plain" ? Mode::kPlain : line ? Mode::kLine : Mode::kNever;
+    progress_ = *progress;
     return {};
   }
 

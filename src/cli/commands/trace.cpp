@@ -14,6 +14,8 @@
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output_file.hpp"
+#include "cli/progress.hpp"
+#include "cli/terminal.hpp"
 #include "cli/trace_flags.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
@@ -24,7 +26,9 @@
 namespace ridgeline::cli {
 namespace {
 
-core::Result<workload::TraceStats> describe(const std::string& path, const Arguments& arguments) {
+core::Result<workload::TraceStats> describe(const std::string& path,
+                                            const Arguments& arguments,
+                                            const Terminal& terminal) {
   std::int64_t block = 0;
   if (arguments.has("block-size")) {
     constexpr std::int64_t kLargestBlock = 1 << 20;
@@ -46,8 +50,15 @@ core::Result<workload::TraceStats> describe(const std::string& path, const Argum
   if (!stream) {
     return core::fail(std::move(stream.error()));
   }
-  return workload::describe_trace(
-      std::move(*stream), std::string((*format)->name), core::Tokens(block));
+  const auto progress = progress_mode(arguments, terminal);
+  if (!progress) {
+    return core::fail(progress.error());
+  }
+  ProgressDisplay display(*progress, terminal);
+  auto stats = workload::describe_trace(
+      shown(std::move(*stream), display), std::string((*format)->name), core::Tokens(block));
+  display.finish();
+  return stats;
 }
 
 }  // namespace
@@ -60,6 +71,7 @@ ExitCode trace_command(Words words) {
   opening.flags.push_back({.name = "block-size",
                            .value = "TOKENS",
                            .help = "Blocks of prefix reuse; the trace's own, else 16"});
+  opening.flags.push_back(progress_flag());
   opening.flags.push_back({.name = "svg", .value = "FILE", .help = "Draws it"});
   for (auto& flag : manner_flags("table|json")) {
     opening.flags.push_back(std::move(flag));
@@ -73,7 +85,7 @@ ExitCode trace_command(Words words) {
   if (!path) {
     return give_up(path.error(), manners);
   }
-  const auto stats = describe(*path, arguments);
+  const auto stats = describe(*path, arguments, manners.err);
   if (!stats) {
     return give_up(stats.error(), manners);
   }

@@ -63,6 +63,16 @@ class ClientMaker {
   }
 
   [[nodiscard]] const std::optional<core::Duration>& start() const { return start_; }
+  /// How much of it has been made, 0 to 1; nothing where it has no end.
+  [[nodiscard]] std::optional<double> share_made() const {
+    if (!start_) {
+      return 1.0;
+    }
+    if (spec_.num_groups) {
+      return static_cast<double>(number_) / static_cast<double>(*spec_.num_groups);
+    }
+    return spec_.end ? std::optional(start_->to_seconds() / spec_.end->to_seconds()) : std::nullopt;
+  }
 
   /// The group that starts at start(), in `items`; goes on to the next.
   void make(std::vector<Item>& items, std::int32_t& sessions) {
@@ -260,6 +270,17 @@ class ClientStream final : public ItemStream {
     }
     item = std::move(group_[position_++]);
     return true;
+  }
+  [[nodiscard]] std::optional<double> share_read() const override {
+    double sum = 0.0;
+    for (const ClientMaker& maker : makers_) {
+      const auto share = maker.share_made();
+      if (!share) {
+        return std::nullopt;
+      }
+      sum += *share;
+    }
+    return sum / static_cast<double>(makers_.size());
   }
   [[nodiscard]] core::Warnings warnings() const override { return warnings_; }
   [[nodiscard]] const Labels& labels() const override { return labels_; }

@@ -176,8 +176,7 @@ class Grouping {
         const auto from = place.find(static_cast<std::size_t>(content & ~output_of(0)));
         return from != place.end() && from->second < place[index]
                    ? PromptMapper::Name{.content = output_of(from->second)}
-                   : PromptMapper::Name{.content = content_of(content, index),
-                                        .is_lasting = false};
+                   : PromptMapper::Name{.content = content_of(content, index), .is_lasting = false};
       });
       items.push_back(std::move(item));
     }

@@ -231,6 +231,10 @@ class PerfStream final : public ItemStream {
     }
     return false;
   }
+  [[nodiscard]] std::optional<double> share_read() const override {
+    const double part = current_ ? current_->share_read().value_or(0.0) : 0.0;
+    return (static_cast<double>(stage_) + part) / static_cast<double>(rules_.size());
+  }
   [[nodiscard]] const std::vector<Stage>& stages() const override { return rules_; }
   [[nodiscard]] bool waits_for_answers() const override { return waits_; }
   [[nodiscard]] bool is_flat() const override { return !reader_.spec_.session; }

@@ -76,11 +76,11 @@ class MooncakeWriter final : public TraceWriter {
     static_cast<void>(stream);
   }
   void write(std::ostream& out, const Item& item) override {
-    text_ = fmt::format(
-        R"({{"timestamp": {}, "input_length": {}, "output_length": {}, "hash_ids": [)",
-        time_text(item.arrival, kMillisecondsUnit),
-        item.input_tokens.value(),
-        item.output_tokens.value());
+    text_ =
+        fmt::format(R"({{"timestamp": {}, "input_length": {}, "output_length": {}, "hash_ids": [)",
+                    time_text(item.arrival, kMillisecondsUnit),
+                    item.input_tokens.value(),
+                    item.output_tokens.value());
     chain_.assign(
         item.prompt, item.input_tokens, core::LoraId(), content_of(kUnshared, count_++), 0);
     const std::int64_t block = kMooncakeBlock.value();

@@ -343,9 +343,9 @@ class MooncakeGroupWriter final : public TraceWriter {
     const auto [at, is_first] = last_turns_.try_emplace(item.session);
     LastTurn& last = at->second;
     const std::int64_t group = count_ - std::ssize(names_);
-    const bool holds = !is_first && last.number >= group && item.input_tokens >= last.input &&
-                       states(item.prompt,
-                              output_of(static_cast<std::uint32_t>(last.number - group)));
+    const bool holds =
+        !is_first && last.number >= group && item.input_tokens >= last.input &&
+        states(item.prompt, output_of(static_cast<std::uint32_t>(last.number - group)));
     last = {.number = count_, .input = item.input_tokens};
     return !is_first && !holds;
   }

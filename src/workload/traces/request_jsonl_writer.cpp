@@ -119,8 +119,7 @@ class RequestJsonlWriter final : public TraceWriter {
       if (number >= 0) {
         core::JsonWriter json(core::JsonWriter::Layout::kOneLine);
         json.value(std::string_view(stream_->labels().name(number)));
-        text_ += fmt::format(
-            R"(,"{}":{})", kJsonlKeys[static_cast<std::size_t>(key)], json.text());
+        text_ += fmt::format(R"(,"{}":{})", kJsonlKeys[static_cast<std::size_t>(key)], json.text());
       }
     };
     label(JsonlKey::kSloClass, item.slo_class);

@@ -15,8 +15,8 @@ namespace ridgeline::workload {
 /// of a conversation copies it. Memory is bounded: now and then all of it is given up.
 class SharedText {
  public:
-  /// Appends the first `count` pieces of a history to `text`; `write(i, text)` appends piece i where
-  /// it is not known yet.
+  /// Appends the first `count` pieces of a history to `text`; `write(i, text)` appends piece i
+  /// where it is not known yet.
   template <class Write>
   void append(const std::shared_ptr<const domain::History>& history,
               std::size_t count,

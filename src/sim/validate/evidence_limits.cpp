@@ -42,13 +42,18 @@ class LimitCheck {
       range(name, static_cast<double>(*value), lowest, highest);
     }
   }
-  void figures(const std::string& of, const Figures& figures) {
+  /// What is out of range is taken out too, so that reports need not fear it.
+  void figures(const std::string& of, Figures& figures) {
     for (std::size_t i = 0; i < kNumFigures; ++i) {
       for (std::size_t j = 0; j < kNumLevels; ++j) {
+        auto& value = figures.values[i][j];
         range(fmt::format("{}.{}.{}", of, kFigureNames[i], kLevelNames[j]),
-              figures.values[i][j],
+              value,
               kLeastFigure,
               kMostFigure);
+        if (value && !(*value >= kLeastFigure && *value <= kMostFigure)) {
+          value.reset();
+        }
       }
     }
   }
@@ -117,7 +122,7 @@ void check_limits(Evidence& evidence) {
   check_server(evidence, check);
   check_load(evidence, check);
   check.figures("measured", evidence.measured);
-  for (const auto& peer : evidence.peers) {
+  for (auto& peer : evidence.peers) {
     check.figures("predictions." + peer.name, peer.figures);
   }
 }

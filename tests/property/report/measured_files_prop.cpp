@@ -1,8 +1,10 @@
 // Files of measured runs with mistakes in them: whatever they hold, they are read, predicted,
 // calibrated with and reported, or refused. RIDGELINE_MUTATIONS=5000 draws as many cases; a fixed
 // share runs with the others.
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -17,7 +19,10 @@
 #include "core/rng.hpp"
 #include "report/validation.hpp"
 #include "sim/calibrate/calibrate.hpp"
+#include "sim/scenario.hpp"
 #include "sim/validate/evidence.hpp"
+#include "sim/validate/prediction.hpp"
+#include "sim/validate/scores.hpp"
 #include "sim/validate/validate.hpp"
 
 namespace ridgeline::report {
@@ -159,12 +164,12 @@ void mutate(std::string& text, core::RngStream& rng) {
   }
 }
 
-/// As the verbs do it: read, predict, score, report, calibrate.
-void use_file(const std::string& path) {
+/// As the verbs do it: read, predict, score, report, calibrate. How many records were predicted.
+std::int64_t use_file(const std::string& path) {
   auto evidence = sim::validate::read_evidence(path);
   if (!evidence) {
     EXPECT_FALSE(evidence.error().front().message.empty());
-    return;
+    return 0;
   }
   const std::vector<sim::Override> server = {{.path = "model", .text = "llama-3.1-8b"},
                                              {.path = "gpu", .text = "h100"}};
@@ -192,6 +197,8 @@ void use_file(const std::string& path) {
   EXPECT_FALSE(validation_html(validation).empty());
   EXPECT_FALSE(validation_markdown(validation).empty());
   EXPECT_FALSE(validation_table(validation, {}).empty());
+  using sim::validate::Standing;
+  return validation.count(Standing::kScored) + validation.count(Standing::kSaturated);
 }
 
 long peak_kib() {
@@ -215,7 +222,7 @@ TEST(MeasuredFiles, WithMistakesAreReadOrRefused) {
     for (const auto& record : *evidence) {
       EXPECT_EQ(record.problem, "") << sample.name;
     }
-    use_file(path);
+    EXPECT_EQ(use_file(path), static_cast<std::int64_t>(evidence->size())) << sample.name;
   }
   const char* const wanted = std::getenv("RIDGELINE_MUTATIONS");
   const int cases = wanted == nullptr ? kCasesInTests : std::atoi(wanted);

@@ -1,5 +1,6 @@
 #include "sim/validate/evidence_limits.hpp"
 
+#include <limits>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -48,6 +49,15 @@ TEST(EvidenceLimits, NamesWhatIsOutOfRange) {
               HasSubstr("expected 0 to 200000"));
   EXPECT_THAT(problem_after([](Evidence& e) { e.server.num_gpu_blocks = 1'000'000'000; }),
               HasSubstr("server.num_gpu_blocks"));
+}
+
+TEST(EvidenceLimits, TakesOutFiguresThatNoReportCanHold) {
+  Evidence evidence = sound_record();
+  evidence.problem = "first";
+  evidence.measured.at(Figure::kE2e, Level::kMean) = std::numeric_limits<double>::infinity();
+  check_limits(evidence);
+  EXPECT_FALSE(evidence.measured.at(Figure::kE2e, Level::kMean).has_value());
+  EXPECT_EQ(evidence.measured.at(Figure::kTtft, Level::kMean), 20.0);
 }
 
 TEST(EvidenceLimits, LeavesAnEarlierProblem) {

@@ -60,13 +60,18 @@ class Parser {
   void long_flag(const std::string& word) {
     const auto equals = word.find('=');
     const std::string typed = word.substr(0, equals);
-    const std::string name = typed.substr(2);
+    std::string name = typed.substr(2);
+    std::ranges::replace(name, '_', '-');  // vLLM reads both.
     std::optional<std::string> value;
     if (equals != std::string::npos) {
       value = word.substr(equals + 1);
     }
     for (const auto& spec : specs_) {
       if (spec.name == name) {
+        take(spec, typed, std::move(value));
+        return;
+      }
+      if (name == "no-" + spec.name && spec.takes == FlagSpec::Takes::kRefused) {
         take(spec, typed, std::move(value));
         return;
       }
@@ -84,6 +89,16 @@ class Parser {
   }
 
   void short_flag(const std::string& word) {
+    // vLLM's own: -tp 4, -tp=4.
+    const std::string name = word.substr(1, word.find('=') - 1);
+    const auto alias = std::ranges::find(specs_, name, &FlagSpec::name);
+    if (alias != specs_.end() && !alias->meaning.empty()) {
+      const bool has_value = word.size() > name.size() + 1;
+      take(*alias,
+           "-" + name,
+           has_value ? std::optional(word.substr(name.size() + 2)) : std::nullopt);
+      return;
+    }
     const std::string typed = word.substr(0, 2);
     const auto spec = std::ranges::find(specs_, word[1], &FlagSpec::letter);
     if (spec == specs_.end()) {
@@ -140,6 +155,9 @@ class Parser {
   void unknown(const std::string& typed, const std::string& name) {
     std::vector<std::string> names;
     for (const auto& spec : specs_) {
+      if (spec.takes == FlagSpec::Takes::kRefused) {
+        continue;
+      }
       names.push_back(spec.name);
       if (spec.takes == FlagSpec::Takes::kTruth) {
         names.push_back("no-" + spec.name);

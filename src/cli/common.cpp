@@ -13,10 +13,15 @@
 #include <fmt/format.h>
 
 #include "cli/arguments.hpp"
+#include "cli/bench_words.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/foreign_flags.hpp"
 #include "cli/help.hpp"
 #include "cli/original_words.hpp"
+#include "cli/output_file.hpp"
+#include "cli/piped_input.hpp"
 #include "cli/terminal.hpp"
+#include "cli/trace_flags.hpp"
 #include "core/result.hpp"
 #include "report/palette.hpp"
 #include "sim/options.hpp"
@@ -31,14 +36,13 @@ FlagSpec flag_of(const sim::Option& option) {
   if (option.is_switch()) {
     spec.takes = FlagSpec::Takes::kTruth;
   }
-  spec.value = option.choices.empty() ? option.unit.empty() ? "VALUE" : std::string(option.unit)
-                                      : fmt::format("{}", fmt::join(option.choices, "|"));
+  const bool is_number = option.kind() == "integer" || option.kind() == "number";
+  spec.value = !option.choices.empty() ? fmt::format("{}", fmt::join(option.choices, "|"))
+               : !option.unit.empty()  ? std::string(option.unit)
+               : is_number             ? "N"
+                                       : "VALUE";
   spec.help = option.help;
   return spec;
-}
-
-FlagSpec alias(std::string name, std::string meaning, std::string value) {
-  return {.name = std::move(name), .value = std::move(value), .meaning = std::move(meaning)};
 }
 
 std::optional<ColorMode> color_mode(std::string_view word) {
@@ -77,6 +81,12 @@ core::Result<Manners> read_manners(const Arguments& arguments,
   return manners;
 }
 
+/// Where open_verb() puts a verb's opening that describe() asks for, else null.
+Opening*& wanted_opening() {
+  static Opening* wanted = nullptr;
+  return wanted;
+}
+
 }  // namespace
 
 std::vector<FlagSpec> scenario_flags(ScenarioPart part) {
@@ -98,12 +108,13 @@ std::vector<FlagSpec> scenario_flags(ScenarioPart part) {
                    .repeatable = true,
                    .value = "KEY=VALUE",
                    .help = "A constant or switch of the step-time model"});
-  // The words of the original simulator.
-  flags.push_back(alias("hardware", "gpu", "GPU"));
-  flags.push_back(alias("tp", "tensor-parallel-size", "GPUs"));
-  flags.push_back(alias("bench-data-path", "bench-data", "FOLDER"));
   for (auto& flag : original_flags()) {
     flags.push_back(std::move(flag));
+  }
+  if (part == ScenarioPart::kWhole) {
+    for (auto& flag : bench_flags()) {
+      flags.push_back(std::move(flag));
+    }
   }
   return flags;
 }
@@ -139,16 +150,23 @@ std::optional<ExitCode> open_verb(const Opening& opening,
                                   std::span<const std::string> words,
                                   Arguments& arguments,
                                   Manners& manners) {
+  if (Opening* wanted = std::exchange(wanted_opening(), nullptr)) {
+    *wanted = opening;
+    return ExitCode::kOk;
+  }
   // Asking for help is answered whatever else was said wrongly.
   if (std::ranges::any_of(
           words, [](const std::string& word) { return word == "--help" || word == "-h"; })) {
     return put_out(verb_page(opening.usage, opening.about, opening.flags), default_manners());
   }
-  auto parsed = parse_arguments(words, opening.flags);
+  auto parsed = parse_arguments(words, with_foreign_flags(opening.flags));
   if (!parsed) {
     return give_up(parsed.error(), default_manners());
   }
   arguments = std::move(*parsed);
+  if (const auto copied = copy_pipes(arguments); !copied) {
+    return give_up(copied.error(), default_manners());
+  }
   auto read = read_manners(arguments, opening.formats);
   if (!read) {
     return give_up(read.error(), default_manners());
@@ -157,12 +175,22 @@ std::optional<ExitCode> open_verb(const Opening& opening,
   return std::nullopt;
 }
 
+Opening describe(ExitCode (*run)(std::span<const std::string> words)) {
+  Opening opening;
+  wanted_opening() = &opening;
+  static_cast<void>(run({}));
+  return opening;
+}
+
 ExitCode give_up(const core::Errors& errors, const Manners& manners) {
   print_errors(errors, manners.err);
   return exit_code(errors);
 }
 
 ExitCode put_out(std::string_view text, const Manners& manners) {
+  if (OutputFile::has_standard_output()) {
+    return ExitCode::kOk;
+  }
   if (const auto written = write_all(STDOUT_FILENO, text); !written) {
     return give_up(written.error(), manners);
   }
@@ -174,13 +202,23 @@ Manners default_manners() {
           .err = inspect_terminal(STDERR_FILENO, ColorMode::kAuto, false)};
 }
 
-core::Result<sim::LoadedScenario> load(const Arguments& arguments, sim::Purpose purpose) {
-  if (arguments.positionals.size() > 1) {
+core::Result<sim::LoadedScenario> load(const Arguments& given, sim::Purpose purpose) {
+  if (given.positionals.size() > 1) {
     return core::fail({.message = fmt::format("expected one scenario file, found {}: {}",
-                                              arguments.positionals.size(),
-                                              fmt::join(arguments.positionals, " ")),
+                                              given.positionals.size(),
+                                              fmt::join(given.positionals, " ")),
                        .where = {.file = "command line"}});
   }
+  Arguments named = given;
+  if (purpose != sim::Purpose::kLook) {
+    take_trace(named);
+  }
+  const bool beside_file = !named.positionals.empty();
+  const auto translated = in_our_words(std::move(named), beside_file);
+  if (!translated) {
+    return core::fail(translated.error());
+  }
+  const Arguments& arguments = *translated;
   auto original = original_overrides(arguments);
   if (!original) {
     return core::fail(std::move(original).error());

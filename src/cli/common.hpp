@@ -49,9 +49,11 @@ struct Opening {
                                                 std::span<const std::string> words,
                                                 Arguments& arguments,
                                                 Manners& manners);
+/// What a verb opens with; it does nothing else. `run` begins with open_verb().
+[[nodiscard]] Opening describe(ExitCode (*run)(std::span<const std::string> words));
 /// Prints and maps to the exit code.
 [[nodiscard]] ExitCode give_up(const core::Errors& errors, const Manners& manners);
-/// Writes the result to standard output.
+/// Writes the result to standard output, unless an output file has that ("-").
 [[nodiscard]] ExitCode put_out(std::string_view text, const Manners& manners);
 
 /// The manners of a verb whose flags could not be read: for showing why.

@@ -22,14 +22,7 @@ namespace ridgeline::cli {
 
 namespace {
 
-std::string workload_text(const sim::WorkloadSection& workload) {
-  if (workload.trace) {
-    const double speed_up = workload.trace_speed_up.value_or(1.0);
-    return *workload.trace + (speed_up == 1.0 ? "" : fmt::format(" at {}x speed", speed_up));
-  }
-  if (workload.max_concurrency) {
-    return fmt::format("{} clients in a closed loop", report::grouped(*workload.max_concurrency));
-  }
+std::string arrivals_text(const sim::WorkloadSection& workload) {
   if (!workload.request_rate) {
     return "all requests at once";
   }
@@ -39,6 +32,25 @@ std::string workload_text(const sim::WorkloadSection& workload) {
     kind = burstiness == 1.0 ? "Poisson" : fmt::format("gamma, burstiness {}", burstiness);
   }
   return fmt::format("{} req/s ({})", *workload.request_rate, kind);
+}
+
+std::string workload_text(const sim::WorkloadSection& workload) {
+  std::string text;
+  if (workload.trace) {
+    const double speed_up = workload.trace_speed_up.value_or(1.0);
+    text = *workload.trace + (speed_up == 1.0 ? "" : fmt::format(" at {}x speed", speed_up));
+    if (workload.request_rate || workload.arrivals == "at-once") {
+      text += ", " + arrivals_text(workload);
+    }
+  } else if (workload.max_concurrency && !workload.request_rate) {
+    return fmt::format("{} clients in a closed loop", report::grouped(*workload.max_concurrency));
+  } else {
+    text = arrivals_text(workload);
+  }
+  if (workload.max_concurrency) {
+    text += fmt::format(", {} at most in flight", report::grouped(*workload.max_concurrency));
+  }
+  return text;
 }
 
 }  // namespace

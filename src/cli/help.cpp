@@ -28,13 +28,14 @@ std::string first_page() {
       version());
   for (const auto& verb : verbs()) {
     if (verb.run != nullptr) {
-      text += fmt::format("  {:<9} {}\n", verb.name, verb.summary);
+      text += fmt::format("  {:<11} {}\n", verb.name, verb.summary);
     }
   }
   text +=
       "\n"
       "`ridgeline VERB --help` shows a verb's flags, `ridgeline help options` every setting of a "
-      "scenario.\n"
+      "scenario,\n"
+      "`ridgeline help coming-from` what flags of vLLM and inference-sim are called here.\n"
       "A flag is a setting's key with dashes; a scenario file holds the same settings as YAML or "
       "JSON.\n";
   return text;
@@ -72,7 +73,7 @@ std::string options_page() {
   std::string text =
       "The settings of a scenario, by their key in YAML and JSON. A flag wins over the file, the "
       "file over the\n"
-      "default. Durations are numbers of seconds or have a unit (250ms, 60s).\n";
+      "default. Durations are numbers of seconds or have a unit: 250ms, 60s, 10m, 1h, 1d.\n";
   for (const auto& option : sim::options()) {
     text += fmt::format("\n{}  (--{})\n  {}\n", option.path, option.flag, option.help);
     const std::string range = option.range_text();

@@ -22,10 +22,20 @@ namespace ridgeline::cli {
 
 namespace {
 
+constexpr std::string_view kStandardOutput = "-";
 constexpr mode_t kFileMode = 0666;  // narrowed by the umask
 
 core::Error cannot_write(const std::string& path, std::string_view why, std::string hint = {}) {
   return {.message = fmt::format("cannot write '{}': {}", path, why), .hint = std::move(hint)};
+}
+bool& standard_output_taken() {
+  static bool taken = false;
+  return taken;
+}
+/// A pipe fails when its reader has gone (`| head`), which is no error.
+bool is_pipe_to_reader(int descriptor) {
+  struct stat facts{};
+  return fstat(descriptor, &facts) == 0 && (S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode));
 }
 std::string system_message() {
   return std::system_category().message(errno);
@@ -33,7 +43,17 @@ std::string system_message() {
 
 }  // namespace
 
+bool OutputFile::has_standard_output() {
+  return standard_output_taken();
+}
+
 core::Result<OutputFile> OutputFile::open(const std::string& path) {
+  if (path == kStandardOutput) {
+    if (std::exchange(standard_output_taken(), true)) {
+      return core::fail(cannot_write(path, "standard output is another output already"));
+    }
+    return OutputFile(path, "/dev/stdout", "");
+  }
   std::error_code absent;
   const auto canonical = std::filesystem::canonical(path, absent);
   const std::string target = absent ? path : canonical.string();
@@ -63,7 +83,9 @@ OutputFile::OutputFile(std::string path, std::string target, std::string tempora
     : path_(std::move(path)),
       target_(std::move(target)),
       temporary_(std::move(temporary)),
-      stream_(temporary_.empty() ? target_ : temporary_, std::ios::binary) {}
+      // What stands in a file already, to which the shell has led standard output, stays.
+      stream_(temporary_.empty() ? target_ : temporary_,
+              std::ios::binary | (path_ == kStandardOutput ? std::ios::app : std::ios::out)) {}
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : path_(std::move(other.path_)),
@@ -81,7 +103,8 @@ OutputFile::~OutputFile() {
 core::Result<void> OutputFile::commit() {
   errno = 0;
   stream_.close();
-  const bool written = stream_.good();
+  const bool written =
+      stream_.good() || (path_ == kStandardOutput && is_pipe_to_reader(STDOUT_FILENO));
   if (written && (temporary_.empty() || std::rename(temporary_.c_str(), target_.c_str()) == 0)) {
     temporary_.clear();
     return {};

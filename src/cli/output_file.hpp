@@ -13,7 +13,8 @@ namespace ridgeline::cli {
 /// directly.
 class OutputFile {
  public:
-  /// Fails now, not after the run, when the place cannot be written.
+  /// "-" is standard output, which one output can have; nothing else is then written there
+  /// (put_out()). Fails now, not after the run, when the place cannot be written.
   [[nodiscard]] static core::Result<OutputFile> open(const std::string& path);
 
   OutputFile(OutputFile&& other) noexcept;
@@ -21,6 +22,9 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();
+
+  /// Whether an output has standard output.
+  [[nodiscard]] static bool has_standard_output();
 
   [[nodiscard]] const std::string& path() const { return path_; }
   /// What fails on it is reported by commit().

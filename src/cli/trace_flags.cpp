@@ -3,20 +3,96 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "cli/arguments.hpp"
+#include "core/document.hpp"
+#include "core/piped_files.hpp"
+#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
+#include "core/time.hpp"
+#include "workload/limits.hpp"
+#include "workload/trace_part.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/trace.hpp"
 
 namespace ridgeline::cli {
+namespace {
+
+/// Whether a file is a trace, not a scenario: its content has a trace's format, and not a
+/// scenario's keys.
+bool is_trace(const std::string& path) {
+  std::error_code failure;
+  const std::string file = core::path_to_open(path);
+  const auto status = std::filesystem::status(file, failure);
+  if (std::filesystem::is_directory(status)) {
+    return true;  // A scenario is never one.
+  }
+  if (!std::filesystem::is_regular_file(status) || !workload::format_of(path)) {
+    return false;
+  }
+  if (std::filesystem::file_size(file, failure) > core::kMaxDocumentBytes) {
+    return true;
+  }
+  const auto document = core::read_document(path);
+  if (!document) {
+    const bool named_so =
+        path.ends_with(".yaml") || path.ends_with(".yml") || path.ends_with(".json");
+    return !named_so;
+  }
+  const auto has = [&](std::string_view key) {
+    return document->is_map() && document->find(key) != nullptr;
+  };
+  const bool is_scenario =
+      has("gpu") || has("engine") || has("workload") || (has("model") && !has("input_tokens"));
+  return !is_scenario;
+}
+
+/// The value of a flag that takes a time: seconds, or with a unit.
+core::Result<core::Duration> time_of(const Arguments& arguments, std::string_view flag) {
+  const std::string text = arguments.value(flag);
+  double seconds = 0.0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (code != std::errc() || end != text.data() + text.size()) {
+    const auto parsed = core::parse_quantity(text, "seconds");
+    if (!parsed) {
+      core::Error error = parsed.error().front();
+      error.field = fmt::format("--{}", flag);
+      error.where = {.file = "command line"};
+      return core::fail(std::move(error));
+    }
+    seconds = *parsed;
+  }
+  const auto time = core::Duration::from_seconds(seconds);
+  if (!time || *time < core::Duration() || *time > workload::kLatestArrival) {
+    return core::fail(core::Error{.field = fmt::format("--{}", flag),
+                                  .message = fmt::format("{} is out of range, expected 0s to {}s",
+                                                         core::quote(text),
+                                                         workload::kLatestArrival.to_seconds()),
+                                  .where = {.file = "command line"}});
+  }
+  return *time;
+}
+
+}  // namespace
+
+void take_trace(Arguments& arguments) {
+  if (arguments.positionals.size() != 1 || arguments.has("trace") ||
+      !is_trace(arguments.positionals.front())) {
+    return;
+  }
+  const std::string path = arguments.positionals.front();
+  arguments.flags.push_back({.name = "trace", .value = path, .typed = path});
+  arguments.positionals.clear();
+}
 
 std::vector<FlagSpec> trace_flags() {
   return {{.name = "skip-bad-rows",
@@ -25,6 +101,18 @@ std::vector<FlagSpec> trace_flags() {
           {.name = "trace-sessions",
            .value = "recorded|answered",
            .help = "When turns of recorded sessions come: as recorded, or after the answer before"},
+          {.name = "trace-start",
+           .value = "s",
+           .help = "Where in the trace to begin; time counts from there"},
+          {.name = "trace-end",
+           .value = "s",
+           .help = "Where in the trace to end: what begins then or later is left out"},
+          {.name = "trace-tenant",
+           .value = "NAME",
+           .help = "The requests of this tenant alone, or of several: a,b"},
+          {.name = "trace-model",
+           .value = "NAME",
+           .help = "The requests that the trace sends to this model alone, or to several: a,b"},
           {.name = "seed", .value = "N", .help = "For what is generated from a description"}};
 }
 
@@ -35,6 +123,22 @@ core::Result<workload::ReadOptions> read_options(const Arguments& arguments) {
   const std::string times = arguments.value("trace-sessions", kTimes[0]);
   if (times != kTimes[0] && times != kTimes[1]) {
     return core::fail(bad_choice("trace-sessions", times, kTimes));
+  }
+  options.part.tenants = workload::split_names(arguments.value("trace-tenant"));
+  options.part.models = workload::split_names(arguments.value("trace-model"));
+  if (arguments.has("trace-start")) {
+    const auto start = time_of(arguments, "trace-start");
+    if (!start) {
+      return core::fail(start.error());
+    }
+    options.part.start = *start;
+  }
+  if (arguments.has("trace-end")) {
+    const auto end = time_of(arguments, "trace-end");
+    if (!end) {
+      return core::fail(end.error());
+    }
+    options.part.end = *end;
   }
   options.session_times =
       times == kTimes[1] ? workload::SessionTimes::kAnswered : workload::SessionTimes::kRecorded;

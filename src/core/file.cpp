@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 
 #include "core/document.hpp"
+#include "core/piped_files.hpp"
 #include "core/result.hpp"
 
 namespace ridgeline::core {
@@ -32,7 +33,8 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
     return fail(ErrorCode::kUsage, "the name of a file is empty");
   }
   std::error_code error;
-  const auto status = std::filesystem::status(path, error);
+  const std::string source = path_to_open(path);
+  const auto status = std::filesystem::status(source, error);
   if (status.type() == std::filesystem::file_type::not_found) {
     return file_problem(path, "no such file");
   }
@@ -40,7 +42,7 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
     return file_problem(path, "is a folder, expected a file");
   }
   errno = 0;
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream in(source, std::ios::binary);
   if (!in) {
     return file_problem(path, "cannot be opened: " + system_message(errno));
   }

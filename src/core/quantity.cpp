@@ -61,14 +61,16 @@ constexpr std::array<Unit, 12> kFlopUnits = {{
     {.name = "TFLOPS", .multiply = 1e12},
     {.name = "PFLOPS", .multiply = 1e15},
 }};
-constexpr std::array<Unit, 7> kTimeUnits = {{
+constexpr std::array<Unit, 9> kTimeUnits = {{
     {.name = "ps", .divide = 1e12},
     {.name = "ns", .divide = 1e9},
     {.name = "us", .divide = 1e6},
     {.name = "ms", .divide = 1e3},
     {.name = "s"},
     {.name = "min", .multiply = 60.0},
+    {.name = "m", .multiply = 60.0},
     {.name = "h", .multiply = 3600.0},
+    {.name = "d", .multiply = 86400.0},
 }};
 constexpr std::array<Kind, 4> kKinds = {{
     {.name = "bytes", .spoken = "bytes", .suffix = "", .units = kByteUnits},

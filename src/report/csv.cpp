@@ -9,6 +9,7 @@
 #include "core/text.hpp"
 #include "report/result_tree.hpp"
 #include "report/run_result.hpp"
+#include "sim/options.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -50,9 +51,12 @@ struct Table {
       }
       return;
     }
+    add_cell(name, field_of(value));
+  }
+  void add_cell(const std::string& name, const std::string& field) {
     const char* comma = names.empty() ? "" : ",";
     names += comma + quoted(name);
-    values += comma + field_of(value);
+    values += comma + field;
   }
 };
 
@@ -61,6 +65,10 @@ struct Table {
 std::string summary_csv(const RunResult& result) {
   Table table;
   table.add("", summary_tree(result.summary));
+  for (const auto& [path, value] : result.settings) {
+    table.add_cell("config." + path,
+                   value.is_map() ? quoted(sim::flow_text(value)) : field_of(value));
+  }
   table.names += ",digest\n";
   table.values += "," + quoted(result.digest) + "\n";
   return table.names + table.values;

@@ -67,7 +67,7 @@ const std::vector<Exporter>& exporters() {
       {"table", "one screen for a person", {".txt"}, result_table},
       {"json", "the whole result, indented", {".json"}, render_json},
       {"ndjson", "the whole result on one line", {".ndjson", ".jsonl"}, render_ndjson},
-      {"csv", "the summary as a header and a row", {".csv"}, render_csv},
+      {"csv", "the summary and every setting as a header and a row", {".csv"}, render_csv},
       {"markdown", "the summary as Markdown tables", {".md"}, render_markdown},
       {"svg", "a picture of the table", {".svg"}, render_picture},
       {"quiet", "nothing", {}, render_nothing}};

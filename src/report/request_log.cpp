@@ -168,7 +168,8 @@ core::Result<RequestLogFormat> request_log_format(std::string_view path) {
   if (path.ends_with(".csv")) {
     return RequestLogFormat::kCsv;
   }
-  if (path.ends_with(".jsonl") || path.ends_with(".ndjson")) {
+  // Standard output has no extension.
+  if (path.ends_with(".jsonl") || path.ends_with(".ndjson") || path == "-") {
     return RequestLogFormat::kJsonLines;
   }
   return core::fail(

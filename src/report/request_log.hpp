@@ -25,7 +25,7 @@ enum class RequestLogFormat { kJsonLines, kCsv };
 [[nodiscard]] std::unique_ptr<metrics::Listener> make_request_log(RequestLogFormat format,
                                                                   std::ostream& out);
 
-/// The format that a file's name asks for: .csv, .jsonl or .ndjson.
+/// The format that a file's name asks for: .csv, .jsonl or .ndjson; JSON lines for "-".
 [[nodiscard]] core::Result<RequestLogFormat> request_log_format(std::string_view path);
 
 }  // namespace ridgeline::report

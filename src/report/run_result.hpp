@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/document.hpp"
@@ -45,6 +46,9 @@ struct RunResult {
   std::vector<std::string> headline;
   RunInfo run_info;
   core::Node config;  ///< The fully resolved scenario.
+  /// Every setting by its path, in the order of the option table; null where it holds none. The
+  /// same paths in every result, so that rows of several runs have the same columns.
+  std::vector<std::pair<std::string, core::Node>> settings;
   metrics::Summary summary;
   std::optional<Deployment> deployment;  ///< Where it has more than one data-parallel rank.
   core::Warnings warnings;  ///< Without those for absent numbers, which the machine formats add.

@@ -11,6 +11,7 @@
 #include "sim/scenario.hpp"
 #include "workload/options.hpp"
 #include "workload/source.hpp"
+#include "workload/trace_part.hpp"
 #include "workload/traces/trace.hpp"
 
 namespace ridgeline::sim {
@@ -20,8 +21,13 @@ namespace {
 /// As many as vLLM's `bench serve` sends when it is not told.
 constexpr std::int64_t kDefaultPrompts = 1000;
 
+/// Clients that send again when they have their answer: no times are drawn.
+bool is_closed_loop(const WorkloadSection& section) {
+  return section.max_concurrency && !section.request_rate && !section.trace;
+}
+
 workload::Arrivals arrivals_of(const WorkloadSection& section) {
-  if (section.max_concurrency) {
+  if (is_closed_loop(section)) {
     using Kind = workload::ThinkTime::Kind;
     const bool exponential = section.think_time_distribution == "exponential";
     return workload::ClosedLoop{
@@ -43,19 +49,32 @@ workload::Arrivals arrivals_of(const WorkloadSection& section) {
   return workload::GammaArrivals{.request_rate = rate, .burstiness = burstiness};
 }
 
+/// Gives a setting that is open its value.
+template <class Slot, class Value>
+void fill(Slot& slot, Value value) {
+  if (!slot) {
+    slot = std::move(value);
+  }
+}
+
+void fill_arrivals(WorkloadSection& workload) {
+  fill(workload.arrivals, "poisson");
+  if (workload.arrivals == "poisson") {
+    fill(workload.burstiness, 1.0);
+  }
+}
+
 }  // namespace
 
 void fill_workload(WorkloadSection& workload) {
-  const auto fill = [](auto& slot, auto value) {
-    if (!slot) {
-      slot = std::move(value);
-    }
-  };
   if (workload.trace) {
     fill(workload.trace_start, core::Duration());
     fill(workload.trace_speed_up, 1.0);
     fill(workload.trace_sessions, "recorded");
     fill(workload.skip_bad_rows, false);
+    if (workload.request_rate) {
+      fill_arrivals(workload);
+    }
     return;
   }
   if (!workload.request_rate && !workload.max_concurrency && workload.arrivals != "at-once") {
@@ -64,14 +83,11 @@ void fill_workload(WorkloadSection& workload) {
   if (!workload.duration) {
     fill(workload.num_prompts, kDefaultPrompts);
   }
-  if (workload.max_concurrency) {
+  if (is_closed_loop(workload)) {
     fill(workload.think_time, core::Duration());
     fill(workload.think_time_distribution, "constant");
   } else {
-    fill(workload.arrivals, "poisson");
-    if (workload.arrivals == "poisson") {
-      fill(workload.burstiness, 1.0);
-    }
+    fill_arrivals(workload);
   }
   fill(workload.prefix_len, 0);
   if (workload.prefix_len > 0) {
@@ -87,6 +103,9 @@ workload::SyntheticOptions synthetic_options(const Scenario& scenario) {
   const WorkloadSection& section = scenario.workload;
   workload::SyntheticOptions options;
   options.arrivals = arrivals_of(section);
+  if (!is_closed_loop(section)) {
+    options.max_concurrency = section.max_concurrency;
+  }
   options.input_len = section.input_len.value_or(options.input_len);
   options.output_len = section.output_len.value_or(options.output_len);
   if (section.prefix_len.value_or(0) > 0) {
@@ -106,7 +125,7 @@ workload::SyntheticOptions synthetic_options(const Scenario& scenario) {
 WorkloadSection rank_workload(const Scenario& scenario) {
   WorkloadSection section = scenario.workload;
   const std::int64_t ranks = scenario.engine.data_parallel_size;
-  if (ranks == 1 || section.trace) {
+  if (ranks == 1) {
     return section;
   }
   const auto divide = [ranks](std::optional<std::int64_t>& whole) {
@@ -114,7 +133,9 @@ WorkloadSection rank_workload(const Scenario& scenario) {
       whole = (*whole + ranks - 1) / ranks;
     }
   };
-  divide(section.num_prompts);
+  if (!section.trace) {  // Of a trace so many are taken, and then dealt out.
+    divide(section.num_prompts);
+  }
   divide(section.max_concurrency);
   if (section.request_rate) {
     section.request_rate = *section.request_rate / static_cast<double>(ranks);
@@ -127,9 +148,16 @@ core::Result<std::unique_ptr<workload::Source>> open_source(const Scenario& scen
   if (section.trace) {
     auto source = workload::open_trace(
         *section.trace,
-        {.start = section.trace_start.value_or(core::Duration()),
+        {.part = {.start = section.trace_start.value_or(core::Duration()),
+                  .end = section.trace_end,
+                  .tenants = workload::split_names(section.trace_tenant.value_or("")),
+                  .models = workload::split_names(section.trace_model.value_or(""))},
          .num_prompts = section.num_prompts,
          .speed_up = section.trace_speed_up.value_or(1.0),
+         .arrivals = section.request_rate || section.arrivals ? std::optional(arrivals_of(section))
+                                                              : std::nullopt,
+         .max_concurrency = rank_workload(scenario).max_concurrency,
+         .duration = section.duration,
          .skip_bad_rows = section.skip_bad_rows.value_or(false),
          .session_times = section.trace_sessions == "answered" ? workload::SessionTimes::kAnswered
                                                                : workload::SessionTimes::kRecorded,

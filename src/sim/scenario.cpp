@@ -104,13 +104,16 @@ class SlotReader {
     std::optional<double> seconds;
     if (node->is_number()) {
       seconds = node->as_real();
-    } else if (const auto parsed =
-                   core::parse_quantity(node->is_string() ? node->as_string() : "", "seconds")) {
-      seconds = *parsed;
-    } else {
+    } else if (!node->is_string()) {
       reader_.problem(option_.key(),
                       fmt::format("expected a time, found {}", node->describe()),
-                      "seconds, or with a unit: 250ms, 60s");
+                      "seconds, or with a unit: 250ms, 60s, 10m");
+      return std::nullopt;
+    } else if (const auto parsed = core::parse_quantity(node->as_string(), "seconds")) {
+      seconds = *parsed;
+    } else {
+      reader_.problem(
+          option_.key(), parsed.error().front().message, "a number without a unit is seconds");
       return std::nullopt;
     }
     const auto duration = core::Duration::from_seconds(*seconds);

@@ -56,6 +56,9 @@ struct EngineSection {
 struct WorkloadSection {
   std::optional<std::string> trace = {};
   std::optional<core::Duration> trace_start = {};
+  std::optional<core::Duration> trace_end = {};
+  std::optional<std::string> trace_tenant = {};
+  std::optional<std::string> trace_model = {};
   std::optional<double> trace_speed_up = {};
   std::optional<std::string> trace_sessions = {};
   std::optional<bool> skip_bad_rows = {};

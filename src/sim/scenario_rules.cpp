@@ -1,6 +1,7 @@
 #include "sim/scenario_rules.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,56 +50,66 @@ class Rules {
   }
 
   void trace() {
-    for (const auto& option : options()) {
-      const bool is_synthetic = option.section() == "workload" &&
-                                !option.key().starts_with("trace") &&
-                                option.key() != "num_prompts" && option.key() != "skip_bad_rows";
-      if (is_synthetic && given(option.path)) {
-        ignored(option.path, "a trace brings its own requests");
+    // What a trace brings itself.
+    for (const std::string_view path : {"workload.input_len",
+                                        "workload.output_len",
+                                        "workload.prefix_len",
+                                        "workload.num_prefixes",
+                                        "workload.prefix_choice",
+                                        "workload.prefix_zipf_exponent",
+                                        "workload.think_time",
+                                        "workload.think_time_distribution"}) {
+      if (given(path)) {
+        ignored(path, "a trace brings its own requests");
       }
     }
+    const auto& workload = loaded_.scenario.workload;
+    const bool drawn = workload.request_rate.has_value();
+    const bool at_once = workload.arrivals == "at-once";
+    depend({{"workload.arrivals",
+             drawn || at_once,
+             "the trace has times; --request-rate draws others"},
+            {"workload.request_rate", !at_once, "all requests come at once"},
+            {"workload.burstiness", drawn, "the trace has times; --request-rate draws others"},
+            {"workload.burstiness",
+             workload.arrivals.value_or("poisson") == "poisson",
+             "only poisson arrivals have it"},
+            {"workload.trace_speed_up",
+             !drawn && !at_once,
+             "the requests do not come at their times"}});
   }
 
   void synthetic(Purpose purpose) {
     const auto& workload = loaded_.scenario.workload;
-    const bool closed = workload.max_concurrency.has_value();
+    const bool closed = workload.max_concurrency.has_value() && !workload.request_rate;
     const bool at_once = workload.arrivals == "at-once";
     constexpr std::string_view kClosed =
-        "with max_concurrency a client sends when it has its answer";
-    struct Dependency {
-      std::string_view path;
-      bool of_use;
-      std::string_view why_not;
-    };
+        "with max_concurrency and no request_rate a client sends when it has its answer";
     const bool has_prefix = workload.prefix_len.value_or(0) > 0;
-    for (const auto& [path, of_use, why_not] : {
-             Dependency{"workload.trace_start", false, "there is no trace"},
-             Dependency{"workload.trace_speed_up", false, "there is no trace"},
-             Dependency{"workload.trace_sessions", false, "there is no trace"},
-             Dependency{"workload.skip_bad_rows", false, "there is no trace"},
-             Dependency{"workload.arrivals", !closed, kClosed},
-             Dependency{"workload.request_rate", !closed, kClosed},
-             Dependency{"workload.request_rate", !at_once, "all requests come at once"},
-             Dependency{"workload.burstiness", !closed, kClosed},
-             Dependency{"workload.burstiness",
-                        workload.arrivals.value_or("poisson") == "poisson",
-                        "only poisson arrivals have it"},
-             Dependency{"workload.think_time",
-                        closed,
-                        "only clients of a closed loop (max_concurrency) think"},
-             Dependency{"workload.think_time_distribution",
-                        workload.think_time.has_value(),
-                        "there is no think_time"},
-             Dependency{"workload.num_prefixes", has_prefix, "prefix_len is 0"},
-             Dependency{"workload.prefix_choice", has_prefix, "prefix_len is 0"},
-             Dependency{"workload.prefix_zipf_exponent",
-                        workload.prefix_choice == "zipf",
-                        "prefix_choice is not zipf"},
-         }) {
-      if (given(path) && !of_use) {
-        ignored(path, why_not);
+    for (const auto& option : options()) {
+      const bool of_trace =
+          option.path.starts_with("workload.trace_") || option.path == "workload.skip_bad_rows";
+      if (of_trace && given(option.path)) {
+        ignored(option.path, "there is no trace");
       }
     }
+    depend({{"workload.arrivals", !closed || at_once, kClosed},
+            {"workload.request_rate", !at_once, "all requests come at once"},
+            {"workload.burstiness", !closed, kClosed},
+            {"workload.burstiness",
+             workload.arrivals.value_or("poisson") == "poisson",
+             "only poisson arrivals have it"},
+            {"workload.think_time",
+             closed,
+             "only clients of a closed loop think: max_concurrency without request_rate"},
+            {"workload.think_time_distribution",
+             workload.think_time.has_value(),
+             "there is no think_time"},
+            {"workload.num_prefixes", has_prefix, "prefix_len is 0"},
+            {"workload.prefix_choice", has_prefix, "prefix_len is 0"},
+            {"workload.prefix_zipf_exponent",
+             workload.prefix_choice == "zipf",
+             "prefix_choice is not zipf"}});
     if (purpose == Purpose::kReplay) {
       missing("workload.trace", "--trace FILE");
     } else if (purpose == Purpose::kRun) {
@@ -107,6 +118,20 @@ class Rules {
   }
 
  private:
+  /// A setting that is of use only beside others.
+  struct Dependency {
+    std::string_view path;
+    bool of_use;
+    std::string_view why_not;
+  };
+
+  void depend(std::initializer_list<Dependency> dependencies) {
+    for (const auto& [path, of_use, why_not] : dependencies) {
+      if (given(path) && !of_use) {
+        ignored(path, why_not);
+      }
+    }
+  }
   [[nodiscard]] bool given(std::string_view path) const {
     return loaded_.of(path).origin != Provenance::Origin::kDefault;
   }

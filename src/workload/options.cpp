@@ -215,6 +215,9 @@ core::Errors check_options(const SyntheticOptions& options) {
     check.within("duration", *options.duration, core::Duration::ticks(1));
   }
   std::visit([&](const auto& kind) { check_arrivals(check, kind, options); }, options.arrivals);
+  if (options.max_concurrency) {
+    check.within("max_concurrency", *options.max_concurrency, std::int64_t{1}, kMaxConcurrency);
+  }
   std::visit([&](const auto& kind) { check_length(check, "input_len", kind); }, options.input_len);
   std::visit([&](const auto& kind) { check_length(check, "output_len", kind); },
              options.output_len);

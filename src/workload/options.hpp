@@ -113,6 +113,9 @@ struct SharedPrefix {
 /// by request.
 struct SyntheticOptions {
   Arrivals arrivals = PoissonArrivals{core::Rate(1.0)};
+  /// Beside arrivals that are no closed loop: at most so many requests in flight, the others wait
+  /// at the client (workload/concurrency_limit.hpp).
+  std::optional<std::int64_t> max_concurrency;
   Length input_len = FixedLength{core::Tokens(512)};
   Length output_len = FixedLength{core::Tokens(128)};
   std::optional<SharedPrefix> prefix;

@@ -94,7 +94,7 @@ FILES = {
     "what would be ignored": (
         "s.yaml",
         GOOD,
-        ["--max-concurrency", "4"],
+        ["--arrivals", "at-once"],
         2,
         ["workload.request_rate: would be ignored", "s.yaml:3:26"],
     ),

@@ -10,6 +10,7 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/foreign_flags.hpp"
 #include "core/reader.hpp"
 #include "core/result.hpp"
 
@@ -24,12 +25,15 @@ ExitCode help_command(Words words) {
   if (topic == "options") {
     return put_out(options_page(), manners);
   }
+  if (topic == "coming-from") {
+    return put_out(foreign_page(), manners);
+  }
   const auto verb = std::ranges::find(verbs(), topic, &Verb::name);
   if (verb != verbs().end() && verb->run != nullptr && topic != "help") {
     static const std::array<std::string, 1> kHelp = {"--help"};
     return verb->run(kHelp);
   }
-  std::vector<std::string> topics = {"options"};
+  std::vector<std::string> topics = {"options", "coming-from"};
   for (const auto& known : verbs()) {
     if (known.run != nullptr) {
       topics.emplace_back(known.name);

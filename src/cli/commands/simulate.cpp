@@ -22,6 +22,7 @@
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
+#include "core/document.hpp"
 #include "core/result.hpp"
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
@@ -31,6 +32,7 @@
 #include "report/request_log.hpp"
 #include "report/run_result.hpp"
 #include "report/step_log.hpp"
+#include "sim/options.hpp"
 #include "sim/requests.hpp"
 #include "sim/resolve.hpp"
 #include "sim/scenario.hpp"
@@ -87,6 +89,23 @@ std::optional<std::string> host_name() {
     return std::nullopt;
   }
   return std::string(name.data());
+}
+
+/// Every setting of a scenario by its path; `config` is the scenario as a document.
+std::vector<std::pair<std::string, core::Node>> settings_of(const sim::Scenario& scenario,
+                                                            const core::Node& config) {
+  std::vector<std::pair<std::string, core::Node>> settings;
+  for (const auto& option : sim::options()) {
+    settings.emplace_back(option.path, sim::value_node(option, scenario));
+  }
+  // What is no option: maps of changes.
+  const auto member = [](const core::Node* map) {
+    const core::Node* set = map == nullptr ? nullptr : map->find("set");
+    return set == nullptr ? core::Node() : *set;
+  };
+  settings.emplace_back("latency.set", member(config.find("latency")));
+  settings.emplace_back("set", member(&config));
+  return settings;
 }
 
 /// A file that gets the result.
@@ -201,7 +220,8 @@ class Simulation {
         continue;
       }
       paths.push_back(path);
-      const auto exporter = report::exporter_for_path(path);
+      const auto exporter =
+          path == "-" ? report::find_exporter(manners_.format) : report::exporter_for_path(path);
       auto file = OutputFile::open(path);
       if (exporter && file) {
         targets_.push_back({.file = std::move(*file), .exporter = *exporter});
@@ -317,6 +337,7 @@ class Simulation {
     report::RunResult result;
     result.headline = headline(*resolved_, outcome.summary);
     result.config = sim::to_node(resolved_->scenario);
+    result.settings = settings_of(resolved_->scenario, result.config);
     result.summary = outcome.summary;
     result.deployment = deployment_of(*resolved_, outcome.summary);
     result.warnings = resolved_->warnings;
@@ -364,7 +385,9 @@ class Simulation {
       keep_error(steps_file_->commit(), errors);
     }
     const auto exporter = report::find_exporter(manners_.format);
-    keep_error(write_all(STDOUT_FILENO, (*exporter)->render(result, style)), errors);
+    if (!OutputFile::has_standard_output()) {
+      keep_error(write_all(STDOUT_FILENO, (*exporter)->render(result, style)), errors);
+    }
     if (manners_.format == "csv") {
       // The only format with results that has no place for them.
       for (const auto& warning : result.warnings) {

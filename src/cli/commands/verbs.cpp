@@ -20,6 +20,8 @@ std::span<const Verb> verbs() {
       {"schema", "the JSON Schema of a result or a scenario", schema_command},
       {"help", "this page, a verb's flags, or every option", help_command},
       {"version", "the version", version_command},
+      {"completions", "completions for a shell: bash, zsh, fish", completions_command},
+      {"man", "the manual page", man_command},
       {"steps", "summarise a step log: where the time of a run went", steps_command},
       {"trace", "describe a trace: rate, lengths, sessions, prefix reuse", trace_command},
       {"convert", "convert between trace formats", convert_command},

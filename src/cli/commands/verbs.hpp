@@ -38,5 +38,7 @@ ExitCode trace_command(Words words);
 ExitCode convert_command(Words words);
 ExitCode kernels_command(Words words);
 ExitCode version_command(Words words);
+ExitCode completions_command(Words words);
+ExitCode man_command(Words words);
 
 }  // namespace ridgeline::cli

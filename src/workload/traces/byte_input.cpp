@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "core/piped_files.hpp"
 #include "core/result.hpp"
 
 namespace ridgeline::workload {
@@ -86,15 +87,17 @@ std::unique_ptr<ByteInput> unpacked(std::unique_ptr<ByteInput> input) {
 
 core::Result<std::unique_ptr<ByteInput>> open_input(const std::string& path) {
   std::error_code failure;
-  const auto status = std::filesystem::status(path, failure);
+  const std::string source = core::path_to_open(path);
+  const auto status = std::filesystem::status(source, failure);
   if (!std::filesystem::exists(status)) {
     return core::fail(file_error(path, "no such file, expected a trace"));
   }
-  // A trace is read twice (checked, then replayed), which pipes and devices do not allow.
+  // A trace is read twice (checked, then replayed), which pipes and devices do not allow; the
+  // command line copies pipes (core/piped_files.hpp).
   if (!std::filesystem::is_regular_file(status)) {
     return core::fail(file_error(path, "not a regular file, expected a trace"));
   }
-  auto file = std::make_unique<std::ifstream>(path, std::ios::binary);
+  auto file = std::make_unique<std::ifstream>(source, std::ios::binary);
   if (!file->is_open()) {
     return core::fail(file_error(path, "cannot be opened for reading"));
   }

@@ -13,6 +13,7 @@
 #include "core/units.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
+#include "workload/trace_part.hpp"
 #include "workload/traces/byte_input.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/line_reader.hpp"
@@ -117,7 +118,7 @@ class RowStream final : public ItemStream {
   bool ended_ = false;
 };
 
-core::Result<std::unique_ptr<ItemStream>> open_known(LineReader lines,
+core::Result<std::unique_ptr<ItemStream>> open_whole(LineReader lines,
                                                      const std::string& name,
                                                      const TraceFormat& format,
                                                      const ReadOptions& options) {
@@ -176,7 +177,8 @@ core::Result<std::unique_ptr<ItemStream>> open_items(std::unique_ptr<ByteInput> 
     }
     format = *detected;
   }
-  return open_known(std::move(lines), name, *format, options);
+  auto stream = open_whole(std::move(lines), name, *format, options);
+  return stream ? part_of(std::move(*stream), options.part) : std::move(stream);
 }
 
 core::Result<std::unique_ptr<ItemStream>> open_items(const std::string& path,

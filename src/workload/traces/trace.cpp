@@ -12,12 +12,14 @@
 
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "workload/arriving.hpp"
 #include "workload/compose.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/limits.hpp"
 #include "workload/replay.hpp"
 #include "workload/source.hpp"
+#include "workload/trace_part.hpp"
 #include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/wrapped_stream.hpp"
@@ -46,13 +48,7 @@ core::Errors check_options(const TraceScan& scan, const TraceOptions& options) {
         "num_prompts",
         fmt::format("{} is out of range, expected at least 1", *options.num_prompts)));
   }
-  if (options.start < core::Duration() || options.start > scan.last_arrival) {
-    errors.push_back(
-        option_problem("start",
-                       fmt::format("{} s is out of range, expected 0 s to the last arrival at {} s",
-                                   seconds_text(options.start),
-                                   seconds_text(scan.last_arrival))));
-  } else if (sound_speed && !scaled_time(scan.last_arrival - options.start, options.speed_up)) {
+  if (sound_speed && !scaled_time(scan.last_arrival, options.speed_up)) {
     errors.push_back(option_problem(
         "speed_up",
         fmt::format("{} moves the last arrival past the range of simulated time, {} s",
@@ -97,7 +93,8 @@ class ScannedStream final : public WrappedStream {
 ReadOptions read_options(const TraceOptions& options) {
   return {.skip_bad_rows = options.skip_bad_rows,
           .session_times = options.session_times,
-          .seed = options.seed};
+          .seed = options.seed,
+          .part = options.part};
 }
 
 }  // namespace
@@ -147,17 +144,30 @@ core::Result<std::unique_ptr<Source>> open_trace(const std::string& path,
   }
   std::unique_ptr<ItemStream> stream =
       std::make_unique<ScannedStream>(std::move(*opened), *scanned, path);
-  if (options.start > core::Duration()) {
-    stream = started_at(std::move(stream), options.start);
-  }
   if (options.num_prompts) {
     stream = truncated(std::move(stream), *options.num_prompts);
+  }
+  if (options.speed_up != 1.0) {
+    stream = sped_up(std::move(stream), options.speed_up);
+  }
+  if (options.arrivals || options.max_concurrency) {
+    if (stream->stages().size() != 1 || stream->stages().front() != Stage{}) {
+      return core::fail(option_problem(options.arrivals ? "request_rate" : "max_concurrency",
+                                       "would be ignored: the trace has stages or a limit of its "
+                                       "own"));
+    }
+    if (options.arrivals) {
+      stream = arriving(std::move(stream), *options.arrivals, options.seed);
+    }
+  }
+  if (options.duration) {
+    stream = part_of(std::move(stream), {.end = options.duration});
   }
   if (options.ranks > 1) {
     stream = dealt_out(std::move(stream), options.ranks);
   }
-  if (options.speed_up != 1.0) {
-    stream = sped_up(std::move(stream), options.speed_up);
+  if (options.max_concurrency) {
+    stream = limited(std::move(stream), *options.max_concurrency);
   }
   return make_replay(std::move(stream));
 }

@@ -10,7 +10,9 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "workload/item_stream.hpp"
+#include "workload/options.hpp"
 #include "workload/source.hpp"
+#include "workload/trace_part.hpp"
 #include "workload/traces/byte_input.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/line_reader.hpp"
@@ -27,6 +29,7 @@ struct ReadOptions {
   SessionTimes session_times = SessionTimes::kRecorded;
   /// For what is generated from a description.
   std::uint64_t seed = 0;
+  TracePart part = {};
   LineLimits limits = {};
   bool whole_folder = false;  ///< Set by open_items where the path is a folder.
 };
@@ -55,13 +58,18 @@ struct TraceScan {
 };
 
 struct TraceOptions {
-  /// Where in the trace to begin: groups before this time are left out, and time counts from it.
-  core::Duration start;
-  /// The most requests to replay, after `start`; all of them by default.
+  TracePart part;
+  /// The most requests of that part to replay; all of them by default.
   std::optional<std::int64_t> num_prompts;
   /// How many times faster than recorded: times are divided by it. Exact picoseconds at 1, rounded
   /// once otherwise.
   double speed_up = 1.0;
+  /// The times of groups are drawn anew, and not the trace's own; no closed loop.
+  std::optional<Arrivals> arrivals;
+  /// The most groups in flight at once; the others wait at the client.
+  std::optional<std::int64_t> max_concurrency;
+  /// No group is sent at this time of the replay or later.
+  std::optional<core::Duration> duration;
   bool skip_bad_rows = false;
   SessionTimes session_times = SessionTimes::kRecorded;
   std::uint64_t seed = 0;

@@ -11,6 +11,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/common.hpp"
+#include "cli/foreign_flags.hpp"
 #include "core/result.hpp"
 #include "sim/scenario.hpp"
 
@@ -21,7 +22,7 @@ using testing::HasSubstr;
 
 core::Result<sim::LoadedScenario> loaded(const std::vector<std::string>& words,
                                          sim::Purpose purpose = sim::Purpose::kRun) {
-  return parse_arguments(words, scenario_flags(ScenarioPart::kWhole))
+  return parse_arguments(words, with_foreign_flags(scenario_flags(ScenarioPart::kWhole)))
       .and_then([&](const Arguments& arguments) { return load(arguments, purpose); });
 }
 

@@ -10,7 +10,7 @@ namespace ridgeline::core {
 namespace {
 
 constexpr std::string_view kByteNames = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB";
-constexpr std::string_view kTimeNames = "ps, ns, us, ms, s, min, h";
+constexpr std::string_view kTimeNames = "ps, ns, us, ms, s, min, m, h, d";
 
 struct Case {
   std::string_view text;
@@ -20,6 +20,14 @@ struct Case {
 std::string problem(std::string_view text, std::string_view unit_kind) {
   const auto result = parse_quantity(text, unit_kind);
   return result ? "no problem" : to_string(result.error().front());
+}
+
+TEST(ParseQuantity, KnowsMinutesHoursAndDays) {
+  EXPECT_EQ(*parse_quantity("10m", "seconds"), 600.0);
+  EXPECT_EQ(*parse_quantity("10min", "seconds"), 600.0);
+  EXPECT_EQ(*parse_quantity("1h", "seconds"), 3600.0);
+  EXPECT_EQ(*parse_quantity("1.5d", "seconds"), 129600.0);
+  EXPECT_EQ(*parse_quantity("10ms", "seconds"), 0.01);
 }
 
 TEST(ParseQuantity, ReadsBytes) {

@@ -147,9 +147,10 @@ TEST_F(Reader, NeedsUnitsOnQuantities) {
   EXPECT_EQ(read.quantity("a", "seconds"), std::nullopt);
   EXPECT_EQ(read.quantity("b", "seconds"), 250e-6);
   EXPECT_EQ(read.quantity("c", "seconds"), std::nullopt);
-  EXPECT_EQ(problems(),
-            "f:1:4: engine.a: \"80\" has no unit, expected a time (ps, ns, us, ms, s, min, h)\n"
-            "f:3:4: engine.c: \"3 GiB\" is bytes, expected a time (ps, ns, us, ms, s, min, h)");
+  EXPECT_EQ(
+      problems(),
+      "f:1:4: engine.a: \"80\" has no unit, expected a time (ps, ns, us, ms, s, min, m, h, d)\n"
+      "f:3:4: engine.c: \"3 GiB\" is bytes, expected a time (ps, ns, us, ms, s, min, m, h, d)");
 }
 
 TEST_F(Reader, NotesMissingKeysOnce) {

@@ -65,6 +65,23 @@ TEST(SummaryCsv, JoinsNestedKeysWithDots) {
   EXPECT_EQ(cell(csv, "kv_cache.prefix_hit_rate"), "0.382");
 }
 
+TEST(SummaryCsv, HoldsEverySettingSoThatRowsAreToldApart) {
+  RunResult result = example_result();
+  const core::Location nowhere;
+  result.settings = {{"model", core::Node::string("a,b", nowhere)},
+                     {"engine.max_num_seqs", core::Node()},
+                     {"set",
+                      core::Node::map({{.key = "model.num_hidden_layers",
+                                        .value = core::Node::integer(4, nowhere),
+                                        .where = nowhere}},
+                                      nowhere)}};
+  const std::string csv = summary_csv(result);
+  EXPECT_TRUE(csv.find(",config.model,config.engine.max_num_seqs,config.set,digest\n") !=
+              std::string::npos)
+      << csv;
+  EXPECT_TRUE(csv.ends_with(",\"a,b\",,{model.num_hidden_layers: 4},9f3c17aa\n")) << csv;
+}
+
 TEST(SummaryCsv, LeavesAbsentNumbersEmpty) {
   const std::string csv = summary_csv(rejected_result(2));
   EXPECT_EQ(cell(csv, "duration_s"), "");

@@ -90,6 +90,16 @@ TEST(SyntheticOptions, EveryKindOfArrivals) {
   EXPECT_EQ(loop.think.kind, workload::ThinkTime::Kind::kExponential);
 }
 
+TEST(SyntheticOptions, ALimitBesideARateIsNoClosedLoop) {
+  const auto both = synthetic_options(scenario_with({.request_rate = 8.0, .max_concurrency = 4}));
+  EXPECT_TRUE(std::holds_alternative<workload::PoissonArrivals>(both.arrivals));
+  EXPECT_EQ(both.max_concurrency, 4);
+  const auto alone =
+      synthetic_options(scenario_with({.arrivals = "at-once", .max_concurrency = 4}));
+  EXPECT_TRUE(std::holds_alternative<workload::ClosedLoop>(alone.arrivals));
+  EXPECT_EQ(alone.max_concurrency, std::nullopt);
+}
+
 TEST(SyntheticOptions, CarriesLengthsPrefixesAndSeed) {
   const auto options =
       synthetic_options(scenario_with({.num_prompts = 7,

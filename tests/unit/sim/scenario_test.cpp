@@ -101,14 +101,16 @@ sede: 1
 )");
   EXPECT_THAT(
       lines_of(errors),
-      testing::ElementsAre("engine.block_size: 0 is out of range, expected 1 to 256",
-                           HasSubstr("engine.max_num_sequences: unknown key"),
-                           HasSubstr("engine.max_num_seqs: expected an integer, found \"many\""),
-                           HasSubstr("engine.max_num_seqs: given twice"),
-                           HasSubstr("workload.request_rate: -8 is out of range"),
-                           HasSubstr("workload.input_len: found \"5GB\""),
-                           HasSubstr("workload.duration: expected a time, found \"60GB\""),
-                           HasSubstr("sede: unknown key")));
+      testing::ElementsAre(
+          "engine.block_size: 0 is out of range, expected 1 to 256",
+          HasSubstr("engine.max_num_sequences: unknown key"),
+          HasSubstr("engine.max_num_seqs: expected an integer, found \"many\""),
+          HasSubstr("engine.max_num_seqs: given twice"),
+          HasSubstr("workload.request_rate: -8 is out of range"),
+          HasSubstr("workload.input_len: found \"5GB\""),
+          HasSubstr("workload.duration: \"60GB\" is bytes, expected a time (ps, ns, us, ms, "
+                    "s, min, m, h, d)"),
+          HasSubstr("sede: unknown key")));
   EXPECT_EQ(errors[0].where.line, 5);
   EXPECT_EQ(errors[0].where.column, 15);
   EXPECT_THAT(errors[1].hint, HasSubstr("max_num_seqs"));
@@ -140,13 +142,23 @@ TEST(LoadScenario, SaysWhatIsMissing) {
 
 TEST(LoadScenario, RefusesWhatWouldBeIgnored) {
   EXPECT_THAT(lines_of(errors_of(kSmall, {{"workload.trace", "t.csv"}})),
-              testing::ElementsAre(HasSubstr("workload.request_rate: would be ignored"),
-                                   HasSubstr("workload.input_len: would be ignored"),
+              testing::ElementsAre(HasSubstr("workload.input_len: would be ignored"),
                                    HasSubstr("workload.output_len: would be ignored")));
+  EXPECT_THAT(lines_of(errors_of("{model: a, gpu: b, workload: {trace: t.csv, request_rate: 2, "
+                                 "trace_speed_up: 2}}")),
+              testing::ElementsAre(HasSubstr("workload.trace_speed_up: would be ignored")));
+  EXPECT_THAT(lines_of(errors_of("{model: a, gpu: b, workload: {trace: t.csv, burstiness: 2}}")),
+              testing::ElementsAre(HasSubstr("workload.burstiness: would be ignored")));
   EXPECT_THAT(lines_of(errors_of(kSmall, {{"workload.trace_start", "5s"}})),
               testing::ElementsAre(HasSubstr("workload.trace_start: would be ignored")));
-  EXPECT_THAT(lines_of(errors_of(kSmall, {{"workload.max_concurrency", "4"}})),
-              testing::ElementsAre(HasSubstr("workload.request_rate: would be ignored")));
+  EXPECT_THAT(lines_of(errors_of("{model: a, gpu: b, workload: {max_concurrency: 4, input_len: 1, "
+                                 "output_len: 1, arrivals: poisson, burstiness: 2}}")),
+              testing::ElementsAre(HasSubstr("workload.arrivals: would be ignored"),
+                                   HasSubstr("workload.burstiness: would be ignored")));
+  EXPECT_THAT(errors_of(kSmall, {{"workload.max_concurrency", "4"}}), testing::IsEmpty());
+  EXPECT_THAT(lines_of(errors_of(
+                  kSmall, {{"workload.max_concurrency", "4"}, {"workload.think_time", "4s"}})),
+              testing::ElementsAre(HasSubstr("workload.think_time: would be ignored")));
   EXPECT_THAT(lines_of(errors_of(kSmall, {{"workload.think_time", "4s"}})),
               testing::ElementsAre(HasSubstr("workload.think_time: would be ignored")));
   EXPECT_THAT(lines_of(errors_of(kSmall, {{"workload.num_prefixes", "4"}})),

@@ -1,0 +1,309 @@
+#include "cli/foreign_flags.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/arguments.hpp"
+#include "report/text_lines.hpp"
+
+namespace ridgeline::cli {
+namespace {
+
+constexpr auto kAliases = std::to_array<ForeignAlias>({
+    // vllm serve. Its short forms have one dash there, and may have two here.
+    {"tp", "tensor-parallel-size"},
+    {"pp", "pipeline-parallel-size"},
+    {"dp", "data-parallel-size"},
+    {"pcp", "prefill-context-parallel-size"},
+    {"dcp", "decode-context-parallel-size"},
+    {"ep", "enable-expert-parallel"},
+    {"sc", "speculative-config"},
+    {"num-gpu-blocks-override", "num-gpu-blocks"},
+    // vllm bench serve
+    {"random-input-len", "input-len"},
+    {"random-output-len", "output-len"},
+    {"random-prefix-len", "prefix-len"},
+    {"prefix-repetition-prefix-len", "prefix-len"},
+    {"prefix-repetition-suffix-len", "input-len"},
+    {"prefix-repetition-output-len", "output-len"},
+    {"prefix-repetition-num-prefixes", "num-prefixes"},
+    {"dataset-path", "trace"},
+    // inference-sim
+    {"hardware", "gpu"},
+    {"bench-data-path", "bench-data"},
+    {"latency-model", "latency"},
+    {"rate", "request-rate"},
+    {"num-requests", "num-prompts"},
+    {"concurrency", "max-concurrency"},
+    {"prompt-tokens", "input-len"},
+    {"output-tokens", "output-len"},
+    {"prefix-tokens", "prefix-len"},
+    {"workload-spec", "trace"},
+    {"total-kv-blocks", "num-gpu-blocks"},
+    {"block-size-in-tokens", "block-size"},
+    {"max-num-running-reqs", "max-num-seqs"},
+    {"max-num-scheduled-tokens", "max-num-batched-tokens"},
+    {"results-path", "output"},
+});
+
+// Source: the flag lists of vLLM 0.8 to 0.27 (vllm/engine/arg_utils.py,
+// entrypoints/openai/cli_args.py, benchmarks/serve.py and datasets.py) and of inference-sim
+// (cmd/root.go).
+constexpr auto kAnswers = std::to_array<ForeignAnswer>({
+    // What has another word here.
+    {"has another word here: the scenario file, ridgeline run FILE.yaml", "config"},
+    {"has another word here: --gpu", "device"},
+    {"has another word here: --num-gpu-blocks, or --gpu-memory-utilization",
+     "kv-cache-memory-bytes"},
+    {"has another word here: --speculative-config", "spec-method spec-model spec-tokens"},
+    {"has another word here: --set model.KEY=VALUE",
+     "hf-overrides rope-scaling rope-theta model-class-overrides"},
+    {"has another word here: --generation-config auto or vllm, as sampling has its time",
+     "override-generation-config temperature top-p top-k min-p frequency-penalty presence-penalty "
+     "repetition-penalty"},
+    {"has another word here: --slo-ttft, --slo-tpot, --slo-itl and --slo-e2e, with --slo-statistic",
+     "goodput slo-targets"},
+    {"has another word here: -o FILE, or --client-results vllm-bench=FILE",
+     "save-result save-detailed append-result result-dir result-filename plot-timeline "
+     "plot-dataset-stats timeline-itl-thresholds"},
+    {"has another word here: --requests-out FILE", "metrics-path itl-output record-itl"},
+    {"has another word here: --input-len and --output-len with a distribution, "
+     "{distribution: normal, mean: 512, std: 64, min: 1, max: 1024}",
+     "prompt-tokens-stdev prompt-tokens-min prompt-tokens-max output-tokens-stdev "
+     "output-tokens-min output-tokens-max"},
+    {"has another word here: --prefix-len 200 --input-len 350 --output-len 150, the data set's "
+     "defaults",
+     "sonnet-input-len sonnet-output-len sonnet-prefix-len"},
+    {"has another word here: --think-time 500ms, with --think-time-distribution",
+     "think-time-ms think-time-dist"},
+    {"has another word here: --duration 60s, after which no request is sent", "horizon"},
+    {"has another word here: --trace FILE, either file of a TraceV2 or its folder",
+     "trace-header trace-data"},
+    {"has another word here: --trace-sessions recorded or answered", "session-mode"},
+    {"has another word here: --verbose", "log"},
+    {"has another word here: --steps-out FILE.jsonl, then ridgeline steps",
+     "profile profiler-config collect-detailed-traces enable-layerwise-nvtx-tracing "
+     "ray-workers-use-nsight trace-level summarize-trace trace-output"},
+    {"has another word here: --latency-set KEY=VALUE, or --latency-constants FILE",
+     "alpha-coeffs beta-coeffs defaults-filepath"},
+    {"has another word here: --scheduling-policy", "scheduler preemption-policy policy-config"},
+    {"has another word here: a workload description with a rate in pieces (docs/workloads.md)",
+     "ramp-up-strategy ramp-up-start-rps ramp-up-end-rps"},
+    // What changes no time.
+    {"has no effect on timing: the server's address, security and logs",
+     "host port uds root-path api-key base-url endpoint header insecure backend server-url "
+     "server-type api-format allow-credentials allowed-headers allowed-methods allowed-origins "
+     "ssl-ca-certs ssl-cert-reqs ssl-certfile ssl-ciphers ssl-keyfile enable-ssl-refresh https "
+     "grpc middleware h11-max-header-count h11-max-incomplete-event-size disable-fastapi-docs "
+     "enable-offline-docs enable-request-id-headers enable-server-load-tracking "
+     "enable-tokenizer-info-endpoint disable-access-log-for-endpoints disable-log-requests "
+     "disable-log-stats disable-uvicorn-access-log enable-log-deltas enable-log-outputs "
+     "enable-log-requests enable-logging-iteration-details aggregate-engine-logging "
+     "log-config-file log-error-stack max-log-len uvicorn-log-level shutdown-timeout "
+     "fail-on-environ-validation fingerprint-mode fingerprint-value"},
+    {"has no effect on timing: metrics and events that the server publishes",
+     "cudagraph-metrics enable-mfu-metrics enable-per-request-metrics kv-cache-metrics "
+     "kv-cache-metrics-sample kv-events-config otlp-traces-endpoint jit-monitor-mode "
+     "jit-monitor-verbose show-hidden-metrics-for-version"},
+    {"has no effect on timing: how texts are written, read and called",
+     "chat-template chat-template-content-format default-chat-template-kwargs "
+     "trust-request-chat-template cohere-format cohere-is-reasoning-model enable-auto-tool-choice "
+     "enable-force-include-usage enable-prompt-tokens-details enable-reasoning reasoning-config "
+     "reasoning-parser reasoning-parser-plugin exclude-tools-when-tool-choice-none "
+     "expand-tools-even-if-tool-choice-none response-role return-tokens-as-token-ids tokens-only "
+     "tool-call-parser tool-parser-plugin tool-server served-model-name label metadata "
+     "request-id-prefix extra-body skip-chat-template"},
+    {"has no effect on timing: how the network and its tokenizer are found and loaded",
+     "tokenizer tokenizer-mode tokenizer-revision tokenizer-pool-extra-config tokenizer-pool-size "
+     "tokenizer-pool-type skip-tokenizer-init trust-remote-code revision code-revision "
+     "config-format hf-config-path hf-token download-dir load-format ignore-patterns model-impl "
+     "model-loader-extra-config max-parallel-loading-workers pt-load-map-location "
+     "safetensors-load-strategy safetensors-prefetch-block-size safetensors-prefetch-num-threads "
+     "use-tqdm-on-load enable-ep-weight-filter io-processor-plugin"},
+    {"has no effect on timing: vLLM V1 preempts by computing again, and swaps nothing",
+     "swap-space preemption-mode"},
+    {"has no effect on timing: names of prefix-cache keys", "prefix-caching-hash-algo"},
+    {"has no effect on timing: where processes run and how they find each other",
+     "distributed-executor-backend distributed-timeout-seconds cpu-distributed-timeout-seconds "
+     "data-parallel-address data-parallel-backend data-parallel-rpc-port "
+     "data-parallel-supervisor-port dp-supervisor-probe-failure-threshold "
+     "dp-supervisor-probe-interval-s dp-supervisor-probe-timeout-s master-addr master-port "
+     "node-rank headless device-ids numa-bind numa-bind-cpus numa-bind-nodes worker-cls "
+     "worker-extension-cls enable-fault-tolerance fault-tolerance-config enable-sleep-mode "
+     "enable-cumem-allocator"},
+    {"has no effect on timing: the client's own screen, warm-up and waiting",
+     "disable-tqdm num-warmups ready-check-timeout-sec timeout warmup-requests "
+     "prewarm-duration lazy-generation"},
+    {"has no effect on timing: all percentiles are in the result",
+     "percentile-metrics metric-percentiles"},
+    {"has no effect on timing: requests of a file come in its order",
+     "disable-shuffle no-oversample"},
+    // What is not modelled.
+    {"is not modelled: CUDA graphs are captured at vLLM's default sizes, or not at all with "
+     "--enforce-eager",
+     "compilation-config cc cuda-graph-sizes cudagraph-capture-sizes max-cudagraph-capture-size "
+     "optimization-level performance-mode"},
+    {"is not modelled: kernels are priced as vLLM chooses them by default",
+     "attention-backend attention-config ac disable-cascade-attn linear-backend moe-backend "
+     "mamba-backend gdn-prefill-backend kda-prefill-backend kernel-config "
+     "enable-flashinfer-autotune ir-op-priority enable-bf16x3-router-gemm "
+     "override-attention-dtype disable-custom-all-reduce use-fp64-gumbel mamba-ssu-algorithm "
+     "enable-flash-late-interaction"},
+    {"is not modelled: the KV cache is one pool of blocks on the GPU, as vLLM's default",
+     "calculate-kv-scales kv-cache-dtype-skip-layers kv-sharing-fast-prefill "
+     "disable-hybrid-kv-cache-manager disable-sliding-window prefix-match-unit watermark "
+     "kv-offloading-backend kv-offloading-size kv-transfer-config ec-transfer-config "
+     "ec-manager-config kv-cpu-blocks kv-offload-threshold kv-offload-config "
+     "kv-transfer-bandwidth kv-transfer-base-latency"},
+    {"is not modelled: recurrent states are kept as vLLM does by default",
+     "mamba-block-size mamba-cache-dtype mamba-cache-mode mamba-cache-philox-rounds "
+     "mamba-ssm-cache-dtype enable-mamba-cache-stochastic-rounding replayssm-buffer-len "
+     "use-replayssm"},
+    {"is not modelled: weights stay on the GPU",
+     "cpu-offload-gb cpu-offload-params offload-backend offload-group-size offload-num-in-group "
+     "offload-params offload-prefetch-step weight-transfer-config"},
+    {"is not modelled: the scheduler follows the version's default policy",
+     "scheduler-cls scheduler-reserve-full-isl max-long-partial-prefills "
+     "max-num-partial-prefills prefill-schedule-interval stream-interval"},
+    {"is not modelled: it belongs to vLLM's V0 engine",
+     "num-scheduler-steps multi-step-stream-outputs scheduler-delay-factor "
+     "use-v2-block-manager disable-async-output-proc max-seq-len-to-capture num-lookahead-slots "
+     "enable-prompt-adapter max-prompt-adapter-token max-prompt-adapters prompt-adapters "
+     "override-neuron-config"},
+    {"is not modelled: one API server, as by default",
+     "api-server-count renderer-num-workers "
+     "disable-frontend-multiprocessing"},
+    {"is not modelled: one engine is simulated, and with --data-parallel-size one of its ranks",
+     "data-parallel-external-lb data-parallel-hybrid-lb data-parallel-multi-port-external-lb "
+     "data-parallel-rank data-parallel-size-local data-parallel-start-rank "
+     "disable-nccl-for-dp-synchronization enable-elastic-ep nnodes num-instances "
+     "admission-policy admission-latency routing-latency routing-policy routing-scorers "
+     "token-bucket-capacity token-bucket-refill-rate snapshot-refresh-interval "
+     "cache-signal-delay prefill-instances decode-instances prefill-decode-instances "
+     "encode-instances encode-decider pd-decider pd-prefix-threshold pd-transfer-bandwidth "
+     "pd-transfer-base-latency pd-transfer-contention flow-control saturation-detector "
+     "queue-depth-threshold kv-cache-util-threshold dispatch-order max-gateway-queue-depth "
+     "per-band-capacity usage-limit-threshold fairness-policy request-ttl queue-shedding "
+     "dispatch-tick-interval in-flight-eviction model-autoscaler-interval-us"},
+    {"is not modelled: context is cut by --prefill-context-parallel-size alone",
+     "cp-kv-cache-interleave-size dcp-kv-cache-interleave-size dcp-comm-backend"},
+    {"is not modelled: experts are spread evenly and are alike busy",
+     "enable-eplb eplb-config eplb-log-balancedness eplb-step-interval eplb-window-size "
+     "expert-placement-strategy num-redundant-experts moe-comm-backend"},
+    {"is not modelled: a step is one batch, not two that overlap",
+     "enable-dbo dbo-decode-token-threshold dbo-prefill-token-threshold ubatch-size"},
+    {"is not modelled: of adapters only their number in a batch counts, --max-loras",
+     "lora-modules lora-dtype lora-extra-vocab-size lora-target-modules max-lora-rank "
+     "max-cpu-loras fully-sharded-loras long-lora-scaling-factors enable-lora-bias "
+     "enable-mixed-moe-lora-format enable-moe-shared-loras enable-tower-connector-lora "
+     "specialize-active-lora default-mm-loras qlora-adapter-name-or-path lora-assignment "
+     "lora-config lora-adapter-capacity lora-load-base-latency-us "
+     "lora-load-bandwidth-bytes-us lora-footprint-bytes-per-rank lora-scorer-weight"},
+    {"is not modelled: the tokens of images, audio and video count, not their encoder",
+     "allowed-local-media-path allowed-media-domains disable-chunked-mm-input "
+     "disable-mm-preprocessor-cache enable-mm-embeds enable-multimodal-encoder-data-parallel "
+     "interleave-mm-strings language-model-only limit-mm-per-prompt media-io-kwargs "
+     "mm-device-do-normalize mm-encoder-attn-backend mm-encoder-attn-dtype "
+     "mm-encoder-fp8-scale-path mm-encoder-fp8-scale-save-margin mm-encoder-fp8-scale-save-path "
+     "mm-encoder-only mm-encoder-tp-mode mm-hasher-algorithm mm-ipc-gpu-memory-gb "
+     "mm-processor-cache-gb mm-processor-cache-type mm-processor-device mm-processor-kwargs "
+     "mm-shm-cache-max-object-size-mb mm-tensor-ipc skip-mm-profiling video-pruning-method "
+     "video-pruning-rate enable-multimodal-chat random-mm-base-items-per-request "
+     "random-mm-num-mm-items-range-ratio random-mm-limit-mm-per-prompt random-mm-bucket-config "
+     "asr-max-audio-len-sec asr-min-audio-len-sec"},
+    {"is not modelled: networks generate text, token by token, each as long as the request says",
+     "task runner convert pooler-config override-pooler-config diffusion-config "
+     "enable-prompt-embeds random-batch-size no-reranker use-beam-search"},
+    {"is not modelled: every token is sampled without constraints or extra answers",
+     "structured-outputs-config guided-decoding-backend "
+     "guided-decoding-disable-additional-properties guided-decoding-disable-any-whitespace "
+     "guided-decoding-disable-fallback logits-processor-pattern logits-processors logprobs "
+     "logprobs-mode max-logprobs return-sampling-mask enable-return-routed-experts"},
+    {"is not modelled: weights have the network's own format, or --quantization's",
+     "allow-deprecated-quantization quantization-config"},
+    {"is not modelled: what a plug-in adds is not known", "additional-config"},
+    {"is not modelled: requests of a file have their recorded lengths",
+     "sharegpt-output-len custom-output-len hf-output-len spec-bench-output-len"},
+    {"is not modelled: there is no such data set here; a file with lengths is read by --trace FILE",
+     "hf-subset hf-split hf-name spec-bench-category blazedit-min-distance "
+     "blazedit-max-distance"},
+    {"is not modelled: answers come token by token, as they are generated", "no-stream"},
+});
+
+/// Calls `take` with each name of a list between blanks.
+template <class Take>
+void each_name(std::string_view names, Take take) {
+  while (!names.empty()) {
+    const std::string_view name = names.substr(0, names.find(' '));
+    take(name);
+    names.remove_prefix(std::min(name.size() + 1, names.size()));
+  }
+}
+
+const FlagSpec* find_spec(std::span<const FlagSpec> specs, std::string_view name) {
+  const auto found = std::ranges::find(specs, name, &FlagSpec::name);
+  return found == specs.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::span<const ForeignAlias> foreign_aliases() {
+  return kAliases;
+}
+
+std::span<const ForeignAnswer> foreign_answers() {
+  return kAnswers;
+}
+
+std::vector<FlagSpec> with_foreign_flags(std::span<const FlagSpec> own) {
+  std::vector<FlagSpec> flags(own.begin(), own.end());
+  for (const auto& [name, meaning] : kAliases) {
+    const FlagSpec* meant = find_spec(own, meaning);
+    if (meant != nullptr && find_spec(own, name) == nullptr) {
+      flags.push_back({.name = std::string(name),
+                       .takes = meant->takes,
+                       .repeatable = meant->repeatable,
+                       .value = meant->value,
+                       .meaning = std::string(meaning)});
+    }
+  }
+  if (find_spec(own, "model") == nullptr) {
+    return flags;
+  }
+  for (const auto& [answer, names] : kAnswers) {
+    each_name(names, [&](std::string_view name) {
+      if (find_spec(own, name) == nullptr) {
+        flags.push_back({.name = std::string(name),
+                         .takes = FlagSpec::Takes::kRefused,
+                         .help = std::string(answer)});
+      }
+    });
+  }
+  return flags;
+}
+
+std::string foreign_page() {
+  std::string text =
+      "Flags of `vllm serve`, `vllm bench serve` and inference-sim that are flags of ours under "
+      "another name:\n\n";
+  for (const auto& [name, meaning] : kAliases) {
+    text += fmt::format("  --{:<32} --{}\n", name, meaning);
+  }
+  text += "\nand those that are answered, not taken:\n";
+  const report::LineLayout layout{.width = 100, .indent = 4, .separator = " "};
+  for (const auto& [answer, names] : kAnswers) {
+    text += "\n" + report::wrapped("  ", report::words(answer), layout);
+    std::string flags;
+    each_name(names, [&](std::string_view name) { flags += fmt::format("--{} ", name); });
+    text += report::wrapped("    ", report::words(flags), layout);
+  }
+  return text;
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/arguments.hpp"
+
+namespace ridgeline::cli {
+
+/// A flag of `vllm serve`, `vllm bench serve` or inference-sim that is a flag of ours under another
+/// name.
+struct ForeignAlias {
+  std::string_view name;     ///< Without dashes.
+  std::string_view meaning;  ///< Our flag, without dashes.
+};
+[[nodiscard]] std::span<const ForeignAlias> foreign_aliases();
+
+/// Flags of theirs that share an answer: what holds here in their place.
+struct ForeignAnswer {
+  std::string_view answer;  ///< "has no effect on timing: ...", "is not modelled: ...".
+  std::string_view names;   ///< Between blanks, without dashes.
+};
+[[nodiscard]] std::span<const ForeignAnswer> foreign_answers();
+
+/// The flags of a verb, and the rows of both tables that mean something beside them: aliases of a
+/// flag in `own`, and answers if the verb describes a deployment (has --model). A name in `own`
+/// stays its own.
+[[nodiscard]] std::vector<FlagSpec> with_foreign_flags(std::span<const FlagSpec> own);
+
+/// Both tables for a person: `ridgeline help coming-from`.
+[[nodiscard]] std::string foreign_page();
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,86 @@
+#include "cli/verb_pages.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/arguments.hpp"
+#include "cli/commands/kernels.hpp"
+#include "cli/commands/verbs.hpp"
+#include "cli/common.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "model/model_spec.hpp"
+#include "workload/traces/format.hpp"
+
+namespace ridgeline::cli {
+namespace {
+
+std::vector<std::string> split_choices(std::string_view text) {
+  std::vector<std::string> words;
+  while (text.find('|') != std::string_view::npos) {
+    const auto bar = text.find('|');
+    words.emplace_back(text.substr(0, bar));
+    text.remove_prefix(bar + 1);
+  }
+  if (!words.empty()) {
+    words.emplace_back(text);
+  }
+  return words;
+}
+
+}  // namespace
+
+std::vector<VerbPage> verb_pages() {
+  std::vector<VerbPage> pages;
+  for (const Verb& verb : verbs()) {
+    if (verb.run == nullptr || verb.name == "help") {
+      continue;
+    }
+    pages.push_back({.name = std::string(verb.name),
+                     .summary = std::string(verb.summary),
+                     .opening = describe(verb.run)});
+    if (verb.name == "kernels") {
+      for (const KernelsCommand& command : kernels_commands()) {
+        pages.push_back({.name = "kernels " + std::string(command.name),
+                         .summary = std::string(command.summary),
+                         .opening = describe(command.run)});
+      }
+    }
+  }
+  return pages;
+}
+
+std::vector<std::string> positional_words(const VerbPage& page) {
+  std::string_view rest = page.opening.usage;
+  rest.remove_prefix(std::min(page.name.size() + 1, rest.size()));
+  return split_choices(rest.substr(0, rest.find(' ')));
+}
+
+std::vector<std::string> value_words(const FlagSpec& flag) {
+  if (flag.name == "model") {
+    return model::catalogue_names();
+  }
+  if (flag.name == "gpu") {
+    return hardware::catalogue_names();
+  }
+  if (flag.name == "to") {
+    std::vector<std::string> names;
+    for (const workload::TraceFormat* format : workload::trace_formats()) {
+      if (format->make_writer != nullptr) {
+        names.emplace_back(format->name);
+      }
+    }
+    return names;
+  }
+  return split_choices(flag.value);
+}
+
+bool takes_file(const FlagSpec& flag) {
+  const std::string_view value = flag.value;
+  return value.find("FILE") != std::string_view::npos ||
+         value.find("FOLDER") != std::string_view::npos || value == "DIR" || value == "VALUE";
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,113 @@
+#include "cli/bench_words.hpp"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/arguments.hpp"
+#include "cli/common.hpp"
+#include "cli/foreign_flags.hpp"
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "sim/scenario.hpp"
+#include "workload/options.hpp"
+
+namespace ridgeline::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+core::Result<sim::LoadedScenario> bench_loaded(std::vector<std::string> more) {
+  std::vector<std::string> words = {"--model", "llama-3.1-8b", "--gpu", "h100"};
+  words.insert(words.end(), more.begin(), more.end());
+  return parse_arguments(words, with_foreign_flags(scenario_flags(ScenarioPart::kWhole)))
+      .and_then([](const Arguments& arguments) { return load(arguments, sim::Purpose::kRun); });
+}
+
+std::string bench_problem(std::vector<std::string> more) {
+  const auto result = bench_loaded(std::move(more));
+  return result ? "no problem" : core::to_string(result.error().front());
+}
+
+TEST(BenchWords, ADataSetBringsItsDefaults) {
+  const auto random = bench_loaded({"--dataset-name", "random", "--random-output-len", "9"});
+  ASSERT_TRUE(random);
+  const auto& workload = random->scenario.workload;
+  // vLLM's defaults: 1024 tokens, everything at once.
+  EXPECT_EQ(std::get<workload::FixedLength>(*workload.input_len).value, core::Tokens(1024));
+  EXPECT_EQ(std::get<workload::FixedLength>(*workload.output_len).value, core::Tokens(9));
+  EXPECT_EQ(workload.arrivals, "at-once");
+  const auto prefixes =
+      bench_loaded({"--dataset-name", "prefix_repetition", "--request-rate", "4"});
+  ASSERT_TRUE(prefixes);
+  EXPECT_EQ(prefixes->scenario.workload.num_prefixes, 10);
+  EXPECT_EQ(prefixes->scenario.workload.prefix_len, 256);
+  EXPECT_EQ(prefixes->scenario.workload.request_rate, 4.0);
+  const auto file = bench_loaded({"--dataset-name", "sharegpt", "--dataset-path", "s.json"});
+  ASSERT_TRUE(file);
+  EXPECT_EQ(file->scenario.workload.trace, "s.json");
+  EXPECT_EQ(file->scenario.workload.arrivals, "at-once");
+  EXPECT_THAT(bench_problem({"--dataset-name", "sharegpt"}), HasSubstr("--dataset-path FILE"));
+  EXPECT_THAT(bench_problem({"--dataset-name", "sonnet"}), HasSubstr("expected one of: random"));
+  EXPECT_THAT(bench_problem({"--dataset-name", "random", "--trace", "t.csv"}),
+              HasSubstr("random has no file"));
+}
+
+TEST(BenchWords, ARangeRatioMakesLengthsUniform) {
+  const auto varied = bench_loaded({"--random-input-len",
+                                    "101",
+                                    "--random-output-len",
+                                    "1",
+                                    "--random-range-ratio",
+                                    "0.5",
+                                    "--request-rate",
+                                    "1"});
+  ASSERT_TRUE(varied);
+  // floor(101 * 0.5) = 50, ceil(101 * 1.5) = 152; outputs of at least one token.
+  const auto input = std::get<workload::UniformLength>(*varied->scenario.workload.input_len);
+  EXPECT_EQ(input.lowest, core::Tokens(50));
+  EXPECT_EQ(input.highest, core::Tokens(152));
+  const auto output = std::get<workload::UniformLength>(*varied->scenario.workload.output_len);
+  EXPECT_EQ(output.lowest, core::Tokens(1));
+  EXPECT_EQ(output.highest, core::Tokens(2));
+  EXPECT_THAT(bench_problem({"--random-range-ratio", "1", "--request-rate", "1"}),
+              HasSubstr("from 0 to below 1"));
+  EXPECT_THAT(bench_problem({"--random-range-ratio", "0.1", "--request-rate", "1"}),
+              HasSubstr("nothing to vary"));
+}
+
+TEST(BenchWords, AnInfiniteRateSendsEverythingAtOnce) {
+  const std::vector<std::string> lengths = {"--input-len", "5", "--output-len", "2"};
+  auto words = lengths;
+  words.insert(words.end(), {"--request-rate", "inf", "--ignore-eos"});
+  const auto all = bench_loaded(words);
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->scenario.workload.arrivals, "at-once");
+  EXPECT_EQ(all->scenario.workload.request_rate, std::nullopt);
+  words.insert(words.end(), {"--max-concurrency", "8"});
+  const auto limited = bench_loaded(words);
+  ASSERT_TRUE(limited) << core::to_string(limited.error().front());
+  EXPECT_EQ(limited->scenario.workload.max_concurrency, 8);
+  words = lengths;
+  words.insert(words.end(), {"--request-rate", "inf", "--arrivals", "poisson"});
+  EXPECT_THAT(bench_problem(words), HasSubstr("all requests at once"));
+}
+
+TEST(BenchWords, RooflineIsInferenceSimsWord) {
+  const auto roofline = bench_loaded({"--latency-model",
+                                      "roofline",
+                                      "--request-rate",
+                                      "1",
+                                      "--prompt-tokens",
+                                      "5",
+                                      "--output-tokens",
+                                      "2"});
+  ASSERT_TRUE(roofline);
+  EXPECT_EQ(roofline->scenario.latency.name, "v1");
+}
+
+}  // namespace
+}  // namespace ridgeline::cli

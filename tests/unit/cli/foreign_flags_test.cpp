@@ -1,0 +1,246 @@
+#include "cli/foreign_flags.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/arguments.hpp"
+#include "cli/common.hpp"
+#include "core/document.hpp"
+#include "core/result.hpp"
+#include "support/paths.hpp"
+
+namespace ridgeline::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// The flags of `run`, as far as these tables name them.
+std::vector<FlagSpec> own_flags() {
+  std::vector<FlagSpec> flags = scenario_flags(ScenarioPart::kWhole);
+  flags.push_back(output_flag());
+  for (const char* name : {"requests-out", "steps-out", "client-results"}) {
+    flags.push_back({.name = name});
+  }
+  for (auto& flag : manner_flags("table")) {
+    flags.push_back(std::move(flag));
+  }
+  return flags;
+}
+
+std::set<std::string> known_names() {
+  std::set<std::string> names;
+  for (const FlagSpec& flag : with_foreign_flags(own_flags())) {
+    names.insert(flag.name);
+  }
+  return names;
+}
+
+core::Result<Arguments> foreign_parsed(const std::vector<std::string>& words) {
+  return parse_arguments(words, with_foreign_flags(own_flags()));
+}
+
+TEST(ForeignFlags, AliasesMeanFlagsOfOurs) {
+  const auto own = own_flags();
+  for (const auto& [name, meaning] : foreign_aliases()) {
+    EXPECT_TRUE(std::ranges::find(own, meaning, &FlagSpec::name) != own.end()) << name;
+    EXPECT_TRUE(std::ranges::find(own, name, &FlagSpec::name) == own.end()) << name;
+  }
+}
+
+TEST(ForeignFlags, ANameStandsOnceInTheTables) {
+  std::set<std::string> names;
+  for (const auto& [name, meaning] : foreign_aliases()) {
+    EXPECT_TRUE(names.insert(std::string(name)).second) << name;
+  }
+  for (const auto& [answer, list] : foreign_answers()) {
+    std::string_view rest = list;
+    while (!rest.empty()) {
+      const std::string_view name = rest.substr(0, rest.find(' '));
+      EXPECT_TRUE(names.insert(std::string(name)).second) << name;
+      EXPECT_FALSE(name.empty()) << answer;
+      rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+    }
+  }
+}
+
+TEST(ForeignFlags, AreReadAsOurs) {
+  const auto found = foreign_parsed({"-tp",
+                                     "4",
+                                     "-pp=2",
+                                     "--num_gpu_blocks_override=100",
+                                     "--random-input-len",
+                                     "7",
+                                     "--rate",
+                                     "3",
+                                     "--results-path",
+                                     "a.json"});
+  ASSERT_TRUE(found) << core::to_string(found.error().front());
+  EXPECT_EQ(found->value("tensor-parallel-size"), "4");
+  EXPECT_EQ(found->value("pipeline-parallel-size"), "2");
+  EXPECT_EQ(found->value("num-gpu-blocks"), "100");
+  EXPECT_EQ(found->value("input-len"), "7");
+  EXPECT_EQ(found->value("request-rate"), "3");
+  EXPECT_EQ(found->value("output"), "a.json");
+}
+
+TEST(ForeignFlags, AreAnswered) {
+  const auto found =
+      foreign_parsed({"--swap-space", "4", "--no-enable-log-requests", "--horizon=5"});
+  ASSERT_FALSE(found);
+  ASSERT_EQ(found.error().size(), 3U);
+  EXPECT_THAT(found.error()[0].message, HasSubstr("has no effect on timing"));
+  EXPECT_EQ(found.error()[1].field, "--no-enable-log-requests");
+  EXPECT_THAT(found.error()[2].message, HasSubstr("--duration"));
+}
+
+TEST(ForeignFlags, AVerbWithoutADeploymentHasItsOwnAlone) {
+  const std::vector<FlagSpec> own = {{.name = "output"}};
+  const auto all = with_foreign_flags(own);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[1].name, "results-path");
+}
+
+/// Every flag of `vllm bench serve` (vllm/benchmarks/serve.py and datasets.py, 0.10 to 0.18), and
+/// the twelve of inference-sim that its users type first.
+TEST(ForeignFlags, KnowBenchServeAndInferenceSim) {
+  const auto known = known_names();
+  for (const char* name : {"backend",
+                           "base-url",
+                           "host",
+                           "port",
+                           "endpoint",
+                           "header",
+                           "max-concurrency",
+                           "model",
+                           "tokenizer",
+                           "use-beam-search",
+                           "logprobs",
+                           "request-rate",
+                           "burstiness",
+                           "trust-remote-code",
+                           "disable-tqdm",
+                           "num-warmups",
+                           "profile",
+                           "save-result",
+                           "save-detailed",
+                           "append-result",
+                           "metadata",
+                           "result-dir",
+                           "result-filename",
+                           "ignore-eos",
+                           "percentile-metrics",
+                           "metric-percentiles",
+                           "goodput",
+                           "request-id-prefix",
+                           "top-p",
+                           "top-k",
+                           "min-p",
+                           "temperature",
+                           "frequency-penalty",
+                           "presence-penalty",
+                           "repetition-penalty",
+                           "tokenizer-mode",
+                           "served-model-name",
+                           "lora-modules",
+                           "lora-assignment",
+                           "ramp-up-strategy",
+                           "ramp-up-start-rps",
+                           "ramp-up-end-rps",
+                           "ready-check-timeout-sec",
+                           "extra-body",
+                           "skip-tokenizer-init",
+                           "insecure",
+                           "label",
+                           "plot-timeline",
+                           "plot-dataset-stats",
+                           "timeline-itl-thresholds",
+                           "seed",
+                           "num-prompts",
+                           "dataset-name",
+                           "no-stream",
+                           "dataset-path",
+                           "no-oversample",
+                           "skip-chat-template",
+                           "enable-multimodal-chat",
+                           "disable-shuffle",
+                           "custom-output-len",
+                           "spec-bench-output-len",
+                           "spec-bench-category",
+                           "sonnet-input-len",
+                           "sonnet-output-len",
+                           "sonnet-prefix-len",
+                           "sharegpt-output-len",
+                           "blazedit-min-distance",
+                           "blazedit-max-distance",
+                           "asr-max-audio-len-sec",
+                           "asr-min-audio-len-sec",
+                           "random-input-len",
+                           "random-output-len",
+                           "random-range-ratio",
+                           "random-prefix-len",
+                           "random-batch-size",
+                           "no-reranker",
+                           "random-mm-base-items-per-request",
+                           "random-mm-num-mm-items-range-ratio",
+                           "random-mm-limit-mm-per-prompt",
+                           "random-mm-bucket-config",
+                           "hf-subset",
+                           "hf-split",
+                           "hf-name",
+                           "hf-output-len",
+                           "prefix-repetition-prefix-len",
+                           "prefix-repetition-suffix-len",
+                           "prefix-repetition-num-prefixes",
+                           "prefix-repetition-output-len",
+                           "input-len",
+                           "output-len"}) {
+    EXPECT_TRUE(known.contains(name)) << name;
+  }
+  for (const char* name : {"rate",
+                           "num-requests",
+                           "prompt-tokens",
+                           "workload-spec",
+                           "total-kv-blocks",
+                           "block-size-in-tokens",
+                           "max-num-running-reqs",
+                           "max-num-scheduled-tokens",
+                           "latency-model",
+                           "results-path",
+                           "horizon",
+                           "log"}) {
+    EXPECT_TRUE(known.contains(name)) << name;
+  }
+}
+
+TEST(ForeignFlags, KnowEveryFlagOfEightVersionsOfVllmServe) {
+  const auto path = test::shared_dir() / "schemas" / "vllm-serve-flags.json";
+  if (!std::filesystem::exists(path)) {
+    GTEST_SKIP() << "the flag lists of vLLM are not beside the checkout";
+  }
+  const auto lists = core::read_document(path.string());
+  ASSERT_TRUE(lists);
+  const auto known = known_names();
+  std::set<std::string> unknown;
+  std::size_t versions = 0;
+  for (const auto& version : lists->find("flags")->members()) {
+    ++versions;
+    for (const auto& flag : version.value.items()) {
+      const std::string name = flag.as_string().substr(2);
+      if (!known.contains(name)) {
+        unknown.insert(name);
+      }
+    }
+  }
+  EXPECT_EQ(versions, 8U);
+  EXPECT_THAT(unknown, testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace ridgeline::cli

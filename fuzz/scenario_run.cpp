@@ -73,7 +73,6 @@ void add_engine(fuzz::Choices& choices, Overrides& all) {
       {"engine.max_num_batched_tokens", {"1", "2", "17", "512", "8192", "1000000"}},
       {"engine.max_model_len", {"1", "17", "400", "5000"}},
       {"engine.block_size", {"1", "8", "16", "64", "128"}},
-      {"engine.num_gpu_blocks", {"2", "30", "1000"}},
       {"engine.gpu_memory_utilization", {"0.01", "0.5", "1"}},
       {"engine.enable_prefix_caching", {"true", "false"}},
       {"engine.enable_chunked_prefill", {"true", "false"}},
@@ -89,6 +88,8 @@ void add_engine(fuzz::Choices& choices, Overrides& all) {
       {"request_path", {"off"}},
   };
   all.push_back({"engine.version", choices.of(kVersions)});
+  // Given, or a rack's memory for one layer in blocks of a token would be a pool of gigabytes here.
+  all.push_back({"engine.num_gpu_blocks", choices.of({"2", "30", "1000", "100000"})});
   for (const auto& [path, values] : kSettings) {
     if (choices.one_in(5)) {
       all.push_back({path, choices.of(values)});

@@ -62,7 +62,7 @@ BANS = (
         r"(?<!\w)(std|)::(exit|_exit|_Exit|quick_exit|abort|terminate)\s*\(|(?<![\w.>:])_?exit\s*\("
         r"|(?<![\w.>:])(?<![\w.>:] )abort\s*\(\s*\)",
         "only main ends the process; use Result, or RIDGELINE_CHECK for a bug of ours",
-        ("src/cli/main.cpp", "src/core/check.cpp"),
+        ("src/cli/main.cpp", "src/cli/faults.cpp", "src/core/check.cpp"),
     ),
     Ban(
         r"\b(secure_getenv|getenv|setenv|putenv|setlocale)\b",

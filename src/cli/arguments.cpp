@@ -134,6 +134,12 @@ class Parser {
           }
           value = words_[at_++];
         }
+        if (value->empty()) {
+          errors_.push_back(problem(typed,
+                                    fmt::format("is empty, expected {}", spec.value),
+                                    "a shell variable that is not set?"));
+          return;
+        }
         store(spec, typed, std::move(*value));
         return;
     }

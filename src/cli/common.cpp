@@ -31,6 +31,9 @@ namespace ridgeline::cli {
 
 namespace {
 
+/// The format of every verb that prints nothing: for its exit code and its files.
+constexpr std::string_view kQuiet = "quiet";
+
 FlagSpec flag_of(const sim::Option& option) {
   FlagSpec spec{.name = std::string(option.flag)};
   if (option.is_switch()) {
@@ -64,7 +67,7 @@ core::Result<Manners> read_manners(const Arguments& arguments,
   core::Errors errors;
   Manners manners;
   manners.format = arguments.value("format", formats.front());
-  if (std::ranges::find(formats, manners.format) == formats.end()) {
+  if (manners.format != kQuiet && std::ranges::find(formats, manners.format) == formats.end()) {
     errors.push_back(bad_choice("format", manners.format, formats));
   }
   const std::string color = arguments.value("color", "auto");
@@ -123,7 +126,7 @@ std::vector<FlagSpec> manner_flags(std::string_view formats) {
   using Takes = FlagSpec::Takes;
   return {
       {.name = "format",
-       .value = std::string(formats),
+       .value = fmt::format("{}{}", formats, formats.ends_with(kQuiet) ? "" : "|quiet"),
        .help = "What standard output gets; table by default"},
       {.name = "color",
        .value = "auto|always|never",
@@ -188,7 +191,7 @@ ExitCode give_up(const core::Errors& errors, const Manners& manners) {
 }
 
 ExitCode put_out(std::string_view text, const Manners& manners) {
-  if (OutputFile::has_standard_output()) {
+  if (OutputFile::has_standard_output() || manners.format == kQuiet) {
     return ExitCode::kOk;
   }
   if (const auto written = write_all(STDOUT_FILENO, text); !written) {

@@ -53,7 +53,8 @@ struct Opening {
 [[nodiscard]] Opening describe(ExitCode (*run)(std::span<const std::string> words));
 /// Prints and maps to the exit code.
 [[nodiscard]] ExitCode give_up(const core::Errors& errors, const Manners& manners);
-/// Writes the result to standard output, unless an output file has that ("-").
+/// Writes the result to standard output, unless an output file has that ("-") or the format is
+/// quiet.
 [[nodiscard]] ExitCode put_out(std::string_view text, const Manners& manners);
 
 /// The manners of a verb whose flags could not be read: for showing why.

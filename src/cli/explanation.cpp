@@ -19,6 +19,7 @@
 #include "engine/capacity.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/formats_in_use.hpp"
+#include "model/hf_document.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 #include "report/format.hpp"
@@ -148,6 +149,15 @@ double requests_held(const sim::Resolved& resolved, core::Tokens tokens) {
          static_cast<double>(blocks);
 }
 
+/// Requests of max_model_len that the cache holds at once.
+double requests_of_longest(const sim::Resolved& resolved) {
+  const auto& engine = resolved.engine;
+  return resolved.memory.num_groups() > 1 ? static_cast<double>(engine.num_gpu_blocks.value() - 1) /
+                                                static_cast<double>(blocks_of_longest(resolved))
+                                          : static_cast<double>(held_tokens(resolved)) /
+                                                static_cast<double>(engine.max_model_len.value());
+}
+
 core::Node layouts_tree(const engine::MemoryPlan& plan) {
   std::vector<core::Node> layouts;
   for (const engine::CacheLayout& layout : plan.layouts) {
@@ -188,6 +198,7 @@ core::Node memory_tree(const sim::Resolved& resolved) {
       .add("blocks_of_max_model_len", integer_node(blocks_of_longest(resolved)))
       .add("requests_of_workload_length",
            number_node(length ? std::optional(requests_held(resolved, *length)) : std::nullopt))
+      .add("requests_of_max_model_len", number_node(requests_of_longest(resolved)))
       .build();
 }
 
@@ -256,6 +267,17 @@ core::Node provenance_entry(std::string_view key,
       .build();
 }
 
+/// What a document says of a key; null for what it does not state. A fact of a GPU may stand beside
+/// its source: {value, source}.
+core::Node value_in(const core::Node& document, std::string_view key) {
+  const core::Node* value = document.find(key);
+  if (value != nullptr && value->is_map() && value->find("source") != nullptr &&
+      value->find("value") != nullptr) {
+    value = value->find("value");
+  }
+  return value == nullptr ? core::Node() : *value;
+}
+
 core::Node provenance_tree(const sim::Resolved& resolved) {
   std::vector<core::Node> entries;
   for (const auto& provenance : resolved.provenance) {
@@ -271,11 +293,13 @@ core::Node provenance_tree(const sim::Resolved& resolved) {
                                        "set",
                                        place_text(patch.value.where())));
   }
+  const core::Node network = model::lift_text_config(resolved.network_document);
   for (const auto& [key, source] : resolved.network.provenance) {
-    entries.push_back(provenance_entry("model." + key, {}, "document", source));
+    entries.push_back(provenance_entry("model." + key, value_in(network, key), "document", source));
   }
   for (const auto& [key, source] : resolved.gpu.provenance) {
-    entries.push_back(provenance_entry("hardware." + key, {}, "document", source));
+    entries.push_back(provenance_entry(
+        "hardware." + key, value_in(resolved.gpu_document, key), "document", source));
   }
   return report::list_node(std::move(entries));
 }
@@ -366,12 +390,7 @@ void memory_lines(const sim::Resolved& resolved, Lines& lines) {
   lines.row("block", fmt::format("{:.6g} KiB", plan.block.value() / 1024.0));
   const std::int64_t tokens = held_tokens(resolved);
   lines.row("tokens", report::grouped(tokens));
-  const double requests =
-      plan.num_groups() > 1
-          ? static_cast<double>(engine.num_gpu_blocks.value() - 1) /
-                static_cast<double>(blocks_of_longest(resolved))
-          : static_cast<double>(tokens) / static_cast<double>(engine.max_model_len.value());
-  lines.row("requests of max_model_len", report::significant(requests));
+  lines.row("requests of max_model_len", report::significant(requests_of_longest(resolved)));
   if (const auto length = tokens_of_request(resolved)) {
     lines.row(fmt::format("requests of {} tokens", report::grouped(length->value())),
               report::significant(requests_held(resolved, *length)),
@@ -384,6 +403,7 @@ void memory_lines(const sim::Resolved& resolved, Lines& lines) {
 core::Node explanation_tree(const sim::Resolved& resolved) {
   return MapBuilder()
       .add("schema_version", integer_node(kSchemaVersion))
+      .add("deployment", text_node(deployment_text(resolved)))
       .add("model", model_tree(resolved.network))
       .add("memory", memory_tree(resolved))
       .add("hardware", hardware_tree(resolved.network, resolved.gpu))

@@ -2,10 +2,17 @@
 
 #include <atomic>
 
+#include "cli/exit_code.hpp"
+
 namespace ridgeline::cli {
 
-/// While it lives, the first Ctrl-C (or SIGTERM) sets a flag instead of ending the process; the
-/// second ends it.
+/// From here on SIGINT, SIGTERM, SIGHUP and SIGXFSZ remove the outputs that are not complete, say
+/// so on standard error and end the process with 128 and the signal's number. A SIGHUP that is
+/// ignored (nohup) stays so.
+void handle_signals();
+
+/// While it lives, the first SIGINT, SIGTERM or SIGHUP sets a flag instead; the second ends the
+/// process as above.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -14,6 +21,8 @@ class InterruptGuard {
   ~InterruptGuard();
 
   [[nodiscard]] static const std::atomic<bool>& flag();
+  /// 128 and the number of the signal that set the flag: 130 for Ctrl-C.
+  [[nodiscard]] static ExitCode exit_code();
 };
 
 /// A closed pipe becomes an error of write() instead of the end of the process.

@@ -7,6 +7,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/faults.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/terminal.hpp"
 
@@ -14,6 +15,8 @@ int main(int argc, char** argv) {
   using ridgeline::cli::ExitCode;
   ridgeline::cli::hold_standard_descriptors();
   ridgeline::cli::ignore_broken_pipes();
+  ridgeline::cli::handle_faults();
+  ridgeline::cli::handle_signals();
   try {
     const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
     return static_cast<int>(ridgeline::cli::run_command_line(words));

@@ -3,10 +3,13 @@
 #include <fstream>
 #include <iosfwd>
 #include <string>
+#include <string_view>
 
 #include "core/result.hpp"
 
 namespace ridgeline::cli {
+
+struct OpenOutput;
 
 /// A file that appears under its name only when it is complete: it is written beside it and renamed
 /// by commit(). One that is dropped before leaves nothing behind. Devices and pipes are written
@@ -14,8 +17,11 @@ namespace ridgeline::cli {
 class OutputFile {
  public:
   /// "-" is standard output, which one output can have; nothing else is then written there
-  /// (put_out()). Fails now, not after the run, when the place cannot be written.
-  [[nodiscard]] static core::Result<OutputFile> open(const std::string& path);
+  /// (put_out()). Fails now, not after the run, when the place cannot be written, when it is a file
+  /// that this process has read, and when another output is the same file. `flag` names it in
+  /// errors ("--output").
+  [[nodiscard]] static core::Result<OutputFile> open(std::string_view flag,
+                                                     const std::string& path);
 
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
@@ -29,15 +35,21 @@ class OutputFile {
   [[nodiscard]] const std::string& path() const { return path_; }
   /// What fails on it is reported by commit().
   [[nodiscard]] std::ostream& stream() { return stream_; }
+  /// Fails, too, when the file was read since it was opened.
   [[nodiscard]] core::Result<void> commit();
 
  private:
-  OutputFile(std::string path, std::string target, std::string temporary);
+  OutputFile(std::string flag, std::string path, std::string target);
+  void drop();
 
-  std::string path_;       ///< As the user gave it.
-  std::string target_;     ///< Where it points, links followed.
-  std::string temporary_;  ///< Empty when written directly, and once renamed.
+  std::string flag_;
+  std::string path_;            ///< As the user gave it.
+  std::string target_;          ///< Where it points, links followed.
+  OpenOutput* open_ = nullptr;  ///< Null when written directly, and once renamed.
   std::ofstream stream_;
 };
+
+/// Removes the files of outputs that are not complete. A signal handler may call it.
+void remove_unfinished_outputs() noexcept;
 
 }  // namespace ridgeline::cli

@@ -11,12 +11,15 @@ namespace ridgeline::cli {
 
 enum class ColorMode : std::uint8_t { kAuto, kAlways, kNever };
 
+/// Of a file or a pipe: no table is cut.
+inline constexpr int kUnlimitedColumns = 10'000;
+
 /// What may be shown on one output of the process.
 struct Terminal {
   bool is_terminal = false;
   bool color = false;
   bool unicode = false;
-  int columns = 100;  ///< Wide enough for every table of ours where nothing limits it.
+  int columns = kUnlimitedColumns;
 };
 
 /// Looks at a file descriptor and the environment: NO_COLOR, CLICOLOR_FORCE, TERM, COLUMNS, LC_ALL,

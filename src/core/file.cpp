@@ -12,7 +12,7 @@
 #include <fmt/core.h>
 
 #include "core/document.hpp"
-#include "core/piped_files.hpp"
+#include "core/input_files.hpp"
 #include "core/result.hpp"
 
 namespace ridgeline::core {
@@ -29,32 +29,19 @@ std::string system_message(int code) {
 }  // namespace
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
-  if (path.empty()) {
-    return fail(ErrorCode::kUsage, "the name of a file is empty");
-  }
-  std::error_code error;
-  const std::string source = path_to_open(path);
-  const auto status = std::filesystem::status(source, error);
-  if (status.type() == std::filesystem::file_type::not_found) {
-    return file_problem(path, "no such file");
-  }
-  if (status.type() == std::filesystem::file_type::directory) {
-    return file_problem(path, "is a folder, expected a file");
-  }
-  errno = 0;
-  std::ifstream in(source, std::ios::binary);
+  auto in = open_file(path);
   if (!in) {
-    return file_problem(path, "cannot be opened: " + system_message(errno));
+    return fail(std::move(in).error());
   }
   // The size is what was read, not what the file system says: pipes and devices have none to say.
   std::string text;
   std::array<char, 65536> chunk;
-  while (in && text.size() <= limit) {
+  while (*in && text.size() <= limit) {
     const std::size_t wanted = std::min(chunk.size() - 1, limit - text.size()) + 1;
-    in.read(chunk.data(), static_cast<std::streamsize>(wanted));
-    text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
+    in->read(chunk.data(), static_cast<std::streamsize>(wanted));
+    text.append(chunk.data(), static_cast<std::size_t>(in->gcount()));
   }
-  if (in.bad()) {
+  if (in->bad()) {
     return file_problem(path, "cannot be read: " + system_message(errno));
   }
   if (text.size() > limit) {

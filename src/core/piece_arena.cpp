@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdlib>
 
-#include "core/check.hpp"
+#include "core/fault.hpp"
 #include "core/huge_pages.hpp"
 
 namespace ridgeline::core {
@@ -24,7 +24,9 @@ void PieceArena::add_region() {
   const std::size_t bytes = is_small ? kSmallRegion : kHugePage;
   auto* const region =
       static_cast<std::byte*>(is_small ? std::malloc(bytes) : std::aligned_alloc(bytes, bytes));
-  RIDGELINE_CHECK(region != nullptr, "no memory for what percentiles are made of");
+  if (region == nullptr) {
+    out_of_memory("the values that exact percentiles are made of");
+  }
   if (!is_small && regions_.size() < kSmallRegions + kHugeRegions) {
     prefer_huge_pages(region, bytes);
   }

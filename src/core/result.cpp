@@ -8,6 +8,15 @@
 
 namespace ridgeline::core {
 
+Errors with_field(Errors errors, const std::string& field) {
+  for (Error& error : errors) {
+    if (error.field.empty()) {
+      error.field = field;
+    }
+  }
+  return errors;
+}
+
 std::string to_string(const Error& error) {
   std::string text;
   if (!error.where.file.empty()) {

@@ -48,6 +48,9 @@ inline tl::unexpected<Errors> fail(ErrorCode code, std::string message) {
   return fail(Error{.code = code, .message = std::move(message)});
 }
 
+/// The errors of another layer about the value of a setting: those that name no field get this one.
+Errors with_field(Errors errors, const std::string& field);
+
 /// Something the user should know that did not stop the run.
 struct Warning {
   std::string code;       ///< Stable, e.g. "W-max-model-len".

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/check.hpp"
+#include "core/fault.hpp"
 
 namespace ridgeline::core {
 
@@ -75,7 +75,9 @@ class Ring {
     if constexpr (kIsPlain) {
       // Large blocks grow where they are, or by other page tables: nothing is copied.
       T* const items = static_cast<T*>(std::realloc(items_.release(), size * sizeof(T)));
-      RIDGELINE_CHECK(items != nullptr, "no memory for a queue");
+      if (items == nullptr) {
+        out_of_memory("a queue of requests");
+      }
       items_.reset(items);
       std::copy(items, items + head_, items + held);  // Those that had wrapped around.
     } else {

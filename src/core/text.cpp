@@ -10,6 +10,8 @@
 
 #include <fmt/core.h>
 
+#include "core/math.hpp"
+
 namespace ridgeline::core {
 namespace {
 
@@ -160,6 +162,25 @@ std::string shortest(double value) {
   const auto written = plain ? std::to_chars(buffer.data(), end, value, std::chars_format::fixed)
                              : std::to_chars(buffer.data(), end, value);
   return {buffer.data(), written.ptr};
+}
+
+double times_power_of_ten(double value, int exponent) {
+  if (!std::isfinite(value)) {
+    return value;
+  }
+  std::array<char, kDoubleCharacters> buffer;
+  char* const end = buffer.data() + buffer.size();
+  const auto written = std::to_chars(buffer.data(), end, value, std::chars_format::scientific);
+  const std::string_view digits(buffer.data(), written.ptr);
+  const std::size_t mark = digits.find('e');
+  int own = 0;
+  // from_chars takes no plus sign.
+  const std::size_t number = mark + (digits[mark + 1] == '+' ? 2 : 1);
+  std::from_chars(digits.data() + number, written.ptr, own);
+  const std::string moved = fmt::format("{}e{}", digits.substr(0, mark), own + exponent);
+  double result = 0.0;
+  const auto read = std::from_chars(moved.data(), moved.data() + moved.size(), result);
+  return read.ec == std::errc() ? result : value * core::pow(10.0, exponent);
 }
 
 TextPositions::TextPositions(std::string_view text) : text_(text) {

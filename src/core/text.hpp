@@ -29,6 +29,10 @@ std::string shown_path(std::string_view path);
 /// exponent.
 std::string shortest(double value);
 
+/// The value times 10^exponent in decimal: the digits of shortest(), the point moved, read back.
+/// Values that are not finite stay.
+double times_power_of_ten(double value, int exponent);
+
 /// Turns byte offsets of a text into lines and columns. Building it reads the text once; a look-up
 /// costs the same anywhere in the text, however long its lines are.
 class TextPositions {

@@ -50,12 +50,16 @@ class Duration {
   }
 
   [[nodiscard]] constexpr std::int64_t count() const { return ticks_; }
-  [[nodiscard]] constexpr double to_seconds() const { return static_cast<double>(ticks_) * 1e-12; }
+  /// Divided, not multiplied by 1e-12, which is no double: 400 us are 0.0004 s, the number that a
+  /// person would write.
+  [[nodiscard]] constexpr double to_seconds() const {
+    return static_cast<double>(ticks_) / static_cast<double>(kTicksPerSecond);
+  }
   [[nodiscard]] constexpr double to_milliseconds() const {
-    return static_cast<double>(ticks_) * 1e-9;
+    return static_cast<double>(ticks_) / 1e9;
   }
   [[nodiscard]] constexpr double to_microseconds() const {
-    return static_cast<double>(ticks_) * 1e-6;
+    return static_cast<double>(ticks_) / 1e6;
   }
 
   friend constexpr auto operator<=>(Duration, Duration) = default;

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "core/text.hpp"
+#include "core/units.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -65,6 +66,11 @@ std::string significant(double value) {
     return fmt::format("{:.3f}", value);
   }
   return value >= 1e-4 ? fmt::format("{:.3g}", value) : fmt::format("{:.2e}", value);
+}
+
+double microseconds(core::Seconds time) {
+  constexpr int kMicro = 6;
+  return core::times_power_of_ten(time.value(), kMicro);
 }
 
 std::string percent(double share) {

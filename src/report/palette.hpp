@@ -32,7 +32,8 @@ struct Palette {
 
 /// How text for a person is laid out. Whoever knows the terminal decides.
 struct TextStyle {
-  int width = 100;  ///< Columns; more than 100 are not used.
+  /// Columns. Tables use all of them before they cut or drop any; sentences at most 100.
+  int width = 100;
   bool ascii = false;
   Palette palette;
   std::string saved_to;  ///< Where the result was written, if it was.

@@ -29,11 +29,12 @@ using metrics::Distribution;
 using metrics::Metric;
 using metrics::Statistic;
 
-constexpr std::size_t kMaxWidth = 100;
+constexpr std::size_t kMaxWidth = 100;  ///< Of sentences; tables take what there is.
 constexpr std::size_t kMinWidth = 48;
 constexpr std::size_t kLabelWidth = 9;
 constexpr std::size_t kUnitWidth = 3;
-constexpr std::size_t kNumberWidth = 9;
+constexpr std::size_t kNumberWidth = 9;  ///< The least, with the gap before it.
+constexpr std::size_t kNumberGap = 2;
 constexpr std::size_t kTextLabelWidth = 13;
 constexpr std::string_view kColumnGap = "   ";
 
@@ -43,9 +44,12 @@ struct Row {
   std::optional<Metric> metric;  ///< To find its verdicts; the queue has none.
 };
 
+std::size_t asked_width(const TextStyle& style) {
+  return static_cast<std::size_t>(std::max(style.width, 0));
+}
+
 std::size_t usable_width(const TextStyle& style) {
-  const auto asked = static_cast<std::size_t>(std::max(style.width, 0));
-  return std::clamp(asked, kMinWidth, kMaxWidth);
+  return std::clamp(asked_width(style), kMinWidth, kMaxWidth);
 }
 
 LineLayout text_layout(const TextStyle& style) {
@@ -130,7 +134,29 @@ class LatencyTable {
   [[nodiscard]] std::size_t total_width() const {
     const std::size_t slo_width =
         target_width_ == 0 ? 0 : 2 * kColumnGap.size() + target_width_ + verdict_width_;
-    return kLabelWidth + kUnitWidth + columns_.size() * kNumberWidth + slo_width;
+    return kLabelWidth + kUnitWidth + numbers_width() + slo_width;
+  }
+
+  [[nodiscard]] std::string number_text(const Row& row, Statistic column) const {
+    return row.values->has_value() ? significant((*row.values)->of(column) * unit_of(row).per_ms)
+                                   : missing_mark(style_);
+  }
+
+  /// As wide as its widest number asks for: a row may hold seconds and days.
+  [[nodiscard]] std::size_t number_width(Statistic column) const {
+    std::size_t width = kNumberWidth;
+    for (const Row& row : rows_) {
+      width = std::max(width, kNumberGap + display_width(number_text(row, column)));
+    }
+    return width;
+  }
+
+  [[nodiscard]] std::size_t numbers_width() const {
+    std::size_t sum = 0;
+    for (const Statistic column : columns_) {
+      sum += number_width(column);
+    }
+    return sum;
   }
 
   void drop_columns() {
@@ -140,7 +166,7 @@ class LatencyTable {
     }
     for (const Statistic least_needed :
          {Statistic::kP90, Statistic::kMean, Statistic::kP50, Statistic::kMax}) {
-      if (total_width() > usable_width(style_)) {
+      if (total_width() > std::max(kMinWidth, asked_width(style_))) {
         std::erase(columns_, least_needed);
       }
     }
@@ -149,7 +175,8 @@ class LatencyTable {
   [[nodiscard]] std::string header() const {
     std::string line(kLabelWidth + kUnitWidth, ' ');
     for (const Statistic column : columns_) {
-      line += pad_left(metrics::kStatisticNames[static_cast<std::size_t>(column)], kNumberWidth);
+      line += pad_left(metrics::kStatisticNames[static_cast<std::size_t>(column)],
+                       number_width(column));
     }
     if (target_width_ > 0) {
       line.append(kColumnGap).append(pad_right("target", target_width_));
@@ -162,12 +189,9 @@ class LatencyTable {
     const TimeUnit unit = unit_of(row);
     std::string line = pad_right(row.label, kLabelWidth) + pad_left(unit.name, kUnitWidth);
     for (const Statistic column : columns_) {
-      const std::string number = row.values->has_value()
-                                     ? significant((*row.values)->of(column) * unit.per_ms)
-                                     : std::string(missing_mark(style_));
-      line += pad_left(number, kNumberWidth);
+      line += pad_left(number_text(row, column), number_width(column));
     }
-    const std::size_t blank = kLabelWidth + kUnitWidth + columns_.size() * kNumberWidth;
+    const std::size_t blank = kLabelWidth + kUnitWidth + numbers_width();
     for (std::size_t c = 0; c < cells.size(); ++c) {
       line.append(c == 0 ? "" : "\n" + std::string(blank, ' '));
       line.append(kColumnGap).append(pad_right(cells[c].target, target_width_));

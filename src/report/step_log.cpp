@@ -22,10 +22,12 @@
 #include "domain/step.hpp"
 #include "latency/step_time_model.hpp"
 #include "report/format.hpp"
+#include "report/grid.hpp"
 #include "report/palette.hpp"
 #include "report/text_lines.hpp"
 #include "report/tree.hpp"
 #include "sim/step_watch.hpp"
+#include "workload/traces/line_reader.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -62,7 +64,7 @@ class StepLog final : public sim::StepListener {
       write_part(part);
     }
     json_.end_array();
-    json_.member("rounding_us", core::as_microseconds(segment.rounding));
+    json_.member("rounding_us", microseconds(segment.rounding));
     json_.end_object();
     out_ << json_.text() << '\n';
   }
@@ -91,7 +93,7 @@ class StepLog final : public sim::StepListener {
     std::int64_t misses = 0;
     double farthest = 0.0;
     for (const latency::OperatorTime& part : segment.parts) {
-      by_kind[static_cast<std::size_t>(part.bottleneck)] += core::as_microseconds(part.time);
+      by_kind[static_cast<std::size_t>(part.bottleneck)] += microseconds(part.time);
       flops += part.flops.value();
       bytes += part.bytes.value();
       misses += part.distance.value_or(0.0) > 0.0 ? 1 : 0;
@@ -118,7 +120,7 @@ class StepLog final : public sim::StepListener {
         .member("operator", part.name)
         .member("phase", part.phase)
         .member("calls", part.calls)
-        .member("us", core::as_microseconds(part.time))
+        .member("us", microseconds(part.time))
         .member("bottleneck", kind_name(static_cast<std::size_t>(part.bottleneck)))
         .member("bytes", part.bytes.value())
         .key("distance");
@@ -187,18 +189,19 @@ std::string shares_text(const char* title,
   std::ranges::stable_sort(sorted,
                            [](const auto& a, const auto& b) { return a.second.us > b.second.us; });
   constexpr std::size_t kNameWidth = 20;
-  std::string text = style.palette.paint(
-      style.palette.dim,
-      fmt::format("{}{:>12}{:>12}{:>9}", pad_right(title, kNameWidth), "steps", "ms", "time"));
-  text += "\n";
+  constexpr std::size_t kNumberWidth = 10;
+  constexpr std::size_t kShareWidth = 7;
+  Grid grid({{title, true, kNameWidth},
+             {"steps", false, kNumberWidth},
+             {"ms", false, kNumberWidth},
+             {"time", false, kShareWidth}});
   for (const auto& [name, share] : sorted) {
-    text += fmt::format("{}{:>12}{:>12}{:>9}\n",
-                        pad_right(printable(name, style.ascii), kNameWidth),
-                        grouped(share.steps),
-                        significant(share.us / 1000.0),
-                        percent(all_us > 0.0 ? share.us / all_us : 0.0));
+    grid.add({printable(name, style.ascii),
+              grouped(share.steps),
+              significant(share.us / 1000.0),
+              percent(all_us > 0.0 ? share.us / all_us : 0.0)});
   }
-  return text;
+  return grid.render(style);
 }
 
 }  // namespace
@@ -207,15 +210,17 @@ std::unique_ptr<sim::StepListener> make_step_log(std::ostream& out) {
   return std::make_unique<StepLog>(out);
 }
 
-core::Result<StepSummary> summarise_step_log(std::string_view text, const std::string& file) {
+core::Result<StepSummary> summarise_step_log(workload::LineReader lines, const std::string& file) {
+  using Status = workload::LineReader::Status;
   StepSummary summary;
-  core::Errors errors;
-  int number = 0;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    ++number;
+  const auto refuse = [&](std::string message, std::int64_t line, std::string hint = {}) {
+    return core::fail(core::Error{.message = std::move(message),
+                                  .where = {.file = file, .line = static_cast<int>(line)},
+                                  .hint = std::move(hint)});
+  };
+  std::string_view line;
+  Status status = lines.next(line);
+  for (; status == Status::kLine; status = lines.next(line)) {
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) {
       continue;
     }
@@ -227,18 +232,22 @@ core::Result<StepSummary> summarise_step_log(std::string_view text, const std::s
       add_line(*node, summary, found);
     }
     if (!found.empty()) {
-      found.front().where = {.file = file, .line = number, .column = found.front().where.column};
-      errors.push_back(std::move(found.front()));
-      break;
+      core::Error& first = found.front();
+      first.where = {
+          .file = file, .line = static_cast<int>(lines.number()), .column = first.where.column};
+      return core::fail(std::move(first));
     }
   }
-  if (errors.empty() && summary.lines == 0) {
-    errors.push_back({.message = "no step in it",
-                      .where = {.file = file},
-                      .hint = "ridgeline run --steps-out FILE writes one"});
+  if (status == Status::kTooLong) {
+    return refuse(
+        fmt::format("is longer than {} bytes, expected a line of a step log", lines.line_bytes()),
+        lines.number() + 1);
   }
-  if (!errors.empty()) {
-    return core::fail(std::move(errors));
+  if (status == Status::kReadError) {
+    return refuse(std::string(lines.input_problem()), 0);
+  }
+  if (summary.lines == 0) {
+    return refuse("no step in it", 0, "ridgeline run --steps-out FILE writes one");
   }
   return summary;
 }

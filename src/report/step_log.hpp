@@ -6,13 +6,13 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "core/document.hpp"
 #include "core/result.hpp"
 #include "domain/step.hpp"
 #include "report/palette.hpp"
 #include "sim/step_watch.hpp"
+#include "workload/traces/line_reader.hpp"
 
 namespace ridgeline::report {
 
@@ -40,8 +40,9 @@ struct StepSummary {
   std::int64_t misses = 0;  ///< Of look-ups, one per part and segment.
   double farthest = 0.0;
 };
-/// Reads the text of a log; a malformed line is an error that names it.
-[[nodiscard]] core::Result<StepSummary> summarise_step_log(std::string_view text,
+/// Reads a log line by line; a malformed line, or one beyond the reader's limit, is an error that
+/// names it. `file` stands for the log in errors.
+[[nodiscard]] core::Result<StepSummary> summarise_step_log(workload::LineReader lines,
                                                            const std::string& file);
 [[nodiscard]] core::Node summary_tree(const StepSummary& summary);
 [[nodiscard]] std::string summary_table(const StepSummary& summary, const TextStyle& style);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@
 #include "domain/step.hpp"
 #include "latency/step_time_model.hpp"
 #include "report/format.hpp"
+#include "report/grid.hpp"
 #include "report/palette.hpp"
 #include "report/text_lines.hpp"
 #include "report/tree.hpp"
@@ -38,7 +40,7 @@ core::Node part_tree(const latency::OperatorTime& part) {
       .add("calls", integer_node(part.calls))
       .add("flops", number_node(part.flops.value()))
       .add("bytes", number_node(part.bytes.value()))
-      .add("us", number_node(core::as_microseconds(part.time)))
+      .add("us", number_node(microseconds(part.time)))
       .add("bottleneck", text_node(bottleneck_name(part.bottleneck)))
       .add("source", text_node(part.source))
       .add("distance", number_node(part.distance))
@@ -60,82 +62,32 @@ std::size_t step_width(const TextStyle& style) {
   return static_cast<std::size_t>(std::clamp(style.width, kNarrowest, kWidest));
 }
 
-/// Columns of text, as wide as their widest cell, the first and any named ones flush left.
-class Grid {
- public:
-  struct Column {
-    std::string_view title;
-    bool left = false;
-  };
-
-  explicit Grid(std::vector<Column> columns) : columns_(std::move(columns)) {
-    for (const Column& column : columns_) {
-      widths_.push_back(display_width(column.title));
-    }
-  }
-
-  void add(std::vector<std::string> cells) {
-    for (std::size_t c = 0; c < cells.size(); ++c) {
-      widths_[c] = std::max(widths_[c], display_width(cells[c]));
-    }
-    rows_.push_back(std::move(cells));
-  }
-
-  /// Lines of at most `width` columns: the columns named by `shrinkable` give way, in that order.
-  [[nodiscard]] std::string render(std::size_t width,
-                                   std::span<const std::size_t> shrinkable,
-                                   const TextStyle& style) {
-    constexpr std::size_t kNarrowestColumn = 8;
-    for (const std::size_t c : shrinkable) {
-      const std::size_t used = total_width();
-      if (used > width) {
-        const std::size_t excess = used - width;
-        const std::size_t least = std::min(widths_[c], kNarrowestColumn);
-        widths_[c] = std::max(least, widths_[c] - std::min(excess, widths_[c]));
-      }
-    }
-    std::vector<std::string> titles;
-    titles.reserve(columns_.size());
-    for (const Column& column : columns_) {
-      titles.emplace_back(column.title);
-    }
-    std::string text = style.palette.paint(style.palette.dim, line(titles, style)) + "\n";
-    for (const auto& row : rows_) {
-      text += line(row, style) + "\n";
-    }
-    return text;
-  }
-
- private:
-  static constexpr std::size_t kGap = 2;
-
-  [[nodiscard]] std::size_t total_width() const {
-    std::size_t sum = kGap * (widths_.size() - 1);
-    for (const std::size_t width : widths_) {
-      sum += width;
-    }
-    return sum;
-  }
-
-  [[nodiscard]] std::string line(const std::vector<std::string>& cells,
-                                 const TextStyle& style) const {
-    std::string text;
-    for (std::size_t c = 0; c < cells.size(); ++c) {
-      const std::string cell = shortened(cells[c], widths_[c], style.ascii);
-      text.append(c == 0 ? 0 : kGap, ' ');
-      text += columns_[c].left ? pad_right(cell, widths_[c]) : pad_left(cell, widths_[c]);
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    return text;
-  }
-
-  std::vector<Column> columns_;
-  std::vector<std::size_t> widths_;
-  std::vector<std::vector<std::string>> rows_;
-};
-
 std::string no_share_mark(const TextStyle& style) {
   return style.ascii ? "-" : "\u2013";
+}
+
+std::string source_text(const latency::OperatorTime& part, const TextStyle& style) {
+  std::string source = part.source;
+  if (part.distance) {
+    source += fmt::format(" ({} away)", significant(*part.distance));
+  }
+  return printable(source, style.ascii);
+}
+
+/// The source that most parts have; the first of several. Nothing for no parts.
+std::string usual_source(const std::vector<latency::OperatorTime>& parts, const TextStyle& style) {
+  std::map<std::string, std::ptrdiff_t> counts;
+  for (const auto& part : parts) {
+    ++counts[source_text(part, style)];
+  }
+  std::string usual;
+  for (const auto& part : parts) {
+    std::string source = source_text(part, style);
+    if (usual.empty() || counts[source] > counts[usual]) {
+      usual = std::move(source);
+    }
+  }
+  return usual;
 }
 
 std::vector<std::string> part_cells(const latency::OperatorTime& part,
@@ -143,10 +95,6 @@ std::vector<std::string> part_cells(const latency::OperatorTime& part,
                                     const TextStyle& style) {
   const double us = core::as_microseconds(part.time);
   const bool has_intensity = part.bytes.value() > 0.0 && part.flops.value() > 0.0;
-  std::string source = part.source;
-  if (part.distance) {
-    source += fmt::format(" ({} away)", significant(*part.distance));
-  }
   return {
       printable(part.name, style.ascii),
       printable(part.phase, style.ascii),
@@ -156,28 +104,46 @@ std::vector<std::string> part_cells(const latency::OperatorTime& part,
       step_us > 0.0 ? percent(us / step_us) : no_share_mark(style),
       has_intensity ? significant(part.flops.value() / part.bytes.value()) : no_share_mark(style),
       bottleneck_name(part.bottleneck),
-      printable(source, style.ascii)};
+      source_text(part, style)};
 }
 
 std::string parts_table(const std::vector<latency::OperatorTime>& parts,
                         double step_us,
                         const TextStyle& style) {
-  Grid grid({{"operator", true},
-             {"phase", true},
-             {"shape", true},
-             {"calls"},
-             {"us"},
-             {"share"},
-             {"FLOP/B"},
-             {"bottleneck", true},
-             {"source", true}});
-  for (const auto& part : parts) {
-    grid.add(part_cells(part, step_us, style));
-  }
+  std::vector<Grid::Column> columns = {{"operator", true},
+                                       {"phase", true},
+                                       {"shape", true},
+                                       {"calls"},
+                                       {"us"},
+                                       {"share"},
+                                       {"FLOP/B"},
+                                       {"bottleneck", true},
+                                       {"source", true}};
+  // Most rows have one source: it stands below them, and in the column what differs.
+  const std::string usual = usual_source(parts, style);
+  const bool all = std::ranges::all_of(
+      parts, [&](const latency::OperatorTime& part) { return source_text(part, style) == usual; });
   constexpr std::size_t kShapeColumn = 2;
   constexpr std::size_t kSourceColumn = 8;
-  constexpr std::size_t kShrinkable[] = {kSourceColumn, kShapeColumn};
-  return grid.render(step_width(style), kShrinkable, style);
+  std::vector<std::size_t> shrinkable = {kSourceColumn, kShapeColumn};
+  if (all) {
+    columns.pop_back();
+    shrinkable.erase(shrinkable.begin());
+  }
+  Grid grid(columns);
+  for (const auto& part : parts) {
+    std::vector<std::string> cells = part_cells(part, step_us, style);
+    if (cells.back() == usual) {
+      cells.pop_back();
+    }
+    grid.add(std::move(cells));
+  }
+  std::string text = grid.render(style, shrinkable);
+  if (!usual.empty()) {
+    const std::string line = fmt::format("source{}: {}", all ? "" : " where none is named", usual);
+    text += shortened(line, static_cast<std::size_t>(std::max(style.width, 0)), style.ascii) + "\n";
+  }
+  return text;
 }
 
 LineLayout sentence_layout(const TextStyle& style) {
@@ -241,7 +207,7 @@ core::Node step_tree(const StepReport& report) {
       .add("time_by_bottleneck", kinds.build())
       .add("parts", parts_tree(report.explanation.parts))
       .add("hidden", parts_tree(report.explanation.hidden))
-      .add("rounding_us", number_node(core::as_microseconds(report.explanation.rounding)))
+      .add("rounding_us", number_node(microseconds(report.explanation.rounding)))
       .add("config", report.config)
       .add("warnings", warnings_tree(report.warnings))
       .build();
@@ -322,7 +288,7 @@ std::string comparison_table(std::span<const StepReport> reports, const TextStyl
   grid.add(std::move(ratios));
   grid.add(std::move(kinds));
   std::string text = headline_text(reports.front(), style) + "\n";
-  text += grid.render(step_width(style), {}, style);
+  text += grid.render(style);
   for (const auto& report : reports) {
     text += warning_lines(report, style);
   }

@@ -13,6 +13,7 @@
 
 #include "core/document.hpp"
 #include "report/format.hpp"
+#include "report/grid.hpp"
 #include "report/palette.hpp"
 #include "report/tree.hpp"
 #include "workload/trace_stats.hpp"
@@ -80,13 +81,25 @@ std::string or_dash(const std::optional<double>& value, const TextStyle& style) 
   return value ? significant(*value) : style.ascii ? "-" : "\u2013";
 }
 
-std::string spread_line(std::string_view name, const workload::TokenSpread& spread) {
-  std::string line = fmt::format("{:<14}", name);
-  for (const double value :
-       {spread.mean, spread.std, spread.p50, spread.p90, spread.p99, spread.max}) {
-    line += fmt::format("{:>10}", significant(value));
+std::string spread_table(const workload::TraceStats& stats, const TextStyle& style) {
+  constexpr std::size_t kNumberWidth = 8;
+  std::vector<Grid::Column> columns = {{"tokens", true, 12}};
+  for (const char* title : {"mean", "std", "p50", "p90", "p99", "max"}) {
+    columns.push_back({title, false, kNumberWidth});
   }
-  return line + "\n";
+  Grid grid(std::move(columns));
+  const auto add = [&](const char* name, const workload::TokenSpread& spread) {
+    grid.add({name,
+              significant(spread.mean),
+              significant(spread.std),
+              significant(spread.p50),
+              significant(spread.p90),
+              significant(spread.p99),
+              significant(spread.max)});
+  };
+  add("input", stats.input_tokens);
+  add("output", stats.output_tokens);
+  return grid.render(style);
 }
 
 /// The rate over time as a row of eighths of a block.
@@ -196,17 +209,7 @@ std::string trace_table(const workload::TraceStats& stats, const TextStyle& styl
                       or_dash(stats.peak_rate, style),
                       or_dash(stats.burstiness, style));
   text += spark_line(stats.windows, style);
-  text += style.palette.paint(style.palette.dim,
-                              fmt::format("{:<14}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}",
-                                          "tokens",
-                                          "mean",
-                                          "std",
-                                          "p50",
-                                          "p90",
-                                          "p99",
-                                          "max"));
-  text += "\n" + spread_line("input", stats.input_tokens);
-  text += spread_line("output", stats.output_tokens);
+  text += spread_table(stats, style);
   text += fmt::format("correlation   {}\n", or_dash(stats.length_correlation, style));
   if (stats.sessions > 0) {
     text += fmt::format("sessions      {} of {} turns; {} requests wait for an answer\n",

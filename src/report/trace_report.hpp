@@ -13,7 +13,8 @@ namespace ridgeline::report {
 [[nodiscard]] core::Node trace_tree(const workload::TraceStats& stats);
 [[nodiscard]] std::string trace_table(const workload::TraceStats& stats, const TextStyle& style);
 
-/// Three pictures: the rate over time, lengths, and the hit rate by cache size.
-[[nodiscard]] std::string trace_svg(const workload::TraceStats& stats, const std::string& title);
+/// Pictures of the rate over time, of input and output lengths, and of the hit rate by cache size.
+/// `name` is the trace, without its folder.
+[[nodiscard]] std::string trace_svg(const workload::TraceStats& stats, const std::string& name);
 
 }  // namespace ridgeline::report

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -34,9 +35,9 @@ text{font:12px system-ui,'Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif;fil
 /// A picture among others on the page.
 struct Panel {
   std::string title;
-  std::string lowest;   ///< What the axis says at its left end,
-  std::string highest;  ///< at its right end,
-  std::string top;      ///< and at its top.
+  std::string lowest = {};   ///< What the axis says at its left end,
+  std::string highest = {};  ///< at its right end,
+  std::string top = {};      ///< and at its top.
 };
 
 double panel_top(int number) {
@@ -104,20 +105,45 @@ std::string rate_panel(const workload::TraceStats& stats, int number) {
          bars(rates, highest, number, 0.92, 0.04, "bar");
 }
 
-std::string length_panel(const workload::TraceStats& stats, int number) {
-  const auto& in = stats.input_tokens;
-  const auto& out = stats.output_tokens;
-  const std::vector<double> input = {in.mean, in.p50, in.p90, in.p99, in.max};
-  const std::vector<double> output = {out.mean, out.p50, out.p90, out.p99, out.max};
-  const double highest = std::max(in.max, out.max);
-  return frame({.title = "tokens: input (left bars) and output (right bars) at mean, p50, p90, "
-                         "p99, max",
-                .lowest = "mean",
-                .highest = "max",
-                .top = significant(highest)},
-               number) +
-         bars(input, highest, number, 0.4, 0.08, "bar") +
-         bars(output, highest, number, 0.4, 0.52, "out");
+/// One bar per statistic, each with its name below and its value above.
+std::string length_panel(std::string_view what,
+                         const workload::TokenSpread& spread,
+                         int number,
+                         std::string_view style) {
+  const std::vector<std::pair<std::string_view, double>> values = {{"mean", spread.mean},
+                                                                   {"p50", spread.p50},
+                                                                   {"p90", spread.p90},
+                                                                   {"p99", spread.p99},
+                                                                   {"max", spread.max}};
+  std::vector<double> heights;
+  for (const auto& [name, value] : values) {
+    heights.push_back(value);
+  }
+  // Room above the highest bar for its value.
+  constexpr double kHeadroom = 1.15;
+  const double top = spread.max * kHeadroom;
+  constexpr double kBarShare = 0.5;
+  std::string svg = frame({.title = fmt::format("{} tokens per request", what)}, number);
+  svg += bars(heights, top, number, kBarShare, (1.0 - kBarShare) / 2.0, style);
+  const double step = (kPanelRight - kPanelLeft) / static_cast<double>(values.size());
+  const double bottom = panel_top(number) + kPanelHeight;
+  const auto label = [&](double x, double y, std::string_view name, std::string_view text) {
+    svg += fmt::format(
+        "<text class=\"{}\" x=\"{:.2f}\" y=\"{:.2f}\" "
+        "text-anchor=\"middle\">{}</text>\n",
+        name,
+        x,
+        y,
+        text);
+  };
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto& [name, value] = values[i];
+    const double middle = kPanelLeft + step * (static_cast<double>(i) + 0.5);
+    const double height = top > 0.0 ? kPanelHeight * value / top : 0.0;
+    label(middle, bottom + 16.0, "quiet", name);
+    label(middle, bottom - height - 5.0, "value", significant(value));
+  }
+  return svg;
 }
 
 std::string reuse_panel(const workload::BlockReuse& reuse, int number) {
@@ -144,8 +170,8 @@ std::string reuse_panel(const workload::BlockReuse& reuse, int number) {
 
 }  // namespace
 
-std::string trace_svg(const workload::TraceStats& stats, const std::string& title) {
-  const int panels = stats.reuse.by_cache_size.empty() ? 2 : 3;
+std::string trace_svg(const workload::TraceStats& stats, const std::string& name) {
+  const int panels = stats.reuse.by_cache_size.empty() ? 3 : 4;
   const double height = kFirstTop + kPanelStep * panels - 30.0;
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" width=\"{}\" "
@@ -155,11 +181,15 @@ std::string trace_svg(const workload::TraceStats& stats, const std::string& titl
       kPageWidth,
       height,
       kTraceStyle);
-  svg += fmt::format(
-      "<text class=\"title\" x=\"{}\" y=\"30\">{}</text>\n", kPanelLeft, xml_escaped(title));
+  svg += fmt::format("<text class=\"title\" x=\"{}\" y=\"30\">{}: {} requests in {}</text>\n",
+                     kPanelLeft,
+                     xml_escaped(name),
+                     grouped(stats.requests),
+                     human_duration(stats.duration_s));
   svg += rate_panel(stats, 0);
-  svg += length_panel(stats, 1);
-  svg += reuse_panel(stats.reuse, 2);
+  svg += length_panel("input", stats.input_tokens, 1, "bar");
+  svg += length_panel("output", stats.output_tokens, 2, "out");
+  svg += reuse_panel(stats.reuse, 3);
   return svg + "</svg>\n";
 }
 

@@ -120,6 +120,7 @@ class Resolver {
                                     })
                                     .and_then(patched("model"))
                                     .and_then([&](const core::Node& document) {
+                                      out_->network_document = document;
                                       return model::model_from_node(document, given_.model);
                                     }),
                                 "model",
@@ -127,6 +128,7 @@ class Resolver {
     auto gpu = keep_patched(hardware::find_gpu_document(given_.gpu)
                                 .and_then(patched("hardware"))
                                 .and_then([&](const core::Node& document) {
+                                  out_->gpu_document = document;
                                   return hardware::gpu_from_node(document, given_.gpu);
                                 }),
                             "gpu",

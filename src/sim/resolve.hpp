@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/document.hpp"
 #include "core/result.hpp"
 #include "engine/capacity.hpp"
 #include "engine/options.hpp"
@@ -26,6 +27,8 @@ struct Resolved {
 
   Scenario scenario;                   ///< With what was derived: run again, it gives the same run.
   std::vector<Provenance> provenance;  ///< One per option, in the table's order.
+  core::Node network_document;  ///< The network's config.json, with what the scenario sets in it.
+  core::Node gpu_document;      ///< The GPU's document, likewise.
   model::ModelSpec network;
   hardware::GpuSpec gpu;
   engine::MemoryPlan memory;

@@ -87,7 +87,12 @@ class SlotReader {
 
   [[nodiscard]] std::optional<std::string> text() const {
     if (option_.choices.empty()) {
-      return reader_.string(option_.key());
+      auto text = reader_.string(option_.key());
+      if (text && text->empty()) {
+        reader_.problem(option_.key(), "is empty");
+        text.reset();
+      }
+      return text;
     }
     const std::vector<std::string> choices(option_.choices.begin(), option_.choices.end());
     return reader_.choice(option_.key(), choices);

@@ -169,7 +169,7 @@ class Rules {
     errors_.push_back({.field = std::string(path),
                        .message = fmt::format("would be ignored: {}", why),
                        .where = loaded_.of(path).where,
-                       .hint = "take it out, or what stands against it"});
+                       .hint = "remove this setting, or the one that it conflicts with"});
   }
 
   LoadedScenario& loaded_;

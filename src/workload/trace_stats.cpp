@@ -185,10 +185,10 @@ class Windows {
     windows_[index].input_tokens += item.input_tokens.value();
     windows_[index].output_tokens += item.output_tokens.value();
   }
-  [[nodiscard]] double width_s() const { return width_.to_seconds(); }
+  [[nodiscard]] core::Duration width() const { return width_; }
   [[nodiscard]] std::vector<TraceWindow> take() {
     for (std::size_t i = 0; i < windows_.size(); ++i) {
-      windows_[i].start_s = static_cast<double>(i) * width_s();
+      windows_[i].start_s = static_cast<double>(i) * width_.to_seconds();
     }
     return std::move(windows_);
   }
@@ -287,16 +287,51 @@ class Describer {
     stats_.tenants = tenants_.result(labels);
     stats_.slo_classes = slo_classes_.result(labels);
     stats_.reuse = blocks_.result();
-    const double width = windows_.width_s();
+    const core::Duration width = windows_.width();
     stats_.windows = windows_.take();
-    for (const TraceWindow& window : stats_.windows) {
-      stats_.peak_rate =
-          std::max(stats_.peak_rate.value_or(0.0), static_cast<double>(window.requests) / width);
-    }
+    stats_.peak_rate = peak_rate(stats_.windows, width);
     return std::move(stats_);
   }
 
  private:
+  /// Requests over time of the busiest window. What a window has before the first arrival or after
+  /// the last is not counted as its time; one cut so is taken together with its neighbour, and none
+  /// is shorter than `width` unless the trace is: the mean over all windows is the request rate, so
+  /// the peak is not below it.
+  [[nodiscard]] std::optional<double> peak_rate(const std::vector<TraceWindow>& windows,
+                                                core::Duration width) const {
+    struct Stretch {
+      std::int64_t requests = 0;
+      core::Duration time;
+    };
+    std::vector<Stretch> stretches;
+    Stretch open;
+    for (std::size_t i = 0; i < windows.size(); ++i) {
+      const std::int64_t start = static_cast<std::int64_t>(i) * width.count();
+      const std::int64_t from = std::max(start, first_);
+      const std::int64_t to = std::min(start + width.count(), last_);
+      open.requests += windows[i].requests;
+      open.time += core::Duration::ticks(std::max<std::int64_t>(to - from, 0));
+      if (open.time >= width) {
+        stretches.push_back(std::exchange(open, {}));
+      }
+    }
+    if (stretches.empty()) {
+      stretches.push_back(open);
+    } else {
+      stretches.back().requests += open.requests;
+      stretches.back().time += open.time;
+    }
+    std::optional<double> peak;
+    for (const Stretch& stretch : stretches) {
+      if (stretch.time > core::Duration()) {
+        const double rate = static_cast<double>(stretch.requests) / stretch.time.to_seconds();
+        peak = std::max(peak.value_or(0.0), rate);
+      }
+    }
+    return peak;
+  }
+
   TraceStats stats_;
   BlockCounter blocks_;
   Windows windows_;

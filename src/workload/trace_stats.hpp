@@ -61,7 +61,7 @@ struct TraceStats {
   std::int64_t requests = 0;
   double duration_s = 0.0;             ///< First to last arrival.
   std::optional<double> request_rate;  ///< requests / duration_s.
-  std::optional<double> peak_rate;     ///< Of the busiest window.
+  std::optional<double> peak_rate;     ///< Of the busiest window; not below request_rate.
   /// 1 / cv^2 of the gaps between arrivals: the shape of a gamma law with their moments, 1 for a
   /// Poisson process, less for bursts. Nothing for fewer than two gaps, or equal ones.
   std::optional<double> burstiness;

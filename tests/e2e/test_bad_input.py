@@ -33,6 +33,13 @@ FILES = {
         2,
         ["engine.max_num_sequences: unknown key", "s.yaml:4:10", "max_num_seqs"],
     ),
+    "empty text": (
+        "s.yaml",
+        GOOD + "latency: {hardware_config: ''}\n",
+        [],
+        2,
+        ["latency.hardware_config: is empty", "s.yaml:4"],
+    ),
     "duplicate key": ("s.yaml", GOOD + "gpu: h200\n", [], 2, ["gpu: given twice", "s.yaml:4:1"]),
     "out of range": (
         "s.yaml",
@@ -131,6 +138,7 @@ FLAGS = {
     "flag given twice": (["--seed", "1", "--seed", "2"], ["--seed: given twice", '"1"', '"2"']),
     "flag and its alias": (["--hardware", "h200"], ["--hardware: given twice", "--gpu"]),
     "missing value": (["--seed"], ["--seed: a value is missing"]),
+    "empty value": (["--hardware-config", ""], ["--hardware-config: is empty"]),
     "value of a switch": (["--no-jump=3"], ["--no-jump: takes no value"]),
     "NaN": (["--burstiness", "nan"], ["workload.burstiness", '"nan"']),
     "bad format": (["--format", "jsn"], ["--format", '"jsn"', "did you mean json?"]),
@@ -215,3 +223,32 @@ def test_a_full_disk_is_an_error(ridgeline):
         done = ridgeline("run", *SMALL, stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 2
     assert "cannot write standard output: No space left on device" in done.stderr
+
+
+OWN_KEYS = {
+    "latency.bench_data": "--latency v2-final --bench-data nowhere",
+    "latency.bench_data ": "--latency table --bench-data nowhere",
+    "latency.constants": "--latency-constants nowhere.yaml",
+    "latency.hardware_config": "--latency v1 --hardware-config nowhere.json",
+}
+
+
+@pytest.mark.parametrize("key", OWN_KEYS)
+def test_an_unreadable_file_is_blamed_on_its_own_key(ridgeline, key):
+    done = ridgeline("run", *SMALL, *OWN_KEYS[key].split())
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {key.strip()}: "), done.stderr
+    assert "latency.name" not in done.stderr
+
+
+def test_a_start_past_the_trace_is_blamed_on_its_own_key(ridgeline):
+    ridgeline.write("t.csv", "arrival_s,input_tokens,output_tokens\n0,10,1\n1,20,2\n")
+    done = ridgeline("replay", *SMALL[:4], "--trace", "t.csv", "--trace-start", "9s")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: workload.trace_start: 9 s is out of range")
+
+
+def test_the_hint_of_a_conflict_is_plain(ridgeline):
+    done = ridgeline("run", *SMALL, "--prefix-choice", "zipf")
+    assert done.returncode == 2
+    assert "hint: remove this setting, or the one that it conflicts with" in done.stderr

@@ -33,7 +33,13 @@ def test_trace_describes(ridgeline, tmp_path):
     svg = tmp_path / "t.svg"
     table = ridgeline("trace", str(path), "--svg", str(svg)).stdout
     assert "request-csv: 4 requests" in table
-    assert svg.read_text().startswith("<svg")
+    drawn = svg.read_text()
+    assert drawn.startswith("<svg")
+    # The name without its folder, and a value above every bar: the mean of 10, 20, 30, 40 and of 1, 2, 3, 4.
+    assert ">t: 4 requests in 4 s<" in drawn
+    assert str(tmp_path) not in drawn
+    for text in ("input tokens per request", "output tokens per request", "p99", "25.0", "2.50", "40.0", "4.00"):
+        assert f">{text}<" in drawn, text
 
 
 def test_trace_of_mooncake(ridgeline):

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from conftest import SMALL
 
 DEPLOYMENT = "--model llama-3.1-8b --gpu h100".split()
 
@@ -230,3 +231,40 @@ def test_an_unloaded_request_takes_the_sum_of_its_steps(ridgeline):
     assert result["ttft_ms"]["mean"] == pytest.approx(step_ms("--prefill", "0+512"), rel=1e-12)
     decodes = step_ms("--decode", "512") + step_ms("--decode", "513")
     assert result["tpot_ms"]["mean"] == pytest.approx(decodes / 2, rel=1e-9)
+
+
+def test_tables_are_not_cut_in_a_pipe_nor_where_there_is_room(ridgeline):
+    words = "step --model llama-3.1-70b-fp8 --gpu h200 --decode 1000x500 --prefill 0+777x3".split()
+    shapes = [part["shape"] for part in json_of(ridgeline(*words, "--format", "json"))["parts"]]
+    for env in ({}, {"COLUMNS": "250"}):
+        table = ridgeline(*words, env=env).stdout
+        assert all(shape in table for shape in shapes)
+        assert "\u2026" not in table
+    assert max(len(line) for line in ridgeline(*words, env={"COLUMNS": "90"}).stdout.splitlines()) <= 100
+
+
+def test_durations_have_the_digits_of_their_literal(ridgeline):
+    words = "explain --model llama-3.1-8b --gpu h100 --set hardware.num_sms=132 --host-step-time 400us".split()
+    explained = json_of(ridgeline(*words, "--format", "json"))
+    assert explained["config"]["serving"]["host_step_time"] == "0.0004s"
+    assert "0.0004s" in ridgeline(*words).stdout
+
+
+def test_explain_json_has_all_that_a_person_sees(ridgeline):
+    words = "explain --model llama-3.1-70b --gpu h100 --tp 4 --max-model-len 8192".split()
+    explained = json_of(ridgeline(*words, "--format", "json"))
+    table = ridgeline(*words).stdout
+    assert table.startswith(explained["deployment"] + "\n")
+    memory = explained["memory"]
+    assert memory["requests_of_max_model_len"] == memory["kv_tokens"] / 8192
+    values = {entry["key"]: entry["value"] for entry in explained["provenance"]}
+    assert values["model.hidden_size"] == 8192
+    assert values["model.num_hidden_layers"] == 80
+    assert values["hardware.num_sms"] == 132
+
+
+@pytest.mark.parametrize("verb", ["list gpus", "explain", "step --decode 64x8"])
+def test_quiet_prints_nothing(ridgeline, verb):
+    words = [*verb.split(), "--format", "quiet"]
+    done = ridgeline(*words, *([] if verb.startswith("list") else SMALL[:4]))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -175,7 +175,7 @@ ExitCode calibrate_command(Words words) {
   }
   std::vector<OutputFile> files;
   for (const auto& path : arguments.values("output")) {
-    auto file = OutputFile::open(path);
+    auto file = OutputFile::open("--output", path);
     if (!file) {
       return give_up(file.error(), manners);
     }

@@ -16,6 +16,7 @@
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 #include "cli/trace_flags.hpp"
+#include "core/input_files.hpp"
 #include "core/result.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/trace.hpp"
@@ -104,7 +105,8 @@ ExitCode convert_command(Words words) {
     tell(*done, manners);
     return put_out(text.str(), manners);
   }
-  auto file = OutputFile::open(outputs.front());
+  core::note_input(*path);  // Opened below, when the output has been.
+  auto file = OutputFile::open("--output", outputs.front());
   if (!file) {
     return give_up(file.error(), manners);
   }

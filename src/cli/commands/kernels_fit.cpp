@@ -21,6 +21,8 @@
 #include "latency/fit/fit_kernels.hpp"
 #include "latency/fit/operators.hpp"
 #include "latency/fit/read_tables.hpp"
+#include "report/grid.hpp"
+#include "report/palette.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -29,32 +31,28 @@ using latency::fit::OperatorFit;
 
 constexpr double kFitPercent = 100.0;
 
-std::string fit_table(const std::vector<OperatorFit>& fits) {
-  std::string text = fmt::format("{:<22}{:<12}{:>7}{:>10}{:>8}{:>12}{:>8}  {}\n",
-                                 "operator",
-                                 "GPU",
-                                 "rows",
-                                 "median %",
-                                 "p90 %",
-                                 "left out %",
-                                 "p90 %",
-                                 "table");
+std::string fit_table(const std::vector<OperatorFit>& fits, const report::TextStyle& style) {
+  report::Grid grid({{"operator", true},
+                     {"GPU", true},
+                     {"rows"},
+                     {"median %"},
+                     {"p90 %"},
+                     {"left out %"},
+                     {"p90 %"},
+                     {"table", true}});
   std::string_view last;
   for (const OperatorFit& fit : fits) {
-    text += fmt::format("{:<22}{:<12}{:>7}{:>10.2f}{:>8.1f}",
-                        fit.of->title == last ? "" : fit.of->title,
-                        fit.gpu,
-                        fit.rows,
-                        kFitPercent * fit.in_sample.median,
-                        kFitPercent * fit.in_sample.p90);
-    text += fit.left_out ? fmt::format("{:>12.2f}{:>8.1f}",
-                                       kFitPercent * fit.left_out->median,
-                                       kFitPercent * fit.left_out->p90)
-                         : fmt::format("{:>12}{:>8}", "-", "-");
-    text += fmt::format("  {}\n", fit.files.size() == 1 ? fit.files.front() : "all of them");
+    grid.add({std::string(fit.of->title == last ? "" : fit.of->title),
+              fit.gpu,
+              fmt::format("{}", fit.rows),
+              fmt::format("{:.2f}", kFitPercent * fit.in_sample.median),
+              fmt::format("{:.1f}", kFitPercent * fit.in_sample.p90),
+              fit.left_out ? fmt::format("{:.2f}", kFitPercent * fit.left_out->median) : "-",
+              fit.left_out ? fmt::format("{:.1f}", kFitPercent * fit.left_out->p90) : "-",
+              fit.files.size() == 1 ? fit.files.front() : "all of them"});
     last = fit.of->title;
   }
-  return text;
+  return grid.render(style);
 }
 
 std::string fit_json(const std::vector<OperatorFit>& fits) {
@@ -187,7 +185,7 @@ ExitCode kernels_fit(Words words) {
   }
   std::optional<OutputFile> output;
   if (arguments.has("output")) {
-    auto opened = OutputFile::open(arguments.value("output"));
+    auto opened = OutputFile::open("--output", arguments.value("output"));
     if (!opened) {
       return give_up(opened.error(), manners);
     }
@@ -210,7 +208,9 @@ ExitCode kernels_fit(Words words) {
       return give_up(written.error(), manners);
     }
   }
-  return put_out(manners.format == "json" ? fit_json(fits) : fit_table(fits), manners);
+  return put_out(
+      manners.format == "json" ? fit_json(fits) : fit_table(fits, text_style(manners.out)),
+      manners);
 }
 
 }  // namespace ridgeline::cli

@@ -89,7 +89,7 @@ core::Result<void> write_made(const std::string& path, const std::string& text) 
     return core::fail(core::Error{.message = "its folder cannot be made: " + error.message(),
                                   .where = {.file = path}});
   }
-  auto file = OutputFile::open(path);
+  auto file = OutputFile::open("--output", path);
   if (!file) {
     return core::fail(file.error());
   }

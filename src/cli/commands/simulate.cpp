@@ -16,6 +16,7 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/faults.hpp"
 #include "cli/headline.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output_file.hpp"
@@ -159,6 +160,10 @@ class Simulation {
     }
     // From here on there are files to complete or to take away.
     const InterruptGuard guard;
+    if (resolved_->scenario.percentiles == "exact") {
+      set_memory_hint(
+          "--percentiles sketch keeps a few megabytes, whatever the number of requests");
+    }
     if (const auto done = open_files(); !done) {
       return give_up(done.error(), manners_);
     }
@@ -211,18 +216,10 @@ class Simulation {
     const auto keep = [&](const core::Errors& more) {
       errors.insert(errors.end(), more.begin(), more.end());
     };
-    std::vector<std::string> paths;
     for (const auto& path : arguments_.values("output")) {
-      if (std::ranges::find(paths, path) != paths.end()) {
-        errors.push_back({.field = "--output",
-                          .message = fmt::format("'{}' is given twice", path),
-                          .where = {.file = "command line"}});
-        continue;
-      }
-      paths.push_back(path);
       const auto exporter =
           path == "-" ? report::find_exporter(manners_.format) : report::exporter_for_path(path);
-      auto file = OutputFile::open(path);
+      auto file = OutputFile::open("--output", path);
       if (exporter && file) {
         targets_.push_back({.file = std::move(*file), .exporter = *exporter});
         continue;
@@ -230,9 +227,9 @@ class Simulation {
       keep(exporter ? core::Errors() : exporter.error());
       keep(file ? core::Errors() : file.error());
     }
-    if (const std::string path = arguments_.value("requests-out"); !path.empty()) {
-      const auto format = report::request_log_format(path);
-      auto file = OutputFile::open(path);
+    if (const GivenFlag* flag = arguments_.find("requests-out")) {
+      const auto format = report::request_log_format(flag->value);
+      auto file = OutputFile::open("--requests-out", flag->value);
       if (format && file) {
         log_file_.emplace(std::move(*file));
         log_ = report::make_request_log(*format, log_file_->stream());
@@ -241,8 +238,8 @@ class Simulation {
         keep(file ? core::Errors() : file.error());
       }
     }
-    if (const std::string path = arguments_.value("steps-out"); !path.empty()) {
-      if (auto file = OutputFile::open(path)) {
+    if (const GivenFlag* flag = arguments_.find("steps-out")) {
+      if (auto file = OutputFile::open("--steps-out", flag->value)) {
         steps_file_.emplace(std::move(*file));
         steps_ = report::make_step_log(steps_file_->stream());
       } else {
@@ -275,7 +272,7 @@ class Simulation {
                         const std::string& path,
                         core::Errors& errors) {
     const auto open = [&](const std::string& name) -> std::optional<OutputFile> {
-      auto file = OutputFile::open(name);
+      auto file = OutputFile::open("--client-results", name);
       keep_error(file ? core::Result<void>() : core::fail(file.error()), errors);
       return file ? std::optional<OutputFile>(std::move(*file)) : std::nullopt;
     };
@@ -397,7 +394,7 @@ class Simulation {
     if (!errors.empty()) {
       return give_up(errors, manners_);
     }
-    return result.partial ? ExitCode::kInterrupted : ExitCode::kOk;
+    return result.partial ? InterruptGuard::exit_code() : ExitCode::kOk;
   }
 
   static void keep_error(const core::Result<void>& done, core::Errors& errors) {

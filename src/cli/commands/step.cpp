@@ -136,7 +136,7 @@ core::Result<Priced> price(const sim::LoadedScenario& loaded,
 }
 
 core::Result<void> draw(const std::string& path, const Priced& priced) {
-  auto file = OutputFile::open(path);
+  auto file = OutputFile::open("--svg", path);
   if (!file) {
     return core::fail(file.error());
   }

@@ -1,5 +1,7 @@
-#include <cstddef>
+#include <fstream>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -8,16 +10,15 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
-#include "core/document.hpp"
+#include "core/input_files.hpp"
 #include "core/result.hpp"
 #include "report/result_json.hpp"
 #include "report/step_log.hpp"
+#include "workload/traces/byte_input.hpp"
+#include "workload/traces/line_reader.hpp"
 
 namespace ridgeline::cli {
 namespace {
-
-/// Logs of long runs are large; this is some ten million steps.
-constexpr std::size_t kMaxLogBytes = std::size_t{4} * 1024 * 1024 * 1024;
 
 core::Result<report::StepSummary> summarise(const Arguments& arguments) {
   if (arguments.positionals.size() != 1) {
@@ -28,8 +29,10 @@ core::Result<report::StepSummary> summarise(const Arguments& arguments) {
                  "steps.jsonl"});
   }
   const std::string& path = arguments.positionals.front();
-  return core::read_file(path, kMaxLogBytes).and_then([&](const std::string& text) {
-    return report::summarise_step_log(text, path);
+  return core::open_file(path).and_then([&](std::ifstream file) {
+    auto input = workload::make_plain_input(std::make_unique<std::ifstream>(std::move(file)));
+    return report::summarise_step_log(workload::LineReader(workload::unpacked(std::move(input))),
+                                      path);
   });
 }
 

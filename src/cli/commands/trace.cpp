@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,12 +90,12 @@ ExitCode trace_command(Words words) {
   if (!stats) {
     return give_up(stats.error(), manners);
   }
-  if (const std::string svg = arguments.value("svg"); !svg.empty()) {
-    auto file = OutputFile::open(svg);
+  if (const GivenFlag* svg = arguments.find("svg")) {
+    auto file = OutputFile::open("--svg", svg->value);
     if (!file) {
       return give_up(file.error(), manners);
     }
-    file->stream() << report::trace_svg(*stats, *path);
+    file->stream() << report::trace_svg(*stats, std::filesystem::path(*path).filename().string());
     if (const auto done = file->commit(); !done) {
       return give_up(done.error(), manners);
     }

@@ -220,7 +220,7 @@ ExitCode validate_command(Words words) {
   }
   std::vector<OutputFile> files;
   for (const auto& path : arguments.values("output")) {
-    auto file = OutputFile::open(path);
+    auto file = OutputFile::open("--output", path);
     if (file) {
       files.push_back(std::move(*file));
     } else {

@@ -526,13 +526,10 @@ core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(const ModelInputs
   if (file.empty()) {
     return make_checked(inputs, builtin_constants());
   }
-  const auto text = core::read_file(file);
-  if (!text) {
-    return core::fail(text.error());
-  }
-  const auto constants = read_overlay(*text, file, builtin_constants());
+  const auto constants = core::read_file(file).and_then(
+      [&](const std::string& text) { return read_overlay(text, file, builtin_constants()); });
   if (!constants) {
-    return core::fail(constants.error());
+    return core::fail(core::with_field(constants.error(), "latency.constants"));
   }
   return make_checked(inputs, *constants);
 }

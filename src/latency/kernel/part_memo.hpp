@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "core/check.hpp"
+#include "core/fault.hpp"
 #include "core/time.hpp"
 #include "domain/step.hpp"
 
@@ -25,7 +25,9 @@ class PartMemo {
       : last_(last),
         entries_(
             static_cast<Entry*>(std::calloc(static_cast<std::size_t>(last) + 1, sizeof(Entry)))) {
-    RIDGELINE_CHECK(entries_ != nullptr, "no memory to remember step times in");
+    if (entries_ == nullptr) {
+      core::out_of_memory("step times that are kept");
+    }
   }
 
   /// `compute(count)` gives the TimeByKind; it is called when the count is new.

@@ -83,7 +83,7 @@ class Configurator {
   void read_file() {
     auto config = read_hardware_config(options_.hardware_config, gpu_);
     if (!config) {
-      const auto& errors = config.error();
+      const auto errors = core::with_field(std::move(config).error(), "latency.hardware_config");
       errors_.insert(errors_.end(), errors.begin(), errors.end());
       return;
     }

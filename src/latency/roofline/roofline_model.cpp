@@ -76,15 +76,6 @@ domain::StepTime split(const StepCost& cost, double ridge_point) {
   return time;
 }
 
-core::Errors keyed(core::Errors errors, const char* field) {
-  for (core::Error& error : errors) {
-    if (error.field.empty()) {
-      error.field = field;
-    }
-  }
-  return errors;
-}
-
 }  // namespace
 
 RooflineModel::RooflineModel(Configuration configuration, const ConstantMfuRoofline& formulas)
@@ -177,7 +168,7 @@ core::Result<std::unique_ptr<RooflineModel>> make_roofline_model(const Preset& p
   } else {
     auto tables = tables::load_bench_data(inputs.options.bench_data, inputs.gpu.name);
     if (!tables) {
-      return core::fail(keyed(std::move(tables).error(), "latency.bench_data"));
+      return core::fail(core::with_field(std::move(tables).error(), "latency.bench_data"));
     }
     auto made =
         MfuSource::from_tables(std::make_shared<const tables::KernelTables>(std::move(*tables)),
@@ -186,7 +177,7 @@ core::Result<std::unique_ptr<RooflineModel>> make_roofline_model(const Preset& p
                                switches,
                                configuration->constants);
     if (!made) {
-      return core::fail(keyed(std::move(made).error(), "latency.bench_data"));
+      return core::fail(core::with_field(std::move(made).error(), "latency.bench_data"));
     }
     source = std::move(*made);
     const auto notes = source->notes();

@@ -279,7 +279,7 @@ core::Result<std::unique_ptr<StepTimeModel>> make_table_model(const ModelInputs&
   }
   auto measured = tables::load_measured_kernels(inputs.options.bench_data, inputs.gpu);
   if (!measured) {
-    return core::fail(std::move(measured).error());
+    return core::fail(core::with_field(std::move(measured).error(), "latency.bench_data"));
   }
   return std::make_unique<TableModel>(inputs, std::move(*measured));
 }

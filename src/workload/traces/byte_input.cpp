@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "core/input_files.hpp"
 #include "core/piped_files.hpp"
 #include "core/result.hpp"
 
@@ -101,6 +102,7 @@ core::Result<std::unique_ptr<ByteInput>> open_input(const std::string& path) {
   if (!file->is_open()) {
     return core::fail(file_error(path, "cannot be opened for reading"));
   }
+  core::note_input(path);
   return unpacked(make_plain_input(std::move(file)));
 }
 

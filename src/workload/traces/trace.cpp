@@ -40,7 +40,7 @@ core::Errors check_options(const TraceScan& scan, const TraceOptions& options) {
   const bool sound_speed = std::isfinite(options.speed_up) && options.speed_up > 0.0;
   if (!sound_speed) {
     errors.push_back(option_problem(
-        "speed_up",
+        "trace_speed_up",
         fmt::format("{} is not a speed-up, expected a number above 0", options.speed_up)));
   }
   if (options.num_prompts && *options.num_prompts < 1) {
@@ -50,7 +50,7 @@ core::Errors check_options(const TraceScan& scan, const TraceOptions& options) {
   }
   if (sound_speed && !scaled_time(scan.last_arrival, options.speed_up)) {
     errors.push_back(option_problem(
-        "speed_up",
+        "trace_speed_up",
         fmt::format("{} moves the last arrival past the range of simulated time, {} s",
                     options.speed_up,
                     seconds_text(kLatestArrival))));

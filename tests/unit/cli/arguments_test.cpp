@@ -77,11 +77,12 @@ TEST(ParseArguments, TruthsHaveANegation) {
                   "given twice: first \"true\" (as --enable-prefix-caching), then \"false\"")));
 }
 
-TEST(ParseArguments, ValuesMayBeNegativeNumbersOrEmpty) {
+TEST(ParseArguments, ValuesMayBeNegativeNumbersButNotEmpty) {
   EXPECT_EQ(parse({"--max-num-seqs", "-3"})->value("max-num-seqs"), "-3");
   EXPECT_EQ(parse({"--max-num-seqs", "-.5"})->value("max-num-seqs"), "-.5");
   EXPECT_EQ(parse({"--max-num-seqs", "-"})->value("max-num-seqs"), "-");
-  EXPECT_EQ(parse({"--max-num-seqs="})->value("max-num-seqs"), "");
+  EXPECT_THAT(problems({"--max-num-seqs="}), ElementsAre(HasSubstr("is empty, expected N")));
+  EXPECT_THAT(problems({"--max-num-seqs", ""}), ElementsAre(HasSubstr("is empty, expected N")));
   EXPECT_EQ(parse({"--max-num-seqs=--x"})->value("max-num-seqs"), "--x");
 }
 

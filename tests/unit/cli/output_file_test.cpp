@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/document.hpp"
+
 namespace ridgeline::cli {
 namespace {
 
@@ -39,7 +41,7 @@ class OutputFileTest : public testing::Test {
 };
 
 TEST_F(OutputFileTest, AppearsWhenCommitted) {
-  auto file = OutputFile::open(path("a.json"));
+  auto file = OutputFile::open("--output", path("a.json"));
   ASSERT_TRUE(file);
   file->stream() << "whole";
   EXPECT_FALSE(fs::exists(path("a.json")));
@@ -51,7 +53,7 @@ TEST_F(OutputFileTest, AppearsWhenCommitted) {
 TEST_F(OutputFileTest, LeavesNothingWhenDropped) {
   {
     std::ofstream(path("a.json")) << "old";
-    auto file = OutputFile::open(path("a.json"));
+    auto file = OutputFile::open("--output", path("a.json"));
     ASSERT_TRUE(file);
     const OutputFile moved = std::move(*file);
     EXPECT_EQ(moved.path(), path("a.json"));
@@ -63,7 +65,7 @@ TEST_F(OutputFileTest, LeavesNothingWhenDropped) {
 TEST_F(OutputFileTest, FollowsALink) {
   std::ofstream(path("real.json")) << "old";
   fs::create_symlink(path("real.json"), path("link.json"));
-  auto file = OutputFile::open(path("link.json"));
+  auto file = OutputFile::open("--output", path("link.json"));
   ASSERT_TRUE(file);
   file->stream() << "new";
   EXPECT_TRUE(file->commit());
@@ -72,17 +74,72 @@ TEST_F(OutputFileTest, FollowsALink) {
 }
 
 TEST_F(OutputFileTest, RefusesAtOnceWhatCannotBeWritten) {
-  const auto missing = OutputFile::open(path("no/a.json"));
+  const auto missing = OutputFile::open("--output", path("no/a.json"));
   ASSERT_FALSE(missing);
   EXPECT_THAT(missing.error().front().message, testing::HasSubstr("No such file or directory"));
-  const auto folder = OutputFile::open(path("."));
+  const auto folder = OutputFile::open("--output", path("."));
   ASSERT_FALSE(folder);
   EXPECT_THAT(folder.error().front().message, testing::HasSubstr("it is a folder"));
   EXPECT_EQ(num_files(), 0);
 }
 
+TEST_F(OutputFileTest, RefusesAFileThatWasRead) {
+  std::ofstream(path("in.csv")) << "rows";
+  fs::create_hard_link(path("in.csv"), path("hard.csv"));
+  fs::create_symlink(path("in.csv"), path("soft.csv"));
+  ASSERT_TRUE(core::read_file(path("in.csv")));
+  for (const char* name : {"in.csv", "hard.csv", "soft.csv"}) {
+    const auto file = OutputFile::open("--svg", path(name));
+    ASSERT_FALSE(file) << name;
+    EXPECT_EQ(file.error().front().field, "--svg");
+    EXPECT_THAT(file.error().front().message, testing::HasSubstr("is read by this command"));
+  }
+  EXPECT_EQ(num_files(), 3);
+}
+
+TEST_F(OutputFileTest, RefusesAFileThatIsReadWhileItIsWritten) {
+  std::ofstream(path("late.csv")) << "rows";
+  auto file = OutputFile::open("--output", path("late.csv"));
+  ASSERT_TRUE(file);
+  file->stream() << "other";
+  ASSERT_TRUE(core::read_file(path("late.csv")));
+  EXPECT_FALSE(file->commit());
+  EXPECT_EQ(content(path("late.csv")), "rows");
+  EXPECT_EQ(num_files(), 1);
+}
+
+TEST_F(OutputFileTest, RefusesTwoOutputsThatAreOneFile) {
+  const auto first = OutputFile::open("--output", path("a.json"));
+  ASSERT_TRUE(first);
+  const auto second = OutputFile::open(
+      "--steps-out",
+      path("../") + fs::path(path("")).parent_path().filename().string() + "/a.json");
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().front().field, "--steps-out");
+  EXPECT_THAT(second.error().front().message, testing::HasSubstr("is also another output"));
+  // A place is free again when its output has been completed or dropped.
+  EXPECT_TRUE(OutputFile::open("--output", path("b.json")));
+  EXPECT_TRUE(OutputFile::open("--output", path("b.json")));
+}
+
+TEST_F(OutputFileTest, RefusesAnEmptyName) {
+  const auto file = OutputFile::open("--output", "");
+  ASSERT_FALSE(file);
+  EXPECT_THAT(file.error().front().message, testing::HasSubstr("is empty"));
+}
+
+TEST_F(OutputFileTest, AnEarlyEndRemovesWhatIsNotComplete) {
+  auto whole = OutputFile::open("--output", path("whole.json"));
+  ASSERT_TRUE(whole && whole->commit());
+  const auto half = OutputFile::open("--requests-out", path("half.csv"));
+  ASSERT_TRUE(half);
+  EXPECT_EQ(num_files(), 2);
+  remove_unfinished_outputs();
+  EXPECT_EQ(num_files(), 1);
+}
+
 TEST_F(OutputFileTest, AFullDeviceIsReported) {
-  auto file = OutputFile::open("/dev/full");
+  auto file = OutputFile::open("--output", "/dev/full");
   ASSERT_TRUE(file);
   file->stream() << "text";
   const auto done = file->commit();

@@ -150,5 +150,16 @@ TEST(TextPositions, HoldsForAnEmptyText) {
   EXPECT_EQ(positions.at(7).column, 1);
 }
 
+TEST(TimesPowerOfTen, MovesThePointOfTheShortestDecimal) {
+  EXPECT_NE(0.000123 * 1e6, 123.0);
+  EXPECT_EQ(times_power_of_ten(0.000123, 6), 123.0);
+  EXPECT_EQ(times_power_of_ten(1.25e-7, 6), 0.125);
+  EXPECT_EQ(times_power_of_ten(-4.5e300, -300), -4.5);
+  EXPECT_EQ(times_power_of_ten(0.0, 6), 0.0);
+  for (int i = 1; i < 10'000; ++i) {
+    ASSERT_EQ(times_power_of_ten(i / 1e6, 6), i);
+  }
+}
+
 }  // namespace
 }  // namespace ridgeline::core

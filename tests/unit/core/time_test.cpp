@@ -1,5 +1,7 @@
 #include "core/time.hpp"
 
+#include <cstdint>
+
 #include <gtest/gtest.h>
 
 #include "core/units.hpp"
@@ -33,6 +35,19 @@ TEST(Duration, BuildsWithAssertionsCheckEverySum) {
   EXPECT_DEATH(static_cast<void>(SimTime::never() + tick), "simulated time leaves");
 }
 #endif
+
+// 400e6 ticks times 1e-12 is 0.00039999999999999996, since 1e-12 is no double.
+TEST(Duration, IsTheNumberThatAPersonWouldWrite) {
+  EXPECT_EQ(Duration::microseconds(400).to_seconds(), 0.0004);
+  EXPECT_EQ(Duration::microseconds(394).to_microseconds(), 394.0);
+  for (std::int64_t i = 1; i < 100'000; ++i) {
+    const Duration time = Duration::microseconds(i);
+    ASSERT_EQ(time.to_seconds(), static_cast<double>(i) / 1e6);
+    ASSERT_EQ(time.to_milliseconds(), static_cast<double>(i) / 1e3);
+    ASSERT_EQ(time.to_microseconds(), static_cast<double>(i));
+    ASSERT_EQ(Duration::from_seconds(time.to_seconds()), time);
+  }
+}
 
 }  // namespace
 }  // namespace ridgeline::core

@@ -110,6 +110,17 @@ TEST(ResultTable, StaysWithinTheWidthAndNeverAboveAHundred) {
   EXPECT_EQ(result_table(result, ascii(-5)), result_table(result, ascii(48)));
 }
 
+TEST(ResultTable, ColumnsNeverTouch) {
+  RunResult result = example_result();
+  // Gaps of 24 ms in the mean, the longest of eight days: 725 279 124 ms are 11 characters.
+  auto& gaps = *result.summary.client.by_metric[2];
+  gaps.values[static_cast<std::size_t>(metrics::Statistic::kP99)] = 24319.0;
+  gaps.values[static_cast<std::size_t>(metrics::Statistic::kMax)] = 725'279'124.0;
+  const std::string text = result_table(result, ascii(100));
+  EXPECT_THAT(text, HasSubstr("   24 319  725 279 124\n"));
+  EXPECT_THAT(text, HasSubstr("      p99          max   target"));
+}
+
 TEST(ResultTable, AsciiHasNothingElse) {
   RunResult result = example_result();
   result.headline.emplace_back("mod\u00e8le \u2264");

@@ -10,11 +10,14 @@
 #include <gtest/gtest.h>
 
 #include "core/document.hpp"
+#include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
 #include "report/palette.hpp"
 #include "sim/step_watch.hpp"
+#include "workload/traces/byte_input.hpp"
+#include "workload/traces/line_reader.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -42,6 +45,12 @@ sim::StepSegment example_segment() {
   return segment;
 }
 
+core::Result<StepSummary> summary_of(const std::string& text) {
+  return summarise_step_log(
+      workload::LineReader(workload::make_plain_input(std::make_unique<std::istringstream>(text))),
+      "f");
+}
+
 TEST(StepLog, WritesALineThatIsReadBack) {
   std::ostringstream out;
   const auto log = make_step_log(out);
@@ -49,7 +58,7 @@ TEST(StepLog, WritesALineThatIsReadBack) {
   log->on_segment(example_segment());
   EXPECT_THAT(out.str(), HasSubstr(R"("step":7,"steps":2)"));
   EXPECT_THAT(out.str(), HasSubstr(R"("bottleneck":"memory")"));
-  const auto summary = summarise_step_log(out.str(), "f");
+  const auto summary = summary_of(out.str());
   ASSERT_TRUE(summary);
   EXPECT_EQ(summary->lines, 2);
   EXPECT_EQ(summary->all.steps, 4);
@@ -73,19 +82,30 @@ TEST(StepLog, AVerificationOfDraftsIsADecode) {
     segment.prefills = std::move(chunks);
     std::ostringstream out;
     make_step_log(out)->on_segment(segment);
-    return summarise_step_log(out.str(), "f")->by_phase.begin()->first;
+    return summary_of(out.str())->by_phase.begin()->first;
   };
   EXPECT_EQ(phase({verified, verified}), "decode");
   EXPECT_EQ(phase({verified, prompt}), "mixed");
   EXPECT_EQ(phase({prompt}), "prefill");
 }
 
+TEST(StepLog, RefusesALineWithoutAnEnd) {
+  auto endless = std::make_unique<std::istringstream>("\n" + std::string(4096, '0'));
+  const auto summary =
+      summarise_step_log(workload::LineReader(workload::make_plain_input(std::move(endless)),
+                                              {.block_bytes = 512, .line_bytes = 1024}),
+                         "f");
+  ASSERT_FALSE(summary);
+  EXPECT_THAT(summary.error().front().message, HasSubstr("longer than 1024 bytes"));
+  EXPECT_EQ(summary.error().front().where.line, 2);
+}
+
 TEST(StepLog, NamesTheLineThatItCannotRead) {
-  const auto bad = summarise_step_log("\n{\"steps\": 1}\n", "f");
+  const auto bad = summary_of("\n{\"steps\": 1}\n");
   ASSERT_FALSE(bad);
   EXPECT_EQ(bad.error().front().where.line, 2);
-  EXPECT_FALSE(summarise_step_log("", "f"));
-  EXPECT_FALSE(summarise_step_log("[1]", "f"));
+  EXPECT_FALSE(summary_of(""));
+  EXPECT_FALSE(summary_of("[1]"));
 }
 
 }  // namespace

@@ -133,10 +133,11 @@ TEST(StepTable, ShowsEachPart) {
             "step 100 us   memory 60.0 %   host 250 us   model kernel\n"
             "\n"
             "operator   phase    shape         calls    us   share  FLOP/B  bottleneck  source\n"
-            "qkv_proj   step     64x4096x6144     32  60.0  60.0 %    3.00  memory      kernel\n"
+            "qkv_proj   step     64x4096x6144     32  60.0  60.0 %    3.00  memory\n"
             "attention  prefill  64x4096x6144     32  30.0  30.0 %    3.00  compute     "
             "table.csv (0.250 away)\n"
-            "gaps       step     64x4096x6144     32  9.50   9.5 %       -  overhead    kernel\n"
+            "gaps       step     64x4096x6144     32  9.50   9.5 %       -  overhead\n"
+            "source where none is named: kernel\n"
             "rounding 0.500 us\n");
 }
 
@@ -162,6 +163,33 @@ TEST(StepTable, ShortensLongTextsToTheWidth) {
       begin = end + 1;
     }
   }
+}
+
+TEST(StepTable, CutsNothingWhereThereIsRoom) {
+  StepReport report = example();
+  report.explanation.parts[0].shape = std::string(80, 's');
+  report.explanation.parts[0].source = std::string(200, 'f');
+  const std::string text = step_table(report, ascii(1000));
+  EXPECT_THAT(text, HasSubstr(std::string(80, 's')));
+  EXPECT_THAT(text, HasSubstr(std::string(200, 'f')));
+}
+
+TEST(StepTable, SaysASourceOfAllPartsOnce) {
+  StepReport report = example();
+  for (auto& part : report.explanation.parts) {
+    part.source = "kernel model of h100 (constants of 2026-11-20)";
+    part.distance.reset();
+  }
+  const std::string text = step_table(report, ascii(80));
+  EXPECT_THAT(text, HasSubstr("FLOP/B  bottleneck\n"));
+  EXPECT_THAT(text, HasSubstr("\nsource: kernel model of h100 (constants of 2026-11-20)\n"));
+}
+
+TEST(StepTree, HasTheDecimalsOfATime) {
+  StepReport report = example();
+  // 123 us: times 1e6 as a double gives 122.99999999999999.
+  report.explanation.parts[0].time = core::Seconds(0.000123);
+  EXPECT_EQ(step_tree(report).find("parts")->items()[0].find("us")->as_real(), 123.0);
 }
 
 TEST(StepTable, OfNothingHasNoShares) {

@@ -152,6 +152,30 @@ TEST(DescribeTrace, SessionsFindTheirAnswersAgain) {
   EXPECT_EQ(stats->warnings[0].code, "W-answers-take-no-time");
 }
 
+TEST(DescribeTrace, PeaksNotBelowTheMean) {
+  // 200 requests in 0.4 s: less than the second of a window.
+  std::vector<Item> quick;
+  for (int i = 0; i < 200; ++i) {
+    quick.push_back(item_at(i * 0.4 / 199, 16));
+  }
+  const auto of_quick = describe_trace(stream_of(quick), "x");
+  ASSERT_TRUE(of_quick.has_value());
+  EXPECT_DOUBLE_EQ(*of_quick->request_rate, 500.0);
+  EXPECT_DOUBLE_EQ(*of_quick->peak_rate, 500.0);
+  // 1 500 in 1.5 s: the second window has half a second, which counts with the first.
+  core::RngStream rng(3, 0, "test");
+  std::vector<Item> uneven;
+  double at = 0.7;
+  for (int i = 0; i < 1500; ++i) {
+    uneven.push_back(item_at(at, 16));
+    at += static_cast<double>(rng.below(2001)) * 1e-6;
+  }
+  const auto of_uneven = describe_trace(stream_of(uneven), "x");
+  ASSERT_TRUE(of_uneven.has_value());
+  EXPECT_GE(*of_uneven->peak_rate, *of_uneven->request_rate);
+  EXPECT_LT(*of_uneven->peak_rate, 1.2 * *of_uneven->request_rate);
+}
+
 TEST(DescribeTrace, SaysNothingWhereThereIsNothingToSay) {
   const auto stats = describe_trace(stream_of({item_at(0)}), "x");
   ASSERT_TRUE(stats.has_value());

@@ -137,11 +137,12 @@ TEST(OpenTrace, RefusesOptionsThatCannotBe) {
     EXPECT_FALSE(sped_up(file, speed).has_value());
   }
   EXPECT_EQ(only_problem(sped_up(file, -1.0)),
-            "workload.speed_up: -1 is not a speed-up, expected a number above 0");
+            "workload.trace_speed_up: -1 is not a speed-up, expected a number above 0");
   // 8 s / 1e-9 = 8e9 s.
-  EXPECT_EQ(only_problem(sped_up(file, 1e-9)),
-            "workload.speed_up: 1e-09 moves the last arrival past the range of simulated time, "
-            "9200000 s");
+  EXPECT_EQ(
+      only_problem(sped_up(file, 1e-9)),
+      "workload.trace_speed_up: 1e-09 moves the last arrival past the range of simulated time, "
+      "9200000 s");
   EXPECT_EQ(only_problem(first_rows(file, 0)),
             "workload.num_prompts: 0 is out of range, expected at least 1");
   EXPECT_EQ(only_problem(from_second(file, 9)),

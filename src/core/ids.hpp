@@ -34,6 +34,7 @@ using BlockId = Id<struct BlockIdTag>;
 using InstanceId = Id<struct InstanceIdTag>;
 using LoraId = Id<struct LoraIdTag>;
 using SessionId = Id<struct SessionIdTag>;
+using LabelSetId = Id<struct LabelSetIdTag>;
 
 /// A vector indexed by one kind of id only.
 template <class T, class IdType>

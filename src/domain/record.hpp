@@ -28,8 +28,9 @@ struct RequestRecord {
   core::Tokens output_tokens;  ///< Generated.
   core::Tokens cached_tokens;  ///< Prompt tokens found in the prefix cache at first admission.
   std::int32_t preemptions = 0;
-  core::SimTime arrival;  ///< Sent by the client.
-  core::SimTime queued;   ///< Reached the engine's waiting queue.
+  core::LabelSetId label_set;  ///< As domain::Request::label_set.
+  core::SimTime arrival;       ///< Sent by the client.
+  core::SimTime queued;        ///< Reached the engine's waiting queue.
   core::SimTime first_scheduled = core::SimTime::never();
   core::SimTime first_token = core::SimTime::never();  ///< End of the step that sampled it.
   core::SimTime last_token = core::SimTime::never();

@@ -13,12 +13,10 @@
 #include <fmt/core.h>
 
 #include "core/piece_arena.hpp"
-#include "core/quantile_sketch.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "domain/step.hpp"
-#include "metrics/latency_table.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/samples.hpp"
 #include "metrics/slo.hpp"
@@ -26,12 +24,6 @@
 
 namespace ridgeline::metrics {
 namespace {
-
-void add_if(core::QuantileSketch& sketch, const std::optional<core::Duration>& value) {
-  if (value) {
-    sketch.add(value->count());
-  }
-}
 
 std::optional<double> ratio(double part, double whole) {
   return whole > 0.0 ? std::optional(part / whole) : std::nullopt;
@@ -67,7 +59,10 @@ Recorder::Recorder(const RecorderOptions& options)
     : Recorder(options, std::make_shared<core::PieceArena>()) {}
 
 Recorder::Recorder(const RecorderOptions& options, std::shared_ptr<core::PieceArena> arena)
-    : options_(options), table_(arena), gaps_(options.percentiles, std::move(arena)) {}
+    : options_(options),
+      latencies_(options.percentiles, arena),
+      groups_(options.label_sets, options.percentiles, arena),
+      gaps_(options.percentiles, std::move(arena)) {}
 
 void Recorder::on_request(const domain::RequestRecord& record, const RequestLatency& latency) {
   records_.add(record);
@@ -83,32 +78,31 @@ void Recorder::on_request(const domain::RequestRecord& record, const RequestLate
     cached_tokens_ += record.cached_tokens.value();
     last_end_ = std::max(last_end_, latency.client_end);
     if (exact) {
-      table_.add(record, latency);
+      latencies_.add(record, latency);
     }
   }
-  if (options_.listener == nullptr && (!counts || (exact && !options_.slo.any()))) {
-    return;  // Nobody asks for this request's own numbers.
+  if (options_.open_loop && record.first_scheduled != core::SimTime::never()) {
+    waits_.add(record.arrival, record.first_scheduled - record.arrival);
+  }
+  const bool needed =
+      options_.listener != nullptr || groups_.any() || (counts && (!exact || options_.slo.any()));
+  if (!needed) {
+    return;  // Nothing needs this request's own numbers.
   }
   const RequestMetrics metrics = measure(record, latency);
+  bool good = false;
   if (counts) {
     if (!exact) {
-      sample(metrics);
+      latencies_.add(metrics);
     }
-    judge(metrics);
+    good = judge(metrics);
+  }
+  if (groups_.any()) {
+    groups_.add(record, latency, metrics, good);
   }
   if (options_.listener != nullptr) {
     options_.listener->on_request(record, metrics);
   }
-}
-
-void Recorder::sample(const RequestMetrics& metrics) {
-  add_if(queue_time_, metrics.queue_time);
-  add_if(client_.ttft, metrics.ttft);
-  add_if(client_.tpot, metrics.tpot);
-  add_if(client_.e2e, metrics.e2e);
-  add_if(server_.ttft, metrics.server_ttft);
-  add_if(server_.tpot, metrics.server_tpot);
-  add_if(server_.e2e, metrics.server_e2e);
 }
 
 void Recorder::on_steps(const domain::StepRecord& record) {
@@ -117,7 +111,7 @@ void Recorder::on_steps(const domain::StepRecord& record) {
   }
 }
 
-void Recorder::judge(const RequestMetrics& metrics) {
+bool Recorder::judge(const RequestMetrics& metrics) {
   const std::array<std::optional<core::Duration>, kNumMetrics> values = {
       metrics.ttft, metrics.tpot, metrics.mean_gap, metrics.e2e};
   bool good = true;
@@ -128,6 +122,7 @@ void Recorder::judge(const RequestMetrics& metrics) {
     good = good && within;
   }
   good_ += good ? 1 : 0;
+  return good;
 }
 
 std::optional<core::Duration> Recorder::duration() const {
@@ -146,23 +141,20 @@ Summary Recorder::summarise(const EngineCounts& engine) {
   fill_rates(summary);
   fill_slo(summary);
   fill_engine(summary, engine);
+  summary.overload = waits_.overload();
+  if (summary.overload && summary.request_throughput) {
+    // Requests are scheduled faster than they can be served for as long as the batch still fills.
+    summary.overload->sustainable_rate =
+        std::min(summary.overload->sustainable_rate, *summary.request_throughput);
+  }
+  summary.groups = groups_.summarise(summary.duration_s, options_.slo.any());
   return summary;
 }
 
 void Recorder::fill_latencies(Summary& summary) {
   const auto gaps = gaps_.distribution_ms();
   // The way to the client is the same for each token of a request, so gaps have one clock.
-  const auto of = [](const Clock& clock) {
-    return LatencyTable::Clock{.ttft = distribution_ms(clock.ttft),
-                               .tpot = distribution_ms(clock.tpot),
-                               .e2e = distribution_ms(clock.e2e)};
-  };
-  const auto [queue_time, client, server] =
-      options_.percentiles == Percentiles::kExact
-          ? table_.distributions_ms()
-          : LatencyTable::Distributions{.queue_time = distribution_ms(queue_time_),
-                                        .client = of(client_),
-                                        .server = of(server_)};
+  const auto [queue_time, client, server] = latencies_.distributions_ms();
   summary.client.by_metric = {client.ttft, client.tpot, gaps, client.e2e};
   summary.server.by_metric = {server.ttft, server.tpot, gaps, server.e2e};
   summary.queue_time_ms = queue_time;

@@ -8,22 +8,28 @@
 #include <string>
 
 #include "core/piece_arena.hpp"
-#include "core/quantile_sketch.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "domain/label_set.hpp"
 #include "domain/record.hpp"
-#include "metrics/latency_table.hpp"
+#include "metrics/groups.hpp"
 #include "metrics/record_digest.hpp"
+#include "metrics/request_latencies.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/samples.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
+#include "metrics/wait_growth.hpp"
 
 namespace ridgeline::metrics {
 
 struct RecorderOptions {
   Percentiles percentiles = Percentiles::kExact;
   SloTargets slo;
+  /// Of the requests' labels; null: they have none. Outlives the recorder and may grow.
+  const domain::LabelSets* label_sets = nullptr;
+  /// Requests come when they come, whatever becomes of those before: there can be too many.
+  bool open_loop = false;
   Listener* listener = nullptr;  ///< Gets everything too, as it comes; outlives the recorder.
 };
 
@@ -34,6 +40,8 @@ class Recorder {
  public:
   explicit Recorder(const RecorderOptions& options);
 
+  /// Before the first request ends: when the first one comes.
+  void start(core::SimTime first_arrival) { waits_.start(first_arrival); }
   /// A request ended. The latencies are as measure() requires them.
   void on_request(const domain::RequestRecord& record, const RequestLatency& latency);
   void on_steps(const domain::StepRecord& record);
@@ -55,28 +63,20 @@ class Recorder {
   [[nodiscard]] core::Warnings warnings() const;
 
  private:
-  /// One clock's times, where percentiles are sketched.
-  struct Clock {
-    core::QuantileSketch ttft;
-    core::QuantileSketch tpot;
-    core::QuantileSketch e2e;
-  };
-
   Recorder(const RecorderOptions& options, std::shared_ptr<core::PieceArena> arena);
 
-  void sample(const RequestMetrics& metrics);
-  void judge(const RequestMetrics& metrics);
+  /// Whether it met every target.
+  bool judge(const RequestMetrics& metrics);
   [[nodiscard]] std::optional<core::Duration> duration() const;
   void fill_latencies(Summary& summary);
   void fill_rates(Summary& summary) const;
   void fill_slo(Summary& summary) const;
 
   RecorderOptions options_;
-  LatencyTable table_;  ///< Where they are exact.
-  Clock client_;
-  Clock server_;
-  core::QuantileSketch queue_time_;
+  RequestLatencies latencies_;
+  Groups groups_;
   GapSamples gaps_;
+  WaitGrowth waits_;
   std::array<std::int64_t, domain::kNumOutcomes> by_outcome_{};
   std::int64_t completed_ = 0;
   std::int64_t input_tokens_ = 0;

@@ -6,6 +6,7 @@
 #include "core/check.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
+#include "domain/request.hpp"
 
 namespace ridgeline::metrics {
 
@@ -77,6 +78,8 @@ inline void check_latency(const RequestLatency& latency) {
 class Listener {
  public:
   virtual ~Listener() = default;
+  /// A request is on its way; in order of arrival, before on_request() of the same id.
+  virtual void on_arrival(const domain::Request& request) { static_cast<void>(request); }
   virtual void on_request(const domain::RequestRecord& record, const RequestMetrics& metrics) = 0;
   /// Whether on_steps() is to be called: the engine then logs its steps.
   [[nodiscard]] virtual bool needs_steps() const { return false; }

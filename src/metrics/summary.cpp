@@ -1,5 +1,6 @@
 #include "metrics/summary.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "core/result.hpp"
+#include "domain/label_set.hpp"
 #include "metrics/slo.hpp"
 
 namespace ridgeline::metrics {
@@ -57,6 +59,17 @@ void latencies_missing(const Summary& summary, Missing& completion, Missing& tok
   }
 }
 
+/// Each label once.
+void groups_missing(const Summary& summary, Missing& missing) {
+  for (std::size_t label = 0; label < domain::kNumLabels; ++label) {
+    const bool absent = std::ranges::any_of(summary.groups, [&](const GroupSummary& group) {
+      return group.label == static_cast<domain::Label>(label) &&
+             !(group.ttft_ms && group.tpot_ms && group.e2e_ms && group.queue_time_ms);
+    });
+    missing.add_if(absent, std::string("summary.groups.") + domain::kLabelNames[label]);
+  }
+}
+
 }  // namespace
 
 std::int64_t Summary::requests() const {
@@ -74,9 +87,11 @@ core::Warnings missing_numbers(const Summary& summary) {
   Missing slo("no target was set", "set slo targets");
   Missing steps("the engine ran no step", "");
   Missing blocks("the engine has no KV blocks", "");
+  Missing groups("in some group no request completed, or none generated more than one token", "");
   Missing queries("nothing was looked up in the prefix cache", "enable_prefix_caching");
 
   latencies_missing(summary, completion, tokens);
+  groups_missing(summary, groups);
   completion.add_if(!summary.queue_time_ms.has_value(), "summary.queue_time_ms");
   Missing& no_rate = summary.completed > 0 ? time : completion;
   completion.add_if(!summary.duration_s.has_value(), "summary.duration_s");
@@ -91,7 +106,8 @@ core::Warnings missing_numbers(const Summary& summary) {
   queries.add_if(!summary.kv_cache.prefix_hit_rate.has_value(), "summary.kv_cache.prefix_hit_rate");
 
   core::Warnings warnings;
-  for (const Missing* missing : {&completion, &tokens, &time, &slo, &steps, &blocks, &queries}) {
+  for (const Missing* missing :
+       {&completion, &tokens, &time, &slo, &steps, &blocks, &queries, &groups}) {
     missing->report(warnings);
   }
   return warnings;

@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "domain/label_set.hpp"
 #include "domain/record.hpp"
 #include "domain/step.hpp"
 #include "metrics/slo.hpp"
@@ -61,6 +63,33 @@ struct KvCacheSummary {
   std::optional<double> prefix_hit_rate;  ///< Tokens found of tokens looked up.
 };
 
+/// An open loop that asks for more than is served: the queue grows for as long as requests come,
+/// and every latency with the length of the run.
+struct Overload {
+  double offered_rate = 0.0;      ///< Requests per second.
+  double sustainable_rate = 0.0;  ///< Those that can be served per second: an estimate.
+  double wait_growth = 0.0;       ///< Seconds of wait more, per second of the run.
+};
+
+/// The requests with one value of a label, in numbers; latencies on the client's clock.
+struct GroupSummary {
+  domain::Label label = domain::Label::kSloClass;
+  std::int32_t value = domain::LabelSet::kNoLabel;  ///< As in domain::LabelSet.
+  std::optional<std::string> name;  ///< Of the value; nothing: requests without the label.
+  std::int64_t requests = 0;
+  std::int64_t completed = 0;
+  std::int64_t total_input_tokens = 0;  ///< Of completed requests, like the next one.
+  std::int64_t total_output_tokens = 0;
+  std::optional<Distribution> ttft_ms;
+  std::optional<Distribution> tpot_ms;
+  std::optional<Distribution> e2e_ms;
+  std::optional<Distribution> queue_time_ms;
+  std::optional<double> request_throughput;  ///< Over the whole run's duration, like the next two.
+  std::optional<double> output_throughput;
+  std::optional<double> goodput;
+  std::optional<double> good_share;  ///< Of the completed requests.
+};
+
 /// A run in numbers, under the names that vLLM's `bench serve` gives them.
 struct Summary {
   std::int64_t completed = 0;
@@ -78,6 +107,8 @@ struct Summary {
   std::optional<double> goodput;                 ///< Requests per second that met every target.
   std::optional<double> good_share;              ///< Of the completed requests.
   std::vector<SloVerdict> slo;                   ///< In the order of Metric.
+  std::optional<Overload> overload;
+  std::vector<GroupSummary> groups;  ///< Of each label in which requests differ, label by label.
   std::int64_t preemptions = 0;
   KvCacheSummary kv_cache;
   /// What the engine's busy time went to, exactly. Time in which the GPU waits for the host is

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "domain/label_set.hpp"
 #include "domain/step.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
@@ -85,6 +86,10 @@ std::string number_table(const metrics::Summary& summary) {
   text += number_row("output throughput", summary.output_throughput, " tok/s");
   text += number_row("total token throughput", summary.total_token_throughput, " tok/s");
   text += number_row("goodput", summary.goodput, " req/s");
+  if (summary.overload) {
+    text += number_row(
+        "overloaded: sustained request rate", summary.overload->sustainable_rate, " req/s");
+  }
   text += share_row("KV cache peak", summary.kv_cache.peak);
   text += share_row("KV cache mean", summary.kv_cache.mean);
   text += share_row("prefix hits", summary.kv_cache.prefix_hit_rate);
@@ -98,6 +103,31 @@ std::string number_table(const metrics::Summary& summary) {
   return text;
 }
 
+std::string markdown_groups(const metrics::Summary& summary) {
+  if (summary.groups.empty()) {
+    return {};
+  }
+  using metrics::Statistic;
+  const auto cell = [](const std::optional<Distribution>& values, Statistic statistic) {
+    return values ? significant(values->of(statistic)) : std::string(kMissing);
+  };
+  std::string text =
+      "\n| | | requests | TTFT p50 ms | p99 | TPOT p50 ms | p99 | E2E p50 ms | p99 |\n"
+      "|---|---|--:|--:|--:|--:|--:|--:|--:|\n";
+  for (const auto& group : summary.groups) {
+    text += fmt::format("| {} | {} | {} |",
+                        plain(domain::kLabelNames[static_cast<std::size_t>(group.label)]),
+                        group.name ? plain(*group.name) : std::string("(none)"),
+                        grouped(group.requests));
+    for (const auto* values : {&group.ttft_ms, &group.tpot_ms, &group.e2e_ms}) {
+      text +=
+          fmt::format(" {} | {} |", cell(*values, Statistic::kP50), cell(*values, Statistic::kP99));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string summary_markdown(const RunResult& result) {
@@ -107,6 +137,7 @@ std::string summary_markdown(const RunResult& result) {
   }
   std::string text = headline.empty() ? "" : headline + "\n\n";
   text += latency_table(result.summary) + "\n" + number_table(result.summary);
+  text += markdown_groups(result.summary);
   if (!result.warnings.empty()) {
     text += "\n";
     for (const auto& warning : result.warnings) {

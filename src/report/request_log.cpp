@@ -3,38 +3,56 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <ios>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <string>
 #include <string_view>
 
 #include <fmt/core.h>
 #include <fmt/format.h>
 
+#include "core/check.hpp"
+#include "core/json_writer.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "domain/label_set.hpp"
 #include "domain/record.hpp"
+#include "domain/request.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
+#include "report/csv_cells.hpp"
+#include "workload/item.hpp"
+#include "workload/source.hpp"
 
 namespace ridgeline::report {
 namespace {
 
-constexpr std::array<std::string_view, 13> kFields = {"request_id",
-                                                      "arrival_s",
-                                                      "input_tokens",
-                                                      "output_tokens",
-                                                      "cached_tokens",
-                                                      "preemptions",
-                                                      "outcome",
-                                                      "queue_time_ms",
-                                                      "ttft_ms",
-                                                      "tpot_ms",
-                                                      "e2e_ms",
-                                                      "server_ttft_ms",
-                                                      "server_e2e_ms"};
+/// What is measured, in the order of Measured::write().
+constexpr std::array<std::string_view, 13> kMeasured = {"request_id",
+                                                        "arrival_s",
+                                                        "input_tokens",
+                                                        "output_tokens",
+                                                        "cached_tokens",
+                                                        "preemptions",
+                                                        "outcome",
+                                                        "queue_time_ms",
+                                                        "ttft_ms",
+                                                        "tpot_ms",
+                                                        "e2e_ms",
+                                                        "server_ttft_ms",
+                                                        "server_e2e_ms"};
+/// What was asked for; in CSV these columns, then the labels.
+constexpr std::array<std::string_view, 5> kAsked = {
+    "max_tokens", "session", "turn", "priority", "images"};
+/// Those of the labels that are texts.
+constexpr std::array kTextLabels = {domain::Label::kSloClass,
+                                    domain::Label::kTenant,
+                                    domain::Label::kModel,
+                                    domain::Label::kAdapter};
 
 using Buffer = fmt::memory_buffer;
 
@@ -59,11 +77,11 @@ void append_decimal(Buffer& buffer, std::int64_t picoseconds, int digits) {
 constexpr int kDigitsPerSecond = 12;
 constexpr int kDigitsPerMillisecond = 9;
 
-/// The fields of one request in the order of kFields, as text that is both JSON and CSV; absent
-/// numbers as `missing`, the outcome in `quote` marks.
-class Fields {
+/// The measured fields of one request, as text that is both JSON and CSV; absent numbers as
+/// `missing`, the outcome in `quote` marks.
+class Measured {
  public:
-  Fields(Buffer& buffer, std::string_view missing, std::string_view quote)
+  Measured(Buffer& buffer, std::string_view missing, std::string_view quote)
       : buffer_(buffer), missing_(missing), quote_(quote) {}
 
   /// Writes each field after `before(index)`.
@@ -112,34 +130,51 @@ class Fields {
 
 class RequestLog final : public metrics::Listener {
  public:
-  RequestLog(RequestLogFormat format, std::ostream& out) : format_(format), out_(out) {
+  RequestLog(RequestLogFormat format, const workload::Source& source, std::ostream& out)
+      : format_(format), source_(source), out_(out) {
     if (format_ == RequestLogFormat::kCsv) {
-      for (std::size_t i = 0; i < kFields.size(); ++i) {
-        append(i == 0 ? "" : ",");
-        append(kFields[i]);
-      }
-      append("\n");
+      write_header();
+    } else if (source_.prompts_hold_answers()) {
+      // Prompts name earlier requests by their places in one group, which is the whole file.
+      append("{\"ridgeline_workload\":1,\"groups\":true}\n");
     }
   }
   RequestLog(const RequestLog&) = delete;
   RequestLog& operator=(const RequestLog&) = delete;
-  ~RequestLog() override { flush(); }
+  ~RequestLog() override {
+    // Of an interrupted run some requests were never sent.
+    for (const Pending& pending : pending_) {
+      append(pending.row);
+    }
+    flush();
+  }
+
+  void on_arrival(const domain::Request& request) override {
+    RIDGELINE_CHECK(request.id.value() == first_ + pending_.size(), "requests out of order");
+    pending_.emplace_back().request = request;
+  }
 
   void on_request(const domain::RequestRecord& record,
                   const metrics::RequestMetrics& metrics) override {
-    if (format_ == RequestLogFormat::kCsv) {
-      Fields(buffer_, "", "").write(record, metrics, [this](std::size_t index) {
-        append(index == 0 ? "" : ",");
-      });
-      append("\n");
-    } else {
-      Fields(buffer_, "null", "\"").write(record, metrics, [this](std::size_t index) {
-        append(index == 0 ? "{\"" : ",\"");
-        append(kFields[index]);
-        append("\":");
-      });
-      append("}\n");
+    const std::size_t place = record.id.value() - first_;
+    RIDGELINE_CHECK(place < pending_.size(), "the end of a request that has not arrived");
+    Pending& ended = pending_[place];
+    const std::size_t before = buffer_.size();
+    write_row(ended.request, record, metrics);
+    if (place > 0) {
+      ended.row.assign(buffer_.data() + before, buffer_.size() - before);
+      ended.request = {};
+      buffer_.resize(before);
+      return;
     }
+    do {
+      pending_.pop_front();
+      ++first_;
+      if (pending_.empty()) {
+        break;
+      }
+      append(pending_.front().row);
+    } while (!pending_.front().row.empty());
     constexpr std::size_t kFlushBytes = 1U << 16U;
     if (buffer_.size() >= kFlushBytes) {
       flush();
@@ -147,21 +182,157 @@ class RequestLog final : public metrics::Listener {
   }
 
  private:
+  /// A request that has not ended, or one behind such a one: its row.
+  struct Pending {
+    domain::Request request;
+    std::string row;
+  };
+
   void append(std::string_view text) { buffer_.append(text); }
+  void append(std::int64_t number) { fmt::format_to(std::back_inserter(buffer_), "{}", number); }
+
+  void write_header() {
+    const auto names = [this](const auto& list) {
+      for (const auto& name : list) {
+        append(buffer_.size() == 0 ? "" : ",");
+        append(name);
+      }
+    };
+    names(kMeasured);
+    names(kAsked);
+    for (const auto label : kTextLabels) {
+      append(",");
+      append(domain::kLabelNames[static_cast<std::size_t>(label)]);
+    }
+    append("\n");
+  }
+
+  void write_row(const domain::Request& request,
+                 const domain::RequestRecord& record,
+                 const metrics::RequestMetrics& metrics) {
+    if (format_ == RequestLogFormat::kCsv) {
+      Measured(buffer_, "", "").write(record, metrics, [this](std::size_t index) {
+        append(index == 0 ? "" : ",");
+      });
+      write_cells(request);
+    } else {
+      Measured(buffer_, "null", "\"").write(record, metrics, [this](std::size_t index) {
+        append(index == 0 ? "{\"" : ",\"");
+        append(kMeasured[index]);
+        append("\":");
+      });
+      write_members(request, record);
+    }
+  }
+
+  /// The text of a label; empty where the request has none.
+  [[nodiscard]] std::string_view text_of(const domain::Request& request,
+                                         domain::Label label) const {
+    if (!request.label_set.valid()) {
+      return {};
+    }
+    const std::int32_t value = (*source_.label_sets())[request.label_set].of(label);
+    return value == domain::LabelSet::kOther     ? std::string_view("(other)")
+           : value == domain::LabelSet::kNoLabel ? std::string_view()
+                                                 : source_.labels().name(value);
+  }
+
+  void write_cells(const domain::Request& request) {
+    append(",");
+    append(request.max_tokens.value());
+    append(",");
+    if (request.session.valid()) {
+      append(request.session.value());
+      append(",");
+      append(request.turn);
+    } else {
+      append(",");
+    }
+    append(",");
+    append(request.priority);
+    append(",");
+    append(request.images);
+    for (const auto label : kTextLabels) {
+      append(",");
+      append(csv_cell(text_of(request, label)));
+    }
+    append("\n");
+  }
+
+  void write_members(const domain::Request& request, const domain::RequestRecord& record) {
+    const auto member = [this](std::string_view name, std::int64_t value) {
+      fmt::format_to(std::back_inserter(buffer_), ",\"{}\":{}", name, value);
+    };
+    if (request.max_tokens != record.output_tokens) {
+      member(kAsked[0], request.max_tokens.value());
+    }
+    if (request.session.valid()) {
+      member(kAsked[1], request.session.value());
+      member(kAsked[2], request.turn);
+    }
+    if (request.priority != 0) {
+      member(kAsked[3], request.priority);
+    }
+    if (request.images != 0) {
+      member(kAsked[4], request.images);
+    }
+    for (const auto label : kTextLabels) {
+      if (const std::string_view text = text_of(request, label); !text.empty()) {
+        core::JsonWriter json(core::JsonWriter::Layout::kOneLine);
+        json.value(text);
+        fmt::format_to(std::back_inserter(buffer_),
+                       ",\"{}\":{}",
+                       domain::kLabelNames[static_cast<std::size_t>(label)],
+                       json.text());
+      }
+    }
+    if (source_.prompts_hold_answers() && request.id.value() > 0) {
+      member("group", request.id.value());
+    }
+    write_prompt(request);
+    append("}\n");
+  }
+
+  /// The content -1-k is the answer to request k.
+  void write_prompt(const domain::Request& request) {
+    if (request.prompt.empty()) {
+      return;
+    }
+    append(",\"prompt\":");
+    char separator = '[';
+    for (const auto& segment : request.prompt) {
+      const bool is_answer = workload::is_output(segment.content);
+      const auto name = static_cast<std::int64_t>(
+          is_answer ? segment.content ^ workload::output_of(0) : segment.content);
+      fmt::format_to(std::back_inserter(buffer_),
+                     "{}[{},{}]",
+                     separator,
+                     is_answer ? -1 - name : name,
+                     segment.length.value());
+      separator = ',';
+    }
+    append("]");
+  }
+
   void flush() {
     out_.write(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
     buffer_.clear();
   }
 
   RequestLogFormat format_;
+  const workload::Source& source_;
   std::ostream& out_;
   Buffer buffer_;
+  std::deque<Pending> pending_;  ///< From the oldest request under way on.
+  std::size_t first_ = 0;        ///< The id of the first of them.
 };
 
 }  // namespace
 
-std::unique_ptr<metrics::Listener> make_request_log(RequestLogFormat format, std::ostream& out) {
-  return std::make_unique<RequestLog>(format, out);
+std::unique_ptr<metrics::Listener> make_request_log(RequestLogFormat format,
+                                                    const workload::Source& source,
+                                                    std::ostream& out) {
+  return std::make_unique<RequestLog>(format, source, out);
 }
 
 core::Result<RequestLogFormat> request_log_format(std::string_view path) {

@@ -8,21 +8,28 @@
 
 #include "core/result.hpp"
 #include "metrics/request_metrics.hpp"
+#include "workload/source.hpp"
 
 namespace ridgeline::report {
 
-/// A file with one record per request, written while the run goes on: nothing is kept. Times are
-/// exact decimals of the simulated picoseconds; where a request has no such number the field is
-/// null (JSON) or empty (CSV).
+/// A file with one record per request in order of arrival, written while the run goes on: what is
+/// kept are the requests from the oldest one under way on. It is a trace of the same workload,
+/// which `replay` reads (formats request-jsonl and request-csv). Times are exact decimals of the
+/// simulated picoseconds; where a request has no such number the field is null (JSON) or empty
+/// (CSV).
 ///
 /// Fields: request_id, arrival_s, input_tokens, output_tokens, cached_tokens, preemptions, outcome,
-/// queue_time_ms, ttft_ms, tpot_ms, e2e_ms, server_ttft_ms, server_e2e_ms.
+/// queue_time_ms, ttft_ms, tpot_ms, e2e_ms, server_ttft_ms, server_e2e_ms; max_tokens, what the
+/// request asked for; session, turn, priority, images, slo_class, tenant, model, adapter. JSON
+/// leaves out what a request does not have and max_tokens where it is output_tokens, and has
+/// `prompt` and `group` as in request-jsonl.
 enum class RequestLogFormat { kJsonLines, kCsv };
 
-/// A listener that writes each request to `out`, in the order in which they end. `out` outlives it;
-/// its state says whether everything could be written. What is buffered is written when the log is
-/// destroyed.
+/// A listener that writes each request to `out`. `out` and `source`, whose requests they are,
+/// outlive it; the state of `out` says whether everything could be written. What is buffered is
+/// written when the log is destroyed.
 [[nodiscard]] std::unique_ptr<metrics::Listener> make_request_log(RequestLogFormat format,
+                                                                  const workload::Source& source,
                                                                   std::ostream& out);
 
 /// The format that a file's name asks for: .csv, .jsonl or .ndjson; JSON lines for "-".

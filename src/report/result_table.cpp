@@ -18,6 +18,7 @@
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
 #include "report/format.hpp"
+#include "report/group_table.hpp"
 #include "report/palette.hpp"
 #include "report/run_result.hpp"
 #include "report/text_lines.hpp"
@@ -264,6 +265,12 @@ std::string throughput_line(const metrics::Summary& summary, const TextStyle& st
                                           significant(*summary.goodput),
                                           percent(*summary.good_share))});
   }
+  if (summary.overload) {
+    pieces.push_back({.text = fmt::format("overloaded: sustains about {} of {} req/s",
+                                          significant(summary.overload->sustainable_rate),
+                                          significant(summary.overload->offered_rate)),
+                      .colour = style.palette.bad});
+  }
   return wrapped(text_label("throughput"), pieces, text_layout(style));
 }
 
@@ -364,6 +371,7 @@ std::string result_table(const RunResult& result, const TextStyle& style) {
   }
   text += kv_line(result.summary, style);
   text += step_time_line(result.summary, style);
+  text += group_tables(result.summary, style);
   text += warning_lines(result.warnings, style);
   text += cost_line(result, style);
   return text;

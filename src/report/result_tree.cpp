@@ -9,6 +9,7 @@
 
 #include "core/document.hpp"
 #include "core/result.hpp"
+#include "domain/label_set.hpp"
 #include "domain/record.hpp"
 #include "domain/step.hpp"
 #include "metrics/slo.hpp"
@@ -60,6 +61,50 @@ core::Node slo_tree(const std::vector<metrics::SloVerdict>& verdicts) {
                 .add("met", bool_node(verdict.met))
                 .add("share", number_node(verdict.share))
                 .build());
+  }
+  return map.build();
+}
+
+core::Node overload_tree(const metrics::Overload& overload) {
+  return MapBuilder()
+      .add("offered_rate", number_node(overload.offered_rate))
+      .add("sustainable_rate", number_node(overload.sustainable_rate))
+      .add("wait_growth", number_node(overload.wait_growth))
+      .build();
+}
+
+core::Node group_tree(const metrics::GroupSummary& group, bool judged) {
+  MapBuilder map;
+  map.add("value", group.name ? text_node(*group.name) : core::Node())
+      .add("requests", integer_node(group.requests))
+      .add("completed", integer_node(group.completed))
+      .add("total_input_tokens", integer_node(group.total_input_tokens))
+      .add("total_output_tokens", integer_node(group.total_output_tokens))
+      .add("ttft_ms", distribution_tree(group.ttft_ms))
+      .add("tpot_ms", distribution_tree(group.tpot_ms))
+      .add("e2e_ms", distribution_tree(group.e2e_ms))
+      .add("queue_time_ms", distribution_tree(group.queue_time_ms))
+      .add("request_throughput", number_node(group.request_throughput))
+      .add("output_throughput", number_node(group.output_throughput));
+  if (judged) {
+    map.add("goodput", number_node(group.goodput)).add("good_share", number_node(group.good_share));
+  }
+  return map.build();
+}
+
+/// By label, then the groups of it.
+core::Node groups_tree(const metrics::Summary& summary) {
+  MapBuilder map;
+  for (std::size_t label = 0; label < domain::kNumLabels; ++label) {
+    std::vector<core::Node> groups;
+    for (const auto& group : summary.groups) {
+      if (group.label == static_cast<domain::Label>(label)) {
+        groups.push_back(group_tree(group, !summary.slo.empty()));
+      }
+    }
+    if (!groups.empty()) {
+      map.add(domain::kLabelNames[label], list_node(std::move(groups)));
+    }
   }
   return map.build();
 }
@@ -170,12 +215,19 @@ core::Node summary_tree(const metrics::Summary& summary) {
   if (!summary.slo.empty()) {
     map.add("good_share", number_node(summary.good_share)).add("slo", slo_tree(summary.slo));
   }
-  return map.add("preemptions", integer_node(summary.preemptions))
+  map.add("overloaded", bool_node(summary.overload.has_value()));
+  if (summary.overload) {
+    map.add("overload", overload_tree(*summary.overload));
+  }
+  map.add("preemptions", integer_node(summary.preemptions))
       .add("kv_cache", kv_cache_tree(summary.kv_cache))
       .add("time_by_bottleneck", bottleneck_tree(summary))
       .add("busy_s", number_node(summary.busy.to_seconds()))
-      .add("steps", integer_node(summary.steps))
-      .build();
+      .add("steps", integer_node(summary.steps));
+  if (!summary.groups.empty()) {
+    map.add("groups", groups_tree(summary));
+  }
+  return map.build();
 }
 
 core::Node result_tree(const RunResult& result) {
@@ -193,8 +245,7 @@ core::Node result_tree(const RunResult& result) {
   if (result.deployment) {
     map.add("deployment", deployment_tree(*result.deployment));
   }
-  map.add("warnings", warnings_tree(warnings))
-      .add("digest", text_node(result.digest));
+  map.add("warnings", warnings_tree(warnings)).add("digest", text_node(result.digest));
   if (result.partial) {
     map.add("partial", bool_node(true));
   }

@@ -52,6 +52,7 @@ constexpr std::array<std::string_view, 7> kStatistics = {
 constexpr std::array<std::string_view, 3> kAllToAllBackends = {
     "allgather_reducescatter", "deepep_high_throughput", "deepep_low_latency"};
 constexpr std::array<std::string_view, 2> kGenerationConfigs = {"auto", "vllm"};
+constexpr std::array<std::string_view, 2> kSchedulingPolicies = {"fcfs", "priority"};
 
 constexpr double kMaxTokens = 16'777'216;  // 2^24: past every network; keeps sums far from overflow
 constexpr double kMaxBlocks = 1'000'000'000;        // as above
@@ -160,6 +161,16 @@ constexpr std::array kOptions = std::to_array<Option>({
     {.path = "engine.generation_config", .flag = "generation-config", .choices = kGenerationConfigs,
      .help = "Sampling that clients do not state: auto takes the network's, vllm plain sampling",
      .example = "vllm", .slot = [](Scenario& s) -> Slot { return &s.engine.generation_config; }},
+    {.path = "engine.scheduling_policy", .flag = "scheduling-policy", .choices = kSchedulingPolicies,
+     .help = "Order of waiting requests: first come first served, or the lowest priority first",
+     .example = "priority", .slot = [](Scenario& s) -> Slot { return &s.engine.scheduling_policy; }},
+    {.path = "engine.enable_lora", .flag = "enable-lora",
+     .help = "Serve the adapters that requests name; off: their requests run like any other", .example = "true",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.enable_lora; }},
+    {.path = "engine.max_loras", .flag = "max-loras", .unit = "adapters",
+     .lowest = 1, .highest = 1'000'000, .unset = "1 with enable_lora",
+     .help = "Different adapters that one step may mix; requests of others wait", .example = "4",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.max_loras; }},
     {.path = "engine.speculative_config", .flag = "speculative-config", .unset = "none",
      .help = "Drafts that one step verifies: method (ngram, draft_model, eagle, eagle3, mtp), model, "
              "num_speculative_tokens, and acceptance, the probability of each draft",

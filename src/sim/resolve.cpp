@@ -417,6 +417,31 @@ class Resolver {
     options.enable_chunked_prefill = engine().enable_chunked_prefill;
     options.enable_prefix_caching = engine().enable_prefix_caching;
     schedule_ahead();
+    order_of_requests();
+  }
+
+  /// Which waiting request goes first, and which have to wait for an adapter's place.
+  void order_of_requests() {
+    auto& options = out_->engine;
+    if (given_.engine.scheduling_policy == "priority") {
+      if (!options.profile.has_priority_policy) {
+        note("engine.scheduling_policy",
+             fmt::format("priority does not exist in {}, which serves first come first served",
+                         options.profile.name),
+             "--engine-version vllm@0.9");
+      }
+      options.policy = engine::SchedulingPolicy::kPriority;
+    }
+    if (given_.engine.enable_lora) {
+      constexpr std::int64_t kDefaultMaxLoras = 1;  // vLLM's LoRAConfig.max_loras.
+      engine().max_loras = given_.engine.max_loras.value_or(kDefaultMaxLoras);
+      options.max_loras = *engine().max_loras;
+      out_->warnings.push_back(
+          {.code = "W-unpriced-lora",
+           .message = "adapters cost nothing: max_loras holds requests back, but the adapters' "
+                      "weights take no memory, and their kernels and loading no time",
+           .hint = {}});
+    }
   }
 
   /// Where vLLM forms steps before it has seen the last one's tokens.

@@ -50,6 +50,9 @@ struct EngineSection {
   std::string kv_cache_dtype = "auto";
   std::string sampler = "sort";
   std::string generation_config = "auto";
+  std::string scheduling_policy = "fcfs";
+  bool enable_lora = false;
+  std::optional<std::int64_t> max_loras;
   std::optional<SpeculativeConfig> speculative_config;
 };
 

@@ -49,6 +49,12 @@ class Rules {
     }
   }
 
+  void adapters() {
+    if (given("engine.max_loras") && !loaded_.scenario.engine.enable_lora) {
+      ignored("engine.max_loras", "enable_lora is off");
+    }
+  }
+
   void trace() {
     // What a trace brings itself.
     for (const std::string_view path : {"workload.input_len",
@@ -182,6 +188,7 @@ void check_rules(LoadedScenario& loaded, Purpose purpose, core::Errors& errors) 
   Rules rules(loaded, errors);
   rules.network_and_gpu();
   rules.kv_capacity();
+  rules.adapters();
   if (loaded.scenario.workload.trace) {
     rules.trace();
   } else {

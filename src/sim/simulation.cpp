@@ -9,6 +9,9 @@
 #include <memory>
 #include <optional>
 #include <queue>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +22,7 @@
 #include "core/ring.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "domain/label_set.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/engine.hpp"
@@ -35,6 +39,8 @@
 #include "sim/resolve.hpp"
 #include "sim/scenario.hpp"
 #include "sim/step_watch.hpp"
+#include "workload/carried.hpp"
+#include "workload/item.hpp"
 #include "workload/source.hpp"
 
 namespace ridgeline::sim {
@@ -103,6 +109,7 @@ class Driver final : public domain::RecordSink {
   enum class End : std::uint8_t { kComplete, kInterrupted, kPastHorizon };
 
   End run() {
+    recorder_.start(source_.next_arrival().value_or(core::SimTime()));
     const End end = run_to_end();
     if (end == End::kInterrupted) {
       abandon();
@@ -194,6 +201,9 @@ class Driver final : public domain::RecordSink {
   void take() {
     auto& [request, at] = queued_.extend();
     source_.pop_into(request);
+    if (controls_.listener != nullptr) [[unlikely]] {
+      controls_.listener->on_arrival(request);
+    }
     at = frontend_.admit(request.arrival, request.prompt_tokens);
     if (at > horizon_) [[unlikely]] {
       at = core::SimTime::never();  // Stays in the queue, as do all behind it.
@@ -240,6 +250,7 @@ class Driver final : public domain::RecordSink {
       }
       domain::RequestRecord record;
       record.id = request.id;
+      record.label_set = request.label_set;
       record.outcome = domain::Outcome::kUnfinished;
       record.prompt_tokens = request.prompt_tokens;
       record.arrival = request.arrival;
@@ -281,8 +292,12 @@ class Driver final : public domain::RecordSink {
   std::int64_t events_ = 0;
 };
 
-metrics::RecorderOptions recorder_options(const Scenario& scenario, metrics::Listener* listener) {
+metrics::RecorderOptions recorder_options(const Scenario& scenario,
+                                          const workload::Source& source,
+                                          metrics::Listener* listener) {
   metrics::RecorderOptions options;
+  options.label_sets = source.label_sets();
+  options.open_loop = !source.is_closed_loop();
   options.percentiles = scenario.percentiles == "sketch" ? metrics::Percentiles::kSketch
                                                          : metrics::Percentiles::kExact;
   options.listener = listener;
@@ -350,12 +365,92 @@ void warn_of_outcomes(const Resolved& resolved,
   }
 }
 
+/// What requests carry and this run does not heed.
+void warn_of_carried(const Resolved& resolved,
+                     const workload::Carried& carried,
+                     core::Warnings& warnings) {
+  const auto& options = resolved.engine;
+  const auto warn = [&](std::string_view code, std::string message, std::string hint) {
+    warnings.push_back(
+        {.code = std::string(code), .message = std::move(message), .hint = std::move(hint)});
+  };
+  if (carried.with_priority > 0 && options.policy == engine::SchedulingPolicy::kFcfs) {
+    warn("W-ignored-priority",
+         fmt::format("{} of {} requests carry a priority, which scheduling_policy fcfs ignores",
+                     carried.with_priority,
+                     carried.requests),
+         "--scheduling-policy priority");
+  }
+  if (carried.with_adapter > 0 && options.max_loras == 0) {
+    warn("W-ignored-adapter",
+         fmt::format("{} of {} requests name one of {} adapters: with enable_lora off they run as "
+                     "the network itself, with KV blocks of their own",
+                     carried.with_adapter,
+                     carried.requests,
+                     carried.adapters.size()),
+         fmt::format("--enable-lora --max-loras {}", carried.adapters.size()));
+  }
+  if (carried.models.size() > 1) {
+    constexpr std::size_t kMostNamed = 3;
+    const std::span<const std::string> named(carried.models.data(),
+                                             std::min(carried.models.size(), kMostNamed));
+    warn("W-ignored-model",
+         fmt::format("requests name {} models ({}{}): all of them run on {}",
+                     carried.models.size(),
+                     fmt::join(named, ", "),
+                     carried.models.size() > kMostNamed ? ", ..." : "",
+                     resolved.network.name),
+         {});
+  }
+  if (carried.with_media > 0) {
+    warn("W-unpriced-media",
+         fmt::format("{} of {} requests carry images, audios or videos: their tokens are part of "
+                     "the prompt, but encoding them takes no time",
+                     carried.with_media,
+                     carried.requests),
+         {});
+  }
+}
+
+void warn_of_overload(const Resolved& resolved,
+                      const metrics::Summary& summary,
+                      core::Warnings& warnings) {
+  if (!summary.overload) {
+    return;
+  }
+  const metrics::Overload& overload = *summary.overload;
+  const std::int64_t ranks = resolved.scenario.engine.data_parallel_size;
+  warnings.push_back({.code = "W-overloaded",
+                      .message = fmt::format(
+                          "requests come faster than they are served: the wait grows by {:.2g} s "
+                          "per second, about {:.4g} of {:.4g} req/s are sustained{}, and every "
+                          "latency depends on how long the run is",
+                          overload.wait_growth,
+                          overload.sustainable_rate,
+                          overload.offered_rate,
+                          ranks > 1 ? fmt::format(" by each of {} ranks", ranks) : ""),
+                      .hint = "fewer requests per second, or more capacity"});
+}
+
+/// What a result calls the values of labels, which are numbers so far.
+void name_groups(const workload::Labels& labels, metrics::Summary& summary) {
+  for (metrics::GroupSummary& group : summary.groups) {
+    if (group.value == domain::LabelSet::kOther) {
+      group.name = "(other)";
+    } else if (group.label == domain::Label::kPriority) {
+      group.name = fmt::format("{}", group.value);
+    } else if (group.value != domain::LabelSet::kNoLabel) {
+      group.name = labels.name(group.value);
+    }
+  }
+}
+
 }  // namespace
 
 core::Result<RunOutcome> simulate(const Resolved& resolved,
                                   workload::Source& source,
                                   const RunControls& controls) {
-  metrics::Recorder recorder(recorder_options(resolved.scenario, controls.listener));
+  metrics::Recorder recorder(recorder_options(resolved.scenario, source, controls.listener));
   Driver driver(resolved, source, controls, recorder);
   const Driver::End end = driver.run();
   if (end == Driver::End::kPastHorizon) {
@@ -368,9 +463,12 @@ core::Result<RunOutcome> simulate(const Resolved& resolved,
   outcome.partial = end == Driver::End::kInterrupted;
   outcome.totals = driver.totals();
   outcome.summary = recorder.summarise(counts_of(outcome.totals, resolved.engine));
+  name_groups(source.labels(), outcome.summary);
   outcome.digest = recorder.digest(digest_totals(outcome.totals));
   outcome.warnings = recorder.warnings();
   warn_of_outcomes(resolved, outcome.summary, outcome.warnings);
+  warn_of_overload(resolved, outcome.summary, outcome.warnings);
+  warn_of_carried(resolved, source.carried(), outcome.warnings);
   const auto findings = driver.findings();
   outcome.warnings.insert(outcome.warnings.end(), findings.begin(), findings.end());
   for (auto& warning : source.warnings()) {

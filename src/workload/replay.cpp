@@ -14,7 +14,9 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "domain/label_set.hpp"
 #include "domain/request.hpp"
+#include "workload/carried.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/limits.hpp"
@@ -26,7 +28,7 @@ namespace {
 /// A space of contents of its own.
 constexpr std::uint64_t kNeverSent = 0x756E73656E74;
 
-/// The request that an item becomes; takes the prompt.
+/// The request that an item becomes, but for its label set; takes the prompt.
 domain::Request request_of(Item& item, core::RequestId id) {
   domain::Request request;
   request.id = id;
@@ -40,15 +42,43 @@ domain::Request request_of(Item& item, core::RequestId id) {
   }
   if (item.session >= 0) {
     request.session = core::SessionId(static_cast<core::SessionId::Rep>(item.session));
+    request.turn = item.turn;
   }
+  request.images = item.images;
   request.prompt = std::move(item.prompt);
   return request;
 }
 
-/// A flat stream that waits for nothing: one item ahead.
-class FlatReplay final : public Source {
+/// A replay, as far as it is about what requests carry.
+class Replay : public Source {
  public:
-  explicit FlatReplay(std::unique_ptr<ItemStream> stream) : stream_(std::move(stream)) {
+  explicit Replay(Carries carries) : carries_(carries) {}
+
+  [[nodiscard]] const domain::LabelSets* label_sets() const override {
+    return carries_ == Carries::kSomething ? &tally_.label_sets() : nullptr;
+  }
+  [[nodiscard]] Carried carried() const override { return tally_.counts(labels()); }
+
+ protected:
+  /// The request that an item becomes; takes the prompt.
+  domain::Request take(Item& item, core::RequestId id) {
+    domain::Request request = request_of(item, id);
+    if (carries_ == Carries::kSomething) {
+      request.label_set = tally_.take(item);
+    }
+    return request;
+  }
+
+ private:
+  Carries carries_;
+  CarriedTally tally_;
+};
+
+/// A flat stream that waits for nothing: one item ahead.
+class FlatReplay final : public Replay {
+ public:
+  FlatReplay(std::unique_ptr<ItemStream> stream, Carries carries)
+      : Replay(carries), stream_(std::move(stream)) {
     has_next_ = stream_->next(next_);
   }
   std::optional<core::SimTime> next_arrival() override {
@@ -56,13 +86,14 @@ class FlatReplay final : public Source {
   }
   domain::Request pop() override {
     RIDGELINE_CHECK(has_next_, "pop from a trace that has ended");
-    domain::Request request = request_of(next_, core::RequestId(count_++));
+    domain::Request request = take(next_, core::RequestId(count_++));
     has_next_ = stream_->next(next_);
     return request;
   }
   [[nodiscard]] const core::Errors& errors() const override { return stream_->errors(); }
   [[nodiscard]] std::optional<std::int64_t> size() const override { return stream_->size(); }
   [[nodiscard]] core::Warnings warnings() const override { return stream_->warnings(); }
+  [[nodiscard]] const Labels& labels() const override { return stream_->labels(); }
 
  private:
   std::unique_ptr<ItemStream> stream_;
@@ -71,16 +102,16 @@ class FlatReplay final : public Source {
   std::uint32_t count_ = 0;
 };
 
-class GroupReplay final : public Source {
+class GroupReplay final : public Replay {
  public:
-  explicit GroupReplay(std::unique_ptr<ItemStream> stream)
-      : waits_(stream->waits_for_answers()), schedule_(std::move(stream)) {}
+  GroupReplay(std::unique_ptr<ItemStream> stream, Carries carries)
+      : Replay(carries), waits_(stream->waits_for_answers()), schedule_(std::move(stream)) {}
 
   std::optional<core::SimTime> next_arrival() override { return schedule_.next_time(); }
   domain::Request pop() override {
     core::RequestId id;
     schedule_.pop(item_, id);
-    return request_of(item_, id);
+    return take(item_, id);
   }
   [[nodiscard]] bool is_closed_loop() const override { return waits_; }
   void on_completion(core::RequestId id, core::SimTime time) override {
@@ -91,6 +122,8 @@ class GroupReplay final : public Source {
     return schedule_.stream().size();
   }
   [[nodiscard]] core::Warnings warnings() const override { return schedule_.stream().warnings(); }
+  [[nodiscard]] const Labels& labels() const override { return schedule_.stream().labels(); }
+  [[nodiscard]] bool prompts_hold_answers() const override { return !schedule_.stream().is_flat(); }
 
  private:
   bool waits_;
@@ -338,11 +371,11 @@ void Schedule::retire(std::uint32_t group) {
   free_groups_.push_back(group);
 }
 
-std::unique_ptr<Source> make_replay(std::unique_ptr<ItemStream> stream) {
+std::unique_ptr<Source> make_replay(std::unique_ptr<ItemStream> stream, Carries carries) {
   if (stream->is_flat() && !stream->waits_for_answers()) {
-    return std::make_unique<FlatReplay>(std::move(stream));
+    return std::make_unique<FlatReplay>(std::move(stream), carries);
   }
-  return std::make_unique<GroupReplay>(std::move(stream));
+  return std::make_unique<GroupReplay>(std::move(stream), carries);
 }
 
 std::unique_ptr<ItemStream> flattened(std::unique_ptr<ItemStream> stream) {

@@ -97,8 +97,13 @@ class Schedule {
   core::Errors own_errors_;
 };
 
-/// A stream as the engine takes it. A streamed file that is flat costs no more than its reading.
-[[nodiscard]] std::unique_ptr<Source> make_replay(std::unique_ptr<ItemStream> stream);
+/// Whether some item carries a label, a priority or media.
+enum class Carries : std::uint8_t { kNothing, kSomething };
+
+/// A stream as the engine takes it. A streamed file that is flat costs no more than its reading;
+/// where its items carry something, that is numbered and counted.
+[[nodiscard]] std::unique_ptr<Source> make_replay(std::unique_ptr<ItemStream> stream,
+                                                  Carries carries = Carries::kSomething);
 
 /// The stream as it comes when every answer takes no time: flat, in order of sending, each item
 /// with its arrival. What formats that only know arrivals can hold.

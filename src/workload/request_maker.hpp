@@ -44,6 +44,9 @@ class RequestMaker {
     request.priority = 0;
     request.lora = {};
     request.session = {};
+    request.turn = 0;
+    request.label_set = {};
+    request.images = 0;
     request.prompt.clear();
     if (prefix_) {
       request.prompt.push_back(prefix_->draw());

@@ -7,7 +7,10 @@
 #include "core/ids.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "domain/label_set.hpp"
 #include "domain/request.hpp"
+#include "workload/carried.hpp"
+#include "workload/item.hpp"
 
 namespace ridgeline::workload {
 
@@ -47,6 +50,18 @@ class Source {
 
   /// What the reader of the result should know of the workload; whole when the stream has ended.
   [[nodiscard]] virtual core::Warnings warnings() const { return {}; }
+
+  /// The label sets that requests name by number; null where none has a label.
+  [[nodiscard]] virtual const domain::LabelSets* label_sets() const { return nullptr; }
+  /// The texts that label sets name by number.
+  [[nodiscard]] virtual const Labels& labels() const {
+    static const Labels kNone;
+    return kNone;
+  }
+  /// What the requests popped so far carry.
+  [[nodiscard]] virtual Carried carried() const { return {}; }
+  /// Whether a prompt may hold answers to earlier requests (domain::output_content).
+  [[nodiscard]] virtual bool prompts_hold_answers() const { return false; }
 
   /// How many requests there will be in all, when known (for progress).
   [[nodiscard]] virtual std::optional<std::int64_t> size() const { return std::nullopt; }

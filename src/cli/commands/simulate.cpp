@@ -26,8 +26,12 @@
 #include "core/document.hpp"
 #include "core/result.hpp"
 #include "domain/record.hpp"
+#include "domain/request.hpp"
 #include "metrics/request_metrics.hpp"
+#include "metrics/slo.hpp"
+#include "metrics/summary.hpp"
 #include "report/client_results.hpp"
+#include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/registry.hpp"
 #include "report/request_log.hpp"
@@ -66,6 +70,9 @@ std::vector<FlagSpec> simulation_flags() {
                    .value = "CLIENT=FILE",
                    .help = "As that client would write it: vllm-bench, guidellm, inference-perf, "
                            "aiperf (the last two: and one record per request beside it)"});
+  flags.push_back({.name = "fail-on-slo",
+                   .takes = Takes::kNothing,
+                   .help = "Exit with 99 where a target (--slo-ttft ...) is missed"});
   flags.push_back({.name = "engine-core",
                    .value = "fast|reference",
                    .help = "Which of the two engines; they give the same result"});
@@ -127,6 +134,11 @@ class Listeners final : public metrics::Listener {
  public:
   void add(metrics::Listener* listener) { all_.push_back(listener); }
   [[nodiscard]] bool empty() const { return all_.empty(); }
+  void on_arrival(const domain::Request& request) override {
+    for (auto* listener : all_) {
+      listener->on_arrival(request);
+    }
+  }
   void on_request(const domain::RequestRecord& record,
                   const metrics::RequestMetrics& metrics) override {
     for (auto* listener : all_) {
@@ -203,6 +215,13 @@ class Simulation {
       return core::fail(resolved.error());
     }
     resolved_ = std::move(*resolved);
+    const sim::SloSection& slo = resolved_->scenario.slo;
+    if (arguments_.has("fail-on-slo") && !(slo.ttft || slo.tpot || slo.itl || slo.e2e)) {
+      return core::fail(core::Error{.field = "--fail-on-slo",
+                                    .message = "there is no target to miss",
+                                    .where = {.file = "command line"},
+                                    .hint = "--slo-ttft, --slo-tpot, --slo-itl or --slo-e2e"});
+    }
     auto source = sim::open_source(resolved_->scenario);
     if (!source) {
       return core::fail(source.error());
@@ -232,7 +251,7 @@ class Simulation {
       auto file = OutputFile::open("--requests-out", flag->value);
       if (format && file) {
         log_file_.emplace(std::move(*file));
-        log_ = report::make_request_log(*format, log_file_->stream());
+        log_ = report::make_request_log(*format, *source_, log_file_->stream());
       } else {
         keep(format ? core::Errors() : format.error());
         keep(file ? core::Errors() : file.error());
@@ -394,7 +413,30 @@ class Simulation {
     if (!errors.empty()) {
       return give_up(errors, manners_);
     }
-    return result.partial ? InterruptGuard::exit_code() : ExitCode::kOk;
+    if (result.partial) {
+      return InterruptGuard::exit_code();
+    }
+    return arguments_.has("fail-on-slo") && misses_target(result.summary) ? ExitCode::kThreshold
+                                                                          : ExitCode::kOk;
+  }
+
+  /// Whether a target is missed, which is then said on standard error. A run in which nothing
+  /// completed misses all of them; a latency that no request has (the TPOT of single tokens) none.
+  [[nodiscard]] bool misses_target(const metrics::Summary& summary) const {
+    std::string text;
+    for (const auto& verdict : summary.slo) {
+      if (verdict.met.value_or(summary.completed > 0)) {
+        continue;
+      }
+      text += fmt::format(
+          "slo.{} missed: {} is {}, expected at most {} ms\n",
+          metrics::kMetricNames[static_cast<std::size_t>(verdict.metric)],
+          metrics::kStatisticNames[static_cast<std::size_t>(verdict.statistic)],
+          verdict.value_ms ? report::significant(*verdict.value_ms) + " ms" : "not there",
+          report::significant(verdict.limit_ms));
+    }
+    static_cast<void>(write_all(STDERR_FILENO, text));
+    return !text.empty();
   }
 
   static void keep_error(const core::Result<void>& done, core::Errors& errors) {

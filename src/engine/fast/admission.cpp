@@ -18,6 +18,7 @@ namespace ridgeline::engine::fast {
 domain::RequestRecord Scheduler::refusal(const domain::Request& request, core::SimTime queued) {
   domain::RequestRecord record;
   record.id = request.id;
+  record.label_set = request.label_set;
   record.arrival = request.arrival;
   record.queued = queued;
   record.prompt_tokens = request.prompt_tokens;
@@ -303,6 +304,7 @@ SlotIndex Scheduler::take_slot(const Waiting& entry, core::SimTime now) {
   slot.wastes = entry.wastes;
   slot.record.outcome = entry.outcome_at_stop;
   slot.record.id = entry.id;
+  slot.record.label_set = entry.label_set;
   slot.record.preemptions = 0;
   slot.record.first_token = core::SimTime::never();
   slot.record.last_token = core::SimTime::never();

@@ -101,6 +101,7 @@ void Scheduler::report_gone(const Waiting& entry,
     vacate(entry.slot);
   } else {
     record.id = entry.id;
+    record.label_set = entry.label_set;
     record.arrival = entry.arrival;
     record.queued = entry.queued;
     record.prompt_tokens = core::Tokens(entry.prompt_tokens);

@@ -392,6 +392,7 @@ inline void Scheduler::add(const domain::Request& request, core::SimTime queued)
   entry.chain = PrefixCache::kNone;
   entry.id = request.id;
   entry.lora = request.lora;
+  entry.label_set = request.label_set;
   entry.arrival = request.arrival;
   entry.queued = queued;
   entry.prompt_tokens = prompt;

@@ -63,6 +63,7 @@ struct Waiting {
   core::LoraId lora;
   bool wastes = false;
   domain::Outcome outcome_at_stop = domain::Outcome::kFinished;
+  core::LabelSetId label_set;
   core::SimTime arrival;
   std::int64_t prompt_tokens = 0;
   core::SimTime queued;

@@ -57,6 +57,7 @@ Sequence::Sequence(const domain::Request& request, core::Tokens max_model_len)
     outcome_at_stop = domain::Outcome::kLengthCapped;
   }
   record.id = request.id;
+  record.label_set = request.label_set;
   record.arrival = request.arrival;
   record.prompt_tokens = request.prompt_tokens;
 }

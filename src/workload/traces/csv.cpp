@@ -75,10 +75,13 @@ std::string describe_row(std::string_view text, std::size_t columns) {
   return fmt::format("{} column{} ({})", columns, columns == 1 ? "" : "s", core::quote(text));
 }
 
+/// The names of those that have to be there.
 std::string joined(std::span<const CsvColumn> columns) {
   std::string text;
   for (const CsvColumn& column : columns) {
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", column.name);
+    if (column.required) {
+      text += fmt::format("{}{}", text.empty() ? "" : ", ", column.name);
+    }
   }
   return text;
 }

@@ -1,6 +1,9 @@
 // The plain CSV: a header that names arrival_s, input_tokens and output_tokens in any order, then
 // one row per request.
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <ostream>
 
@@ -13,9 +16,31 @@
 namespace ridgeline::workload {
 namespace {
 
+/// The columns in front; what `--requests-out` writes beside them is optional, and read over where
+/// it is measured.
 constexpr auto kRequestColumns = std::to_array<CsvColumn>({{"arrival_s", true, kArrivalSeconds},
                                                            {"input_tokens", true, kInputCount},
-                                                           {"output_tokens", true, kOutputCount}});
+                                                           {"output_tokens", true, kOutputCount},
+                                                           {"max_tokens", false},
+                                                           {"session", false},
+                                                           {"turn", false},
+                                                           {"priority", false},
+                                                           {"images", false},
+                                                           {"slo_class", false},
+                                                           {"tenant", false},
+                                                           {"model", false},
+                                                           {"adapter", false},
+                                                           {"request_id", false},
+                                                           {"cached_tokens", false},
+                                                           {"preemptions", false},
+                                                           {"outcome", false},
+                                                           {"queue_time_ms", false},
+                                                           {"ttft_ms", false},
+                                                           {"tpot_ms", false},
+                                                           {"e2e_ms", false},
+                                                           {"server_ttft_ms", false},
+                                                           {"server_e2e_ms", false}});
+constexpr std::int64_t kMostCount = std::numeric_limits<std::int32_t>::max() - 1;
 
 class RequestCsvParser final : public CsvRowParser {
  public:
@@ -25,8 +50,43 @@ class RequestCsvParser final : public CsvRowParser {
   RowStatus read(const TraceLine& line, Cells cells, TraceRow& row) override {
     const bool time_read = read_seconds(line, name(0), cells[0], row.arrival);
     const bool input_read = read_tokens(line, name(1), cells[1], row.input_tokens);
-    const bool output_read = read_tokens(line, name(2), cells[2], row.output_tokens);
-    return time_read && input_read && output_read ? RowStatus::kRow : RowStatus::kBad;
+    // What was asked for is what is asked for again, whatever was generated.
+    const std::size_t output = is_given(cells, 3) ? 3 : 2;
+    const bool output_read = read_tokens(line, name(output), cells[output], row.output_tokens);
+    bool sound = time_read && input_read && output_read;
+    sound = read_count(line, cells, 4, {.otherwise = -1}, row.session) && sound;
+    sound = read_count(line, cells, 5, {}, row.turn) && sound;
+    sound = read_count(line, cells, 6, {.lowest = -kMostCount}, row.priority) && sound;
+    sound = read_count(line, cells, 7, {}, row.images) && sound;
+    row.slo_class = label_of(cells, 8);
+    row.tenant = label_of(cells, 9);
+    row.model = label_of(cells, 10);
+    row.adapter = label_of(cells, 11);
+    return sound ? RowStatus::kRow : RowStatus::kBad;
+  }
+
+  struct Count {
+    std::int64_t lowest = 0;
+    std::int32_t otherwise = 0;  ///< Where the cell is empty.
+  };
+
+  [[nodiscard]] bool is_given(Cells cells, std::size_t column) const {
+    return has(column) && !cells[column].empty();
+  }
+  [[nodiscard]] bool read_count(const TraceLine& line,
+                                Cells cells,
+                                std::size_t column,
+                                Count count,
+                                std::int32_t& number) const {
+    std::int64_t value = count.otherwise;
+    const bool sound =
+        !is_given(cells, column) ||
+        read_integer(line, name(column), cells[column], count.lowest, kMostCount, value);
+    number = static_cast<std::int32_t>(value);
+    return sound;
+  }
+  [[nodiscard]] std::int32_t label_of(Cells cells, std::size_t column) {
+    return has(column) ? labels_.intern(cells[column]) : -1;
   }
 };
 

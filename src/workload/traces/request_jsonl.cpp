@@ -62,7 +62,7 @@ class RequestJsonlParser final : public RowParser {
     if (!json.at_end()) {
       return RowStatus::kBad;
     }
-    if (!needed_seen(line) || !sound) {
+    if (!needed_seen(line) || !sound || !take_max_tokens(line, row)) {
       return RowStatus::kBad;
     }
     layouts_.learn();
@@ -77,8 +77,12 @@ class RequestJsonlParser final : public RowParser {
         row,
         [&] { reset(row); },
         [&](JsonCursor& json, std::uint32_t key, std::string_view name) {
-          return read_value(json, static_cast<JsonlKey>(key), name, row);
+          return key == kMeasured ? json.skip()
+                                  : read_value(json, static_cast<JsonlKey>(key), name, row);
         });
+    if (max_tokens_.value() > 0) {
+      row.output_tokens = max_tokens_;
+    }
     if (next == nullptr || fits(TraceLine({}, unnamed_, 0, unheard_), row)) [[likely]] {
       return next;
     }
@@ -107,7 +111,11 @@ class RequestJsonlParser final : public RowParser {
  private:
   static constexpr std::uint32_t bit(JsonlKey key) { return 1U << static_cast<unsigned>(key); }
 
+  /// Stands for each of kMeasuredKeys in a layout.
+  static constexpr auto kMeasured = static_cast<std::uint32_t>(kJsonlKeys.size());
+
   void reset(TraceRow& row) {
+    max_tokens_ = core::Tokens(0);
     if (touched_) {
       row = TraceRow();
       touched_ = false;
@@ -116,6 +124,12 @@ class RequestJsonlParser final : public RowParser {
 
   bool read_member(JsonCursor& json, std::string_view key, TraceRow& row) {
     const auto* const at = std::ranges::find(kJsonlKeys, key);
+    if (std::ranges::find(kMeasuredKeys, key) != kMeasuredKeys.end()) {
+      const char* const start = json.rest().data();
+      const bool read = json.skip();
+      layouts_.member(kMeasured, key, {}, start, json.place());
+      return read;
+    }
     if (at == kJsonlKeys.end()) {
       const std::vector<std::string> names(kJsonlKeys.begin(), kJsonlKeys.end());
       const auto meant = core::nearest(key, names);
@@ -152,8 +166,15 @@ class RequestJsonlParser final : public RowParser {
         return json.time(key, kSecondsUnit, row.arrival);
       case JsonlKey::kInputTokens:
         return json.tokens(key, row.input_tokens);
-      case JsonlKey::kOutputTokens:
-        return json.tokens(key, row.output_tokens);
+      case JsonlKey::kOutputTokens: {
+        output_text_ = json.rest();
+        const bool sound = json.tokens(key, row.output_tokens, 0);
+        output_text_ =
+            output_text_.substr(0, static_cast<std::size_t>(json.place() - output_text_.data()));
+        return sound;
+      }
+      case JsonlKey::kMaxTokens:
+        return json.tokens(key, max_tokens_);
       default:
         touched_ = true;
         return read_rare(json, which, key, row);
@@ -262,6 +283,19 @@ class RequestJsonlParser final : public RowParser {
     return json.sound();
   }
 
+  /// What was asked for is what is asked for again, whatever was generated.
+  bool take_max_tokens(const TraceLine& line, TraceRow& row) {
+    if (max_tokens_.value() > 0) {
+      row.output_tokens = max_tokens_;
+      return true;
+    }
+    return row.output_tokens.value() > 0 ||
+           read_tokens(line,
+                       kJsonlKeys[static_cast<std::size_t>(JsonlKey::kOutputTokens)],
+                       output_text_,
+                       row.output_tokens);
+  }
+
   bool needed_seen(const TraceLine& line) {
     bool all = true;
     for (std::size_t i = 0; i < 3; ++i) {
@@ -328,6 +362,8 @@ class RequestJsonlParser final : public RowParser {
   bool first_ = true;
   bool touched_ = true;
   std::uint32_t seen_ = 0;
+  core::Tokens max_tokens_;
+  std::string_view output_text_;  ///< The number of output_tokens, as it stands in the line.
   State state_;
   std::string unnamed_;
   core::Errors unheard_;

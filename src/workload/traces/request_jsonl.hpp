@@ -37,13 +37,25 @@ enum class JsonlKey : std::uint8_t {
   kAudioTokens,
   kVideoTokens,
   kStage,
+  kMaxTokens,
 };
-inline constexpr std::array<std::string_view, 22> kJsonlKeys = {
+inline constexpr std::array<std::string_view, 23> kJsonlKeys = {
     "arrival_s",    "input_tokens", "output_tokens",    "group",        "after",
     "delay_s",      "prompt",       "reasoning_tokens", "session",      "turn",
     "priority",     "slo_class",    "tenant",           "model",        "adapter",
     "images",       "audios",       "videos",           "image_tokens", "audio_tokens",
-    "video_tokens", "stage"};
+    "video_tokens", "stage",        "max_tokens"};
+/// What `--requests-out` writes beside them: measured, and read over.
+inline constexpr std::array<std::string_view, 10> kMeasuredKeys = {"request_id",
+                                                                   "cached_tokens",
+                                                                   "preemptions",
+                                                                   "outcome",
+                                                                   "queue_time_ms",
+                                                                   "ttft_ms",
+                                                                   "tpot_ms",
+                                                                   "e2e_ms",
+                                                                   "server_ttft_ms",
+                                                                   "server_e2e_ms"};
 inline constexpr std::string_view kJsonlNeededKeys = "arrival_s, input_tokens, output_tokens";
 /// The key that makes the first line one of settings.
 inline constexpr std::string_view kJsonlHeaderKey = "ridgeline_workload";

@@ -13,6 +13,7 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "workload/arriving.hpp"
+#include "workload/carried.hpp"
 #include "workload/compose.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
@@ -122,6 +123,7 @@ core::Result<TraceScan> scan_trace(const std::string& path, const ReadOptions& o
     scan.output_tokens += item.output_tokens;
     scan.longest_input = std::max(scan.longest_input, item.input_tokens);
     scan.longest_output = std::max(scan.longest_output, item.output_tokens);
+    scan.carries_anything = scan.carries_anything || carries_anything(item);
   }
   if (!(*stream)->errors().empty()) {
     return core::fail((*stream)->errors());
@@ -169,7 +171,8 @@ core::Result<std::unique_ptr<Source>> open_trace(const std::string& path,
   if (options.max_concurrency) {
     stream = limited(std::move(stream), *options.max_concurrency);
   }
-  return make_replay(std::move(stream));
+  return make_replay(std::move(stream),
+                     scanned->carries_anything ? Carries::kSomething : Carries::kNothing);
 }
 
 }  // namespace ridgeline::workload

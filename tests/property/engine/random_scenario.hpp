@@ -141,6 +141,8 @@ inline std::vector<domain::Request> random_requests(const Features& features) {
     if (*element(false, false, true)) {
       request.lora = core::LoraId(*inRange<std::uint32_t>(0, 3));
     }
+    constexpr std::uint32_t kLabelSets = 5;
+    request.label_set = core::LabelSetId(id % kLabelSets);
     request.priority = features.handed_over ? *inRange<std::int32_t>(-1, 3) : 0;
     std::int64_t left = request.prompt_tokens.value();
     while (shares && left > 0 && *element(0, 1, 1) == 1) {

@@ -79,6 +79,7 @@ TEST(ResultJson, KeepsTheOrderOfItsKeys) {
                           "goodput",
                           "good_share",
                           "slo",
+                          "overloaded",
                           "preemptions",
                           "kv_cache",
                           "time_by_bottleneck",

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "core/document.hpp"
+#include "domain/label_set.hpp"
 #include "example_result.hpp"
 #include "report/result_json.hpp"
 #include "report/run_result.hpp"
@@ -41,6 +42,19 @@ core::Node schema(std::string_view name) {
 std::vector<RunResult> examples() {
   RunResult partial = example_result();
   partial.partial = true;
+  RunResult grouped = example_result();
+  grouped.summary.overload =
+      metrics::Overload{.offered_rate = 20.0, .sustainable_rate = 12.0, .wait_growth = 0.6};
+  for (const auto label : {domain::Label::kTenant, domain::Label::kPriority}) {
+    metrics::GroupSummary group;
+    group.label = label;
+    grouped.summary.groups.push_back(group);
+    group.name = "a";
+    group.ttft_ms = testing::ramp(3.0);
+    group.goodput = 2.0;
+    group.good_share = 0.5;
+    grouped.summary.groups.push_back(group);
+  }
   RunResult no_targets = example_result();
   no_targets.summary.slo.clear();
   no_targets.summary.goodput.reset();
@@ -51,8 +65,14 @@ std::vector<RunResult> examples() {
   ranks.deployment.emplace();
   ranks.deployment->data_parallel_size = 8;
   ranks.deployment->request_rate = 10.0;
-  return {
-      example_result(), partial, no_targets, not_finite, ranks, rejected_result(3), RunResult{}};
+  return {example_result(),
+          partial,
+          grouped,
+          no_targets,
+          not_finite,
+          ranks,
+          rejected_result(3),
+          RunResult{}};
 }
 
 TEST(ResultSchema, IsCompiledIn) {
@@ -126,7 +146,7 @@ TEST(ResultSchema, AnotherValidatorAgrees) {
       "jsonschema.Draft7Validator.check_schema(rules); "
       "lines = open(sys.argv[2]).readlines(); "
       "[jsonschema.validate(json.loads(line), rules) for line in lines]; "
-      "sys.exit(0 if len(lines) == 6 else 3)' ";
+      "sys.exit(0 if len(lines) == 8 else 3)' ";
   EXPECT_EQ(std::system((python + program + rules.path() + " " + results.path()).c_str()), 0);
 }
 

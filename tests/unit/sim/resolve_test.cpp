@@ -13,6 +13,7 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
+#include "engine/options.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
@@ -65,6 +66,33 @@ TEST(Resolve, MarksEngineVersionsBeyondTheNewestProfile) {
               testing::AllOf(testing::HasSubstr("W-unmeasured-engine-version"),
                              testing::HasSubstr("beyond vllm@0.27")));
   EXPECT_THAT(codes("vllm@1.2"), testing::HasSubstr("W-unmeasured-engine-version"));
+}
+
+TEST(Resolve, OrderOfRequestsAndAdapters) {
+  const auto plain = resolved(with("llama-3.1-8b", "h100"));
+  ASSERT_TRUE(plain);
+  EXPECT_EQ((*plain)->engine.policy, engine::SchedulingPolicy::kFcfs);
+  EXPECT_EQ((*plain)->engine.max_loras, 0);
+  EXPECT_FALSE((*plain)->scenario.engine.max_loras);
+  const auto result = resolved(with("llama-3.1-8b",
+                                    "h100",
+                                    {{.path = "engine.scheduling_policy", .text = "priority"},
+                                     {.path = "engine.enable_lora", .text = "true"}}));
+  ASSERT_TRUE(result) << core::to_string(result.error().front());
+  EXPECT_EQ((*result)->engine.policy, engine::SchedulingPolicy::kPriority);
+  // vLLM's default, which the resolved scenario states.
+  EXPECT_EQ((*result)->engine.max_loras, 1);
+  EXPECT_EQ((*result)->scenario.engine.max_loras, 1);
+  ASSERT_EQ((*result)->warnings.size(), 1U);
+  EXPECT_EQ((*result)->warnings[0].code, "W-unpriced-lora");
+  const auto refused = only_error(with("llama-3.1-8b",
+                                       "h100",
+                                       {{.path = "engine.scheduling_policy", .text = "priority"},
+                                        {.path = "engine.version", .text = "vllm@0.8"}}));
+  EXPECT_EQ(refused.field, "engine.scheduling_policy");
+  const auto ignored =
+      only_error(with("llama-3.1-8b", "h100", {{.path = "engine.max_loras", .text = "2"}}));
+  EXPECT_EQ(ignored.field, "engine.max_loras");
 }
 
 TEST(Resolve, FillsTheDefaultsOfVllm) {

@@ -116,7 +116,7 @@ TEST(AzureCsv, RefusesAHeaderThatLacksAColumn) {
   EXPECT_EQ(
       only_problem("TIMESTAMP,ContextTokens\n2023-11-16 18:15:46,1\n"),
       "t:1:1: GeneratedTokens: found no 'GeneratedTokens', expected TIMESTAMP, ContextTokens, "
-      "GeneratedTokens, NumImages");
+      "GeneratedTokens");
 }
 
 // The form of the files of 2024: six decimals and an offset.

@@ -35,6 +35,34 @@ TEST(RequestCsv, ReadsColumnsInAnyOrder) {
   EXPECT_EQ(text.rows[1].input_tokens.value(), 50);
 }
 
+// What --requests-out writes.
+TEST(RequestCsv, ReadsTheRecordsOfARun) {
+  const auto text = read_trace_text(
+      "request_id,arrival_s,input_tokens,output_tokens,outcome,ttft_ms,max_tokens,session,turn,"
+      "priority,images,slo_class,tenant,model,adapter\n"
+      "0,0.1,5,7,finished,13.25,7,,,0,0,,,,\n"
+      "1,0.1,5,0,rejected,,9,4,2,-3,1,batch,\"a,b\",,sql\n");
+  EXPECT_EQ(text.format, "request-csv");
+  EXPECT_THAT(text.errors, IsEmpty());
+  ASSERT_THAT(text.rows, SizeIs(2));
+  EXPECT_EQ(text.rows[0].output_tokens.value(), 7);
+  EXPECT_EQ(text.rows[0].session, -1);
+  EXPECT_EQ(text.rows[0].tenant, -1);
+  const TraceRow& row = text.rows[1];
+  EXPECT_EQ(row.output_tokens.value(), 9);
+  EXPECT_EQ(row.session, 4);
+  EXPECT_EQ(row.turn, 2);
+  EXPECT_EQ(row.priority, -3);
+  EXPECT_EQ(row.images, 1);
+  EXPECT_EQ(row.model, -1);
+  // Labels are numbered as they come.
+  EXPECT_EQ(row.slo_class, 0);
+  EXPECT_EQ(row.tenant, 1);
+  EXPECT_EQ(row.adapter, 2);
+  EXPECT_THAT(csv_problems("arrival_s,input_tokens,output_tokens,priority\n0,1,1,high\n"),
+              ElementsAre(::testing::HasSubstr("t:2:7: priority: found \"high\"")));
+}
+
 TEST(RequestCsv, NamesUnknownAndMissingColumns) {
   EXPECT_THAT(
       csv_problems("arrival_s,input_token,output_tokens\n0,1,1\n"),

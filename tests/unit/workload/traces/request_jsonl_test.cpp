@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,33 @@ TEST(RequestJsonl, ReadsKeysInAnyOrder) {
   EXPECT_EQ(text.rows[1].arrival.count(), 100'000'000'000);
   EXPECT_EQ(text.rows[1].input_tokens.value(), 50);
   EXPECT_EQ(text.rows[1].output_tokens.value(), 70);
+}
+
+// What --requests-out writes: measured numbers are read over, and what was asked for is asked for.
+TEST(RequestJsonl, ReadsTheRecordsOfARun) {
+  const auto record = [](const std::string& generated, const std::string& more) {
+    return R"({"request_id":0,"arrival_s":0.1,"input_tokens":5,"output_tokens":)" + generated +
+           R"(,"cached_tokens":0,"preemptions":0,"outcome":"x","queue_time_ms":null,"ttft_ms":13.25,)"
+           R"("tpot_ms":1,"e2e_ms":2,"server_ttft_ms":3,"server_e2e_ms":4)" +
+           more + "}\n";
+  };
+  // Several of a kind, so that both ways to read a line are taken.
+  const std::string asked = R"(,"max_tokens":9,"priority":-1)";
+  const auto text = read_trace_text(record("7", "") + record("7", "") + record("0", asked) +
+                                    record("3", asked) + record("4", asked) + record("7", ""));
+  EXPECT_EQ(text.format, "request-jsonl");
+  EXPECT_THAT(text.errors, IsEmpty());
+  std::vector<std::int64_t> outputs;
+  std::vector<std::int32_t> priorities;
+  for (const auto& row : text.rows) {
+    outputs.push_back(row.output_tokens.value());
+    priorities.push_back(row.priority);
+  }
+  EXPECT_THAT(outputs, ElementsAre(7, 7, 9, 9, 9, 7));
+  EXPECT_THAT(priorities, ElementsAre(0, 0, -1, -1, -1, 0));
+  EXPECT_THAT(jsonl_problems(record("0", "")),
+              ElementsAre(HasSubstr("output_tokens: found \"0\", expected a whole number of tokens "
+                                    "from 1 to")));
 }
 
 TEST(RequestJsonl, NamesUnknownMissingAndRepeatedKeys) {

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "core/piece_arena.hpp"
+#include "core/quantile_sketch.hpp"
+#include "domain/record.hpp"
+#include "metrics/latency_table.hpp"
+#include "metrics/request_metrics.hpp"
+#include "metrics/samples.hpp"
+
+namespace ridgeline::metrics {
+
+/// The latencies of completed requests, as exact as is asked for.
+class RequestLatencies {
+ public:
+  RequestLatencies(Percentiles percentiles, std::shared_ptr<core::PieceArena> arena)
+      : exact_(percentiles == Percentiles::kExact), table_(std::move(arena)) {}
+
+  /// A completed request, where percentiles are exact. The latencies are as measure() requires
+  /// them.
+  void add(const domain::RequestRecord& record, const RequestLatency& latency) {
+    table_.add(record, latency);
+  }
+  /// The same where they are sketched.
+  void add(const RequestMetrics& metrics);
+
+  [[nodiscard]] LatencyTable::Distributions distributions_ms() const;
+
+ private:
+  /// One clock's times, where percentiles are sketched.
+  struct Clock {
+    core::QuantileSketch ttft;
+    core::QuantileSketch tpot;
+    core::QuantileSketch e2e;
+  };
+  static LatencyTable::Clock described(const Clock& clock);
+
+  bool exact_;
+  LatencyTable table_;  ///< Where they are exact.
+  Clock client_;
+  Clock server_;
+  core::QuantileSketch queue_time_;
+};
+
+}  // namespace ridgeline::metrics

@@ -117,8 +117,9 @@ class SlotReader {
     } else if (const auto parsed = core::parse_quantity(node->as_string(), "seconds")) {
       seconds = *parsed;
     } else {
-      reader_.problem(
-          option_.key(), parsed.error().front().message, "a number without a unit is seconds");
+      reader_.problem(option_.key(),
+                      parsed.error().front().message,
+                      "seconds, or with a unit: 250ms, 60s, 10m");
       return std::nullopt;
     }
     const auto duration = core::Duration::from_seconds(*seconds);

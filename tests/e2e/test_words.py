@@ -212,7 +212,7 @@ def test_the_manual_page(ridgeline):
 
 def test_outputs_to_standard_output(ridgeline):
     lines = ridgeline("run", *SMALL, "--requests-out", "-").stdout.splitlines()
-    assert len(lines) == 20 and all(json.loads(line)["outcome"] == "completed" for line in lines)
+    assert len(lines) == 20 and all(json.loads(line)["outcome"] == "finished" for line in lines)
     assert json.loads(ridgeline("run", *SMALL, "--format", "json", "-o", "-").stdout)["summary"]["completed"] == 20
     assert ridgeline("trace", "-", "--svg", "-", input=TRACE).stdout.startswith("<svg")
     converted = ridgeline("convert", "-", "--to", "request-csv", "-o", "-", input=TRACE).stdout

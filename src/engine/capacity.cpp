@@ -93,6 +93,15 @@ core::Bytes expert_padding(const model::ModelSpec& network, const model::Shardin
   return most;
 }
 
+/// Whether a rank exchanges data with others: data-parallel copies do where they share experts.
+bool communicates(const model::ModelSpec& network, const model::Sharding& sharding) {
+  const bool has_experts =
+      std::any_of(network.layers.begin(), network.layers.end(), [](const auto& layer) {
+        return std::holds_alternative<model::MoeFfn>(layer.ffn);
+      });
+  return sharding.gpus() > (has_experts ? 1 : sharding.data_parallel_size);
+}
+
 core::Bytes position_tables(const model::ModelSpec& network) {
   // One table of sines and cosines for all layers, a head wide, at the network's own length.
   const auto width = static_cast<double>(network.layers.front().attention.head_dim);
@@ -262,7 +271,8 @@ MemoryPlan plan_memory(const model::ModelSpec& network,
   }
   plan.position_tables = position_tables(network);
   plan.activations = activation_peak(network, options);
-  plan.non_torch = core::gibibytes(kNonTorchGib + (sharding.gpus() > 1 ? kCommunicationGib : 0.0));
+  plan.non_torch =
+      core::gibibytes(kNonTorchGib + (communicates(network, sharding) ? kCommunicationGib : 0.0));
   plan.cuda_graphs = graph_bytes(network, options);
   plan.graphs_in_budget = options.profile.graphs_in_kv_budget;
   plan.reserve = plan.position_tables + plan.activations + plan.non_torch +

@@ -113,13 +113,6 @@ core::Result<void> check_use_of_experts(const ModelSpec& spec, const Sharding& s
   if (!experts && sharding.expert_parallel) {
     return refuse("enable_expert_parallel", "the network has no experts");
   }
-  if (!experts && copies > 1) {
-    return refuse(
-        "data_parallel_size",
-        fmt::format("{} for a network without experts: its copies share nothing; simulate "
-                    "one of them with its share of the requests",
-                    copies));
-  }
   const bool direct = sharding.all_to_all != AllToAllBackend::kAllGatherReduceScatter;
   if (direct && (!sharding.expert_parallel || copies < 2)) {
     return refuse("all2all_backend",

@@ -93,7 +93,7 @@ constexpr std::array kOptions = std::to_array<Option>({
      .slot = [](Scenario& s) -> Slot { return &s.engine.pipeline_parallel_size; }},
     {.path = "engine.data_parallel_size", .flag = "data-parallel-size", .unit = "GPUs",
      .lowest = 1, .highest = 1024,
-     .help = "Copies of attention that share the experts, each with requests of its own; one is simulated",
+     .help = "Copies that share the experts, if there are some, each with its part of the requests; one is simulated",
      .example = "8", .slot = [](Scenario& s) -> Slot { return &s.engine.data_parallel_size; }},
     {.path = "engine.prefill_context_parallel_size", .flag = "prefill-context-parallel-size", .unit = "GPUs",
      .lowest = 1, .highest = 64, .help = "GPUs that share out the tokens of each prompt", .example = "2",

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -251,12 +252,17 @@ class Resolver {
     if (whole.num_prompts && !whole.trace) {
       share += fmt::format(", {} of {} requests", *rank.num_prompts, *whole.num_prompts);
     }
+    const bool has_experts =
+        std::ranges::any_of(out_->network.layers, [](const model::LayerGroup& group) {
+          return std::holds_alternative<model::MoeFfn>(group.ffn);
+        });
     out_->warnings.push_back(
         {.code = "W-data-parallel",
-         .message = fmt::format("one of {} data-parallel ranks is simulated, with {}; the others "
-                                "step with it, equally loaded",
-                                ranks,
-                                share),
+         .message =
+             fmt::format("one of {} data-parallel ranks is simulated, with {}; the others {}",
+                         ranks,
+                         share,
+                         has_experts ? "step with it, equally loaded" : "are loaded alike"),
          .hint = "latencies, counts and utilisation are that rank's"});
   }
 

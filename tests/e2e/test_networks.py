@@ -200,7 +200,8 @@ def test_drafts_shorten_the_gaps_by_what_is_accepted(ridgeline):
     [
         (["--model", "llama-3.1-8b", "--decode-context-parallel-size", "2"], "engine.decode_context_parallel_size"),
         (["--model", "llama-3.1-8b", "--enable-expert-parallel"], "engine.enable_expert_parallel"),
-        (["--model", "llama-3.1-8b", "--data-parallel-size", "2"], "engine.data_parallel_size"),
+        (["--model", "qwen3-30b-a3b", "--data-parallel-size", "64", "--tp", "8", "--enable-expert-parallel"],
+         "engine.enable_expert_parallel"),
         (["--model", "llama-3.1-8b", "--pipeline-parallel-size", "33"], "engine.pipeline_parallel_size"),
         (["--model", "llama-3.1-8b", "--pipeline-parallel-size", "2", "--async-scheduling"], "engine.async_scheduling"),
         (["--model", "gpt-oss-20b", "--prefill-context-parallel-size", "2"], "engine.prefill_context_parallel_size"),

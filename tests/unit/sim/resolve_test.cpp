@@ -311,6 +311,19 @@ TEST(Resolve, DataParallelRanksHoldTheirShareOfTheExperts) {
   EXPECT_EQ((*two)->warnings.front().code, "W-data-parallel");
 }
 
+TEST(Resolve, DenseCopiesShareNothing) {
+  const auto two = resolved(with("llama-3.1-8b", "h100", {{"engine.data_parallel_size", "2"}}));
+  const auto one = resolved(with("llama-3.1-8b", "h100"));
+  ASSERT_TRUE(two) << core::to_string(two.error().front());
+  EXPECT_EQ((*two)->execution.sharding.gpus(), 2);
+  EXPECT_EQ((*two)->engine.num_gpu_blocks, (*one)->engine.num_gpu_blocks);
+  domain::StepBatch batch;
+  batch.num_decodes = 8;
+  batch.decode_context = core::Tokens(8000);
+  EXPECT_EQ((*two)->latency->predict(batch).gpu(), (*one)->latency->predict(batch).gpu());
+  EXPECT_THAT((*two)->warnings.front().message, HasSubstr("the others are loaded alike"));
+}
+
 TEST(Resolve, RecurrentStatesMakeBlocksLongAndPrefixesForgotten) {
   const auto codes = [](const Resolved& out) {
     std::vector<std::string> all;
@@ -372,8 +385,6 @@ TEST(Resolve, CutsThatCannotBeAreRefusedByName) {
   };
   EXPECT_EQ(field("llama-3.1-8b", {{"engine.enable_expert_parallel", "true"}}),
             "engine.enable_expert_parallel");
-  EXPECT_EQ(field("llama-3.1-8b", {{"engine.data_parallel_size", "2"}}),
-            "engine.data_parallel_size");
   EXPECT_EQ(field("qwen3-30b-a3b", {{"engine.all2all_backend", "deepep_low_latency"}}),
             "engine.all2all_backend");
   EXPECT_EQ(field("qwen3-30b-a3b",

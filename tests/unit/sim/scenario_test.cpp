@@ -144,15 +144,18 @@ TEST(LoadScenario, RefusesWhatWouldBeIgnored) {
   EXPECT_THAT(lines_of(errors_of(kSmall, {{"workload.trace", "t.csv"}})),
               testing::ElementsAre(HasSubstr("workload.input_len: would be ignored"),
                                    HasSubstr("workload.output_len: would be ignored")));
-  EXPECT_THAT(lines_of(errors_of("{model: a, gpu: b, workload: {trace: t.csv, request_rate: 2, "
-                                 "trace_speed_up: 2}}")),
+  EXPECT_THAT(lines_of(errors_of(
+                  "{model: llama-3.1-8b, gpu: h100, workload: {trace: t.csv, request_rate: 2, "
+                  "trace_speed_up: 2}}")),
               testing::ElementsAre(HasSubstr("workload.trace_speed_up: would be ignored")));
-  EXPECT_THAT(lines_of(errors_of("{model: a, gpu: b, workload: {trace: t.csv, burstiness: 2}}")),
+  EXPECT_THAT(lines_of(errors_of(
+                  "{model: llama-3.1-8b, gpu: h100, workload: {trace: t.csv, burstiness: 2}}")),
               testing::ElementsAre(HasSubstr("workload.burstiness: would be ignored")));
   EXPECT_THAT(lines_of(errors_of(kSmall, {{"workload.trace_start", "5s"}})),
               testing::ElementsAre(HasSubstr("workload.trace_start: would be ignored")));
-  EXPECT_THAT(lines_of(errors_of("{model: a, gpu: b, workload: {max_concurrency: 4, input_len: 1, "
-                                 "output_len: 1, arrivals: poisson, burstiness: 2}}")),
+  EXPECT_THAT(lines_of(errors_of(
+                  "{model: llama-3.1-8b, gpu: h100, workload: {max_concurrency: 4, input_len: 1, "
+                  "output_len: 1, arrivals: poisson, burstiness: 2}}")),
               testing::ElementsAre(HasSubstr("workload.arrivals: would be ignored"),
                                    HasSubstr("workload.burstiness: would be ignored")));
   EXPECT_THAT(errors_of(kSmall, {{"workload.max_concurrency", "4"}}), testing::IsEmpty());
@@ -169,8 +172,9 @@ TEST(LoadScenario, RefusesWhatWouldBeIgnored) {
 }
 
 TEST(LoadScenario, ANumberOfTraceRequestsIsNotIgnored) {
-  EXPECT_THAT(errors_of("{model: a, gpu: b, workload: {trace: t.csv, num_prompts: 5}}"),
-              testing::IsEmpty());
+  EXPECT_THAT(
+      errors_of("{model: llama-3.1-8b, gpu: h100, workload: {trace: t.csv, num_prompts: 5}}"),
+      testing::IsEmpty());
 }
 
 TEST(LoadScenario, BlocksAndUtilisationAreOneChoice) {

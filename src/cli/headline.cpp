@@ -81,16 +81,15 @@ std::optional<report::Deployment> deployment_of(const sim::Resolved& resolved,
     return rank ? std::optional(*rank * static_cast<double>(ranks)) : std::nullopt;
   };
   const sim::WorkloadSection& workload = resolved.scenario.workload;
-  return report::Deployment{
-      .data_parallel_size = ranks,
-      .request_rate = workload.request_rate,
-      .rank_request_rate = sim::rank_workload(resolved.scenario).request_rate,
-      .requests = workload.trace ? std::nullopt : workload.num_prompts,
-      .rank_requests = summary.requests(),
-      .request_throughput = of_all(summary.request_throughput),
-      .output_throughput = of_all(summary.output_throughput),
-      .total_token_throughput = of_all(summary.total_token_throughput),
-      .goodput = of_all(summary.goodput)};
+  return report::Deployment{.data_parallel_size = ranks,
+                            .request_rate = workload.request_rate,
+                            .rank_request_rate = sim::rank_workload(resolved.scenario).request_rate,
+                            .requests = workload.trace ? std::nullopt : workload.num_prompts,
+                            .rank_requests = summary.requests(),
+                            .request_throughput = of_all(summary.request_throughput),
+                            .output_throughput = of_all(summary.output_throughput),
+                            .total_token_throughput = of_all(summary.total_token_throughput),
+                            .goodput = of_all(summary.goodput)};
 }
 
 std::vector<std::string> headline(const sim::Resolved& resolved, const metrics::Summary& summary) {

@@ -203,7 +203,8 @@ struct ModelSpec {
   std::int64_t draft_inputs = 0;
   Precision precision;
   SamplingDefaults sampling;
-  /// Keys of its configuration that this version does not know, quoted: they may change the network.
+  /// Keys of its configuration that this version does not know, quoted: they may change the
+  /// network.
   std::vector<std::string> unread_keys;
   /// Where each value came from, for `explain`: (key, source).
   std::vector<std::pair<std::string, std::string>> provenance;

@@ -21,8 +21,8 @@ void fill_workload(WorkloadSection& workload);
 /// read (workload::dealt_out).
 [[nodiscard]] WorkloadSection rank_workload(const Scenario& scenario);
 
-/// The requests that a scenario with a filled workload asks for, made up or from its trace: those of
-/// one data-parallel rank.
+/// The requests that a scenario with a filled workload asks for, made up or from its trace: those
+/// of one data-parallel rank.
 [[nodiscard]] core::Result<std::unique_ptr<workload::Source>> open_source(const Scenario& scenario);
 
 }  // namespace ridgeline::sim

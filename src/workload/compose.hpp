@@ -32,8 +32,8 @@ namespace ridgeline::workload {
 [[nodiscard]] std::unique_ptr<ItemStream> truncated(std::unique_ptr<ItemStream> stream,
                                                     std::int64_t count);
 
-/// What one of `ranks` serving copies gets, the first: sessions are dealt out whole and in turn, and
-/// so are groups without a session. Of a stage's max_concurrency it gets its part, rounded up.
+/// What one of `ranks` serving copies gets, the first: sessions are dealt out whole and in turn,
+/// and so are groups without a session. Of a stage's max_concurrency it gets its part, rounded up.
 [[nodiscard]] std::unique_ptr<ItemStream> dealt_out(std::unique_ptr<ItemStream> stream,
                                                     std::int64_t ranks);
 

@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, 1> kAttentionTypesImplied = {"attn_type_l
 /// `shared_intermediate_size` is the width of all shared experts; `moe_layer_freq` lists the dense
 /// layers.
 constexpr std::array<std::string_view, 2> kMinimaxM3Implied = {"n_shared_experts",
-                                                        "first_k_dense_replace"};
+                                                               "first_k_dense_replace"};
 /// `share_expert_dim` is the width of all shared experts.
 constexpr std::array<std::string_view, 1> kSharedImplied = {"n_shared_experts"};
 /// The window's length once more.
@@ -47,9 +47,12 @@ std::span<const Family> families() {
       Family{.model_type = "llama4", .layers = llama4_layers, .implied = kNormsImplied},
       Family{.model_type = "llama4_text", .layers = llama4_layers, .implied = kNormsImplied},
       Family{.model_type = "mimo_v2_flash", .layers = mimo_v2_layers, .implied = kChunkImplied},
-      Family{.model_type = "minimax_m2", .layers = minimax_m2_layers, .implied = kAttentionTypesImplied},
+      Family{.model_type = "minimax_m2",
+             .layers = minimax_m2_layers,
+             .implied = kAttentionTypesImplied},
       Family{.model_type = "minimax_m3", .layers = minimax_m3_layers, .implied = kMinimaxM3Implied},
-      Family{.model_type = "minimax_m3_vl", .layers = minimax_m3_layers, .implied = kMinimaxM3Implied},
+      Family{
+          .model_type = "minimax_m3_vl", .layers = minimax_m3_layers, .implied = kMinimaxM3Implied},
       Family{.model_type = "mistral", .layers = mistral_layers},
       Family{.model_type = "mixtral", .layers = mixtral_layers},
       Family{.model_type = "nemotron_h", .layers = nemotron_h_layers},

@@ -19,12 +19,8 @@ namespace ridgeline::sim::validate {
 namespace {
 
 /// Texts and gaps of single requests: most of a file's bytes.
-constexpr auto kSteppedOver = std::to_array<std::string_view>({"itls",
-                                                               "generated_texts",
-                                                               "request",
-                                                               "response",
-                                                               "request_args",
-                                                               "inter_chunk_latency"});
+constexpr auto kSteppedOver = std::to_array<std::string_view>(
+    {"itls", "generated_texts", "request", "response", "request_args", "inter_chunk_latency"});
 constexpr auto kEndsOf = std::to_array<std::string_view>({"output_token_times"});
 
 }  // namespace

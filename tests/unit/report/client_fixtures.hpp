@@ -48,7 +48,9 @@ inline ClientResults two_requests() {
   return results;
 }
 
-inline core::Node rendered(const char* client, const RunResult& result, const ClientResults& results) {
+inline core::Node rendered(const char* client,
+                           const RunResult& result,
+                           const ClientResults& results) {
   const std::string text = (*find_client_format(client))->render(result, results);
   return core::parse_json(text, client).value();
 }

@@ -57,8 +57,8 @@ bool awaits_a_rule(const std::string& file) {
 
 bool is_equal(const std::string& file) {
   const auto results = conform_file(file);
-  return results && std::ranges::all_of(
-                        *results, [](const auto& result) { return !result.difference; });
+  return results &&
+         std::ranges::all_of(*results, [](const auto& result) { return !result.difference; });
 }
 
 TEST(Conform, EveryRecordedVersionIsEqual) {

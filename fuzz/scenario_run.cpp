@@ -141,7 +141,10 @@ std::string end_of(const sim::Resolved& resolved, sim::EngineCore core, bool jum
   std::atomic<bool> interrupt = false;
   int reports = 0;
   auto source = sim::open_source(resolved.scenario);
-  RIDGELINE_CHECK(source.has_value(), "a resolved scenario has no workload");
+  if (!source) {  // As where a rank's share of the rate leaves the range of simulated time.
+    RIDGELINE_CHECK(!source.error().empty(), "a refusal without a reason");
+    return core::to_string(source.error().front());
+  }
   const auto outcome = sim::simulate(resolved,
                                      **source,
                                      {.core = core,

@@ -103,7 +103,7 @@ void note_unmeasured_gpu(const hardware::GpuSpec& gpu,
                                                                    : "of the same architecture")),
        .hint = "take the times as estimates, or measure its kernels "
                "(docs/guide/profile-your-gpu.md) and give --latency-constants"});
-  const std::vector<std::string> known = hardware::architectures();
+  const std::vector<std::string>& known = hardware::architectures();
   if (std::find(known.begin(), known.end(), gpu.architecture) == known.end()) {
     const auto near = core::nearest(gpu.architecture, known);
     notes.push_back({.code = "W-unknown-architecture",

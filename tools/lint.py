@@ -27,6 +27,8 @@ ADAPTERS = {
     "simdjson.h": ("src/core/json_document.cpp",),
     "tsl/": ("src/engine/fast/prefix_cache.cpp",),
     "xxhash.h": ("src/core/digest.cpp",),
+    # libstdc++'s stream over an open descriptor.
+    "ext/": ("src/cli/output_file.cpp",),
     # Whole buffers, and streams.
     "zlib.h": ("src/core/gzip.cpp", "src/workload/traces/gzip_input.cpp"),
     "zstd.h": ("src/workload/traces/zstd_input.cpp",),

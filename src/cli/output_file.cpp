@@ -2,12 +2,14 @@
 
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
-#include <fstream>
 #include <ios>
 #include <memory>
+#include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
@@ -16,6 +18,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include <ext/stdio_filebuf.h>
 #include <fmt/format.h>
 
 #include "core/input_files.hpp"
@@ -107,7 +110,45 @@ std::string target_of(const std::string& path) {
   return failure ? path : canonical.string();
 }
 
+/// The descriptor that a path names, as /dev/stdout, /dev/fd/3 and /proc/self/fd/3 do. To open such
+/// a path anew would write from another place than the shell and its other commands do.
+std::optional<int> named_descriptor(std::string_view path) {
+  if (path == kStandardOutput || path == "/dev/stdout") {
+    return STDOUT_FILENO;
+  }
+  if (path == "/dev/stderr") {
+    return STDERR_FILENO;
+  }
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    int number = 0;
+    if (path.starts_with(folder)) {
+      const std::string_view digits = path.substr(folder.size());
+      const auto [end, failure] =
+          std::from_chars(digits.data(), digits.data() + digits.size(), number);
+      if (failure == std::errc() && end == digits.data() + digits.size()) {
+        return number;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+struct OutputFile::Stream {
+  explicit Stream(int descriptor)
+      : buffer(descriptor, std::ios::out | std::ios::binary), stream(&buffer) {}
+
+  /// Whether everything has been written.
+  bool close() { return buffer.close() != nullptr && stream.good(); }
+
+  __gnu_cxx::stdio_filebuf<char> buffer;
+  std::ostream stream;
+};
+
+std::ostream& OutputFile::stream() {
+  return stream_->stream;
+}
 
 bool OutputFile::has_standard_output() {
   return standard_output_taken();
@@ -117,14 +158,15 @@ core::Result<OutputFile> OutputFile::open(std::string_view flag, const std::stri
   if (path.empty()) {
     return core::fail(problem(flag, "is empty, expected the name of a file"));
   }
-  if (path == kStandardOutput) {
-    if (std::exchange(standard_output_taken(), true)) {
+  if (const auto named = named_descriptor(path)) {
+    if (*named == STDOUT_FILENO && std::exchange(standard_output_taken(), true)) {
       return core::fail(cannot_write(flag, path, "standard output is another output already"));
     }
-    OutputFile file(std::string(flag), path, "/dev/stdout");
-    // What stands in a file already, to which the shell has led standard output, stays.
-    file.stream_.open(file.target_, std::ios::binary | std::ios::app);
-    return file;
+    const int descriptor = fcntl(*named, F_DUPFD_CLOEXEC, 0);
+    if (descriptor < 0) {
+      return core::fail(cannot_write(flag, path, system_message()));
+    }
+    return OutputFile(std::string(flag), path, path, descriptor);
   }
   const std::string target = target_of(path);
   struct stat facts{};
@@ -135,10 +177,12 @@ core::Result<OutputFile> OutputFile::open(std::string_view flag, const std::stri
   if (exists && access(target.c_str(), W_OK) != 0) {
     return core::fail(cannot_write(flag, path, system_message()));
   }
-  OutputFile file(std::string(flag), path, target);
   if (exists && !S_ISREG(facts.st_mode)) {
-    file.stream_.open(target, std::ios::binary);
-    return file;
+    const int device = ::open(target.c_str(), O_WRONLY | O_CLOEXEC);
+    if (device < 0) {
+      return core::fail(cannot_write(flag, path, system_message()));
+    }
+    return OutputFile(std::string(flag), path, target, device);
   }
   if (core::is_input(target)) {
     return core::fail(is_also_input(flag, path));
@@ -147,20 +191,23 @@ core::Result<OutputFile> OutputFile::open(std::string_view flag, const std::stri
     return core::fail(problem(flag, fmt::format("'{}' is also another output", path)));
   }
   const std::string temporary = fmt::format("{}.partial-{}", target, getpid());
-  file.open_ = add_output(temporary, target);
+  OpenOutput* const entry = add_output(temporary, target);
   const int descriptor =
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode);
   if (descriptor < 0) {
-    std::exchange(file.open_, nullptr)->live = false;
+    entry->live = false;
     return core::fail(cannot_write(flag, path, system_message()));
   }
-  close(descriptor);
-  file.stream_.open(temporary, std::ios::binary);
+  OutputFile file(std::string(flag), path, target, descriptor);
+  file.open_ = entry;
   return file;
 }
 
-OutputFile::OutputFile(std::string flag, std::string path, std::string target)
-    : flag_(std::move(flag)), path_(std::move(path)), target_(std::move(target)) {}
+OutputFile::OutputFile(std::string flag, std::string path, std::string target, int descriptor)
+    : flag_(std::move(flag)),
+      path_(std::move(path)),
+      target_(std::move(target)),
+      stream_(std::make_unique<Stream>(descriptor)) {}
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : flag_(std::move(other.flag_)),
@@ -175,7 +222,7 @@ OutputFile::~OutputFile() {
 
 void OutputFile::drop() {
   if (open_ != nullptr) {
-    stream_.close();
+    stream_.reset();
     unlink(open_->temporary.c_str());
     std::exchange(open_, nullptr)->live = false;
   }
@@ -183,9 +230,9 @@ void OutputFile::drop() {
 
 core::Result<void> OutputFile::commit() {
   errno = 0;
-  stream_.close();
-  const bool written =
-      stream_.good() || (path_ == kStandardOutput && is_pipe_to_reader(STDOUT_FILENO));
+  const bool to_reader = open_ == nullptr && named_descriptor(path_) == STDOUT_FILENO &&
+                         is_pipe_to_reader(STDOUT_FILENO);
+  const bool written = stream_->close() || to_reader;
   if (!written) {
     const std::string why = errno == 0 ? "not everything could be written" : system_message();
     drop();

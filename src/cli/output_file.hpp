@@ -1,7 +1,7 @@
 #pragma once
 
-#include <fstream>
-#include <iosfwd>
+#include <memory>
+#include <ostream>
 #include <string>
 #include <string_view>
 
@@ -12,8 +12,9 @@ namespace ridgeline::cli {
 struct OpenOutput;
 
 /// A file that appears under its name only when it is complete: it is written beside it and renamed
-/// by commit(). One that is dropped before leaves nothing behind. Devices and pipes are written
-/// directly.
+/// by commit(). One that is dropped before leaves nothing behind. Devices, pipes and open
+/// descriptors
+/// (/dev/stdout, /dev/fd/3) are written directly, from where the shell's own output stands.
 class OutputFile {
  public:
   /// "-" is standard output, which one output can have; nothing else is then written there
@@ -34,19 +35,22 @@ class OutputFile {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   /// What fails on it is reported by commit().
-  [[nodiscard]] std::ostream& stream() { return stream_; }
+  [[nodiscard]] std::ostream& stream();
   /// Fails, too, when the file was read since it was opened.
   [[nodiscard]] core::Result<void> commit();
 
  private:
-  OutputFile(std::string flag, std::string path, std::string target);
+  /// A stream that writes to a descriptor, which it owns.
+  struct Stream;
+
+  OutputFile(std::string flag, std::string path, std::string target, int descriptor);
   void drop();
 
   std::string flag_;
   std::string path_;            ///< As the user gave it.
   std::string target_;          ///< Where it points, links followed.
   OpenOutput* open_ = nullptr;  ///< Null when written directly, and once renamed.
-  std::ofstream stream_;
+  std::unique_ptr<Stream> stream_;
 };
 
 /// Removes the files of outputs that are not complete. A signal handler may call it.

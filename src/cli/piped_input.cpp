@@ -17,6 +17,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/terminal.hpp"
+#include "core/input_files.hpp"
 #include "core/piped_files.hpp"
 #include "core/result.hpp"
 
@@ -77,6 +78,9 @@ core::Result<void> copy_pipe(const std::string& path) {
   const int from = standard ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (from < 0) {
     return core::fail(pipe_error(path, "cannot be opened: " + last_system_error()));
+  }
+  if (standard) {
+    core::note_input("/dev/stdin");  // It may be a file, by `<`, which no output may replace.
   }
   // It has no name, and goes with the process that holds it open.
   std::FILE* const copy = std::tmpfile();

@@ -228,3 +228,27 @@ def test_outputs_to_standard_output(ridgeline):
     script = f'"{BINARY}" run {" ".join(SMALL)} --requests-out - | head -1; echo "${{PIPESTATUS[0]}}"'
     shell = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, env=ridgeline.env)
     assert shell.stdout.splitlines()[-1] == "0" and shell.stderr == ""
+
+
+def in_shell(ridgeline, script: str) -> subprocess.CompletedProcess:
+    return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False,
+                          env=ridgeline.env | {"RIDGELINE": str(BINARY)}, cwd=ridgeline.folder)
+
+
+def test_open_descriptors_keep_what_stands_in_their_file(ridgeline):
+    trace = ridgeline.write("t.csv", "arrival_s,input_tokens,output_tokens\n0,10,10\n1,10,10\n")
+    convert = f'"$RIDGELINE" convert {trace} --to request-csv'
+    lines = trace.read_text().splitlines()
+    for name in ("-", "/dev/stdout", "/dev/fd/1"):
+        around = in_shell(ridgeline, f"{{ echo before; {convert} -o {name} 2>&1; echo after; }} > all; cat all")
+        assert around.stdout.splitlines() == ["before", *lines, "2 requests written", "after"], name
+        log = in_shell(ridgeline, f"echo before > log; {convert} -o {name} >> log; cat log")
+        assert log.stdout.splitlines() == ["before", *lines], name
+
+
+def test_a_file_that_comes_as_standard_input_is_not_replaced(ridgeline):
+    trace = ridgeline.write("t.csv", "arrival_s,input_tokens,output_tokens\n0,10,10\n1,10,10\n")
+    before = trace.read_text()
+    done = in_shell(ridgeline, f'"$RIDGELINE" convert - --to mooncake -o {trace} < {trace}')
+    assert done.returncode == 2 and "is read by this command" in done.stderr
+    assert trace.read_text() == before

@@ -137,7 +137,7 @@ void add_workload(fuzz::Choices& choices, Overrides& all) {
 
 /// The digest, or the errors; empty where it took more work than a fuzzer has time for.
 std::string end_of(const sim::Resolved& resolved, sim::EngineCore core, bool jump) {
-  constexpr int kMostReports = 64;  // Each after a thousand steps (sim/simulation.cpp) or less.
+  constexpr int kMostReports = 8;  // Each after a thousand steps (sim/simulation.cpp) or less.
   std::atomic<bool> interrupt = false;
   int reports = 0;
   auto source = sim::open_source(resolved.scenario);

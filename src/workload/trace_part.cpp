@@ -31,7 +31,7 @@ constexpr std::size_t kMostNames = 20;
 class LabelFilter {
  public:
   LabelFilter(std::string setting, std::vector<std::string> wanted)
-      : setting_(std::move(setting)), wanted_(std::move(wanted)) {}
+      : setting_(std::move(setting)), wanted_(std::move(wanted)), missing_(wanted_) {}
 
   bool keeps(std::int32_t label, const Labels& labels) {
     if (wanted_.empty()) {
@@ -42,18 +42,21 @@ class LabelFilter {
       seen_.insert(name);
     }
     const bool kept = label >= 0 && std::ranges::find(wanted_, name) != wanted_.end();
-    any_ = any_ || kept;
+    if (kept) {
+      std::erase(missing_, name);
+    }
     return kept;
   }
-  /// Appends why nothing was kept, if so.
+  /// Appends which of the names the trace does not have, if any: one that is misspelt would only
+  /// make the part smaller.
   void explain(core::Errors& errors) const {
-    if (wanted_.empty() || any_) {
+    if (missing_.empty()) {
       return;
     }
     errors.push_back(
         {.field = setting_,
          .message = fmt::format("the trace has no request of {}",
-                                core::quote(fmt::format("{}", fmt::join(wanted_, ",")))),
+                                core::quote(fmt::format("{}", fmt::join(missing_, ",")))),
          .hint =
              seen_.empty() ? "it names none" : fmt::format("it has: {}", fmt::join(seen_, ", "))});
   }
@@ -61,8 +64,8 @@ class LabelFilter {
  private:
   std::string setting_;
   std::vector<std::string> wanted_;
+  std::vector<std::string> missing_;  ///< Of those, the ones that no group has had yet.
   std::set<std::string> seen_;
-  bool any_ = false;
 };
 
 class PartStream final : public WrappedStream {
@@ -87,7 +90,7 @@ class PartStream final : public WrappedStream {
         return true;
       }
     }
-    if (!any_ && inner().errors().empty() && nothing_left_.empty()) {
+    if (inner().errors().empty() && nothing_left_.empty()) {
       explain();
     }
     return false;
@@ -108,7 +111,7 @@ class PartStream final : public WrappedStream {
   void explain() {
     tenants_.explain(nothing_left_);
     models_.explain(nothing_left_);
-    if (!nothing_left_.empty()) {
+    if (any_ || !nothing_left_.empty()) {
       return;
     }
     const bool too_late = part_.start > last_;
@@ -138,11 +141,12 @@ class PartStream final : public WrappedStream {
 std::vector<std::string> split_names(std::string_view text) {
   std::vector<std::string> names;
   while (!text.empty()) {
-    const std::string_view name = text.substr(0, text.find(','));
-    if (!name.empty()) {
-      names.emplace_back(name);
+    const std::string_view piece = text.substr(0, text.find(','));
+    const std::size_t first = piece.find_first_not_of(' ');
+    if (first != std::string_view::npos) {
+      names.emplace_back(piece.substr(first, piece.find_last_not_of(' ') - first + 1));
     }
-    text.remove_prefix(std::min(name.size() + 1, text.size()));
+    text.remove_prefix(std::min(piece.size() + 1, text.size()));
   }
   return names;
 }

@@ -229,6 +229,7 @@ def test_two_outputs_are_two_files(ridgeline):
     assert ridgeline.files() == set()
 
 
+@pytest.mark.skipif(bool(os.environ.get("RIDGELINE_SANITIZE")), reason="sanitizers reserve memory")
 def test_a_log_without_lines_does_not_fill_the_memory(ridgeline):
     done = limited(ridgeline, "-v 1000000", "steps", "/dev/zero")
     assert done.returncode == 2

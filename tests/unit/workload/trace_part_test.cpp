@@ -61,6 +61,15 @@ TEST(TracePart, KeepsWholeGroupsOfTheLabelsThatAreWanted) {
               ElementsAre(0, 10, 10, 20));
 }
 
+TEST(TracePart, ANameThatTheTraceDoesNotHaveIsAnError) {
+  const auto stream = part_of(four_groups(), {.tenants = split_names("a, c")});
+  EXPECT_THAT(arrivals_of(*stream), ElementsAre(0, 20));
+  ASSERT_EQ(stream->errors().size(), 1U);
+  EXPECT_EQ(core::to_string(stream->errors().front()),
+            "workload.trace_tenant: the trace has no request of \"c\" (it has: a, b)");
+  EXPECT_THAT(part_arrivals({.tenants = split_names(" a ,b ")}), ElementsAre(0, 10, 10, 20));
+}
+
 TEST(TracePart, SaysWhatThereIsWhenNothingIsLeft) {
   EXPECT_EQ(part_problem({.tenants = {"c"}}),
             "workload.trace_tenant: the trace has no request of \"c\" (it has: a, b)");

@@ -35,7 +35,7 @@ std::string roff(std::string_view text) {
   return out;
 }
 
-/// Paragraphs are told apart by empty lines, which man(7) calls .PP.
+/// Empty lines separate paragraphs, which man(7) calls .PP.
 std::string paragraphs(std::string_view text) {
   std::string out;
   while (!text.empty()) {

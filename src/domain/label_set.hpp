@@ -12,7 +12,7 @@
 
 namespace ridgeline::domain {
 
-/// What requests are told apart by in a result, besides their numbers.
+/// The labels of a request, by which a result groups requests.
 enum class Label : std::uint8_t { kSloClass, kTenant, kModel, kAdapter, kPriority };
 inline constexpr std::size_t kNumLabels = 5;
 inline constexpr std::array<const char*, kNumLabels> kLabelNames = {

@@ -70,7 +70,7 @@ class ClientResults final : public metrics::Listener {
 struct ClientFormat {
   std::string_view name;
   std::string_view schema;  ///< In data/schemas.
-  bool greedy = false;      ///< Its requests carry temperature 0 unless it is told otherwise.
+  bool greedy = false;      ///< The client sends temperature 0 unless a flag sets another.
   std::string (*render)(const RunResult& result, const ClientResults& results) = nullptr;
   /// The client's second file, one record a request; nullptr where it has none.
   std::string (*render_requests)(const ClientResults& results) = nullptr;

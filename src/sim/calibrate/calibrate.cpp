@@ -45,7 +45,7 @@ constexpr double kLeastEffect = 0.002;
 /// Nor is one whose effect the others can imitate but for this share.
 constexpr double kLeastOwnShare = 0.05;
 /// A number of which the largest mean of a record is no more than this above the smallest does not
-/// vary: a cost of each and a constant cannot be told apart by it.
+/// vary: such records fit a cost of each and a constant equally well.
 constexpr double kLeastVariation = 0.1;
 /// Errors of the time per output token, or of all figures, that constants leave: the kernels'.
 /// Three times what `validate` finds for networks and GPUs that it knows (docs/accuracy.md).
@@ -298,10 +298,10 @@ class Fitter {
     }
   }
 
-  /// Takes out what the measurements do not tell, the least told first; of several that do the
+  /// Takes out what the measurements do not determine, the least first; of several that do the
   /// same, the costs of each before the constants.
   core::Errors drop_untold(Rows& jacobian) {
-    constexpr double kFirst = 1.0;  // shares are 0 to 1: what is told comes after what is not
+    constexpr double kFirst = 1.0;  // shares are 0 to 1: undetermined costs come first
     while (!chosen_.empty()) {
       std::size_t worst = 0;
       double least_rank = 3.0;

@@ -83,7 +83,7 @@ struct CalibrateOptions {
 
 /// Gauss-Newton on the relative errors of the means of end-to-end time, time to first token and
 /// time per output token, with simulations of equal seeds at every point. Fails when nothing can be
-/// predicted, or when no constant (or none of those wanted) is told by the measurements. Of a
+/// predicted, or when no constant (or none of those wanted) follows from the measurements. Of a
 /// constant and a cost per token or sequence that the measurements do not tell apart, the constant
 /// is fitted.
 [[nodiscard]] core::Result<Calibration> calibrate(const std::vector<validate::Evidence>& evidence,

@@ -12,9 +12,9 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/engine.hpp"
-#include "engine/fast/finish_ring.hpp"
-#include "engine/fast/prefix_cache.hpp"
 #include "engine/options.hpp"
+#include "engine/vllm/fast/finish_ring.hpp"
+#include "engine/vllm/fast/prefix_cache.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/kernel_model.hpp"
@@ -126,7 +126,7 @@ void steps_without_jump(benchmark::State& state) {
 BENCHMARK(steps_without_jump)->Arg(1)->Arg(32)->Arg(256)->Arg(1024);
 
 void finish_ring(benchmark::State& state) {
-  engine::fast::FinishRing ring;
+  engine::vllm::fast::FinishRing ring;
   std::int64_t batch = 0;
   for (auto _ : state) {
     ring.advance(batch);
@@ -138,9 +138,9 @@ void finish_ring(benchmark::State& state) {
 }
 BENCHMARK(finish_ring);
 
-class NobodyGrows final : public engine::fast::PrefixCache::Keyed {
+class NobodyGrows final : public engine::vllm::fast::PrefixCache::Keyed {
  public:
-  [[nodiscard]] std::int64_t keyed_blocks(engine::fast::PrefixCache::Owner) const override {
+  [[nodiscard]] std::int64_t keyed_blocks(engine::vllm::fast::PrefixCache::Owner) const override {
     return 0;
   }
 };
@@ -150,10 +150,10 @@ void prefix_cache(benchmark::State& state) {
   constexpr std::int64_t kBlocks = 64;
   constexpr std::int64_t kBlockSize = 16;
   const NobodyGrows keyed;
-  engine::fast::PrefixCache cache(
+  engine::vllm::fast::PrefixCache cache(
       {.num_gpu_blocks = core::Blocks(10'000), .block_size = core::Tokens(kBlockSize)}, keyed);
-  engine::fast::PrefixCache::Table table;
-  engine::fast::PrefixCache::Match match;
+  engine::vllm::fast::PrefixCache::Table table;
+  engine::vllm::fast::PrefixCache::Match match;
   domain::Request request;
   request.prompt_tokens = core::Tokens(kBlocks * kBlockSize + 1);
   if (state.range(0) > 0) {

@@ -12,16 +12,16 @@
 #include "core/units.hpp"
 #include "engine/options.hpp"
 #include "engine/profiles.hpp"
-#include "engine/reference/block_tables.hpp"
+#include "engine/vllm/plain/block_tables.hpp"
 
 namespace {
 
 using ridgeline::core::BlockId;
 using ridgeline::engine::EngineOptions;
-using ridgeline::engine::reference::BlockManager;
-using ridgeline::engine::reference::BlockTables;
-using ridgeline::engine::reference::CachedPrefix;
-using ridgeline::engine::reference::kNullBlock;
+using ridgeline::engine::vllm::plain::BlockManager;
+using ridgeline::engine::vllm::plain::BlockTables;
+using ridgeline::engine::vllm::plain::CachedPrefix;
+using ridgeline::engine::vllm::plain::kNullBlock;
 using ridgeline::fuzz::Choices;
 
 constexpr std::int64_t kBlockSize = 4;
@@ -98,7 +98,7 @@ class PlainPool {
 };
 
 /// Hashes are drawn here, not made from tokens.
-const ridgeline::engine::reference::TokenSequence kNoTokens{ridgeline::domain::Request{}};
+const ridgeline::engine::vllm::plain::TokenSequence kNoTokens{ridgeline::domain::Request{}};
 
 struct Holder {
   std::vector<std::uint64_t> hashes;  ///< Of all its blocks, were they full.

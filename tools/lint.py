@@ -25,7 +25,7 @@ ADAPTERS = {
     "tl/expected.hpp": ("src/core/result.hpp",),
     "yaml-cpp/": ("src/core/yaml_document.cpp",),
     "simdjson.h": ("src/core/json_document.cpp",),
-    "tsl/": ("src/engine/fast/prefix_cache.cpp",),
+    "tsl/": ("src/engine/vllm/fast/prefix_cache.cpp",),
     "xxhash.h": ("src/core/digest.cpp",),
     # libstdc++'s stream over an open descriptor.
     "ext/": ("src/cli/output_file.cpp",),

@@ -16,7 +16,7 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
-#include "engine/reference/scheduler.hpp"
+#include "engine/vllm/plain/scheduler.hpp"
 #include "random_scenario.hpp"
 #include "support/drive.hpp"
 
@@ -170,11 +170,11 @@ RC_GTEST_PROP(Invariants, TheFutureOfARequestIsNotKnown, ()) {
 /// Blocks: used + free = total, no block in two places, references equal holders, nothing held at
 /// the end.
 RC_GTEST_PROP(Invariants, NoBlockIsLeaked, ()) {
-  using engine::reference::ScheduledStep;
+  using engine::vllm::plain::ScheduledStep;
   const auto scenario = test::random_scenario();
-  engine::reference::Scheduler scheduler(scenario.options);
+  engine::vllm::plain::Scheduler scheduler(scenario.options);
   const auto check_pool =
-      [&](const std::vector<std::shared_ptr<engine::reference::Sequence>>& alive) {
+      [&](const std::vector<std::shared_ptr<engine::vllm::plain::Sequence>>& alive) {
         std::map<core::BlockId, std::int64_t> holders;
         for (const auto& sequence : alive) {
           for (const auto& table : sequence->blocks.groups) {
@@ -195,7 +195,7 @@ RC_GTEST_PROP(Invariants, NoBlockIsLeaked, ()) {
           RC_ASSERT(block.value() != 0 && holders.count(block) == 0);
         }
       };
-  std::vector<std::shared_ptr<engine::reference::Sequence>> alive;
+  std::vector<std::shared_ptr<engine::vllm::plain::Sequence>> alive;
   std::vector<ScheduledStep> in_flight;
   std::size_t next = 0;
   const std::size_t depth = scenario.options.async_scheduling ? 2 : 1;
@@ -206,8 +206,8 @@ RC_GTEST_PROP(Invariants, NoBlockIsLeaked, ()) {
       break;
     }
     if (next < scenario.requests.size() && round % 3 == 0) {
-      auto sequence = std::make_shared<engine::reference::Sequence>(scenario.requests[next++],
-                                                                    scenario.options.max_model_len);
+      auto sequence = std::make_shared<engine::vllm::plain::Sequence>(
+          scenario.requests[next++], scenario.options.max_model_len);
       if (scheduler.can_ever_run(*sequence)) {
         alive.push_back(sequence);
         scheduler.add(sequence);

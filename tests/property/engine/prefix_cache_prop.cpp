@@ -12,10 +12,10 @@
 #include "core/ids.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
-#include "engine/fast/prefix_cache.hpp"
 #include "engine/options.hpp"
-#include "engine/reference/block_tables.hpp"
-#include "engine/reference/content.hpp"
+#include "engine/vllm/fast/prefix_cache.hpp"
+#include "engine/vllm/plain/block_tables.hpp"
+#include "engine/vllm/plain/content.hpp"
 
 namespace ridgeline::engine {
 namespace {
@@ -26,12 +26,12 @@ constexpr std::int64_t kSize = 4;
 struct CachedRequest {
   domain::Request request;
   std::int64_t computed = 0;
-  reference::BlockHashes hashes;
-  reference::BlockTables blocks;
-  fast::PrefixCache::Table table;
+  vllm::plain::BlockHashes hashes;
+  vllm::plain::BlockTables blocks;
+  vllm::fast::PrefixCache::Table table;
 };
 
-class CachePair final : private fast::PrefixCache::Keyed {
+class CachePair final : private vllm::fast::PrefixCache::Keyed {
  public:
   explicit CachePair(const EngineOptions& options)
       : plain_(options),
@@ -48,18 +48,18 @@ class CachePair final : private fast::PrefixCache::Keyed {
     const std::uint32_t id = request.id.value();
     CachedRequest& entry = requests_[id];
     entry.request = request;
-    const reference::TokenSequence content(request);
+    const vllm::plain::TokenSequence content(request);
     std::uint64_t hash = 0;
     const std::int64_t known = request.prompt_tokens.value();
     for (std::int64_t i = 0; i < known; ++i) {
-      hash = reference::chain(hash, content[i]);
+      hash = vllm::plain::chain(hash, content[i]);
       if ((i + 1) % kSize == 0) {
         entry.hashes.push_back(hash);
       }
     }
     const std::int64_t most = (known - 1) / kSize;
     const auto prefix =
-        plain_.find_prefix(caching_ ? entry.hashes : reference::BlockHashes(), most);
+        plain_.find_prefix(caching_ ? entry.hashes : vllm::plain::BlockHashes(), most);
     entry.table.chain = rows_.take_chain();
     rows_.assign(entry.table.chain, request);
     rows_.find(rows_.chain(entry.table.chain), most, known / kSize, match_);
@@ -73,7 +73,7 @@ class CachePair final : private fast::PrefixCache::Keyed {
       requests_.erase(id);
       return;
     }
-    if (match_.overtaken != fast::PrefixCache::kNone) {
+    if (match_.overtaken != vllm::fast::PrefixCache::kNone) {
       rows_.expect_duplicates(requests_.at(rows_.owner_of(match_.overtaken)).table);
     }
     plain_.adopt(entry.blocks, prefix, entry.hashes, content);
@@ -117,16 +117,16 @@ class CachePair final : private fast::PrefixCache::Keyed {
   }
 
  private:
-  [[nodiscard]] std::int64_t keyed_blocks(fast::PrefixCache::Owner owner) const override {
+  [[nodiscard]] std::int64_t keyed_blocks(vllm::fast::PrefixCache::Owner owner) const override {
     return requests_.at(owner).table.keyed;
   }
 
-  reference::BlockManager plain_;
-  fast::PrefixCache rows_;
+  vllm::plain::BlockManager plain_;
+  vllm::fast::PrefixCache rows_;
   bool caching_;
   std::map<std::uint32_t, CachedRequest> requests_;
   std::vector<std::uint32_t> alive_;
-  fast::PrefixCache::Match match_;
+  vllm::fast::PrefixCache::Match match_;
 };
 
 domain::Request random_cached_request(std::uint32_t id) {

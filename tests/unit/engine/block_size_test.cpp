@@ -1,4 +1,4 @@
-#include "engine/fast/block_size.hpp"
+#include "engine/vllm/fast/block_size.hpp"
 
 #include <cstdint>
 
@@ -6,7 +6,7 @@
 
 #include "core/units.hpp"
 
-namespace ridgeline::engine::fast {
+namespace ridgeline::engine::vllm::fast {
 namespace {
 
 TEST(BlockSize, DividesAsIntegersDo) {
@@ -25,4 +25,4 @@ TEST(BlockSize, DividesAsIntegersDo) {
 }
 
 }  // namespace
-}  // namespace ridgeline::engine::fast
+}  // namespace ridgeline::engine::vllm::fast

@@ -1,4 +1,4 @@
-#include "engine/reference/block_tables.hpp"
+#include "engine/vllm/plain/block_tables.hpp"
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@
 #include "domain/request.hpp"
 #include "engine/options.hpp"
 
-namespace ridgeline::engine::reference {
+namespace ridgeline::engine::vllm::plain {
 namespace {
 
 using core::BlockId;
@@ -106,4 +106,4 @@ TEST(BlockTables, HashesOfAHeldPrefixAreKnown) {
 }
 
 }  // namespace
-}  // namespace ridgeline::engine::reference
+}  // namespace ridgeline::engine::vllm::plain

@@ -1,5 +1,5 @@
 // Equal tokens, equal keys, in both twins: which blocks two requests can share.
-#include "engine/reference/content.hpp"
+#include "engine/vllm/plain/content.hpp"
 
 #include <cstdint>
 #include <utility>
@@ -37,11 +37,11 @@ std::vector<std::uint64_t> keys(const domain::Request& request, int blocks) {
 }
 
 std::vector<std::uint64_t> hashes(const domain::Request& request, int blocks) {
-  const reference::TokenSequence tokens(request);
+  const vllm::plain::TokenSequence tokens(request);
   std::vector<std::uint64_t> all;
   std::uint64_t hash = 0;
   for (std::int64_t i = 0; i < blocks * kBlock; ++i) {
-    hash = reference::chain(hash, tokens[i]);
+    hash = vllm::plain::chain(hash, tokens[i]);
     if ((i + 1) % kBlock == 0) {
       all.push_back(hash);
     }

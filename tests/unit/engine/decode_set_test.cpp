@@ -1,5 +1,5 @@
 // Sums over requests that decode, against one request after the other.
-#include "engine/fast/decode_set.hpp"
+#include "engine/vllm/fast/decode_set.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -8,7 +8,7 @@
 
 #include "core/units.hpp"
 
-namespace ridgeline::engine::fast {
+namespace ridgeline::engine::vllm::fast {
 namespace {
 
 TEST(DecodeSet, CountsBlocksOfEveryBatch) {
@@ -78,4 +78,4 @@ TEST(DecodeSet, CountsManyMoreThanItUsuallyHas) {
 }
 
 }  // namespace
-}  // namespace ridgeline::engine::fast
+}  // namespace ridgeline::engine::vllm::fast

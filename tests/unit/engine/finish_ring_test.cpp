@@ -1,5 +1,5 @@
 // Who ends when, against a plain map.
-#include "engine/fast/finish_ring.hpp"
+#include "engine/vllm/fast/finish_ring.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ridgeline::engine::fast {
+namespace ridgeline::engine::vllm::fast {
 namespace {
 
 std::set<FinishRing::Index> members(const FinishRing& ring, std::int64_t batch) {
@@ -73,4 +73,4 @@ TEST(FinishRing, SeesAtLeastHalfItsLength) {
 }
 
 }  // namespace
-}  // namespace ridgeline::engine::fast
+}  // namespace ridgeline::engine::vllm::fast

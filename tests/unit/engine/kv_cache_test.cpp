@@ -1,5 +1,5 @@
 // The block pool of the reference twin.
-#include "engine/reference/kv_cache.hpp"
+#include "engine/vllm/plain/kv_cache.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -29,7 +29,7 @@ std::vector<std::uint32_t> ids(const std::vector<BlockId>& blocks) {
 /// has 5 (not full); both freed, the first one first. Recorded from vLLM: see
 /// docs/internals/engine.md.
 std::vector<std::uint32_t> free_list_after_two_requests(bool free_unhashed_first) {
-  reference::KvCache cache(
+  vllm::plain::KvCache cache(
       {.num_gpu_blocks = core::Blocks(11), .free_unhashed_first = free_unhashed_first});
   std::vector<BlockId> first;
   for (int i = 0; i < 4; ++i) {
@@ -60,7 +60,7 @@ TEST(KvCache, UnhashedBlocksGoToTheHeadWhereTheProfileSaysSo) {
 }
 
 TEST(KvCache, TheOldestCopyIsFound) {
-  reference::KvCache cache({.num_gpu_blocks = core::Blocks(6)});
+  vllm::plain::KvCache cache({.num_gpu_blocks = core::Blocks(6)});
   const BlockId a = cache.allocate();
   const BlockId b = cache.allocate();
   const BlockId copy_of_a = cache.allocate();
@@ -79,7 +79,7 @@ TEST(KvCache, TheOldestCopyIsFound) {
 TEST(KvCache, BlocksOfOneBucketAreToldApart) {
   // Five blocks have eight buckets: hashes eight apart share one, and so do a group and a hash that
   // add up to the same.
-  reference::KvCache cache({.num_gpu_blocks = core::Blocks(6)});
+  vllm::plain::KvCache cache({.num_gpu_blocks = core::Blocks(6)});
   const BlockId a = cache.allocate();
   const BlockId b = cache.allocate();
   const BlockId younger_a = cache.allocate();
@@ -101,7 +101,7 @@ TEST(KvCache, BlocksOfOneBucketAreToldApart) {
 }
 
 TEST(KvCache, AResetForgetsAllOnceNobodyHoldsABlock) {
-  reference::KvCache cache({.num_gpu_blocks = core::Blocks(4)});
+  vllm::plain::KvCache cache({.num_gpu_blocks = core::Blocks(4)});
   const BlockId block = cache.allocate();
   cache.set_hash(block, 7);
   EXPECT_FALSE(cache.reset());
@@ -113,7 +113,7 @@ TEST(KvCache, AResetForgetsAllOnceNobodyHoldsABlock) {
 }
 
 TEST(KvCache, CountsHoldersBeyondTheFirst) {
-  reference::KvCache cache({.num_gpu_blocks = core::Blocks(4)});
+  vllm::plain::KvCache cache({.num_gpu_blocks = core::Blocks(4)});
   const BlockId a = cache.allocate();
   const BlockId b = cache.allocate();
   EXPECT_EQ(cache.num_shared(), 0);
@@ -131,7 +131,7 @@ TEST(KvCache, CountsHoldersBeyondTheFirst) {
 }
 
 TEST(KvCache, ReuseForgetsWhatABlockHeld) {
-  reference::KvCache cache({.num_gpu_blocks = core::Blocks(3)});
+  vllm::plain::KvCache cache({.num_gpu_blocks = core::Blocks(3)});
   const BlockId a = cache.allocate();
   cache.set_hash(a, 7);
   cache.release({a});
@@ -143,7 +143,7 @@ TEST(KvCache, ReuseForgetsWhatABlockHeld) {
 
 // 4 000 000 000 blocks of 32 bytes each would not fit: what was never used takes no memory.
 TEST(KvCache, MemoryFollowsTheBlocksUsed) {
-  reference::KvCache cache({.num_gpu_blocks = core::Blocks(4'000'000'000)});
+  vllm::plain::KvCache cache({.num_gpu_blocks = core::Blocks(4'000'000'000)});
   EXPECT_EQ(cache.num_free(), 3'999'999'999);
   // Enough to have more buckets made, which must leave what they hold and its order alone.
   constexpr std::uint64_t kUsed = 5'000;

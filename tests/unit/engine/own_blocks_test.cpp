@@ -5,9 +5,9 @@
 
 #include "core/ids.hpp"
 #include "core/units.hpp"
-#include "engine/fast/prefix_cache.hpp"
+#include "engine/vllm/fast/prefix_cache.hpp"
 
-namespace ridgeline::engine::fast {
+namespace ridgeline::engine::vllm::fast {
 namespace {
 
 /// Ten blocks of four tokens. Request 0 had five blocks, of which the first four have keys; it was
@@ -114,4 +114,4 @@ TEST_F(OwnBlocks, PublishedBlocksAreFoundByTheirKeys) {
 }
 
 }  // namespace
-}  // namespace ridgeline::engine::fast
+}  // namespace ridgeline::engine::vllm::fast

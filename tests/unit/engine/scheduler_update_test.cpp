@@ -14,9 +14,9 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/options.hpp"
-#include "engine/reference/scheduler.hpp"
+#include "engine/vllm/plain/scheduler.hpp"
 
-namespace ridgeline::engine::reference {
+namespace ridgeline::engine::vllm::plain {
 namespace {
 
 using testing::ElementsAre;
@@ -154,4 +154,4 @@ TEST(SchedulerUpdate, ATokenBehindTheEndIsThrownAway) {
 }
 
 }  // namespace
-}  // namespace ridgeline::engine::reference
+}  // namespace ridgeline::engine::vllm::plain

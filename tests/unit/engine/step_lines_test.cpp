@@ -1,4 +1,4 @@
-#include "engine/fast/step_lines.hpp"
+#include "engine/vllm/fast/step_lines.hpp"
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@
 #include "engine/options.hpp"
 #include "support/linear_model.hpp"
 
-namespace ridgeline::engine::fast {
+namespace ridgeline::engine::vllm::fast {
 namespace {
 
 core::Duration line_us(std::int64_t microseconds) {
@@ -115,4 +115,4 @@ TEST(StepLines, NoPromptsWhereTheModelHasNoLine) {
 }
 
 }  // namespace
-}  // namespace ridgeline::engine::fast
+}  // namespace ridgeline::engine::vllm::fast

@@ -9,11 +9,11 @@
 
 #include "core/ids.hpp"
 #include "engine/options.hpp"
-#include "engine/reference/block_hashes.hpp"
-#include "engine/reference/content.hpp"
-#include "engine/reference/kv_cache.hpp"
+#include "engine/vllm/plain/block_hashes.hpp"
+#include "engine/vllm/plain/content.hpp"
+#include "engine/vllm/plain/kv_cache.hpp"
 
-namespace ridgeline::engine::reference {
+namespace ridgeline::engine::vllm::plain {
 
 /// Blocks of one cache group in order. The first ones may stand in a row that others hold too, or
 /// be null, where a window has moved on.
@@ -138,4 +138,4 @@ class BlockManager {
   std::vector<core::BlockId> dropped_;  ///< By the window that moves on; kept for its memory.
 };
 
-}  // namespace ridgeline::engine::reference
+}  // namespace ridgeline::engine::vllm::plain

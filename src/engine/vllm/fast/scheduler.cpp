@@ -1,4 +1,4 @@
-#include "engine/fast/scheduler.hpp"
+#include "engine/vllm/fast/scheduler.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,11 +8,11 @@
 
 #include "core/time.hpp"
 #include "core/units.hpp"
-#include "engine/fast/prefix_cache.hpp"
-#include "engine/fast/slot.hpp"
 #include "engine/options.hpp"
+#include "engine/vllm/fast/prefix_cache.hpp"
+#include "engine/vllm/fast/slot.hpp"
 
-namespace ridgeline::engine::fast {
+namespace ridgeline::engine::vllm::fast {
 
 Scheduler::Scheduler(const EngineOptions& options, Extras extras)
     : options_(options),
@@ -449,4 +449,4 @@ void Scheduler::preempt(SlotIndex index) {
   waiting_.push_front(Waiting::preempted(index));
 }
 
-}  // namespace ridgeline::engine::fast
+}  // namespace ridgeline::engine::vllm::fast

@@ -10,10 +10,10 @@
 
 #include "core/ids.hpp"
 #include "core/units.hpp"
-#include "engine/reference/block_hashes.hpp"
-#include "engine/reference/content.hpp"
+#include "engine/vllm/plain/block_hashes.hpp"
+#include "engine/vllm/plain/content.hpp"
 
-namespace ridgeline::engine::reference {
+namespace ridgeline::engine::vllm::plain {
 
 /// A block that holds nothing and is never handed out: it stands where a sliding window has moved
 /// on.
@@ -135,4 +135,4 @@ class KvCache {
   std::map<core::BlockId, std::vector<std::shared_ptr<HeldRow>>> rows_;
 };
 
-}  // namespace ridgeline::engine::reference
+}  // namespace ridgeline::engine::vllm::plain

@@ -1,4 +1,4 @@
-#include "engine/fast/prefix_cache.hpp"
+#include "engine/vllm/fast/prefix_cache.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -10,9 +10,9 @@
 #include <tsl/robin_map.h>
 
 #include "core/check.hpp"
-#include "engine/fast/block_ids.hpp"
+#include "engine/vllm/fast/block_ids.hpp"
 
-namespace ridgeline::engine::fast {
+namespace ridgeline::engine::vllm::fast {
 namespace {
 
 /// Keys are mixed already.
@@ -539,4 +539,4 @@ void PrefixCache::evict(std::int64_t count) {
   }
 }
 
-}  // namespace ridgeline::engine::fast
+}  // namespace ridgeline::engine::vllm::fast

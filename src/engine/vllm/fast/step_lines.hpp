@@ -12,7 +12,7 @@
 #include "engine/options.hpp"
 #include "latency/step_time_model.hpp"
 
-namespace ridgeline::engine::fast {
+namespace ridgeline::engine::vllm::fast {
 
 /// What batches of decodes take, alone or with one whole prompt: the model's lines, asked for once,
 /// and how many batches were taken on each. How their time splits up is added up when somebody
@@ -170,4 +170,4 @@ class StepLines {
   domain::StepTime settled_;                        ///< Of lines that have been replaced.
 };
 
-}  // namespace ridgeline::engine::fast
+}  // namespace ridgeline::engine::vllm::fast

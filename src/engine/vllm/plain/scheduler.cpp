@@ -1,4 +1,4 @@
-#include "engine/reference/scheduler.hpp"
+#include "engine/vllm/plain/scheduler.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -16,10 +16,10 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/options.hpp"
-#include "engine/reference/block_tables.hpp"
-#include "engine/reference/content.hpp"
+#include "engine/vllm/plain/block_tables.hpp"
+#include "engine/vllm/plain/content.hpp"
 
-namespace ridgeline::engine::reference {
+namespace ridgeline::engine::vllm::plain {
 namespace {
 
 /// The total order of priority scheduling. A server stamps no two requests alike, so that vLLM may
@@ -464,4 +464,4 @@ void Scheduler::extend_hash_chain(Sequence& sequence) const {
   }
 }
 
-}  // namespace ridgeline::engine::reference
+}  // namespace ridgeline::engine::vllm::plain

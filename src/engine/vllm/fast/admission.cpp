@@ -8,11 +8,11 @@
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
-#include "engine/fast/prefix_cache.hpp"
-#include "engine/fast/scheduler.hpp"
-#include "engine/fast/slot.hpp"
+#include "engine/vllm/fast/prefix_cache.hpp"
+#include "engine/vllm/fast/scheduler.hpp"
+#include "engine/vllm/fast/slot.hpp"
 
-namespace ridgeline::engine::fast {
+namespace ridgeline::engine::vllm::fast {
 
 /// That it could not run even alone.
 domain::RequestRecord Scheduler::refusal(const domain::Request& request, core::SimTime queued) {
@@ -342,4 +342,4 @@ void Scheduler::put(Batch& batch, SlotIndex index, std::int64_t tokens) {
   }
 }
 
-}  // namespace ridgeline::engine::fast
+}  // namespace ridgeline::engine::vllm::fast

@@ -8,7 +8,7 @@
 
 #include "core/ids.hpp"
 
-namespace ridgeline::engine::fast {
+namespace ridgeline::engine::vllm::fast {
 
 /// Which block is which, where somebody asks (`conform`): PrefixCache counts blocks and needs no
 /// names for them. It moves ids from the free list to requests, on to extents as blocks are keyed,
@@ -105,4 +105,4 @@ class BlockIds {
   std::deque<core::BlockId> taken_;
 };
 
-}  // namespace ridgeline::engine::fast
+}  // namespace ridgeline::engine::vllm::fast

@@ -11,14 +11,14 @@
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
-#include "engine/fast/block_size.hpp"
-#include "engine/fast/decode_set.hpp"
-#include "engine/fast/finish_ring.hpp"
-#include "engine/fast/prefix_cache.hpp"
-#include "engine/fast/slot.hpp"
 #include "engine/options.hpp"
+#include "engine/vllm/fast/block_size.hpp"
+#include "engine/vllm/fast/decode_set.hpp"
+#include "engine/vllm/fast/finish_ring.hpp"
+#include "engine/vllm/fast/prefix_cache.hpp"
+#include "engine/vllm/fast/slot.hpp"
 
-namespace ridgeline::engine::fast {
+namespace ridgeline::engine::vllm::fast {
 
 /// What the prefix cache was asked and gave, as vLLM counts it: with preempted requests apart in
 /// profiles that keep them so. In blocks where the profile counts blocks.
@@ -40,7 +40,7 @@ struct Extras {
   bool block_ids = false;       ///< Which block is which; not together with jumps.
 };
 
-/// The scheduler of the fast twin: reference::Scheduler's decisions for first come first served,
+/// The scheduler of the fast twin: vllm::plain::Scheduler's decisions for first come first served,
 /// at a cost that follows the changes of the batch and not its size (docs/internals/speed.md).
 class Scheduler final : private PrefixCache::Keyed {
  public:
@@ -475,4 +475,4 @@ inline std::int64_t Scheduler::batches_to_change() {
   return ends_.next_end(num_batches_) - num_batches_ + 1;
 }
 
-}  // namespace ridgeline::engine::fast
+}  // namespace ridgeline::engine::vllm::fast

@@ -16,16 +16,16 @@
 #include "engine/engine.hpp"
 #include "engine/options.hpp"
 #include "engine/pipeline.hpp"
-#include "engine/reference/scheduler.hpp"
+#include "engine/vllm/plain/scheduler.hpp"
 #include "latency/step_time_model.hpp"
 
 namespace ridgeline::engine {
 namespace {
 
-using reference::ScheduledSequence;
-using reference::ScheduledStep;
-using reference::Sequence;
-using reference::Status;
+using vllm::plain::ScheduledSequence;
+using vllm::plain::ScheduledStep;
+using vllm::plain::Sequence;
+using vllm::plain::Status;
 
 /// A step on its way through the GPU.
 struct InFlight {
@@ -65,7 +65,7 @@ class ReferenceEngine final : public Engine {
   core::SimTime leave_pipeline(const domain::StepBatch& batch, core::Duration exposed);
 
   EngineInputs inputs_;
-  reference::Scheduler scheduler_;
+  vllm::plain::Scheduler scheduler_;
   bool needs_decode_lengths_;
   std::size_t depth_;
   std::vector<InFlight> steps_;  ///< A ring of as many as may be in flight.

@@ -5,7 +5,7 @@
 
 #include "core/units.hpp"
 
-namespace ridgeline::engine::fast {
+namespace ridgeline::engine::vllm::fast {
 
 /// Tokens per KV block, to divide by: in practice a power of two, and then by a shift, as an
 /// integer division takes some forty cycles.
@@ -39,4 +39,4 @@ class BlockSize {
   int shift_;  ///< Negative if it is no power of two.
 };
 
-}  // namespace ridgeline::engine::fast
+}  // namespace ridgeline::engine::vllm::fast

@@ -14,12 +14,12 @@
 #include "engine/options.hpp"
 #include "engine/probe.hpp"
 #include "engine/probe_extras.hpp"
-#include "engine/reference/scheduler.hpp"
+#include "engine/vllm/plain/scheduler.hpp"
 
 namespace ridgeline::engine {
 namespace {
 
-using reference::SequencePtr;
+using vllm::plain::SequencePtr;
 
 std::vector<core::RequestId> ids(const std::vector<SequencePtr>& sequences) {
   std::vector<core::RequestId> result;
@@ -35,7 +35,7 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
   explicit ReferenceProbe(const EngineOptions& options) : options_(options), scheduler_(options) {}
 
   void add(const domain::Request& request, core::Tokens remote_tokens) override {
-    auto sequence = std::make_shared<reference::Sequence>(request, options_.max_model_len);
+    auto sequence = std::make_shared<vllm::plain::Sequence>(request, options_.max_model_len);
     sequence->num_remote_tokens = remote_tokens.value();
     sequences_[request.id] = sequence;
     scheduler_.add(sequence);
@@ -64,7 +64,7 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
 
   Step schedule() override {
     const auto before = scheduler_.running();
-    reference::ScheduledStep scheduled;
+    vllm::plain::ScheduledStep scheduled;
     scheduler_.schedule(scheduled);
     Step step;
     for (const auto& item : scheduled) {
@@ -132,9 +132,9 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
 
  private:
   EngineOptions options_;
-  reference::Scheduler scheduler_;
+  vllm::plain::Scheduler scheduler_;
   std::map<core::RequestId, SequencePtr> sequences_;
-  std::deque<reference::ScheduledStep> in_flight_;
+  std::deque<vllm::plain::ScheduledStep> in_flight_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "engine/reference/content.hpp"
+#include "engine/vllm/plain/content.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 #include "domain/request.hpp"
 
-namespace ridgeline::engine::reference {
+namespace ridgeline::engine::vllm::plain {
 namespace {
 
 /// SplitMix64's output of a seed (Steele, Lea and Flood 2014): a bijection that mixes every bit, so
@@ -100,4 +100,4 @@ std::uint64_t TokenSequence::hash_across(std::uint64_t parent,
   }
 }
 
-}  // namespace ridgeline::engine::reference
+}  // namespace ridgeline::engine::vllm::plain

@@ -1,4 +1,4 @@
-#include "engine/reference/kv_cache.hpp"
+#include "engine/vllm/plain/kv_cache.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -12,10 +12,10 @@
 
 #include "core/check.hpp"
 #include "core/ids.hpp"
-#include "engine/reference/block_hashes.hpp"
-#include "engine/reference/content.hpp"
+#include "engine/vllm/plain/block_hashes.hpp"
+#include "engine/vllm/plain/content.hpp"
 
-namespace ridgeline::engine::reference {
+namespace ridgeline::engine::vllm::plain {
 namespace {
 
 /// So many buckets at first, where there are as many blocks.
@@ -333,4 +333,4 @@ bool KvCache::reset() {
   return true;
 }
 
-}  // namespace ridgeline::engine::reference
+}  // namespace ridgeline::engine::vllm::plain

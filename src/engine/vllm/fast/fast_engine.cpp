@@ -17,15 +17,15 @@
 #include "domain/request.hpp"
 #include "domain/step.hpp"
 #include "engine/engine.hpp"
-#include "engine/fast/decode_set.hpp"
-#include "engine/fast/scheduler.hpp"
-#include "engine/fast/step_lines.hpp"
 #include "engine/options.hpp"
+#include "engine/vllm/fast/decode_set.hpp"
+#include "engine/vllm/fast/scheduler.hpp"
+#include "engine/vllm/fast/step_lines.hpp"
 
 namespace ridgeline::engine {
 namespace {
 
-using fast::Batch;
+using vllm::fast::Batch;
 
 /// 0 + 1 + ... + (count - 1), for a count of 0 to 2^32.
 std::int64_t sum_below(std::int64_t count) {
@@ -71,7 +71,7 @@ struct Pace {
 
 /// Batches of one composition, one after the other: all who decode, each one token further.
 struct Run {
-  fast::StepLines::Line* line;
+  vllm::fast::StepLines::Line* line;
   std::int64_t first;    ///< Number of its first batch.
   std::int64_t decodes;  ///< In each; the context grows by as many tokens per batch.
   core::Tokens context;  ///< Of the first, less what sharing spares.
@@ -89,7 +89,7 @@ struct Run {
   }
 };
 
-/// The engine that users run: reference semantics (engine/reference/), batch by batch where the
+/// The engine that users run: reference semantics (engine/vllm/plain/), batch by batch where the
 /// batch changes and in closed form where it does not.
 class FastEngine final : public Engine {
  public:
@@ -114,21 +114,21 @@ class FastEngine final : public Engine {
 
  private:
   static constexpr std::size_t kMaxDepth = 2;
-  static constexpr std::int64_t kNever = fast::Scheduler::kNever;
+  static constexpr std::int64_t kNever = vllm::fast::Scheduler::kNever;
   /// No batch has as many decodes.
   static constexpr domain::TokenGaps kNoGaps = {
       .gap = {}, .growth = {}, .count = 0, .requests = -1};
 
   Batch& in_flight(std::size_t i) { return *in_flight_[i]; }
   void fill_pipeline(core::SimTime limit, bool pause_at_completion);
-  [[nodiscard]] fast::StepLines::Line* line_of(const Batch& batch, core::Tokens context);
+  [[nodiscard]] vllm::fast::StepLines::Line* line_of(const Batch& batch, core::Tokens context);
   [[nodiscard]] bool launch(Batch& batch);
   [[nodiscard]] domain::StepTime time_apart(const Batch& batch) const;
   void log_step(const Batch& batch, core::Duration period, const domain::StepTime& time);
   [[gnu::always_inline]] inline std::int64_t complete_oldest();
   void hand_over_gaps();
   [[gnu::noinline]] bool take_run(std::int64_t most, core::SimTime limit, bool pause_at_completion);
-  [[nodiscard]] Pace pace_of(const fast::StepLines::Line& line,
+  [[nodiscard]] Pace pace_of(const vllm::fast::StepLines::Line& line,
                              std::int64_t decodes,
                              core::Tokens context,
                              std::int64_t most) const;
@@ -153,8 +153,8 @@ class FastEngine final : public Engine {
   EngineInputs inputs_;
   bool jump_;
   bool async_;
-  fast::Scheduler scheduler_;
-  fast::StepLines lines_;
+  vllm::fast::Scheduler scheduler_;
+  vllm::fast::StepLines lines_;
   std::size_t depth_;
   std::int64_t enough_waiting_;  ///< So many hide whoever has come since.
   std::array<Batch, kMaxDepth> batches_;
@@ -175,7 +175,7 @@ void FastEngine::submit(const domain::Request& request, core::SimTime queued) {
                   "request submitted in the past");
   RIDGELINE_CHECK(queued <= inputs_.horizon, "request submitted after the horizon");
   if (!scheduler_.fits(request)) [[unlikely]] {
-    inputs_.sink.on_request(fast::Scheduler::refusal(request, queued));
+    inputs_.sink.on_request(vllm::fast::Scheduler::refusal(request, queued));
     return;
   }
   scheduler_.add(request, queued);
@@ -256,7 +256,7 @@ void FastEngine::fill_pipeline(core::SimTime limit, bool pause_at_completion) {
 
 /// The line of a batch that is nothing but decodes and at most one whole prompt, if the model has
 /// one.
-fast::StepLines::Line* FastEngine::line_of(const Batch& batch, core::Tokens context) {
+vllm::fast::StepLines::Line* FastEngine::line_of(const Batch& batch, core::Tokens context) {
   if (batch.items.empty()) {
     return lines_.at(batch.num_decodes, context);
   }
@@ -274,7 +274,8 @@ bool FastEngine::launch(Batch& batch) {
   batch.start = num_in_flight_ == 0 ? now_ : in_flight(num_in_flight_ - 1).end;
   const core::Duration room = inputs_.horizon - batch.start;
   core::Duration period;
-  if (fast::StepLines::Line* const line = line_of(batch, context); line != nullptr) [[likely]] {
+  if (vllm::fast::StepLines::Line* const line = line_of(batch, context); line != nullptr)
+      [[likely]] {
     const core::Duration gpu = line->gpu(context);
     period = step_period(gpu, line->cpu, async_);
     if (period > room) [[unlikely]] {
@@ -352,7 +353,7 @@ void FastEngine::hand_over_gaps() {
 /// flight before them. False, and nothing done, where blocks or a line are missing, or time before
 /// the horizon.
 bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_completion) {
-  const fast::DecodeSet& decodes = scheduler_.decodes();
+  const vllm::fast::DecodeSet& decodes = scheduler_.decodes();
   const std::int64_t first = scheduler_.num_batches();
   most = decodes.batches_within(scheduler_.cache().num_free(), first, most);
   if (most == 0) {
@@ -361,7 +362,7 @@ bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_
   const core::Tokens shared = scheduler_.shared_context();
   const core::Tokens saved = spared(shared);
   const core::Tokens context = decodes.context(first) - saved;
-  fast::StepLines::Line* const line =
+  vllm::fast::StepLines::Line* const line =
       context >= core::Tokens(0) ? lines_.at(decodes.count(), context) : nullptr;
   if (line == nullptr) {
     return false;
@@ -418,7 +419,7 @@ bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_
 }
 
 /// Of up to `most` batches of so many decodes, from this context on.
-Pace FastEngine::pace_of(const fast::StepLines::Line& line,
+Pace FastEngine::pace_of(const vllm::fast::StepLines::Line& line,
                          std::int64_t decodes,
                          core::Tokens context,
                          std::int64_t most) const {
@@ -439,11 +440,11 @@ Pace FastEngine::pace_of(const fast::StepLines::Line& line,
 
 /// Lets the batches of a run end that do, and forms another as each of them does.
 void FastEngine::end_batches(const Run& run) {
-  const fast::DecodeSet& decodes = scheduler_.decodes();
+  const vllm::fast::DecodeSet& decodes = scheduler_.decodes();
   const std::int64_t next = scheduler_.num_batches();
   const std::int64_t later = run.first + run.formed - next;
   const core::Duration whole = run.length(run.ended);
-  const fast::DecodeSet::NewBlocks blocks = decodes.new_blocks(next, later);
+  const vllm::fast::DecodeSet::NewBlocks blocks = decodes.new_blocks(next, later);
   // A block taken when the i-th of them ends is held for what then is left of the run.
   used_block_ticks_ +=
       static_cast<core::Int128>(whole.count()) * (scheduler_.cache().num_used() + blocks.number) -
@@ -528,7 +529,7 @@ void FastEngine::drop_all() {
 }  // namespace
 
 std::unique_ptr<Engine> make_fast_engine(const EngineInputs& inputs, bool jump) {
-  if (!fast::Scheduler::covers(inputs.options)) {
+  if (!vllm::fast::Scheduler::covers(inputs.options)) {
     return make_reference_engine(inputs);
   }
   return std::make_unique<FastEngine>(inputs, jump);

@@ -6,11 +6,11 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
-#include "engine/fast/prefix_cache.hpp"
-#include "engine/fast/scheduler.hpp"
-#include "engine/fast/slot.hpp"
+#include "engine/vllm/fast/prefix_cache.hpp"
+#include "engine/vllm/fast/scheduler.hpp"
+#include "engine/vllm/fast/slot.hpp"
 
-namespace ridgeline::engine::fast {
+namespace ridgeline::engine::vllm::fast {
 
 /// Those that end with a batch, of which this is one.
 std::int64_t Scheduler::finish_ending(SlotIndex first, domain::RecordSink& sink) {
@@ -87,4 +87,4 @@ void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {
   sink.on_request(slot.record);
 }
 
-}  // namespace ridgeline::engine::fast
+}  // namespace ridgeline::engine::vllm::fast

@@ -1,4 +1,4 @@
-#include "engine/reference/block_tables.hpp"
+#include "engine/vllm/plain/block_tables.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -12,11 +12,11 @@
 #include "core/ids.hpp"
 #include "core/units.hpp"
 #include "engine/options.hpp"
-#include "engine/reference/block_hashes.hpp"
-#include "engine/reference/content.hpp"
-#include "engine/reference/kv_cache.hpp"
+#include "engine/vllm/plain/block_hashes.hpp"
+#include "engine/vllm/plain/content.hpp"
+#include "engine/vllm/plain/kv_cache.hpp"
 
-namespace ridgeline::engine::reference {
+namespace ridgeline::engine::vllm::plain {
 namespace {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
@@ -376,4 +376,4 @@ void BlockManager::release(BlockTables& tables) {
   tables = {};
 }
 
-}  // namespace ridgeline::engine::reference
+}  // namespace ridgeline::engine::vllm::plain

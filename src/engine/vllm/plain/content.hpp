@@ -8,7 +8,7 @@
 #include "domain/prompt.hpp"
 #include "domain/request.hpp"
 
-namespace ridgeline::engine::reference {
+namespace ridgeline::engine::vllm::plain {
 
 /// One link of vLLM's hash chain: a block's hash with its parent's, or a token with those before it
 /// in the block. For a given parent two different tokens never meet, nor the other way round.
@@ -84,4 +84,4 @@ class TokenSequence {
   Piece last_;                 ///< At which hash_block() ended.
 };
 
-}  // namespace ridgeline::engine::reference
+}  // namespace ridgeline::engine::vllm::plain

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace ridgeline::engine::reference {
+namespace ridgeline::engine::vllm::plain {
 
 /// The hashes of a request's full blocks, in order. The first of them may be those of another
 /// request with the same tokens: a copy costs what is behind.
@@ -49,4 +49,4 @@ class BlockHashes {
   std::vector<std::uint64_t> own_;
 };
 
-}  // namespace ridgeline::engine::reference
+}  // namespace ridgeline::engine::vllm::plain

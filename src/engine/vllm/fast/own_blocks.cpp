@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/fast/prefix_cache.hpp"
+#include "engine/vllm/fast/prefix_cache.hpp"
 
-namespace ridgeline::engine::fast {
+namespace ridgeline::engine::vllm::fast {
 
 void PrefixCache::adopt_own(Table& table) {
   table.growing = kNone;
@@ -129,4 +129,4 @@ void PrefixCache::publish_item(Item item) {
   }
 }
 
-}  // namespace ridgeline::engine::fast
+}  // namespace ridgeline::engine::vllm::fast

@@ -9,9 +9,9 @@
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/step.hpp"
-#include "engine/fast/prefix_cache.hpp"
+#include "engine/vllm/fast/prefix_cache.hpp"
 
-namespace ridgeline::engine::fast {
+namespace ridgeline::engine::vllm::fast {
 
 using SlotIndex = std::uint32_t;
 inline constexpr SlotIndex kNoSlot = std::numeric_limits<SlotIndex>::max();
@@ -127,4 +127,4 @@ struct Batch {
   }
 };
 
-}  // namespace ridgeline::engine::fast
+}  // namespace ridgeline::engine::vllm::fast

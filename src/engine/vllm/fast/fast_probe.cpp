@@ -14,18 +14,18 @@
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
-#include "engine/fast/scheduler.hpp"
-#include "engine/fast/slot.hpp"
 #include "engine/options.hpp"
 #include "engine/probe.hpp"
+#include "engine/vllm/fast/scheduler.hpp"
+#include "engine/vllm/fast/slot.hpp"
 
 namespace ridgeline::engine {
 namespace {
 
 using core::RequestId;
-using fast::Batch;
-using fast::kNoSlot;
-using fast::SlotIndex;
+using vllm::fast::Batch;
+using vllm::fast::kNoSlot;
+using vllm::fast::SlotIndex;
 
 /// Keeps the records of those that have gone; a probe has no time, so gaps and steps mean nothing.
 struct GoneRequests final : domain::RecordSink {
@@ -79,8 +79,8 @@ class FastProbe final : public SchedulerProbe {
     return index == kNoSlot ? 0 : scheduler_.slot(index).record.preemptions;
   }
   [[nodiscard]] Statistics statistics() const override {
-    const fast::PrefixCounts& counts = scheduler_.prefix_counts();
-    const fast::PrefixCounts& apart = scheduler_.preempted_prefix_counts();
+    const vllm::fast::PrefixCounts& counts = scheduler_.prefix_counts();
+    const vllm::fast::PrefixCounts& apart = scheduler_.preempted_prefix_counts();
     return {.requests = counts.requests,
             .queries = counts.queries,
             .hits = counts.hits,
@@ -96,7 +96,7 @@ class FastProbe final : public SchedulerProbe {
   [[nodiscard]] SlotIndex slot_of(RequestId id) const;
   void describe(const Batch& batch, const std::vector<RequestId>& before, Step& step) const;
 
-  fast::Scheduler scheduler_;
+  vllm::fast::Scheduler scheduler_;
   std::deque<std::unique_ptr<Batch>> in_flight_;
   GoneRequests gone_;
   std::int64_t calls_ = 0;
@@ -132,7 +132,7 @@ std::vector<RequestId> FastProbe::running() const {
 std::vector<RequestId> FastProbe::waiting() const {
   std::vector<RequestId> ids;
   for (std::int64_t i = 0; i < scheduler_.num_waiting(); ++i) {
-    const fast::Waiting& entry = scheduler_.waiting(i);
+    const vllm::fast::Waiting& entry = scheduler_.waiting(i);
     ids.push_back(entry.slot == kNoSlot ? entry.id : scheduler_.slot(entry.slot).record.id);
   }
   return ids;
@@ -159,11 +159,12 @@ void FastProbe::describe(const Batch& batch,
                          const std::vector<RequestId>& before,
                          Step& step) const {
   for (SlotIndex i = scheduler_.first_running(); i != kNoSlot; i = scheduler_.slot(i).next) {
-    const fast::Slot& slot = scheduler_.slot(i);
+    const vllm::fast::Slot& slot = scheduler_.slot(i);
     const RequestId id = slot.record.id;
-    const auto item = std::find_if(batch.items.begin(),
-                                   batch.items.end(),
-                                   [&](const fast::BatchItem& other) { return other.slot == i; });
+    const auto item = std::find_if(
+        batch.items.begin(), batch.items.end(), [&](const vllm::fast::BatchItem& other) {
+          return other.slot == i;
+        });
     if (item != batch.items.end()) {
       const auto place = static_cast<std::size_t>(item - batch.items.begin());
       const domain::PrefillChunk& chunk = batch.prefills[place];
@@ -174,7 +175,7 @@ void FastProbe::describe(const Batch& batch,
                                  .computed_tokens = chunk.past.value(),
                                  .resumed = slot.record.preemptions > 0});
       }
-    } else if (slot.status == fast::Status::kDecoding && !slot.starved_in(batch.number)) {
+    } else if (slot.status == vllm::fast::Status::kDecoding && !slot.starved_in(batch.number)) {
       step.scheduled.push_back({.id = id, .tokens = 1, .samples = true});
     }
   }
@@ -214,7 +215,7 @@ std::vector<RequestId> FastProbe::update(std::span<const std::int64_t> tokens) {
 
 std::unique_ptr<SchedulerProbe> make_fast_probe(const EngineOptions& options) {
   // As make_fast_engine() does.
-  if (fast::Scheduler::covers(options)) {
+  if (vllm::fast::Scheduler::covers(options)) {
     return std::make_unique<FastProbe>(options);
   }
   return make_reference_probe(options);

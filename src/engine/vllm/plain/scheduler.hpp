@@ -15,12 +15,12 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/options.hpp"
-#include "engine/reference/block_hashes.hpp"
-#include "engine/reference/block_tables.hpp"
-#include "engine/reference/content.hpp"
-#include "engine/reference/kv_cache.hpp"
+#include "engine/vllm/plain/block_hashes.hpp"
+#include "engine/vllm/plain/block_tables.hpp"
+#include "engine/vllm/plain/content.hpp"
+#include "engine/vllm/plain/kv_cache.hpp"
 
-namespace ridgeline::engine::reference {
+namespace ridgeline::engine::vllm::plain {
 
 enum class Status : std::uint8_t {
   kWaiting,
@@ -320,4 +320,4 @@ class Scheduler {
   PrefixStatistics statistics_;
 };
 
-}  // namespace ridgeline::engine::reference
+}  // namespace ridgeline::engine::vllm::plain

@@ -10,9 +10,9 @@
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "engine/options.hpp"
-#include "engine/reference/scheduler.hpp"
+#include "engine/vllm/plain/scheduler.hpp"
 
-namespace ridgeline::engine::reference {
+namespace ridgeline::engine::vllm::plain {
 namespace {
 
 /// To the run of the same gap if it is one of the last: there are few in a step. It becomes the
@@ -161,4 +161,4 @@ SequencePtr Scheduler::finish(Sequence& sequence) {
   return finished;
 }
 
-}  // namespace ridgeline::engine::reference
+}  // namespace ridgeline::engine::vllm::plain

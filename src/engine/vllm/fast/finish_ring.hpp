@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-namespace ridgeline::engine::fast {
+namespace ridgeline::engine::vllm::fast {
 
 /// Who ends with which batch: buckets by batch number with a bitmap over them, so that adding,
 /// removing and finding the next end cost a few instructions, however many there are. What lies
@@ -146,4 +146,4 @@ class FinishRing {
   std::vector<Index> far_;
 };
 
-}  // namespace ridgeline::engine::fast
+}  // namespace ridgeline::engine::vllm::fast

@@ -9,11 +9,11 @@
 #include "core/ids.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
-#include "engine/fast/prefix_cache.hpp"
-#include "engine/fast/scheduler.hpp"
-#include "engine/fast/slot.hpp"
+#include "engine/vllm/fast/prefix_cache.hpp"
+#include "engine/vllm/fast/scheduler.hpp"
+#include "engine/vllm/fast/slot.hpp"
 
-namespace ridgeline::engine::fast {
+namespace ridgeline::engine::vllm::fast {
 
 /// Gives back blocks of which others may know.
 void Scheduler::release_shared(SlotIndex index, std::int64_t blocks, std::int64_t keyed) {
@@ -183,4 +183,4 @@ bool Scheduler::decodes_in(SlotIndex index, const Batch& batch) const {
          std::find(late_.begin(), late_.end(), index) != late_.end();
 }
 
-}  // namespace ridgeline::engine::fast
+}  // namespace ridgeline::engine::vllm::fast

@@ -11,14 +11,14 @@
 #include "core/units.hpp"
 #include "domain/chain.hpp"
 #include "domain/request.hpp"
-#include "engine/fast/block_ids.hpp"
+#include "engine/vllm/fast/block_ids.hpp"
 
-namespace ridgeline::engine::fast {
+namespace ridgeline::engine::vllm::fast {
 
 using domain::Chain;
 
 /// The block pool and prefix cache of the fast twin, by extents: rows of consecutive blocks that
-/// one request computed. It counts, hits and evicts exactly what reference::KvCache does, and its
+/// one request computed. It counts, hits and evicts exactly what vllm::plain::KvCache does, and its
 /// cost follows the extents, not the blocks. docs/internals/speed.md says why that is possible.
 class PrefixCache {
  public:
@@ -342,4 +342,4 @@ inline void PrefixCache::release_own([[maybe_unused]] const Table& table,
   }
 }
 
-}  // namespace ridgeline::engine::fast
+}  // namespace ridgeline::engine::vllm::fast

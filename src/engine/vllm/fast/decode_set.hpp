@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/units.hpp"
-#include "engine/fast/block_size.hpp"
+#include "engine/vllm/fast/block_size.hpp"
 
-namespace ridgeline::engine::fast {
+namespace ridgeline::engine::vllm::fast {
 
 /// vLLM's block size where nobody says another.
 inline constexpr std::size_t kUsualBlockSize = 16;
@@ -195,4 +195,4 @@ class DecodeSet {
   std::array<std::int16_t, 2 * kUsualBlockSize> twice_{};
 };
 
-}  // namespace ridgeline::engine::fast
+}  // namespace ridgeline::engine::vllm::fast

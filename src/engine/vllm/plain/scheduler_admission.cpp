@@ -10,10 +10,10 @@
 #include "core/ids.hpp"
 #include "core/units.hpp"
 #include "engine/options.hpp"
-#include "engine/reference/block_tables.hpp"
-#include "engine/reference/scheduler.hpp"
+#include "engine/vllm/plain/block_tables.hpp"
+#include "engine/vllm/plain/scheduler.hpp"
 
-namespace ridgeline::engine::reference {
+namespace ridgeline::engine::vllm::plain {
 namespace {
 
 bool is_one_of(const std::vector<core::LoraId>& adapters, core::LoraId adapter) {
@@ -260,4 +260,4 @@ void Scheduler::admit(const SequencePtr& sequence,
   put(step, *sequence, admission.tokens);
 }
 
-}  // namespace ridgeline::engine::reference
+}  // namespace ridgeline::engine::vllm::plain

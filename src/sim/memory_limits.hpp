@@ -1,0 +1,15 @@
+#pragma once
+
+#include "sim/resolution.hpp"
+
+namespace ridgeline::sim {
+
+/// Divides each GPU's memory and finds how many KV blocks there are; a network that leaves no room
+/// for a request is infeasible.
+void resolve_memory(Resolution& work);
+
+/// What a step and a request may hold, in this much memory: max_model_len, max_num_batched_tokens,
+/// max_num_seqs, and the scheduler's other settings.
+void resolve_limits(Resolution& work);
+
+}  // namespace ridgeline::sim

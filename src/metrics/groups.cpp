@@ -52,6 +52,7 @@ void Groups::add(const domain::RequestRecord& record,
     Group& group = groups_[number];
     ++group.requests;
     if (!metrics::completed(record.outcome)) {
+      group.failed += record.outcome != domain::Outcome::kUnfinished ? 1 : 0;
       continue;
     }
     ++group.completed;
@@ -86,7 +87,7 @@ GroupSummary Groups::summary_of(const Group& group, std::optional<double> second
   summary.output_throughput = per(group.output_tokens, seconds);
   if (judged) {
     summary.goodput = per(group.good, seconds);
-    summary.good_share = per(group.good, static_cast<double>(group.completed));
+    summary.good_share = per(group.good, static_cast<double>(group.completed + group.failed));
   }
   return summary;
 }

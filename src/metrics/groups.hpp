@@ -58,6 +58,7 @@ class Groups {
     std::int32_t value;
     std::int64_t requests = 0;
     std::int64_t completed = 0;
+    std::int64_t failed = 0;  ///< Ended without an answer.
     std::int64_t input_tokens = 0;
     std::int64_t output_tokens = 0;
     std::int64_t good = 0;

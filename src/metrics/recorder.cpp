@@ -81,8 +81,8 @@ void Recorder::on_request(const domain::RequestRecord& record, const RequestLate
       latencies_.add(record, latency);
     }
   }
-  if (options_.open_loop && record.first_scheduled != core::SimTime::never()) {
-    waits_.add(record.arrival, record.first_scheduled - record.arrival);
+  if (options_.open_loop) {
+    note_in_queue(record);
   }
   const bool needed =
       options_.listener != nullptr || groups_.any() || (counts && (!exact || options_.slo.any()));
@@ -102,6 +102,16 @@ void Recorder::on_request(const domain::RequestRecord& record, const RequestLate
   }
   if (options_.listener != nullptr) {
     options_.listener->on_request(record, metrics);
+  }
+}
+
+void Recorder::note_in_queue(const domain::RequestRecord& record) {
+  const bool scheduled = record.first_scheduled != core::SimTime::never();
+  if (scheduled || record.outcome == domain::Outcome::kUnfinished) {
+    queue_.come(record.arrival);
+  }
+  if (scheduled) {
+    queue_.leave(record.first_scheduled);
   }
 }
 
@@ -125,6 +135,11 @@ bool Recorder::judge(const RequestMetrics& metrics) {
   return good;
 }
 
+std::int64_t Recorder::num_failed() const {
+  return by_outcome_[static_cast<std::size_t>(domain::Outcome::kRejected)] +
+         by_outcome_[static_cast<std::size_t>(domain::Outcome::kAborted)];
+}
+
 std::optional<core::Duration> Recorder::duration() const {
   return completed_ > 0 ? std::optional(last_end_ - first_arrival_) : std::nullopt;
 }
@@ -141,12 +156,7 @@ Summary Recorder::summarise(const EngineCounts& engine) {
   fill_rates(summary);
   fill_slo(summary);
   fill_engine(summary, engine);
-  summary.overload = waits_.overload();
-  if (summary.overload && summary.request_throughput) {
-    // Requests are scheduled faster than they can be served for as long as the batch still fills.
-    summary.overload->sustainable_rate =
-        std::min(summary.overload->sustainable_rate, *summary.request_throughput);
-  }
+  fill_overload(summary);
   summary.groups = groups_.summarise(summary.duration_s, options_.slo.any());
   return summary;
 }
@@ -173,7 +183,8 @@ void Recorder::fill_rates(Summary& summary) const {
       ratio(static_cast<double>(input_tokens_ + output_tokens_), seconds);
   if (options_.slo.any()) {
     summary.goodput = ratio(static_cast<double>(good_), seconds);
-    summary.good_share = ratio(static_cast<double>(good_), static_cast<double>(completed_));
+    summary.good_share =
+        ratio(static_cast<double>(good_), static_cast<double>(completed_ + num_failed()));
   }
 }
 
@@ -187,12 +198,27 @@ void Recorder::fill_slo(Summary& summary) const {
     verdict.metric = static_cast<Metric>(m);
     verdict.statistic = options_.slo.statistic;
     verdict.limit_ms = to_milliseconds(*limit);
+    verdict.share = ratio(static_cast<double>(within_limit_[m]),
+                          static_cast<double>(completed_ + num_failed()));
     if (const auto& distribution = summary.client.by_metric[m]) {
       verdict.value_ms = distribution->of(options_.slo.statistic);
       verdict.met = *verdict.value_ms <= verdict.limit_ms;
     }
-    verdict.share = ratio(static_cast<double>(within_limit_[m]), static_cast<double>(completed_));
+    if (num_failed() > 0 && *verdict.share < share_within(options_.slo.statistic)) {
+      verdict.met = false;
+    }
     summary.slo.push_back(verdict);
+  }
+}
+
+void Recorder::fill_overload(Summary& summary) const {
+  const bool at_client = options_.held_back != nullptr;
+  if (!options_.open_loop && !at_client) {
+    return;
+  }
+  const core::QueueGrowth& queue = at_client ? *options_.held_back : queue_;
+  if (const auto backlog = queue.backlog(summary.request_throughput)) {
+    summary.overload = Overload{.backlog = *backlog, .at_client = at_client};
   }
 }
 

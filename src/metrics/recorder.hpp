@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/piece_arena.hpp"
+#include "core/queue_growth.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "domain/label_set.hpp"
@@ -19,7 +20,6 @@
 #include "metrics/samples.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
-#include "metrics/wait_growth.hpp"
 
 namespace ridgeline::metrics {
 
@@ -30,6 +30,8 @@ struct RecorderOptions {
   const domain::LabelSets* label_sets = nullptr;
   /// Requests come when they come, whatever becomes of those before: there can be too many.
   bool open_loop = false;
+  /// Requests that the client holds back; null: it holds none. Outlives the recorder and may grow.
+  const core::QueueGrowth* held_back = nullptr;
   Listener* listener = nullptr;  ///< Gets everything too, as it comes; outlives the recorder.
 };
 
@@ -41,7 +43,7 @@ class Recorder {
   explicit Recorder(const RecorderOptions& options);
 
   /// Before the first request ends: when the first one comes.
-  void start(core::SimTime first_arrival) { waits_.start(first_arrival); }
+  void start(core::SimTime first_arrival) { queue_.start(first_arrival); }
   /// A request ended. The latencies are as measure() requires them.
   void on_request(const domain::RequestRecord& record, const RequestLatency& latency);
   void on_steps(const domain::StepRecord& record);
@@ -65,18 +67,22 @@ class Recorder {
  private:
   Recorder(const RecorderOptions& options, std::shared_ptr<core::PieceArena> arena);
 
+  void note_in_queue(const domain::RequestRecord& record);
   /// Whether it met every target.
   bool judge(const RequestMetrics& metrics);
   [[nodiscard]] std::optional<core::Duration> duration() const;
+  /// Requests that ended without an answer.
+  [[nodiscard]] std::int64_t num_failed() const;
   void fill_latencies(Summary& summary);
   void fill_rates(Summary& summary) const;
   void fill_slo(Summary& summary) const;
+  void fill_overload(Summary& summary) const;
 
   RecorderOptions options_;
   RequestLatencies latencies_;
   Groups groups_;
   GapSamples gaps_;
-  WaitGrowth waits_;
+  core::QueueGrowth queue_;  ///< Of an open loop's requests, from arrival to first schedule.
   std::array<std::int64_t, domain::kNumOutcomes> by_outcome_{};
   std::int64_t completed_ = 0;
   std::int64_t input_tokens_ = 0;

@@ -24,7 +24,7 @@ inline constexpr std::array<const char*, kNumStatistics> kStatisticNames = {
 /// completed and each of its own latencies is at most its target (for kItl: the mean of its gaps);
 /// a latency that it does not have, like the TPOT of a single token, is met. That is the goodput of
 /// vLLM's `bench serve`. A target as a whole is met when `statistic` of the run's distribution is
-/// at most it.
+/// at most it; a request without an answer counts as one that took for ever.
 struct SloTargets {
   std::array<std::optional<core::Duration>, kNumMetrics> limits;
   Statistic statistic = Statistic::kP99;
@@ -39,14 +39,34 @@ struct SloTargets {
   }
 };
 
+/// The share of requests that are at most a statistic: all of them for those that one request
+/// without an answer makes infinite.
+[[nodiscard]] constexpr double share_within(Statistic statistic) {
+  switch (statistic) {
+    case Statistic::kP50:
+      return 0.50;
+    case Statistic::kP90:
+      return 0.90;
+    case Statistic::kP95:
+      return 0.95;
+    case Statistic::kP99:
+      return 0.99;
+    case Statistic::kMean:
+    case Statistic::kStd:
+    case Statistic::kMax:
+      return 1.0;
+  }
+  return 1.0;
+}
+
 /// How one target was kept.
 struct SloVerdict {
   Metric metric = Metric::kTtft;
   Statistic statistic = Statistic::kP99;
   double limit_ms = 0.0;
-  std::optional<double> value_ms;  ///< The statistic; nothing where the run has no such number.
-  std::optional<bool> met;         ///< value_ms <= limit_ms.
-  std::optional<double> share;     ///< Of the completed requests, those within the target.
+  std::optional<double> value_ms;  ///< Of the completed requests; nothing where none has it.
+  std::optional<bool> met;         ///< Nothing where no request says anything of it.
+  std::optional<double> share;     ///< Of the completed and the rejected, those within the target.
 };
 
 }  // namespace ridgeline::metrics

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/queue_growth.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -63,12 +64,13 @@ struct KvCacheSummary {
   std::optional<double> prefix_hit_rate;  ///< Tokens found of tokens looked up.
 };
 
-/// An open loop that asks for more than is served: the queue grows for as long as requests come,
-/// and every latency with the length of the run.
+/// Requests that come faster than they are served, throughout the run or in a stretch of it: the
+/// queue grows, and latencies say how long that lasted.
 struct Overload {
-  double offered_rate = 0.0;      ///< Requests per second.
-  double sustainable_rate = 0.0;  ///< Those that can be served per second: an estimate.
-  double wait_growth = 0.0;       ///< Seconds of wait more, per second of the run.
+  core::Backlog backlog;
+  /// The queue is at the client, which holds requests back (max_concurrency beside a rate or a
+  /// trace): no latency has that wait.
+  bool at_client = false;
 };
 
 /// The requests with one value of a label, in numbers; latencies on the client's clock.
@@ -87,7 +89,7 @@ struct GroupSummary {
   std::optional<double> request_throughput;  ///< Over the whole run's duration, like the next two.
   std::optional<double> output_throughput;
   std::optional<double> goodput;
-  std::optional<double> good_share;  ///< Of the completed requests.
+  std::optional<double> good_share;  ///< Of the completed and the rejected requests.
 };
 
 /// A run in numbers, under the names that vLLM's `bench serve` gives them.
@@ -105,7 +107,7 @@ struct Summary {
   std::optional<double> output_throughput;       ///< Output tokens per second.
   std::optional<double> total_token_throughput;  ///< Input and output tokens per second.
   std::optional<double> goodput;                 ///< Requests per second that met every target.
-  std::optional<double> good_share;              ///< Of the completed requests.
+  std::optional<double> good_share;              ///< Of the completed and the rejected requests.
   std::vector<SloVerdict> slo;                   ///< In the order of Metric.
   std::optional<Overload> overload;
   std::vector<GroupSummary> groups;  ///< Of each label in which requests differ, label by label.

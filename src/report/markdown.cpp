@@ -87,8 +87,9 @@ std::string number_table(const metrics::Summary& summary) {
   text += number_row("total token throughput", summary.total_token_throughput, " tok/s");
   text += number_row("goodput", summary.goodput, " req/s");
   if (summary.overload) {
-    text += number_row(
-        "overloaded: sustained request rate", summary.overload->sustainable_rate, " req/s");
+    text += number_row("overloaded: sustainable request rate",
+                       summary.overload->backlog.sustainable_rate,
+                       " req/s");
   }
   text += share_row("KV cache peak", summary.kv_cache.peak);
   text += share_row("KV cache mean", summary.kv_cache.mean);

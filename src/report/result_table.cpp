@@ -266,9 +266,15 @@ std::string throughput_line(const metrics::Summary& summary, const TextStyle& st
                                           percent(*summary.good_share))});
   }
   if (summary.overload) {
-    pieces.push_back({.text = fmt::format("overloaded: sustains about {} of {} req/s",
-                                          significant(summary.overload->sustainable_rate),
-                                          significant(summary.overload->offered_rate)),
+    const core::Backlog& backlog = summary.overload->backlog;
+    const std::string when = backlog.whole_run ? ""
+                                               : fmt::format(" from {} to {} s",
+                                                             significant(backlog.begin_s),
+                                                             significant(backlog.end_s));
+    pieces.push_back({.text = fmt::format("overloaded{}: sustains about {} of {} req/s",
+                                          when,
+                                          significant(backlog.sustainable_rate),
+                                          significant(backlog.offered_rate)),
                       .colour = style.palette.bad});
   }
   return wrapped(text_label("throughput"), pieces, text_layout(style));

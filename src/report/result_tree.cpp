@@ -66,10 +66,14 @@ core::Node slo_tree(const std::vector<metrics::SloVerdict>& verdicts) {
 }
 
 core::Node overload_tree(const metrics::Overload& overload) {
+  const core::Backlog& backlog = overload.backlog;
   return MapBuilder()
-      .add("offered_rate", number_node(overload.offered_rate))
-      .add("sustainable_rate", number_node(overload.sustainable_rate))
-      .add("wait_growth", number_node(overload.wait_growth))
+      .add("waits_at", text_node(overload.at_client ? "client" : "engine"))
+      .add("begin_s", number_node(backlog.begin_s))
+      .add("end_s", number_node(backlog.end_s))
+      .add("offered_rate", number_node(backlog.offered_rate))
+      .add("sustainable_rate", number_node(backlog.sustainable_rate))
+      .add("wait_growth", number_node(backlog.wait_growth))
       .build();
 }
 

@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "core/ids.hpp"
+#include "core/queue_growth.hpp"
 #include "core/result.hpp"
 #include "core/ring.hpp"
 #include "core/time.hpp"
@@ -298,6 +299,7 @@ metrics::RecorderOptions recorder_options(const Scenario& scenario,
   metrics::RecorderOptions options;
   options.label_sets = source.label_sets();
   options.open_loop = !source.is_closed_loop();
+  options.held_back = source.held_back();
   options.percentiles = scenario.percentiles == "sketch" ? metrics::Percentiles::kSketch
                                                          : metrics::Percentiles::kExact;
   options.listener = listener;
@@ -418,18 +420,31 @@ void warn_of_overload(const Resolved& resolved,
   if (!summary.overload) {
     return;
   }
-  const metrics::Overload& overload = *summary.overload;
+  const core::Backlog& backlog = summary.overload->backlog;
   const std::int64_t ranks = resolved.scenario.engine.data_parallel_size;
-  warnings.push_back({.code = "W-overloaded",
-                      .message = fmt::format(
-                          "requests come faster than they are served: the wait grows by {:.2g} s "
-                          "per second, about {:.4g} of {:.4g} req/s are sustained{}, and every "
-                          "latency depends on how long the run is",
-                          overload.wait_growth,
-                          overload.sustainable_rate,
-                          overload.offered_rate,
-                          ranks > 1 ? fmt::format(" by each of {} ranks", ranks) : ""),
-                      .hint = "fewer requests per second, or more capacity"});
+  const bool at_client = summary.overload->at_client;
+  const std::string_view consequence =
+      at_client           ? "they wait at the client, which no latency counts"
+      : backlog.whole_run ? "every latency depends on how long the run is"
+                          : "latencies depend on how long that lasts";
+  const std::string_view more_capacity = at_client ? ", or a higher --max-concurrency"
+                                         : resolved.engine.max_loras > 0
+                                             ? ", or a higher --max-loras"
+                                             : "";
+  warnings.push_back(
+      {.code = "W-overloaded",
+       .message = fmt::format(
+           "{}requests come faster than they are served: the wait grows by {:.2g} s per second, "
+           "about {:.4g} of {:.4g} req/s are sustainable{}, and {}",
+           backlog.whole_run
+               ? ""
+               : fmt::format("from {:.4g} s to {:.4g} s ", backlog.begin_s, backlog.end_s),
+           backlog.wait_growth,
+           backlog.sustainable_rate,
+           backlog.offered_rate,
+           ranks > 1 ? fmt::format(" by each of {} ranks", ranks) : "",
+           consequence),
+       .hint = fmt::format("fewer requests per second, or more capacity{}", more_capacity)});
 }
 
 /// What a result calls the values of labels, which are numbers so far.

@@ -17,7 +17,9 @@ namespace ridgeline::workload {
 ConcurrencyLimit::ConcurrencyLimit(std::unique_ptr<Source> source,
                                    std::int64_t max_concurrency,
                                    core::SimTime end)
-    : source_(std::move(source)), end_(end), unused_(max_concurrency) {}
+    : source_(std::move(source)), end_(end), unused_(max_concurrency) {
+  queue_.start(source_->next_arrival().value_or(core::SimTime()));
+}
 
 std::optional<core::SimTime> ConcurrencyLimit::next_arrival() {
   const auto due = source_->next_arrival();
@@ -37,6 +39,8 @@ domain::Request ConcurrencyLimit::pop() {
     freed_.pop_front();
   }
   domain::Request request = source_->pop();
+  queue_.come(request.arrival);
+  queue_.leave(*time);
   request.arrival = *time;
   return request;
 }

@@ -123,6 +123,9 @@ class GroupReplay final : public Replay {
   }
   [[nodiscard]] core::Warnings warnings() const override { return schedule_.stream().warnings(); }
   [[nodiscard]] const Labels& labels() const override { return schedule_.stream().labels(); }
+  [[nodiscard]] const core::QueueGrowth* held_back() const override {
+    return waits_ ? &schedule_.held_back() : nullptr;
+  }
   [[nodiscard]] bool prompts_hold_answers() const override { return !schedule_.stream().is_flat(); }
 
  private:
@@ -171,6 +174,7 @@ class FlattenedStream final : public ItemStream {
 Schedule::Schedule(std::unique_ptr<ItemStream> stream)
     : stream_(std::move(stream)), answers_matter_(stream_->waits_for_answers()) {
   peek();
+  held_back_.start(has_next_ ? core::SimTime::at(next_.arrival) : core::SimTime());
   const Stage& first = stream_->stages().front();
   limited_ = first.max_concurrency > 0;
   think_ = first.think;
@@ -251,6 +255,11 @@ void Schedule::open_due_groups() {
 void Schedule::open_group(core::SimTime start) {
   if (limited_) {
     slots_.pop();
+    // Without a time of its own a group comes when there is a place for it, and never waits.
+    if (next_.arrival > core::Duration()) {
+      held_back_.come(stage_start_ + next_.arrival);
+      held_back_.leave(start);
+    }
   }
   std::uint32_t index = 0;
   if (free_groups_.empty()) {

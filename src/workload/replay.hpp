@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/ids.hpp"
+#include "core/queue_growth.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "workload/item.hpp"
@@ -36,6 +37,8 @@ class Schedule {
   void on_completion(core::RequestId id, core::SimTime time);
 
   [[nodiscard]] const ItemStream& stream() const { return *stream_; }
+  /// The queue of groups with times of their own that a stage's limit holds back.
+  [[nodiscard]] const core::QueueGrowth& held_back() const { return held_back_; }
   /// Problems of the stream, or that its items pass the range of simulated time.
   [[nodiscard]] const core::Errors& errors() const {
     return own_errors_.empty() ? stream_->errors() : own_errors_;
@@ -91,6 +94,7 @@ class Schedule {
   core::SimTime last_end_;
   std::priority_queue<core::SimTime, std::vector<core::SimTime>, std::greater<>> slots_;
   bool limited_ = false;
+  core::QueueGrowth held_back_;
   core::Duration think_;
   std::uint64_t order_ = 0;
   std::uint32_t sent_ = 0;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/ids.hpp"
+#include "core/queue_growth.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "domain/label_set.hpp"
@@ -60,6 +61,8 @@ class Source {
   }
   /// What the requests popped so far carry.
   [[nodiscard]] virtual Carried carried() const { return {}; }
+  /// The queue of requests that a limit of concurrency holds back at the client; null: none are.
+  [[nodiscard]] virtual const core::QueueGrowth* held_back() const { return nullptr; }
   /// Whether a prompt may hold answers to earlier requests (domain::output_content).
   [[nodiscard]] virtual bool prompts_hold_answers() const { return false; }
 

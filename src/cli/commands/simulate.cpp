@@ -416,8 +416,27 @@ class Simulation {
     if (result.partial) {
       return InterruptGuard::exit_code();
     }
-    return arguments_.has("fail-on-slo") && misses_target(result.summary) ? ExitCode::kThreshold
-                                                                          : ExitCode::kOk;
+    if (arguments_.has("fail-on-slo") && misses_target(result.summary)) {
+      return ExitCode::kThreshold;
+    }
+    return answers_nothing(result.summary) ? ExitCode::kInfeasible : ExitCode::kOk;
+  }
+
+  /// Whether there were requests and none got an answer, which is then said on standard error.
+  [[nodiscard]] bool answers_nothing(const metrics::Summary& summary) const {
+    if (summary.completed > 0 || summary.requests() == 0) {
+      return false;
+    }
+    print_errors({{.code = core::ErrorCode::kInfeasible,
+                   .field = "workload",
+                   .message = fmt::format("none of {} requests got an answer, {} were rejected: "
+                                          "longer than max_model_len {} or than the KV cache",
+                                          summary.requests(),
+                                          summary.count(domain::Outcome::kRejected),
+                                          resolved_->engine.max_model_len.value()),
+                   .hint = "--max-model-len, --gpu-memory-utilization, --tensor-parallel-size"}},
+                 manners_.err);
+    return true;
   }
 
   /// Whether a target is missed, which is then said on standard error. A run in which nothing
@@ -428,12 +447,23 @@ class Simulation {
       if (verdict.met.value_or(summary.completed > 0)) {
         continue;
       }
+      const char* metric = metrics::kMetricNames[static_cast<std::size_t>(verdict.metric)];
+      const std::string limit = report::significant(verdict.limit_ms);
+      if (verdict.value_ms && *verdict.value_ms <= verdict.limit_ms) {
+        // The requests without an answer are too many.
+        text += fmt::format("slo.{} missed: {} of all requests are within {} ms, expected {}\n",
+                            metric,
+                            report::percent(verdict.share.value_or(0.0)),
+                            limit,
+                            report::percent(metrics::share_within(verdict.statistic)));
+        continue;
+      }
       text += fmt::format(
           "slo.{} missed: {} is {}, expected at most {} ms\n",
-          metrics::kMetricNames[static_cast<std::size_t>(verdict.metric)],
+          metric,
           metrics::kStatisticNames[static_cast<std::size_t>(verdict.statistic)],
           verdict.value_ms ? report::significant(*verdict.value_ms) + " ms" : "not there",
-          report::significant(verdict.limit_ms));
+          limit);
     }
     static_cast<void>(write_all(STDERR_FILENO, text));
     return !text.empty();

@@ -3,11 +3,13 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/queue_growth.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
@@ -236,7 +238,41 @@ TEST(Recorder, WhereAllIsRejectedThereAreOnlyCounts) {
   EXPECT_EQ(summary.goodput, std::nullopt);
   EXPECT_EQ(summary.client, LatencySummary{});
   ASSERT_EQ(summary.slo.size(), 1U);
-  EXPECT_EQ(summary.slo[0].share, std::nullopt);
+  EXPECT_EQ(summary.slo[0].share, 0.0);
+  EXPECT_EQ(summary.slo[0].met, false);
+}
+
+TEST(Recorder, ARequestWithoutAnAnswerTookForEver) {
+  for (const auto& [statistic, met] : {std::pair(Statistic::kP50, true),
+                                       std::pair(Statistic::kP99, false),
+                                       std::pair(Statistic::kMean, false)}) {
+    RecorderOptions options;
+    options.slo.limits[0] = Duration::seconds(1);
+    options.slo.statistic = statistic;
+    Recorder recorder(options);
+    feed(recorder, finished(0, 0, 10, 20, 2));
+    feed(recorder, finished(1, 0, 10, 20, 2));
+    feed(recorder, rejected(2, 0));
+    const Summary summary = recorder.summarise({});
+    EXPECT_DOUBLE_EQ(summary.good_share.value(), 2.0 / 3.0);
+    EXPECT_DOUBLE_EQ(summary.slo.at(0).share.value(), 2.0 / 3.0);
+    EXPECT_EQ(summary.slo.at(0).met, met);
+  }
+}
+
+TEST(Recorder, RequestsHeldBackAreAnOverloadOfTheClient) {
+  core::QueueGrowth held_back;
+  for (std::int64_t i = 0; i < 100; ++i) {
+    held_back.come(core::SimTime::at(Duration::seconds(i)));
+    held_back.leave(core::SimTime::at(Duration::seconds(2 * i)));
+  }
+  RecorderOptions options;
+  options.held_back = &held_back;
+  Recorder recorder(options);
+  const Summary summary = recorder.summarise({});
+  ASSERT_TRUE(summary.overload.has_value());
+  EXPECT_TRUE(summary.overload->at_client);
+  EXPECT_NEAR(summary.overload->backlog.wait_growth, 1.0, 0.1);
 }
 
 TEST(Recorder, OneRequestHasNoSpread) {

@@ -44,7 +44,7 @@ std::vector<RunResult> examples() {
   partial.partial = true;
   RunResult grouped = example_result();
   grouped.summary.overload =
-      metrics::Overload{.offered_rate = 20.0, .sustainable_rate = 12.0, .wait_growth = 0.6};
+      metrics::Overload{.backlog = {.end_s = 9.0, .offered_rate = 20.0, .sustainable_rate = 12.0}};
   for (const auto label : {domain::Label::kTenant, domain::Label::kPriority}) {
     metrics::GroupSummary group;
     group.label = label;

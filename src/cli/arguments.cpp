@@ -71,7 +71,9 @@ class Parser {
         take(spec, typed, std::move(value));
         return;
       }
-      if (name == "no-" + spec.name && spec.takes == FlagSpec::Takes::kRefused) {
+      const bool is_foreign =
+          spec.takes == FlagSpec::Takes::kRefused || spec.takes == FlagSpec::Takes::kIgnored;
+      if (name == "no-" + spec.name && is_foreign) {
         take(spec, typed, std::move(value));
         return;
       }
@@ -115,6 +117,12 @@ class Parser {
       case FlagSpec::Takes::kRefused:
         errors_.push_back(problem(typed, spec.help));
         return;
+      case FlagSpec::Takes::kIgnored:
+        if (!value && !spec.value.empty() && at_ < words_.size() && !is_flag(words_[at_])) {
+          static_cast<void>(next_words(spec.many));
+        }
+        found_.ignored.push_back({.name = typed, .help = spec.help});
+        return;
       case FlagSpec::Takes::kNothing:
         if (value) {
           errors_.push_back(problem(typed, fmt::format("takes no value, found \"{}\"", *value)));
@@ -132,7 +140,7 @@ class Parser {
                 problem(typed, "a value is missing", fmt::format("{} {}", typed, spec.value)));
             return;
           }
-          value = words_[at_++];
+          value = next_words(spec.many);
         }
         if (value->empty()) {
           errors_.push_back(problem(typed,
@@ -143,6 +151,15 @@ class Parser {
         store(spec, typed, std::move(*value));
         return;
     }
+  }
+
+  /// The next word, or all up to the next flag.
+  std::string next_words(bool many) {
+    std::string taken = words_[at_++];
+    while (many && at_ < words_.size() && !is_flag(words_[at_])) {
+      taken += " " + words_[at_++];
+    }
+    return taken;
   }
 
   void store(const FlagSpec& spec, const std::string& typed, std::string value) {
@@ -161,7 +178,7 @@ class Parser {
   void unknown(const std::string& typed, const std::string& name) {
     std::vector<std::string> names;
     for (const auto& spec : specs_) {
-      if (spec.takes == FlagSpec::Takes::kRefused) {
+      if (spec.takes == FlagSpec::Takes::kRefused || spec.takes == FlagSpec::Takes::kIgnored) {
         continue;
       }
       names.push_back(spec.name);

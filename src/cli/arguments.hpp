@@ -16,12 +16,14 @@ struct FlagSpec {
     kValue,    ///< `--seed 1` or `--seed=1`.
     kTruth,    ///< `--x`, `--x=true`, `--x=false`, and `--no-x` for the last.
     kRefused,  ///< Known, but answered with `help` as an error: not in this version.
+    kIgnored,  ///< Known, and without a meaning here, as `help` says: noted and passed over.
   };
   std::string name;  ///< Without dashes: "max-num-seqs".
   Takes takes = Takes::kValue;
   bool repeatable = false;
+  bool many = false;         ///< Takes all words up to the next flag, with blanks between them.
   char letter = 0;           ///< A short form, 0 for none.
-  std::string value = {};    ///< How help calls the value: "FILE".
+  std::string value = {};    ///< How help calls the value: "FILE". Ignored flags without take none.
   std::string help = {};     ///< One line; empty hides the flag from help.
   std::string meaning = {};  ///< The flag this one stands for (aliases); empty: itself.
 };
@@ -36,6 +38,8 @@ struct GivenFlag {
 struct Arguments {
   std::vector<std::string> positionals;
   std::vector<GivenFlag> flags;  ///< In order of appearance.
+  std::vector<FlagSpec> ignored =
+      {};  ///< Flags passed over, in order of appearance; named as typed.
 
   /// The one use of a flag, or nullptr.
   [[nodiscard]] const GivenFlag* find(std::string_view name) const;

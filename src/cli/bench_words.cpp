@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "cli/arguments.hpp"
+#include "cli/flag_rewriter.hpp"
 #include "cli/word_lists.hpp"
 #include "core/result.hpp"
 
@@ -38,6 +40,7 @@ const std::vector<DataSet>& data_sets() {
         {"input-len", "256"},
         {"num-prefixes", "10"},
         {"output-len", "128"}}},
+      {"sonnet", false, {{"prefix-len", "200"}, {"output-len", "150"}}},
       {"sharegpt", true, {}},
       {"burstgpt", true, {}},
       {"custom", true, {}},
@@ -45,52 +48,24 @@ const std::vector<DataSet>& data_sets() {
   return kSets;
 }
 
-/// Rewrites flags one by one and notes every problem.
-class Rewriter {
- public:
-  Rewriter(Arguments arguments, bool beside_file)
-      : arguments_(std::move(arguments)), beside_file_(beside_file) {}
+/// vLLM's sonnet prompts, the common prefix included, and that prefix.
+constexpr std::int64_t kSonnetInput = 550;
+constexpr std::int64_t kSonnetPrefix = 200;
 
-  core::Result<Arguments> run() {
+class BenchWords final : FlagRewriter {
+ public:
+  BenchWords(Arguments& arguments, bool beside_file, core::Errors& errors)
+      : FlagRewriter(arguments, errors), beside_file_(beside_file) {}
+
+  void run() {
     ignore_eos();
-    roofline();
     infinite_rate();
+    goodput();
     data_set();
     range_ratio();
-    if (!errors_.empty()) {
-      return core::fail(std::move(errors_));
-    }
-    return std::move(arguments_);
   }
 
  private:
-  GivenFlag* find(std::string_view name) {
-    const auto found = std::ranges::find(arguments_.flags, name, &GivenFlag::name);
-    return found == arguments_.flags.end() ? nullptr : &*found;
-  }
-  /// Takes a flag out, and returns it.
-  std::optional<GivenFlag> take(std::string_view name) {
-    GivenFlag* flag = find(name);
-    if (flag == nullptr) {
-      return std::nullopt;
-    }
-    GivenFlag taken = std::move(*flag);
-    arguments_.flags.erase(arguments_.flags.begin() + (flag - arguments_.flags.data()));
-    return taken;
-  }
-  void fill(std::string_view name, std::string_view value, const std::string& typed) {
-    if (find(name) == nullptr) {
-      arguments_.flags.push_back(
-          {.name = std::string(name), .value = std::string(value), .typed = typed});
-    }
-  }
-  void problem(std::string field, std::string message, std::string hint = {}) {
-    errors_.push_back({.field = std::move(field),
-                       .message = std::move(message),
-                       .where = {.file = "command line"},
-                       .hint = std::move(hint)});
-  }
-
   void ignore_eos() {
     const auto flag = take("ignore-eos");
     if (flag && flag->value != "true") {
@@ -98,13 +73,31 @@ class Rewriter {
     }
   }
 
-  /// inference-sim's --latency-model roofline is --roofline here; other names are our own.
-  void roofline() {
-    GivenFlag* latency = find("latency");
-    if (latency != nullptr && latency->typed == "--latency-model" && latency->value == "roofline" &&
-        find("roofline") == nullptr) {
-      latency->name = "roofline";
-      latency->value = "true";
+  /// `--goodput ttft:500 tpot:50 e2el:1000`, in milliseconds.
+  void goodput() {
+    const auto flag = take("goodput");
+    if (!flag) {
+      return;
+    }
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kTargets = {
+        {{"ttft", "slo-ttft"}, {"tpot", "slo-tpot"}, {"e2el", "slo-e2e"}}};
+    std::string_view rest = flag->value;
+    while (!rest.empty()) {
+      const std::string_view word = rest.substr(0, rest.find(' '));
+      rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+      const auto colon = word.find(':');
+      const auto* const target = std::ranges::find(
+          kTargets, word.substr(0, colon), &decltype(kTargets)::value_type::first);
+      if (colon == std::string_view::npos || target == kTargets.end()) {
+        problem(flag->typed,
+                fmt::format("found \"{}\", expected ttft:MS, tpot:MS or e2el:MS", word));
+        continue;
+      }
+      if (const GivenFlag* given = find(target->second); given != nullptr) {
+        problem(flag->typed, fmt::format("{} is given as {} too", target->first, given->typed));
+        continue;
+      }
+      fill(target->second, fmt::format("{}ms", word.substr(colon + 1)), flag->typed);
     }
   }
 
@@ -137,6 +130,9 @@ class Rewriter {
       errors_.push_back(bad_choice("dataset-name", flag->value, names));
       return;
     }
+    if (set->name == "sonnet") {
+      sonnet();
+    }
     const GivenFlag* trace = find("trace");
     if (set->is_file && trace == nullptr) {
       problem(flag->typed,
@@ -158,6 +154,27 @@ class Rewriter {
     if (find("request-rate") == nullptr) {
       fill("arrivals", "at-once", flag->typed);
     }
+  }
+
+  /// vLLM cuts its prompts from a file of verses, whose length does not matter; their length
+  /// includes the prefix.
+  void sonnet() {
+    if (const GivenFlag* verses = find("trace");
+        verses != nullptr && verses->typed == "--dataset-path") {
+      pass_over(verses->typed, "sonnet's prompts are as long as --sonnet-input-len says");
+      take("trace");
+    }
+    const auto input = take("sonnet-input-len");
+    const auto whole = input ? parse_positive(input->value) : kSonnetInput;
+    const GivenFlag* given = find("prefix-len");
+    const auto prefix = given == nullptr ? kSonnetPrefix : parse_positive(given->value);
+    if (!whole || !prefix || *whole <= *prefix) {
+      problem(input ? input->typed : given->typed,
+              "expected --sonnet-input-len and --sonnet-prefix-len to be whole numbers, the first "
+              "of them larger");
+      return;
+    }
+    fill("input-len", fmt::format("{}", *whole - *prefix), input ? input->typed : "--dataset-name");
   }
 
   /// Whole lengths from floor(n (1 - ratio)) to ceil(n (1 + ratio)), each as likely: vLLM,
@@ -193,9 +210,7 @@ class Rewriter {
     }
   }
 
-  Arguments arguments_;
   bool beside_file_;
-  core::Errors errors_;
 };
 
 }  // namespace
@@ -206,11 +221,39 @@ std::vector<FlagSpec> bench_flags() {
   flags.push_back({.name = "dataset-name", .value = "NAME"});
   flags.push_back({.name = "random-range-ratio", .value = "RATIO"});
   flags.push_back({.name = "ignore-eos", .takes = Takes::kTruth});
+  flags.push_back({.name = "sonnet-input-len", .value = "N"});
+  flags.push_back({.name = "goodput", .many = true, .value = "ttft:MS tpot:MS e2el:MS"});
   return flags;
 }
 
-core::Result<Arguments> in_our_words(Arguments arguments, bool beside_file) {
-  return Rewriter(std::move(arguments), beside_file).run();
+std::vector<FlagSpec> saved_result_flags() {
+  std::vector<FlagSpec> flags;
+  for (const char* name : {"save-result", "save-detailed"}) {
+    flags.push_back({.name = name, .takes = FlagSpec::Takes::kTruth});
+  }
+  flags.push_back({.name = "result-filename", .value = "FILE"});
+  flags.push_back({.name = "result-dir", .value = "FOLDER"});
+  return flags;
+}
+
+void take_saved_result(Arguments& arguments) {
+  const bool wanted = arguments.value("save-result") == "true" || arguments.has("result-filename");
+  if (!wanted) {
+    return;
+  }
+  const std::string network = arguments.value("model", "run");
+  const std::string rate = arguments.value("request-rate", "inf");
+  const std::string file = arguments.value(
+      "result-filename",
+      fmt::format("vllm-{}qps-{}.json", rate, network.substr(network.find_last_of('/') + 1)));
+  const auto path = std::filesystem::path(arguments.value("result-dir")) / file;
+  arguments.flags.push_back({.name = "client-results",
+                             .value = fmt::format("vllm-bench={}", path.string()),
+                             .typed = "--save-result"});
+}
+
+void take_bench_words(Arguments& arguments, bool beside_file, core::Errors& errors) {
+  BenchWords(arguments, beside_file, errors).run();
 }
 
 }  // namespace ridgeline::cli

@@ -17,6 +17,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/foreign_flags.hpp"
 #include "cli/help.hpp"
+#include "cli/inference_sim_words.hpp"
 #include "cli/original_words.hpp"
 #include "cli/output_file.hpp"
 #include "cli/piped_input.hpp"
@@ -80,7 +81,10 @@ core::Result<Manners> read_manners(const Arguments& arguments,
   const bool ascii = arguments.has("ascii");
   manners.out = inspect_terminal(STDOUT_FILENO, *color_mode(color), ascii);
   manners.err = inspect_terminal(STDERR_FILENO, *color_mode(color), ascii);
-  manners.verbose = arguments.has("verbose");
+  // inference-sim's levels that say more than its default.
+  static const std::array<std::string_view, 3> kWordy = {"info", "debug", "trace"};
+  manners.verbose =
+      arguments.has("verbose") || std::ranges::find(kWordy, arguments.value("log")) != kWordy.end();
   return manners;
 }
 
@@ -115,8 +119,8 @@ std::vector<FlagSpec> scenario_flags(ScenarioPart part) {
     flags.push_back(std::move(flag));
   }
   if (part == ScenarioPart::kWhole) {
-    for (auto& flag : bench_flags()) {
-      flags.push_back(std::move(flag));
+    for (auto& more : {bench_flags(), inference_sim_flags()}) {
+      flags.insert(flags.end(), more.begin(), more.end());
     }
   }
   return flags;
@@ -217,11 +221,13 @@ core::Result<sim::LoadedScenario> load(const Arguments& given, sim::Purpose purp
     take_trace(named);
   }
   const bool beside_file = !named.positionals.empty();
-  const auto translated = in_our_words(std::move(named), beside_file);
-  if (!translated) {
-    return core::fail(translated.error());
+  core::Errors errors;
+  take_inference_sim_words(named, beside_file, errors);
+  take_bench_words(named, beside_file, errors);
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
   }
-  const Arguments& arguments = *translated;
+  const Arguments& arguments = named;
   auto original = original_overrides(arguments);
   if (!original) {
     return core::fail(std::move(original).error());
@@ -248,7 +254,11 @@ core::Result<sim::LoadedScenario> load(const Arguments& given, sim::Purpose purp
   if (!arguments.positionals.empty()) {
     file = arguments.positionals.front();
   }
-  return sim::load_scenario(file, overrides, purpose);
+  auto loaded = sim::load_scenario(file, overrides, purpose);
+  if (loaded) {
+    loaded->warnings = ignored_warnings(arguments);
+  }
+  return loaded;
 }
 
 report::TextStyle text_style(const Terminal& terminal) {

@@ -5,11 +5,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "cli/arguments.hpp"
+#include "core/result.hpp"
 #include "report/text_lines.hpp"
 
 namespace ridgeline::cli {
@@ -33,6 +35,8 @@ constexpr auto kAliases = std::to_array<ForeignAlias>({
     {"prefix-repetition-suffix-len", "input-len"},
     {"prefix-repetition-output-len", "output-len"},
     {"prefix-repetition-num-prefixes", "num-prefixes"},
+    {"sonnet-prefix-len", "prefix-len"},
+    {"sonnet-output-len", "output-len"},
     {"dataset-path", "trace"},
     // inference-sim
     {"hardware", "gpu"},
@@ -45,6 +49,7 @@ constexpr auto kAliases = std::to_array<ForeignAlias>({
     {"output-tokens", "output-len"},
     {"prefix-tokens", "prefix-len"},
     {"workload-spec", "trace"},
+    {"trace-data", "trace"},
     {"total-kv-blocks", "num-gpu-blocks"},
     {"block-size-in-tokens", "block-size"},
     {"max-num-running-reqs", "max-num-seqs"},
@@ -58,7 +63,6 @@ constexpr auto kAliases = std::to_array<ForeignAlias>({
 constexpr auto kAnswers = std::to_array<ForeignAnswer>({
     // What has another word here.
     {"has another word here: the scenario file, ridgeline run FILE.yaml", "config"},
-    {"has another word here: --gpu", "device"},
     {"has another word here: --num-gpu-blocks, or --gpu-memory-utilization",
      "kv-cache-memory-bytes"},
     {"has another word here: --speculative-config", "spec-method spec-model spec-tokens"},
@@ -68,25 +72,12 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
      "override-generation-config temperature top-p top-k min-p frequency-penalty presence-penalty "
      "repetition-penalty"},
     {"has another word here: --slo-ttft, --slo-tpot, --slo-itl and --slo-e2e, with --slo-statistic",
-     "goodput slo-targets"},
+     "slo-targets"},
     {"has another word here: -o FILE, or --client-results vllm-bench=FILE",
-     "save-result save-detailed append-result result-dir result-filename plot-timeline "
-     "plot-dataset-stats timeline-itl-thresholds"},
+     "save-result save-detailed append-result result-dir result-filename"},
     {"has another word here: --requests-out FILE", "metrics-path itl-output record-itl"},
-    {"has another word here: --input-len and --output-len with a distribution, "
-     "{distribution: normal, mean: 512, std: 64, min: 1, max: 1024}",
-     "prompt-tokens-stdev prompt-tokens-min prompt-tokens-max output-tokens-stdev "
-     "output-tokens-min output-tokens-max"},
-    {"has another word here: --prefix-len 200 --input-len 350 --output-len 150, the data set's "
-     "defaults",
-     "sonnet-input-len sonnet-output-len sonnet-prefix-len"},
     {"has another word here: --think-time 500ms, with --think-time-distribution",
      "think-time-ms think-time-dist"},
-    {"has another word here: --duration 60s, after which no request is sent", "horizon"},
-    {"has another word here: --trace FILE, either file of a TraceV2 or its folder",
-     "trace-header trace-data"},
-    {"has another word here: --trace-sessions recorded or answered", "session-mode"},
-    {"has another word here: --verbose", "log"},
     {"has another word here: --steps-out FILE.jsonl, then ridgeline steps",
      "profile profiler-config collect-detailed-traces enable-layerwise-nvtx-tracing "
      "ray-workers-use-nsight trace-level summarize-trace trace-output"},
@@ -95,55 +86,6 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
     {"has another word here: --scheduling-policy", "scheduler preemption-policy policy-config"},
     {"has another word here: a workload description with a rate in pieces (docs/workloads.md)",
      "ramp-up-strategy ramp-up-start-rps ramp-up-end-rps"},
-    // What changes no time.
-    {"has no effect on timing: the server's address, security and logs",
-     "host port uds root-path api-key base-url endpoint header insecure backend server-url "
-     "server-type api-format allow-credentials allowed-headers allowed-methods allowed-origins "
-     "ssl-ca-certs ssl-cert-reqs ssl-certfile ssl-ciphers ssl-keyfile enable-ssl-refresh https "
-     "grpc middleware h11-max-header-count h11-max-incomplete-event-size disable-fastapi-docs "
-     "enable-offline-docs enable-request-id-headers enable-server-load-tracking "
-     "enable-tokenizer-info-endpoint disable-access-log-for-endpoints disable-log-requests "
-     "disable-log-stats disable-uvicorn-access-log enable-log-deltas enable-log-outputs "
-     "enable-log-requests enable-logging-iteration-details aggregate-engine-logging "
-     "log-config-file log-error-stack max-log-len uvicorn-log-level shutdown-timeout "
-     "fail-on-environ-validation fingerprint-mode fingerprint-value"},
-    {"has no effect on timing: metrics and events that the server publishes",
-     "cudagraph-metrics enable-mfu-metrics enable-per-request-metrics kv-cache-metrics "
-     "kv-cache-metrics-sample kv-events-config otlp-traces-endpoint jit-monitor-mode "
-     "jit-monitor-verbose show-hidden-metrics-for-version"},
-    {"has no effect on timing: how texts are written, read and called",
-     "chat-template chat-template-content-format default-chat-template-kwargs "
-     "trust-request-chat-template cohere-format cohere-is-reasoning-model enable-auto-tool-choice "
-     "enable-force-include-usage enable-prompt-tokens-details enable-reasoning reasoning-config "
-     "reasoning-parser reasoning-parser-plugin exclude-tools-when-tool-choice-none "
-     "expand-tools-even-if-tool-choice-none response-role return-tokens-as-token-ids tokens-only "
-     "tool-call-parser tool-parser-plugin tool-server served-model-name label metadata "
-     "request-id-prefix extra-body skip-chat-template"},
-    {"has no effect on timing: how the network and its tokenizer are found and loaded",
-     "tokenizer tokenizer-mode tokenizer-revision tokenizer-pool-extra-config tokenizer-pool-size "
-     "tokenizer-pool-type skip-tokenizer-init trust-remote-code revision code-revision "
-     "config-format hf-config-path hf-token download-dir load-format ignore-patterns model-impl "
-     "model-loader-extra-config max-parallel-loading-workers pt-load-map-location "
-     "safetensors-load-strategy safetensors-prefetch-block-size safetensors-prefetch-num-threads "
-     "use-tqdm-on-load enable-ep-weight-filter io-processor-plugin"},
-    {"has no effect on timing: vLLM V1 preempts by computing again, and swaps nothing",
-     "swap-space preemption-mode"},
-    {"has no effect on timing: names of prefix-cache keys", "prefix-caching-hash-algo"},
-    {"has no effect on timing: where processes run and how they find each other",
-     "distributed-executor-backend distributed-timeout-seconds cpu-distributed-timeout-seconds "
-     "data-parallel-address data-parallel-backend data-parallel-rpc-port "
-     "data-parallel-supervisor-port dp-supervisor-probe-failure-threshold "
-     "dp-supervisor-probe-interval-s dp-supervisor-probe-timeout-s master-addr master-port "
-     "node-rank headless device-ids numa-bind numa-bind-cpus numa-bind-nodes worker-cls "
-     "worker-extension-cls enable-fault-tolerance fault-tolerance-config enable-sleep-mode "
-     "enable-cumem-allocator"},
-    {"has no effect on timing: the client's own screen, warm-up and waiting",
-     "disable-tqdm num-warmups ready-check-timeout-sec timeout warmup-requests "
-     "prewarm-duration lazy-generation"},
-    {"has no effect on timing: all percentiles are in the result",
-     "percentile-metrics metric-percentiles"},
-    {"has no effect on timing: requests of a file come in its order",
-     "disable-shuffle no-oversample"},
     // What is not modelled.
     {"is not modelled: CUDA graphs are captured at vLLM's default sizes, or not at all with "
      "--enforce-eager",
@@ -236,6 +178,62 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
     {"is not modelled: answers come token by token, as they are generated", "no-stream"},
 });
 
+// What changes no time is passed over with a warning. A name that ends in "=" takes a value, one
+// that ends in "*" all words up to the next flag. Source: as above.
+constexpr auto kWithoutEffect = std::to_array<ForeignAnswer>({
+    {"no effect on timing: the server's address, security and logs",
+     "host= port= uds= root-path= api-key* base-url= endpoint= header* insecure backend= "
+     "endpoint-type= server-url= server-type= api-format= allow-credentials allowed-headers= "
+     "allowed-methods= allowed-origins= ssl-ca-certs= ssl-cert-reqs= ssl-certfile= ssl-ciphers= "
+     "ssl-keyfile= enable-ssl-refresh https grpc middleware= h11-max-header-count= "
+     "h11-max-incomplete-event-size= disable-fastapi-docs enable-offline-docs "
+     "enable-request-id-headers enable-server-load-tracking enable-tokenizer-info-endpoint "
+     "disable-access-log-for-endpoints= disable-log-requests disable-log-stats "
+     "disable-uvicorn-access-log enable-log-deltas enable-log-outputs enable-log-requests "
+     "enable-logging-iteration-details aggregate-engine-logging log-config-file= log-error-stack "
+     "max-log-len= uvicorn-log-level= shutdown-timeout= fail-on-environ-validation "
+     "fingerprint-mode= fingerprint-value="},
+    {"no effect on timing: metrics and events that the server publishes",
+     "cudagraph-metrics enable-mfu-metrics enable-per-request-metrics kv-cache-metrics "
+     "kv-cache-metrics-sample= kv-events-config= otlp-traces-endpoint= jit-monitor-mode= "
+     "jit-monitor-verbose show-hidden-metrics-for-version="},
+    {"no effect on timing: how texts are written, read and called",
+     "chat-template= chat-template-content-format= default-chat-template-kwargs= "
+     "trust-request-chat-template cohere-format= cohere-is-reasoning-model "
+     "enable-auto-tool-choice enable-force-include-usage enable-prompt-tokens-details "
+     "enable-reasoning reasoning-config= reasoning-parser= reasoning-parser-plugin= "
+     "exclude-tools-when-tool-choice-none expand-tools-even-if-tool-choice-none response-role= "
+     "return-tokens-as-token-ids tokens-only tool-call-parser= tool-parser-plugin= tool-server= "
+     "served-model-name* label= metadata* request-id-prefix= extra-body= skip-chat-template"},
+    {"no effect on timing: how the network and its tokenizer are found and loaded",
+     "tokenizer= tokenizer-mode= tokenizer-revision= tokenizer-pool-extra-config= "
+     "tokenizer-pool-size= tokenizer-pool-type= skip-tokenizer-init trust-remote-code revision= "
+     "code-revision= config-format= hf-config-path= hf-token= download-dir= load-format= "
+     "ignore-patterns* model-impl= model-loader-extra-config= max-parallel-loading-workers= "
+     "pt-load-map-location= safetensors-load-strategy= safetensors-prefetch-block-size= "
+     "safetensors-prefetch-num-threads= use-tqdm-on-load enable-ep-weight-filter "
+     "io-processor-plugin="},
+    {"no effect on timing: vLLM V1 preempts by computing again, and swaps nothing",
+     "swap-space= preemption-mode="},
+    {"no effect on timing: names of prefix-cache keys", "prefix-caching-hash-algo="},
+    {"no effect on timing: where processes run and how they find each other",
+     "distributed-executor-backend= distributed-timeout-seconds= cpu-distributed-timeout-seconds= "
+     "data-parallel-address= data-parallel-backend= data-parallel-rpc-port= "
+     "data-parallel-supervisor-port= dp-supervisor-probe-failure-threshold= "
+     "dp-supervisor-probe-interval-s= dp-supervisor-probe-timeout-s= master-addr= master-port= "
+     "node-rank= headless device-ids= numa-bind numa-bind-cpus* numa-bind-nodes* worker-cls= "
+     "worker-extension-cls= enable-fault-tolerance fault-tolerance-config= enable-sleep-mode "
+     "enable-cumem-allocator"},
+    {"no effect on timing: the client's own screen, pictures, warm-up and waiting",
+     "disable-tqdm num-warmups= ready-check-timeout-sec= timeout= warmup-requests= "
+     "prewarm-duration= lazy-generation plot-timeline plot-dataset-stats "
+     "timeline-itl-thresholds="},
+    {"no effect on timing: all percentiles are in the result",
+     "percentile-metrics= metric-percentiles="},
+    {"no effect on timing: requests of a file come in its order", "disable-shuffle no-oversample"},
+    {"no effect: --gpu says what runs it", "device="},
+});
+
 /// Calls `take` with each name of a list between blanks.
 template <class Take>
 void each_name(std::string_view names, Take take) {
@@ -246,9 +244,34 @@ void each_name(std::string_view names, Take take) {
   }
 }
 
+/// The flag that a name of kWithoutEffect writes.
+FlagSpec ignored_flag(std::string_view name) {
+  FlagSpec flag{.name = {}, .takes = FlagSpec::Takes::kIgnored, .many = name.ends_with('*')};
+  if (flag.many || name.ends_with('=')) {
+    flag.value = "VALUE";
+    name.remove_suffix(1);
+  }
+  flag.name = name;
+  return flag;
+}
+
 const FlagSpec* find_spec(std::span<const FlagSpec> specs, std::string_view name) {
   const auto found = std::ranges::find(specs, name, &FlagSpec::name);
   return found == specs.end() ? nullptr : &*found;
+}
+
+/// Appends each answer and the flags that it is for.
+void add_answers(std::span<const ForeignAnswer> answers, std::string& text) {
+  const report::LineLayout layout{.width = 100, .indent = 4, .separator = " "};
+  for (const auto& [answer, names] : answers) {
+    text += "\n" + report::wrapped("  ", report::words(answer), layout);
+    std::string flags;
+    each_name(names, [&](std::string_view name) {
+      name = name.substr(0, name.find_first_of("=*"));
+      flags += fmt::format("--{} ", name);
+    });
+    text += report::wrapped("    ", report::words(flags), layout);
+  }
 }
 
 }  // namespace
@@ -259,6 +282,10 @@ std::span<const ForeignAlias> foreign_aliases() {
 
 std::span<const ForeignAnswer> foreign_answers() {
   return kAnswers;
+}
+
+std::span<const ForeignAnswer> foreign_without_effect() {
+  return kWithoutEffect;
 }
 
 std::vector<FlagSpec> with_foreign_flags(std::span<const FlagSpec> own) {
@@ -285,7 +312,32 @@ std::vector<FlagSpec> with_foreign_flags(std::span<const FlagSpec> own) {
       }
     });
   }
+  for (const auto& [answer, names] : kWithoutEffect) {
+    each_name(names, [&](std::string_view name) {
+      FlagSpec flag = ignored_flag(name);
+      if (find_spec(own, flag.name) == nullptr) {
+        flag.help = answer;
+        flags.push_back(std::move(flag));
+      }
+    });
+  }
   return flags;
+}
+
+core::Warnings ignored_warnings(const Arguments& arguments) {
+  core::Warnings warnings;
+  for (const FlagSpec& flag : arguments.ignored) {
+    const auto same = std::ranges::find(warnings, flag.help, &core::Warning::hint);
+    if (same == warnings.end()) {
+      warnings.push_back({.code = "W-ignored-flag", .message = flag.name, .hint = flag.help});
+    } else {
+      same->message += ", " + flag.name;
+    }
+  }
+  for (core::Warning& warning : warnings) {
+    warning.message += ": " + std::exchange(warning.hint, {});
+  }
+  return warnings;
 }
 
 std::string foreign_page() {
@@ -295,14 +347,10 @@ std::string foreign_page() {
   for (const auto& [name, meaning] : kAliases) {
     text += fmt::format("  --{:<32} --{}\n", name, meaning);
   }
-  text += "\nand those that are answered, not taken:\n";
-  const report::LineLayout layout{.width = 100, .indent = 4, .separator = " "};
-  for (const auto& [answer, names] : kAnswers) {
-    text += "\n" + report::wrapped("  ", report::words(answer), layout);
-    std::string flags;
-    each_name(names, [&](std::string_view name) { flags += fmt::format("--{} ", name); });
-    text += report::wrapped("    ", report::words(flags), layout);
-  }
+  text += "\nthose that are passed over, with a warning:\n";
+  add_answers(kWithoutEffect, text);
+  text += "\nand those that are answered with an error:\n";
+  add_answers(kAnswers, text);
   return text;
 }
 

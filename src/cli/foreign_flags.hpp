@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/arguments.hpp"
+#include "core/result.hpp"
 
 namespace ridgeline::cli {
 
@@ -24,12 +25,19 @@ struct ForeignAnswer {
 };
 [[nodiscard]] std::span<const ForeignAnswer> foreign_answers();
 
-/// The flags of a verb, and the rows of both tables that mean something beside them: aliases of a
+/// The same of flags that change no result. A name that ends in "=" takes a value, one that ends in
+/// "*" all words up to the next flag.
+[[nodiscard]] std::span<const ForeignAnswer> foreign_without_effect();
+
+/// The flags of a verb, and the rows of the tables that mean something beside them: aliases of a
 /// flag in `own`, and answers if the verb describes a deployment (has --model). A name in `own`
 /// stays its own.
 [[nodiscard]] std::vector<FlagSpec> with_foreign_flags(std::span<const FlagSpec> own);
 
-/// Both tables for a person: `ridgeline help coming-from`.
+/// What to say of the flags that were passed over: one W-ignored-flag per reason.
+[[nodiscard]] core::Warnings ignored_warnings(const Arguments& arguments);
+
+/// The tables for a person: `ridgeline help coming-from`.
 [[nodiscard]] std::string foreign_page();
 
 }  // namespace ridgeline::cli

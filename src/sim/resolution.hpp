@@ -24,6 +24,7 @@ struct Resolution {
 
   explicit Resolution(LoadedScenario scenario) : loaded(std::move(scenario)) {
     out->scenario = given;
+    out->warnings = loaded.warnings;
     fill_workload(out->scenario.workload);
   }
   Resolution(const Resolution&) = delete;

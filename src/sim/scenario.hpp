@@ -144,6 +144,7 @@ struct Override {
 struct LoadedScenario {
   Scenario scenario;
   std::vector<Provenance> provenance;  ///< One per option, in the table's order.
+  core::Warnings warnings;             ///< Of how it was said; they stand before all others.
 
   [[nodiscard]] const Provenance& of(std::string_view path) const;
 };

@@ -50,15 +50,34 @@ def test_a_limit_beside_a_rate_holds_requests_back(ridgeline):
 
 
 def test_flags_without_a_meaning_are_answered_all_at_once(ridgeline):
-    done = ridgeline("run", *NETWORK, "--swap-space", "4", "--host", "0.0.0.0", "--kv-transfer-config", "{}",
-                     "--horizon", "1000", "--log", "info")
+    done = ridgeline("run", *NETWORK, "--swap-space", "4", "--kv-transfer-config", "{}", "--scheduler", "sjf")
     assert done.returncode == 2
-    assert "--swap-space: has no effect on timing" in done.stderr
-    assert "--host: has no effect on timing" in done.stderr
     assert "--kv-transfer-config: is not modelled" in done.stderr
-    assert "--horizon: has another word here: --duration" in done.stderr
-    assert "--log: has another word here: --verbose" in done.stderr
+    assert "--scheduler: has another word here: --scheduling-policy" in done.stderr
+    assert "--swap-space" not in done.stderr
     assert ridgeline("help", "coming-from").stdout.count("--swap-space") == 1
+
+
+def test_flags_without_effect_warn_and_go_on(ridgeline):
+    words = ["run", *NETWORK, *SMALL[4:]]
+    plain = result(ridgeline, *words)
+    more = result(ridgeline, *words, "--backend", "vllm", "--swap-space=4", "--percentile-metrics", "ttft,tpot",
+                  "--metric-percentiles", "50,99", "--host", "0.0.0.0", "--disable-tqdm")
+    assert more["digest"] == plain["digest"]
+    ignored = [w["message"] for w in more["warnings"] if w["code"] == "W-ignored-flag"]
+    assert ignored[0].startswith("--backend, --host: no effect on timing")
+    assert {flag for text in ignored for flag in text.split(":")[0].split(", ")} == {
+        "--backend", "--host", "--swap-space", "--percentile-metrics", "--metric-percentiles", "--disable-tqdm"}
+    looked = ridgeline("explain", *NETWORK, "--swap-space", "4")
+    assert looked.returncode == 0 and "--swap-space" in looked.stdout + looked.stderr
+
+
+def test_a_pasted_bench_command_saves_its_result(ridgeline):
+    done = ridgeline("run", *NETWORK, *SMALL[4:], "--save-result", "--save-detailed", "--result-filename", "r.json",
+                     "--goodput", "ttft:500", "tpot:50", "--format", "json", "--log", "warn")
+    assert done.returncode == 0, done.stderr
+    assert set(json.loads(done.stdout)["summary"]["slo"]) == {"ttft", "tpot"}
+    assert json.loads((ridgeline.folder / "r.json").read_text())["completed"] == 20
 
 
 def test_a_command_of_inference_sim_runs(ridgeline):

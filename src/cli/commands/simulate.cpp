@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "cli/arguments.hpp"
+#include "cli/bench_words.hpp"
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
@@ -79,6 +80,9 @@ std::vector<FlagSpec> simulation_flags() {
   flags.push_back({.name = "no-jump",
                    .takes = Takes::kNothing,
                    .help = "Step one by one; the same result, slower"});
+  for (auto& flag : saved_result_flags()) {
+    flags.push_back(std::move(flag));
+  }
   flags.push_back(progress_flag());
   flags.push_back(
       {.name = "steps-out",
@@ -504,6 +508,7 @@ ExitCode simulate_command(const SimulationVerb& verb, Words words) {
   if (const auto code = open_verb(opening, words, arguments, manners)) {
     return *code;
   }
+  take_saved_result(arguments);
   return Simulation(verb, std::move(arguments), std::move(manners)).run();
 }
 

@@ -1,6 +1,7 @@
 #include "cli/bench_words.hpp"
 
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "cli/common.hpp"
 #include "cli/foreign_flags.hpp"
 #include "core/result.hpp"
+#include "core/time.hpp"
 #include "core/units.hpp"
 #include "sim/scenario.hpp"
 #include "workload/options.hpp"
@@ -51,9 +53,64 @@ TEST(BenchWords, ADataSetBringsItsDefaults) {
   EXPECT_EQ(file->scenario.workload.trace, "s.json");
   EXPECT_EQ(file->scenario.workload.arrivals, "at-once");
   EXPECT_THAT(bench_problem({"--dataset-name", "sharegpt"}), HasSubstr("--dataset-path FILE"));
-  EXPECT_THAT(bench_problem({"--dataset-name", "sonnet"}), HasSubstr("expected one of: random"));
+  EXPECT_THAT(bench_problem({"--dataset-name", "hf"}), HasSubstr("expected one of: random"));
   EXPECT_THAT(bench_problem({"--dataset-name", "random", "--trace", "t.csv"}),
               HasSubstr("random has no file"));
+}
+
+TEST(BenchWords, SonnetsPromptsIncludeTheirPrefix) {
+  // vLLM's defaults: 550 tokens, 200 of them the common prefix; 150 out.
+  const auto plain = bench_loaded({"--dataset-name", "sonnet", "--dataset-path", "sonnet.txt"});
+  ASSERT_TRUE(plain) << core::to_string(plain.error().front());
+  const auto& workload = plain->scenario.workload;
+  EXPECT_EQ(workload.prefix_len, 200);
+  EXPECT_EQ(std::get<workload::FixedLength>(*workload.input_len).value, core::Tokens(350));
+  EXPECT_EQ(std::get<workload::FixedLength>(*workload.output_len).value, core::Tokens(150));
+  EXPECT_FALSE(workload.trace.has_value());
+  const auto longer = bench_loaded(
+      {"--dataset-name", "sonnet", "--sonnet-input-len", "1000", "--sonnet-prefix-len", "100"});
+  ASSERT_TRUE(longer);
+  EXPECT_EQ(std::get<workload::FixedLength>(*longer->scenario.workload.input_len).value,
+            core::Tokens(900));
+  EXPECT_THAT(bench_problem({"--dataset-name", "sonnet", "--sonnet-input-len", "200"}),
+              HasSubstr("the first of them larger"));
+}
+
+TEST(BenchWords, GoodputIsTargetsInMilliseconds) {
+  const auto found = bench_loaded({"--goodput",
+                                   "ttft:500",
+                                   "e2el:2000.5",
+                                   "--request-rate",
+                                   "1",
+                                   "--input-len",
+                                   "5",
+                                   "--output-len",
+                                   "2"});
+  ASSERT_TRUE(found) << core::to_string(found.error().front());
+  EXPECT_EQ(found->scenario.slo.ttft, core::Duration::milliseconds(500));
+  EXPECT_EQ(found->scenario.slo.e2e, core::Duration::microseconds(2'000'500));
+  EXPECT_FALSE(found->scenario.slo.tpot.has_value());
+  EXPECT_THAT(bench_problem({"--goodput", "itl:5", "--request-rate", "1"}),
+              HasSubstr("expected ttft:MS"));
+  EXPECT_THAT(bench_problem({"--goodput", "ttft:5", "--slo-ttft", "5ms", "--request-rate", "1"}),
+              HasSubstr("--slo-ttft too"));
+}
+
+TEST(BenchWords, ASavedResultIsAClientsFile) {
+  std::vector<FlagSpec> flags = scenario_flags(ScenarioPart::kWhole);
+  for (auto& flag : saved_result_flags()) {
+    flags.push_back(std::move(flag));
+  }
+  const auto written = [&](const std::vector<std::string>& words) {
+    auto found = parse_arguments(words, with_foreign_flags(flags)).value_or(Arguments());
+    take_saved_result(found);
+    return found.value("client-results");
+  };
+  EXPECT_EQ(written({"--save-result", "--model", "org/net", "--request-rate", "8"}),
+            "vllm-bench=vllm-8qps-net.json");
+  EXPECT_EQ(written({"--result-filename", "r.json", "--result-dir", "out"}),
+            "vllm-bench=out/r.json");
+  EXPECT_EQ(written({"--save-detailed"}), "");
 }
 
 TEST(BenchWords, ARangeRatioMakesLengthsUniform) {
@@ -94,19 +151,6 @@ TEST(BenchWords, AnInfiniteRateSendsEverythingAtOnce) {
   words = lengths;
   words.insert(words.end(), {"--request-rate", "inf", "--arrivals", "poisson"});
   EXPECT_THAT(bench_problem(words), HasSubstr("all requests at once"));
-}
-
-TEST(BenchWords, RooflineIsInferenceSimsWord) {
-  const auto roofline = bench_loaded({"--latency-model",
-                                      "roofline",
-                                      "--request-rate",
-                                      "1",
-                                      "--prompt-tokens",
-                                      "5",
-                                      "--output-tokens",
-                                      "2"});
-  ASSERT_TRUE(roofline);
-  EXPECT_EQ(roofline->scenario.latency.name, "v1");
 }
 
 }  // namespace

@@ -5,12 +5,14 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cli/arguments.hpp"
+#include "cli/bench_words.hpp"
 #include "cli/common.hpp"
 #include "core/document.hpp"
 #include "core/result.hpp"
@@ -27,6 +29,9 @@ std::vector<FlagSpec> own_flags() {
   flags.push_back(output_flag());
   for (const char* name : {"requests-out", "steps-out", "client-results"}) {
     flags.push_back({.name = name});
+  }
+  for (auto& flag : saved_result_flags()) {
+    flags.push_back(std::move(flag));
   }
   for (auto& flag : manner_flags("table")) {
     flags.push_back(std::move(flag));
@@ -59,13 +64,16 @@ TEST(ForeignFlags, ANameStandsOnceInTheTables) {
   for (const auto& [name, meaning] : foreign_aliases()) {
     EXPECT_TRUE(names.insert(std::string(name)).second) << name;
   }
-  for (const auto& [answer, list] : foreign_answers()) {
-    std::string_view rest = list;
-    while (!rest.empty()) {
-      const std::string_view name = rest.substr(0, rest.find(' '));
-      EXPECT_TRUE(names.insert(std::string(name)).second) << name;
-      EXPECT_FALSE(name.empty()) << answer;
-      rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+  for (const auto table : {foreign_answers(), foreign_without_effect()}) {
+    for (const auto& [answer, list] : table) {
+      std::string_view rest = list;
+      while (!rest.empty()) {
+        const std::string_view name = rest.substr(0, rest.find(' '));
+        EXPECT_TRUE(names.insert(std::string(name.substr(0, name.find_first_of("=*")))).second)
+            << name;
+        EXPECT_FALSE(name.empty()) << answer;
+        rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+      }
     }
   }
 }
@@ -92,12 +100,39 @@ TEST(ForeignFlags, AreReadAsOurs) {
 
 TEST(ForeignFlags, AreAnswered) {
   const auto found =
-      foreign_parsed({"--swap-space", "4", "--no-enable-log-requests", "--horizon=5"});
+      foreign_parsed({"--kv-transfer-config={}", "--no-enable-eplb", "--scheduler=x"});
   ASSERT_FALSE(found);
   ASSERT_EQ(found.error().size(), 3U);
-  EXPECT_THAT(found.error()[0].message, HasSubstr("has no effect on timing"));
-  EXPECT_EQ(found.error()[1].field, "--no-enable-log-requests");
-  EXPECT_THAT(found.error()[2].message, HasSubstr("--duration"));
+  EXPECT_THAT(found.error()[0].message, HasSubstr("is not modelled"));
+  EXPECT_EQ(found.error()[1].field, "--no-enable-eplb");
+  EXPECT_THAT(found.error()[2].message, HasSubstr("--scheduling-policy"));
+}
+
+TEST(ForeignFlags, WithoutEffectArePassedOverWithTheirValues) {
+  const auto found = foreign_parsed({"--swap-space",
+                                     "4",
+                                     "--disable-tqdm",
+                                     "scenario.yaml",
+                                     "--backend=vllm",
+                                     "--no-enable-log-requests",
+                                     "--hf-token",
+                                     "--served-model-name",
+                                     "a",
+                                     "b",
+                                     "--host",
+                                     "::1",
+                                     "--seed",
+                                     "3"});
+  ASSERT_TRUE(found) << core::to_string(found.error().front());
+  EXPECT_EQ(found->positionals, std::vector<std::string>{"scenario.yaml"});
+  ASSERT_EQ(found->flags.size(), 1U);
+  EXPECT_EQ(found->value("seed"), "3");
+  const auto warnings = ignored_warnings(*found);
+  ASSERT_EQ(warnings.size(), 5U);
+  EXPECT_EQ(warnings[0].code, "W-ignored-flag");
+  EXPECT_THAT(warnings[0].message, HasSubstr("--swap-space: no effect on timing"));
+  EXPECT_THAT(warnings[2].message,
+              HasSubstr("--backend, --no-enable-log-requests, --host: no effect on timing"));
 }
 
 TEST(ForeignFlags, AVerbWithoutADeploymentHasItsOwnAlone) {

@@ -110,7 +110,7 @@ void steps_without_jump(benchmark::State& state) {
   constexpr std::int64_t kSegments = 64;
   for (auto _ : state) {
     if (instance.engine().advance(core::SimTime::never(), false, kSegments) ==
-        engine::Engine::Pause::kIdle) {
+        engine::Pause::kIdle) {
       state.PauseTiming();
       steps += instance.engine().totals().steps - before;
       for (std::int64_t i = 0; i < 2 * state.range(0); ++i) {

@@ -136,7 +136,7 @@ void add_workload(fuzz::Choices& choices, Overrides& all) {
 }
 
 /// The digest, or the errors; empty where it took more work than a fuzzer has time for.
-std::string end_of(const sim::Resolved& resolved, sim::EngineCore core, bool jump) {
+std::string end_of(const sim::Resolved& resolved, engine::EngineCore core, bool jump) {
   constexpr int kMostReports = 8;  // Each after a thousand steps (sim/simulation.cpp) or less.
   std::atomic<bool> interrupt = false;
   int reports = 0;
@@ -178,9 +178,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     RIDGELINE_CHECK(!resolved.error().empty(), "a refusal without a reason");
     return 0;
   }
-  const std::string expected = end_of(**resolved, sim::EngineCore::kReference, true);
-  const std::string stepping = end_of(**resolved, sim::EngineCore::kFast, false);
-  const std::string jumping = end_of(**resolved, sim::EngineCore::kFast, true);
+  const std::string expected = end_of(**resolved, engine::EngineCore::kReference, true);
+  const std::string stepping = end_of(**resolved, engine::EngineCore::kFast, false);
+  const std::string jumping = end_of(**resolved, engine::EngineCore::kFast, true);
   RIDGELINE_CHECK(expected.empty() || stepping.empty() || expected == stepping, "twins differ");
   RIDGELINE_CHECK(expected.empty() || jumping.empty() || expected == jumping, "a jump differs");
   return 0;

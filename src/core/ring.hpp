@@ -56,6 +56,10 @@ class Ring {
     if (i == size_) {
       return;
     }
+    erase_at(i);
+  }
+  /// Removes item `i`, counted from the front.
+  void erase_at(std::size_t i) {
     for (; i + 1 < size_; ++i) {
       (*this)[i] = std::move((*this)[i + 1]);
     }

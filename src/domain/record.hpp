@@ -23,6 +23,7 @@ inline constexpr std::size_t kNumOutcomes = 5;
 /// One request's life on the engine's clock. Instants after its end are SimTime::never().
 struct RequestRecord {
   core::RequestId id;
+  core::InstanceId instance;  ///< Where it was served; none where an engine runs on its own.
   Outcome outcome = Outcome::kFinished;
   core::Tokens prompt_tokens;
   core::Tokens output_tokens;  ///< Generated.

@@ -27,7 +27,7 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/engine.hpp"
-#include "engine/frontend.hpp"
+#include "engine/instance.hpp"
 #include "engine/options.hpp"
 #include "latency/step_time_model.hpp"
 #include "metrics/recorder.hpp"
@@ -35,6 +35,7 @@
 #include "metrics/samples.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
+#include "sim/driver.hpp"
 #include "sim/horizon.hpp"
 #include "sim/logged_model.hpp"
 #include "sim/resolve.hpp"
@@ -47,251 +48,6 @@
 namespace ridgeline::sim {
 
 namespace {
-
-/// Segments between two looks at the clock and the interrupt flag: milliseconds of work.
-constexpr std::int64_t kSegmentsPerCall = 1024;
-/// Requests that are drawn together, and recorded together: either takes more code than a core's
-/// first cache has room for beside the engine's, so that many in a row cost less.
-constexpr std::size_t kTogether = 32;
-/// Events between two progress reports: each costs a call and a look at a clock.
-constexpr std::int64_t kEventsPerReport = 256;
-
-metrics::RequestLatency latency_of(const engine::RequestPath& path,
-                                   const domain::RequestRecord& record) {
-  if (!metrics::completed(record.outcome)) {
-    // A refusal travels back like a first token; nothing else of such a request is read.
-    metrics::RequestLatency refusal;
-    if (record.outcome != domain::Outcome::kUnfinished) {
-      refusal.client_end = record.queued + path.emit + path.deliver;
-    }
-    return refusal;
-  }
-  const engine::PathTimes times = engine::path_times(path, record);
-  return {.client_ttft = times.client_ttft,
-          .client_e2e = times.client_e2e,
-          .server_ttft = times.server_ttft,
-          .server_e2e = times.server_e2e,
-          .client_end = times.client_end};
-}
-
-class Driver final : public domain::RecordSink {
- public:
-  Driver(const Resolved& resolved,
-         workload::Source& source,
-         const RunControls& controls,
-         metrics::Recorder& recorder)
-      : resolved_(resolved),
-        source_(source),
-        controls_(controls),
-        recorder_(recorder),
-        frontend_(resolved.path),
-        closed_loop_(source.is_closed_loop()),
-        logged_(*resolved.latency),
-        watch_(model()),
-        options_(resolved.engine),
-        horizon_(last_step_end(resolved.path)) {
-    const bool wanted = controls.listener != nullptr && controls.listener->needs_steps();
-    options_.log_steps = options_.log_steps || wanted || controls.steps != nullptr;
-    const latency::StepTimeModel& watched = watch_;
-    const engine::EngineInputs inputs{
-        .options = options_,
-        .model = controls.steps == nullptr ? model() : watched,
-        .host = resolved.host,
-        .sink = *this,
-        // What is told step by step or request by request is told in order of time.
-        .late_submits = !closed_loop_ && controls.listener == nullptr && !options_.log_steps,
-        .horizon = horizon_};
-    engine_ = controls.core == EngineCore::kReference
-                  ? engine::make_reference_engine(inputs)
-                  : engine::make_fast_engine(inputs, controls.jump);
-    submits_late_ = inputs.late_submits;
-  }
-
-  enum class End : std::uint8_t { kComplete, kInterrupted, kPastHorizon };
-
-  End run() {
-    recorder_.start(source_.next_arrival().value_or(core::SimTime()));
-    const End end = run_to_end();
-    if (end == End::kInterrupted) {
-      abandon();
-    }
-    record_ended();
-    return end;
-  }
-
-  [[nodiscard]] engine::EngineTotals totals() const { return engine_->totals(); }
-  /// What this run's predictions met.
-  [[nodiscard]] core::Warnings findings() const {
-    return resolved_.latency->findings(logged_.lookups());
-  }
-
-  void on_request(const domain::RequestRecord& record) override {
-    ++done_;
-    if (closed_loop_) [[unlikely]] {
-      note_completion(record);
-    }
-    ended_[num_ended_++] = record;
-    if (num_ended_ == ended_.size()) [[unlikely]] {
-      record_ended();
-    }
-  }
-  void on_steps(const domain::StepRecord& record) override {
-    recorder_.on_steps(record);
-    if (controls_.steps != nullptr) {
-      controls_.steps->on_segment(watch_.segment(record));
-    }
-  }
-  void on_token_gaps(const domain::TokenGaps& gaps) override { recorder_.on_token_gaps(gaps); }
-
- private:
-  struct Queued {
-    domain::Request request;
-    core::SimTime at;
-  };
-  /// What predicts: the deployment's model, through a log where it has anything to note.
-  [[nodiscard]] const latency::StepTimeModel& model() const {
-    if (resolved_.latency->logs()) {
-      return logged_;
-    }
-    return *resolved_.latency;
-  }
-
-  using Completion = std::pair<core::SimTime, core::RequestId>;
-
-  [[gnu::noinline]] void note_completion(const domain::RequestRecord& record) {
-    if (record.outcome != domain::Outcome::kUnfinished) {
-      completions_.push({latency_of(resolved_.path, record).client_end, record.id});
-    }
-  }
-
-  End run_to_end() {
-    while (!interrupted()) {
-      look_ahead();
-      const core::SimTime next = next_event();
-      const auto pause = engine_->advance(next, closed_loop_, kSegmentsPerCall);
-      report_progress(pause == engine::Engine::Pause::kBudget);
-      if (pause == engine::Engine::Pause::kHorizon) [[unlikely]] {
-        return End::kPastHorizon;
-      }
-      if (pause == engine::Engine::Pause::kBudget || pause == engine::Engine::Pause::kCompletion) {
-        continue;
-      }
-      if (next == core::SimTime::never()) {
-        // What cannot be sent or reach the queue in time is left over.
-        const bool all = queued_.empty() && !source_.next_arrival();
-        return all ? End::kComplete : End::kPastHorizon;
-      }
-      reach(submits_late_ ? std::max(next, engine_->now()) : next);
-    }
-    return End::kInterrupted;
-  }
-
-  [[nodiscard]] bool interrupted() const {
-    return controls_.interrupt != nullptr && controls_.interrupt->load(std::memory_order_relaxed);
-  }
-
-  /// An open loop's next requests are known whatever the engine does, so that the engine may run to
-  /// the instant at which one reaches the queue. A closed loop's is taken when its time has come.
-  void look_ahead() {
-    if (!closed_loop_ && queued_.empty()) [[unlikely]] {
-      for (std::size_t i = 0; i < kTogether && source_.next_arrival(); ++i) {
-        take();
-      }
-    }
-  }
-  void take() {
-    auto& [request, at] = queued_.extend();
-    source_.pop_into(request);
-    if (controls_.listener != nullptr) [[unlikely]] {
-      controls_.listener->on_arrival(request);
-    }
-    at = frontend_.admit(request.arrival, request.prompt_tokens);
-    if (at > horizon_) [[unlikely]] {
-      at = core::SimTime::never();  // Stays in the queue, as do all behind it.
-    }
-  }
-
-  [[nodiscard]] core::SimTime next_event() {
-    core::SimTime next = queued_.empty() ? core::SimTime::never() : queued_.front().at;
-    if (closed_loop_) {
-      next = std::min(next, source_.next_arrival().value_or(core::SimTime::never()));
-      next =
-          std::min(next, completions_.empty() ? core::SimTime::never() : completions_.top().first);
-    }
-    return next;
-  }
-
-  void reach(core::SimTime now) {
-    while (!completions_.empty() && completions_.top().first <= now) {
-      const auto [time, id] = completions_.top();
-      completions_.pop();
-      source_.on_completion(id, time);
-    }
-    while (closed_loop_ && source_.next_arrival().value_or(core::SimTime::never()) <= now) {
-      take();
-    }
-    // Where an open loop's requests come faster than they are served, the engine only comes for
-    // more when few wait: the others are not drawn yet, and the queue is as long as it has to be.
-    while (!queued_.empty() && queued_.front().at <= now) {
-      engine_->submit(queued_.front().request, queued_.front().at);
-      queued_.pop_front();
-    }
-  }
-
-  /// What is under way is counted as unfinished.
-  void abandon() {
-    engine_->drop_all();
-    if (engine_->totals().steps == 0) {
-      return;  // It was over before it began.
-    }
-    for (look_ahead(); !queued_.empty(); queued_.pop_front(), look_ahead()) {
-      const auto& [request, at] = queued_.front();
-      if (request.arrival > engine_->now()) {
-        return;  // It has not been sent yet.
-      }
-      domain::RequestRecord record;
-      record.id = request.id;
-      record.label_set = request.label_set;
-      record.outcome = domain::Outcome::kUnfinished;
-      record.prompt_tokens = request.prompt_tokens;
-      record.arrival = request.arrival;
-      record.queued = at;
-      on_request(record);
-    }
-  }
-
-  [[gnu::noinline]] void record_ended() {
-    for (std::size_t i = 0; i < num_ended_; ++i) {
-      recorder_.on_request(ended_[i], latency_of(resolved_.path, ended_[i]));
-    }
-    num_ended_ = 0;
-  }
-
-  void report_progress(bool at_once) {
-    if (controls_.progress && (at_once || ++events_ % kEventsPerReport == 0)) {
-      controls_.progress({.now = engine_->now(), .done = done_, .total = source_.size()});
-    }
-  }
-
-  const Resolved& resolved_;
-  workload::Source& source_;
-  const RunControls& controls_;
-  metrics::Recorder& recorder_;
-  engine::Frontend frontend_;
-  bool closed_loop_;
-  LoggedModel logged_;
-  StepWatch watch_;
-  engine::EngineOptions options_;
-  core::SimTime horizon_;
-  std::unique_ptr<engine::Engine> engine_;
-  bool submits_late_ = false;
-  core::Ring<Queued> queued_;                           ///< Passed the frontend, in order.
-  std::array<domain::RequestRecord, kTogether> ended_;  ///< Not told to the recorder yet.
-  std::size_t num_ended_ = 0;
-  std::priority_queue<Completion, std::vector<Completion>, std::greater<>> completions_;
-  std::int64_t done_ = 0;
-  std::int64_t events_ = 0;
-};
 
 metrics::RecorderOptions recorder_options(const Scenario& scenario,
                                           const workload::Source& source,
@@ -466,8 +222,35 @@ core::Result<RunOutcome> simulate(const Resolved& resolved,
                                   workload::Source& source,
                                   const RunControls& controls) {
   metrics::Recorder recorder(recorder_options(resolved.scenario, source, controls.listener));
-  Driver driver(resolved, source, controls, recorder);
-  const Driver::End end = driver.run();
+  const LoggedModel logged(*resolved.latency);
+  const latency::StepTimeModel& model = resolved.latency->logs()
+                                            ? static_cast<const latency::StepTimeModel&>(logged)
+                                            : *resolved.latency;
+  StepWatch watch(model);
+  engine::EngineOptions options = resolved.engine;
+  const bool wanted = controls.listener != nullptr && controls.listener->needs_steps();
+  options.log_steps = options.log_steps || wanted || controls.steps != nullptr;
+  Driver driver({.source = source,
+                 .path = resolved.path,
+                 .recorder = recorder,
+                 .interrupt = controls.interrupt,
+                 .progress = controls.progress,
+                 .listener = controls.listener,
+                 .steps = controls.steps,
+                 .watch = &watch});
+  engine::Instance instance(
+      {.engine = {.options = options,
+                  .model = controls.steps == nullptr
+                               ? model
+                               : static_cast<const latency::StepTimeModel&>(watch),
+                  .host = resolved.host,
+                  .sink = driver,
+                  .horizon = last_step_end(resolved.path)},
+       .path = resolved.path,
+       .id = core::InstanceId(0),
+       .core = controls.core,
+       .jump = controls.jump});
+  const Driver::End end = driver.run(instance);
   if (end == Driver::End::kPastHorizon) {
     return core::fail(past_horizon(resolved, recorder.num_completed(), source.size()));
   }
@@ -476,7 +259,7 @@ core::Result<RunOutcome> simulate(const Resolved& resolved,
   }
   RunOutcome outcome;
   outcome.partial = end == Driver::End::kInterrupted;
-  outcome.totals = driver.totals();
+  outcome.totals = instance.totals();
   outcome.summary = recorder.summarise(counts_of(outcome.totals, resolved.engine));
   name_groups(source.labels(), outcome.summary);
   outcome.digest = recorder.digest(digest_totals(outcome.totals));
@@ -484,7 +267,7 @@ core::Result<RunOutcome> simulate(const Resolved& resolved,
   warn_of_outcomes(resolved, outcome.summary, outcome.warnings);
   warn_of_overload(resolved, outcome.summary, outcome.warnings);
   warn_of_carried(resolved, source.carried(), outcome.warnings);
-  const auto findings = driver.findings();
+  const auto findings = resolved.latency->findings(logged.lookups());
   outcome.warnings.insert(outcome.warnings.end(), findings.begin(), findings.end());
   for (auto& warning : source.warnings()) {
     // What a comparison with another simulator needs to know is told to those who compare.

@@ -19,7 +19,6 @@ enum class Twin : std::uint8_t {
   kReference,
   kStepping,
   kJumping,
-  kLate,  ///< Jumping, and each request submitted when the engine first asks for it (no aborts).
 };
 
 struct EngineRun {
@@ -37,10 +36,10 @@ struct Abort {
 
 /// Submits each request at its arrival (no request path), aborts those that `aborts` names in order
 /// of time, and runs until everything has ended, or the horizon; says which.
-inline engine::Engine::Pause drive(engine::Engine& engine,
-                                   const std::vector<domain::Request>& requests,
-                                   const std::vector<Abort>& aborts = {}) {
-  using Pause = engine::Engine::Pause;
+inline engine::Pause drive(engine::Engine& engine,
+                           const std::vector<domain::Request>& requests,
+                           const std::vector<Abort>& aborts = {}) {
+  using Pause = engine::Pause;
   constexpr std::int64_t kNoBudget = std::numeric_limits<std::int64_t>::max();
   auto abort = aborts.begin();
   auto request = requests.begin();
@@ -62,25 +61,6 @@ inline engine::Engine::Pause drive(engine::Engine& engine,
   return engine.advance(core::SimTime::never(), false, kNoBudget);
 }
 
-/// The same for an engine that may be handed requests late: only when it has come to where they
-/// matter.
-inline engine::Engine::Pause drive_late(engine::Engine& engine,
-                                        const std::vector<domain::Request>& requests) {
-  using Pause = engine::Engine::Pause;
-  constexpr std::int64_t kNoBudget = std::numeric_limits<std::int64_t>::max();
-  for (auto next = requests.begin(); next != requests.end();) {
-    const core::SimTime limit = next->arrival;
-    if (engine.advance(limit, false, kNoBudget) == Pause::kHorizon) {
-      return Pause::kHorizon;
-    }
-    const core::SimTime reached = std::max(limit, engine.now());
-    for (; next != requests.end() && next->arrival <= reached; ++next) {
-      engine.submit(*next, next->arrival);
-    }
-  }
-  return engine.advance(core::SimTime::never(), false, kNoBudget);
-}
-
 inline EngineRun run_engine(const engine::EngineOptions& options,
                             const latency::StepTimeModel& model,
                             const engine::HostTime& host,
@@ -89,18 +69,13 @@ inline EngineRun run_engine(const engine::EngineOptions& options,
                             const std::vector<Abort>& aborts = {},
                             core::SimTime horizon = core::SimTime::last()) {
   EngineRun run;
-  const engine::EngineInputs inputs{.options = options,
-                                    .model = model,
-                                    .host = host,
-                                    .sink = run.sink,
-                                    .late_submits = twin == Twin::kLate,
-                                    .horizon = horizon};
+  const engine::EngineInputs inputs{
+      .options = options, .model = model, .host = host, .sink = run.sink, .horizon = horizon};
   const auto engine = twin == Twin::kReference
                           ? engine::make_reference_engine(inputs)
                           : engine::make_fast_engine(inputs, twin != Twin::kStepping);
-  const auto pause =
-      twin == Twin::kLate ? drive_late(*engine, requests) : drive(*engine, requests, aborts);
-  run.past_horizon = pause == engine::Engine::Pause::kHorizon;
+  const auto pause = drive(*engine, requests, aborts);
+  run.past_horizon = pause == engine::Pause::kHorizon;
   run.totals = engine->totals();
   run.end = engine->now();
   return run;

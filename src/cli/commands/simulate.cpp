@@ -331,7 +331,8 @@ class Simulation {
     }
     ProgressDisplay display(progress_, manners_.err);
     sim::RunControls controls;
-    controls.core = core_ == "reference" ? sim::EngineCore::kReference : sim::EngineCore::kFast;
+    controls.core =
+        core_ == "reference" ? engine::EngineCore::kReference : engine::EngineCore::kFast;
     controls.jump = !arguments_.has("no-jump");
     controls.interrupt = &InterruptGuard::flag();
     controls.progress = [&display](const sim::Progress& progress) { display.update(progress); };

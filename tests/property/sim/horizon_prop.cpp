@@ -65,7 +65,7 @@ std::vector<Override> random_scenario() {
 }
 
 /// The digest, or the error.
-std::string end_of(const Resolved& resolved, EngineCore core, bool jump) {
+std::string end_of(const Resolved& resolved, engine::EngineCore core, bool jump) {
   auto source = open_source(resolved.scenario);
   RC_ASSERT(source.has_value());
   const auto outcome = simulate(resolved, **source, {.core = core, .jump = jump});
@@ -84,10 +84,10 @@ RC_GTEST_PROP(Horizon, EveryEngineEndsThereWithTheSameError, ()) {
   RC_ASSERT(loaded.has_value());
   const auto resolved = resolve(std::move(*loaded));
   RC_ASSERT(resolved.has_value());
-  const std::string expected = end_of(**resolved, EngineCore::kReference, true);
+  const std::string expected = end_of(**resolved, engine::EngineCore::kReference, true);
   RC_CLASSIFY(expected.find("range") != std::string::npos, "past the range");
-  RC_ASSERT(end_of(**resolved, EngineCore::kFast, false) == expected);
-  RC_ASSERT(end_of(**resolved, EngineCore::kFast, true) == expected);
+  RC_ASSERT(end_of(**resolved, engine::EngineCore::kFast, false) == expected);
+  RC_ASSERT(end_of(**resolved, engine::EngineCore::kFast, true) == expected);
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ TEST(Ending, EquallyUrgentRequestsDoNotPreemptEachOtherForever) {
   }
   constexpr std::int64_t kPlenty = 5000;
   const auto pause = engine->advance(core::SimTime::never(), false, kPlenty);
-  EXPECT_EQ(pause, engine::Engine::Pause::kIdle);
+  EXPECT_EQ(pause, engine::Pause::kIdle);
   EXPECT_EQ(sink.requests.size(), 3U);
 }
 

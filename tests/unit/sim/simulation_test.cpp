@@ -130,7 +130,7 @@ class Log final : public metrics::Listener {
 
 struct Variant {
   const char* name;
-  EngineCore core;
+  engine::EngineCore core;
   bool jump;
 };
 class EveryEngine : public testing::TestWithParam<Variant> {
@@ -145,9 +145,9 @@ class EveryEngine : public testing::TestWithParam<Variant> {
 };
 INSTANTIATE_TEST_SUITE_P(Simulate,
                          EveryEngine,
-                         testing::Values(Variant{"reference", EngineCore::kReference, true},
-                                         Variant{"stepping", EngineCore::kFast, false},
-                                         Variant{"jumping", EngineCore::kFast, true}),
+                         testing::Values(Variant{"reference", engine::EngineCore::kReference, true},
+                                         Variant{"stepping", engine::EngineCore::kFast, false},
+                                         Variant{"jumping", engine::EngineCore::kFast, true}),
                          [](const auto& variant) { return variant.param.name; });
 
 TEST_P(EveryEngine, ARequestPassesTheWholePath) {
@@ -305,7 +305,7 @@ TEST(Simulate, AQueueThatOnlyGrowsIsNotDrawn) {
   EXPECT_EQ(outcome->summary.completed, kFlood);
 
   ScriptedSource again(flood());
-  const auto reference = simulate(*resolved, again, {.core = EngineCore::kReference});
+  const auto reference = simulate(*resolved, again, {.core = engine::EngineCore::kReference});
   ASSERT_TRUE(reference);
   EXPECT_EQ(outcome->digest, reference->digest);
 }

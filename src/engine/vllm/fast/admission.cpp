@@ -128,6 +128,28 @@ void Scheduler::take_blocks_past_head(std::int64_t batches, std::int64_t new_blo
   }
 }
 
+core::Tokens Scheduler::queued_prompt_tokens() const {
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    const Waiting& entry = waiting_[i];
+    sum += entry.slot == kNoSlot ? entry.prompt_tokens : slots_[entry.slot].prompt_tokens;
+  }
+  return core::Tokens(sum);
+}
+
+core::Tokens Scheduler::cached_prefix(const domain::Request& request) {
+  if (!options_.enable_prefix_caching || request.prompt.empty()) {
+    return {};  // A prompt of its own is nowhere in the cache.
+  }
+  Waiting entry;
+  assign_chain(request, entry);
+  const std::int64_t prompt = request.prompt_tokens.value();
+  cache_.find(
+      cache_.chain(entry.chain), block_size_.whole(prompt - 1), block_size_.whole(prompt), query_);
+  cache_.drop_chain(entry.chain);
+  return options_.block_size * query_.blocks;
+}
+
 /// What a request in the queue has in the cache.
 void Scheduler::find(const Waiting& entry, std::int64_t known) {
   // At least one token is computed, or there would be no logits to sample from.

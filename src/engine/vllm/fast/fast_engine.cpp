@@ -99,8 +99,7 @@ class FastEngine final : public Engine {
         async_(inputs.options.async_scheduling),
         scheduler_(inputs.options, {.decode_lengths = inputs.model.needs_decode_lengths()}),
         lines_(inputs.model, inputs.host),
-        depth_(async_ ? 2 : 1),
-        enough_waiting_(inputs.late_submits ? scheduler_.enough_waiting() : kNever) {}
+        depth_(async_ ? 2 : 1) {}
 
   void submit(const domain::Request& request, core::SimTime queued) override;
   void abort(core::RequestId id, core::SimTime at) override;
@@ -108,18 +107,22 @@ class FastEngine final : public Engine {
   void drop_all() override;
 
   [[nodiscard]] core::SimTime now() const override { return now_; }
-  [[nodiscard]] std::int64_t num_running() const override { return scheduler_.num_running(); }
-  [[nodiscard]] std::int64_t num_waiting() const override { return scheduler_.num_waiting(); }
+  [[nodiscard]] core::SimTime next_instant() const override;
+  [[nodiscard]] core::SimTime next_visible() const override;
+  [[nodiscard]] InstanceState state(core::SimTime at) const override;
+  [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request) override {
+    return scheduler_.cached_prefix(request);
+  }
   [[nodiscard]] EngineTotals totals() const override;
 
  private:
   static constexpr std::size_t kMaxDepth = 2;
-  static constexpr std::int64_t kNever = vllm::fast::Scheduler::kNever;
   /// No batch has as many decodes.
   static constexpr domain::TokenGaps kNoGaps = {
       .gap = {}, .growth = {}, .count = 0, .requests = -1};
 
   Batch& in_flight(std::size_t i) { return *in_flight_[i]; }
+  [[nodiscard]] const Batch& in_flight(std::size_t i) const { return *in_flight_[i]; }
   void fill_pipeline(core::SimTime limit, bool pause_at_completion);
   [[nodiscard]] vllm::fast::StepLines::Line* line_of(const Batch& batch, core::Tokens context);
   [[nodiscard]] bool launch(Batch& batch);
@@ -156,7 +159,6 @@ class FastEngine final : public Engine {
   vllm::fast::Scheduler scheduler_;
   vllm::fast::StepLines lines_;
   std::size_t depth_;
-  std::int64_t enough_waiting_;  ///< So many hide whoever has come since.
   std::array<Batch, kMaxDepth> batches_;
   std::array<Batch*, kMaxDepth> in_flight_ = {&batches_[0], &batches_[1]};  ///< Oldest first.
   std::size_t num_in_flight_ = 0;
@@ -171,8 +173,7 @@ class FastEngine final : public Engine {
 };
 
 void FastEngine::submit(const domain::Request& request, core::SimTime queued) {
-  RIDGELINE_CHECK(queued >= now_ || (inputs_.late_submits && (num_in_flight_ > 0 || schedule_due_)),
-                  "request submitted in the past");
+  RIDGELINE_CHECK(queued >= now_, "request submitted in the past");
   RIDGELINE_CHECK(queued <= inputs_.horizon, "request submitted after the horizon");
   if (!scheduler_.fits(request)) [[unlikely]] {
     inputs_.sink.on_request(vllm::fast::Scheduler::refusal(request, queued));
@@ -195,12 +196,44 @@ void FastEngine::abort(core::RequestId id, core::SimTime at) {
   scheduler_.abort(id, std::span(batches.data(), num_in_flight_), inputs_.sink);
 }
 
-Engine::Pause FastEngine::advance(core::SimTime limit,
-                                  bool pause_at_completion,
-                                  std::int64_t max_segments) {
+core::SimTime FastEngine::next_instant() const {
+  if (schedule_due_) {
+    return now_;
+  }
+  return num_in_flight_ > 0 ? in_flight(0).end : core::SimTime::never();
+}
+
+/// The end of the first batch in flight that gives a first token or ends a request. Where none
+/// does, the batch after them is the first that may.
+core::SimTime FastEngine::next_visible() const {
+  for (std::size_t i = 0; i < num_in_flight_; ++i) {
+    const Batch& batch = in_flight(i);
+    const auto items = batch.items.span();
+    const bool has_first =
+        std::any_of(items.begin(), items.end(), [](const auto& item) { return item.first; });
+    if (has_first || scheduler_.anyone_ends(batch.number)) {
+      return batch.end;
+    }
+  }
+  return num_in_flight_ > 0 ? in_flight(num_in_flight_ - 1).end : next_instant();
+}
+
+InstanceState FastEngine::state(core::SimTime at) const {
+  RIDGELINE_CHECK(at >= now_ && at <= next_instant(), "state asked for an instant not reached");
+  return {.at = at,
+          .running = scheduler_.num_running(),
+          .waiting = scheduler_.num_waiting(),
+          .queued_prompt_tokens = scheduler_.queued_prompt_tokens(),
+          .used_blocks = core::Blocks(scheduler_.cache().num_used()),
+          .free_blocks = core::Blocks(scheduler_.cache().num_free())};
+}
+
+Pause FastEngine::advance(core::SimTime limit,
+                          bool pause_at_completion,
+                          std::int64_t max_segments) {
   for (std::int64_t segments = 0;; ++segments) {
     while (schedule_due_) {
-      if (now_ >= limit && scheduler_.num_waiting() < enough_waiting_) {
+      if (now_ >= limit) {
         return Pause::kLimit;
       }
       schedule_due_ = false;
@@ -214,8 +247,7 @@ Engine::Pause FastEngine::advance(core::SimTime limit,
       hand_over_gaps();
       return Pause::kIdle;
     }
-    // (What ends changes nothing for whoever comes: the batch that is formed next does.)
-    if (in_flight(0).end >= limit && !inputs_.late_submits) {
+    if (in_flight(0).end >= limit) {
       return Pause::kLimit;
     }
     if (segments >= max_segments) {
@@ -375,10 +407,6 @@ bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_
   most = pace.batches_within(room, pace.batches);
   if (most == 0) [[unlikely]] {
     return false;
-  }
-  // While a run lasts nobody comes in, and so nobody behind those who wait.
-  if (inputs_.late_submits && scheduler_.num_waiting() > 0) {
-    limit = core::SimTime::never();
   }
   if (has_older &&
       (start >= limit || (pause_at_completion && scheduler_.anyone_ends(in_flight(0).number)))) {

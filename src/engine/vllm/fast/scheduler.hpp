@@ -44,8 +44,6 @@ struct Extras {
 /// at a cost that follows the changes of the batch and not its size (docs/internals/speed.md).
 class Scheduler final : private PrefixCache::Keyed {
  public:
-  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-
   Scheduler(const EngineOptions& options, Extras extras);
 
   /// Whether these options are within what it covers.
@@ -121,12 +119,10 @@ class Scheduler final : private PrefixCache::Keyed {
   [[nodiscard]] std::int64_t num_waiting() const {
     return static_cast<std::int64_t>(waiting_.size());
   }
-  /// While so many wait nobody gets to see the end of the queue before a running request has ended:
-  /// each of them needs a seat of its own, and a preempted one brings itself along. Never where
-  /// those who do not fit are passed over.
-  [[nodiscard]] std::int64_t enough_waiting() const {
-    return whole_prompts_ ? kNever : options_.max_num_seqs + 1;
-  }
+  /// Sum of the prompt lengths of the waiting requests.
+  [[nodiscard]] core::Tokens queued_prompt_tokens() const;
+  /// As Engine::cached_prefix().
+  [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request);
   [[nodiscard]] std::int64_t num_batches() const { return num_batches_; }
   /// Of what running requests hold now.
   [[nodiscard]] core::Tokens shared_context() const {
@@ -291,6 +287,7 @@ class Scheduler final : private PrefixCache::Keyed {
   std::int64_t blocked_budget_ = -1;
   std::int64_t blocked_evicted_ = 0;  ///< Of its blocks, when it was looked up last.
   PrefixCache::Match match_;          ///< Of the waiting request tried last.
+  PrefixCache::Match query_;          ///< Of the request that cached_prefix() was asked for last.
   Chain unique_chain_;
   core::RequestId unique_chain_of_;
   PrefixCounts head_lookup_;        ///< What trying it counted ...

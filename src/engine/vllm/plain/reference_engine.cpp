@@ -50,13 +50,18 @@ class ReferenceEngine final : public Engine {
   void drop_all() override;
 
   [[nodiscard]] core::SimTime now() const override { return now_; }
-  [[nodiscard]] std::int64_t num_running() const override { return scheduler_.num_running(); }
-  [[nodiscard]] std::int64_t num_waiting() const override { return scheduler_.num_waiting(); }
+  [[nodiscard]] core::SimTime next_instant() const override;
+  [[nodiscard]] core::SimTime next_visible() const override { return next_instant(); }
+  [[nodiscard]] InstanceState state(core::SimTime at) const override;
+  [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request) override {
+    return scheduler_.cached_prefix(request);
+  }
   [[nodiscard]] EngineTotals totals() const override;
 
  private:
   [[nodiscard]] bool fill_pipeline();
-  [[nodiscard]] InFlight& in_flight(std::size_t place);
+  [[nodiscard]] InFlight& in_flight(std::size_t place) { return steps_[ring_place(place)]; }
+  [[nodiscard]] std::size_t ring_place(std::size_t place) const;
   [[nodiscard]] bool launch(InFlight& next);
   bool complete_oldest();
   void draw_tokens(const ScheduledStep& step);
@@ -111,9 +116,27 @@ void ReferenceEngine::abort(core::RequestId id, core::SimTime at) {
   }
 }
 
-Engine::Pause ReferenceEngine::advance(core::SimTime limit,
-                                       bool pause_at_completion,
-                                       std::int64_t max_segments) {
+core::SimTime ReferenceEngine::next_instant() const {
+  if (schedule_due_) {
+    return now_;
+  }
+  return num_in_flight_ > 0 ? steps_[oldest_].end : core::SimTime::never();
+}
+
+InstanceState ReferenceEngine::state(core::SimTime at) const {
+  RIDGELINE_CHECK(at >= now_ && at <= next_instant(), "state asked for an instant not reached");
+  const vllm::plain::KvCache& cache = scheduler_.kv_cache();
+  return {.at = at,
+          .running = scheduler_.num_running(),
+          .waiting = scheduler_.num_waiting(),
+          .queued_prompt_tokens = scheduler_.queued_prompt_tokens(),
+          .used_blocks = core::Blocks(cache.num_used()),
+          .free_blocks = core::Blocks(cache.num_free())};
+}
+
+Pause ReferenceEngine::advance(core::SimTime limit,
+                               bool pause_at_completion,
+                               std::int64_t max_segments) {
   for (std::int64_t segments = 0;; ++segments) {
     if (schedule_due_) {
       if (now_ >= limit) {
@@ -143,10 +166,10 @@ Engine::Pause ReferenceEngine::advance(core::SimTime limit,
   }
 }
 
-/// The step that many places behind the oldest in flight.
-InFlight& ReferenceEngine::in_flight(std::size_t place) {
+/// Where in the ring the step stands that many places behind the oldest in flight.
+std::size_t ReferenceEngine::ring_place(std::size_t place) const {
   const std::size_t at = oldest_ + place;
-  return steps_[at < depth_ ? at : at - depth_];
+  return at < depth_ ? at : at - depth_;
 }
 
 /// Forms batches until as many are in flight as can be; false if one of them would end after the

@@ -403,6 +403,25 @@ void Scheduler::finish_remote_load(const SequencePtr& sequence) {
   }
 }
 
+core::Tokens Scheduler::queued_prompt_tokens() const {
+  std::int64_t sum = 0;
+  for (const SequencePtr& sequence : waiting()) {
+    sum += sequence->num_prompt_tokens;
+  }
+  return core::Tokens(sum);
+}
+
+core::Tokens Scheduler::cached_prefix(const domain::Request& request) const {
+  if (!options_.enable_prefix_caching) {
+    return {};
+  }
+  Sequence sequence(request, options_.max_model_len);
+  extend_hash_chain(sequence);
+  const std::int64_t block_size = manager_.block_size();
+  const std::int64_t most = (sequence.num_prompt_tokens - 1) / block_size;
+  return core::Tokens(manager_.find_prefix(sequence.block_hashes, most).num_blocks * block_size);
+}
+
 std::vector<SequencePtr> Scheduler::drain() {
   std::vector<SequencePtr> all = running_;
   const auto queued = waiting();

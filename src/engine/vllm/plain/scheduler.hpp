@@ -215,6 +215,10 @@ class Scheduler {
   [[nodiscard]] std::int64_t num_running() const {
     return static_cast<std::int64_t>(running_.size());
   }
+  /// Sum of the prompt lengths of the waiting requests.
+  [[nodiscard]] core::Tokens queued_prompt_tokens() const;
+  /// As Engine::cached_prefix().
+  [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request) const;
   [[nodiscard]] std::int64_t num_waiting() const {
     return static_cast<std::int64_t>(waiting_.size() + skipped_.size());
   }

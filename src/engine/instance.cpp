@@ -1,0 +1,120 @@
+#include "engine/instance.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "core/check.hpp"
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
+#include "engine/engine.hpp"
+#include "engine/server.hpp"
+
+namespace ridgeline::engine {
+namespace {
+
+std::unique_ptr<Engine> make_engine(const InstanceInputs& inputs, domain::RecordSink& sink) {
+  const EngineInputs own = {.options = inputs.engine.options,
+                            .model = inputs.engine.model,
+                            .host = inputs.engine.host,
+                            .sink = sink,
+                            .horizon = inputs.engine.horizon};
+  return inputs.core == EngineCore::kReference ? make_reference_engine(own)
+                                               : make_fast_engine(own, inputs.jump);
+}
+
+}  // namespace
+
+Instance::Instance(const InstanceInputs& inputs)
+    : sink_(inputs.engine.sink),
+      id_(inputs.id),
+      horizon_(inputs.engine.horizon),
+      frontend_(inputs.path),
+      engine_(make_engine(inputs, *this)) {}
+
+void Instance::submit(const domain::Request& request) {
+  RIDGELINE_CHECK(in_frontend_.empty() || in_frontend_.back().request.arrival <= request.arrival,
+                  "requests are submitted in order of arrival");
+  auto& [kept, done] = in_frontend_.extend();
+  kept = request;
+  done = frontend_.admit(request.arrival, request.prompt_tokens);
+  if (done > horizon_) [[unlikely]] {
+    done = core::SimTime::never();
+  }
+}
+
+Pause Instance::advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) {
+  while (true) {
+    const core::SimTime handover = next_handover();
+    const Pause pause =
+        engine_->advance(std::min(limit, handover), pause_at_completion, max_segments);
+    if (pause != Pause::kLimit && pause != Pause::kIdle) {
+      return pause;
+    }
+    if (handover >= limit) {
+      if (pause == Pause::kLimit || in_frontend_.empty()) {
+        return pause;
+      }
+      // The engine is idle, and the frontend is not: a request it will never get out in time.
+      return limit == core::SimTime::never() ? Pause::kHorizon : Pause::kLimit;
+    }
+    while (next_handover() == handover) {
+      engine_->submit(in_frontend_.front().request, handover);
+      in_frontend_.pop_front();
+    }
+  }
+}
+
+core::SimTime Instance::next_instant() const {
+  return std::min(engine_->next_instant(), next_handover());
+}
+
+core::SimTime Instance::next_visible() const {
+  return std::min(engine_->next_visible(), next_handover());
+}
+
+void Instance::abort(core::RequestId id, core::SimTime at) {
+  for (std::size_t i = 0; i < in_frontend_.size(); ++i) {
+    if (in_frontend_[i].request.id == id) {
+      const InFrontend gone = in_frontend_[i];
+      in_frontend_.erase_at(i);
+      report_unserved(gone, domain::Outcome::kAborted, at);
+      return;
+    }
+  }
+  engine_->abort(id, at);
+}
+
+void Instance::drop_all() {
+  const core::SimTime at = now();
+  engine_->drop_all();
+  for (; !in_frontend_.empty(); in_frontend_.pop_front()) {
+    if (in_frontend_.front().request.arrival <= at) {
+      report_unserved(
+          in_frontend_.front(), domain::Outcome::kUnfinished, in_frontend_.front().done);
+    }
+  }
+}
+
+/// Of a request that never reached the engine.
+void Instance::report_unserved(const InFrontend& entry, domain::Outcome outcome, core::SimTime at) {
+  domain::RequestRecord record;
+  record.id = entry.request.id;
+  record.label_set = entry.request.label_set;
+  record.outcome = outcome;
+  record.prompt_tokens = entry.request.prompt_tokens;
+  record.arrival = entry.request.arrival;
+  record.queued = at;
+  on_request(record);
+}
+
+void Instance::on_request(const domain::RequestRecord& record) {
+  domain::RequestRecord own = record;
+  own.instance = id_;
+  sink_.on_request(own);
+}
+
+}  // namespace ridgeline::engine

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "core/ids.hpp"
+#include "core/ring.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
+#include "engine/engine.hpp"
+#include "engine/frontend.hpp"
+#include "engine/options.hpp"
+#include "engine/server.hpp"
+
+namespace ridgeline::engine {
+
+/// Which twin runs.
+enum class EngineCore : std::uint8_t { kFast, kReference };
+
+struct InstanceInputs {
+  EngineInputs engine;  ///< Its sink gets the records, with the instance's id.
+  const RequestPath& path;
+  core::InstanceId id;
+  EngineCore core = EngineCore::kFast;
+  bool jump = true;  ///< Advance equal steps in closed form.
+};
+
+/// One serving instance: the API server's frontend, the engine and its KV cache. Requests pass the
+/// frontend one after the other and reach the engine's queue when it is done with them.
+class Instance final : public Server, private domain::RecordSink {
+ public:
+  explicit Instance(const InstanceInputs& inputs);
+
+  void submit(const domain::Request& request) override;
+  void abort(core::RequestId id, core::SimTime at) override;
+  Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) override;
+  [[nodiscard]] InstanceState state(core::SimTime at) const override { return engine_->state(at); }
+  [[nodiscard]] core::SimTime now() const override { return engine_->now(); }
+  [[nodiscard]] EngineTotals totals() const override { return engine_->totals(); }
+  void drop_all() override;
+
+  [[nodiscard]] core::InstanceId id() const { return id_; }
+  /// As Engine::next_instant() and Engine::next_visible(), with the requests in the frontend.
+  [[nodiscard]] core::SimTime next_instant() const;
+  [[nodiscard]] core::SimTime next_visible() const;
+  /// As Engine::cached_prefix().
+  [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request) {
+    return engine_->cached_prefix(request);
+  }
+
+ private:
+  /// A request in the frontend.
+  struct InFrontend {
+    domain::Request request;
+    core::SimTime done;  ///< never() where that lies after the horizon.
+  };
+
+  void on_request(const domain::RequestRecord& record) override;
+  void on_steps(const domain::StepRecord& record) override { sink_.on_steps(record); }
+  void on_token_gaps(const domain::TokenGaps& gaps) override { sink_.on_token_gaps(gaps); }
+
+  [[nodiscard]] core::SimTime next_handover() const {
+    return in_frontend_.empty() ? core::SimTime::never() : in_frontend_.front().done;
+  }
+  void report_unserved(const InFrontend& entry, domain::Outcome outcome, core::SimTime at);
+
+  domain::RecordSink& sink_;
+  core::InstanceId id_;
+  core::SimTime horizon_;
+  Frontend frontend_;
+  core::Ring<InFrontend> in_frontend_;  ///< In order of arrival.
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace ridgeline::engine

@@ -1,0 +1,187 @@
+#include "engine/instance.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/prompt.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
+#include "engine/options.hpp"
+#include "support/linear_model.hpp"
+#include "support/recording_sink.hpp"
+
+namespace ridgeline::engine {
+namespace {
+
+constexpr std::int64_t kNoBudget = std::numeric_limits<std::int64_t>::max();
+
+core::SimTime at_us(std::int64_t count) {
+  return core::SimTime::at(core::Duration::microseconds(count));
+}
+
+EngineOptions small_engine() {
+  EngineOptions options;
+  options.max_num_seqs = 2;
+  options.num_gpu_blocks = core::Blocks(65);
+  options.async_scheduling = false;
+  return options;
+}
+
+domain::Request request(std::uint32_t id, std::int64_t arrival_us, std::int64_t prompt = 32) {
+  domain::Request one;
+  one.id = core::RequestId(id);
+  one.arrival = at_us(arrival_us);
+  one.prompt_tokens = core::Tokens(prompt);
+  one.output_tokens = core::Tokens(8);
+  one.max_tokens = one.output_tokens;
+  return one;
+}
+
+/// Steps of 1,000 us, whatever their batch; 10 us in the frontend for each request.
+class InstanceOf : public testing::TestWithParam<EngineCore> {
+ protected:
+  InstanceOf() { path_.frontend = core::Duration::microseconds(10); }
+
+  std::unique_ptr<Instance> instance(core::SimTime horizon = core::SimTime::last()) {
+    return std::make_unique<Instance>(InstanceInputs{.engine = {.options = options_,
+                                                                .model = model_,
+                                                                .host = host_,
+                                                                .sink = sink_,
+                                                                .horizon = horizon},
+                                                     .path = path_,
+                                                     .id = core::InstanceId(7),
+                                                     .core = GetParam()});
+  }
+
+  test::RecordingSink sink_;
+  EngineOptions options_ = small_engine();
+  HostTime host_;
+  RequestPath path_;
+  test::LinearModel model_ = test::LinearModel({.per_token = core::Duration()});
+};
+
+TEST_P(InstanceOf, PassesRequestsThroughTheFrontendOneByOne) {
+  const auto one = instance();
+  one->submit(request(0, 0));
+  one->submit(request(1, 0));
+  EXPECT_EQ(one->next_instant(), at_us(10));
+  EXPECT_EQ(one->advance(core::SimTime::never(), false, kNoBudget), Pause::kIdle);
+  ASSERT_EQ(sink_.requests.size(), 2);
+  EXPECT_EQ(sink_.requests[0].queued, at_us(10));
+  EXPECT_EQ(sink_.requests[1].queued, at_us(20));
+  EXPECT_EQ(sink_.requests[0].instance, core::InstanceId(7));
+}
+
+TEST_P(InstanceOf, KnowsItsGauges) {
+  const auto one = instance();
+  for (std::uint32_t id = 0; id < 3; ++id) {
+    one->submit(request(id, 0, 32 + id));
+  }
+  // At 10 us the first is scheduled; the others wait for the end of its step at 1,010 us.
+  ASSERT_EQ(one->advance(at_us(500), false, kNoBudget), Pause::kLimit);
+  const InstanceState early = one->state(at_us(500));
+  EXPECT_EQ(early.at, at_us(500));
+  EXPECT_EQ(early.running, 1);
+  EXPECT_EQ(early.waiting, 2);
+  EXPECT_EQ(early.queued_prompt_tokens, core::Tokens(33 + 34));
+  EXPECT_EQ(early.used_blocks, core::Blocks(2));
+  EXPECT_EQ(early.free_blocks, core::Blocks(64 - 2));
+  EXPECT_EQ(one->next_instant(), at_us(1010));
+  EXPECT_EQ(one->next_visible(), at_us(1010));
+
+  // Two seats: the third waits until one of the others has ended.
+  ASSERT_EQ(one->advance(at_us(1500), false, kNoBudget), Pause::kLimit);
+  const InstanceState later = one->state(at_us(1500));
+  EXPECT_EQ(later.running, 2);
+  EXPECT_EQ(later.waiting, 1);
+  EXPECT_EQ(later.queued_prompt_tokens, core::Tokens(34));
+}
+
+TEST_P(InstanceOf, IsNeverVisibleBeforeItsBound) {
+  const auto one = instance();
+  for (std::uint32_t id = 0; id < 6; ++id) {
+    one->submit(request(id, 700 * id));
+  }
+  std::size_t seen = 0;
+  while (one->next_instant() != core::SimTime::never()) {
+    const core::SimTime bound = one->next_visible();
+    EXPECT_GE(bound, one->next_instant());
+    one->advance(bound, false, kNoBudget);
+    EXPECT_EQ(sink_.requests.size(), seen);
+    one->advance(
+        core::SimTime::at(bound.since_start() + core::Duration::ticks(1)), false, kNoBudget);
+    seen = sink_.requests.size();
+  }
+  EXPECT_EQ(seen, 6);
+}
+
+TEST_P(InstanceOf, KnowsWhatOfAPromptIsCached) {
+  options_.enable_prefix_caching = true;
+  const auto one = instance();
+  const auto sharing = [&](std::uint32_t id, std::int64_t arrival) {
+    domain::Request shared = request(id, arrival, 80);
+    shared.prompt = domain::Prompt({{.content = 5, .length = core::Tokens(48)}});
+    return shared;
+  };
+  EXPECT_EQ(one->cached_prefix(sharing(0, 0)), core::Tokens(0));
+  one->submit(sharing(0, 0));
+  one->advance(at_us(1500), false, kNoBudget);
+  // 48 tokens are three whole blocks; what follows is each request's own.
+  EXPECT_EQ(one->cached_prefix(sharing(1, 1500)), core::Tokens(48));
+  EXPECT_EQ(one->cached_prefix(request(2, 1500)), core::Tokens(0));
+}
+
+TEST_P(InstanceOf, ReportsARequestAbortedInTheFrontend) {
+  path_.frontend = core::Duration::microseconds(1000);
+  const auto one = instance();
+  one->submit(request(0, 0));
+  one->submit(request(1, 0));
+  one->advance(at_us(1500), false, kNoBudget);
+  one->abort(core::RequestId(1), at_us(1500));
+  ASSERT_EQ(sink_.requests.size(), 1);
+  EXPECT_EQ(sink_.requests[0].id, core::RequestId(1));
+  EXPECT_EQ(sink_.requests[0].outcome, domain::Outcome::kAborted);
+  EXPECT_EQ(one->advance(core::SimTime::never(), false, kNoBudget), Pause::kIdle);
+  ASSERT_EQ(sink_.requests.size(), 2);
+  EXPECT_EQ(sink_.requests[1].outcome, domain::Outcome::kFinished);
+}
+
+TEST_P(InstanceOf, AnInterruptLeavesWhatWasSentUnfinished) {
+  const auto one = instance();
+  for (std::uint32_t id = 0; id < 4; ++id) {
+    one->submit(request(id, 1000 * id));
+  }
+  one->advance(at_us(1500), false, kNoBudget);
+  one->drop_all();
+  // Two were sent by the instant reached (1,010 us); the others had not been.
+  ASSERT_EQ(sink_.requests.size(), 2);
+  EXPECT_EQ(sink_.requests[0].outcome, domain::Outcome::kUnfinished);
+  EXPECT_EQ(sink_.requests[1].outcome, domain::Outcome::kUnfinished);
+}
+
+TEST_P(InstanceOf, StopsAtTheHorizonInFrontOfTheEngine) {
+  path_.frontend = core::Duration::microseconds(1000);
+  const auto one = instance(at_us(500));
+  one->submit(request(0, 0));
+  EXPECT_EQ(one->advance(at_us(2000), false, kNoBudget), Pause::kLimit);
+  EXPECT_EQ(one->advance(core::SimTime::never(), false, kNoBudget), Pause::kHorizon);
+}
+
+INSTANTIATE_TEST_SUITE_P(Twins,
+                         InstanceOf,
+                         testing::Values(EngineCore::kReference, EngineCore::kFast),
+                         [](const auto& one) {
+                           return std::string(one.param == EngineCore::kFast ? "fast"
+                                                                             : "reference");
+                         });
+
+}  // namespace
+}  // namespace ridgeline::engine

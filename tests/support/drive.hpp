@@ -15,6 +15,9 @@
 
 namespace ridgeline::test {
 
+/// For advance(): as many segments as there are.
+inline constexpr std::int64_t kNoBudget = std::numeric_limits<std::int64_t>::max();
+
 enum class Twin : std::uint8_t {
   kReference,
   kStepping,
@@ -40,7 +43,6 @@ inline engine::Pause drive(engine::Engine& engine,
                            const std::vector<domain::Request>& requests,
                            const std::vector<Abort>& aborts = {}) {
   using Pause = engine::Pause;
-  constexpr std::int64_t kNoBudget = std::numeric_limits<std::int64_t>::max();
   auto abort = aborts.begin();
   auto request = requests.begin();
   while (abort != aborts.end() || request != requests.end()) {

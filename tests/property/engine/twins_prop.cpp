@@ -11,10 +11,13 @@
 #include <rapidcheck/gtest.h>
 
 #include "core/time.hpp"
+#include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
+#include "engine/engine.hpp"
 #include "random_scenario.hpp"
 #include "support/drive.hpp"
+#include "support/linear_model.hpp"
 
 namespace ridgeline {
 namespace {
@@ -46,12 +49,6 @@ void expect_equal(const test::EngineRun& reference, const test::EngineRun& other
   RC_ASSERT(reference.totals.prefix_hits == other.totals.prefix_hits);
   RC_ASSERT(reference.totals.peak_used_blocks == other.totals.peak_used_blocks);
   RC_ASSERT(reference.totals.used_block_seconds == other.totals.used_block_seconds);
-}
-
-/// Refusals may be told later than in order of time.
-test::EngineRun by_id(test::EngineRun run) {
-  std::ranges::sort(run.sink.requests, {}, &domain::RequestRecord::id);
-  return run;
 }
 
 struct Twins {
@@ -88,6 +85,46 @@ RC_GTEST_PROP(EngineTwins, EqualWithAborts, ()) {
 /// Whoever chooses an engine gets one that keeps every rule, by itself or through the other.
 RC_GTEST_PROP(EngineTwins, EqualWhateverIsMixed, ()) {
   expect_twins(test::random_scenario({.handed_over = true, .aborts = true}));
+}
+
+/// What a router asks: the gauges and the cached prefix at each arrival. Both twins answer the
+/// same, no answer is older than what has happened, and asking changes nothing.
+RC_GTEST_PROP(EngineTwins, AgreeOnWhatARouterAsks, ()) {
+  const test::Scenario scenario = test::random_scenario();
+  const test::LinearModel model(scenario.costs);
+  test::EngineRun plain;
+  test::EngineRun fast;
+  const auto inputs = [&](test::EngineRun& run) {
+    return engine::EngineInputs{
+        .options = scenario.options, .model = model, .host = scenario.host, .sink = run.sink};
+  };
+  const auto one = engine::make_reference_engine(inputs(plain));
+  const auto other = engine::make_fast_engine(inputs(fast), true);
+  bool cached = false;
+  for (const domain::Request& request : scenario.requests) {
+    for (engine::Engine* engine : {one.get(), other.get()}) {
+      engine->advance(request.arrival, false, test::kNoBudget);
+    }
+    RC_ASSERT(one->state(request.arrival) == other->state(request.arrival));
+    RC_ASSERT(one->next_instant() == other->next_instant());
+    RC_ASSERT(one->next_visible() >= one->next_instant());
+    RC_ASSERT(other->next_visible() >= other->next_instant());
+    const core::Tokens prefix = one->cached_prefix(request);
+    RC_ASSERT(prefix == other->cached_prefix(request));
+    cached = cached || prefix > core::Tokens(0);
+    one->submit(request, request.arrival);
+    other->submit(request, request.arrival);
+  }
+  for (engine::Engine* engine : {one.get(), other.get()}) {
+    engine->advance(core::SimTime::never(), false, test::kNoBudget);
+  }
+  plain.totals = one->totals();
+  plain.end = one->now();
+  fast.totals = other->totals();
+  fast.end = other->now();
+  expect_equal(plain, fast);
+  expect_equal(plain, test::run_scenario(scenario, test::Twin::kReference));
+  RC_CLASSIFY(cached, "a prefix was cached");
 }
 
 /// A horizon anywhere in the run ends all at the same batch; behind the end it changes nothing.

@@ -1,7 +1,6 @@
 #include "engine/instance.hpp"
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,15 +14,14 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/options.hpp"
+#include "support/drive.hpp"
 #include "support/linear_model.hpp"
 #include "support/recording_sink.hpp"
 
 namespace ridgeline::engine {
 namespace {
 
-constexpr std::int64_t kNoBudget = std::numeric_limits<std::int64_t>::max();
-
-core::SimTime at_us(std::int64_t count) {
+core::SimTime instant(std::int64_t count) {
   return core::SimTime::at(core::Duration::microseconds(count));
 }
 
@@ -38,7 +36,7 @@ EngineOptions small_engine() {
 domain::Request request(std::uint32_t id, std::int64_t arrival_us, std::int64_t prompt = 32) {
   domain::Request one;
   one.id = core::RequestId(id);
-  one.arrival = at_us(arrival_us);
+  one.arrival = instant(arrival_us);
   one.prompt_tokens = core::Tokens(prompt);
   one.output_tokens = core::Tokens(8);
   one.max_tokens = one.output_tokens;
@@ -72,11 +70,11 @@ TEST_P(InstanceOf, PassesRequestsThroughTheFrontendOneByOne) {
   const auto one = instance();
   one->submit(request(0, 0));
   one->submit(request(1, 0));
-  EXPECT_EQ(one->next_instant(), at_us(10));
-  EXPECT_EQ(one->advance(core::SimTime::never(), false, kNoBudget), Pause::kIdle);
+  EXPECT_EQ(one->next_instant(), instant(10));
+  EXPECT_EQ(one->advance(core::SimTime::never(), false, test::kNoBudget), Pause::kIdle);
   ASSERT_EQ(sink_.requests.size(), 2);
-  EXPECT_EQ(sink_.requests[0].queued, at_us(10));
-  EXPECT_EQ(sink_.requests[1].queued, at_us(20));
+  EXPECT_EQ(sink_.requests[0].queued, instant(10));
+  EXPECT_EQ(sink_.requests[1].queued, instant(20));
   EXPECT_EQ(sink_.requests[0].instance, core::InstanceId(7));
 }
 
@@ -86,20 +84,20 @@ TEST_P(InstanceOf, KnowsItsGauges) {
     one->submit(request(id, 0, 32 + id));
   }
   // At 10 us the first is scheduled; the others wait for the end of its step at 1,010 us.
-  ASSERT_EQ(one->advance(at_us(500), false, kNoBudget), Pause::kLimit);
-  const InstanceState early = one->state(at_us(500));
-  EXPECT_EQ(early.at, at_us(500));
+  ASSERT_EQ(one->advance(instant(500), false, test::kNoBudget), Pause::kLimit);
+  const InstanceState early = one->state(instant(500));
+  EXPECT_EQ(early.at, instant(500));
   EXPECT_EQ(early.running, 1);
   EXPECT_EQ(early.waiting, 2);
   EXPECT_EQ(early.queued_prompt_tokens, core::Tokens(33 + 34));
   EXPECT_EQ(early.used_blocks, core::Blocks(2));
   EXPECT_EQ(early.free_blocks, core::Blocks(64 - 2));
-  EXPECT_EQ(one->next_instant(), at_us(1010));
-  EXPECT_EQ(one->next_visible(), at_us(1010));
+  EXPECT_EQ(one->next_instant(), instant(1010));
+  EXPECT_EQ(one->next_visible(), instant(1010));
 
   // Two seats: the third waits until one of the others has ended.
-  ASSERT_EQ(one->advance(at_us(1500), false, kNoBudget), Pause::kLimit);
-  const InstanceState later = one->state(at_us(1500));
+  ASSERT_EQ(one->advance(instant(1500), false, test::kNoBudget), Pause::kLimit);
+  const InstanceState later = one->state(instant(1500));
   EXPECT_EQ(later.running, 2);
   EXPECT_EQ(later.waiting, 1);
   EXPECT_EQ(later.queued_prompt_tokens, core::Tokens(34));
@@ -114,10 +112,10 @@ TEST_P(InstanceOf, IsNeverVisibleBeforeItsBound) {
   while (one->next_instant() != core::SimTime::never()) {
     const core::SimTime bound = one->next_visible();
     EXPECT_GE(bound, one->next_instant());
-    one->advance(bound, false, kNoBudget);
+    one->advance(bound, false, test::kNoBudget);
     EXPECT_EQ(sink_.requests.size(), seen);
     one->advance(
-        core::SimTime::at(bound.since_start() + core::Duration::ticks(1)), false, kNoBudget);
+        core::SimTime::at(bound.since_start() + core::Duration::ticks(1)), false, test::kNoBudget);
     seen = sink_.requests.size();
   }
   EXPECT_EQ(seen, 6);
@@ -133,7 +131,7 @@ TEST_P(InstanceOf, KnowsWhatOfAPromptIsCached) {
   };
   EXPECT_EQ(one->cached_prefix(sharing(0, 0)), core::Tokens(0));
   one->submit(sharing(0, 0));
-  one->advance(at_us(1500), false, kNoBudget);
+  one->advance(instant(1500), false, test::kNoBudget);
   // 48 tokens are three whole blocks; what follows is each request's own.
   EXPECT_EQ(one->cached_prefix(sharing(1, 1500)), core::Tokens(48));
   EXPECT_EQ(one->cached_prefix(request(2, 1500)), core::Tokens(0));
@@ -144,12 +142,12 @@ TEST_P(InstanceOf, ReportsARequestAbortedInTheFrontend) {
   const auto one = instance();
   one->submit(request(0, 0));
   one->submit(request(1, 0));
-  one->advance(at_us(1500), false, kNoBudget);
-  one->abort(core::RequestId(1), at_us(1500));
+  one->advance(instant(1500), false, test::kNoBudget);
+  one->abort(core::RequestId(1), instant(1500));
   ASSERT_EQ(sink_.requests.size(), 1);
   EXPECT_EQ(sink_.requests[0].id, core::RequestId(1));
   EXPECT_EQ(sink_.requests[0].outcome, domain::Outcome::kAborted);
-  EXPECT_EQ(one->advance(core::SimTime::never(), false, kNoBudget), Pause::kIdle);
+  EXPECT_EQ(one->advance(core::SimTime::never(), false, test::kNoBudget), Pause::kIdle);
   ASSERT_EQ(sink_.requests.size(), 2);
   EXPECT_EQ(sink_.requests[1].outcome, domain::Outcome::kFinished);
 }
@@ -159,7 +157,7 @@ TEST_P(InstanceOf, AnInterruptLeavesWhatWasSentUnfinished) {
   for (std::uint32_t id = 0; id < 4; ++id) {
     one->submit(request(id, 1000 * id));
   }
-  one->advance(at_us(1500), false, kNoBudget);
+  one->advance(instant(1500), false, test::kNoBudget);
   one->drop_all();
   // Two were sent by the instant reached (1,010 us); the others had not been.
   ASSERT_EQ(sink_.requests.size(), 2);
@@ -169,10 +167,10 @@ TEST_P(InstanceOf, AnInterruptLeavesWhatWasSentUnfinished) {
 
 TEST_P(InstanceOf, StopsAtTheHorizonInFrontOfTheEngine) {
   path_.frontend = core::Duration::microseconds(1000);
-  const auto one = instance(at_us(500));
+  const auto one = instance(instant(500));
   one->submit(request(0, 0));
-  EXPECT_EQ(one->advance(at_us(2000), false, kNoBudget), Pause::kLimit);
-  EXPECT_EQ(one->advance(core::SimTime::never(), false, kNoBudget), Pause::kHorizon);
+  EXPECT_EQ(one->advance(instant(2000), false, test::kNoBudget), Pause::kLimit);
+  EXPECT_EQ(one->advance(core::SimTime::never(), false, test::kNoBudget), Pause::kHorizon);
 }
 
 INSTANTIATE_TEST_SUITE_P(Twins,

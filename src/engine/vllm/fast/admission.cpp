@@ -144,8 +144,10 @@ core::Tokens Scheduler::cached_prefix(const domain::Request& request) {
   Waiting entry;
   assign_chain(request, entry);
   const std::int64_t prompt = request.prompt_tokens.value();
+  between_batches_ = true;
   cache_.find(
       cache_.chain(entry.chain), block_size_.whole(prompt - 1), block_size_.whole(prompt), query_);
+  between_batches_ = false;
   cache_.drop_chain(entry.chain);
   return options_.block_size * query_.blocks;
 }

@@ -160,7 +160,7 @@ class Scheduler final : private PrefixCache::Keyed {
   };
 
   [[nodiscard]] std::int64_t keyed_blocks(PrefixCache::Owner owner) const override {
-    return keyed_blocks(slots_[owner]);
+    return between_batches_ ? keyed_so_far(owner) : keyed_blocks(slots_[owner]);
   }
   [[nodiscard]] std::int64_t keyed_blocks(const Slot& slot) const;
 
@@ -288,6 +288,7 @@ class Scheduler final : private PrefixCache::Keyed {
   std::int64_t blocked_evicted_ = 0;  ///< Of its blocks, when it was looked up last.
   PrefixCache::Match match_;          ///< Of the waiting request tried last.
   PrefixCache::Match query_;          ///< Of the request that cached_prefix() was asked for last.
+  bool between_batches_ = false;      ///< The cache is asked while no batch is being formed.
   Chain unique_chain_;
   core::RequestId unique_chain_of_;
   PrefixCounts head_lookup_;        ///< What trying it counted ...

@@ -61,9 +61,14 @@ Pause Instance::advance(core::SimTime limit, bool pause_at_completion, std::int6
       // The engine is idle, and the frontend is not: a request it will never get out in time.
       return limit == core::SimTime::never() ? Pause::kHorizon : Pause::kLimit;
     }
+    reached_ = handover;
+    const std::int64_t ended = num_ended_;
     while (next_handover() == handover) {
       engine_->submit(in_frontend_.front().request, handover);
       in_frontend_.pop_front();
+    }
+    if (pause_at_completion && num_ended_ > ended) {
+      return Pause::kCompletion;  // Refused.
     }
   }
 }
@@ -112,6 +117,7 @@ void Instance::report_unserved(const InFrontend& entry, domain::Outcome outcome,
 }
 
 void Instance::on_request(const domain::RequestRecord& record) {
+  ++num_ended_;
   domain::RequestRecord own = record;
   own.instance = id_;
   sink_.on_request(own);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -37,7 +38,7 @@ class Instance final : public Server, private domain::RecordSink {
   void abort(core::RequestId id, core::SimTime at) override;
   Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) override;
   [[nodiscard]] InstanceState state(core::SimTime at) const override { return engine_->state(at); }
-  [[nodiscard]] core::SimTime now() const override { return engine_->now(); }
+  [[nodiscard]] core::SimTime now() const override { return std::max(engine_->now(), reached_); }
   [[nodiscard]] EngineTotals totals() const override { return engine_->totals(); }
   void drop_all() override;
 
@@ -71,6 +72,8 @@ class Instance final : public Server, private domain::RecordSink {
   core::SimTime horizon_;
   Frontend frontend_;
   core::Ring<InFrontend> in_frontend_;  ///< In order of arrival.
+  core::SimTime reached_;               ///< The last instant at which a request reached the queue.
+  std::int64_t num_ended_ = 0;
   std::unique_ptr<Engine> engine_;
 };
 

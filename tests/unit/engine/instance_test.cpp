@@ -152,6 +152,16 @@ TEST_P(InstanceOf, ReportsARequestAbortedInTheFrontend) {
   EXPECT_EQ(sink_.requests[1].outcome, domain::Outcome::kFinished);
 }
 
+TEST_P(InstanceOf, PausesWhereARequestIsRefused) {
+  const auto one = instance();
+  one->submit(request(0, 0));
+  one->submit(request(1, 3000, 1 << 20));
+  EXPECT_EQ(one->advance(core::SimTime::never(), true, test::kNoBudget), Pause::kCompletion);
+  ASSERT_EQ(sink_.requests.size(), 1);
+  EXPECT_EQ(sink_.requests[0].outcome, domain::Outcome::kRejected);
+  EXPECT_EQ(one->now(), instant(3010));
+}
+
 TEST_P(InstanceOf, AnInterruptLeavesWhatWasSentUnfinished) {
   const auto one = instance();
   for (std::uint32_t id = 0; id < 4; ++id) {

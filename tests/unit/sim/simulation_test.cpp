@@ -289,28 +289,7 @@ std::vector<ScriptedSource::Sent> flood() {
   return script;
 }
 
-TEST(Simulate, AQueueThatOnlyGrowsIsNotDrawn) {
-  const auto resolved = small_engine(engine::RequestPath::off());
-  ScriptedSource source(flood());
-  RunControls controls;
-  std::int64_t looks = 0;
-  controls.progress = [&](const Progress& progress) {
-    ++looks;
-    // Eight run, and some tens wait, are drawn together or are not recorded yet.
-    EXPECT_LT(source.popped - progress.done, 128);
-  };
-  const auto outcome = simulate(*resolved, source, controls);
-  ASSERT_TRUE(outcome);
-  EXPECT_GT(looks, 2);
-  EXPECT_EQ(outcome->summary.completed, kFlood);
-
-  ScriptedSource again(flood());
-  const auto reference = simulate(*resolved, again, {.core = engine::EngineCore::kReference});
-  ASSERT_TRUE(reference);
-  EXPECT_EQ(outcome->digest, reference->digest);
-}
-
-TEST(Simulate, AnInterruptCountsThoseWhoWereNotDrawnYet) {
+TEST(Simulate, AnInterruptCountsEveryRequestThatWasSent) {
   const auto resolved = small_engine(engine::RequestPath::off());
   ScriptedSource source(flood());
   SimTime last_seen;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -172,7 +173,112 @@ bool says_absent(const core::Node& value) {
   return false;
 }
 
+/// Heads that generate text, by the end of a class's name in Hugging Face transformers.
+constexpr auto kGenerating =
+    std::to_array<std::string_view>({"ForCausalLM", "ForConditionalGeneration", "LMHeadModel"});
+/// Classes of published networks that are not named after their model_type.
+constexpr auto kOwnNames = std::to_array<std::string_view>({"minimaxm3sparse", "step3p7flash"});
+/// Kinds of rotary positions of transformers and vLLM (`get_rope`), which cost the same.
+constexpr auto kRopeTypes = std::to_array<std::string_view>({"default",
+                                                             "linear",
+                                                             "dynamic",
+                                                             "ntk",
+                                                             "yarn",
+                                                             "deepseek_yarn",
+                                                             "llama3",
+                                                             "mllama4",
+                                                             "longrope",
+                                                             "su",
+                                                             "mrope",
+                                                             "xdrope",
+                                                             "proportional"});
+
+/// "Qwen3MoeForCausalLM" gives "Qwen3Moe"; nothing where the class generates no text.
+std::optional<std::string_view> generating_class(std::string_view architecture) {
+  for (const std::string_view end : kGenerating) {
+    if (architecture.ends_with(end)) {
+      return architecture.substr(0, architecture.size() - end.size());
+    }
+  }
+  return std::nullopt;
+}
+
+/// "Qwen3_5Moe" and "qwen3_5_moe" are one name.
+std::string squashed(std::string_view name) {
+  std::string plain;
+  for (const char letter : name) {
+    if (letter != '_') {
+      plain += letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+    }
+  }
+  return plain;
+}
+
+bool is_known_class(std::string_view architecture) {
+  const auto stem = generating_class(architecture);
+  const std::string own = stem ? squashed(*stem) : std::string();
+  return stem &&
+         (contains(kOwnNames, own) || std::ranges::any_of(families(), [&](const Family& family) {
+            return squashed(family.model_type) == own;
+          }));
+}
+
+/// Names what a map of rotary positions, or one for each kind of layer, has of unknown types.
+void note_rope_types(const core::Node& rope,
+                     std::string_view key,
+                     std::vector<std::string>& unknown) {
+  if (!rope.is_map()) {
+    return;
+  }
+  for (const core::Node::Member& member : rope.members()) {
+    const bool is_type = member.key == "rope_type" || member.key == "type";
+    if (is_type && member.value.is_string() && !contains(kRopeTypes, member.value.as_string())) {
+      unknown.push_back(fmt::format("{} {}", key, member.value.describe()));
+    } else {
+      note_rope_types(member.value, key, unknown);
+    }
+  }
+}
+
+/// The names under `architectures`.
+std::vector<std::string> architectures(const core::Node& document) {
+  std::vector<std::string> names;
+  const core::Node* list = document.find("architectures");
+  if (list != nullptr && list->is_list()) {
+    for (const core::Node& name : list->items()) {
+      if (name.is_string()) {
+        names.push_back(name.as_string());
+      }
+    }
+  }
+  return names;
+}
+
 }  // namespace
+
+bool generates_text(const core::Node& document) {
+  // BERT and its relatives alone embed token types.
+  const std::vector<std::string> names = architectures(document);
+  return document.find("type_vocab_size") == nullptr &&
+         (names.empty() || std::ranges::any_of(names, [](const std::string& name) {
+            return generating_class(name).has_value();
+          }));
+}
+
+std::vector<std::string> unknown_values(const core::Node& document) {
+  std::vector<std::string> unknown;
+  for (const std::string& name : architectures(document)) {
+    if (!is_known_class(name)) {
+      unknown.push_back(fmt::format("architectures {}", core::quote(name)));
+    }
+  }
+  for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
+    if (const core::Node* rope = document.find(key)) {
+      note_rope_types(*rope, key, unknown);
+    }
+  }
+  return unknown;
+}
 
 std::vector<std::string> check_unread_keys(const core::Node& document,
                                            const Family& family,

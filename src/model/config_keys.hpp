@@ -18,4 +18,12 @@ namespace ridgeline::model {
                                                          const Family& family,
                                                          ConfigReader& config);
 
+/// Values of keys that are read by no family and that this version does not know: `architectures`
+/// that no family is named after, kinds of rotary positions.
+[[nodiscard]] std::vector<std::string> unknown_values(const core::Node& document);
+
+/// Whether a config.json may be that of a decoder: not where its `architectures` end in other heads
+/// ("BertForMaskedLM"), or where it embeds token types as BERT does.
+[[nodiscard]] bool generates_text(const core::Node& document);
+
 }  // namespace ridgeline::model

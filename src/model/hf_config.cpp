@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -202,6 +203,14 @@ core::Result<const Family*> family_of(const core::Node& flat) {
   if (const Family* family = find_family(stated->as_string()); family != nullptr) {
     return family;
   }
+  if (!generates_text(flat)) {
+    config.problem("model_type",
+                   fmt::format("networks of type {} encode text or score it, and generate none: "
+                               "decoders alone are modelled",
+                               stated->describe()),
+                   fmt::format("supported: {}", family_list()));
+    return core::fail(std::move(errors));
+  }
   const std::string other = other_reader_hint(flat);
   config.problem("model_type",
                  fmt::format("networks of type {} are not modelled yet", stated->describe()),
@@ -227,6 +236,8 @@ core::Result<ModelSpec> model_from_node(const core::Node& document, const std::s
     if (!reading.errors.empty()) {
       return core::fail(std::move(reading.errors));
     }
+    const std::vector<std::string> unknown = unknown_values(flat);
+    std::ranges::copy(unknown, std::back_inserter(reading.spec.unread_keys));
     return std::move(reading.spec);
   });
 }

@@ -21,15 +21,21 @@ constexpr std::string_view kTextKey = "text_config";
 constexpr std::string_view kTypeKey = "model_type";
 constexpr std::string_view kQuantisationKey = "quantization_config";
 
-/// "dir/x_config.json" gives "dir/x_<name>" when that is a file, nothing otherwise.
+/// "dir/x_config.json" gives "dir/x_<name>" when that is a file, nothing otherwise. A file of
+/// another name, "dir/x.json", has "dir/<name>", unless a "dir/config.json" has.
 std::string beside(const std::string& config_path, std::string_view name) {
-  if (!config_path.ends_with(kConfigFile)) {
-    return {};
-  }
-  std::string path = config_path.substr(0, config_path.size() - kConfigFile.size());
-  path += name;
   std::error_code error;
-  return std::filesystem::is_regular_file(path, error) ? path : std::string();
+  std::filesystem::path path(config_path);
+  std::string prefix = path.filename().string();
+  if (prefix.ends_with(kConfigFile)) {
+    prefix.resize(prefix.size() - kConfigFile.size());
+  } else if (std::filesystem::exists(path.replace_filename(kConfigFile), error)) {
+    return {};
+  } else {
+    prefix.clear();
+  }
+  path.replace_filename(prefix.append(name));
+  return std::filesystem::is_regular_file(path, error) ? path.string() : std::string();
 }
 
 /// ModelOpt's file as a quantization_config: its `quantization` map, with the method it stands for.

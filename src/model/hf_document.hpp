@@ -15,10 +15,10 @@ inline constexpr std::string_view kHfIdKey = "_hf_id";             ///< Hugging 
 inline constexpr std::string_view kAliasesKey = "_aliases";        ///< Other names and ids.
 inline constexpr std::string_view kGenerationKey = "_generation";  ///< As generation_config.json.
 
-/// Reads `path`, a config.json or the folder that holds it. Where the file's name ends in
-/// "config.json", the files named alike beside it are read too: generation_config.json becomes
-/// `_generation`, and hf_quant_config.json (ModelOpt's) becomes `quantization_config` where the
-/// config has none. A nested text_config is lifted.
+/// Reads `path`, a config.json or the folder that holds it. The files named alike beside it are
+/// read too (a file of another name has those of a folder without a config.json):
+/// generation_config.json becomes `_generation`, and hf_quant_config.json (ModelOpt's) becomes
+/// `quantization_config` where the config has none. A nested text_config is lifted.
 core::Result<core::Node> read_hf_document(const std::string& path);
 
 /// Multimodal networks keep the decoder's keys in `text_config`: gives one flat map, in which those

@@ -235,6 +235,35 @@ TEST(HfConfig, TheCommandLineMayNotSetWhatNobodyReads) {
   EXPECT_EQ(problems(with("\"num_hiden_layers\": 40", of_type("llama"))), "accepted");
 }
 
+TEST(HfConfig, WhatEncodesTextIsNoDecoder) {
+  for (const char* member :
+       {R"("architectures": ["BertForMaskedLM"])", R"("type_vocab_size": 2)"}) {
+    const std::string text = problems(with(member, of_type("bert")));
+    EXPECT_THAT(text, HasSubstr("decoders alone are modelled")) << member;
+    EXPECT_THAT(text, testing::Not(HasSubstr("it reads like"))) << member;
+  }
+  EXPECT_THAT(problems(with(R"("architectures": ["FooForCausalLM"])", of_type("foo"))),
+              HasSubstr("it reads like llama"));
+}
+
+TEST(HfConfig, UnknownArchitecturesAndPositionsAreNamed) {
+  const auto unknown = [](std::string_view member) {
+    return accepted(with(member, of_type("llama"))).unread_keys;
+  };
+  EXPECT_THAT(unknown(R"("architectures": ["FooForCausalLM"])"),
+              testing::ElementsAre("architectures \"FooForCausalLM\""));
+  EXPECT_THAT(unknown(R"("architectures": ["LlamaForSequenceClassification"])"),
+              testing::SizeIs(1));
+  EXPECT_THAT(unknown(R"("rope_scaling": {"rope_type": "foo", "factor": 8})"),
+              testing::ElementsAre("rope_scaling \"foo\""));
+  EXPECT_THAT(unknown(R"("rope_parameters": {"full_attention": {"type": "foo"}})"),
+              testing::ElementsAre("rope_parameters \"foo\""));
+  EXPECT_THAT(unknown(R"("architectures": ["LlamaForCausalLM"], "rope_scaling": {"type": "yarn"})"),
+              testing::IsEmpty());
+  EXPECT_THAT(unknown(R"("architectures": ["Qwen3_5MoeForConditionalGeneration"])"),
+              testing::IsEmpty());
+}
+
 TEST(HfConfig, ProvenanceSaysWhereValuesStood) {
   const ModelSpec spec = accepted("{\"model_type\": \"llama\",\n\"hidden_size\": 128,\n" +
                                   kBody.substr(kBody.find("\"num_hidden_layers\"")));

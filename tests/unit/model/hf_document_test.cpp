@@ -61,6 +61,14 @@ TEST_F(HfDocument, FilesBesideItAreReadToo) {
   EXPECT_EQ(spec->precision.kv, DType::kFp8);
 }
 
+TEST_F(HfDocument, AFileOfAnotherNameHasThemWhereNoConfigJsonDoes) {
+  const std::string path = write("mine.json", kConfig);
+  write("hf_quant_config.json", R"({"quantization": {"quant_algo": "FP8"}})");
+  EXPECT_EQ(find_model(path)->precision.ffn, DType::kFp8);
+  write("config.json", kConfig);
+  EXPECT_EQ(find_model(path)->precision.ffn, DType::kBf16);
+}
+
 TEST_F(HfDocument, TheConfigsOwnQuantisationComesFirst) {
   write("config.json",
         "{\"quantization_config\": {\"quant_method\": \"fp8\"}," + kConfig.substr(1));

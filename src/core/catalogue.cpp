@@ -65,7 +65,8 @@ Error Catalogue::unknown(const std::string& name) const {
           .message = fmt::format(
               "{} is neither {} of the catalogue nor a path that exists", quote(name), kind_.what),
           .where = {},
-          .hint = near ? fmt::format("did you mean '{}'?", *near) : std::string(kind_.hint)};
+          .hint = near ? fmt::format("did you mean '{}'? Otherwise {}", *near, kind_.hint)
+                       : std::string(kind_.hint)};
 }
 
 Result<Node> Catalogue::find(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -14,11 +15,15 @@
 #include "core/check.hpp"
 #include "core/document.hpp"
 #include "core/embedded_file.hpp"
+#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "hardware/gpu_spec.hpp"
 
 namespace ridgeline::hardware {
 namespace {
+
+constexpr std::string_view kMemory = "memory";
+constexpr std::string_view kUsableMemory = "usable_memory";
 
 /// "NVIDIA H100 80GB HBM3" and "nvidia_h100_80gb_hbm3" are one name.
 std::string normalised(std::string_view text) {
@@ -53,6 +58,32 @@ const core::Catalogue& catalogue() {
   return kCatalogue;
 }
 
+/// The quantity of a fact, which stands alone or as {value, source}.
+std::optional<double> bytes_of(const core::Node& document, std::string_view key) {
+  const core::Node* fact = document.find(key);
+  if (fact != nullptr && fact->is_map()) {
+    fact = fact->find("value");
+  }
+  if (fact == nullptr || !fact->is_string()) {
+    return std::nullopt;
+  }
+  const auto bytes = core::parse_quantity(fact->as_string(), "bytes");
+  return bytes ? std::optional(*bytes) : std::nullopt;
+}
+
+core::Error wrong_base(const core::Node& base, bool is_file) {
+  const auto near = base.is_string() ? core::nearest(base.as_string(), catalogue().names())
+                                     : std::optional<std::string>();
+  return {
+      .field = "hardware.base",
+      .message = fmt::format(
+          "{} is {}",
+          base.describe(),
+          is_file ? "a file, expected a GPU of the catalogue" : "not a GPU of the catalogue"),
+      .where = base.where(),
+      .hint = near ? fmt::format("did you mean '{}'?", *near) : "`ridgeline list gpus` shows them"};
+}
+
 /// A document with what it lacks taken from the GPU of the catalogue that its `base` names. Names
 /// are its own.
 core::Result<core::Node> with_base(const core::Node& document) {
@@ -61,18 +92,16 @@ core::Result<core::Node> with_base(const core::Node& document) {
   if (base == nullptr) {
     return document;
   }
+  bool is_file = false;
   const auto not_one = [&](const std::string& /*path*/) -> core::Result<core::Node> {
+    is_file = true;
     return core::fail(core::Error{.message = "is a path"});
   };
-  const auto found =
-      base->is_string() ? catalogue().find(base->as_string(), not_one) : not_one(std::string());
+  const core::Result<core::Node> found = base->is_string()
+                                             ? catalogue().find(base->as_string(), not_one)
+                                             : core::fail(core::Error{.message = "is no name"});
   if (!found) {
-    return core::fail(
-        core::Error{.field = "hardware.base",
-                    .message = fmt::format("{} is not a GPU of the catalogue", base->describe()),
-                    .where = base->where(),
-                    .hint = found.error().front().hint.empty() ? "`ridgeline list gpus` shows them"
-                                                               : found.error().front().hint});
+    return core::fail(wrong_base(*base, is_file));
   }
   std::vector<core::Node::Member> members;
   for (const core::Node::Member& member : document.members()) {
@@ -86,10 +115,31 @@ core::Result<core::Node> with_base(const core::Node& document) {
       members.push_back(member);
     }
   }
-  return core::Node::map(std::move(members), document.where());
+  core::Node whole = core::Node::map(std::move(members), document.where());
+  const bool other_memory =
+      document.find(kMemory) != nullptr && document.find(kUsableMemory) == nullptr;
+  return other_memory ? with_usable_share(whole, *found) : whole;
 }
 
 }  // namespace
+
+core::Node with_usable_share(const core::Node& changed, const core::Node& original) {
+  const auto memory = bytes_of(changed, kMemory);
+  const auto whole = bytes_of(original, kMemory);
+  const auto usable = bytes_of(original, kUsableMemory);
+  if (!memory || !whole || !usable) {
+    return changed;  // gpu_from_node() refuses what is wrong with it.
+  }
+  const core::Location& where = changed.find(kMemory)->where();
+  const std::string share = fmt::format("{:.0f}B", *memory * (*usable / *whole));
+  std::vector<core::Node::Member> members = changed.members();
+  std::erase_if(members,
+                [](const core::Node::Member& member) { return member.key == kUsableMemory; });
+  members.push_back({.key = std::string(kUsableMemory),
+                     .value = core::Node::string(share, where),
+                     .where = where});
+  return core::Node::map(std::move(members), changed.where());
+}
 
 core::Result<core::Node> find_gpu_document(const std::string& name) {
   return catalogue().find(

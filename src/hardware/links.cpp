@@ -28,4 +28,8 @@ LinkView over_link(const GpuSpec& gpu, std::int64_t ranks) {
   return view;
 }
 
+bool knows_link(const GpuSpec& gpu, std::int64_t ranks) {
+  return ranks == 1 || over_link(gpu, ranks).gpu.link_bandwidth.value() > 0.0;
+}
+
 }  // namespace ridgeline::hardware

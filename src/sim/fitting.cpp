@@ -13,6 +13,7 @@
 
 #include "core/units.hpp"
 #include "engine/capacity.hpp"
+#include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 
@@ -105,6 +106,12 @@ std::optional<std::string> cut_that_fits(const FittingQuestion& question) {
         if (stages != own.pipeline_parallel_size) {
           *best += fmt::format(" --pipeline-parallel-size {}", stages);
         }
+        if (!hardware::knows_link(question.gpu, cut.gpus())) {
+          *best += fmt::format(
+              " and --set hardware.network_bandwidth=RATE (not known of {}, whose nodes have {})",
+              question.gpu.name,
+              question.gpu.gpus_per_node);
+        }
       }
     }
     if (best) {
@@ -132,8 +139,8 @@ std::vector<model::LayerGroup> shapes(const model::ModelSpec& network) {
   return all;
 }
 
-/// The catalogue's checkpoint of the same network that loses the least, or what vLLM quantises by
-/// itself while it loads 16-bit weights.
+/// The catalogue's checkpoint of the same network, vision tower included, that loses the least, or
+/// what vLLM quantises by itself while it loads 16-bit weights.
 std::optional<std::string> format_that_fits(const FittingQuestion& question) {
   const model::ModelSpec& own = question.network;
   const auto layers = shapes(own);
@@ -142,7 +149,8 @@ std::optional<std::string> format_that_fits(const FittingQuestion& question) {
   for (const std::string& name : model::catalogue_names()) {
     const auto other = model::find_model(name);
     if (!other || other->hidden_size != own.hidden_size || other->vocab_size != own.vocab_size ||
-        shapes(*other) != layers || !model::check_sharding(*other, question.options.sharding)) {
+        other->vision != own.vision || shapes(*other) != layers ||
+        !model::check_sharding(*other, question.options.sharding)) {
       continue;
     }
     const core::Bytes weights = model::weight_bytes_per_rank(*other, question.options.sharding);

@@ -448,7 +448,7 @@ std::unique_ptr<StepTimeModel> make_pass(const ModelInputs& inputs, const Consta
 /// Every group of GPUs that exchange needs a link of known speed.
 core::Result<void> check_links(const ModelInputs& inputs) {
   const std::int64_t ranks = inputs.execution.sharding.gpus();
-  if (ranks == 1 || hardware::over_link(inputs.gpu, ranks).gpu.link_bandwidth.value() > 0.0) {
+  if (hardware::knows_link(inputs.gpu, ranks)) {
     return {};
   }
   return core::fail(core::Error{

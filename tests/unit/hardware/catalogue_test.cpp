@@ -193,10 +193,42 @@ TEST(GpuCatalogue, AFileTakesWhatItDoesNotStateFromItsBase) {
   EXPECT_EQ(wrong.error().front().field, "hardware.base");
   EXPECT_EQ(wrong.error().front().message, "\"h10\" is not a GPU of the catalogue");
   EXPECT_EQ(wrong.error().front().where.line, 2);
-  // A file cannot be its own base.
+  EXPECT_EQ(wrong.error().front().hint, "did you mean 'h100'?");
+  // A file is no base, nor its own.
   std::ofstream(path) << "name: mine\nbase: " << path << "\n";
-  EXPECT_FALSE(find_gpu(path).has_value());
+  const auto file = find_gpu(path);
+  ASSERT_FALSE(file.has_value());
+  EXPECT_THAT(file.error().front().message,
+              testing::HasSubstr("is a file, expected a GPU of the catalogue"));
   std::filesystem::remove(path);
+}
+
+TEST(GpuCatalogue, OtherMemoryThanTheBasesIsUsableInTheSameShare) {
+  const std::string path =
+      (std::filesystem::path(testing::TempDir()) / "ridgeline_gpu_memory_test.yaml").string();
+  // 79.19 of an H100's 80 GiB are usable.
+  for (const char* memory : {"160GiB", "{value: 160GiB, source: mine}"}) {
+    std::ofstream(path) << "name: mine\nbase: h100\nmemory: " << memory << "\n";
+    EXPECT_NEAR(core::as_gibibytes(find(path).usable_memory), 2 * 79.19, 0.01) << memory;
+  }
+  std::ofstream(path) << "name: mine\nbase: h100\nmemory: 40GiB\n";
+  EXPECT_NEAR(core::as_gibibytes(find(path).usable_memory), 79.19 / 2, 0.01);
+  std::ofstream(path) << "name: mine\nbase: h100\nmemory: 160GiB\nusable_memory: 150GiB\n";
+  EXPECT_NEAR(core::as_gibibytes(find(path).usable_memory), 150.0, 1e-6);
+  // What is wrong is the file's, not the base's.
+  std::ofstream(path) << "name: mine\nbase: h100\nmemory: lots\n";
+  const auto wrong = find_gpu(path);
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_EQ(wrong.error().front().where.file, path);
+  std::filesystem::remove(path);
+}
+
+TEST(GpuCatalogue, AnUnknownNameMayBeMeantAsAFile) {
+  const auto near = find_gpu("h10");
+  ASSERT_FALSE(near.has_value());
+  EXPECT_THAT(near.error().front().hint,
+              testing::AllOf(testing::HasSubstr("did you mean 'h100'?"),
+                             testing::HasSubstr("the path of a YAML file")));
 }
 
 TEST(GpuCatalogue, SingleValuesCanBeReplaced) {

@@ -37,5 +37,18 @@ TEST(FittingHint, BeyondANodeItNamesThePipeline) {
               HasSubstr("--tensor-parallel-size 8 --pipeline-parallel-size 2"));
 }
 
+TEST(FittingHint, StagesInOtherNodesNeedANetworkOfKnownBandwidth) {
+  // 64 L4s stand in eight nodes, and the catalogue does not know what joins those.
+  EXPECT_THAT(hint("llama-3.1-405b", "l4", 8192),
+              testing::AllOf(HasSubstr("--pipeline-parallel-size 8"),
+                             HasSubstr("--set hardware.network_bandwidth=RATE")));
+  EXPECT_THAT(hint("llama-3.1-405b", "h100", 8192), testing::Not(HasSubstr("network_bandwidth")));
+}
+
+TEST(FittingHint, ACheckpointHasTheSameVisionTower) {
+  EXPECT_THAT(hint("qwen3-vl-235b-a22b", "h200", 8192), testing::Not(HasSubstr("--model")));
+  EXPECT_THAT(hint("qwen3-235b-a22b", "h200", 8192), testing::Not(HasSubstr("-vl-")));
+}
+
 }  // namespace
 }  // namespace ridgeline::sim

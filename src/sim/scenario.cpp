@@ -153,19 +153,37 @@ class Loader {
             read_latency_settings(*settings);
           }
         }
-        reader.finish();
+        finish(reader);
       }
     }
     if (const core::Node* patches = top.node(kSet); patches != nullptr && !patches->is_null()) {
       read_patches(*patches);
     }
-    top.finish();
+    finish(top);
   }
 
   LoadedScenario loaded;
   core::Errors& errors() { return errors_; }
 
  private:
+  /// Notes unknown keys; of one that is an option elsewhere ("quantization" at the top) the hint is
+  /// where it belongs.
+  void finish(core::ObjectReader& reader) {
+    const std::size_t before = errors_.size();
+    reader.finish();
+    for (std::size_t i = before; i < errors_.size(); ++i) {
+      const std::string_view field = errors_[i].field;
+      const std::string_view key = field.substr(field.rfind('.') + 1);
+      const auto option = std::ranges::find(options(), key, &Option::key);
+      if (find_option(field) == nullptr && option != options().end()) {
+        errors_[i].hint =
+            option->section().empty()
+                ? fmt::format("`{}` stands at the top, in no section", key)
+                : fmt::format("`{}` belongs to the section `{}`", key, option->section());
+      }
+    }
+  }
+
   void read_options(std::string_view section,
                     const core::Node& node,
                     core::ObjectReader& reader,

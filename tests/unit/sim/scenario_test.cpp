@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "sim/options.hpp"
@@ -320,6 +321,21 @@ TEST(Scenario, SettingsThatAreNoPairsOrNoMapAreRefused) {
               testing::Contains(HasSubstr("--latency-set: found \"softmax\"")));
   EXPECT_THAT(lines_of(errors_of("model: a\ngpu: b\nlatency: {set: [1]}\n", {}, Purpose::kLook)),
               testing::Contains(HasSubstr("latency.set: found a list")));
+}
+
+TEST(ReadScenario, AnOptionInTheWrongPlaceIsPointedToItsSection) {
+  const auto wrong = core::parse_yaml(
+      "model: llama-3.1-8b\ngpu: h100\nquantization: fp8\nengine: {seed: 3}\n", "s.yaml");
+  ASSERT_TRUE(wrong);
+  const auto result = read_scenario(*wrong, {}, Purpose::kLook);
+  ASSERT_FALSE(result);
+  std::vector<std::string> hints;
+  for (const auto& error : result.error()) {
+    hints.push_back(error.field + ": " + error.hint);
+  }
+  EXPECT_THAT(hints,
+              testing::IsSupersetOf({"quantization: `quantization` belongs to the section `engine`",
+                                     "engine.seed: `seed` stands at the top, in no section"}));
 }
 
 }  // namespace

@@ -7,9 +7,12 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "core/catalogue.hpp"
 #include "core/result.hpp"
 #include "metrics/summary.hpp"
+#include "model/model_spec.hpp"
 #include "model/operators.hpp"
 #include "report/format.hpp"
 #include "report/run_result.hpp"
@@ -21,6 +24,33 @@
 namespace ridgeline::cli {
 
 namespace {
+
+/// The step-time model that a headline need not name.
+constexpr std::string_view kUsualLatency = "kernel";
+
+/// The network as it was asked for, and what its name does not say: which of the catalogue it is,
+/// and formats other than 16 bits.
+std::string network_text(const sim::Resolved& resolved) {
+  const model::ModelSpec& network = resolved.network;
+  const std::string& asked = resolved.scenario.model;
+  std::vector<std::string> notes;
+  const auto says = [&](std::string_view word) {
+    return core::lower_case(asked).find(word) != std::string::npos;
+  };
+  if (core::lower_case(asked) != core::lower_case(network.name)) {
+    notes.push_back(network.name);
+  }
+  const std::string_view weights = model::name(network.precision.ffn);
+  const bool is_plain =
+      network.precision.ffn == model::DType::kBf16 || network.precision.ffn == model::DType::kFp16;
+  if (!is_plain && !says(weights)) {
+    notes.emplace_back(weights);
+  }
+  if (network.precision.kv == model::DType::kFp8) {
+    notes.push_back(fmt::format("KV {}", model::name(network.precision.kv)));
+  }
+  return notes.empty() ? asked : fmt::format("{} ({})", asked, fmt::join(notes, ", "));
+}
 
 std::string arrivals_text(const sim::WorkloadSection& workload) {
   if (!workload.request_rate) {
@@ -68,7 +98,7 @@ std::string deployment_text(const sim::Resolved& resolved) {
   const std::string gpus =
       sharding.gpus() == 1 ? resolved.gpu.name
                            : fmt::format("{}x {} ({})", sharding.gpus(), resolved.gpu.name, cut);
-  return fmt::format("{} on {}", resolved.network.name, gpus);
+  return fmt::format("{} on {}", network_text(resolved), gpus);
 }
 
 std::optional<report::Deployment> deployment_of(const sim::Resolved& resolved,
@@ -95,6 +125,9 @@ std::optional<report::Deployment> deployment_of(const sim::Resolved& resolved,
 std::vector<std::string> headline(const sim::Resolved& resolved, const metrics::Summary& summary) {
   std::vector<std::string> pieces = {deployment_text(resolved),
                                      workload_text(resolved.scenario.workload)};
+  if (const std::string& model = resolved.scenario.latency.name; model != kUsualLatency) {
+    pieces.front() += fmt::format(", step times by {}", model);
+  }
   const auto deployment = deployment_of(resolved, summary);
   const std::string requests = fmt::format("{} requests", report::grouped(summary.requests()));
   if (!deployment) {

@@ -18,7 +18,9 @@ namespace ridgeline::cli {
 namespace {
 
 std::unique_ptr<sim::Resolved> resolved(std::vector<sim::Override> overrides) {
-  overrides.push_back({.path = "model", .text = "llama-3.1-8b"});
+  if (overrides.empty() || overrides.front().path != "model") {
+    overrides.push_back({.path = "model", .text = "llama-3.1-8b"});
+  }
   overrides.push_back({.path = "gpu", .text = "h100"});
   auto loaded = sim::load_scenario(std::nullopt, overrides, sim::Purpose::kLook);
   EXPECT_TRUE(loaded);
@@ -53,6 +55,18 @@ TEST(Headline, NamesTheKindOfWorkload) {
             "1 000 clients in a closed loop");
   EXPECT_EQ(workload_piece({{"workload.trace", "t.csv"}, {"workload.trace_speed_up", "2"}}),
             "t.csv at 2x speed");
+}
+
+TEST(Headline, NamesFormatsAliasesAndOtherModels) {
+  const auto first = [](std::vector<sim::Override> overrides) {
+    return headline(*resolved(std::move(overrides)), metrics::Summary()).front();
+  };
+  EXPECT_EQ(first({{"engine.quantization", "fp8"}, {"engine.kv_cache_dtype", "fp8"}}),
+            "llama-3.1-8b (fp8, KV fp8) on h100");
+  EXPECT_EQ(first({{"model", "gpt-oss-20b"}}), "gpt-oss-20b (mxfp4) on h100");
+  EXPECT_EQ(first({{"model", "qwen3-8b-fp8"}}), "qwen3-8b-fp8 on h100");
+  EXPECT_EQ(first({{"model", "Qwen/Qwen3-8B"}}), "Qwen/Qwen3-8B (qwen3-8b) on h100");
+  EXPECT_EQ(first({{"latency.name", "v0"}}), "llama-3.1-8b on h100, step times by v0");
 }
 
 TEST(PlaceText, FilesHaveOneAndTheCommandLineHasNone) {

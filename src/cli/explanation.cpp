@@ -17,6 +17,7 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "engine/capacity.hpp"
+#include "engine/options.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/formats_in_use.hpp"
 #include "model/hf_document.hpp"
@@ -140,11 +141,19 @@ std::optional<core::Tokens> tokens_of_request(const sim::Resolved& resolved) {
   return core::Tokens(static_cast<std::int64_t>(std::ceil(tokens)));
 }
 
-/// Requests of so many tokens that the cache holds at once, if none shares a block; at most as many
-/// run as max_num_seqs allows.
+/// Tokens of a request in decode that a window cannot give up yet beside its own: those of the next
+/// step and, where the version keeps them, of the one in flight.
+core::Tokens tokens_of_decode(const engine::EngineOptions& options) {
+  const core::Tokens step(1 + options.num_speculative_tokens);
+  const bool keeps_both = options.async_scheduling && options.profile.windows_keep_steps_in_flight;
+  return keeps_both ? step * 2 : step;
+}
+
+/// Requests of so many tokens that the cache holds at once in decode, if none shares a block. A
+/// prompt's chunk holds more of a window for one step, which few of many requests do at a time.
 double requests_held(const sim::Resolved& resolved, core::Tokens tokens) {
   const std::int64_t blocks =
-      engine::blocks_of_request(resolved.memory, tokens, resolved.engine.max_num_batched_tokens);
+      engine::blocks_of_request(resolved.memory, tokens, tokens_of_decode(resolved.engine));
   return static_cast<double>(resolved.engine.num_gpu_blocks.value() - 1) /
          static_cast<double>(blocks);
 }
@@ -346,6 +355,16 @@ void cache_lines(const model::ModelSpec& network, Lines& lines) {
   }
 }
 
+/// Where a network's quantisation stands: ", config.json:12", or the file beside it.
+std::string quantisation_source(const model::ModelSpec& network) {
+  for (const auto& [key, source] : network.provenance) {
+    if (key == "quantization_config" && !source.starts_with("data/")) {
+      return ", " + source;
+    }
+  }
+  return {};
+}
+
 void memory_lines(const sim::Resolved& resolved, Lines& lines) {
   const auto& plan = resolved.memory;
   const auto& engine = resolved.engine;
@@ -392,9 +411,13 @@ void memory_lines(const sim::Resolved& resolved, Lines& lines) {
   lines.row("tokens", report::grouped(tokens));
   lines.row("requests of max_model_len", report::significant(requests_of_longest(resolved)));
   if (const auto length = tokens_of_request(resolved)) {
+    const double held = requests_held(resolved, *length);
     lines.row(fmt::format("requests of {} tokens", report::grouped(length->value())),
-              report::significant(requests_held(resolved, *length)),
-              fmt::format("input_len and output_len; max_num_seqs {}", engine.max_num_seqs));
+              report::significant(held),
+              held > static_cast<double>(engine.max_num_seqs)
+                  ? fmt::format("input_len and output_len; max_num_seqs {} is less, and binds",
+                                engine.max_num_seqs)
+                  : std::string("input_len and output_len, in decode"));
   }
 }
 
@@ -423,15 +446,19 @@ std::string explanation_table(const sim::Resolved& resolved, const report::TextS
   lines.row("family", network.family);
   lines.row("parameters", fmt::format("{:.4g} B", model::total_parameters(network) / 1e9));
   lines.row("active per token", fmt::format("{:.4g} B", model::active_parameters(network) / 1e9));
-  lines.row("weights", gib_text(model::weight_bytes_per_rank(network, kWhole)));
+  lines.row("weights",
+            gib_text(model::weight_bytes_per_rank(network, kWhole)),
+            fmt::format("{}{}", model::name(network.precision.ffn), quantisation_source(network)));
   lines.row("KV cache per token",
             fmt::format("{:.6g} KiB",
-                        model::kv_bytes_per_token_per_rank(network, kWhole).value() / 1024.0));
+                        model::kv_bytes_per_token_per_rank(network, kWhole).value() / 1024.0),
+            model::name(network.precision.kv));
   cache_lines(network, lines);
   lines.title("GPU");
   const auto formats = latency::kernel::formats_in_use(network, gpu);
   for (const auto& [format, peak] : formats) {
-    lines.row("peak " + format, fmt::format("{:.4g} TFLOP/s", peak.value() / 1e12));
+    lines.row("peak " + format,
+              fmt::format("{} TFLOP/s", report::significant(peak.value() / 1e12)));
   }
   lines.row("memory bandwidth", fmt::format("{:.4g} TB/s", gpu.mem_bandwidth.value() / 1e12));
   for (const auto& [format, peak] : formats) {

@@ -51,7 +51,7 @@ core::Bytes activation_peak(const model::ModelSpec& network, const MemoryOptions
       ffn_elements(network, static_cast<double>(options.sharding.tensor_parallel_size)) *
       kBytesOf16Bits * tokens;
   const double per_logit =
-      options.sorts_in_sampler ? kSamplerBytesPerLogit : kFlashInferBytesPerLogit;
+      options.profile.sorts_to_sample ? kSortingBytesPerLogit : kSortlessBytesPerLogit;
   const double sampler = per_logit * rows * static_cast<double>(network.vocab_size);
   return core::Bytes(kept + std::max(layer, sampler));
 }
@@ -288,7 +288,7 @@ MemoryPlan plan_memory(const model::ModelSpec& network,
 
 std::int64_t blocks_of_request(const MemoryPlan& plan,
                                core::Tokens tokens,
-                               core::Tokens max_num_batched_tokens) {
+                               core::Tokens in_flight) {
   const std::int64_t size = plan.block_size.value();
   const auto blocks_for = [size](std::int64_t count) { return (count + size - 1) / size; };
   std::int64_t blocks = 0;
@@ -298,8 +298,7 @@ std::int64_t blocks_of_request(const MemoryPlan& plan,
       each = 1;
     } else if (layout.kind == CacheLayout::Kind::kWindow) {
       // SlidingWindowSpec.max_memory_usage_bytes: the window may begin inside a block.
-      each = std::min(each,
-                      blocks_for(layout.window.value() - 1 + max_num_batched_tokens.value()) + 1);
+      each = std::min(each, blocks_for(layout.window.value() - 1 + in_flight.value()) + 1);
     }
     blocks += each * layout.groups;
   }

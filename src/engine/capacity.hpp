@@ -70,20 +70,19 @@ struct MemoryOptions {
   std::int64_t max_num_seqs = 256;
   core::Tokens max_num_batched_tokens{2048};
   bool enforce_eager = false;  ///< No CUDA graphs.
-  /// Whether the server samples by sorting the vocabulary (PyTorch), not with FlashInfer's kernels.
-  bool sorts_in_sampler = true;
   Profile profile = {};
 };
 
-/// Bytes per logit that the profile run's sampler holds at its peak, for max_num_seqs rows of the
-/// whole vocabulary: the logits in 16 and 32 bits and, to sort them, values, 64-bit indices and the
-/// double buffers of a key-value radix sort: about fifteen 32-bit numbers. Published block counts
-/// of networks with 32,000 to 152,064 tokens agree on it (docs/models/capacity.md).
-inline constexpr double kSamplerBytesPerLogit = 60.0;
-/// The same of FlashInfer's sampler, which sorts nothing: logits in 16 and 32 bits, scaled, their
+/// Bytes per logit that a sampler that sorts holds at its peak in the profile run, for max_num_seqs
+/// rows of the whole vocabulary: the logits in 16 and 32 bits and, to sort them, values, 64-bit
+/// indices and the double buffers of a key-value radix sort: about fifteen 32-bit numbers.
+/// Published block counts of networks with 32,000 to 152,064 tokens (vLLM 0.15) agree on it
+/// (docs/models/capacity.md).
+inline constexpr double kSortingBytesPerLogit = 60.0;
+/// The same of a sampler that sorts nothing (FlashInfer): logits in 16 and 32 bits, scaled, their
 /// probabilities, and those renormalised. Logs of two networks with 201,088 and 262,144 tokens
 /// (vLLM 0.19, A100) agree on it within 2 % of their KV cache.
-inline constexpr double kFlashInferBytesPerLogit = 18.0;
+inline constexpr double kSortlessBytesPerLogit = 18.0;
 /// Multiples to which MXFP4 experts are padded when they are loaded: the hidden size, and the width
 /// of an expert on a rank (vLLM's `mxfp4.py`, what the Marlin kernels need).
 inline constexpr std::int64_t kMxfp4HiddenTile = 256;
@@ -100,11 +99,11 @@ inline constexpr double kGraphMibPerLayer = 0.25;
                                      const hardware::GpuSpec& gpu,
                                      const MemoryOptions& options);
 
-/// Blocks that a request of so many tokens holds at most, of a batch of so many. A window needs
-/// room for what a step computes before it moves on.
+/// Blocks that a request of so many tokens holds at most, where a step computes `in_flight` of them
+/// before a window moves on: max_num_batched_tokens while the prompt is computed, 1 in decode.
 [[nodiscard]] std::int64_t blocks_of_request(const MemoryPlan& plan,
                                              core::Tokens tokens,
-                                             core::Tokens max_num_batched_tokens);
+                                             core::Tokens in_flight);
 /// The longest request, up to `longest`, that so many blocks hold; the null block holds nothing.
 [[nodiscard]] core::Tokens longest_request(const MemoryPlan& plan,
                                            core::Blocks num_gpu_blocks,

@@ -24,8 +24,8 @@ using Version = std::pair<int, int>;
 
 constexpr std::string_view kEngine = "vllm@";
 
-const std::array<Profile, 9>& table() {
-  static const std::array<Profile, 9> kProfiles = [] {
+const std::array<Profile, 10>& table() {
+  static const std::array<Profile, 10> kProfiles = [] {
     Profile v08{.name = "vllm@0.8",
                 .async_by_default = false,
                 .async_skips_last_token = false,
@@ -71,7 +71,10 @@ const std::array<Profile, 9>& table() {
     v18.name = "vllm@0.18";
     v18.has_skipped_queue = true;
     v18.remote_rounds_up_to_blocks = false;
-    Profile v20 = v18;
+    Profile v19 = v18;
+    v19.name = "vllm@0.19";
+    v19.sorts_to_sample = false;
+    Profile v20 = v19;
     v20.name = "vllm@0.20";
     v20.reserve_full_prompt = true;
     Profile v24 = v20;
@@ -93,7 +96,7 @@ const std::array<Profile, 9>& table() {
     v27.windows_keep_steps_in_flight = true;
     v27.remote_load_spares_prefills = true;
     v27.remote_abort_waits_for_load = true;
-    return std::array<Profile, 9>{v08, v09, v11, v13, v15, v18, v20, v24, v27};
+    return std::array<Profile, 10>{v08, v09, v11, v13, v15, v18, v19, v20, v24, v27};
   }();
   return kProfiles;
 }
@@ -181,6 +184,9 @@ constexpr auto kSwitchTexts = std::to_array<SwitchText>({
      "prefix statistics count every look-up",
      "prefix statistics count admissions"},
     {&Profile::counts_preemptions, "counts preemptions", "does not count preemptions"},
+    {&Profile::sorts_to_sample,
+     "samples by sorting the logits",
+     "samples without sorting the logits"},
     {&Profile::graphs_in_kv_budget,
      "CUDA graphs in the KV budget",
      "CUDA graphs on top of the KV budget"},

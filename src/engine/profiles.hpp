@@ -91,6 +91,8 @@ struct Profile {
   bool remote_abort_waits_for_load = false;
   /// Without prefix caching a request's blocks are freed first to last.
   bool frees_uncached_in_order = false;
+  /// The default sampler sorts the vocabulary (PyTorch), which takes memory in the profile run.
+  bool sorts_to_sample = true;
   /// CUDA graphs are taken out of the KV budget (estimated), not on top of it.
   bool graphs_in_kv_budget = false;
   double default_gpu_memory_utilization = 0.90;

@@ -36,7 +36,6 @@ engine::MemoryOptions memory_options(Resolution& work) {
           .max_num_batched_tokens = core::Tokens(
               work.engine().max_num_batched_tokens.value_or(limits.max_num_batched_tokens.value())),
           .enforce_eager = work.engine().enforce_eager,
-          .sorts_in_sampler = work.engine().sampler != "flashinfer",
           .profile = work.out->engine.profile};
 }
 

@@ -156,6 +156,7 @@ constexpr std::array kOptions = std::to_array<Option>({
      .help = "Format of the KV cache; auto takes the network's", .example = "fp8",
      .slot = [](Scenario& s) -> Slot { return &s.engine.kv_cache_dtype; }},
     {.path = "engine.sampler", .flag = "sampler", .choices = kSamplers,
+     .unset = "by engine.version",
      .help = "How the server samples, which decides the memory of its profile run: sort (PyTorch) or flashinfer",
      .example = "flashinfer", .slot = [](Scenario& s) -> Slot { return &s.engine.sampler; }},
     {.path = "engine.generation_config", .flag = "generation-config", .choices = kGenerationConfigs,

@@ -1,6 +1,7 @@
 #include "sim/resolve.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -30,6 +31,9 @@
 namespace ridgeline::sim {
 
 namespace {
+
+/// What `set` calls the GPU's document.
+constexpr std::string_view kHardware = "hardware";
 
 core::Result<std::unique_ptr<latency::StepTimeModel>> make_latency(Resolution& work) {
   const LatencySection& latency = work.given.latency;
@@ -62,11 +66,63 @@ void warn_of_unread_keys(Resolution& work) {
   if (!keys.empty()) {
     work.out->warnings.push_back(
         {.code = "W-config-keys",
-         .message = fmt::format("keys of the network's configuration that this version does not "
-                                "know, and that may change it: {}",
+         .message = fmt::format("this version does not know what the network's configuration says "
+                                "of {}, which may change it",
                                 fmt::join(keys, ", ")),
          .hint = {}});
   }
+}
+
+/// The facts of the GPU that `set` changes: of "memory.value", "memory".
+std::vector<std::string> patched_facts(const std::vector<Patch>& patches) {
+  std::vector<std::string> facts;
+  for (const Patch& patch : patches) {
+    if (patch.target == kHardware) {
+      facts.push_back(patch.key.substr(0, patch.key.find('.')));
+    }
+  }
+  return facts;
+}
+
+/// A GPU with what `set` changes in it. More memory leaves more to use.
+core::Result<core::Node> patched_gpu(const std::vector<Patch>& patches,
+                                     const core::Node& document) {
+  auto patched = apply_patches(document, patches, kHardware);
+  const auto facts = patched_facts(patches);
+  const auto has = [&](std::string_view fact) { return std::ranges::count(facts, fact) > 0; };
+  const bool memory_alone = has("memory") && !has("usable_memory");
+  return patched && memory_alone ? hardware::with_usable_share(*patched, document)
+                                 : std::move(patched);
+}
+
+/// A GPU that exists with other facts: what was measured on it was measured without them.
+void warn_of_changed_gpu(Resolution& work) {
+  constexpr auto kUnpriced = std::to_array<std::string_view>(
+      {"name", "full_name", "aliases", "memory", "usable_memory", "power_watts"});
+  std::vector<std::string> changed;
+  for (const std::string& fact : patched_facts(work.given.patches)) {
+    if (std::ranges::find(kUnpriced, fact) == kUnpriced.end()) {
+      changed.push_back(fmt::format("{}.{}", kHardware, fact));
+    }
+  }
+  if (!changed.empty()) {
+    work.out->warnings.push_back(
+        {.code = "W-unmeasured-gpu",
+         .message = fmt::format("no kernel was measured on {} with another {}: a what-if",
+                                work.out->gpu.name,
+                                fmt::join(changed, ", ")),
+         .hint = "take the times as estimates"});
+  }
+}
+
+/// How the server samples: as the scenario says, or as its version does by default.
+void choose_sampler(Resolution& work) {
+  constexpr std::string_view kSort = "sort";
+  bool& sorts = work.out->engine.profile.sorts_to_sample;
+  if (const auto& sampler = work.given.engine.sampler) {
+    sorts = *sampler == kSort;
+  }
+  work.engine().sampler = sorts ? kSort : "flashinfer";
 }
 
 void look_up(Resolution& work) {
@@ -87,7 +143,9 @@ void look_up(Resolution& work) {
                                    "model",
                                    "model");
   auto gpu = work.keep_patched(hardware::find_gpu_document(work.given.gpu)
-                                   .and_then(patched("hardware"))
+                                   .and_then([&](const core::Node& document) {
+                                     return patched_gpu(work.given.patches, document);
+                                   })
                                    .and_then([&](const core::Node& document) {
                                      work.out->gpu_document = document;
                                      return hardware::gpu_from_node(document, work.given.gpu);
@@ -106,8 +164,10 @@ void look_up(Resolution& work) {
   work.out->gpu = std::move(*gpu);
   work.out->engine.profile = std::move(*profile);
   set_cache_format(work.given.engine, work.out->network);
+  choose_sampler(work);
   warn_of_engine_version(work);
   warn_of_unread_keys(work);
+  warn_of_changed_gpu(work);
   if (work.given.engine.generation_config == "vllm") {
     work.out->network.sampling = {};
   }

@@ -48,7 +48,7 @@ struct EngineSection {
   std::string dtype = "auto";
   std::optional<std::string> quantization;
   std::string kv_cache_dtype = "auto";
-  std::string sampler = "sort";
+  std::optional<std::string> sampler;
   std::string generation_config = "auto";
   std::string scheduling_policy = "fcfs";
   bool enable_lora = false;

@@ -9,9 +9,13 @@
 #include <gtest/gtest.h>
 
 #include "core/units.hpp"
+#include "domain/request.hpp"
+#include "engine/options.hpp"
 #include "engine/profiles.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
+#include "support/drive.hpp"
+#include "support/linear_model.hpp"
 
 namespace ridgeline::engine {
 namespace {
@@ -216,15 +220,49 @@ TEST(Capacity, Mxfp4ExpertsArePaddedToTheKernelsTiles) {
   EXPECT_EQ(plan("llama-3.1-8b", {}).expert_padding, core::Bytes(0));
 }
 
-TEST(Capacity, FlashInferSamplesInLessMemory) {
+TEST(Capacity, NewVersionsSampleInLessMemory) {
   // Gemma 4 26B, vLLM 0.19 on an A100, 256 rows of 262,144 logits: activations of about 1.2 GiB by
   // its log. 18 B a logit are 1.125 GiB, and 2048 tokens * 2 * 2816 * 2 B kept are 0.0215.
-  MemoryOptions options{.sorts_in_sampler = false};
-  const auto flashinfer = plan("gemma-4-26b-a4b", options, "a100-80gb");
-  EXPECT_NEAR(gib(flashinfer.activations), 1.1465, 1e-3);
-  options.sorts_in_sampler = true;
-  // 60 B a logit.
+  MemoryOptions options{.profile = *find_profile("vllm@0.19")};
+  const auto sortless = plan("gemma-4-26b-a4b", options, "a100-80gb");
+  EXPECT_NEAR(gib(sortless.activations), 1.1465, 1e-3);
+  // The same machine's KV cache is 21.5 GiB by its log, and that of gpt-oss-20b 36.6 where the
+  // server gets 0.65 of the memory.
+  EXPECT_NEAR(gib(sortless.kv_cache), 21.5, 0.02 * 21.5);
+  options.gpu_memory_utilization = 0.65;
+  EXPECT_NEAR(gib(plan("gpt-oss-20b", options, "a100-80gb").kv_cache), 36.6, 0.02 * 36.6);
+  // 60 B a logit in 0.15.
+  options = {.profile = *find_profile("vllm@0.15")};
   EXPECT_NEAR(gib(plan("gemma-4-26b-a4b", options, "a100-80gb").activations), 3.7715, 1e-3);
+}
+
+TEST(Capacity, ARequestInDecodeHoldsWhatTheEngineGivesIt) {
+  // From a prompt of one token the engine decodes to 6,000, so that no chunk of a prompt fills a
+  // window's blocks: its peak is what a request of 6,000 tokens holds.
+  constexpr core::Tokens kTokens{6000};
+  const test::LinearModel model;
+  for (const char* network : {"llama-3.1-8b",
+                              "gpt-oss-120b",
+                              "gemma-2-27b",
+                              "gemma-3-27b",
+                              "gemma-4-26b-a4b",
+                              "mimo-v2-flash",
+                              "qwen3-next-80b-a3b"}) {
+    const auto memory = plan(network, {.sharding = {.tensor_parallel_size = 4}}, "h200");
+    EngineOptions options;
+    options.max_model_len = kTokens + core::Tokens(1);
+    options.block_size = memory.block_size;
+    options.num_gpu_blocks = core::Blocks(100'000);
+    options.cache_groups = engine_cache_groups(memory);
+    domain::Request request;
+    request.prompt_tokens = core::Tokens(1);
+    request.output_tokens = kTokens;
+    request.max_tokens = kTokens;
+    const auto run = test::run_engine(options, model, {}, {request}, test::Twin::kReference);
+    EXPECT_EQ(run.totals.peak_used_blocks.value(),
+              blocks_of_request(memory, kTokens, core::Tokens(1)))
+        << network;
+  }
 }
 
 /// A count that a run published.

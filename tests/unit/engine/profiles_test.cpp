@@ -31,7 +31,7 @@ TEST(Profiles, WhatIsNoVersionIsRefused) {
 
 TEST(Profiles, AreOrderedAndNamedOnce) {
   const auto all = profiles();
-  ASSERT_EQ(all.size(), 9U);
+  ASSERT_EQ(all.size(), 10U);
   for (const auto& profile : all) {
     EXPECT_EQ(find_profile(profile.name)->name, profile.name);
   }
@@ -44,6 +44,7 @@ TEST(Profiles, SayWhatDistinguishesThem) {
   };
   EXPECT_TRUE(has("0.15", "asynchronous by default"));
   EXPECT_FALSE(has("0.18", "asynchronous by default"));
+  EXPECT_TRUE(has("0.19", "samples without sorting the logits"));
   EXPECT_TRUE(has("0.20", "admits only whose whole prompt has blocks"));
   EXPECT_TRUE(has("0.8", "no priority scheduling"));
   EXPECT_TRUE(has("0.9", "priority scheduling"));

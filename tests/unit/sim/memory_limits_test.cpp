@@ -1,6 +1,7 @@
 #include "sim/memory_limits.hpp"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -139,6 +140,22 @@ TEST(MemoryLimits, LengthsThatVllmWouldNotStartWithAreNamed) {
   EXPECT_THAT(warning.message,
               HasSubstr("vLLM needs --max-model-len " +
                         std::to_string((*result)->engine.max_model_len.value()) + " to start"));
+}
+
+TEST(MemoryLimits, TheVersionsSamplerDecidesTheRoom) {
+  // 1024 rows of 201,088 logits take 11.5 GiB to sort, 60 B each, and 3.5 without.
+  const auto options = [](const char* version, std::vector<Override> more = {}) {
+    more.push_back({.path = "engine.version", .text = version});
+    return with("gpt-oss-120b", "h100", std::move(more));
+  };
+  EXPECT_EQ(only_error(options("vllm@0.18")).code, core::ErrorCode::kInfeasible);
+  const auto fits = resolved(options("vllm@0.19"));
+  ASSERT_TRUE(fits) << core::to_string(fits.error().front());
+  EXPECT_NEAR(core::as_gibibytes((*fits)->memory.kv_cache), 1.7, 0.05);
+  // What the version chose is stated, and the option has the last word.
+  EXPECT_EQ((*fits)->scenario.engine.sampler, "flashinfer");
+  EXPECT_TRUE(resolved(options("vllm@0.15", {{"engine.sampler", "flashinfer"}})));
+  EXPECT_FALSE(resolved(options("vllm@0.19", {{"engine.sampler", "sort"}})));
 }
 
 TEST(MemoryLimits, AnExplicitLengthThatDoesNotFitIsInfeasible) {

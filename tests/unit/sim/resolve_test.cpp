@@ -107,6 +107,34 @@ TEST(Resolve, PatchesChangeTheDocuments) {
   EXPECT_EQ((*result)->gpu.mem_bandwidth.value(), 6.7e12);
 }
 
+TEST(Resolve, AGpuWithOtherFactsIsMarkedAsUnmeasured) {
+  const auto codes = [](const char* patch) {
+    const auto result = resolved(with("llama-3.1-8b", "h100", {{"set", patch}}));
+    std::vector<std::string> all;
+    for (const auto& warning : result ? (*result)->warnings : core::Warnings()) {
+      all.push_back(warning.code + " " + warning.message);
+    }
+    return all;
+  };
+  EXPECT_THAT(codes("hardware.mem_bandwidth=6.7TB/s"),
+              testing::ElementsAre(testing::AllOf(HasSubstr("W-unmeasured-gpu"),
+                                                  HasSubstr("hardware.mem_bandwidth"))));
+  EXPECT_THAT(codes("hardware.memory=96GiB"), testing::IsEmpty());
+}
+
+TEST(Resolve, MoreMemoryLeavesMoreToUse) {
+  const auto result = resolved(with("llama-3.1-8b", "h100", {{"set", "hardware.memory=160GiB"}}));
+  ASSERT_TRUE(result) << core::to_string(result.error().front());
+  // Twice 80 GiB, of which 79.19 are usable.
+  EXPECT_NEAR(core::as_gibibytes((*result)->gpu.usable_memory), 2 * 79.19, 0.01);
+  const auto stated =
+      resolved(with("llama-3.1-8b",
+                    "h100",
+                    {{"set", "hardware.memory=160GiB"}, {"set", "hardware.usable_memory=150GiB"}}));
+  ASSERT_TRUE(stated) << core::to_string(stated.error().front());
+  EXPECT_NEAR(core::as_gibibytes((*stated)->gpu.usable_memory), 150.0, 0.01);
+}
+
 TEST(Resolve, PatchesOfNothingAreRefusedUnderTheirOwnName) {
   const auto error =
       only_error(with("llama-3.1-8b", "h100", {{"set", "model.num_hidden_layer=40"}}));

@@ -219,3 +219,24 @@ def test_what_is_not_priced_is_refused_by_name(ridgeline, words, field):
     done = ridgeline("explain", "--gpu", "h100", *words)
     assert done.returncode == 2
     assert f"error: {field}: " in done.stderr
+
+
+@pytest.mark.parametrize(
+    "deployment, requests",
+    [
+        ("--model gpt-oss-120b --gpu h100 --tp 2", 150),
+        ("--model gemma-3-27b --gpu h200 --tp 4", 250),
+        ("--model mimo-v2-flash --gpu h200 --tp 8", 250),
+        ("--model llama-3.1-8b --gpu h100", 40),
+    ],
+)
+def test_explain_counts_the_requests_that_the_simulator_holds(ridgeline, deployment, requests):
+    """All requests decode in step to 8,000 tokens: at the end they hold requests / requests held of the cache."""
+    lengths = ["--input-len", "64", "--output-len", "7936"]
+    plan = ridgeline("explain", *deployment.split(), *lengths, "--format", "json")
+    held = json.loads(plan.stdout)["memory"]["requests_of_workload_length"]
+    run = ridgeline("run", *deployment.split(), *lengths, "--arrivals", "at-once", "--num-prompts", str(requests),
+                    "--format", "json")
+    peak = json.loads(run.stdout)["summary"]["kv_cache"]["peak"]
+    assert requests / held == pytest.approx(peak, rel=0.01)
+    assert held > requests

@@ -52,7 +52,11 @@ class TenMilliseconds final : public engine::Server {
     }
     return inside_.empty() ? Pause::kIdle : Pause::kLimit;
   }
-  [[nodiscard]] engine::InstanceState state(core::SimTime at) const override { return {.at = at}; }
+  [[nodiscard]] engine::InstanceState state(core::SimTime at) const override {
+    engine::InstanceState state;
+    state.at = at;
+    return state;
+  }
   [[nodiscard]] core::SimTime now() const override { return now_; }
   [[nodiscard]] engine::EngineTotals totals() const override { return {}; }
   void drop_all() override {

@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <vector>
+#include <string_view>
 
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "workload/item_stream.hpp"
 
-/// Streams made of streams. None of them reads more ahead than a group.
+/// Streams made of one stream. None of them reads more ahead than a group.
 namespace ridgeline::workload {
 
 /// time / speed_up, rounded once; the same time at 1. Nothing where it leaves the range of
@@ -68,23 +68,9 @@ namespace ridgeline::workload {
 [[nodiscard]] std::unique_ptr<ItemStream> limited(std::unique_ptr<ItemStream> stream,
                                                   std::int64_t max_concurrency);
 
-/// All streams at once, merged by time; what they hold is told apart even where they use the same
-/// contents, sessions and labels. Streams with more than one stage, or a limit of concurrency, are
-/// not merged (fails).
-[[nodiscard]] core::Result<std::unique_ptr<ItemStream>> superposed(
-    std::vector<std::unique_ptr<ItemStream>> streams);
-
-/// A part of a mixture.
-struct MixPart {
-  std::unique_ptr<ItemStream> stream;
-  double weight = 1.0;
-};
-
-/// Groups that start at the arrivals of a Poisson process of `rate` per second, each the next group
-/// of a part chosen by weight. Ends after `count` groups, or when the part chosen has no more.
-[[nodiscard]] core::Result<std::unique_ptr<ItemStream>> mixed(std::vector<MixPart> parts,
-                                                              double rate,
-                                                              std::int64_t count,
-                                                              std::uint64_t seed);
+/// Whether the groups of a stream start at times of their own, and nothing else holds them back.
+[[nodiscard]] bool is_plain(const ItemStream& stream);
+/// That a stream which is not cannot be `what` ("repeated").
+[[nodiscard]] core::Error not_plain(std::string_view what);
 
 }  // namespace ridgeline::workload

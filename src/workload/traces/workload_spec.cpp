@@ -26,6 +26,7 @@
 #include "workload/generate/rate_curve.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/limits.hpp"
+#include "workload/merge.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/trace.hpp"
 

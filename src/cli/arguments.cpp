@@ -234,4 +234,16 @@ core::Error bad_choice(std::string_view flag,
                  near ? fmt::format("did you mean {}?", *near) : "");
 }
 
+core::Error bad_word(std::string_view verb,
+                     std::span<const std::string> words,
+                     std::span<const std::string> choices,
+                     std::string example) {
+  const auto near = words.empty() ? std::nullopt : core::nearest(words.front(), choices);
+  return {.field = std::string(verb),
+          .message = fmt::format(
+              "found \"{}\", expected one of: {}", fmt::join(words, " "), fmt::join(choices, ", ")),
+          .where = {.file = "command line"},
+          .hint = near ? fmt::format("did you mean '{}'?", *near) : std::move(example)};
+}
+
 }  // namespace ridgeline::cli

@@ -154,6 +154,12 @@ bool OutputFile::has_standard_output() {
   return standard_output_taken();
 }
 
+bool OutputFile::is_direct(const std::string& path) {
+  struct stat facts{};
+  return named_descriptor(path) ||
+         (stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode));
+}
+
 core::Result<OutputFile> OutputFile::open(std::string_view flag, const std::string& path) {
   if (path.empty()) {
     return core::fail(problem(flag, "is empty, expected the name of a file"));

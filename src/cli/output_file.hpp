@@ -13,8 +13,8 @@ struct OpenOutput;
 
 /// A file that appears under its name only when it is complete: it is written beside it and renamed
 /// by commit(). One that is dropped before leaves nothing behind. Devices, pipes and open
-/// descriptors
-/// (/dev/stdout, /dev/fd/3) are written directly, from where the shell's own output stands.
+/// descriptors (/dev/stdout, /dev/fd/3) are written directly, from where the shell's own output
+/// stands.
 class OutputFile {
  public:
   /// "-" is standard output, which one output can have; nothing else is then written there
@@ -29,6 +29,10 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();
+
+  /// Whether a path is written directly: "-", a device, a pipe or an open descriptor. Its name says
+  /// no format.
+  [[nodiscard]] static bool is_direct(const std::string& path);
 
   /// Whether an output has standard output.
   [[nodiscard]] static bool has_standard_output();

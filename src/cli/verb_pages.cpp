@@ -6,12 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "cli/arguments.hpp"
 #include "cli/commands/kernels.hpp"
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
+#include "report/client_results.hpp"
+#include "studies/study.hpp"
 #include "workload/traces/format.hpp"
 
 namespace ridgeline::cli {
@@ -53,6 +57,13 @@ std::vector<VerbPage> verb_pages() {
 }
 
 std::vector<std::string> positional_words(const VerbPage& page) {
+  if (page.name == "study") {
+    std::vector<std::string> words = {"list", "run", "all"};
+    for (const studies::Study& study : studies::studies()) {
+      words.emplace_back(study.id);
+    }
+    return words;
+  }
   std::string_view rest = page.opening.usage;
   rest.remove_prefix(std::min(page.name.size() + 1, rest.size()));
   return split_choices(rest.substr(0, rest.find(' ')));
@@ -71,6 +82,13 @@ std::vector<std::string> value_words(const FlagSpec& flag) {
       if (format->make_writer != nullptr) {
         names.emplace_back(format->name);
       }
+    }
+    return names;
+  }
+  if (flag.name == "client-results") {
+    std::vector<std::string> names;
+    for (const report::ClientFormat& client : report::client_formats()) {
+      names.push_back(fmt::format("{}=", client.name));
     }
     return names;
   }

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -117,6 +118,35 @@ Error unit_problem(std::string_view text, std::string_view unit, const Kind& kin
   return error;
 }
 
+/// A time of several parts, each of a smaller unit than the one before ("2h05m"); nothing where the
+/// text is none.
+std::optional<double> parse_parts(std::string_view text) {
+  double sum = 0.0;
+  const Unit* before = nullptr;
+  int parts = 0;
+  for (; !text.empty(); ++parts) {
+    double number = 0.0;
+    const auto parsed =
+        std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+    if (parsed.ec != std::errc() || text.front() == '-') {
+      return std::nullopt;
+    }
+    text.remove_prefix(static_cast<std::size_t>(parsed.ptr - text.data()));
+    const std::string_view name = text.substr(0, text.find_first_of("0123456789."));
+    const auto* const unit = std::ranges::find(kTimeUnits, name, &Unit::name);
+    const bool is_smaller =
+        unit != kTimeUnits.end() &&
+        (before == nullptr || unit->multiply / unit->divide < before->multiply / before->divide);
+    if (!is_smaller) {
+      return std::nullopt;
+    }
+    text.remove_prefix(name.size());
+    sum += number * unit->multiply / unit->divide;
+    before = unit;
+  }
+  return parts > 1 && std::isfinite(sum) ? std::optional(sum) : std::nullopt;
+}
+
 }  // namespace
 
 Result<double> parse_quantity(std::string_view text, std::string_view unit_kind) {
@@ -136,6 +166,10 @@ Result<double> parse_quantity(std::string_view text, std::string_view unit_kind)
   name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
   const Unit* const unit = find_unit(*kind, name);
   if (unit == nullptr) {
+    if (const auto sum =
+            kind->units.data() == kTimeUnits.data() ? parse_parts(text) : std::nullopt) {
+      return *sum;
+    }
     return fail(unit_problem(text, name, *kind));
   }
   const double value = number * unit->multiply / unit->divide;

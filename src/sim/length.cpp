@@ -32,7 +32,12 @@ template <class Kind>
 Kind read_normal(core::ObjectReader& reader) {
   Kind length;
   length.mean = reader.required_real("mean", kMean);
-  length.std = reader.required_real("std", kMean);
+  if (reader.node("std") == nullptr) {
+    reader.problem("std",
+                   "is missing, expected a number",
+                   "the standard deviation of the length itself, in tokens: std: 128");
+  }
+  length.std = reader.real("std", kMean).value_or(0.0);
   length.lowest = core::Tokens(reader.integer("min", kTokens).value_or(length.lowest.value()));
   length.highest = core::Tokens(reader.integer("max", kTokens).value_or(length.highest.value()));
   if (length.highest < length.lowest) {

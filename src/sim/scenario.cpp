@@ -450,7 +450,16 @@ core::Result<LoadedScenario> load_scenario(const std::optional<std::string>& fil
     return read_scenario(core::Node::map({}, {}), overrides, purpose);
   }
   return core::read_document(*file).and_then(
-      [&](const core::Node& document) { return read_scenario(document, overrides, purpose); });
+      [&](const core::Node& document) -> core::Result<LoadedScenario> {
+        if (document.is_map() && document.find("config") != nullptr &&
+            document.find("run_info") != nullptr) {
+          return core::fail(core::Error{
+              .message = "found the result of a run, expected a scenario; its config is one",
+              .where = {.file = *file},
+              .hint = fmt::format("jq .config {0} > scenario.json", *file)});
+        }
+        return read_scenario(document, overrides, purpose);
+      });
 }
 
 core::Node to_node(const Scenario& scenario) {

@@ -17,13 +17,16 @@ LONG = (
 
 
 def test_ctrl_c_prints_what_there_is(ridgeline):
-    process = ridgeline.start(*LONG, "-o", "r.json", "--requests-out", "log.csv")
+    process = ridgeline.start(*LONG, "-o", "r.json", "--requests-out", "log.csv", "--client-results", "vllm-bench=v.json")
     time.sleep(1.5)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     result = json.loads(out)
     assert result["partial"] is True
+    # A log of a part says so, and a client's result of a part is none.
+    partial = [w["message"] for w in result["warnings"] if w["code"] == "W-partial"]
+    assert "'v.json' is not written" in partial[0] and "'log.csv' holds the requests sent by then" in partial[1]
     summary = result["summary"]
     assert 0 < summary["completed"] < 2_000_000
     assert summary["failed"]["unfinished"] > 0

@@ -80,6 +80,69 @@ def test_a_pasted_bench_command_saves_its_result(ridgeline):
     assert json.loads((ridgeline.folder / "r.json").read_text())["completed"] == 20
 
 
+def test_outputs_without_a_name_have_the_format_of_standard_output(ridgeline):
+    words = ["run", *NETWORK, *SMALL[4:]]
+    assert ridgeline(*words, "-o", "/dev/null").returncode == 0
+    assert ridgeline(*words, "--requests-out", "/dev/null").returncode == 0
+    full = ridgeline(*words, "-o", "/dev/full")
+    assert full.returncode == 2 and "cannot write '/dev/full'" in full.stderr
+    line = f'"{BINARY}" {" ".join(words)} --format json -o /dev/fd/3 3>r.json >/dev/null'
+    assert subprocess.run(["bash", "-c", line], cwd=ridgeline.folder, env=ridgeline.env, check=False).returncode == 0
+    assert json.loads((ridgeline.folder / "r.json").read_text())["summary"]["completed"] == 20
+
+
+def test_a_loop_appends_rows(ridgeline):
+    words = ["run", *NETWORK, *SMALL[4:], "--format", "csv"]
+    plain = ridgeline(*words).stdout.splitlines()
+    assert ridgeline(*words, "--no-header").stdout.splitlines()[0].split(",")[:3] == plain[1].split(",")[:3]
+    assert len(ridgeline(*words, "--no-header").stdout.splitlines()) == 1
+
+
+def test_a_result_is_not_a_scenario(ridgeline):
+    ridgeline("run", *NETWORK, *SMALL[4:], "-o", "r.json")
+    done = ridgeline("run", "r.json")
+    assert done.returncode == 2 and done.stderr.count("error:") == 1
+    assert "found the result of a run, expected a scenario" in done.stderr
+
+
+def test_what_a_table_of_requests_cannot_say(ridgeline):
+    words = ["run", *NETWORK, *SMALL[4:], "--prefix-len", "64"]
+    lost = result(ridgeline, *words, "--requests-out", "r.csv")["warnings"]
+    assert "20 of 20 prompts" in next(w["message"] for w in lost if w["code"] == "W-lost-prompts")
+    for more in (["--requests-out", "r.jsonl"], []):
+        assert "W-lost-prompts" not in {w["code"] for w in result(ridgeline, *words, *more)["warnings"]}
+    plain = result(ridgeline, "run", *NETWORK, *SMALL[4:], "--requests-out", "r.csv")["warnings"]
+    assert "W-lost-prompts" not in {w["code"] for w in plain}
+
+
+def test_answered_sessions_need_sessions(ridgeline):
+    trace = ridgeline.write("t.csv", TRACE)
+    warned = result(ridgeline, "replay", trace, *NETWORK, "--trace-sessions", "answered")["warnings"]
+    assert "burstgpt-csv does not say" in next(w["message"] for w in warned if w["code"] == "W-ignored-sessions")
+    plain = result(ridgeline, "replay", trace, *NETWORK)["warnings"]
+    assert "W-ignored-sessions" not in {w["code"] for w in plain}
+
+
+def test_columns_that_a_conversion_makes_up(ridgeline):
+    ridgeline.write("t.jsonl", '{"arrival_s":0,"input_tokens":9,"output_tokens":3,"session":7}\n' * 3)
+    done = ridgeline("convert", "t.jsonl", "--to", "burstgpt-csv")
+    assert "W-made-up-columns" in done.stderr and "3 requests without a model" in done.stderr
+    assert "W-renumbered-sessions" in done.stderr
+    ridgeline.write("r.jsonl", '{"arrival_s":0,"input_tokens":9,"output_tokens":4,"reasoning_tokens":2}\n')
+    done = ridgeline("convert", "r.jsonl", "--to", "trace-v2")
+    assert "lost" not in done.stderr
+    assert "0.5" in done.stdout.splitlines()[1].split(",")
+
+
+def test_requests_of_aiperf_are_a_trace(ridgeline):
+    words = ["run", *NETWORK, "--input-len", "50", "--output-len", "9", "--num-prompts", "30", "--request-rate", "4"]
+    assert ridgeline(*words, "--client-results", "aiperf=a.json").returncode == 0
+    again = result(ridgeline, "replay", "a.jsonl", *NETWORK)["summary"]
+    assert again["completed"] == 30
+    assert again["total_input_tokens"] == 30 * 50 and again["total_output_tokens"] == 30 * 9
+    assert ridgeline("trace", "a.jsonl").stdout.startswith("aiperf: 30 requests")
+
+
 def test_a_command_of_inference_sim_runs(ridgeline):
     done = ridgeline(
         *"run --model llama-3.1-8b --hardware h100 --tp 1 --rate 4 --num-requests 20 --prompt-tokens 64".split(),
@@ -196,6 +259,8 @@ def test_bash_completes(ridgeline):
     assert completed(ridgeline, "replay", "--trace", "req") == ["requests.csv"]
     assert completed(ridgeline, "run", "--seed", "") == []
     assert "models" in completed(ridgeline, "list", "")
+    assert "h28" in completed(ridgeline, "study", "run", "h2")
+    assert completed(ridgeline, "run", "--client-results", "vllm") == ["vllm-bench="]
     assert completed(ridgeline, "kernels", "f") == ["fit"]
     assert "--version" in completed(ridgeline, "kernels", "fit", "--v")
 
@@ -215,6 +280,7 @@ def test_the_manual_page(ridgeline):
     page = ridgeline("man")
     assert page.returncode == 0
     path = ridgeline.write("ridgeline.1", page.stdout)
+    assert "128 + n" in page.stdout
     for verb in ("run", "replay", "trace", "calibrate", "kernels fit"):
         assert f"\n.SS {verb}" in page.stdout
     assert "engine.max_num_seqs" in page.stdout

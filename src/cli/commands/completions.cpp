@@ -3,16 +3,11 @@
 #include <array>
 #include <string>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "cli/arguments.hpp"
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/manual.hpp"
-#include "core/reader.hpp"
-#include "core/result.hpp"
 
 namespace ridgeline::cli {
 
@@ -38,13 +33,10 @@ ExitCode completions_command(Words words) {
   if (shell == "fish") {
     return put_out(fish_completions(), manners);
   }
-  return give_up({{.field = "completions",
-                   .message = fmt::format("found \"{}\", expected one of: {}",
-                                          fmt::join(arguments.positionals, " "),
-                                          fmt::join(kShells, ", ")),
-                   .where = {.file = "command line"},
-                   .hint = "source <(ridgeline completions bash)"}},
-                 manners);
+  return give_up(
+      {bad_word(
+          "completions", arguments.positionals, kShells, "source <(ridgeline completions bash)")},
+      manners);
 }
 
 ExitCode man_command(Words words) {

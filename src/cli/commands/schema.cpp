@@ -1,4 +1,3 @@
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,7 +8,6 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "report/result_json.hpp"
 #include "report/schemas.hpp"
@@ -39,13 +37,7 @@ core::Result<std::string> schema_text(const std::vector<std::string>& words) {
       return std::string(file.text);
     }
   }
-  const auto near = words.empty() ? std::nullopt : core::nearest(words.front(), names);
-  return core::fail(
-      {.field = "schema",
-       .message = fmt::format(
-           "found \"{}\", expected one of: {}", fmt::join(words, " "), fmt::join(names, ", ")),
-       .where = {.file = "command line"},
-       .hint = near ? fmt::format("did you mean '{}'?", *near) : "ridgeline schema result"});
+  return core::fail(bad_word("schema", words, names, "ridgeline schema result"));
 }
 
 }  // namespace

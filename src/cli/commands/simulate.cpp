@@ -14,6 +14,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/bench_words.hpp"
+#include "cli/commands/listeners.hpp"
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
@@ -71,6 +72,9 @@ std::vector<FlagSpec> simulation_flags() {
                    .value = "CLIENT=FILE",
                    .help = "As that client would write it: vllm-bench, guidellm, inference-perf, "
                            "aiperf (the last two: and one record per request beside it)"});
+  flags.push_back({.name = "no-header",
+                   .takes = Takes::kNothing,
+                   .help = "CSV without its line of names, for loops that append"});
   flags.push_back({.name = "fail-on-slo",
                    .takes = Takes::kNothing,
                    .help = "Exit with 99 where a target (--slo-ttft ...) is missed"});
@@ -133,34 +137,10 @@ struct ClientTarget {
   const report::ClientFormat* format;
 };
 
-/// Hands everything on to each of several listeners.
-class Listeners final : public metrics::Listener {
- public:
-  void add(metrics::Listener* listener) { all_.push_back(listener); }
-  [[nodiscard]] bool empty() const { return all_.empty(); }
-  void on_arrival(const domain::Request& request) override {
-    for (auto* listener : all_) {
-      listener->on_arrival(request);
-    }
-  }
-  void on_request(const domain::RequestRecord& record,
-                  const metrics::RequestMetrics& metrics) override {
-    for (auto* listener : all_) {
-      listener->on_request(record, metrics);
-    }
-  }
-  [[nodiscard]] bool needs_steps() const override {
-    return std::ranges::any_of(all_, &metrics::Listener::needs_steps);
-  }
-  void on_steps(const domain::StepRecord& record) override {
-    for (auto* listener : all_) {
-      listener->on_steps(record);
-    }
-  }
-
- private:
-  std::vector<metrics::Listener*> all_;
-};
+/// A table without its line of names.
+std::string without_header(std::string text) {
+  return text.substr(std::min(text.find('\n') + 1, text.size()));
+}
 
 /// One simulation, from words to files.
 class Simulation {
@@ -240,8 +220,8 @@ class Simulation {
       errors.insert(errors.end(), more.begin(), more.end());
     };
     for (const auto& path : arguments_.values("output")) {
-      const auto exporter =
-          path == "-" ? report::find_exporter(manners_.format) : report::exporter_for_path(path);
+      const auto exporter = OutputFile::is_direct(path) ? report::find_exporter(manners_.format)
+                                                        : report::exporter_for_path(path);
       auto file = OutputFile::open("--output", path);
       if (exporter && file) {
         targets_.push_back({.file = std::move(*file), .exporter = *exporter});
@@ -251,11 +231,17 @@ class Simulation {
       keep(file ? core::Errors() : file.error());
     }
     if (const GivenFlag* flag = arguments_.find("requests-out")) {
-      const auto format = report::request_log_format(flag->value);
+      const auto format =
+          OutputFile::is_direct(flag->value)
+              ? core::Result<report::RequestLogFormat>(report::RequestLogFormat::kJsonLines)
+              : report::request_log_format(flag->value);
       auto file = OutputFile::open("--requests-out", flag->value);
       if (format && file) {
         log_file_.emplace(std::move(*file));
         log_ = report::make_request_log(*format, *source_, log_file_->stream());
+        if (*format == report::RequestLogFormat::kCsv) {
+          prompts_.emplace();
+        }
       } else {
         keep(format ? core::Errors() : format.error());
         keep(file ? core::Errors() : file.error());
@@ -325,6 +311,39 @@ class Simulation {
     }
   }
 
+  /// A table of requests has no place for the tokens that prompts share.
+  void warn_of_prompts(core::Warnings& warnings) const {
+    if (prompts_ && prompts_->with_prompt() > 0) {
+      warnings.push_back(
+          {.code = "W-lost-prompts",
+           .message = fmt::format("{} of {} prompts share tokens with others, which '{}' does not "
+                                  "say: replayed, it has less in the prefix cache",
+                                  prompts_->with_prompt(),
+                                  prompts_->requests(),
+                                  log_file_->path()),
+           .hint = "--requests-out FILE.jsonl"});
+    }
+  }
+
+  /// A client that is stopped writes no result.
+  void warn_of_interruption(core::Warnings& warnings) const {
+    for (const auto& target : client_targets_) {
+      warnings.push_back({.code = "W-partial",
+                          .message = fmt::format(
+                              "the run was interrupted: '{}' is not written, as {} measures whole "
+                              "runs",
+                              target.file.path(),
+                              target.format->name)});
+    }
+    if (log_file_) {
+      warnings.push_back({.code = "W-partial",
+                          .message = fmt::format("the run was interrupted: '{}' holds the requests "
+                                                 "sent by then, those without an answer as "
+                                                 "\"unfinished\"",
+                                                 log_file_->path())});
+    }
+  }
+
   core::Result<sim::RunOutcome> simulate() {
     if (manners_.verbose) {
       static_cast<void>(write_all(STDERR_FILENO, provenance_text(*resolved_)));
@@ -343,6 +362,9 @@ class Simulation {
     }
     if (!client_targets_.empty()) {
       listeners.add(&client_results_);
+    }
+    if (prompts_) {
+      listeners.add(&*prompts_);
     }
     controls.listener = listeners.empty() ? nullptr : &listeners;
     auto outcome = sim::simulate(*resolved_, *source_, controls);
@@ -364,6 +386,10 @@ class Simulation {
     result.warnings = resolved_->warnings;
     result.warnings.insert(result.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
     warn_of_sampling(result.warnings);
+    warn_of_prompts(result.warnings);
+    if (outcome.partial) {
+      warn_of_interruption(result.warnings);
+    }
     result.digest = outcome.digest;
     result.partial = outcome.partial;
     auto& info = result.run_info;
@@ -382,16 +408,27 @@ class Simulation {
     return result;
   }
 
+  [[nodiscard]] std::string rendered(const report::Exporter& exporter,
+                                     const report::RunResult& result,
+                                     const report::TextStyle& style) const {
+    std::string text = exporter.render(result, style);
+    return exporter.name == "csv" && arguments_.has("no-header") ? without_header(std::move(text))
+                                                                 : text;
+  }
+
   ExitCode show(const sim::RunOutcome& outcome) {
     const report::RunResult result = result_of(outcome);
     core::Errors errors;
     report::TextStyle style = text_style(manners_.out);
     for (auto& [file, exporter] : targets_) {
-      file.stream() << exporter->render(result, {});
+      file.stream() << rendered(*exporter, result, {});
       keep_error(file.commit(), errors);
       style.saved_to += (style.saved_to.empty() ? "" : ", ") + file.path();
     }
     for (auto& [file, requests, format] : client_targets_) {
+      if (result.partial) {
+        continue;
+      }
       file.stream() << format->render(result, client_results_);
       keep_error(file.commit(), errors);
       if (requests) {
@@ -407,7 +444,7 @@ class Simulation {
     }
     const auto exporter = report::find_exporter(manners_.format);
     if (!OutputFile::has_standard_output()) {
-      keep_error(write_all(STDOUT_FILENO, (*exporter)->render(result, style)), errors);
+      keep_error(write_all(STDOUT_FILENO, rendered(**exporter, result, style)), errors);
     }
     if (manners_.format == "csv") {
       // The only format with results that has no place for them.
@@ -490,6 +527,7 @@ class Simulation {
   std::vector<Target> targets_;
   std::optional<OutputFile> log_file_;
   std::unique_ptr<metrics::Listener> log_;
+  std::optional<PromptCount> prompts_;
   std::optional<OutputFile> steps_file_;
   std::unique_ptr<sim::StepListener> steps_;
   std::vector<ClientTarget> client_targets_;

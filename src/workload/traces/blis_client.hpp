@@ -53,6 +53,7 @@ struct BlisTraits {
   bool windows = false;  ///< With a rate of their own.
   bool has_seed = false;
   bool slo_targets = false;
+  double fractions = 1.0;  ///< Their sum, where clients share a rate.
 };
 [[nodiscard]] core::Warnings blis_warnings(const BlisTraits& traits);
 

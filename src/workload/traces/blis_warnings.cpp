@@ -1,10 +1,19 @@
+#include <cmath>
 #include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "core/result.hpp"
 #include "workload/traces/blis_client.hpp"
 
 namespace ridgeline::workload {
+namespace {
+
+/// Fractions written with three digits, as 0.333, may miss 1 by that much.
+constexpr double kFractionsSlack = 0.01;
+
+}  // namespace
 
 core::Warnings blis_warnings(const BlisTraits& traits) {
   core::Warnings all;
@@ -37,6 +46,12 @@ core::Warnings blis_warnings(const BlisTraits& traits) {
       "seed",
       "the seed of the run is taken, not the file's; the generators differ, so that only the "
       "laws are the same");
+  if (std::abs(traits.fractions - 1.0) > kFractionsSlack) {
+    all.push_back({.code = "W-fractions",
+                   .message = fmt::format("rate_fraction of the clients sums to {:.4g}, not 1: the "
+                                          "rate is shared in proportion",
+                                          traits.fractions)});
+  }
   if (traits.slo_targets) {
     all.push_back({.code = "W-slo-targets",
                    .message = "goodput_slo_targets and slo_target_us are read over: targets are "

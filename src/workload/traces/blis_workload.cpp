@@ -205,6 +205,12 @@ class BlisReader {
     for (const BlisClient& client : clients_) {
       total += client.concurrency > 0 ? 0.0 : client.fraction;
     }
+    // With windows a client has its fraction of those that are active beside it.
+    const bool share_all = std::ranges::all_of(
+        clients_, [](const BlisClient& client) { return client.windows.empty(); });
+    if (total > 0.0 && share_all) {
+      client_reader_.traits().fractions = total;
+    }
     for (BlisClient& client : clients_) {
       const double share = total > 0.0 ? aggregate_ * client.fraction / total : 0.0;
       const double rate = client.rate.value_or(share);

@@ -42,7 +42,8 @@ class BurstGptParser final : public CsvRowParser {
     }
     return {{.code = "W-failed-requests",
              .message = fmt::format(
-                 "{} rows with 0 response tokens were left out: the request failed", failed_)}};
+                 "{} rows of the file with 0 response tokens were left out: the request failed",
+                 failed_)}};
   }
 
  private:
@@ -86,6 +87,9 @@ class BurstGptWriter final : public TraceWriter {
     const auto label = [&](std::int32_t number, std::string_view otherwise) {
       return number < 0 ? std::string(otherwise) : csv_cell(stream_->labels().name(number));
     };
+    without_model_ += item.model < 0 ? 1 : 0;
+    without_tenant_ += item.tenant < 0 ? 1 : 0;
+    with_session_ += item.session >= 0 ? 1 : 0;
     out << fmt::format("{},{},,{},{},{},{},{}\n",
                        seconds_text(item.arrival),
                        item.session < 0 ? "" : std::to_string(item.session),
@@ -95,9 +99,29 @@ class BurstGptWriter final : public TraceWriter {
                        item.input_tokens.value() + item.output_tokens.value(),
                        label(item.tenant, "API log"));
   }
+  [[nodiscard]] core::Warnings warnings() const override {
+    core::Warnings all;
+    if (without_model_ > 0 || without_tenant_ > 0) {
+      all.push_back({.code = "W-made-up-columns",
+                     .message = fmt::format("{} requests without a model are written as ChatGPT, "
+                                            "{} without a tenant as Log Type \"API log\"",
+                                            without_model_,
+                                            without_tenant_)});
+    }
+    if (with_session_ > 0) {
+      all.push_back({.code = "W-renumbered-sessions",
+                     .message = fmt::format("sessions are numbered from 0 as they come, in {} "
+                                            "requests: Session ID is no longer the file's",
+                                            with_session_)});
+    }
+    return all;
+  }
 
  private:
   const ItemStream* stream_ = nullptr;
+  std::int64_t without_model_ = 0;
+  std::int64_t without_tenant_ = 0;
+  std::int64_t with_session_ = 0;
 };
 
 }  // namespace

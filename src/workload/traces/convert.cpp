@@ -170,6 +170,9 @@ core::Result<Conversion> convert(std::unique_ptr<ItemStream> stream,
   writer->end(out);
   done.lost = losses.lost(flatten);
   done.warnings = source->warnings();
+  for (auto& warning : writer->warnings()) {
+    done.warnings.push_back(std::move(warning));
+  }
   return done;
 }
 

@@ -167,7 +167,12 @@ class TraceWriter {
   virtual void begin(std::ostream& out, const ItemStream& stream) = 0;
   virtual void write(std::ostream& out, const Item& item) = 0;
   virtual void end(std::ostream& out) { static_cast<void>(out); }
+  /// What the file says that the items do not, when all have been written.
+  [[nodiscard]] virtual core::Warnings warnings() const { return {}; }
 };
+
+/// That trace_sessions answered changes nothing, and why.
+[[nodiscard]] core::Warning no_turns_to_wait(std::string_view why);
 
 /// An entry of the table of formats (registry.cpp). It has exactly one of make_parser and
 /// open_document, and a writer where it can be written.
@@ -182,6 +187,7 @@ struct TraceFormat {
   std::unique_ptr<RowParser> (*make_parser)() = nullptr;
   /// Formats that are read as a whole, and descriptions that are generated from.
   core::Result<std::unique_ptr<ItemStream>> (*open_document)(TraceDocument document) = nullptr;
+  bool heeds_session_times = false;  ///< Its turns can wait for answers (SessionTimes).
   /// Formats that are folders: the file in it to begin with, or empty. open_document gets its path.
   std::string (*file_of_folder)(const std::string& path) = nullptr;
   std::unique_ptr<TraceWriter> (*make_writer)() = nullptr;
@@ -230,6 +236,8 @@ extern const TraceFormat kInferencePerfConfig;
 extern const TraceFormat kInferencePerfLifecycle;
 /// guidellm's report.
 extern const TraceFormat kGuidellm;
+/// AIPerf's profile_export.jsonl.
+extern const TraceFormat kAiperf;
 /// The detailed result of `vllm bench serve`.
 extern const TraceFormat kVllmBench;
 /// OpenTelemetry spans with GenAI attributes.

@@ -47,6 +47,10 @@ bool JsonRecord::add(JsonCursor& json, const std::string& path, int depth) {
     values_.emplace(path, text);
     return true;
   }
+  if (kind == 't') {
+    values_.emplace(path, "true");
+    return json.skip();
+  }
   if (depth == kDeepestRecord || (kind != '{' && kind != '[')) {
     return json.skip();
   }

@@ -15,8 +15,8 @@
 namespace ridgeline::workload {
 
 /// The scalar values of an object and of those within it, by dotted path ("info.timings.start"),
-/// as pieces of the text. Lists are left out, but for lists of {"key": ..., "value": {...}}, which
-/// OpenTelemetry writes for maps.
+/// as pieces of the text; false is as absent as null. Lists are left out, but for lists of {"key":
+/// ..., "value": {...}}, which OpenTelemetry writes for maps.
 class JsonRecord {
  public:
   /// Takes one value from the walk; false when it is no sound JSON.

@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -20,6 +21,7 @@
 #include "workload/traces/row_ledger.hpp"
 #include "workload/traces/trace.hpp"
 #include "workload/traces/trace_reader.hpp"
+#include "workload/wrapped_stream.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -141,6 +143,22 @@ core::Result<std::unique_ptr<ItemStream>> open_whole(LineReader lines,
                                .seed = options.seed});
 }
 
+/// A stream with a warning more.
+class Noted final : public WrappedStream {
+ public:
+  Noted(std::unique_ptr<ItemStream> stream, core::Warning note)
+      : WrappedStream(std::move(stream)), note_(std::move(note)) {}
+  [[nodiscard]] core::Warnings warnings() const override {
+    core::Warnings all = inner().warnings();
+    all.push_back(note_);
+    return all;
+  }
+  [[nodiscard]] std::optional<std::int64_t> size() const override { return inner().size(); }
+
+ private:
+  core::Warning note_;
+};
+
 /// The file of a folder with which its format begins.
 core::Result<std::string> file_of_folder(const std::string& path, const TraceFormat*& format) {
   for (const TraceFormat* candidate : trace_formats()) {
@@ -160,6 +178,11 @@ core::Result<std::string> file_of_folder(const std::string& path, const TraceFor
 
 }  // namespace
 
+core::Warning no_turns_to_wait(std::string_view why) {
+  return {.code = "W-ignored-sessions",
+          .message = fmt::format("trace_sessions answered changes nothing: {}", why)};
+}
+
 core::Result<std::unique_ptr<ItemStream>> open_items(std::unique_ptr<ByteInput> input,
                                                      const std::string& name,
                                                      const ReadOptions& options) {
@@ -178,6 +201,11 @@ core::Result<std::unique_ptr<ItemStream>> open_items(std::unique_ptr<ByteInput> 
     format = *detected;
   }
   auto stream = open_whole(std::move(lines), name, *format, options);
+  if (stream && options.session_times == SessionTimes::kAnswered && !format->heeds_session_times) {
+    stream = std::make_unique<Noted>(
+        std::move(*stream),
+        no_turns_to_wait(fmt::format("{} does not say when a turn was answered", format->name)));
+  }
   return stream ? part_of(std::move(*stream), options.part) : std::move(stream);
 }
 

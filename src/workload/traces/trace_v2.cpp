@@ -302,6 +302,7 @@ class V2Sessions {
     loose_.push_back(std::move(next));
   }
   [[nodiscard]] std::vector<LooseItem> take() { return std::move(loose_); }
+  [[nodiscard]] bool any() const { return !sessions_.empty(); }
 
  private:
   struct State {
@@ -355,6 +356,9 @@ core::Result<std::unique_ptr<ItemStream>> read_v2_data(const TraceDocument& docu
         {.code = "W-failed-requests",
          .message =
              fmt::format("{} rows without tokens were left out: the request failed", left_out)});
+  }
+  if (document.session_times == SessionTimes::kAnswered && !sessions.any()) {
+    list.warnings.push_back(no_turns_to_wait("no request of the file has a session_id"));
   }
   if (header.warm_up > 0) {
     list.warnings.push_back(
@@ -482,12 +486,14 @@ const TraceFormat kTraceV2 = {
                  head.has_yaml_key("trace_version");
         },
     .open_document = read_trace_v2,
+    .heeds_session_times = true,
     .file_of_folder = v2_file_of_folder,
     .make_writer = [] { return std::unique_ptr<TraceWriter>(std::make_unique<TraceV2Writer>()); },
     .carries = fields({Field::kArrival,
                        Field::kFineTime,
                        Field::kSession,
                        Field::kPriority,
+                       Field::kReasoning,
                        Field::kSloClass,
                        Field::kTenant,
                        Field::kModel,

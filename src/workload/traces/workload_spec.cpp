@@ -448,6 +448,7 @@ const TraceFormat kWorkloadSpec = {
     .summary = "our own description of a workload (YAML): sources, changed and put together",
     .detect = [](const TraceHead& head) { return head.has_yaml_key("ridgeline_workload"); },
     .open_document = read_workload_spec,
+    .heeds_session_times = true,
 };
 
 }  // namespace ridgeline::workload

@@ -30,6 +30,16 @@ TEST(ParseQuantity, KnowsMinutesHoursAndDays) {
   EXPECT_EQ(*parse_quantity("10ms", "seconds"), 0.01);
 }
 
+TEST(ParseQuantity, ReadsTimesOfSeveralParts) {
+  EXPECT_EQ(parse_quantity("2h05m", "seconds").value_or(-1.0), 7500.0);
+  EXPECT_EQ(parse_quantity("1d2h3m4.5s", "seconds").value_or(-1.0), 93784.5);
+  EXPECT_EQ(parse_quantity("1m30s", "seconds").value_or(-1.0), 90.0);
+  for (const char* text : {"5m2h", "2h2h", "2h5", "2h-5m", "2h 5m", "h5m", "2h5q"}) {
+    EXPECT_FALSE(parse_quantity(text, "seconds")) << text;
+  }
+  EXPECT_FALSE(parse_quantity("1GB5MB", "bytes"));
+}
+
 TEST(ParseQuantity, ReadsBytes) {
   for (const auto& [text, value] : {
            Case{"0B", 0.0},

@@ -150,6 +150,13 @@ std::vector<BadThird> bad_thirds() {
        .between = json,
        .after = "]\n",
        .problem = "a request without times or token counts"},
+      {.format = &kAiperf,
+       .good = R"({"metadata": {"request_start_ns": 100#, "benchmark_phase": "profiling"}, )"
+               R"("metrics": {"input_sequence_length": {"value": 5}, )"
+               R"("output_sequence_length": {"value": 3}}, "error": null})",
+       .bad = R"({"metadata": {"request_start_ns": 100#, "benchmark_phase": "profiling"}, )"
+              R"("metrics": {"input_sequence_length": {"value": 5}}, "error": null})",
+       .problem = "a request without time or token counts"},
       {.format = &kShareGpt,
        .before = "[",
        .good = R"({"id": "a#", "conversations": [{"from": "human", "tokens": 10}, )"

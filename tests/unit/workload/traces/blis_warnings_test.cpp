@@ -31,6 +31,11 @@ TEST(BlisTraits, AreToldOneByOne) {
               ElementsAre("W-blis-windows", "W-blis-seed", "W-blis-network", "W-blis-timeout"));
 }
 
+TEST(BlisTraits, FractionsThatMissOneAreTold) {
+  EXPECT_THAT(codes_of({.fractions = 0.999}), IsEmpty());
+  EXPECT_THAT(codes_of({.fractions = 1.6}), ElementsAre("W-fractions"));
+}
+
 // Targets are the run's whoever asks: no comparison with inference-sim is needed to want to know.
 TEST(BlisTraits, TargetsAreToldToEverybody) {
   const auto codes = codes_of({.slo_targets = true});

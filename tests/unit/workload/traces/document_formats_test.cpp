@@ -96,6 +96,26 @@ TEST(InferencePerfLifecycle, LeavesErrorsOut) {
   EXPECT_THAT(told(read_document_text(text.substr(0, text.size() - 30))), HasSubstr("expected"));
 }
 
+TEST(Aiperf, LeavesOtherPhasesAndErrorsOut) {
+  const auto request = [](const char* start, const char* more, const char* error) {
+    return std::string(R"({"metadata": {"request_start_ns": )") + start + more +
+           R"(}, "metrics": {"input_sequence_length": {"value": 5, "unit": "tokens"}, )"
+           R"("output_sequence_length": {"value": 3, "unit": "tokens"}}, "error": )" +
+           error + "}\n";
+  };
+  const auto list = read_document_text(
+      request("1700000000100000000", R"(, "benchmark_phase": "warmup")", "null") +
+      request("1700000001000000000", R"(, "benchmark_phase": "profiling")", "null") +
+      request("1700000001250000000", R"(, "was_cancelled": true)", "null") +
+      request("1700000001300000000", "", R"({"code": 500, "type": "x"})") +
+      request("1700000001500000001", R"(, "was_cancelled": false)", "null"));
+  ASSERT_TRUE(list.has_value()) << told(list);
+  EXPECT_THAT(starts(*list), ElementsAre(0.0, 0.500000001));
+  ASSERT_THAT(list->warnings, SizeIs(2));
+  EXPECT_THAT(list->warnings[0].message, HasSubstr("2 requests with an error"));
+  EXPECT_THAT(list->warnings[1].message, HasSubstr("1 requests before the phase"));
+}
+
 TEST(OtelSpans, MakesAGraphOfWhatHadEnded) {
   // 0 .. 2, then 3 .. 5 and 3 .. 6 side by side, then 7 .. 8.
   const auto span = [](const char* id, int begin, int end) {

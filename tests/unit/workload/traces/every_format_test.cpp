@@ -243,6 +243,7 @@ std::vector<FormatSample> format_samples() {
           {&kBlisWorkload, "blis_workload/clients"},
           {&kInferencePerfConfig, "inference_perf_config/sound"},
           {&kInferencePerfLifecycle, "inference_perf_lifecycle/sound"},
+          {&kAiperf, "aiperf/sound"},
           {&kGuidellm, "guidellm/sound"},
           {&kVllmBench, "vllm_bench/sound"},
           {&kOtelSpans, "otel_spans/sound"},

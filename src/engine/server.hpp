@@ -29,11 +29,11 @@ struct EngineTotals {
 /// The gauges of an instance at one instant.
 struct InstanceState {
   core::SimTime at;
-  std::int64_t running = 0;           ///< Requests that hold a seat.
-  std::int64_t waiting = 0;           ///< Requests in the engine's queue, preempted ones included.
-  core::Tokens queued_prompt_tokens;  ///< Sum of the prompt lengths of the waiting requests.
-  core::Blocks used_blocks;           ///< KV blocks that running requests hold.
-  core::Blocks free_blocks;           ///< The other KV blocks, cached prefixes included.
+  std::int64_t running = 0;  ///< Requests that hold a seat.
+  std::int64_t waiting = 0;  ///< Requests in the engine's queue, preempted ones included.
+  core::Tokens queued_prompt_tokens = {};  ///< Sum of the prompt lengths of the waiting requests.
+  core::Blocks used_blocks = {};           ///< KV blocks that running requests hold.
+  core::Blocks free_blocks = {};           ///< The other KV blocks, cached prefixes included.
 
   friend bool operator==(const InstanceState&, const InstanceState&) = default;
 };

@@ -46,8 +46,10 @@ TEST(FittingHint, StagesInOtherNodesNeedANetworkOfKnownBandwidth) {
 }
 
 TEST(FittingHint, ACheckpointHasTheSameVisionTower) {
-  EXPECT_THAT(hint("qwen3-vl-235b-a22b", "h200", 8192), testing::Not(HasSubstr("--model")));
-  EXPECT_THAT(hint("qwen3-235b-a22b", "h200", 8192), testing::Not(HasSubstr("-vl-")));
+  // The decoder is qwen3-32b's, of which the catalogue has an FP8 checkpoint.
+  EXPECT_THAT(hint("qwen3-32b", "l40s", 8192), HasSubstr("--model qwen3-32b-fp8"));
+  EXPECT_THAT(hint("qwen3-vl-32b", "l40s", 8192),
+              testing::AllOf(HasSubstr("--quantization fp8"), testing::Not(HasSubstr("--model"))));
 }
 
 }  // namespace

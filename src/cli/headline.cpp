@@ -11,15 +11,16 @@
 
 #include "core/catalogue.hpp"
 #include "core/result.hpp"
-#include "metrics/summary.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 #include "report/format.hpp"
 #include "report/run_result.hpp"
 #include "sim/options.hpp"
+#include "sim/rank_share.hpp"
 #include "sim/requests.hpp"
 #include "sim/resolve.hpp"
 #include "sim/scenario.hpp"
+#include "sim/simulation.hpp"
 
 namespace ridgeline::cli {
 
@@ -102,19 +103,27 @@ std::string deployment_text(const sim::Resolved& resolved) {
 }
 
 std::optional<report::Deployment> deployment_of(const sim::Resolved& resolved,
-                                                const metrics::Summary& summary) {
-  const std::int64_t ranks = resolved.execution.sharding.data_parallel_size;
-  if (ranks == 1) {
+                                                const sim::RunOutcome& outcome) {
+  const sim::RankShare share = sim::rank_share(resolved.scenario);
+  if (share.ranks() == 1) {
     return std::nullopt;
   }
-  const auto of_all = [ranks](const std::optional<double>& rank) {
-    return rank ? std::optional(*rank * static_cast<double>(ranks)) : std::nullopt;
-  };
+  const metrics::Summary& summary = outcome.summary;
   const sim::WorkloadSection& workload = resolved.scenario.workload;
-  return report::Deployment{.data_parallel_size = ranks,
+  std::optional<std::int64_t> requests = workload.num_prompts;
+  double times = share.times();
+  if (workload.trace && summary.requests() > 0) {
+    requests = summary.requests() + outcome.of_other_ranks;
+    times = static_cast<double>(*requests) / static_cast<double>(summary.requests());
+  }
+  const auto of_all = [times](const std::optional<double>& rank) {
+    return rank ? std::optional(*rank * times) : std::nullopt;
+  };
+  return report::Deployment{.data_parallel_size = share.ranks(),
+                            .loaded_ranks = share.loaded_ranks(),
                             .request_rate = workload.request_rate,
                             .rank_request_rate = sim::rank_workload(resolved.scenario).request_rate,
-                            .requests = workload.trace ? std::nullopt : workload.num_prompts,
+                            .requests = requests,
                             .rank_requests = summary.requests(),
                             .request_throughput = of_all(summary.request_throughput),
                             .output_throughput = of_all(summary.output_throughput),
@@ -122,14 +131,15 @@ std::optional<report::Deployment> deployment_of(const sim::Resolved& resolved,
                             .goodput = of_all(summary.goodput)};
 }
 
-std::vector<std::string> headline(const sim::Resolved& resolved, const metrics::Summary& summary) {
+std::vector<std::string> headline(const sim::Resolved& resolved, const sim::RunOutcome& outcome) {
   std::vector<std::string> pieces = {deployment_text(resolved),
                                      workload_text(resolved.scenario.workload)};
   if (const std::string& model = resolved.scenario.latency.name; model != kUsualLatency) {
     pieces.front() += fmt::format(", step times by {}", model);
   }
-  const auto deployment = deployment_of(resolved, summary);
-  const std::string requests = fmt::format("{} requests", report::grouped(summary.requests()));
+  const auto deployment = deployment_of(resolved, outcome);
+  const std::string requests =
+      fmt::format("{} requests", report::grouped(outcome.summary.requests()));
   if (!deployment) {
     pieces.push_back(requests);
   } else {

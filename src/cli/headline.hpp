@@ -4,21 +4,21 @@
 #include <string>
 #include <vector>
 
-#include "metrics/summary.hpp"
 #include "report/run_result.hpp"
 #include "sim/resolve.hpp"
+#include "sim/simulation.hpp"
 
 namespace ridgeline::cli {
 
 /// "llama-3.1-70b on 4x h100 (TP4)".
 [[nodiscard]] std::string deployment_text(const sim::Resolved& resolved);
-/// The whole deployment where `summary` is of one of several data-parallel ranks.
+/// The whole deployment where `outcome` is of one of several data-parallel ranks.
 [[nodiscard]] std::optional<report::Deployment> deployment_of(const sim::Resolved& resolved,
-                                                              const metrics::Summary& summary);
+                                                              const sim::RunOutcome& outcome);
 /// The deployment, "8 req/s (Poisson)", "1 000 requests", "seed 1"; and of several data-parallel
 /// ranks what the simulated one gets.
 [[nodiscard]] std::vector<std::string> headline(const sim::Resolved& resolved,
-                                                const metrics::Summary& summary);
+                                                const sim::RunOutcome& outcome);
 /// One line per setting that is not the default: where it came from.
 [[nodiscard]] std::string provenance_text(const sim::Resolved& resolved);
 /// "scenario.yaml:3:9"; nothing for the command line.

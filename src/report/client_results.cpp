@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,7 +16,10 @@
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
+#include "metrics/summary.hpp"
 #include "report/client_files.hpp"
+#include "report/run_result.hpp"
+#include "sim/rank_share.hpp"
 
 namespace ridgeline::report {
 
@@ -22,6 +27,7 @@ void ClientResults::on_request(const domain::RequestRecord& record,
                                const metrics::RequestMetrics& metrics) {
   Row row;
   row.id = record.id;
+  row.outcome = record.outcome;
   row.start = record.arrival.to_seconds();
   row.completed = metrics::completed(record.outcome) && metrics.ttft && metrics.e2e;
   row.input_tokens = record.prompt_tokens.value();
@@ -44,6 +50,20 @@ void ClientResults::put_in_order() {
   std::ranges::sort(rows_, {}, &Row::id);
 }
 
+void ClientResults::stand_for_all(const sim::RankShare& share,
+                                  std::optional<std::int64_t> requests) {
+  std::vector<Row> all;
+  const auto rows = static_cast<std::int64_t>(rows_.size());
+  for (std::int64_t n = 0; n < rows; ++n) {
+    const std::int64_t next = share.number(n + 1);
+    const std::int64_t end = std::min(next, requests.value_or(next));
+    for (std::int64_t number = share.number(n); number < end; ++number) {
+      all.push_back(rows_[static_cast<std::size_t>(n)]);
+    }
+  }
+  rows_ = std::move(all);
+}
+
 std::vector<double> ClientResults::gaps_of(const Row& row) const {
   if (!row.mean_gap) {
     return {};
@@ -61,6 +81,44 @@ std::vector<double> ClientResults::gaps_of(const Row& row) const {
     before = end;
   }
   return seconds;
+}
+
+RunResult seen_by_client(const RunResult& result, const ClientResults& results) {
+  RunResult seen = result;
+  if (!result.deployment) {
+    return seen;
+  }
+  metrics::Summary& summary = seen.summary;
+  summary.completed = 0;
+  summary.by_outcome = {};
+  summary.total_input_tokens = 0;
+  summary.total_output_tokens = 0;
+  for (const auto& row : results.rows()) {
+    ++summary.by_outcome[static_cast<std::size_t>(row.outcome)];
+    if (row.completed) {
+      ++summary.completed;
+      summary.total_input_tokens += row.input_tokens;
+      summary.total_output_tokens += row.output_tokens;
+    }
+  }
+  if (result.summary.completed == 0) {
+    return seen;
+  }
+  const double times =
+      static_cast<double>(summary.completed) / static_cast<double>(result.summary.completed);
+  const auto per_second = [&](std::int64_t number, std::optional<double>& rate) {
+    if (rate && summary.duration_s) {
+      rate = static_cast<double>(number) / *summary.duration_s;
+    }
+  };
+  per_second(summary.completed, summary.request_throughput);
+  per_second(summary.total_output_tokens, summary.output_throughput);
+  per_second(summary.total_input_tokens + summary.total_output_tokens,
+             summary.total_token_throughput);
+  if (summary.goodput) {
+    summary.goodput = *summary.goodput * times;
+  }
+  return seen;
 }
 
 const std::vector<ClientFormat>& client_formats() {

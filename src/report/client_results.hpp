@@ -14,6 +14,7 @@
 #include "metrics/request_metrics.hpp"
 #include "report/run_result.hpp"
 #include "report/step_ends.hpp"
+#include "sim/rank_share.hpp"
 
 namespace ridgeline::report {
 
@@ -28,6 +29,7 @@ class ClientResults final : public metrics::Listener {
   /// One request on the client's clock, in seconds.
   struct Row {
     core::RequestId id;
+    domain::Outcome outcome = domain::Outcome::kFinished;
     double start = 0.0;
     bool completed = false;
     std::int64_t input_tokens = 0;
@@ -44,6 +46,10 @@ class ClientResults final : public metrics::Listener {
   /// Puts the rows, which come as requests end, in the order in which these were sent: of those
   /// sent at once, the first is served first.
   void put_in_order();
+  /// Once in order, and where they are those of one of several data-parallel ranks: makes them the
+  /// deployment's, as far as its number of requests is known. The other ranks are loaded alike, so
+  /// each row stands once for every request that went to the ranks in its turn.
+  void stand_for_all(const sim::RankShare& share, std::optional<std::int64_t> requests);
 
   /// The gaps between what the client receives of a request, in seconds: one a step, as a client
   /// sees no more than one event of each. The steps of preempted requests and of pipelines, which
@@ -55,6 +61,10 @@ class ClientResults final : public metrics::Listener {
   std::vector<Row> rows_;
   StepEnds steps_;
 };
+
+/// The result as a client sees it: of the whole deployment, where the summary is of one of several
+/// data-parallel ranks. `results` stand for all ranks then.
+[[nodiscard]] RunResult seen_by_client(const RunResult& result, const ClientResults& results);
 
 /// A file that a benchmark client of this name would have written of the run, so that a simulated
 /// and a measured one lie side by side in the user's own scripts, and so that `validate` and

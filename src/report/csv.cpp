@@ -68,6 +68,11 @@ struct Table {
 std::string summary_csv(const RunResult& result) {
   Table table;
   table.add("", summary_tree(result.summary));
+  // The same columns in every file: empty where one rank is the whole deployment.
+  const core::Node deployment = deployment_tree(result.deployment.value_or(Deployment{}));
+  for (const auto& member : deployment.members()) {
+    table.add_cell("deployment." + member.key, result.deployment ? field_of(member.value) : "");
+  }
   for (const auto& [path, value] : result.settings) {
     table.add_cell("config." + path,
                    value.is_map() ? quoted(sim::flow_text(value)) : field_of(value));

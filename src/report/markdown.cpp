@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -104,6 +105,22 @@ std::string number_table(const metrics::Summary& summary) {
   return text;
 }
 
+/// The whole deployment beside the one rank that the other tables show.
+std::string deployment_table(const Deployment& deployment) {
+  const auto count = [](std::string_view name, std::int64_t value) {
+    return fmt::format("| {} | {} |\n", name, grouped(value));
+  };
+  std::string text =
+      fmt::format("\n| all {} ranks | |\n|---|--:|\n", grouped(deployment.data_parallel_size));
+  text += count("ranks with requests", deployment.loaded_ranks);
+  text += deployment.requests ? count("requests", *deployment.requests) : std::string();
+  text += count("requests of the simulated rank", deployment.rank_requests);
+  text += number_row("request throughput", deployment.request_throughput, " req/s");
+  text += number_row("output throughput", deployment.output_throughput, " tok/s");
+  text += number_row("total token throughput", deployment.total_token_throughput, " tok/s");
+  return text + number_row("goodput", deployment.goodput, " req/s");
+}
+
 std::string markdown_groups(const metrics::Summary& summary) {
   if (summary.groups.empty()) {
     return {};
@@ -138,6 +155,7 @@ std::string summary_markdown(const RunResult& result) {
   }
   std::string text = headline.empty() ? "" : headline + "\n\n";
   text += latency_table(result.summary) + "\n" + number_table(result.summary);
+  text += result.deployment ? deployment_table(*result.deployment) : std::string();
   text += markdown_groups(result.summary);
   if (!result.warnings.empty()) {
     text += "\n";

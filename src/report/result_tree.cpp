@@ -142,20 +142,6 @@ core::Node run_info_tree(const RunInfo& info) {
       .build();
 }
 
-core::Node deployment_tree(const Deployment& deployment) {
-  MapBuilder map;
-  return map.add("data_parallel_size", integer_node(deployment.data_parallel_size))
-      .add("request_rate", number_node(deployment.request_rate))
-      .add("rank_request_rate", number_node(deployment.rank_request_rate))
-      .add("requests", deployment.requests ? integer_node(*deployment.requests) : core::Node())
-      .add("rank_requests", integer_node(deployment.rank_requests))
-      .add("request_throughput", number_node(deployment.request_throughput))
-      .add("output_throughput", number_node(deployment.output_throughput))
-      .add("total_token_throughput", number_node(deployment.total_token_throughput))
-      .add("goodput", number_node(deployment.goodput))
-      .build();
-}
-
 /// Absent numbers of run_info whose reason is the run's, not the machine's: warnings must not
 /// differ between two runs.
 void run_info_missing(const RunInfo& info, core::Warnings& warnings) {
@@ -232,6 +218,21 @@ core::Node summary_tree(const metrics::Summary& summary) {
     map.add("groups", groups_tree(summary));
   }
   return map.build();
+}
+
+core::Node deployment_tree(const Deployment& deployment) {
+  MapBuilder map;
+  return map.add("data_parallel_size", integer_node(deployment.data_parallel_size))
+      .add("loaded_ranks", integer_node(deployment.loaded_ranks))
+      .add("request_rate", number_node(deployment.request_rate))
+      .add("rank_request_rate", number_node(deployment.rank_request_rate))
+      .add("requests", deployment.requests ? integer_node(*deployment.requests) : core::Node())
+      .add("rank_requests", integer_node(deployment.rank_requests))
+      .add("request_throughput", number_node(deployment.request_throughput))
+      .add("output_throughput", number_node(deployment.output_throughput))
+      .add("total_token_throughput", number_node(deployment.total_token_throughput))
+      .add("goodput", number_node(deployment.goodput))
+      .build();
 }
 
 core::Node result_tree(const RunResult& result) {

@@ -17,5 +17,7 @@ inline constexpr std::int64_t kResultSchemaVersion = 1;
 [[nodiscard]] core::Node result_tree(const RunResult& result);
 /// The part under `summary`.
 [[nodiscard]] core::Node summary_tree(const metrics::Summary& summary);
+/// And under `deployment`.
+[[nodiscard]] core::Node deployment_tree(const Deployment& deployment);
 
 }  // namespace ridgeline::report

@@ -29,9 +29,11 @@ struct RunInfo {
 /// requests and tokens per second, nothing where the run has none.
 struct Deployment {
   std::int64_t data_parallel_size = 1;
+  std::int64_t loaded_ranks =
+      1;  ///< That get requests: no more than there are clients or requests.
   std::optional<double> request_rate;       ///< Of arrivals, at all ranks.
   std::optional<double> rank_request_rate;  ///< At the simulated one.
-  std::optional<std::int64_t> requests;     ///< That all ranks get, where the workload states it.
+  std::optional<std::int64_t> requests;     ///< That all ranks get, where that is known.
   std::int64_t rank_requests = 0;
   std::optional<double> request_throughput;  ///< Of all ranks, as are the next.
   std::optional<double> output_throughput;

@@ -11,6 +11,7 @@
 #include "engine/options.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
+#include "sim/rank_share.hpp"
 #include "sim/requests.hpp"
 #include "sim/scenario.hpp"
 #include "sim/speculation.hpp"
@@ -43,7 +44,9 @@ void warn_of_unpriced(Resolution& work) {
 
 /// Says how one data-parallel rank comes by its requests.
 void share_workload(Resolution& work) {
-  const std::int64_t ranks = work.out->execution.sharding.data_parallel_size;
+  const RankShare deal = rank_share(work.out->scenario);
+  const std::int64_t ranks = deal.ranks();
+  const std::int64_t loaded = deal.loaded_ranks();
   if (ranks == 1) {
     return;
   }
@@ -51,7 +54,7 @@ void share_workload(Resolution& work) {
   const WorkloadSection rank = rank_workload(work.out->scenario);
   std::string share = "its part of the workload";
   if (whole.trace) {
-    share = fmt::format("every {}th session of the trace, or request without one", ranks);
+    share = fmt::format("every {}th session of the trace, or request without one", loaded);
   } else if (whole.max_concurrency) {
     share = fmt::format("{} of {} clients", *rank.max_concurrency, *whole.max_concurrency);
   } else if (whole.request_rate) {
@@ -64,12 +67,18 @@ void share_workload(Resolution& work) {
       std::ranges::any_of(work.out->network.layers, [](const model::LayerGroup& group) {
         return std::holds_alternative<model::MoeFfn>(group.ffn);
       });
+  std::string others = has_experts ? "step with it, equally loaded" : "are loaded alike";
+  if (loaded < ranks) {
+    others += fmt::format(", but for {} that get no request{}",
+                          ranks - loaded,
+                          has_experts ? " (exchanges are priced as if they did)" : "");
+  }
   work.out->warnings.push_back(
       {.code = "W-data-parallel",
        .message = fmt::format("one of {} data-parallel ranks is simulated, with {}; the others {}",
                               ranks,
                               share,
-                              has_experts ? "step with it, equally loaded" : "are loaded alike"),
+                              others),
        .hint = "latencies, counts and utilisation are that rank's"});
 }
 

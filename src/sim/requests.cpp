@@ -8,6 +8,7 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "sim/rank_share.hpp"
 #include "sim/scenario.hpp"
 #include "workload/options.hpp"
 #include "workload/source.hpp"
@@ -122,23 +123,28 @@ workload::SyntheticOptions synthetic_options(const Scenario& scenario) {
   return options;
 }
 
+RankShare rank_share(const Scenario& scenario) {
+  const WorkloadSection& section = scenario.workload;
+  return {scenario.engine.data_parallel_size,
+          {.clients = section.max_concurrency,
+           .closed_loop = is_closed_loop(section),
+           .requests = section.trace ? std::nullopt : section.num_prompts}};
+}
+
 WorkloadSection rank_workload(const Scenario& scenario) {
   WorkloadSection section = scenario.workload;
-  const std::int64_t ranks = scenario.engine.data_parallel_size;
-  if (ranks == 1) {
+  const RankShare share = rank_share(scenario);
+  if (share.ranks() == 1) {
     return section;
   }
-  const auto divide = [ranks](std::optional<std::int64_t>& whole) {
-    if (whole) {
-      whole = (*whole + ranks - 1) / ranks;
-    }
-  };
-  if (!section.trace) {  // Of a trace so many are taken, and then dealt out.
-    divide(section.num_prompts);
+  if (section.num_prompts && !section.trace) {  // Of a trace so many are taken, and then dealt out.
+    section.num_prompts = share.requests(*section.num_prompts);
   }
-  divide(section.max_concurrency);
+  if (section.max_concurrency) {
+    section.max_concurrency = share.clients(*section.max_concurrency);
+  }
   if (section.request_rate) {
-    section.request_rate = *section.request_rate / static_cast<double>(ranks);
+    section.request_rate = share.rate(*section.request_rate);
   }
   return section;
 }
@@ -162,7 +168,7 @@ core::Result<std::unique_ptr<workload::Source>> open_source(const Scenario& scen
          .session_times = section.trace_sessions == "answered" ? workload::SessionTimes::kAnswered
                                                                : workload::SessionTimes::kRecorded,
          .seed = static_cast<std::uint64_t>(scenario.seed),
-         .ranks = scenario.engine.data_parallel_size});
+         .ranks = rank_share(scenario).loaded_ranks()});
     if (!source) {
       for (auto& error : source.error()) {
         error.field = error.field.empty() ? "workload.trace" : error.field;

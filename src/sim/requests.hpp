@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "core/result.hpp"
+#include "sim/rank_share.hpp"
 #include "sim/scenario.hpp"
 #include "workload/options.hpp"
 #include "workload/source.hpp"
@@ -16,9 +17,12 @@ void fill_workload(WorkloadSection& workload);
 /// The workload layer's own words for a filled section without a trace.
 [[nodiscard]] workload::SyntheticOptions synthetic_options(const Scenario& scenario);
 
-/// A filled workload section as one of a deployment's data-parallel ranks gets it: its part of the
-/// request rate, and of requests and clients its part rounded up. A trace is shared out as it is
-/// read (workload::dealt_out).
+/// How a scenario with a filled workload section is shared out over its data-parallel ranks. How
+/// many requests a trace holds is not known yet.
+[[nodiscard]] RankShare rank_share(const Scenario& scenario);
+
+/// A filled workload section as the simulated one of a deployment's data-parallel ranks gets it. A
+/// trace is shared out as it is read (workload::dealt_out).
 [[nodiscard]] WorkloadSection rank_workload(const Scenario& scenario);
 
 /// The requests that a scenario with a filled workload asks for, made up or from its trace: those

@@ -260,6 +260,7 @@ core::Result<RunOutcome> simulate(const Resolved& resolved,
   RunOutcome outcome;
   outcome.partial = end == Driver::End::kInterrupted;
   outcome.totals = instance.totals();
+  outcome.of_other_ranks = source.of_other_ranks();
   outcome.summary = recorder.summarise(counts_of(outcome.totals, resolved.engine));
   name_groups(source.labels(), outcome.summary);
   outcome.digest = recorder.digest(digest_totals(outcome.totals));

@@ -36,6 +36,8 @@ struct RunOutcome {
   std::string digest;
   core::Warnings warnings;
   bool partial = false;  ///< Interrupted.
+  /// Requests of a trace that went to other data-parallel ranks.
+  std::int64_t of_other_ranks = 0;
 };
 
 /// Runs one instance of the deployment through a workload (sim/driver.hpp). Fails where the source

@@ -170,13 +170,16 @@ class DealtOut final : public WrappedStream {
       if (mine_) {
         return true;
       }
+      ++of_others_;
     }
     return false;
   }
   [[nodiscard]] const std::vector<Stage>& stages() const override { return stages_; }
+  [[nodiscard]] std::int64_t of_other_ranks() const override { return of_others_; }
 
  private:
   std::int64_t ranks_;
+  std::int64_t of_others_ = 0;
   std::vector<Stage> stages_;
   std::int64_t without_session_ = 0;
   bool mine_ = false;

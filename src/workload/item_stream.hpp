@@ -34,6 +34,8 @@ class ItemStream {
   [[nodiscard]] virtual bool waits_for_answers() const { return false; }
   /// Whether every group is a single item; known before the first item.
   [[nodiscard]] virtual bool is_flat() const { return true; }
+  /// Items read so far that belong to other serving copies (workload/compose.hpp, dealt_out).
+  [[nodiscard]] virtual std::int64_t of_other_ranks() const { return 0; }
   [[nodiscard]] virtual std::optional<std::int64_t> size() const { return std::nullopt; }
   /// How much of the stream has been read, 0 to 1, for progress; nothing where that is not known.
   [[nodiscard]] virtual std::optional<double> share_read() const { return std::nullopt; }

@@ -91,6 +91,7 @@ class FlatReplay final : public Replay {
     return request;
   }
   [[nodiscard]] const core::Errors& errors() const override { return stream_->errors(); }
+  [[nodiscard]] std::int64_t of_other_ranks() const override { return stream_->of_other_ranks(); }
   [[nodiscard]] std::optional<std::int64_t> size() const override { return stream_->size(); }
   [[nodiscard]] core::Warnings warnings() const override { return stream_->warnings(); }
   [[nodiscard]] const Labels& labels() const override { return stream_->labels(); }
@@ -118,6 +119,9 @@ class GroupReplay final : public Replay {
     schedule_.on_completion(id, time);
   }
   [[nodiscard]] const core::Errors& errors() const override { return schedule_.errors(); }
+  [[nodiscard]] std::int64_t of_other_ranks() const override {
+    return schedule_.stream().of_other_ranks();
+  }
   [[nodiscard]] std::optional<std::int64_t> size() const override {
     return schedule_.stream().size();
   }

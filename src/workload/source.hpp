@@ -66,6 +66,9 @@ class Source {
   /// Whether a prompt may hold answers to earlier requests (domain::output_content).
   [[nodiscard]] virtual bool prompts_hold_answers() const { return false; }
 
+  /// Requests read so far that belong to other data-parallel ranks.
+  [[nodiscard]] virtual std::int64_t of_other_ranks() const { return 0; }
+
   /// How many requests there will be in all, when known (for progress).
   [[nodiscard]] virtual std::optional<std::int64_t> size() const { return std::nullopt; }
 };

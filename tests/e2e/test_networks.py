@@ -136,7 +136,8 @@ def test_data_parallel_ranks_share_the_deployments_workload(ridgeline):
     assert (whole["request_rate"], whole["rank_request_rate"]) == (8, 1)
     assert (whole["requests"], whole["rank_requests"]) == (100, 13)
     assert result["summary"]["completed"] == 13
-    assert whole["output_throughput"] == 8 * result["summary"]["output_throughput"]
+    # All 100 requests in the time of the rank that has 13 of them.
+    assert whole["output_throughput"] == pytest.approx(100 / 13 * result["summary"]["output_throughput"])
     assert result["config"]["workload"]["request_rate"] == 8
     table = ridgeline(*words, "--request-rate", "8").stdout
     assert "8 req/s (Poisson)" in table and "100 requests" in table
@@ -145,8 +146,40 @@ def test_data_parallel_ranks_share_the_deployments_workload(ridgeline):
     assert "\n8 ranks " in table
     assert "one of 8 data-parallel ranks is simulated, with 1 of 8 requests/s, 13 of 100 requests" in text
     closed = json.loads(ridgeline(*words, "--max-concurrency", "20", "--format", "json").stdout)
-    assert any("3 of 20 clients, 13 of 100 requests" in warning["message"] for warning in closed["warnings"])
+    # This rank has one client more than some others, and with 3 of 20 clients 15 of 100 requests.
+    assert any("3 of 20 clients, 15 of 100 requests" in warning["message"] for warning in closed["warnings"])
     assert closed["deployment"]["request_rate"] is None
+
+
+def test_ranks_without_a_client_or_request_do_not_count(ridgeline):
+    words = ["run", "--model", "qwen3-30b-a3b", "--gpu", "h200", "--data-parallel-size", "8", "--enable-expert-parallel",
+             "--input-len", "256", "--output-len", "64"]
+    for load, times in ((["--max-concurrency", "4", "--num-prompts", "100"], 4),
+                        (["--arrivals", "at-once", "--num-prompts", "4"], 4),
+                        (["--max-concurrency", "9", "--num-prompts", "90"], 4.5)):
+        result = json.loads(ridgeline(*words, *load, "--format", "json").stdout)
+        rank, whole = result["summary"], result["deployment"]
+        assert whole["output_throughput"] == pytest.approx(times * rank["output_throughput"]), load
+        assert whole["loaded_ranks"] == (8 if times == 4.5 else 4)
+    message = json.loads(ridgeline(*words, "--max-concurrency", "4", "--format", "json").stdout)["warnings"][0]["message"]
+    assert "1 of 4 clients, 250 of 1000 requests" in message and "but for 4 that get no request" in message
+
+
+def test_a_replay_shows_the_whole_deployment(ridgeline):
+    ridgeline.write("t.csv", "arrived_at,num_prefill_tokens,num_decode_tokens\n"
+                    + "".join(f"{i / 4},200,20\n" for i in range(42)))
+    words = ["--model", "qwen3-30b-a3b", "--gpu", "h200", "--data-parallel-size", "8", "--enable-expert-parallel"]
+    ran = ridgeline("replay", "t.csv", *words, "-o", "r.json", "-o", "r.csv", "-o", "r.md")
+    assert ran.returncode == 0, ran.stderr
+    assert "42 requests" in ran.stdout and "simulated: 1 of 8 ranks, 6 requests" in " ".join(ran.stdout.split())
+    result = json.loads((ridgeline.folder / "r.json").read_text())
+    whole = result["deployment"]
+    assert (whole["requests"], whole["rank_requests"]) == (42, 6)
+    assert whole["request_throughput"] == pytest.approx(7 * result["summary"]["request_throughput"])
+    names, values = (ridgeline.folder / "r.csv").read_text().splitlines()[:2]
+    row = dict(zip(names.split(","), values.split(",")))
+    assert float(row["deployment.request_throughput"]) == pytest.approx(whole["request_throughput"])
+    assert "| all 8 ranks | |" in (ridgeline.folder / "r.md").read_text()
 
 
 def test_another_familys_reader_is_named_and_works(ridgeline):

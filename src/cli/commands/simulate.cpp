@@ -378,11 +378,11 @@ class Simulation {
 
   [[nodiscard]] report::RunResult result_of(const sim::RunOutcome& outcome) const {
     report::RunResult result;
-    result.headline = headline(*resolved_, outcome.summary);
+    result.headline = headline(*resolved_, outcome);
     result.config = sim::to_node(resolved_->scenario);
     result.settings = settings_of(resolved_->scenario, result.config);
     result.summary = outcome.summary;
-    result.deployment = deployment_of(*resolved_, outcome.summary);
+    result.deployment = deployment_of(*resolved_, outcome);
     result.warnings = resolved_->warnings;
     result.warnings.insert(result.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
     warn_of_sampling(result.warnings);
@@ -418,6 +418,10 @@ class Simulation {
 
   ExitCode show(const sim::RunOutcome& outcome) {
     const report::RunResult result = result_of(outcome);
+    if (result.deployment) {
+      client_results_.stand_for_all(sim::rank_share(resolved_->scenario),
+                                    result.deployment->requests);
+    }
     core::Errors errors;
     report::TextStyle style = text_style(manners_.out);
     for (auto& [file, exporter] : targets_) {
@@ -429,7 +433,8 @@ class Simulation {
       if (result.partial) {
         continue;
       }
-      file.stream() << format->render(result, client_results_);
+      file.stream() << format->render(report::seen_by_client(result, client_results_),
+                                      client_results_);
       keep_error(file.commit(), errors);
       if (requests) {
         requests->stream() << format->render_requests(client_results_);

@@ -120,6 +120,10 @@ class Deployer {
       return core::fail(loaded.error());
     }
     quantise(loaded->scenario);
+    if (const auto ranks = loaded->scenario.engine.data_parallel_size; ranks > 1) {
+      assume(fmt::format("requests go to the {} data-parallel ranks in turn; one is simulated",
+                         ranks));
+    }
     return resolve(std::move(*loaded));
   }
 

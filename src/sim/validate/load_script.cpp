@@ -16,6 +16,7 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
+#include "sim/rank_share.hpp"
 #include "sim/validate/evidence.hpp"
 #include "sim/validate/measured_run.hpp"
 
@@ -98,9 +99,12 @@ bool runs_on_the_clock(const StageLoad& load) {
 
 }  // namespace
 
-LoadScript::LoadScript(const MeasuredRun& run, const Evidence& facts, std::uint64_t seed) {
+LoadScript::LoadScript(const MeasuredRun& run,
+                       const Evidence& facts,
+                       std::uint64_t seed,
+                       std::int64_t ranks) {
   for (std::size_t i = 0; i < run.stages.size(); ++i) {
-    plan(run.stages[i], facts, seed, i);
+    plan(run.stages[i], facts, seed, i, ranks);
     const bool clocked = runs_on_the_clock(run.stages[i]);
     stages_.back().drains = i > 0 && !(clocked && runs_on_the_clock(run.stages[i - 1]));
     waits_ = waits_ || stages_.back().drains || stages_.back().concurrency > 0;
@@ -114,16 +118,29 @@ LoadScript::LoadScript(const MeasuredRun& run, const Evidence& facts, std::uint6
 void LoadScript::plan(const StageLoad& load,
                       const Evidence& facts,
                       std::uint64_t seed,
-                      std::uint64_t number) {
+                      std::uint64_t number,
+                      std::int64_t ranks) {
+  const bool closed = load.kind == StageLoad::Kind::kClosed;
+  const RankShare share(ranks,
+                        {.clients = closed ? std::optional(load.concurrency) : std::nullopt,
+                         .closed_loop = closed,
+                         .requests = load.requests});
   Stage stage;
   stage.begin = requests_.size();
-  stage.concurrency = load.kind == StageLoad::Kind::kClosed ? load.concurrency : 0;
+  stage.concurrency = closed ? share.clients(load.concurrency) : 0;
+  stage.of_all_ranks = load.requests;
   stage.length = core::Duration::saturating(core::Seconds(load.duration_s));
   const auto instants = draw_arrivals(load, seed, number);
-  for (std::size_t i = 0; i < instants.size(); ++i) {
+  std::int64_t before = 0;
+  for (const auto& known : stages_) {
+    before += known.of_all_ranks;
+  }
+  for (std::int64_t n = 0; n < share.requests(load.requests); ++n) {
+    const auto i = static_cast<std::size_t>(share.number(n));
+    // What a request holds follows from its number in the deployment.
+    const auto id = static_cast<std::uint64_t>(before) + i;
     domain::Request request;
-    const auto id = requests_.size();
-    request.id = core::RequestId(static_cast<core::RequestId::Rep>(id));
+    request.id = core::RequestId(static_cast<core::RequestId::Rep>(requests_.size()));
     request.arrival = core::SimTime::at(core::Duration::saturating(core::Seconds(instants[i])));
     const auto& sharing = facts.sharing;
     const std::int64_t prompt =
@@ -145,6 +162,16 @@ void LoadScript::plan(const StageLoad& load,
   }
   stage.end = requests_.size();
   stages_.push_back(stage);
+}
+
+double LoadScript::times_rank(const MeasuredRun::Part& part) const {
+  double all = 0.0;
+  double own = 0.0;
+  for (std::size_t i = part.first; i < part.last; ++i) {
+    all += static_cast<double>(stages_[i].of_all_ranks);
+    own += static_cast<double>(stages_[i].end - stages_[i].begin);
+  }
+  return own > 0.0 ? all / own : 1.0;
 }
 
 void LoadScript::advance() {

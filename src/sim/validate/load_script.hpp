@@ -21,8 +21,11 @@ namespace ridgeline::sim::validate {
 class LoadScript final : public workload::Source {
  public:
   /// `facts` is any record of the run. The seed draws arrivals and lengths: which of the equally
-  /// likely histories this is.
-  LoadScript(const MeasuredRun& run, const Evidence& facts, std::uint64_t seed);
+  /// likely histories this is. Of several data-parallel ranks it has the requests of one.
+  LoadScript(const MeasuredRun& run,
+             const Evidence& facts,
+             std::uint64_t seed,
+             std::int64_t ranks = 1);
 
   std::optional<core::SimTime> next_arrival() override;
   domain::Request pop() override;
@@ -34,17 +37,24 @@ class LoadScript final : public workload::Source {
 
   /// The stage of a request.
   [[nodiscard]] std::size_t stage_of(core::RequestId id) const;
+  /// How many times the requests of one rank the deployment has in a part of the run.
+  [[nodiscard]] double times_rank(const MeasuredRun::Part& part) const;
 
  private:
   struct Stage {
     std::size_t begin = 0;  ///< Its requests in requests_.
     std::size_t end = 0;
-    std::int64_t concurrency = 0;  ///< 0: open.
-    core::Duration length;         ///< After which an open stage is followed.
-    bool drains = false;           ///< Starts when all before it have ended.
+    std::int64_t of_all_ranks = 0;  ///< Its requests in the deployment.
+    std::int64_t concurrency = 0;   ///< 0: open.
+    core::Duration length;          ///< After which an open stage is followed.
+    bool drains = false;            ///< Starts when all before it have ended.
   };
 
-  void plan(const StageLoad& load, const Evidence& facts, std::uint64_t seed, std::uint64_t number);
+  void plan(const StageLoad& load,
+            const Evidence& facts,
+            std::uint64_t seed,
+            std::uint64_t number,
+            std::int64_t ranks);
   /// Goes on to the next stage where its time has come.
   void advance();
 

@@ -20,6 +20,7 @@
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
+#include "sim/rank_share.hpp"
 #include "sim/resolve.hpp"
 #include "sim/simulation.hpp"
 #include "sim/validate/deployment.hpp"
@@ -172,11 +173,14 @@ Prediction predict_part(const std::vector<Sample>& samples) {
   return prediction;
 }
 
-/// Whether the clients of a closed loop, all near the end of their answers, overfill the KV cache.
+/// Whether a rank's clients of a closed loop, all near the end of their answers, overfill its KV
+/// cache.
 bool overfills_cache(const Resolved& resolved, const Evidence& evidence) {
   double most = 0.0;
   for (const auto& stage : evidence.stages) {
-    most = std::max(most, static_cast<double>(stage.concurrency));
+    const RankShare share(resolved.scenario.engine.data_parallel_size,
+                          {.clients = stage.concurrency});
+    most = std::max(most, static_cast<double>(share.clients(stage.concurrency)));
   }
   const double room = static_cast<double>(resolved.engine.num_gpu_blocks.value()) *
                       static_cast<double>(resolved.engine.block_size.value());
@@ -189,7 +193,7 @@ std::vector<PartPrediction> play(const Resolved& resolved,
                                  const std::vector<Evidence>& evidence,
                                  std::uint64_t seed) {
   const Evidence& facts = evidence[run.parts.front().evidence];
-  LoadScript script(run, facts, seed);
+  LoadScript script(run, facts, seed, resolved.scenario.engine.data_parallel_size);
   StageSamples samples(script, run.stages.size(), facts);
   RunControls controls;
   controls.listener = &samples;
@@ -201,6 +205,10 @@ std::vector<PartPrediction> play(const Resolved& resolved,
       result.problem = core::to_string(outcome.error().front());
     } else {
       result.prediction = predict_part(samples.of(part));
+      // What was measured is the whole deployment's.
+      if (auto& rate = result.prediction->figures.at(Figure::kOutputThroughput, Level::kMean)) {
+        *rate *= script.times_rank(part);
+      }
       result.prediction->preemptions = outcome->summary.preemptions;
       result.prediction->kv_limited = overfills_cache(resolved, evidence[part.evidence]);
       if (result.prediction->completed == 0) {

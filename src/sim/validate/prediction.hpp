@@ -16,10 +16,11 @@ struct Prediction {
   Figures figures;  ///< Means over the histories; on the clock that the record was measured with.
   Figures lowest;   ///< Over the histories.
   Figures highest;
-  double mean_in_flight = 0.0;  ///< Requests between arrival and end, on average.
-  double mean_context = 0.0;    ///< Prompt and half of the answer, in tokens.
-  double cached_share = 0.0;    ///< Of prompt tokens, found in the prefix cache.
-  std::int64_t completed = 0;   ///< In one history.
+  /// Requests between arrival and end, on average; of one data-parallel rank, as what follows.
+  double mean_in_flight = 0.0;
+  double mean_context = 0.0;   ///< Prompt and half of the answer, in tokens.
+  double cached_share = 0.0;   ///< Of prompt tokens, found in the prefix cache.
+  std::int64_t completed = 0;  ///< In one history.
   std::int64_t incomplete = 0;
   std::int64_t preemptions = 0;  ///< Of the whole run, in the first history.
   bool kv_limited = false;       ///< The clients of a closed loop need more KV cache than there is.

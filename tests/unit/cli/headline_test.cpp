@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "core/result.hpp"
-#include "metrics/summary.hpp"
 #include "sim/resolve.hpp"
 #include "sim/scenario.hpp"
+#include "sim/simulation.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -30,17 +30,17 @@ std::unique_ptr<sim::Resolved> resolved(std::vector<sim::Override> overrides) {
 }
 
 std::string workload_piece(std::vector<sim::Override> overrides) {
-  return headline(*resolved(std::move(overrides)), metrics::Summary())[1];
+  return headline(*resolved(std::move(overrides)), sim::RunOutcome())[1];
 }
 
 TEST(Headline, SaysWhatWasRun) {
-  metrics::Summary summary;
-  summary.by_outcome[0] = 43200;
+  sim::RunOutcome outcome;
+  outcome.summary.by_outcome[0] = 43200;
   EXPECT_THAT(
       headline(*resolved({{"workload.request_rate", "12.5"},
                           {"engine.tensor_parallel_size", "2"},
                           {"seed", "42"}}),
-               summary),
+               outcome),
       testing::ElementsAre(
           "llama-3.1-8b on 2x h100 (TP2)", "12.5 req/s (Poisson)", "43 200 requests", "seed 42"));
 }

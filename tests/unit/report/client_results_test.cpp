@@ -7,7 +7,11 @@
 
 #include "core/document.hpp"
 #include "core/result.hpp"
+#include "domain/record.hpp"
+#include "metrics/summary.hpp"
+#include "report/run_result.hpp"
 #include "report/schemas.hpp"
+#include "sim/rank_share.hpp"
 #include "unit/report/client_fixtures.hpp"
 #include "unit/report/example_result.hpp"
 #include "unit/report/schema_check.hpp"
@@ -49,6 +53,30 @@ TEST(ClientResults, GapsAreThoseOfTheSteps) {
 TEST(ClientResults, UnknownClientsNameTheNearest) {
   EXPECT_THAT(core::to_string(find_client_format("guidelm").error()[0]),
               HasSubstr("did you mean 'guidellm'?"));
+}
+
+// Of 5 requests to 2 ranks the first rank has three, 0, 2 and 4: they stand for 0 to 4.
+TEST(ClientResults, OfOneRankStandForAllRanks) {
+  ClientResults results = two_requests();
+  RunResult result = testing::example_result();
+  result.summary.duration_s = 4.0;
+  result.summary.completed = 2;
+  result.summary.request_throughput = 0.5;
+  result.summary.goodput = 0.25;
+  EXPECT_EQ(seen_by_client(result, results).summary.completed, 2);
+  result.deployment.emplace();
+  results.stand_for_all(sim::RankShare(2, {.requests = 5}), 5);
+  ASSERT_EQ(results.rows().size(), 5U);
+  EXPECT_EQ(results.rows()[1].output_tokens, 4);
+  EXPECT_EQ(results.rows()[2].output_tokens, 1);
+  EXPECT_EQ(results.rows()[4].outcome, domain::Outcome::kRejected);
+  const metrics::Summary summary = seen_by_client(result, results).summary;
+  EXPECT_EQ(summary.completed, 4);
+  EXPECT_EQ(summary.requests(), 5);
+  EXPECT_EQ(summary.total_output_tokens, 10);
+  EXPECT_EQ(summary.request_throughput, 1.0);
+  EXPECT_EQ(summary.output_throughput, 2.5);
+  EXPECT_EQ(summary.goodput, 0.5);
 }
 
 }  // namespace

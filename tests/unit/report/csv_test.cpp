@@ -96,5 +96,19 @@ TEST(SummaryCsv, QuotesWhatNeedsIt) {
   EXPECT_TRUE(csv.ends_with(",\"a,\"\"b\"\"\n\"\n")) << csv;
 }
 
+// Rows with one rank and with several go into one table.
+TEST(SummaryCsv, HasTheDeploymentsColumnsInEveryRow) {
+  RunResult result = example_result();
+  const std::string one = summary_csv(result);
+  result.deployment.emplace();
+  result.deployment->data_parallel_size = 8;
+  result.deployment->request_throughput = 12.5;
+  const std::string eight = summary_csv(result);
+  EXPECT_EQ(one.substr(0, one.find('\n')), eight.substr(0, eight.find('\n')));
+  EXPECT_EQ(cell(one, "deployment.request_throughput"), "");
+  EXPECT_EQ(cell(eight, "deployment.request_throughput"), "12.5");
+  EXPECT_EQ(cell(eight, "deployment.data_parallel_size"), "8");
+}
+
 }  // namespace
 }  // namespace ridgeline::report

@@ -53,5 +53,19 @@ TEST(SummaryMarkdown, TextFromOutsideIsNoMarkup) {
   EXPECT_THAT(summary_markdown(result), HasSubstr("\\<b\\>a\\|b\\</b\\>, \\[x\\](y)\n"));
 }
 
+TEST(SummaryMarkdown, ShowsTheDeploymentBesideItsRank) {
+  RunResult result = example_result();
+  EXPECT_THAT(summary_markdown(result), Not(HasSubstr("ranks")));
+  result.deployment.emplace();
+  result.deployment->data_parallel_size = 8;
+  result.deployment->loaded_ranks = 4;
+  result.deployment->requests = 1200;
+  result.deployment->output_throughput = 5000.0;
+  const std::string text = summary_markdown(result);
+  EXPECT_THAT(text, HasSubstr("| all 8 ranks | |\n"));
+  EXPECT_THAT(text, HasSubstr("| ranks with requests | 4 |\n| requests | 1 200 |\n"));
+  EXPECT_THAT(text, HasSubstr("| output throughput | 5 000 tok/s |\n"));
+}
+
 }  // namespace
 }  // namespace ridgeline::report

@@ -29,10 +29,14 @@ TEST(RankWorkload, DividesRatesAndCounts) {
   // 10 requests/s and 1000 requests over 8 ranks.
   EXPECT_EQ(rank_workload(scenario).request_rate, 1.25);
   EXPECT_EQ(rank_workload(scenario).num_prompts, 125);
-  scenario.workload = scenario_with({.num_prompts = 1, .max_concurrency = 9}).workload;
-  // 9 clients: one rank has 2 of them. Its one request comes to some rank.
+  scenario.workload = scenario_with({.num_prompts = 90, .max_concurrency = 9}).workload;
+  // 9 clients: one rank has 2 of them, and 2 of 9 requests.
   EXPECT_EQ(rank_workload(scenario).max_concurrency, 2);
-  EXPECT_EQ(rank_workload(scenario).num_prompts, 1);
+  EXPECT_EQ(rank_workload(scenario).num_prompts, 20);
+  scenario.workload = scenario_with({.num_prompts = 100, .max_concurrency = 4}).workload;
+  // 4 clients reach 4 of the 8 ranks.
+  EXPECT_EQ(rank_workload(scenario).max_concurrency, 1);
+  EXPECT_EQ(rank_workload(scenario).num_prompts, 25);
   // A trace is shared out as it is read.
   scenario.workload = scenario_with({.trace = "t.csv", .num_prompts = 80}).workload;
   EXPECT_EQ(rank_workload(scenario).num_prompts, 80);

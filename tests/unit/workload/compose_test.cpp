@@ -68,6 +68,13 @@ TEST(Compose, DealsGroupsAndWholeSessionsOutToRanks) {
   EXPECT_EQ(dealt_out(make_list_stream(staged), 2)->stages().front().max_concurrency, 3);
 }
 
+TEST(DealtOut, CountsWhatOtherRanksGet) {
+  const auto stream =
+      dealt_out(stream_of({item_at(0), item_after({0}, 1), item_at(1), item_at(2), item_at(3)}), 2);
+  EXPECT_THAT(arrivals_of(*stream), ElementsAre(0, 0, 2));
+  EXPECT_EQ(stream->of_other_ranks(), 2);
+}
+
 TEST(Compose, Repeats) {
   const auto again = repeated(
       []() -> core::Result<std::unique_ptr<ItemStream>> { return stream_of(evenly(2, 1)); },

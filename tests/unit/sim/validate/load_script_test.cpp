@@ -153,5 +153,30 @@ TEST(LoadScript, ASharedPrefixIsPartOfThePrompt) {
   EXPECT_EQ(request.prompt, script.pop().prompt);
 }
 
+// Of two ranks the first has every other request, as long as in the whole, and half of the clients.
+TEST(LoadScript, OneRankHasItsPartOfTheRequests) {
+  StageLoad recorded = load(StageLoad::Kind::kRecorded, 5, 0.0);
+  for (std::int64_t i = 0; i < 5; ++i) {
+    recorded.rows.push_back(
+        {.arrival_s = static_cast<double>(i), .input_tokens = 10 + i, .output_tokens = 1});
+  }
+  const MeasuredRun run = run_of({recorded});
+  LoadScript rank(run, plain_facts(), 7, 2);
+  ASSERT_EQ(rank.size(), 3);
+  EXPECT_DOUBLE_EQ(rank.times_rank(run.parts.front()), 5.0 / 3.0);
+  for (std::int64_t i = 0; i < 5; i += 2) {
+    const domain::Request request = rank.pop();
+    EXPECT_EQ(request.arrival, at_seconds(i));
+    EXPECT_EQ(request.prompt_tokens.value(), 10 + i);
+    EXPECT_EQ(request.id, core::RequestId(static_cast<core::RequestId::Rep>(i / 2)));
+  }
+  StageLoad closed = load(StageLoad::Kind::kClosed, 12, 0.0);
+  closed.concurrency = 3;
+  LoadScript few(run_of({closed}), plain_facts(), 7, 8);
+  EXPECT_EQ(few.size(), 4);  // 3 clients reach 3 ranks, with one each
+  static_cast<void>(few.pop());
+  EXPECT_FALSE(few.next_arrival().has_value());
+}
+
 }  // namespace
 }  // namespace ridgeline::sim::validate

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -18,9 +19,11 @@
 #include "cli/arguments.hpp"
 #include "cli/common.hpp"
 #include "cli/terminal.hpp"
+#include "core/document.hpp"
 #include "core/result.hpp"
 #include "sim/options.hpp"
 #include "sim/scenario.hpp"
+#include "sim/validate/evidence_limits.hpp"
 #include "sim/validate/validate.hpp"
 
 namespace ridgeline::cli {
@@ -61,6 +64,42 @@ void read_what_ifs(const Arguments& arguments, std::vector<sim::Override>& overr
   }
 }
 
+/// Whether two names are of one file, or of two with the same bytes.
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code failed;  // a file that cannot be looked at is another's error
+  if (std::filesystem::equivalent(a, b, failed)) {
+    return true;
+  }
+  const auto is_file = [&](const std::string& path) {
+    return std::filesystem::is_regular_file(path, failed);
+  };
+  if (!is_file(a) || !is_file(b) ||
+      std::filesystem::file_size(a, failed) != std::filesystem::file_size(b, failed)) {
+    return false;
+  }
+  const auto first = core::read_file(a, sim::validate::kMostFileBytes);
+  const auto second = core::read_file(b, sim::validate::kMostFileBytes);
+  return first && second && *first == *second;
+}
+
+/// One measurement that is given twice would count twice.
+core::Errors given_twice(const std::vector<std::string>& paths) {
+  core::Errors errors;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (same_file(paths[i], paths[j])) {
+        errors.push_back({.message = fmt::format("'{}' holds the same records as '{}', expected "
+                                                 "each file once",
+                                                 paths[i],
+                                                 paths[j]),
+                          .where = {.file = "command line"}});
+        break;
+      }
+    }
+  }
+  return errors;
+}
+
 }  // namespace
 
 std::vector<FlagSpec> measured_flags() {
@@ -92,6 +131,9 @@ core::Result<MeasuredJob> read_measured(const Arguments& arguments) {
                       .where = {.file = "command line"},
                       .hint = "experiments.jsonl, or a benchmark's result"});
   }
+  for (auto& error : given_twice(arguments.positionals)) {
+    errors.push_back(std::move(error));
+  }
   for (const auto& path : arguments.positionals) {
     auto read = sim::validate::read_evidence(path);
     if (read) {
@@ -106,19 +148,33 @@ core::Result<MeasuredJob> read_measured(const Arguments& arguments) {
   return job;
 }
 
-void warn_of_left_out(const std::vector<sim::validate::Evidence>& evidence,
-                      const Manners& manners) {
+void warn_of_files(const std::vector<sim::validate::Evidence>& evidence, const Manners& manners) {
   constexpr std::size_t kMostWarnings = 10;
   std::vector<std::string> told;
+  const auto warn = [&](const std::string& code, const std::string& message) {
+    if (std::ranges::find(told, message) != told.end()) {
+      return;
+    }
+    told.push_back(message);
+    if (told.size() <= kMostWarnings) {
+      const core::Warning warning{.code = code, .message = message};
+      static_cast<void>(write_all(STDERR_FILENO, render(warning, manners.err)));
+    }
+  };
   for (const auto& record : evidence) {
     for (const auto& rows : record.left_out) {
-      const std::string message = fmt::format("{}: left out {}", record.file, rows);
-      if (told.size() < kMostWarnings && std::ranges::find(told, message) == told.end()) {
-        told.push_back(message);
-        const core::Warning warning{.code = "W-rows-left-out", .message = message};
-        static_cast<void>(write_all(STDERR_FILENO, render(warning, manners.err)));
-      }
+      warn("W-rows-left-out", fmt::format("{}: left out {}", record.file, rows));
     }
+    for (const auto& doubt : record.doubts) {
+      warn("W-measured-file", fmt::format("{}: {}", record.file, doubt));
+    }
+  }
+  if (told.size() > kMostWarnings) {
+    const core::Warning warning{
+        .code = "W-measured-file",
+        .message = fmt::format("{} more of these warnings", told.size() - kMostWarnings),
+        .hint = "--format json has all"};
+    static_cast<void>(write_all(STDERR_FILENO, render(warning, manners.err)));
   }
 }
 

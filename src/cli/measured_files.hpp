@@ -20,7 +20,7 @@ struct MeasuredJob {
 };
 [[nodiscard]] core::Result<MeasuredJob> read_measured(const Arguments& arguments);
 
-/// On standard error: the rows of requests that were left out, each problem once.
-void warn_of_left_out(const std::vector<sim::validate::Evidence>& evidence, const Manners& manners);
+/// On standard error: what of the files was left out or contradicts itself, each problem once.
+void warn_of_files(const std::vector<sim::validate::Evidence>& evidence, const Manners& manners);
 
 }  // namespace ridgeline::cli

@@ -59,4 +59,11 @@ double quantile(std::span<std::int64_t> values, double p) {
   return quantiles(values, std::span(&p, 1)).front();
 }
 
+double sorted_quantile(std::span<const double> sorted, double p) {
+  const auto at = quantile_position(static_cast<std::int64_t>(sorted.size()), p);
+  const auto below = static_cast<std::size_t>(at.index);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (sorted[above] - sorted[below]) * at.fraction;
+}
+
 }  // namespace ridgeline::core

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-/// Quantiles of integer values (ticks of simulated time), exact. The p-quantile of n sorted values
-/// stands at the 0-based position (n - 1) p, between two values by linear interpolation: numpy's
-/// default, and R's type 7 (R. J. Hyndman, Y. Fan, "Sample quantiles in statistical packages", The
-/// American Statistician 50(4), 1996).
+/// Quantiles of values, of integers (ticks of simulated time) exact. The p-quantile of n sorted
+/// values stands at the 0-based position (n - 1) p, between two values by linear interpolation:
+/// numpy's default, and R's type 7 (R. J. Hyndman, Y. Fan, "Sample quantiles in statistical
+/// packages", The American Statistician 50(4), 1996).
 namespace ridgeline::core {
 
 /// A position between two order statistics: `fraction` (0 to below 1) of the way from number
@@ -29,5 +29,8 @@ double interpolate(std::int64_t low, std::int64_t high, double fraction);
 std::vector<double> quantiles(std::span<std::int64_t> values,
                               std::span<const double> probabilities);
 double quantile(std::span<std::int64_t> values, double p);
+
+/// The quantile of sorted numbers. Requires at least one.
+double sorted_quantile(std::span<const double> sorted, double p);
 
 }  // namespace ridgeline::core

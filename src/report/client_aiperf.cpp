@@ -14,6 +14,7 @@
 
 #include "core/document.hpp"
 #include "core/json_writer.hpp"
+#include "core/quantiles.hpp"
 #include "report/client_files.hpp"
 #include "report/client_results.hpp"
 #include "report/result_json.hpp"
@@ -44,7 +45,7 @@ core::Node statistics_of(std::string_view unit, const std::vector<double>& sorte
   MapBuilder map;
   map.add("unit", text_node(unit)).add("avg", or_null(spread.mean));
   for (const auto& [name, p] : kPercentiles) {
-    map.add(name, or_null(sorted.empty() ? 0.0 : quantile_of(sorted, p)));
+    map.add(name, or_null(sorted.empty() ? 0.0 : core::sorted_quantile(sorted, p)));
   }
   return map.add("std", or_null(std::sqrt(spread.variance))).build();
 }

@@ -1,8 +1,6 @@
 #include "report/client_files.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstddef>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -35,13 +33,6 @@ std::optional<double> number_setting(const RunResult& result, std::string_view p
 
 core::Node sampling_setting(const RunResult& result) {
   return setting_or_empty(result, "engine.generation_config");
-}
-
-double quantile_of(const std::vector<double>& sorted, double p) {
-  const double place = p * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(std::floor(place));
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (sorted[above] - sorted[below]) * (place - std::floor(place));
 }
 
 Spread spread_of(const std::vector<double>& values) {

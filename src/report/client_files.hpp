@@ -51,9 +51,6 @@ template <class Of>
   return values;
 }
 
-/// numpy's default: linear between order statistics. Requires sorted values, at least one.
-[[nodiscard]] double quantile_of(const std::vector<double>& sorted, double p);
-
 struct Spread {
   double sum = 0.0;
   double mean = 0.0;

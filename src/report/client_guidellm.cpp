@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "core/document.hpp"
+#include "core/quantiles.hpp"
 #include "domain/record.hpp"
 #include "metrics/summary.hpp"
 #include "report/client_files.hpp"
@@ -37,7 +38,7 @@ core::Node guidellm_distribution(const std::vector<double>& sorted) {
                                                                             {"p999", 0.999}}};
   const Spread spread = spread_of(sorted);
   const auto at = [&](double p) {
-    return number_node(sorted.empty() ? 0.0 : quantile_of(sorted, p));
+    return number_node(sorted.empty() ? 0.0 : core::sorted_quantile(sorted, p));
   };
   MapBuilder percentiles;
   for (const auto& [name, p] : kPercentiles) {

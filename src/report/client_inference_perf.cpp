@@ -14,6 +14,7 @@
 
 #include "core/document.hpp"
 #include "core/json_writer.hpp"
+#include "core/quantiles.hpp"
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
@@ -45,7 +46,8 @@ core::Node perf_distribution(const std::vector<double>& sorted) {
           number_node(sorted.empty() ? std::nullopt : std::optional(spread_of(sorted).mean)));
   for (const auto& [name, p] : kStatistics) {
     map.add(name,
-            number_node(sorted.empty() ? std::nullopt : std::optional(quantile_of(sorted, p))));
+            number_node(sorted.empty() ? std::nullopt
+                                       : std::optional(core::sorted_quantile(sorted, p))));
   }
   return map.build();
 }

@@ -1,7 +1,12 @@
 // The result of `vllm bench serve --save-result --save-detailed` (vllm/benchmarks/serve.py), on one
 // line as there. Times of single requests are in seconds, statistics in milliseconds.
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +18,7 @@
 #include "core/document.hpp"
 #include "core/json_writer.hpp"
 #include "core/node_json.hpp"
+#include "core/quantiles.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
 #include "report/client_files.hpp"
@@ -40,25 +46,24 @@ double statistic_of(const std::vector<double>& sorted, Statistic statistic) {
     case Statistic::kStd:
       return std::sqrt(spread_of(sorted).variance);
     case Statistic::kP50:
-      return quantile_of(sorted, 0.5);
+      return core::sorted_quantile(sorted, 0.5);
     case Statistic::kP90:
-      return quantile_of(sorted, 0.9);
+      return core::sorted_quantile(sorted, 0.9);
     case Statistic::kP95:
-      return quantile_of(sorted, 0.95);
+      return core::sorted_quantile(sorted, 0.95);
     case Statistic::kP99:
-      return quantile_of(sorted, 0.99);
+      return core::sorted_quantile(sorted, 0.99);
     case Statistic::kMax:
       break;
   }
   return sorted.back();
 }
 
+/// A metric that no request has is 0 in all numbers, as the client writes it.
 void add_metric(MapBuilder& map, std::string_view name, const std::vector<double>& seconds) {
   for (const auto& [label, statistic] : kBenchStatistics) {
     map.add(fmt::format("{}_{}_ms", label, name),
-            number_node(seconds.empty()
-                            ? std::nullopt
-                            : std::optional(kMsPerSecond * statistic_of(seconds, statistic))));
+            number_node(seconds.empty() ? 0.0 : kMsPerSecond * statistic_of(seconds, statistic)));
   }
 }
 
@@ -68,8 +73,50 @@ void add_metric(MapBuilder& map,
                 const std::optional<metrics::Distribution>& spread) {
   for (const auto& [label, statistic] : kBenchStatistics) {
     map.add(fmt::format("{}_{}_ms", label, name),
-            number_node(spread ? std::optional(spread->of(statistic)) : std::nullopt));
+            number_node(spread ? spread->of(statistic) : 0.0));
   }
+}
+
+/// The most of any second since the first start.
+struct Peaks {
+  double output_tokens = 0.0;   ///< That clients receive in it.
+  std::int64_t concurrent = 0;  ///< Requests in flight at some time of it.
+};
+
+Peaks peaks_of(const ClientResults& results) {
+  // By second, sparse: a long run is mostly between two requests.
+  std::map<std::int64_t, double> tokens;
+  std::map<std::int64_t, std::int64_t> starts_less_ends;
+  double first = std::numeric_limits<double>::infinity();
+  for (const auto& row : results.rows()) {
+    first = row.completed ? std::min(first, row.start) : first;
+  }
+  const auto second = [&](double time) {
+    return static_cast<std::int64_t>(std::floor(time - first));
+  };
+  for (const auto& row : results.rows()) {
+    if (!row.completed) {
+      continue;
+    }
+    ++starts_less_ends[second(row.start)];
+    --starts_less_ends[second(row.start + row.last_token) + 1];
+    double time = row.start + row.ttft;
+    tokens[second(time)] += 1.0;
+    for (const double gap : results.gaps_of(row)) {
+      time += gap;
+      tokens[second(time)] += 1.0;
+    }
+  }
+  Peaks peaks;
+  for (const auto& [at, count] : tokens) {
+    peaks.output_tokens = std::max(peaks.output_tokens, count);
+  }
+  std::int64_t in_flight = 0;
+  for (const auto& [at, change] : starts_less_ends) {
+    in_flight += change;
+    peaks.concurrent = std::max(peaks.concurrent, in_flight);
+  }
+  return peaks;
 }
 
 /// All but the lists with an item for each request.
@@ -78,8 +125,8 @@ core::Node totals_of(const RunResult& result, const ClientResults& results) {
   const core::Node* rate = setting(result, "workload.request_rate");
   const core::Node* clients = setting(result, "workload.max_concurrency");
   MapBuilder map;
-  map.add("date", text_node("19700101-000000"))
-      .add("endpoint_type", text_node("vllm"))
+  // No "date": a simulated run has none, and the same run gives the same bytes.
+  map.add("endpoint_type", text_node("vllm"))
       .add("backend", text_node("vllm"))
       .add("label", text_node("ridgeline " + result.run_info.version))
       .add("model_id", setting_or_empty(result, "model"))
@@ -98,6 +145,9 @@ core::Node totals_of(const RunResult& result, const ClientResults& results) {
       .add("request_goodput", number_node(summary.goodput))
       .add("output_throughput", number_node(summary.output_throughput))
       .add("total_token_throughput", number_node(summary.total_token_throughput));
+  const Peaks peaks = peaks_of(results);
+  map.add("max_output_tokens_per_s", number_node(peaks.output_tokens))
+      .add("max_concurrent_requests", integer_node(peaks.concurrent));
   add_metric(map, "ttft", summary.client.of(metrics::Metric::kTtft));
   add_metric(map, "tpot", column(results, mean_gap_of));
   add_metric(map, "itl", summary.client.of(metrics::Metric::kItl));
@@ -135,6 +185,9 @@ std::string vllm_bench_result(const RunResult& result, const ClientResults& resu
     json.end_array();
   });
   list("start_times", [&](const ClientRow& row) { json.value(row.start); });
+  list("errors", [&](const ClientRow& row) {
+    json.value(row.completed ? "" : metrics::kOutcomeNames[static_cast<std::size_t>(row.outcome)]);
+  });
   json.end_object();
   return json.text() + "\n";
 }

@@ -111,6 +111,11 @@ void write_record(core::JsonWriter& json, const ScoredRecord& record) {
     json.value(rows);
   }
   json.end_array();
+  json.key("doubts").begin_array();
+  for (const auto& doubt : evidence.doubts) {
+    json.value(doubt);
+  }
+  json.end_array();
   json.key("assumed").begin_array();
   for (const auto& assumption : evidence.assumed) {
     json.value(assumption);

@@ -181,7 +181,7 @@ ExitCode calibrate_command(Words words) {
     }
     files.push_back(std::move(*file));
   }
-  warn_of_left_out(job->evidence, manners);
+  warn_of_files(job->evidence, manners);
   sim::calibrate::CalibrateOptions options;
   options.wanted = names_in(arguments.value("fit"));
   options.histories = job->options.histories;

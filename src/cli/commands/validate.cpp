@@ -230,7 +230,7 @@ ExitCode validate_command(Words words) {
   if (!errors.empty()) {
     return give_up(errors, manners);
   }
-  warn_of_left_out(job->evidence, manners);
+  warn_of_files(job->evidence, manners);
   Validation validation = sim::validate::validate(job->evidence, job->options);
   if (arguments.has("ablation")) {
     validation.ablation = sim::validate::ablate(job->evidence, job->options);

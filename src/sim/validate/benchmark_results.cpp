@@ -132,16 +132,16 @@ ResultKind kind_of_result(const core::Node& document) {
     return ResultKind::kAiperf;
   }
   if (number_at(document, "completed") &&
-      (number_at(document, "mean_ttft_ms") || number_at(document, "output_throughput"))) {
+      (document.find("mean_ttft_ms") != nullptr || number_at(document, "output_throughput"))) {
     return ResultKind::kVllmBench;
   }
   return ResultKind::kUnknown;
 }
 
 bool is_inference_perf_requests(const core::Node& document) {
-  return document.is_list() && !document.items().empty() &&
-         member_at(document.items().front(), "start_time") != nullptr &&
-         member_at(document.items().front(), "end_time") != nullptr;
+  return document.is_list() && std::ranges::any_of(document.items(), [](const core::Node& item) {
+           return item.find("start_time") != nullptr && item.find("end_time") != nullptr;
+         });
 }
 
 std::optional<std::string> sampling_of(const core::Node& document) {

@@ -32,4 +32,8 @@ std::string requests_file(std::string_view client, const std::string& path) {
   return {};
 }
 
+std::string file_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
 }  // namespace ridgeline::sim::validate

@@ -10,5 +10,7 @@ namespace ridgeline::sim::validate {
 /// profile_export.jsonl beside profile_export_aiperf.json. Of statistics under another name,
 /// X.json, it is X_per_request.json and X.jsonl. Empty for other clients.
 [[nodiscard]] std::string requests_file(std::string_view client, const std::string& path);
+/// The name of a file without its folder.
+[[nodiscard]] std::string file_name(const std::string& path);
 
 }  // namespace ridgeline::sim::validate

@@ -1,19 +1,23 @@
 #include "sim/validate/client_load.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/document.hpp"
+#include "core/quantiles.hpp"
+#include "core/result.hpp"
 #include "sim/validate/evidence.hpp"
 #include "sim/validate/evidence_limits.hpp"
+#include "sim/validate/loose_node.hpp"
 
 namespace ridgeline::sim::validate {
 namespace {
@@ -23,28 +27,33 @@ std::int64_t count_of(double count) {
   return static_cast<std::int64_t>(std::clamp(std::floor(count + 0.5), 0.0, 1e15));
 }
 
-/// numpy's default: linear between order statistics. Requires sorted values, at least one.
-double quantile_of(const std::vector<double>& sorted, double p) {
-  const double at = p * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(std::floor(at));
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (sorted[above] - sorted[below]) * (at - std::floor(at));
+/// "null or NaN": what a file holds in place of a number.
+std::string found_in(const core::Node& node) {
+  return node.is_null() ? "null or NaN" : node.is_string() ? "a text" : "no number";
 }
 
-/// What is wrong with a request whose neighbours started about `usual_start_s`; empty: nothing.
-std::string problem_of(const ClientRequest& request, double usual_start_s) {
-  const double away = std::abs(request.start_s - usual_start_s);
-  if (!(away <= kLongestRunSeconds)) {
-    return fmt::format("starts {:.6g} s from the median request, expected up to {:.6g} s",
-                       away,
-                       kLongestRunSeconds);
-  }
-  for (const double tokens : {request.input_tokens, request.output_tokens}) {
-    if (!(tokens >= 1.0 && tokens <= kMostTokens)) {
-      return fmt::format("has {:.6g} tokens, expected 1 to {:.6g}", tokens, kMostTokens);
+/// Marks the requests that start too far from the median of all.
+void check_starts(std::vector<ClientRequest>& requests) {
+  std::vector<double> starts;
+  for (const auto& request : requests) {
+    if (request.problem.empty()) {
+      starts.push_back(request.start_s);
     }
   }
-  return {};
+  if (starts.empty()) {
+    return;
+  }
+  std::ranges::sort(starts);
+  const double usual = core::sorted_quantile(starts, 0.5);
+  for (auto& request : requests) {
+    const double away = std::abs(request.start_s - usual);
+    if (request.problem.empty() && !(away <= kLongestRunSeconds)) {
+      request.problem = fmt::format("{} is {:.6g} s from the median start, expected up to {:.6g} s",
+                                    request.start_place,
+                                    away,
+                                    kLongestRunSeconds);
+    }
+  }
 }
 
 }  // namespace
@@ -68,33 +77,62 @@ StageLoad closed_load(double requests, double clients) {
   return stage;
 }
 
+double read_number(const core::Node* node,
+                   const std::string& place,
+                   const Allowed& allowed,
+                   std::string& problem) {
+  if (!problem.empty()) {
+    return 0.0;
+  }
+  if (node == nullptr) {
+    problem = fmt::format("{} is missing", place);
+  } else if (!node->is_number() || !std::isfinite(node->as_real())) {
+    problem = fmt::format("{} is {}, expected a number", place, found_in(*node));
+  } else if (const double value = node->as_real();
+             value >= allowed.lowest && value <= allowed.highest) {
+    return value;
+  } else {
+    problem = fmt::format(
+        "{} is {:.6g}, expected {:.6g} to {:.6g}", place, value, allowed.lowest, allowed.highest);
+  }
+  return 0.0;
+}
+
+std::optional<double> read_statistic(const core::Node& node,
+                                     std::string_view path,
+                                     Evidence& evidence) {
+  const core::Node* found = find_at_path(node, path);
+  if (found == nullptr) {
+    return std::nullopt;
+  }
+  if (!found->is_number() || !std::isfinite(found->as_real())) {
+    evidence.doubts.push_back(
+        fmt::format("{} is {}, expected a number: it is not compared", path, found_in(*found)));
+    return std::nullopt;
+  }
+  return found->as_real() == 0.0 ? std::nullopt : std::optional(found->as_real());
+}
+
+std::vector<ClientRequest> sound_requests(std::vector<ClientRequest> requests, Evidence& evidence) {
+  check_starts(requests);
+  const auto first = std::ranges::find_if(
+      requests, [](const ClientRequest& request) { return !request.problem.empty(); });
+  if (first == requests.end()) {
+    return requests;
+  }
+  const std::string why = first->problem;
+  const std::size_t all = requests.size();
+  std::erase_if(requests, [](const ClientRequest& request) { return !request.problem.empty(); });
+  evidence.left_out.push_back(
+      fmt::format("{} of {} requests: {}", all - requests.size(), all, why));
+  if (requests.empty()) {
+    evidence.problem = fmt::format("no request is sound: {}", why);
+  }
+  return requests;
+}
+
 void replay_requests(std::vector<ClientRequest> requests, Evidence& evidence, StageLoad& stage) {
   if (requests.empty()) {
-    return;
-  }
-  std::vector<double> starts;
-  for (const auto& request : requests) {
-    if (std::isfinite(request.start_s)) {
-      starts.push_back(request.start_s);
-    }
-  }
-  std::ranges::sort(starts);
-  const double usual = starts.empty() ? 0.0 : quantile_of(starts, 0.5);
-  std::string first_problem;
-  const std::size_t all = requests.size();
-  std::erase_if(requests, [&](const ClientRequest& request) {
-    const std::string problem = problem_of(request, usual);
-    if (first_problem.empty() && !problem.empty()) {
-      first_problem = fmt::format("{} {}", request.place, problem);
-    }
-    return !problem.empty();
-  });
-  if (requests.size() < all) {
-    evidence.left_out.push_back(
-        fmt::format("{} of {} requests: {}", all - requests.size(), all, first_problem));
-  }
-  if (requests.empty()) {
-    evidence.problem = fmt::format("no request is sound: {}", first_problem);
     return;
   }
   std::ranges::stable_sort(requests, {}, &ClientRequest::start_s);
@@ -115,6 +153,44 @@ void replay_requests(std::vector<ClientRequest> requests, Evidence& evidence, St
   }
 }
 
+void replay_if_complete(const std::string& place,
+                        core::Result<std::vector<ClientRequest>> requests,
+                        double counted,
+                        Evidence& evidence,
+                        StageLoad& stage) {
+  if (!requests) {
+    evidence.doubts.push_back(
+        fmt::format("{}: {}: it is not used", place, requests.error().front().message));
+    return;
+  }
+  Evidence read;
+  const std::size_t all = requests->size();
+  auto sound = sound_requests(std::move(*requests), read);
+  for (const auto& rows : read.left_out) {
+    evidence.left_out.push_back(fmt::format("{} in {}", rows, place));
+  }
+  // A row that cannot be read may be one of a request that failed.
+  if (static_cast<double>(sound.size()) > counted || static_cast<double>(all) < counted) {
+    evidence.doubts.push_back(
+        fmt::format("{} holds {} requests that succeeded, expected {:.6g}, as the totals count: it "
+                    "is not used",
+                    place,
+                    sound.size(),
+                    counted));
+    return;
+  }
+  replay_requests(std::move(sound), evidence, stage);
+}
+
+Evidence run_of_requests(Evidence run, std::vector<ClientRequest> requests) {
+  auto sound = sound_requests(std::move(requests), run);
+  run.measured = figures_of_requests(sound);
+  run.stages.push_back(open_load(static_cast<double>(sound.size()), 0.0, StageLoad::Kind::kRandom));
+  replay_requests(std::move(sound), run, run.stages.front());
+  require_load(run);
+  return run;
+}
+
 Figures figures_of_requests(const std::vector<ClientRequest>& requests) {
   Figures figures;
   const auto fill = [&](Figure figure, std::optional<double> ClientRequest::* time) {
@@ -131,9 +207,9 @@ Figures figures_of_requests(const std::vector<ClientRequest>& requests) {
     }
     std::ranges::sort(sorted);
     figures.at(figure, Level::kMean) = sum / static_cast<double>(sorted.size());
-    figures.at(figure, Level::kP50) = quantile_of(sorted, 0.5);
-    figures.at(figure, Level::kP90) = quantile_of(sorted, 0.9);
-    figures.at(figure, Level::kP99) = quantile_of(sorted, 0.99);
+    figures.at(figure, Level::kP50) = core::sorted_quantile(sorted, 0.5);
+    figures.at(figure, Level::kP90) = core::sorted_quantile(sorted, 0.9);
+    figures.at(figure, Level::kP99) = core::sorted_quantile(sorted, 0.99);
   };
   fill(Figure::kTtft, &ClientRequest::ttft_ms);
   fill(Figure::kE2e, &ClientRequest::e2e_ms);

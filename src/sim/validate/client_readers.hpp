@@ -6,6 +6,7 @@
 
 #include "core/document.hpp"
 #include "sim/validate/evidence.hpp"
+#include "sim/validate/result_document.hpp"
 
 /// The result files of each benchmark client. A file says how a server was loaded and what came of
 /// it; the server comes from the scenario given beside it. `path` is where a file with one record a
@@ -19,9 +20,9 @@ namespace ridgeline::sim::validate {
 [[nodiscard]] bool is_inference_perf_requests(const core::Node& document);
 [[nodiscard]] Evidence read_inference_perf_requests(const core::Node& document);
 [[nodiscard]] Evidence read_aiperf(const core::Node& node, const std::string& path);
-/// The lines of profile_export.jsonl.
+/// Whether a document is a line of profile_export.jsonl; and the run of all of them.
 [[nodiscard]] bool is_aiperf_request(const core::Node& record);
-[[nodiscard]] Evidence read_aiperf_requests(const std::vector<core::Node>& records);
+[[nodiscard]] Evidence read_aiperf_requests(const std::vector<ResultLine>& lines);
 
 /// What the server sampled with, where a file says so ("generation_config", which
 /// `--client-results` writes).

@@ -145,7 +145,9 @@ struct Evidence {
   std::vector<std::string> flags;
   std::vector<std::string> assumed;   ///< What the record leaves open, and what was taken for it.
   std::vector<std::string> left_out;  ///< Rows of its requests that cannot be read: which, and why.
-  std::string problem;                ///< Why there is nothing to predict; empty when sound.
+  /// What else of the file is not used, or contradicts itself.
+  std::vector<std::string> doubts;
+  std::string problem;  ///< Why there is nothing to predict; empty when sound.
 };
 
 }  // namespace ridgeline::sim::validate

@@ -4,11 +4,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -27,14 +26,19 @@ const core::Node* member_at(const core::Node& node, std::string_view key) {
   return found == nullptr || found->is_null() ? nullptr : found;
 }
 
-const core::Node* member_at_path(const core::Node& node, std::string_view path) {
+const core::Node* find_at_path(const core::Node& node, std::string_view path) {
   const core::Node* here = &node;
   while (here != nullptr && !path.empty()) {
     const std::size_t dot = path.find('.');
-    here = member_at(*here, path.substr(0, dot));
+    here = here->find(path.substr(0, dot));
     path.remove_prefix(dot == std::string_view::npos ? path.size() : dot + 1);
   }
   return here;
+}
+
+const core::Node* member_at_path(const core::Node& node, std::string_view path) {
+  const core::Node* found = find_at_path(node, path);
+  return found == nullptr || found->is_null() ? nullptr : found;
 }
 
 std::optional<double> number_at_path(const core::Node& node, std::string_view path) {
@@ -46,17 +50,10 @@ std::optional<double> number_at_path(const core::Node& node, std::string_view pa
   return parent == nullptr ? std::nullopt : number_at(*parent, path.substr(dot + 1));
 }
 
-std::vector<double> numbers_at(const core::Node& node, std::string_view key) {
-  std::vector<double> numbers;
+std::span<const core::Node> items_at(const core::Node& node, std::string_view key) {
   const core::Node* list = member_at(node, key);
-  if (list == nullptr || !list->is_list()) {
-    return numbers;
-  }
-  for (const auto& item : list->items()) {
-    const bool finite = item.is_number() && std::isfinite(item.as_real());
-    numbers.push_back(finite ? item.as_real() : std::numeric_limits<double>::quiet_NaN());
-  }
-  return numbers;
+  return list == nullptr || !list->is_list() ? std::span<const core::Node>()
+                                             : std::span<const core::Node>(list->items());
 }
 
 std::optional<double> number_at(const core::Node& node, std::string_view key) {

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/document.hpp"
 
@@ -15,11 +15,12 @@ namespace ridgeline::sim::validate {
 /// A member, or nullptr. Null counts as absent.
 [[nodiscard]] const core::Node* member_at(const core::Node& node, std::string_view key);
 [[nodiscard]] std::optional<double> number_at(const core::Node& node, std::string_view key);
-/// The member at a path of keys, "a.b.c", or nullptr; its number, or nothing.
+/// The member at a path of keys, "a.b.c", or nullptr; null counts as one for the first.
+[[nodiscard]] const core::Node* find_at_path(const core::Node& node, std::string_view path);
 [[nodiscard]] const core::Node* member_at_path(const core::Node& node, std::string_view path);
 [[nodiscard]] std::optional<double> number_at_path(const core::Node& node, std::string_view path);
-/// The finite numbers of a list, with NaN for items that are none; empty for anything else.
-[[nodiscard]] std::vector<double> numbers_at(const core::Node& node, std::string_view key);
+/// The items of a list; none for anything else.
+[[nodiscard]] std::span<const core::Node> items_at(const core::Node& node, std::string_view key);
 /// A whole number within 0 and 2^53; a real one is rounded to the nearest.
 [[nodiscard]] std::optional<std::int64_t> count_at(const core::Node& node, std::string_view key);
 [[nodiscard]] std::optional<bool> truth_at(const core::Node& node, std::string_view key);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,32 +39,26 @@ Evidence aiperf_run() {
   return evidence;
 }
 
-/// A time in milliseconds, whatever unit stands beside it; the tool writes "ms" unless told to use
-/// another.
-std::optional<double> milliseconds(const core::Node& metric, std::string_view key) {
+/// Milliseconds in the unit that stands beside a metric; the tool writes "ms" unless a flag sets
+/// another. Nothing for units that are none of time.
+std::optional<double> milliseconds_in_unit(const core::Node& metric) {
   struct Unit {
     std::string_view name;
     double ms;
   };
-  static constexpr auto kUnits =
-      std::to_array<Unit>({{"ms", 1.0}, {"us", 1e-3}, {"ns", 1e-6}, {"s", 1e3}, {"sec", 1e3}});
+  static constexpr auto kUnits = std::to_array<Unit>(
+      {{"", 1.0}, {"ms", 1.0}, {"us", 1e-3}, {"ns", 1e-6}, {"s", 1e3}, {"sec", 1e3}});
   const std::string unit = text_at(metric, "unit");
-  const auto value = number_at(metric, key);
   const auto* const known = std::ranges::find(kUnits, std::string_view(unit), &Unit::name);
-  if (!value || !(*value > 0.0) || (known == kUnits.end() && !unit.empty())) {
-    return std::nullopt;
-  }
-  return *value * (known == kUnits.end() ? 1.0 : known->ms);
+  return known == kUnits.end() ? std::nullopt : std::optional(known->ms);
 }
 
-/// Metrics stand at the top, or in "records" in the first versions.
-const core::Node* metric_at(const core::Node& node, std::string_view name) {
-  const core::Node* found = member_at(node, name);
-  return found != nullptr ? found : member_at_path(node, fmt::format("records.{}", name));
+/// Where a metric stands: at the top, or in "records" in the first versions.
+std::string path_of(const core::Node& node, std::string_view name) {
+  return fmt::format("{}{}", member_at(node, name) == nullptr ? "records." : "", name);
 }
 std::optional<double> average(const core::Node& node, std::string_view name) {
-  const core::Node* metric = metric_at(node, name);
-  return metric == nullptr ? std::nullopt : number_at(*metric, "avg");
+  return number_at_path(node, path_of(node, name) + ".avg");
 }
 
 constexpr auto kMetrics =
@@ -71,13 +66,24 @@ constexpr auto kMetrics =
                                                         {Figure::kTtft, "time_to_first_token"},
                                                         {Figure::kTpot, "inter_token_latency"}});
 
-Figures aiperf_figures(const core::Node& node) {
+Figures aiperf_figures(const core::Node& node, Evidence& evidence) {
   static constexpr std::array<std::string_view, kNumLevels> kKeys = {"avg", "p50", "p90", "p99"};
   Figures figures;
   for (const auto& [figure, name] : kMetrics) {
-    const core::Node* metric = metric_at(node, name);
-    for (std::size_t level = 0; metric != nullptr && level < kNumLevels; ++level) {
-      figures.at(figure, static_cast<Level>(level)) = milliseconds(*metric, kKeys[level]);
+    const std::string path = path_of(node, name);
+    const core::Node* metric = member_at_path(node, path);
+    const auto unit = metric == nullptr ? std::nullopt : milliseconds_in_unit(*metric);
+    if (metric != nullptr && !unit) {
+      evidence.doubts.push_back(
+          fmt::format("{}.unit is \"{}\", expected ms, us, ns or s: it is not compared",
+                      path,
+                      text_at(*metric, "unit")));
+    }
+    for (std::size_t level = 0; unit && level < kNumLevels; ++level) {
+      if (const auto value =
+              read_statistic(node, fmt::format("{}.{}", path, kKeys[level]), evidence)) {
+        figures.at(figure, static_cast<Level>(level)) = *value * *unit;
+      }
     }
   }
   const auto throughput = average(node, "output_token_throughput");
@@ -87,64 +93,80 @@ Figures aiperf_figures(const core::Node& node) {
   return figures;
 }
 
-/// A request of the measured phase that succeeded; nothing otherwise.
-std::optional<ClientRequest> aiperf_request(const core::Node& record, std::size_t line) {
+/// Whether a record is one of a request that failed, was cancelled or only warmed the server up.
+bool does_not_count(const core::Node& record) {
   const core::Node* metadata = member_at(record, "metadata");
-  const core::Node* metrics = member_at(record, "metrics");
-  if (metadata == nullptr || metrics == nullptr || member_at(record, "error") != nullptr ||
-      truth_at(*metadata, "was_cancelled").value_or(false) ||
-      text_at(*metadata, "benchmark_phase") == "warmup") {
-    return std::nullopt;
-  }
-  const auto time = [&](std::string_view name) {
-    const core::Node* metric = member_at(*metrics, name);
-    return metric == nullptr ? std::nullopt : milliseconds(*metric, "value");
-  };
-  const auto tokens = [&](std::string_view name) {
-    const core::Node* metric = member_at(*metrics, name);
-    return metric == nullptr ? 0.0 : number_at(*metric, "value").value_or(0.0);
-  };
+  return member_at(record, "error") != nullptr ||
+         (metadata != nullptr && (truth_at(*metadata, "was_cancelled").value_or(false) ||
+                                  text_at(*metadata, "benchmark_phase") == "warmup"));
+}
+
+ClientRequest aiperf_request(const core::Node& record, std::int64_t line) {
   ClientRequest request;
-  request.place = fmt::format("line {}", line);
-  request.start_s = number_at(*metadata, "request_start_ns").value_or(0.0) / kNanosecondsPerSecond;
-  request.input_tokens = tokens("input_sequence_length");
-  request.output_tokens = tokens("output_sequence_length");
+  const auto number = [&](std::string_view path, const Allowed& allowed) {
+    return read_number(find_at_path(record, path),
+                       fmt::format("line {}: {}", line, path),
+                       allowed,
+                       request.problem);
+  };
+  // Which times there are depends on the answer: one token has no gap.
+  const auto time = [&](std::string_view name) -> std::optional<double> {
+    const std::string path = fmt::format("metrics.{}", name);
+    const core::Node* metric = member_at_path(record, path);
+    const auto unit = metric == nullptr ? std::nullopt : milliseconds_in_unit(*metric);
+    return unit ? std::optional(*unit * number(path + ".value", kAllowedTime)) : std::nullopt;
+  };
+  constexpr std::string_view kStart = "metadata.request_start_ns";
+  request.start_place = fmt::format("line {}: {}", line, kStart);
+  request.start_s = number(kStart, kAnyTime) / kNanosecondsPerSecond;
+  request.input_tokens = number("metrics.input_sequence_length.value", kAllowedTokens);
+  request.output_tokens = number("metrics.output_sequence_length.value", kAllowedTokens);
   request.ttft_ms = time("time_to_first_token");
   request.e2e_ms = time("request_latency");
   request.tpot_ms = time("inter_token_latency");
   return request;
 }
 
-std::vector<ClientRequest> aiperf_requests(const std::vector<core::Node>& records) {
+std::vector<ClientRequest> aiperf_requests(const std::vector<ResultLine>& lines) {
   std::vector<ClientRequest> requests;
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    if (auto request = aiperf_request(records[i], i + 1)) {
-      requests.push_back(std::move(*request));
+  for (const auto& [number, record] : lines) {
+    if (!record) {
+      requests.push_back(
+          {.start_place = {},
+           .problem = fmt::format("line {}: {}", number, record.error().front().message)});
+    } else if (!does_not_count(*record)) {
+      requests.push_back(aiperf_request(*record, number));
     }
   }
   return requests;
 }
 
-std::vector<ClientRequest> aiperf_requests_beside(const std::string& path, double requests) {
-  const auto records = read_result_lines(requests_file("aiperf", path));
-  if (!records || records->empty() || !is_aiperf_request(records->front())) {
-    return {};
+/// Replays the requests of the file beside the statistics, where there is one.
+void replay_aiperf_requests(const std::string& path, double counted, Evidence& evidence) {
+  const std::string file = requests_file("aiperf", path);
+  if (!std::filesystem::exists(file)) {
+    return;
   }
-  auto all = aiperf_requests(*records);
-  return static_cast<double>(all.size()) == requests ? all : std::vector<ClientRequest>();
+  const auto lines = read_result_lines(file);
+  replay_if_complete(file_name(file),
+                     lines ? core::Result<std::vector<ClientRequest>>(aiperf_requests(*lines))
+                           : core::fail(lines.error()),
+                     counted,
+                     evidence,
+                     evidence.stages.front());
 }
 
 }  // namespace
 
 bool is_aiperf_request(const core::Node& record) {
-  return member_at_path(record, "metadata.request_start_ns") != nullptr &&
-         member_at(record, "metrics") != nullptr;
+  const core::Node* metadata = member_at(record, "metadata");
+  return metadata != nullptr && metadata->is_map() && member_at(record, "metrics") != nullptr;
 }
 
 Evidence read_aiperf(const core::Node& node, const std::string& path) {
   Evidence evidence = aiperf_run();
   evidence.generation_config = sampling_of(node);
-  evidence.measured = aiperf_figures(node);
+  evidence.measured = aiperf_figures(node, evidence);
   if (const core::Node* names = member_at_path(node, "input_config.endpoint.model_names");
       names != nullptr && names->is_list() && !names->items().empty() &&
       names->items().front().is_string()) {
@@ -170,24 +192,16 @@ Evidence read_aiperf(const core::Node& node, const std::string& path) {
   }
   evidence.input = about(average(node, "input_sequence_length").value_or(0.0));
   evidence.output = about(average(node, "output_sequence_length").value_or(0.0));
-  StageLoad& stage = evidence.stages.front();
-  replay_requests(aiperf_requests_beside(path, requests), evidence, stage);
-  if (stage.rows.empty()) {
+  replay_aiperf_requests(path, requests, evidence);
+  if (evidence.stages.front().rows.empty()) {
     evidence.assumed.emplace_back("every prompt and answer of the mean length");
   }
   require_load(evidence);
   return evidence;
 }
 
-Evidence read_aiperf_requests(const std::vector<core::Node>& records) {
-  Evidence evidence = aiperf_run();
-  auto requests = aiperf_requests(records);
-  evidence.measured = figures_of_requests(requests);
-  evidence.stages.push_back(
-      open_load(static_cast<double>(requests.size()), 0.0, StageLoad::Kind::kRandom));
-  replay_requests(std::move(requests), evidence, evidence.stages.front());
-  require_load(evidence);
-  return evidence;
+Evidence read_aiperf_requests(const std::vector<ResultLine>& lines) {
+  return run_of_requests(aiperf_run(), aiperf_requests(lines));
 }
 
 }  // namespace ridgeline::sim::validate

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,7 +23,7 @@
 namespace ridgeline::sim::validate {
 namespace {
 
-Figures guidellm_figures(const core::Node& metrics) {
+Figures guidellm_figures(const core::Node& metrics, Evidence& evidence) {
   struct Name {
     Figure figure;
     std::string_view key;
@@ -34,20 +35,15 @@ Figures guidellm_figures(const core::Node& metrics) {
                            // Its time_per_output_token holds the first token's; this does not.
                            {Figure::kTpot, "inter_token_latency_ms", 1.0}});
   Figures figures;
+  static constexpr std::array<std::string_view, kNumLevels> kKeys = {
+      "mean", "median", "percentiles.p90", "percentiles.p99"};
   for (const auto& name : kNames) {
-    const core::Node* found = member_at_path(metrics, fmt::format("{}.successful", name.key));
-    if (found == nullptr) {
-      continue;
-    }
-    const auto set = [&](Level level, std::optional<double> value) {
-      if (value && *value > 0.0) {
-        figures.at(name.figure, level) = *value * name.scale;
+    for (std::size_t level = 0; level < kNumLevels; ++level) {
+      const auto path = fmt::format("{}.successful.{}", name.key, kKeys[level]);
+      if (const auto value = read_statistic(metrics, path, evidence)) {
+        figures.at(name.figure, static_cast<Level>(level)) = *value * name.scale;
       }
-    };
-    set(Level::kMean, number_at(*found, "mean"));
-    set(Level::kP50, number_at(*found, "median"));
-    set(Level::kP90, number_at_path(*found, "percentiles.p90"));
-    set(Level::kP99, number_at_path(*found, "percentiles.p99"));
+    }
   }
   const auto throughput = number_at_path(metrics, "output_tokens_per_second.successful.mean");
   if (throughput && *throughput > 0.0) {
@@ -56,35 +52,37 @@ Figures guidellm_figures(const core::Node& metrics) {
   return figures;
 }
 
-std::optional<double> first_number(const core::Node& node,
-                                   std::initializer_list<std::string_view> paths) {
-  for (const auto path : paths) {
-    if (const auto number = number_at_path(node, path)) {
-      return number;
-    }
-  }
-  return std::nullopt;
+/// A number of a request, at the first of these paths that it has: versions name it differently.
+double first_number(const core::Node& request,
+                    const std::string& place,
+                    std::initializer_list<std::string_view> paths,
+                    const Allowed& allowed,
+                    std::string& problem) {
+  const auto* const known = std::ranges::find_if(
+      paths, [&](std::string_view path) { return find_at_path(request, path) != nullptr; });
+  const std::string_view path = known == paths.end() ? *paths.begin() : *known;
+  return read_number(
+      find_at_path(request, path), fmt::format("{}.{}", place, path), allowed, problem);
 }
 
 /// The successful requests, where the report holds them.
 std::vector<ClientRequest> guidellm_requests(const core::Node& benchmark) {
   std::vector<ClientRequest> all;
-  const core::Node* requests = member_at_path(benchmark, "requests.successful");
-  if (requests == nullptr || !requests->is_list()) {
-    return all;
-  }
-  for (const auto& request : requests->items()) {
-    const auto start =
-        first_number(request, {"info.timings.request_start", "request_start_time", "start_time"});
-    const auto input = first_number(request, {"input_metrics.text_tokens", "prompt_tokens"});
-    const auto output = first_number(request, {"output_metrics.text_tokens", "output_tokens"});
-    if (start && input && output) {
-      all.push_back(
-          {.place = fmt::format("requests.successful[{}]", &request - requests->items().data()),
-           .start_s = *start,
-           .input_tokens = *input,
-           .output_tokens = *output});
-    }
+  const core::Node* requests = member_at(benchmark, "requests");
+  const auto items =
+      requests == nullptr ? std::span<const core::Node>() : items_at(*requests, "successful");
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    ClientRequest request;
+    const std::string place = fmt::format("requests.successful[{}]", i);
+    const auto read = [&](std::initializer_list<std::string_view> paths, const Allowed& allowed) {
+      return first_number(items[i], place, paths, allowed, request.problem);
+    };
+    request.start_place = place;
+    request.start_s =
+        read({"info.timings.request_start", "request_start_time", "start_time"}, kAnyTime);
+    request.input_tokens = read({"input_metrics.text_tokens", "prompt_tokens"}, kAllowedTokens);
+    request.output_tokens = read({"output_metrics.text_tokens", "output_tokens"}, kAllowedTokens);
+    all.push_back(std::move(request));
   }
   return all;
 }
@@ -123,7 +121,7 @@ Evidence read_benchmark(const core::Node& benchmark, std::size_t number) {
     evidence.problem = "metrics is missing";
     return evidence;
   }
-  evidence.measured = guidellm_figures(*metrics);
+  evidence.measured = guidellm_figures(*metrics, evidence);
   evidence.input =
       about(number_at_path(*metrics, "prompt_token_count.successful.mean").value_or(0));
   evidence.output =
@@ -138,7 +136,10 @@ Evidence read_benchmark(const core::Node& benchmark, std::size_t number) {
   }
   StageLoad& stage = evidence.stages.front();
   stage.name = fmt::format("{}", number);
-  replay_requests(guidellm_requests(benchmark), evidence, stage);
+  // A report may hold a sample of its requests.
+  if (auto all = guidellm_requests(benchmark); !all.empty()) {
+    replay_if_complete("requests.successful", std::move(all), requests, evidence, stage);
+  }
   if (stage.kind == StageLoad::Kind::kAtOnce) {
     evidence.flags.emplace_back("overloaded: all requests at once");
   }

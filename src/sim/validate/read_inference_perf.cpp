@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,7 +37,7 @@ Evidence inference_perf_run() {
   return evidence;
 }
 
-Figures lifecycle_figures(const core::Node& node) {
+Figures lifecycle_figures(const core::Node& node, Evidence& evidence) {
   struct Name {
     Figure figure;
     std::string_view key;
@@ -46,11 +48,10 @@ Figures lifecycle_figures(const core::Node& node) {
   static constexpr std::array<std::string_view, kNumLevels> kKeys = {
       "mean", "median", "p90", "p99"};
   Figures figures;
-  const core::Node* latency = member_at_path(node, "successes.latency");
   for (const auto& name : kNames) {
-    for (std::size_t level = 0; latency != nullptr && level < kNumLevels; ++level) {
-      const auto value = number_at_path(*latency, fmt::format("{}.{}", name.key, kKeys[level]));
-      if (value && *value > 0.0) {
+    for (std::size_t level = 0; level < kNumLevels; ++level) {
+      const auto path = fmt::format("successes.latency.{}.{}", name.key, kKeys[level]);
+      if (const auto value = read_statistic(node, path, evidence)) {
         figures.at(name.figure, static_cast<Level>(level)) = *value * kMillisecondsPerSecond;
       }
     }
@@ -62,45 +63,81 @@ Figures lifecycle_figures(const core::Node& node) {
   return figures;
 }
 
+/// Times of a request on its client's clock, in seconds.
+struct TokenTimes {
+  double first = 0.0;
+  double last = 0.0;
+};
+/// Of the tokens' times a document keeps the first and the last; nothing where it holds none.
+std::optional<TokenTimes> token_times(const core::Node& item,
+                                      const std::string& place,
+                                      std::string& problem) {
+  const core::Node* info = member_at(item, "info");
+  const auto times =
+      info == nullptr ? std::span<const core::Node>() : items_at(*info, "output_token_times");
+  if (times.empty()) {
+    return std::nullopt;
+  }
+  const std::string name = place + "info.output_token_times";
+  return TokenTimes{.first = read_number(&times.front(), name, kAnyTime, problem),
+                    .last = read_number(&times.back(), name, kAnyTime, problem)};
+}
+
+ClientRequest lifecycle_request(const core::Node& item, std::size_t number) {
+  ClientRequest request;
+  const std::string place = fmt::format("request {}: ", number);
+  const auto read = [&](std::string_view path, const Allowed& allowed) {
+    return read_number(
+        find_at_path(item, path), fmt::format("{}{}", place, path), allowed, request.problem);
+  };
+  const double start = read("start_time", kAnyTime);
+  const double end = read("end_time", {.lowest = start, .highest = kAnyTime.highest});
+  request.start_place = place + "start_time";
+  request.start_s = start;
+  request.input_tokens = read("info.input_tokens", kAllowedTokens);
+  request.output_tokens = read("info.output_tokens", kAllowedTokens);
+  const auto times = token_times(item, place, request.problem);
+  if (!request.problem.empty()) {
+    return request;
+  }
+  request.e2e_ms = (end - start) * kMillisecondsPerSecond;
+  if (times) {
+    request.ttft_ms = (times->first - start) * kMillisecondsPerSecond;
+  }
+  if (times && request.output_tokens > 1.0) {
+    request.tpot_ms =
+        (times->last - times->first) * kMillisecondsPerSecond / (request.output_tokens - 1.0);
+  }
+  return request;
+}
+
 /// The requests that succeeded: their times follow from the tokens' where those stand.
 std::vector<ClientRequest> lifecycle_requests(const core::Node& document) {
   std::vector<ClientRequest> all;
   for (std::size_t i = 0; i < document.items().size(); ++i) {
-    const core::Node& item = document.items()[i];
-    const auto start = number_at(item, "start_time");
-    const auto end = number_at(item, "end_time");
-    if (member_at(item, "error") != nullptr || !start || !end) {
-      continue;
+    if (member_at(document.items()[i], "error") == nullptr) {
+      all.push_back(lifecycle_request(document.items()[i], i + 1));
     }
-    ClientRequest request;
-    request.place = fmt::format("request {}", i + 1);
-    request.start_s = *start;
-    request.input_tokens = number_at_path(item, "info.input_tokens").value_or(0.0);
-    request.output_tokens = number_at_path(item, "info.output_tokens").value_or(0.0);
-    request.e2e_ms = (*end - *start) * kMillisecondsPerSecond;
-    const core::Node* info = member_at(item, "info");
-    const auto times =
-        info == nullptr ? std::vector<double>() : numbers_at(*info, "output_token_times");
-    if (!times.empty()) {
-      request.ttft_ms = (times.front() - *start) * kMillisecondsPerSecond;
-    }
-    if (times.size() > 1 && request.output_tokens > 1.0) {
-      request.tpot_ms =
-          (times.back() - times.front()) * kMillisecondsPerSecond / (request.output_tokens - 1.0);
-    }
-    all.push_back(std::move(request));
   }
   return all;
 }
 
-/// The requests behind a summary, where their file lies beside it and is of the same run.
-std::vector<ClientRequest> lifecycle_requests_beside(const std::string& path, double requests) {
-  const auto document = read_result_document(requests_file("inference-perf", path));
-  if (!document || !is_inference_perf_requests(*document)) {
-    return {};
+/// Replays the requests of the file beside the summary, where there is one.
+void replay_lifecycle_requests(const std::string& path, double counted, Evidence& evidence) {
+  const std::string file = requests_file("inference-perf", path);
+  if (!std::filesystem::exists(file)) {
+    return;
   }
-  auto all = lifecycle_requests(*document);
-  return static_cast<double>(all.size()) == requests ? all : std::vector<ClientRequest>();
+  core::Result<std::vector<ClientRequest>> requests;
+  if (const auto document = read_result_document(file); !document) {
+    requests = core::fail(document.error());
+  } else if (!is_inference_perf_requests(*document)) {
+    requests = core::fail(core::Error{.message = "is no list of requests with start_time"});
+  } else {
+    requests = lifecycle_requests(*document);
+  }
+  replay_if_complete(
+      file_name(file), std::move(requests), counted, evidence, evidence.stages.front());
 }
 
 }  // namespace
@@ -108,7 +145,7 @@ std::vector<ClientRequest> lifecycle_requests_beside(const std::string& path, do
 Evidence read_inference_perf(const core::Node& node, const std::string& path) {
   Evidence evidence = inference_perf_run();
   evidence.generation_config = sampling_of(node);
-  evidence.measured = lifecycle_figures(node);
+  evidence.measured = lifecycle_figures(node, evidence);
   const double requests = number_at_path(node, "successes.count").value_or(0.0);
   const double seconds = number_at_path(node, "load_summary.send_duration").value_or(0.0);
   evidence.offered_per_s = number_at_path(node, "load_summary.requested_rate");
@@ -119,8 +156,8 @@ Evidence read_inference_perf(const core::Node& node, const std::string& path) {
   evidence.stages.push_back(open_load(requests, seconds, StageLoad::Kind::kRandom));
   evidence.input = about(number_at_path(node, "successes.prompt_len.mean").value_or(0.0));
   evidence.output = about(number_at_path(node, "successes.output_len.mean").value_or(0.0));
-  StageLoad& stage = evidence.stages.front();
-  replay_requests(lifecycle_requests_beside(path, requests), evidence, stage);
+  replay_lifecycle_requests(path, requests, evidence);
+  const StageLoad& stage = evidence.stages.front();
   if (stage.rows.empty()) {
     evidence.assumed.emplace_back(
         "Poisson arrivals given their number, prompts that share nothing");
@@ -133,14 +170,7 @@ Evidence read_inference_perf(const core::Node& node, const std::string& path) {
 }
 
 Evidence read_inference_perf_requests(const core::Node& document) {
-  Evidence evidence = inference_perf_run();
-  auto requests = lifecycle_requests(document);
-  evidence.measured = figures_of_requests(requests);
-  evidence.stages.push_back(
-      open_load(static_cast<double>(requests.size()), 0.0, StageLoad::Kind::kRandom));
-  replay_requests(std::move(requests), evidence, evidence.stages.front());
-  require_load(evidence);
-  return evidence;
+  return run_of_requests(inference_perf_run(), lifecycle_requests(document));
 }
 
 }  // namespace ridgeline::sim::validate

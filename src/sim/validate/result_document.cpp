@@ -39,14 +39,16 @@ core::Result<core::Node> read_result_document(const std::string& path) {
   return text ? parse_result(*text, path) : core::fail(text.error());
 }
 
-core::Result<std::vector<core::Node>> read_result_lines(const std::string& path) {
+core::Result<std::vector<ResultLine>> read_result_lines(const std::string& path) {
   const auto text = core::read_unpacked(path, kMostFileBytes);
   if (!text) {
     return core::fail(text.error());
   }
-  std::vector<core::Node> lines;
+  std::vector<ResultLine> lines;
+  std::int64_t number = 0;
   for (std::string_view rest = *text; !rest.empty();) {
     const std::string_view line = next_line(rest);
+    ++number;
     if (is_blank(line)) {
       continue;
     }
@@ -55,11 +57,7 @@ core::Result<std::vector<core::Node>> read_result_lines(const std::string& path)
           core::Error{.message = fmt::format("holds more than {} lines", kMostRecords),
                       .where = {.file = path}});
     }
-    auto node = parse_result(line, path);
-    if (!node) {
-      return core::fail(node.error());
-    }
-    lines.push_back(std::move(*node));
+    lines.push_back({.number = number, .node = parse_result(line, path)});
   }
   return lines;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,9 +14,13 @@ namespace ridgeline::sim::validate {
 
 [[nodiscard]] core::Result<core::Node> parse_result(std::string_view text, const std::string& path);
 [[nodiscard]] core::Result<core::Node> read_result_document(const std::string& path);
-/// One document a line. Fails on the first that is none, and where there are more than
-/// kMostRecords.
-[[nodiscard]] core::Result<std::vector<core::Node>> read_result_lines(const std::string& path);
+/// A line of a file of one document a line, or why it is none.
+struct ResultLine {
+  std::int64_t number = 0;  ///< From 1.
+  core::Result<core::Node> node;
+};
+/// The lines that are not blank. Fails where they are more than kMostRecords.
+[[nodiscard]] core::Result<std::vector<ResultLine>> read_result_lines(const std::string& path);
 /// The next line of a text, which is shortened by it; without its end.
 [[nodiscard]] std::string_view next_line(std::string_view& text);
 [[nodiscard]] bool is_blank(std::string_view line);

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
+#include "core/quantiles.hpp"
 #include "sim/validate/evidence.hpp"
 #include "sim/validate/loose_node.hpp"
 #include "sim/validate/prediction.hpp"
@@ -25,14 +26,6 @@ namespace {
 constexpr double kKeepsUp = 0.97;
 /// Errors above are counted apart.
 constexpr double kGross = 20.0;
-
-/// The p-quantile of sorted numbers, between two of them by linear interpolation.
-double sorted_quantile(const std::vector<double>& sorted, double p) {
-  const double at = p * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(std::floor(at));
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (sorted[above] - sorted[below]) * (at - std::floor(at));
-}
 
 /// "1", "2-3", "4-7", ...
 std::string power_bucket(double value) {
@@ -161,8 +154,8 @@ ScoreRow summarise_errors(std::vector<double> errors) {
     over += error > kGross ? 1.0 : 0.0;
   }
   std::ranges::sort(errors);
-  row.median_abs = sorted_quantile(errors, 0.5);
-  row.p95_abs = sorted_quantile(errors, 0.95);
+  row.median_abs = core::sorted_quantile(errors, 0.5);
+  row.p95_abs = core::sorted_quantile(errors, 0.95);
   row.share_over_20 = 100.0 * over / count;
   return row;
 }

@@ -14,6 +14,7 @@
 #include "core/gzip.hpp"
 #include "core/result.hpp"
 #include "sim/validate/benchmark_results.hpp"
+#include "sim/validate/client_files.hpp"
 #include "sim/validate/client_readers.hpp"
 #include "sim/validate/evidence.hpp"
 #include "sim/validate/evidence_limits.hpp"
@@ -42,7 +43,8 @@ Evidence unreadable(std::string problem) {
 /// of one run.
 std::vector<Evidence> read_lines(std::string_view text, const std::string& path) {
   std::vector<Evidence> evidence;
-  std::vector<core::Node> requests;
+  std::vector<ResultLine> requests;  // Of AIPerf, with the lines that are no document.
+  bool is_aiperf = false;
   RequestLogs logs(folder_of(path));
   std::int64_t line = 0;
   const auto add = [&](Evidence next) {
@@ -62,20 +64,25 @@ std::vector<Evidence> read_lines(std::string_view text, const std::string& path)
       break;
     }
     auto node = parse_result(record, path);
-    if (!node) {
-      add(unreadable(node.error().front().message));
-    } else if (is_aiperf_request(*node)) {
-      requests.push_back(std::move(*node));
+    if (!node || is_aiperf_request(*node)) {
+      is_aiperf = is_aiperf || node;
+      requests.push_back({.number = line, .node = std::move(node)});
     } else if (const auto kind = kind_of_result(*node); kind != ResultKind::kUnknown) {
       std::ranges::for_each(read_benchmark_result(*node, kind, path), add);
     } else {
       add(read_experiment(*node, logs));
     }
   }
-  if (!requests.empty()) {
+  if (is_aiperf) {
     line = 0;
     add(read_aiperf_requests(requests));
+    return evidence;
   }
+  for (const auto& broken : requests) {
+    line = broken.number;
+    add(unreadable(broken.node.error().front().message));
+  }
+  std::ranges::stable_sort(evidence, {}, &Evidence::line);
   return evidence;
 }
 
@@ -83,7 +90,7 @@ std::vector<Evidence> read_records(const core::Node& document, const std::string
   auto evidence = read_benchmark_result(document, kind_of_result(document), path);
   for (auto& record : evidence) {
     record.file = path;
-    record.id = fmt::format("{}: {}", path.substr(path.rfind('/') + 1), record.id);
+    record.id = fmt::format("{}: {}", file_name(path), record.id);
     record.run = record.run.empty() ? record.run : path + record.run;
   }
   return evidence;

@@ -27,5 +27,23 @@ TEST(ClientVllmBench, Definitions) {
   EXPECT_EQ(vllm.find("output_lens")->items()[2].as_integer(), 0);
 }
 
+// Starts at 2 s: in the first second come the tokens at 0.25, 0.5 and 0.75 s, in the next those at
+// 1 and 1 s; both requests are in flight in both.
+TEST(ClientVllmBench, PeaksBySecond) {
+  const core::Node vllm = rendered("vllm-bench", {}, two_requests());
+  EXPECT_EQ(number_at(vllm, {"max_output_tokens_per_s"}), 3.0);
+  EXPECT_EQ(number_at(vllm, {"max_concurrent_requests"}), 2.0);
+  EXPECT_EQ(vllm.find("errors")->items()[0].as_string(), "");
+  EXPECT_EQ(vllm.find("errors")->items()[2].as_string(), "rejected");
+}
+
+// As the client writes it; and a simulated run has no date.
+TEST(ClientVllmBench, AMetricThatNoRequestHasIsZero) {
+  const core::Node vllm = rendered("vllm-bench", {}, {});
+  EXPECT_EQ(number_at(vllm, {"mean_tpot_ms"}), 0.0);
+  EXPECT_EQ(number_at(vllm, {"p99_ttft_ms"}), 0.0);
+  EXPECT_EQ(vllm.find("date"), nullptr);
+}
+
 }  // namespace
 }  // namespace ridgeline::report

@@ -1,14 +1,19 @@
 #include "sim/validate/client_load.hpp"
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/document.hpp"
 #include "sim/validate/evidence.hpp"
 
 namespace ridgeline::sim::validate {
 namespace {
+
+using ::testing::ElementsAre;
 
 TEST(ClientLoad, StatisticsOfSingleRequests) {
   std::vector<ClientRequest> requests(3);
@@ -27,22 +32,67 @@ TEST(ClientLoad, TheLastAnswerIsNoOverload) {
   EXPECT_FALSE(sustained_rate(100.0, {}, 2000.0).has_value());
 }
 
-TEST(ClientLoad, RequestsOutOfRangeAreLeftOut) {
+ClientRequest request_at(double start_s, double input_tokens) {
+  return {
+      .start_place = "start", .start_s = start_s, .input_tokens = input_tokens, .output_tokens = 1};
+}
+
+TEST(ClientLoad, UnsoundRequestsAreLeftOutAndTheFirstIsNamed) {
+  Evidence evidence;
+  std::vector<ClientRequest> all = {
+      request_at(5.0, 10), request_at(6.0, 10), request_at(4.0, 20), request_at(1e7, 20)};
+  all[1].problem = "b is odd";
+  const auto sound = sound_requests(all, evidence);
+  ASSERT_EQ(sound.size(), 2U);
+  EXPECT_EQ(sound[1].input_tokens, 20);
+  EXPECT_THAT(evidence.left_out, ElementsAre("2 of 4 requests: b is odd"));
+  EXPECT_EQ(evidence.problem, "");
+  EXPECT_TRUE(sound_requests({all[1]}, evidence).empty());
+  EXPECT_EQ(evidence.problem, "no request is sound: b is odd");
+}
+
+TEST(ClientLoad, SoundRequestsAreReplayedAsSent) {
   Evidence evidence;
   evidence.offered_per_s = 9.0;
   StageLoad stage = open_load(4, 0.0, StageLoad::Kind::kRandom);
-  replay_requests({{.place = "a", .start_s = 5.0, .input_tokens = 10, .output_tokens = 1},
-                   {.place = "b", .start_s = 6.0, .input_tokens = 0.5, .output_tokens = 1},
-                   {.place = "c", .start_s = 4.0, .input_tokens = 20, .output_tokens = 1}},
-                  evidence,
-                  stage);
+  replay_requests({request_at(5.0, 10), request_at(4.0, 20)}, evidence, stage);
   EXPECT_EQ(stage.kind, StageLoad::Kind::kRecorded);
   ASSERT_EQ(stage.rows.size(), 2U);
   EXPECT_EQ(stage.rows[0].input_tokens, 20);
   EXPECT_EQ(stage.rows[1].arrival_s, 1.0);
   EXPECT_EQ(evidence.offered_per_s, 2.0);  // two requests in a second, whatever was asked for
-  ASSERT_EQ(evidence.left_out.size(), 1U);
-  EXPECT_THAT(evidence.left_out[0], ::testing::HasSubstr("1 of 3 requests: b has 0.5 tokens"));
+}
+
+TEST(ClientLoad, AFileWithOtherRequestsThanTheTotalsIsNotUsed) {
+  const auto used = [](double counted, std::vector<ClientRequest> requests) {
+    Evidence evidence;
+    StageLoad stage = open_load(counted, 1.0, StageLoad::Kind::kRandom);
+    replay_if_complete("r.jsonl", std::move(requests), counted, evidence, stage);
+    EXPECT_EQ(evidence.doubts.empty(), !stage.rows.empty());
+    return !stage.rows.empty();
+  };
+  ClientRequest odd = request_at(0.0, 10);
+  odd.problem = "odd";
+  EXPECT_TRUE(used(2, {request_at(0.0, 10), request_at(1.0, 10)}));
+  EXPECT_FALSE(used(1, {request_at(0.0, 10), request_at(1.0, 10)}));
+  EXPECT_FALSE(used(3, {request_at(0.0, 10), request_at(1.0, 10)}));
+  // The row that cannot be read may be of a request that failed, or not.
+  EXPECT_TRUE(used(2, {request_at(0.0, 10), odd, request_at(1.0, 10)}));
+  EXPECT_TRUE(used(3, {request_at(0.0, 10), odd, request_at(1.0, 10)}));
+}
+
+TEST(ClientLoad, NumbersThatAreNoneAreNamed) {
+  const auto problem_of = [](const std::string& json) {
+    std::string problem;
+    const auto node = core::parse_json(json, "own").value();
+    static_cast<void>(read_number(node.find("x"), "x[5]", kAllowedTokens, problem));
+    return problem;
+  };
+  EXPECT_EQ(problem_of(R"({"x": 7})"), "");
+  EXPECT_EQ(problem_of(R"({"x": -7})"), "x[5] is -7, expected 1 to 1.67772e+07");
+  EXPECT_EQ(problem_of(R"({"x": null})"), "x[5] is null or NaN, expected a number");
+  EXPECT_EQ(problem_of(R"({"x": "7"})"), "x[5] is a text, expected a number");
+  EXPECT_EQ(problem_of("{}"), "x[5] is missing");
 }
 
 }  // namespace

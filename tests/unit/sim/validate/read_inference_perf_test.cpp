@@ -43,5 +43,33 @@ TEST(ReadInferencePerf, InferencePerfStage) {
   EXPECT_EQ(all[0].offered_per_s, 2.0);
 }
 
+TEST(ReadInferencePerf, ARequestThatCannotBeReadIsLeftOutByName) {
+  const auto read = [](const std::string& second) {
+    return read_result(R"([{"start_time": 10, "end_time": 11, "error": null,
+      "info": {"input_tokens": 64, "output_tokens": 3, "output_token_times": [10.2, 10.9]}}, )" +
+                           second + "]",
+                       ResultKind::kInferencePerfRequests)
+        .front();
+  };
+  const auto check = [&](const std::string& second, const std::string& field) {
+    const Evidence evidence = read(second);
+    EXPECT_EQ(evidence.problem, "");
+    EXPECT_EQ(evidence.stages[0].rows.size(), 1U);
+    // Its times are in no figure.
+    EXPECT_NEAR(evidence.measured.at(Figure::kTtft, Level::kMean).value(), 200.0, 1e-9);
+    ASSERT_EQ(evidence.left_out.size(), 1U);
+    EXPECT_THAT(evidence.left_out[0], ::testing::HasSubstr("1 of 2 requests: request 2: " + field));
+  };
+  check(R"({"start_time": 12, "end_time": 13, "info": {"input_tokens": 64, "output_tokens": 3,
+    "output_token_times": [null, 12.9]}})",
+        "info.output_token_times is null or NaN");
+  check(R"({"start_time": null, "end_time": 13, "info": {"input_tokens": 64, "output_tokens": 3}})",
+        "start_time is null or NaN");
+  check(R"({"start_time": 12, "end_time": 11, "info": {"input_tokens": 64, "output_tokens": 3}})",
+        "end_time is 11, expected 12 to");
+  check(R"({"start_time": 12, "end_time": 13, "info": {"output_tokens": 3}})",
+        "info.input_tokens is missing");
+}
+
 }  // namespace
 }  // namespace ridgeline::sim::validate

@@ -13,6 +13,9 @@
 namespace ridgeline::sim::validate {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
 TEST(ReadVllmBench, VllmBenchInDetail) {
   const auto all = read_result(R"({"date": "d", "model_id": "m", "completed": 2,
     "request_rate": 4.0, "total_input_tokens": 300, "total_output_tokens": 30,
@@ -70,6 +73,62 @@ TEST(ReadVllmBench, VllmBenchWithSoManyClientsOrAtOnce) {
     "total_input_tokens": 4000, "total_output_tokens": 400, "mean_ttft_ms": 1})",
                                  ResultKind::kVllmBench);
   EXPECT_EQ(burst[0].stages[0].kind, StageLoad::Kind::kAtOnce);
+}
+
+/// A result in detail, of which `change` replaces a piece.
+Evidence detailed(const std::string& from, const std::string& to) {
+  std::string text =
+      R"({"completed": 3, "request_rate": 4.0, "duration": 10.0, "mean_ttft_ms": 20.0,
+    "mean_e2el_ms": 500.0, "total_input_tokens": 300, "total_output_tokens": 30,
+    "input_lens": [100, 101, 102], "output_lens": [10, 11, 12], "ttfts": [0.02, 0.02, 0.02],
+    "start_times": [1.0, 2.0, 9.0]})";
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return read_result(text.replace(at, from.size(), to), ResultKind::kVllmBench).front();
+}
+
+TEST(ReadVllmBench, TheFieldThatIsOddIsNamed) {
+  const auto left_out = [](const std::string& from, const std::string& to) {
+    const Evidence evidence = detailed(from, to);
+    EXPECT_EQ(evidence.problem, "");
+    EXPECT_EQ(evidence.stages[0].rows.size(), 2U);
+    return evidence.left_out.empty() ? std::string() : evidence.left_out.front();
+  };
+  EXPECT_THAT(left_out("101", "-7"),
+              HasSubstr("1 of 3 requests: input_lens[1] is -7, expected 1 to"));
+  EXPECT_THAT(left_out("11,", "null,"), HasSubstr("output_lens[1] is null or NaN"));
+  EXPECT_THAT(left_out("2.0, 9.0", "null, 9.0"), HasSubstr("start_times[1] is null or NaN"));
+  EXPECT_THAT(left_out("0.02, 0.02]", "0.02, -1]"), HasSubstr("ttfts[2] is -1"));
+}
+
+TEST(ReadVllmBench, ListsOfDifferentLengthsAreNotUsed) {
+  for (const char* list :
+       {"\"output_lens\": [10, ", "\"ttfts\": [0.02, ", "\"start_times\": [1.0, "}) {
+    const std::string short_list = std::string(list).substr(0, std::string(list).find('[') + 1);
+    const Evidence evidence = detailed(list, short_list);
+    EXPECT_EQ(evidence.problem, "");
+    EXPECT_TRUE(evidence.stages[0].rows.empty());
+    EXPECT_THAT(evidence.doubts,
+                ElementsAre(HasSubstr("has 2 items, expected 3, as input_lens has")));
+  }
+}
+
+TEST(ReadVllmBench, AStatisticThatIsNoNumberIsNamed) {
+  const Evidence evidence = detailed("\"mean_ttft_ms\": 20.0", "\"mean_ttft_ms\": null");
+  EXPECT_EQ(evidence.problem, "");
+  EXPECT_THAT(evidence.doubts,
+              ElementsAre(HasSubstr("mean_ttft_ms is null or NaN, expected a number")));
+  EXPECT_TRUE(detailed("\"mean_ttft_ms\": 20.0", "\"mean_ttft_ms\": 0").doubts.empty());
+}
+
+// The last request starts 8 s after the first; its first token comes 20 ms later.
+TEST(ReadVllmBench, ADurationThatTheRequestsExceedIsNamed) {
+  EXPECT_TRUE(detailed("10.0", "8.02").doubts.empty());
+  EXPECT_THAT(detailed("10.0", "7.5").doubts,
+              ElementsAre(HasSubstr("duration is 7.5 s, expected 8.02 s or more")));
+  // Starts 3 s after the first on average, and ends 6 s later on average.
+  EXPECT_THAT(detailed("500.0", "8000.0").doubts,
+              ElementsAre(HasSubstr("duration is 10 s, expected 11 s or more")));
 }
 
 }  // namespace

@@ -157,6 +157,140 @@ def test_one_record_has_no_interval(ridgeline):
     assert calibrated(ridgeline, *files, *SERVER)["cross_validated"] is None
 
 
+RANKS = ("--model", "qwen3-30b-a3b", "--gpu", "h200", "--data-parallel-size", "8", "--enable-expert-parallel")
+
+
+@pytest.mark.parametrize("load", [("--request-rate", "16"), ("--max-concurrency", "24"), ("--max-concurrency", "4"),
+                                  ("--arrivals", "at-once")])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_client_sees_all_data_parallel_ranks(ridgeline, client, load):
+    if client == "inference-perf" and load == ("--max-concurrency", "4"):
+        pytest.skip("its file does not say how many clients there are: four reach four of the ranks")
+    result = written(ridgeline, "r.json", client, *RANKS, *LENGTHS, *load)
+    # Percentiles of 15 requests and of each of them eight times lie between other neighbours.
+    errors = {name: error for name, error in errors_of(ridgeline, "r.json", *RANKS).items() if name.endswith(".mean")}
+    assert {"e2e.mean", "ttft.mean", "tpot.mean", "output_throughput.mean"} <= set(errors)
+    assert max(map(abs, errors.values())) < 0.5, errors
+    if client == "vllm-bench":
+        file, whole = json.loads((ridgeline.folder / "r.json").read_text()), result["deployment"]
+        assert file["num_prompts"] == len(file["start_times"]) == whole["requests"] == 120
+        assert file["output_throughput"] == pytest.approx(whole["output_throughput"], rel=0.2)
+        assert file["request_rate"] == whole["request_rate"] or load[0] != "--request-rate"
+
+
+def test_calibrate_shares_the_load_among_data_parallel_ranks(ridgeline):
+    for rate in ("8", "24"):
+        written(ridgeline, f"{rate}.json", "vllm-bench", *RANKS, *LENGTHS, "--request-rate", rate,
+                "--generation-config", "vllm", "--delivery-time", "30ms")
+    result = calibrated(ridgeline, "8.json", "24.json", *RANKS)
+    fitted = {row["name"]: row["value"] for row in result["fitted"]}
+    assert fitted["delivery_time"] == pytest.approx(30000, rel=0.02)
+    assert result["after"]["median_abs_pct"] < 0.5
+
+
+def test_a_calibration_runs_as_it_is(ridgeline):
+    files = at_rates(ridgeline, (1, 4), *ONE_LENGTH)
+    ran = ridgeline("calibrate", *files, *SERVER, "--max-num-seqs", "64", "--histories", "1",
+                    "-o", "mine.yaml", "-o", "mine.json")
+    assert ran.returncode == 0, ran.stderr
+    runs = []
+    for name in ("mine.yaml", "mine.json"):
+        ran = ridgeline("run", name, "--request-rate", "2", "--num-prompts", "20", "--input-len", "64", "--output-len", "8", "--format", "json")
+        assert ran.returncode == 0, ran.stderr
+        runs.append(json.loads(ran.stdout))
+    config = runs[0]["config"]
+    assert (config["model"], config["gpu"], config["engine"]["max_num_seqs"]) == ("llama-3.1-8b", "h100", 64)
+    assert runs[0]["digest"] == runs[1]["digest"]
+    assert json.loads((ridgeline.folder / "mine.json").read_text())["serving"]
+    refused = ridgeline("calibrate", *files, *SERVER, "-o", "mine.csv")
+    assert refused.returncode == 2 and "expected a name that ends in .yaml, .yml or .json" in refused.stderr
+    assert not (ridgeline.folder / "mine.csv").exists()
+
+
+def test_a_calibration_of_two_servers_names_what_they_share(ridgeline):
+    written(ridgeline, "8b.json", "vllm-bench", *SERVER, *LENGTHS, "--request-rate", "2")
+    written(ridgeline, "14b.json", "vllm-bench", "--model", "qwen3-14b", "--gpu", "h100", *LENGTHS, "--request-rate", "2")
+    ran = ridgeline("calibrate", "8b.json", "14b.json", "--gpu", "h100", "--histories", "1", "-o", "mine.yaml")
+    assert ran.returncode == 0, ran.stderr
+    text = (ridgeline.folder / "mine.yaml").read_text()
+    assert "\nmodel:" not in text and "\ngpu: h100\n" in text
+    assert "as the records differ in it: model" in text
+
+
+def test_a_file_given_twice_is_refused(ridgeline):
+    files = at_rates(ridgeline, (1,), *ONE_LENGTH)
+    os.symlink(files[0], ridgeline.folder / "link.json")
+    ridgeline.write("copy.json", (ridgeline.folder / files[0]).read_text())
+    for again in (files[0], f"./{files[0]}", "link.json", "copy.json"):
+        for verb in ("calibrate", "validate"):
+            ran = ridgeline(verb, files[0], again, *SERVER)
+            assert ran.returncode == 2, ran.stdout
+            assert f"'{again}' holds the same records as '{files[0]}'" in ran.stderr
+
+
+# What is left with the constants fitted is more than the model's own error, and another server explains it.
+@pytest.mark.parametrize("truth, flag", [
+    (("--model", "llama-3.1-8b", "--gpu", "gh200"), "--gpu gh200"),
+    (("--model", "llama-3.1-8b", "--gpu", "h100", "--no-async-scheduling", "--host-step-time", "4ms"), "--no-async-scheduling"),
+])
+def test_errors_that_are_left_name_what_would_explain_them(ridgeline, truth, flag):
+    for rate in (1, 8, 16):
+        written(ridgeline, f"{rate}.json", "vllm-bench", *truth, *LENGTHS, "--request-rate", str(rate))
+    ran = ridgeline("calibrate", "1.json", "8.json", "16.json", *SERVER, "--histories", "1", "--format", "json")
+    assert ran.returncode in (0, 99), ran.stderr
+    assert flag in " ".join(ran.stderr.split()), ran.stderr
+    assert json.loads(ran.stdout)["alternatives"][0]["flag"] == flag
+
+
+def test_a_fit_that_leaves_little_names_no_other_server(ridgeline):
+    files = at_rates(ridgeline, (1, 8), *ONE_LENGTH)
+    ran = ridgeline("calibrate", *files, *SERVER, "--histories", "1", "--format", "json")
+    assert ran.returncode == 0 and "W-kernels-in-doubt" not in ran.stderr
+    assert json.loads(ran.stdout)["alternatives"] == []
+
+
+def test_odd_parts_of_a_measured_file_are_named(ridgeline):
+    written(ridgeline, "v.json", "vllm-bench", *SERVER, *LENGTHS, *LOADS["open"])
+    sound = json.loads((ridgeline.folder / "v.json").read_text())
+    for change, told in (
+        ({"input_lens": [-7, *sound["input_lens"][1:]]}, "1 of 120 requests: input_lens[0] is -7"),
+        ({"start_times": [None, *sound["start_times"][1:]]}, "1 of 120 requests: start_times[0] is null or NaN"),
+        ({"ttfts": sound["ttfts"][1:]}, "ttfts has 119 items, expected 120"),
+        ({"mean_ttft_ms": float("nan")}, "mean_ttft_ms is null or NaN"),
+        ({"duration": sound["duration"] / 2}, "duration is"),
+    ):
+        ridgeline.write("odd.json", json.dumps({**sound, **change}))
+        ran = ridgeline("validate", "odd.json", *SERVER, "--histories", "1")
+        assert ran.returncode == 0, ran.stderr
+        assert told in " ".join(ran.stderr.split()), ran.stderr
+
+
+def test_broken_rows_beside_totals_are_named(ridgeline):
+    for client, beside in (("aiperf", "r.jsonl"), ("inference-perf", "r_per_request.json")):
+        written(ridgeline, "r.json", client, *SERVER, *LENGTHS, *LOADS["open"])
+        text = (ridgeline.folder / beside).read_text()
+        if client == "aiperf":
+            lines = text.splitlines()
+            text = "\n".join([*lines[:4], lines[4][:20], *lines[5:]]) + "\n"
+        else:
+            rows = json.loads(text)
+            rows[4]["info"]["output_token_times"][0] = None
+            text = json.dumps(rows)
+        ridgeline.write(beside, text)
+        for name in ("r.json", beside):
+            ran = ridgeline("validate", name, *SERVER, "--histories", "1", "--format", "json")
+            assert ran.returncode == 0, ran.stderr
+            [record] = json.loads(ran.stdout)["records"]
+            assert record["standing"] == "scored"
+            [told] = record["left_out"]
+            assert told.startswith("1 of 120 requests: " + ("line 5" if client == "aiperf" else "request 5")), told
+            assert "W-rows-left-out" in ran.stderr
+        rows = (ridgeline.folder / beside).read_text()
+        ridgeline.write(beside, rows[: len(rows) // 2] if client == "inference-perf" else "\n".join(rows.splitlines()[:60]))
+        ran = ridgeline("validate", "r.json", *SERVER, "--histories", "1")
+        assert f"{beside}" in ran.stderr and "it is not used" in " ".join(ran.stderr.split()), ran.stderr
+
+
 def record(**changes):
     return {
         **{"id": "one", "family": "own", "exp_name": "a", "stage": "0", "model": "llama-3.1-8b", "gpu": "h100"},

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -18,13 +18,17 @@
 #include "cli/exit_code.hpp"
 #include "cli/measured_files.hpp"
 #include "cli/output_file.hpp"
+#include "cli/terminal.hpp"
 #include "core/json_writer.hpp"
 #include "core/result.hpp"
+#include "sim/calibrate/alternatives.hpp"
+#include "sim/calibrate/server_file.hpp"
 #include "sim/validate/validate.hpp"
 
 namespace ridgeline::cli {
 namespace {
 
+using sim::calibrate::Alternative;
 using sim::calibrate::Calibration;
 using sim::calibrate::FitErrors;
 
@@ -82,10 +86,11 @@ void write_or_null(core::JsonWriter& json, std::string_view name, std::optional<
   }
 }
 
-std::string calibration_json(const Calibration& calibration) {
+std::string calibration_json(const Calibration& calibration,
+                             const std::vector<Alternative>& alternatives) {
   core::JsonWriter json;
   json.begin_object();
-  json.member("server", calibration.server);
+  json.member("server", calibration.server.text());
   json.member("records", calibration.records);
   json.member("figures", calibration.figures);
   json.key("fitted").begin_array();
@@ -125,8 +130,64 @@ std::string calibration_json(const Calibration& calibration) {
     json.end_object();
   }
   json.end_array();
+  json.member("left_pct", calibration.left());
+  json.key("alternatives").begin_array();
+  for (const auto& alternative : alternatives) {
+    json.begin_object();
+    json.member("flag", alternative.flag);
+    json.member("left_pct", alternative.left);
+    json.end_object();
+  }
+  json.end_array();
   json.end_object();
   return json.text() + "\n";
+}
+
+std::string left_text(const Calibration& calibration, double expected) {
+  return fmt::format(
+      "with the constants fitted the error is {:.1f} % of the time per output token and {:.1f} % "
+      "of "
+      "all figures (median), expected up to {:.0f} %",
+      calibration.left_of_tpot.value_or(0.0),
+      calibration.after.median,
+      expected);
+}
+
+/// "--gpu gh200 leaves 0.6 %", or where nothing is found another hint.
+std::string hint_of(const std::vector<Alternative>& alternatives, std::string_view otherwise) {
+  std::vector<std::string> texts;
+  for (const auto& alternative : alternatives) {
+    texts.push_back(fmt::format("{} leaves {:.1f} %", alternative.flag, alternative.left));
+  }
+  return texts.empty() ? std::string(otherwise) : fmt::format("{}", fmt::join(texts, ", "));
+}
+
+core::Error mismatch_of(const Calibration& calibration,
+                        const std::vector<Alternative>& alternatives) {
+  return {.message = "kernels do not match: wrong GPU, precision or flags: " +
+                     left_text(calibration, sim::calibrate::kLeftByKernels),
+          .hint = hint_of(alternatives, "validate shows the errors of each record")};
+}
+
+core::Warning doubt_of(const Calibration& calibration,
+                       const std::vector<Alternative>& alternatives) {
+  return {.code = "W-kernels-in-doubt",
+          .message = left_text(calibration, sim::calibrate::kLeftInDoubt) +
+                     ": the GPU, the precision or a flag may be another than the server's",
+          .hint = hint_of(alternatives, "no other GPU of the catalogue leaves half as much")};
+}
+
+/// A scenario is read as YAML or JSON by its name, so no other name is written.
+core::Result<void> check_scenario_name(const std::string& path) {
+  const auto ends = [&](std::string_view ending) { return path.ends_with(ending); };
+  if (path == "-" || path.starts_with("/dev/") || ends(".yaml") || ends(".yml") || ends(".json")) {
+    return {};
+  }
+  return core::fail(core::Error{
+      .field = "--output",
+      .message = fmt::format(
+          "'{}' is a scenario, expected a name that ends in .yaml, .yml or .json", path),
+      .where = {.file = "command line"}});
 }
 
 std::vector<std::string> names_in(std::string_view list) {
@@ -175,6 +236,9 @@ ExitCode calibrate_command(Words words) {
   }
   std::vector<OutputFile> files;
   for (const auto& path : arguments.values("output")) {
+    if (const auto known = check_scenario_name(path); !known) {
+      return give_up(known.error(), manners);
+    }
     auto file = OutputFile::open("--output", path);
     if (!file) {
       return give_up(file.error(), manners);
@@ -191,18 +255,22 @@ ExitCode calibrate_command(Words words) {
   if (!calibration) {
     return give_up(calibration.error(), manners);
   }
-  const std::string text =
-      manners.format == "json" ? calibration_json(*calibration) : calibration_table(*calibration);
-  if (!calibration->mismatch.empty()) {
+  const auto alternatives = sim::calibrate::find_alternatives(job->evidence, options, *calibration);
+  const std::string text = manners.format == "json" ? calibration_json(*calibration, alternatives)
+                                                    : calibration_table(*calibration);
+  if (calibration->left() > sim::calibrate::kLeftByKernels) {
     // Constants of another server's are not written.
     static_cast<void>(put_out(text, manners));
-    static_cast<void>(give_up(
-        {{.message = calibration->mismatch, .hint = "validate shows the errors of each record"}},
-        manners));
+    static_cast<void>(give_up({mismatch_of(*calibration, alternatives)}, manners));
     return ExitCode::kThreshold;
   }
+  if (calibration->left() > sim::calibrate::kLeftInDoubt) {
+    const core::Warning warning = doubt_of(*calibration, alternatives);
+    static_cast<void>(write_all(STDERR_FILENO, render(warning, manners.err)));
+  }
   for (auto& file : files) {
-    file.stream() << sim::calibrate::serving_yaml(*calibration);
+    file.stream() << (file.path().ends_with(".json") ? sim::calibrate::server_json(*calibration)
+                                                     : sim::calibrate::server_yaml(*calibration));
     if (const auto committed = file.commit(); !committed) {
       return give_up(committed.error(), manners);
     }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/document.hpp"
 #include "core/result.hpp"
 #include "sim/scenario.hpp"
 #include "sim/validate/evidence.hpp"
@@ -55,6 +56,16 @@ struct Band {
   std::int64_t n = 0;
 };
 
+/// The server that a fit is of.
+struct Server {
+  std::vector<std::string> names;  ///< Networks and GPUs: "llama-3.1-8b on h100".
+  /// What the records share of network, GPU and engine, as a scenario's document.
+  core::Node settings;
+  std::vector<std::string> differing;  ///< Paths of settings in which they differ.
+
+  [[nodiscard]] std::string text() const;  ///< The names, by commas.
+};
+
 struct Calibration {
   std::vector<FittedParameter> fitted;
   std::vector<LeftOut> left_out;
@@ -63,13 +74,20 @@ struct Calibration {
   /// Each record predicted from a fit on the others, and the bands of that; one record has neither.
   std::optional<FitErrors> cross_validated;
   std::vector<Band> bands;
-  /// Why the constants cannot be those of this server, for a person: what is left of the errors is
-  /// the kernels'. Empty where they can.
-  std::string mismatch;
-  std::string server;  ///< Networks and GPUs of the records: "llama-3.1-8b on h100".
+  std::optional<double> left_of_tpot;  ///< Of `after`, the time per output token's median.
+  Server server;
   std::int64_t records = 0;
   std::int64_t figures = 0;
+
+  /// What the constants leave, in percent: the larger of `left_of_tpot` and the median of all.
+  [[nodiscard]] double left() const;
 };
+
+/// Errors that constants leave, in percent. More than the first is more than `validate` finds for
+/// networks and GPUs that it knows (docs/accuracy.md), more than the second three times as much: no
+/// constant explains a kernel that takes another time at every load.
+inline constexpr double kLeftInDoubt = 5.0;
+inline constexpr double kLeftByKernels = 15.0;
 
 struct CalibrateOptions {
   /// Names of parameters; empty: all that the measurements tell. A named one that they do not tell
@@ -88,8 +106,5 @@ struct CalibrateOptions {
 /// is fitted.
 [[nodiscard]] core::Result<Calibration> calibrate(const std::vector<validate::Evidence>& evidence,
                                                   const CalibrateOptions& options);
-
-/// The fitted constants as a scenario's section, with intervals, errors and bands as comments.
-[[nodiscard]] std::string serving_yaml(const Calibration& calibration);
 
 }  // namespace ridgeline::sim::calibrate

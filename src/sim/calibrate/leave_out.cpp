@@ -18,9 +18,9 @@
 #include "latency/kernel/constants.hpp"
 #include "model/model_spec.hpp"
 #include "sim/calibrate/least_squares.hpp"
+#include "sim/calibrate/observations.hpp"
 #include "sim/scenario.hpp"
 #include "sim/validate/evidence.hpp"
-#include "sim/validate/measured_run.hpp"
 #include "sim/validate/prediction.hpp"
 #include "sim/validate/scores.hpp"
 
@@ -30,7 +30,6 @@ namespace {
 using validate::Evidence;
 using validate::Figure;
 using validate::Level;
-using validate::PartPrediction;
 using validate::PredictOptions;
 
 constexpr std::array<Figure, 3> kFigures = {Figure::kE2e, Figure::kTtft, Figure::kTpot};
@@ -95,27 +94,14 @@ std::string value_on(LeaveOut axis, const Evidence& evidence) {
   return gpu ? gpu->name : evidence.gpu;
 }
 
-std::vector<PartPrediction> predicted(const std::vector<Evidence>& evidence,
-                                      const PredictOptions& options,
-                                      const std::vector<Override>& changes) {
-  std::vector<Evidence> copy = evidence;
-  const auto runs = validate::group_runs(copy);
-  PredictOptions changed = options;
-  changed.overrides.insert(changed.overrides.end(), changes.begin(), changes.end());
-  return validate::predict(copy, runs, changed);
-}
-
-/// One compared mean.
-struct Compared {
-  std::size_t record = 0;
-  Figure figure = Figure::kE2e;
-  double measured = 0.0;
-};
-
 class Refitter {
  public:
   Refitter(const std::vector<Evidence>& evidence, LeaveOut axis, const PredictOptions& options)
-      : evidence_(evidence), axis_(axis), options_(options), constants_(all_refitted()) {
+      : evidence_(evidence),
+        axis_(axis),
+        options_(options),
+        observations_(evidence, options),
+        constants_(all_refitted()) {
     // What somebody states is stated.
     std::erase_if(constants_, [&](const Refitted& constant) {
       const Override ours = constant.times(1.0);
@@ -127,12 +113,13 @@ class Refitter {
   }
 
   core::Result<std::vector<LeftOutRow>> run() {
-    if (auto reason = observe(); !reason.empty()) {
+    if (auto reason = observations_.find({}); !reason.empty()) {
       return core::fail(core::Error{.message = fmt::format("nothing to leave out: {}", reason)});
     }
+    residuals_ = observations_.residuals({});
     derive();
     std::vector<std::string> values;
-    for (const auto& compared : compared_) {
+    for (const auto& compared : observations_.all()) {
       std::string value = value_on(axis_, evidence_[compared.record]);
       if (std::ranges::find(values, value) == values.end()) {
         values.push_back(std::move(value));
@@ -147,52 +134,17 @@ class Refitter {
   }
 
  private:
-  [[nodiscard]] std::vector<double> residuals_of(
-      const std::vector<PartPrediction>& predictions) const {
-    std::vector<double> residuals;
-    residuals.reserve(compared_.size());
-    for (const auto& compared : compared_) {
-      const auto& prediction = predictions[compared.record].prediction;
-      const double value =
-          prediction ? prediction->figures.at(compared.figure, Level::kMean).value_or(0.0) : 0.0;
-      residuals.push_back(value / compared.measured - 1.0);
-    }
-    return residuals;
-  }
-
-  /// Why there is nothing to compare; empty when there is.
-  std::string observe() {
-    const auto predictions = predicted(evidence_, options_, {});
-    std::string reason = "no record";
-    for (std::size_t i = 0; i < evidence_.size(); ++i) {
-      std::string why;
-      if (validate::standing_of(evidence_[i], predictions[i], why) != validate::Standing::kScored) {
-        reason = why;
-        continue;
-      }
-      for (const Figure figure : kFigures) {
-        const auto& measured = evidence_[i].measured.at(figure, Level::kMean);
-        if (measured && predictions[i].prediction->figures.at(figure, Level::kMean)) {
-          compared_.push_back({.record = i, .figure = figure, .measured = *measured});
-        }
-      }
-    }
-    residuals_ = residuals_of(predictions);
-    return compared_.empty() ? reason : std::string();
-  }
-
   /// What multiplying each constant does to each compared mean; a column is zero where it does
   /// nothing or the constant is.
   void derive() {
-    jacobian_.assign(compared_.size(), std::vector<double>(constants_.size(), 0.0));
+    jacobian_.assign(observations_.size(), std::vector<double>(constants_.size(), 0.0));
     for (std::size_t j = 0; j < constants_.size(); ++j) {
       // A share of everything cannot grow beyond it.
       const double step = constants_[j].value * (1.0 + kStep) > 1.0 &&
                                   constants_[j].name == "streamed_expert_fraction"
                               ? -kStep
                               : kStep;
-      const auto moved =
-          residuals_of(predicted(evidence_, options_, {constants_[j].times(1.0 + step)}));
+      const auto moved = observations_.residuals({constants_[j].times(1.0 + step)});
       for (std::size_t i = 0; i < moved.size(); ++i) {
         jacobian_[i][j] = (moved[i] - residuals_[i]) / step;
       }
@@ -201,8 +153,8 @@ class Refitter {
 
   /// Such a record was not made as it says: it teaches nothing about constants.
   [[nodiscard]] bool is_far_off(std::size_t record) const {
-    for (std::size_t i = 0; i < compared_.size(); ++i) {
-      if (compared_[i].record == record && std::abs(residuals_[i]) > kFarOff) {
+    for (std::size_t i = 0; i < observations_.size(); ++i) {
+      if (observations_.all()[i].record == record && std::abs(residuals_[i]) > kFarOff) {
         return true;
       }
     }
@@ -214,8 +166,8 @@ class Refitter {
     Rows jacobian;
     std::vector<double> residuals;
     std::vector<double> weights;
-    for (std::size_t i = 0; i < compared_.size(); ++i) {
-      const std::size_t record = compared_[i].record;
+    for (std::size_t i = 0; i < observations_.size(); ++i) {
+      const std::size_t record = observations_.all()[i].record;
       if (value_on(axis_, evidence_[record]) == value || is_far_off(record)) {
         continue;
       }
@@ -261,14 +213,14 @@ class Refitter {
         own.push_back(evidence_[i]);
       }
     }
-    const auto unseen = predicted(own, options_, changes);
+    const auto unseen = predict_with(own, options_, changes);
     std::vector<bool> counted(own.size(), false);
     for (std::size_t f = 0; f < kFigures.size(); ++f) {
       const Figure figure = kFigures[f];
       std::vector<double> before;
       std::vector<double> after;
-      for (std::size_t i = 0; i < compared_.size(); ++i) {
-        const auto& compared = compared_[i];
+      for (std::size_t i = 0; i < observations_.size(); ++i) {
+        const auto& compared = observations_.all()[i];
         if (compared.figure != figure || value_on(axis_, evidence_[compared.record]) != value) {
           continue;
         }
@@ -299,8 +251,8 @@ class Refitter {
   const std::vector<Evidence>& evidence_;
   LeaveOut axis_;
   const PredictOptions& options_;
+  Observations observations_;
   std::vector<Refitted> constants_;
-  std::vector<Compared> compared_;
   std::vector<double> residuals_;
   Rows jacobian_;
 };

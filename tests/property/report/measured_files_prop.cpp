@@ -20,6 +20,7 @@
 #include "core/rng.hpp"
 #include "report/validation.hpp"
 #include "sim/calibrate/calibrate.hpp"
+#include "sim/calibrate/server_file.hpp"
 #include "sim/scenario.hpp"
 #include "sim/validate/evidence.hpp"
 #include "sim/validate/prediction.hpp"
@@ -191,7 +192,7 @@ std::int64_t use_file(const std::string& path) {
     options.histories = 1;
     options.overrides = server;
     if (const auto calibration = sim::calibrate::calibrate(*evidence, options)) {
-      EXPECT_FALSE(sim::calibrate::serving_yaml(*calibration).empty());
+      EXPECT_FALSE(sim::calibrate::server_yaml(*calibration).empty());
     }
   }
   sim::validate::PredictOptions options;

@@ -59,7 +59,7 @@ TEST(Headline, NamesTheKindOfWorkload) {
 
 TEST(Headline, NamesFormatsAliasesAndOtherModels) {
   const auto first = [](std::vector<sim::Override> overrides) {
-    return headline(*resolved(std::move(overrides)), metrics::Summary()).front();
+    return headline(*resolved(std::move(overrides)), sim::RunOutcome()).front();
   };
   EXPECT_EQ(first({{"engine.quantization", "fp8"}, {"engine.kv_cache_dtype", "fp8"}}),
             "llama-3.1-8b (fp8, KV fp8) on h100");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -28,6 +29,12 @@ std::string shown_path(std::string_view path);
 /// The fewest digits that read back as the same double; integral values up to 2^53 have no
 /// exponent.
 std::string shortest(double value);
+
+/// The noun as it stands behind a count: "request" behind 1, "requests" behind every other.
+template <std::integral Count>
+std::string plural(std::string_view noun, Count count) {
+  return std::string(noun) + (count == 1 ? "" : "s");
+}
 
 /// The value times 10^exponent in decimal: the digits of shortest(), the point moved, read back.
 /// Values that are not finite stay.

@@ -1,5 +1,6 @@
 #include "report/request_log.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,24 +28,24 @@
 #include "report/csv_cells.hpp"
 #include "workload/item.hpp"
 #include "workload/source.hpp"
+#include "workload/traces/request_jsonl.hpp"
 
 namespace ridgeline::report {
 namespace {
 
-/// What is measured, in the order of Measured::write().
-constexpr std::array<std::string_view, 13> kMeasured = {"request_id",
-                                                        "arrival_s",
-                                                        "input_tokens",
-                                                        "output_tokens",
-                                                        "cached_tokens",
-                                                        "preemptions",
-                                                        "outcome",
-                                                        "queue_time_ms",
-                                                        "ttft_ms",
-                                                        "tpot_ms",
-                                                        "e2e_ms",
-                                                        "server_ttft_ms",
-                                                        "server_e2e_ms"};
+/// What is measured, in the order of Measured::write(): the id, the arrival and the lengths, which
+/// our own format for traces reads back, then what it reads over.
+constexpr std::size_t kReadBack = 3;
+constexpr auto kMeasured = [] {
+  static_assert(workload::kJsonlKeys[0] == "arrival_s" &&
+                workload::kJsonlKeys[2] == "output_tokens");
+  std::array<std::string_view, workload::kMeasuredKeys.size() + kReadBack> keys{};
+  auto next = keys.begin();
+  *next++ = workload::kMeasuredKeys.front();
+  next = std::copy_n(workload::kJsonlKeys.begin(), kReadBack, next);
+  std::copy(workload::kMeasuredKeys.begin() + 1, workload::kMeasuredKeys.end(), next);
+  return keys;
+}();
 /// What was asked for; in CSV these columns, then the labels.
 constexpr std::array<std::string_view, 5> kAsked = {
     "max_tokens", "session", "turn", "priority", "images"};

@@ -20,7 +20,13 @@ namespace {
 /// Longer than any time of a server around its GPU: such a one is a slip of unit.
 constexpr core::Duration kImplausible = core::Duration::seconds(3600);
 
-std::string setting_to_change(const Resolved& resolved) {
+std::string setting_to_change(const Resolved& resolved, std::int64_t completed) {
+  // Where a whole run has no room for one answer, a fact that the user changed is the likely cause.
+  for (const Patch& patch : resolved.scenario.patches) {
+    if (completed == 0 && patch.target == "hardware") {
+      return fmt::format("set.{}.{}", patch.target, patch.key);
+    }
+  }
   const engine::RequestPath& path = resolved.path;
   const std::pair<const char*, core::Duration> times[] = {
       {"network_in", path.network},
@@ -55,7 +61,7 @@ core::Error past_horizon(const Resolved& resolved,
                          std::optional<std::int64_t> total) {
   const std::string of_all = total ? fmt::format(" of {}", *total) : "";
   return {.code = core::ErrorCode::kInfeasible,
-          .field = setting_to_change(resolved),
+          .field = setting_to_change(resolved, completed),
           .message = fmt::format("the run passes {} s, the range of simulated time, with {}{} "
                                  "requests answered; expected it to end before",
                                  core::shortest(core::SimTime::last().to_seconds()),

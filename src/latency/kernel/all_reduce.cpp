@@ -59,8 +59,8 @@ Cost two_shot(core::Bytes message,
   }
   const core::Seconds floor = common.two_shot_floor + common.two_shot_floor_rank * ranks;
   const core::Seconds moved = constants.two_shot * pace + ring / rate;
-  Cost cost = network(message, std::max(floor, moved));
-  cost.losing = LosingSide{.time = std::min(floor, moved), .kind = domain::Bottleneck::kNetwork};
+  Cost cost = above_floor(floor, moved, domain::Bottleneck::kNetwork, {}, message);
+  cost.side = domain::Bottleneck::kNetwork;
   return cost;
 }
 

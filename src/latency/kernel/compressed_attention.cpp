@@ -49,17 +49,19 @@ DecodeLine compressed_decode_line(const model::CompressedAttention& shape,
                                   const DecodeAttentionConstants& constants,
                                   const hardware::GpuSpec& gpu) {
   const core::BytesPerSecond streamed = gpu.mem_bandwidth * constants.bandwidth_efficiency;
-  const core::Seconds entry =
-      std::max(entry_bytes(shape) / streamed,
-               entry_flops(shape) / (gpu.peak_bf16 * kSharedVectorEfficiency));
+  const core::Seconds read = entry_bytes(shape) / streamed;
+  const core::Seconds multiplied = entry_flops(shape) / (gpu.peak_bf16 * kSharedVectorEfficiency);
+  const core::Seconds entry = std::max(read, multiplied);
+  const core::Seconds wave = constants.kv_head_wave * (1.0 / real(gpu.num_sms));
   return {.floor = constants.floor,
           .floor_per_sequence = {},
           .fixed = constants.fixed,
-          .per_sequence =
-              entry * real(shape.window) + constants.kv_head_wave * (1.0 / real(gpu.num_sms)),
+          .per_sequence = entry * real(shape.window) + wave,
+          .launched_per_sequence = wave,
           .per_token = (entry_bytes(shape) + compressed_query_bytes(shape)) / streamed,
           .per_context_token = entry * entries_per_token(shape),
-          .kind = roofline_side(
+          .kind = read < multiplied ? domain::Bottleneck::kCompute : domain::Bottleneck::kMemory,
+          .side = roofline_side(
               entry_flops(shape), entry_bytes(shape), gpu.peak_bf16, gpu.mem_bandwidth)};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/math.hpp"
 #include "core/units.hpp"
@@ -80,6 +81,23 @@ domain::Bottleneck roofline_side(core::Flops flops,
                                  core::BytesPerSecond bandwidth) {
   const bool memory = flops.value() * bandwidth.value() < bytes.value() * peak.value();
   return memory ? domain::Bottleneck::kMemory : domain::Bottleneck::kCompute;
+}
+
+Cost above_floor(core::Seconds floor,
+                 core::Seconds worked,
+                 domain::Bottleneck kind,
+                 core::Flops flops,
+                 core::Bytes bytes) {
+  Cost cost{.time = worked,
+            .flops = flops,
+            .bytes = bytes,
+            .kind = kind,
+            .losing = LosingSide{.time = floor, .kind = domain::Bottleneck::kOverhead}};
+  if (worked < floor) {
+    std::swap(cost.time, cost.losing->time);
+    std::swap(cost.kind, cost.losing->kind);
+  }
+  return cost;
 }
 
 }  // namespace ridgeline::latency::kernel

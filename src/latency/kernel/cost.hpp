@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -16,6 +18,31 @@ constexpr double real(std::int64_t count) {
   return static_cast<double>(count);
 }
 
+/// The terms of an operator's formula, each under what it waits for. The largest names what holds
+/// the operator up.
+class Terms {
+ public:
+  Terms& add(domain::Bottleneck kind, core::Seconds time) {
+    by_kind_[static_cast<std::size_t>(kind)] += time;
+    return *this;
+  }
+  /// Of a hard maximum the larger side alone.
+  Terms& add_larger(domain::Bottleneck a,
+                    core::Seconds time_a,
+                    domain::Bottleneck b,
+                    core::Seconds time_b) {
+    return time_a < time_b ? add(b, time_b) : add(a, time_a);
+  }
+  /// Of equals, the first in the order of Bottleneck.
+  [[nodiscard]] domain::Bottleneck largest() const {
+    return static_cast<domain::Bottleneck>(std::max_element(by_kind_.begin(), by_kind_.end()) -
+                                           by_kind_.begin());
+  }
+
+ private:
+  std::array<core::Seconds, domain::kNumBottlenecks> by_kind_{};
+};
+
 /// The side of a hard maximum that did not decide.
 struct LosingSide {
   core::Seconds time;
@@ -29,6 +56,11 @@ struct Cost {
   core::Bytes bytes;  ///< To and from GPU memory; of an exchange, its message.
   domain::Bottleneck kind = domain::Bottleneck::kMemory;
   std::optional<LosingSide> losing;
+  /// What a run's totals count it as, where that is not `kind`: the side of the roofline on which
+  /// its work lies, which does not change with the length of a context.
+  std::optional<domain::Bottleneck> side = std::nullopt;
+
+  [[nodiscard]] domain::Bottleneck counted_as() const { return side.value_or(kind); }
 };
 
 /// How a GPU multiplies matrices whose weights have some format. Formats that it has no units for
@@ -66,10 +98,32 @@ core::BytesPerSecond streaming_rate(const Constants& constants, const hardware::
   return rate;
 }
 
-/// Memory left of the ridge point of a GPU with that peak, compute elsewhere.
+/// What limits streaming_rate(): memory, or compute where the multiprocessors work through less.
+template <class Constants>
+domain::Bottleneck streaming_limit(const Constants& constants, const hardware::GpuSpec& gpu) {
+  if constexpr (requires { constants.multiprocessor; }) {
+    Constants unlimited = constants;
+    unlimited.multiprocessor.reset();
+    if (streaming_rate(constants, gpu) < streaming_rate(unlimited, gpu)) {
+      return domain::Bottleneck::kCompute;
+    }
+  }
+  return domain::Bottleneck::kMemory;
+}
+
+/// Memory left of the ridge point of a GPU with that peak, where bytes take longer than FLOPs at
+/// the datasheet's rates; compute elsewhere.
 [[nodiscard]] domain::Bottleneck roofline_side(core::Flops flops,
                                                core::Bytes bytes,
                                                core::FlopsPerSecond peak,
                                                core::BytesPerSecond bandwidth);
+
+/// Work of `kind` that takes `worked`, but never less than `floor`: launches and waiting. The side
+/// of the maximum that does not decide is the losing one.
+[[nodiscard]] Cost above_floor(core::Seconds floor,
+                               core::Seconds worked,
+                               domain::Bottleneck kind,
+                               core::Flops flops,
+                               core::Bytes bytes);
 
 }  // namespace ridgeline::latency::kernel

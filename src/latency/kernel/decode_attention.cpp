@@ -10,6 +10,7 @@
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
+#include "latency/kernel/line_cost.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::kernel {
@@ -43,20 +44,42 @@ std::optional<BlockWaves> block_waves(const model::Attention& shape,
                     .alone = token / constants.unsplit->multiprocessor};
 }
 
+/// Of all blocks, per token of their contexts.
+struct WaveTime {
+  core::Seconds streamed;       ///< In full waves, or in all where contexts are split.
+  core::Seconds last_streamed;  ///< In the last wave, by the bandwidth.
+  core::Seconds last_alone;     ///< In the last wave, by its multiprocessors.
+};
+
+WaveTime wave_time(const BlockWaves& waves, std::int64_t sequences) {
+  const std::int64_t blocks = sequences * waves.blocks_per_sequence;
+  if (blocks < waves.unsplit) {
+    return {.streamed = waves.shared * real(blocks), .last_streamed = {}, .last_alone = {}};
+  }
+  const std::int64_t last = blocks % waves.at_once;
+  // Where there are more than multiprocessors, two share one.
+  const double on_one = last > waves.one_each ? 2.0 : 1.0;
+  return {.streamed = waves.shared * real(blocks - last),
+          .last_streamed = waves.shared * real(last),
+          .last_alone = last > 0 ? waves.alone * on_one : core::Seconds()};
+}
+
 }  // namespace
 
 core::Seconds BlockWaves::per_context_token(std::int64_t sequences) const {
-  const std::int64_t blocks = sequences * blocks_per_sequence;
-  core::Seconds all = shared * real(blocks);
-  if (blocks >= unsplit) {
-    const std::int64_t last = blocks % at_once;
-    // Where there are more than multiprocessors, two share one.
-    const double on_one = last > one_each ? 2.0 : 1.0;
-    const core::Seconds last_wave =
-        last > 0 ? std::max(shared * real(last), alone * on_one) : core::Seconds();
-    all = shared * real(blocks - last) + last_wave;
-  }
-  return all / real(sequences);
+  const WaveTime time = wave_time(*this, sequences);
+  return (time.streamed + std::max(time.last_streamed, time.last_alone)) / real(sequences);
+}
+
+domain::Bottleneck BlockWaves::limit(std::int64_t sequences) const {
+  const WaveTime time = wave_time(*this, sequences);
+  return Terms()
+      .add(domain::Bottleneck::kMemory, time.streamed)
+      .add_larger(domain::Bottleneck::kMemory,
+                  time.last_streamed,
+                  domain::Bottleneck::kCompute,
+                  time.last_alone)
+      .largest();
 }
 
 void DecodeCall::add(const domain::PrefillChunk& chunk) {
@@ -89,38 +112,32 @@ DecodeLine decode_line(const model::Attention& shape,
   const bool whole_contexts = takes_whole_contexts(constants, gpu);
   const core::BytesPerSecond streamed = streaming_rate(constants, gpu);
   const double kernels = whole_contexts && shape.heads != shape.kv_heads ? 2.0 : 1.0;
+  const core::Seconds waves = (constants.kv_head_wave * real(shape.kv_heads) +
+                               constants.query_head_wave * real(shape.heads)) /
+                              real(gpu.num_sms);
   return {
       .floor = constants.floor * kernels,
       .floor_per_sequence =
           constants.kv_head_wave_floor * (real(shape.kv_heads) / real(gpu.num_sms)),
       .fixed = constants.fixed * kernels,
-      .per_sequence = (constants.kv_head_wave * real(shape.kv_heads) +
-                       constants.query_head_wave * real(shape.heads)) /
-                      real(gpu.num_sms),
+      .per_sequence = waves,
+      .launched_per_sequence = waves,
       .per_token = (kv_bytes(shape) + query_bytes(shape)) / streamed,
       .per_context_token = kv_bytes(shape) / streamed,
       .blocks = block_waves(shape, constants, streamed, gpu),
-      .kind = roofline_side(pair_flops(shape), kv_bytes(shape), gpu.peak_bf16, gpu.mem_bandwidth)};
+      .kind = streaming_limit(constants, gpu),
+      .side = roofline_side(pair_flops(shape), kv_bytes(shape), gpu.peak_bf16, gpu.mem_bandwidth)};
 }
 
 Cost decode_attention(const DecodeCall& call,
                       const model::Attention& shape,
                       const DecodeAttentionConstants& constants,
                       const hardware::GpuSpec& gpu) {
-  const DecodeLine line = decode_line(shape, constants, gpu);
-  const core::Seconds slope =
-      line.blocks ? line.blocks->per_context_token(call.sequences) : line.per_context_token;
-  const core::Seconds streamed = line.fixed + line.per_sequence * real(call.sequences) +
-                                 line.per_token * real(call.tokens) + slope * real(call.context);
-  const core::Seconds floor = line.floor + line.floor_per_sequence * real(call.sequences);
-  return {
-      .time = std::max(floor, streamed),
-      .flops = pair_flops(shape) * call.pairs,
-      .bytes = kv_bytes(shape) * real(call.context + call.tokens) +
-               query_bytes(shape) * real(call.tokens),
-      .kind = line.kind,
-      .losing = LosingSide{.time = std::min(floor, streamed),
-                           .kind = streamed < floor ? line.kind : domain::Bottleneck::kOverhead}};
+  return line_cost(
+      decode_line(shape, constants, gpu),
+      call,
+      pair_flops(shape) * call.pairs,
+      kv_bytes(shape) * real(call.context + call.tokens) + query_bytes(shape) * real(call.tokens));
 }
 
 }  // namespace ridgeline::latency::kernel

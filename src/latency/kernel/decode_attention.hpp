@@ -34,6 +34,9 @@ struct BlockWaves {
 
   /// Time per token of the context sum, the sequences being equally long (the step knows no more).
   [[nodiscard]] core::Seconds per_context_token(std::int64_t sequences) const;
+  /// What that time waits for most: memory, or compute where it is the multiprocessors of a last
+  /// wave that leaves memory idle.
+  [[nodiscard]] domain::Bottleneck limit(std::int64_t sequences) const;
 };
 
 /// The time of a call is a straight line in each of its sums, above a floor that depends on the
@@ -43,11 +46,22 @@ struct DecodeLine {
   core::Seconds floor_per_sequence;
   core::Seconds fixed;
   core::Seconds per_sequence;
+  core::Seconds launched_per_sequence;  ///< Of per_sequence, launching its blocks: overhead.
   core::Seconds per_token;
   core::Seconds per_context_token;
   std::optional<BlockWaves> blocks = std::nullopt;  ///< Instead of per_context_token.
-  /// Judged on the cache traffic alone, so that it is the same at every context length.
+  /// What limits per_context_token, or per_sequence where there is none.
   domain::Bottleneck kind = domain::Bottleneck::kMemory;
+  /// Cost::side of the cache traffic alone, so that it is the same at every context length. On the
+  /// side of memory, contexts that sequences share are read once (KernelModel::spared_context).
+  domain::Bottleneck side = domain::Bottleneck::kMemory;
+
+  [[nodiscard]] core::Seconds slope(std::int64_t sequences) const {
+    return blocks ? blocks->per_context_token(sequences) : per_context_token;
+  }
+  [[nodiscard]] domain::Bottleneck limit(std::int64_t sequences) const {
+    return blocks ? blocks->limit(sequences) : kind;
+  }
 };
 [[nodiscard]] DecodeLine decode_line(const model::Attention& shape,
                                      const DecodeAttentionConstants& constants,

@@ -8,6 +8,7 @@
 
 #include "core/math.hpp"
 #include "core/units.hpp"
+#include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
@@ -55,15 +56,22 @@ core::FlopsPerSecond peak_of(const MatmulFormat& format,
 }
 
 /// Moving the pairs' activations between kernels.
-core::Seconds pair_time(core::Bytes activations,
-                        const ExpertConstants& constants,
-                        const hardware::GpuSpec& gpu) {
+struct PairTime {
+  core::Seconds time;
+  domain::Bottleneck kind = domain::Bottleneck::kMemory;
+};
+
+PairTime pair_time(core::Bytes activations,
+                   const ExpertConstants& constants,
+                   const hardware::GpuSpec& gpu) {
   const core::Bytes moved = activations * constants.pair_traffic_factor;
   if (!constants.multiprocessor) {
-    return moved / gpu.mem_bandwidth;
+    return {.time = moved / gpu.mem_bandwidth};
   }
-  return std::max(moved / (*constants.multiprocessor * real(gpu.num_sms)),
-                  activations / gpu.mem_bandwidth);
+  const core::Seconds worked = moved / (*constants.multiprocessor * real(gpu.num_sms));
+  const core::Seconds streamed = activations / gpu.mem_bandwidth;
+  return worked < streamed ? PairTime{.time = streamed}
+                           : PairTime{.time = worked, .kind = domain::Bottleneck::kCompute};
 }
 
 /// The tile that Marlin takes for so many rows per expert (vLLM: fused_marlin_moe.py).
@@ -151,13 +159,21 @@ Cost expert_gemm(const model::ExpertGemm& shape,
   const core::Seconds memory = weights * padded / streaming_rate(constants, gpu);
   const core::Seconds compute =
       (flops + wasted) * padded / (peak_of(format, constants, gpu) * tiles.compute_efficiency);
-  return {.time = constants.fixed + constants.per_expert * streamed +
-                  soft_max(memory, compute, constants.overlap_exponent) +
-                  pair_time(activations, constants, gpu),
-          .flops = flops,
-          .bytes = weights + activations,
-          .kind = roofline_side(flops, weights + activations, format.peak, gpu.mem_bandwidth),
-          .losing = {}};
+  const core::Seconds launches = constants.fixed + constants.per_expert * streamed;
+  const PairTime pairs_moved = pair_time(activations, constants, gpu);
+  return {
+      .time = launches + soft_max(memory, compute, constants.overlap_exponent) + pairs_moved.time,
+      .flops = flops,
+      .bytes = weights + activations,
+      .kind =
+          Terms()
+              .add(domain::Bottleneck::kOverhead, launches)
+              .add_larger(
+                  streaming_limit(constants, gpu), memory, domain::Bottleneck::kCompute, compute)
+              .add(pairs_moved.kind, pairs_moved.time)
+              .largest(),
+      .losing = {},
+      .side = roofline_side(flops, weights + activations, format.peak, gpu.mem_bandwidth)};
 }
 
 }  // namespace ridgeline::latency::kernel

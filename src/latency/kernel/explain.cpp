@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "core/text.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
 #include "latency/kernel/cost.hpp"
@@ -20,7 +21,7 @@
 namespace ridgeline::latency::kernel {
 namespace {
 
-/// Who is asking: what an OperatorTime says besides the cost.
+/// What an OperatorTime says besides the cost.
 struct Label {
   std::string name;
   const char* phase;
@@ -72,8 +73,9 @@ void KernelModel::explain_attention(const AttentionOperator& op,
     const PrefillCall call = prefill_of(op, work);
     append({.name = op.name,
             .phase = "prefill",
-            .shape = fmt::format("{} chunks, {} new tokens, {} KV tokens",
+            .shape = fmt::format("{} {}, {} new tokens, {} KV tokens",
                                  call.chunks,
+                                 core::plural("chunk", call.chunks),
                                  call.new_tokens,
                                  call.kv_tokens),
             .calls = op.calls,
@@ -90,9 +92,11 @@ void KernelModel::explain_attention(const AttentionOperator& op,
     }
     append({.name = op.name,
             .phase = "decode",
-            .shape = fmt::format("{} sequences, {} new tokens, {} KV tokens",
+            .shape = fmt::format("{} {}, {} new {}, {} KV tokens",
                                  call.sequences,
+                                 core::plural("sequence", call.sequences),
                                  call.tokens,
+                                 core::plural("token", call.tokens),
                                  call.context + call.tokens),
             .calls = op.calls,
             .source = op.decode_source},

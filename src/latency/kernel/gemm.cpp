@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/math.hpp"
 #include "core/units.hpp"
+#include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
@@ -41,12 +43,18 @@ double waves(double fill, double smoothing) {
   return fill < 1.0 ? 1.0 : (1.0 - smoothing) * std::ceil(fill) + smoothing * fill;
 }
 
+/// Seconds of all tiles, and of these what splitting k costs on any GPU.
+struct TileTime {
+  double all = std::numeric_limits<double>::infinity();
+  double splitting = 0.0;
+};
+
 /// The library's best tile and split of k.
-double best_tile_time(const GemmShape& shape,
-                      double peak_per_sm,
-                      const GemmConstants& constants,
-                      std::int64_t num_sms) {
-  double best = std::numeric_limits<double>::infinity();
+TileTime best_tile_time(const GemmShape& shape,
+                        double peak_per_sm,
+                        const GemmConstants& constants,
+                        std::int64_t num_sms) {
+  TileTime best;
   for (const Tile& tile : kTiles) {
     const double area = real(tile.rows) * real(tile.columns);
     const double penalty = constants.small_tile_penalty * (kLargestTile / area - 1.0);
@@ -55,10 +63,13 @@ double best_tile_time(const GemmShape& shape,
     const std::int64_t tiles = ceil_div(shape.m, tile.rows) * ceil_div(shape.n, tile.columns);
     for (const std::int64_t split : kSplits) {
       const double depth = real(shape.k) / real(split) + constants.startup_depth;
-      const double one_wave = kFlopsPerMac * area * depth / (peak_per_sm * efficiency) +
-                              (split > 1 ? constants.split.value() : 0.0);
+      const double splitting = split > 1 ? constants.split.value() : 0.0;
+      const double one_wave = kFlopsPerMac * area * depth / (peak_per_sm * efficiency) + splitting;
       const double fill = real(tiles * split) / real(num_sms);
-      best = std::min(best, waves(fill, constants.wave_smoothing) * one_wave);
+      const double num_waves = waves(fill, constants.wave_smoothing);
+      if (num_waves * one_wave < best.all) {
+        best = {.all = num_waves * one_wave, .splitting = num_waves * splitting};
+      }
     }
   }
   return best;
@@ -100,17 +111,34 @@ double tile_by_rows_time(const GemmShape& shape,
   return waves(tiles / real(num_sms), constants.wave_smoothing) * one_wave * (1.0 + partial);
 }
 
-core::Seconds compute_time(const GemmShape& shape,
-                           core::FlopsPerSecond peak,
-                           const GemmConstants& constants,
-                           std::int64_t num_sms) {
+TileTime compute_time(const GemmShape& shape,
+                      core::FlopsPerSecond peak,
+                      const GemmConstants& constants,
+                      std::int64_t num_sms) {
   const double peak_per_sm = peak.value() / real(num_sms);
-  const double time =
-      constants.tiles_by_rows
-          ? tile_by_rows_time(shape, peak_per_sm, constants, *constants.tiles_by_rows, num_sms)
-          : best_tile_time(shape, peak_per_sm, constants, num_sms);
-  const double sustained = time / (time + kSustained.value());
-  return core::Seconds(time * (1.0 + constants.sustained_slowdown * sustained));
+  TileTime tiles;
+  if (constants.tiles_by_rows) {
+    tiles.all = tile_by_rows_time(shape, peak_per_sm, constants, *constants.tiles_by_rows, num_sms);
+  } else {
+    tiles = best_tile_time(shape, peak_per_sm, constants, num_sms);
+  }
+  const double sustained = tiles.all / (tiles.all + kSustained.value());
+  tiles.all *= 1.0 + constants.sustained_slowdown * sustained;
+  return tiles;
+}
+
+/// By how much a side's terms count in a soft maximum `both`: its derivative by that side.
+double weight_in(core::Seconds side, core::Seconds both, const GemmConstants& constants) {
+  return both.value() > 0.0 ? core::pow(side / both, constants.overlap_exponent - 1.0) : 0.0;
+}
+
+/// What is neither memory nor compute of `all` is launches, ramps and splits.
+domain::Bottleneck deciding_term(core::Seconds all, core::Seconds memory, core::Seconds compute) {
+  return Terms()
+      .add(domain::Bottleneck::kMemory, memory)
+      .add(domain::Bottleneck::kCompute, compute)
+      .add(domain::Bottleneck::kOverhead, all - memory - compute)
+      .largest();
 }
 
 }  // namespace
@@ -127,14 +155,20 @@ Cost gemm(const GemmShape& shape,
   const core::Flops flops(kFlopsPerMac * m * k * n);
   const core::Bytes reread(constants.reread_factor * format.activation_bytes * m * k * n /
                            kRereadColumns);
-  const core::Seconds memory = (bytes + reread) / streaming_rate(constants, gpu) +
-                               constants.ramp * (bytes / (bytes + constants.ramp_bytes));
-  const core::Seconds compute = compute_time(shape, format.peak, constants, gpu.num_sms);
-  return {.time = constants.fixed + soft_max(memory, compute, constants.overlap_exponent),
+  const core::Seconds streamed = (bytes + reread) / streaming_rate(constants, gpu);
+  const core::Seconds ramp = constants.ramp * (bytes / (bytes + constants.ramp_bytes));
+  const TileTime tiles = compute_time(shape, format.peak, constants, gpu.num_sms);
+  const core::Seconds compute(tiles.all);
+  const core::Seconds splitting(tiles.splitting);
+  const core::Seconds both = soft_max(streamed + ramp, compute, constants.overlap_exponent);
+  return {.time = constants.fixed + both,
           .flops = flops,
           .bytes = bytes,
-          .kind = roofline_side(flops, bytes, format.peak, gpu.mem_bandwidth),
-          .losing = {}};
+          .kind = deciding_term(constants.fixed + both,
+                                streamed * weight_in(streamed + ramp, both, constants),
+                                (compute - splitting) * weight_in(compute, both, constants)),
+          .losing = {},
+          .side = roofline_side(flops, bytes, format.peak, gpu.mem_bandwidth)};
 }
 
 }  // namespace ridgeline::latency::kernel

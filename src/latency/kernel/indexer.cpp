@@ -49,9 +49,11 @@ DecodeLine indexer_line(const model::Indexer& shape, const hardware::GpuSpec& gp
           .floor_per_sequence = {},
           .fixed = kTwoLaunches,
           .per_sequence = {},
+          .launched_per_sequence = {},
           .per_token = read,
           .per_context_token = std::max(read, multiplied),
-          .kind = roofline_side(
+          .kind = read < multiplied ? domain::Bottleneck::kCompute : domain::Bottleneck::kMemory,
+          .side = roofline_side(
               scored_flops(shape), scored_bytes(shape), scoring_peak(gpu), gpu.mem_bandwidth)};
 }
 
@@ -72,13 +74,19 @@ Cost indexer_prefill(const PrefillCall& call,
                             core::Bytes(kScoreBytes / real(shape.ratio) * call.pairs);
   const core::Seconds compute = flops / (scoring_peak(gpu) * kScoringEfficiency);
   const core::Seconds memory = bytes / (gpu.mem_bandwidth * kStreamingEfficiency);
-  return {.time = kTwoLaunches + std::max(compute, memory),
-          .flops = flops,
-          .bytes = bytes,
-          .kind = roofline_side(flops, bytes, scoring_peak(gpu), gpu.mem_bandwidth),
-          .losing = LosingSide{.time = std::min(compute, memory),
-                               .kind = memory < compute ? domain::Bottleneck::kMemory
-                                                        : domain::Bottleneck::kCompute}};
+  return {
+      .time = kTwoLaunches + std::max(compute, memory),
+      .flops = flops,
+      .bytes = bytes,
+      .kind = Terms()
+                  .add(domain::Bottleneck::kOverhead, kTwoLaunches)
+                  .add_larger(
+                      domain::Bottleneck::kCompute, compute, domain::Bottleneck::kMemory, memory)
+                  .largest(),
+      .losing = LosingSide{.time = std::min(compute, memory),
+                           .kind = memory < compute ? domain::Bottleneck::kMemory
+                                                    : domain::Bottleneck::kCompute},
+      .side = roofline_side(flops, bytes, scoring_peak(gpu), gpu.mem_bandwidth)};
 }
 
 }  // namespace ridgeline::latency::kernel

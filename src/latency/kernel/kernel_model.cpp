@@ -53,10 +53,19 @@ std::vector<PartMemo> make_memos(std::size_t count, std::int64_t last) {
   return memos;
 }
 
+void add(core::Duration& to, core::Duration time) {
+  to = core::Duration::saturating_sum(to, time);
+}
+
 void add_parts(const TimeByKind& parts, domain::StepTime& to) {
   for (std::size_t kind = 0; kind < parts.size(); ++kind) {
-    to.by_bottleneck[kind] += parts[kind];
+    add(to.by_bottleneck[kind], parts[kind]);
   }
+}
+
+/// base + slope * context.
+core::Duration on_line(core::Duration base, core::Duration slope, std::int64_t context) {
+  return core::Duration::saturating_sum(base, core::Duration::saturating_product(slope, context));
 }
 
 /// Verifications alone replay a whole graph, as decodes do.
@@ -151,7 +160,7 @@ KernelModel::Work KernelModel::work_of(const domain::StepBatch& batch) const {
 
 core::Tokens KernelModel::spared_context(core::Tokens shared) const {
   const auto reads = [](const AttentionOperator& op) {
-    return op.kind == domain::Bottleneck::kMemory;
+    return op.side == domain::Bottleneck::kMemory;
   };
   if (!std::all_of(plan_.attention.begin(), plan_.attention.end(), reads)) {
     return {};
@@ -168,7 +177,7 @@ TimeByKind KernelModel::sum_rows(model::Rows rows, std::int64_t count) const {
   for (const RowOperator& op : plan_.rows) {
     if (op.rows == rows) {
       const Cost cost = op.cost(count);
-      parts[static_cast<std::size_t>(cost.kind)] += all_calls(cost.time, op.calls);
+      add(parts[static_cast<std::size_t>(cost.counted_as())], all_calls(cost.time, op.calls));
     }
   }
   return parts;
@@ -193,7 +202,7 @@ TimeByKind KernelModel::sampled_part(std::int64_t sampled) const {
 domain::StepTime KernelModel::start(const TimeByKind& tokens, const TimeByKind& sampled) const {
   domain::StepTime time;
   for (std::size_t kind = 0; kind < tokens.size(); ++kind) {
-    time.by_bottleneck[kind] = tokens[kind] + sampled[kind];
+    time.by_bottleneck[kind] = core::Duration::saturating_sum(tokens[kind], sampled[kind]);
   }
   time.add(domain::Bottleneck::kOverhead, step_gap_);
   return time;
@@ -228,7 +237,7 @@ TimeByKind KernelModel::sum_prefill(const Work& work) const {
   if (work.prefill.chunks > 0) {
     for (const AttentionOperator& op : plan_.attention) {
       const Cost cost = prefill_cost(op, prefill_of(op, work), work);
-      parts[static_cast<std::size_t>(cost.kind)] += all_calls(cost.time, op.calls);
+      add(parts[static_cast<std::size_t>(cost.counted_as())], all_calls(cost.time, op.calls));
     }
   }
   return parts;
@@ -259,7 +268,8 @@ core::Duration KernelModel::decode_part(std::size_t index, const DecodeCall& cal
   }
   const auto [floor, base, slope, rest] = decode_memos_[index].get(
       call.sequences, [&op](std::int64_t count) { return line_of(op, count); });
-  return std::max(floor, base + slope * std::min(call.context, op.most_context(call.sequences)));
+  return std::max(floor,
+                  on_line(base, slope, std::min(call.context, op.most_context(call.sequences))));
 }
 
 void KernelModel::add_attention(const TimeByKind& prefill,
@@ -268,7 +278,7 @@ void KernelModel::add_attention(const TimeByKind& prefill,
   add_parts(prefill, time);
   if (decode.sequences > 0) {
     for (std::size_t i = 0; i < plan_.attention.size(); ++i) {
-      time.add(plan_.attention[i].kind, decode_part(i, decode));
+      time.add(plan_.attention[i].side, decode_part(i, decode));
     }
   }
 }
@@ -380,24 +390,30 @@ std::optional<domain::AffineStep> KernelModel::affine_with_prompt(std::int64_t n
   return add_decode_lines(num_decodes, context, step) ? std::optional(step) : std::nullopt;
 }
 
+bool is_in_range(const domain::AffineStep& step) {
+  constexpr core::Duration kLongestBase = core::Duration::seconds(10'000);
+  constexpr core::Duration kSteepest = core::Duration::microseconds(100);
+  return step.base.gpu() <= kLongestBase && step.slope <= kSteepest;
+}
+
 bool KernelModel::add_decode_lines(std::int64_t num_decodes,
                                    core::Tokens context,
                                    domain::AffineStep& step) const {
   step.lowest = core::Tokens(0);
   step.highest = core::Tokens(kMaxContext);
   if (num_decodes == 0) {
-    return true;
+    return is_in_range(step);
   }
   bool sloped = false;
   for (const AttentionOperator& op : plan_.attention) {
     if (op.measured != nullptr) {
       const auto piece = op.measured->decode(num_decodes, context.value());
-      if (sloped && op.kind != step.slope_kind) {
+      if (sloped && op.side != step.slope_kind) {
         return false;
       }
-      step.slope_kind = op.kind;
+      step.slope_kind = op.side;
       sloped = true;
-      step.base.add(op.kind, piece.base);
+      step.base.add(op.side, piece.base);
       step.slope += piece.slope;
       step.lowest = std::max(step.lowest, core::Tokens(piece.lowest));
       step.highest = std::min(step.highest, core::Tokens(piece.highest));
@@ -409,26 +425,26 @@ bool KernelModel::add_decode_lines(std::int64_t num_decodes,
     const core::Tokens crossing(kernel::AttentionOperator::crossing(floor, line, slope));
     const core::Tokens most(op.most_context(num_decodes));
     if (context < crossing) {
-      step.base.add(op.kind, floor);
+      step.base.add(op.side, floor);
       step.highest = std::min(step.highest, crossing - core::Tokens(1));
     } else if (context > most) {
-      step.base.add(op.kind, std::max(floor, line + slope * most.value()));
+      step.base.add(op.side, std::max(floor, on_line(line, slope, most.value())));
       step.lowest = std::max(step.lowest, most + core::Tokens(1));
     } else {
-      if (slope > core::Duration() && sloped && op.kind != step.slope_kind) {
+      if (slope > core::Duration() && sloped && op.side != step.slope_kind) {
         return false;
       }
       if (slope > core::Duration()) {
-        step.slope_kind = op.kind;
+        step.slope_kind = op.side;
         sloped = true;
       }
-      step.base.add(op.kind, line);
-      step.slope += slope;
+      step.base.add(op.side, line);
+      step.slope = core::Duration::saturating_sum(step.slope, slope);
       step.lowest = std::max(step.lowest, crossing);
       step.highest = std::min(step.highest, most);
     }
   }
-  return true;
+  return is_in_range(step);
 }
 
 namespace {

@@ -133,6 +133,10 @@ class KernelModel final : public StepTimeModel {
   std::vector<PartMemo> decode_memos_;
 };
 
+/// Whether a closed form stays within simulated time at every context up to kMaxContext, also where
+/// an engine adds it up; without one, an engine prices every step by itself.
+[[nodiscard]] bool is_in_range(const domain::AffineStep& step);
+
 /// Refuses GPUs whose facts do not suffice and networks that cannot be cut so.
 [[nodiscard]] core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(
     const ModelInputs& inputs);

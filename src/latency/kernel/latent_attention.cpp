@@ -53,9 +53,11 @@ DecodeLine latent_decode_line(const model::LatentAttention& shape,
           .floor_per_sequence = {},
           .fixed = constants.fixed,
           .per_sequence = constants.kv_head_wave * (1.0 / real(gpu.num_sms)),
+          .launched_per_sequence = constants.kv_head_wave * (1.0 / real(gpu.num_sms)),
           .per_token = (latent_bytes(shape) + latent_query_bytes(shape)) / streamed,
           .per_context_token = std::max(read, multiplied),
-          .kind = roofline_side(
+          .kind = read < multiplied ? domain::Bottleneck::kCompute : domain::Bottleneck::kMemory,
+          .side = roofline_side(
               latent_pair_flops(shape), latent_bytes(shape), gpu.peak_bf16, gpu.mem_bandwidth)};
 }
 

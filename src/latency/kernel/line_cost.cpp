@@ -6,7 +6,6 @@
 #include "core/units.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
-#include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
 #include "latency/kernel/decode_attention.hpp"
 #include "latency/kernel/prefill_attention.hpp"
@@ -18,17 +17,18 @@ Cost line_cost(const DecodeLine& line,
                const DecodeCall& call,
                core::Flops flops,
                core::Bytes bytes) {
-  const core::Seconds streamed = line.fixed + line.per_sequence * real(call.sequences) +
-                                 line.per_token * real(call.tokens) +
-                                 line.per_context_token * real(call.context);
-  const core::Seconds floor = line.floor + line.floor_per_sequence * real(call.sequences);
-  return {
-      .time = std::max(floor, streamed),
-      .flops = flops,
-      .bytes = bytes,
-      .kind = line.kind,
-      .losing = LosingSide{.time = std::min(floor, streamed),
-                           .kind = streamed < floor ? line.kind : domain::Bottleneck::kOverhead}};
+  const core::Seconds all = line.fixed + line.per_sequence * real(call.sequences) +
+                            line.per_token * real(call.tokens) +
+                            line.slope(call.sequences) * real(call.context);
+  const core::Seconds launched = line.fixed + line.launched_per_sequence * real(call.sequences);
+  const core::Seconds touched = line.per_token * real(call.tokens);
+  const domain::Bottleneck kind = Terms()
+                                      .add(domain::Bottleneck::kOverhead, launched)
+                                      .add(domain::Bottleneck::kMemory, touched)
+                                      .add(line.limit(call.sequences), all - launched - touched)
+                                      .largest();
+  return above_floor(
+      line.floor + line.floor_per_sequence * real(call.sequences), all, kind, flops, bytes);
 }
 
 DecodeCall within_window(const DecodeCall& call, std::int64_t window) {

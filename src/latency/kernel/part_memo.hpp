@@ -60,6 +60,9 @@ class PartMemo {
   };
 
   [[gnu::noinline]] static TimeByKind fill(Entry& entry, const TimeByKind& parts) {
+    if (parts[0] == core::Duration::max()) {
+      return parts;  // No room for one tick more, and no run has room for such a step.
+    }
     for (std::size_t kind = 1; kind < parts.size(); ++kind) {
       std::atomic_ref(entry[kind]).store(parts[kind].count(), std::memory_order_relaxed);
     }

@@ -99,11 +99,11 @@ std::optional<domain::AffineStep> PipelineModel::affine(std::int64_t num_decodes
     }
     sum->slope_kind = flat ? sum->slope_kind : line->slope_kind;
     sum->base.add(line->base, 1);
-    sum->slope += line->slope;
+    sum->slope = core::Duration::saturating_sum(sum->slope, line->slope);
     sum->lowest = std::max(sum->lowest, line->lowest);
     sum->highest = std::min(sum->highest, line->highest);
   }
-  return sum;
+  return sum && is_in_range(*sum) ? sum : std::nullopt;
 }
 
 Explanation PipelineModel::explain(const domain::StepBatch& batch) const {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,10 +36,6 @@
 
 namespace ridgeline::latency::kernel {
 namespace {
-
-constexpr core::Duration kLongestOperator = core::Duration::seconds(1000);
-/// Longest time per token of context, over all layers: kMaxContext of them stay in range.
-constexpr core::Duration kSteepest = core::Duration::microseconds(100);
 
 /// What prices an operator that no table was fitted for.
 constexpr const char* kUncalibrated = "kernel (roofline)";
@@ -288,24 +285,23 @@ class Planner {
 
   /// An operator whose decode time is that line, all calls together.
   AttentionOperator& push_mixer(const model::Operator& op, const DecodeLine& line) {
-    plan_.attention.push_back(
-        {.name = op.name,
-         .calls = op.calls,
-         .position = plan_.rows.size(),
-         .fixed = line.fixed * real(op.calls),
-         .per_sequence = line.per_sequence * real(op.calls),
-         .per_token = line.per_token * real(op.calls),
-         .kind = line.kind,
-         .fixed_floor = all_calls(line.floor, op.calls),
-         .floor_per_sequence = line.floor_per_sequence * real(op.calls),
-         .per_context_token = std::min(all_calls(line.per_context_token, op.calls), kSteepest),
-         .blocks = line.blocks,
-         .window = 0,
-         .decode_cost = {},
-         .prefill_cost = {},
-         .decode_source = {},
-         .prefill_source = {},
-         .measured = nullptr});
+    plan_.attention.push_back({.name = op.name,
+                               .calls = op.calls,
+                               .position = plan_.rows.size(),
+                               .fixed = line.fixed * real(op.calls),
+                               .per_sequence = line.per_sequence * real(op.calls),
+                               .per_token = line.per_token * real(op.calls),
+                               .side = line.side,
+                               .fixed_floor = all_calls(line.floor, op.calls),
+                               .floor_per_sequence = line.floor_per_sequence * real(op.calls),
+                               .per_context_token = all_calls(line.per_context_token, op.calls),
+                               .blocks = line.blocks,
+                               .window = 0,
+                               .decode_cost = {},
+                               .prefill_cost = {},
+                               .decode_source = {},
+                               .prefill_source = {},
+                               .measured = nullptr});
     return plan_.attention.back();
   }
 
@@ -348,12 +344,12 @@ class Planner {
 }  // namespace
 
 core::Duration all_calls(core::Seconds one_call, std::int64_t calls) {
-  return std::min(core::Duration::saturating(one_call * real(calls)), kLongestOperator);
+  return core::Duration::saturating(one_call * real(calls));
 }
 
 core::Duration AttentionOperator::floor(std::int64_t sequences) const {
-  return std::min(fixed_floor + all_calls(floor_per_sequence * real(sequences), 1),
-                  kLongestOperator);
+  return core::Duration::saturating_sum(fixed_floor,
+                                        all_calls(floor_per_sequence * real(sequences), 1));
 }
 
 core::Duration AttentionOperator::base(std::int64_t sequences, std::int64_t tokens) const {
@@ -367,19 +363,18 @@ core::Duration AttentionOperator::decode(const DecodeCall& call) const {
     return piece.base + piece.slope * context;
   }
   return std::max(floor(call.sequences),
-                  base(call.sequences, call.tokens) + slope(call.sequences) * context);
+                  core::Duration::saturating_sum(
+                      base(call.sequences, call.tokens),
+                      core::Duration::saturating_product(slope(call.sequences), context)));
 }
 
 std::int64_t AttentionOperator::most_context(std::int64_t sequences) const {
-  if (window == 0 || sequences > kMaxContext / window) {
-    return kMaxContext;
-  }
-  return window * sequences;
+  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  return window == 0 || sequences > kAll / window ? kAll : window * sequences;
 }
 
 core::Duration AttentionOperator::slope(std::int64_t sequences) const {
-  return blocks ? std::min(all_calls(blocks->per_context_token(sequences), calls), kSteepest)
-                : per_context_token;
+  return blocks ? all_calls(blocks->per_context_token(sequences), calls) : per_context_token;
 }
 
 std::int64_t AttentionOperator::crossing(core::Duration floor,
@@ -390,7 +385,7 @@ std::int64_t AttentionOperator::crossing(core::Duration floor,
     return 0;
   }
   const std::int64_t each = slope.count();
-  return each == 0 ? kMaxContext + 1 : (missing + each - 1) / each;
+  return each == 0 ? kMaxContext + 1 : 1 + (missing - 1) / each;
 }
 
 Plan make_plan(const model::ModelSpec& network,

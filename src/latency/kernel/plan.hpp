@@ -42,7 +42,7 @@ struct AttentionOperator {
   core::Seconds fixed;       ///< This and the next two as in DecodeLine, times the calls.
   core::Seconds per_sequence;
   core::Seconds per_token;
-  domain::Bottleneck kind = domain::Bottleneck::kMemory;
+  domain::Bottleneck side = domain::Bottleneck::kMemory;
   core::Duration fixed_floor;
   core::Seconds floor_per_sequence;
   core::Duration per_context_token;
@@ -89,12 +89,11 @@ struct Plan {
                              const Calibration& calibration,
                              const hardware::GpuSpec& gpu);
 
-/// All calls, in simulated time. No operator takes longer than 1,000 s: that keeps sums in range
-/// whatever facts a user states for a GPU.
+/// All calls, in simulated time; Duration::max() where that has no room for them.
 [[nodiscard]] core::Duration all_calls(core::Seconds one_call, std::int64_t calls);
 
-/// Largest sum of contexts that is told apart; above it, time stops growing. It keeps products in
-/// range: 2^32 tokens of KV cache are hundreds of terabytes.
+/// Largest sum of contexts that a closed form covers: 2^32 tokens of KV cache are hundreds of
+/// terabytes. Above it, every step is priced by itself.
 inline constexpr std::int64_t kMaxContext = std::int64_t{1} << 32;
 
 }  // namespace ridgeline::latency::kernel

@@ -53,14 +53,21 @@ Cost prefill_attention(const PrefillCall& call,
       soft_max(std::max(compute, memory), constants.floor, constants.overlap_exponent);
   const core::Flops flops = pair_flops(shape) * call.pairs;
   const core::Bytes bytes = kv + query_bytes(shape) * real(call.new_tokens);
-  return {.time = constants.fixed +
-                  soft_max(kernel, touched / gpu.mem_bandwidth, constants.traffic_exponent),
-          .flops = flops,
-          .bytes = bytes,
-          .kind = roofline_side(flops, bytes, gpu.peak_bf16, gpu.mem_bandwidth),
-          .losing = LosingSide{.time = std::min(compute, memory),
-                               .kind = memory < compute ? domain::Bottleneck::kMemory
-                                                        : domain::Bottleneck::kCompute}};
+  return {
+      .time = constants.fixed +
+              soft_max(kernel, touched / gpu.mem_bandwidth, constants.traffic_exponent),
+      .flops = flops,
+      .bytes = bytes,
+      .kind = Terms()
+                  .add(domain::Bottleneck::kOverhead, constants.fixed + constants.floor)
+                  .add_larger(
+                      domain::Bottleneck::kCompute, compute, domain::Bottleneck::kMemory, memory)
+                  .add(domain::Bottleneck::kMemory, touched / gpu.mem_bandwidth)
+                  .largest(),
+      .losing = LosingSide{.time = std::min(compute, memory),
+                           .kind = memory < compute ? domain::Bottleneck::kMemory
+                                                    : domain::Bottleneck::kCompute},
+      .side = roofline_side(flops, bytes, gpu.peak_bf16, gpu.mem_bandwidth)};
 }
 
 Cost streamed_prefill(core::Seconds compute,
@@ -70,13 +77,19 @@ Cost streamed_prefill(core::Seconds compute,
                       const AttentionConstants& common,
                       const hardware::GpuSpec& gpu) {
   const core::Seconds memory = bytes / (gpu.mem_bandwidth * common.prefill_bandwidth_efficiency);
-  return {.time = soft_max(std::max(compute, memory), constants.floor, constants.overlap_exponent),
-          .flops = flops,
-          .bytes = bytes,
-          .kind = roofline_side(flops, bytes, gpu.peak_bf16, gpu.mem_bandwidth),
-          .losing = LosingSide{.time = std::min(compute, memory),
-                               .kind = memory < compute ? domain::Bottleneck::kMemory
-                                                        : domain::Bottleneck::kCompute}};
+  return {
+      .time = soft_max(std::max(compute, memory), constants.floor, constants.overlap_exponent),
+      .flops = flops,
+      .bytes = bytes,
+      .kind = Terms()
+                  .add(domain::Bottleneck::kOverhead, constants.floor)
+                  .add_larger(
+                      domain::Bottleneck::kCompute, compute, domain::Bottleneck::kMemory, memory)
+                  .largest(),
+      .losing = LosingSide{.time = std::min(compute, memory),
+                           .kind = memory < compute ? domain::Bottleneck::kMemory
+                                                    : domain::Bottleneck::kCompute},
+      .side = roofline_side(flops, bytes, gpu.peak_bf16, gpu.mem_bandwidth)};
 }
 
 }  // namespace ridgeline::latency::kernel

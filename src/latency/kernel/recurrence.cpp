@@ -54,6 +54,7 @@ DecodeLine recurrence_line(const model::Recurrence& shape, const hardware::GpuSp
           .floor_per_sequence = {},
           .fixed = kUpdateLaunches,
           .per_sequence = update_bytes(shape) / (gpu.mem_bandwidth * kUpdateBandwidth),
+          .launched_per_sequence = {},
           .per_token = {},
           .per_context_token = {},
           .kind = domain::Bottleneck::kMemory};
@@ -80,12 +81,18 @@ Cost recurrence_prefill(const PrefillCall& call,
   const core::Bytes convolved(real(shape.conv_channels) * 2.0 * kStateBytesPer16Bit *
                               real(call.new_tokens));
   const core::Bytes bytes = convolved + update_bytes(shape) * real(call.chunks);
-  return {.time = kScanLaunches + scan + convolved / (gpu.mem_bandwidth * kConvBandwidth),
+  const core::Seconds streamed = convolved / (gpu.mem_bandwidth * kConvBandwidth);
+  return {.time = kScanLaunches + scan + streamed,
           .flops = token_flops(shape) * real(call.new_tokens),
           .bytes = bytes,
-          .kind = roofline_side(
-              token_flops(shape) * real(call.new_tokens), bytes, gpu.peak_bf16, gpu.mem_bandwidth),
-          .losing = {}};
+          .kind = Terms()
+                      .add(domain::Bottleneck::kOverhead, kScanLaunches)
+                      .add(domain::Bottleneck::kCompute, scan)
+                      .add(domain::Bottleneck::kMemory, streamed)
+                      .largest(),
+          .losing = {},
+          .side = roofline_side(
+              token_flops(shape) * real(call.new_tokens), bytes, gpu.peak_bf16, gpu.mem_bandwidth)};
 }
 
 }  // namespace ridgeline::latency::kernel

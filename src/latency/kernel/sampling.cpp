@@ -20,15 +20,23 @@ Cost sampling(const SamplingShape& shape,
                         constants.reference_clock_ghz /
                         (static_cast<double>(gpu.num_sms) * gpu.clock_ghz);
   const core::Bytes bytes = constants.bytes_per_logit * logits;
-  core::Seconds time = bytes / gpu.mem_bandwidth;
+  const core::Seconds streamed = bytes / gpu.mem_bandwidth;
+  core::Seconds time = streamed;
   if (shape.truncates) {
     time += (constants.truncation + constants.truncation_per_logit * logits) * slower;
   }
   if (shape.penalises) {
     time += constants.penalty_per_logit * logits * slower;
   }
-  return {
-      .time = time, .flops = {}, .bytes = bytes, .kind = domain::Bottleneck::kMemory, .losing = {}};
+  return {.time = time,
+          .flops = {},
+          .bytes = bytes,
+          .kind = Terms()
+                      .add(domain::Bottleneck::kMemory, streamed)
+                      .add(domain::Bottleneck::kCompute, time - streamed)
+                      .largest(),
+          .losing = {},
+          .side = domain::Bottleneck::kMemory};
 }
 
 }  // namespace ridgeline::latency::kernel

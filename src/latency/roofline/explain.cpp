@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "core/text.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
 #include "latency/roofline/mfu_source.hpp"
@@ -46,6 +47,7 @@ class Explainer {
       phase(cost_.joint, "step");
     }
     constant("overhead", cost_.overhead_us, domain::Bottleneck::kOverhead);
+    constant("shortest_step", cost_.waiting_us, domain::Bottleneck::kOverhead);
     constant("all_reduce", cost_.all_reduce_us, domain::Bottleneck::kNetwork);
     return std::move(out_);
   }
@@ -96,8 +98,12 @@ class Explainer {
     const bool memory = cost.memory_wins();
     compute_side(cost, {.phase = name, .share = cost.share, .wins = !memory});
     const Place other{.phase = name, .share = cost.share, .wins = memory};
-    put(other, part("weights", cost.weights, cost.gemm_work, "byte model"));
-    put(other, part("kv_and_activations", cost.dynamic, cost.attention_work, "byte model"));
+    for (OperatorTime side :
+         {part("weights", cost.weights, cost.gemm_work, "byte model"),
+          part("kv_and_activations", cost.dynamic, cost.attention_work, "byte model")}) {
+      side.bottleneck = domain::Bottleneck::kMemory;
+      put(other, std::move(side));
+    }
   }
 
   void compute_side(const PhaseCost& cost, const Place& place) {
@@ -178,13 +184,15 @@ class Explainer {
       for (const GemmShape& shape : formulas.shapes()) {
         gemm_parts(formulas, shape, bucket.rows, true, place);
       }
-      attention_part(
-          formulas,
-          formulas.prefill_attention(bucket),
-          true,
-          fmt::format(
-              "{} chunks, {} new tokens, bucket {}", bucket.requests, bucket.tokens, bucket.length),
-          place);
+      attention_part(formulas,
+                     formulas.prefill_attention(bucket),
+                     true,
+                     fmt::format("{} {}, {} new tokens, bucket {}",
+                                 bucket.requests,
+                                 core::plural("chunk", bucket.requests),
+                                 bucket.tokens,
+                                 bucket.length),
+                     place);
     }
     if (formulas.switches().lm_head && sampled > 0) {
       gemm_parts(formulas, formulas.lm_head(), sampled, true, place);
@@ -198,13 +206,14 @@ class Explainer {
     if (formulas.switches().lm_head) {
       gemm_parts(formulas, formulas.lm_head(), batch_.num_decodes, false, place);
     }
-    attention_part(
-        formulas,
-        formulas.decode_attention(batch_),
-        false,
-        fmt::format(
-            "{} sequences, {} KV tokens", batch_.num_decodes, batch_.decode_context.value()),
-        place);
+    attention_part(formulas,
+                   formulas.decode_attention(batch_),
+                   false,
+                   fmt::format("{} {}, {} KV tokens",
+                               batch_.num_decodes,
+                               core::plural("sequence", batch_.num_decodes),
+                               batch_.decode_context.value()),
+                   place);
   }
 
   const RooflineModel& model_;

@@ -39,7 +39,7 @@ double& of_kind(KindSeconds& seconds, domain::Bottleneck kind) {
 }
 
 /// A phase's share of the step by what holds its operators up.
-void add_phase(const PhaseCost& phase, double ridge_point, KindSeconds& seconds) {
+void add_phase(const PhaseCost& phase, KindSeconds& seconds) {
   if (!phase.present || phase.share == 0.0) {
     return;
   }
@@ -49,21 +49,16 @@ void add_phase(const PhaseCost& phase, double ridge_point, KindSeconds& seconds)
     of_kind(seconds, domain::Bottleneck::kMemory) += phase.share * (phase.compute() - compute);
     return;
   }
-  for (const auto& [time, work] : {std::pair(phase.weights, phase.gemm_work),
-                                   std::pair(phase.dynamic, phase.attention_work)}) {
-    const bool compute = work.flops > work.bytes * ridge_point;
-    of_kind(seconds, compute ? domain::Bottleneck::kCompute : domain::Bottleneck::kMemory) +=
-        phase.share * time;
-  }
+  of_kind(seconds, domain::Bottleneck::kMemory) += phase.share * phase.memory();
 }
 
 /// Splits the rounded time exactly: what rounding changed goes to the greatest part.
-domain::StepTime split(const StepCost& cost, double ridge_point) {
+domain::StepTime split(const StepCost& cost) {
   KindSeconds seconds{};
-  add_phase(cost.prefill, ridge_point, seconds);
-  add_phase(cost.decode, ridge_point, seconds);
-  add_phase(cost.joint, ridge_point, seconds);
-  of_kind(seconds, domain::Bottleneck::kOverhead) += cost.overhead_us * kMicros;
+  add_phase(cost.prefill, seconds);
+  add_phase(cost.decode, seconds);
+  add_phase(cost.joint, seconds);
+  of_kind(seconds, domain::Bottleneck::kOverhead) += (cost.overhead_us + cost.waiting_us) * kMicros;
   of_kind(seconds, domain::Bottleneck::kNetwork) += cost.all_reduce_us * kMicros;
   domain::StepTime time;
   std::size_t greatest = 0;
@@ -98,18 +93,18 @@ StepCost RooflineModel::cost(const domain::StepBatch& batch, LookupLog* log) con
 }
 
 domain::StepTime RooflineModel::predict(const domain::StepBatch& batch) const {
-  return split(cost(batch), configuration_.ridge_point);
+  return split(cost(batch));
 }
 
 domain::StepTime RooflineModel::predict_logged(const domain::StepBatch& batch,
                                                LookupLog& log) const {
-  return split(cost(batch, &log), configuration_.ridge_point);
+  return split(cost(batch, &log));
 }
 
 Explanation RooflineModel::explain(const domain::StepBatch& batch) const {
   const StepCost priced = cost(batch);
   Explanation explanation = explain_cost(*this, batch, priced);
-  explanation.total = split(priced, configuration_.ridge_point);
+  explanation.total = split(priced);
   core::Seconds sum;
   for (const OperatorTime& part : explanation.parts) {
     sum += part.time;

@@ -68,6 +68,7 @@ double legacy_overhead_us(const LegacyOverhead& constants,
 void finish(StepCost& cost, double minimum_us) {
   const double micros =
       cost.seconds * kMicrosecondsPerSecond + cost.overhead_us + cost.all_reduce_us;
+  cost.waiting_us = std::max(minimum_us - micros, 0.0);
   cost.micros = std::max(micros, minimum_us);
   cost.rounded_us = static_cast<std::int64_t>(std::round(std::min(cost.micros, kLongestStep)));
 }

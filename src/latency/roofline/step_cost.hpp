@@ -42,7 +42,8 @@ struct StepCost {
   double seconds = 0.0;
   double overhead_us = 0.0;  ///< Without communication.
   double all_reduce_us = 0.0;
-  double micros = 0.0;  ///< Of the whole, before rounding.
+  double waiting_us = 0.0;  ///< What the step lacks of the shortest that a model allows.
+  double micros = 0.0;      ///< Of the whole, before rounding.
   std::int64_t rounded_us = 0;
 };
 
@@ -60,7 +61,8 @@ struct LegacyOverhead {
                                         std::int64_t prefills,
                                         std::int64_t decodes);
 
-/// Fills micros and rounded_us from the seconds and the overheads; rounds half away from zero.
+/// Fills waiting_us, micros and rounded_us from the seconds and the overheads; rounds half away
+/// from zero.
 void finish(StepCost& cost, double minimum_us);
 
 /// What a step-time model says of a batch, in V1's terms.

@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -98,6 +99,30 @@ TEST_F(AttentionOnH100, DecodeHasAFloor) {
   ASSERT_TRUE(cost.losing.has_value());
   // 0.661*4/132 us + (11*2048 + 28*128*4) bytes / 3.1356e6 = 0.02003 + 0.01176 us
   EXPECT_NEAR(core::as_microseconds(cost.losing->time), 0.03179, 1e-5);
+  EXPECT_EQ(cost.kind, domain::Bottleneck::kOverhead);
+}
+
+/// 17.53 us of launch: the bandwidth decides from some 55,000 tokens of 1,024 bytes on.
+TEST_F(AttentionOnH100, DecodeOfLittleContextIsLaunching) {
+  EXPECT_EQ(decode(batch(1, 10'000), kGqa28).kind, domain::Bottleneck::kOverhead);
+  EXPECT_EQ(decode(batch(8, 10'000), kGqa28).kind, domain::Bottleneck::kMemory);
+}
+
+/// 132 multiprocessors of 25 GB/s work through 3.3 TB/s of an 8-bit cache: less than a memory of
+/// 4.8 TB/s delivers, so that one of 14.4 TB/s changes nothing.
+TEST_F(AttentionOnH100, EightBitCachesBeyondTheMultiprocessorsAreCompute) {
+  model::Attention fp8 = kMha32;
+  fp8.kv = model::DType::kFp8;
+  hardware::GpuSpec wide = gpu_;
+  const Calibration fitted = calibrate(builtin_constants(), gpu_);
+  const auto kind_and_time = [&](double bandwidth) {
+    wide.mem_bandwidth = core::BytesPerSecond(bandwidth);
+    const Cost cost = decode_attention(batch(64, 2047), fp8, fitted.decode(fp8.kv).values, wide);
+    return std::pair(cost.kind, cost.time);
+  };
+  EXPECT_EQ(kind_and_time(3.35e12).first, domain::Bottleneck::kMemory);
+  EXPECT_EQ(kind_and_time(4.8e12).first, domain::Bottleneck::kCompute);
+  EXPECT_EQ(kind_and_time(4.8e12), kind_and_time(14.4e12));
 }
 
 TEST_F(AttentionOnH100, Fp8CacheHalvesTheTraffic) {
@@ -173,9 +198,9 @@ TEST_F(AttentionOnH100, PrefillWithALongPastReadsTheCache) {
   call.add(fixtures::chunk(100'000, 17));
   const Cost cost = prefill(call, {.heads = 32, .kv_heads = 8, .head_dim = 128});
   // 17 queries against 4 bytes per KV head and element: 4*32*128*17*1e5 FLOPs / (1e5*8*128*4 bytes)
-  // = 68, far left of 295; the stragglers' term still decides the time (1,138 us against 143 us of
+  // = 68, far left of 295; yet the stragglers' term decides the time (1,138 us against 143 us of
   // reading).
-  EXPECT_EQ(cost.kind, domain::Bottleneck::kMemory);
+  EXPECT_EQ(cost.kind, domain::Bottleneck::kCompute);
   ASSERT_TRUE(cost.losing.has_value());
   // 100,017 * 8*128*4 bytes / (0.85*3.35e12)
   EXPECT_NEAR(core::as_microseconds(cost.losing->time), 143.87, 0.01);

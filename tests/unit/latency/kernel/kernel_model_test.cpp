@@ -357,7 +357,21 @@ TEST(KernelModel, AbsurdFactsStayInRange) {
   for (const core::Duration part : time.by_bottleneck) {
     EXPECT_GE(part, core::Duration());
   }
-  EXPECT_GT(time.gpu(), core::Duration::seconds(1000));
+  EXPECT_EQ(time.gpu(), core::Duration::max());
+  EXPECT_FALSE(subject.model().affine(1000, core::Tokens(1000)).has_value());
+}
+
+/// 13.5 GB of weights at 1 MB/s: 13,476 s, which were 1,000 s for each operator.
+TEST(KernelModel, LongStepsAreNotCutShort) {
+  hardware::GpuSpec slow = gpu("h100");
+  slow.mem_bandwidth = core::BytesPerSecond(1e6);
+  const Subject subject(fixtures::llama_2_7b(), slow, 1);
+  const auto batch = decodes(1, 10);
+  const domain::StepTime time = subject.model().predict(batch.batch());
+  EXPECT_GT(time.gpu(), core::Duration::seconds(13'000));
+  EXPECT_LT(time.gpu(), core::Duration::seconds(16'000));
+  const Explanation found = subject.model().explain(batch.batch());
+  EXPECT_LT(std::abs(found.rounding.value()), 1e-6);
 }
 
 }  // namespace

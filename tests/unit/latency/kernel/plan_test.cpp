@@ -130,9 +130,10 @@ TEST_F(PlanOnH100, TheFloorMayGrowWithTheSequences) {
   EXPECT_EQ(op.floor(7), Duration::microseconds(24));  // 10 + 7 * 2
 }
 
-TEST(AllCalls, RoundsOnceAndIsBounded) {
+TEST(AllCalls, RoundsOnceAndEndsWithSimulatedTime) {
   EXPECT_EQ(all_calls(core::Seconds(0.4e-12), 3), Duration::ticks(1));  // 1.2 ps
-  EXPECT_EQ(all_calls(core::Seconds(1e9), 80), Duration::seconds(1000));
+  EXPECT_EQ(all_calls(core::Seconds(25'000.0), 80), Duration::seconds(2'000'000));
+  EXPECT_EQ(all_calls(core::Seconds(1e9), 80), Duration::max());
 }
 
 }  // namespace

@@ -338,7 +338,7 @@ void cache_lines(const model::ModelSpec& network, Lines& lines) {
     return;
   }
   for (const model::CacheGroup& group : groups) {
-    std::string note = fmt::format("{} layers", group.layers);
+    std::string note = report::counted(group.layers, "layer");
     if (group.window > core::Tokens(0)) {
       note += fmt::format(", last {} tokens", group.window.value());
     }
@@ -398,9 +398,9 @@ void memory_lines(const sim::Resolved& resolved, Lines& lines) {
   if (plan.num_groups() > 1) {
     for (const engine::CacheLayout& layout : plan.layouts) {
       lines.row(fmt::format("  {}", name(layout.kind)),
-                fmt::format("{} group{}", layout.groups, layout.groups == 1 ? "" : "s"),
-                fmt::format("{} layers{}",
-                            layout.layers,
+                report::counted(layout.groups, "group"),
+                fmt::format("{}{}",
+                            report::counted(layout.layers, "layer"),
                             layout.window > core::Tokens(0)
                                 ? fmt::format(", last {} tokens", layout.window.value())
                                 : ""));

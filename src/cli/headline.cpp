@@ -74,7 +74,7 @@ std::string workload_text(const sim::WorkloadSection& workload) {
       text += ", " + arrivals_text(workload);
     }
   } else if (workload.max_concurrency && !workload.request_rate) {
-    return fmt::format("{} clients in a closed loop", report::grouped(*workload.max_concurrency));
+    return report::counted(*workload.max_concurrency, "client") + " in a closed loop";
   } else {
     text = arrivals_text(workload);
   }
@@ -138,13 +138,12 @@ std::vector<std::string> headline(const sim::Resolved& resolved, const sim::RunO
     pieces.front() += fmt::format(", step times by {}", model);
   }
   const auto deployment = deployment_of(resolved, outcome);
-  const std::string requests =
-      fmt::format("{} requests", report::grouped(outcome.summary.requests()));
+  const std::string requests = report::counted(outcome.summary.requests(), "request");
   if (!deployment) {
     pieces.push_back(requests);
   } else {
     if (deployment->requests) {
-      pieces.push_back(fmt::format("{} requests", report::grouped(*deployment->requests)));
+      pieces.push_back(report::counted(*deployment->requests, "request"));
     }
     const auto& rate = deployment->rank_request_rate;
     pieces.push_back(fmt::format("simulated: 1 of {} ranks, {}{}",

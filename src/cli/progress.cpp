@@ -98,7 +98,7 @@ void ProgressDisplay::update(std::int64_t requests, std::optional<double> share)
   if (!is_due(wall_s)) {
     return;
   }
-  std::string text = fmt::format("{} requests", report::grouped(requests));
+  std::string text = report::counted(requests, "request");
   if (share && *share > 0.0) {
     constexpr double kPercent = 100.0;
     text += fmt::format(", {:.0f} %", kPercent * std::min(*share, 1.0));

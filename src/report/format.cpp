@@ -40,6 +40,10 @@ std::string grouped(std::int64_t value) {
   return value < 0 ? "-" + group_digits(std::string_view(digits).substr(1)) : group_digits(digits);
 }
 
+std::string counted(std::int64_t count, std::string_view noun) {
+  return grouped(count) + " " + core::plural(noun, count);
+}
+
 std::string significant(double value) {
   if (!std::isfinite(value)) {
     return "?";

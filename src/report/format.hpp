@@ -12,6 +12,9 @@ namespace ridgeline::report {
 /// An integer with its thousands set apart by spaces: 43200 is "43 200".
 [[nodiscard]] std::string grouped(std::int64_t value);
 
+/// A count and what it counts, in the singular for one: "1 request", "43 200 requests".
+[[nodiscard]] std::string counted(std::int64_t count, std::string_view noun);
+
 /// Three or four significant digits, as a person reads them: "0.412", "6.84", "24.1", "182", "2
 /// 104". Integers keep all their digits; what is too small for that is written as 1.23e-07.
 [[nodiscard]] std::string significant(double value);

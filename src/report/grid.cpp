@@ -34,6 +34,15 @@ void Grid::add(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
+std::size_t Grid::least_width(std::span<const std::size_t> shrinkable) const {
+  std::size_t width = kColumnsApart * (columns_.size() - 1);
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const bool shrinks = std::ranges::find(shrinkable, c) != shrinkable.end();
+    width += shrinks ? std::min(columns_[c].width, kNarrowestColumn) : columns_[c].width;
+  }
+  return width;
+}
+
 std::string Grid::render(const TextStyle& style, std::span<const std::size_t> shrinkable) const {
   std::vector<std::size_t> widths;
   std::vector<std::string> titles;

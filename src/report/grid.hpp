@@ -23,6 +23,9 @@ class Grid {
   /// One cell per column; those that are missing at the end are blank.
   void add(std::vector<std::string> cells);
 
+  /// The width when the columns named by `shrinkable` are cut as far as they may be.
+  [[nodiscard]] std::size_t least_width(std::span<const std::size_t> shrinkable) const;
+
   /// Lines of at most `style.width` columns: the columns named by `shrinkable` are cut, in that
   /// order, and no other.
   [[nodiscard]] std::string render(const TextStyle& style,

@@ -22,6 +22,7 @@
 #include "report/palette.hpp"
 #include "report/run_result.hpp"
 #include "report/text_lines.hpp"
+#include "report/warning_lines.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -296,8 +297,7 @@ std::string kv_line(const metrics::Summary& summary, const TextStyle& style) {
       share("peak", summary.kv_cache.peak),
       share("mean", summary.kv_cache.mean),
       share("prefix hits", summary.kv_cache.prefix_hit_rate),
-      {.text = fmt::format(
-           "{} preemption{}", grouped(summary.preemptions), summary.preemptions == 1 ? "" : "s"),
+      {.text = counted(summary.preemptions, "preemption"),
        .colour = summary.preemptions > 0 ? style.palette.warn : std::string_view()}};
   return wrapped(text_label("KV cache"), pieces, text_layout(style));
 }
@@ -317,27 +317,8 @@ std::string step_time_line(const metrics::Summary& summary, const TextStyle& sty
     const double share = time.to_seconds() / summary.busy.to_seconds();
     pieces.push_back({.text = fmt::format("{} {}", name, percent(share))});
   }
-  pieces.push_back({.text = fmt::format("{} steps", grouped(summary.steps))});
+  pieces.push_back({.text = counted(summary.steps, "step")});
   return wrapped(text_label("step time"), pieces, text_layout(style));
-}
-
-std::string warning_lines(const core::Warnings& warnings, const TextStyle& style) {
-  std::string text;
-  for (const auto& warning : warnings) {
-    std::string sentence = printable(warning.message, style.ascii);
-    if (!warning.hint.empty()) {
-      sentence += (style.ascii ? " - " : " \u2013 ") + printable(warning.hint, style.ascii);
-    }
-    std::vector<Piece> pieces = words(sentence);
-    pieces.insert(pieces.begin(),
-                  {.text = "warning " + printable(warning.code, style.ascii) + ":",
-                   .colour = style.palette.warn});
-    LineLayout layout = text_layout(style);
-    layout.indent = 2;
-    layout.separator = " ";
-    text += wrapped("", pieces, layout);
-  }
-  return text;
 }
 
 std::string cost_line(const RunResult& result, const TextStyle& style) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -136,6 +137,12 @@ class StepLog final : public sim::StepListener {
   core::JsonWriter json_;
 };
 
+/// Attention runs as one kernel over prompt chunks and as another over decodes: an operator of one
+/// phase is named with it.
+std::string operator_name(const std::string& name, const std::optional<std::string>& phase) {
+  return !phase || *phase == "step" ? name : fmt::format("{} ({})", name, *phase);
+}
+
 /// Adds one line of a log.
 void add_line(const core::Node& node, StepSummary& summary, core::Errors& errors) {
   core::ObjectReader line(node, "", errors, core::ObjectReader::Unknown::kIgnore);
@@ -161,7 +168,7 @@ void add_line(const core::Node& node, StepSummary& summary, core::Errors& errors
     core::ObjectReader part(item, "parts", errors, core::ObjectReader::Unknown::kIgnore);
     const std::string name = part.required_string("operator");
     const double us = part.required_real("us");
-    auto& of_operator = summary.by_operator[name];
+    auto& of_operator = summary.by_operator[operator_name(name, part.string("phase"))];
     of_operator.steps += steps;
     of_operator.us += us;
     summary.by_bottleneck[part.required_string("bottleneck")].us += us;
@@ -267,18 +274,17 @@ core::Node summary_tree(const StepSummary& summary) {
 }
 
 std::string summary_table(const StepSummary& summary, const TextStyle& style) {
-  std::string text = fmt::format("{} steps in {} records, busy {} ms\n\n",
-                                 grouped(summary.all.steps),
-                                 grouped(summary.lines),
+  std::string text = fmt::format("{} in {}, busy {} ms\n\n",
+                                 counted(summary.all.steps, "step"),
+                                 counted(summary.lines, "record"),
                                  significant(summary.all.us / 1000.0));
   text += shares_text("bottleneck", summary.by_bottleneck, summary.all.us, style) + "\n";
   text += shares_text("phase", summary.by_phase, summary.all.us, style) + "\n";
   text += shares_text("operator", summary.by_operator, summary.all.us, style);
   if (summary.misses > 0) {
-    text +=
-        fmt::format("\n{} look-ups of a table had no row of their own; the farthest was {} away\n",
-                    grouped(summary.misses),
-                    significant(summary.farthest));
+    text += fmt::format("\n{} of a table without a row of its own; the farthest {} away\n",
+                        counted(summary.misses, "look-up"),
+                        significant(summary.farthest));
   }
   return text;
 }

@@ -36,8 +36,8 @@ struct StepSummary {
   Share all;
   std::map<std::string, Share> by_bottleneck;  ///< Steps: those that it holds most of.
   std::map<std::string, Share> by_phase;       ///< "prefill", "decode", "mixed"
-  std::map<std::string, Share> by_operator;
-  std::int64_t misses = 0;  ///< Of look-ups, one per part and segment.
+  std::map<std::string, Share> by_operator;    ///< "qkv_proj", "attention (decode)"
+  std::int64_t misses = 0;                     ///< Of look-ups, one per part and segment.
   double farthest = 0.0;
 };
 /// Reads a log line by line; a malformed line, or one beyond the reader's limit, is an error that

@@ -11,9 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "core/document.hpp"
+#include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
 #include "latency/step_time_model.hpp"
@@ -22,6 +23,7 @@
 #include "report/palette.hpp"
 #include "report/text_lines.hpp"
 #include "report/tree.hpp"
+#include "report/warning_lines.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -54,12 +56,6 @@ core::Node parts_tree(const std::vector<latency::OperatorTime>& parts) {
     items.push_back(part_tree(part));
   }
   return list_node(std::move(items));
-}
-
-std::size_t step_width(const TextStyle& style) {
-  constexpr int kNarrowest = 60;
-  constexpr int kWidest = 100;
-  return static_cast<std::size_t>(std::clamp(style.width, kNarrowest, kWidest));
 }
 
 std::string no_share_mark(const TextStyle& style) {
@@ -107,47 +103,83 @@ std::vector<std::string> part_cells(const latency::OperatorTime& part,
       source_text(part, style)};
 }
 
-std::string parts_table(const std::vector<latency::OperatorTime>& parts,
-                        double step_us,
-                        const TextStyle& style) {
-  std::vector<Grid::Column> columns = {{"operator", true},
-                                       {"phase", true},
-                                       {"shape", true},
-                                       {"calls"},
-                                       {"us"},
-                                       {"share"},
-                                       {"FLOP/B"},
-                                       {"bottleneck", true},
-                                       {"source", true}};
-  // Most rows have one source: it stands below them, and in the column what differs.
-  const std::string usual = usual_source(parts, style);
-  const bool all = std::ranges::all_of(
-      parts, [&](const latency::OperatorTime& part) { return source_text(part, style) == usual; });
-  constexpr std::size_t kShapeColumn = 2;
-  constexpr std::size_t kSourceColumn = 8;
-  std::vector<std::size_t> shrinkable = {kSourceColumn, kShapeColumn};
-  if (all) {
-    columns.pop_back();
-    shrinkable.erase(shrinkable.begin());
-  }
-  Grid grid(columns);
+/// The sources other than the usual one, each with its operators.
+std::string other_sources(const std::vector<latency::OperatorTime>& parts,
+                          const std::string& usual,
+                          const TextStyle& style) {
+  std::map<std::string, std::vector<std::string>> others;
   for (const auto& part : parts) {
-    std::vector<std::string> cells = part_cells(part, step_us, style);
-    if (cells.back() == usual) {
-      cells.pop_back();
+    const std::string source = source_text(part, style);
+    const std::string name = printable(part.name, style.ascii);
+    if (source != usual && std::ranges::find(others[source], name) == others[source].end()) {
+      others[source].push_back(name);
     }
-    grid.add(std::move(cells));
   }
-  std::string text = grid.render(style, shrinkable);
-  if (!usual.empty()) {
-    const std::string line = fmt::format("source{}: {}", all ? "" : " where none is named", usual);
-    text += shortened(line, static_cast<std::size_t>(std::max(style.width, 0)), style.ascii) + "\n";
+  LineLayout layout = sentence_layout(style);
+  layout.separator = " ";
+  std::string text;
+  for (const auto& [source, names] : others) {
+    if (!names.empty()) {
+      const std::string line = fmt::format("source of {}: {}", fmt::join(names, ", "), source);
+      text += wrapped("", words(line), layout);
+    }
   }
   return text;
 }
 
-LineLayout sentence_layout(const TextStyle& style) {
-  return {.width = step_width(style), .indent = 2, .reset = style.palette.reset};
+std::string parts_table(const std::vector<latency::OperatorTime>& parts,
+                        double step_us,
+                        const TextStyle& style) {
+  constexpr std::size_t kShape = 2;
+  constexpr std::size_t kIntensity = 6;
+  constexpr std::size_t kSource = 8;
+  using Columns = std::vector<std::size_t>;
+  // Most rows have one source: it stands below them, and in the column what differs. A narrow
+  // terminal has no room for that column, nor for the intensities if it is narrower still.
+  const std::string usual = usual_source(parts, style);
+  const bool all = std::ranges::all_of(
+      parts, [&](const latency::OperatorTime& part) { return source_text(part, style) == usual; });
+  std::string text;
+  bool with_sources = !all;
+  for (const Columns& left_out : {Columns(), Columns{kSource}, Columns{kSource, kIntensity}}) {
+    if (left_out.empty() && all) {
+      continue;
+    }
+    const auto shown = [&left_out](auto cells) {
+      for (const std::size_t column : left_out) {
+        cells.erase(cells.begin() + static_cast<std::ptrdiff_t>(column));
+      }
+      return cells;
+    };
+    Grid grid(shown(std::vector<Grid::Column>{{"operator", true},
+                                              {"phase", true},
+                                              {"shape", true},
+                                              {"calls"},
+                                              {"us"},
+                                              {"share"},
+                                              {"FLOP/B"},
+                                              {"bottleneck", true},
+                                              {"source", true}}));
+    for (const auto& part : parts) {
+      std::vector<std::string> cells = part_cells(part, step_us, style);
+      if (cells.back() == usual) {
+        cells.back().clear();
+      }
+      grid.add(shown(std::move(cells)));
+    }
+    with_sources = left_out.empty();
+    const Columns shrinkable = with_sources ? Columns{kSource, kShape} : Columns{kShape};
+    text = grid.render(style, shrinkable);
+    if (grid.least_width(shrinkable) <= static_cast<std::size_t>(std::max(style.width, 0))) {
+      break;
+    }
+  }
+  if (!usual.empty()) {
+    const std::string line =
+        fmt::format("source{}: {}", with_sources ? " where none is named" : "", usual);
+    text += shortened(line, static_cast<std::size_t>(std::max(style.width, 0)), style.ascii) + "\n";
+  }
+  return text + (with_sources ? std::string() : other_sources(parts, usual, style));
 }
 
 std::string headline_text(const StepReport& report, const TextStyle& style) {
@@ -157,19 +189,6 @@ std::string headline_text(const StepReport& report, const TextStyle& style) {
     pieces.push_back({.text = printable(part, style.ascii)});
   }
   return pieces.empty() ? "" : wrapped("", pieces, sentence_layout(style));
-}
-
-std::string warning_lines(const StepReport& report, const TextStyle& style) {
-  std::string text;
-  for (const auto& warning : report.warnings) {
-    text +=
-        fmt::format("{} {}{}\n",
-                    style.palette.paint(style.palette.warn,
-                                        "warning " + printable(warning.code, style.ascii) + ":"),
-                    printable(warning.message, style.ascii),
-                    warning.hint.empty() ? "" : " - " + printable(warning.hint, style.ascii));
-  }
-  return text;
 }
 
 /// Time of one operator in one phase under one model; nothing where the model does not name it.
@@ -185,6 +204,18 @@ std::optional<double> time_of(const StepReport& report,
   return sum;
 }
 
+/// The GPU time of a step by the bottlenecks of its parts; what rounding is worth goes to the
+/// greatest.
+domain::StepTime time_by_label(const latency::Explanation& explanation) {
+  domain::StepTime time;
+  for (const latency::OperatorTime& part : explanation.parts) {
+    time.add(part.bottleneck, core::Duration::saturating(part.time));
+  }
+  const domain::Bottleneck greatest = bottleneck_of(time);
+  time.by_bottleneck[static_cast<std::size_t>(greatest)] += explanation.total.gpu() - time.gpu();
+  return time;
+}
+
 }  // namespace
 
 domain::Bottleneck bottleneck_of(const domain::StepTime& time) {
@@ -194,15 +225,17 @@ domain::Bottleneck bottleneck_of(const domain::StepTime& time) {
 
 core::Node step_tree(const StepReport& report) {
   const domain::StepTime& total = report.explanation.total;
+  const domain::StepTime labelled = time_by_label(report.explanation);
   MapBuilder kinds;
   for (std::size_t i = 0; i < domain::kNumBottlenecks; ++i) {
-    kinds.add(domain::kBottleneckNames[i], number_node(total.by_bottleneck[i].to_microseconds()));
+    kinds.add(domain::kBottleneckNames[i],
+              number_node(labelled.by_bottleneck[i].to_microseconds()));
   }
   return MapBuilder()
       .add("schema_version", integer_node(kSchemaVersion))
       .add("model", text_node(report.model))
       .add("step_us", number_node(total.gpu().to_microseconds()))
-      .add("bottleneck", text_node(bottleneck_name(bottleneck_of(total))))
+      .add("bottleneck", text_node(bottleneck_name(bottleneck_of(labelled))))
       .add("cpu_us", number_node(total.cpu.to_microseconds()))
       .add("time_by_bottleneck", kinds.build())
       .add("parts", parts_tree(report.explanation.parts))
@@ -216,8 +249,9 @@ core::Node step_tree(const StepReport& report) {
 std::string step_table(const StepReport& report, const TextStyle& style) {
   const auto& explanation = report.explanation;
   const double step_us = explanation.total.gpu().to_microseconds();
-  const domain::Bottleneck kind = bottleneck_of(explanation.total);
-  const double share = step_us > 0.0 ? explanation.total.of(kind).to_microseconds() / step_us : 0.0;
+  const domain::StepTime labelled = time_by_label(explanation);
+  const domain::Bottleneck kind = bottleneck_of(labelled);
+  const double share = step_us > 0.0 ? labelled.of(kind).to_microseconds() / step_us : 0.0;
   std::string text = headline_text(report, style);
   text += wrapped(
       "",
@@ -235,7 +269,7 @@ std::string step_table(const StepReport& report, const TextStyle& style) {
     text += "\nhidden: the losing side of each maximum, not in the sum\n";
     text += parts_table(explanation.hidden, step_us, style);
   }
-  return text + warning_lines(report, style);
+  return text + warning_lines(report.warnings, style);
 }
 
 core::Node comparison_tree(std::span<const StepReport> reports) {
@@ -282,7 +316,7 @@ std::string comparison_table(std::span<const StepReport> reports, const TextStyl
     const double us = report.explanation.total.gpu().to_microseconds();
     totals.push_back(significant(us));
     ratios.push_back(first > 0.0 ? significant(us / first) : no_share_mark(style));
-    kinds.emplace_back(bottleneck_name(bottleneck_of(report.explanation.total)));
+    kinds.emplace_back(bottleneck_name(bottleneck_of(time_by_label(report.explanation))));
   }
   grid.add(std::move(totals));
   grid.add(std::move(ratios));
@@ -290,7 +324,7 @@ std::string comparison_table(std::span<const StepReport> reports, const TextStyl
   std::string text = headline_text(reports.front(), style) + "\n";
   text += grid.render(style);
   for (const auto& report : reports) {
-    text += warning_lines(report, style);
+    text += warning_lines(report.warnings, style);
   }
   return text;
 }

@@ -16,6 +16,7 @@
 #include "report/grid.hpp"
 #include "report/palette.hpp"
 #include "report/tree.hpp"
+#include "report/warning_lines.hpp"
 #include "workload/trace_stats.hpp"
 
 namespace ridgeline::report {
@@ -200,9 +201,9 @@ core::Node trace_tree(const workload::TraceStats& stats) {
 }
 
 std::string trace_table(const workload::TraceStats& stats, const TextStyle& style) {
-  std::string text = fmt::format("{}: {} requests in {}\n",
+  std::string text = fmt::format("{}: {} in {}\n",
                                  stats.format,
-                                 grouped(stats.requests),
+                                 counted(stats.requests, "request"),
                                  human_duration(stats.duration_s));
   text += fmt::format("rate          {} req/s, {} at its peak; burstiness {}\n",
                       or_dash(stats.request_rate, style),
@@ -212,20 +213,16 @@ std::string trace_table(const workload::TraceStats& stats, const TextStyle& styl
   text += spread_table(stats, style);
   text += fmt::format("correlation   {}\n", or_dash(stats.length_correlation, style));
   if (stats.sessions > 0) {
-    text += fmt::format("sessions      {} of {} turns; {} requests wait for an answer\n",
+    text += fmt::format("sessions      {} of {} turns; waiting for an answer: {}\n",
                         grouped(stats.sessions),
                         significant(stats.turns_per_session),
-                        grouped(stats.waiting));
+                        counted(stats.waiting, "request"));
   }
   text += reuse_lines(stats.reuse);
   text += label_line("models", stats.models);
   text += label_line("tenants", stats.tenants);
   text += label_line("SLO classes", stats.slo_classes);
-  for (const auto& warning : stats.warnings) {
-    text += style.palette.paint(style.palette.warn, "warning " + warning.code);
-    text += fmt::format(": {}\n", printable(warning.message, style.ascii));
-  }
-  return text;
+  return text + warning_lines(stats.warnings, style);
 }
 
 }  // namespace ridgeline::report

@@ -181,10 +181,10 @@ std::string trace_svg(const workload::TraceStats& stats, const std::string& name
       kPageWidth,
       height,
       kTraceStyle);
-  svg += fmt::format("<text class=\"title\" x=\"{}\" y=\"30\">{}: {} requests in {}</text>\n",
+  svg += fmt::format("<text class=\"title\" x=\"{}\" y=\"30\">{}: {} in {}</text>\n",
                      kPanelLeft,
                      xml_escaped(name),
-                     grouped(stats.requests),
+                     counted(stats.requests, "request"),
                      human_duration(stats.duration_s));
   svg += rate_panel(stats, 0);
   svg += length_panel("input", stats.input_tokens, 1, "bar");

@@ -2,12 +2,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "report/format.hpp"
 #include "report/svg.hpp"
 #include "report/validation.hpp"
 #include "sim/validate/evidence.hpp"
@@ -236,9 +238,9 @@ constexpr std::string_view kPageHead =
 std::string validation_html(const Validation& validation) {
   std::string page(kPageHead);
   page += fmt::format(
-      "<h1>Predicted and measured</h1>\n<p>{} records: {} scored, {} saturated (orange), {} "
+      "<h1>Predicted and measured</h1>\n<p>{}: {} scored, {} saturated (orange), {} "
       "unpredicted, {} unreadable. Dashed: 10 % off. Hover for names.</p>\n",
-      validation.records.size(),
+      counted(std::ssize(validation.records), "record"),
       validation.count(Standing::kScored),
       validation.count(Standing::kSaturated),
       validation.count(Standing::kUnpredicted),

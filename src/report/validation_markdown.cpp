@@ -1,9 +1,11 @@
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "report/format.hpp"
 #include "report/validation.hpp"
 #include "sim/validate/evidence.hpp"
 #include "sim/validate/scores.hpp"
@@ -120,9 +122,9 @@ std::string unseen_markdown(const Validation& validation) {
 
 std::string validation_markdown(const Validation& validation) {
   return fmt::format(
-             "# Predicted and measured\n\n{} records: {} scored, {} saturated, {} unpredicted, {} "
+             "# Predicted and measured\n\n{}: {} scored, {} saturated, {} unpredicted, {} "
              "unreadable. Absolute errors in percent.\n\n",
-             validation.records.size(),
+             counted(std::ssize(validation.records), "record"),
              validation.count(Standing::kScored),
              validation.count(Standing::kSaturated),
              validation.count(Standing::kUnpredicted),

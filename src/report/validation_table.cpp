@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -222,8 +223,8 @@ std::string validation_table(const Validation& validation, const TextStyle& styl
   return scores_text(validation, style) + peers_text(validation) + ablation_text(validation) +
          unseen_text(validation) + outliers_text(validation, style) +
          left_out_text(validation, style) +
-         fmt::format("\n{} records: {} scored, {} saturated, {} unpredicted, {} unreadable\n",
-                     validation.records.size(),
+         fmt::format("\n{}: {} scored, {} saturated, {} unpredicted, {} unreadable\n",
+                     counted(std::ssize(validation.records), "record"),
                      validation.count(Standing::kScored),
                      validation.count(Standing::kSaturated),
                      validation.count(Standing::kUnpredicted),

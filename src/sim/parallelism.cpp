@@ -8,11 +8,14 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "engine/options.hpp"
+#include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 #include "sim/rank_share.hpp"
 #include "sim/requests.hpp"
+#include "sim/resolve.hpp"
 #include "sim/scenario.hpp"
 #include "sim/speculation.hpp"
 
@@ -20,19 +23,32 @@ namespace ridgeline::sim {
 
 namespace {
 
+/// Tensor parallelism over nodes, which the kernel model prices by a law that nothing was fitted
+/// on.
+void warn_of_nodes(Resolution& work) {
+  const std::int64_t size = work.given.engine.tensor_parallel_size;
+  const hardware::GpuSpec& gpu = work.out->gpu;
+  const hardware::LinkView view = hardware::over_link(gpu, size);
+  if (view.link != hardware::Link::kNetwork || !work.given.latency.name.starts_with("kernel")) {
+    return;
+  }
+  const std::int64_t node = std::max(gpu.gpus_per_node, gpu.link_domain);
+  work.out->warnings.push_back(
+      {.code = "W-unmeasured-nodes",
+       .message = fmt::format(
+           "tensor_parallel_size {} spans nodes of {} GPUs: an all-reduce is priced as one ring "
+           "over the network at {:.4g} GB/s a GPU, with the waits and the efficiency measured over "
+           "PCIe; libraries that add up within a node first are faster, which is not priced",
+           size,
+           node,
+           view.gpu.link_bandwidth.value() / 1e9),
+       .hint = fmt::format("--tensor-parallel-size {} with --pipeline-parallel-size, or --set "
+                           "hardware.network_bandwidth=...",
+                           node)});
+}
+
 /// What the scenario asks for and no step-time model prices.
 void warn_of_unpriced(Resolution& work) {
-  const std::int64_t size = work.given.engine.tensor_parallel_size;
-  const std::int64_t node = std::max(work.out->gpu.gpus_per_node, work.out->gpu.link_domain);
-  if (size > node) {
-    work.out->warnings.push_back(
-        {.code = "W-unpriced-nodes",
-         .message = fmt::format("tensor_parallel_size {} spans nodes of {} GPUs: exchanges between "
-                                "nodes are priced as within one, which is too short",
-                                size,
-                                node),
-         .hint = fmt::format("--tensor-parallel-size {} with --pipeline-parallel-size", node)});
-  }
   if (work.out->network.vision && work.given.workload.trace) {
     work.out->warnings.push_back(
         {.code = "W-unpriced-encoder",
@@ -61,7 +77,10 @@ void share_workload(Resolution& work) {
     share = fmt::format("{} of {} requests/s", *rank.request_rate, *whole.request_rate);
   }
   if (whole.num_prompts && !whole.trace) {
-    share += fmt::format(", {} of {} requests", *rank.num_prompts, *whole.num_prompts);
+    share += fmt::format(", {} of {} {}",
+                         *rank.num_prompts,
+                         *whole.num_prompts,
+                         core::plural("request", *whole.num_prompts));
   }
   const bool has_experts =
       std::ranges::any_of(work.out->network.layers, [](const model::LayerGroup& group) {
@@ -74,7 +93,7 @@ void share_workload(Resolution& work) {
                           has_experts ? " (exchanges are priced as if they did)" : "");
   }
   work.out->warnings.push_back(
-      {.code = "W-data-parallel",
+      {.code = std::string(kDataParallelWarning),
        .message = fmt::format("one of {} data-parallel ranks is simulated, with {}; the others {}",
                               ranks,
                               share,
@@ -144,6 +163,7 @@ void resolve_parallelism(Resolution& work) {
   speculate(work);
   only_kernel_knows(work);
   share_workload(work);
+  warn_of_nodes(work);
   warn_of_unpriced(work);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "core/document.hpp"
@@ -14,6 +15,9 @@
 #include "sim/scenario.hpp"
 
 namespace ridgeline::sim {
+
+/// Warns that one rank stands for all; its message speaks of the workload.
+inline constexpr std::string_view kDataParallelWarning = "W-data-parallel";
 
 /// A scenario made runnable: every default filled, every name looked up. It stays where it is,
 /// because its parts refer to each other.

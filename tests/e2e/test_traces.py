@@ -65,7 +65,7 @@ def test_convert_says_what_is_lost(ridgeline, tmp_path):
         "1.25,130,10,140,13",
     ]
     assert "2 requests written" in done.stderr
-    assert "lost: waiting for answers (1 requests)" in done.stderr
+    assert "lost: waiting for answers (1 request)" in done.stderr
     assert "lost: session (2 requests)" in done.stderr
 
 

@@ -268,3 +268,75 @@ def test_quiet_prints_nothing(ridgeline, verb):
     words = [*verb.split(), "--format", "quiet"]
     done = ridgeline(*words, *([] if verb.startswith("list") else SMALL[:4]))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_batch_beyond_the_engines_limits_is_warned_of(ridgeline):
+    def warned(*words):
+        done = ridgeline("step", *DEPLOYMENT, *words, "--format", "json")
+        return {warning["code"]: warning for warning in json_of(done)["warnings"]}
+
+    assert warned("--decode", "700x32", "--prefill", "0+512") == {}
+    seats = warned("--decode", "10x300", "--max-num-seqs", "256")
+    assert list(seats) == ["W-beyond-max-num-seqs"]
+    assert "has 300 sequences, max_num_seqs is 256" in seats["W-beyond-max-num-seqs"]["message"]
+    budget = warned("--prefill", "0+9000", "--max-num-batched-tokens", "8192")
+    assert "computes 9000 tokens, max_num_batched_tokens is 8192" in budget["W-beyond-token-budget"]["message"]
+    length = warned("--decode", "5000", "--max-model-len", "5000")
+    assert "has 5001 tokens, max_model_len is 5000" in length["W-beyond-max-model-len"]["message"]
+    assert warned("--decode", "4999", "--max-model-len", "5000") == {}
+    cache = warned("--decode", "100000x200")
+    assert list(cache) == ["W-beyond-kv-cache"]
+    # 100,001 tokens are 6,251 blocks of 16.
+    assert "need 1250200 KV blocks" in cache["W-beyond-kv-cache"]["message"]
+
+
+def test_a_step_of_a_data_parallel_deployment_is_one_ranks(ridgeline):
+    done = ridgeline(
+        "step", *"--model deepseek-v3 --gpu h200 --dp 8 --enable-expert-parallel --decode 100x8 --format json".split()
+    )
+    warnings = {warning["code"]: warning["message"] for warning in json_of(done)["warnings"]}
+    assert warnings["W-data-parallel"] == (
+        "--decode and --prefill are the batch of one of 8 data-parallel ranks, not of all"
+    )
+
+
+def test_steps_that_simulated_time_has_no_room_for_are_errors(ridgeline):
+    slow = ("--set", "hardware.mem_bandwidth=1B/s")
+    step = ridgeline("step", *DEPLOYMENT, *slow, "--decode", "700")
+    assert step.returncode == 4
+    assert "step: takes" in step.stderr and "expected at most 9200000 s" in step.stderr
+    run = ridgeline("run", *SMALL, *slow)
+    assert run.returncode == 4
+    assert "set.hardware.mem_bandwidth: the run passes 9200000 s" in run.stderr
+    # 16 GB of weights at 100 kB/s: 44 hours, which were 1,000 s for each operator.
+    long = json_of(ridgeline("step", *DEPLOYMENT, "--set", "hardware.mem_bandwidth=100kB/s", "--decode", "7", "--format", "json"))
+    assert 1.4e11 < long["step_us"] < 1.9e11
+    assert abs(long["rounding_us"]) < 1.0
+
+
+def test_verbs_write_files_as_they_print(ridgeline, tmp_path):
+    steps = ("run", *SMALL, "--steps-out", "steps.jsonl", "--format", "quiet")
+    assert ridgeline(*steps).returncode == 0
+    for words in (
+        ("step", *DEPLOYMENT, "--decode", "700x32"),
+        ("step", *DEPLOYMENT, "--decode", "700x32", "--compare", "kernel,v0"),
+        ("steps", "steps.jsonl"),
+        ("list", "gpus"),
+    ):
+        shown = ridgeline(*words, "--ascii", "-o", "out.json", "-o", "out.txt")
+        assert shown.returncode == 0, shown.stderr
+        assert (tmp_path / "out.txt").read_text() == shown.stdout
+        assert (tmp_path / "out.json").read_text() == ridgeline(*words, "--format", "json").stdout
+        assert ridgeline(*words, "--format", "json", "-o", "-").stdout == (tmp_path / "out.json").read_text()
+        refused = ridgeline(*words, "-o", "out.csv")
+        assert refused.returncode == 2
+        assert "found 'out.csv', expected a name that ends in one of .txt, .json" in refused.stderr
+        assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_step_fits_a_terminal_of_80_columns(ridgeline):
+    words = "--model deepseek-v3 --gpu h200 --tp 8 --decode 700x32 --prefill 0+512x3,100+7".split()
+    for more in ((), ("--compare", "kernel,kernel-first")):
+        shown = ridgeline("step", *words, *more, env={"COLUMNS": "80"})
+        assert shown.returncode == 0, shown.stderr
+        assert max(len(line) for line in shown.stdout.splitlines()) <= 80

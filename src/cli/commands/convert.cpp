@@ -18,6 +18,7 @@
 #include "cli/trace_flags.hpp"
 #include "core/input_files.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/trace.hpp"
 
@@ -53,7 +54,8 @@ core::Result<workload::Conversion> convert_to(const Arguments& arguments,
 
 /// What a person should know of the new file; on standard error, which leaves the file alone.
 void tell(const workload::Conversion& done, const Manners& manners) {
-  std::string text = fmt::format("{} requests written\n", done.requests);
+  std::string text =
+      fmt::format("{} {} written\n", done.requests, core::plural("request", done.requests));
   for (const std::string& lost : done.lost) {
     text += fmt::format("lost: {}\n", lost);
   }

@@ -13,6 +13,7 @@
 #include "cli/exit_code.hpp"
 #include "core/json_writer.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "latency/tables/check.hpp"
 
 namespace ridgeline::cli {
@@ -28,12 +29,13 @@ std::string percent_text(double share) {
 
 std::string kernel_lines(const KernelCheck& kernel) {
   const auto& convention = kernel.convention;
-  std::string text = fmt::format("{} {}: {} rows in {} file{}\n",
+  std::string text = fmt::format("{} {}: {} {} in {} {}\n",
                                  kernel.gpu,
                                  kernel.kernel,
                                  kernel.rows,
+                                 core::plural("row", kernel.rows),
                                  kernel.files,
-                                 kernel.files == 1 ? "" : "s");
+                                 core::plural("file", kernel.files));
   if (!convention.name.empty()) {
     text +=
         fmt::format("  peak      {:.5g} TFLOP/s [{:.6g}, {:.6g}], FLOPs: {}; {} of {} rows agree\n",

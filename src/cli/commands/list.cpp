@@ -14,6 +14,7 @@
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/networks_in_folder.hpp"
+#include "cli/verb_outputs.hpp"
 #include "core/document.hpp"
 #include "core/reader.hpp"
 #include "core/result.hpp"
@@ -22,6 +23,7 @@
 #include "hardware/gpu_spec.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
+#include "report/palette.hpp"
 #include "report/registry.hpp"
 #include "report/result_json.hpp"
 #include "report/tree.hpp"
@@ -250,21 +252,25 @@ std::vector<FlagSpec> list_flags() {
                                   .value = "FOLDER",
                                   .help = "With models: the config.json files of a folder, read or "
                                           "refused, instead of the catalogue"}};
+  flags.push_back(output_flag());
   for (auto& flag : manner_flags("table|json|markdown")) {
     flags.push_back(std::move(flag));
   }
   return flags;
 }
 
-ExitCode list_folder(const std::string& folder, const Manners& manners) {
+ExitCode list_folder(const std::string& folder, VerbOutputs outputs, const Manners& manners) {
   const auto networks = networks_in_folder(folder);
   if (!networks) {
     return give_up(networks.error(), manners);
   }
-  return put_out(manners.format == "json"       ? report::json_text(networks_tree(*networks))
-                 : manners.format == "markdown" ? networks_markdown(*networks)
-                                                : networks_table(*networks),
-                 manners);
+  return outputs.put_out(
+      [&](std::string_view format, const report::TextStyle& /*style*/) {
+        return format == "json"       ? report::json_text(networks_tree(*networks))
+               : format == "markdown" ? networks_markdown(*networks)
+                                      : networks_table(*networks);
+      },
+      manners);
 }
 
 core::Error without_folder(std::string_view flag) {
@@ -293,9 +299,21 @@ ExitCode list_command(Words words) {
   if (registry == kRegistries.end()) {
     return give_up({unknown_registry(given)}, manners);
   }
-  if (const GivenFlag* path = arguments.find("path")) {
-    return registry->name == "models" ? list_folder(path->value, manners)
-                                      : give_up({without_folder("--path")}, manners);
+  const GivenFlag* path = arguments.find("path");
+  if (path != nullptr && registry->name != "models") {
+    return give_up({without_folder("--path")}, manners);
+  }
+  // Markdown has the networks of a folder alone.
+  std::vector<std::string> formats = opening.formats;
+  if (path == nullptr) {
+    formats.pop_back();
+  }
+  auto outputs = VerbOutputs::open(arguments, manners, formats);
+  if (!outputs) {
+    return give_up(outputs.error(), manners);
+  }
+  if (path != nullptr) {
+    return list_folder(path->value, std::move(*outputs), manners);
   }
   if (manners.format == "markdown") {
     return give_up({without_folder("--format markdown")}, manners);
@@ -304,7 +322,11 @@ ExitCode list_command(Words words) {
   if (!entries) {
     return give_up(entries.error(), manners);
   }
-  return put_out(manners.format == "json" ? as_json(*entries) : as_table(*entries), manners);
+  return outputs->put_out(
+      [&](std::string_view format, const report::TextStyle& /*style*/) {
+        return format == "json" ? as_json(*entries) : as_table(*entries);
+      },
+      manners);
 }
 
 }  // namespace ridgeline::cli

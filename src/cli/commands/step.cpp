@@ -1,4 +1,6 @@
-#include <cstddef>
+#include "domain/step.hpp"
+
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,15 +16,21 @@
 #include "cli/exit_code.hpp"
 #include "cli/headline.hpp"
 #include "cli/output_file.hpp"
+#include "cli/verb_outputs.hpp"
 #include "core/document.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
 #include "latency/kernel/formats_in_use.hpp"
 #include "latency/lookup_log.hpp"
 #include "latency/step_time_model.hpp"
+#include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/result_json.hpp"
 #include "report/roofline_svg.hpp"
 #include "report/step_report.hpp"
+#include "sim/batch_limits.hpp"
 #include "sim/resolve.hpp"
 #include "sim/scenario.hpp"
 
@@ -49,6 +57,7 @@ std::vector<FlagSpec> step_flags() {
   for (auto& flag : scenario_flags(ScenarioPart::kDeployment)) {
     flags.push_back(std::move(flag));
   }
+  flags.push_back(output_flag());
   for (auto& flag : manner_flags("table|json")) {
     flags.push_back(std::move(flag));
   }
@@ -68,12 +77,10 @@ std::vector<std::string> split(std::string_view text) {
 }
 
 std::string batch_title(const BatchText& text) {
-  const std::size_t decodes = text.decodes.size();
-  const std::size_t prefills = text.prefills.size();
-  const std::string left =
-      decodes == 0 ? "" : fmt::format("{} decode{}", decodes, decodes == 1 ? "" : "s");
-  const std::string right =
-      prefills == 0 ? "" : fmt::format("{} prompt chunk{}", prefills, prefills == 1 ? "" : "s");
+  const auto decodes = static_cast<std::int64_t>(text.decodes.size());
+  const auto prefills = static_cast<std::int64_t>(text.prefills.size());
+  const std::string left = decodes == 0 ? "" : report::counted(decodes, "decode");
+  const std::string right = prefills == 0 ? "" : report::counted(prefills, "prompt chunk");
   return left + (left.empty() || right.empty() ? "" : ", ") + right;
 }
 
@@ -106,6 +113,36 @@ void drop_unused(sim::LatencySection& section) {
   }
 }
 
+/// What resolve() warns of is the workload of a run: a step has none, its batch is one rank's.
+core::Warnings warnings_of(const sim::Resolved& deployment) {
+  core::Warnings warnings = deployment.warnings;
+  for (core::Warning& warning : warnings) {
+    if (warning.code == sim::kDataParallelWarning) {
+      warning.message = fmt::format(
+          "--decode and --prefill are the batch of one of {} data-parallel ranks, not of all",
+          deployment.execution.sharding.data_parallel_size);
+      warning.hint = "ranks that exchange tokens of experts are taken to be equally loaded";
+    }
+  }
+  return warnings;
+}
+
+/// A step that simulated time has no room for: its sum of parts is not exact any more.
+core::Error too_long(const latency::Explanation& explanation) {
+  core::Seconds sum;
+  for (const latency::OperatorTime& part : explanation.parts) {
+    sum += part.time;
+  }
+  return {.code = core::ErrorCode::kInfeasible,
+          .field = "step",
+          .message = fmt::format("takes {:.3g} s, expected at most {} s, the range of simulated "
+                                 "time",
+                                 sum.value(),
+                                 core::shortest(core::SimTime::last().to_seconds())),
+          .where = {},
+          .hint = "is a unit of the hardware wrong?"};
+}
+
 core::Result<Priced> price(const sim::LoadedScenario& loaded,
                            const std::string& model,
                            const BatchText& text) {
@@ -126,12 +163,18 @@ core::Result<Priced> price(const sim::LoadedScenario& loaded,
   const auto& speculation = deployment.execution.speculation;
   const BatchText verified =
       with_drafts(text, speculation ? speculation->num_speculative_tokens : 0);
-  priced.report.explanation = deployment.latency->explain(verified.batch());
-  priced.report.warnings = deployment.warnings;
+  const domain::StepBatch batch = verified.batch();
+  priced.report.explanation = deployment.latency->explain(batch);
+  if (priced.report.explanation.total.gpu() > core::SimTime::last().since_start()) {
+    return core::fail(too_long(priced.report.explanation));
+  }
+  priced.report.warnings = warnings_of(deployment);
   latency::LookupLog log;
-  static_cast<void>(deployment.latency->predict_logged(verified.batch(), log));
-  const auto findings = deployment.latency->findings(log);
-  priced.report.warnings.insert(priced.report.warnings.end(), findings.begin(), findings.end());
+  static_cast<void>(deployment.latency->predict_logged(batch, log));
+  for (const core::Warnings& more :
+       {sim::beyond_limits(deployment, batch), deployment.latency->findings(log)}) {
+    priced.report.warnings.insert(priced.report.warnings.end(), more.begin(), more.end());
+  }
   return priced;
 }
 
@@ -150,20 +193,22 @@ core::Result<void> draw(const std::string& path, const Priced& priced) {
   return file->commit();
 }
 
-std::string show(const std::vector<Priced>& steps, bool compared, const Manners& manners) {
-  const report::TextStyle style = text_style(manners.out);
+std::string show(const std::vector<Priced>& steps,
+                 bool compared,
+                 std::string_view format,
+                 const report::TextStyle& style) {
   if (!compared) {
     const report::StepReport& step = steps.front().report;
-    return manners.format == "json" ? report::json_text(report::step_tree(step))
-                                    : report::step_table(step, style);
+    return format == "json" ? report::json_text(report::step_tree(step))
+                            : report::step_table(step, style);
   }
   std::vector<report::StepReport> reports;
   reports.reserve(steps.size());
   for (const auto& step : steps) {
     reports.push_back(step.report);
   }
-  return manners.format == "json" ? report::json_text(report::comparison_tree(reports))
-                                  : report::comparison_table(reports, style);
+  return format == "json" ? report::json_text(report::comparison_tree(reports))
+                          : report::comparison_table(reports, style);
 }
 
 core::Result<std::vector<Priced>> price_all(const Arguments& arguments) {
@@ -213,6 +258,10 @@ ExitCode step_command(Words words) {
   if (const auto code = open_verb(opening, words, arguments, manners)) {
     return *code;
   }
+  auto outputs = VerbOutputs::open(arguments, manners, opening.formats);
+  if (!outputs) {
+    return give_up(outputs.error(), manners);
+  }
   const auto steps = price_all(arguments);
   if (!steps) {
     return give_up(steps.error(), manners);
@@ -222,7 +271,11 @@ ExitCode step_command(Words words) {
       return give_up(drawn.error(), manners);
     }
   }
-  return put_out(show(*steps, arguments.has("compare"), manners), manners);
+  return outputs->put_out(
+      [&](std::string_view format, const report::TextStyle& style) {
+        return show(*steps, arguments.has("compare"), format, style);
+      },
+      manners);
 }
 
 }  // namespace ridgeline::cli

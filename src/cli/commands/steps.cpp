@@ -1,6 +1,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,8 +11,10 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/verb_outputs.hpp"
 #include "core/input_files.hpp"
 #include "core/result.hpp"
+#include "report/palette.hpp"
 #include "report/result_json.hpp"
 #include "report/step_log.hpp"
 #include "workload/traces/byte_input.hpp"
@@ -36,6 +39,14 @@ core::Result<report::StepSummary> summarise(const Arguments& arguments) {
   });
 }
 
+std::vector<FlagSpec> steps_flags() {
+  std::vector<FlagSpec> flags = {output_flag()};
+  for (auto& flag : manner_flags("table|json")) {
+    flags.push_back(std::move(flag));
+  }
+  return flags;
+}
+
 }  // namespace
 
 ExitCode steps_command(Words words) {
@@ -44,21 +55,27 @@ ExitCode steps_command(Words words) {
       .about =
           "Where the time of a run went, from the log that --steps-out wrote: by bottleneck,\n"
           "phase and operator, and how far look-ups were from their tables.",
-      .flags = manner_flags("table|json"),
+      .flags = steps_flags(),
       .formats = {"table", "json"}};
   Arguments arguments;
   Manners manners;
   if (const auto code = open_verb(opening, words, arguments, manners)) {
     return *code;
   }
+  auto outputs = VerbOutputs::open(arguments, manners, opening.formats);
+  if (!outputs) {
+    return give_up(outputs.error(), manners);
+  }
   const auto summary = summarise(arguments);
   if (!summary) {
     return give_up(summary.error(), manners);
   }
-  return put_out(manners.format == "json"
-                     ? report::json_text(report::summary_tree(*summary))
-                     : report::summary_table(*summary, text_style(manners.out)),
-                 manners);
+  return outputs->put_out(
+      [&](std::string_view format, const report::TextStyle& style) {
+        return format == "json" ? report::json_text(report::summary_tree(*summary))
+                                : report::summary_table(*summary, style);
+      },
+      manners);
 }
 
 }  // namespace ridgeline::cli

@@ -18,8 +18,9 @@
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/measured_files.hpp"
-#include "cli/output_file.hpp"
+#include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
+#include "report/palette.hpp"
 #include "report/validation.hpp"
 #include "sim/calibrate/leave_out.hpp"
 #include "sim/validate/evidence.hpp"
@@ -142,7 +143,9 @@ std::optional<core::Error> nothing_readable(const std::vector<Evidence>& records
       .where = {.file = first.file, .line = static_cast<int>(first.line)}};
 }
 
-std::string rendered(const Validation& validation, std::string_view format, const Terminal& out) {
+std::string rendered(const Validation& validation,
+                     std::string_view format,
+                     const report::TextStyle& style) {
   if (format == "json") {
     return report::validation_json(validation);
   }
@@ -155,16 +158,7 @@ std::string rendered(const Validation& validation, std::string_view format, cons
   if (format == "markdown") {
     return report::validation_markdown(validation);
   }
-  return report::validation_table(validation, text_style(out));
-}
-
-std::string format_of(const std::string& path) {
-  for (const std::string_view format : {"json", "csv", "html"}) {
-    if (path.ends_with(fmt::format(".{}", format))) {
-      return std::string(format);
-    }
-  }
-  return path.ends_with(".md") ? "markdown" : "table";
+  return report::validation_table(validation, style);
 }
 
 }  // namespace
@@ -218,14 +212,9 @@ ExitCode validate_command(Words words) {
                       .message = fmt::format("found \"{}\", expected network or gpu", axis),
                       .where = {.file = "command line"}});
   }
-  std::vector<OutputFile> files;
-  for (const auto& path : arguments.values("output")) {
-    auto file = OutputFile::open("--output", path);
-    if (file) {
-      files.push_back(std::move(*file));
-    } else {
-      errors.insert(errors.end(), file.error().begin(), file.error().end());
-    }
+  auto outputs = VerbOutputs::open(arguments, manners, opening.formats);
+  if (!outputs) {
+    errors.insert(errors.end(), outputs.error().begin(), outputs.error().end());
   }
   if (!errors.empty()) {
     return give_up(errors, manners);
@@ -245,13 +234,11 @@ ExitCode validate_command(Words words) {
     }
     validation.unseen = std::move(*rows);
   }
-  for (auto& file : files) {
-    file.stream() << rendered(validation, format_of(file.path()), Terminal{});
-    if (const auto committed = file.commit(); !committed) {
-      return give_up(committed.error(), manners);
-    }
-  }
-  const ExitCode written = put_out(rendered(validation, manners.format, manners.out), manners);
+  const ExitCode written = outputs->put_out(
+      [&](std::string_view format, const report::TextStyle& style) {
+        return rendered(validation, format, style);
+      },
+      manners);
   if (written != ExitCode::kOk) {
     return written;
   }

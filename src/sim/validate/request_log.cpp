@@ -174,9 +174,9 @@ core::Result<std::vector<StageLoad::Row>> read_rows(std::string_view text,
         .where = {.file = path}});
   }
   if (bad) {
-    notes.push_back(fmt::format("{} row{} of {}: {}",
+    notes.push_back(fmt::format("{} {} of {}: {}",
                                 reader.bad_rows(),
-                                reader.bad_rows() == 1 ? "" : "s",
+                                core::plural("row", reader.bad_rows()),
                                 path,
                                 reader.first_problem()));
   }

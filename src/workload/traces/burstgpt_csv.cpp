@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "core/units.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
@@ -42,8 +43,9 @@ class BurstGptParser final : public CsvRowParser {
     }
     return {{.code = "W-failed-requests",
              .message = fmt::format(
-                 "{} rows of the file with 0 response tokens were left out: the request failed",
-                 failed_)}};
+                 "left out: {} {} of the file with 0 response tokens, a failed request each",
+                 failed_,
+                 core::plural("row", failed_))}};
   }
 
  private:

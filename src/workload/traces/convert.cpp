@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "core/time.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
@@ -79,11 +80,13 @@ class LossCounter final : public WrappedStream {
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < kItemKinds.size(); ++i) {
       if (counts_[i] > 0) {
-        texts.push_back(fmt::format("{} ({} requests)", kItemKinds[i].name, counts_[i]));
+        texts.push_back(fmt::format(
+            "{} ({} {})", kItemKinds[i].name, counts_[i], core::plural("request", counts_[i])));
       }
     }
     if (flattened && waiting_ > 0) {
-      texts.push_back(fmt::format("waiting for answers ({} requests)", waiting_));
+      texts.push_back(
+          fmt::format("waiting for answers ({} {})", waiting_, core::plural("request", waiting_)));
     }
     const auto& all = stages();
     if (!has(carries_, Field::kStages) && (all.size() > 1 || all.front() != Stage{})) {

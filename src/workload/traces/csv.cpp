@@ -72,7 +72,7 @@ std::string describe_row(std::string_view text, std::size_t columns) {
   if (text.starts_with('{')) {
     return "a JSON object";
   }
-  return fmt::format("{} column{} ({})", columns, columns == 1 ? "" : "s", core::quote(text));
+  return fmt::format("{} {} ({})", columns, core::plural("column", columns), core::quote(text));
 }
 
 /// The names of those that have to be there.

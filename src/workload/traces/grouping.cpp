@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "core/time.hpp"
 #include "workload/item.hpp"
 #include "workload/prompt_mapper.hpp"
@@ -226,10 +227,11 @@ core::Warnings sorting_warnings(const std::vector<LooseItem>& loose) {
     return {};
   }
   return {{.code = "W-rows-sorted",
-           .message = fmt::format("{} row{} sorted: the first, in line {}, has an arrival at {} s "
+           .message = fmt::format("{} {} {} sorted: the first, in line {}, has an arrival at {} s "
                                   "after one at {} s, expected rows in the order of arrival",
                                   late,
-                                  late == 1 ? " was" : "s were",
+                                  core::plural("row", late),
+                                  late == 1 ? "was" : "were",
                                   first->row,
                                   seconds_text(first->item.arrival),
                                   seconds_text(before))}};

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "core/units.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
@@ -39,7 +40,8 @@ class LifecycleReader {
     if (failed_ > 0) {
       list_.warnings.push_back(
           {.code = "W-failed-requests",
-           .message = fmt::format("{} requests with an error were left out", failed_)});
+           .message = fmt::format(
+               "left out: {} {} with an error", failed_, core::plural("request", failed_))});
     }
     return std::move(list_);
   }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "workload/traces/fields.hpp"
 
 namespace ridgeline::workload {
@@ -26,9 +27,10 @@ core::Warnings RowLedger::warnings() const {
     return warnings;
   }
   warnings.push_back({.code = "W-rows-dropped",
-                      .message = fmt::format("{} bad row{} dropped; the first problem of {}:",
+                      .message = fmt::format("{} bad {} {} dropped; the first problem of {}:",
                                              dropped_,
-                                             dropped_ == 1 ? " was" : "s were",
+                                             core::plural("row", dropped_),
+                                             dropped_ == 1 ? "was" : "were",
                                              dropped_ == 1 ? "it" : "each of the first"),
                       .hint = "--skip-bad-rows"});
   for (const core::Error& error : listed_) {

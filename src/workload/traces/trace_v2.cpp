@@ -354,8 +354,9 @@ core::Result<std::unique_ptr<ItemStream>> read_v2_data(const TraceDocument& docu
   if (left_out > 0) {
     list.warnings.push_back(
         {.code = "W-failed-requests",
-         .message =
-             fmt::format("{} rows without tokens were left out: the request failed", left_out)});
+         .message = fmt::format("left out: {} {} without tokens, a failed request each",
+                                left_out,
+                                core::plural("row", left_out))});
   }
   if (document.session_times == SessionTimes::kAnswered && !sessions.any()) {
     list.warnings.push_back(no_turns_to_wait("no request of the file has a session_id"));
@@ -363,9 +364,11 @@ core::Result<std::unique_ptr<ItemStream>> read_v2_data(const TraceDocument& docu
   if (header.warm_up > 0) {
     list.warnings.push_back(
         {.code = "W-warm-up",
-         .message = fmt::format("the header marks {} requests as warm-up; they are replayed and "
-                                "counted like the others",
-                                header.warm_up)});
+         .message =
+             fmt::format("the header marks {} {} as warm-up, which is replayed and counted like "
+                         "the others",
+                         header.warm_up,
+                         core::plural("request", header.warm_up))});
   }
   if (parser.has_send_times()) {
     list.warnings.push_back(

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "workload/item.hpp"
@@ -71,7 +72,8 @@ class VllmBenchReader {
     if (failed > 0) {
       list.warnings.push_back(
           {.code = "W-failed-requests",
-           .message = fmt::format("{} requests without output were left out", failed)});
+           .message = fmt::format(
+               "left out: {} {} without output", failed, core::plural("request", failed))});
     }
     if (starts_.empty()) {
       list.warnings.push_back(

@@ -63,7 +63,7 @@ TEST(StepLog, WritesALineThatIsReadBack) {
   EXPECT_EQ(summary->lines, 2);
   EXPECT_EQ(summary->all.steps, 4);
   EXPECT_DOUBLE_EQ(summary->all.us, 20.0);
-  EXPECT_NEAR(summary->by_operator.at("attention").us, 19.0, 1e-9);
+  EXPECT_NEAR(summary->by_operator.at("attention (decode)").us, 19.0, 1e-9);
   EXPECT_EQ(summary->by_phase.at("decode").steps, 4);
   EXPECT_EQ(summary->misses, 2);
   EXPECT_DOUBLE_EQ(summary->farthest, 4.0);

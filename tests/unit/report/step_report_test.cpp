@@ -85,7 +85,7 @@ TEST(StepTree, HasPartsThatSumToTheStep) {
   EXPECT_DOUBLE_EQ(tree.find("step_us")->as_real(), 100.0);
   EXPECT_EQ(tree.find("bottleneck")->as_string(), "memory");
   EXPECT_DOUBLE_EQ(tree.find("cpu_us")->as_real(), 250.0);
-  EXPECT_DOUBLE_EQ(tree.find("time_by_bottleneck")->find("overhead")->as_real(), 10.0);
+  EXPECT_DOUBLE_EQ(tree.find("time_by_bottleneck")->find("memory")->as_real(), 60.5);
   double sum = tree.find("rounding_us")->as_real();
   for (const auto& item : tree.find("parts")->items()) {
     sum += item.find("us")->as_real();
@@ -130,7 +130,7 @@ TEST(StepTree, IsJson) {
 TEST(StepTable, ShowsEachPart) {
   EXPECT_EQ(step_table(example(), step_style(100)),
             "llama-3.1-8b on h100   64 decodes\n"
-            "step 100 us   memory 60.0 %   host 250 us   model kernel\n"
+            "step 100 us   memory 60.5 %   host 250 us   model kernel\n"
             "\n"
             "operator   phase    shape         calls    us   share  FLOP/B  bottleneck  source\n"
             "qkv_proj   step     64x4096x6144     32  60.0  60.0 %    3.00  memory\n"

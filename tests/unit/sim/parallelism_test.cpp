@@ -24,7 +24,15 @@ TEST(Parallelism, WhatIsNotPricedIsNamed) {
   const auto nodes =
       resolved(with("llama-3.1-70b", "h100", {{"engine.tensor_parallel_size", "16"}}));
   ASSERT_TRUE(nodes) << core::to_string(nodes.error().front());
-  EXPECT_EQ((*nodes)->warnings.front().code, "W-unpriced-nodes");
+  EXPECT_EQ((*nodes)->warnings.front().code, "W-unmeasured-nodes");
+  EXPECT_THAT((*nodes)->warnings.front().message, HasSubstr("over the network at 50 GB/s a GPU"));
+  // A rack of 72 is one domain of NVLink.
+  const auto rack =
+      resolved(with("llama-3.1-70b", "gb200", {{"engine.tensor_parallel_size", "16"}}));
+  ASSERT_TRUE(rack) << core::to_string(rack.error().front());
+  EXPECT_THAT(
+      (*rack)->warnings,
+      testing::Not(testing::Contains(testing::Field(&core::Warning::code, "W-unmeasured-nodes"))));
   const auto images = resolved(with("qwen3-vl-8b", "h100", {{"workload.trace", "t.csv"}}));
   ASSERT_TRUE(images) << core::to_string(images.error().front());
   EXPECT_THAT((*images)->warnings,

@@ -1,0 +1,146 @@
+#include "sim/run_warnings.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/result.hpp"
+#include "domain/record.hpp"
+#include "engine/options.hpp"
+#include "metrics/summary.hpp"
+#include "sim/resolve.hpp"
+#include "workload/carried.hpp"
+#include "workload/source.hpp"
+
+namespace ridgeline::sim {
+namespace {
+
+/// What happened to requests that a user may not expect.
+void warn_of_outcomes(const Resolved& resolved,
+                      const metrics::Summary& summary,
+                      core::Warnings& warnings) {
+  const auto& options = resolved.engine;
+  if (const std::int64_t rejected = summary.count(domain::Outcome::kRejected); rejected > 0) {
+    warnings.push_back(
+        {.code = "W-rejected",
+         .message = fmt::format(
+             "{} requests were rejected: their prompt is longer than max_model_len {} or than "
+             "the KV cache",
+             rejected,
+             options.max_model_len.value()),
+         .hint = "--max-model-len, --gpu-memory-utilization, --tensor-parallel-size"});
+  }
+  if (const std::int64_t capped = summary.count(domain::Outcome::kLengthCapped); capped > 0) {
+    warnings.push_back({.code = "W-length-capped",
+                        .message = fmt::format("{} requests were cut short by max_model_len {}",
+                                               capped,
+                                               options.max_model_len.value()),
+                        .hint = "--max-model-len"});
+  }
+}
+
+/// What requests carry and this run does not heed.
+void warn_of_carried(const Resolved& resolved,
+                     const workload::Carried& carried,
+                     core::Warnings& warnings) {
+  const auto& options = resolved.engine;
+  const auto warn = [&](std::string_view code, std::string message, std::string hint) {
+    warnings.push_back(
+        {.code = std::string(code), .message = std::move(message), .hint = std::move(hint)});
+  };
+  if (carried.with_priority > 0 && options.policy == engine::SchedulingPolicy::kFcfs) {
+    warn("W-ignored-priority",
+         fmt::format(
+             "{} of {} requests have a priority other than 0, which scheduling_policy fcfs ignores",
+             carried.with_priority,
+             carried.requests),
+         "--scheduling-policy priority");
+  }
+  if (carried.with_adapter > 0 && options.max_loras == 0) {
+    warn("W-ignored-adapter",
+         fmt::format("{} of {} requests name one of {} adapters: with enable_lora off they run as "
+                     "the network itself, with KV blocks of their own",
+                     carried.with_adapter,
+                     carried.requests,
+                     carried.adapters.size()),
+         fmt::format("--enable-lora --max-loras {}", carried.adapters.size()));
+  }
+  if (carried.models.size() > 1) {
+    constexpr std::size_t kMostNamed = 3;
+    const std::span<const std::string> named(carried.models.data(),
+                                             std::min(carried.models.size(), kMostNamed));
+    warn("W-ignored-model",
+         fmt::format("requests name {} models ({}{}): all of them run on {}",
+                     carried.models.size(),
+                     fmt::join(named, ", "),
+                     carried.models.size() > kMostNamed ? ", ..." : "",
+                     resolved.network.name),
+         {});
+  }
+  if (carried.with_media > 0) {
+    warn("W-unpriced-media",
+         fmt::format("{} of {} requests carry images, audios or videos: their tokens are part of "
+                     "the prompt, but encoding them takes no time",
+                     carried.with_media,
+                     carried.requests),
+         {});
+  }
+}
+
+void warn_of_overload(const Resolved& resolved,
+                      const metrics::Summary& summary,
+                      core::Warnings& warnings) {
+  if (!summary.overload) {
+    return;
+  }
+  const core::Backlog& backlog = summary.overload->backlog;
+  const std::int64_t ranks = resolved.scenario.engine.data_parallel_size;
+  const bool at_client = summary.overload->at_client;
+  const std::string_view consequence =
+      at_client           ? "they wait at the client, which no latency counts"
+      : backlog.whole_run ? "every latency depends on how long the run is"
+                          : "latencies depend on how long that lasts";
+  const std::string_view more_capacity = at_client ? ", or a higher --max-concurrency"
+                                         : resolved.engine.max_loras > 0
+                                             ? ", or a higher --max-loras"
+                                             : "";
+  warnings.push_back(
+      {.code = "W-overloaded",
+       .message = fmt::format(
+           "{}requests come faster than they are served: the wait grows by {:.2g} s per second, "
+           "about {:.4g} of {:.4g} req/s are sustainable{}, and {}",
+           backlog.whole_run
+               ? ""
+               : fmt::format("from {:.4g} s to {:.4g} s ", backlog.begin_s, backlog.end_s),
+           backlog.wait_growth,
+           backlog.sustainable_rate,
+           backlog.offered_rate,
+           ranks > 1 ? fmt::format(" by each of {} ranks", ranks) : "",
+           consequence),
+       .hint = fmt::format("fewer requests per second, or more capacity{}", more_capacity)});
+}
+
+}  // namespace
+
+void add_run_warnings(const Resolved& resolved,
+                      const metrics::Summary& summary,
+                      const workload::Source& source,
+                      core::Warnings& warnings) {
+  warn_of_outcomes(resolved, summary, warnings);
+  warn_of_overload(resolved, summary, warnings);
+  warn_of_carried(resolved, source.carried(), warnings);
+  for (auto& warning : source.warnings()) {
+    if (!warning.code.starts_with(workload::kBlisWarning) || resolved.scenario.compat == "blis") {
+      warnings.push_back(std::move(warning));
+    }
+  }
+}
+
+}  // namespace ridgeline::sim

@@ -18,7 +18,6 @@
 #include "core/quantile_sketch.hpp"
 #include "core/quantiles.hpp"
 #include "core/rng.hpp"
-#include "core/run_multiset.hpp"
 #include "core/time.hpp"
 
 namespace {
@@ -169,31 +168,6 @@ std::vector<core::ArithmeticRun> make_runs(std::size_t count) {
   }
   return runs;
 }
-
-void run_multiset_add(benchmark::State& state) {
-  const auto runs = make_runs(100'000);
-  for (auto _ : state) {
-    core::RunMultiset multiset;
-    for (const auto& run : runs) {
-      multiset.add(run.first, run.growth, run.count, run.repeat);
-    }
-    benchmark::DoNotOptimize(multiset);
-  }
-  state.SetItemsProcessed(state.iterations() * 100'000);
-}
-BENCHMARK(run_multiset_add);
-
-void run_multiset_quantile(benchmark::State& state) {
-  core::RunMultiset multiset;
-  for (const auto& run : make_runs(static_cast<std::size_t>(state.range(0)))) {
-    multiset.add(run.first, run.growth, run.count, run.repeat);
-  }
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(multiset.quantile(0.99));
-  }
-  state.SetItemsProcessed(state.iterations() * state.range(0));
-}
-BENCHMARK(run_multiset_quantile)->Arg(1000)->Arg(1'000'000)->Unit(benchmark::kMicrosecond);
 
 void vector_quantiles(benchmark::State& state) {
   RngStream rng(1, 0, "values");

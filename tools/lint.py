@@ -37,7 +37,7 @@ ADAPTERS = {
 }
 # What only POSIX has: people and files, and how memory is backed; never the simulation.
 PLATFORM_HEADERS = ("sys/", "unistd.h", "fcntl.h", "poll.h", "termios.h", "signal.h")
-PLATFORM_FILES = ("src/cli/*", "src/core/huge_pages.cpp")
+PLATFORM_FILES = ("src/cli/*",)
 
 
 @dataclass(frozen=True)

@@ -9,23 +9,101 @@
 #include "core/check.hpp"
 #include "core/int128.hpp"
 #include "core/overflow.hpp"
-#include "core/run_columns.hpp"
 #include "core/uint192.hpp"
 
 namespace ridgeline::core {
+namespace {
+
+/// The sums of i and of i^2 for i = 0 ... n - 1, n < 2^32.
+std::int64_t sum_of_indices(std::int64_t n) {
+  const auto count = static_cast<std::uint64_t>(n);
+  return static_cast<std::int64_t>(count * (count - 1) / 2);
+}
+Uint128 sum_of_index_squares(std::int64_t n) {
+  // (n - 1) n (2n - 1) / 6. Division by 3 leaves no rest and so is multiplication by its inverse
+  // modulo the range, for which 64 bits do most often.
+  constexpr std::int64_t kSmall = std::int64_t{1} << 21;
+  const auto twice = static_cast<std::uint64_t>(2 * n - 1);
+  const auto indices = static_cast<std::uint64_t>(sum_of_indices(n));
+  if (n < kSmall) [[likely]] {
+    constexpr std::uint64_t kInverseOf3 = ~std::uint64_t{0} / 3 * 2 + 1;
+    static_assert(3 * kInverseOf3 == 1);
+    return indices * twice * kInverseOf3;
+  }
+  constexpr Uint128 kInverseOf3 = ~Uint128{0} / 3 * 2 + 1;
+  static_assert(3 * kInverseOf3 == 1);
+  return static_cast<Uint128>(indices) * twice * kInverseOf3;
+}
+
+/// Whether values are of 0 to 2^41 - 1, and so few that sums of them fit in 64 bits and sums of
+/// their squares in 128: true of nearly all runs of times, which 2^41 picoseconds are two seconds
+/// of.
+bool is_short(const ArithmeticRun& run) {
+  constexpr int kValueBits = 41;
+  constexpr int kCountBits = 20;
+  constexpr int kRepeatBits = 26;
+  const auto first = static_cast<std::uint64_t>(run.first);
+  const auto growth = static_cast<std::uint64_t>(run.growth);
+  const auto steps = static_cast<std::uint64_t>(run.count) - 1;
+  const auto repeats = static_cast<std::uint64_t>(run.repeat) - 1;
+  const std::uint64_t magnitude = run.growth < 0 ? 0 - growth : growth;
+  return ((first | (first + growth * steps) | magnitude) >> kValueBits) == 0 &&
+         steps >> kCountBits == 0 && repeats >> kRepeatBits == 0;
+}
+
+}  // namespace
 
 void Moments::add_long(const ArithmeticRun& run) {
-  RIDGELINE_CHECK(run.count >= 0 && run.count <= kMostPerRun, "count of an arithmetic run");
-  RIDGELINE_CHECK(run.repeat >= 0 && run.repeat <= kMostPerRun, "repeats of an arithmetic run");
-  if (run.count == 0 || run.repeat == 0) {
+  const bool is_short_run = is_short(run);
+  if (!is_short_run) [[unlikely]] {
+    RIDGELINE_CHECK(run.count >= 0 && run.count <= kMostPerRun, "count of an arithmetic run");
+    RIDGELINE_CHECK(run.repeat >= 0 && run.repeat <= kMostPerRun, "repeats of an arithmetic run");
+    if (run.count == 0 || run.repeat == 0) {
+      return;
+    }
+    RIDGELINE_CHECK(reach(run.first, run.growth, run.count - 1).has_value(),
+                    "an arithmetic run leaves the range of int64");
+  }
+  std::int64_t values = 0;
+  RIDGELINE_CHECK(!__builtin_mul_overflow(run.count, run.repeat, &values) &&
+                      !__builtin_add_overflow(count_, values, &count_),
+                  "more than 2^63 values");
+  const std::int64_t last = run.first + run.growth * (run.count - 1);
+  min_ = std::min(min_, std::min(run.first, last));
+  max_ = std::max(max_, std::max(run.first, last));
+  // The values are f + g i for i below n: their sum is n f + g sum(i), that of their squares
+  // n f^2 + 2 f g sum(i) + g^2 sum(i^2).
+  const Int128 growth_squared = static_cast<Int128>(run.growth) * run.growth;
+  if (is_short_run) [[likely]] {
+    // Then |g| (n - 1) < 2^41 too.
+    const std::int64_t sum = run.first * run.count + run.growth * sum_of_indices(run.count);
+    const std::int64_t doubled = 2 * sum - run.first * run.count;
+    const Uint128 squares = static_cast<Uint128>(static_cast<Int128>(doubled) * run.first) +
+                            static_cast<Uint128>(growth_squared) *
+                                static_cast<std::uint64_t>(sum_of_index_squares(run.count));
+    sum_ += static_cast<Int128>(sum) * run.repeat;
+    squares_.add(squares * static_cast<std::uint64_t>(run.repeat));
     return;
   }
-  RIDGELINE_CHECK(reach(run.first, run.growth, run.count - 1).has_value(),
-                  "an arithmetic run leaves the range of int64");
-  add_known(run);
+  const Int128 level = static_cast<Int128>(run.first) * run.count;
+  const Int128 slope = static_cast<Int128>(run.growth) * sum_of_indices(run.count);
+  sum_ += (level + slope) * run.repeat;
+  const Uint192 squares =
+      Uint192::of_signed(level + 2 * slope) * Uint192::of_signed(run.first) +
+      Uint192::of_signed(growth_squared) * Uint192::of(sum_of_index_squares(run.count));
+  squares_ = squares_ + squares * Uint192::of_signed(run.repeat);
 }
 
 void Moments::add(std::span<const std::int64_t> values) {
+  // The sums of so few values fit in fewer bits, if no value is large.
+  constexpr std::size_t kFew = 128;
+  for (; values.size() > kFew; values = values.subspan(kFew)) {
+    add_few(values.first(kFew));
+  }
+  add_few(values);
+}
+
+void Moments::add_few(std::span<const std::int64_t> values) {
   if (values.empty()) {
     return;
   }
@@ -40,10 +118,8 @@ void Moments::add(std::span<const std::int64_t> values) {
     sum += magnitude;
     squares += static_cast<Uint128>(magnitude) * magnitude;
   }
-  // Short sums fit in 64 bits, if no value is very large.
-  constexpr std::size_t kFew = 128;
   constexpr std::int64_t kLarge = std::int64_t{1} << 56;
-  if (least < 0 || greatest >= kLarge || values.size() > kFew) [[unlikely]] {
+  if (least < 0 || greatest >= kLarge) [[unlikely]] {
     for (const std::int64_t value : values) {
       add(value);
     }
@@ -55,58 +131,6 @@ void Moments::add(std::span<const std::int64_t> values) {
   min_ = std::min(min_, least);
   max_ = std::max(max_, greatest);
   sum_ += static_cast<Int128>(sum);
-  squares_.add(squares);
-}
-
-/// As add_known() has it, without a branch on what a run is like: nobody could predict it. Two
-/// turns, for each of which there are registers.
-void Moments::add_short(const RunColumns& runs) {
-  std::int64_t values = 0;
-  std::int64_t least = min_;
-  std::int64_t greatest = max_;
-  for (std::size_t i = 0; i < runs.size; ++i) {
-    const std::int64_t first = runs.first[i];
-    const std::int64_t last = first + runs.growth[i] * (runs.count[i] - 1);
-    const std::int64_t low = first < last ? first : last;
-    const std::int64_t high = first < last ? last : first;
-    least = low < least ? low : least;
-    greatest = high > greatest ? high : greatest;
-    values += runs.count[i] * runs.repeat[i];
-  }
-  // So few values of ShortRuns::kValueBits have squares of less than 2^128 together.
-  constexpr std::int64_t kFew = std::int64_t{1} << (128 - 2 * ShortRuns::kValueBits);
-  if (values > kFew) [[unlikely]] {
-    for (std::size_t i = 0; i < runs.size; ++i) {
-      add_known({.first = runs.first[i],
-                 .growth = runs.growth[i],
-                 .count = runs.count[i],
-                 .repeat = runs.repeat[i]});
-    }
-    return;
-  }
-  RIDGELINE_CHECK(!__builtin_add_overflow(count_, values, &count_), "more than 2^63 values");
-  min_ = least;
-  max_ = greatest;
-  Int128 sum = sum_;
-  Uint128 squares = 0;
-  for (std::size_t i = 0; i < runs.size; ++i) {
-    const std::int64_t first = runs.first[i];
-    const std::int64_t growth = runs.growth[i];
-    const std::int64_t count = runs.count[i];
-    const std::int64_t repeat = runs.repeat[i];
-    const std::int64_t indices = sum_of_indices(count);
-    const std::uint64_t index_squares = static_cast<std::uint64_t>(indices) *
-                                        static_cast<std::uint64_t>(2 * count - 1) * kInverseOf3;
-    const std::int64_t slope = growth * indices;
-    const std::int64_t run_sum = first * count + slope;
-    const std::int64_t doubled = run_sum + slope;
-    const Uint128 run_squares =
-        static_cast<Uint128>(static_cast<Int128>(doubled) * first) +
-        static_cast<Uint128>(static_cast<std::uint64_t>(growth * growth)) * index_squares;
-    sum += static_cast<Int128>(run_sum) * repeat;
-    squares += run_squares * static_cast<std::uint64_t>(repeat);
-  }
-  sum_ = sum;
   squares_.add(squares);
 }
 

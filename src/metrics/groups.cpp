@@ -25,7 +25,7 @@ std::uint32_t Groups::group_of(domain::Label label, std::int32_t value) {
   }
   ++count;
   const auto number = static_cast<std::uint32_t>(groups_.size());
-  groups_.emplace_back(label, value, percentiles_, arena_);
+  groups_.emplace_back(label, value, percentiles_);
   numbers_.emplace(std::pair(label, value), number);
   return number;
 }

@@ -4,13 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/ids.hpp"
-#include "core/piece_arena.hpp"
 #include "domain/label_set.hpp"
 #include "domain/record.hpp"
 #include "metrics/request_latencies.hpp"
@@ -27,10 +25,8 @@ class Groups {
   static constexpr std::size_t kMost = 32;
 
   /// `sets` outlives it and may grow; null: there is nothing to tell apart.
-  Groups(const domain::LabelSets* sets,
-         Percentiles percentiles,
-         std::shared_ptr<core::PieceArena> arena)
-      : sets_(sets), percentiles_(percentiles), arena_(std::move(arena)) {}
+  Groups(const domain::LabelSets* sets, Percentiles percentiles)
+      : sets_(sets), percentiles_(percentiles) {}
 
   [[nodiscard]] bool any() const { return sets_ != nullptr; }
 
@@ -48,11 +44,8 @@ class Groups {
 
  private:
   struct Group {
-    Group(domain::Label its_label,
-          std::int32_t its_value,
-          Percentiles percentiles,
-          std::shared_ptr<core::PieceArena> arena)
-        : label(its_label), value(its_value), latencies(percentiles, std::move(arena)) {}
+    Group(domain::Label its_label, std::int32_t its_value, Percentiles percentiles)
+        : label(its_label), value(its_value), latencies(percentiles) {}
 
     domain::Label label;
     std::int32_t value;
@@ -74,7 +67,6 @@ class Groups {
 
   const domain::LabelSets* sets_;
   Percentiles percentiles_;
-  std::shared_ptr<core::PieceArena> arena_;
   std::vector<OfSet> of_sets_;  ///< By number of the label set.
   std::vector<Group> groups_;
   std::map<std::pair<domain::Label, std::int32_t>, std::uint32_t> numbers_;

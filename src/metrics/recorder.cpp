@@ -4,15 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 
 #include <fmt/core.h>
 
-#include "core/piece_arena.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
@@ -56,13 +53,10 @@ void fill_engine(Summary& summary, const EngineCounts& engine) {
 }  // namespace
 
 Recorder::Recorder(const RecorderOptions& options)
-    : Recorder(options, std::make_shared<core::PieceArena>()) {}
-
-Recorder::Recorder(const RecorderOptions& options, std::shared_ptr<core::PieceArena> arena)
     : options_(options),
-      latencies_(options.percentiles, arena),
-      groups_(options.label_sets, options.percentiles, arena),
-      gaps_(options.percentiles, std::move(arena)) {}
+      latencies_(options.percentiles),
+      groups_(options.label_sets, options.percentiles),
+      gaps_(options.percentiles) {}
 
 void Recorder::on_request(const domain::RequestRecord& record, const RequestLatency& latency) {
   records_.add(record);

@@ -2,17 +2,16 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 
-#include "core/piece_arena.hpp"
 #include "core/queue_growth.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "domain/label_set.hpp"
 #include "domain/record.hpp"
+#include "metrics/gap_samples.hpp"
 #include "metrics/groups.hpp"
 #include "metrics/record_digest.hpp"
 #include "metrics/request_latencies.hpp"
@@ -37,7 +36,7 @@ struct RecorderOptions {
 
 /// Gathers what a run reports and sums it up. Feeds as domain::RecordSink does, with the latencies
 /// of each request beside its record. Costs nothing per step that is not logged, and per run of
-/// equal gaps what core::RunMultiset costs.
+/// token gaps what GapSamples costs.
 class Recorder {
  public:
   explicit Recorder(const RecorderOptions& options);
@@ -65,8 +64,6 @@ class Recorder {
   [[nodiscard]] core::Warnings warnings() const;
 
  private:
-  Recorder(const RecorderOptions& options, std::shared_ptr<core::PieceArena> arena);
-
   void note_in_queue(const domain::RequestRecord& record);
   /// Whether it met every target.
   bool judge(const RequestMetrics& metrics);

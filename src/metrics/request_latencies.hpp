@@ -1,9 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <utility>
-
-#include "core/piece_arena.hpp"
 #include "core/quantile_sketch.hpp"
 #include "domain/record.hpp"
 #include "metrics/latency_table.hpp"
@@ -15,8 +11,7 @@ namespace ridgeline::metrics {
 /// The latencies of completed requests, as exact as is asked for.
 class RequestLatencies {
  public:
-  RequestLatencies(Percentiles percentiles, std::shared_ptr<core::PieceArena> arena)
-      : exact_(percentiles == Percentiles::kExact), table_(std::move(arena)) {}
+  explicit RequestLatencies(Percentiles percentiles) : exact_(percentiles == Percentiles::kExact) {}
 
   /// A completed request, where percentiles are exact. The latencies are as measure() requires
   /// them.

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 
 #include "core/moments.hpp"
 #include "core/quantile_sketch.hpp"
-#include "domain/record.hpp"
+#include "metrics/order_search.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
 
@@ -25,12 +26,7 @@ double to_milliseconds(double picoseconds) {
   return picoseconds / 1e9;
 }
 
-}  // namespace
-
-std::span<const double> quantile_probabilities() {
-  return kProbabilities;
-}
-
+/// `quantiles` in picoseconds, one for each of kProbabilities.
 Distribution describe(const core::Moments& moments, std::span<const double> quantiles) {
   Distribution distribution;
   const auto set = [&](Statistic statistic, double picoseconds) {
@@ -45,6 +41,21 @@ Distribution describe(const core::Moments& moments, std::span<const double> quan
   return distribution;
 }
 
+/// `show` shows all values to the search that it is given.
+template <class Show>
+Distribution search(const core::Moments& moments,
+                    const SystematicSample& sample,
+                    const Show& show) {
+  OrderSearch order(moments, sample, kProbabilities);
+  while (!order.done()) {
+    show(order);
+    order.narrow();
+  }
+  return describe(moments, order.quantiles());
+}
+
+}  // namespace
+
 std::optional<Distribution> distribution_ms(const core::QuantileSketch& sketch) {
   if (sketch.count() == 0) {
     return std::nullopt;
@@ -56,34 +67,26 @@ std::optional<Distribution> distribution_ms(const core::QuantileSketch& sketch) 
   return describe(sketch.moments(), quantiles);
 }
 
-void GapSamples::take_pending() {
-  if (percentiles_ == Percentiles::kExact) {
-    runs_.add_and_spoil(pending_);
-  } else {
-    for (std::size_t i = 0; i < pending_.size; ++i) {
-      sketch_.add({.first = pending_.first[i],
-                   .growth = pending_.growth[i],
-                   .count = pending_.count[i],
-                   .repeat = pending_.repeat[i]});
-    }
-  }
-  pending_.size = 0;
-}
-
-core::Fingerprint GapSamples::fingerprint() {
-  take_pending();
-  return percentiles_ == Percentiles::kSketch ? sketch_.fingerprint() : runs_.fingerprint();
-}
-
-std::optional<Distribution> GapSamples::distribution_ms() {
-  take_pending();
-  if (percentiles_ == Percentiles::kSketch) {
-    return metrics::distribution_ms(sketch_);
-  }
-  if (runs_.count() == 0) {
+std::optional<Distribution> distribution_ms(std::span<const std::int64_t> values) {
+  if (values.empty()) {
     return std::nullopt;
   }
-  return describe(runs_.moments(), runs_.quantiles(quantile_probabilities()));
+  core::Moments moments;
+  moments.add(values);
+  SystematicSample sample(moments.count());
+  sample.take(values);
+  return search(moments, sample, [&](OrderSearch& order) { order.take(values); });
+}
+
+std::optional<Distribution> distribution_ms(const core::Moments& moments, const RunStream& runs) {
+  if (moments.count() == 0) {
+    return std::nullopt;
+  }
+  SystematicSample sample(moments.count());
+  runs([&sample](const RunBlock& block) { sample.take(block); });
+  return search(moments, sample, [&runs](OrderSearch& order) {
+    runs([&order](const RunBlock& block) { order.take(block); });
+  });
 }
 
 }  // namespace ridgeline::metrics

@@ -1,17 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <optional>
 #include <span>
-#include <utility>
 
 #include "core/moments.hpp"
-#include "core/piece_arena.hpp"
 #include "core/quantile_sketch.hpp"
-#include "core/run_columns.hpp"
-#include "core/run_multiset.hpp"
-#include "domain/record.hpp"
+#include "metrics/order_search.hpp"
 #include "metrics/summary.hpp"
 
 namespace ridgeline::metrics {
@@ -22,37 +18,14 @@ enum class Percentiles : std::uint8_t {
   kSketch,  ///< In bounded memory, within core::QuantileSketch::kRelativeError.
 };
 
-/// Those of the quantiles that a Distribution holds.
-[[nodiscard]] std::span<const double> quantile_probabilities();
-/// `quantiles` in picoseconds, one for each of quantile_probabilities(); in milliseconds after.
-[[nodiscard]] Distribution describe(const core::Moments& moments,
-                                    std::span<const double> quantiles);
+/// Shows all runs, block after block, and the same each time it is called.
+using RunStream = std::function<void(const std::function<void(const RunBlock&)>&)>;
+
 /// Of picoseconds, in milliseconds; nothing without values.
 [[nodiscard]] std::optional<Distribution> distribution_ms(const core::QuantileSketch& sketch);
-
-/// The gaps between tokens. Memory follows the runs, not the tokens.
-class GapSamples {
- public:
-  GapSamples(Percentiles percentiles, std::shared_ptr<core::PieceArena> arena)
-      : percentiles_(percentiles), runs_(std::move(arena)) {}
-
-  void add(const domain::TokenGaps& gaps) {
-    pending_.add(gaps.gap.count(), gaps.growth.count(), gaps.count, gaps.requests);
-    if (pending_.full()) [[unlikely]] {
-      take_pending();
-    }
-  }
-  [[nodiscard]] std::optional<Distribution> distribution_ms();
-  /// Of the multiset of gaps: however they were cut into runs, and however percentiles are kept.
-  [[nodiscard]] core::Fingerprint fingerprint();
-
- private:
-  void take_pending();
-
-  Percentiles percentiles_;
-  core::RunColumns pending_;  ///< Not taken in yet: that is long code, and done for many together.
-  core::RunMultiset runs_;
-  core::QuantileSketch sketch_;
-};
+[[nodiscard]] std::optional<Distribution> distribution_ms(std::span<const std::int64_t> values);
+/// Of runs whose values have these moments.
+[[nodiscard]] std::optional<Distribution> distribution_ms(const core::Moments& moments,
+                                                          const RunStream& runs);
 
 }  // namespace ridgeline::metrics

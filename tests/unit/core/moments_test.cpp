@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include "core/int128.hpp"
-#include "core/run_columns.hpp"
 
 namespace ridgeline::core {
 namespace {
@@ -83,20 +82,6 @@ TEST(Moments, SpreadOfLongRuns) {
   ends.add({.first = kLeastInt, .repeat = kMost});
   ends.add({.first = kGreatestInt, .repeat = kMost});
   EXPECT_DOUBLE_EQ(ends.std_dev(), 0x1p63);
-}
-
-// The same of short runs side by side: 64 of 2^20 values near 2^41, 2^31 times each, are 2^57
-// values with squares of 2^139 together. Half of them are 0, half 2^41 - 1.
-TEST(Moments, SpreadOfManyShortRuns) {
-  constexpr std::int64_t kFar = (std::int64_t{1} << 41) - 1;
-  RunColumns runs;
-  for (std::size_t i = 0; i < RunColumns::kMost; ++i) {
-    runs.add(i % 2 == 0 ? 0 : kFar, 0, 1 << 20, std::int64_t{1} << 31);
-  }
-  Moments moments;
-  moments.add_short(runs);
-  EXPECT_EQ(moments.count(), std::int64_t{1} << 57);
-  EXPECT_DOUBLE_EQ(moments.std_dev(), static_cast<double>(kFar) / 2);
 }
 
 TEST(Moments, LongRunsAreExact) {

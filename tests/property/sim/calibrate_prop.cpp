@@ -12,6 +12,7 @@
 
 #include "core/rng.hpp"
 #include "sim/calibrate/calibrate.hpp"
+#include "sim/calibrate/server_file.hpp"
 #include "sim/validate/evidence.hpp"
 #include "sim/validate/measured_run.hpp"
 #include "sim/validate/prediction.hpp"
@@ -120,7 +121,7 @@ TEST(Calibrate, RefusesWhatTheMeasurementsDoNotTell) {
   for (const auto& fitted : rest.fitted) {
     EXPECT_NE(fitted.parameter.name, "host_step_time");
   }
-  EXPECT_NE(serving_yaml(rest).find("delivery_time"), std::string::npos);
+  EXPECT_NE(server_yaml(rest).find("delivery_time"), std::string::npos);
 }
 
 TEST(Calibrate, NothingToFitIsAnError) {

@@ -116,7 +116,7 @@ const TraceFile& trace_file(Kind kind) {
                                    : kAzure;
 }
 
-/// Time of a core, whoever else wants it: of all threads, and of the system for them.
+/// Processor time, whatever else runs: of all threads, and of the system for them.
 double seconds_since(std::clock_t start) {
   return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }

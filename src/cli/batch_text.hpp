@@ -10,7 +10,7 @@
 
 namespace ridgeline::cli {
 
-/// One step's work as `step` is told it. Owns what a StepBatch only points at.
+/// One step's work as the flags of `step` give it. Owns what a StepBatch only points at.
 struct BatchText {
   std::vector<core::Tokens> decodes;  ///< KV lengths before the step.
   std::vector<domain::PrefillChunk> prefills;

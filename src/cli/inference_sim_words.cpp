@@ -179,7 +179,7 @@ class InferenceSimWords final : FlagRewriter {
                        most);
   }
 
-  /// Who says --rate means a command of inference-sim.
+  /// A command line with --rate is one of inference-sim.
   void defaults() {
     const auto is_theirs = [](const GivenFlag& flag) {
       return flag.typed == "--rate" || flag.typed == "--num-requests" ||

@@ -10,7 +10,7 @@ namespace ridgeline::core {
 
 /// A list that is filled and emptied all the time: a vector of plain values whose clear() and
 /// push_back() are a store or two. (std::vector looks whether there is something to destroy, a
-/// branch that nobody can predict where lists are as often empty as not.)
+/// branch that a processor cannot predict where lists are as often empty as not.)
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);

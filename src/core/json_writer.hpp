@@ -37,8 +37,8 @@ class JsonWriter {
 
   JsonWriter& null();
   JsonWriter& value(bool flag);
-  /// Must be finite (checked): a number that does not exist is a null(), with its reason told
-  /// elsewhere.
+  /// Must be finite (checked): a number that does not exist is a null(), with its reason in another
+  /// key.
   JsonWriter& value(double number);
   /// Bytes that are not UTF-8 become U+FFFD, so that the text stays JSON.
   JsonWriter& value(std::string_view text);

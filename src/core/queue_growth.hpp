@@ -45,7 +45,7 @@ struct Backlog {
   bool whole_run = true;          ///< The stretch lasts as long as anything comes.
 };
 
-/// Follows a queue by when each comes and when each leaves it, in whatever order that is told, and
+/// Follows a queue by the times at which requests join and leave it, reported in any order, and
 /// judges whether it grows.
 class QueueGrowth {
  public:

@@ -23,7 +23,7 @@
 namespace ridgeline::core {
 namespace {
 
-/// Problems of one sort in one map or list that are told one by one: enough to mend, too few to
+/// Problems of one sort in one map or list that are listed one by one: enough to mend, too few to
 /// drown in.
 constexpr std::size_t kMostAlike = 20;
 /// So many known names fit in a hint.

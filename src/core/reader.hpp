@@ -25,8 +25,8 @@ struct Range {
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 
 /// Reads one map of a document, key by key, and collects every problem instead of stopping at the
-/// first: wrong kinds, values out of range, duplicate keys, and (in finish) keys nobody asked for,
-/// with the nearest name that somebody did ask for.
+/// first: wrong kinds, values out of range, duplicate keys, and (in finish) keys that were
+/// not asked for, with the nearest name that was.
 ///
 ///   ObjectReader reader(node, "engine", errors);
 ///   const auto seqs = reader.integer("max_num_seqs", {1, 65536}).value_or(256);

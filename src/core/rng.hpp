@@ -47,7 +47,7 @@ struct Philox {
 
 /// A stream of random numbers named by (seed, replication, purpose, entity). Streams of different
 /// names are independent, and one stream's numbers depend on its name and on nothing else: a new
-/// consumer disturbs nobody. Making one costs a few nanoseconds; 32 bytes.
+/// consumer changes no other stream. Making one costs a few nanoseconds; 32 bytes.
 ///
 ///   RngStream lengths(seed, replication, "lengths", request.value());
 ///

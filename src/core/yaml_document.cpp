@@ -24,7 +24,7 @@
 namespace ridgeline::core {
 namespace {
 
-/// What yaml-cpp calls the tags that nobody wrote.
+/// What yaml-cpp calls the tag of a value that the file gives none.
 constexpr std::string_view kPlainTag = "?";
 constexpr std::string_view kQuotedTag = "!";
 

@@ -25,10 +25,9 @@ struct Request {
   core::RequestId id;     ///< Numbered from 0 in the order of arrival.
   core::SimTime arrival;  ///< When the client sends it.
   core::Tokens prompt_tokens;
-  core::Tokens
-      output_tokens;  ///< What it will generate until it stops by itself (never told to a policy).
-  core::Tokens max_tokens;    ///< The client's limit; generation ends at the smaller of the two.
-  std::int32_t priority = 0;  ///< Lower is better (vLLM).
+  core::Tokens output_tokens;  ///< Length at which it stops by itself; no policy sees it.
+  core::Tokens max_tokens;     ///< The client's limit; generation ends at the smaller of the two.
+  std::int32_t priority = 0;   ///< Lower is better (vLLM).
   core::LoraId lora;
   core::SessionId session;
   std::int32_t turn = 0;       ///< In the session, from 0.

@@ -10,13 +10,13 @@
 
 namespace ridgeline::engine {
 
-/// In which order requests wait, and who gives way when blocks run out.
+/// In which order requests wait, and which request gives way when blocks run out.
 enum class SchedulingPolicy : std::uint8_t {
   kFcfs,      ///< First come first served; the one admitted last gives way.
   kPriority,  ///< Lowest (priority, arrival, id) first; the highest gives way.
 };
 
-/// Who proposes draft tokens.
+/// Where draft tokens come from.
 enum class DraftMethod : std::uint8_t {
   kEagle,       ///< Also multi-token prediction: reads hidden states, so the last cached block is
                 ///< recomputed.

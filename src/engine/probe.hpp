@@ -48,8 +48,8 @@ class SchedulerProbe {
   virtual void abort(core::RequestId id) = 0;
   /// Forms a step and keeps it in flight, unless it is empty.
   virtual Step schedule() = 0;
-  /// The oldest step in flight ends with that many tokens per request of it. Returns who ended, in
-  /// order.
+  /// The oldest step in flight ends with that many tokens per request of it. Returns the requests
+  /// that ended, in order.
   virtual std::vector<core::RequestId> update(std::span<const std::int64_t> tokens) = 0;
 
   [[nodiscard]] virtual std::vector<core::RequestId> running() const = 0;

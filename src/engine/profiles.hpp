@@ -87,7 +87,7 @@ struct Profile {
   /// A request that loads KV from another engine leaves the blocks that running prefills still
   /// need.
   bool remote_load_spares_prefills = false;
-  /// Who is aborted while its KV is on the way keeps its blocks until it has arrived.
+  /// A request aborted while its KV is on the way keeps its blocks until the KV has arrived.
   bool remote_abort_waits_for_load = false;
   /// Without prefix caching a request's blocks are freed first to last.
   bool frees_uncached_in_order = false;

@@ -21,8 +21,8 @@ struct RunBlock {
   std::span<const std::int64_t> repeat;
 };
 
-/// Every n-th of all values that it is shown, some thousands in all: where in the order others
-/// stand can be told from them.
+/// Every n-th of all values that it is shown, some thousands in all. Other values are placed in
+/// the order by comparing them with the sample.
 class SystematicSample {
  public:
   /// `count`: how many values there are.

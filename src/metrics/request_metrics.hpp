@@ -10,9 +10,8 @@
 
 namespace ridgeline::metrics {
 
-/// When a request's tokens and its end reach the client and leave the server. Whoever runs the
-/// simulation derives it from the record, because the way between engine and client is not known
-/// here.
+/// When a request's tokens and its end reach the client and leave the server. The caller derives
+/// these times from the record, because the way between engine and client is not known here.
 struct RequestLatency {
   core::Duration client_ttft;
   core::Duration client_e2e;

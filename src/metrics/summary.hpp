@@ -45,7 +45,7 @@ struct LatencySummary {
   friend bool operator==(const LatencySummary&, const LatencySummary&) = default;
 };
 
-/// What the engine counts and no record repeats; whoever runs the simulation copies it from there.
+/// Counts of the engine that no record repeats; the simulation's driver copies them from it.
 struct EngineCounts {
   std::int64_t steps = 0;
   domain::StepTime step_time;   ///< Sum over steps.

@@ -39,11 +39,11 @@ class ConfigReader {
   /// An absent boolean has the default of the network's family in Hugging Face transformers.
   bool boolean(std::string_view key, bool family_default);
   const core::Node* node(std::string_view key);
-  /// Whether anyone asked for the key yet.
+  /// Whether a reader has asked for the key yet.
   [[nodiscard]] bool was_asked(std::string_view key) const;
   /// How many of the document's keys were asked for.
   [[nodiscard]] std::int64_t num_read() const;
-  /// The key was asked for, but its value told nothing: check_unread_keys names it.
+  /// The key was asked for, but its value was of no use: check_unread_keys names it.
   void not_understood(std::string_view key) { std::erase(asked_, key); }
   /// Whether the key is there at all, null included.
   [[nodiscard]] bool states(std::string_view key) const;
@@ -54,7 +54,7 @@ class ConfigReader {
   /// Notes where a value came from that no key states.
   void derived(std::string_view key, std::string source);
 
-  /// Refuses what the command line sets and nobody asked for. Call once, last.
+  /// Refuses keys that the command line sets and no reader asked for. Call once, last.
   void finish();
 
   [[nodiscard]] std::string path_of(std::string_view key) const { return reader_.path_of(key); }

@@ -54,7 +54,7 @@ core::Node one_number(std::string_view unit, std::optional<double> value) {
   return MapBuilder().add("unit", text_node(unit)).add("avg", number_node(value)).build();
 }
 
-/// How AIPerf was told to make the load (its command line as JSON).
+/// The load that AIPerf's command line would ask for, as JSON.
 core::Node load_of(const RunResult& result) {
   const core::Node* rate = setting(result, "workload.request_rate");
   const core::Node* clients = setting(result, "workload.max_concurrency");

@@ -30,7 +30,7 @@ struct Palette {
   }
 };
 
-/// How text for a person is laid out. Whoever knows the terminal decides.
+/// How text for a person is laid out. The command line, which knows the terminal, decides.
 struct TextStyle {
   /// Columns. Tables use all of them before they cut or drop any; sentences at most 100.
   int width = 100;

@@ -41,7 +41,7 @@ struct Deployment {
   std::optional<double> goodput;
 };
 
-/// Everything a report shows. Plain data; whoever ran the simulation fills it.
+/// Everything a report shows. Plain data, filled by the caller that ran the simulation.
 struct RunResult {
   /// What was run, in short pieces for a person: "llama-3.1-8b on H100", "8 req/s (Poisson)", "seed
   /// 1".

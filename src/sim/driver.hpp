@@ -37,7 +37,7 @@ struct DriverInputs {
   metrics::Recorder& recorder;      ///< Gets every record, with the latencies of its request.
   const std::atomic<bool>* interrupt = nullptr;  ///< Set: stop soon.
   std::function<void(const Progress&)> progress = {};
-  metrics::Listener* listener = nullptr;  ///< Told of each request as it is sent.
+  metrics::Listener* listener = nullptr;  ///< Gets each request as it is sent.
   StepListener* steps = nullptr;          ///< Gets each logged step taken apart ...
   StepWatch* watch = nullptr;             ///< ... by this.
 };

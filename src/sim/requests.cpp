@@ -19,7 +19,7 @@ namespace ridgeline::sim {
 
 namespace {
 
-/// As many as vLLM's `bench serve` sends when it is not told.
+/// As many as vLLM's `bench serve` sends without --num-prompts.
 constexpr std::int64_t kDefaultPrompts = 1000;
 
 /// Clients that send again when they have their answer: no times are drawn.

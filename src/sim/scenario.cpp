@@ -429,7 +429,7 @@ core::Result<LoadedScenario> read_scenario(const core::Node& document,
   if (loader.errors().empty()) {
     check_rules(loader.loaded, purpose, loader.errors());
     if (!loader.errors().empty()) {
-      // Nobody gets to look the names up then.
+      // The resolver, which looks the names up, does not run then.
       check_names(loader.loaded, loader.errors());
     }
   }

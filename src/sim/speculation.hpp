@@ -13,8 +13,8 @@
 
 namespace ridgeline::sim {
 
-/// vLLM's `--speculative-config`, and beside it the acceptance curve, which a server has from its
-/// traffic and a simulator has to be told:
+/// vLLM's `--speculative-config`, and beside it the acceptance curve: a server has it from its
+/// traffic, a simulator needs it as an input.
 ///
 ///   {"method": "eagle", "model": "path", "num_speculative_tokens": 3, "acceptance": [0.8, 0.7]}
 struct SpeculativeConfig {

@@ -21,7 +21,7 @@ enum class Verdict : std::uint8_t {
   kPartlyConfirmed,
   kRefuted,
   kUndecided,
-  kNone,  ///< Nobody published one.
+  kNone,  ///< No verdict was published.
 };
 [[nodiscard]] const char* name(Verdict verdict);
 

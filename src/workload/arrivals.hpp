@@ -27,8 +27,8 @@ class ArrivalTimes {
   }
   /// When that is.
   [[nodiscard]] core::SimTime time() const { return core::SimTime::at(last_); }
-  /// Both in one, for who does not mind: an optional handed on in two registers is put together
-  /// in memory, where a processor waits for it.
+  /// Both in one, for callers outside the hot loop: an optional handed on in two registers is put
+  /// together in memory, where a processor waits for it.
   std::optional<core::SimTime> next() { return step() ? std::optional(time()) : std::nullopt; }
 
  private:

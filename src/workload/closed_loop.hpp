@@ -14,8 +14,8 @@
 
 namespace ridgeline::workload {
 
-/// A fixed number of users, each of whom waits for an answer, thinks, and sends again. Memory
-/// follows the number of users.
+/// A fixed number of users; each waits for an answer, thinks, and sends again. Memory follows the
+/// number of users.
 class ClosedLoopSource final : public Source {
  public:
   /// `options` are sound (check_options); `loop` is their closed loop.
@@ -38,7 +38,7 @@ class ClosedLoopSource final : public Source {
   std::uint64_t seed_;
   std::uint64_t replication_;
   std::int64_t in_flight_ = 0;
-  /// When users who are thinking will send: a heap with the earliest in front.
+  /// When each thinking user will send: a heap with the earliest in front.
   std::vector<core::SimTime> sends_;
 };
 

@@ -23,8 +23,8 @@
 namespace ridgeline::workload {
 namespace {
 
-/// Streams of one stage without limits, with their groups side by side: what they name is told
-/// apart.
+/// Streams of one stage without limits, with their groups side by side: contents, sessions and
+/// labels of two streams stay distinct.
 class Strands {
  public:
   explicit Strands(std::vector<std::unique_ptr<ItemStream>> streams)

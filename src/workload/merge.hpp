@@ -10,9 +10,9 @@
 /// Streams made of several. None of them reads more ahead than a group of each.
 namespace ridgeline::workload {
 
-/// All streams at once, merged by time; what they hold is told apart even where they use the same
-/// contents, sessions and labels. Streams with more than one stage, or a limit of concurrency, are
-/// not merged (fails).
+/// All streams at once, merged by time; requests of two streams stay distinct even where they use
+/// the same contents, sessions and labels. Streams with more than one stage, or a limit of
+/// concurrency, are not merged (fails).
 [[nodiscard]] core::Result<std::unique_ptr<ItemStream>> superposed(
     std::vector<std::unique_ptr<ItemStream>> streams);
 

@@ -48,7 +48,7 @@ class Schedule {
   struct Node {
     Item item;
     std::uint32_t waits_for = 0;         ///< Parents that have no answer.
-    std::vector<std::uint32_t> waiting;  ///< Places of those who wait for its answer, ascending.
+    std::vector<std::uint32_t> waiting;  ///< Places of items that wait for this, ascending.
     core::Duration delay;                ///< Item::delay, which the item itself may be gone by.
     core::SimTime earliest;
     core::RequestId id;

@@ -21,7 +21,7 @@ def profile(ridgeline, gpu="h100", change=lambda line: line):
     folder = ridgeline.folder / "measured" / "full" / gpu
     folder.mkdir(parents=True)
     lines = ["dtype,heads,kv_heads,head_dim,batch,context,latency_us"]
-    # Unlike shares of query heads, so that waves of these and of KV heads can be told apart.
+    # Unlike shares of query heads, so that waves of these and of KV heads differ.
     for kv_heads, heads in ((2, 32), (8, 16)):
         for batch in (8, 32, 128, 512):
             for context in (3072, 10000, 65536):

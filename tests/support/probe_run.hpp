@@ -35,7 +35,7 @@ inline engine::EngineOptions tiny_options(const std::string& version) {
   return options;
 }
 
-/// A request whose prompt nobody shares, or where `content` is given the beginning of a text that
+/// A request whose prompt no other shares, or where `content` is given the beginning of a text that
 /// others may have in common with it.
 inline domain::Request tiny_request(std::uint32_t id,
                                     std::int64_t prompt,
@@ -78,7 +78,7 @@ class ProbeRun {
   }
 
   /// Ends the oldest step; every request of it has `accepted` drafts accepted, as far as it has
-  /// them. Returns who ended.
+  /// them. Returns the requests that ended.
   std::vector<core::RequestId> end(std::int64_t accepted = 0) {
     std::vector<std::int64_t> tokens;
     for (const auto& item : in_flight_.front()) {

@@ -91,7 +91,7 @@ bool selects_served_experts(const Sample& sample, const hardware::GpuSpec& gpu) 
                        kernel::real(call.shape.width) *
                        kernel::matmul_format(call.shape.weights, gpu).weight_bytes;
   const bool warm = bytes <= kBeyondL2 * gpu.l2_cache.value();
-  // Few wide experts are served in parts; whole ones run a kernel that nobody has tuned.
+  // Few wide experts are served in parts; whole ones run an untuned kernel.
   const std::int64_t least_parts = call.shape.experts <= coarse_experts() ? 2 : 1;
   return !warm && call.tokens <= kMostRows && call.shape.experts_on_rank == call.shape.experts &&
          call.tensor_parallel >= least_parts && call.tensor_parallel <= kGpusPerNode &&

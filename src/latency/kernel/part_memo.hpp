@@ -17,7 +17,7 @@ namespace ridgeline::latency::kernel {
 using TimeByKind = std::array<core::Duration, domain::kNumBottlenecks>;
 
 /// Remembers a pure function of a small count. Threads may fill the same entry at once: they write
-/// the same numbers, and the first of an entry last: who finds that, finds the others.
+/// the same numbers, and the first of an entry last: a reader that finds it finds the others.
 class PartMemo {
  public:
   /// For counts from 0 to `last`; larger ones are computed each time.

@@ -15,7 +15,7 @@ namespace ridgeline::latency::tables {
 /// Benchmarked kernels of one GPU in the layout of alibaba/InferSim: below one folder stand
 /// `gemm/<gpu>/data.csv`, `mha/prefill/<gpu>/<heads>-<kv heads>-<head dim>.csv` and
 /// `mha/decode/<gpu>/<heads>-<kv heads>-<head dim>[-tp<N>].csv`. Latencies are microseconds of one
-/// call; `mfu` is the benchmark's own achieved FLOP/s over a peak that it was told.
+/// call; `mfu` is the benchmark's own achieved FLOP/s over a peak that it was given.
 
 /// y[m, n] = x[m, k] * w[k, n].
 struct GemmRow {

@@ -29,7 +29,7 @@ struct MadeFile {
 [[nodiscard]] core::Result<std::vector<MadeFile>> make_tables(const hardware::GpuSpec& gpu,
                                                               const MakeRequest& request);
 
-/// The same as tables in memory, for models that need tables where nobody has any.
+/// The same as tables in memory, for models that need tables where none were measured.
 [[nodiscard]] core::Result<KernelTables> made_kernel_tables(const hardware::GpuSpec& gpu,
                                                             const MakeRequest& request);
 

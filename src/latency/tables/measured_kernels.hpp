@@ -10,7 +10,7 @@
 
 namespace ridgeline::latency::tables {
 
-/// Measured times, whoever published them and in whatever layout: what the `table` model and
+/// Measured times of any publisher, in any layout: what the `table` model and
 /// `kernels check` work on. All of one rank; microseconds of one call.
 
 struct GemmPoint {

@@ -7,8 +7,8 @@
 
 namespace ridgeline::latency::tables {
 
-/// One row of a table as far as its MFU goes: mfu = flops / latency / peak, each rounded by whoever
-/// wrote the table.
+/// One row of a table as far as its MFU goes: mfu = flops / latency / peak, each rounded by the
+/// table's writer.
 struct MfuRow {
   double flops = 0.0;  ///< By one convention of counting.
   double latency_us = 0.0;

@@ -11,7 +11,7 @@
 #include "sim/validate/evidence.hpp"
 
 /// The few times of a server that differ from machine to machine (host, network, API server),
-/// fitted to somebody's own benchmark results. Kernels are not touched: they are physics.
+/// fitted to a user's own benchmark results. Kernels are not touched: they are physics.
 namespace ridgeline::sim::calibrate {
 
 /// A constant that can be fitted: an option of the scenario's `serving` section, in microseconds.

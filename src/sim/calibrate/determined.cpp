@@ -17,7 +17,7 @@
 namespace ridgeline::sim::calibrate {
 namespace {
 
-/// A parameter whose whole range moves no figure by more than this share is not told by them.
+/// The figures do not determine a parameter whose whole range moves none by more than this share.
 constexpr double kLeastEffect = 0.002;
 /// Nor is one whose effect the others can imitate but for this share.
 constexpr double kLeastOwnShare = 0.05;

@@ -102,7 +102,7 @@ class Refitter {
         options_(options),
         observations_(evidence, options),
         constants_(all_refitted()) {
-    // What somebody states is stated.
+    // A constant that the user sets is not refitted.
     std::erase_if(constants_, [&](const Refitted& constant) {
       const Override ours = constant.times(1.0);
       const std::string key = ours.text.substr(0, ours.text.find('=') + 1);

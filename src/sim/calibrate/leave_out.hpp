@@ -17,7 +17,7 @@ namespace ridgeline::sim::calibrate {
 /// What is left out at a time.
 enum class LeaveOut : std::uint8_t { kNetwork, kGpu };
 
-/// One network or GPU, predicted with constants that were fitted to everybody else's runs.
+/// One network or GPU, predicted with constants that were fitted to the runs of all others.
 struct LeftOutRow {
   std::string value;
   std::int64_t records = 0;

@@ -87,7 +87,7 @@ std::optional<Difference> compare_record(const core::Node& recorded,
   return std::nullopt;
 }
 
-/// Whether a record says nothing but that somebody was aborted.
+/// Whether a record says nothing but that requests were aborted.
 bool says_nothing(const core::Node& recorded) {
   return recorded.is_map() &&
          std::all_of(recorded.members().begin(), recorded.members().end(), [](const auto& member) {

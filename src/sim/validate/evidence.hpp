@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-/// What somebody measured on a real server, in the words of ../groundtruth's records: everything
-/// that a prediction needs, and what it is compared with.
+/// A measurement of a real server, in the words of ../groundtruth's records: everything that a
+/// prediction needs, and what it is compared with.
 namespace ridgeline::sim::validate {
 
 /// What is compared. Times are in milliseconds, throughput in output tokens per second.

@@ -12,7 +12,7 @@
 namespace ridgeline::sim::validate {
 
 /// One line of an experiments.jsonl: a measured run, stage or sweep point with its server, workload
-/// and numbers. Never fails: what cannot be read or predicted is told in Evidence::problem.
+/// and numbers. Never fails: what cannot be read or predicted is named in Evidence::problem.
 /// `logs` reads the files that the record names.
 [[nodiscard]] Evidence read_experiment(const core::Node& record, RequestLogs& logs);
 

@@ -110,7 +110,7 @@ class ClientMaker {
       return;
     }
     const auto text = static_cast<std::uint64_t>(prefix_zipf_->draw(rng));
-    // A text's length belongs to the text, not to who sends it.
+    // A text's length belongs to the text, not to the client that sends it.
     core::RngStream length(seed_, prefix_name_, "prefix length", text);
     talk.add_shared(content_of(prefix_name_, text),
                     LawSampler(spec_.prefix->length).draw_tokens(length));

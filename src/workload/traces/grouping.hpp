@@ -28,7 +28,7 @@ struct LooseItem {
 /// Puts items into groups: those that wait for each other, or follow each other in a session, stand
 /// in one. Groups come by the time of their first item, and items behind those they wait for;
 /// output_of(place) in a prompt counts in the loose list and is turned into the place in the group.
-/// An item that waits for a name that nobody has, for itself in a circle, or that has neither a
+/// An item that waits for a name that no item has, for itself in a circle, or that has neither a
 /// time nor anything to wait for, is a problem.
 [[nodiscard]] std::vector<Item> grouped(std::vector<LooseItem> loose,
                                         const std::string& file,

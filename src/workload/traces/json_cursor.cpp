@@ -26,7 +26,7 @@ constexpr bool is_number_part(char c) {
   return is_number_start(c) || c == '.' || c == 'e' || c == 'E' || c == '+';
 }
 
-/// Maps and lists within each other; deeper ones are nobody's trace.
+/// Maps and lists within each other; no format of traces nests deeper.
 constexpr std::size_t kMostBrackets = 256;
 
 void append_code_point(std::string& text, std::uint32_t code) {

@@ -107,7 +107,7 @@ class MooncakeWriter final : public TraceWriter {
   }
 
  private:
-  /// A space of contents of its own: what nobody else's prompt holds.
+  /// A space of contents of its own: blocks that no other prompt holds.
   static constexpr std::uint64_t kUnshared = 0x756E736861726564;
   std::uint64_t count_ = 0;
   std::unordered_map<std::uint64_t, std::size_t> numbers_;  ///< By the key of a block's end.

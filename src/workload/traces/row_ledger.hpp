@@ -19,7 +19,7 @@ class RowLedger {
   [[nodiscard]] bool skips() const { return skip_; }
   /// A row whose problems stand in errors().
   void bad_row();
-  /// Whether more rows are of interest: nobody reads more than kMaxTraceProblems problems.
+  /// Whether more rows are of interest: no more than kMaxTraceProblems problems are reported.
   [[nodiscard]] bool goes_on() const { return skip_ || errors_.size() < kMaxTraceProblems; }
   [[nodiscard]] std::int64_t dropped() const { return dropped_; }
   /// How many rows were dropped, and what was wrong with the first kMaxTraceProblems of them.

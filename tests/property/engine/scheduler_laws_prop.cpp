@@ -269,8 +269,8 @@ class Lawful {
     }
   }
 
-  /// Used and free are all; a free block is held by nobody; without a prefix cache no block is held
-  /// twice; who has ended holds nothing.
+  /// Used and free are all; a free block has no holder; without a prefix cache no block is held
+  /// twice; a request that has ended holds nothing.
   void check_blocks() const {
     std::map<BlockId, std::int64_t> holders;
     for (const auto& arrival : arrivals_) {
@@ -326,7 +326,7 @@ class Lawful {
 
 RC_GTEST_PROP(SchedulerLaws, HoldWhateverIsMixed, ()) {
   Mix mix{.remote = *rc::gen::arbitrary<bool>()};
-  // Who waits for KV holds blocks that nobody can take: with few of them vLLM may stand still, too.
+  // A request that waits for KV keeps its blocks: with few of them vLLM may stand still, too.
   mix.few_blocks = !mix.remote;
   const auto options = random_limits(mix);
   const auto arrivals = random_arrivals(mix, options);
@@ -341,8 +341,8 @@ RC_GTEST_PROP(SchedulerLaws, HoldWhateverIsMixed, ()) {
   RC_CLASSIFY(run.preempted(), "preempted");
 }
 
-/// First come, first served: with room for everybody and nothing to wait for, the order of first
-/// steps is that of arrival.
+/// First come, first served: with room for every request and nothing to wait for, the order of
+/// first steps is that of arrival.
 RC_GTEST_PROP(SchedulerLaws, FirstComeFirstServed, ()) {
   const Mix mix{.priorities = false,
                 .adapters = false,

@@ -82,7 +82,7 @@ RC_GTEST_PROP(EngineTwins, EqualWithAborts, ()) {
   RC_CLASSIFY(aborted > 0, "aborted");
 }
 
-/// Whoever chooses an engine gets one that keeps every rule, by itself or through the other.
+/// Each engine that a user can choose keeps every rule, by itself or through the other.
 RC_GTEST_PROP(EngineTwins, EqualWhateverIsMixed, ()) {
   expect_twins(test::random_scenario({.handed_over = true, .aborts = true}));
 }

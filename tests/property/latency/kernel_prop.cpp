@@ -209,8 +209,8 @@ RC_GTEST_PROP(Kernel, EveryStepTakesTime, ()) {
   }
 }
 
-/// Same size: whoever has read more KV cache takes longer, however it is spread; the same sum, the
-/// same time.
+/// Same size: the batch that reads more KV cache takes longer, however it is spread; the same sum,
+/// the same time.
 RC_GTEST_PROP(Kernel, DecodeBatchesOrderBySumOfContext, ()) {
   const auto& model = any_model();
   const std::int64_t count = between(1, 512);

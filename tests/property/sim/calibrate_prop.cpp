@@ -26,7 +26,7 @@ using validate::Level;
 
 /// A synchronous engine that answers one request after the other, of different lengths. More
 /// clients would march in step: a constant then decides whether their next requests make a step of
-/// the engine or miss it, which is told by no derivative and has more than one best answer.
+/// the engine or miss it, which no derivative shows and which has more than one best answer.
 std::vector<Evidence> loops_of_a_server() {
   std::vector<Evidence> all;
   for (const auto& [clients, input] :
@@ -115,7 +115,7 @@ TEST(Calibrate, RefusesWhatTheMeasurementsDoNotTell) {
   const auto unknown = calibrate(evidence, fit_of({"speed"}));
   ASSERT_FALSE(unknown.has_value());
   EXPECT_NE(unknown.error().front().message.find("delivery_time"), std::string::npos);
-  // Without a name, what is not told is left out and said.
+  // Without a name, an undetermined parameter is left out, with its reason.
   const auto rest = calibrate(evidence, fit_of({})).value();
   EXPECT_FALSE(rest.left_out.empty());
   for (const auto& fitted : rest.fitted) {

@@ -56,7 +56,7 @@ TEST_F(File, SaysWhyNot) {
 }
 
 TEST_F(File, SaysWhyNotForAFileThatCannotBeRead) {
-  // Its first page is never mapped, so that reading it fails for everybody, root too.
+  // Its first page is never mapped, so that reading it fails for every user, root too.
   if (!std::filesystem::exists("/proc/self/mem")) {
     GTEST_SKIP() << "no /proc on this system";
   }

@@ -59,7 +59,7 @@ class Request {
   BlockHashes hashes_;
 };
 
-// Who finds all that others hold together joins them: nothing is looked up or counted by block.
+// A request that finds all blocks of a shared row joins its holders: no block is looked up alone.
 TEST(BlockTables, RequestsHoldAPrefixTogether) {
   BlockManager manager(options_of(20));
   Request computes(0);

@@ -44,9 +44,9 @@ TEST(FastEnding, TokensOfABatchAreKnownWhenItEnds) {
 }
 
 /// Three requests of 20 and 60 tokens want 60 of 44 blocks. The last one is preempted and looked up
-/// in vain in each batch of the other two, who take its blocks while batches are jumped.
+/// in vain in each batch of the other two, which take its blocks while batches are jumped.
 TEST(FastEnding, AJumpCountsWhatABlockedHeadFindsInEachBatch) {
-  // 0.9 counts every look-up, also of preempted requests; 0.27 only those of who comes in.
+  // 0.9 counts every look-up, also of preempted requests; 0.27 only those of admitted requests.
   for (const auto* version : {"0.9", "0.27"}) {
     engine::EngineOptions options = test::tiny_options(version);
     options.num_gpu_blocks = core::Blocks(1 + 44);
@@ -71,8 +71,9 @@ TEST(FastEnding, AJumpCountsWhatABlockedHeadFindsInEachBatch) {
 }
 
 /// A prompt states another request's prompt and the beginning of its answer while that is still
-/// written, and the first block of both fills in one step. The older of the two is that of who runs
-/// longer: it is held, so that the prompt's request, preempted, needs one block less to come back.
+/// written, and the first block of both fills in one step. The older of the two is that of the
+/// request that runs longer: it is held, so that the prompt's request, preempted, needs one block
+/// less to come back.
 TEST(FastEnding, OfEqualBlocksTheOlderIsThatOfWhoRunsLonger) {
   engine::EngineOptions options = test::tiny_options("0.8");
   options.block_size = core::Tokens(16);
@@ -94,7 +95,7 @@ TEST(FastEnding, OfEqualBlocksTheOlderIsThatOfWhoRunsLonger) {
 }
 
 /// Three requests come at one instant, two of them equally urgent, and there is room for one of
-/// them at its full length: whoever came last gives way each time, so that the others get on.
+/// them at its full length: the one that came last gives way each time, so that the others get on.
 TEST(Ending, EquallyUrgentRequestsDoNotPreemptEachOtherForever) {
   engine::EngineOptions options = test::tiny_options("0.15");
   options.policy = engine::SchedulingPolicy::kPriority;

@@ -1,4 +1,4 @@
-// Who ends when, against a plain map.
+// Which request ends when, against a plain map.
 #include "engine/vllm/fast/finish_ring.hpp"
 
 #include <algorithm>

@@ -78,7 +78,7 @@ TEST_F(OwnBlocks, WhatWasOnlyCountedIsTakenBeforeSomebodyComesBack) {
   EXPECT_EQ(cache.num_left(kOwner), 50);
   cache.allocate(1);
   EXPECT_EQ(cache.num_left(kOwner), 49);
-  // As soon as nobody comes back any more, blocks are only counted again.
+  // As soon as no request can come back, blocks are only counted again.
   cache.disown(kOwner);
   cache.allocate(49);
   EXPECT_EQ(cache.num_free(), 0);

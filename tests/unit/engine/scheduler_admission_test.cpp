@@ -195,7 +195,7 @@ TEST(Priority, AVictimLeavesTheStepItWasIn) {
 TEST(Priority, AVictimStaysInTheStepUpTo011) {
   for (const std::string version : {"0.9", "0.11"}) {
     PriorityCase c(version);
-    // The pass does not step back for it, and so misses who stands behind high.
+    // The pass does not step back for it, and so misses the request behind high.
     EXPECT_EQ(c.run.step(), "0:1 1:1") << version;
     EXPECT_THAT(c.run->running(), ElementsAre(RequestId(1), RequestId(2)));
     EXPECT_EQ(c.run.step(), "1:1 2:1");

@@ -106,7 +106,7 @@ TEST(StepLines, NoPromptsWhereTheModelHasNoLine) {
   for (int time = 0; time < 4; ++time) {
     EXPECT_EQ(lines.at(3, 50, core::Tokens(10)), nullptr);
   }
-  // So many tokens that they are not told apart.
+  // A prompt too long for the key of a line.
   const test::LinearModel straight;
   StepLines others(straight, kHostOfLines);
   for (int time = 0; time < 4; ++time) {

@@ -195,7 +195,7 @@ TEST(LoadScenario, BlocksAndUtilisationAreOneChoice) {
   EXPECT_EQ(by_blocks->of("engine.gpu_memory_utilization").origin, Provenance::Origin::kDefault);
 }
 
-// Whoever forgets the workload hears of a misspelt network in the same breath.
+// A missing workload and a misspelt network are reported together.
 TEST(LoadScenario, NamesAreCheckedBesideWhatIsMissing) {
   const auto errors = errors_of("{model: llama-3.1-8, gpu: h10, engine: {version: v0.0.1}}");
   EXPECT_THAT(lines_of(errors),

@@ -260,7 +260,7 @@ core::Result<RunOutcome> interrupt_at_first_look(const Resolved& resolved,
   return simulate(resolved, source, controls);
 }
 
-/// Requests are drawn ahead: those that nobody has sent yet are no part of the result.
+/// Requests are drawn ahead: those not sent yet are no part of the result.
 TEST(Simulate, AnInterruptDoesNotCountWhatWasNotSentYet) {
   const auto resolved = small_engine(engine::RequestPath::off());
   std::vector<ScriptedSource::Sent> script(5, {at_us(0), 50, 2});

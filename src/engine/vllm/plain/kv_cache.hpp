@@ -59,7 +59,7 @@ class KvCache {
 
   /// The oldest block that holds this hash for this group.
   [[nodiscard]] std::optional<core::BlockId> find(std::uint64_t hash, std::size_t group = 0) const;
-  /// How many of them nobody holds: adopting those takes them off the free list.
+  /// How many of them no request holds: adopting those takes them off the free list.
   [[nodiscard]] std::int64_t num_unheld(const std::vector<core::BlockId>& blocks) const;
   /// The rows that begin with a block, the youngest last.
   [[nodiscard]] std::span<const std::shared_ptr<HeldRow>> rows_from(core::BlockId first) const;
@@ -83,7 +83,7 @@ class KvCache {
   /// One holder less for each block, null blocks aside, in the order given.
   void release(const std::vector<core::BlockId>& blocks);
   /// Forgets what every block holds, and leaves the free list as it is; refused, with false, while
-  /// anybody holds a block.
+  /// a request holds a block.
   bool reset();
 
   /// How many hold a block. Looks through all rows.

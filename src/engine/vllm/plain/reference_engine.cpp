@@ -191,7 +191,7 @@ bool ReferenceEngine::fill_pipeline() {
   return true;
 }
 
-/// Of its decodes the step knows the sums; whoever computes more than one token is listed.
+/// Of its decodes the step knows the sums; requests that compute more than one token are listed.
 domain::StepBatch ReferenceEngine::batch_of(ScheduledStep& step) {
   prefills_.clear();
   decode_lengths_.clear();

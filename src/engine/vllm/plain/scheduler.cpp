@@ -217,14 +217,14 @@ std::int64_t Scheduler::quiet_until(const Sequence& sequence) const {
   // The token that is computed fills its block; but while a step with the one before is in flight
   // (see look_again), it is known a step later.
   const std::int64_t filled = sequence.blocks.hashed_below - (options_.async_scheduling ? 0 : 1);
-  // Two before the last token is computed nobody can know yet that it will be the last.
+  // Two before the last token is computed it cannot be known yet that it will be the last.
   const std::int64_t end = sequence.num_prompt_tokens + sequence.stop_after - 2;
   const BlockTables& blocks = sequence.blocks;
   return std::min(std::min(std::min(blocks.tokens_held, filled), blocks.windows_rest_below),
                   std::min(last_position_, end));
 }
 
-/// Who gives way: the last in the order of admission, or the worst in the order of priority.
+/// Which request gives way: the last in order of admission, or the worst in order of priority.
 std::size_t Scheduler::choose_victim() const {
   if (!by_priority_) {
     return running_.size() - 1;

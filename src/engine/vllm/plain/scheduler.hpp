@@ -114,7 +114,7 @@ class ScheduledStep {
   /// Tokens that its decodes had computed before.
   [[nodiscard]] std::int64_t decode_context() const { return decode_context_; }
 
-  /// Who stands before this place decodes.
+  /// Each sequence before this place decodes.
   [[nodiscard]] Iterator first_other() {
     return begin() + static_cast<std::ptrdiff_t>(std::min(first_other_, size_));
   }
@@ -138,7 +138,7 @@ class ScheduledStep {
     }
     return std::span(places_).subspan(size_, places);
   }
-  /// Who stands in the first `count` places of the room is added: decodes, with that many tokens
+  /// Adds the sequences in the first `count` places of the room: decodes, with that many tokens
   /// computed before by all of them.
   void add_decodes(std::size_t count, std::int64_t context) {
     size_ += count;
@@ -190,9 +190,9 @@ class Scheduler {
   void abort(const SequencePtr& sequence);
   /// The KV that the request waits for is there.
   void finish_remote_load(const SequencePtr& sequence);
-  /// Forgets what the prefix cache holds; refused while anybody holds a block.
+  /// Forgets what the prefix cache holds; refused while a request holds a block.
   bool reset_prefix_cache() { return manager_.reset_prefix_cache(); }
-  /// Forms one step: running requests first, then waiting ones unless somebody was preempted.
+  /// Forms one step: running requests first, then waiting ones unless a request was preempted.
   /// `step` is overwritten; its memory is used again.
   void schedule(ScheduledStep& step);
   /// The tokens of a step are there at `now`: for each of its requests, in order, how many came out
@@ -225,9 +225,9 @@ class Scheduler {
   [[nodiscard]] std::int64_t num_passed_over() const {
     return static_cast<std::int64_t>(skipped_.size());
   }
-  /// Who runs or waits under that id; nothing if nobody does.
+  /// The request that runs or waits under that id; null if there is none.
   [[nodiscard]] SequencePtr find(core::RequestId id) const;
-  /// Who was preempted by the last schedule(), in order.
+  /// The requests that the last schedule() preempted, in order.
   [[nodiscard]] const std::vector<SequencePtr>& preempted() const { return preempted_; }
   [[nodiscard]] std::int64_t num_preemptions() const { return num_preemptions_; }
   [[nodiscard]] const PrefixStatistics& prefix_statistics() const { return statistics_; }

@@ -1,4 +1,4 @@
-// The waiting pass of the scheduler: whom it takes, with how many tokens and blocks.
+// The waiting pass of the scheduler: which requests it takes, with how many tokens and blocks.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -22,7 +22,7 @@ bool is_one_of(const std::vector<core::LoraId>& adapters, core::LoraId adapter) 
 
 }  // namespace
 
-/// The distinct adapters of the running requests in a step in which nobody was preempted.
+/// The distinct adapters of the running requests in a step without preemptions.
 void Scheduler::note_adapters(const ScheduledStep& step) {
   adapters_.clear();
   for (const ScheduledSequence& scheduled : step) {

@@ -262,7 +262,7 @@ TEST(KernelModel, WhatIsSharedIsReadFromMemoryOnce) {
             model.predict(Step{.num_decodes = 1, .context = 0, .chunks = {}}.batch()));
 }
 
-/// Nobody has measured the caches of parts known by their datasheet.
+/// The caches of parts known by their datasheet were not measured.
 TEST(KernelModel, SparesNothingOnPartsKnownByTheirDatasheet) {
   const model::ModelSpec network = fixtures::llama_2_7b();
   hardware::GpuSpec other = gpu("h100");

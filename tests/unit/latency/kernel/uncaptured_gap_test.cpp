@@ -52,7 +52,7 @@ TEST(UncapturedGap, IsChargedWhereItWasMeasuredAlone) {
       << "128 experts";
 }
 
-/// A user who sets the constant has measured a server of their own.
+/// A constant that the user sets was measured on a server of the user's own.
 TEST(UncapturedGap, HoldsForEveryEightBitExpertWhereItIsSet) {
   const model::ModelSpec scout = fixtures::llama_4_scout_fp8();
   const auto set =

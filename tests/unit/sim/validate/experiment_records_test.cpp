@@ -114,7 +114,7 @@ TEST(ExperimentRecords, ClientsOfOneLengthFallOutOfStep) {
   EXPECT_DOUBLE_EQ(several.output.lowest, 98.0);
   EXPECT_DOUBLE_EQ(several.output.highest, 102.0);
   EXPECT_THAT(several.assumed, testing::Contains(testing::HasSubstr("out of step")));
-  // One alone has nobody to march with.
+  // One client alone has no other to keep step with.
   const Evidence one = answers("1");
   EXPECT_EQ(one.output.law, TokenCounts::Law::kFixed);
   EXPECT_THAT(one.assumed, testing::Not(testing::Contains(testing::HasSubstr("out of step"))));

@@ -1,4 +1,4 @@
-// Records from a file to scores: what is predicted, what is told of the rest.
+// Records from a file to scores: what is predicted, and what is said of the rest.
 #include "sim/validate/validate.hpp"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // What goes wrong with traces, for every format of one request a line: out-of-order times, negative
 // and impossible lengths, missing fields, lines of another format, half a line, bytes that are no
-// text, gzip cut short. Each is told with file, line, field, found and expected, and all of them
+// text, gzip cut short. Each is reported with file, line, field, found and expected, and all
 // but the last can be dropped.
 #include <cstddef>
 #include <cstdint>
@@ -79,7 +79,7 @@ core::Errors errors_of(const std::string& text, const ReadOptions& options = {})
 
 class BadTraces : public ::testing::TestWithParam<TraceShape> {
  protected:
-  /// The fourth request is told, with the name of its field, and can be dropped.
+  /// The fourth request is reported, with the name of its field, and can be dropped.
   static void expect_told(const std::string& bad, const std::string& field) {
     const TraceShape& shape = GetParam();
     const std::string text = with_fourth(shape, bad);

@@ -36,7 +36,7 @@ TEST(BlisTraits, FractionsThatMissOneAreTold) {
   EXPECT_THAT(codes_of({.fractions = 1.6}), ElementsAre("W-fractions"));
 }
 
-// Targets are the run's whoever asks: no comparison with inference-sim is needed to want to know.
+// Targets hold for every run, compared with inference-sim or not: the warning needs no --compat.
 TEST(BlisTraits, TargetsAreToldToEverybody) {
   const auto codes = codes_of({.slo_targets = true});
   ASSERT_THAT(codes, ElementsAre("W-slo-targets"));

@@ -108,7 +108,7 @@ TEST(Convert, OurOwnFormatFollowsItsSchemas) {
     EXPECT_THAT(check.problems(*tree), IsEmpty()) << line;
   }
   EXPECT_EQ(count, 1 + 3);
-  // Each schema refuses the other's line, and a key that nobody knows.
+  // Each schema refuses the other's line, and an unknown key.
   report::testing::SchemaCheck check(request);
   const auto problems = [&check](const char* text) {
     return check.problems(core::parse_json(text, "t").value_or(core::Node()));

@@ -103,7 +103,7 @@ TEST(RequestJsonl, RefusesValuesThatAreNotNumbers) {
 }
 
 TEST(RequestJsonl, RefusesHalfALine) {
-  // Every proper beginning of a row is a problem, told in one or more lines.
+  // Every proper beginning of a row is a problem, reported in one or more lines.
   for (std::size_t length = 1; length < kRow.size(); ++length) {
     EXPECT_THAT(jsonl_problems(kRow + "\n" + kRow.substr(0, length)), ::testing::Not(IsEmpty()))
         << length;

@@ -61,9 +61,11 @@ struct EngineInputs {
   core::SimTime horizon = core::SimTime::last();
 };
 
-/// The plain twin: objects, one loop per token, written to be read; the oracle of the other.
+/// The scheduler that the options name in the step loop (engine/loop), step by step: the oracle of
+/// the other.
 std::unique_ptr<Engine> make_reference_engine(const EngineInputs& inputs);
-/// The one that users run. `jump` off steps one by one, with the same results.
+/// The one that users run: the scheduler's fast engine if it has one that covers the options, the
+/// step loop with jumps otherwise. `jump` off steps one by one, with the same results.
 std::unique_ptr<Engine> make_fast_engine(const EngineInputs& inputs, bool jump);
 
 }  // namespace ridgeline::engine

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/time.hpp"
@@ -34,6 +35,7 @@ struct CacheGroup {
 /// The resolved limits of one engine, in vLLM's words. Nothing here is optional any more: the
 /// scenario's resolution (sim/) has filled every default.
 struct EngineOptions {
+  std::string scheduler = "vllm";  ///< A name of the registry (engine/schedulers.hpp).
   std::int64_t max_num_seqs = 256;
   core::Tokens max_num_batched_tokens{2048};
   core::Tokens max_model_len{4096};

@@ -10,6 +10,7 @@
 #include "domain/request.hpp"
 #include "engine/engine.hpp"
 #include "engine/options.hpp"
+#include "engine/schedulers.hpp"
 #include "latency/step_time_model.hpp"
 #include "support/recording_sink.hpp"
 
@@ -20,6 +21,7 @@ inline constexpr std::int64_t kNoBudget = std::numeric_limits<std::int64_t>::max
 
 enum class Twin : std::uint8_t {
   kReference,
+  kQuiet,  ///< The reference twin, through its quiet steps at once.
   kStepping,
   kJumping,
 };
@@ -73,9 +75,15 @@ inline EngineRun run_engine(const engine::EngineOptions& options,
   EngineRun run;
   const engine::EngineInputs inputs{
       .options = options, .model = model, .host = host, .sink = run.sink, .horizon = horizon};
-  const auto engine = twin == Twin::kReference
-                          ? engine::make_reference_engine(inputs)
-                          : engine::make_fast_engine(inputs, twin != Twin::kStepping);
+  const auto engine = [&] {
+    if (twin == Twin::kReference) {
+      return engine::make_reference_engine(inputs);
+    }
+    if (twin == Twin::kQuiet) {
+      return engine::make_step_engine(engine::schedulers().front(), inputs, true);
+    }
+    return engine::make_fast_engine(inputs, twin != Twin::kStepping);
+  }();
   const auto pause = drive(*engine, requests, aborts);
   run.past_horizon = pause == engine::Pause::kHorizon;
   run.totals = engine->totals();

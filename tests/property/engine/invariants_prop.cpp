@@ -16,6 +16,8 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
+#include "engine/loop/step_scheduler.hpp"
+#include "engine/vllm/plain/kv_cache.hpp"
 #include "engine/vllm/plain/scheduler.hpp"
 #include "random_scenario.hpp"
 #include "support/drive.hpp"
@@ -26,7 +28,7 @@ namespace {
 using test::Twin;
 
 Twin random_twin() {
-  return *rc::gen::element(Twin::kReference, Twin::kStepping, Twin::kJumping);
+  return *rc::gen::element(Twin::kReference, Twin::kQuiet, Twin::kStepping, Twin::kJumping);
 }
 
 /// Conservation: every request ends exactly once, with all its tokens or a reason why not; gaps
@@ -170,7 +172,7 @@ RC_GTEST_PROP(Invariants, TheFutureOfARequestIsNotKnown, ()) {
 /// Blocks: used + free = total, no block in two places, references equal holders, nothing held at
 /// the end.
 RC_GTEST_PROP(Invariants, NoBlockIsLeaked, ()) {
-  using engine::vllm::plain::ScheduledStep;
+  using engine::ScheduledStep;
   const auto scenario = test::random_scenario();
   engine::vllm::plain::Scheduler scheduler(scenario.options);
   const auto check_pool =
@@ -178,8 +180,10 @@ RC_GTEST_PROP(Invariants, NoBlockIsLeaked, ()) {
         std::map<core::BlockId, std::int64_t> holders;
         for (const auto& sequence : alive) {
           for (const auto& table : sequence->blocks.groups) {
-            for (const auto block : table.ids()) {
-              ++holders[block];
+            for (const auto block : table.blocks) {
+              if (block != engine::vllm::plain::kNullBlock) {
+                ++holders[block];
+              }
             }
           }
         }
@@ -223,9 +227,7 @@ RC_GTEST_PROP(Invariants, NoBlockIsLeaked, ()) {
       }
     }
     if (!in_flight.empty()) {
-      std::vector<domain::TokenGaps> gaps;
-      scheduler.update(
-          in_flight.front(), std::vector<std::int64_t>(in_flight.front().size(), 1), {}, gaps);
+      scheduler.update(in_flight.front(), std::vector<std::int64_t>(in_flight.front().size(), 1));
       in_flight.erase(in_flight.begin());
       check_pool(alive);
     }

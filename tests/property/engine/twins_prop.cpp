@@ -15,41 +15,13 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/engine.hpp"
+#include "equal_runs.hpp"
 #include "random_scenario.hpp"
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"
 
 namespace ridgeline {
 namespace {
-
-void expect_equal(const test::EngineRun& reference, const test::EngineRun& other) {
-  RC_ASSERT(reference.sink.requests.size() == other.sink.requests.size());
-  for (std::size_t i = 0; i < reference.sink.requests.size(); ++i) {
-    RC_ASSERT(reference.sink.requests[i] == other.sink.requests[i]);
-  }
-  RC_ASSERT(reference.sink.gaps == other.sink.gaps);
-  RC_ASSERT(reference.sink.steps.size() == other.sink.steps.size());
-  for (std::size_t i = 0; i < reference.sink.steps.size(); ++i) {
-    const auto& a = reference.sink.steps[i];
-    const auto& b = other.sink.steps[i];
-    RC_ASSERT(a.first_step == b.first_step);
-    RC_ASSERT(a.start == b.start);
-    RC_ASSERT(a.period == b.period);
-    RC_ASSERT(a.num_decodes == b.num_decodes);
-    RC_ASSERT(a.decode_context == b.decode_context);
-    RC_ASSERT(a.prefill_tokens == b.prefill_tokens);
-    RC_ASSERT(a.time == b.time);
-  }
-  RC_ASSERT(reference.end == other.end);
-  RC_ASSERT(reference.totals.steps == other.totals.steps);
-  RC_ASSERT(reference.totals.preemptions == other.totals.preemptions);
-  RC_ASSERT(reference.totals.step_time == other.totals.step_time);
-  RC_ASSERT(reference.totals.busy == other.totals.busy);
-  RC_ASSERT(reference.totals.prefix_queries == other.totals.prefix_queries);
-  RC_ASSERT(reference.totals.prefix_hits == other.totals.prefix_hits);
-  RC_ASSERT(reference.totals.peak_used_blocks == other.totals.peak_used_blocks);
-  RC_ASSERT(reference.totals.used_block_seconds == other.totals.used_block_seconds);
-}
 
 struct Twins {
   test::EngineRun reference;
@@ -61,8 +33,9 @@ Twins expect_twins(const test::Scenario& scenario) {
               .jumping = test::run_scenario(scenario, test::Twin::kJumping)};
   const auto stepping = test::run_scenario(scenario, test::Twin::kStepping);
   RC_ASSERT(stepping.totals.jumped_steps == 0);
-  expect_equal(twins.reference, stepping);
-  expect_equal(twins.reference, twins.jumping);
+  test::expect_equal(twins.reference, stepping);
+  test::expect_equal(twins.reference, test::run_scenario(scenario, test::Twin::kQuiet));
+  test::expect_equal(twins.reference, twins.jumping);
   return twins;
 }
 
@@ -139,7 +112,7 @@ RC_GTEST_PROP(EngineTwins, EndAtTheSameHorizon, ()) {
   const auto reference = test::run_scenario(scenario, test::Twin::kReference, horizon);
   RC_ASSERT(reference.end <= horizon);
   RC_CLASSIFY(reference.past_horizon, "past the horizon");
-  for (const auto twin : {test::Twin::kStepping, test::Twin::kJumping}) {
+  for (const auto twin : {test::Twin::kStepping, test::Twin::kJumping, test::Twin::kQuiet}) {
     const auto other = test::run_scenario(scenario, twin, horizon);
     RC_ASSERT(other.past_horizon == reference.past_horizon);
     RC_ASSERT(other.end == reference.end);

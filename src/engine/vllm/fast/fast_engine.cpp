@@ -1,6 +1,7 @@
+#include "engine/vllm/fast/fast_engine.hpp"
+
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -17,6 +18,7 @@
 #include "domain/request.hpp"
 #include "domain/step.hpp"
 #include "engine/engine.hpp"
+#include "engine/loop/pace.hpp"
 #include "engine/options.hpp"
 #include "engine/vllm/fast/decode_set.hpp"
 #include "engine/vllm/fast/scheduler.hpp"
@@ -26,48 +28,6 @@ namespace ridgeline::engine {
 namespace {
 
 using vllm::fast::Batch;
-
-/// 0 + 1 + ... + (count - 1), for a count of 0 to 2^32.
-std::int64_t sum_below(std::int64_t count) {
-  const auto terms = static_cast<std::uint64_t>(count);
-  return static_cast<std::int64_t>(terms * (terms - 1) / 2);
-}
-
-/// first, first + growth, ...: the ticks of the first `count` terms together, in whatever range.
-core::Int128 series(core::Duration first, core::Duration growth, std::int64_t count) {
-  return static_cast<core::Int128>(first.count()) * count +
-         static_cast<core::Int128>(growth.count()) * sum_below(count);
-}
-
-/// How batches of decodes alone follow each other.
-struct Pace {
-  core::Duration period;  ///< Of the first.
-  core::Duration growth;  ///< Of the period, per batch.
-  std::int64_t batches;   ///< For how many that holds.
-
-  /// How many of the first `most` end within less than a time.
-  [[nodiscard]] std::int64_t batches_within(core::Duration time, std::int64_t most) const {
-    const auto are_within = [&](std::int64_t count) {
-      return series(period, growth, count) < time.count();
-    };
-    if (are_within(most)) {
-      return most;
-    }
-    // The root of growth/2 k^2 + (period - growth/2) k = time, put right by exact sums.
-    const auto slope = static_cast<double>(growth.count());
-    const double linear = static_cast<double>(period.count()) - slope / 2;
-    const auto ticks = static_cast<double>(time.count());
-    const double root = 2 * ticks / (linear + std::sqrt(linear * linear + 2 * slope * ticks));
-    std::int64_t count = root < static_cast<double>(most) ? static_cast<std::int64_t>(root) : most;
-    while (count > 0 && !are_within(count)) {
-      --count;
-    }
-    while (are_within(count + 1)) {
-      ++count;
-    }
-    return count;
-  }
-};
 
 /// Batches of one composition, one after the other: all who decode, each one token further.
 struct Run {
@@ -131,10 +91,6 @@ class FastEngine final : public Engine {
   [[gnu::always_inline]] inline std::int64_t complete_oldest();
   void hand_over_gaps();
   [[gnu::noinline]] bool take_run(std::int64_t most, core::SimTime limit, bool pause_at_completion);
-  [[nodiscard]] Pace pace_of(const vllm::fast::StepLines::Line& line,
-                             std::int64_t decodes,
-                             core::Tokens context,
-                             std::int64_t most) const;
   void end_batches(const Run& run);
   void put_in_flight(const Run& run);
   void count(const Run& run);
@@ -399,7 +355,13 @@ bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_
   if (line == nullptr) {
     return false;
   }
-  const Pace pace = pace_of(*line, decodes.count(), context, most);
+  const Pace pace = pace_of({.gpu = line->gpu(context),
+                             .slope = line->slope,
+                             .cpu = line->cpu,
+                             .room = line->highest - context},
+                            decodes.count(),
+                            most,
+                            async_);
   const bool has_older = num_in_flight_ > 0;
   const core::SimTime start = has_older ? in_flight(0).end : now_;
   // The first instant at which a batch may not end any more.
@@ -444,26 +406,6 @@ bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_
   }
   schedule_due_ = num_in_flight_ < depth_;
   return true;
-}
-
-/// Of up to `most` batches of so many decodes, from this context on.
-Pace FastEngine::pace_of(const vllm::fast::StepLines::Line& line,
-                         std::int64_t decodes,
-                         core::Tokens context,
-                         std::int64_t most) const {
-  const core::Duration gpu = line.gpu(context);
-  const core::Duration slope = line.slope;
-  const bool host_bound = async_ && gpu < line.cpu;
-  std::int64_t room = (line.highest - context).value();
-  if (host_bound) {
-    // Until the GPU's time has grown past the host's.
-    if (slope.count() > 0) {
-      room = std::min(room, (line.cpu - gpu).count() / slope.count());
-    }
-  }
-  return {.period = step_period(gpu, line.cpu, async_),
-          .growth = host_bound ? core::Duration() : slope * decodes,
-          .batches = room < decodes * (most - 1) ? room / decodes + 1 : most};
 }
 
 /// Lets the batches of a run end that do, and forms another as each of them does.
@@ -556,9 +498,9 @@ void FastEngine::drop_all() {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_fast_engine(const EngineInputs& inputs, bool jump) {
+std::unique_ptr<Engine> vllm::fast::make_engine(const EngineInputs& inputs, bool jump) {
   if (!vllm::fast::Scheduler::covers(inputs.options)) {
-    return make_reference_engine(inputs);
+    return nullptr;
   }
   return std::make_unique<FastEngine>(inputs, jump);
 }

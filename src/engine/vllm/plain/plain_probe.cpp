@@ -9,8 +9,8 @@
 
 #include "core/ids.hpp"
 #include "core/units.hpp"
-#include "domain/record.hpp"
 #include "domain/request.hpp"
+#include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
 #include "engine/probe.hpp"
 #include "engine/probe_extras.hpp"
@@ -21,7 +21,8 @@ namespace {
 
 using vllm::plain::SequencePtr;
 
-std::vector<core::RequestId> ids(const std::vector<SequencePtr>& sequences) {
+template <class Pointer>
+std::vector<core::RequestId> ids(const std::vector<Pointer>& sequences) {
   std::vector<core::RequestId> result;
   result.reserve(sequences.size());
   for (const auto& sequence : sequences) {
@@ -64,7 +65,7 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
 
   Step schedule() override {
     const auto before = scheduler_.running();
-    vllm::plain::ScheduledStep scheduled;
+    ScheduledStep scheduled;
     scheduler_.schedule(scheduled);
     Step step;
     for (const auto& item : scheduled) {
@@ -72,9 +73,8 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
                                 .tokens = item.num_scheduled_tokens,
                                 .drafts = item.num_drafts,
                                 .samples = item.samples});
-      const bool was_running = std::any_of(before.begin(), before.end(), [&](const auto& one) {
-        return one.get() == item.sequence;
-      });
+      const bool was_running = std::any_of(
+          before.begin(), before.end(), [&](const auto& one) { return one == item.sequence; });
       if (!was_running) {
         step.admitted.push_back({.id = item.sequence->record.id,
                                  .computed_tokens = item.num_computed_tokens,
@@ -89,8 +89,7 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
   }
 
   std::vector<core::RequestId> update(std::span<const std::int64_t> tokens) override {
-    std::vector<domain::TokenGaps> gaps;  // There is no time here.
-    const auto ended = scheduler_.update(in_flight_.front(), tokens, {}, gaps);
+    const auto ended = scheduler_.update(in_flight_.front(), tokens);
     in_flight_.pop_front();
     return ids(ended);
   }
@@ -110,7 +109,7 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
   [[nodiscard]] std::vector<std::vector<core::BlockId>> blocks(core::RequestId id) const override {
     std::vector<std::vector<core::BlockId>> tables;
     for (const auto& table : sequences_.at(id)->blocks.groups) {
-      tables.push_back(table.ids());
+      tables.push_back(table.blocks);
     }
     return tables;
   }
@@ -134,7 +133,7 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
   EngineOptions options_;
   vllm::plain::Scheduler scheduler_;
   std::map<core::RequestId, SequencePtr> sequences_;
-  std::deque<vllm::plain::ScheduledStep> in_flight_;
+  std::deque<ScheduledStep> in_flight_;
 };
 
 }  // namespace

@@ -4,17 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/check.hpp"
 #include "core/ids.hpp"
-#include "core/time.hpp"
 #include "core/units.hpp"
-#include "domain/record.hpp"
 #include "domain/request.hpp"
+#include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
 #include "engine/vllm/plain/block_tables.hpp"
 #include "engine/vllm/plain/content.hpp"
@@ -45,36 +43,18 @@ std::int64_t input_slots(const EngineOptions& options) {
 }  // namespace
 
 Sequence::Sequence(const domain::Request& request, core::Tokens max_model_len)
-    : num_prompt_tokens(request.prompt_tokens.value()),
-      max_tokens(request.max_tokens.value()),
+    : engine::Sequence(request, max_model_len),
       priority(request.priority),
       lora(request.lora),
-      tokens(request) {
-  const std::int64_t room = max_model_len.value() - num_prompt_tokens;
-  max_output_tokens = std::min(max_tokens, room);
-  stop_after = std::min(request.output_tokens.value(), max_output_tokens);
-  if (room < std::min(request.output_tokens.value(), max_tokens)) {
-    outcome_at_stop = domain::Outcome::kLengthCapped;
-  }
-  record.id = request.id;
-  record.label_set = request.label_set;
-  record.arrival = request.arrival;
-  record.prompt_tokens = request.prompt_tokens;
-}
-
-void Sequence::end(domain::Outcome outcome) {
-  status = Status::kFinished;
-  record.outcome = outcome;
-  record.output_tokens = core::Tokens(num_delivered_tokens());
-  record.last_token = last_token;
-}
+      max_tokens(request.max_tokens.value()),
+      tokens(request) {}
 
 Scheduler::Scheduler(const EngineOptions& options)
     : options_(options),
       by_priority_(options.policy == SchedulingPolicy::kPriority &&
                    options.profile.has_priority_policy),
       loses_results_(options.profile.updates_running_only && !options.async_scheduling),
-      waits_for_results_(!options.async_scheduling && steps_in_flight(options) > 1),
+      steps_per_request_(options.async_scheduling ? steps_in_flight(options) : 1),
       foresees_end_(options.async_scheduling && options.profile.async_skips_last_token),
       last_position_(options.max_model_len.value() -
                      (options.profile.keeps_last_position_free ? 1 : 0)),
@@ -82,8 +62,13 @@ Scheduler::Scheduler(const EngineOptions& options)
       draft_slots_(input_slots(options)),
       manager_(options) {}
 
-void ScheduledStep::grow(std::size_t places) {
-  places_.resize(std::max(places, 2 * places_.size()));
+engine::SequencePtr Scheduler::add(const domain::Request& request) {
+  auto sequence = std::make_shared<Sequence>(request, options_.max_model_len);
+  if (!can_ever_run(*sequence)) {
+    return nullptr;
+  }
+  add(sequence);
+  return sequence;
 }
 
 void Scheduler::add(const SequencePtr& sequence) {
@@ -110,12 +95,18 @@ std::vector<SequencePtr> Scheduler::waiting() const {
   return all;
 }
 
-SequencePtr Scheduler::find(core::RequestId id) const {
-  std::vector<SequencePtr> all = waiting();
-  all.insert(all.end(), running_.begin(), running_.end());
-  const auto found = std::find_if(
-      all.begin(), all.end(), [&](const SequencePtr& one) { return one->record.id == id; });
-  return found == all.end() ? nullptr : *found;
+SchedulerCounts Scheduler::counts() const {
+  const std::int64_t unit = options_.profile.prefix_stats_in_blocks ? manager_.block_size() : 1;
+  // With windows or states, a block stands for other tokens in each group.
+  const std::int64_t shared = has_one_full_cache(options_) ? kv_cache().num_shared() : 0;
+  return {.running = num_running(),
+          .waiting = num_waiting(),
+          .used_blocks = kv_cache().num_used(),
+          .free_blocks = kv_cache().num_free(),
+          .shared_context = core::Tokens(shared * manager_.block_size()),
+          .preemptions = num_preemptions_,
+          .prefix_queries = core::Tokens(statistics_.queries * unit),
+          .prefix_hits = core::Tokens(statistics_.hits * unit)};
 }
 
 bool Scheduler::can_ever_run(const Sequence& sequence) const {
@@ -157,21 +148,14 @@ bool Scheduler::last_token_in_flight(const Sequence& sequence) const {
              sequence.num_prompt_tokens + sequence.max_tokens;
 }
 
-/// With the rules in one piece: what a call costs is much where they are asked for each block.
-[[gnu::flatten]] void Scheduler::schedule_running(ScheduledStep& step) {
+void Scheduler::schedule_running(ScheduledStep& step) {
   for (std::size_t i = 0; i < running_.size() && has_budget(); ++i) {
-    if (running_[i]->is_quiet()) {
-      i = schedule_quiet(step, i);
-      if (i == running_.size() || !has_budget()) {
-        return;
-      }
-    }
-    Sequence& sequence = *running_[i];
-    const std::int64_t tokens = tokens_to_run(sequence);
-    if (tokens <= 0 || last_token_in_flight(sequence)) {
+    const SequencePtr sequence = running_[i];
+    const std::int64_t tokens = tokens_to_run(*sequence);
+    if (tokens <= 0 || last_token_in_flight(*sequence)) {
       continue;  // Everything of it is in flight; younger requests may overtake.
     }
-    if (!extend(sequence, tokens, lookahead_) && !make_room(sequence, tokens, step, i)) {
+    if (!extend(*sequence, tokens, lookahead_) && !make_room(*sequence, tokens, step, i)) {
       return;
     }
     spend(tokens);
@@ -179,52 +163,7 @@ bool Scheduler::last_token_in_flight(const Sequence& sequence) const {
   }
 }
 
-/// Of the running requests from one on, those that are quiet and follow one another: a token each,
-/// as the budget lasts. Returns the place of the next. Without drafts both budgets are the same.
-std::size_t Scheduler::schedule_quiet(ScheduledStep& step, std::size_t from) {
-  const std::int64_t placeholder = options_.async_scheduling ? 1 : 0;
-  const std::size_t most = std::min(running_.size() - from, static_cast<std::size_t>(budget_));
-  const std::span<const SequencePtr> running(running_.begin() + static_cast<std::ptrdiff_t>(from),
-                                             most);
-  const std::span<ScheduledSequence> room = step.room(most);
-  static constexpr ScheduledSequence kOneToken{
-      .num_scheduled_tokens = 1, .samples = true, .is_plain = true};
-  std::size_t count = 0;
-  std::int64_t context = 0;
-  for (; count < most && running[count]->is_quiet(); ++count) {
-    Sequence& sequence = *running[count];
-    room[count] = kOneToken;
-    room[count].sequence = &sequence;
-    room[count].num_computed_tokens = sequence.num_computed_tokens;
-    context += sequence.num_computed_tokens;
-    ++sequence.num_computed_tokens;
-    ++sequence.num_in_flight_tokens;
-    sequence.num_placeholders += placeholder;
-  }
-  step.add_decodes(count, context);
-  budget_ -= static_cast<std::int64_t>(count);
-  input_budget_ -= static_cast<std::int64_t>(count);
-  return from + count;
-}
-
-/// Up to how many computed tokens nothing has to be looked at but the budget: the request samples
-/// in every step, so that it has one token to compute in the next, and what could hold that up or
-/// come with it (its last position, its end, a block) is further on.
-std::int64_t Scheduler::quiet_until(const Sequence& sequence) const {
-  if (waits_for_results_ || options_.num_speculative_tokens > 0) {
-    return kNotQuiet;
-  }
-  // The token that is computed fills its block; but while a step with the one before is in flight
-  // (see look_again), it is known a step later.
-  const std::int64_t filled = sequence.blocks.hashed_below - (options_.async_scheduling ? 0 : 1);
-  // Two before the last token is computed it cannot be known yet that it will be the last.
-  const std::int64_t end = sequence.num_prompt_tokens + sequence.stop_after - 2;
-  const BlockTables& blocks = sequence.blocks;
-  return std::min(std::min(std::min(blocks.tokens_held, filled), blocks.windows_rest_below),
-                  std::min(last_position_, end));
-}
-
-/// Which request gives way: the last in order of admission, or the worst in order of priority.
+/// The request that gives way: the last admitted, or the worst in the order of priority.
 std::size_t Scheduler::choose_victim() const {
   if (!by_priority_) {
     return running_.size() - 1;
@@ -239,7 +178,7 @@ std::size_t Scheduler::choose_victim() const {
 /// Takes a victim out of the step being formed, or marks what is left of it there.
 Scheduler::Withdrawn Scheduler::withdraw(Sequence& victim, ScheduledStep& step) {
   const auto scheduled = std::find_if(
-      step.begin(), step.end(), [&](const auto& other) { return other.sequence == &victim; });
+      step.begin(), step.end(), [&](const auto& other) { return other.sequence.get() == &victim; });
   if (scheduled == step.end()) {
     return {};
   }
@@ -251,7 +190,6 @@ Scheduler::Withdrawn Scheduler::withdraw(Sequence& victim, ScheduledStep& step) 
     return {.was_scheduled = true};
   }
   scheduled->samples = false;
-  scheduled->is_plain = false;
   victim.num_in_flight_tokens += scheduled->num_scheduled_tokens;
   return {.was_scheduled = true, .computed = scheduled->num_scheduled_tokens};
 }
@@ -309,7 +247,6 @@ void Scheduler::preempt(const SequencePtr& victim, std::int64_t computed) {
   manager_.release(victim->blocks);
   victim->status = Status::kPreempted;
   victim->num_computed_tokens = computed;
-  victim->quiet_until = kNotQuiet;
   if (!options_.profile.hashes_less_all_drafts) {
     victim->num_drafts = 0;  // Else they stay until it runs again, and count there as well.
   }
@@ -321,20 +258,19 @@ void Scheduler::preempt(const SequencePtr& victim, std::int64_t computed) {
 
 /// What is scheduled counts as computed before the step has run: the next can already go on from
 /// there.
-void Scheduler::put(ScheduledStep& step, Sequence& sequence, std::int64_t tokens) {
+void Scheduler::put(ScheduledStep& step, const SequencePtr& scheduled, std::int64_t tokens) {
+  Sequence& sequence = *scheduled;
   const std::int64_t before = sequence.num_computed_tokens;
   const std::int64_t known = sequence.num_tokens() + sequence.num_placeholders;
   const std::int64_t drafts =
       sequence.num_drafts > 0 ? std::max<std::int64_t>(before + tokens - known, 0) : 0;
   const bool samples = before + tokens >= known;
-  const bool is_prefill = before < sequence.prefill_end;
-  step.add({.sequence = &sequence,
-            .num_computed_tokens = before,
-            .num_scheduled_tokens = tokens,
-            .num_drafts = static_cast<std::int32_t>(drafts),
-            .is_prefill = is_prefill,
-            .samples = samples,
-            .is_plain = samples && drafts == 0 && !is_prefill});
+  step.push_back({.sequence = scheduled,
+                  .num_computed_tokens = before,
+                  .num_scheduled_tokens = tokens,
+                  .num_drafts = drafts,
+                  .is_prefill = before < sequence.prefill_end,
+                  .samples = samples});
   sequence.num_computed_tokens += tokens;
   sequence.num_in_flight_tokens += tokens;
   sequence.num_drafts = 0;
@@ -342,12 +278,11 @@ void Scheduler::put(ScheduledStep& step, Sequence& sequence, std::int64_t tokens
     sequence.num_placeholders += 1 + drafts;
     sequence.num_drafts = options_.num_speculative_tokens;
   }
-  sequence.quiet_until = samples ? quiet_until(sequence) : kNotQuiet;
 }
 
 /// Undoes what put() did to the request.
 void Scheduler::take_back(const ScheduledSequence& part) const {
-  Sequence& sequence = *part.sequence;
+  auto& sequence = static_cast<Sequence&>(*part.sequence);
   sequence.num_computed_tokens -= part.num_scheduled_tokens;
   sequence.num_in_flight_tokens -= part.num_scheduled_tokens;
   if (options_.async_scheduling && part.samples) {
@@ -357,29 +292,25 @@ void Scheduler::take_back(const ScheduledSequence& part) const {
 }
 
 /// Takes a request out of the list that it is in, and its blocks back.
-SequencePtr Scheduler::remove(const Sequence& sequence) {
-  SequencePtr removed;
-  const auto take_from = [&](auto& list) {
-    const auto place = std::find_if(
-        list.begin(), list.end(), [&](const SequencePtr& one) { return one.get() == &sequence; });
-    if (place != list.end()) {
-      removed = std::move(*place);
-      list.erase(place);
-    }
-  };
-  if (sequence.status == Status::kRunning) {
-    take_from(running_);
-  } else {
-    take_from(waiting_);
-    take_from(skipped_);
+void Scheduler::remove(const SequencePtr& sequence) {
+  const std::size_t removed = sequence->status == Status::kRunning
+                                  ? std::erase(running_, sequence)
+                                  : std::erase(waiting_, sequence) + std::erase(skipped_, sequence);
+  RIDGELINE_CHECK(removed == 1, "a request that is removed is in one list");
+  manager_.release(sequence->blocks);
+  sequence->status = Status::kFinished;
+}
+
+engine::SequencePtr Scheduler::abort(core::RequestId id) {
+  std::vector<SequencePtr> all = waiting();
+  all.insert(all.end(), running_.begin(), running_.end());
+  const auto found = std::find_if(
+      all.begin(), all.end(), [&](const SequencePtr& one) { return one->record.id == id; });
+  if (found == all.end()) {
+    return nullptr;
   }
-  RIDGELINE_CHECK(removed != nullptr, "a request that is removed is in a list");
-  manager_.release(removed->blocks);
-  removed->quiet_until = kNotQuiet;
-  if (removed->num_in_flight_tokens > 0) {
-    leaving_.push_back(removed);
-  }
-  return removed;
+  abort(*found);
+  return *found;
 }
 
 void Scheduler::abort(const SequencePtr& sequence) {
@@ -390,10 +321,10 @@ void Scheduler::abort(const SequencePtr& sequence) {
   if (still_loading && options_.profile.remote_abort_waits_for_load) {
     std::erase(waiting_, sequence);
     std::erase(skipped_, sequence);
+    sequence->status = Status::kFinished;
   } else {
-    remove(*sequence);
+    remove(sequence);
   }
-  sequence->end(domain::Outcome::kAborted);
 }
 
 void Scheduler::finish_remote_load(const SequencePtr& sequence) {
@@ -411,7 +342,7 @@ core::Tokens Scheduler::queued_prompt_tokens() const {
   return core::Tokens(sum);
 }
 
-core::Tokens Scheduler::cached_prefix(const domain::Request& request) const {
+core::Tokens Scheduler::cached_prefix(const domain::Request& request) {
   if (!options_.enable_prefix_caching) {
     return {};
   }
@@ -422,16 +353,14 @@ core::Tokens Scheduler::cached_prefix(const domain::Request& request) const {
   return core::Tokens(manager_.find_prefix(sequence.block_hashes, most).num_blocks * block_size);
 }
 
-std::vector<SequencePtr> Scheduler::drain() {
+std::vector<engine::SequencePtr> Scheduler::drain() {
   std::vector<SequencePtr> all = running_;
   const auto queued = waiting();
   all.insert(all.end(), queued.begin(), queued.end());
-  for (const auto& sequence : all) {
-    remove(*sequence);
-    sequence->end(domain::Outcome::kUnfinished);
+  for (const SequencePtr& sequence : all) {
+    remove(sequence);
   }
-  leaving_.clear();
-  return all;
+  return {all.begin(), all.end()};
 }
 
 bool Scheduler::extend(Sequence& sequence, std::int64_t tokens, std::int64_t lookahead) {
@@ -453,33 +382,28 @@ bool Scheduler::extend(Sequence& sequence, std::int64_t tokens, std::int64_t loo
 void Scheduler::hash_full_blocks(Sequence& sequence, std::int64_t tokens) {
   const std::int64_t known = std::min(tokens, sequence.num_tokens());
   if (!options_.enable_prefix_caching ||
-      (known < sequence.blocks.hashed_below &&
+      (known < manager_.hashed_below(sequence.blocks) &&
        known < (sequence.num_hashes_made + 1) * manager_.block_size())) {
     return;
   }
   extend_hash_chain(sequence);
   manager_.hash_full_blocks(sequence.blocks, sequence.block_hashes, known);
-  while (known >= (sequence.num_hashes_made + 1) * manager_.block_size()) {
-    ++sequence.num_hashes_made;
-  }
+  sequence.num_hashes_made = std::max(sequence.num_hashes_made, known / manager_.block_size());
 }
 
 void Scheduler::extend_hash_chain(Sequence& sequence) const {
   const std::int64_t block_size = manager_.block_size();
   BlockHashes& hashes = sequence.block_hashes;
-  // An adapter changes every activation, hence every KV block.
-  const std::uint64_t root = sequence.lora.value();
-  if (hashes.empty() && sequence.num_tokens() >= block_size) {
-    hashes =
-        manager_.known_hashes(sequence.tokens.hash_block(root, 0, block_size), sequence.tokens);
-    hashes.reserve(
-        static_cast<std::size_t>((sequence.num_prompt_tokens + sequence.stop_after) / block_size));
+  if (hashes.empty()) {
+    hashes.reserve(static_cast<std::size_t>(sequence.num_tokens() / block_size));
   }
-  std::uint64_t hash = hashes.empty() ? root : hashes.back();
-  std::int64_t end = static_cast<std::int64_t>(hashes.size() + 1) * block_size;
-  for (const std::int64_t known = sequence.num_tokens(); end <= known; end += block_size) {
-    hash = sequence.tokens.hash_block(hash, end - block_size, end);
-    hashes.push_back(hash);
+  for (auto full = static_cast<std::int64_t>(hashes.size());
+       (full + 1) * block_size <= sequence.num_tokens();
+       ++full) {
+    // An adapter changes every activation, hence every KV block.
+    const std::uint64_t parent = hashes.empty() ? sequence.lora.value() : hashes.back();
+    hashes.push_back(
+        sequence.tokens.hash_block(parent, full * block_size, (full + 1) * block_size));
   }
 }
 

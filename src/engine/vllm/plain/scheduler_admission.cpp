@@ -1,4 +1,4 @@
-// The waiting pass of the scheduler: which requests it takes, with how many tokens and blocks.
+// The waiting pass of the scheduler: whom it takes, with how many tokens and blocks.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -22,11 +22,11 @@ bool is_one_of(const std::vector<core::LoraId>& adapters, core::LoraId adapter) 
 
 }  // namespace
 
-/// The distinct adapters of the running requests in a step without preemptions.
+/// The distinct adapters of the running requests in a step that preempted none.
 void Scheduler::note_adapters(const ScheduledStep& step) {
   adapters_.clear();
   for (const ScheduledSequence& scheduled : step) {
-    const core::LoraId adapter = scheduled.sequence->lora;
+    const core::LoraId adapter = static_cast<const Sequence&>(*scheduled.sequence).lora;
     if (adapter.valid() && !is_one_of(adapters_, adapter)) {
       adapters_.push_back(adapter);
     }
@@ -211,7 +211,7 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
     count_lookup(*sequence, admission.prefix);
   }
   if (admission.looked_up) {
-    adopt(*sequence, std::move(admission.prefix));
+    manager_.adopt(sequence->blocks, std::move(admission.prefix));
     sequence->num_computed_tokens = admission.cached;
   }
   if (admission.loads) {
@@ -220,11 +220,6 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
   }
   admit(sequence, admission, step);
   return Verdict::kAdmitted;
-}
-
-void Scheduler::adopt(Sequence& sequence, CachedPrefix prefix) {
-  manager_.adopt(sequence.blocks, std::move(prefix), sequence.block_hashes, sequence.tokens);
-  manager_.reserve(sequence.blocks, sequence.num_prompt_tokens + sequence.stop_after);
 }
 
 /// It gets the blocks that its KV is written into, and takes part again when that has arrived.
@@ -245,7 +240,7 @@ void Scheduler::admit(const SequencePtr& sequence,
   }
   sequence->status = Status::kRunning;
   if (sequence->blocks.groups.empty()) {
-    adopt(*sequence, {});
+    manager_.adopt(sequence->blocks, {});
   }
   RIDGELINE_CHECK(extend(*sequence, admission.tokens, admission.lookahead),
                   "admission counted too few blocks");
@@ -257,7 +252,7 @@ void Scheduler::admit(const SequencePtr& sequence,
   if (admission.cached + admission.tokens > known) {
     sequence->num_drafts = admission.cached + admission.tokens - known;  // Padding.
   }
-  put(step, *sequence, admission.tokens);
+  put(step, sequence, admission.tokens);
 }
 
 }  // namespace ridgeline::engine::vllm::plain

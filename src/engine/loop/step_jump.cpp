@@ -1,0 +1,291 @@
+// The jump of the step loop: rounds of quiet steps, priced and reported without a loop over their
+// tokens.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "domain/step.hpp"
+#include "engine/loop/pace.hpp"
+#include "engine/loop/step_loop.hpp"
+#include "engine/loop/step_scheduler.hpp"
+#include "engine/options.hpp"
+
+namespace ridgeline::engine {
+namespace {
+
+/// How often in so many rounds the step in a place of the ring ends, and is formed anew.
+std::int64_t times_in(std::int64_t rounds, std::size_t place, std::size_t depth) {
+  const auto steps = static_cast<std::int64_t>(depth);
+  return (rounds - static_cast<std::int64_t>(place) + steps - 1) / steps;
+}
+
+}  // namespace
+
+core::SimTime StepLoop::QuietRun::end_of(std::int64_t n) const {
+  const auto listed = static_cast<std::int64_t>(ends.size());
+  return n <= listed ? ends[static_cast<std::size_t>(n - 1)]
+                     : ends.back() + pace->length(n - listed);
+}
+
+/// Takes as many rounds at once as are quiet and end before `limit`; false where there is none.
+bool StepLoop::jump(core::SimTime limit) {
+  QuietRun run;
+  if (!is_quiet(run)) {
+    return false;
+  }
+  std::vector<ScheduledStep*> steps;
+  for (std::size_t place = 0; place < depth_; ++place) {
+    run.ends.push_back(in_flight(place).end);
+    steps.push_back(&in_flight(place).step);
+  }
+  run.shared_context = scheduler_->counts().shared_context;
+  if (!plan_on_line(limit, run)) {
+    plan_step_by_step(limit, run);
+  }
+  if (run.rounds == 0) {
+    return false;
+  }
+  report_gaps(run);
+  const std::int64_t used = scheduler_->counts().used_blocks;
+  hold_blocks(run, used, scheduler_->advance_quiet(steps, run.rounds));
+  for (const domain::StepRecord& record : run.log) {
+    inputs_.sink.on_steps(record);
+  }
+  move_steps(run);
+  totals_.jumped_steps += run.rounds;
+  return true;
+}
+
+/// Whether the steps in flight repeat themselves for a while: they are full, the requests of each
+/// had their last token together, and the scheduler knows of rounds to come.
+bool StepLoop::is_quiet(QuietRun& run) {
+  if (num_in_flight_ < depth_) {
+    return false;
+  }
+  std::int64_t parts = 0;
+  std::int64_t tokens = std::numeric_limits<std::int64_t>::max();  // That each may still be given.
+  for (std::size_t place = 0; place < depth_; ++place) {
+    const InFlight& step = in_flight(place);
+    if (!step.is_decodes) {
+      return false;
+    }
+    parts += static_cast<std::int64_t>(step.step.size());
+    const core::SimTime last = step.step.front().sequence->last_token;
+    for (const ScheduledSequence& part : step.step) {
+      const Sequence& sequence = *part.sequence;
+      if (sequence.last_token != last || last == core::SimTime::never()) {
+        return false;
+      }
+      tokens = std::min(tokens, sequence.stop_after - sequence.num_delivered_tokens);
+    }
+  }
+  const std::int64_t running = scheduler_->counts().running;
+  const auto depth = static_cast<std::int64_t>(depth_);
+  if (parts != running && parts != running * depth) {
+    return false;  // Some have left, or are in no step.
+  }
+  run.steps_per_request = parts / running;
+  run.most = std::min(scheduler_->quiet_steps(), tokens * (depth / run.steps_per_request));
+  return run.most > 0;
+}
+
+/// The model's line through a context, asked for once; nullptr if it has none there.
+const domain::AffineStep* StepLoop::line_at(std::int64_t decodes, core::Tokens context) {
+  const auto index = static_cast<std::size_t>(decodes);
+  if (index >= lines_.size()) {
+    lines_.resize(index + 1);
+  }
+  auto& line = lines_[index];
+  const auto holds = [&] { return line && context >= line->lowest && context <= line->highest; };
+  if (!holds()) {
+    line = inputs_.model.affine(decodes, context);
+  }
+  return holds() ? &*line : nullptr;
+}
+
+/// Steps of one composition on the model's line, priced in closed form. False where the model has
+/// no line, or a pipeline's stages decide when steps end.
+bool StepLoop::plan_on_line(core::SimTime limit, QuietRun& run) {
+  const auto depth = static_cast<std::int64_t>(depth_);
+  if (inputs_.options.pipeline_depth > 0 || run.steps_per_request != depth) {
+    return false;
+  }
+  const InFlight& newest = in_flight(depth_ - 1);
+  const auto decodes = static_cast<std::int64_t>(newest.step.size());
+  const core::Tokens decode_context = newest.context + core::Tokens(decodes);
+  const core::Tokens context = decode_context - inputs_.model.spared_context(run.shared_context);
+  const domain::AffineStep* const line =
+      context >= core::Tokens(0) ? line_at(decodes, context) : nullptr;
+  if (line == nullptr) {
+    return false;
+  }
+  domain::StepTime first = line->at(context);
+  first.cpu = inputs_.host.of(decodes, line->base.cpu);
+  run.pace = pace_of(
+      {.gpu = first.gpu(), .slope = line->slope, .cpu = first.cpu, .room = line->highest - context},
+      decodes,
+      run.most,
+      inputs_.options.async_scheduling);
+  // As many as end by the horizon.
+  run.rounds = run.pace->batches_within(inputs_.horizon - newest.end + core::Duration::ticks(1),
+                                        run.pace->batches);
+  const auto before_limit = std::count_if(
+      run.ends.begin(), run.ends.end(), [&](core::SimTime end) { return end < limit; });
+  if (before_limit < depth) {
+    run.rounds = std::min<std::int64_t>(run.rounds, before_limit);
+  } else if (run.rounds > depth) {
+    run.rounds = depth + run.pace->batches_within(limit - newest.end, run.rounds - depth);
+  }
+  if (run.rounds == 0) {
+    return true;
+  }
+  const core::Tokens all =
+      context * run.rounds + core::Tokens(decodes * sum_below(run.rounds));  // Their contexts.
+  const core::Duration busy = run.pace->length(run.rounds);
+  domain::StepTime sum;
+  sum.add(line->base, run.rounds);
+  sum.add(line->slope_kind, line->slope * all.value());
+  sum.add(domain::Bottleneck::kOverhead, busy - sum.gpu());
+  sum.cpu = first.cpu * run.rounds;
+  if (inputs_.options.log_steps) {
+    first.add(domain::Bottleneck::kOverhead, run.pace->period - first.gpu());
+    run.log.push_back({.first_step = totals_.steps,
+                       .steps = run.rounds,
+                       .start = newest.end,
+                       .period = run.pace->period,
+                       .period_growth = run.pace->growth,
+                       .num_decodes = decodes,
+                       .decode_context = decode_context,
+                       .shared_context = run.shared_context,
+                       .num_prefills = 0,
+                       .prefill_tokens = {},
+                       .time = first,
+                       .gpu_growth = line->slope * decodes,
+                       .growth_kind = line->slope_kind,
+                       .used_blocks = {}});
+  }
+  count(sum, busy, run.rounds);
+  return true;
+}
+
+/// Steps priced one by one, each in place of the one that ended before it was formed.
+void StepLoop::plan_step_by_step(core::SimTime limit, QuietRun& run) {
+  for (; run.rounds < run.most; ++run.rounds) {
+    const auto round = static_cast<std::size_t>(run.rounds);
+    const core::SimTime ended = run.ends[round];
+    if (ended >= limit) {
+      return;
+    }
+    const InFlight& before = in_flight(round % depth_);
+    const std::int64_t further =
+        run.steps_per_request * static_cast<std::int64_t>(round / depth_ + 1);  // Tokens, each.
+    decode_lengths_.clear();
+    for (const ScheduledSequence& part : before.step) {
+      if (!needs_decode_lengths_) {
+        break;
+      }
+      decode_lengths_.emplace_back(part.num_computed_tokens + further);
+    }
+    const auto decodes = static_cast<std::int64_t>(before.step.size());
+    const domain::StepBatch batch{
+        .num_decodes = decodes,
+        .decode_context = before.context + core::Tokens(decodes * further),
+        .shared_context = run.shared_context,
+        .decode_lengths = decode_lengths_,
+        .prefills = {}};
+    const Priced priced = price(batch, decodes, ended, run.ends.back());
+    if (priced.end > inputs_.horizon) {
+      return;
+    }
+    if (inputs_.options.log_steps) {
+      run.log.push_back(domain::StepRecord::of_one(
+          totals_.steps, batch, priced.start, priced.end - priced.start, priced.time, {}));
+    }
+    count(priced.time, priced.end - priced.start, 1);
+    run.ends.push_back(priced.end);
+  }
+}
+
+/// Of each round, the time since the requests of its step had their last token.
+void StepLoop::report_gaps(const QuietRun& run) {
+  std::vector<core::SimTime> last;  // Of each step in flight.
+  for (std::size_t place = 0; place < depth_; ++place) {
+    last.push_back(in_flight(place).step.front().sequence->last_token);
+  }
+  const bool one_composition = run.steps_per_request == static_cast<std::int64_t>(depth_);
+  const std::int64_t singly =
+      run.pace ? std::min(run.rounds, static_cast<std::int64_t>(depth_)) : run.rounds;
+  for (std::int64_t round = 0; round < singly; ++round) {
+    const std::size_t place = static_cast<std::size_t>(round) % depth_;
+    const core::SimTime end = run.end_of(round + 1);
+    inputs_.sink.on_token_gaps(
+        {.gap = end - last[place],
+         .growth = {},
+         .count = 1,
+         .requests = static_cast<std::int64_t>(in_flight(place).step.size())});
+    if (one_composition) {
+      std::fill(last.begin(), last.end(), end);
+    } else {
+      last[place] = end;
+    }
+  }
+  if (run.rounds > singly) {
+    inputs_.sink.on_token_gaps({.gap = run.pace->period,
+                                .growth = run.pace->growth,
+                                .count = run.rounds - singly,
+                                .requests = static_cast<std::int64_t>(in_flight(0).step.size())});
+  }
+}
+
+/// `used` blocks were in use before the run.
+void StepLoop::hold_blocks(QuietRun& run, std::int64_t used, std::span<const BlockChange> changes) {
+  std::size_t logged = 0;
+  const auto log_until = [&](std::int64_t rounds) {  // So many rounds have been formed.
+    for (; logged < run.log.size() && static_cast<std::int64_t>(logged) < rounds; ++logged) {
+      run.log[logged].used_blocks = core::Blocks(used);
+    }
+  };
+  for (const BlockChange& change : changes) {
+    hold_blocks_until(run.end_of(change.step + 1), used);
+    if (!run.pace) {  // Else one record stands for all steps formed.
+      log_until(change.step);
+    }
+    used = change.used_blocks;
+    totals_.peak_used_blocks = std::max(totals_.peak_used_blocks, core::Blocks(used));
+  }
+  hold_blocks_until(run.end_of(run.rounds), used);
+  log_until(run.rounds);
+}
+
+/// The requests have their tokens, and the steps in flight are those formed last.
+void StepLoop::move_steps(const QuietRun& run) {
+  for (std::size_t place = 0; place < depth_; ++place) {
+    const std::int64_t times = times_in(run.rounds, place, depth_);
+    if (times == 0) {
+      continue;
+    }
+    InFlight& step = in_flight(place);
+    const std::int64_t last_round =
+        static_cast<std::int64_t>(place) + (times - 1) * static_cast<std::int64_t>(depth_);
+    const core::SimTime last = run.end_of(last_round + 1);
+    for (const ScheduledSequence& part : step.step) {
+      part.sequence->num_delivered_tokens += times;
+      part.sequence->last_token = std::max(part.sequence->last_token, last);
+    }
+    step.context +=
+        core::Tokens(static_cast<std::int64_t>(step.step.size()) * run.steps_per_request * times);
+  }
+  for (std::size_t ahead = 0; ahead < depth_; ++ahead) {
+    const std::int64_t number = run.rounds + static_cast<std::int64_t>(ahead);
+    in_flight(static_cast<std::size_t>(number) % depth_).end = run.end_of(number + 1);
+  }
+  oldest_ = (oldest_ + static_cast<std::size_t>(run.rounds)) % depth_;
+}
+
+}  // namespace ridgeline::engine

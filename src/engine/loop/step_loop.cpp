@@ -1,0 +1,333 @@
+#include "engine/loop/step_loop.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/check.hpp"
+#include "core/ids.hpp"
+#include "core/int128.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
+#include "domain/step.hpp"
+#include "engine/acceptance.hpp"
+#include "engine/engine.hpp"
+#include "engine/loop/step_scheduler.hpp"
+#include "engine/options.hpp"
+#include "engine/pipeline.hpp"
+
+namespace ridgeline::engine {
+
+StepLoop::StepLoop(const EngineInputs& inputs, std::unique_ptr<StepScheduler> scheduler, bool jump)
+    : inputs_(inputs),
+      scheduler_(std::move(scheduler)),
+      jump_(jump),
+      needs_decode_lengths_(inputs.model.needs_decode_lengths()),
+      depth_(static_cast<std::size_t>(steps_in_flight(inputs.options))),
+      steps_(depth_) {}
+
+void StepLoop::submit(const domain::Request& request, core::SimTime queued) {
+  RIDGELINE_CHECK(queued >= now_, "request submitted in the past");
+  RIDGELINE_CHECK(queued <= inputs_.horizon, "request submitted after the horizon");
+  const SequencePtr sequence = scheduler_->add(request);
+  if (sequence == nullptr) {
+    Sequence refused(request, inputs_.options.max_model_len);
+    refused.record.queued = queued;
+    refused.record.outcome = domain::Outcome::kRejected;
+    inputs_.sink.on_request(refused.record);
+    return;
+  }
+  sequence->record.queued = queued;
+  if (num_in_flight_ == 0 && !schedule_due_) {
+    now_ = queued;
+    schedule_due_ = true;
+  }
+}
+
+void StepLoop::abort(core::RequestId id, core::SimTime at) {
+  RIDGELINE_CHECK(at >= now_, "request aborted in the past");
+  hold_blocks_until(at, scheduler_->counts().used_blocks);
+  if (const SequencePtr sequence = scheduler_->abort(id); sequence != nullptr) {
+    sequence->end(domain::Outcome::kAborted);
+    inputs_.sink.on_request(sequence->record);
+  }
+}
+
+/// So many blocks were in use from now_ on.
+void StepLoop::hold_blocks_until(core::SimTime now, std::int64_t used) {
+  used_block_ticks_ += static_cast<core::Int128>(used) * (now - now_).count();
+  now_ = now;
+}
+
+core::SimTime StepLoop::next_instant() const {
+  if (schedule_due_) {
+    return now_;
+  }
+  return num_in_flight_ > 0 ? steps_[oldest_].end : core::SimTime::never();
+}
+
+InstanceState StepLoop::state(core::SimTime at) const {
+  RIDGELINE_CHECK(at >= now_ && at <= next_instant(), "state asked for an instant not reached");
+  const SchedulerCounts counts = scheduler_->counts();
+  return {.at = at,
+          .running = counts.running,
+          .waiting = counts.waiting,
+          .queued_prompt_tokens = scheduler_->queued_prompt_tokens(),
+          .used_blocks = core::Blocks(counts.used_blocks),
+          .free_blocks = core::Blocks(counts.free_blocks)};
+}
+
+Pause StepLoop::advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) {
+  for (std::int64_t segments = 0;; ++segments) {
+    if (schedule_due_) {
+      if (now_ >= limit) {
+        return Pause::kLimit;
+      }
+      schedule_due_ = false;
+      past_horizon_ = !fill_pipeline();
+    }
+    if (past_horizon_) {
+      return Pause::kHorizon;
+    }
+    if (num_in_flight_ == 0) {
+      RIDGELINE_CHECK(scheduler_->counts().waiting == 0, "requests wait although nothing runs");
+      return Pause::kIdle;
+    }
+    if (in_flight(0).end >= limit) {
+      return Pause::kLimit;
+    }
+    if (segments >= max_segments) {
+      return Pause::kBudget;
+    }
+    if (jump_ && jump(limit)) {
+      continue;
+    }
+    const bool finished = complete_oldest();
+    schedule_due_ = true;
+    if (finished && pause_at_completion) {
+      return Pause::kCompletion;
+    }
+  }
+}
+
+/// Where in the ring the step stands that many places behind the oldest in flight.
+std::size_t StepLoop::ring_place(std::size_t place) const {
+  const std::size_t at = oldest_ + place;
+  return at < depth_ ? at : at - depth_;
+}
+
+core::SimTime StepLoop::newest_end() {
+  return num_in_flight_ == 0 ? now_ : in_flight(num_in_flight_ - 1).end;
+}
+
+/// Forms steps until as many are in flight as can be; false if one of them would end after the
+/// horizon.
+bool StepLoop::fill_pipeline() {
+  while (num_in_flight_ < depth_) {
+    InFlight& next = in_flight(num_in_flight_);
+    const std::int64_t preemptions = scheduler_->counts().preemptions;
+    scheduler_->schedule(next.step);
+    const SchedulerCounts counts = scheduler_->counts();
+    totals_.peak_used_blocks = std::max(totals_.peak_used_blocks, core::Blocks(counts.used_blocks));
+    if (!next.step.empty()) {
+      if (!launch(next)) {
+        return false;
+      }
+    } else if (num_in_flight_ > 0 || counts.preemptions == preemptions) {
+      return true;
+    }
+  }
+  return true;
+}
+
+/// The step as the model sees it.
+domain::StepBatch StepLoop::batch_of(InFlight& next) {
+  prefills_.clear();
+  decode_lengths_.clear();
+  next.context = {};
+  domain::StepBatch batch;
+  for (const ScheduledSequence& part : next.step) {
+    const core::Tokens before(part.num_computed_tokens);
+    if (part.is_decode()) {
+      ++batch.num_decodes;
+      next.context += before;
+      if (needs_decode_lengths_) {
+        decode_lengths_.push_back(before);
+      }
+      continue;
+    }
+    // Drafts are verified as a short prefill is computed: all at once, after what is cached.
+    prefills_.push_back({.past = before,
+                         .new_tokens = core::Tokens(part.num_scheduled_tokens),
+                         .samples = part.samples,
+                         .drafts = part.is_prefill ? 0 : part.num_drafts});
+    auto& record = part.sequence->record;
+    record.first_scheduled = std::min(record.first_scheduled, now_);
+  }
+  next.is_decodes = prefills_.empty();
+  batch.decode_context = next.context;
+  batch.shared_context = scheduler_->counts().shared_context;
+  batch.decode_lengths = decode_lengths_;
+  batch.prefills = prefills_;
+  return batch;
+}
+
+/// What a step takes that is formed at `now`, when the newest in flight ends at `newest_end`.
+StepLoop::Priced StepLoop::price(const domain::StepBatch& batch,
+                                 std::int64_t requests,
+                                 core::SimTime now,
+                                 core::SimTime newest_end) {
+  domain::StepTime time = inputs_.model.predict(batch);
+  time.cpu = inputs_.host.of(requests, time.cpu);
+  const core::Duration gpu = time.gpu();
+  const core::Duration duration = step_period(gpu, time.cpu, inputs_.options.async_scheduling);
+  time.add(domain::Bottleneck::kOverhead, duration - gpu);
+  if (inputs_.options.pipeline_depth == 0) {
+    return {.time = time,
+            .start = newest_end,
+            .end = core::SimTime::saturating_sum(newest_end, duration)};
+  }
+  // The host's work that nothing hides stands before the first stage.
+  std::vector<core::Duration> stages = inputs_.model.stages(batch);
+  stages.front() = core::Duration::saturating_sum(stages.front(), duration - gpu);
+  const core::SimTime end = pipeline_.pass(now, stages);
+  if (end <= inputs_.horizon) {
+    // Other steps are in other stages: this one's share of the time is how much later it ends.
+    time = in_proportion(time, end - newest_end);
+  }
+  return {.time = time, .start = newest_end, .end = end};
+}
+
+void StepLoop::count(const domain::StepTime& time, core::Duration busy, std::int64_t steps) {
+  totals_.steps += steps;
+  totals_.busy += busy;
+  for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
+    totals_.step_time.by_bottleneck[kind] += time.by_bottleneck[kind];
+  }
+  totals_.step_time.cpu += time.cpu;
+}
+
+/// Puts a step in flight; false where it would end after the horizon.
+bool StepLoop::launch(InFlight& next) {
+  const domain::StepBatch batch = batch_of(next);
+  const Priced priced =
+      price(batch, static_cast<std::int64_t>(next.step.size()), now_, newest_end());
+  if (priced.end > inputs_.horizon) {
+    return false;
+  }
+  if (inputs_.options.log_steps) {
+    inputs_.sink.on_steps(
+        domain::StepRecord::of_one(totals_.steps,
+                                   batch,
+                                   priced.start,
+                                   priced.end - priced.start,
+                                   priced.time,
+                                   core::Blocks(scheduler_->counts().used_blocks)));
+  }
+  count(priced.time, priced.end - priced.start, 1);
+  next.end = priced.end;
+  ++num_in_flight_;
+  return true;
+}
+
+bool StepLoop::complete_oldest() {
+  const InFlight& oldest = in_flight(0);
+  hold_blocks_until(oldest.end, scheduler_->counts().used_blocks);
+  draw_tokens(oldest.step);
+  deliver(oldest.step);
+  hand_over_gaps();
+  const std::vector<SequencePtr> finished = scheduler_->update(oldest.step, tokens_);
+  oldest_ = oldest_ + 1 < depth_ ? oldest_ + 1 : 0;
+  --num_in_flight_;
+  for (const SequencePtr& sequence : finished) {
+    sequence->end(sequence->outcome_at_stop);
+    inputs_.sink.on_request(sequence->record);
+  }
+  return !finished.empty();
+}
+
+/// What comes out for each request of a step: a token, and the drafts before it that are accepted.
+/// Drafts that only fill up a batch (those of a prefill) never are.
+void StepLoop::draw_tokens(const ScheduledStep& step) {
+  tokens_.assign(step.size(), 1);
+  if (inputs_.options.num_speculative_tokens == 0) {
+    return;
+  }
+  for (std::size_t i = 0; i < step.size(); ++i) {
+    const ScheduledSequence& part = step[i];
+    if (part.samples && part.num_drafts > 0 && !part.is_prefill) {
+      tokens_[i] += accepted_drafts(inputs_.options,
+                                    part.sequence->record.id,
+                                    part.sequence->num_verifications++,
+                                    part.num_drafts);
+    }
+  }
+}
+
+/// The step's tokens go to the clients, but for those behind a request's end: the first a gap after
+/// the one before, the others (drafts that were accepted) with it.
+void StepLoop::deliver(const ScheduledStep& step) {
+  for (std::size_t i = 0; i < step.size(); ++i) {
+    Sequence& sequence = *step[i].sequence;
+    const std::int64_t delivered =
+        std::min(tokens_[i], sequence.stop_after - sequence.num_delivered_tokens);
+    if (!step[i].samples || sequence.has_ended || delivered <= 0) {
+      continue;
+    }
+    if (sequence.num_delivered_tokens == 0) {
+      sequence.record.first_token = now_;
+    } else {
+      add_gaps(1, now_ - sequence.last_token);
+    }
+    if (delivered > 1) {
+      add_gaps(delivered - 1, core::Duration());
+    }
+    sequence.num_delivered_tokens += delivered;
+    sequence.last_token = now_;
+  }
+}
+
+/// Runs of equal gaps together: there are few different ones in a step.
+void StepLoop::add_gaps(std::int64_t tokens, core::Duration gap) {
+  const auto run = std::find_if(
+      gaps_.begin(), gaps_.end(), [&](const domain::TokenGaps& one) { return one.gap == gap; });
+  if (run == gaps_.end()) {
+    gaps_.push_back({.gap = gap, .growth = {}, .count = 1, .requests = tokens});
+  } else {
+    run->requests += tokens;
+  }
+}
+
+void StepLoop::hand_over_gaps() {
+  for (const domain::TokenGaps& gaps : gaps_) {
+    inputs_.sink.on_token_gaps(gaps);
+  }
+  gaps_.clear();
+}
+
+EngineTotals StepLoop::totals() const {
+  const SchedulerCounts counts = scheduler_->counts();
+  EngineTotals totals = totals_;
+  totals.preemptions = counts.preemptions;
+  totals.prefix_queries = counts.prefix_queries;
+  totals.prefix_hits = counts.prefix_hits;
+  totals.used_block_seconds = static_cast<double>(used_block_ticks_) * 1e-12;
+  return totals;
+}
+
+void StepLoop::drop_all() {
+  num_in_flight_ = 0;
+  schedule_due_ = false;
+  for (const SequencePtr& sequence : scheduler_->drain()) {
+    sequence->end(domain::Outcome::kUnfinished);
+    inputs_.sink.on_request(sequence->record);
+  }
+}
+
+}  // namespace ridgeline::engine

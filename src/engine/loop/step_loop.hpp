@@ -1,0 +1,128 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/int128.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
+#include "domain/step.hpp"
+#include "engine/engine.hpp"
+#include "engine/loop/pace.hpp"
+#include "engine/loop/step_scheduler.hpp"
+#include "engine/pipeline.hpp"
+
+namespace ridgeline::engine {
+
+/// An engine on simulated time, for any scheduler: while there is room for a step in flight (one;
+/// two with asynchronous scheduling; as many as a pipeline has stages), form a step and price it;
+/// otherwise wait for the oldest and hand out its tokens. With `jump`, rounds of quiet steps
+/// (StepScheduler::quiet_steps) are taken at once, with the same results.
+class StepLoop final : public Engine {
+ public:
+  StepLoop(const EngineInputs& inputs, std::unique_ptr<StepScheduler> scheduler, bool jump);
+
+  void submit(const domain::Request& request, core::SimTime queued) override;
+  void abort(core::RequestId id, core::SimTime at) override;
+  Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) override;
+  void drop_all() override;
+
+  [[nodiscard]] core::SimTime now() const override { return now_; }
+  [[nodiscard]] core::SimTime next_instant() const override;
+  [[nodiscard]] core::SimTime next_visible() const override { return next_instant(); }
+  [[nodiscard]] InstanceState state(core::SimTime at) const override;
+  [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request) override {
+    return scheduler_->cached_prefix(request);
+  }
+  [[nodiscard]] EngineTotals totals() const override;
+
+ private:
+  /// A step on its way through the GPU.
+  struct InFlight {
+    ScheduledStep step;
+    core::SimTime end;
+    bool is_decodes = false;  ///< Each request decodes one token.
+    core::Tokens context;     ///< Of its decodes, before the step.
+  };
+  /// What a step takes, and when it ends.
+  struct Priced {
+    domain::StepTime time;
+    core::SimTime start;
+    core::SimTime end;
+  };
+  /// Rounds of quiet steps (StepScheduler::quiet_steps): in each the oldest step in flight ends and
+  /// another of the same requests is formed.
+  struct QuietRun {
+    std::int64_t most = 0;  ///< That are quiet.
+    /// Steps in flight that hold each request: all, and then one round goes on from another, or
+    /// one.
+    std::int64_t steps_per_request = 0;
+    std::int64_t rounds = 0;  ///< That end in time.
+    core::Tokens shared_context;
+    /// Of the steps in flight and of those formed, one after the other; where there is a pace, of
+    /// those in flight only.
+    std::vector<core::SimTime> ends;
+    std::optional<Pace> pace;  ///< Of the steps formed, where they are on a line.
+    std::vector<domain::StepRecord> log;
+
+    /// When the n-th step from the oldest in flight on ends, counted from 1.
+    [[nodiscard]] core::SimTime end_of(std::int64_t n) const;
+  };
+
+  [[nodiscard]] bool fill_pipeline();
+  /// The step that many places behind the oldest in flight.
+  [[nodiscard]] InFlight& in_flight(std::size_t place) { return steps_[ring_place(place)]; }
+  [[nodiscard]] std::size_t ring_place(std::size_t place) const;
+  [[nodiscard]] core::SimTime newest_end();
+  [[nodiscard]] bool launch(InFlight& next);
+  [[nodiscard]] domain::StepBatch batch_of(InFlight& next);
+  [[nodiscard]] Priced price(const domain::StepBatch& batch,
+                             std::int64_t requests,
+                             core::SimTime now,
+                             core::SimTime newest_end);
+  void count(const domain::StepTime& time, core::Duration busy, std::int64_t steps);
+  bool complete_oldest();
+  void draw_tokens(const ScheduledStep& step);
+  void deliver(const ScheduledStep& step);
+  void add_gaps(std::int64_t tokens, core::Duration gap);
+  void hand_over_gaps();
+  void hold_blocks_until(core::SimTime now, std::int64_t used);
+
+  [[nodiscard]] bool jump(core::SimTime limit);
+  [[nodiscard]] bool is_quiet(QuietRun& run);
+  [[nodiscard]] const domain::AffineStep* line_at(std::int64_t decodes, core::Tokens context);
+  [[nodiscard]] bool plan_on_line(core::SimTime limit, QuietRun& run);
+  void plan_step_by_step(core::SimTime limit, QuietRun& run);
+  void report_gaps(const QuietRun& run);
+  void hold_blocks(QuietRun& run, std::int64_t used, std::span<const BlockChange> changes);
+  void move_steps(const QuietRun& run);
+
+  EngineInputs inputs_;
+  std::unique_ptr<StepScheduler> scheduler_;
+  bool jump_;
+  bool needs_decode_lengths_;
+  std::size_t depth_;
+  std::vector<InFlight> steps_;  ///< A ring of as many as may be in flight.
+  std::size_t oldest_ = 0;
+  std::size_t num_in_flight_ = 0;
+  Pipeline pipeline_;
+  core::SimTime now_;
+  bool schedule_due_ = false;  ///< A step may be formed at now_.
+  bool past_horizon_ = false;  ///< A step was formed that ends too late.
+  EngineTotals totals_;
+  core::Int128 used_block_ticks_ = 0;
+  std::vector<domain::PrefillChunk> prefills_;
+  std::vector<core::Tokens> decode_lengths_;
+  std::vector<std::int64_t> tokens_;                      ///< That come out of the step that ends.
+  std::vector<domain::TokenGaps> gaps_;                   ///< Before the tokens of that step.
+  std::vector<std::optional<domain::AffineStep>> lines_;  ///< The model's last, by decodes.
+};
+
+}  // namespace ridgeline::engine

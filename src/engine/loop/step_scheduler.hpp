@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
+
+namespace ridgeline::engine {
+
+/// A request inside an engine, as far as the step loop keeps it. A scheduler derives its own from
+/// it.
+struct Sequence {
+  Sequence(const domain::Request& request, core::Tokens max_model_len);
+
+  domain::RequestRecord record;  ///< Complete once the request has ended. The scheduler counts
+                                 ///< preemptions and cached_tokens in it, the loop sets the rest.
+  std::int64_t num_prompt_tokens = 0;
+  /// Output tokens that the client and max_model_len allow: all that a policy may know of the
+  /// request's length before it ends.
+  std::int64_t max_output_tokens = 0;
+  std::int64_t stop_after = 0;  ///< Output tokens after which it ends.
+  domain::Outcome outcome_at_stop = domain::Outcome::kFinished;
+
+  std::int64_t num_delivered_tokens = 0;  ///< That the client has got.
+  core::SimTime last_token = core::SimTime::never();
+  std::int64_t num_verifications = 0;  ///< Steps so far that verified drafts of it.
+  bool has_ended = false;
+
+  /// Completes the record.
+  void end(domain::Outcome outcome);
+};
+using SequencePtr = std::shared_ptr<Sequence>;
+
+/// One request's part of a step.
+struct ScheduledSequence {
+  SequencePtr sequence;
+  std::int64_t num_computed_tokens = 0;  ///< Before the step.
+  std::int64_t num_scheduled_tokens = 0;
+  std::int64_t num_drafts = 0;  ///< Of the scheduled tokens, drafts to be verified.
+  bool is_prefill = false;
+  bool samples = false;  ///< Its last known token is processed: at least one token comes out.
+
+  /// One token behind those of the prompt, and no drafts.
+  [[nodiscard]] bool is_decode() const { return !is_prefill && num_drafts == 0; }
+};
+
+/// The requests of one step, in order.
+using ScheduledStep = std::vector<ScheduledSequence>;
+
+/// What a scheduler counts.
+struct SchedulerCounts {
+  std::int64_t running = 0;
+  std::int64_t waiting = 0;
+  std::int64_t used_blocks = 0;
+  std::int64_t free_blocks = 0;
+  core::Tokens shared_context = {};  ///< domain::StepBatch::shared_context.
+  std::int64_t preemptions = 0;
+  core::Tokens prefix_queries = {};  ///< Looked up in the prefix cache.
+  core::Tokens prefix_hits = {};     ///< Of those, found.
+};
+
+/// From the schedule() of a quiet step on, so many blocks are in use.
+struct BlockChange {
+  std::int64_t step = 0;  ///< From 0.
+  std::int64_t used_blocks = 0;
+};
+
+/// A scheduling policy: decides which requests run in a step, and with how many tokens. It knows no
+/// time: the step loop (engine/loop/step_loop.hpp) asks it for steps, prices them, and hands their
+/// tokens back when they end. Several steps may be in flight; they end in order.
+class StepScheduler {
+ public:
+  virtual ~StepScheduler() = default;
+
+  /// Takes a request into the waiting queue; nullptr, and nothing done, where it could not run even
+  /// alone.
+  virtual SequencePtr add(const domain::Request& request) = 0;
+  /// The client of a request gives up: it leaves, with its blocks. nullptr where none of that id is
+  /// inside. What steps in flight compute for it is thrown away.
+  virtual SequencePtr abort(core::RequestId id) = 0;
+  /// Forms the next step. `step` is overwritten; empty where there is nothing to run.
+  virtual void schedule(ScheduledStep& step) = 0;
+  /// The oldest step in flight has ended; `tokens` came out for each of its requests (looked at
+  /// where `samples`). Returns the requests that ended with it, in order.
+  virtual std::vector<SequencePtr> update(const ScheduledStep& step,
+                                          std::span<const std::int64_t> tokens) = 0;
+  /// Everything still inside, running requests first; the scheduler forgets it.
+  virtual std::vector<SequencePtr> drain() = 0;
+  [[nodiscard]] virtual SchedulerCounts counts() const = 0;
+  /// Sum of the prompt lengths of the waiting requests.
+  [[nodiscard]] virtual core::Tokens queued_prompt_tokens() const = 0;
+  /// As Engine::cached_prefix(). Here: nothing is cached.
+  [[nodiscard]] virtual core::Tokens cached_prefix(const domain::Request& request) {
+    static_cast<void>(request);
+    return {};
+  }
+
+  /// A round is: the oldest step in flight ends (update), and the next is formed (schedule). For
+  /// how many rounds from here on, if nothing is added or aborted, the step formed has the requests
+  /// of the step that ended, each with one token that it samples, and no request ends. 0: that is
+  /// not known, and the loop goes on step by step.
+  [[nodiscard]] virtual std::int64_t quiet_steps() const { return 0; }
+
+  /// Does `rounds` <= quiet_steps() rounds at once, with the same results. `in_flight` are the
+  /// steps in flight, the oldest first; a round overwrites the oldest with the step that it forms,
+  /// so that in_flight[rounds % size] is the oldest afterwards. Returns the rounds after which
+  /// another number of blocks is in use, in order. Here: round by round, which is right for any
+  /// policy.
+  virtual std::vector<BlockChange> advance_quiet(std::span<ScheduledStep* const> in_flight,
+                                                 std::int64_t rounds);
+};
+
+}  // namespace ridgeline::engine

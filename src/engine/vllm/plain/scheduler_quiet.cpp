@@ -1,0 +1,172 @@
+// Quiet steps: decodes that go on one token at a time. Only blocks tell one such step from the
+// next, so that many are taken at once, block by block.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <queue>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/check.hpp"
+#include "engine/loop/step_scheduler.hpp"
+#include "engine/options.hpp"
+#include "engine/vllm/plain/scheduler.hpp"
+
+namespace ridgeline::engine::vllm::plain {
+namespace {
+
+/// A round in which a request's next token changes its blocks. Those of one round happen in the
+/// order of the step.
+struct BlockEvent {
+  std::int64_t round = 0;
+  std::size_t place = 0;   ///< Of the request, in its step.
+  std::int64_t ahead = 0;  ///< Tokens since what the request's counters say, this one included.
+  Sequence* sequence = nullptr;
+
+  friend bool operator>(const BlockEvent& a, const BlockEvent& b) {
+    return std::tie(a.round, a.place) > std::tie(b.round, b.place);
+  }
+};
+using BlockEvents =
+    std::priority_queue<BlockEvent, std::vector<BlockEvent>, std::greater<BlockEvent>>;
+
+/// How many of so many rounds are those of the step in one of `steps` places.
+std::int64_t times_in(std::int64_t rounds, std::int64_t place, std::int64_t steps) {
+  return (rounds - place + steps - 1) / steps;
+}
+
+}  // namespace
+
+std::int64_t Scheduler::quiet_steps() const {
+  const bool seats_left = num_running() < options_.max_num_seqs;
+  if (options_.num_speculative_tokens > 0 || running_.empty() || (has_waiting() && seats_left)) {
+    return 0;
+  }
+  std::int64_t tokens = std::numeric_limits<std::int64_t>::max();
+  for (const SequencePtr& sequence : running_) {
+    tokens = std::min(tokens, quiet_tokens(*sequence));
+    if (tokens <= 0) {
+      return 0;
+    }
+  }
+  while (blocks_taken(tokens) > kv_cache().num_free()) {
+    tokens /= 2;
+  }
+  return tokens * (steps_in_flight(options_) / steps_per_request_);
+}
+
+/// For how many tokens a running request goes on as it is: it is in flight as often as can be, each
+/// time with one token that it samples, and none of them is its last.
+std::int64_t Scheduler::quiet_tokens(const Sequence& sequence) const {
+  const bool async = options_.async_scheduling;
+  const std::int64_t computed = sequence.num_computed_tokens;
+  if (sequence.num_in_flight_tokens != steps_per_request_ ||
+      sequence.num_placeholders != (async ? steps_per_request_ : 0) ||
+      computed != sequence.num_tokens() + steps_per_request_ - 1) {
+    return 0;
+  }
+  const std::int64_t tokens =
+      std::min(sequence.stop_after - sequence.num_output_tokens - 1, last_position_ - computed);
+  if (!foresees_end_ || steps_per_request_ == 1) {
+    return tokens;
+  }
+  // As last_token_in_flight() will be asked, with one step less in flight.
+  const std::int64_t last =
+      sequence.num_prompt_tokens + sequence.max_tokens + steps_per_request_ - 3;
+  return std::min(tokens, last - computed);
+}
+
+/// Blocks that so many more tokens of each running request take.
+std::int64_t Scheduler::blocks_taken(std::int64_t tokens) const {
+  std::int64_t blocks = 0;
+  for (const SequencePtr& sequence : running_) {
+    blocks +=
+        manager_.blocks_needed(sequence->blocks, {}, sequence->num_computed_tokens + tokens, false);
+  }
+  return blocks;
+}
+
+/// With which of the tokens to come extend() has something to do: 1 is the next.
+std::int64_t Scheduler::tokens_until_event(const Sequence& sequence) const {
+  const std::int64_t lag = steps_per_request_ - 1;  // Steps in flight when the next is formed.
+  const std::int64_t kept = options_.profile.windows_keep_steps_in_flight ? lag : 0;
+  const BlockTables& blocks = sequence.blocks;
+  const std::int64_t computed = std::min({manager_.tokens_held(blocks),
+                                          manager_.hashed_below(blocks) + lag - 1,
+                                          manager_.windows_rest_below(blocks) + kept});
+  return std::max<std::int64_t>(computed - sequence.num_computed_tokens + 1, 1);
+}
+
+std::vector<BlockChange> Scheduler::advance_quiet(std::span<ScheduledStep* const> in_flight,
+                                                  std::int64_t rounds) {
+  // A request is in every step in flight, or in one of them.
+  const auto depth = static_cast<std::int64_t>(in_flight.size());
+  const std::int64_t compositions = depth / steps_per_request_;
+  std::vector<BlockEvent> memory;
+  memory.reserve(running_.size());
+  BlockEvents events(std::greater<BlockEvent>(), std::move(memory));
+  const auto add_event = [&](BlockEvent event) {
+    event.ahead = tokens_until_event(*event.sequence);
+    event.round += event.ahead * compositions;
+    if (event.round < rounds) {
+      events.push(event);
+    }
+  };
+  for (std::int64_t slot = 0; slot < compositions; ++slot) {
+    const ScheduledStep& step = *in_flight[static_cast<std::size_t>(slot)];
+    for (std::size_t place = 0; place < step.size(); ++place) {
+      add_event({.round = slot - compositions,
+                 .place = place,
+                 .sequence = static_cast<Sequence*>(step[place].sequence.get())});
+    }
+  }
+  std::vector<BlockChange> changes;
+  while (!events.empty()) {
+    const BlockEvent event = events.top();
+    events.pop();
+    go_on(*event.sequence, event.ahead - 1);
+    take_quiet_token(*event.sequence);
+    if (changes.empty() || changes.back().step != event.round) {
+      changes.push_back({.step = event.round});
+    }
+    changes.back().used_blocks = kv_cache().num_used();
+    add_event(event);
+  }
+  for (std::int64_t slot = 0; slot < depth; ++slot) {
+    for (ScheduledSequence& part : *in_flight[static_cast<std::size_t>(slot)]) {
+      auto& sequence = static_cast<Sequence&>(*part.sequence);
+      if (slot < compositions) {
+        const std::int64_t before = part.num_computed_tokens + steps_per_request_;
+        go_on(sequence,
+              before + times_in(rounds, slot, compositions) - sequence.num_computed_tokens);
+      }
+      part.num_computed_tokens += steps_per_request_ * times_in(rounds, slot, depth);
+    }
+  }
+  return changes;
+}
+
+/// Tokens of a request that change none of its blocks.
+void Scheduler::go_on(Sequence& sequence, std::int64_t tokens) {
+  sequence.num_computed_tokens += tokens;
+  sequence.num_output_tokens += tokens;
+}
+
+/// One token of a request as update() and then schedule() take it: the counters are those of the
+/// instant between the two.
+void Scheduler::take_quiet_token(Sequence& sequence) {
+  const std::int64_t placeholder = options_.async_scheduling ? 1 : 0;
+  ++sequence.num_output_tokens;
+  --sequence.num_in_flight_tokens;
+  sequence.num_placeholders -= placeholder;
+  RIDGELINE_CHECK(extend(sequence, 1, lookahead_), "a quiet step found no block");
+  ++sequence.num_computed_tokens;
+  ++sequence.num_in_flight_tokens;
+  sequence.num_placeholders += placeholder;
+}
+
+}  // namespace ridgeline::engine::vllm::plain

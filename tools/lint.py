@@ -444,6 +444,16 @@ def check_named_tests(tree: Tree) -> Iterator[Finding]:
                 yield Finding(path, line_of(text, match.start()), "tests", f"no test {match.group()}")
 
 
+def check_named_functions(tree: Tree) -> Iterator[Finding]:
+    """The words of a member that a page names (`Class::function`) stand in src/."""
+    words = {word for path in tree.below("src/", ".cpp", ".hpp") for word in re.findall(r"\w+", tree.text(path))}
+    for path in (path for path in tree.files if path.endswith(".md")):
+        text = tree.text(path)
+        for match in re.finditer(r"`([A-Z]\w+)::(\w+)(?:\(\))?`", text):
+            if not words.issuperset(match.groups()):
+                yield Finding(path, line_of(text, match.start()), "names", f"src/ has no {match.group()}")
+
+
 def check_packages(tree: Tree) -> Iterator[Finding]:
     """apt-packages.txt gives each package a reason, and docs/dependencies.md tells of the same ones."""
     table = "docs/dependencies.md"
@@ -486,6 +496,7 @@ RULES: tuple[Callable[[Tree], Iterator[Finding]], ...] = (
     check_links,
     check_commands,
     check_named_tests,
+    check_named_functions,
     check_packages,
     check_text,
 )

@@ -128,6 +128,11 @@ class LintTest(unittest.TestCase):
     def test_named_tests(self) -> None:
         self.assert_red({"tests/unit/core/time_test.cpp": "TEST(Time, Stops) {}\n"}, "tests", "docs/dependencies.md:3")
 
+    def test_named_functions(self) -> None:
+        page = CLEAN["docs/dependencies.md"] + "`Time::flies` is not there.\n"
+        line = f"docs/dependencies.md:{page.count(chr(10))}"
+        self.assert_red({"docs/dependencies.md": page}, "names", line)
+
     def test_fuzzers(self) -> None:
         self.assert_red({"fuzz/CMakeLists.txt": ""}, "fuzz", "fuzz/text.cpp:1")
         self.assert_red({"fuzz/corpora/text/empty": None}, "fuzz", "fuzz/text.cpp:1")

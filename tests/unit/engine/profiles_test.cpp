@@ -45,7 +45,7 @@ TEST(Profiles, SayWhatDistinguishesThem) {
   EXPECT_TRUE(has("0.15", "asynchronous by default"));
   EXPECT_FALSE(has("0.18", "asynchronous by default"));
   EXPECT_TRUE(has("0.19", "samples without sorting the logits"));
-  EXPECT_TRUE(has("0.20", "admits only whose whole prompt has blocks"));
+  EXPECT_TRUE(has("0.20", "admits only requests whose whole prompt has blocks"));
   EXPECT_TRUE(has("0.8", "no priority scheduling"));
   EXPECT_TRUE(has("0.9", "priority scheduling"));
   EXPECT_TRUE(has("0.24", "gpu_memory_utilization 0.92"));

@@ -22,12 +22,12 @@ std::unique_ptr<StepScheduler> make_policy(const EngineOptions& options) {
   return std::make_unique<Policy>(options);
 }
 
-constexpr std::array<SchedulerEntry, 1> kSchedulers = {{
+constexpr auto kSchedulers = std::to_array<SchedulerEntry>({
     {.name = "vllm",
      .summary = "vLLM V1: first come first served or by priority, paged KV blocks, preemption",
      .make = make_policy<vllm::plain::Scheduler>,
      .make_fast = vllm::fast::make_engine},
-}};
+});
 
 const SchedulerEntry& entry_of(const EngineOptions& options) {
   const SchedulerEntry* const entry = find_scheduler(kSchedulers, options.scheduler);

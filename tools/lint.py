@@ -7,10 +7,12 @@ in a tree of its own and sees it red. A finding reads `file:line: rule: what is 
 
 import argparse
 import fnmatch
+import io
 import re
 import shutil
 import subprocess
 import sys
+import tokenize
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -291,9 +293,45 @@ def check_hash_order(tree: Tree) -> Iterator[Finding]:
                 yield Finding(path, line_of(code, match.start()), "hash-order", message)
 
 
+# Pronouns that leave the reader to guess what is meant. A comment names the request, block, step, row or caller.
+PRONOUN = re.compile(r"\b(who|whom|whoever|nobody|somebody|anybody|anyone|told)\b", re.IGNORECASE)
+# Of people "who" is plain English.
+PEOPLE = re.compile(r"\b(person|people|users?|readers?|newcomers?|authors?|operators?|contributors?),?\s+who\b", re.IGNORECASE)
+# Written before the rule; a path leaves this list when its comments are clean, and none is added.
+PRONOUNS_LEFT = ("src/engine/vllm/fast/*", "docs/internals/speed.md")
+
+
+def cpp_comments(text: str) -> Iterator[tuple[int, str]]:
+    """(line, text) of every comment."""
+    for match in LITERALS.finditer(text):
+        if match.group().startswith(("//", "/*")):
+            yield line_of(text, match.start()), match.group()
+
+
+def python_comments(text: str) -> Iterator[tuple[int, str]]:
+    """(line, text) of every comment and every string in triple quotes, docstrings among them."""
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and token.string.endswith(('"""', "'''"))):
+            yield token.start[0], token.string
+
+
+def check_pronouns(tree: Tree) -> Iterator[Finding]:
+    """Comments and pages name the thing: no "who", "nobody" or "told" for requests, blocks, steps and rows."""
+    readers = {".cpp": cpp_comments, ".hpp": cpp_comments, ".py": python_comments, ".md": lambda text: [(1, text)]}
+    for path in tree.files:
+        read = readers.get(PurePosixPath(path).suffix)
+        if read is None or path in LINTS_OWN or matches(path, PRONOUNS_LEFT):
+            continue
+        for line, comment in read(tree.text(path)):
+            comment = PEOPLE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), comment)
+            for match in PRONOUN.finditer(comment):
+                message = f"'{match.group()}': name the request, block, step, row or caller"
+                yield Finding(path, line + comment.count("\n", 0, match.start()), "pronouns", message)
+
+
 def check_mirror(tree: Tree) -> Iterator[Finding]:
     """Every source has a test that names it. tools/mirror_exceptions.txt lists those that another test covers,
-    `source  test  how`; it only shrinks."""
+    `source  test  how`; its first line says how many they are, and that number only falls."""
     listed = "tools/mirror_exceptions.txt"
     exceptions = {}
     if tree.has(listed):
@@ -303,6 +341,10 @@ def check_mirror(tree: Tree) -> Iterator[Finding]:
                 exceptions[words[0]] = number
                 if len(words) < 3 or not words[1].startswith("tests/") or not tree.has(words[1]):
                     yield Finding(listed, number, "mirror", f"{words[0]}: name the test that covers it, and how")
+        stated = re.match(r"# (\d+) ", tree.text(listed))
+        if stated is None or int(stated.group(1)) != len(exceptions):
+            message = f"{len(exceptions)} sources are listed: the first line is to say so, and a lower number than before"
+            yield Finding(listed, 1, "mirror", message)
     tests = tree.below("tests/unit/", ".cpp") + tree.below("tests/property/", ".cpp")
     stems = {PurePosixPath(test).stem for test in tests}
     included = {name for test in tests for _, kind, name in includes(tree, test) if kind == '"'}
@@ -455,16 +497,16 @@ def check_named_functions(tree: Tree) -> Iterator[Finding]:
 
 
 def check_packages(tree: Tree) -> Iterator[Finding]:
-    """apt-packages.txt gives each package a reason, and docs/dependencies.md tells of the same ones."""
+    """apt-packages.txt gives each package a reason, and docs/dependencies.md lists the same ones."""
     table = "docs/dependencies.md"
-    told = set(re.findall(r"`([a-z0-9][a-z0-9+.-]+)`", tree.text(table))) if tree.has(table) else set()
+    documented = set(re.findall(r"`([a-z0-9][a-z0-9+.-]+)`", tree.text(table))) if tree.has(table) else set()
     if not tree.has("apt-packages.txt"):
         return
     for number, line in enumerate(tree.text("apt-packages.txt").splitlines(), 1):
         if match := re.match(r"([a-z0-9][a-z0-9+.-]+)(\s+# \S.*)?$", line):
             if not match.group(2):
                 yield Finding("apt-packages.txt", number, "packages", f"{match.group(1)} has no reason")
-            if match.group(1) not in told:
+            if match.group(1) not in documented:
                 yield Finding("apt-packages.txt", number, "packages", f"{table} lacks {match.group(1)}")
 
 
@@ -490,6 +532,7 @@ RULES: tuple[Callable[[Tree], Iterator[Finding]], ...] = (
     check_bans,
     check_build_flags,
     check_hash_order,
+    check_pronouns,
     check_mirror,
     check_tests_run,
     check_fuzzers,

@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 import lint  # noqa: E402  (found through the line above)
 
+MIRRORED = "src/cli/main.cpp  tests/e2e/test_process.py  runs it\n"
 # The smallest tree that keeps every rule.
 CLEAN = {
     "README.md": "# Name\n\n```\n./dev build\nridgeline run --max-num-seqs 8\n```\n\n[docs](docs/README.md#start)\n",
@@ -28,7 +29,7 @@ CLEAN = {
     "src/cli/main.cpp": '#include <unistd.h>\nconst char* verb = "run";\nconst char* key = "max_num_seqs";\n',
     "tests/unit/core/time_test.cpp": "TEST(Time, Flows) {}\n",
     "tests/property/engine/laws_prop.cpp": '#include "engine/queue.hpp"\n',
-    "tools/mirror_exceptions.txt": "src/cli/main.cpp  tests/e2e/test_process.py  runs it\n",
+    "tools/mirror_exceptions.txt": "# 1 source\n" + MIRRORED,
     "tests/e2e/test_process.py": "",
     "fuzz/CMakeLists.txt": "ridgeline_fuzzer(text core)\n",
     "fuzz/text.cpp": "int b;\n",
@@ -113,13 +114,34 @@ class LintTest(unittest.TestCase):
 
     def test_mirror(self) -> None:
         self.assert_red({"src/engine/new.cpp": ""}, "mirror", "src/engine/new.cpp:1")
-        self.assert_red({"tests/unit/cli/main_test.cpp": ""}, "mirror", "tools/mirror_exceptions.txt:1")
-        gone = CLEAN["tools/mirror_exceptions.txt"] + "src/cli/gone.cpp  tests/e2e/test_process.py  why\n"
-        self.assert_red({"tools/mirror_exceptions.txt": gone}, "mirror", "tools/mirror_exceptions.txt:2")
+        self.assert_red({"tests/unit/cli/main_test.cpp": ""}, "mirror", "tools/mirror_exceptions.txt:2")
+        gone = "# 2 sources\n" + MIRRORED + "src/cli/gone.cpp  tests/e2e/test_process.py  why\n"
+        self.assert_red({"tools/mirror_exceptions.txt": gone}, "mirror", "tools/mirror_exceptions.txt:3")
+        for head in ("", "# source  test\n", "# 0 sources\n", "# 2 sources\n"):
+            with self.subTest(head):
+                self.assert_red({"tools/mirror_exceptions.txt": head + MIRRORED}, "mirror", "tools/mirror_exceptions.txt:1")
         for reason in ("", "tests/e2e/test_process.py", "tests/e2e/test_gone.py  runs it"):
             with self.subTest(reason):
-                line = f"src/cli/main.cpp  {reason}\n"
-                self.assert_red({"tools/mirror_exceptions.txt": line}, "mirror", "tools/mirror_exceptions.txt:1")
+                line = f"# 1 source\nsrc/cli/main.cpp  {reason}\n"
+                self.assert_red({"tools/mirror_exceptions.txt": line}, "mirror", "tools/mirror_exceptions.txt:2")
+
+    def test_pronouns(self) -> None:
+        for word in ("who", "Whom", "whoever", "nobody's", "somebody", "anybody", "Anyone", "told"):
+            with self.subTest(word):
+                self.assert_red({"fuzz/text.cpp": f"int b;  // {word} waits\n"}, "pronouns", "fuzz/text.cpp:1")
+        for path, text, line in (
+            ("src/engine/queue.hpp", "/* Requests,\n   and who waits. */\n", 2),
+            ("tests/unit/core/time_test.cpp", "TEST(Time, Flows) {}\n/// Users who wait, and blocks who wait.\n", 2),
+            ("tests/e2e/test_process.py", "import os\n# nobody waits\n", 2),
+            ("tests/e2e/test_process.py", 'def f():\n    """One line.\n\n    Nobody waits."""\n', 4),
+            ("docs/dependencies.md", CLEAN["docs/dependencies.md"] + "\nIs told.\n", 5),
+        ):
+            with self.subTest(text):
+                self.assert_red({path: text}, "pronouns", f"{path}:{line}")
+        for text in ("// a user who waits, people who wait", "// the whole, whose, untold", 'auto who = "nobody";  // a name'):
+            with self.subTest(text):
+                self.assert_clean({"fuzz/text.cpp": text + "\n"})
+        self.assert_clean({"tests/e2e/test_process.py": "told = 'nobody'\n"})
 
     def test_tests_that_never_run(self) -> None:
         self.assert_red({"tests/unit/queue_test.cpp": ""}, "tests", "tests/unit/queue_test.cpp:1")

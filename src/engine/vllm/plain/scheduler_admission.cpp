@@ -1,4 +1,4 @@
-// The waiting pass of the scheduler: whom it takes, with how many tokens and blocks.
+// The waiting pass of the scheduler: which requests it takes, with how many tokens and blocks.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -8,9 +8,10 @@ against the expected one, and the two engines' against each other. One line per 
 bench/history.ndjson.
 
     python3 bench/scenarios.py BINARY [--only NAME] [--runs N] [--no-instructions] [--no-history] [--accept]
+    python3 bench/scenarios.py BINARY --digests [--only NAME]
 
---accept writes the digests found into scenarios.json: for a change of results that is meant. Exit code 1 when a digest
-differs.
+--accept writes the digests found into scenarios.json: for a change of results that is meant. --digests runs each
+scenario once, for its digest alone: .ci/run does so. Exit code 1 when a digest differs.
 """
 import argparse
 import datetime
@@ -85,6 +86,18 @@ def bench(binary, scenario, options):
     return line
 
 
+def check_digests(binary, scenarios):
+    """Runs each scenario once with the fast engine; whether all digests are the expected ones."""
+    good = True
+    for scenario in scenarios:
+        result, seconds = run(binary, scenario["arguments"], scenario["requests"])
+        same = result["digest"] == scenario["digest"]
+        good = good and same
+        found = "as expected" if same else f"DIFFERS: found {result['digest']}, expected {scenario['digest']}"
+        print(f"{scenario['name']:28} {seconds:6.2f} s  {found}", flush=True)
+    return good
+
+
 def stamp():
     commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
     return {"commit": commit.stdout.strip(),
@@ -99,9 +112,15 @@ def main():
     parser.add_argument("--no-instructions", dest="instructions", action="store_false")
     parser.add_argument("--no-history", dest="history", action="store_false")
     parser.add_argument("--accept", action="store_true")
+    parser.add_argument("--digests", action="store_true")
     options = parser.parse_args()
     path = HERE / "scenarios.json"
     scenarios = json.loads(path.read_text())
+    if unknown := set(options.only) - {scenario["name"] for scenario in scenarios}:
+        parser.error(f"--only: no scenario {sorted(unknown)} in {path.name}")
+    if options.digests:
+        wanted = [scenario for scenario in scenarios if not options.only or scenario["name"] in options.only]
+        return 0 if check_digests(os.path.abspath(options.binary), wanted) else 1
     failed = False
     print(f"{'scenario':28} {'ns/request':>11} {'median':>8} {'reference':>10} {'ratio':>7} "
           f"{'instr/req':>10} {'ratio':>7}  digest")

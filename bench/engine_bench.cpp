@@ -138,7 +138,7 @@ void finish_ring(benchmark::State& state) {
 }
 BENCHMARK(finish_ring);
 
-class NobodyGrows final : public engine::vllm::fast::PrefixCache::Keyed {
+class NoGrowingRequest final : public engine::vllm::fast::PrefixCache::Keyed {
  public:
   [[nodiscard]] std::int64_t keyed_blocks(engine::vllm::fast::PrefixCache::Owner) const override {
     return 0;
@@ -149,7 +149,7 @@ class NobodyGrows final : public engine::vllm::fast::PrefixCache::Keyed {
 void prefix_cache(benchmark::State& state) {
   constexpr std::int64_t kBlocks = 64;
   constexpr std::int64_t kBlockSize = 16;
-  const NobodyGrows keyed;
+  const NoGrowingRequest keyed;
   engine::vllm::fast::PrefixCache cache(
       {.num_gpu_blocks = core::Blocks(10'000), .block_size = core::Tokens(kBlockSize)}, keyed);
   engine::vllm::fast::PrefixCache::Table table;

@@ -150,13 +150,13 @@ core::Result<MeasuredJob> read_measured(const Arguments& arguments) {
 
 void warn_of_files(const std::vector<sim::validate::Evidence>& evidence, const Manners& manners) {
   constexpr std::size_t kMostWarnings = 10;
-  std::vector<std::string> told;
+  std::vector<std::string> shown;
   const auto warn = [&](const std::string& code, const std::string& message) {
-    if (std::ranges::find(told, message) != told.end()) {
+    if (std::ranges::find(shown, message) != shown.end()) {
       return;
     }
-    told.push_back(message);
-    if (told.size() <= kMostWarnings) {
+    shown.push_back(message);
+    if (shown.size() <= kMostWarnings) {
       const core::Warning warning{.code = code, .message = message};
       static_cast<void>(write_all(STDERR_FILENO, render(warning, manners.err)));
     }
@@ -169,10 +169,10 @@ void warn_of_files(const std::vector<sim::validate::Evidence>& evidence, const M
       warn("W-measured-file", fmt::format("{}: {}", record.file, doubt));
     }
   }
-  if (told.size() > kMostWarnings) {
+  if (shown.size() > kMostWarnings) {
     const core::Warning warning{
         .code = "W-measured-file",
-        .message = fmt::format("{} more of these warnings", told.size() - kMostWarnings),
+        .message = fmt::format("{} more of these warnings", shown.size() - kMostWarnings),
         .hint = "--format json has all"};
     static_cast<void>(write_all(STDERR_FILENO, render(warning, manners.err)));
   }

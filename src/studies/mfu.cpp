@@ -110,7 +110,7 @@ core::Result<Outcome> run_mfu(const Lab& lab) {
                            : "no data sheet peak of the H100 explains every row";
   out.finding =
       "MFU has no meaning of its own: it is achieved FLOP/s over the peak that the benchmark was "
-      "told, to three decimals. Values above 1 in older tables came from another GPU's peak (148, "
+      "given, to three decimals. Values above 1 in older tables came from another GPU's peak (148, "
       "the H20's) and from FP8 kernels over the BF16 peak. In these tables the GEMMs are FP8 "
       "kernels: priced over the BF16 peak they come out twice as slow as measured. Prefill "
       "attention counts the causal half, so that dense FLOPs over 1.8 come out 1.11 times as "

@@ -166,8 +166,7 @@ core::Result<Outcome> run_rank(const Lab& lab) {
       "Looking a kernel up in its own table gives its time back, less the digits of MFU: those "
       "medians say how the table is read, not how well it predicts. What is left to predict (other "
       "shapes, uneven batches, chunks) is where the variants differ, and where these tables have "
-      "no "
-      "measurement. The GEMM table is of FP8 kernels and ranks nobody in BF16 (study mfu).";
+      "no measurement. The GEMM table is of FP8 kernels and ranks no variant in BF16 (study mfu).";
   return out;
 }
 

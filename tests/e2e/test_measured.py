@@ -134,7 +134,7 @@ def test_one_length_does_not_tell_a_cost_per_token(ridgeline):
     files = at_rates(ridgeline, (2, 6), *ONE_LENGTH)
     result = calibrated(ridgeline, *files, *SERVER)
     reasons = {row["name"]: row["reason"] for row in result["left_out"]}
-    assert reasons["frontend_token_time"].startswith("not told apart from delivery_time"), reasons
+    assert reasons["frontend_token_time"].startswith("cannot be separated from delivery_time"), reasons
 
 
 @pytest.mark.parametrize("gpu", ("a100-80gb", "l40s", "b200"))
@@ -252,7 +252,7 @@ def test_a_fit_that_leaves_little_names_no_other_server(ridgeline):
 def test_odd_parts_of_a_measured_file_are_named(ridgeline):
     written(ridgeline, "v.json", "vllm-bench", *SERVER, *LENGTHS, *LOADS["open"])
     sound = json.loads((ridgeline.folder / "v.json").read_text())
-    for change, told in (
+    for change, message in (
         ({"input_lens": [-7, *sound["input_lens"][1:]]}, "1 of 120 requests: input_lens[0] is -7"),
         ({"start_times": [None, *sound["start_times"][1:]]}, "1 of 120 requests: start_times[0] is null or NaN"),
         ({"ttfts": sound["ttfts"][1:]}, "ttfts has 119 items, expected 120"),
@@ -262,7 +262,7 @@ def test_odd_parts_of_a_measured_file_are_named(ridgeline):
         ridgeline.write("odd.json", json.dumps({**sound, **change}))
         ran = ridgeline("validate", "odd.json", *SERVER, "--histories", "1")
         assert ran.returncode == 0, ran.stderr
-        assert told in " ".join(ran.stderr.split()), ran.stderr
+        assert message in " ".join(ran.stderr.split()), ran.stderr
 
 
 def test_broken_rows_beside_totals_are_named(ridgeline):
@@ -282,8 +282,8 @@ def test_broken_rows_beside_totals_are_named(ridgeline):
             assert ran.returncode == 0, ran.stderr
             [record] = json.loads(ran.stdout)["records"]
             assert record["standing"] == "scored"
-            [told] = record["left_out"]
-            assert told.startswith("1 of 120 requests: " + ("line 5" if client == "aiperf" else "request 5")), told
+            [reason] = record["left_out"]
+            assert reason.startswith("1 of 120 requests: " + ("line 5" if client == "aiperf" else "request 5")), reason
             assert "W-rows-left-out" in ran.stderr
         rows = (ridgeline.folder / beside).read_text()
         ridgeline.write(beside, rows[: len(rows) // 2] if client == "inference-perf" else "\n".join(rows.splitlines()[:60]))
@@ -324,5 +324,5 @@ def test_records_open_files_of_their_folder_alone(ridgeline):
     os.mkfifo(ridgeline.folder / "pipe")
     for name in ("/etc/passwd", "../../etc/passwd", "pipe"):
         ridgeline.write("r.jsonl", json.dumps(record(workload={"replay_file": name})))
-        told = reason_of(ridgeline)
-        assert "is outside the records' folder" in told or "is no regular file" in told
+        reason = reason_of(ridgeline)
+        assert "is outside the records' folder" in reason or "is no regular file" in reason

@@ -154,18 +154,18 @@ clients:
 """
 
 
-def test_differences_from_inference_sim_are_told_on_request(ridgeline, tmp_path):
+def test_differences_from_inference_sim_are_named_on_request(ridgeline, tmp_path):
     spec = tmp_path / "w.yaml"
     spec.write_text(BLIS)
     words = ["replay", *DEPLOYMENT, "--trace", str(spec)]
     plain = json.loads(ridgeline(*words).stdout)
-    told = json.loads(ridgeline(*words, "--compat", "blis").stdout)
-    codes = {warning["code"] for warning in told["warnings"]}
+    compared = json.loads(ridgeline(*words, "--compat", "blis").stdout)
+    codes = {warning["code"] for warning in compared["warnings"]}
     assert {"W-blis-context", "W-blis-sessions", "W-blis-client-clock"} <= codes
     assert not any(warning["code"].startswith("W-blis") for warning in plain["warnings"])
-    assert told["digest"] == plain["digest"]
+    assert compared["digest"] == plain["digest"]
     # Prompts of 100, 210 and 320 tokens (100 + 110 + 110), of four sessions.
-    assert told["summary"]["total_input_tokens"] == 4 * (100 + 210 + 320)
+    assert compared["summary"]["total_input_tokens"] == 4 * (100 + 210 + 320)
 
 
 def test_results_as_clients_write_them(ridgeline, tmp_path):
@@ -274,14 +274,14 @@ def test_every_preset_runs_and_names_its_source(ridgeline, tmp_path):
         result = json.loads(done.stdout)
         summary = result["summary"]
         # Prompts beyond the network's longest are refused, and said; conversations have several requests.
-        told = {warning["code"] for warning in result["warnings"]}
-        assert summary["completed"] >= 2 or "W-rejected" in told, preset["name"]
+        codes = {warning["code"] for warning in result["warnings"]}
+        assert summary["completed"] >= 2 or "W-rejected" in codes, preset["name"]
         if preset["name"].endswith("sweep"):
             answer = {"chatsweep": 215, "codesweep": 28}[preset["name"]]
             assert summary["total_output_tokens"] == answer * summary["completed"]
 
 
-def test_a_wrong_name_is_told_beside_what_is_missing(ridgeline):
+def test_a_wrong_name_is_reported_beside_what_is_missing(ridgeline):
     done = ridgeline("run", "--model", "llama-3.1-8", "--gpu", "h100")
     assert done.returncode == 2
     assert 'model: "llama-3.1-8" is neither' in done.stderr

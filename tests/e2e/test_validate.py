@@ -30,7 +30,7 @@ def write(folder, *records):
     return path
 
 
-def test_every_record_is_scored_or_told(ridgeline):
+def test_every_record_is_scored_or_left_out_with_a_reason(ridgeline):
     path = write(ridgeline.folder, RECORD, "{", {**RECORD, "id": "two", "gpu": "Abacus"})
     ran = ridgeline("validate", path, "--format", "json", "--histories", "1")
     assert ran.returncode == 0, ran.stderr
@@ -108,7 +108,7 @@ def test_a_calibration_is_a_scenario(ridgeline):
     assert ran.returncode == 0, ran.stderr
 
 
-def test_what_is_not_told_is_refused(ridgeline):
+def test_an_undetermined_constant_is_refused(ridgeline):
     path = write(ridgeline.folder, {**RECORD, "engine_version": "0.15.1"})
     ran = ridgeline("calibrate", path, "--fit", "host_step_time", "--histories", "1")
     assert ran.returncode == 2

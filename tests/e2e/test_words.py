@@ -218,7 +218,7 @@ def test_traces_and_scenarios_from_pipes(ridgeline):
     assert json.loads(shell.stdout)["digest"] == whole["digest"]
 
 
-def test_rows_of_a_loop_are_told_apart(ridgeline):
+def test_rows_of_a_loop_differ(ridgeline):
     rows = []
     for rate in ("4", "8"):
         done = ridgeline("run", *NETWORK, "--request-rate", rate, *SMALL[6:], "--max-num-seqs", "9", "--format", "csv",

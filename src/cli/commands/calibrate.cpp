@@ -208,10 +208,8 @@ ExitCode calibrate_command(Words words) {
       .about =
           "Fits the few times of a server that differ from machine to machine (host, network, API\n"
           "server) to measured runs, and writes them as a scenario that other verbs take. The\n"
-          "kernels are left alone. Constants that the measurements do not tell are not fitted; "
-          "one\n"
-          "that is asked for by name and is not told is an error. Exit code 99, and no file, when "
-          "the\n"
+          "kernels are left alone. Constants that the measurements do not determine are not\n"
+          "fitted; to ask for such a one by name is an error. Exit code 99, and no file, when the\n"
           "errors that are left are the kernels': a wrong GPU, precision or flag.",
       .flags = scenario_flags(ScenarioPart::kServer),
       .formats = {"table", "json"}};

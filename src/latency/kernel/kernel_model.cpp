@@ -479,15 +479,15 @@ core::Result<void> check_links(const ModelInputs& inputs) {
 }
 
 core::Warning drafting_note(const Speculation& speculation) {
-  const std::string who = speculation.draft == nullptr
-                              ? "a look-up in the prompt, which takes no time here"
-                              : fmt::format("a network of {:.3g} B parameters",
-                                            model::total_parameters(*speculation.draft) / 1e9);
+  const std::string drafter = speculation.draft == nullptr
+                                  ? "a look-up in the prompt, which takes no time here"
+                                  : fmt::format("a network of {:.3g} B parameters",
+                                                model::total_parameters(*speculation.draft) / 1e9);
   return {.code = "W-speculative",
           .message = fmt::format("{} drafts a sequence and step ({}) by {}",
                                  speculation.num_speculative_tokens,
                                  speculation.method,
-                                 who),
+                                 drafter),
           .hint = "how many are accepted depends on the traffic: measure the acceptance curve"};
 }
 

@@ -84,7 +84,7 @@ class Fitter {
       return core::fail(cannot_be_fitted(result_.left_out));
     }
     Rows jacobian = jacobian_here();
-    drop_untold(constants_, jacobian, result_.left_out);
+    drop_undetermined(constants_, jacobian, result_.left_out);
     const bool lacks_wanted = !options_.wanted.empty() && !result_.left_out.empty();
     if (constants_.empty() || lacks_wanted) {
       return core::fail(cannot_be_fitted(result_.left_out));

@@ -91,7 +91,7 @@ void drop_undistinguished(Constants& constants,
     if (most <= (1.0 + kLeastVariation) * least) {
       left_out.push_back(
           {.name = parameter.name,
-           .reason = fmt::format("not told apart from {}: all records have about {:.4g} {}",
+           .reason = fmt::format("cannot be separated from {}: all records have about {:.4g} {}",
                                  parameter.constant,
                                  most,
                                  parameter.each)});
@@ -100,7 +100,7 @@ void drop_undistinguished(Constants& constants,
   }
 }
 
-void drop_untold(Constants& constants, Rows& jacobian, std::vector<LeftOut>& left_out) {
+void drop_undetermined(Constants& constants, Rows& jacobian, std::vector<LeftOut>& left_out) {
   while (!constants.empty()) {
     Weakest weakest = weakest_of(constants, jacobian);
     if (weakest.share >= kLeastOwnShare) {

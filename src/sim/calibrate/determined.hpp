@@ -21,7 +21,7 @@ void drop_undistinguished(Constants& constants,
 /// Takes out what the measurements do not determine, the least first; of several that do the same,
 /// the costs of each before the constants. `jacobian` has a column per constant, scaled to what its
 /// whole range does; columns go with their constants.
-void drop_untold(Constants& constants, Rows& jacobian, std::vector<LeftOut>& left_out);
+void drop_undetermined(Constants& constants, Rows& jacobian, std::vector<LeftOut>& left_out);
 
 /// The constants left out as errors.
 [[nodiscard]] core::Errors cannot_be_fitted(const std::vector<LeftOut>& left_out);

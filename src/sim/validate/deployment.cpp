@@ -40,7 +40,7 @@ constexpr auto kGenerators = std::to_array<GeneratorFacts>({
      true,
      true,
      "temperature 0 in its benchmark_serving, --async-scheduling in its vLLM recipes"},
-    {"vllm bench", true, false, "temperature 0 unless told otherwise"},
+    {"vllm bench", true, false, "temperature 0 unless set otherwise"},
 });
 
 const GeneratorFacts* facts_of(const std::string& generator) {

@@ -143,8 +143,8 @@ bool EpochClock::read(const TraceLine& line,
   const std::string fraction = fmt::format(
       "{}{}", whole % per_second, point == std::string_view::npos ? "" : text.substr(point));
   core::Errors unseen;
-  const std::string nobody;
-  if (!read_time(TraceLine(fraction, nobody, 1, unseen), column, fraction, unit, part)) {
+  const std::string no_file;
+  if (!read_time(TraceLine(fraction, no_file, 1, unseen), column, fraction, unit, part)) {
     line.problem(column, text, core::quote(text), fmt::format("a number of {}", unit.name));
     return false;
   }

@@ -130,11 +130,11 @@ class VllmBenchReader {
   [[nodiscard]] core::Duration even_arrival(std::size_t i) const {
     core::Duration gap;
     core::Errors unseen;
-    const std::string nobody;
+    const std::string no_file;
     const std::string text = fmt::format("{}", rate_);
     // request_rate is "inf" where everything was sent at once.
     core::Duration rate;
-    if (!read_seconds(TraceLine(text, nobody, 1, unseen), {}, text, rate) || rate.count() == 0) {
+    if (!read_seconds(TraceLine(text, no_file, 1, unseen), {}, text, rate) || rate.count() == 0) {
       return gap;
     }
     return core::Duration::from_seconds(static_cast<double>(i) / rate.to_seconds())

@@ -131,7 +131,7 @@ RC_GTEST_PROP(Traces, JsonLinesAreReadBackExactly, ()) {
   check_same(read_back(maybe_unended(as_jsonl(rows, any_newline()))), rows);
 }
 
-RC_GTEST_PROP(Traces, DamageIsToldOrHarmless, ()) {
+RC_GTEST_PROP(Traces, DamageIsReportedOrHarmless, ()) {
   const auto rows = any_rows();
   std::string text = *rc::gen::arbitrary<bool>() ? as_csv(rows, "\n") : as_jsonl(rows, "\n");
   const auto hits = *rc::gen::inRange(1, 4);

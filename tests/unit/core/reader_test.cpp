@@ -191,7 +191,7 @@ TEST_F(Reader, NotesUnknownKeysWithTheNearestAskedOne) {
             "f:4:1: engine.\"a b\": unknown key (known: block_size, seed)");
 }
 
-TEST_F(Reader, LeavesUnknownKeysAloneWhenTold) {
+TEST_F(Reader, LeavesUnknownKeysAloneOnRequest) {
   auto read = reader("x: 1\ny: 2\ny: 3\na: 4\n", "model", ObjectReader::Unknown::kIgnore);
   EXPECT_EQ(read.integer("a"), 4);
   read.finish();

@@ -136,7 +136,7 @@ TEST(ParseYaml, RefusesAnchorsAliasesAndMergeKeys) {
   EXPECT_EQ(read("'<<': 1"), "{<<@1:1=1@1:7 }@1:1");
 }
 
-TEST(ParseYaml, RefusesTagsThatSomebodyWrote) {
+TEST(ParseYaml, RefusesExplicitTags) {
   EXPECT_EQ(read("a: !!str 12"),
             "f:1:4: tag \"tag:yaml.org,2002:str\" is not supported (quotes make a value text)");
   EXPECT_EQ(read("a: ! 12"), "f:1:4: tag \"!\" is not supported (quotes make a value text)");

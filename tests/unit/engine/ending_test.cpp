@@ -21,7 +21,7 @@
 namespace ridgeline {
 namespace {
 
-TEST(FastEnding, WhoRunsLongerIsReportedFirst) {
+TEST(FastEnding, TheRequestThatRunsLongerIsReportedFirst) {
   const std::vector<domain::Request> requests = {
       test::tiny_request(0, 4, 3), test::tiny_request(1, 4, 5), test::tiny_request(2, 4, 3)};
   const auto run = test::run_engine(
@@ -74,7 +74,7 @@ TEST(FastEnding, AJumpCountsWhatABlockedHeadFindsInEachBatch) {
 /// written, and the first block of both fills in one step. The older of the two is that of the
 /// request that runs longer: it is held, so that the prompt's request, preempted, needs one block
 /// less to come back.
-TEST(FastEnding, OfEqualBlocksTheOlderIsThatOfWhoRunsLonger) {
+TEST(FastEnding, OfEqualBlocksTheOlderIsThatOfTheLongerRunningRequest) {
   engine::EngineOptions options = test::tiny_options("0.8");
   options.block_size = core::Tokens(16);
   options.num_gpu_blocks = core::Blocks(1 + 3);

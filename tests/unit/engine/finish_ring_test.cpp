@@ -45,17 +45,17 @@ TEST(FinishRing, EqualsAMapOverRandomOperations) {
       // To the next end, or as far as the ring sees before it.
       const std::int64_t seen = ring.next_end(now);
       std::int64_t least = seen;
-      for (const auto& [who, end] : ends) {
+      for (const auto& [id, end] : ends) {
         least = std::min(least, end);
-        EXPECT_EQ(end == seen, members(ring, seen).contains(who));
+        EXPECT_EQ(end == seen, members(ring, seen).contains(id));
       }
       ASSERT_EQ(least, seen) << "an end was passed over";
       if (draw(2) == 0) {
         now = seen;
-        for (const auto who : members(ring, now)) {
-          ring.remove(who);
-          ASSERT_EQ(ends.at(who), now);
-          ends.erase(who);
+        for (const auto id : members(ring, now)) {
+          ring.remove(id);
+          ASSERT_EQ(ends.at(id), now);
+          ends.erase(id);
         }
         ++now;
       }

@@ -76,7 +76,7 @@ TEST(KvCache, TheOldestCopyIsFound) {
   EXPECT_EQ(cache.num_unheld({a, b}), 1);
 }
 
-TEST(KvCache, BlocksAreToldApartByHashGroupAndAge) {
+TEST(KvCache, BlocksDifferByHashGroupAndAge) {
   vllm::plain::KvCache cache({.num_gpu_blocks = core::Blocks(6), .num_groups = 2});
   const BlockId a = cache.allocate();
   const BlockId b = cache.allocate();
@@ -99,7 +99,7 @@ TEST(KvCache, BlocksAreToldApartByHashGroupAndAge) {
   EXPECT_EQ(cache.find(6, 1), c);
 }
 
-TEST(KvCache, AResetForgetsAllOnceNobodyHoldsABlock) {
+TEST(KvCache, AResetForgetsAllOnceNoRequestHoldsABlock) {
   vllm::plain::KvCache cache({.num_gpu_blocks = core::Blocks(4)});
   const BlockId block = cache.allocate();
   cache.enter(7, {block});

@@ -34,7 +34,7 @@ TEST(FastLeaving, AnAbortGivesBlocksBackAndThrowsTheTokenInFlightAway) {
   EXPECT_EQ(run.step(), "1:1");
 }
 
-TEST(FastLeaving, WhoeverWaitsOrHasGoneCanBeAbortedToo) {
+TEST(FastLeaving, WaitingAndEndedRequestsCanBeAbortedToo) {
   auto options = test::tiny_options("0.27");
   options.max_num_seqs = 1;
   test::ProbeRun run(engine::make_fast_probe(options));
@@ -49,7 +49,7 @@ TEST(FastLeaving, WhoeverWaitsOrHasGoneCanBeAbortedToo) {
   EXPECT_EQ(run->num_free_blocks(), 64);
 }
 
-TEST(FastLeaving, NoGapIsReportedForATokenThatNobodyWaitsFor) {
+TEST(FastLeaving, NoGapIsReportedForATokenOfAnAbortedRequest) {
   auto options = test::tiny_options("0.27");
   const std::vector<domain::Request> requests = {test::tiny_request(0, 8, 9),
                                                  test::tiny_request(1, 8, 9)};

@@ -61,7 +61,7 @@ TEST_F(OwnBlocks, EvictionTakesTheDeepestFirst) {
 /// 3,000 blocks pass through forty requests of 100: the first 3,000 taken held nothing, the next
 /// 1,000 were those of requests 0 to 9. Of request 10 half is taken when one comes that will be
 /// back, so that 50 and 29 times 100 blocks stand before its own.
-TEST_F(OwnBlocks, WhatWasOnlyCountedIsTakenBeforeSomebodyComesBack) {
+TEST_F(OwnBlocks, CountedBlocksAreTakenBeforeARequestComesBack) {
   PrefixCache cache({.num_gpu_blocks = core::Blocks(3001), .block_size = core::Tokens(4)}, *this);
   PrefixCache::Table table;
   PrefixCache::adopt_own(table);
@@ -93,7 +93,7 @@ TEST_F(OwnBlocks, OneBlockIsLeftToCompute) {
 TEST_F(OwnBlocks, NothingIsLeftOfWhatWasEvictedOrGivenUp) {
   cache_.disown(kOwner);
   EXPECT_EQ(cache_.num_left(kOwner), 0);
-  EXPECT_EQ(cache_.num_free(), 10) << "the blocks are there, but nobody's";
+  EXPECT_EQ(cache_.num_free(), 10) << "the blocks are there, but have no owner";
   cache_.release_own(table_, 3, 0, 0, kContent, true);
   EXPECT_EQ(cache_.num_left(3), 0);
 }

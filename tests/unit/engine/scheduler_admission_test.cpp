@@ -228,7 +228,7 @@ TEST(Watermark, KeepsBlocksFreeWhileOthersRun) {
   EXPECT_EQ(run.step(), "0:28 1:24");
 }
 
-TEST(Watermark, DoesNotBindWhoRunsAlone) {
+TEST(Watermark, DoesNotBindARequestThatRunsAlone) {
   auto options = tiny_options("0.27");
   options.num_gpu_blocks = core::Blocks(1 + 4);
   options.profile.watermark = 0.9;
@@ -454,7 +454,7 @@ TEST(RemoteKv, ALoadLeavesTheBlocksOfRunningPrefills) {
 
 // ---- adapters ----
 
-TEST(Adapters, WhoeverNeedsAnotherOneIsPassed) {
+TEST(Adapters, ARequestThatNeedsAnotherOneIsPassed) {
   auto options = tiny_options("0.18");
   options.max_loras = 1;
   auto run = reference(options);

@@ -58,7 +58,7 @@ TEST(StepLines, AddsUpWhatWasCountedOnAllOfThem) {
 TEST(StepLines, AWholePromptIsRememberedTheSecondTime) {
   const test::LinearModel model({.per_context = line_us(2)});
   StepLines lines(model, kHostOfLines);
-  EXPECT_EQ(lines.at(7, 30, core::Tokens(100)), nullptr) << "perhaps nobody asks again";
+  EXPECT_EQ(lines.at(7, 30, core::Tokens(100)), nullptr) << "perhaps it is not asked for again";
   StepLines::Line* const line = lines.at(7, 30, core::Tokens(100));
   ASSERT_NE(line, nullptr);
   // 1000 + 37 * 10 us, and 2 us for each of 100 tokens; 400 + 8 * 15 us of the host.

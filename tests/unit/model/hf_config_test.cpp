@@ -224,7 +224,7 @@ TEST(HfConfig, TheCommandLineMayReplaceValues) {
               testing::Contains(testing::Pair("num_hidden_layers", "command line")));
 }
 
-TEST(HfConfig, TheCommandLineMayNotSetWhatNobodyReads) {
+TEST(HfConfig, TheCommandLineMayNotSetUnreadKeys) {
   const auto spec =
       patched(of_type("llama"), "num_hiden_layers", core::Node::integer(40, command_line()));
   ASSERT_FALSE(spec.has_value());

@@ -65,7 +65,7 @@ TEST(SummaryCsv, JoinsNestedKeysWithDots) {
   EXPECT_EQ(cell(csv, "kv_cache.prefix_hit_rate"), "0.382");
 }
 
-TEST(SummaryCsv, HoldsEverySettingSoThatRowsAreToldApart) {
+TEST(SummaryCsv, HoldsEverySettingSoThatRowsDiffer) {
   RunResult result = example_result();
   const core::Location nowhere;
   result.settings = {{"model", core::Node::string("a,b", nowhere)},

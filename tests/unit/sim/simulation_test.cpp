@@ -216,7 +216,7 @@ TEST_P(EveryEngine, AnIdleEngineWakesUp) {
   EXPECT_EQ(outcome.summary.completed, 2);
 }
 
-TEST(Simulate, AnInterruptLeavesNobodyUncounted) {
+TEST(Simulate, AnInterruptLeavesNoRequestUncounted) {
   const auto resolved = small_engine(engine::serving_constants().path);
   std::vector<ScriptedSource::Sent> script;
   for (std::int64_t i = 0; i < 5000; ++i) {

@@ -16,7 +16,7 @@ const std::string kQwenMoe =
     with(R"("num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32)",
          of_type("qwen3_moe"));
 
-TEST(Qwen3Moe, HasExpertsInEveryLayerUnlessToldOtherwise) {
+TEST(Qwen3Moe, HasExpertsInEveryLayerByDefault) {
   const ModelSpec spec = accepted(kQwenMoe);
   EXPECT_EQ(order(spec), "m4");
   EXPECT_TRUE(spec.layers.front().attention.qk_norm);

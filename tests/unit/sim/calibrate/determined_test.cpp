@@ -32,7 +32,7 @@ TEST(DropUntold, OfTwoThatDoTheSameTheCostOfEachGoes) {
   Constants constants = constants_of({"delivery_time", "frontend_token_time"});
   Rows jacobian = {{1.0, 2.0}, {1.0, 2.0}, {1.0, 2.0}};
   std::vector<LeftOut> left_out;
-  drop_untold(constants, jacobian, left_out);
+  drop_undetermined(constants, jacobian, left_out);
   EXPECT_THAT(names_of(constants), ElementsAre("delivery_time"));
   EXPECT_THAT(jacobian.front(), ElementsAre(1.0));
   ASSERT_EQ(left_out.size(), 1U);
@@ -45,7 +45,7 @@ TEST(DropUntold, AConstantWithoutEffectGoes) {
   Constants constants = constants_of({"delivery_time", "close_time"});
   Rows jacobian = {{1.0, 0.0}, {0.5, 0.001}, {1.0, 0.0}};
   std::vector<LeftOut> left_out;
-  drop_untold(constants, jacobian, left_out);
+  drop_undetermined(constants, jacobian, left_out);
   EXPECT_THAT(names_of(constants), ElementsAre("delivery_time"));
   EXPECT_THAT(left_out[0].reason, HasSubstr("no measured figure depends on it"));
 }
@@ -54,7 +54,7 @@ TEST(DropUntold, AsManyConstantsAsFiguresAreTooMany) {
   Constants constants = constants_of({"delivery_time", "close_time"});
   Rows jacobian = {{1.0, 0.0}, {0.0, 1.0}};
   std::vector<LeftOut> left_out;
-  drop_untold(constants, jacobian, left_out);
+  drop_undetermined(constants, jacobian, left_out);
   EXPECT_THAT(names_of(constants), ElementsAre("delivery_time"));
   EXPECT_EQ(left_out[0].reason, "2 measured figures cannot tell 2 constants");
 }
@@ -71,7 +71,7 @@ TEST(DropUndistinguished, ACostPerSequenceNeedsDifferentNumbersOfThem) {
   };
   EXPECT_TRUE(dropped({1, 8}).empty());
   ASSERT_EQ(dropped({8, 8}).size(), 1U);
-  EXPECT_THAT(dropped({8, 8})[0].reason, HasSubstr("not told apart from host_step_time"));
+  EXPECT_THAT(dropped({8, 8})[0].reason, HasSubstr("cannot be separated from host_step_time"));
 }
 
 }  // namespace

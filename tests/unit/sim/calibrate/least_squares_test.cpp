@@ -27,7 +27,7 @@ TEST(LeastSquares, AWeightedMeanIsTheFitOfAConstant) {
   EXPECT_NEAR(step.value()[0], 6.25, 1e-12);
 }
 
-TEST(LeastSquares, SaysWhenNothingIsTold) {
+TEST(LeastSquares, SaysWhenNothingIsDetermined) {
   const Rows twice = {{1.0, 2.0}, {2.0, 4.0}};
   EXPECT_FALSE(
       solve_step({.jacobian = twice, .residuals = {1, 1}, .weights = {1, 1}, .damping = 0.0})

@@ -67,7 +67,7 @@ TEST(Scores, PeersAreComparedOnTheirOwnRecords) {
   EXPECT_DOUBLE_EQ(rows[0].our_median_abs, 10.0);
 }
 
-TEST(Scores, SaturationIsToldByFlagsThroughputAndTheCache) {
+TEST(Scores, SaturationIsSeenFromFlagsThroughputAndTheCache) {
   PartPrediction result;
   std::string reason;
   Evidence evidence;

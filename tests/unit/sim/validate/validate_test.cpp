@@ -61,7 +61,7 @@ PredictOptions options_of(std::int64_t histories, std::int64_t threads) {
   return options;
 }
 
-TEST(Validate, EveryRecordIsScoredOrTold) {
+TEST(Validate, EveryRecordIsScoredOrLeftOutWithAReason) {
   const auto path =
       records_file({joined(closed_record("good", "meta-llama/Llama-2-7b-hf", "H100-SXM-80GB")),
                     "{\"id\": 1,",

@@ -171,7 +171,7 @@ std::vector<BadThird> bad_thirds() {
 
 class BadRows : public ::testing::TestWithParam<BadThird> {};
 
-TEST_P(BadRows, AreToldWithTheirLine) {
+TEST_P(BadRows, AreReportedWithTheirLine) {
   const BadThird& test = GetParam();
   auto stream = open_items(input_of(text_of(test)), "t");
   core::Errors errors;

@@ -80,16 +80,16 @@ core::Errors errors_of(const std::string& text, const ReadOptions& options = {})
 class BadTraces : public ::testing::TestWithParam<TraceShape> {
  protected:
   /// The fourth request is reported, with the name of its field, and can be dropped.
-  static void expect_told(const std::string& bad, const std::string& field) {
+  static void expect_reported(const std::string& bad, const std::string& field) {
     const TraceShape& shape = GetParam();
     const std::string text = with_fourth(shape, bad);
     const core::Errors errors = errors_of(text);
     ASSERT_FALSE(errors.empty()) << text;
-    const std::string told = core::to_string(errors[0]);
+    const std::string problem = core::to_string(errors[0]);
     const int line = shape.header.empty() ? 4 : 5;
-    EXPECT_THAT(told, StartsWith("t:" + std::to_string(line) + ":"));
-    EXPECT_THAT(told, HasSubstr(field.empty() ? "found " : field + ": found "));
-    EXPECT_THAT(told, HasSubstr(", expected "));
+    EXPECT_THAT(problem, StartsWith("t:" + std::to_string(line) + ":"));
+    EXPECT_THAT(problem, HasSubstr(field.empty() ? "found " : field + ": found "));
+    EXPECT_THAT(problem, HasSubstr(", expected "));
     auto stream = open_items(input_of(text), "t", {.skip_bad_rows = true});
     ASSERT_TRUE(stream.has_value()) << core::to_string(stream.error()[0]);
     const auto list = read_all(**stream);
@@ -97,7 +97,7 @@ class BadTraces : public ::testing::TestWithParam<TraceShape> {
     EXPECT_EQ(list->items.size(), 5U);
     ASSERT_EQ(list->warnings.size(), 2U);
     EXPECT_THAT(list->warnings[0].message, HasSubstr("1 bad row was dropped"));
-    EXPECT_EQ(list->warnings[1].message, told);
+    EXPECT_EQ(list->warnings[1].message, problem);
   }
 };
 
@@ -108,7 +108,7 @@ TEST_P(BadTraces, SoundOnesAreRead) {
 TEST_P(BadTraces, OutOfOrder) {
   const TraceShape& shape = GetParam();
   if (!shape.time.empty()) {
-    expect_told(filled(shape.row, "1", "9", "2"), shape.time);
+    expect_reported(filled(shape.row, "1", "9", "2"), shape.time);
     return;
   }
   // What is read as a whole is sorted, and says so; the turns of sessions stand in any order.
@@ -127,23 +127,23 @@ TEST_P(BadTraces, OutOfOrder) {
 }
 
 TEST_P(BadTraces, NegativeLengths) {
-  expect_told(filled(GetParam().row, "3", "-5", "2"), GetParam().input);
-  expect_told(filled(GetParam().row, "3", "9", "-5"), GetParam().output);
+  expect_reported(filled(GetParam().row, "3", "-5", "2"), GetParam().input);
+  expect_reported(filled(GetParam().row, "3", "9", "-5"), GetParam().output);
 }
 
 TEST_P(BadTraces, ATrillionTokens) {
-  expect_told(filled(GetParam().row, "3", "1000000000000", "2"), GetParam().input);
-  expect_told(filled(GetParam().row, "3", "9", "1000000000000"), GetParam().output);
+  expect_reported(filled(GetParam().row, "3", "1000000000000", "2"), GetParam().input);
+  expect_reported(filled(GetParam().row, "3", "9", "1000000000000"), GetParam().output);
 }
 
 TEST_P(BadTraces, MissingFields) {
   const TraceShape& shape = GetParam();
-  expect_told(filled(shape.without_input, "3", "9", "2"),
-              shape.lacks.empty() ? shape.input : shape.lacks);
+  expect_reported(filled(shape.without_input, "3", "9", "2"),
+                  shape.lacks.empty() ? shape.input : shape.lacks);
 }
 
 TEST_P(BadTraces, LinesOfAnotherFormat) {
-  expect_told(GetParam().header.empty() ? "3,9,2" : R"({"timestamp": 3, "in": 9})", "");
+  expect_reported(GetParam().header.empty() ? "3,9,2" : R"({"timestamp": 3, "in": 9})", "");
 }
 
 TEST_P(BadTraces, HalfALine) {
@@ -161,7 +161,7 @@ TEST_P(BadTraces, HalfALine) {
 }
 
 TEST_P(BadTraces, WhatIsNoText) {
-  expect_told(filled(GetParam().row, "3", "\xFF", "2"), "");
+  expect_reported(filled(GetParam().row, "3", "\xFF", "2"), "");
 }
 
 // RFC 1952 and 1951: a member with one stored block, whose end is missing.

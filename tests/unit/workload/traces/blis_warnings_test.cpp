@@ -22,7 +22,7 @@ std::vector<std::string> codes_of(const BlisTraits& traits) {
   return codes;
 }
 
-TEST(BlisTraits, AreToldOneByOne) {
+TEST(BlisTraits, AreReportedOneByOne) {
   EXPECT_THAT(codes_of({}), IsEmpty());
   EXPECT_THAT(codes_of({.diurnal = true}), ElementsAre("W-blis-diurnal"));
   EXPECT_THAT(codes_of({.accumulates = true, .sessions = true, .counts_sessions = true}),
@@ -31,13 +31,13 @@ TEST(BlisTraits, AreToldOneByOne) {
               ElementsAre("W-blis-windows", "W-blis-seed", "W-blis-network", "W-blis-timeout"));
 }
 
-TEST(BlisTraits, FractionsThatMissOneAreTold) {
+TEST(BlisTraits, FractionsThatMissOneAreReported) {
   EXPECT_THAT(codes_of({.fractions = 0.999}), IsEmpty());
   EXPECT_THAT(codes_of({.fractions = 1.6}), ElementsAre("W-fractions"));
 }
 
 // Targets hold for every run, compared with inference-sim or not: the warning needs no --compat.
-TEST(BlisTraits, TargetsAreToldToEverybody) {
+TEST(BlisTraits, TargetsAreReportedOfEveryRun) {
   const auto codes = codes_of({.slo_targets = true});
   ASSERT_THAT(codes, ElementsAre("W-slo-targets"));
   EXPECT_FALSE(codes[0].starts_with(kBlisWarning));

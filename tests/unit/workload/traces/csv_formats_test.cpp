@@ -101,7 +101,7 @@ TEST(SkipBadRows, CountsAndListsThem) {
   EXPECT_THAT(list.warnings[3].message, ::testing::StartsWith("t:6:3: input_tokens"));
 }
 
-TEST(OpenItems, RefusesBytesThatAreNoTextEvenWhereNobodyLooks) {
+TEST(OpenItems, RefusesBytesThatAreNoTextEvenInUnreadColumns) {
   auto stream = open_items(input_of("Timestamp,Model,Request tokens,Response tokens\n"
                                     "5,\xFF,472,18\n"),
                            "t");

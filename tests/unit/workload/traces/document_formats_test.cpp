@@ -32,7 +32,7 @@ core::Result<ItemList> read_document_text(const std::string& text, ReadOptions o
   return read_all(**stream);
 }
 
-std::string told(const core::Result<ItemList>& list) {
+std::string problem_of(const core::Result<ItemList>& list) {
   return list ? "sound" : core::to_string(list.error().at(0));
 }
 
@@ -49,7 +49,7 @@ TEST(VllmBench, GivesTheRequestsThatWereSent) {
       R"({"date": "x", "model_id": "m/a", "num_prompts": 3, "request_rate": "inf", "completed": 2,
           "request_throughput": 1.0, "input_lens": [10, 20, 30], "output_lens": [5, 0, 7],
           "ttfts": [0.1, 0, 0.2], "itls": [[0.01], [], [0.02]], "start_times": [1000.5, 1001, 1000.25]})");
-  ASSERT_TRUE(list.has_value()) << told(list);
+  ASSERT_TRUE(list.has_value()) << problem_of(list);
   // The second failed; the third was sent first.
   EXPECT_THAT(starts(*list), ElementsAre(0.0, 0.25));
   EXPECT_EQ(list->items[0].input_tokens.value(), 30);
@@ -62,12 +62,12 @@ TEST(VllmBench, WithoutTimesRequestsComeEvenly) {
   const auto list = read_document_text(
       R"({"completed": 3, "request_throughput": 1.0, "request_rate": 4.0,
           "input_lens": [1, 2, 3], "output_lens": [1, 1, 1]})");
-  ASSERT_TRUE(list.has_value()) << told(list);
+  ASSERT_TRUE(list.has_value()) << problem_of(list);
   EXPECT_THAT(starts(*list), ElementsAre(0.0, 0.25, 0.5));
 }
 
 TEST(VllmBench, ASummaryAloneIsNoTrace) {
-  EXPECT_THAT(told(read_document_text(R"({"completed": 3, "request_throughput": 1.0})")),
+  EXPECT_THAT(problem_of(read_document_text(R"({"completed": 3, "request_throughput": 1.0})")),
               HasSubstr("expected the result of a run with --save-detailed"));
 }
 
@@ -79,7 +79,7 @@ TEST(Guidellm, ReadsBothVersions) {
              "input_metrics": {"text_tokens": 100}, "output_metrics": {"text_tokens": 7}},
             {"request_id": "b", "start_time": 1716345600.25, "prompt_tokens": 50, "output_tokens": 9}
           ]}}]})");
-  ASSERT_TRUE(list.has_value()) << told(list);
+  ASSERT_TRUE(list.has_value()) << problem_of(list);
   EXPECT_THAT(starts(*list), ElementsAre(0.0, 2.25));
   EXPECT_EQ(list->items[1].input_tokens.value(), 100);
 }
@@ -90,10 +90,11 @@ TEST(InferencePerfLifecycle, LeavesErrorsOut) {
           {"start_time": 10.75, "end_time": 11, "request": "r", "info": {"input_tokens": 6, "output_tokens": 3}, "error": {"error_type": "timeout"}},
           {"start_time": 12, "end_time": 13, "request": "r", "info": {"input_tokens": 7, "output_tokens": 3}}])";
   const auto list = read_document_text(text);
-  ASSERT_TRUE(list.has_value()) << told(list);
+  ASSERT_TRUE(list.has_value()) << problem_of(list);
   EXPECT_THAT(starts(*list), ElementsAre(0.0, 1.5));
   ASSERT_THAT(list->warnings, SizeIs(1));
-  EXPECT_THAT(told(read_document_text(text.substr(0, text.size() - 30))), HasSubstr("expected"));
+  EXPECT_THAT(problem_of(read_document_text(text.substr(0, text.size() - 30))),
+              HasSubstr("expected"));
 }
 
 TEST(Aiperf, LeavesOtherPhasesAndErrorsOut) {
@@ -109,7 +110,7 @@ TEST(Aiperf, LeavesOtherPhasesAndErrorsOut) {
       request("1700000001250000000", R"(, "was_cancelled": true)", "null") +
       request("1700000001300000000", "", R"({"code": 500, "type": "x"})") +
       request("1700000001500000001", R"(, "was_cancelled": false)", "null"));
-  ASSERT_TRUE(list.has_value()) << told(list);
+  ASSERT_TRUE(list.has_value()) << problem_of(list);
   EXPECT_THAT(starts(*list), ElementsAre(0.0, 0.500000001));
   ASSERT_THAT(list->warnings, SizeIs(2));
   EXPECT_THAT(list->warnings[0].message, HasSubstr("2 requests with an error"));
@@ -129,7 +130,7 @@ TEST(OtelSpans, MakesAGraphOfWhatHadEnded) {
       R"({"resourceSpans": [{"resource": {}, "scopeSpans": [{"scope": {}, "spans": [)" +
       span("d", 7, 8) + "," + span("a", 0, 2) + "," + span("b", 3, 5) + "," + span("c", 3, 6) +
       R"(, {"spanId": "x", "startTimeUnixNano": "1", "endTimeUnixNano": "2"}]}]}]})");
-  ASSERT_TRUE(list.has_value()) << told(list);
+  ASSERT_TRUE(list.has_value()) << problem_of(list);
   ASSERT_THAT(list->items, SizeIs(4));
   EXPECT_THAT(list->items[0].parents, IsEmpty());
   EXPECT_THAT(list->items[1].parents, ElementsAre(0U));
@@ -144,7 +145,7 @@ TEST(OtelSpans, ReadsAFlatListToo) {
       R"([{"span_id": "a", "trace_id": "t", "start_time": "2024-05-10T00:00:00.5Z",
            "end_time": "2024-05-10T00:00:01Z",
            "attributes": {"gen_ai.usage.input_tokens": 50, "gen_ai.usage.output_tokens": 5}}])");
-  ASSERT_TRUE(list.has_value()) << told(list);
+  ASSERT_TRUE(list.has_value()) << problem_of(list);
   ASSERT_THAT(list->items, SizeIs(1));
   EXPECT_EQ(list->items[0].output_tokens.value(), 5);
 }
@@ -155,13 +156,13 @@ TEST(ShareGpt, ConversationsGrow) {
            {"from": "gpt", "value": "y", "tokens": 4}, {"from": "human", "value": "z", "tokens": 3},
            {"from": "gpt", "value": "w", "tokens": 6}]},
           {"id": "b", "conversations": [{"from": "human", "num_tokens": 7}, {"from": "gpt", "num_tokens": 2}]}])");
-  ASSERT_TRUE(list.has_value()) << told(list);
+  ASSERT_TRUE(list.has_value()) << problem_of(list);
   ASSERT_THAT(list->items, SizeIs(3));
   EXPECT_EQ(list->items[1].input_tokens.value(), 17);
   EXPECT_THAT(list->items[1].parents, ElementsAre(0U));
   EXPECT_EQ(list->items[1].prompt[1].content, output_of(0));
   EXPECT_EQ(list->items[2].session, 1);
-  EXPECT_THAT(told(read_document_text(
+  EXPECT_THAT(problem_of(read_document_text(
                   R"([{"id": "a", "conversations": [{"from": "human", "value": "x"}]}])")),
               HasSubstr("tokens: found a turn without its number of tokens"));
 }
@@ -177,7 +178,7 @@ TEST(LlmServingSim, SharesTokenIdsByBlocks) {
       "]}\n{\"input_toks\": 20, \"output_toks\": 3, \"arrival_time_ns\": 2500, \"input_tok_ids\": "
       "[" +
       ids.substr(0, ids.size() - 2) + "99]}\n");
-  ASSERT_TRUE(list.has_value()) << told(list);
+  ASSERT_TRUE(list.has_value()) << problem_of(list);
   EXPECT_EQ(list->items[0].arrival.count(), 1'500'000);
   EXPECT_EQ(list->items[0].prompt[0], list->items[1].prompt[0]);
   EXPECT_NE(list->items[0].prompt[1].content, list->items[1].prompt[1].content);
@@ -186,7 +187,7 @@ TEST(LlmServingSim, SharesTokenIdsByBlocks) {
 TEST(LlmServingSim, SubRequestsFollowEachOther) {
   const auto list = read_document_text(
       R"({"session_id": 1, "arrival_time_ns": 1000000000, "sub_requests": [{"input_toks": 10, "output_toks": 2, "tool_duration_ns": 500000000}, {"input_toks": 20, "output_toks": 3, "tool_duration_ns": 0}]})");
-  ASSERT_TRUE(list.has_value()) << told(list);
+  ASSERT_TRUE(list.has_value()) << problem_of(list);
   ASSERT_THAT(list->items, SizeIs(2));
   EXPECT_EQ(list->items[0].arrival, core::Duration::seconds(1));
   EXPECT_THAT(list->items[1].parents, ElementsAre(0U));
@@ -196,7 +197,7 @@ TEST(LlmServingSim, SubRequestsFollowEachOther) {
 TEST(AppliedCompute, TurnsHoldWhatToolsReturned) {
   const auto list = read_document_text(
       R"({"num_turns": 2, "input_prompt_length": 100, "assistant_response_length": [10], "tool_call_output_length": [30], "tool_call_latency": [1.5], "final_assistant_response_length": 7})");
-  ASSERT_TRUE(list.has_value()) << told(list);
+  ASSERT_TRUE(list.has_value()) << problem_of(list);
   ASSERT_THAT(list->items, SizeIs(2));
   EXPECT_EQ(list->items[1].input_tokens.value(), 140);
   EXPECT_EQ(list->items[1].output_tokens.value(), 7);
@@ -249,7 +250,7 @@ TEST(TraceV2, APairIsReadFromEitherFileAndFromItsFolder) {
       "trace_version: 3\ntime_unit: us\nmode: generated\nsession_context_growth: accumulate\n");
   for (const std::string& path : {data, header, folder.path()}) {
     const auto list = read_path(path);
-    ASSERT_TRUE(list.has_value()) << told(list);
+    ASSERT_TRUE(list.has_value()) << problem_of(list);
     ASSERT_THAT(list->items, SizeIs(3));
     EXPECT_EQ(list->items[0].input_tokens.value(), 164);
     // The prefix, the first round's 100 and its answer of 10 (not 9), and 20 new ones.
@@ -266,7 +267,7 @@ TEST(TraceV2, APairIsReadFromEitherFileAndFromItsFolder) {
 TEST(TraceV2, WithoutAHeaderRoundsStandForThemselves) {
   const TemporaryFolder folder;
   const auto list = read_path(folder.write("run.csv", kV2Data));
-  ASSERT_TRUE(list.has_value()) << told(list);
+  ASSERT_TRUE(list.has_value()) << problem_of(list);
   EXPECT_EQ(list->items[1].input_tokens.value(), 84);
   EXPECT_EQ(list->items[1].prompt[0], list->items[0].prompt[0]);
 }
@@ -275,7 +276,7 @@ TEST(TraceV2, RoundsCanWaitForAnswers) {
   const TemporaryFolder folder;
   const auto list =
       read_path(folder.write("run.csv", kV2Data), {.session_times = SessionTimes::kAnswered});
-  ASSERT_TRUE(list.has_value()) << told(list);
+  ASSERT_TRUE(list.has_value()) << problem_of(list);
   EXPECT_THAT(list->items[1].parents, ElementsAre(0U));
   EXPECT_EQ(list->items[1].delay, core::Duration::milliseconds(250));
 }
@@ -286,7 +287,7 @@ TEST(TraceV2, SendTimesOfTheEpochCountFromTheFirst) {
       read_path(folder.write("run.csv",
                              "request_id,input_tokens,output_tokens,arrival_time_us,send_time_us\n"
                              "0,5,5,0,1716345600000000\n1,5,5,500000,1716345600500100\n"));
-  ASSERT_TRUE(list.has_value()) << told(list);
+  ASSERT_TRUE(list.has_value()) << problem_of(list);
   EXPECT_EQ(list->items[1].arrival, core::Duration::microseconds(500'100));
   ASSERT_THAT(list->warnings, SizeIs(1));
   EXPECT_EQ(list->warnings[0].code, "W-blis-send-times");

@@ -113,7 +113,7 @@ TEST(MooncakeAgentic, OrdersByWhatWaitsForWhat) {
   EXPECT_THAT(list->items[3].parents, ElementsAre(1U, 2U));
 }
 
-TEST(MooncakeAgentic, RefusesCirclesAndNamesOfNobody) {
+TEST(MooncakeAgentic, RefusesCirclesAndNamesOfNoRequest) {
   EXPECT_EQ(
       first_problem(read_mooncake_text(
           kFan +

@@ -88,7 +88,7 @@ TEST(TraceReader, StopsAfterTwentyProblems) {
   EXPECT_THAT(read_trace_text(text + "0,1,1\n").rows, SizeIs(0));
 }
 
-TEST(TraceReader, AHeaderOfManyUnknownNamesIsToldTwentyTimes) {
+TEST(TraceReader, AHeaderOfManyUnknownNamesIsReportedTwentyTimes) {
   std::string header = "x";
   for (int i = 0; i < 10'000; ++i) {
     header += ",x";

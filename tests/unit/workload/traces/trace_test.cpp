@@ -101,7 +101,7 @@ TEST(OpenTrace, GivesTheRowsAsRequests) {
   EXPECT_THAT((*source)->errors(), IsEmpty());
 }
 
-TEST(OpenTrace, BeginsWhereItIsTold) {
+TEST(OpenTrace, BeginsAtTheTimeGiven) {
   const TemporaryFile file(kText);
   auto source = from_second(file, 2);
   ASSERT_TRUE(source.has_value());

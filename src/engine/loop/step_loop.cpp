@@ -54,8 +54,15 @@ void StepLoop::abort(core::RequestId id, core::SimTime at) {
   RIDGELINE_CHECK(at >= now_, "request aborted in the past");
   hold_blocks_until(at, scheduler_->counts().used_blocks);
   if (const SequencePtr sequence = scheduler_->abort(id); sequence != nullptr) {
-    sequence->end(domain::Outcome::kAborted);
-    inputs_.sink.on_request(sequence->record);
+    report_end(sequence, domain::Outcome::kAborted);
+  }
+}
+
+void StepLoop::report_end(const SequencePtr& sequence, domain::Outcome outcome) {
+  sequence->end(outcome);
+  inputs_.sink.on_request(sequence->record);
+  if (num_in_flight_ > 0) {
+    in_flight(num_in_flight_ - 1).left.push_back(sequence);
   }
 }
 
@@ -237,18 +244,18 @@ bool StepLoop::launch(InFlight& next) {
 }
 
 bool StepLoop::complete_oldest() {
-  const InFlight& oldest = in_flight(0);
+  InFlight& oldest = in_flight(0);
   hold_blocks_until(oldest.end, scheduler_->counts().used_blocks);
   draw_tokens(oldest.step);
   deliver(oldest.step);
   hand_over_gaps();
   const std::vector<SequencePtr> finished = scheduler_->update(oldest.step, tokens_);
+  for (const SequencePtr& sequence : finished) {
+    report_end(sequence, sequence->outcome_at_stop);
+  }
+  oldest.left.clear();
   oldest_ = oldest_ + 1 < depth_ ? oldest_ + 1 : 0;
   --num_in_flight_;
-  for (const SequencePtr& sequence : finished) {
-    sequence->end(sequence->outcome_at_stop);
-    inputs_.sink.on_request(sequence->record);
-  }
   return !finished.empty();
 }
 
@@ -325,8 +332,7 @@ void StepLoop::drop_all() {
   num_in_flight_ = 0;
   schedule_due_ = false;
   for (const SequencePtr& sequence : scheduler_->drain()) {
-    sequence->end(domain::Outcome::kUnfinished);
-    inputs_.sink.on_request(sequence->record);
+    report_end(sequence, domain::Outcome::kUnfinished);
   }
 }
 

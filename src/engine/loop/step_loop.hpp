@@ -50,6 +50,8 @@ class StepLoop final : public Engine {
     core::SimTime end;
     bool is_decodes = false;  ///< Each request decodes one token.
     core::Tokens context;     ///< Of its decodes, before the step.
+    /// Requests that left while it was the newest step in flight: it, or one before it, names them.
+    std::vector<SequencePtr> left;
   };
   /// What a step takes, and when it ends.
   struct Priced {
@@ -93,6 +95,7 @@ class StepLoop final : public Engine {
   void deliver(const ScheduledStep& step);
   void add_gaps(std::int64_t tokens, core::Duration gap);
   void hand_over_gaps();
+  void report_end(const SequencePtr& sequence, domain::Outcome outcome);
   void hold_blocks_until(core::SimTime now, std::int64_t used);
 
   [[nodiscard]] bool jump(core::SimTime limit);

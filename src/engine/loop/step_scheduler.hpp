@@ -39,7 +39,7 @@ using SequencePtr = std::shared_ptr<Sequence>;
 
 /// One request's part of a step.
 struct ScheduledSequence {
-  SequencePtr sequence;
+  Sequence* sequence = nullptr;          ///< The loop keeps it until the step has ended.
   std::int64_t num_computed_tokens = 0;  ///< Before the step.
   std::int64_t num_scheduled_tokens = 0;
   std::int64_t num_drafts = 0;  ///< Of the scheduled tokens, drafts to be verified.

@@ -56,7 +56,7 @@ class Scheduler final : public engine::StepScheduler {
           is_prefill ? request.num_prompt_tokens - request.computed : std::int64_t{goes_on};
       if (const std::int64_t tokens = std::min(wanted, budget); tokens > 0) {
         const bool samples = request.computed + tokens >= request.num_prompt_tokens;
-        step.push_back({one, request.computed, tokens, 0, is_prefill, samples});
+        step.push_back({&request, request.computed, tokens, 0, is_prefill, samples});
         request.computed += tokens;
         request.sampled += samples ? 1 : 0;
         budget -= tokens;
@@ -69,8 +69,9 @@ class Scheduler final : public engine::StepScheduler {
     for (const engine::ScheduledSequence& part : step) {
       auto& request = static_cast<Seated&>(*part.sequence);
       if (part.samples && !request.has_ended && ++request.outputs == request.stop_after) {
-        std::erase(requests_, part.sequence);
-        ended.push_back(part.sequence);
+        const auto place = std::ranges::find(requests_, part.sequence, &engine::SequencePtr::get);
+        ended.push_back(*place);
+        requests_.erase(place);
       }
     }
     return ended;

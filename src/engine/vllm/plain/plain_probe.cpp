@@ -73,8 +73,9 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
                                 .tokens = item.num_scheduled_tokens,
                                 .drafts = item.num_drafts,
                                 .samples = item.samples});
-      const bool was_running = std::any_of(
-          before.begin(), before.end(), [&](const auto& one) { return one == item.sequence; });
+      const bool was_running = std::any_of(before.begin(), before.end(), [&](const auto& one) {
+        return one.get() == item.sequence;
+      });
       if (!was_running) {
         step.admitted.push_back({.id = item.sequence->record.id,
                                  .computed_tokens = item.num_computed_tokens,

@@ -150,12 +150,12 @@ bool Scheduler::last_token_in_flight(const Sequence& sequence) const {
 
 void Scheduler::schedule_running(ScheduledStep& step) {
   for (std::size_t i = 0; i < running_.size() && has_budget(); ++i) {
-    const SequencePtr sequence = running_[i];
-    const std::int64_t tokens = tokens_to_run(*sequence);
-    if (tokens <= 0 || last_token_in_flight(*sequence)) {
+    Sequence& sequence = *running_[i];
+    const std::int64_t tokens = tokens_to_run(sequence);
+    if (tokens <= 0 || last_token_in_flight(sequence)) {
       continue;  // Everything of it is in flight; younger requests may overtake.
     }
-    if (!extend(*sequence, tokens, lookahead_) && !make_room(*sequence, tokens, step, i)) {
+    if (!extend(sequence, tokens, lookahead_) && !make_room(sequence, tokens, step, i)) {
       return;
     }
     spend(tokens);
@@ -178,7 +178,7 @@ std::size_t Scheduler::choose_victim() const {
 /// Takes a victim out of the step being formed, or marks what is left of it there.
 Scheduler::Withdrawn Scheduler::withdraw(Sequence& victim, ScheduledStep& step) {
   const auto scheduled = std::find_if(
-      step.begin(), step.end(), [&](const auto& other) { return other.sequence.get() == &victim; });
+      step.begin(), step.end(), [&](const auto& other) { return other.sequence == &victim; });
   if (scheduled == step.end()) {
     return {};
   }
@@ -258,14 +258,13 @@ void Scheduler::preempt(const SequencePtr& victim, std::int64_t computed) {
 
 /// What is scheduled counts as computed before the step has run: the next can already go on from
 /// there.
-void Scheduler::put(ScheduledStep& step, const SequencePtr& scheduled, std::int64_t tokens) {
-  Sequence& sequence = *scheduled;
+void Scheduler::put(ScheduledStep& step, Sequence& sequence, std::int64_t tokens) {
   const std::int64_t before = sequence.num_computed_tokens;
   const std::int64_t known = sequence.num_tokens() + sequence.num_placeholders;
   const std::int64_t drafts =
       sequence.num_drafts > 0 ? std::max<std::int64_t>(before + tokens - known, 0) : 0;
   const bool samples = before + tokens >= known;
-  step.push_back({.sequence = scheduled,
+  step.push_back({.sequence = &sequence,
                   .num_computed_tokens = before,
                   .num_scheduled_tokens = tokens,
                   .num_drafts = drafts,
@@ -292,13 +291,25 @@ void Scheduler::take_back(const ScheduledSequence& part) const {
 }
 
 /// Takes a request out of the list that it is in, and its blocks back.
-void Scheduler::remove(const SequencePtr& sequence) {
-  const std::size_t removed = sequence->status == Status::kRunning
-                                  ? std::erase(running_, sequence)
-                                  : std::erase(waiting_, sequence) + std::erase(skipped_, sequence);
-  RIDGELINE_CHECK(removed == 1, "a request that is removed is in one list");
-  manager_.release(sequence->blocks);
-  sequence->status = Status::kFinished;
+SequencePtr Scheduler::remove(Sequence& sequence) {
+  SequencePtr removed;
+  const auto take_from = [&](auto& list) {
+    const auto place = std::ranges::find(list, &sequence, &SequencePtr::get);
+    if (place != list.end()) {
+      removed = *place;
+      list.erase(place);
+    }
+  };
+  if (sequence.status == Status::kRunning) {
+    take_from(running_);
+  } else {
+    take_from(waiting_);
+    take_from(skipped_);
+  }
+  RIDGELINE_CHECK(removed != nullptr, "a request that is removed is in a list");
+  manager_.release(sequence.blocks);
+  sequence.status = Status::kFinished;
+  return removed;
 }
 
 engine::SequencePtr Scheduler::abort(core::RequestId id) {
@@ -323,7 +334,7 @@ void Scheduler::abort(const SequencePtr& sequence) {
     std::erase(skipped_, sequence);
     sequence->status = Status::kFinished;
   } else {
-    remove(sequence);
+    remove(*sequence);
   }
 }
 
@@ -358,7 +369,7 @@ std::vector<engine::SequencePtr> Scheduler::drain() {
   const auto queued = waiting();
   all.insert(all.end(), queued.begin(), queued.end());
   for (const SequencePtr& sequence : all) {
-    remove(sequence);
+    remove(*sequence);
   }
   return {all.begin(), all.end()};
 }

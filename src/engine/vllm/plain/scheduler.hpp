@@ -157,7 +157,7 @@ class Scheduler final : public StepScheduler {
   void count_lookup(const Sequence& sequence, const CachedPrefix& prefix);
   void preempt(const SequencePtr& victim, std::int64_t computed);
   void push_waiting(Queue& queue, const SequencePtr& sequence, bool front);
-  void put(ScheduledStep& step, const SequencePtr& scheduled, std::int64_t tokens);
+  void put(ScheduledStep& step, Sequence& sequence, std::int64_t tokens);
   void take_back(const ScheduledSequence& part) const;
   bool take_tokens(const ScheduledSequence& scheduled, std::int64_t tokens);
   [[nodiscard]] std::int64_t quiet_tokens(const Sequence& sequence) const;
@@ -168,7 +168,7 @@ class Scheduler final : public StepScheduler {
   bool extend(Sequence& sequence, std::int64_t tokens, std::int64_t lookahead);
   void hash_full_blocks(Sequence& sequence, std::int64_t tokens);
   void extend_hash_chain(Sequence& sequence) const;
-  void remove(const SequencePtr& sequence);
+  SequencePtr remove(Sequence& sequence);
 
   EngineOptions options_;
   bool by_priority_;

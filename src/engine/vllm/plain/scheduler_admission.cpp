@@ -252,7 +252,7 @@ void Scheduler::admit(const SequencePtr& sequence,
   if (admission.cached + admission.tokens > known) {
     sequence->num_drafts = admission.cached + admission.tokens - known;  // Padding.
   }
-  put(step, sequence, admission.tokens);
+  put(step, *sequence, admission.tokens);
 }
 
 }  // namespace ridgeline::engine::vllm::plain

@@ -121,7 +121,7 @@ std::vector<BlockChange> Scheduler::advance_quiet(std::span<ScheduledStep* const
     for (std::size_t place = 0; place < step.size(); ++place) {
       add_event({.round = slot - compositions,
                  .place = place,
-                 .sequence = static_cast<Sequence*>(step[place].sequence.get())});
+                 .sequence = static_cast<Sequence*>(step[place].sequence)});
     }
   }
   std::vector<BlockChange> changes;

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -16,15 +15,14 @@ std::vector<engine::SequencePtr> Scheduler::update(const ScheduledStep& step,
                                                    std::span<const std::int64_t> tokens) {
   std::vector<engine::SequencePtr> finished;
   for (std::size_t i = 0; i < step.size(); ++i) {
-    const auto sequence = std::static_pointer_cast<Sequence>(step[i].sequence);
-    sequence->num_in_flight_tokens -= step[i].num_scheduled_tokens;
+    auto& sequence = static_cast<Sequence&>(*step[i].sequence);
+    sequence.num_in_flight_tokens -= step[i].num_scheduled_tokens;
     // A token after the end is thrown away; an unfinished prefill has none.
-    if (!step[i].samples || sequence->status == Status::kFinished) {
+    if (!step[i].samples || sequence.status == Status::kFinished) {
       continue;
     }
     if (take_tokens(step[i], tokens[i])) {
-      remove(sequence);
-      finished.push_back(sequence);
+      finished.push_back(remove(sequence));
     }
   }
   return finished;

@@ -98,6 +98,7 @@ bool Scheduler::is_alone_with_its_content(const Waiting& entry) const {
 
 /// Of what a preempted request had computed, blocks evicted since some instant.
 std::int64_t Scheduler::evicted_of(const Waiting& entry) const {
+  RIDGELINE_CHECK(entry.slot != kNoSlot, "queue: only a preempted request has computed blocks");
   const PrefixCache::Table& table = slots_[entry.slot].table;
   return table.own ? -cache_.num_left(entry.slot) : cache_.evicted(table.chain);
 }
@@ -111,6 +112,8 @@ void Scheduler::take_blocks_past_head(std::int64_t batches, std::int64_t new_blo
     counts.add(head_lookup_, batches);
     return;
   }
+  RIDGELINE_CHECK(!waiting_.empty() && waiting_.front().slot != kNoSlot,
+                  "queue: its head was preempted and finds what it has computed");
   // What it finds gets less while its blocks are taken, which are those at the end first.
   const Waiting& head = waiting_.front();
   const Slot& slot = slots_[head.slot];
@@ -259,6 +262,9 @@ bool Scheduler::admit_whole(const Waiting& entry, Batch& batch, core::SimTime no
 }
 
 void Scheduler::admit(const Waiting& entry, Batch& batch, std::int64_t tokens, core::SimTime now) {
+  RIDGELINE_CHECK(tokens > 0 && tokens <= budget_, "batch: a chunk is within the token budget");
+  RIDGELINE_CHECK(entry.slot == kNoSlot || slots_[entry.slot].status == Status::kPreempted,
+                  "slot: a request in the queue was preempted, or has no slot");
   if (match_.overtaken != PrefixCache::kNone) {
     const SlotIndex owner = cache_.owner_of(match_.overtaken);
     PrefixCache::Table& table = slots_[owner].table;
@@ -276,7 +282,6 @@ void Scheduler::admit(const Waiting& entry, Batch& batch, std::int64_t tokens, c
   link_last(index);
   prefilling_.push_back(index);
   const std::int64_t missing = blocks_for(cached + tokens) - match_.blocks;
-  RIDGELINE_DCHECK(missing <= cache_.num_free(), "admission counted too few blocks");
   cache_.allocate(missing, index);
   budget_ -= tokens;
   put(batch, index, tokens);
@@ -301,6 +306,7 @@ void Scheduler::take_hold(const Waiting& entry, SlotIndex index) {
   const std::int64_t free_before = cache_.num_free();
   cache_.adopt(table, index, match_);
   num_shared_blocks_ += match_.blocks - (free_before - cache_.num_free());
+  RIDGELINE_CHECK(num_shared_blocks_ >= 0, "scheduler: shared blocks are counted in and out");
 }
 
 void Scheduler::add_slot() {
@@ -321,6 +327,7 @@ SlotIndex Scheduler::take_slot(const Waiting& entry, core::SimTime now) {
   const SlotIndex index = free_slots_.back();
   free_slots_.pop_back();
   Slot& slot = slots_[index];
+  RIDGELINE_CHECK(slot.status == Status::kFree, "slot: a new request takes a free slot");
   slot.prompt_tokens = entry.prompt_tokens;
   slot.known = entry.prompt_tokens;
   slot.stop_after = entry.stop_after;
@@ -350,8 +357,11 @@ SlotIndex Scheduler::take_slot(const Waiting& entry, core::SimTime now) {
 void Scheduler::put(Batch& batch, SlotIndex index, std::int64_t tokens) {
   Slot& slot = slots_[index];
   const std::int64_t before = slot.computed;
+  RIDGELINE_CHECK(slot.status == Status::kPrefilling && tokens > 0,
+                  "batch: a chunk is of a request that computes its prompt");
   slot.computed += tokens;
-  const bool samples = slot.computed >= slot.known;
+  RIDGELINE_CHECK(slot.computed <= slot.known, "slot: only known tokens are computed");
+  const bool samples = slot.computed == slot.known;
   cache_.set_keyed(slot.table, index, block_size_.whole(slot.computed));
   batch.prefills.push_back(
       {.past = core::Tokens(before), .new_tokens = core::Tokens(tokens), .samples = samples});

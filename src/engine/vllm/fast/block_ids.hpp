@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <vector>
 
+#include "core/check.hpp"
 #include "core/ids.hpp"
 
 namespace ridgeline::engine::vllm::fast {
@@ -27,16 +29,21 @@ class BlockIds {
 
   /// The first block of an item that holds nothing is taken, for a request to be named by give().
   void take_plain(Index item) {
+    RIDGELINE_CHECK(item < items_.size() && !items_[item].empty(),
+                    "block ids: a row of the free list has an id for each block");
     taken_.push_back(items_[item].front());
     items_[item].pop_front();
   }
   /// The last block of an extent is.
   void take_last(Index extent) {
+    RIDGELINE_CHECK(extent < extents_.size() && !extents_[extent].empty(),
+                    "block ids: an extent has an id for each block");
     taken_.push_back(extents_[extent].back());
     extents_[extent].pop_back();
   }
   /// The next `count` of those taken are a request's.
   void give(Index owner, std::int64_t count) {
+    RIDGELINE_CHECK(count <= std::ssize(taken_), "block ids: a request gets blocks just taken");
     for (std::int64_t i = 0; i < count; ++i) {
       at(tails_, owner).push_back(taken_.front());
       taken_.pop_front();
@@ -46,6 +53,8 @@ class BlockIds {
   void fill(Index extent, Index owner, std::int64_t count) {
     Ids& ids = at(extents_, extent);
     auto& tail = at(tails_, owner);
+    RIDGELINE_CHECK(count - std::ssize(ids) <= std::ssize(tail),
+                    "block ids: an extent grows by blocks of its request");
     while (static_cast<std::int64_t>(ids.size()) < count) {
       ids.push_back(tail.front());
       tail.pop_front();
@@ -56,6 +65,7 @@ class BlockIds {
   void put_back(Index owner, Index item, std::int64_t count, bool to_head, bool last_first) {
     auto& tail = at(tails_, owner);
     auto& ids = at(items_, item);
+    RIDGELINE_CHECK(count <= std::ssize(tail), "block ids: a request gives back blocks it has");
     const auto first = tail.end() - count;
     if (last_first) {
       std::reverse(first, tail.end());
@@ -67,6 +77,7 @@ class BlockIds {
   void take_back(Index owner, Index item, std::int64_t count) {
     auto& tail = at(tails_, owner);
     auto& ids = at(items_, item);
+    RIDGELINE_CHECK(count <= std::ssize(ids), "block ids: a request takes back what it left");
     for (std::int64_t i = 0; i < count; ++i) {
       tail.push_back(ids.back());
       ids.pop_back();
@@ -82,6 +93,7 @@ class BlockIds {
   void move_first(Index item, Index to, std::int64_t count) {
     at(items_, std::max(item, to));  // Grown now: references stay valid.
     auto& ids = items_[item];
+    RIDGELINE_CHECK(count <= std::ssize(ids), "block ids: a row is split within its length");
     items_[to].assign(ids.begin(), ids.begin() + count);
     ids.erase(ids.begin(), ids.begin() + count);
   }

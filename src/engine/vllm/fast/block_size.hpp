@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "core/check.hpp"
 #include "core/units.hpp"
 
 namespace ridgeline::engine::vllm::fast {
@@ -14,7 +15,9 @@ class BlockSize {
   explicit BlockSize(core::Tokens size)
       : size_(size.value()),
         shift_((size_ & (size_ - 1)) == 0 ? std::countr_zero(static_cast<std::uint64_t>(size_))
-                                          : -1) {}
+                                          : -1) {
+    RIDGELINE_CHECK(size_ > 0, "block size: a KV block holds at least one token");
+  }
 
   [[nodiscard]] std::int64_t value() const { return size_; }
   /// How many times it goes into n, rounded down; n >= 0.

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/check.hpp"
 #include "core/units.hpp"
 #include "engine/vllm/fast/block_size.hpp"
 
@@ -52,6 +53,7 @@ class DecodeSet {
     change(residue(-base), 1);
   }
   void remove(std::int64_t base) {
+    RIDGELINE_CHECK(count_ > 0, "decode set: a decode leaves an empty set");
     --count_;
     base_sum_ -= base;
     change(residue(-base), -1);
@@ -82,6 +84,7 @@ class DecodeSet {
     }
   };
   [[nodiscard]] NewBlocks new_blocks(std::int64_t first, std::int64_t count) const {
+    RIDGELINE_CHECK(count >= 0, "decode set: new blocks of a negative number of batches");
     const std::int64_t size = block_size_.value();
     const std::int64_t cycles = block_size_.whole(count);
     const std::int64_t rest = count - cycles * size;
@@ -114,6 +117,7 @@ class DecodeSet {
   [[nodiscard]] std::int64_t batches_within(std::int64_t blocks,
                                             std::int64_t first,
                                             std::int64_t most) const {
+    RIDGELINE_CHECK(blocks >= 0 && most >= 0, "decode set: batches within a negative number");
     const std::int64_t most_cycles = block_size_.whole(most);
     if ((most_cycles + 1) * count_ <= blocks) {
       return most;
@@ -178,6 +182,7 @@ class DecodeSet {
 
   void change(std::size_t at, std::int64_t by) {
     starting_[at] += by;
+    RIDGELINE_CHECK(starting_[at] >= 0, "decode set: a decode leaves with a base it did not have");
     if (is_usual_) {
       // (Where there are more than fit, nobody reads these.)
       const auto narrow = static_cast<std::int16_t>(starting_[at]);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/check.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
@@ -68,6 +69,9 @@ void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {
   slot.record.last_token = last_end_;
   head_blocked_ = false;
   blocked_budget_ = -1;
+  RIDGELINE_CHECK((slot.status == Status::kPreempted ? slot.known : known_tokens(slot)) ==
+                      slot.prompt_tokens + slot.stop_after,
+                  "slot: a request ends with its last token");
   if (slot.status == Status::kPreempted) {
     waiting_.erase(Waiting::preempted(index));
   } else {

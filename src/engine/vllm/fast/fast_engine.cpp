@@ -96,6 +96,7 @@ class FastEngine final : public Engine {
   void count(const Run& run);
   [[gnu::noinline, gnu::cold]] void log_run(Run run);
   void hold_blocks_until(core::SimTime now) {
+    RIDGELINE_CHECK(now >= now_, "engine: its clock goes forward");
     used_block_ticks_ +=
         static_cast<core::Int128>(scheduler_.cache().num_used()) * (now - now_).count();
     now_ = now;
@@ -259,6 +260,7 @@ vllm::fast::StepLines::Line* FastEngine::line_of(const Batch& batch, core::Token
 bool FastEngine::launch(Batch& batch) {
   const core::Tokens context =
       std::max(batch.decode_context - spared(batch.shared_context), core::Tokens(0));
+  RIDGELINE_CHECK(num_in_flight_ < depth_, "engine: a batch enters where there is room in flight");
   batch.start = num_in_flight_ == 0 ? now_ : in_flight(num_in_flight_ - 1).end;
   const core::Duration room = inputs_.horizon - batch.start;
   core::Duration period;
@@ -291,6 +293,7 @@ bool FastEngine::launch(Batch& batch) {
       log_step(batch, period, time);
     }
   }
+  RIDGELINE_CHECK(period >= core::Duration(), "step-time model: a step takes no negative time");
   ++num_in_flight_;
   totals_.busy += period;
   batch.end = batch.start + period;
@@ -315,6 +318,7 @@ void FastEngine::log_step(const Batch& batch, core::Duration period, const domai
 }
 
 std::int64_t FastEngine::complete_oldest() {
+  RIDGELINE_CHECK(num_in_flight_ > 0, "engine: a batch ends that is in flight");
   const Batch& batch = in_flight(0);
   hold_blocks_until(batch.end);
   std::swap(in_flight_[0], in_flight_[1]);
@@ -331,6 +335,7 @@ std::int64_t FastEngine::complete_oldest() {
 
 void FastEngine::hand_over_gaps() {
   if (held_gaps_.count > 0) {
+    RIDGELINE_CHECK(held_gaps_.requests > 0, "token gaps: requests that a run's gaps belong to");
     inputs_.sink.on_token_gaps(held_gaps_);
     held_gaps_ = kNoGaps;
   }
@@ -387,6 +392,8 @@ bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_
                 .growth = pace.growth,
                 .ended = ended,
                 .formed = std::min(most, ended + static_cast<std::int64_t>(depth_))};
+  RIDGELINE_CHECK(run.ended >= 0 && run.ended < run.formed,
+                  "run: its last batch is formed and stays in flight");
   scheduler_.begin_forming_decodes();
   scheduler_.form_decodes(1, decodes.blocks_in(run.first));
   if (has_older && run.formed > 1) {
@@ -433,6 +440,8 @@ void FastEngine::end_batches(const Run& run) {
 void FastEngine::put_in_flight(const Run& run) {
   core::SimTime start = run.ended > 0 ? now_ : run.start;
   for (std::int64_t i = run.ended; i < run.formed; ++i) {
+    RIDGELINE_CHECK(num_in_flight_ < depth_,
+                    "engine: a batch enters where there is room in flight");
     Batch& batch = in_flight(num_in_flight_);
     ++num_in_flight_;
     batch.set_decodes(run.first + i, run.decodes);
@@ -474,6 +483,7 @@ void FastEngine::log_run(Run run) {
 }
 
 EngineTotals FastEngine::totals() const {
+  RIDGELINE_CHECK(used_block_ticks_ >= 0, "engine: blocks are in use for some time");
   EngineTotals totals = totals_;
   totals.steps = scheduler_.num_batches();
   domain::StepTime on_lines = lines_.total();

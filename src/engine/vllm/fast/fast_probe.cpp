@@ -204,6 +204,7 @@ SchedulerProbe::Step FastProbe::schedule() {
 std::vector<RequestId> FastProbe::update(std::span<const std::int64_t> tokens) {
   RIDGELINE_CHECK(std::all_of(tokens.begin(), tokens.end(), [](auto n) { return n <= 1; }),
                   "more than one token without drafts");
+  RIDGELINE_CHECK(!in_flight_.empty(), "probe: a batch ends that is in flight");
   const auto batch = std::move(in_flight_.front());
   in_flight_.pop_front();
   gone_.latest.clear();

@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/check.hpp"
+
 namespace ridgeline::engine::vllm::fast {
 
 /// Who ends with which batch: buckets by batch number with a bitmap over them, so that adding,
@@ -25,6 +27,7 @@ class FinishRing {
     if (links_.size() <= who) [[unlikely]] {
       make_links(who);
     }
+    RIDGELINE_CHECK(batch >= horizon_ - kReach, "finish ring: a request ends in a past batch");
     links_[who].batch = batch;
     if (batch < horizon_) [[likely]] {
       link(who);
@@ -34,6 +37,7 @@ class FinishRing {
   }
 
   void remove(Index who) {
+    RIDGELINE_CHECK(who < links_.size(), "finish ring: a request leaves that was never added");
     const Link& gone = links_[who];
     if (gone.batch >= horizon_) [[unlikely]] {
       remove_far(who);
@@ -46,6 +50,7 @@ class FinishRing {
     if (gone.previous != kNone) {
       links_[gone.previous].next = gone.next;
     } else {
+      RIDGELINE_CHECK(heads_[bucket] == who, "finish ring: a request is not in its batch's list");
       heads_[bucket] = gone.next;
       if (gone.next == kNone) {
         clear_bit(bucket);
@@ -62,6 +67,7 @@ class FinishRing {
 
   /// Nobody ends before `batch` any more.
   void advance(std::int64_t batch) {
+    RIDGELINE_CHECK(batch >= horizon_ - kReach, "finish ring: batch numbers ascend");
     if (batch + kSize / 2 > horizon_) {
       refill(batch);
     }
@@ -70,6 +76,8 @@ class FinishRing {
   /// A batch from `from` on with which, and before which, nobody ends but perhaps then: the next
   /// end, or as far as the ring sees.
   [[nodiscard]] std::int64_t next_end(std::int64_t from) const {
+    RIDGELINE_CHECK(from >= horizon_ - kReach && from < horizon_,
+                    "finish ring: the next end is asked from a batch within the ring");
     const std::size_t start = bucket_of(from);
     const std::size_t word = start / kBits;
     if (const std::uint64_t here = bits_[word] >> (start % kBits); here != 0) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
@@ -20,6 +21,7 @@ void Scheduler::release_shared(SlotIndex index, std::int64_t blocks, std::int64_
   const std::int64_t free_before = cache_.num_free();
   cache_.release(slots_[index].table, index, blocks, keyed);
   num_shared_blocks_ -= blocks - (cache_.num_free() - free_before);
+  RIDGELINE_CHECK(num_shared_blocks_ >= 0, "scheduler: shared blocks are counted in and out");
 }
 
 /// What a decoding request knows at any instant: its prompt and the tokens of batches that have
@@ -84,6 +86,8 @@ void Scheduler::drain(domain::RecordSink& sink) {
     report_gone(waiting_[i], domain::Outcome::kUnfinished, sink);
   }
   waiting_.clear();
+  RIDGELINE_CHECK(num_running_ == 0 && decodes_.count() == 0 && cache_.num_used() == 0,
+                  "scheduler: nothing is held once all requests have left");
 }
 
 void Scheduler::report_gone(const Waiting& entry,
@@ -167,6 +171,7 @@ void Scheduler::discard_tokens_in_flight(SlotIndex index, std::span<Batch* const
     }
     if (decodes_in(index, batch)) {
       ++batch.wasted;
+      RIDGELINE_CHECK(batch.wasted <= batch.num_decodes, "batch: a wasted token is a decode's");
       batch.resumed_decodes.erase_if(
           [&](const ResumedDecode& resumed) { return resumed.slot == index; });
     }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/check.hpp"
 #include "engine/vllm/fast/prefix_cache.hpp"
 
 namespace ridgeline::engine::vllm::fast {
@@ -34,8 +35,11 @@ void PrefixCache::adopt_left(Table& table, Owner owner, const Match& match) {
   table.keyed = match.blocks;
   const Item item = item_of(owner);
   if (item == kNone) {
+    RIDGELINE_CHECK(match.blocks == 0, "own blocks: a request finds only what it left");
     return;
   }
+  RIDGELINE_CHECK(items_[item].is_own && match.blocks <= items_[item].end,
+                  "own blocks: a request finds only what it left");
   forget_left(owner);
   num_free_ -= match.blocks;
   if (ids_) {
@@ -51,6 +55,7 @@ void PrefixCache::adopt_left(Table& table, Owner owner, const Match& match) {
 }
 
 void PrefixCache::assign_own(Table& table, const OwnContent& content) {
+  RIDGELINE_CHECK(table.own, "own blocks: a request's blocks become findable once");
   table.own = false;
   table.chain = take_chain();
   chains_[table.chain].chain.assign_unique(content.id, content.lora, content.prompt_tokens);
@@ -75,10 +80,14 @@ void PrefixCache::expect_back(Owner owner, Item item) {
   if (left_.size() <= owner) {
     left_.resize(std::size_t{owner} + 1, kNone);
   }
+  RIDGELINE_CHECK(left_[owner] == kNone,
+                  "own blocks: a request leaves blocks once until it returns");
   left_[owner] = item;
 }
 
 void PrefixCache::forget_left(Owner owner) {
+  RIDGELINE_CHECK(item_of(owner) != kNone && reasons_to_take_now_ > 0,
+                  "own blocks: a request returns to blocks that it left");
   --reasons_to_take_now_;
   left_[owner] = kNone;
 }
@@ -94,6 +103,8 @@ void PrefixCache::publish_ended() {
 
 /// Makes an extent of what a request has left in the free list.
 void PrefixCache::publish_item(Item item) {
+  RIDGELINE_CHECK(item != kHead && items_[item].is_own,
+                  "own blocks: a row becomes an extent that was a request's own");
   if (items_[item].deeper_or_owner != kNone) {
     disown(items_[item].deeper_or_owner);
   }

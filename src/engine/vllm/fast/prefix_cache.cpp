@@ -44,6 +44,8 @@ PrefixCache::PrefixCache(const Options& options, const Keyed& keyed)
       keyed_(keyed),
       items_(1),
       index_(std::make_unique<Index>()) {
+  RIDGELINE_CHECK(num_usable_ >= 0, "prefix cache: the pool has its null block");
+  RIDGELINE_CHECK(block_size_ > 0, "prefix cache: a block holds at least one token");
   if (listed_) {
     add_plain(num_usable_, kNone);
   } else {
@@ -71,6 +73,8 @@ PrefixCache::ChainIndex PrefixCache::take_chain() {
 }
 
 void PrefixCache::drop_chain(ChainIndex chain) {
+  RIDGELINE_CHECK(chain < chains_.size() && chains_[chain].users > 0,
+                  "prefix cache: a chain is dropped as often as it was taken");
   if (--chains_[chain].users == 0) {
     spare_chains_.push_back(chain);
   }
@@ -104,6 +108,7 @@ void PrefixCache::find(const Chain& chain,
   if (!caching_) {
     return;
   }
+  RIDGELINE_CHECK(most >= 0 && most <= full, "prefix cache: a hit is within the full blocks");
   for (bool found = true; found && match.blocks < full;) {
     found = false;
     const std::uint64_t key = key_of(chain, match.blocks);
@@ -139,6 +144,7 @@ void PrefixCache::find(const Chain& chain,
       match.unheld += std::max<std::int64_t>(part.end - held, 0);
     }
   }
+  RIDGELINE_CHECK(match.unheld <= match.blocks, "prefix cache: blocks on the free list are found");
 }
 
 void PrefixCache::adopt(Table& table, Owner owner, const Match& match) {
@@ -166,6 +172,8 @@ void PrefixCache::adopt(Table& table, Owner owner, const Match& match) {
 
 void PrefixCache::expect_duplicates(Table& table) {
   const ExtentIndex index = table.growing;
+  RIDGELINE_CHECK(index != kNone && extents_[index].owner != kNone,
+                  "prefix cache: only an extent that grows stops growing");
   Extent& extent = extents_[index];
   table.keyed = keyed_.keyed_blocks(extent.owner);
   table.growing = kNone;
@@ -210,7 +218,7 @@ void PrefixCache::begin_singles(Table& table, std::int64_t until) {
 /// The table is not eager any more.
 void PrefixCache::end_singles(const Table& table) {
   ChainIndex* const place = std::find(eager_.begin(), eager_.end(), table.chain);
-  RIDGELINE_DCHECK(place != eager_.end(), "singles that did not begin");
+  RIDGELINE_CHECK(place != eager_.end(), "prefix cache: a table that enters blocks is listed");
   *place = eager_.back();
   eager_.pop_back();
 }
@@ -219,6 +227,9 @@ PrefixCache::ExtentIndex PrefixCache::open(Table& table,
                                            Owner owner,
                                            std::int64_t begin,
                                            std::int64_t end) {
+  RIDGELINE_CHECK(table.chain < chains_.size(), "prefix cache: an extent has a chain");
+  RIDGELINE_CHECK(begin >= 0 && (owner != kNone || end > begin),
+                  "prefix cache: an extent that does not grow has blocks");
   auto index = static_cast<ExtentIndex>(extents_.size());
   if (extents_.empty()) {
     take_owed();
@@ -253,7 +264,9 @@ PrefixCache::ExtentIndex PrefixCache::open(Table& table,
 
 void PrefixCache::forget(ExtentIndex index) {
   Extent& extent = extents_[index];
+  RIDGELINE_CHECK(extent.held.empty(), "prefix cache: an extent goes that no request holds");
   const auto entry = index_->oldest.find(extent.key);
+  RIDGELINE_CHECK(entry != index_->oldest.end(), "prefix cache: an extent is in the index");
   if (entry->second == index) {
     if (extent.next_equal == kNone) {
       index_->oldest.erase(entry);
@@ -275,6 +288,8 @@ void PrefixCache::set_keyed(Table& table, Owner owner, std::int64_t keyed) {
   if (!caching_ || keyed <= table.keyed) {
     return;
   }
+  RIDGELINE_CHECK(table.growing == kNone || extents_[table.growing].owner == owner,
+                  "prefix cache: an extent grows with its owner");
   if (table.growing == kNone && !table.own) {
     while (table.keyed < std::min(keyed, table.single_until)) {
       const ExtentIndex single = open(table, kNone, table.keyed, table.keyed + 1);
@@ -301,6 +316,7 @@ void PrefixCache::set_keyed(Table& table, Owner owner, std::int64_t keyed) {
 void PrefixCache::release(Table& table, Owner owner, std::int64_t blocks, std::int64_t keyed) {
   if (!listed_) {
     num_free_ += blocks;
+    RIDGELINE_CHECK(num_free_ <= num_usable_, "prefix cache: free blocks are within the pool");
     return;
   }
   if (!caching_) {
@@ -330,10 +346,13 @@ void PrefixCache::release(Table& table, Owner owner, std::int64_t blocks, std::i
     unhold(table.holds[i].extent, table.holds[i].end);
   }
   table.holds.clear();
+  RIDGELINE_CHECK(num_free_ <= num_usable_, "prefix cache: free blocks are within the pool");
 }
 
 void PrefixCache::hold(ExtentIndex index, std::int64_t end) {
   Extent& extent = extents_[index];
+  RIDGELINE_CHECK(end > extent.begin && (extent.owner != kNone || end <= extent.end),
+                  "prefix cache: a hold ends within its extent");
   if (extent.owner != kNone) {
     fill_ids(index, extent.owner, end);
   } else {
@@ -358,6 +377,7 @@ void PrefixCache::hold(ExtentIndex index, std::int64_t end) {
     place = extent.held.insert(place, {.end = end, .holders = 0});
   }
   ++place->holders;
+  RIDGELINE_CHECK(num_free_ >= 0, "prefix cache: blocks held come off the free list once");
 }
 
 void PrefixCache::unhold(ExtentIndex index, std::int64_t end) {
@@ -366,7 +386,8 @@ void PrefixCache::unhold(ExtentIndex index, std::int64_t end) {
       extent.held.begin(), extent.held.end(), end, [](const HoldCount& count, std::int64_t at) {
         return count.end < at;
       });
-  RIDGELINE_DCHECK(place != extent.held.end() && place->end == end, "hold on blocks not held");
+  RIDGELINE_CHECK(place != extent.held.end() && place->end == end && place->holders > 0,
+                  "prefix cache: a hold is given back that was taken");
   if (--place->holders > 0) {
     return;
   }
@@ -384,6 +405,9 @@ void PrefixCache::add_item() {
 
 void PrefixCache::unlink(Item item) {
   const FreeRange& range = items_[item];
+  RIDGELINE_CHECK(
+      item != kHead && items_[range.previous].next == item && items_[range.next].previous == item,
+      "free list: neighbouring rows name each other");
   items_[range.previous].next = range.next;
   items_[range.next].previous = range.previous;
   spare_items_.push_back(item);
@@ -393,11 +417,15 @@ void PrefixCache::add_free(ExtentIndex index, std::int64_t begin, std::int64_t e
   if (begin >= end) {
     return;
   }
+  const Item next_free = extents_[index].shallowest;
+  RIDGELINE_CHECK(extents_[index].owner == kNone, "prefix cache: no free block is in a table");
+  RIDGELINE_CHECK(next_free == kNone || items_[next_free].begin >= end,
+                  "prefix cache: an extent's blocks are freed last to first");
   num_free_ += end - begin;
   const Item item = take_item();
   items_[item].extent = index;
   items_[item].is_own = false;
-  items_[item].deeper_or_owner = extents_[index].shallowest;
+  items_[item].deeper_or_owner = next_free;
   items_[item].begin = begin;
   items_[item].end = end;
   extents_[index].shallowest = item;
@@ -406,6 +434,7 @@ void PrefixCache::add_free(ExtentIndex index, std::int64_t begin, std::int64_t e
 
 /// Blocks that hold nothing, the last of `owner`, if they are anybody's.
 void PrefixCache::add_plain(std::int64_t count, Owner owner) {
+  RIDGELINE_CHECK(count >= 0, "prefix cache: only blocks held have keys");
   if (count == 0) {
     return;
   }
@@ -437,6 +466,7 @@ void PrefixCache::fill_ids(ExtentIndex extent, Owner owner, std::int64_t end) {
 }
 
 BlockIds::Ids PrefixCache::ids_of(const Table& table, Owner owner) const {
+  RIDGELINE_CHECK(keeps_ids(), "prefix cache: block ids are kept");
   BlockIds::Ids all;
   for (const Hold& part : table.holds) {
     const BlockIds::Ids& ids = ids_->extent(part.extent);
@@ -451,6 +481,7 @@ BlockIds::Ids PrefixCache::ids_of(const Table& table, Owner owner) const {
 }
 
 BlockIds::Ids PrefixCache::free_ids() const {
+  RIDGELINE_CHECK(keeps_ids(), "prefix cache: block ids are kept");
   BlockIds::Ids all;
   for (Item item = items_[kHead].next; item != kHead; item = items_[item].next) {
     const FreeRange& range = items_[item];
@@ -481,7 +512,8 @@ void PrefixCache::take_owed() {
   Item item = items_[kHead].next;
   for (; owed_ > 0; item = items_[item].next) {
     FreeRange& range = items_[item];
-    RIDGELINE_DCHECK(item != kHead && range.extent == kNone, "more owed than a list of own blocks");
+    RIDGELINE_CHECK(item != kHead && range.extent == kNone,
+                    "free list: blocks already counted as taken are at its head");
     const std::int64_t blocks = range.end - range.begin;
     if (blocks > owed_) {
       range.end -= owed_;
@@ -498,8 +530,10 @@ void PrefixCache::take_owed() {
 void PrefixCache::evict(std::int64_t count) {
   while (count > 0) {
     const Item item = items_[kHead].next;
-    RIDGELINE_DCHECK(item != kHead, "allocation from an empty free list");
+    RIDGELINE_CHECK(item != kHead, "free list: a block is taken from an empty list");
     FreeRange& range = items_[item];
+    RIDGELINE_CHECK(range.extent == kNone || extents_[range.extent].end == range.end,
+                    "free list: an extent is evicted from its end");
     if (range.extent != kNone && range.end - range.begin > count && !ids_) [[likely]] {
       range.end -= count;
       extents_[range.extent].end -= count;

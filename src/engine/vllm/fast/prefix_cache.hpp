@@ -93,7 +93,10 @@ class PrefixCache {
 
   ChainIndex take_chain();
   void drop_chain(ChainIndex chain);
-  [[nodiscard]] const Chain& chain(ChainIndex index) const { return chains_[index].chain; }
+  [[nodiscard]] const Chain& chain(ChainIndex index) const {
+    RIDGELINE_CHECK(index < chains_.size(), "prefix cache: a chain that was taken");
+    return chains_[index].chain;
+  }
   /// Before anything else happens with the chain.
   void assign(ChainIndex index, const domain::Request& request) {
     chains_[index].chain.assign(request);
@@ -132,7 +135,11 @@ class PrefixCache {
   /// Takes hold of a match, which find() gave at this instant.
   void adopt(Table& table, Owner owner, const Match& match);
   /// The owner of an extent whose content another request is about to compute as well.
-  [[nodiscard]] Owner owner_of(ExtentIndex extent) const { return extents_[extent].owner; }
+  [[nodiscard]] Owner owner_of(ExtentIndex extent) const {
+    RIDGELINE_CHECK(extent < extents_.size() && extents_[extent].owner != kNone,
+                    "prefix cache: an extent that grows has an owner");
+    return extents_[extent].owner;
+  }
   /// From now on the table's blocks are entered one by one, as long as that request's content goes
   /// on.
   void expect_duplicates(Table& table);
@@ -142,6 +149,7 @@ class PrefixCache {
 
   /// Takes blocks off the free list, forgetting what they held. Requires num_free() >= count.
   void allocate(std::int64_t count) {
+    RIDGELINE_CHECK(count >= 0 && count <= num_free_, "prefix cache: blocks taken are free");
     num_free_ -= count;
     if (reasons_to_take_now_ == 0) [[likely]] {
       owed_ += count;
@@ -161,7 +169,10 @@ class PrefixCache {
   }
   /// Whether block ids are kept, so that give() has to say whose allocated blocks are.
   [[nodiscard]] bool keeps_ids() const { return ids_ != nullptr; }
-  void give(Owner owner, std::int64_t count) { ids_->give(owner, count); }
+  void give(Owner owner, std::int64_t count) {
+    RIDGELINE_CHECK(keeps_ids(), "prefix cache: block ids are kept");
+    ids_->give(owner, count);
+  }
   /// A request's blocks in order, and the free list from its head. Require keeps_ids().
   [[nodiscard]] BlockIds::Ids ids_of(const Table& table, Owner owner) const;
   [[nodiscard]] BlockIds::Ids free_ids() const;
@@ -294,11 +305,13 @@ inline PrefixCache::Item PrefixCache::take_item() {
   }
   const Item item = spare_items_.back();
   spare_items_.pop_back();
+  RIDGELINE_CHECK(item != kHead && item < items_.size(), "free list: a spare row is a row");
   return item;
 }
 
 inline void PrefixCache::link_before(Item where, Item item) {
   const Item previous = items_[where].previous;
+  RIDGELINE_CHECK(items_[previous].next == where, "free list: neighbouring rows name each other");
   items_[item].previous = previous;
   items_[item].next = where;
   items_[previous].next = item;
@@ -307,13 +320,14 @@ inline void PrefixCache::link_before(Item where, Item item) {
 
 /// Blocks without keys are the last of a request and so the first of its to be taken again: they
 /// need no item of their own, unless all such blocks go to the head.
-inline void PrefixCache::release_own([[maybe_unused]] const Table& table,
+inline void PrefixCache::release_own(const Table& table,
                                      Owner owner,
                                      std::int64_t blocks,
                                      std::int64_t keyed,
                                      const OwnContent& content,
                                      bool comes_back) {
-  RIDGELINE_DCHECK(table.own && caching_, "blocks that others may look for");
+  RIDGELINE_CHECK(table.own && caching_, "prefix cache: only a request's own blocks are a count");
+  RIDGELINE_CHECK(keyed >= 0 && keyed <= blocks, "prefix cache: only blocks held have keys");
   if (free_unhashed_first_) [[unlikely]] {
     add_plain(blocks - keyed, owner);
     blocks = keyed;
@@ -322,6 +336,7 @@ inline void PrefixCache::release_own([[maybe_unused]] const Table& table,
     return;
   }
   num_free_ += blocks;
+  RIDGELINE_CHECK(num_free_ <= num_usable_, "prefix cache: free blocks are within the pool");
   const Item item = take_item();
   FreeRange& range = items_[item];
   range.extent = kNone;

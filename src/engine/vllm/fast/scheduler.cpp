@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
+#include "core/check.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "engine/options.hpp"
@@ -51,6 +53,8 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_e
     blocked_budget_ = -1;
     return false;
   }
+  RIDGELINE_CHECK(num_batches_ - 1 - last_done_ <= (async_ ? 1 : 0),
+                  "scheduler: a batch is formed when there is room in flight");
   batch.number = num_batches_;
   batch.goes_on = false;
   batch.items.clear();
@@ -81,6 +85,10 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_e
 void Scheduler::begin_decoding(SlotIndex index) {
   Slot& slot = slots_[index];
   const std::int64_t outputs = slot.known - slot.prompt_tokens;
+  RIDGELINE_CHECK(slot.status == Status::kPrefilling && slot.computed == slot.known,
+                  "slot: a request decodes once all its known tokens are computed");
+  RIDGELINE_CHECK(outputs >= 0 && outputs < slot.stop_after,
+                  "slot: a request that begins to decode has tokens to come");
   const std::int64_t end = num_batches_ + slot.stop_after - outputs - 1;
   slot.base = slot.known - num_batches_ - 1;
   slot.starved_at = -1;
@@ -106,6 +114,9 @@ bool Scheduler::finish_forming(Batch& batch) {
   for (const SlotIndex index : sampled_) {
     begin_decoding(index);
   }
+  RIDGELINE_CHECK(budget_ >= 0, "batch: max_num_batched_tokens is kept");
+  RIDGELINE_CHECK(decodes_.count() + std::ssize(prefilling_.span()) <= num_running_,
+                  "scheduler: decodes and prefills are running requests");
   done_at_forming_ = last_done_;
   ++num_batches_;
   return true;
@@ -341,6 +352,8 @@ void Scheduler::run_in_order(Batch& batch) {
       starve(slots_[index], index);
     }
   }
+  RIDGELINE_CHECK(batch.num_decodes + std::ssize(starved_.span()) == decodes_.count(),
+                  "batch: each decode of the set has a token or none of the budget");
 }
 
 /// Takes blocks for a running request, preempting the last ones until there are enough; false if it
@@ -410,11 +423,14 @@ void Scheduler::enter_singles_of_run() {
 }
 
 void Scheduler::stop_decoding(Slot& slot, Status next) {
+  RIDGELINE_CHECK(slot.status == Status::kDecoding, "slot: a request stops decoding that decodes");
   decodes_.remove(slot.base);
   slot.status = next;
 }
 
 void Scheduler::preempt(SlotIndex index) {
+  RIDGELINE_CHECK(index != kNoSlot && index == last_running_,
+                  "scheduler: the request admitted last is preempted");
   Slot& slot = slots_[index];
   const std::int64_t blocks = blocks_for(computed_tokens(slot, index));
   const std::int64_t keyed = keyed_blocks(index);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/check.hpp"
 #include "core/ring.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
@@ -83,6 +84,8 @@ class Scheduler final : private PrefixCache::Keyed {
   /// Before form_decodes(): who heads the queue is tried for each of those batches, in vain.
   void begin_forming_decodes() {
     budget_ = options_.max_num_batched_tokens.value() - decodes_.count();
+    RIDGELINE_CHECK(budget_ >= 0 && prefilling_.empty() && starved_.empty(),
+                    "scheduler: a run is of decodes alone, within the token budget");
     preempted_ = false;
     head_blocked_ = !waiting_.empty() && num_running_ < options_.max_num_seqs && budget_ > 0;
     tried_budget_ = head_blocked_ ? budget_ : tried_budget_;
@@ -107,6 +110,8 @@ class Scheduler final : private PrefixCache::Keyed {
   /// The oldest `count` of such batches end, the last one at `now`; as many are in flight after it
   /// as there always are.
   void end_decodes(std::int64_t count, core::SimTime now) {
+    RIDGELINE_CHECK(count > 0 && last_done_ + count < num_batches_ && now >= last_end_,
+                    "scheduler: batches end that were formed, and a run's last one is in flight");
     last_done_ += count;
     last_end_ = now;
   }
@@ -138,7 +143,10 @@ class Scheduler final : private PrefixCache::Keyed {
 
   /// Running requests in order of admission, kNoSlot behind the last one.
   [[nodiscard]] SlotIndex first_running() const { return first_running_; }
-  [[nodiscard]] const Slot& slot(SlotIndex index) const { return slots_[index]; }
+  [[nodiscard]] const Slot& slot(SlotIndex index) const {
+    RIDGELINE_CHECK(index < slots_.size(), "scheduler: the slot exists");
+    return slots_[index];
+  }
   /// Place `i` of the queue.
   [[nodiscard]] const Waiting& waiting(std::int64_t i) const {
     return waiting_[static_cast<std::size_t>(i)];
@@ -236,6 +244,9 @@ class Scheduler final : private PrefixCache::Keyed {
   void link_last(SlotIndex index);
   void unlink(SlotIndex index);
 
+  [[nodiscard]] static bool is_running(const Slot& slot) {
+    return slot.status != Status::kFree && slot.status != Status::kPreempted;
+  }
   [[nodiscard]] bool decodes_or_leaves(const Slot& slot) const {
     return slot.status == Status::kDecoding || slot.status == Status::kLeaving;
   }
@@ -336,6 +347,11 @@ inline std::int64_t Scheduler::keyed_blocks(const Slot& slot) const {
 
 inline void Scheduler::link_last(SlotIndex index) {
   Slot& slot = slots_[index];
+  RIDGELINE_CHECK(slot.status == Status::kPrefilling,
+                  "running list: a request joins to compute its prompt");
+  RIDGELINE_CHECK(num_running_ < options_.max_num_seqs, "running list: max_num_seqs is kept");
+  RIDGELINE_CHECK((last_running_ == kNoSlot) == (num_running_ == 0),
+                  "running list: its length agrees with its links");
   slot.order = next_order_++;
   slot.next = kNoSlot;
   slot.previous = last_running_;
@@ -346,6 +362,9 @@ inline void Scheduler::link_last(SlotIndex index) {
 
 inline void Scheduler::unlink(SlotIndex index) {
   const Slot& slot = slots_[index];
+  RIDGELINE_CHECK(num_running_ > 0, "running list: a request leaves an empty list");
+  RIDGELINE_CHECK((slot.previous == kNoSlot ? first_running_ : slots_[slot.previous].next) == index,
+                  "running list: neighbours name each other");
   (slot.previous == kNoSlot ? first_running_ : slots_[slot.previous].next) = slot.next;
   (slot.next == kNoSlot ? last_running_ : slots_[slot.next].previous) = slot.previous;
   --num_running_;
@@ -357,6 +376,7 @@ inline void Scheduler::release(SlotIndex index,
                                std::int64_t keyed,
                                bool comes_back) {
   Slot& slot = slots_[index];
+  RIDGELINE_CHECK(is_running(slot), "scheduler: only a running request holds blocks");
   if (slot.table.own) {
     cache_.release_own(slot.table, index, blocks, keyed, own_content(slot), comes_back);
   } else {
@@ -365,6 +385,7 @@ inline void Scheduler::release(SlotIndex index,
 }
 
 inline void Scheduler::vacate(SlotIndex index) {
+  RIDGELINE_CHECK(slots_[index].status != Status::kFree, "slot: a request vacates its slot once");
   if (slots_[index].table.chain != PrefixCache::kNone) {
     cache_.drop_chain(slots_[index].table.chain);
   }
@@ -385,6 +406,7 @@ inline void Scheduler::add(const domain::Request& request, core::SimTime queued)
   const std::int64_t prompt = request.prompt_tokens.value();
   const std::int64_t room = options_.max_model_len.value() - prompt;
   const std::int64_t most = std::min(request.max_tokens.value(), room);
+  RIDGELINE_CHECK(prompt >= 1 && most >= 1, "scheduler: a request in the queue fits alone");
   Waiting& entry = waiting_.extend();
   entry.slot = kNoSlot;
   entry.chain = PrefixCache::kNone;
@@ -413,6 +435,8 @@ inline void Scheduler::report_gaps(const Batch& batch,
                                    core::SimTime now,
                                    domain::RecordSink& sink) const {
   const auto resumed = static_cast<std::int64_t>(batch.resumed_decodes.size());
+  RIDGELINE_CHECK(batch.wasted >= 0 && batch.wasted + resumed <= batch.num_decodes,
+                  "batch: tokens with gaps of their own, and wasted ones, are among its decodes");
   if (const std::int64_t regular = batch.num_decodes - batch.wasted - resumed; regular > 0) {
     sink.on_token_gaps({.gap = now - last_end_, .growth = {}, .count = 1, .requests = regular});
   }
@@ -421,6 +445,9 @@ inline void Scheduler::report_gaps(const Batch& batch,
 inline std::int64_t Scheduler::update(const Batch& batch,
                                       core::SimTime now,
                                       domain::RecordSink& sink) {
+  RIDGELINE_CHECK(batch.number == last_done_ + 1 && batch.number < num_batches_,
+                  "scheduler: batches end in the order in which they were formed");
+  RIDGELINE_CHECK(now >= last_end_, "scheduler: batches end one after the other");
   if (batch.items.size() + batch.resumed_decodes.size() + late_.size() != 0) {
     report_tokens(batch, now, sink);
   }

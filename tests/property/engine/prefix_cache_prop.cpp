@@ -67,14 +67,14 @@ class CachePair final : private vllm::fast::PrefixCache::Keyed {
     const std::int64_t cached = prefix.num_blocks * kSize;
     tokens = std::min(tokens, known - cached);
     const std::int64_t needed = plain_.blocks_needed({}, prefix, cached + tokens, false);
-    RC_ASSERT((cached + tokens + kSize - 1) / kSize - match_.blocks + match_.unheld == needed);
+    RC_ASSERT((cached + tokens + kSize - 1) / kSize - match_.blocks + match_.free_blocks == needed);
     if (needed > plain_.pool().num_free()) {
       rows_.drop_chain(entry.table.chain);
       requests_.erase(id);
       return;
     }
-    if (match_.overtaken != vllm::fast::PrefixCache::kNone) {
-      rows_.expect_duplicates(requests_.at(rows_.owner_of(match_.overtaken)).table);
+    if (match_.growing_elsewhere != vllm::fast::PrefixCache::kNone) {
+      rows_.expect_duplicates(requests_.at(rows_.owner_of(match_.growing_elsewhere)).table);
     }
     plain_.adopt(entry.blocks, prefix);
     rows_.adopt(entry.table, id, match_);

@@ -15,7 +15,7 @@ namespace {
 class OwnBlocks : public testing::Test, protected PrefixCache::Keyed {
  protected:
   OwnBlocks() {
-    PrefixCache::adopt_own(table_);
+    PrefixCache::begin_own_table(table_);
     cache_.allocate(5, kOwner);
     cache_.set_keyed(table_, kOwner, 4);
     cache_.release_own(table_, kOwner, 5, 4, kContent, true);
@@ -35,26 +35,26 @@ class OwnBlocks : public testing::Test, protected PrefixCache::Keyed {
 
 TEST_F(OwnBlocks, ItComesBackForWhatHasKeys) {
   ASSERT_EQ(cache_.num_free(), 10);
-  cache_.find_own(kOwner, 9, match_);
+  cache_.find_left_blocks(kOwner, 9, match_);
   EXPECT_EQ(match_.blocks, 4);
-  EXPECT_EQ(match_.unheld, 4);
+  EXPECT_EQ(match_.free_blocks, 4);
   EXPECT_FALSE(match_.next_is_cached);
-  cache_.adopt_left(table_, kOwner, match_);
+  cache_.adopt_left_blocks(table_, kOwner, match_);
   EXPECT_EQ(cache_.num_free(), 6) << "the fifth, without a key, holds nothing";
-  EXPECT_EQ(cache_.num_left(kOwner), 0);
+  EXPECT_EQ(cache_.num_left_blocks(kOwner), 0);
   cache_.allocate(6);
   EXPECT_EQ(cache_.num_free(), 0);
 }
 
 TEST_F(OwnBlocks, EvictionTakesTheDeepestFirst) {
   cache_.allocate(5);  // Those that were free before it gave its own back.
-  EXPECT_EQ(cache_.num_left(kOwner), 4);
+  EXPECT_EQ(cache_.num_left_blocks(kOwner), 4);
   cache_.allocate(1);  // The one without a key.
-  EXPECT_EQ(cache_.num_left(kOwner), 4);
+  EXPECT_EQ(cache_.num_left_blocks(kOwner), 4);
   cache_.allocate(3);
-  EXPECT_EQ(cache_.num_left(kOwner), 1);
-  cache_.find_own(kOwner, 9, match_);
-  cache_.adopt_left(table_, kOwner, match_);
+  EXPECT_EQ(cache_.num_left_blocks(kOwner), 1);
+  cache_.find_left_blocks(kOwner, 9, match_);
+  cache_.adopt_left_blocks(table_, kOwner, match_);
   EXPECT_EQ(cache_.num_free(), 0);
 }
 
@@ -64,7 +64,7 @@ TEST_F(OwnBlocks, EvictionTakesTheDeepestFirst) {
 TEST_F(OwnBlocks, CountedBlocksAreTakenBeforeARequestComesBack) {
   PrefixCache cache({.num_gpu_blocks = core::Blocks(3001), .block_size = core::Tokens(4)}, *this);
   PrefixCache::Table table;
-  PrefixCache::adopt_own(table);
+  PrefixCache::begin_own_table(table);
   for (int request = 0; request < 40; ++request) {
     cache.allocate(100, kOwner);
     EXPECT_EQ(cache.num_free(), 2900);
@@ -73,40 +73,40 @@ TEST_F(OwnBlocks, CountedBlocksAreTakenBeforeARequestComesBack) {
   cache.allocate(50, kOwner);
   cache.release_own(table, kOwner, 50, 50, kContent, true);
   ASSERT_EQ(cache.num_free(), 3000);
-  EXPECT_EQ(cache.num_left(kOwner), 50);
+  EXPECT_EQ(cache.num_left_blocks(kOwner), 50);
   cache.allocate(2950);
-  EXPECT_EQ(cache.num_left(kOwner), 50);
+  EXPECT_EQ(cache.num_left_blocks(kOwner), 50);
   cache.allocate(1);
-  EXPECT_EQ(cache.num_left(kOwner), 49);
+  EXPECT_EQ(cache.num_left_blocks(kOwner), 49);
   // As soon as no request can come back, blocks are only counted again.
-  cache.disown(kOwner);
+  cache.abandon_left_blocks(kOwner);
   cache.allocate(49);
   EXPECT_EQ(cache.num_free(), 0);
 }
 
 TEST_F(OwnBlocks, OneBlockIsLeftToCompute) {
-  cache_.find_own(kOwner, 3, match_);
+  cache_.find_left_blocks(kOwner, 3, match_);
   EXPECT_EQ(match_.blocks, 3);
   EXPECT_TRUE(match_.next_is_cached);
 }
 
 TEST_F(OwnBlocks, NothingIsLeftOfWhatWasEvictedOrGivenUp) {
-  cache_.disown(kOwner);
-  EXPECT_EQ(cache_.num_left(kOwner), 0);
+  cache_.abandon_left_blocks(kOwner);
+  EXPECT_EQ(cache_.num_left_blocks(kOwner), 0);
   EXPECT_EQ(cache_.num_free(), 10) << "the blocks are there, but have no owner";
   cache_.release_own(table_, 3, 0, 0, kContent, true);
-  EXPECT_EQ(cache_.num_left(3), 0);
+  EXPECT_EQ(cache_.num_left_blocks(3), 0);
 }
 
 TEST_F(OwnBlocks, PublishedBlocksAreFoundByTheirKeys) {
-  cache_.publish_left(table_, kOwner, kContent);
-  EXPECT_EQ(cache_.num_left(kOwner), 0);
+  cache_.make_left_blocks_findable(table_, kOwner, kContent);
+  EXPECT_EQ(cache_.num_left_blocks(kOwner), 0);
   EXPECT_FALSE(table_.own);
   Chain same;
   same.assign_unique(kContent.id, kContent.lora, kContent.prompt_tokens);
   cache_.find(same, 9, 9, match_);
   EXPECT_EQ(match_.blocks, 4);
-  EXPECT_EQ(match_.unheld, 4);
+  EXPECT_EQ(match_.free_blocks, 4);
   Chain other;
   other.assign_unique(core::RequestId(8), kContent.lora, kContent.prompt_tokens);
   cache_.find(other, 9, 9, match_);

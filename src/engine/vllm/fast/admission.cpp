@@ -14,7 +14,7 @@
 
 namespace ridgeline::engine::vllm::fast {
 
-/// That it could not run even alone.
+/// The record of a request that could not run even alone.
 domain::RequestRecord Scheduler::refusal(const domain::Request& request, core::SimTime queued) {
   domain::RequestRecord record;
   record.id = request.id;
@@ -26,29 +26,31 @@ domain::RequestRecord Scheduler::refusal(const domain::Request& request, core::S
   return record;
 }
 
-/// Of a prompt that may be shared.
+/// Takes a chain for a new request whose prompt states its content, so that it can be shared.
 void Scheduler::assign_chain(const domain::Request& request, Waiting& entry) {
-  const bool quoted = cache_.quotes();
+  const bool quoted = cache_.prompts_quote_requests();
   entry.chain = cache_.take_chain();
   cache_.assign(entry.chain, request);
-  if (!quoted && cache_.quotes()) {
-    publish_all();
+  if (!quoted && cache_.prompts_quote_requests()) {
+    make_all_blocks_findable();
   }
 }
 
-/// The first prompt has come that states what belongs to another request.
-void Scheduler::publish_all() {
-  head_blocked_ = false;  // What was found of its own is counted otherwise from now on.
+/// Called when the first prompt arrives that contains content of another request (an answer in a
+/// dialogue): from then on the cache is asked for every request's blocks.
+void Scheduler::make_all_blocks_findable() {
+  // What the head finds of its own blocks is counted in another way from now on.
+  head_blocked_ = false;
   blocked_budget_ = -1;
-  cache_.publish_ended();
+  cache_.make_ended_blocks_findable();
   for (SlotIndex i = first_running_; i != kNoSlot; i = slots_[i].next) {
     if (slots_[i].table.own) {
-      cache_.publish(slots_[i].table, i, own_content(slots_[i]));
+      cache_.make_findable(slots_[i].table, i, own_content(slots_[i]));
     }
   }
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
-    if (const SlotIndex index = waiting_[i].slot; has_left(waiting_[i])) {
-      cache_.publish_left(slots_[index].table, index, own_content(slots_[index]));
+    if (const SlotIndex index = waiting_[i].slot; has_left_blocks(waiting_[i])) {
+      cache_.make_left_blocks_findable(slots_[index].table, index, own_content(slots_[index]));
     }
   }
 }
@@ -63,16 +65,17 @@ void Scheduler::schedule_waiting(Batch& batch, core::SimTime now) {
     const Verdict verdict = try_admit(entry, batch, now);
     if (verdict == Verdict::kBlocked) {
       head_blocked_ = true;
-      tried_budget_ = budget_;
-      // (Prompts that are not cut are passed over once too much of theirs has been evicted.)
+      head_budget_ = budget_;
+      // A prompt that is not cut is passed over once too many of its blocks have been evicted, so
+      // that a blocked head need not stay blocked.
       if (passed_over_.empty() && !whole_prompts_ && is_alone_with_its_content(entry)) {
         blocked_budget_ = budget_;
-        blocked_evicted_ = match_.unheld == 0 ? 0 : evicted_of(entry);
+        blocked_evicted_ = match_.free_blocks == 0 ? 0 : evicted_of(entry);
       }
       break;
     }
     waiting_.pop_front();
-    if (verdict == Verdict::kSkipped) {
+    if (verdict == Verdict::kPassedOver) {
       passed_over_.push_back(entry);
     }
   }
@@ -81,12 +84,13 @@ void Scheduler::schedule_waiting(Batch& batch, core::SimTime now) {
   }
 }
 
-/// Whether nobody else computes, holds or looks for what it finds in the cache.
+/// Whether no other request computes, holds or looks up the blocks that this entry of the queue
+/// finds in the cache.
 bool Scheduler::is_alone_with_its_content(const Waiting& entry) const {
   if (!options_.enable_prefix_caching) {
     return true;
   }
-  if (cache_.quotes()) {
+  if (cache_.prompts_quote_requests()) {
     return false;
   }
   if (entry.slot == kNoSlot) {
@@ -96,25 +100,27 @@ bool Scheduler::is_alone_with_its_content(const Waiting& entry) const {
   return table.own || cache_.chain(table.chain).shared_tokens() == 0;
 }
 
-/// Of what a preempted request had computed, blocks evicted since some instant.
+/// A number that rises by one for each block evicted of those that a preempted request had
+/// computed; only differences mean something.
 std::int64_t Scheduler::evicted_of(const Waiting& entry) const {
   RIDGELINE_CHECK(entry.slot != kNoSlot, "queue: only a preempted request has computed blocks");
   const PrefixCache::Table& table = slots_[entry.slot].table;
-  return table.own ? -cache_.num_left(entry.slot) : cache_.evicted(table.chain);
+  return table.own ? -cache_.num_left_blocks(entry.slot) : cache_.evicted(table.chain);
 }
 
-/// Takes the blocks that decodes begin in the next batches, in each of which the head is looked up
-/// again in vain: that counts, where every look-up does.
+/// Takes the blocks that decodes begin in the next batches. In each of these batches the head of
+/// the queue is looked up again and does not fit; profiles that count every look-up count these
+/// too.
 void Scheduler::take_blocks_past_head(std::int64_t batches, std::int64_t new_blocks) {
-  PrefixCounts& counts = head_lookup_apart_ ? lookups_apart_ : lookups_;
-  if (match_.unheld == 0 || !options_.profile.prefix_stats_per_lookup) {
+  PrefixCounts& counts = head_lookup_is_preempted_ ? preempted_lookups_ : lookups_;
+  if (match_.free_blocks == 0 || !options_.profile.prefix_stats_per_lookup) {
     cache_.allocate(new_blocks);
     counts.add(head_lookup_, batches);
     return;
   }
   RIDGELINE_CHECK(!waiting_.empty() && waiting_.front().slot != kNoSlot,
                   "queue: its head was preempted and finds what it has computed");
-  // What it finds gets less while its blocks are taken, which are those at the end first.
+  // The head finds fewer blocks as its own are evicted, last block first.
   const Waiting& head = waiting_.front();
   const Slot& slot = slots_[head.slot];
   for (std::int64_t i = 0; i < batches; ++i) {
@@ -124,7 +130,7 @@ void Scheduler::take_blocks_past_head(std::int64_t batches, std::int64_t new_blo
       find(head, slot.known);
     } else {
       match_.blocks -= evicted - blocked_evicted_;
-      match_.unheld -= evicted - blocked_evicted_;
+      match_.free_blocks -= evicted - blocked_evicted_;
     }
     blocked_evicted_ = evicted;
     count_lookup(head, slot.known);
@@ -142,7 +148,7 @@ core::Tokens Scheduler::queued_prompt_tokens() const {
 
 core::Tokens Scheduler::cached_prefix(const domain::Request& request) {
   if (!options_.enable_prefix_caching || request.prompt.empty()) {
-    return {};  // A prompt of its own is nowhere in the cache.
+    return {};  // A prompt without stated content is its own: the cache holds none of it.
   }
   Waiting entry;
   assign_chain(request, entry);
@@ -155,12 +161,12 @@ core::Tokens Scheduler::cached_prefix(const domain::Request& request) {
   return options_.block_size * query_.blocks;
 }
 
-/// What a request in the queue has in the cache.
+/// Looks up the cached prefix of a request in the queue.
 void Scheduler::find(const Waiting& entry, std::int64_t known) {
   // At least one token is computed, or there would be no logits to sample from.
   const std::int64_t most = block_size_.whole(known - 1);
-  if (has_left(entry)) {
-    cache_.find_own(entry.slot, most, match_);
+  if (has_left_blocks(entry)) {
+    cache_.find_left_blocks(entry.slot, most, match_);
   } else {
     cache_.find(chain_of(entry), most, block_size_.whole(known), match_);
   }
@@ -188,8 +194,9 @@ void Scheduler::count_lookup(const Waiting& entry, std::int64_t known) {
   head_lookup_ = {.requests = 1,
                   .queries = in_blocks ? block_size_.whole(known - 1) : known,
                   .hits = in_blocks ? match_.blocks : match_.blocks * block_size_.value()};
-  head_lookup_apart_ = options_.profile.prefix_stats_split_preempted && entry.slot != kNoSlot;
-  (head_lookup_apart_ ? lookups_apart_ : lookups_).add(head_lookup_, 1);
+  head_lookup_is_preempted_ =
+      options_.profile.prefix_stats_split_preempted && entry.slot != kNoSlot;
+  (head_lookup_is_preempted_ ? preempted_lookups_ : lookups_).add(head_lookup_, 1);
 }
 
 Scheduler::Verdict Scheduler::try_admit(const Waiting& entry, Batch& batch, core::SimTime now) {
@@ -209,11 +216,11 @@ Scheduler::Verdict Scheduler::try_admit(const Waiting& entry, Batch& batch, core
     tokens = std::min(tokens, options_.long_prefill_token_threshold.value());
   }
   if (whole_prompts_ && tokens > budget_) {
-    return options_.profile.whole_prompt_blocks_queue ? Verdict::kBlocked : Verdict::kSkipped;
+    return options_.profile.whole_prompt_blocks_queue ? Verdict::kBlocked : Verdict::kPassedOver;
   }
   tokens = std::min(tokens, budget_);
   const std::int64_t available = cache_.num_free() - (num_running_ == 0 ? 0 : watermark_blocks_) +
-                                 match_.blocks - match_.unheld;
+                                 match_.blocks - match_.free_blocks;
   const std::int64_t must_fit = options_.profile.reserve_full_prompt ? known : cached + tokens;
   if (blocks_for(must_fit) > available) {
     return Verdict::kBlocked;
@@ -225,8 +232,8 @@ Scheduler::Verdict Scheduler::try_admit(const Waiting& entry, Batch& batch, core
   return Verdict::kAdmitted;
 }
 
-/// The commonest of those who wait: new, with a prompt that is its own (is_own), if it fits as a
-/// whole. Takes it in, as try_admit() would, or leaves everything as it is.
+/// The commonest entry of the queue is a new request with a prompt of its own (is_own) that fits as
+/// a whole. Admits it, as try_admit() would, or leaves everything as it is.
 bool Scheduler::admit_whole(const Waiting& entry, Batch& batch, core::SimTime now) {
   const std::int64_t tokens = entry.prompt_tokens;
   const std::int64_t threshold = options_.long_prefill_token_threshold.value();
@@ -240,7 +247,7 @@ bool Scheduler::admit_whole(const Waiting& entry, Batch& batch, core::SimTime no
   count_lookup(entry, tokens);
   const SlotIndex index = take_slot(entry, now);
   Slot& slot = slots_[index];
-  PrefixCache::adopt_own(slot.table);
+  PrefixCache::begin_own_table(slot.table);
   slot.table.keyed = block_size_.whole(tokens);
   slot.status = Status::kPrefilling;
   slot.computed = tokens;
@@ -265,12 +272,12 @@ void Scheduler::admit(const Waiting& entry, Batch& batch, std::int64_t tokens, c
   RIDGELINE_CHECK(tokens > 0 && tokens <= budget_, "batch: a chunk is within the token budget");
   RIDGELINE_CHECK(entry.slot == kNoSlot || slots_[entry.slot].status == Status::kPreempted,
                   "slot: a request in the queue was preempted, or has no slot");
-  if (match_.overtaken != PrefixCache::kNone) {
-    const SlotIndex owner = cache_.owner_of(match_.overtaken);
+  if (match_.growing_elsewhere != PrefixCache::kNone) {
+    const SlotIndex owner = cache_.owner_of(match_.growing_elsewhere);
     PrefixCache::Table& table = slots_[owner].table;
     cache_.expect_duplicates(table);
-    if (table.single_until == PrefixCache::kForever && decodes_or_leaves(slots_[owner])) {
-      add_eager(owner);
+    if (table.single_blocks_until == PrefixCache::kForever && decodes_or_leaves(slots_[owner])) {
+      add_single_block_decode(owner);
     }
   }
   const SlotIndex index = entry.slot != kNoSlot ? entry.slot : take_slot(entry, now);
@@ -287,20 +294,20 @@ void Scheduler::admit(const Waiting& entry, Batch& batch, std::int64_t tokens, c
   put(batch, index, tokens);
 }
 
-/// Takes hold of what it found in the cache.
+/// Makes the request a holder of the blocks found in the cache.
 void Scheduler::take_hold(const Waiting& entry, SlotIndex index) {
   PrefixCache::Table& table = slots_[index].table;
   if (options_.enable_prefix_caching && is_own(entry)) {
-    PrefixCache::adopt_own(table);
+    PrefixCache::begin_own_table(table);
     return;
   }
-  if (has_left(entry)) {
+  if (has_left_blocks(entry)) {
     if (!match_.next_is_cached) {
-      cache_.adopt_left(table, index, match_);
+      cache_.adopt_left_blocks(table, index, match_);
       return;
     }
-    // It will have a block twice: that is told apart by keys.
-    cache_.publish_left(table, index, own_content(slots_[index]));
+    // The request will have one block twice. Only extents can express that.
+    cache_.make_left_blocks_findable(table, index, own_content(slots_[index]));
     find(entry, slots_[index].known);
   }
   const std::int64_t free_before = cache_.num_free();
@@ -314,7 +321,7 @@ void Scheduler::add_slot() {
   slots_.emplace_back();
 }
 
-/// That of the request looked up last.
+/// Gives the table a copy of the chain that chain_of() made last.
 void Scheduler::assign_unique_chain(PrefixCache::Table& table) {
   table.chain = cache_.take_chain();
   cache_.assign(table.chain, unique_chain_);
@@ -331,8 +338,8 @@ SlotIndex Scheduler::take_slot(const Waiting& entry, core::SimTime now) {
   slot.prompt_tokens = entry.prompt_tokens;
   slot.known = entry.prompt_tokens;
   slot.stop_after = entry.stop_after;
-  slot.starved_at = -1;
-  slot.wastes = entry.wastes;
+  slot.last_skipped_batch = -1;
+  slot.in_extra_batch = entry.in_extra_batch;
   slot.record.outcome = entry.outcome_at_stop;
   slot.record.id = entry.id;
   slot.record.label_set = entry.label_set;
@@ -348,7 +355,7 @@ SlotIndex Scheduler::take_slot(const Waiting& entry, core::SimTime now) {
   slot.record.first_scheduled = now;
   slot.lora = entry.lora;
   slot.table.chain = entry.chain;
-  if (entry.chain == PrefixCache::kNone && cache_.quotes()) {
+  if (entry.chain == PrefixCache::kNone && cache_.prompts_quote_requests()) {
     assign_unique_chain(slot.table);
   }
   return index;

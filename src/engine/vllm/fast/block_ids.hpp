@@ -12,36 +12,36 @@
 
 namespace ridgeline::engine::vllm::fast {
 
-/// Which block is which, where somebody asks (`conform`): PrefixCache counts blocks and needs no
-/// names for them. It moves ids from the free list to requests, on to extents as blocks are keyed,
-/// and back, in the order in which PrefixCache moves counts.
+/// The ids of blocks, kept only for `conform`: PrefixCache counts blocks and needs no ids. This
+/// class moves ids from the free list to requests, on to extents as blocks get keys, and back, in
+/// the order in which PrefixCache moves counts.
 class BlockIds {
  public:
   using Index = std::uint32_t;
   using Ids = std::vector<core::BlockId>;
 
-  /// Blocks 1, 2, ... wait in item `item` of the free list; 0 is the null block.
-  BlockIds(std::int64_t num_usable, Index item) {
+  /// Blocks 1, 2, ... stand in row `row` of the free list; 0 is the null block.
+  BlockIds(std::int64_t num_usable, Index row) {
     for (std::int64_t id = 1; id <= num_usable; ++id) {
-      at(items_, item).emplace_back(static_cast<std::uint32_t>(id));
+      at(rows_, row).emplace_back(static_cast<std::uint32_t>(id));
     }
   }
 
-  /// The first block of an item that holds nothing is taken, for a request to be named by give().
-  void take_plain(Index item) {
-    RIDGELINE_CHECK(item < items_.size() && !items_[item].empty(),
+  /// Takes the first block of a row without content; give() then assigns it to a request.
+  void take_first(Index row) {
+    RIDGELINE_CHECK(row < rows_.size() && !rows_[row].empty(),
                     "block ids: a row of the free list has an id for each block");
-    taken_.push_back(items_[item].front());
-    items_[item].pop_front();
+    taken_.push_back(rows_[row].front());
+    rows_[row].pop_front();
   }
-  /// The last block of an extent is.
+  /// Takes the last block of an extent; give() then assigns it to a request.
   void take_last(Index extent) {
     RIDGELINE_CHECK(extent < extents_.size() && !extents_[extent].empty(),
                     "block ids: an extent has an id for each block");
     taken_.push_back(extents_[extent].back());
     extents_[extent].pop_back();
   }
-  /// The next `count` of those taken are a request's.
+  /// Assigns the next `count` blocks taken to a request.
   void give(Index owner, std::int64_t count) {
     RIDGELINE_CHECK(count <= std::ssize(taken_), "block ids: a request gets blocks just taken");
     for (std::int64_t i = 0; i < count; ++i) {
@@ -49,7 +49,8 @@ class BlockIds {
       taken_.pop_front();
     }
   }
-  /// The extent has `count` blocks: those it lacks come from its owner's that have no keys yet.
+  /// Gives the extent `count` blocks in all: the missing ones are its owner's first blocks without
+  /// keys.
   void fill(Index extent, Index owner, std::int64_t count) {
     Ids& ids = at(extents_, extent);
     auto& tail = at(tails_, owner);
@@ -60,11 +61,11 @@ class BlockIds {
       tail.pop_front();
     }
   }
-  /// The last `count` of a request's blocks without keys go to an item: to its head or its tail, so
-  /// that they are taken the last one first, or the first one.
-  void put_back(Index owner, Index item, std::int64_t count, bool to_head, bool last_first) {
+  /// Moves the last `count` of a request's blocks without keys to a row: to the head or the tail of
+  /// the row, in reverse order (last_first) or not.
+  void put_back(Index owner, Index row, std::int64_t count, bool to_head, bool last_first) {
     auto& tail = at(tails_, owner);
-    auto& ids = at(items_, item);
+    auto& ids = at(rows_, row);
     RIDGELINE_CHECK(count <= std::ssize(tail), "block ids: a request gives back blocks it has");
     const auto first = tail.end() - count;
     if (last_first) {
@@ -73,32 +74,33 @@ class BlockIds {
     ids.insert(to_head ? ids.begin() : ids.end(), first, tail.end());
     tail.erase(first, tail.end());
   }
-  /// The last `count` of an item are a request's again, the last one its first.
-  void take_back(Index owner, Index item, std::int64_t count) {
+  /// Gives the last `count` blocks of a row to a request, the last block of the row first.
+  void take_back(Index owner, Index row, std::int64_t count) {
     auto& tail = at(tails_, owner);
-    auto& ids = at(items_, item);
+    auto& ids = at(rows_, row);
     RIDGELINE_CHECK(count <= std::ssize(ids), "block ids: a request takes back what it left");
     for (std::int64_t i = 0; i < count; ++i) {
       tail.push_back(ids.back());
       ids.pop_back();
     }
   }
-  /// What stands in an item, to be taken from its head, is an extent's, to be taken from its end.
-  void make_extent(Index item, Index extent) {
-    auto& ids = at(items_, item);
+  /// Moves all blocks of a row to an extent. A row is taken from its head and an extent from its
+  /// end, so that the order is reversed.
+  void make_extent(Index row, Index extent) {
+    auto& ids = at(rows_, row);
     at(extents_, extent).assign(ids.rbegin(), ids.rend());
     ids.clear();
   }
-  /// The first `count` of an item go to another.
-  void move_first(Index item, Index to, std::int64_t count) {
-    at(items_, std::max(item, to));  // Grown now: references stay valid.
-    auto& ids = items_[item];
+  /// Moves the first `count` blocks of a row to another row.
+  void move_first(Index row, Index to, std::int64_t count) {
+    at(rows_, std::max(row, to));  // Both rows exist before a reference is taken.
+    auto& ids = rows_[row];
     RIDGELINE_CHECK(count <= std::ssize(ids), "block ids: a row is split within its length");
-    items_[to].assign(ids.begin(), ids.begin() + count);
+    rows_[to].assign(ids.begin(), ids.begin() + count);
     ids.erase(ids.begin(), ids.begin() + count);
   }
 
-  [[nodiscard]] const std::deque<core::BlockId>& item(Index item) { return at(items_, item); }
+  [[nodiscard]] const std::deque<core::BlockId>& row(Index row) { return at(rows_, row); }
   [[nodiscard]] const Ids& extent(Index extent) { return at(extents_, extent); }
   [[nodiscard]] const std::deque<core::BlockId>& tail(Index owner) { return at(tails_, owner); }
 
@@ -111,7 +113,8 @@ class BlockIds {
     return lists[index];
   }
 
-  std::vector<std::deque<core::BlockId>> items_;  ///< Of the free list, where they hold nothing.
+  /// The rows of the free list whose blocks have no content.
+  std::vector<std::deque<core::BlockId>> rows_;
   std::vector<Ids> extents_;
   std::vector<std::deque<core::BlockId>> tails_;  ///< Of each request, its blocks without keys.
   std::deque<core::BlockId> taken_;

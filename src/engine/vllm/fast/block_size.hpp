@@ -8,7 +8,7 @@
 
 namespace ridgeline::engine::vllm::fast {
 
-/// Tokens per KV block, to divide by: in practice a power of two, and then by a shift, as an
+/// Tokens per KV block, as a divisor. In practice it is a power of two, and division is a shift: an
 /// integer division takes some forty cycles.
 class BlockSize {
  public:
@@ -20,11 +20,11 @@ class BlockSize {
   }
 
   [[nodiscard]] std::int64_t value() const { return size_; }
-  /// How many times it goes into n, rounded down; n >= 0.
+  /// The number of full blocks in n tokens; n >= 0.
   [[nodiscard]] std::int64_t whole(std::int64_t n) const {
     return shift_ >= 0 ? n >> shift_ : n / size_;
   }
-  /// Blocks that hold so many tokens.
+  /// The number of blocks that hold `tokens` tokens.
   [[nodiscard]] std::int64_t covering(std::int64_t tokens) const {
     return whole(tokens + size_ - 1);
   }
@@ -39,7 +39,7 @@ class BlockSize {
 
  private:
   std::int64_t size_;
-  int shift_;  ///< Negative if it is no power of two.
+  int shift_;  ///< log2 of the size; negative if the size is no power of two.
 };
 
 }  // namespace ridgeline::engine::vllm::fast

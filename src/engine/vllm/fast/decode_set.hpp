@@ -13,17 +13,18 @@
 
 namespace ridgeline::engine::vllm::fast {
 
-/// vLLM's block size where nobody says another.
+/// vLLM's default block size.
 inline constexpr std::size_t kUsualBlockSize = 16;
 
-/// By how much each of the first k batches of a window counts; the others, not at all.
+/// Weights for sums over the first k batches of a window of batches: one, the batch's place and the
+/// place squared; zero for batches after the k-th.
 struct WindowWeights {
   using Window = std::array<std::int16_t, kUsualBlockSize>;
   Window number{};
   Window places{};
   Window squares{};
 
-  /// By k.
+  /// The weights for every k.
   static constexpr std::array<WindowWeights, kUsualBlockSize + 1> all();
 };
 constexpr std::array<WindowWeights, kUsualBlockSize + 1> WindowWeights::all() {
@@ -38,8 +39,8 @@ constexpr std::array<WindowWeights, kUsualBlockSize + 1> WindowWeights::all() {
   return weights;
 }
 
-/// The requests that decode, as sums: how many, how much context, and in which batches they begin
-/// a KV block. A request with base b has b + m tokens computed before batch m.
+/// The requests that decode, kept as sums: how many they are, their context, and in which batches
+/// they begin a KV block. A request with base b has b + m tokens computed before batch m.
 class DecodeSet {
  public:
   explicit DecodeSet(core::Tokens block_size)
@@ -63,7 +64,7 @@ class DecodeSet {
   [[nodiscard]] core::Tokens context(std::int64_t batch) const {
     return core::Tokens(base_sum_ + count_ * batch);
   }
-  /// Blocks that begin in a batch.
+  /// The number of blocks that decodes begin in a batch.
   [[nodiscard]] std::int64_t blocks_in(std::int64_t batch) const {
     return starting_[residue(batch)];
   }
@@ -71,14 +72,15 @@ class DecodeSet {
     return residue(base + batch) == 0;
   }
 
-  /// Blocks that begin in batches first, ..., first + count - 1: how many, and over all of them the
-  /// sums of i and of i^2 where a block begins in the i-th of those batches, from 1 on.
+  /// The blocks that decodes begin in the batches first, ..., first + count - 1. Each block that
+  /// begins in the i-th of these batches, i from 1, adds 1 to `number`, i to `places` and i^2 to
+  /// `squares`.
   struct NewBlocks {
     std::int64_t number = 0;
     std::int64_t places = 0;
     std::int64_t squares = 0;
 
-    /// The sum of i (i - 1) / 2.
+    /// The sum of i (i - 1) / 2 over these blocks.
     [[nodiscard]] std::int64_t pairs() const {
       return static_cast<std::int64_t>(static_cast<std::uint64_t>(squares - places) / 2);
     }
@@ -95,7 +97,7 @@ class DecodeSet {
         return of_rest;
       }
       NewBlocks of_cycle = weigh(window, kUsualBlockSize);
-      of_cycle.number = count_;  // Each decode begins one.
+      of_cycle.number = count_;  // Each decode begins one block per cycle.
       return over_cycles(of_cycle, of_rest, cycles);
     }
     NewBlocks of_rest;
@@ -113,7 +115,8 @@ class DecodeSet {
     return over_cycles(sum, of_rest, cycles);
   }
 
-  /// The largest number of batches from `first` on, up to `most`, that begin no more than `blocks`.
+  /// The largest number of batches from `first` on, at most `most`, in which decodes begin no more
+  /// than `blocks` blocks.
   [[nodiscard]] std::int64_t batches_within(std::int64_t blocks,
                                             std::int64_t first,
                                             std::int64_t most) const {
@@ -124,19 +127,19 @@ class DecodeSet {
     }
     const std::int64_t cycles = count_ == 0 ? 0 : std::min(blocks / count_, most_cycles);
     std::int64_t batches = cycles * block_size_.value();
-    std::int64_t left = blocks - cycles * count_;
-    while (batches < most && blocks_in(first + batches) <= left) {
-      left -= blocks_in(first + batches);
+    std::int64_t remaining = blocks - cycles * count_;
+    while (batches < most && blocks_in(first + batches) <= remaining) {
+      remaining -= blocks_in(first + batches);
       ++batches;
     }
     return batches;
   }
 
  private:
-  /// So many decodes can be counted in 16 bits.
+  /// The largest number of decodes that is counted in 16 bits.
   static constexpr std::int64_t kMostNarrow = std::numeric_limits<std::int16_t>::max();
-  /// Of the first k batches of a window. As products of a fixed length, which processors do eight
-  /// at a time: how often a loop over k goes round nobody can predict.
+  /// The sums over the first k batches of a window. The loop has a fixed length, so that it
+  /// compiles to vector instructions; a loop up to k would end at a branch that is predicted badly.
   static NewBlocks weigh(const std::int16_t* window, std::size_t k) {
     static constexpr auto kWeights = WindowWeights::all();
     const WindowWeights& weights = kWeights[k];
@@ -151,11 +154,12 @@ class DecodeSet {
     return {.number = number, .places = places, .squares = squares};
   }
 
-  /// `cycles` times as many batches as a block has tokens, of which each has `sum`, and the rest.
+  /// The sums over `cycles` windows of block-size batches, each with the sums `sum`, and then over
+  /// the rest, which is the beginning of one more window.
   [[nodiscard]] NewBlocks over_cycles(const NewBlocks& sum,
                                       const NewBlocks& of_rest,
                                       std::int64_t cycles) const {
-    // Cycle j = 0, 1, ... has its blocks at i + j size; the rest is the beginning of one more.
+    // Cycle j = 0, 1, ... begins its blocks at places i + j size.
     const std::int64_t size = block_size_.value();
     const auto js =
         static_cast<std::int64_t>(static_cast<std::uint64_t>(cycles * (cycles - 1)) / 2);
@@ -184,7 +188,7 @@ class DecodeSet {
     starting_[at] += by;
     RIDGELINE_CHECK(starting_[at] >= 0, "decode set: a decode leaves with a base it did not have");
     if (is_usual_) {
-      // (Where there are more than fit, nobody reads these.)
+      // With more than kMostNarrow decodes this number may wrap; it is not read then.
       const auto narrow = static_cast<std::int16_t>(starting_[at]);
       twice_[at] = narrow;
       twice_[at + kUsualBlockSize] = narrow;
@@ -195,8 +199,8 @@ class DecodeSet {
   bool is_usual_;
   std::int64_t count_ = 0;
   std::int64_t base_sum_ = 0;
-  std::vector<std::int64_t> starting_;  ///< By batch number, mod block size.
-  /// The same two times in a row, so that a window from any place on lies in one piece.
+  std::vector<std::int64_t> starting_;  ///< Blocks begun, by batch number mod block size.
+  /// The same numbers twice in a row, so that a window from any place on is contiguous.
   std::array<std::int16_t, 2 * kUsualBlockSize> twice_{};
 };
 

@@ -1,5 +1,4 @@
-// The end of batches in the fast twin's scheduler, one at a time or many at once, and of requests
-// with them.
+// The end of a batch in the fast twin's scheduler, and of the requests whose last token it brings.
 #include <algorithm>
 #include <cstdint>
 
@@ -13,7 +12,7 @@
 
 namespace ridgeline::engine::vllm::fast {
 
-/// Those that end with a batch, of which this is one.
+/// Ends all requests whose last batch has ended; `first` is one of them. Returns their number.
 std::int64_t Scheduler::finish_ending(SlotIndex first, domain::RecordSink& sink) {
   if (ends_.next(first) != kNoSlot) {
     return finish_all(first, sink);
@@ -22,7 +21,7 @@ std::int64_t Scheduler::finish_ending(SlotIndex first, domain::RecordSink& sink)
   return 1;
 }
 
-/// Of several that end with a batch, in running order.
+/// The same for several requests, in running order.
 std::int64_t Scheduler::finish_all(SlotIndex first, domain::RecordSink& sink) {
   ending_.clear();
   for (SlotIndex i = first; i != kNoSlot; i = ends_.next(i)) {
@@ -37,7 +36,7 @@ std::int64_t Scheduler::finish_all(SlotIndex first, domain::RecordSink& sink) {
   return static_cast<std::int64_t>(ending_.size());
 }
 
-/// Tokens of a batch that came at gaps of their own.
+/// Reports the tokens of a batch that have gaps of their own, or are first tokens.
 void Scheduler::report_tokens(const Batch& batch, core::SimTime now, domain::RecordSink& sink) {
   const auto report = [&](core::SimTime since) {
     sink.on_token_gaps({.gap = now - since, .growth = {}, .count = 1, .requests = 1});
@@ -47,7 +46,7 @@ void Scheduler::report_tokens(const Batch& batch, core::SimTime now, domain::Rec
   }
   for (const BatchItem& item : batch.items) {
     if (!item.samples || item.generation != slots_[item.slot].generation) {
-      continue;  // Nothing came out, or it was aborted.
+      continue;  // The chunk sampled no token, or its request was aborted.
     }
     if (item.first) {
       slots_[item.slot].record.first_token = now;
@@ -55,13 +54,13 @@ void Scheduler::report_tokens(const Batch& batch, core::SimTime now, domain::Rec
       report(item.last_token);
     }
   }
-  for (const SlotIndex index : late_) {
+  for (const SlotIndex index : preempted_in_flight_) {
     ++slots_[index].known;
     slots_[index].last_token = now;
     head_blocked_ = false;
     blocked_budget_ = -1;
   }
-  late_.clear();
+  preempted_in_flight_.clear();
 }
 
 void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {
@@ -80,8 +79,8 @@ void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {
     if (slot.status == Status::kDecoding) {
       decodes_.remove(slot.base);
     }
-    if (!eager_.empty()) {
-      eager_.erase(index);
+    if (!single_block_decodes_.empty()) {
+      single_block_decodes_.erase(index);
     }
     unlink(index);
     release(index, blocks, keyed);

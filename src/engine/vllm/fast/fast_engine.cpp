@@ -29,28 +29,29 @@ namespace {
 
 using vllm::fast::Batch;
 
-/// Batches of one composition, one after the other: all who decode, each one token further.
+/// Successive batches that hold the same decodes, each decode one token further per batch.
 struct Run {
   vllm::fast::StepLines::Line* line;
-  std::int64_t first;    ///< Number of its first batch.
-  std::int64_t decodes;  ///< In each; the context grows by as many tokens per batch.
-  core::Tokens context;  ///< Of the first, less what sharing spares.
-  core::Tokens shared;   ///< domain::StepBatch::shared_context, of each.
+  std::int64_t first;    ///< Number of the first batch.
+  std::int64_t decodes;  ///< In each batch; the context grows by as many tokens per batch.
+  core::Tokens context;  ///< Of the first batch, less what sharing spares.
+  core::Tokens shared;   ///< domain::StepBatch::shared_context of each batch.
   core::Tokens spared;
   core::SimTime start;    ///< Of the first batch.
   core::Duration period;  ///< Of the first batch.
   core::Duration growth;  ///< Of the period, per batch.
-  std::int64_t ended;     ///< How many end within what is looked at ...
-  std::int64_t formed;    ///< ... and how many are formed.
+  std::int64_t ended;     ///< Batches of the run that end before advance() stops.
+  /// Batches of the run that are formed: the ended ones and the ones then in flight.
+  std::int64_t formed;
 
-  /// Of its first batches, which end before the horizon.
+  /// The time of the first `batches` batches, which end before the horizon.
   [[nodiscard]] core::Duration length(std::int64_t batches) const {
     return core::Duration::ticks(static_cast<std::int64_t>(series(period, growth, batches)));
   }
 };
 
-/// The engine that users run: reference semantics (engine/vllm/plain/), batch by batch where the
-/// batch changes and in closed form where it does not.
+/// The engine that users run. It has the semantics of the plain twin (engine/vllm/plain/): batch by
+/// batch where the batch changes, in closed form where it does not.
 class FastEngine final : public Engine {
  public:
   FastEngine(const EngineInputs& inputs, bool jump)
@@ -77,7 +78,7 @@ class FastEngine final : public Engine {
 
  private:
   static constexpr std::size_t kMaxDepth = 2;
-  /// No batch has as many decodes.
+  /// No gaps held; no batch has -1 decodes, so that none continues them.
   static constexpr domain::TokenGaps kNoGaps = {
       .gap = {}, .growth = {}, .count = 0, .requests = -1};
 
@@ -86,7 +87,7 @@ class FastEngine final : public Engine {
   void fill_pipeline(core::SimTime limit, bool pause_at_completion);
   [[nodiscard]] vllm::fast::StepLines::Line* line_of(const Batch& batch, core::Tokens context);
   [[nodiscard]] bool launch(Batch& batch);
-  [[nodiscard]] domain::StepTime time_apart(const Batch& batch) const;
+  [[nodiscard]] domain::StepTime time_off_lines(const Batch& batch) const;
   void log_step(const Batch& batch, core::Duration period, const domain::StepTime& time);
   [[gnu::always_inline]] inline std::int64_t complete_oldest();
   void hand_over_gaps();
@@ -121,11 +122,11 @@ class FastEngine final : public Engine {
   std::size_t num_in_flight_ = 0;
   core::SimTime now_;
   bool schedule_due_ = false;
-  bool past_horizon_ = false;  ///< A batch was formed that ends too late.
+  bool past_horizon_ = false;  ///< The batch formed last would end after the horizon.
   EngineTotals totals_;
-  /// Of the last run that was formed; its last batches, which are in flight, may go on with them.
+  /// The gaps of the last run. Batches of that run which are still in flight may add to them.
   domain::TokenGaps held_gaps_ = kNoGaps;
-  core::Duration busy_apart_;  ///< Sum of the periods of batches that are not counted in lines_.
+  core::Duration busy_off_lines_;  ///< Sum of the periods of batches that no line of lines_ counts.
   core::Int128 used_block_ticks_ = 0;
 };
 
@@ -160,15 +161,16 @@ core::SimTime FastEngine::next_instant() const {
   return num_in_flight_ > 0 ? in_flight(0).end : core::SimTime::never();
 }
 
-/// The end of the first batch in flight that gives a first token or ends a request. Where none
-/// does, the batch after them is the first that may.
+/// The end of the first batch in flight that brings a first token or a request's last one. If no
+/// batch in flight does, the batch formed after them may, so that the end of the newest is
+/// returned.
 core::SimTime FastEngine::next_visible() const {
   for (std::size_t i = 0; i < num_in_flight_; ++i) {
     const Batch& batch = in_flight(i);
     const auto items = batch.items.span();
     const bool has_first =
         std::any_of(items.begin(), items.end(), [](const auto& item) { return item.first; });
-    if (has_first || scheduler_.anyone_ends(batch.number)) {
+    if (has_first || scheduler_.request_ends_in(batch.number)) {
       return batch.end;
     }
   }
@@ -218,8 +220,8 @@ Pause FastEngine::advance(core::SimTime limit,
   }
 }
 
-/// Forms batches until as many are in flight as can be; or a run of them, of which some end, after
-/// which the next may be due.
+/// Forms batches until the pipeline is full. Where a run of batches is possible, forms the run
+/// instead and lets some of its batches end; then another batch may be due (schedule_due_).
 void FastEngine::fill_pipeline(core::SimTime limit, bool pause_at_completion) {
   while (num_in_flight_ < depth_) {
     if (jump_ && num_in_flight_ + 1 == depth_) {
@@ -243,8 +245,7 @@ void FastEngine::fill_pipeline(core::SimTime limit, bool pause_at_completion) {
   }
 }
 
-/// The line of a batch that is nothing but decodes and at most one whole prompt, if the model has
-/// one.
+/// The line for a batch of decodes with at most one whole prompt; null if the model has none.
 vllm::fast::StepLines::Line* FastEngine::line_of(const Batch& batch, core::Tokens context) {
   if (batch.items.empty()) {
     return lines_.at(batch.num_decodes, context);
@@ -256,7 +257,7 @@ vllm::fast::StepLines::Line* FastEngine::line_of(const Batch& batch, core::Token
   return lines_.at(batch.num_decodes, chunk.new_tokens.value(), context);
 }
 
-/// Puts a batch in flight; false, and nothing done, where it would end after the horizon.
+/// Puts a batch in flight. Returns false, and changes nothing, if it would end after the horizon.
 bool FastEngine::launch(Batch& batch) {
   const core::Tokens context =
       std::max(batch.decode_context - spared(batch.shared_context), core::Tokens(0));
@@ -279,7 +280,7 @@ bool FastEngine::launch(Batch& batch) {
       log_step(batch, period, time);
     }
   } else {
-    domain::StepTime time = time_apart(batch);
+    domain::StepTime time = time_off_lines(batch);
     const core::Duration gpu = time.gpu();
     period = step_period(gpu, time.cpu, async_);
     if (period > room) [[unlikely]] {
@@ -288,7 +289,7 @@ bool FastEngine::launch(Batch& batch) {
     time.add(domain::Bottleneck::kOverhead, period - gpu);
     totals_.step_time.add(time, 1);
     totals_.step_time.cpu += time.cpu;
-    busy_apart_ += period;
+    busy_off_lines_ += period;
     if (inputs_.options.log_steps) {
       log_step(batch, period, time);
     }
@@ -300,8 +301,8 @@ bool FastEngine::launch(Batch& batch) {
   return true;
 }
 
-/// What a batch takes for which no line is asked: the GPU's time, and the host's.
-domain::StepTime FastEngine::time_apart(const Batch& batch) const {
+/// The time of a batch without a line: the GPU's and the host's.
+domain::StepTime FastEngine::time_off_lines(const Batch& batch) const {
   domain::StepTime time = inputs_.model.predict(batch.view());
   time.cpu =
       inputs_.host.of(batch.num_decodes + static_cast<std::int64_t>(batch.items.size()), time.cpu);
@@ -323,13 +324,13 @@ std::int64_t FastEngine::complete_oldest() {
   hold_blocks_until(batch.end);
   std::swap(in_flight_[0], in_flight_[1]);
   --num_in_flight_;
-  if (batch.goes_on && batch.num_decodes - batch.wasted == held_gaps_.requests) {
+  if (batch.continues_run && batch.num_decodes - batch.wasted_decodes == held_gaps_.requests) {
     ++held_gaps_.count;
   } else {
     hand_over_gaps();
     scheduler_.report_gaps(batch, now_, inputs_.sink);
   }
-  // The buffer stays valid: nothing is scheduled before the update is done.
+  // The buffer stays valid: no batch is formed before update() returns.
   return scheduler_.update(batch, now_, inputs_.sink);
 }
 
@@ -341,10 +342,11 @@ void FastEngine::hand_over_gaps() {
   }
 }
 
-/// Where the next `most` batches are the same decodes if nobody arrives: forms those of the time
-/// until somebody ends or arrives at once and lets all end that do before `limit`, with the one in
-/// flight before them. False, and nothing done, where blocks or a line are missing, or time before
-/// the horizon.
+/// Forms and ends a run. Precondition: the next `most` batches hold the same decodes unless a
+/// request arrives. The run is as long as free blocks, the model's line and the horizon permit. Its
+/// batches that end before `limit` end here, and so does the batch in flight before the run. The
+/// last batch never ends here: a request may end with it. Returns false, and changes nothing, where
+/// not even one batch can be formed.
 bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_completion) {
   const vllm::fast::DecodeSet& decodes = scheduler_.decodes();
   const std::int64_t first = scheduler_.num_batches();
@@ -369,17 +371,17 @@ bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_
                             async_);
   const bool has_older = num_in_flight_ > 0;
   const core::SimTime start = has_older ? in_flight(0).end : now_;
-  // The first instant at which a batch may not end any more.
+  // One tick more than the horizon leaves, as batches_within() counts batches that end earlier.
   const core::Duration room = inputs_.horizon - start + core::Duration::ticks(1);
   most = pace.batches_within(room, pace.batches);
   if (most == 0) [[unlikely]] {
     return false;
   }
-  if (has_older &&
-      (start >= limit || (pause_at_completion && scheduler_.anyone_ends(in_flight(0).number)))) {
+  if (has_older && (start >= limit ||
+                    (pause_at_completion && scheduler_.request_ends_in(in_flight(0).number)))) {
     most = 1;
   }
-  // The last one's end may be somebody's: that is looked at when it comes.
+  // A request may end with the last batch: complete_oldest() ends that one later.
   const std::int64_t ended = most > 1 ? pace.batches_within(limit - start, most - 1) : 0;
   const Run run{.line = line,
                 .first = first,
@@ -405,7 +407,7 @@ bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_
     end_batches(run);
   }
   note_peak();
-  scheduler_.enter_singles();
+  scheduler_.enter_single_blocks_after_run();
   put_in_flight(run);
   count(run);
   if (inputs_.options.log_steps) {
@@ -415,14 +417,14 @@ bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_
   return true;
 }
 
-/// Lets the batches of a run end that do, and forms another as each of them does.
+/// Ends the first run.ended batches of a run. As each batch ends, another one is formed.
 void FastEngine::end_batches(const Run& run) {
   const vllm::fast::DecodeSet& decodes = scheduler_.decodes();
   const std::int64_t next = scheduler_.num_batches();
   const std::int64_t later = run.first + run.formed - next;
   const core::Duration whole = run.length(run.ended);
   const vllm::fast::DecodeSet::NewBlocks blocks = decodes.new_blocks(next, later);
-  // A block taken when the i-th of them ends is held for what then is left of the run.
+  // A block taken at the end of the i-th batch is in use for the rest of the run's length.
   used_block_ticks_ +=
       static_cast<core::Int128>(whole.count()) * (scheduler_.cache().num_used() + blocks.number) -
       static_cast<core::Int128>(run.period.count()) * blocks.places -
@@ -445,7 +447,7 @@ void FastEngine::put_in_flight(const Run& run) {
     Batch& batch = in_flight(num_in_flight_);
     ++num_in_flight_;
     batch.set_decodes(run.first + i, run.decodes);
-    batch.goes_on = run.ended > 0;
+    batch.continues_run = run.ended > 0;
     batch.decode_context = run.context + run.spared + core::Tokens(run.decodes * i);
     batch.shared_context = run.shared;
     batch.start = start;
@@ -487,7 +489,7 @@ EngineTotals FastEngine::totals() const {
   EngineTotals totals = totals_;
   totals.steps = scheduler_.num_batches();
   domain::StepTime on_lines = lines_.total();
-  on_lines.add(domain::Bottleneck::kOverhead, totals_.busy - busy_apart_ - on_lines.gpu());
+  on_lines.add(domain::Bottleneck::kOverhead, totals_.busy - busy_off_lines_ - on_lines.gpu());
   totals.step_time.add(on_lines, 1);
   totals.step_time.cpu += on_lines.cpu;
   totals.preemptions = scheduler_.num_preemptions();

@@ -27,7 +27,8 @@ using vllm::fast::Batch;
 using vllm::fast::kNoSlot;
 using vllm::fast::SlotIndex;
 
-/// Keeps the records of those that have gone; a probe has no time, so gaps and steps mean nothing.
+/// Keeps the records of requests that ended or were aborted. A probe has no clock, so that gaps and
+/// steps mean nothing.
 struct GoneRequests final : domain::RecordSink {
   std::map<RequestId, domain::RequestRecord> records;
   std::vector<RequestId> latest;
@@ -40,7 +41,7 @@ struct GoneRequests final : domain::RecordSink {
   void on_token_gaps(const domain::TokenGaps& /*gaps*/) override {}
 };
 
-/// The scheduler that users' runs go through, batch by batch, with block ids.
+/// The scheduler of users' runs, batch by batch and with block ids.
 class FastProbe final : public SchedulerProbe {
  public:
   explicit FastProbe(const EngineOptions& options) : scheduler_(options, {.block_ids = true}) {}
@@ -110,7 +111,7 @@ SlotIndex FastProbe::running_slot(RequestId id) const {
   return i;
 }
 
-/// Also of requests that were preempted and wait.
+/// The slot of a request that runs, or was preempted and waits.
 SlotIndex FastProbe::slot_of(RequestId id) const {
   for (std::int64_t i = 0; i < scheduler_.num_waiting(); ++i) {
     const SlotIndex index = scheduler_.waiting(i).slot;
@@ -154,7 +155,7 @@ void FastProbe::abort(RequestId id) {
   scheduler_.abort(id, batches, gone_);
 }
 
-/// Spells out a batch, of which the scheduler only counts the decodes.
+/// Lists the requests of a batch, whose decodes the scheduler only counts.
 void FastProbe::describe(const Batch& batch,
                          const std::vector<RequestId>& before,
                          Step& step) const {
@@ -175,7 +176,7 @@ void FastProbe::describe(const Batch& batch,
                                  .computed_tokens = chunk.past.value(),
                                  .resumed = slot.record.preemptions > 0});
       }
-    } else if (slot.status == vllm::fast::Status::kDecoding && !slot.starved_in(batch.number)) {
+    } else if (slot.status == vllm::fast::Status::kDecoding && !slot.skipped_in(batch.number)) {
       step.scheduled.push_back({.id = id, .tokens = 1, .samples = true});
     }
   }
@@ -192,7 +193,7 @@ SchedulerProbe::Step FastProbe::schedule() {
     in_flight_.push_back(std::move(batch));
   }
   const std::vector<RequestId> after = running();
-  // The last to be admitted gives way first.
+  // The request admitted last is preempted first.
   for (auto id = before.rbegin(); id != before.rend(); ++id) {
     if (std::find(after.begin(), after.end(), *id) == after.end()) {
       step.preempted.push_back(*id);

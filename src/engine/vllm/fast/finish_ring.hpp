@@ -12,9 +12,9 @@
 
 namespace ridgeline::engine::vllm::fast {
 
-/// Who ends with which batch: buckets by batch number with a bitmap over them, so that adding,
-/// removing and finding the next end cost a few instructions, however many there are. What lies
-/// further ahead than the ring is long waits in a list.
+/// The last batch of each request: buckets by batch number with a bitmap over them, so that adding
+/// or removing a request and finding the next end cost a few instructions. Requests whose last
+/// batch is beyond the ring's length stand in a list (far_).
 class FinishRing {
  public:
   using Index = std::uint32_t;
@@ -22,25 +22,25 @@ class FinishRing {
 
   FinishRing() { heads_.fill(kNone); }
 
-  /// `batch` is not before any batch given to advance().
-  void add(Index who, std::int64_t batch) {
-    if (links_.size() <= who) [[unlikely]] {
-      make_links(who);
+  /// Adds a request that ends with `batch`, which is not before any batch given to advance().
+  void add(Index request, std::int64_t batch) {
+    if (links_.size() <= request) [[unlikely]] {
+      make_links(request);
     }
     RIDGELINE_CHECK(batch >= horizon_ - kReach, "finish ring: a request ends in a past batch");
-    links_[who].batch = batch;
+    links_[request].batch = batch;
     if (batch < horizon_) [[likely]] {
-      link(who);
+      link(request);
     } else {
-      add_far(who);
+      add_far(request);
     }
   }
 
-  void remove(Index who) {
-    RIDGELINE_CHECK(who < links_.size(), "finish ring: a request leaves that was never added");
-    const Link& gone = links_[who];
+  void remove(Index request) {
+    RIDGELINE_CHECK(request < links_.size(), "finish ring: a request leaves that was never added");
+    const Link& gone = links_[request];
     if (gone.batch >= horizon_) [[unlikely]] {
-      remove_far(who);
+      remove_far(request);
       return;
     }
     const std::size_t bucket = bucket_of(gone.batch);
@@ -50,7 +50,8 @@ class FinishRing {
     if (gone.previous != kNone) {
       links_[gone.previous].next = gone.next;
     } else {
-      RIDGELINE_CHECK(heads_[bucket] == who, "finish ring: a request is not in its batch's list");
+      RIDGELINE_CHECK(heads_[bucket] == request,
+                      "finish ring: a request is not in its batch's list");
       heads_[bucket] = gone.next;
       if (gone.next == kNone) {
         clear_bit(bucket);
@@ -58,14 +59,14 @@ class FinishRing {
     }
   }
 
-  [[nodiscard]] std::int64_t batch_of(Index who) const { return links_[who].batch; }
-  /// The first who ends with that batch, if any; the others by next().
+  [[nodiscard]] std::int64_t batch_of(Index request) const { return links_[request].batch; }
+  /// A request that ends with `batch`, or kNone; the others by next().
   [[nodiscard]] Index first(std::int64_t batch) const {
     return batch < horizon_ ? heads_[bucket_of(batch)] : kNone;
   }
-  [[nodiscard]] Index next(Index who) const { return links_[who].next; }
+  [[nodiscard]] Index next(Index request) const { return links_[request].next; }
 
-  /// Nobody ends before `batch` any more.
+  /// States that no request ends before `batch` any more.
   void advance(std::int64_t batch) {
     RIDGELINE_CHECK(batch >= horizon_ - kReach, "finish ring: batch numbers ascend");
     if (batch + kSize / 2 > horizon_) {
@@ -73,8 +74,8 @@ class FinishRing {
     }
   }
 
-  /// A batch from `from` on with which, and before which, nobody ends but perhaps then: the next
-  /// end, or as far as the ring sees.
+  /// The first batch from `from` on with which a request may end. No request ends before it. If no
+  /// request ends within the ring, it is the ring's last batch.
   [[nodiscard]] std::int64_t next_end(std::int64_t from) const {
     RIDGELINE_CHECK(from >= horizon_ - kReach && from < horizon_,
                     "finish ring: the next end is asked from a batch within the ring");
@@ -83,7 +84,7 @@ class FinishRing {
     if (const std::uint64_t here = bits_[word] >> (start % kBits); here != 0) {
       return from + std::countr_zero(here);
     }
-    // Behind the word comes the rest of the ring, which ends before `from`'s own place.
+    // The other words follow in ring order and end before the place of `from`.
     const auto behind = static_cast<std::int64_t>(kBits - start % kBits);
     constexpr std::uint64_t kOthers = ~std::uint64_t{0} >> 1;
     const std::uint64_t words = std::rotr(words_, static_cast<int>(word + 1)) & kOthers;
@@ -105,7 +106,7 @@ class FinishRing {
   };
   static constexpr std::int64_t kSize = 4096;
   static constexpr std::size_t kBits = 64;
-  /// Less than the ring, so that batches just ended have buckets of their own.
+  /// Less than the ring's length, so that batches that have just ended keep buckets of their own.
   static constexpr std::int64_t kReach = kSize - static_cast<std::int64_t>(kBits);
   static constexpr std::size_t kWords = kSize / kBits;
   static_assert(kWords == kBits, "one word tells which words have bits");
@@ -118,39 +119,39 @@ class FinishRing {
     word &= ~(std::uint64_t{1} << (bucket % kBits));
     words_ &= ~(static_cast<std::uint64_t>(word == 0) << (bucket / kBits));
   }
-  void link(Index who) {
-    const std::size_t bucket = bucket_of(links_[who].batch);
+  void link(Index request) {
+    const std::size_t bucket = bucket_of(links_[request].batch);
     const Index head = heads_[bucket];
-    links_[who].previous = kNone;
-    links_[who].next = head;
+    links_[request].previous = kNone;
+    links_[request].next = head;
     if (head != kNone) {
-      links_[head].previous = who;
+      links_[head].previous = request;
     }
-    heads_[bucket] = who;
+    heads_[bucket] = request;
     bits_[bucket / kBits] |= std::uint64_t{1} << (bucket % kBits);
     words_ |= std::uint64_t{1} << (bucket / kBits);
   }
-  [[gnu::noinline]] void make_links(Index who) { links_.resize(std::size_t{who} + 1); }
-  [[gnu::noinline]] void add_far(Index who) { far_.push_back(who); }
-  [[gnu::noinline]] void remove_far(Index who) { std::erase(far_, who); }
+  [[gnu::noinline]] void make_links(Index request) { links_.resize(std::size_t{request} + 1); }
+  [[gnu::noinline]] void add_far(Index request) { far_.push_back(request); }
+  [[gnu::noinline]] void remove_far(Index request) { std::erase(far_, request); }
   [[gnu::noinline]] void refill(std::int64_t batch) {
     horizon_ = batch + kReach;
     std::size_t kept = 0;
-    for (const Index who : far_) {
-      if (links_[who].batch < horizon_) {
-        link(who);
+    for (const Index request : far_) {
+      if (links_[request].batch < horizon_) {
+        link(request);
       } else {
-        far_[kept++] = who;
+        far_[kept++] = request;
       }
     }
     far_.resize(kept);
   }
 
-  std::int64_t horizon_ = kReach;  ///< Batches from here on are far.
+  std::int64_t horizon_ = kReach;  ///< A request that ends with this batch or later stands in far_.
   std::array<Index, kSize> heads_{};
   std::array<std::uint64_t, kWords> bits_{};
-  std::uint64_t words_ = 0;  ///< Which words of bits_ are not zero.
-  std::vector<Link> links_;  ///< By who.
+  std::uint64_t words_ = 0;  ///< Bit i is set if bits_[i] is not zero.
+  std::vector<Link> links_;  ///< By request.
   std::vector<Index> far_;
 };
 

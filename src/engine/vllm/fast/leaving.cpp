@@ -1,5 +1,5 @@
-// How requests leave the fast twin's scheduler before their end: aborted, or dropped with all
-// others.
+// How requests leave the fast twin's scheduler before their last token: aborted, or dropped with
+// all others.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace ridgeline::engine::vllm::fast {
 
-/// Gives back blocks of which others may know.
+/// Gives back blocks that other requests may hold too.
 void Scheduler::release_shared(SlotIndex index, std::int64_t blocks, std::int64_t keyed) {
   const std::int64_t free_before = cache_.num_free();
   cache_.release(slots_[index].table, index, blocks, keyed);
@@ -24,18 +24,19 @@ void Scheduler::release_shared(SlotIndex index, std::int64_t blocks, std::int64_
   RIDGELINE_CHECK(num_shared_blocks_ >= 0, "scheduler: shared blocks are counted in and out");
 }
 
-/// What a decoding request knows at any instant: its prompt and the tokens of batches that have
-/// ended, however many are in flight (known_tokens() is for the instants of the scheduler's own).
+/// The tokens known of a decoding request at any instant: its prompt and the tokens of batches that
+/// have ended. (known_tokens() holds only while the scheduler forms or ends a batch.)
 std::int64_t Scheduler::tokens_so_far(const Slot& slot) const {
   const std::int64_t done = std::max(last_done_, slot.begun - 1);
-  // Since it was starved its base stands for one token less, also before those batches have ended.
-  const std::int64_t starved =
-      slot.starved_at > done ? std::min(slot.starved_run, slot.starved_at - done) : 0;
-  return slot.base + done + 2 + starved;
+  // Each skipped batch lowered the base by one as soon as it was formed, also if it has not ended.
+  const std::int64_t skipped = slot.last_skipped_batch > done
+                                   ? std::min(slot.batches_skipped, slot.last_skipped_batch - done)
+                                   : 0;
+  return slot.base + done + 2 + skipped;
 }
 
-/// A batch keys the blocks of the tokens that are known when it is formed; the end of a batch, all
-/// but the newest token.
+/// The blocks with keys of a request at any instant. When a batch is formed, all known tokens get
+/// keys; when a batch ends, all but the newest token.
 std::int64_t Scheduler::keyed_so_far(SlotIndex index) const {
   const Slot& slot = slots_[index];
   if (!decodes_or_leaves(slot)) {
@@ -43,7 +44,7 @@ std::int64_t Scheduler::keyed_so_far(SlotIndex index) const {
   }
   const std::int64_t newest = num_batches_ - 1;
   const bool just_formed = last_done_ == done_at_forming_ && slot.status == Status::kDecoding &&
-                           slot.begun != newest && !slot.starved_in(newest);
+                           slot.begun != newest && !slot.skipped_in(newest);
   const std::int64_t tokens = tokens_so_far(slot) - (just_formed ? 0 : 1);
   return std::max(slot.table.keyed, block_size_.whole(tokens));
 }
@@ -53,14 +54,14 @@ std::int64_t Scheduler::output_tokens(SlotIndex index) const {
   return (decodes_or_leaves(slot) ? tokens_so_far(slot) : slot.known) - slot.prompt_tokens;
 }
 
-/// Takes a request off the running list with what it has generated so far.
+/// Takes a request off the running list and notes the tokens it has generated so far.
 void Scheduler::leave_running(SlotIndex index) {
   Slot& slot = slots_[index];
   const std::int64_t blocks = blocks_for(computed_tokens(slot, index));
   const std::int64_t keyed = keyed_so_far(index);
   if (decodes_or_leaves(slot)) {
     slot.known = tokens_so_far(slot);
-    if (last_done_ >= slot.begun && !slot.starved_in(last_done_)) {
+    if (last_done_ >= slot.begun && !slot.skipped_in(last_done_)) {
       slot.last_token = last_end_;
     }
     ends_.remove(index);
@@ -73,15 +74,15 @@ void Scheduler::leave_running(SlotIndex index) {
 }
 
 void Scheduler::drain(domain::RecordSink& sink) {
-  late_.clear();
+  preempted_in_flight_.clear();
   while (first_running_ != kNoSlot) {
     const SlotIndex index = first_running_;
     leave_running(index);
     report_gone(Waiting::preempted(index), domain::Outcome::kUnfinished, sink);
   }
   prefilling_.clear();
-  eager_.clear();
-  starved_.clear();
+  single_block_decodes_.clear();
+  skipped_decodes_.clear();
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
     report_gone(waiting_[i], domain::Outcome::kUnfinished, sink);
   }
@@ -120,7 +121,7 @@ void Scheduler::report_gone(const Waiting& entry,
 void Scheduler::abort(core::RequestId id,
                       std::span<Batch* const> in_flight,
                       domain::RecordSink& sink) {
-  head_blocked_ = false;  // Who is tried next may fit.
+  head_blocked_ = false;  // The head of the queue may fit now.
   blocked_budget_ = -1;
   for (SlotIndex i = first_running_; i != kNoSlot; i = slots_[i].next) {
     if (slots_[i].record.id == id) {
@@ -146,19 +147,19 @@ void Scheduler::abort(core::RequestId id,
 
 void Scheduler::abort_running(SlotIndex index) {
   leave_running(index);
-  for (auto* list : {&prefilling_, &eager_, &starved_}) {
+  for (auto* list : {&prefilling_, &single_block_decodes_, &skipped_decodes_}) {
     list->erase(index);
   }
 }
 
 void Scheduler::abort_preempted(SlotIndex index) {
-  if (late_.erase(index) > 0 && ends_.batch_of(index) <= last_done_ + 1) {
+  if (preempted_in_flight_.erase(index) > 0 && ends_.batch_of(index) <= last_done_ + 1) {
     ends_.remove(index);  // The token in flight would have been its last.
   }
 }
 
-/// Batches on their way hold tokens of a request that nobody waits for any more: no gap is reported
-/// for those.
+/// Marks the tokens of an aborted request in the batches in flight as wasted, so that no gap is
+/// reported for them.
 void Scheduler::discard_tokens_in_flight(SlotIndex index, std::span<Batch* const> in_flight) const {
   for (std::size_t i = in_flight.size(); i-- > 0;) {
     Batch& batch = *in_flight[i];
@@ -167,25 +168,28 @@ void Scheduler::discard_tokens_in_flight(SlotIndex index, std::span<Batch* const
           return item.slot == index && item.generation == slots_[index].generation;
         });
     if (is_item) {
-      return;  // Its prompt is computed in this one, and was not before it either.
+      // The request's prompt is computed in this batch, so that no older batch holds a token of it.
+      return;
     }
     if (decodes_in(index, batch)) {
-      ++batch.wasted;
-      RIDGELINE_CHECK(batch.wasted <= batch.num_decodes, "batch: a wasted token is a decode's");
+      ++batch.wasted_decodes;
+      RIDGELINE_CHECK(batch.wasted_decodes <= batch.num_decodes,
+                      "batch: a wasted token is a decode's");
       batch.resumed_decodes.erase_if(
           [&](const ResumedDecode& resumed) { return resumed.slot == index; });
     }
   }
 }
 
-/// Whether a batch in flight holds a token of it that would be delivered.
+/// Whether a batch in flight holds a token of the request that would be delivered.
 bool Scheduler::decodes_in(SlotIndex index, const Batch& batch) const {
   const Slot& slot = slots_[index];
   if (decodes_or_leaves(slot)) {
-    return ends_.batch_of(index) >= batch.number && !slot.starved_in(batch.number);
+    return ends_.batch_of(index) >= batch.number && !slot.skipped_in(batch.number);
   }
   return slot.status == Status::kPreempted && batch.number == last_done_ + 1 &&
-         std::find(late_.begin(), late_.end(), index) != late_.end();
+         std::find(preempted_in_flight_.begin(), preempted_in_flight_.end(), index) !=
+             preempted_in_flight_.end();
 }
 
 }  // namespace ridgeline::engine::vllm::fast

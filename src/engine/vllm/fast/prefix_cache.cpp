@@ -15,7 +15,7 @@
 namespace ridgeline::engine::vllm::fast {
 namespace {
 
-/// Keys are mixed already.
+/// Keys are hashes already.
 struct KeyHash {
   std::size_t operator()(std::uint64_t key) const { return key; }
 };
@@ -42,19 +42,19 @@ PrefixCache::PrefixCache(const Options& options, const Keyed& keyed)
       num_usable_(options.num_gpu_blocks.value() - 1),
       num_free_(0),
       keyed_(keyed),
-      items_(1),
+      rows_(1),
       index_(std::make_unique<Index>()) {
   RIDGELINE_CHECK(num_usable_ >= 0, "prefix cache: the pool has its null block");
   RIDGELINE_CHECK(block_size_ > 0, "prefix cache: a block holds at least one token");
   if (listed_) {
-    add_plain(num_usable_, kNone);
+    add_empty(num_usable_, kNone);
   } else {
     ++reasons_to_take_now_;
     num_free_ = num_usable_;
   }
   if (options.keep_ids && num_usable_ > 0) {
     ++reasons_to_take_now_;
-    ids_ = std::make_unique<BlockIds>(num_usable_, items_[kHead].next);
+    ids_ = std::make_unique<BlockIds>(num_usable_, rows_[kHead].next);
   }
 }
 
@@ -80,7 +80,8 @@ void PrefixCache::drop_chain(ChainIndex chain) {
   }
 }
 
-/// How many leading blocks agree, between the extent's first (which does) and `limit`.
+/// The end of the leading blocks that agree. The extent's first block agrees; none from `limit` on
+/// is compared.
 std::int64_t PrefixCache::match_end(const Chain& chain,
                                     const Extent& extent,
                                     std::int64_t limit) const {
@@ -123,7 +124,7 @@ void PrefixCache::find(const Chain& chain,
       }
       if (grows && match.blocks < full && match.blocks == std::max(end, extent.begin) &&
           key_of(chain, match.blocks) == key_of(chains_[extent.chain].chain, match.blocks)) {
-        match.overtaken = i;
+        match.growing_elsewhere = i;
       }
     }
   }
@@ -141,16 +142,17 @@ void PrefixCache::find(const Chain& chain,
     const Extent& extent = extents_[part.extent];
     if (extent.owner == kNone) {
       const std::int64_t held = extent.held.empty() ? extent.begin : extent.held.back().end;
-      match.unheld += std::max<std::int64_t>(part.end - held, 0);
+      match.free_blocks += std::max<std::int64_t>(part.end - held, 0);
     }
   }
-  RIDGELINE_CHECK(match.unheld <= match.blocks, "prefix cache: blocks on the free list are found");
+  RIDGELINE_CHECK(match.free_blocks <= match.blocks,
+                  "prefix cache: blocks on the free list are found");
 }
 
 void PrefixCache::adopt(Table& table, Owner owner, const Match& match) {
   table.growing = kNone;
   table.keyed = match.blocks;
-  table.single_until = 0;
+  table.single_blocks_until = 0;
   table.own = false;
   table.holds.clear();
   if (!caching_) {
@@ -161,11 +163,11 @@ void PrefixCache::adopt(Table& table, Owner owner, const Match& match) {
     table.holds.push_back(part);
   }
   std::int64_t until = match.next_is_cached ? match.blocks + 1 : 0;
-  if (match.overtaken != kNone || agrees_with_eager(table.chain, match.blocks)) {
-    until = std::max(until, singles_end(table));
+  if (match.growing_elsewhere != kNone || is_on_single_block_chain(table.chain, match.blocks)) {
+    until = std::max(until, single_blocks_end(table));
   }
-  begin_singles(table, until);
-  if (!is_eager(table)) {
+  begin_single_blocks(table, until);
+  if (!enters_single_blocks(table)) {
     table.growing = open(table, owner, table.keyed, 0);
   }
 }
@@ -177,7 +179,7 @@ void PrefixCache::expect_duplicates(Table& table) {
   Extent& extent = extents_[index];
   table.keyed = keyed_.keyed_blocks(extent.owner);
   table.growing = kNone;
-  begin_singles(table, singles_end(table));
+  begin_single_blocks(table, single_blocks_end(table));
   fill_ids(index, extent.owner, table.keyed);
   extent.end = table.keyed;
   extent.owner = kNone;
@@ -189,38 +191,40 @@ void PrefixCache::expect_duplicates(Table& table) {
   table.holds.push_back({.extent = index, .end = extent.end});
 }
 
-/// How far others may compute the same content: as far as it is not the request's own, unless
-/// somebody quotes that.
-std::int64_t PrefixCache::singles_end(const Table& table) const {
-  return quotes_ ? kForever : chains_[table.chain].chain.shared_tokens() / block_size_;
+/// The block up to which another request may compute the same content: the end of the shared part
+/// of the prompt, or no end once some prompt repeats another request's content.
+std::int64_t PrefixCache::single_blocks_end(const Table& table) const {
+  return prompts_quote_requests_ ? kForever
+                                 : chains_[table.chain].chain.shared_tokens() / block_size_;
 }
 
-/// Whether a request that enters its blocks one by one will enter one with this key. Whoever
-/// computes another there computes others all the way, as a key stands for all blocks before it as
-/// well.
-bool PrefixCache::agrees_with_eager(ChainIndex chain, std::int64_t block) const {
-  return !eager_.empty() &&
-         std::any_of(eager_.begin(),
-                     eager_.end(),
+/// Whether a request that enters single blocks will enter one with this key. Keys are hashes of the
+/// whole prefix: a request whose key differs at one block differs at all later blocks.
+bool PrefixCache::is_on_single_block_chain(ChainIndex chain, std::int64_t block) const {
+  return !single_block_chains_.empty() &&
+         std::any_of(single_block_chains_.begin(),
+                     single_block_chains_.end(),
                      [&, key = key_of(chains_[chain].chain, block)](ChainIndex other) {
                        return key_of(chains_[other].chain, block) == key;
                      });
 }
 
-/// Blocks up to `until` are entered one by one, as far as they have no keys yet.
-void PrefixCache::begin_singles(Table& table, std::int64_t until) {
-  table.single_until = until;
-  if (is_eager(table)) {
-    eager_.push_back(table.chain);
+/// The table enters single blocks up to block `until`, unless these have keys already.
+void PrefixCache::begin_single_blocks(Table& table, std::int64_t until) {
+  table.single_blocks_until = until;
+  if (enters_single_blocks(table)) {
+    single_block_chains_.push_back(table.chain);
   }
 }
 
-/// The table is not eager any more.
-void PrefixCache::end_singles(const Table& table) {
-  ChainIndex* const place = std::find(eager_.begin(), eager_.end(), table.chain);
-  RIDGELINE_CHECK(place != eager_.end(), "prefix cache: a table that enters blocks is listed");
-  *place = eager_.back();
-  eager_.pop_back();
+/// Takes the table's chain off the list of chains with single blocks.
+void PrefixCache::end_single_blocks(const Table& table) {
+  ChainIndex* const place =
+      std::find(single_block_chains_.begin(), single_block_chains_.end(), table.chain);
+  RIDGELINE_CHECK(place != single_block_chains_.end(),
+                  "prefix cache: a table that enters blocks is listed");
+  *place = single_block_chains_.back();
+  single_block_chains_.pop_back();
 }
 
 PrefixCache::ExtentIndex PrefixCache::open(Table& table,
@@ -232,7 +236,7 @@ PrefixCache::ExtentIndex PrefixCache::open(Table& table,
                   "prefix cache: an extent that does not grow has blocks");
   auto index = static_cast<ExtentIndex>(extents_.size());
   if (extents_.empty()) {
-    take_owed();
+    take_pending();
     ++reasons_to_take_now_;
   }
   if (spare_extents_.empty()) {
@@ -291,22 +295,23 @@ void PrefixCache::set_keyed(Table& table, Owner owner, std::int64_t keyed) {
   RIDGELINE_CHECK(table.growing == kNone || extents_[table.growing].owner == owner,
                   "prefix cache: an extent grows with its owner");
   if (table.growing == kNone && !table.own) {
-    while (table.keyed < std::min(keyed, table.single_until)) {
+    while (table.keyed < std::min(keyed, table.single_blocks_until)) {
       const ExtentIndex single = open(table, kNone, table.keyed, table.keyed + 1);
       fill_ids(single, owner, table.keyed + 1);
       hold(single, table.keyed + 1);
       table.holds.push_back({.extent = single, .end = table.keyed + 1});
       ++table.keyed;
-      if (!is_eager(table)) {
-        end_singles(table);
+      if (!enters_single_blocks(table)) {
+        end_single_blocks(table);
       }
     }
-    if (!is_eager(table) && quotes_ && agrees_with_eager(table.chain, table.keyed)) {
-      begin_singles(table, kForever);
+    if (!enters_single_blocks(table) && prompts_quote_requests_ &&
+        is_on_single_block_chain(table.chain, table.keyed)) {
+      begin_single_blocks(table, kForever);
       set_keyed(table, owner, keyed);
       return;
     }
-    if (!is_eager(table)) {
+    if (!enters_single_blocks(table)) {
       table.growing = open(table, owner, table.keyed, 0);
     }
   }
@@ -320,17 +325,17 @@ void PrefixCache::release(Table& table, Owner owner, std::int64_t blocks, std::i
     return;
   }
   if (!caching_) {
-    add_plain(blocks, owner);
+    add_empty(blocks, owner);
     return;
   }
   set_keyed(table, owner, keyed);
   if (table.growing != kNone) {
     fill_ids(table.growing, owner, table.keyed);
   }
-  if (is_eager(table)) {
-    end_singles(table);
+  if (enters_single_blocks(table)) {
+    end_single_blocks(table);
   }
-  add_plain(blocks - table.keyed, owner);
+  add_empty(blocks - table.keyed, owner);
   if (table.growing != kNone) {
     Extent& extent = extents_[table.growing];
     extent.end = table.keyed;
@@ -343,7 +348,7 @@ void PrefixCache::release(Table& table, Owner owner, std::int64_t blocks, std::i
     table.growing = kNone;
   }
   for (std::size_t i = table.holds.size(); i-- > 0;) {
-    unhold(table.holds[i].extent, table.holds[i].end);
+    release_hold(table.holds[i].extent, table.holds[i].end);
   }
   table.holds.clear();
   RIDGELINE_CHECK(num_free_ <= num_usable_, "prefix cache: free blocks are within the pool");
@@ -356,15 +361,15 @@ void PrefixCache::hold(ExtentIndex index, std::int64_t end) {
   if (extent.owner != kNone) {
     fill_ids(index, extent.owner, end);
   } else {
-    while (extent.shallowest != kNone && items_[extent.shallowest].begin < end) {
-      FreeRange& range = items_[extent.shallowest];
+    while (extent.shallowest != kNone && rows_[extent.shallowest].begin < end) {
+      FreeRow& range = rows_[extent.shallowest];
       const std::int64_t upto = std::min(range.end, end);
       num_free_ -= upto - range.begin;
       range.begin = upto;
       if (range.begin < range.end) {
         break;
       }
-      const Item emptied = extent.shallowest;
+      const Row emptied = extent.shallowest;
       extent.shallowest = range.deeper_or_owner;
       unlink(emptied);
     }
@@ -380,7 +385,7 @@ void PrefixCache::hold(ExtentIndex index, std::int64_t end) {
   RIDGELINE_CHECK(num_free_ >= 0, "prefix cache: blocks held come off the free list once");
 }
 
-void PrefixCache::unhold(ExtentIndex index, std::int64_t end) {
+void PrefixCache::release_hold(ExtentIndex index, std::int64_t end) {
   Extent& extent = extents_[index];
   const auto place = std::lower_bound(
       extent.held.begin(), extent.held.end(), end, [](const HoldCount& count, std::int64_t at) {
@@ -398,67 +403,68 @@ void PrefixCache::unhold(ExtentIndex index, std::int64_t end) {
   }
 }
 
-void PrefixCache::add_item() {
-  spare_items_.push_back(static_cast<Item>(items_.size()));
-  items_.emplace_back();
+void PrefixCache::add_row() {
+  spare_rows_.push_back(static_cast<Row>(rows_.size()));
+  rows_.emplace_back();
 }
 
-void PrefixCache::unlink(Item item) {
-  const FreeRange& range = items_[item];
+void PrefixCache::unlink(Row row) {
+  const FreeRow& range = rows_[row];
   RIDGELINE_CHECK(
-      item != kHead && items_[range.previous].next == item && items_[range.next].previous == item,
+      row != kHead && rows_[range.previous].next == row && rows_[range.next].previous == row,
       "free list: neighbouring rows name each other");
-  items_[range.previous].next = range.next;
-  items_[range.next].previous = range.previous;
-  spare_items_.push_back(item);
+  rows_[range.previous].next = range.next;
+  rows_[range.next].previous = range.previous;
+  spare_rows_.push_back(row);
 }
 
 void PrefixCache::add_free(ExtentIndex index, std::int64_t begin, std::int64_t end) {
   if (begin >= end) {
     return;
   }
-  const Item next_free = extents_[index].shallowest;
+  const Row next_free = extents_[index].shallowest;
   RIDGELINE_CHECK(extents_[index].owner == kNone, "prefix cache: no free block is in a table");
-  RIDGELINE_CHECK(next_free == kNone || items_[next_free].begin >= end,
+  RIDGELINE_CHECK(next_free == kNone || rows_[next_free].begin >= end,
                   "prefix cache: an extent's blocks are freed last to first");
   num_free_ += end - begin;
-  const Item item = take_item();
-  items_[item].extent = index;
-  items_[item].is_own = false;
-  items_[item].deeper_or_owner = next_free;
-  items_[item].begin = begin;
-  items_[item].end = end;
-  extents_[index].shallowest = item;
-  link_before(kHead, item);
+  const Row row = take_row();
+  rows_[row].extent = index;
+  rows_[row].is_own = false;
+  rows_[row].deeper_or_owner = next_free;
+  rows_[row].begin = begin;
+  rows_[row].end = end;
+  extents_[index].shallowest = row;
+  link_before(kHead, row);
 }
 
-/// Blocks that hold nothing, the last of `owner`, if they are anybody's.
-void PrefixCache::add_plain(std::int64_t count, Owner owner) {
+/// Puts `count` blocks without content on the free list: the last blocks of `owner`, or the pool's
+/// blocks if `owner` is kNone.
+void PrefixCache::add_empty(std::int64_t count, Owner owner) {
   RIDGELINE_CHECK(count >= 0, "prefix cache: only blocks held have keys");
   if (count == 0) {
     return;
   }
   num_free_ += count;
   if (free_unhashed_first_) {
-    take_owed();  // What is taken afterwards is this.
+    take_pending();  // Pending blocks were taken before the new ones stood at the head.
   }
-  Item item = free_unhashed_first_ ? items_[kHead].next : items_[kHead].previous;
-  if (is_plain(item)) {
-    items_[item].end += count;
+  Row row = free_unhashed_first_ ? rows_[kHead].next : rows_[kHead].previous;
+  if (is_empty_row(row)) {
+    rows_[row].end += count;
   } else {
-    item = take_item();
-    items_[item].extent = kNone;
-    items_[item].is_own = false;
-    items_[item].begin = 0;
-    items_[item].end = count;
-    link_before(free_unhashed_first_ ? items_[kHead].next : static_cast<Item>(kHead), item);
+    row = take_row();
+    rows_[row].extent = kNone;
+    rows_[row].is_own = false;
+    rows_[row].begin = 0;
+    rows_[row].end = count;
+    link_before(free_unhashed_first_ ? rows_[kHead].next : static_cast<Row>(kHead), row);
   }
   if (ids_) {
-    ids_->put_back(owner, item, count, free_unhashed_first_, last_block_first_);
+    ids_->put_back(owner, row, count, free_unhashed_first_, last_block_first_);
   }
 }
 
-/// The ids of an extent's blocks up to `end`, as far as it has not got them yet.
+/// Gives an extent the ids of its blocks up to `end`.
 void PrefixCache::fill_ids(ExtentIndex extent, Owner owner, std::int64_t end) {
   if (ids_) {
     ids_->fill(extent, owner, end - extents_[extent].begin);
@@ -483,10 +489,10 @@ BlockIds::Ids PrefixCache::ids_of(const Table& table, Owner owner) const {
 BlockIds::Ids PrefixCache::free_ids() const {
   RIDGELINE_CHECK(keeps_ids(), "prefix cache: block ids are kept");
   BlockIds::Ids all;
-  for (Item item = items_[kHead].next; item != kHead; item = items_[item].next) {
-    const FreeRange& range = items_[item];
+  for (Row row = rows_[kHead].next; row != kHead; row = rows_[row].next) {
+    const FreeRow& range = rows_[row];
     if (range.extent == kNone) {
-      all.insert(all.end(), ids_->item(item).begin(), ids_->item(item).end());
+      all.insert(all.end(), ids_->row(row).begin(), ids_->row(row).end());
       continue;
     }
     const std::int64_t begin = extents_[range.extent].begin;
@@ -498,8 +504,8 @@ BlockIds::Ids PrefixCache::free_ids() const {
 }
 
 void PrefixCache::take(std::int64_t count) {
-  // Most often the list begins with more of what nobody can look for.
-  FreeRange& next = items_[items_[kHead].next];
+  // Most often the first row of the list has no content that can be looked up, and is long enough.
+  FreeRow& next = rows_[rows_[kHead].next];
   if (next.extent == kNone && next.end - next.begin > count && !ids_) {
     next.end -= count;
   } else {
@@ -507,31 +513,32 @@ void PrefixCache::take(std::int64_t count) {
   }
 }
 
-/// Rows of which nobody is told that they have gone.
-void PrefixCache::take_owed() {
-  Item item = items_[kHead].next;
-  for (; owed_ > 0; item = items_[item].next) {
-    FreeRange& range = items_[item];
-    RIDGELINE_CHECK(item != kHead && range.extent == kNone,
+/// Takes the blocks of pending_takes_ off the list. Their rows have no extents, and no request
+/// returns for them, so that nothing else is updated.
+void PrefixCache::take_pending() {
+  Row row = rows_[kHead].next;
+  for (; pending_takes_ > 0; row = rows_[row].next) {
+    FreeRow& range = rows_[row];
+    RIDGELINE_CHECK(row != kHead && range.extent == kNone,
                     "free list: blocks already counted as taken are at its head");
     const std::int64_t blocks = range.end - range.begin;
-    if (blocks > owed_) {
-      range.end -= owed_;
-      owed_ = 0;
+    if (blocks > pending_takes_) {
+      range.end -= pending_takes_;
+      pending_takes_ = 0;
       break;
     }
-    owed_ -= blocks;
-    spare_items_.push_back(item);
+    pending_takes_ -= blocks;
+    spare_rows_.push_back(row);
   }
-  items_[kHead].next = item;
-  items_[item].previous = kHead;
+  rows_[kHead].next = row;
+  rows_[row].previous = kHead;
 }
 
 void PrefixCache::evict(std::int64_t count) {
   while (count > 0) {
-    const Item item = items_[kHead].next;
-    RIDGELINE_CHECK(item != kHead, "free list: a block is taken from an empty list");
-    FreeRange& range = items_[item];
+    const Row row = rows_[kHead].next;
+    RIDGELINE_CHECK(row != kHead, "free list: a block is taken from an empty list");
+    FreeRow& range = rows_[row];
     RIDGELINE_CHECK(range.extent == kNone || extents_[range.extent].end == range.end,
                     "free list: an extent is evicted from its end");
     if (range.extent != kNone && range.end - range.begin > count && !ids_) [[likely]] {
@@ -544,21 +551,21 @@ void PrefixCache::evict(std::int64_t count) {
     range.end -= taken;
     count -= taken;
     for (std::int64_t i = 0; ids_ && i < taken; ++i) {
-      range.extent == kNone ? ids_->take_plain(item) : ids_->take_last(range.extent);
+      range.extent == kNone ? ids_->take_first(row) : ids_->take_last(range.extent);
     }
     const bool emptied = range.end == range.begin;
     if (range.extent != kNone) {
       Extent& extent = extents_[range.extent];
       extent.end -= taken;
       chains_[extent.chain].evicted += taken;
-      if (emptied && extent.shallowest == item) {
+      if (emptied && extent.shallowest == row) {
         extent.shallowest = kNone;
       } else if (emptied) {
-        Item above = extent.shallowest;
-        while (items_[above].deeper_or_owner != item) {
-          above = items_[above].deeper_or_owner;
+        Row above = extent.shallowest;
+        while (rows_[above].deeper_or_owner != row) {
+          above = rows_[above].deeper_or_owner;
         }
-        items_[above].deeper_or_owner = kNone;
+        rows_[above].deeper_or_owner = kNone;
       }
       if (extent.end == extent.begin) {
         forget(range.extent);
@@ -566,9 +573,9 @@ void PrefixCache::evict(std::int64_t count) {
     }
     if (emptied) {
       if (range.is_own && range.deeper_or_owner != kNone) {
-        forget_left(range.deeper_or_owner);
+        forget_left_blocks(range.deeper_or_owner);
       }
-      unlink(item);
+      unlink(row);
     }
   }
 }

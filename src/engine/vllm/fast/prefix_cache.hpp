@@ -18,8 +18,9 @@ namespace ridgeline::engine::vllm::fast {
 using domain::Chain;
 
 /// The block pool and prefix cache of the fast twin, by extents: rows of consecutive blocks that
-/// one request computed. It counts, hits and evicts exactly what vllm::plain::KvCache does, and its
-/// cost follows the extents, not the blocks. docs/internals/speed.md says why that is possible.
+/// one request computed. Its counts, hits and evictions are exactly those of vllm::plain::KvCache,
+/// and its cost follows the number of extents, not of blocks. docs/internals/speed.md says why that
+/// is possible; docs/internals/fast-engine.md explains the terms.
 class PrefixCache {
  public:
   using ChainIndex = std::uint32_t;
@@ -33,33 +34,36 @@ class PrefixCache {
     core::Tokens block_size;
     bool enable_prefix_caching = true;
     bool free_unhashed_first = false;
-    bool frees_uncached_in_order = false;  ///< Without prefix caching, first block first.
-    bool keep_ids = false;                 ///< Block ids are asked for.
+    /// Without prefix caching, the first block is freed first.
+    bool frees_uncached_in_order = false;
+    bool keep_ids = false;  ///< Block ids are kept.
   };
 
-  /// Whoever owns growing extents says how many blocks of a request have keys by now.
+  /// Implemented by the scheduler: the number of blocks of a request that have keys by now.
   class Keyed {
    public:
     virtual ~Keyed() = default;
     [[nodiscard]] virtual std::int64_t keyed_blocks(Owner owner) const = 0;
   };
 
-  /// Blocks [begin, end) of an extent, held by a request: begin is where the extent begins.
+  /// Blocks [begin, end) of an extent, held by a request; begin is the extent's own.
   struct Hold {
     ExtentIndex extent = kNone;
     std::int64_t end = 0;
   };
-  /// What a request holds: its blocks in order are those of `holds`, then those keyed since.
+  /// The blocks of a request: first those of `holds`, then those of its growing extent.
   struct Table {
     ChainIndex chain = kNone;
-    ExtentIndex growing = kNone;  ///< Its own extent, which grows with it.
-    std::int64_t keyed = 0;       ///< Blocks with keys, when last brought up to date.
-    /// Up to here blocks are entered one by one, because others may hold the same content.
-    std::int64_t single_until = 0;
-    bool own = false;  ///< Nobody else looks for its blocks: they are counted, and have no extent.
+    ExtentIndex growing = kNone;  ///< The extent that grows as this request computes.
+    std::int64_t keyed = 0;       ///< Blocks with keys, when last updated.
+    /// Up to this block, each block is entered as an extent of its own (a single block), because
+    /// another request may compute the same content.
+    std::int64_t single_blocks_until = 0;
+    /// No other request can look its blocks up: they are a count, and have no extent.
+    bool own = false;
     std::vector<Hold> holds;
   };
-  /// A request whose whole prompt is its own.
+  /// What identifies a request whose whole prompt is its own.
   struct OwnContent {
     core::RequestId id;
     core::LoraId lora;
@@ -68,16 +72,17 @@ class PrefixCache {
   /// The cached prefix of a prompt.
   struct Match {
     std::int64_t blocks = 0;
-    std::int64_t unheld = 0;        ///< Of those, on the free list.
-    bool next_is_cached = false;    ///< The first block to be computed is there as well.
-    ExtentIndex overtaken = kNone;  ///< A growing extent that will hold what is computed next.
+    std::int64_t free_blocks = 0;  ///< The blocks among them that are on the free list.
+    bool next_is_cached = false;   ///< The first block to be computed is cached too.
+    /// The extent of another request that will hold the block to be computed next.
+    ExtentIndex growing_elsewhere = kNone;
     std::vector<Hold> holds;
 
     void clear() {
       blocks = 0;
-      unheld = 0;
+      free_blocks = 0;
       next_is_cached = false;
-      overtaken = kNone;
+      growing_elsewhere = kNone;
       holds.clear();
     }
   };
@@ -97,108 +102,109 @@ class PrefixCache {
     RIDGELINE_CHECK(index < chains_.size(), "prefix cache: a chain that was taken");
     return chains_[index].chain;
   }
-  /// Before anything else happens with the chain.
+  /// Sets the content of a chain just taken, before any other use of it.
   void assign(ChainIndex index, const domain::Request& request) {
     chains_[index].chain.assign(request);
-    quotes_ = quotes_ || chains_[index].chain.quotes();
+    prompts_quote_requests_ = prompts_quote_requests_ || chains_[index].chain.quotes();
   }
   void assign(ChainIndex index, const Chain& chain) { chains_[index].chain = chain; }
-  /// Whether some prompt has stated what belongs to another request. Until then a request whose
-  /// prompt is its own is found by nobody, and finds no more than what it has left itself, when it
-  /// was preempted.
-  [[nodiscard]] bool quotes() const { return quotes_; }
-  /// The table of such a request at its first admission.
-  static void adopt_own(Table& table);
-  /// What find() would tell of one that was preempted.
-  void find_own(Owner owner, std::int64_t most, Match& match) const;
-  /// How many blocks with keys it has left that were not evicted.
-  [[nodiscard]] std::int64_t num_left(Owner owner) const;
-  /// Takes hold of what find_own() gave at this instant, if that is all there is: not
-  /// Match::next_is_cached.
-  void adopt_left(Table& table, Owner owner, const Match& match);
-  /// It does not come back: what it has left is like that of others that have ended.
-  void disown(Owner owner) {
-    if (const Item item = item_of(owner); item != kNone) {
-      items_[item].deeper_or_owner = kNone;
-      forget_left(owner);
+  /// Whether some prompt has contained content of another request (an answer, in a dialogue). Until
+  /// then a prompt of its own is found by no other request, and a request finds only the blocks
+  /// that it left itself when it was preempted.
+  [[nodiscard]] bool prompts_quote_requests() const { return prompts_quote_requests_; }
+  /// Prepares the table of a request with a prompt of its own (`own`) for its first admission.
+  static void begin_own_table(Table& table);
+  /// The match that find() would give to a preempted request with own blocks.
+  void find_left_blocks(Owner owner, std::int64_t most, Match& match) const;
+  /// The blocks with keys that a preempted request left and that have not been evicted.
+  [[nodiscard]] std::int64_t num_left_blocks(Owner owner) const;
+  /// Takes the blocks found by find_left_blocks() at this instant off the free list, for the
+  /// request that left them. Requires that Match::next_is_cached is false.
+  void adopt_left_blocks(Table& table, Owner owner, const Match& match);
+  /// The request does not return: its row is like the rows of ended requests.
+  void abandon_left_blocks(Owner owner) {
+    if (const Row row = row_of(owner); row != kNone) {
+      rows_[row].deeper_or_owner = kNone;
+      forget_left_blocks(owner);
     }
   }
-  /// The blocks of a running request like it can be found from now on.
-  void publish(Table& table, Owner owner, const OwnContent& content);
-  /// What a preempted one has left can.
-  void publish_left(Table& table, Owner owner, const OwnContent& content);
-  /// What those that have ended or wait have left can; publish_left() is still due for who waits.
-  void publish_ended();
+  /// Makes an extent of a running request's own blocks, so that other requests find them.
+  void make_findable(Table& table, Owner owner, const OwnContent& content);
+  /// Does the same with the blocks that a preempted request left.
+  void make_left_blocks_findable(Table& table, Owner owner, const OwnContent& content);
+  /// Does the same with all own rows of the free list. Requests that were preempted still need
+  /// make_left_blocks_findable(), for their tables.
+  void make_ended_blocks_findable();
 
-  /// Finds the longest cached prefix of `chain` within `most` of its `full` known blocks.
+  /// Finds the longest cached prefix of `chain`: at most `most` of its `full` known blocks.
   void find(const Chain& chain, std::int64_t most, std::int64_t full, Match& match) const;
-  /// Takes hold of a match, which find() gave at this instant.
+  /// Makes the request a holder of a match that find() gave at this instant.
   void adopt(Table& table, Owner owner, const Match& match);
-  /// The owner of an extent whose content another request is about to compute as well.
+  /// The request that grows an extent.
   [[nodiscard]] Owner owner_of(ExtentIndex extent) const {
     RIDGELINE_CHECK(extent < extents_.size() && extents_[extent].owner != kNone,
                     "prefix cache: an extent that grows has an owner");
     return extents_[extent].owner;
   }
-  /// From now on the table's blocks are entered one by one, as long as that request's content goes
-  /// on.
+  /// Another request is about to compute the same content: closes the table's growing extent and
+  /// enters single blocks from now on, as far as the content can be shared.
   void expect_duplicates(Table& table);
 
-  /// How many blocks that requests of this chain had computed were evicted, ever.
+  /// The number of blocks evicted so far from extents of this chain.
   [[nodiscard]] std::int64_t evicted(ChainIndex chain) const { return chains_[chain].evicted; }
 
-  /// Takes blocks off the free list, forgetting what they held. Requires num_free() >= count.
+  /// Takes blocks off the free list and evicts their content. Requires num_free() >= count.
   void allocate(std::int64_t count) {
     RIDGELINE_CHECK(count >= 0 && count <= num_free_, "prefix cache: blocks taken are free");
     num_free_ -= count;
     if (reasons_to_take_now_ == 0) [[likely]] {
-      owed_ += count;
-      if (owed_ >= kMostOwed) [[unlikely]] {
-        take_owed();
+      pending_takes_ += count;
+      if (pending_takes_ >= kMostPendingTakes) [[unlikely]] {
+        take_pending();
       }
     } else if (listed_) {
       take(count);
     }
   }
-  /// The same, for one request; allocate() leaves that to give().
+  /// The same for one request. After allocate(count), give() states whose the blocks are.
   void allocate(std::int64_t count, Owner owner) {
     allocate(count);
     if (ids_) {
       ids_->give(owner, count);
     }
   }
-  /// Whether block ids are kept, so that give() has to say whose allocated blocks are.
+  /// Whether block ids are kept, so that give() is needed after allocate(count).
   [[nodiscard]] bool keeps_ids() const { return ids_ != nullptr; }
   void give(Owner owner, std::int64_t count) {
     RIDGELINE_CHECK(keeps_ids(), "prefix cache: block ids are kept");
     ids_->give(owner, count);
   }
-  /// A request's blocks in order, and the free list from its head. Require keeps_ids().
+  /// A request's blocks in order, and the free list from its head. Both require keeps_ids().
   [[nodiscard]] BlockIds::Ids ids_of(const Table& table, Owner owner) const;
   [[nodiscard]] BlockIds::Ids free_ids() const;
-  /// The table's first `keyed` blocks are full and can be found.
+  /// States that the table's first `keyed` blocks are full and can be found.
   void set_keyed(Table& table, Owner owner, std::int64_t keyed);
-  /// Gives back all blocks of a request that ends or comes back, of which `keyed` have keys.
-  /// Requires table.own.
+  /// Gives back all blocks of a request that ends, or is preempted (comes_back); the first `keyed`
+  /// have keys. Requires table.own.
   inline void release_own(const Table& table,
                           Owner owner,
                           std::int64_t blocks,
                           std::int64_t keyed,
                           const OwnContent& content,
                           bool comes_back);
-  /// Gives back all blocks of a request, of which `keyed` have keys; the table keeps its chain.
+  /// Gives back all blocks of a request; the first `keyed` have keys. The table keeps its chain.
   void release(Table& table, Owner owner, std::int64_t blocks, std::int64_t keyed);
 
  private:
-  static constexpr std::size_t kHead = 0;  ///< The free list is a ring through item 0.
-  using Item = std::uint32_t;
-  /// Blocks that are taken off the list together: what some thirty requests need.
-  static constexpr std::int64_t kMostOwed = 1024;
+  static constexpr std::size_t kHead = 0;  ///< The free list is a ring through row 0.
+  using Row = std::uint32_t;
+  /// Pending blocks are taken off the list once they are so many: what some thirty requests need.
+  static constexpr std::int64_t kMostPendingTakes = 1024;
 
   struct ChainState {
     Chain chain;
     std::uint32_t users = 0;
-    std::int64_t evicted = 0;  ///< Blocks of its extents.
+    std::int64_t evicted = 0;  ///< Blocks evicted from its extents.
   };
   struct HoldCount {
     std::int64_t end = 0;
@@ -207,30 +213,32 @@ class PrefixCache {
   struct Extent {
     std::uint64_t key = 0;
     std::int64_t begin = 0;
-    std::int64_t end = 0;  ///< Of what is cached; not for growing extents.
+    std::int64_t end = 0;  ///< The end of the cached blocks; not set while the extent grows.
     ChainIndex chain = kNone;
-    Owner owner = kNone;             ///< Who lets it grow.
-    ExtentIndex next_equal = kNone;  ///< A younger one with the same key.
-    Item shallowest = kNone;         ///< Its part of the free list nearest to its begin.
-    std::vector<HoldCount> held;     ///< Ascending; without the owner's own.
+    Owner owner = kNone;             ///< The request that grows it; kNone: it grows no more.
+    ExtentIndex next_equal = kNone;  ///< The next younger extent with the same key.
+    Row shallowest = kNone;          ///< The row with its free blocks nearest to its begin.
+    std::vector<HoldCount> held;     ///< Ascending; without the owner's own hold.
   };
-  /// A row of free blocks, popped from `end` down. One cache line.
-  struct alignas(64) FreeRange {
-    ExtentIndex extent = kNone;  ///< kNone: blocks that hold nothing.
-    Item next = 0;
-    Item previous = 0;
-    /// Of an extent: its next row. Of a request's own blocks: who comes back for them.
+  /// A row of free blocks, which are taken from `end` down. One cache line.
+  struct alignas(64) FreeRow {
+    ExtentIndex extent = kNone;  ///< kNone: the blocks belong to no extent.
+    Row next = 0;
+    Row previous = 0;
+    /// For a row of an extent: the extent's next row. For a request's own row: the preempted
+    /// request that will return for it.
     std::uint32_t deeper_or_owner = kNone;
     std::int64_t begin = 0;
     std::int64_t end = 0;
-    // Of blocks 0 .. of a request that nobody else looks for:
-    std::int64_t keyed = 0;  ///< How many of them had keys.
+    // For a request's own row (is_own), which holds its blocks from block 0 on:
+    std::int64_t keyed = 0;  ///< The number of blocks that had keys.
     core::RequestId id;
     core::Tokens prompt_tokens;
     core::LoraId lora;
     bool is_own = false;
   };
-  struct Index;  ///< Key to the oldest extent that begins with it; hides the hash map's header.
+  /// From a key to the oldest extent that begins with it; hides the hash map's header.
+  struct Index;
 
   [[nodiscard]] std::uint64_t key_of(const Chain& chain, std::int64_t block) const {
     return chain.key((block + 1) * block_size_);
@@ -239,35 +247,35 @@ class PrefixCache {
                                        const Extent& extent,
                                        std::int64_t limit) const;
   ExtentIndex open(Table& table, Owner owner, std::int64_t begin, std::int64_t end);
-  [[nodiscard]] std::int64_t singles_end(const Table& table) const;
-  [[nodiscard]] static bool is_eager(const Table& table) {
-    return table.single_until > table.keyed;
+  [[nodiscard]] std::int64_t single_blocks_end(const Table& table) const;
+  [[nodiscard]] static bool enters_single_blocks(const Table& table) {
+    return table.single_blocks_until > table.keyed;
   }
-  [[nodiscard]] bool agrees_with_eager(ChainIndex chain, std::int64_t block) const;
-  void begin_singles(Table& table, std::int64_t until);
-  void end_singles(const Table& table);
+  [[nodiscard]] bool is_on_single_block_chain(ChainIndex chain, std::int64_t block) const;
+  void begin_single_blocks(Table& table, std::int64_t until);
+  void end_single_blocks(const Table& table);
   void hold(ExtentIndex extent, std::int64_t end);
-  void unhold(ExtentIndex extent, std::int64_t end);
+  void release_hold(ExtentIndex extent, std::int64_t end);
   void add_free(ExtentIndex extent, std::int64_t begin, std::int64_t end);
-  void add_plain(std::int64_t count, Owner owner);
-  void publish_item(Item item);
+  void add_empty(std::int64_t count, Owner owner);
+  void make_row_findable(Row row);
   void assign_own(Table& table, const OwnContent& content);
-  [[nodiscard]] Item item_of(Owner owner) const {
-    return owner < left_.size() ? left_[owner] : kNone;
+  [[nodiscard]] Row row_of(Owner owner) const {
+    return owner < left_rows_.size() ? left_rows_[owner] : kNone;
   }
-  [[nodiscard]] bool is_plain(Item item) const {
-    return item != kHead && items_[item].extent == kNone && !items_[item].is_own;
+  [[nodiscard]] bool is_empty_row(Row row) const {
+    return row != kHead && rows_[row].extent == kNone && !rows_[row].is_own;
   }
   void fill_ids(ExtentIndex extent, Owner owner, std::int64_t end);
   void take(std::int64_t count);
   void evict(std::int64_t count);
-  void take_owed();
-  void expect_back(Owner owner, Item item);
-  void forget_left(Owner owner);
-  inline Item take_item();
-  [[gnu::noinline]] void add_item();
-  inline void link_before(Item where, Item item);
-  void unlink(Item item);
+  void take_pending();
+  void keep_left_blocks(Owner owner, Row row);
+  void forget_left_blocks(Owner owner);
+  inline Row take_row();
+  [[gnu::noinline]] void add_row();
+  inline void link_before(Row where, Row row);
+  void unlink(Row row);
   void forget(ExtentIndex extent);
 
   std::int64_t block_size_;
@@ -277,49 +285,51 @@ class PrefixCache {
   bool last_block_first_;
   std::int64_t num_usable_;
   std::int64_t num_free_;
-  /// While nobody can look for what stands in the free list, and nobody comes back for it, blocks
-  /// are only counted when they are taken, and taken off the head of the list many at a time.
-  std::int64_t owed_ = 0;
-  /// Otherwise: block ids are kept, there have been extents, or requests come back for theirs.
+  /// Blocks counted as taken that still stand at the head of the free list. As long as no block of
+  /// the list can be looked up, and no preempted request will return to its blocks, the head of the
+  /// list is updated for many takes at once.
+  std::int64_t pending_takes_ = 0;
+  /// The number of reasons not to do so: block ids are kept, extents exist, or requests will
+  /// return.
   std::int64_t reasons_to_take_now_ = 0;
-  /// Of requests whose next blocks are entered one by one (is_eager), in no order.
-  core::Buffer<ChainIndex> eager_;
-  bool quotes_ = false;  ///< Some prompt states what belongs to another request.
+  /// The chains of requests that enter single blocks (enters_single_blocks), in no order.
+  core::Buffer<ChainIndex> single_block_chains_;
+  bool prompts_quote_requests_ = false;  ///< See prompts_quote_requests().
   const Keyed& keyed_;
   std::vector<ChainState> chains_;
   std::vector<ChainIndex> spare_chains_;
   std::vector<Extent> extents_;
   std::vector<ExtentIndex> spare_extents_;
-  std::vector<FreeRange> items_;
-  core::Buffer<Item> spare_items_;
-  std::vector<Item> left_;  ///< By owner, what it has left and comes back for; kNone: nothing.
+  std::vector<FreeRow> rows_;
+  core::Buffer<Row> spare_rows_;
+  std::vector<Row> left_rows_;  ///< By owner, the row that a preempted request left; kNone: none.
   std::unique_ptr<Index> index_;
   std::unique_ptr<BlockIds> ids_;
 };
 
-// What every request runs through once.
+// Functions that every request calls once or more; inline for speed.
 
-inline PrefixCache::Item PrefixCache::take_item() {
-  if (spare_items_.empty()) [[unlikely]] {
-    add_item();
+inline PrefixCache::Row PrefixCache::take_row() {
+  if (spare_rows_.empty()) [[unlikely]] {
+    add_row();
   }
-  const Item item = spare_items_.back();
-  spare_items_.pop_back();
-  RIDGELINE_CHECK(item != kHead && item < items_.size(), "free list: a spare row is a row");
-  return item;
+  const Row row = spare_rows_.back();
+  spare_rows_.pop_back();
+  RIDGELINE_CHECK(row != kHead && row < rows_.size(), "free list: a spare row is a row");
+  return row;
 }
 
-inline void PrefixCache::link_before(Item where, Item item) {
-  const Item previous = items_[where].previous;
-  RIDGELINE_CHECK(items_[previous].next == where, "free list: neighbouring rows name each other");
-  items_[item].previous = previous;
-  items_[item].next = where;
-  items_[previous].next = item;
-  items_[where].previous = item;
+inline void PrefixCache::link_before(Row where, Row row) {
+  const Row previous = rows_[where].previous;
+  RIDGELINE_CHECK(rows_[previous].next == where, "free list: neighbouring rows name each other");
+  rows_[row].previous = previous;
+  rows_[row].next = where;
+  rows_[previous].next = row;
+  rows_[where].previous = row;
 }
 
-/// Blocks without keys are the last of a request and so the first of its to be taken again: they
-/// need no item of their own, unless all such blocks go to the head.
+/// The blocks without keys are the request's last ones, and so the first to be taken again: they
+/// share a row with the others, unless the profile puts blocks without keys at the head.
 inline void PrefixCache::release_own(const Table& table,
                                      Owner owner,
                                      std::int64_t blocks,
@@ -329,7 +339,7 @@ inline void PrefixCache::release_own(const Table& table,
   RIDGELINE_CHECK(table.own && caching_, "prefix cache: only a request's own blocks are a count");
   RIDGELINE_CHECK(keyed >= 0 && keyed <= blocks, "prefix cache: only blocks held have keys");
   if (free_unhashed_first_) [[unlikely]] {
-    add_plain(blocks - keyed, owner);
+    add_empty(blocks - keyed, owner);
     blocks = keyed;
   }
   if (blocks == 0) {
@@ -337,8 +347,8 @@ inline void PrefixCache::release_own(const Table& table,
   }
   num_free_ += blocks;
   RIDGELINE_CHECK(num_free_ <= num_usable_, "prefix cache: free blocks are within the pool");
-  const Item item = take_item();
-  FreeRange& range = items_[item];
+  const Row row = take_row();
+  FreeRow& range = rows_[row];
   range.extent = kNone;
   range.is_own = true;
   range.begin = 0;
@@ -348,12 +358,12 @@ inline void PrefixCache::release_own(const Table& table,
   range.lora = content.lora;
   range.prompt_tokens = content.prompt_tokens;
   range.deeper_or_owner = comes_back ? owner : kNone;
-  link_before(kHead, item);
+  link_before(kHead, row);
   if (comes_back) {
-    expect_back(owner, item);
+    keep_left_blocks(owner, row);
   }
   if (ids_) {
-    ids_->put_back(owner, item, blocks, false, true);
+    ids_->put_back(owner, row, blocks, false, true);
   }
 }
 

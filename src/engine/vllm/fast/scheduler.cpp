@@ -56,7 +56,7 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_e
   RIDGELINE_CHECK(num_batches_ - 1 - last_done_ <= (async_ ? 1 : 0),
                   "scheduler: a batch is formed when there is room in flight");
   batch.number = num_batches_;
-  batch.goes_on = false;
+  batch.continues_run = false;
   batch.items.clear();
   batch.prefills.clear();
   batch.resumed_decodes.clear();
@@ -68,9 +68,9 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_e
   budget_ = options_.max_num_batched_tokens.value();
   ends_.advance(last_done_ + 1);
   const std::int64_t wasted = retire_last_tokens();
-  if (const Running running = run_decodes(batch, wasted); running == Running::kOrdinary) {
+  if (const Running running = run_decodes(batch, wasted); running == Running::kNotScheduled) {
     schedule_running(batch);
-  } else if (running == Running::kAll) {
+  } else if (running == Running::kBatchComplete) {
     return finish_forming(batch);
   }
   if (!preempted_ && !waiting_.empty()) {
@@ -81,7 +81,8 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_e
   return finish_forming(batch);
 }
 
-/// The batch being formed computes its last known token, so that the next ones decode it.
+/// Called for a request whose last known token is computed in the batch being formed: the next
+/// batches decode it.
 void Scheduler::begin_decoding(SlotIndex index) {
   Slot& slot = slots_[index];
   const std::int64_t outputs = slot.known - slot.prompt_tokens;
@@ -91,14 +92,14 @@ void Scheduler::begin_decoding(SlotIndex index) {
                   "slot: a request that begins to decode has tokens to come");
   const std::int64_t end = num_batches_ + slot.stop_after - outputs - 1;
   slot.base = slot.known - num_batches_ - 1;
-  slot.starved_at = -1;
-  slot.starved_run = 0;
+  slot.last_skipped_batch = -1;
+  slot.batches_skipped = 0;
   slot.begun = num_batches_;
   ends_.add(index, end);
-  if (slot.table.single_until == PrefixCache::kForever) {
-    add_eager(index);
+  if (slot.table.single_blocks_until == PrefixCache::kForever) {
+    add_single_block_decode(index);
   }
-  if (end > num_batches_ || slot.wastes) {
+  if (end > num_batches_ || slot.in_extra_batch) {
     slot.status = Status::kDecoding;
     decodes_.add(slot.base);
   } else {
@@ -122,35 +123,36 @@ bool Scheduler::finish_forming(Batch& batch) {
   return true;
 }
 
-/// The commonest running list: nobody but decodes, with a token and a block for each of them. Takes
-/// those, as the rest would, or leaves everything as it is. Often that is all, as nobody waits who
-/// could come in.
+/// Schedules the commonest running list: decodes alone, with a token and a block for each. Does
+/// what run_all() would do, or leaves everything as it is. Often that completes the batch, because
+/// no request waits that could be admitted.
 Scheduler::Running Scheduler::run_decodes(Batch& batch, std::int64_t wasted) {
   const std::int64_t decodes = decodes_.count();
   const std::int64_t blocks = decodes_.blocks_in(num_batches_);
-  const bool plain = prefilling_.size() + starved_.size() + eager_.size() == 0 &&
-                     !keep_decode_lengths_ && !cache_.keeps_ids() && decodes <= budget_ &&
-                     blocks <= cache_.num_free();
+  const bool plain =
+      prefilling_.size() + skipped_decodes_.size() + single_block_decodes_.size() == 0 &&
+      !keep_decode_lengths_ && !cache_.keeps_ids() && decodes <= budget_ &&
+      blocks <= cache_.num_free();
   const bool stays_out =
       plain && decodes > 0 && !waiting_.empty() && blocked_budget_ == budget_ - decodes;
   if (!stays_out) {
     blocked_budget_ = -1;
   }
   if (!plain) {
-    return Running::kOrdinary;
+    return Running::kNotScheduled;
   }
   budget_ -= decodes;
   if (stays_out) {
     head_blocked_ = true;
-    tried_budget_ = budget_;
+    head_budget_ = budget_;
     take_blocks_past_head(1, blocks);
   } else {
     cache_.allocate(blocks);
   }
   batch.num_decodes = decodes;
   batch.decode_context = decodes_.context(num_batches_);
-  batch.wasted = wasted;
-  return stays_out || waiting_.empty() ? Running::kAll : Running::kTaken;
+  batch.wasted_decodes = wasted;
+  return stays_out || waiting_.empty() ? Running::kBatchComplete : Running::kScheduled;
 }
 
 std::int64_t Scheduler::retire_ending() {
@@ -160,7 +162,7 @@ std::int64_t Scheduler::retire_ending() {
     if (slot.status != Status::kDecoding) {
       continue;
     }
-    if (slot.wastes) {
+    if (slot.in_extra_batch) {
       ++wasting;
     } else {
       stop_decoding(slot, Status::kLeaving);
@@ -198,13 +200,13 @@ void Scheduler::schedule_running(Batch& batch) {
   } else {
     run_in_order(batch);
   }
-  if (!eager_.empty()) {
-    key_singles(true, next_order_);
+  if (!single_block_decodes_.empty()) {
+    enter_single_blocks(true, next_order_);
   }
 }
 
-/// All decodes get their token; what is short of blocks or budget is short at the end of the
-/// running list, where the last prefill stands.
+/// Schedules all decodes. If blocks or budget run short, they do so at the end of the running list,
+/// where the last prefill stands.
 void Scheduler::run_all(Batch& batch, bool everything) {
   const bool has_blocks = everything && cache_.keeps_ids();
   if (has_blocks) {
@@ -212,7 +214,8 @@ void Scheduler::run_all(Batch& batch, bool everything) {
   }
   std::int64_t blocks = has_blocks ? 0 : decodes_.blocks_in(num_batches_);
   while (true) {
-    // Blocks go to the requests in running order, so those that are served are never given up.
+    // Blocks go to requests in running order, and preemption starts at the end of the list: a
+    // request that has got its block is not preempted.
     const std::int64_t taken = std::min(blocks, cache_.num_free());
     cache_.allocate(taken);
     blocks -= taken;
@@ -241,16 +244,17 @@ void Scheduler::run_all(Batch& batch, bool everything) {
     }
     cache_.allocate(missing, index);
     budget_ -= tokens;
-    if (!eager_.empty()) {
-      key_singles(true, slot.order);
+    if (!single_block_decodes_.empty()) {
+      enter_single_blocks(true, slot.order);
     }
     put(batch, index, tokens);
-    // A chunk that samples was the last one and has left the list.
+    // A chunk that samples completed its prompt, and its request has left the list.
     i += slot.computed < slot.known ? std::size_t{1} : std::size_t{0};
   }
 }
 
-/// Where there are blocks for all, who stands before whom says which are whose.
+/// With ids and blocks for all requests, blocks are taken one request after the other, in running
+/// order.
 void Scheduler::take_blocks_in_order() {
   for (SlotIndex i = first_running_; i != kNoSlot; i = slots_[i].next) {
     const Slot& slot = slots_[i];
@@ -262,7 +266,7 @@ void Scheduler::take_blocks_in_order() {
   }
 }
 
-/// The blocks just taken for decodes are theirs in running order.
+/// Assigns the blocks just taken to the decodes, in running order.
 void Scheduler::name_decode_blocks() {
   for (SlotIndex i = first_running_; i != kNoSlot; i = slots_[i].next) {
     const Slot& slot = slots_[i];
@@ -275,14 +279,14 @@ void Scheduler::name_decode_blocks() {
 void Scheduler::count_decodes(Batch& batch) {
   batch.num_decodes = decodes_.count();
   batch.decode_context = decodes_.context(num_batches_);
-  batch.wasted = 0;
+  batch.wasted_decodes = 0;
   if (async_ && num_batches_ > 0) {
     for (SlotIndex i = ends_.first(num_batches_ - 1); i != kNoSlot; i = ends_.next(i)) {
-      batch.wasted += slots_[i].status == Status::kDecoding ? 1 : 0;
+      batch.wasted_decodes += slots_[i].status == Status::kDecoding ? 1 : 0;
     }
   }
-  if (!starved_.empty()) {
-    resume_starved(batch);
+  if (!skipped_decodes_.empty()) {
+    resume_skipped(batch);
   }
   if (keep_decode_lengths_) {
     batch.decode_lengths.clear();
@@ -294,25 +298,25 @@ void Scheduler::count_decodes(Batch& batch) {
   }
 }
 
-/// Those that had no token in the newest batch have one now: their gap is longer than the others'.
-void Scheduler::resume_starved(Batch& batch) {
-  for (const SlotIndex index : starved_) {
+/// Decodes that the newest batch skipped have a token again: their gap is longer than the others'.
+void Scheduler::resume_skipped(Batch& batch) {
+  for (const SlotIndex index : skipped_decodes_) {
     const Slot& slot = slots_[index];
-    if (slot.status == Status::kDecoding && slot.starved_at + 1 == num_batches_) {
+    if (slot.status == Status::kDecoding && slot.last_skipped_batch + 1 == num_batches_) {
       batch.resumed_decodes.push_back({.slot = index, .last_token = slot.last_token});
     }
   }
-  starved_.clear();
+  skipped_decodes_.clear();
 }
 
-/// One request after the other, as the specification has it: where the budget or the blocks do not
-/// reach for all.
+/// Schedules one request after the other, in running order, as the plain twin does. Needed where
+/// budget or blocks do not suffice for all.
 void Scheduler::run_in_order(Batch& batch) {
   batch.num_decodes = 0;
-  batch.wasted = 0;
+  batch.wasted_decodes = 0;
   std::int64_t context = 0;
   batch.decode_lengths.clear();
-  starved_.clear();
+  skipped_decodes_.clear();
   SlotIndex index = first_running_;
   for (; index != kNoSlot && budget_ > 0;) {
     Slot& slot = slots_[index];
@@ -324,8 +328,8 @@ void Scheduler::run_in_order(Batch& batch) {
       ++batch.num_decodes;
       context += slot.base + num_batches_;
       const bool wasted = ends_.batch_of(index) + 1 == num_batches_;
-      batch.wasted += wasted ? 1 : 0;
-      if (slot.starved_at >= 0 && slot.starved_at + 1 == num_batches_) {
+      batch.wasted_decodes += wasted ? 1 : 0;
+      if (slot.last_skipped_batch >= 0 && slot.last_skipped_batch + 1 == num_batches_) {
         batch.resumed_decodes.push_back({.slot = index, .last_token = slot.last_token});
       }
       if (keep_decode_lengths_) {
@@ -339,8 +343,8 @@ void Scheduler::run_in_order(Batch& batch) {
         break;
       }
       budget_ -= tokens;
-      if (!eager_.empty()) {
-        key_singles(true, slot.order);
+      if (!single_block_decodes_.empty()) {
+        enter_single_blocks(true, slot.order);
       }
       put(batch, index, tokens);
     }
@@ -349,15 +353,15 @@ void Scheduler::run_in_order(Batch& batch) {
   batch.decode_context = core::Tokens(context);
   for (; index != kNoSlot; index = slots_[index].next) {
     if (slots_[index].status == Status::kDecoding) {
-      starve(slots_[index], index);
+      skip_decode(slots_[index], index);
     }
   }
-  RIDGELINE_CHECK(batch.num_decodes + std::ssize(starved_.span()) == decodes_.count(),
+  RIDGELINE_CHECK(batch.num_decodes + std::ssize(skipped_decodes_.span()) == decodes_.count(),
                   "batch: each decode of the set has a token or none of the budget");
 }
 
-/// Takes blocks for a running request, preempting the last ones until there are enough; false if it
-/// had to go itself.
+/// Takes blocks for a running request, and preempts requests from the end of the list until there
+/// are enough. Returns false if the request itself was preempted.
 bool Scheduler::make_room(SlotIndex index, std::int64_t blocks) {
   while (blocks > cache_.num_free()) {
     const SlotIndex victim = last_running_;
@@ -370,42 +374,43 @@ bool Scheduler::make_room(SlotIndex index, std::int64_t blocks) {
   return true;
 }
 
-/// No budget was left for its token: everything of it happens one batch later.
-void Scheduler::starve(Slot& slot, SlotIndex index) {
+/// The budget had no token left for this decode: all its later tokens come one batch later.
+void Scheduler::skip_decode(Slot& slot, SlotIndex index) {
   const std::int64_t end = ends_.batch_of(index);
   if (end + 1 == num_batches_) {
-    stop_decoding(slot, Status::kLeaving);  // Only its wasted token was to come.
+    stop_decoding(slot, Status::kLeaving);  // The batch would only have computed its wasted token.
     return;
   }
-  if (slot.starved_at < 0 || slot.starved_at + 1 != num_batches_) {
+  if (slot.last_skipped_batch < 0 || slot.last_skipped_batch + 1 != num_batches_) {
     slot.last_token = num_batches_ - 1 > last_done_ ? newest_end_ : last_end_;
-    slot.starved_run = 0;
+    slot.batches_skipped = 0;
   }
-  ++slot.starved_run;
-  slot.starved_at = num_batches_;
+  ++slot.batches_skipped;
+  slot.last_skipped_batch = num_batches_;
   decodes_.remove(slot.base);
   --slot.base;
   decodes_.add(slot.base);
   ends_.remove(index);
   ends_.add(index, end + 1);
-  starved_.push_back(index);
+  skipped_decodes_.push_back(index);
 }
 
-/// Eager requests stand in running order.
-void Scheduler::add_eager(SlotIndex index) {
-  eager_.push_back(index);
-  for (std::size_t i = eager_.size() - 1;
-       i > 0 && slots_[eager_[i]].order < slots_[eager_[i - 1]].order;
+/// Keeps single_block_decodes_ in running order.
+void Scheduler::add_single_block_decode(SlotIndex index) {
+  single_block_decodes_.push_back(index);
+  for (std::size_t i = single_block_decodes_.size() - 1;
+       i > 0 && slots_[single_block_decodes_[i]].order < slots_[single_block_decodes_[i - 1]].order;
        --i) {
-    std::swap(eager_[i], eager_[i - 1]);
+    std::swap(single_block_decodes_[i], single_block_decodes_[i - 1]);
   }
 }
 
-/// Of those before a place in running order: who stands before whom says whose block is the older
-/// one where two get the same.
-void Scheduler::key_singles(bool in_batch, std::int64_t before) {
+/// Enters the blocks of decodes with single blocks that stand before the place `before` in running
+/// order. Where two requests compute the same block, the one first in running order enters the
+/// older copy.
+void Scheduler::enter_single_blocks(bool in_batch, std::int64_t before) {
   forming_ = in_batch;
-  for (const SlotIndex index : eager_) {
+  for (const SlotIndex index : single_block_decodes_) {
     if (slots_[index].order >= before) {
       break;
     }
@@ -414,10 +419,10 @@ void Scheduler::key_singles(bool in_batch, std::int64_t before) {
   forming_ = false;
 }
 
-/// In any order: an answer is nobody else's, so that two who decode never fill equal blocks. (Who
-/// computes a prompt with that answer in it does, but not during a run.)
-void Scheduler::enter_singles_of_run() {
-  for (const SlotIndex index : eager_) {
+/// The order does not matter: answers differ, so that two decodes never fill equal blocks. (A
+/// prefill of a prompt that repeats an answer can, but a run has no prefill.)
+void Scheduler::enter_all_single_blocks() {
+  for (const SlotIndex index : single_block_decodes_) {
     cache_.set_keyed(slots_[index].table, index, keyed_so_far(index));
   }
 }
@@ -437,13 +442,14 @@ void Scheduler::preempt(SlotIndex index) {
   if (decodes_or_leaves(slot)) {
     const std::int64_t newest = num_batches_ - 1;
     const std::int64_t end = ends_.batch_of(index);
-    const bool pending = newest > last_done_ && slot.starved_at != newest;
+    const bool pending = newest > last_done_ && slot.last_skipped_batch != newest;
     slot.known = known_tokens(slot);
-    if (last_done_ >= slot.begun && (slot.starved_at < last_done_ || slot.starved_at < 0)) {
+    if (last_done_ >= slot.begun &&
+        (slot.last_skipped_batch < last_done_ || slot.last_skipped_batch < 0)) {
       slot.last_token = last_end_;
     }
     if (pending) {
-      late_.push_back(index);
+      preempted_in_flight_.push_back(index);
     }
     if (!pending || end > newest) {
       ends_.remove(index);
@@ -454,7 +460,7 @@ void Scheduler::preempt(SlotIndex index) {
   } else {
     prefilling_.erase(index);
   }
-  eager_.erase(index);
+  single_block_decodes_.erase(index);
   release(index, blocks, keyed, true);
   unlink(index);
   slot.status = Status::kPreempted;

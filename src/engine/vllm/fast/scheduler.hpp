@@ -21,8 +21,8 @@
 
 namespace ridgeline::engine::vllm::fast {
 
-/// What the prefix cache was asked and gave, as vLLM counts it: with preempted requests apart in
-/// profiles that keep them so. In blocks where the profile counts blocks.
+/// Prefix-cache statistics as vLLM counts them, in tokens, or in blocks where the profile counts
+/// blocks. Some profiles count preempted requests in a second set.
 struct PrefixCounts {
   std::int64_t requests = 0;
   std::int64_t queries = 0;
@@ -35,62 +35,64 @@ struct PrefixCounts {
   }
 };
 
-/// What of a scheduler is wanted besides its decisions.
+/// What a caller needs of a scheduler besides its decisions.
 struct Extras {
-  bool decode_lengths = false;  ///< Each decode's length, in every batch.
-  bool block_ids = false;       ///< Which block is which; not together with jumps.
+  bool decode_lengths = false;  ///< Batches list the length of each decode.
+  bool block_ids = false;       ///< Tables know their block ids; not together with runs.
 };
 
-/// The scheduler of the fast twin: vllm::plain::Scheduler's decisions for first come first served,
-/// at a cost that follows the changes of the batch and not its size (docs/internals/speed.md).
+/// The scheduler of the fast twin: the decisions of vllm::plain::Scheduler for first come, first
+/// served, at a cost that follows the changes of the batch and not its size.
+/// docs/internals/speed.md says why that is exact; docs/internals/fast-engine.md explains the
+/// terms.
 class Scheduler final : private PrefixCache::Keyed {
  public:
   Scheduler(const EngineOptions& options, Extras extras);
 
-  /// Whether these options are within what it covers.
+  /// Whether this scheduler implements these options; otherwise the plain twin runs them.
   static bool covers(const EngineOptions& options);
 
-  /// Whether a request can run, if need be alone.
+  /// Whether a request can run at all, alone if need be.
   [[nodiscard]] inline bool fits(const domain::Request& request) const;
-  /// The record of one that cannot.
+  /// The record of a request that does not fit.
   [[nodiscard]] static domain::RequestRecord refusal(const domain::Request& request,
                                                      core::SimTime queued);
-  /// Takes in a request that can.
+  /// Adds a request that fits to the queue.
   inline void add(const domain::Request& request, core::SimTime queued);
-  /// The client has gone: the request is reported as aborted and gives its blocks back, and what of
-  /// it is in the batches `in_flight` (oldest first) will be thrown away. Whoever is not inside is
-  /// let be.
+  /// Aborts a request: reports it as aborted and gives back its blocks. Its tokens in the batches
+  /// `in_flight` (oldest first) become wasted ones. An id that is not in the scheduler is ignored.
   void abort(core::RequestId id, std::span<Batch* const> in_flight, domain::RecordSink& sink);
-  /// Forms a batch at `now` into `batch`; false if there is nothing to do. `newest_end`: when the
-  /// newest batch in flight ends, if there is one.
+  /// Forms a batch at `now` into `batch`; returns false if there is nothing to compute.
+  /// `newest_end`: when the newest batch in flight ends, if there is one.
   bool schedule(Batch& batch, core::SimTime now, core::SimTime newest_end);
-  /// The gaps before the tokens of a batch that are there at `now`, of those that had one in the
-  /// batch before.
+  /// Reports, at the end `now` of a batch, the gaps of all decodes that had a token in the batch
+  /// before.
   void report_gaps(const Batch& batch, core::SimTime now, domain::RecordSink& sink) const;
-  /// The tokens of a batch are there at `now`. Reports the other gaps and ended requests; returns
-  /// how many ended.
+  /// Ends a batch at `now`: reports all other gaps and the requests that end with it. Returns their
+  /// number.
   std::int64_t update(const Batch& batch, core::SimTime now, domain::RecordSink& sink);
   void drain(domain::RecordSink& sink);
 
-  /// How many batches from the next one on, to be formed from now on, are the same decodes, each
-  /// one token further, and nothing else, if nothing reaches the queue. Zero if in doubt.
+  /// The number of batches, from the next one on, that hold the same decodes and nothing else, each
+  /// decode one token further, unless a request arrives. Zero if that is not certain.
   [[nodiscard]] std::int64_t repeatable_batches() {
-    // Who has just come to an empty queue is tried first of all.
+    // A head of the queue that has not been tried yet may be admitted.
     const bool is_new = !waiting_.empty() && !head_blocked_ && blocked_budget_ < 0 &&
                         num_running_ < options_.max_num_seqs &&
                         decodes_.count() < options_.max_num_batched_tokens.value();
     return is_new ? 0 : batches_to_change();
   }
-  /// Before form_decodes(): who heads the queue is tried for each of those batches, in vain.
+  /// Call before form_decodes(): the head of the queue is tried, and does not fit, in each of these
+  /// batches.
   void begin_forming_decodes() {
     budget_ = options_.max_num_batched_tokens.value() - decodes_.count();
-    RIDGELINE_CHECK(budget_ >= 0 && prefilling_.empty() && starved_.empty(),
+    RIDGELINE_CHECK(budget_ >= 0 && prefilling_.empty() && skipped_decodes_.empty(),
                     "scheduler: a run is of decodes alone, within the token budget");
     preempted_ = false;
     head_blocked_ = !waiting_.empty() && num_running_ < options_.max_num_seqs && budget_ > 0;
-    tried_budget_ = head_blocked_ ? budget_ : tried_budget_;
+    head_budget_ = head_blocked_ ? budget_ : head_budget_;
   }
-  /// Forms the next `count` of such batches, which begin `new_blocks`.
+  /// Forms the next `count` batches of decodes alone, in which decodes begin `new_blocks` blocks.
   [[gnu::always_inline]] void form_decodes(std::int64_t count, std::int64_t new_blocks) {
     if (head_blocked_) [[unlikely]] {
       take_blocks_past_head(count, new_blocks);
@@ -100,23 +102,25 @@ class Scheduler final : private PrefixCache::Keyed {
     num_batches_ += count;
     done_at_forming_ = num_batches_ - (async_ ? 2 : 1) - 1;
   }
-  /// After the last of such batches, some of which may have ended meanwhile: blocks that are
-  /// entered one by one are.
-  void enter_singles() {
-    if (!eager_.empty()) [[unlikely]] {
-      enter_singles_of_run();
+  /// Call after the last of these batches is formed: enters the single blocks that it filled. Some
+  /// of the batches may have ended.
+  void enter_single_blocks_after_run() {
+    if (!single_block_decodes_.empty()) [[unlikely]] {
+      enter_all_single_blocks();
     }
   }
-  /// The oldest `count` of such batches end, the last one at `now`; as many are in flight after it
-  /// as there always are.
+  /// Ends the oldest `count` of these batches, the last one at `now`. A full pipeline stays in
+  /// flight.
   void end_decodes(std::int64_t count, core::SimTime now) {
     RIDGELINE_CHECK(count > 0 && last_done_ + count < num_batches_ && now >= last_end_,
                     "scheduler: batches end that were formed, and a run's last one is in flight");
     last_done_ += count;
     last_end_ = now;
   }
-  /// Whether requests end with that batch, as far as is known.
-  [[nodiscard]] bool anyone_ends(std::int64_t batch) const { return ends_.first(batch) != kNoSlot; }
+  /// Whether a request is known to end with that batch.
+  [[nodiscard]] bool request_ends_in(std::int64_t batch) const {
+    return ends_.first(batch) != kNoSlot;
+  }
 
   [[nodiscard]] const PrefixCache& cache() const { return cache_; }
   [[nodiscard]] const DecodeSet& decodes() const { return decodes_; }
@@ -129,19 +133,19 @@ class Scheduler final : private PrefixCache::Keyed {
   /// As Engine::cached_prefix().
   [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request);
   [[nodiscard]] std::int64_t num_batches() const { return num_batches_; }
-  /// Of what running requests hold now.
+  /// The shared context of the requests that run now.
   [[nodiscard]] core::Tokens shared_context() const {
     return options_.block_size * num_shared_blocks_;
   }
   [[nodiscard]] std::int64_t num_preemptions() const { return num_preemptions_; }
   [[nodiscard]] const PrefixCounts& prefix_counts() const { return lookups_; }
-  /// Of requests that had been preempted, where the profile keeps them apart.
-  [[nodiscard]] const PrefixCounts& preempted_prefix_counts() const { return lookups_apart_; }
+  /// The same of preempted requests, in profiles that count them in a second set.
+  [[nodiscard]] const PrefixCounts& preempted_prefix_counts() const { return preempted_lookups_; }
   [[nodiscard]] bool preempted_in_last_call() const { return preempted_; }
   /// When the last batch ended.
   [[nodiscard]] core::SimTime last_end() const { return last_end_; }
 
-  /// Running requests in order of admission, kNoSlot behind the last one.
+  /// The first of the running requests in order of admission; Slot::next leads to the others.
   [[nodiscard]] SlotIndex first_running() const { return first_running_; }
   [[nodiscard]] const Slot& slot(SlotIndex index) const {
     RIDGELINE_CHECK(index < slots_.size(), "scheduler: the slot exists");
@@ -151,7 +155,7 @@ class Scheduler final : private PrefixCache::Keyed {
   [[nodiscard]] const Waiting& waiting(std::int64_t i) const {
     return waiting_[static_cast<std::size_t>(i)];
   }
-  /// Tokens that a running or preempted request has generated in batches that have ended.
+  /// The tokens that a running or preempted request has generated in batches that have ended.
   [[nodiscard]] std::int64_t output_tokens(SlotIndex index) const;
   /// A running request's blocks in order. Requires Extras::block_ids.
   [[nodiscard]] BlockIds::Ids block_ids(SlotIndex index) const {
@@ -159,12 +163,12 @@ class Scheduler final : private PrefixCache::Keyed {
   }
 
  private:
-  enum class Verdict : std::uint8_t { kAdmitted, kSkipped, kBlocked };
-  /// What became of the running requests at once.
+  enum class Verdict : std::uint8_t { kAdmitted, kPassedOver, kBlocked };
+  /// How far run_decodes() has scheduled the running list.
   enum class Running : std::uint8_t {
-    kOrdinary,  ///< Nothing: they are to be gone through.
-    kTaken,     ///< They have what they need.
-    kAll,       ///< And nobody else comes in.
+    kNotScheduled,   ///< Not at all: requests are scheduled in schedule_running().
+    kScheduled,      ///< All running requests have their tokens and blocks.
+    kBatchComplete,  ///< And no request can be admitted: the batch is complete.
   };
 
   [[nodiscard]] std::int64_t keyed_blocks(PrefixCache::Owner owner) const override {
@@ -172,10 +176,11 @@ class Scheduler final : private PrefixCache::Keyed {
   }
   [[nodiscard]] std::int64_t keyed_blocks(const Slot& slot) const;
 
-  /// Asynchronously, a request whose last permitted token is in flight is not scheduled again. How
-  /// many that have ended are all the same: nobody could foresee it.
+  /// With asynchronous scheduling, a request whose last permitted token is in flight is not
+  /// scheduled again. Returns the number of decodes that have ended but are scheduled once more,
+  /// because the scheduler could not foresee their end.
   std::int64_t retire_last_tokens() {
-    return async_ && num_batches_ > 0 && anyone_ends(num_batches_ - 1) ? retire_ending() : 0;
+    return async_ && num_batches_ > 0 && request_ends_in(num_batches_ - 1) ? retire_ending() : 0;
   }
   std::int64_t retire_ending();
   [[nodiscard]] inline std::int64_t batches_to_change();
@@ -188,11 +193,11 @@ class Scheduler final : private PrefixCache::Keyed {
   void run_in_order(Batch& batch);
   bool make_room(SlotIndex index, std::int64_t blocks);
   void count_decodes(Batch& batch);
-  void starve(Slot& slot, SlotIndex index);
-  void resume_starved(Batch& batch);
-  void add_eager(SlotIndex index);
-  void key_singles(bool in_batch, std::int64_t before);
-  [[gnu::noinline]] void enter_singles_of_run();
+  void skip_decode(Slot& slot, SlotIndex index);
+  void resume_skipped(Batch& batch);
+  void add_single_block_decode(SlotIndex index);
+  void enter_single_blocks(bool in_batch, std::int64_t before);
+  [[gnu::noinline]] void enter_all_single_blocks();
   void schedule_waiting(Batch& batch, core::SimTime now);
   Verdict try_admit(const Waiting& entry, Batch& batch, core::SimTime now);
   [[nodiscard]] bool is_alone_with_its_content(const Waiting& entry) const;
@@ -225,13 +230,14 @@ class Scheduler final : private PrefixCache::Keyed {
     return {
         .id = slot.record.id, .lora = slot.lora, .prompt_tokens = core::Tokens(slot.prompt_tokens)};
   }
-  void publish_all();
-  /// Whether its prompt is its own and it comes in for the first time.
+  void make_all_blocks_findable();
+  /// Whether an entry is new and has a prompt of its own.
   [[nodiscard]] bool is_own(const Waiting& entry) const {
-    return entry.slot == kNoSlot && entry.chain == PrefixCache::kNone && !cache_.quotes();
+    return entry.slot == kNoSlot && entry.chain == PrefixCache::kNone &&
+           !cache_.prompts_quote_requests();
   }
-  /// Whether it was preempted and finds no more than what it has left itself.
-  [[nodiscard]] bool has_left(const Waiting& entry) const {
+  /// Whether an entry was preempted and finds only the blocks that it left itself.
+  [[nodiscard]] bool has_left_blocks(const Waiting& entry) const {
     return entry.slot != kNoSlot && slots_[entry.slot].table.own;
   }
   void take_hold(const Waiting& entry, SlotIndex index);
@@ -267,7 +273,7 @@ class Scheduler final : private PrefixCache::Keyed {
   bool async_;
   bool look_ahead_;
   bool whole_prompts_;       ///< Prompts are not cut.
-  std::int64_t length_cap_;  ///< Tokens that a request may compute.
+  std::int64_t length_cap_;  ///< The most tokens that a request may compute.
   bool keep_decode_lengths_;
   PrefixCache cache_;
   DecodeSet decodes_;
@@ -279,48 +285,52 @@ class Scheduler final : private PrefixCache::Keyed {
   std::int64_t num_running_ = 0;
   std::int64_t next_order_ = 0;
   core::Ring<Waiting> waiting_;
-  core::Buffer<SlotIndex> prefilling_;  ///< In running order.
-  core::Buffer<SlotIndex> sampled_;     ///< Begin to decode after the batch being formed.
-  core::Buffer<SlotIndex> starved_;     ///< Got nothing in the newest batch.
-  core::Buffer<SlotIndex> late_;        ///< Preempted while a token of theirs is in flight.
-  core::Buffer<SlotIndex> eager_;       ///< Decode what others may compute too; in running order.
-  core::Buffer<SlotIndex> ending_;      ///< Scratch.
-  core::Buffer<Waiting> passed_over_;   ///< By the last call, in order; they are back in the queue.
-  std::int64_t budget_ = 0;             ///< Tokens left in the batch being formed.
-  bool forming_ = false;                ///< Its running requests have been scheduled.
+  core::Buffer<SlotIndex> prefilling_;  ///< Requests that compute their prompt, in running order.
+  core::Buffer<SlotIndex> sampled_;     ///< Requests that decode after the batch being formed.
+  core::Buffer<SlotIndex> skipped_decodes_;  ///< Decodes without a token in the newest batch.
+  /// Requests preempted while a token of theirs is in flight.
+  core::Buffer<SlotIndex> preempted_in_flight_;
+  /// Decodes that enter single blocks, in running order.
+  core::Buffer<SlotIndex> single_block_decodes_;
+  core::Buffer<SlotIndex> ending_;  ///< Scratch of finish_all().
+  /// Passed over by the last call, in order; back in the queue.
+  core::Buffer<Waiting> passed_over_;
+  std::int64_t budget_ = 0;  ///< Tokens left in the batch being formed.
+  bool forming_ = false;     ///< The running requests of the batch being formed are scheduled.
   core::SimTime newest_end_;
   bool preempted_ = false;
-  /// The waiting head was tried for the newest batch and did not fit; nothing was freed since.
+  /// The head of the queue was tried for the newest batch and did not fit, and nothing was freed
+  /// since.
   bool head_blocked_ = false;
-  std::int64_t tried_budget_ = 0;  ///< What was left for it then.
-  /// If nobody shares its content, what was left of the budget then: until something is freed it
-  /// does not fit with as much again. Otherwise negative.
+  std::int64_t head_budget_ = 0;  ///< The budget left when the head was tried.
+  /// The budget left when the head was tried, if no other request shares its content: with the same
+  /// budget the head does not fit until something is freed. Negative: not known.
   std::int64_t blocked_budget_ = -1;
-  std::int64_t blocked_evicted_ = 0;  ///< Of its blocks, when it was looked up last.
-  PrefixCache::Match match_;          ///< Of the waiting request tried last.
-  PrefixCache::Match query_;          ///< Of the request that cached_prefix() was asked for last.
-  bool between_batches_ = false;      ///< The cache is asked while no batch is being formed.
+  std::int64_t blocked_evicted_ = 0;  ///< evicted_of() the head at its last look-up.
+  PrefixCache::Match match_;          ///< Of the entry of the queue that was tried last.
+  PrefixCache::Match query_;          ///< Of the last call of cached_prefix().
+  bool between_batches_ = false;      ///< The cache is asked while no batch is formed or ended.
   Chain unique_chain_;
   core::RequestId unique_chain_of_;
-  PrefixCounts head_lookup_;        ///< What trying it counted ...
-  bool head_lookup_apart_ = false;  ///< ... and where.
+  PrefixCounts head_lookup_;               ///< What the last try of the head counted.
+  bool head_lookup_is_preempted_ = false;  ///< It was counted in preempted_lookups_.
   std::int64_t num_batches_ = 0;
-  std::int64_t last_done_ = -1;        ///< The last batch that ended ...
-  std::int64_t done_at_forming_ = -1;  ///< ... and that had when the newest was formed.
+  std::int64_t last_done_ = -1;        ///< The last batch that ended.
+  std::int64_t done_at_forming_ = -1;  ///< last_done_ when the newest batch was formed.
   core::SimTime last_end_;
   std::int64_t num_preemptions_ = 0;
-  std::int64_t num_shared_blocks_ = 0;  ///< Holders beyond the first, over all blocks.
+  std::int64_t num_shared_blocks_ = 0;  ///< Holders beyond the first, summed over all blocks.
   PrefixCounts lookups_;
-  PrefixCounts lookups_apart_;
+  PrefixCounts preempted_lookups_;
 };
 
-// What every request runs through once.
+// Functions that every request calls once or more; inline for speed.
 
-/// Tokens known of a request that decodes or leaves: those of batches that have ended.
+/// Tokens known of a request that decodes or leaves: its prompt and the tokens of batches that have
+/// ended.
 inline std::int64_t Scheduler::known_tokens(const Slot& slot) const {
-  // Its base stands for one token less since it was starved; the batch in flight then has none of
-  // it that could make up for that.
-  const bool ahead = async_ && slot.starved_at == last_done_ + 1;
+  // The batch in flight skipped this decode and lowered its base by one, but has not ended yet.
+  const bool ahead = async_ && slot.last_skipped_batch == last_done_ + 1;
   return slot.base + last_done_ + 2 + (ahead ? 1 : 0);
 }
 
@@ -335,7 +345,8 @@ inline std::int64_t Scheduler::computed_tokens(const Slot& slot, SlotIndex index
   }
 }
 
-/// A block is keyed once its tokens are known and computed or about to be.
+/// The blocks of a request that have keys: a block gets one once its tokens are known and are
+/// computed or in a batch.
 inline std::int64_t Scheduler::keyed_blocks(const Slot& slot) const {
   if (!decodes_or_leaves(slot)) {
     return slot.table.keyed;
@@ -389,7 +400,7 @@ inline void Scheduler::vacate(SlotIndex index) {
   if (slots_[index].table.chain != PrefixCache::kNone) {
     cache_.drop_chain(slots_[index].table.chain);
   }
-  cache_.disown(index);
+  cache_.abandon_left_blocks(index);
   slots_[index].status = Status::kFree;
   ++slots_[index].generation;
   free_slots_.push_back(index);
@@ -420,24 +431,25 @@ inline void Scheduler::add(const domain::Request& request, core::SimTime queued)
   entry.outcome_at_stop = room < std::min(request.output_tokens.value(), request.max_tokens.value())
                               ? domain::Outcome::kLengthCapped
                               : domain::Outcome::kFinished;
-  // Asynchronously the batch after its last token is formed before that token is seen; whether the
-  // request is in it depends on whether the scheduler could foresee the end.
+  // With asynchronous scheduling, the batch after a request's last token is formed before that
+  // token is known. The request is in that batch unless the scheduler can foresee its end.
   const bool foreseen = look_ahead_ && entry.stop_after == most;
-  entry.wastes = async_ && !foreseen && prompt + entry.stop_after <= length_cap_;
+  entry.in_extra_batch = async_ && !foreseen && prompt + entry.stop_after <= length_cap_;
   if (options_.enable_prefix_caching && !request.prompt.empty()) {
     assign_chain(request, entry);
   }
 }
 
-// What every run of batches asks.
+// Functions that every run of batches calls; inline for speed.
 
 inline void Scheduler::report_gaps(const Batch& batch,
                                    core::SimTime now,
                                    domain::RecordSink& sink) const {
   const auto resumed = static_cast<std::int64_t>(batch.resumed_decodes.size());
-  RIDGELINE_CHECK(batch.wasted >= 0 && batch.wasted + resumed <= batch.num_decodes,
+  RIDGELINE_CHECK(batch.wasted_decodes >= 0 && batch.wasted_decodes + resumed <= batch.num_decodes,
                   "batch: tokens with gaps of their own, and wasted ones, are among its decodes");
-  if (const std::int64_t regular = batch.num_decodes - batch.wasted - resumed; regular > 0) {
+  if (const std::int64_t regular = batch.num_decodes - batch.wasted_decodes - resumed;
+      regular > 0) {
     sink.on_token_gaps({.gap = now - last_end_, .growth = {}, .count = 1, .requests = regular});
   }
 }
@@ -448,13 +460,13 @@ inline std::int64_t Scheduler::update(const Batch& batch,
   RIDGELINE_CHECK(batch.number == last_done_ + 1 && batch.number < num_batches_,
                   "scheduler: batches end in the order in which they were formed");
   RIDGELINE_CHECK(now >= last_end_, "scheduler: batches end one after the other");
-  if (batch.items.size() + batch.resumed_decodes.size() + late_.size() != 0) {
+  if (batch.items.size() + batch.resumed_decodes.size() + preempted_in_flight_.size() != 0) {
     report_tokens(batch, now, sink);
   }
   last_done_ = batch.number;
   last_end_ = now;
-  if (async_ && !eager_.empty()) {
-    key_singles(false, next_order_);
+  if (async_ && !single_block_decodes_.empty()) {
+    enter_single_blocks(false, next_order_);
   }
   const SlotIndex first = ends_.first(batch.number);
   if (first == kNoSlot) {
@@ -463,7 +475,7 @@ inline std::int64_t Scheduler::update(const Batch& batch,
   return finish_ending(first, sink);
 }
 
-/// Whether batches that have as much of the budget left leave the queue as it is.
+/// Whether batches that leave `budget` tokens to the queue admit no request.
 inline bool Scheduler::waiting_stays_out(std::int64_t budget) const {
   if (waiting_.empty() || num_running_ >= options_.max_num_seqs || budget == 0) {
     return true;
@@ -471,17 +483,19 @@ inline bool Scheduler::waiting_stays_out(std::int64_t budget) const {
   if (blocked_budget_ == budget) {
     return true;
   }
-  // The head stays out if it was tried and nothing can change the verdict: blocks only get fewer,
-  // and what it found in the cache is held, or is its own (of which an eviction takes a block from
-  // what it needs at most, and one from what there is); and nobody computes what it did not find.
-  return head_blocked_ && tried_budget_ == budget && match_.unheld == 0 &&
-         match_.overtaken == PrefixCache::kNone;
+  // The head was tried and did not fit, and nothing can change that: free blocks only get fewer;
+  // the blocks that it found are in use, so that they are not evicted; and no request computes the
+  // block that it did not find.
+  return head_blocked_ && head_budget_ == budget && match_.free_blocks == 0 &&
+         match_.growing_elsewhere == PrefixCache::kNone;
 }
 
 inline std::int64_t Scheduler::batches_to_change() {
-  // (Blocks that are entered one by one can be after a run if nobody has looked for them.)
-  const std::size_t special = prefilling_.size() + late_.size() + starved_.size() +
-                              (waiting_.empty() ? 0 : eager_.size()) + passed_over_.size();
+  // With an empty queue no request looks blocks up, so that single blocks can be entered after a
+  // run.
+  const std::size_t special =
+      prefilling_.size() + preempted_in_flight_.size() + skipped_decodes_.size() +
+      (waiting_.empty() ? 0 : single_block_decodes_.size()) + passed_over_.size();
   const std::int64_t oldest = last_done_ + 1;
   ends_.advance(oldest);
   if (special != 0 || keep_decode_lengths_ || cache_.keeps_ids() || retire_last_tokens() != 0) {
@@ -492,9 +506,10 @@ inline std::int64_t Scheduler::batches_to_change() {
   if (decodes == 0 || budget < 0 || !waiting_stays_out(budget)) {
     return 0;
   }
-  // Who ends with a batch in flight frees seats and blocks, and changes what is shared.
+  // A request that ends with the batch in flight frees its seat and blocks, and changes the shared
+  // context.
   if ((!waiting_.empty() || num_shared_blocks_ != 0) && oldest < num_batches_ &&
-      anyone_ends(oldest)) {
+      request_ends_in(oldest)) {
     return 1;
   }
   return ends_.next_end(num_batches_) - num_batches_ + 1;

@@ -18,50 +18,52 @@ inline constexpr SlotIndex kNoSlot = std::numeric_limits<SlotIndex>::max();
 
 enum class Status : std::uint8_t {
   kFree,
-  kPreempted,   ///< Back in the queue, with what it has generated.
-  kPrefilling,  ///< Running, with tokens known but not computed: its numbers stand in the slot.
-  kDecoding,    ///< In every batch; its numbers follow from the batch's.
-  kLeaving,     ///< Running, but all that it may compute is computed or in flight.
+  kPreempted,   ///< In the queue; keeps the tokens that it has generated.
+  kPrefilling,  ///< Running; has known tokens that are not computed. Its numbers are in the slot.
+  kDecoding,    ///< Running, in every batch. Its numbers follow from the batch's number.
+  kLeaving,     ///< Running; all that it may compute is computed or in flight.
 };
 
-/// A running or preempted request. While it decodes nothing in here changes: in batch m it has
+/// A running or preempted request. While it decodes its slot does not change: in batch m it has
 /// base + m tokens computed, and it ends with the batch that FinishRing knows. Slots are reused;
-/// `generation` tells one tenant from the next.
+/// `generation` tells the requests of one slot apart.
 struct alignas(64) Slot {
-  // What its end in a batch looks at stands in the first cache line.
+  // The members that the end of a request reads stand in the first cache line.
   std::int64_t base = 0;
-  std::int64_t stop_after = 0;   ///< Output tokens after which it ends.
-  std::int64_t order = 0;        ///< Ascends along the running list.
-  std::int64_t starved_at = -1;  ///< The last batch that had no budget left for its token ...
-  std::int64_t begun = 0;    ///< The batch that computed its last known token: it decodes since.
+  std::int64_t stop_after = 0;           ///< Output tokens after which it ends.
+  std::int64_t order = 0;                ///< Ascends along the running list.
+  std::int64_t last_skipped_batch = -1;  ///< The last batch whose budget had no token for it.
+  std::int64_t begun = 0;    ///< The batch that computed its last known token; it decodes since.
   SlotIndex next = kNoSlot;  ///< In the running list.
   SlotIndex previous = kNoSlot;
   std::uint32_t generation = 0;
   core::LoraId lora;
   Status status = Status::kFree;
-  bool wastes = false;  ///< Is in one batch more than it should: its end comes as a surprise.
+  /// It is in one batch after its last token; that batch's token is wasted.
+  bool in_extra_batch = false;
   std::int64_t prompt_tokens = 0;
-  std::int64_t known = 0;     ///< Tokens known, except while it decodes or leaves.
-  std::int64_t computed = 0;  ///< While prefilling: KV there, or will be once steps in flight end.
-  std::int64_t starved_run = 0;  ///< Batches in a row, up to starved_at, that had no token for it.
-  core::SimTime last_token;      ///< Of preempted, resumed and starved requests.
+  std::int64_t known = 0;     ///< Tokens known; not kept up while it decodes or leaves.
+  std::int64_t computed = 0;  ///< While it computes its prompt: tokens computed or in flight.
+  /// The number of batches in a row, up to last_skipped_batch, that skipped it.
+  std::int64_t batches_skipped = 0;
+  core::SimTime last_token;  ///< Set while it is preempted, resumed or skipped.
   PrefixCache::Table table;
-  /// As it will be when the request has its last token, but for the instants to come: what is
-  /// written just before somebody reads the whole makes a processor wait.
+  /// The record as it will be at the request's last token, without the later instants. It is filled
+  /// at admission: a store just before the whole record is read would stall the processor.
   domain::RequestRecord record;
 
-  [[nodiscard]] bool starved_in(std::int64_t batch) const {
-    return batch <= starved_at && batch > starved_at - starved_run;
+  [[nodiscard]] bool skipped_in(std::int64_t batch) const {
+    return batch <= last_skipped_batch && batch > last_skipped_batch - batches_skipped;
   }
 };
 
-/// A request in the queue: whole if it is new, the number of its slot if it was preempted.
+/// An entry of the queue: a whole request if it is new, the number of its slot if it was preempted.
 struct Waiting {
   SlotIndex slot = kNoSlot;
-  PrefixCache::ChainIndex chain = PrefixCache::kNone;  ///< If its prompt can be shared.
+  PrefixCache::ChainIndex chain = PrefixCache::kNone;  ///< Of a prompt that can be shared.
   core::RequestId id;
   core::LoraId lora;
-  bool wastes = false;
+  bool in_extra_batch = false;
   domain::Outcome outcome_at_stop = domain::Outcome::kFinished;
   core::LabelSetId label_set;
   core::SimTime arrival;
@@ -79,41 +81,43 @@ struct Waiting {
   }
 };
 
-/// A prefill chunk's request, as far as the end of its batch needs it.
+/// The request of a prefill chunk, as far as the end of its batch needs it.
 struct BatchItem {
   SlotIndex slot = 0;
   std::uint32_t generation = 0;
   bool samples = false;
-  bool first = false;        ///< The token will be its first.
-  core::SimTime last_token;  ///< The one before, if not.
+  bool first = false;        ///< The sampled token is the request's first.
+  core::SimTime last_token;  ///< When the token before came, if it is not.
 };
 
-/// A decode that had no token in the batch before: its gap is longer than the others'.
+/// A decode that the batch before skipped: its gap is longer than the others'.
 struct ResumedDecode {
   SlotIndex slot = 0;
   core::SimTime last_token;
 };
 
-/// A step on its way through the GPU. Buffers are reused.
+/// A step in flight or being formed. Its buffers are reused.
 struct Batch {
   std::int64_t number = 0;
   std::int64_t num_decodes = 0;
-  std::int64_t wasted = 0;  ///< Decodes whose token is thrown away.
-  bool goes_on = false;     ///< Of a run (fast_engine.cpp): the gaps before are its batches'.
+  std::int64_t wasted_decodes = 0;  ///< Decodes whose token is thrown away.
+  /// It belongs to a run (fast_engine.cpp) whose first batches have ended: its gap continues
+  /// theirs.
+  bool continues_run = false;
   core::Tokens decode_context;
   core::Tokens shared_context;  ///< domain::StepBatch::shared_context.
   core::SimTime start;
   core::SimTime end;
   core::Buffer<BatchItem> items;
   core::Buffer<domain::PrefillChunk> prefills;
-  core::Buffer<core::Tokens> decode_lengths;  ///< Only if the model asks.
+  core::Buffer<core::Tokens> decode_lengths;  ///< Only if the model needs them.
   core::Buffer<ResumedDecode> resumed_decodes;
 
-  /// Decodes alone, as many, each with a token for a client, and one in the batch before.
+  /// Makes this a batch of decodes alone, each with a delivered token and one in the batch before.
   void set_decodes(std::int64_t its_number, std::int64_t decodes) {
     number = its_number;
     num_decodes = decodes;
-    wasted = 0;
+    wasted_decodes = 0;
     items.clear();
     prefills.clear();
     resumed_decodes.clear();

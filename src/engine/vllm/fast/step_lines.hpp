@@ -15,13 +15,12 @@
 
 namespace ridgeline::engine::vllm::fast {
 
-/// What batches of decodes take, alone or with one whole prompt: the model's lines, asked for once,
-/// and how many batches were taken on each. How their time splits up is added up when somebody
-/// asks.
+/// The times of batches of decodes, alone or with one whole prompt. Each line of the model is asked
+/// for once; the batches on a line are counted, and total() splits their time by bottleneck.
 class StepLines {
  public:
-  /// The time of a batch of some decodes with a context within lowest ... highest: what a batch
-  /// looks at, in one cache line.
+  /// The time of a batch of `decodes` decodes whose context is within lowest ... highest. The
+  /// members that each batch reads stand in one cache line.
   struct alignas(64) Line {
     core::Tokens lowest{1};
     core::Tokens highest{0};
@@ -29,9 +28,9 @@ class StepLines {
     core::Duration slope;
     core::Duration cpu;  ///< Host time, with the engine's own.
     std::int64_t batches = 0;
-    core::Tokens context;  ///< Of all those batches together.
+    core::Tokens context;  ///< Sum over these batches.
     std::int32_t decodes = -1;
-    std::int32_t prompt = 0;  ///< Tokens of the whole prompt computed beside them.
+    std::int32_t prompt = 0;  ///< Tokens of the whole prompt in the same batch.
 
     [[nodiscard]] bool holds(core::Tokens at) const { return at >= lowest && at <= highest; }
     [[nodiscard]] core::Duration gpu(core::Tokens at) const { return base + slope * at.value(); }
@@ -46,7 +45,7 @@ class StepLines {
   StepLines(const latency::StepTimeModel& model, const HostTime& host)
       : model_(model), host_(host) {}
 
-  /// The line through this context, valid until the next call; nothing if the model has none.
+  /// The line for this context, valid until the next call; null if the model has none.
   Line* at(std::int64_t decodes, core::Tokens context) {
     const auto index = static_cast<std::size_t>(decodes);
     if (index < alone_.lines.size() && alone_.lines[index].holds(context)) [[likely]] {
@@ -55,8 +54,8 @@ class StepLines {
     return ask(decodes, context);
   }
 
-  /// The same with a whole prompt beside the decodes, from the second time on that as much is asked
-  /// for: where every prompt is as long as no other, lines would be made for nothing.
+  /// The same for a batch with one whole prompt. Null at the first call with this pair of decodes
+  /// and prompt: a line that is used once costs more than it saves.
   Line* at(std::int64_t decodes, std::int64_t prompt, core::Tokens context) {
     const std::size_t place =
         (static_cast<std::size_t>(decodes) + static_cast<std::size_t>(prompt) * kSpread) %
@@ -76,12 +75,12 @@ class StepLines {
     return ask(line, decodes, prompt, context);
   }
 
-  /// What a line says, split by what holds the GPU up; without the engine's own host time.
+  /// The line's time by bottleneck, without the engine's own host time.
   [[nodiscard]] const domain::AffineStep& step_of(const Line& line) const {
     return line.prompt > 0 ? with_prompt_.step_of(line) : alone_.step_of(line);
   }
 
-  /// Of all batches counted, without the engine's waiting for the host.
+  /// The time of all batches counted, without the engine's waits for the host.
   [[nodiscard]] domain::StepTime total() const {
     domain::StepTime sum = settled_;
     for (const Kept* const kept : {&alone_, &with_prompt_}) {
@@ -93,17 +92,17 @@ class StepLines {
   }
 
  private:
-  /// Remembered for so many pairs of decodes and prompt: a power of two.
+  /// The number of pairs of decodes and prompt that are remembered: a power of two.
   static constexpr std::size_t kPromptLines = 256;
-  /// Spreads prompts of different lengths; odd, and far from what their lengths differ by.
+  /// Spreads prompts of similar lengths over the places: odd, and large against their differences.
   static constexpr std::size_t kSpread = 0x9E3B;
 
-  /// To tell what was asked last at a place from others, most of the time.
+  /// Shift that tells most pairs at one place apart.
   static constexpr int kPromptBits = 12;
 
   struct Kept {
     std::vector<Line> lines;
-    std::vector<domain::AffineStep> steps;  ///< What is seldom looked at of each.
+    std::vector<domain::AffineStep> steps;  ///< The rarely read part of each line.
 
     void resize(std::size_t size) {
       lines.resize(size);
@@ -128,7 +127,7 @@ class StepLines {
     sum.add(step.slope_kind, step.slope * line.context.value());
     sum.cpu += line.cpu * line.batches;
   }
-  /// What stands in its place from now on begins anew.
+  /// Adds a line's batches to settled_ and clears it for another pair.
   void settle(const Kept& kept, Line& line, std::int64_t decodes, std::int64_t prompt) {
     add(line, kept.step_of(line), settled_);
     line = {};
@@ -155,7 +154,7 @@ class StepLines {
                               core::Tokens context) {
     settle(with_prompt_, line, decodes, prompt);
     if (line.decodes != decodes || line.prompt != prompt) {
-      return nullptr;  // More than is told apart.
+      return nullptr;  // The numbers do not fit 32 bits.
     }
     const auto step = model_.affine_with_prompt(decodes, core::Tokens(prompt), context);
     if (!step || context < step->lowest || context > step->highest) {
@@ -168,9 +167,9 @@ class StepLines {
   const latency::StepTimeModel& model_;
   HostTime host_;
   Kept alone_;        ///< By number of decodes.
-  Kept with_prompt_;  ///< By decodes and prompt, as far as they do not meet others.
-  std::array<std::uint32_t, kPromptLines> seen_{};  ///< What was asked for last, by place.
-  domain::StepTime settled_;                        ///< Of lines that have been replaced.
+  Kept with_prompt_;  ///< By a hash of decodes and prompt; one pair per place.
+  std::array<std::uint32_t, kPromptLines> seen_{};  ///< The pair asked for last, by place.
+  domain::StepTime settled_;                        ///< Batches of lines that have been replaced.
 };
 
 }  // namespace ridgeline::engine::vllm::fast

@@ -54,7 +54,6 @@ class DecodeSet {
     change(residue(-base), 1);
   }
   void remove(std::int64_t base) {
-    RIDGELINE_CHECK(count_ > 0, "decode set: a decode leaves an empty set");
     --count_;
     base_sum_ -= base;
     change(residue(-base), -1);
@@ -86,7 +85,6 @@ class DecodeSet {
     }
   };
   [[nodiscard]] NewBlocks new_blocks(std::int64_t first, std::int64_t count) const {
-    RIDGELINE_CHECK(count >= 0, "decode set: new blocks of a negative number of batches");
     const std::int64_t size = block_size_.value();
     const std::int64_t cycles = block_size_.whole(count);
     const std::int64_t rest = count - cycles * size;
@@ -120,7 +118,6 @@ class DecodeSet {
   [[nodiscard]] std::int64_t batches_within(std::int64_t blocks,
                                             std::int64_t first,
                                             std::int64_t most) const {
-    RIDGELINE_CHECK(blocks >= 0 && most >= 0, "decode set: batches within a negative number");
     const std::int64_t most_cycles = block_size_.whole(most);
     if ((most_cycles + 1) * count_ <= blocks) {
       return most;

@@ -88,8 +88,6 @@ void Scheduler::begin_decoding(SlotIndex index) {
   const std::int64_t outputs = slot.known - slot.prompt_tokens;
   RIDGELINE_CHECK(slot.status == Status::kPrefilling && slot.computed == slot.known,
                   "slot: a request decodes once all its known tokens are computed");
-  RIDGELINE_CHECK(outputs >= 0 && outputs < slot.stop_after,
-                  "slot: a request that begins to decode has tokens to come");
   const std::int64_t end = num_batches_ + slot.stop_after - outputs - 1;
   slot.base = slot.known - num_batches_ - 1;
   slot.last_skipped_batch = -1;
@@ -116,8 +114,6 @@ bool Scheduler::finish_forming(Batch& batch) {
     begin_decoding(index);
   }
   RIDGELINE_CHECK(budget_ >= 0, "batch: max_num_batched_tokens is kept");
-  RIDGELINE_CHECK(decodes_.count() + std::ssize(prefilling_.span()) <= num_running_,
-                  "scheduler: decodes and prefills are running requests");
   done_at_forming_ = last_done_;
   ++num_batches_;
   return true;

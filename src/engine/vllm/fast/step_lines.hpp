@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/check.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
@@ -35,8 +34,6 @@ class StepLines {
     [[nodiscard]] bool holds(core::Tokens at) const { return at >= lowest && at <= highest; }
     [[nodiscard]] core::Duration gpu(core::Tokens at) const { return base + slope * at.value(); }
     void count(std::int64_t more, core::Tokens their_context) {
-      RIDGELINE_CHECK(more > 0 && their_context >= core::Tokens(0),
-                      "step lines: batches on a line, with their context");
       batches += more;
       context += their_context;
     }

@@ -32,9 +32,6 @@ namespace ridgeline::cli {
 
 namespace {
 
-/// The format of every verb that prints nothing: for its exit code and its files.
-constexpr std::string_view kQuiet = "quiet";
-
 FlagSpec flag_of(const sim::Option& option) {
   FlagSpec spec{.name = std::string(option.flag)};
   if (option.is_switch()) {
@@ -164,7 +161,10 @@ std::optional<ExitCode> open_verb(const Opening& opening,
   // Asking for help is answered whatever else was said wrongly.
   if (std::ranges::any_of(
           words, [](const std::string& word) { return word == "--help" || word == "-h"; })) {
-    return put_out(verb_page(opening.usage, opening.about, opening.flags), default_manners());
+    const Manners shown = default_manners();
+    const int columns = shown.out.columns;
+    return put_out(fitted(verb_page(opening.usage, opening.about, opening.flags, columns), columns),
+                   shown);
   }
   auto parsed = parse_arguments(words, with_foreign_flags(opening.flags));
   if (!parsed) {

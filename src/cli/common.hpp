@@ -23,6 +23,9 @@ struct Manners {
   bool verbose = false;
 };
 
+/// The format of every verb that prints nothing: for its exit code and its files.
+inline constexpr std::string_view kQuiet = "quiet";
+
 /// Which part of a scenario a verb takes flags for.
 enum class ScenarioPart {
   kDeployment,  ///< Network, GPU, step-time model and engine.

@@ -1,5 +1,6 @@
 #include "cli/help.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -10,20 +11,47 @@
 #include "cli/arguments.hpp"
 #include "cli/commands/verbs.hpp"
 #include "cli/version.hpp"
+#include "report/format.hpp"
 #include "report/text_lines.hpp"
 #include "sim/options.hpp"
 
 namespace ridgeline::cli {
 
+namespace {
+
+/// A page is not broken into narrower lines than this.
+constexpr int kNarrowest = 40;
+
+}  // namespace
+
+std::string fitted(std::string_view page, int columns) {
+  const auto width = static_cast<std::size_t>(std::max(columns, kNarrowest));
+  std::string text;
+  while (!page.empty()) {
+    const std::string_view line = page.substr(0, page.find('\n'));
+    page.remove_prefix(std::min(line.size() + 1, page.size()));
+    if (report::display_width(line) <= width) {
+      text += fmt::format("{}\n", line);
+      continue;
+    }
+    // The first column, up to the last gap of two blanks that leaves room beside it.
+    const auto gap = line.substr(0, width / 2).rfind("  ");
+    const std::string_view left = line.substr(0, gap == std::string_view::npos ? 0 : gap + 2);
+    text += report::wrapped(left,
+                            report::words(line.substr(left.size())),
+                            {.width = width, .indent = left.size(), .separator = " "});
+  }
+  return text;
+}
+
 std::string first_page() {
   std::string text = fmt::format(
       "ridgeline {}: how fast will this network be served on that GPU, and what holds it up?\n"
       "\n"
-      "  ridgeline run --model llama-3.1-8b --gpu h100 --request-rate 8 --input-len 512 "
-      "--output-len 256\n"
-      "  ridgeline replay --trace requests.csv --model llama-3.1-70b --gpu h100 "
-      "--tensor-parallel-size 4\n"
-      "  ridgeline step --model llama-3.1-8b --gpu h100 --decode 700x32 --prefill 0+2048\n"
+      "  ridgeline run --model llama-3.1-8b --gpu h100 --request-rate 8 \\\n"
+      "      --input-len 512 --output-len 256\n"
+      "  ridgeline replay --trace requests.csv --model llama-3.1-70b --gpu h100 --tp 4\n"
+      "  ridgeline step --model llama-3.1-8b --gpu h100 --decode 700x32\n"
       "\n",
       version());
   for (const auto& verb : verbs()) {
@@ -43,7 +71,8 @@ std::string first_page() {
 
 std::string verb_page(std::string_view usage,
                       std::string_view about,
-                      std::span<const FlagSpec> flags) {
+                      std::span<const FlagSpec> flags,
+                      int columns) {
   std::string text = fmt::format("usage: ridgeline {}\n\n{}\n\n", usage, about);
   const auto left_of = [](const FlagSpec& flag) {
     const std::string letter = flag.letter == 0 ? "" : fmt::format("-{}, ", flag.letter);
@@ -53,7 +82,11 @@ std::string verb_page(std::string_view usage,
     return fmt::format("{}--{}{}{}", letter, negation, flag.name, value);
   };
   constexpr std::size_t kWidest = 34;
-  const report::LineLayout layout{.width = 100, .indent = kWidest + 4, .separator = " "};
+  constexpr int kWidestPage = 100;
+  const report::LineLayout layout{
+      .width = static_cast<std::size_t>(std::clamp(columns, kNarrowest, kWidestPage)),
+      .indent = kWidest + 4,
+      .separator = " "};
   for (const auto& flag : flags) {
     if (flag.help.empty() || flag.takes == FlagSpec::Takes::kRefused) {
       continue;

@@ -11,10 +11,15 @@ namespace ridgeline::cli {
 /// What `ridgeline` says without arguments: what it is, three commands to copy, the verbs.
 [[nodiscard]] std::string first_page();
 
-/// The page of one verb.
+/// A page for so many columns: longer lines are broken between words, beside their first column.
+/// Narrower than 40 columns is as 40.
+[[nodiscard]] std::string fitted(std::string_view page, int columns);
+
+/// The page of one verb, whose flags are explained within `columns`, 100 at most.
 [[nodiscard]] std::string verb_page(std::string_view usage,
                                     std::string_view about,
-                                    std::span<const FlagSpec> flags);
+                                    std::span<const FlagSpec> flags,
+                                    int columns);
 
 /// Every option of a scenario: key, flag, kind, range, default, meaning, example.
 [[nodiscard]] std::string options_page();

@@ -160,6 +160,13 @@ bool OutputFile::is_direct(const std::string& path) {
          (stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode));
 }
 
+core::Error OutputFile::writes_nothing(std::string_view flag, const std::string& path) {
+  return problem(flag,
+                 fmt::format("--format quiet writes nothing to '{}', expected another format or "
+                             "the name of a file",
+                             path));
+}
+
 core::Result<OutputFile> OutputFile::open(std::string_view flag, const std::string& path) {
   if (path.empty()) {
     return core::fail(problem(flag, "is empty, expected the name of a file"));

@@ -34,6 +34,10 @@ class OutputFile {
   /// no format.
   [[nodiscard]] static bool is_direct(const std::string& path);
 
+  /// The error of an output that takes the format of --format, where that is the one that prints
+  /// nothing.
+  [[nodiscard]] static core::Error writes_nothing(std::string_view flag, const std::string& path);
+
   /// Whether an output has standard output.
   [[nodiscard]] static bool has_standard_output();
 

@@ -62,6 +62,10 @@ core::Result<VerbOutputs> VerbOutputs::open(const Arguments& arguments,
   VerbOutputs outputs;
   core::Errors errors;
   for (const auto& path : arguments.values("output")) {
+    if (path == "-" && manners.format == kQuiet) {
+      errors.push_back(OutputFile::writes_nothing("--output", path));
+      continue;
+    }
     auto format =
         path == "-" ? core::Result<std::string>(manners.format) : format_of(path, formats);
     if (!format) {

@@ -1,6 +1,7 @@
 #include "cli/verb_pages.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,7 +13,9 @@
 #include "cli/commands/kernels.hpp"
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
+#include "engine/profiles.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
 #include "report/client_results.hpp"
 #include "studies/study.hpp"
@@ -76,6 +79,20 @@ std::vector<std::string> value_words(const FlagSpec& flag) {
   if (flag.name == "gpu") {
     return hardware::catalogue_names();
   }
+  if (flag.name == "latency" || flag.name == "compare") {
+    std::vector<std::string> names;
+    for (const latency::StepTimeModelEntry& entry : latency::step_time_models()) {
+      names.emplace_back(entry.name);
+    }
+    return names;
+  }
+  if (flag.name == "engine-version") {
+    std::vector<std::string> names;
+    for (const engine::Profile& profile : engine::profiles()) {
+      names.push_back(profile.name);
+    }
+    return names;
+  }
   if (flag.name == "to") {
     std::vector<std::string> names;
     for (const workload::TraceFormat* format : workload::trace_formats()) {
@@ -96,9 +113,13 @@ std::vector<std::string> value_words(const FlagSpec& flag) {
 }
 
 bool takes_file(const FlagSpec& flag) {
+  // Settings that are texts and name no file; a network and a GPU may be files.
+  constexpr auto kNoFiles = std::to_array<std::string_view>(
+      {"latency", "engine-version", "speculative-config", "trace-tenant", "trace-model"});
   const std::string_view value = flag.value;
   return value.find("FILE") != std::string_view::npos ||
-         value.find("FOLDER") != std::string_view::npos || value == "DIR" || value == "VALUE";
+         value.find("FOLDER") != std::string_view::npos || value == "DIR" ||
+         (value == "VALUE" && std::ranges::find(kNoFiles, flag.name) == kNoFiles.end());
 }
 
 }  // namespace ridgeline::cli

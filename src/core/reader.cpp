@@ -115,6 +115,11 @@ std::string name_hint(std::string_view word, std::span<const std::string> names)
   if (const auto near = nearest(word, names)) {
     return fmt::format("did you mean '{}'?", *near);
   }
+  // With the unit that JSON results append: mem_bandwidth_bytes_per_s.
+  const auto begins = [word](const std::string& name) { return word.starts_with(name + "_"); };
+  if (const auto stem = std::find_if(names.begin(), names.end(), begins); stem != names.end()) {
+    return fmt::format("did you mean '{}'?", *stem);
+  }
   if (names.empty() || names.size() > kFewNames) {
     return {};
   }

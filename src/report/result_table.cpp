@@ -318,7 +318,7 @@ std::string step_time_line(const metrics::Summary& summary, const TextStyle& sty
     pieces.push_back({.text = fmt::format("{} {}", name, percent(share))});
   }
   pieces.push_back({.text = counted(summary.steps, "step")});
-  return wrapped(text_label("step time"), pieces, text_layout(style));
+  return wrapped(text_label("by roofline"), pieces, text_layout(style));
 }
 
 std::string cost_line(const RunResult& result, const TextStyle& style) {

@@ -17,6 +17,7 @@
 #include "core/time.hpp"
 #include "engine/profiles.hpp"
 #include "engine/serving.hpp"
+#include "hardware/facts.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
@@ -95,23 +96,44 @@ core::Result<core::Node> patched_gpu(const std::vector<Patch>& patches,
                                  : std::move(patched);
 }
 
-/// A GPU that exists with other facts: what was measured on it was measured without them.
+/// The GPU whose name stands for what was measured: that of the catalogue, else the file's, without
+/// what `set` changes.
+core::Result<hardware::GpuSpec> gpu_of_its_name(const Resolution& work) {
+  const auto catalogue = hardware::catalogue_names();
+  const std::string& name = work.out->gpu.name;
+  const bool is_known = std::ranges::find(catalogue, name) != catalogue.end();
+  return hardware::find_gpu(is_known ? name : work.given.gpu);
+}
+
+/// A GPU with other facts than its name stands for: what was measured on it was measured without
+/// them. Facts that are no GPU's of the catalogue may be slips.
 void warn_of_changed_gpu(Resolution& work) {
-  constexpr auto kUnpriced = std::to_array<std::string_view>(
-      {"name", "full_name", "aliases", "memory", "usable_memory", "power_watts"});
+  constexpr auto kUnpriced =
+      std::to_array<std::string_view>({"memory", "usable_memory", "power_watts"});
+  const auto catalogue = hardware::catalogue_names();
+  if (patched_facts(work.given.patches).empty() &&
+      std::ranges::find(catalogue, work.given.gpu) != catalogue.end()) {
+    return;
+  }
+  core::Warnings& warnings = work.out->warnings;
   std::vector<std::string> changed;
-  for (const std::string& fact : patched_facts(work.given.patches)) {
-    if (std::ranges::find(kUnpriced, fact) == kUnpriced.end()) {
-      changed.push_back(fmt::format("{}.{}", kHardware, fact));
+  if (const auto original = gpu_of_its_name(work)) {
+    for (const std::string& fact : hardware::differing_facts(work.out->gpu, *original)) {
+      if (std::ranges::find(kUnpriced, fact) == kUnpriced.end()) {
+        changed.push_back(fmt::format("{}.{}", kHardware, fact));
+      }
     }
   }
   if (!changed.empty()) {
-    work.out->warnings.push_back(
+    warnings.push_back(
         {.code = "W-unmeasured-gpu",
          .message = fmt::format("no kernel was measured on {} with another {}: a what-if",
                                 work.out->gpu.name,
                                 fmt::join(changed, ", ")),
          .hint = "take the times as estimates"});
+  }
+  for (core::Warning& odd : hardware::odd_facts(work.out->gpu)) {
+    warnings.push_back(std::move(odd));
   }
 }
 

@@ -53,72 +53,35 @@ class SpedUp final : public WrappedStream {
   std::vector<Stage> stages_;
 };
 
-/// Leaves out whole groups.
-class Filtered : public WrappedStream {
- public:
-  using WrappedStream::WrappedStream;
-
-  bool next(Item& item) final {
-    while (inner().next(item)) {
-      if (item.starts_group) {
-        kept_ = keep(item);
-      }
-      if (kept_) {
-        change(item);
-        return true;
-      }
-    }
-    return false;
-  }
-
- protected:
-  [[nodiscard]] bool is_timed(const Item& item) const {
-    return !inner().stages()[static_cast<std::size_t>(item.stage)].after_previous;
-  }
-  /// Whether the group of this first item stays.
-  virtual bool keep(const Item& item) = 0;
-  virtual void change(Item& item) { static_cast<void>(item); }
-
- private:
-  bool kept_ = false;
-};
-
-class StartedAt final : public Filtered {
- public:
-  StartedAt(std::unique_ptr<ItemStream> stream, core::Duration start)
-      : Filtered(std::move(stream)), start_(start) {}
-
- private:
-  bool keep(const Item& item) override { return !is_timed(item) || item.arrival >= start_; }
-  void change(Item& item) override {
-    if (is_timed(item)) {
-      item.arrival = std::max(item.arrival - start_, core::Duration());
-    }
-  }
-  core::Duration start_;
-};
-
-class EndedAt final : public Filtered {
- public:
-  EndedAt(std::unique_ptr<ItemStream> stream, core::Duration end)
-      : Filtered(std::move(stream)), end_(end) {}
-
- private:
-  bool keep(const Item& item) override { return !is_timed(item) || item.arrival < end_; }
-  core::Duration end_;
-};
-
-class Ramped final : public Filtered {
+/// Leaves out whole groups, more or fewer of them as time goes on.
+class Ramped final : public WrappedStream {
  public:
   Ramped(std::unique_ptr<ItemStream> stream,
          double from,
          double to,
          core::Duration over,
          std::uint64_t seed)
-      : Filtered(std::move(stream)), from_(from), to_(to), over_(over), rng_(seed, 0, "ramp") {}
+      : WrappedStream(std::move(stream)),
+        from_(from),
+        to_(to),
+        over_(over),
+        rng_(seed, 0, "ramp") {}
+
+  bool next(Item& item) override {
+    while (inner().next(item)) {
+      if (item.starts_group) {
+        kept_ = keep(item);
+      }
+      if (kept_) {
+        return true;
+      }
+    }
+    return false;
+  }
 
  private:
-  bool keep(const Item& item) override {
+  /// Whether the group of this first item stays.
+  bool keep(const Item& item) {
     const double part = over_ > core::Duration()
                             ? std::min(item.arrival.to_seconds() / over_.to_seconds(), 1.0)
                             : 1.0;
@@ -128,6 +91,7 @@ class Ramped final : public Filtered {
   double to_;
   core::Duration over_;
   core::RngStream rng_;
+  bool kept_ = false;
 };
 
 class Truncated final : public WrappedStream {
@@ -344,12 +308,6 @@ std::optional<core::Duration> scaled_time(core::Duration time, double speed_up) 
 
 std::unique_ptr<ItemStream> sped_up(std::unique_ptr<ItemStream> stream, double speed_up) {
   return std::make_unique<SpedUp>(std::move(stream), speed_up);
-}
-std::unique_ptr<ItemStream> started_at(std::unique_ptr<ItemStream> stream, core::Duration start) {
-  return std::make_unique<StartedAt>(std::move(stream), start);
-}
-std::unique_ptr<ItemStream> ended_at(std::unique_ptr<ItemStream> stream, core::Duration end) {
-  return std::make_unique<EndedAt>(std::move(stream), end);
 }
 std::unique_ptr<ItemStream> truncated(std::unique_ptr<ItemStream> stream, std::int64_t count) {
   return std::make_unique<Truncated>(std::move(stream), count);

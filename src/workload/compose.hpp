@@ -20,14 +20,6 @@ namespace ridgeline::workload {
 [[nodiscard]] std::unique_ptr<ItemStream> sped_up(std::unique_ptr<ItemStream> stream,
                                                   double speed_up);
 
-/// Without the groups that start before `start`; time counts from there.
-[[nodiscard]] std::unique_ptr<ItemStream> started_at(std::unique_ptr<ItemStream> stream,
-                                                     core::Duration start);
-
-/// Without the groups that start at `end` or later. Stages that wait for others are not cut.
-[[nodiscard]] std::unique_ptr<ItemStream> ended_at(std::unique_ptr<ItemStream> stream,
-                                                   core::Duration end);
-
 /// The first `count` items; a group that is cut keeps its first ones.
 [[nodiscard]] std::unique_ptr<ItemStream> truncated(std::unique_ptr<ItemStream> stream,
                                                     std::int64_t count);

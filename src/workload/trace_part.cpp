@@ -116,7 +116,7 @@ class PartStream final : public WrappedStream {
     }
     const bool too_late = part_.start > last_;
     nothing_left_.push_back(
-        {.field = too_late || !part_.end ? "workload.trace_start" : "workload.trace_end",
+        {.field = too_late || !part_.end ? part_.start_setting : part_.end_setting,
          .message = too_late
                         ? fmt::format("{} s is out of range, expected 0 s to the last arrival at "
                                       "{} s",
@@ -124,7 +124,8 @@ class PartStream final : public WrappedStream {
                                       seconds_text(last_))
                         : fmt::format("no request is left from {} s to {} s",
                                       seconds_text(part_.start),
-                                      seconds_text(part_.end.value_or(last_)))});
+                                      seconds_text(part_.end.value_or(last_))),
+         .where = part_.where});
   }
 
   TracePart part_;

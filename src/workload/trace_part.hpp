@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/result.hpp"
 #include "core/time.hpp"
 #include "workload/item_stream.hpp"
 
@@ -20,6 +21,10 @@ struct TracePart {
   /// The requests of these alone; empty: of all.
   std::vector<std::string> tenants = {};
   std::vector<std::string> models = {};
+  /// The settings that `start` and `end` come from, for errors, and where they stand.
+  std::string start_setting = "workload.trace_start";
+  std::string end_setting = "workload.trace_end";
+  core::Location where = {};
 
   [[nodiscard]] bool is_whole() const {
     return start == core::Duration() && !end && tenants.empty() && models.empty();

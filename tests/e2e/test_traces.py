@@ -69,6 +69,34 @@ def test_convert_says_what_is_lost(ridgeline, tmp_path):
     assert "lost: session (2 requests)" in done.stderr
 
 
+def test_convert_names_the_time_that_a_format_loses(ridgeline):
+    ridgeline.write("late.csv", "arrival_s,input_tokens,output_tokens\n100,10,5\n101,10,5\n")
+    for name in "azure-llm-csv", "azure-lmm-csv":
+        done = ridgeline("convert", "late.csv", "--to", name)
+        assert done.returncode == 0
+        assert "W-lost-start" in done.stderr and "the 100 s before the first request are lost" in done.stderr
+    ridgeline.write("now.csv", "arrival_s,input_tokens,output_tokens\n0,10,5\n101,10,5\n")
+    assert "W-lost-start" not in ridgeline("convert", "now.csv", "--to", "azure-llm-csv").stderr
+
+
+def test_a_source_of_which_nothing_is_left_is_named(ridgeline):
+    ridgeline.write("t.csv", "arrival_s,input_tokens,output_tokens\n0,10,5\n700,10,5\n")
+
+    def problem(keys):
+        ridgeline.write("w.yaml", f"ridgeline_workload: 1\nsources: [{{file: t.csv, {keys}}}]\n")
+        done = ridgeline("trace", "w.yaml")
+        assert done.returncode == 2
+        return done.stderr
+
+    both = problem("start_s: 600, duration_s: 300")
+    assert "sources[0].start_s: 600 s leaves nothing: duration_s is applied first and ends the source at 300 s" in both
+    assert "w.yaml:2" in both and "for 300 s from 600 s on, duration_s: 900" in both
+    late = problem("start_s: 800")
+    assert "sources[0].start_s: 800 s is out of range, expected 0 s to the last arrival at 700 s" in late
+    ridgeline.write("w.yaml", "ridgeline_workload: 1\nsources: [{file: t.csv, start_s: 600, duration_s: 900}]\n")
+    assert ridgeline("trace", "w.yaml").returncode == 0
+
+
 def test_convert_keeps_the_digest(ridgeline, tmp_path):
     path = tmp_path / "t"
     path.write_text(SESSION)

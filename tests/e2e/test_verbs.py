@@ -203,7 +203,8 @@ def test_help(ridgeline):
 
 def test_the_examples_of_the_first_page_run(ridgeline):
     ridgeline.write("requests.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:00:00.0,10,2\n")
-    examples = [line.split() for line in ridgeline("help").stdout.splitlines() if line.startswith("  ridgeline ")]
+    page = ridgeline("help", env={"COLUMNS": "80"}).stdout.replace("\\\n", "")
+    examples = [line.split() for line in page.splitlines() if line.startswith("  ridgeline ")]
     assert len(examples) == 3
     for example in examples:
         assert ridgeline(*example[1:]).returncode == 0
@@ -268,6 +269,53 @@ def test_quiet_prints_nothing(ridgeline, verb):
     words = [*verb.split(), "--format", "quiet"]
     done = ridgeline(*words, *([] if verb.startswith("list") else SMALL[:4]))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_quiet_has_nothing_for_standard_output(ridgeline):
+    for words in ("run", *SMALL), ("list", "gpus"):
+        done = ridgeline(*words, "--format", "quiet", "-o", "-")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "--output: --format quiet writes nothing to '-'" in done.stderr
+    done = ridgeline("run", *SMALL, "--format", "quiet", "-o", "/dev/null")
+    assert done.returncode == 2 and "writes nothing to '/dev/null'" in done.stderr
+
+
+def test_a_file_that_was_not_written_is_not_named_as_written(ridgeline):
+    done = ridgeline("run", *SMALL, "-o", "/dev/full")
+    assert done.returncode == 2 and "cannot write '/dev/full'" in done.stderr
+    assert "/dev/full" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words", ["help", "help options", "help coming-from", "run --help", "list models", "list gpus", "list traces"]
+)
+def test_pages_fit_the_terminal(ridgeline, words):
+    wide = ridgeline(*words.split()).stdout
+    narrow = ridgeline(*words.split(), env={"COLUMNS": "80"}).stdout
+    # Words that are longer than a line stay whole.
+    assert [line for line in narrow.splitlines() if len(line) > 80 and len(line.split()) > 1] == []
+    assert narrow.split() == wide.split()
+
+
+def test_a_gpu_with_other_facts_than_its_name_stands_for_is_marked(ridgeline):
+    def warned(text, *words):
+        ridgeline.write("h100.yaml", text)
+        done = ridgeline("step", "--model", "llama-3.1-8b", "--gpu", "./h100.yaml", "--decode", "9", "--format", "json",
+                         *words)
+        return [(warning["code"], warning["message"]) for warning in json_of(done)["warnings"]]
+
+    assert warned("name: h100\nbase: h100\nmemory: 94GiB\n") == []
+    changed = ("W-unmeasured-gpu", "no kernel was measured on h100 with another hardware.mem_bandwidth: a what-if")
+    assert warned("name: h100\nbase: h100\nmem_bandwidth: 1TB/s\n") == [changed]
+    assert warned("name: h100\nbase: h100\n", "--set", "hardware.mem_bandwidth=1TB/s") == [changed]
+    odd = warned("name: h100\nbase: h100\nmem_bandwidth: 5.0GB/s\n")
+    assert odd[1] == (
+        "W-odd-gpu", "hardware.mem_bandwidth is 5 GB/s, GPUs of the catalogue have 300 GB/s to 8000 GB/s")
+
+
+def test_a_key_with_the_unit_of_the_json_is_understood(ridgeline):
+    done = ridgeline("explain", *SMALL[:4], "--set", "hardware.mem_bandwidth_bytes_per_s=4e12")
+    assert done.returncode == 2 and "did you mean 'mem_bandwidth'?" in done.stderr
 
 
 def test_a_batch_beyond_the_engines_limits_is_warned_of(ridgeline):

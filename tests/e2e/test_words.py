@@ -258,6 +258,9 @@ def test_bash_completes(ridgeline):
     assert completed(ridgeline, "run", "--percentiles", "=", "sk") == ["sketch"]
     assert completed(ridgeline, "replay", "--trace", "req") == ["requests.csv"]
     assert completed(ridgeline, "run", "--seed", "") == []
+    assert completed(ridgeline, "run", "--latency", "kernel-f") == ["kernel-first"]
+    assert completed(ridgeline, "run", "--engine-version", "vllm@0.15") == ["vllm@0.15"]
+    assert completed(ridgeline, "run", "--trace-tenant", "req") == []
     assert "models" in completed(ridgeline, "list", "")
     assert "h28" in completed(ridgeline, "study", "run", "h2")
     assert completed(ridgeline, "run", "--client-results", "vllm") == ["vllm-bench="]

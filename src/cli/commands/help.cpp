@@ -19,14 +19,14 @@ namespace ridgeline::cli {
 ExitCode help_command(Words words) {
   const Manners manners = default_manners();
   if (words.empty()) {
-    return put_out(first_page(), manners);
+    return put_out(fitted(first_page(), manners.out.columns), manners);
   }
   const std::string& topic = words.front();
   if (topic == "options") {
-    return put_out(options_page(), manners);
+    return put_out(fitted(options_page(), manners.out.columns), manners);
   }
   if (topic == "coming-from") {
-    return put_out(foreign_page(), manners);
+    return put_out(fitted(foreign_page(), manners.out.columns), manners);
   }
   const auto verb = std::ranges::find(verbs(), topic, &Verb::name);
   if (verb != verbs().end() && verb->run != nullptr && topic != "help") {

@@ -13,6 +13,7 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/help.hpp"
 #include "cli/networks_in_folder.hpp"
 #include "cli/verb_outputs.hpp"
 #include "core/document.hpp"
@@ -202,7 +203,7 @@ constexpr auto kRegistries = std::to_array<Registry>({{"models", list_models},
                                                       {"formats", list_formats},
                                                       {"options", list_options}});
 
-std::string as_table(const std::vector<Entry>& entries) {
+std::string as_table(const std::vector<Entry>& entries, const report::TextStyle& style) {
   std::size_t width = 0;
   for (const auto& entry : entries) {
     width = std::max(width, entry.name.size());
@@ -211,7 +212,7 @@ std::string as_table(const std::vector<Entry>& entries) {
   for (const auto& entry : entries) {
     text += fmt::format("{:<{}}  {}\n", entry.name, width, entry.summary);
   }
-  return text;
+  return fitted(text, style.width);
 }
 
 std::string as_json(const std::vector<Entry>& entries) {
@@ -323,8 +324,8 @@ ExitCode list_command(Words words) {
     return give_up(entries.error(), manners);
   }
   return outputs->put_out(
-      [&](std::string_view format, const report::TextStyle& /*style*/) {
-        return format == "json" ? as_json(*entries) : as_table(*entries);
+      [&](std::string_view format, const report::TextStyle& style) {
+        return format == "json" ? as_json(*entries) : as_table(*entries, style);
       },
       manners);
 }

@@ -220,6 +220,10 @@ class Simulation {
       errors.insert(errors.end(), more.begin(), more.end());
     };
     for (const auto& path : arguments_.values("output")) {
+      if (OutputFile::is_direct(path) && manners_.format == kQuiet) {
+        errors.push_back(OutputFile::writes_nothing("--output", path));
+        continue;
+      }
       const auto exporter = OutputFile::is_direct(path) ? report::find_exporter(manners_.format)
                                                         : report::exporter_for_path(path);
       auto file = OutputFile::open("--output", path);
@@ -426,8 +430,11 @@ class Simulation {
     report::TextStyle style = text_style(manners_.out);
     for (auto& [file, exporter] : targets_) {
       file.stream() << rendered(*exporter, result, {});
-      keep_error(file.commit(), errors);
-      style.saved_to += (style.saved_to.empty() ? "" : ", ") + file.path();
+      const auto written = file.commit();
+      keep_error(written, errors);
+      if (written) {
+        style.saved_to += (style.saved_to.empty() ? "" : ", ") + file.path();
+      }
     }
     for (auto& [file, requests, format] : client_targets_) {
       if (result.partial) {

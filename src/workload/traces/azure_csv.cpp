@@ -77,14 +77,26 @@ class AzureCsvWriter final : public TraceWriter {
                     : "TIMESTAMP,ContextTokens,GeneratedTokens\n");
   }
   void write(std::ostream& out, const Item& item) override {
+    first_ = first_.value_or(item.arrival);
     out << clock_text(item.arrival);
     if (images_) {
       out << ',' << item.images;
     }
     out << ',' << item.input_tokens.value() << ',' << item.output_tokens.value() << '\n';
   }
+  [[nodiscard]] core::Warnings warnings() const override {
+    if (first_.value_or(core::Duration()) == core::Duration()) {
+      return {};
+    }
+    return {{.code = "W-lost-start",
+             .message = fmt::format("this format counts time from its first row: the {} s before "
+                                    "the first request are lost when it is read back",
+                                    seconds_text(*first_)),
+             .hint = "--to request-jsonl keeps them"}};
+  }
 
  private:
+  std::optional<core::Duration> first_;
   bool images_;
 };
 

@@ -27,6 +27,7 @@
 #include "workload/item_stream.hpp"
 #include "workload/limits.hpp"
 #include "workload/merge.hpp"
+#include "workload/trace_part.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/trace.hpp"
 
@@ -284,12 +285,7 @@ class SpecReader {
         return truncated(std::move(stream), count);
       });
     }
-    if (file && duration) {
-      source.make =
-          then(source.make, [end = seconds_of(*duration)](std::unique_ptr<ItemStream> stream) {
-            return ended_at(std::move(stream), end);
-          });
-    }
+    cut_in_time(reader, path, file.has_value(), duration, source);
     read_changes(reader, path, source);
     reader.finish();
     sources_.push_back(std::move(source));
@@ -370,13 +366,43 @@ class SpecReader {
     };
   }
 
-  /// In the order in which docs/workloads.md lists them.
-  void read_changes(core::ObjectReader& reader, const std::string& path, SpecSource& source) {
-    if (const auto start = reader.real("start_s", kSpecTime)) {
-      source.make = then(source.make, [at = seconds_of(*start)](std::unique_ptr<ItemStream> s) {
-        return started_at(std::move(s), at);
+  /// duration_s, which a client generates by and a file is cut by, then start_s.
+  void cut_in_time(core::ObjectReader& reader,
+                   const std::string& path,
+                   bool is_file,
+                   std::optional<double> duration,
+                   SpecSource& source) {
+    const core::Node* start_node = reader.node("start_s");
+    const auto start = reader.real("start_s", kSpecTime);
+    if (start && duration && *start >= *duration) {
+      reader.problem(
+          "start_s",
+          fmt::format("{} s leaves nothing: duration_s is applied first and ends the "
+                      "source at {} s",
+                      *start,
+                      *duration),
+          fmt::format(
+              "for {1} s from {0} s on, duration_s: {2}", *start, *duration, *start + *duration));
+      return;
+    }
+    TracePart part{.start = seconds_of(start.value_or(0.0)),
+                   .start_setting = path + ".start_s",
+                   .end_setting = path + ".duration_s"};
+    if (start_node != nullptr) {
+      part.where = start_node->where();
+    }
+    if (is_file && duration) {
+      part.end = seconds_of(*duration);
+    }
+    if (!part.is_whole()) {
+      source.make = then(source.make, [part](std::unique_ptr<ItemStream> stream) {
+        return part_of(std::move(stream), part);
       });
     }
+  }
+
+  /// In the order in which docs/workloads.md lists them.
+  void read_changes(core::ObjectReader& reader, const std::string& path, SpecSource& source) {
     if (const auto speed = reader.real("speed_up", {.lowest = 1e-6, .highest = 1e6})) {
       source.make = then(source.make, [by = *speed](std::unique_ptr<ItemStream> s) {
         return sped_up(std::move(s), by);

@@ -64,7 +64,7 @@ TEST(ResultTable, ShowsTheRunOnOneScreen) {
       "throughput   11.9 req/s   2 841 output tok/s   8 523 total tok/s"
       "   goodput 11.6 req/s (97.8 %)\n"
       "KV cache     peak 91.4 %   mean 50.0 %   prefix hits 38.2 %   17 preemptions\n"
-      "step time    memory 81.0 %   compute 12.0 %   network 5.0 %   overhead 2.0 %"
+      "by roofline  memory 81.0 %   compute 12.0 %   network 5.0 %   overhead 2.0 %"
       "   46 757 steps\n"
       "warning W-max-model-len: max_model_len is 8192 because no more fits - --max-model-len\n"
       "simulated 1 h 00 m in 0.41 s (8 780x)   digest 9f3c17aa\n");
@@ -155,7 +155,7 @@ TEST(ResultTable, SaysWhereNothingIs) {
   EXPECT_THAT(text, HasSubstr("requests     0 completed   5 rejected\n"));
   EXPECT_THAT(text, HasSubstr("throughput   -\n"));
   EXPECT_THAT(text, HasSubstr("KV cache     peak -   mean -   prefix hits -   0 preemptions\n"));
-  EXPECT_THAT(text, HasSubstr("step time    0 steps\n"));
+  EXPECT_THAT(text, HasSubstr("by roofline  0 steps\n"));
   EXPECT_THAT(text, HasSubstr("simulated - in 0 s"));
 }
 

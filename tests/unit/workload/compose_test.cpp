@@ -29,25 +29,10 @@ std::vector<Item> evenly(int count, double gap) {
 }
 
 TEST(Compose, CutsShiftsAndScales) {
-  EXPECT_THAT(arrivals_of(*started_at(stream_of(evenly(4, 1)), core::Duration::seconds(2))),
-              ElementsAre(0, 1));
-  EXPECT_THAT(arrivals_of(*ended_at(stream_of(evenly(4, 1)), core::Duration::seconds(2))),
-              ElementsAre(0, 1));
   EXPECT_THAT(arrivals_of(*truncated(stream_of(evenly(4, 1)), 3)), ElementsAre(0, 1, 2));
   EXPECT_THAT(arrivals_of(*shifted(stream_of(evenly(2, 1)), core::Duration::seconds(5))),
               ElementsAre(5, 6));
   EXPECT_THAT(arrivals_of(*sped_up(stream_of(evenly(3, 1)), 4.0)), ElementsAre(0, 0.25, 0.5));
-}
-
-TEST(Compose, CutsKeepGroupsWhole) {
-  const auto cut =
-      started_at(stream_of({item_at(0), item_after({0}, 1), item_at(5), item_after({0}, 1)}),
-                 core::Duration::seconds(1));
-  const auto list = read_all(*cut);
-  ASSERT_TRUE(list.has_value());
-  ASSERT_THAT(list->items, SizeIs(2));
-  EXPECT_TRUE(list->items[0].starts_group);
-  EXPECT_FALSE(list->items[1].starts_group);
 }
 
 TEST(Compose, DealsGroupsAndWholeSessionsOutToRanks) {

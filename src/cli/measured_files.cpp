@@ -23,6 +23,7 @@
 #include "core/result.hpp"
 #include "sim/options.hpp"
 #include "sim/scenario.hpp"
+#include "sim/validate/deployment.hpp"
 #include "sim/validate/evidence_limits.hpp"
 #include "sim/validate/validate.hpp"
 
@@ -140,6 +141,11 @@ core::Result<MeasuredJob> read_measured(const Arguments& arguments) {
       std::ranges::move(*read, std::back_inserter(job.evidence));
     } else {
       errors.insert(errors.end(), read.error().begin(), read.error().end());
+    }
+  }
+  for (auto& record : job.evidence) {
+    if (auto doubt = sim::validate::doubt_of_network(record, job.options.overrides)) {
+      record.doubts.push_back(std::move(*doubt));
     }
   }
   if (!errors.empty()) {

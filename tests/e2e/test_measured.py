@@ -291,6 +291,48 @@ def test_broken_rows_beside_totals_are_named(ridgeline):
         assert f"{beside}" in ran.stderr and "it is not used" in " ".join(ran.stderr.split()), ran.stderr
 
 
+def calibration(ridgeline, *words):
+    ran = ridgeline("calibrate", *words, "--histories", "1", "--format", "json")
+    return ran.returncode, json.loads(ran.stdout), " ".join(ran.stderr.split())
+
+
+def test_a_record_that_is_not_fitted_is_named(ridgeline):
+    for rate in ("6", "60"):
+        written(ridgeline, f"{rate}.json", "vllm-bench", *SERVER, "--num-prompts", "600", "--request-rate", rate, *ONE_LENGTH[:2],
+                "--output-len", "512", "--max-num-seqs", "64")
+    code, result, said = calibration(ridgeline, "6.json", "60.json", *SERVER, "--max-num-seqs", "64")
+    assert code == 0 and "W-record-unused" in said and "60.json" in said and "is saturated" in said, said
+    [unused] = result["unused_records"]
+    assert unused["standing"] == "saturated" and "completed of" in unused["reason"]
+    ran = ridgeline("calibrate", "60.json", *SERVER, "--max-num-seqs", "64")
+    assert ran.returncode == 2 and "none of 1 records can be used: 60.json" in ran.stderr, ran.stderr
+
+
+# The last answers of a short run outlast the mean one.
+def test_an_unloaded_run_is_not_saturated(ridgeline):
+    lengths = (*LENGTHS[4:6], "--output-len", "{distribution: uniform, min: 1, max: 700}")
+    for seed in range(2, 7):
+        for client in ("vllm-bench", "guidellm"):
+            written(ridgeline, "r.json", client, *SERVER, "--num-prompts", "300", "--request-rate", "6", "--seed", str(seed), *lengths)
+            errors_of(ridgeline, "r.json", *SERVER)  # checks that the record is scored
+
+
+def test_a_synchronous_server_is_told_from_one_file(ridgeline):
+    [file] = at_rates(ridgeline, (4,), *ONE_LENGTH, "--no-async-scheduling", "--host-step-time", "2500us")
+    code, result, said = calibration(ridgeline, file, *SERVER, "--no-async-scheduling")
+    fitted = {row["name"]: row["value"] for row in result["fitted"]}
+    assert code == 0 and abs(fitted["host_step_time"] - 2500) < 50, (result, said)
+    assert result["left_pct"] < 0.5
+
+
+def test_a_constant_at_its_bound_is_named(ridgeline):
+    [file] = at_rates(ridgeline, (6,), *ONE_LENGTH)
+    code, result, said = calibration(ridgeline, file, *SERVER, "--quantization", "fp8")
+    assert [row["name"] for row in result["fitted"] if row["at_bound"]] == ["close_time"]
+    assert code == 99 and "W-at-bound: close_time ended at its bound of 100000 us" in said, said
+    assert result["left_without_bounds_pct"] > 15
+
+
 def record(**changes):
     return {
         **{"id": "one", "family": "own", "exp_name": "a", "stage": "0", "model": "llama-3.1-8b", "gpu": "h100"},

@@ -1,6 +1,7 @@
 #include "sim/calibrate/calibrate.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -55,6 +56,13 @@ std::string calibration_table(const Calibration& calibration) {
   const auto line = [&](std::string_view name, const FitErrors& errors) {
     text += fmt::format("{:<24} {:>8.2f} {:>8.2f}\n", name, errors.median, errors.mean);
   };
+  if (!calibration.unused.empty()) {
+    text += fmt::format(
+        "{:<24} {} of {} records, the others are not below saturation or not predicted\n",
+        "fitted to",
+        calibration.records,
+        calibration.records + static_cast<std::int64_t>(calibration.unused.size()));
+  }
   line("before", calibration.before);
   line("after", calibration.after);
   if (calibration.cross_validated) {
@@ -114,6 +122,15 @@ std::string calibration_json(const Calibration& calibration,
     json.end_object();
   }
   json.end_array();
+  json.key("unused_records").begin_array();
+  for (const auto& record : calibration.unused) {
+    json.begin_object();
+    json.member("name", record.name);
+    json.member("standing", record.standing);
+    json.member("reason", record.reason);
+    json.end_object();
+  }
+  json.end_array();
   write_errors(json, "before", calibration.before);
   write_errors(json, "after", calibration.after);
   if (calibration.cross_validated) {
@@ -131,6 +148,7 @@ std::string calibration_json(const Calibration& calibration,
   }
   json.end_array();
   json.member("left_pct", calibration.left());
+  write_or_null(json, "left_without_bounds_pct", calibration.left_without_bounds);
   json.key("alternatives").begin_array();
   for (const auto& alternative : alternatives) {
     json.begin_object();
@@ -162,10 +180,66 @@ std::string hint_of(const std::vector<Alternative>& alternatives, std::string_vi
   return texts.empty() ? std::string(otherwise) : fmt::format("{}", fmt::join(texts, ", "));
 }
 
+/// "close_time (100000 us), host_step_time (5000 us)"
+std::string bounds_text(const Calibration& calibration) {
+  std::vector<std::string> names;
+  for (const auto& fitted : calibration.at_bounds()) {
+    names.push_back(fmt::format("{} ({:.6g} us)", fitted.parameter.name, fitted.value));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// Constants at their bounds, where only those explain the measurements.
+std::string bounds_mismatch(const Calibration& calibration) {
+  return fmt::format(
+      "{} ended at the bound of the fit, which no server is known to have; without "
+      "the error is {:.1f} %, expected up to {:.0f} %",
+      bounds_text(calibration),
+      calibration.left_without_bounds.value_or(0.0),
+      sim::calibrate::kLeftByKernels);
+}
+
+void warn(const std::string& code, std::string message, std::string hint, const Manners& manners) {
+  const core::Warning warning{.code = code, .message = std::move(message), .hint = std::move(hint)};
+  static_cast<void>(write_all(STDERR_FILENO, render(warning, manners.err)));
+}
+
+/// Records that are not fitted, and constants at a bound.
+void warn_of_fit(const Calibration& calibration, const Manners& manners) {
+  constexpr std::size_t kMostNamed = 10;
+  const auto& unused = calibration.unused;
+  const std::size_t named = std::min(unused.size(), kMostNamed);
+  for (std::size_t i = 0; i < named; ++i) {
+    warn(
+        "W-record-unused",
+        fmt::format(
+            "{} is {}: it is not fitted: {}", unused[i].name, unused[i].standing, unused[i].reason),
+        {},
+        manners);
+  }
+  if (named < unused.size()) {
+    warn("W-record-unused",
+         fmt::format("{} more records are not fitted", unused.size() - named),
+         "--format json has all",
+         manners);
+  }
+  for (const auto& fitted : calibration.at_bounds()) {
+    warn("W-at-bound",
+         fmt::format("{} ended at its bound of {:.6g} us: the GPU, the precision or a flag may be "
+                     "another than the server's",
+                     fitted.parameter.name,
+                     fitted.value),
+         {},
+         manners);
+  }
+}
+
 core::Error mismatch_of(const Calibration& calibration,
                         const std::vector<Alternative>& alternatives) {
   return {.message = "kernels do not match: wrong GPU, precision or flags: " +
-                     left_text(calibration, sim::calibrate::kLeftByKernels),
+                     (calibration.left() > sim::calibrate::kLeftByKernels
+                          ? left_text(calibration, sim::calibrate::kLeftByKernels)
+                          : bounds_mismatch(calibration)),
           .hint = hint_of(alternatives, "validate shows the errors of each record")};
 }
 
@@ -256,7 +330,8 @@ ExitCode calibrate_command(Words words) {
   const auto alternatives = sim::calibrate::find_alternatives(job->evidence, options, *calibration);
   const std::string text = manners.format == "json" ? calibration_json(*calibration, alternatives)
                                                     : calibration_table(*calibration);
-  if (calibration->left() > sim::calibrate::kLeftByKernels) {
+  warn_of_fit(*calibration, manners);
+  if (!calibration->kernels_match()) {
     // Constants of another server's are not written.
     static_cast<void>(put_out(text, manners));
     static_cast<void>(give_up({mismatch_of(*calibration, alternatives)}, manners));

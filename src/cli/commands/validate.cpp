@@ -109,27 +109,40 @@ core::Result<std::vector<Threshold>> read_thresholds(const std::string& text) {
   return thresholds;
 }
 
+/// "p95 error of ttft (p99)"
+std::string name_of(const Threshold& threshold) {
+  return fmt::format("{} error of {} ({})",
+                     threshold.over,
+                     sim::validate::kFigureNames[static_cast<std::size_t>(threshold.figure)],
+                     sim::validate::kLevelNames[static_cast<std::size_t>(threshold.level)]);
+}
+
 /// What is over its limit; a number that nothing was scored on is.
-std::vector<std::string> missed(const std::vector<Threshold>& thresholds,
-                                const Validation& validation) {
-  std::vector<std::string> lines;
+core::Errors missed(const std::vector<Threshold>& thresholds, const Validation& validation) {
+  core::Errors errors;
+  const auto add = [&](const Threshold& threshold, const std::string& found) {
+    errors.push_back(
+        {.field = "--fail-over " + threshold.text,
+         .message = fmt::format(
+             "the {} is {}, expected up to {:.6g} %", name_of(threshold), found, threshold.limit)});
+  };
   for (const auto& threshold : thresholds) {
     const auto row = std::ranges::find_if(validation.scores, [&](const auto& candidate) {
       return candidate.axis == "all" && candidate.value == "all" &&
              candidate.figure == threshold.figure && candidate.level == threshold.level;
     });
     if (row == validation.scores.end()) {
-      lines.push_back(fmt::format("{}: nothing was scored", threshold.text));
+      add(threshold, "not known, as nothing was scored");
       continue;
     }
     const double value = threshold.over == "median" ? row->median_abs
                          : threshold.over == "mean" ? row->mean_abs
                                                     : row->p95_abs;
     if (value > threshold.limit) {
-      lines.push_back(fmt::format("{}: {:.2f} %", threshold.text, value));
+      add(threshold, fmt::format("{:.2f} %", value));
     }
   }
-  return lines;
+  return errors;
 }
 
 /// A file of which not a single record is understood is the wrong file.
@@ -243,7 +256,11 @@ ExitCode validate_command(Words words) {
     return written;
   }
   const auto over = missed(*thresholds, validation);
-  return over.empty() ? ExitCode::kOk : ExitCode::kThreshold;
+  if (over.empty()) {
+    return ExitCode::kOk;
+  }
+  static_cast<void>(give_up(over, manners));
+  return ExitCode::kThreshold;
 }
 
 }  // namespace ridgeline::cli

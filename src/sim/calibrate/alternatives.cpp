@@ -38,7 +38,7 @@ std::vector<Alternative> find_alternatives(const std::vector<validate::Evidence>
                                            const CalibrateOptions& options,
                                            const Calibration& calibration) {
   std::vector<Alternative> found;
-  const double left = calibration.left();
+  const double left = calibration.left_by_servers();
   if (left <= kLeftInDoubt || calibration.server.names.size() != 1) {
     return found;
   }
@@ -46,11 +46,12 @@ std::vector<Alternative> find_alternatives(const std::vector<validate::Evidence>
     CalibrateOptions changed = options;
     changed.wanted.clear();
     changed.histories = 1;
+    changed.tries_others = false;
     changed.overrides.push_back(change);
     const auto fit = calibrate(evidence, changed);
     // As many records: a GPU on which some cannot be predicted explains less.
-    if (fit && fit->records == calibration.records && fit->left() <= kLeftInDoubt &&
-        fit->left() < left / 2.0) {
+    if (fit && fit->records == calibration.records && fit->kernels_match() &&
+        fit->left_by_servers() <= kLeftInDoubt && fit->left() < left / 2.0) {
       found.push_back({.flag = flag, .left = fit->left()});
     }
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +36,8 @@ constexpr int kHalvings = 4;
 constexpr double kWorthwhile = 0.99;
 constexpr std::array<double, 3> kProbes = {0.05, 0.01, 0.002};
 constexpr double kDamping = 1e-9;
+/// Other constants are taken where they leave less than this part of the squared errors.
+constexpr double kMuchLess = 0.5;
 /// Differences are taken over this part of a parameter's range.
 constexpr double kDifference = 0.02;
 
@@ -43,6 +47,58 @@ double squares_of(const std::vector<double>& residuals) {
     sum += residual * residual;
   }
   return sum;
+}
+
+bool is_highest(const Constant& constant) {
+  return constant.value >= constant.parameter.highest;
+}
+
+bool is_at_bound(const Constant& constant) {
+  return constant.value != constant.before &&
+         (is_highest(constant) || constant.value <= constant.parameter.lowest);
+}
+
+/// Other constants to fit, and which are left out for it.
+struct Choice {
+  Constants constants;
+  std::vector<LeftOut> left_out;
+};
+
+/// Without constant `j`, which is left out for `reason`; all at their built-in values.
+Choice choice_without(std::size_t j, const LeftOut& reason, const Choice& from) {
+  Choice choice = from;
+  choice.left_out.push_back(reason);
+  choice.left_out.back().name = from.constants[j].parameter.name;
+  choice.constants.erase(choice.constants.begin() + static_cast<std::ptrdiff_t>(j));
+  for (auto& constant : choice.constants) {
+    constant.value = constant.before;
+  }
+  return choice;
+}
+
+/// Each constant in the place of which one could be fitted that too few figures left out, and
+/// those that are left without a constant at its bound.
+std::vector<Choice> other_choices(const Choice& from) {
+  std::vector<Choice> choices;
+  for (std::size_t j = 0; j < from.constants.size(); ++j) {
+    for (std::size_t k = 0; k < from.left_out.size(); ++k) {
+      if (!from.left_out[k].for_lack_of_figures) {
+        continue;
+      }
+      Choice choice = choice_without(j, from.left_out[k], from);
+      const auto added = constants_of({from.left_out[k].name});
+      choice.constants.insert(choice.constants.end(), added.begin(), added.end());
+      choice.left_out.erase(choice.left_out.begin() + static_cast<std::ptrdiff_t>(k));
+      choices.push_back(std::move(choice));
+    }
+    if (from.constants.size() > 1 && is_at_bound(from.constants[j])) {
+      choices.push_back(choice_without(
+          j,
+          {.name = {}, .reason = "it ends at its bound, and the others alone leave less"},
+          from));
+    }
+  }
+  return choices;
 }
 
 core::Result<void> check_names(const std::vector<std::string>& wanted) {
@@ -90,7 +146,12 @@ class Fitter {
       return core::fail(cannot_be_fitted(result_.left_out));
     }
     minimise(jacobian);
+    // Constants that were asked for by name are not exchanged.
+    if (options_.tries_others && options_.wanted.empty()) {
+      try_others(jacobian);
+    }
     sum_up(jacobian);
+    result_.left_without_bounds = left_without_bounds();
     return std::move(result_);
   }
 
@@ -121,6 +182,48 @@ class Fitter {
       }
       jacobian = jacobian_here();
     }
+  }
+
+  /// Where the fit leaves much or ends at a bound: with other constants.
+  void try_others(Rows& jacobian) {
+    if (left_now() <= kLeftInDoubt && std::ranges::none_of(constants_, is_at_bound)) {
+      return;
+    }
+    const Choice first{.constants = constants_, .left_out = result_.left_out};
+    for (Choice& choice : other_choices(first)) {
+      const Constants kept = std::exchange(constants_, std::move(choice.constants));
+      const std::vector<double> kept_residuals = residuals_;
+      Rows other = jacobian_here();
+      minimise(other);
+      if (squares_of(residuals_) < kMuchLess * squares_of(kept_residuals)) {
+        jacobian = std::move(other);
+        result_.left_out = std::move(choice.left_out);
+      } else {
+        constants_ = kept;
+        residuals_ = kept_residuals;
+      }
+    }
+  }
+
+  /// What a fit without the constants at their upper bounds leaves. The last step of all: the fit
+  /// is not needed any more.
+  std::optional<double> left_without_bounds() {
+    if (std::ranges::none_of(constants_, is_highest)) {
+      return std::nullopt;
+    }
+    std::erase_if(constants_, is_highest);
+    for (auto& constant : constants_) {
+      constant.value = constant.before;
+    }
+    Rows jacobian = jacobian_here();
+    if (!constants_.empty()) {
+      minimise(jacobian);
+    }
+    return left_now();
+  }
+
+  [[nodiscard]] double left_now() const {
+    return std::max(median_left_of_tpot().value_or(0.0), errors_of(residuals_).median);
   }
 
   /// Columns are scaled to the parameters' ranges: an entry says what the whole range would do.
@@ -196,6 +299,7 @@ class Fitter {
   void sum_up(const Rows& jacobian) {
     result_.records = static_cast<std::int64_t>(observations_.records().size());
     result_.figures = static_cast<std::int64_t>(observations_.size());
+    result_.unused = observations_.unused();
     result_.after = errors_of(residuals_);
     result_.left_of_tpot = median_left_of_tpot();
     result_.server = common_server(evidence_, observations_.records(), options_.overrides);
@@ -223,6 +327,25 @@ class Fitter {
 
 double Calibration::left() const {
   return std::max(left_of_tpot.value_or(0.0), after.median);
+}
+
+double Calibration::left_by_servers() const {
+  return std::max(left(), left_without_bounds.value_or(0.0));
+}
+
+std::vector<FittedParameter> Calibration::at_bounds() const {
+  std::vector<FittedParameter> found;
+  std::ranges::copy_if(fitted, std::back_inserter(found), [](const FittedParameter& constant) {
+    return constant.at_bound && constant.value != constant.before;
+  });
+  return found;
+}
+
+bool Calibration::kernels_match() const {
+  const auto highest = std::ranges::count_if(fitted, [](const FittedParameter& constant) {
+    return constant.value >= constant.parameter.highest;
+  });
+  return left_by_servers() <= kLeftByKernels && highest <= 1;
 }
 
 core::Result<Calibration> calibrate(const std::vector<Evidence>& evidence,

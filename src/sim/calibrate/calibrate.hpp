@@ -41,6 +41,14 @@ struct FittedParameter {
 struct LeftOut {
   std::string name;
   std::string reason;
+  bool for_lack_of_figures = false;  ///< It could be fitted in place of another.
+};
+
+/// A record that a fit does not use.
+struct UnusedRecord {
+  std::string name;      ///< Its file, and its line or name there.
+  std::string standing;  ///< As `validate` says it: "saturated".
+  std::string reason;
 };
 
 /// Absolute errors in percent over all compared figures.
@@ -69,18 +77,29 @@ struct Server {
 struct Calibration {
   std::vector<FittedParameter> fitted;
   std::vector<LeftOut> left_out;
+  std::vector<UnusedRecord> unused;
   FitErrors before;
   FitErrors after;
   /// Each record predicted from a fit on the others, and the bands of that; one record has neither.
   std::optional<FitErrors> cross_validated;
   std::vector<Band> bands;
   std::optional<double> left_of_tpot;  ///< Of `after`, the time per output token's median.
+  /// As left(), of the same fit without the constants at their upper bounds; nothing where none is.
+  std::optional<double> left_without_bounds;
   Server server;
   std::int64_t records = 0;
   std::int64_t figures = 0;
 
   /// What the constants leave, in percent: the larger of `left_of_tpot` and the median of all.
   [[nodiscard]] double left() const;
+  /// The same, or what is left without the constants at their upper bounds where that is more: a
+  /// time that no server has explains nothing.
+  [[nodiscard]] double left_by_servers() const;
+  /// Constants that ended at a bound of their range where they did not begin.
+  [[nodiscard]] std::vector<FittedParameter> at_bounds() const;
+  /// Whether the constants explain the measurements: left_by_servers() is at most kLeftByKernels,
+  /// and no two constants are at their upper bounds.
+  [[nodiscard]] bool kernels_match() const;
 };
 
 /// Errors that constants leave, in percent. More than the first is more than `validate` finds for
@@ -97,6 +116,8 @@ struct CalibrateOptions {
   std::int64_t threads = 1;
   std::uint64_t seed = 0;
   std::vector<Override> overrides;  ///< The deployment, where the records lack it.
+  /// Whether a fit that leaves much, or ends at a bound, is tried with other constants too.
+  bool tries_others = true;
 };
 
 /// Gauss-Newton on the relative errors of the means of end-to-end time, time to first token and
@@ -104,6 +125,9 @@ struct CalibrateOptions {
 /// predicted, or when no constant (or none of those wanted) follows from the measurements. Of a
 /// constant and a cost per token or sequence that the measurements do not tell apart, the constant
 /// is fitted.
+///
+/// Where the figures are too few for all constants, which to leave out is decided by what the fits
+/// leave: with other constants instead, and without those at their bounds.
 [[nodiscard]] core::Result<Calibration> calibrate(const std::vector<validate::Evidence>& evidence,
                                                   const CalibrateOptions& options);
 

@@ -38,6 +38,7 @@ struct Weakest {
   std::size_t column = 0;
   double share = 1.0;
   std::string reason;
+  bool for_lack_of_figures = false;
 };
 
 /// The one with the least share; among those that are not determined, costs of each first.
@@ -108,12 +109,14 @@ void drop_undetermined(Constants& constants, Rows& jacobian, std::vector<LeftOut
         return;
       }
       weakest.column = last_to_give_up(constants);
+      weakest.for_lack_of_figures = true;
       weakest.reason = fmt::format(
           "{} measured figures cannot tell {} constants", jacobian.size(), constants.size());
     }
     const auto at = static_cast<std::ptrdiff_t>(weakest.column);
-    left_out.push_back(
-        {.name = constants[weakest.column].parameter.name, .reason = weakest.reason});
+    left_out.push_back({.name = constants[weakest.column].parameter.name,
+                        .reason = weakest.reason,
+                        .for_lack_of_figures = weakest.for_lack_of_figures});
     constants.erase(constants.begin() + at);
     for (auto& row : jacobian) {
       row.erase(row.begin() + at);

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/quantiles.hpp"
 #include "sim/calibrate/calibrate.hpp"
 #include "sim/scenario.hpp"
@@ -36,6 +38,12 @@ double mean_prompt(const Evidence& evidence) {
   return rows > 0.0 ? tokens / rows : evidence.input.mean;
 }
 
+/// "runs.jsonl:3: codegen"; the name of a record that is a whole file holds the file's.
+std::string name_of(const Evidence& evidence) {
+  return evidence.line > 0 ? fmt::format("{}:{}: {}", evidence.file, evidence.line, evidence.id)
+                           : evidence.id;
+}
+
 }  // namespace
 
 std::vector<validate::PartPrediction> predict_with(const std::vector<Evidence>& evidence,
@@ -50,13 +58,15 @@ std::vector<validate::PartPrediction> predict_with(const std::vector<Evidence>& 
 
 std::string Observations::find(const std::vector<Override>& settings) {
   const auto predictions = predict_with(evidence_, options_, settings);
-  std::string reason = "no record";
   for (std::size_t i = 0; i < evidence_.size(); ++i) {
     std::string why;
-    if (validate::standing_of(evidence_[i], predictions[i], why) != validate::Standing::kScored) {
-      reason = why;
+    const auto standing = validate::standing_of(evidence_[i], predictions[i], why);
+    if (standing != validate::Standing::kScored) {
+      const auto& name = validate::kStandingNames[static_cast<std::size_t>(standing)];
+      unused_.push_back({.name = name_of(evidence_[i]), .standing = name, .reason = why});
       continue;
     }
+    const std::size_t before = all_.size();
     records_.push_back(i);
     prompts_.push_back(mean_prompt(evidence_[i]));
     in_flight_.push_back(predictions[i].prediction->mean_in_flight);
@@ -66,8 +76,21 @@ std::string Observations::find(const std::vector<Override>& settings) {
         all_.push_back({.record = i, .figure = figure, .measured = *measured});
       }
     }
+    if (all_.size() == before) {
+      unused_.push_back({.name = name_of(evidence_[i]),
+                         .standing = "not compared",
+                         .reason = "has no mean of e2e, ttft or tpot"});
+    }
   }
-  return all_.empty() ? reason : std::string();
+  if (!all_.empty()) {
+    return {};
+  }
+  return unused_.empty() ? "no record"
+                         : fmt::format("none of {} records can be used: {} is {}: {}",
+                                       evidence_.size(),
+                                       unused_.front().name,
+                                       unused_.front().standing,
+                                       unused_.front().reason);
 }
 
 std::vector<double> Observations::residuals(const std::vector<Override>& settings) const {

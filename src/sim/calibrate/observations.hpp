@@ -27,7 +27,7 @@ class Observations {
       : evidence_(evidence), options_(std::move(options)) {}
 
   /// Finds what can be compared, with these settings of a scenario: means of records below
-  /// saturation. Why there is nothing; empty where there is.
+  /// saturation. Why there is nothing; empty where there is. The other records are in unused().
   [[nodiscard]] std::string find(const std::vector<Override>& settings);
 
   /// The relative error of each figure, as predicted with these settings.
@@ -37,6 +37,7 @@ class Observations {
   [[nodiscard]] std::size_t size() const { return all_.size(); }
   /// The records with at least one of them, by their place in the evidence.
   [[nodiscard]] const std::vector<std::size_t>& records() const { return records_; }
+  [[nodiscard]] const std::vector<UnusedRecord>& unused() const { return unused_; }
   /// Of each of these records: its mean prompt in tokens, and its requests in flight.
   [[nodiscard]] const std::vector<double>& prompts() const { return prompts_; }
   [[nodiscard]] const std::vector<double>& in_flight() const { return in_flight_; }
@@ -46,6 +47,7 @@ class Observations {
   validate::PredictOptions options_;
   std::vector<Observation> all_;
   std::vector<std::size_t> records_;
+  std::vector<UnusedRecord> unused_;
   std::vector<double> prompts_;
   std::vector<double> in_flight_;
 };

@@ -56,6 +56,76 @@ void check_starts(std::vector<ClientRequest>& requests) {
   }
 }
 
+/// The mean E2E in seconds, or what the mean TTFT and TPOT make of an answer of the mean length.
+std::optional<double> mean_answer_seconds(const Evidence& evidence) {
+  const auto mean = [&](Figure figure) { return evidence.measured.at(figure, Level::kMean); };
+  const auto first = mean(Figure::kTtft);
+  const auto gap = mean(Figure::kTpot);
+  auto e2e = mean(Figure::kE2e);
+  if (!e2e && first && gap && evidence.output.mean >= 1.0) {
+    e2e = *first + *gap * (evidence.output.mean - 1.0);
+  }
+  return e2e ? std::optional(*e2e / kMillisecondsPerSecond) : std::nullopt;
+}
+
+/// How long after the last answer, were it of the mean length, the run should end: answers near the
+/// end of the run that are longer take their further tokens' time.
+double seconds_of_longer_answers(const StageLoad& stage, const Evidence& evidence) {
+  const double gap_s =
+      evidence.measured.at(Figure::kTpot, Level::kMean).value_or(0.0) / kMillisecondsPerSecond;
+  double mean = 0.0;
+  for (const auto& row : stage.rows) {
+    mean += static_cast<double>(row.output_tokens) / static_cast<double>(stage.rows.size());
+  }
+  const double span = stage.rows.back().arrival_s;
+  double end = span;
+  for (const auto& row : stage.rows) {
+    const double further = static_cast<double>(row.output_tokens) - mean;
+    end = std::max(end, row.arrival_s + further * gap_s);
+  }
+  return end - span;
+}
+
+/// What was offered is what was sent: a random process with a rate sends more or less. Both rates
+/// count gaps, of which there is one less than requests.
+void rate_by_rows(const StageLoad& stage, Evidence& evidence) {
+  const double span = stage.rows.back().arrival_s;
+  const auto requests = static_cast<double>(stage.requests);
+  if (!evidence.offered_per_s || !(span > 0.0)) {
+    return;
+  }
+  evidence.offered_per_s = (requests - 1.0) / span;
+  if (evidence.completed_per_s) {
+    const double seconds =
+        requests / *evidence.completed_per_s - seconds_of_longer_answers(stage, evidence);
+    evidence.completed_per_s =
+        seconds > 0.0 ? std::optional((requests - 1.0) / seconds) : std::nullopt;
+  }
+}
+
+/// Names where the totals' mean lengths are not those of the single requests.
+void compare_lengths(const std::string& place,
+                     const std::vector<ClientRequest>& requests,
+                     Evidence& evidence) {
+  constexpr double kTolerance = 0.01;  // some files round their means
+  const auto compare = [&](std::string_view name, double total, double ClientRequest::* tokens) {
+    double mean = 0.0;
+    for (const auto& request : requests) {
+      mean += request.*tokens / static_cast<double>(requests.size());
+    }
+    if (!requests.empty() && total > 0.0 && std::abs(total - mean) > kTolerance * mean) {
+      evidence.doubts.push_back(
+          fmt::format("{} holds {:.6g} {} tokens a request, expected {:.6g}, as the totals say",
+                      place,
+                      mean,
+                      name,
+                      total));
+    }
+  };
+  compare("input", evidence.input.mean, &ClientRequest::input_tokens);
+  compare("output", evidence.output.mean, &ClientRequest::output_tokens);
+}
+
 }  // namespace
 
 TokenCounts about(double mean) {
@@ -145,11 +215,7 @@ void replay_requests(std::vector<ClientRequest> requests, Evidence& evidence, St
   stage.requests = static_cast<std::int64_t>(stage.rows.size());
   if (timed) {
     stage.kind = StageLoad::Kind::kRecorded;
-    // What was offered is what was sent: a random process with a rate sends more or less.
-    const double span = stage.rows.back().arrival_s;
-    if (evidence.offered_per_s && span > 0.0) {
-      evidence.offered_per_s = static_cast<double>(stage.requests) / span;
-    }
+    rate_by_rows(stage, evidence);
   }
 }
 
@@ -179,6 +245,7 @@ void replay_if_complete(const std::string& place,
                     counted));
     return;
   }
+  compare_lengths(place, sound, evidence);
   replay_requests(std::move(sound), evidence, stage);
 }
 
@@ -219,12 +286,19 @@ Figures figures_of_requests(const std::vector<ClientRequest>& requests) {
 
 std::optional<double> sustained_rate(double requests,
                                      std::optional<double> per_second,
-                                     std::optional<double> e2e_ms) {
-  if (!per_second || !e2e_ms || !(*per_second > 0.0) || !(requests > 0.0)) {
+                                     const Evidence& evidence) {
+  const auto answer = mean_answer_seconds(evidence);
+  if (!per_second || !answer || !(*per_second > 0.0) || !(requests > 0.0)) {
     return per_second;
   }
-  const double seconds = requests / *per_second - *e2e_ms / kMillisecondsPerSecond;
+  const double seconds = requests / *per_second - *answer;
   return seconds > 0.0 ? std::optional(requests / seconds) : std::nullopt;
+}
+
+void assume_mean_lengths(const std::string& why, Evidence& evidence) {
+  const std::string assumed = "every prompt and answer of the mean length";
+  evidence.assumed.push_back(assumed);
+  evidence.doubts.push_back(fmt::format("{}: {} is assumed", why, assumed));
 }
 
 void require_load(Evidence& evidence) {

@@ -83,10 +83,14 @@ void replay_if_complete(const std::string& place,
 [[nodiscard]] Figures figures_of_requests(const std::vector<ClientRequest>& requests);
 
 /// The rate that a server kept up, from what its clients saw: a run ends an answer's time after its
-/// last request, which is no sign of overload. Nothing where the measurement lacks it.
+/// last request, which is no sign of overload. That is the mean E2E of `evidence`, or what its TTFT
+/// and TPOT make of an answer of the mean length. Nothing where the measurement lacks the rate.
 [[nodiscard]] std::optional<double> sustained_rate(double requests,
                                                    std::optional<double> per_second,
-                                                   std::optional<double> e2e_ms);
+                                                   const Evidence& evidence);
+
+/// Notes that the file holds no single requests, so that all are of the mean length.
+void assume_mean_lengths(const std::string& why, Evidence& evidence);
 
 /// Notes in `problem` what a record must have and lacks.
 void require_load(Evidence& evidence);

@@ -268,4 +268,18 @@ core::Result<std::unique_ptr<Resolved>> deploy(Evidence& evidence,
   return Deployer(evidence).run(overrides);
 }
 
+std::optional<std::string> doubt_of_network(const Evidence& evidence,
+                                            const std::vector<Override>& overrides) {
+  const auto given = std::ranges::find(overrides, "model", &Override::path);
+  if (evidence.tells_server || evidence.model.empty() || given == overrides.end()) {
+    return std::nullopt;
+  }
+  const auto measured = model::find_model(evidence.model);
+  const auto simulated = model::find_model(given->text);
+  if (!measured || !simulated || measured->name == simulated->name) {
+    return std::nullopt;
+  }
+  return fmt::format("was measured with {}, --model is {}", evidence.model, given->text);
+}
+
 }  // namespace ridgeline::sim::validate

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,5 +17,10 @@ namespace ridgeline::sim::validate {
 /// `assumed`. Fails with the reason why it cannot be predicted.
 [[nodiscard]] core::Result<std::unique_ptr<Resolved>> deploy(
     Evidence& evidence, const std::vector<Override>& overrides);
+
+/// What a client's result says of its network where `overrides` name another; nothing where they
+/// agree, or where either name is not known.
+[[nodiscard]] std::optional<std::string> doubt_of_network(const Evidence& evidence,
+                                                          const std::vector<Override>& overrides);
 
 }  // namespace ridgeline::sim::validate

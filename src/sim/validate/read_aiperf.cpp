@@ -181,9 +181,8 @@ Evidence read_aiperf(const core::Node& node, const std::string& path) {
     evidence.stages.push_back(open_load(
         requests, requests / *rate, even ? StageLoad::Kind::kEven : StageLoad::Kind::kRandom));
     evidence.offered_per_s = rate;
-    evidence.completed_per_s = sustained_rate(requests,
-                                              average(node, "request_throughput"),
-                                              evidence.measured.at(Figure::kE2e, Level::kMean));
+    evidence.completed_per_s =
+        sustained_rate(requests, average(node, "request_throughput"), evidence);
   } else if (clients) {
     evidence.closed_loop = true;
     evidence.stages.push_back(closed_load(requests, *clients));
@@ -194,7 +193,8 @@ Evidence read_aiperf(const core::Node& node, const std::string& path) {
   evidence.output = about(average(node, "output_sequence_length").value_or(0.0));
   replay_aiperf_requests(path, requests, evidence);
   if (evidence.stages.front().rows.empty()) {
-    evidence.assumed.emplace_back("every prompt and answer of the mean length");
+    assume_mean_lengths(file_name(requests_file("aiperf", path)) + " is missing or not used",
+                        evidence);
   }
   require_load(evidence);
   return evidence;

@@ -65,6 +65,10 @@ double first_number(const core::Node& request,
       find_at_path(request, path), fmt::format("{}.{}", place, path), allowed, problem);
 }
 
+/// Where versions write the end of a request.
+constexpr auto kEnds =
+    std::to_array<std::string_view>({"info.timings.request_end", "request_end_time", "end_time"});
+
 /// The successful requests, where the report holds them.
 std::vector<ClientRequest> guidellm_requests(const core::Node& benchmark) {
   std::vector<ClientRequest> all;
@@ -80,6 +84,14 @@ std::vector<ClientRequest> guidellm_requests(const core::Node& benchmark) {
     request.start_place = place;
     request.start_s =
         read({"info.timings.request_start", "request_start_time", "start_time"}, kAnyTime);
+    const auto is_there = [&](std::string_view path) {
+      return find_at_path(items[i], path) != nullptr;
+    };
+    if (std::ranges::any_of(kEnds, is_there)) {
+      // An answer that ends before it starts is of a broken clock.
+      static_cast<void>(read({kEnds[0], kEnds[1], kEnds[2]},
+                             {.lowest = request.start_s, .highest = kAnyTime.highest}));
+    }
     request.input_tokens = read({"input_metrics.text_tokens", "prompt_tokens"}, kAllowedTokens);
     request.output_tokens = read({"output_metrics.text_tokens", "output_tokens"}, kAllowedTokens);
     all.push_back(std::move(request));
@@ -129,16 +141,25 @@ Evidence read_benchmark(const core::Node& benchmark, std::size_t number) {
   const double requests = number_at_path(*metrics, "request_totals.successful").value_or(0.0);
   evidence.stages.push_back(guidellm_load(strategy, requests, evidence));
   if (evidence.offered_per_s) {
-    evidence.completed_per_s =
-        sustained_rate(requests,
-                       number_at_path(*metrics, "requests_per_second.successful.mean"),
-                       evidence.measured.at(Figure::kE2e, Level::kMean));
+    evidence.completed_per_s = sustained_rate(
+        requests, number_at_path(*metrics, "requests_per_second.successful.mean"), evidence);
   }
   StageLoad& stage = evidence.stages.front();
   stage.name = fmt::format("{}", number);
   // A report may hold a sample of its requests.
   if (auto all = guidellm_requests(benchmark); !all.empty()) {
     replay_if_complete("requests.successful", std::move(all), requests, evidence, stage);
+  }
+  if (const auto start = number_at(benchmark, "start_time"), end = number_at(benchmark, "end_time");
+      start && end && *end < *start) {
+    evidence.doubts.push_back(
+        fmt::format("benchmark {}: end_time is {:.6f}, expected start_time, {:.6f}, or more",
+                    number,
+                    *end,
+                    *start));
+  }
+  if (stage.rows.empty()) {
+    assume_mean_lengths(fmt::format("benchmark {} holds no single requests", number), evidence);
   }
   if (stage.kind == StageLoad::Kind::kAtOnce) {
     evidence.flags.emplace_back("overloaded: all requests at once");

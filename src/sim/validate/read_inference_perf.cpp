@@ -67,6 +67,7 @@ Figures lifecycle_figures(const core::Node& node, Evidence& evidence) {
 struct TokenTimes {
   double first = 0.0;
   double last = 0.0;
+  std::size_t count = 0;  ///< 1, or 2 for all that are more.
 };
 /// Of the tokens' times a document keeps the first and the last; nothing where it holds none.
 std::optional<TokenTimes> token_times(const core::Node& item,
@@ -80,7 +81,8 @@ std::optional<TokenTimes> token_times(const core::Node& item,
   }
   const std::string name = place + "info.output_token_times";
   return TokenTimes{.first = read_number(&times.front(), name, kAnyTime, problem),
-                    .last = read_number(&times.back(), name, kAnyTime, problem)};
+                    .last = read_number(&times.back(), name, kAnyTime, problem),
+                    .count = times.size()};
 }
 
 ClientRequest lifecycle_request(const core::Node& item, std::size_t number) {
@@ -103,6 +105,24 @@ ClientRequest lifecycle_request(const core::Node& item, std::size_t number) {
   request.e2e_ms = (end - start) * kMillisecondsPerSecond;
   if (times) {
     request.ttft_ms = (times->first - start) * kMillisecondsPerSecond;
+  }
+  if (times && !(start <= times->first && times->first <= times->last && times->last <= end)) {
+    request.problem = fmt::format(
+        "{}info.output_token_times are {:.6f} to {:.6f}, expected in order between start_time, "
+        "{:.6f}, and end_time, {:.6f}",
+        place,
+        times->first,
+        times->last,
+        start,
+        end);
+  }
+  if (times && (times->count == 1) != (request.output_tokens <= 1.0)) {
+    request.problem = fmt::format(
+        "{}info.output_tokens is {:.6g}, expected {}, as "
+        "info.output_token_times has",
+        place,
+        request.output_tokens,
+        times->count == 1 ? "1" : "more");
   }
   if (times && request.output_tokens > 1.0) {
     request.tpot_ms =
@@ -149,10 +169,8 @@ Evidence read_inference_perf(const core::Node& node, const std::string& path) {
   const double requests = number_at_path(node, "successes.count").value_or(0.0);
   const double seconds = number_at_path(node, "load_summary.send_duration").value_or(0.0);
   evidence.offered_per_s = number_at_path(node, "load_summary.requested_rate");
-  evidence.completed_per_s =
-      sustained_rate(requests,
-                     number_at_path(node, "successes.throughput.requests_per_sec"),
-                     evidence.measured.at(Figure::kE2e, Level::kMean));
+  evidence.completed_per_s = sustained_rate(
+      requests, number_at_path(node, "successes.throughput.requests_per_sec"), evidence);
   evidence.stages.push_back(open_load(requests, seconds, StageLoad::Kind::kRandom));
   evidence.input = about(number_at_path(node, "successes.prompt_len.mean").value_or(0.0));
   evidence.output = about(number_at_path(node, "successes.output_len.mean").value_or(0.0));
@@ -161,6 +179,8 @@ Evidence read_inference_perf(const core::Node& node, const std::string& path) {
   if (stage.rows.empty()) {
     evidence.assumed.emplace_back(
         "Poisson arrivals given their number, prompts that share nothing");
+    assume_mean_lengths(
+        file_name(requests_file("inference-perf", path)) + " is missing or not used", evidence);
   }
   require_load(evidence);
   if (evidence.problem.empty() && stage.rows.empty() && seconds <= 0.0) {

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "core/document.hpp"
+#include "sim/validate/bench_checks.hpp"
 #include "sim/validate/client_load.hpp"
 #include "sim/validate/client_readers.hpp"
 #include "sim/validate/evidence.hpp"
@@ -156,12 +157,15 @@ Evidence read_vllm_bench(const core::Node& node) {
   evidence.tpot_to_last_token = true;
   evidence.generation_config = sampling_of(node);
   evidence.measured = bench_figures(node, evidence);
-  const double requests = number_at(node, "completed").value_or(0.0);
   const auto rate = number_at(node, "request_rate");
   const auto clients = number_at(node, "max_concurrency");
   const BenchLists lists = bench_lists(node, evidence);
   auto sound = sound_requests(bench_requests(lists), evidence);
   const bool timed = !sound.empty() && !lists.starts.empty();
+  check_bench_totals(node, evidence);
+  check_bench_rows(node, sound, timed, evidence);
+  const double requests = sound.empty() ? number_at(node, "completed").value_or(0.0)
+                                        : static_cast<double>(sound.size());
   if (timed) {
     check_duration(node, sound, evidence);
   }
@@ -175,13 +179,13 @@ Evidence read_vllm_bench(const core::Node& node) {
   } else {
     evidence.stages.push_back(open_load(requests, 0.0, StageLoad::Kind::kAtOnce));
   }
-  evidence.completed_per_s = sustained_rate(requests,
-                                            number_at(node, "request_throughput"),
-                                            evidence.measured.at(Figure::kE2e, Level::kMean));
   if (requests > 0.0) {
-    evidence.input = about(number_at(node, "total_input_tokens").value_or(0.0) / requests);
-    evidence.output = about(number_at(node, "total_output_tokens").value_or(0.0) / requests);
+    const double completed = number_at(node, "completed").value_or(requests);
+    evidence.input = about(number_at(node, "total_input_tokens").value_or(0.0) / completed);
+    evidence.output = about(number_at(node, "total_output_tokens").value_or(0.0) / completed);
   }
+  evidence.completed_per_s =
+      sustained_rate(requests, number_at(node, "request_throughput"), evidence);
   StageLoad& stage = evidence.stages.front();
   const bool at_once = stage.kind == StageLoad::Kind::kAtOnce;
   replay_requests(std::move(sound), evidence, stage);
@@ -189,7 +193,7 @@ Evidence read_vllm_bench(const core::Node& node) {
     stage.kind = StageLoad::Kind::kAtOnce;
   }
   if (stage.rows.empty()) {
-    evidence.assumed.emplace_back("every prompt and answer of the mean length");
+    assume_mean_lengths("input_lens and output_lens are missing or not used", evidence);
   }
   require_load(evidence);
   return evidence;

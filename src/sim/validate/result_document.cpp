@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,15 +24,48 @@ constexpr auto kSteppedOver = std::to_array<std::string_view>(
     {"itls", "generated_texts", "request", "response", "request_args", "inter_chunk_latency"});
 constexpr auto kEndsOf = std::to_array<std::string_view>({"output_token_times"});
 
+/// The second of two members of one map with the same key, or nullptr.
+const core::Node::Member* repeated_member(const core::Node& node) {
+  if (node.is_list()) {
+    for (const auto& item : node.items()) {
+      if (const auto* found = repeated_member(item)) {
+        return found;
+      }
+    }
+  }
+  if (!node.is_map()) {
+    return nullptr;
+  }
+  std::set<std::string_view> keys;
+  for (const auto& member : node.members()) {
+    if (!keys.insert(member.key).second) {
+      return &member;
+    }
+    if (const auto* found = repeated_member(member.value)) {
+      return found;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 core::Result<core::Node> parse_result(std::string_view text, const std::string& path) {
-  return core::parse_json(text,
-                          path,
-                          core::JsonOptions{.non_finite = core::NonFinite::kReadAsNull,
-                                            .most_bytes = kMostFileBytes,
-                                            .stepped_over = kSteppedOver,
-                                            .ends_of = kEndsOf});
+  auto document = core::parse_json(text,
+                                   path,
+                                   core::JsonOptions{.non_finite = core::NonFinite::kReadAsNull,
+                                                     .most_bytes = kMostFileBytes,
+                                                     .stepped_over = kSteppedOver,
+                                                     .ends_of = kEndsOf});
+  if (!document) {
+    return document;
+  }
+  if (const auto* again = repeated_member(*document)) {
+    return core::fail(
+        core::Error{.message = fmt::format("\"{}\" is given twice, expected once", again->key),
+                    .where = again->where});
+  }
+  return document;
 }
 
 core::Result<core::Node> read_result_document(const std::string& path) {

@@ -24,8 +24,25 @@ namespace {
 
 /// Below this share of the offered rate a server is behind.
 constexpr double kKeepsUp = 0.97;
+/// The time that N random gaps take varies by 1 / sqrt(N) of it (a Poisson process); so many times
+/// that is left to chance.
+constexpr double kChance = 2.0;
 /// Errors above are counted apart.
 constexpr double kGross = 20.0;
+
+/// Below this share of the offered rate the server of a record counts as behind. Of a client's
+/// result that only states the rate of random arrivals, the run may have lasted longer by chance.
+double least_share(const Evidence& evidence) {
+  double requests = 0.0;
+  for (const auto& stage : evidence.stages) {
+    if (stage.kind != StageLoad::Kind::kRandom || !stage.rows.empty()) {
+      return kKeepsUp;
+    }
+    requests += static_cast<double>(stage.requests);
+  }
+  return evidence.tells_server || requests <= 0.0 ? kKeepsUp
+                                                  : kKeepsUp - kChance / std::sqrt(requests);
+}
 
 /// "1", "2-3", "4-7", ...
 std::string power_bucket(double value) {
@@ -172,7 +189,7 @@ Standing standing_of(const Evidence& evidence, const PartPrediction& result, std
     }
   }
   if (evidence.completed_per_s && evidence.offered_per_s &&
-      *evidence.completed_per_s < kKeepsUp * *evidence.offered_per_s) {
+      *evidence.completed_per_s < least_share(evidence) * *evidence.offered_per_s) {
     reason = fmt::format("{:.3g} requests/s completed of {:.3g} offered",
                          *evidence.completed_per_s,
                          *evidence.offered_per_s);

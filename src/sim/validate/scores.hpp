@@ -66,8 +66,9 @@ struct PeerRow {
   double our_p95_abs = 0.0;
 };
 
-/// Below saturation or not: flags, throughput below 97 % of the offered rate, or clients of a
-/// closed loop that need more KV cache than there is.
+/// Below saturation or not: flags, throughput below 97 % of the offered rate (less where a client's
+/// result states only the rate of random arrivals, whose number is small), or clients of a closed
+/// loop that need more KV cache than there is.
 [[nodiscard]] Standing standing_of(const Evidence& evidence,
                                    const PartPrediction& result,
                                    std::string& reason);

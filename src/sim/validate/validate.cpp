@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +47,7 @@ std::vector<Evidence> read_lines(std::string_view text, const std::string& path)
   std::vector<ResultLine> requests;  // Of AIPerf, with the lines that are no document.
   bool is_aiperf = false;
   RequestLogs logs(folder_of(path));
+  std::map<std::string_view, std::int64_t> known;  // Lines by their text.
   std::int64_t line = 0;
   const auto add = [&](Evidence next) {
     next.file = path;
@@ -63,7 +65,12 @@ std::vector<Evidence> read_lines(std::string_view text, const std::string& path)
       add(unreadable(fmt::format("is more than {} lines down: not read", kMostRecords)));
       break;
     }
-    auto node = parse_result(record, path);
+    const auto [first, is_new] = known.emplace(record, line);
+    core::Result<core::Node> node = core::fail(
+        core::Error{.message = fmt::format("is line {} again: counted once", first->second)});
+    if (is_new) {
+      node = parse_result(record, path);
+    }
     if (!node || is_aiperf_request(*node)) {
       is_aiperf = is_aiperf || node;
       requests.push_back({.number = line, .node = std::move(node)});

@@ -27,9 +27,32 @@ TEST(ClientLoad, StatisticsOfSingleRequests) {
 
 // 100 requests in 10 s and the 2 s that the last takes: they came in 10 s.
 TEST(ClientLoad, TheLastAnswerIsNoOverload) {
-  EXPECT_DOUBLE_EQ(sustained_rate(100.0, 100.0 / 12.0, 2000.0).value(), 10.0);
-  EXPECT_EQ(sustained_rate(100.0, 8.0, {}), 8.0);
-  EXPECT_FALSE(sustained_rate(100.0, {}, 2000.0).has_value());
+  Evidence evidence;
+  EXPECT_EQ(sustained_rate(100.0, 8.0, evidence), 8.0);
+  evidence.measured.at(Figure::kE2e, Level::kMean) = 2000.0;
+  EXPECT_DOUBLE_EQ(sustained_rate(100.0, 100.0 / 12.0, evidence).value(), 10.0);
+  EXPECT_FALSE(sustained_rate(100.0, {}, evidence).has_value());
+}
+
+// One request a second for 10 s. The last has 100 tokens more than the mean: at 10 ms each the run
+// ends 0.9 s later than the mean answer after it.
+TEST(ClientLoad, ALongLastAnswerIsNoOverload) {
+  Evidence evidence;
+  evidence.measured.at(Figure::kE2e, Level::kMean) = 1000.0;
+  evidence.measured.at(Figure::kTpot, Level::kMean) = 10.0;
+  evidence.offered_per_s = 1.0;
+  std::vector<ClientRequest> requests;
+  for (int i = 0; i < 10; ++i) {
+    requests.push_back({.start_place = "start",
+                        .start_s = static_cast<double>(i),
+                        .input_tokens = 10.0,
+                        .output_tokens = i == 9 ? 200.0 : 100.0});
+  }
+  evidence.completed_per_s = sustained_rate(10.0, 10.0 / (9.0 + 1.0 + 0.9), evidence);
+  StageLoad stage = open_load(10.0, 10.0, StageLoad::Kind::kRandom);
+  replay_requests(std::move(requests), evidence, stage);
+  EXPECT_DOUBLE_EQ(*evidence.offered_per_s, 1.0);
+  EXPECT_DOUBLE_EQ(*evidence.completed_per_s, 1.0);
 }
 
 ClientRequest request_at(double start_s, double input_tokens) {
@@ -60,7 +83,7 @@ TEST(ClientLoad, SoundRequestsAreReplayedAsSent) {
   ASSERT_EQ(stage.rows.size(), 2U);
   EXPECT_EQ(stage.rows[0].input_tokens, 20);
   EXPECT_EQ(stage.rows[1].arrival_s, 1.0);
-  EXPECT_EQ(evidence.offered_per_s, 2.0);  // two requests in a second, whatever was asked for
+  EXPECT_EQ(evidence.offered_per_s, 1.0);  // one gap of a second, whatever was asked for
 }
 
 TEST(ClientLoad, AFileWithOtherRequestsThanTheTotalsIsNotUsed) {

@@ -86,7 +86,8 @@ TEST(ReadAiperf, AUnitThatIsNoneOfTimeIsNamed) {
   EXPECT_EQ(all[0].problem, "");
   EXPECT_THAT(all[0].doubts,
               UnorderedElementsAre(HasSubstr("time_to_first_token.unit is \"min\""),
-                                   HasSubstr("request_latency.avg is null or NaN")));
+                                   HasSubstr("request_latency.avg is null or NaN"),
+                                   HasSubstr("own.jsonl is missing or not used")));
 }
 
 }  // namespace

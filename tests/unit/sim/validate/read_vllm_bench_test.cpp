@@ -13,8 +13,9 @@
 namespace ridgeline::sim::validate {
 namespace {
 
-using ::testing::ElementsAre;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(ReadVllmBench, VllmBenchInDetail) {
   const auto all = read_result(R"({"date": "d", "model_id": "m", "completed": 2,
@@ -108,8 +109,7 @@ TEST(ReadVllmBench, ListsOfDifferentLengthsAreNotUsed) {
     const Evidence evidence = detailed(list, short_list);
     EXPECT_EQ(evidence.problem, "");
     EXPECT_TRUE(evidence.stages[0].rows.empty());
-    EXPECT_THAT(evidence.doubts,
-                ElementsAre(HasSubstr("has 2 items, expected 3, as input_lens has")));
+    EXPECT_THAT(evidence.doubts, Contains(HasSubstr("has 2 items, expected 3, as input_lens has")));
   }
 }
 
@@ -117,18 +117,19 @@ TEST(ReadVllmBench, AStatisticThatIsNoNumberIsNamed) {
   const Evidence evidence = detailed("\"mean_ttft_ms\": 20.0", "\"mean_ttft_ms\": null");
   EXPECT_EQ(evidence.problem, "");
   EXPECT_THAT(evidence.doubts,
-              ElementsAre(HasSubstr("mean_ttft_ms is null or NaN, expected a number")));
-  EXPECT_TRUE(detailed("\"mean_ttft_ms\": 20.0", "\"mean_ttft_ms\": 0").doubts.empty());
+              Contains(HasSubstr("mean_ttft_ms is null or NaN, expected a number")));
+  EXPECT_THAT(detailed("\"mean_ttft_ms\": 20.0", "\"mean_ttft_ms\": 0").doubts,
+              Not(Contains(HasSubstr("null or NaN"))));
 }
 
 // The last request starts 8 s after the first; its first token comes 20 ms later.
 TEST(ReadVllmBench, ADurationThatTheRequestsExceedIsNamed) {
-  EXPECT_TRUE(detailed("10.0", "8.02").doubts.empty());
+  EXPECT_THAT(detailed("10.0", "8.02").doubts, Not(Contains(HasSubstr("duration"))));
   EXPECT_THAT(detailed("10.0", "7.5").doubts,
-              ElementsAre(HasSubstr("duration is 7.5 s, expected 8.02 s or more")));
+              Contains(HasSubstr("duration is 7.5 s, expected 8.02 s or more")));
   // Starts 3 s after the first on average, and ends 6 s later on average.
   EXPECT_THAT(detailed("500.0", "8000.0").doubts,
-              ElementsAre(HasSubstr("duration is 10 s, expected 11 s or more")));
+              Contains(HasSubstr("duration is 10 s, expected 11 s or more")));
 }
 
 }  // namespace

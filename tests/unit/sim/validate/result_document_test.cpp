@@ -22,6 +22,12 @@ TEST(ResultDocument, KeepsWhatReadersLookAt) {
   EXPECT_TRUE(document.find("rate")->is_null());
 }
 
+TEST(ResultDocument, RefusesAKeyGivenTwice) {
+  const auto document = parse_result(R"({"a": [{"b": 1, "b": 2}]})", "own.json");
+  ASSERT_FALSE(document.has_value());
+  EXPECT_EQ(document.error().front().message, "\"b\" is given twice, expected once");
+}
+
 TEST(ResultDocument, LinesOfAnyEnd) {
   std::string_view text = "a\r\n\nb";
   EXPECT_EQ(next_line(text), "a");

@@ -89,6 +89,26 @@ TEST(Scores, SaturationIsSeenFromFlagsThroughputAndTheCache) {
   EXPECT_EQ(standing_of(evidence, result, reason), Standing::kSaturated);
 }
 
+// 100 random arrivals take 10 % more or less of their time: a client's result that only states
+// their rate is behind from 1 - 0.03 - 2 * 0.1 of it on.
+TEST(Scores, RandomArrivalsMayTakeLongerByChance) {
+  PartPrediction result;
+  result.prediction.emplace();
+  std::string reason;
+  Evidence evidence;
+  evidence.tells_server = false;
+  evidence.stages.emplace_back();
+  evidence.stages.front().requests = 100;
+  evidence.offered_per_s = 10.0;
+  evidence.completed_per_s = 7.8;
+  EXPECT_EQ(standing_of(evidence, result, reason), Standing::kScored);
+  evidence.completed_per_s = 7.6;
+  EXPECT_EQ(standing_of(evidence, result, reason), Standing::kSaturated);
+  evidence.completed_per_s = 9.6;
+  evidence.stages.front().kind = StageLoad::Kind::kEven;
+  EXPECT_EQ(standing_of(evidence, result, reason), Standing::kSaturated);
+}
+
 TEST(Scores, NoErrorWithoutBothSides) {
   ScoredRecord record = record_with(100, 110, "a");
   EXPECT_DOUBLE_EQ(record.error_pct(Figure::kE2e, Level::kMean).value(), 10.0);

@@ -55,6 +55,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+/// A word of so many letters that a candidate begins with is its beginning on purpose.
+constexpr std::size_t kShortestBeginning = 4;
+
+bool is_beginning(std::string_view wanted, std::string_view candidate) {
+  return wanted.size() >= kShortestBeginning && candidate.starts_with(wanted);
+}
+
 }  // namespace
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
@@ -64,16 +71,23 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
   const std::string wanted = folded(word);
   const std::string* best = nullptr;
   std::size_t best_distance = 0;
+  bool best_begins = false;
   for (const std::string& candidate : candidates) {
     if (candidate.empty() || candidate.size() > kLongestWord) {
       continue;
     }
     const std::size_t longer = std::max(candidate.size(), word.size());
-    const std::size_t distance = edit_distance(wanted, folded(candidate));
+    const std::string known = folded(candidate);
+    const std::size_t distance = edit_distance(wanted, known);
     const std::size_t allowed = std::max<std::size_t>(longer / kLettersPerSlip, 1);
-    if (distance <= allowed && distance < longer && (best == nullptr || distance < best_distance)) {
+    const bool begins = is_beginning(wanted, known);
+    const bool is_near = begins || (distance <= allowed && distance < longer);
+    const bool is_better =
+        best == nullptr || (begins == best_begins ? distance < best_distance : begins);
+    if (is_near && is_better) {
       best = &candidate;
       best_distance = distance;
+      best_begins = begins;
     }
   }
   return best == nullptr ? std::nullopt : std::optional<std::string>(*best);

@@ -20,6 +20,10 @@ constexpr std::int64_t kFewest = 20;
 constexpr double kPeakDeviations = 4.0;
 /// Below what was served by two of them a run as long as this one is no overload.
 constexpr double kCareDeviations = 2.0;
+/// A queue that stands for most of the run is one that is not worked off from so many times sqrt(n)
+/// on. A stable queue that long needs longer than n requests to come to that length: its mean
+/// q = rho / (1 - rho) is reached within some q^2 requests (M/M/1).
+constexpr double kStandingDeviations = 2.0;
 /// Half of the peak still waits in so many parts of the run, an eighth.
 constexpr std::size_t kFewestParts = 8;
 /// A backlog begins where less than that part of its peak waits.
@@ -115,6 +119,43 @@ Backlog QueueGrowth::stretch(const Look& look,
           .whole_run = whole_run};
 }
 
+/// The last time at which more than `limit` wait, if they do for more than half of the run.
+std::optional<std::size_t> QueueGrowth::end_of_standing(const Look& look, double limit) {
+  const auto above = [limit](double waiting) { return waiting > limit; };
+  const auto looks = std::ranges::count_if(look.waiting, above);
+  if (static_cast<std::size_t>(looks) <= look.waiting.size() / 2) {
+    return std::nullopt;
+  }
+  std::size_t last = kParts;
+  while (!above(look.waiting[last])) {
+    --last;
+  }
+  return last;
+}
+
+/// Where the queue began that is `peak` long, from `at` on backwards.
+std::size_t QueueGrowth::beginning(const Look& look, std::size_t at, double peak) {
+  std::size_t begin = at;
+  while (begin > 0 && look.waiting[begin] > kBeginning * peak) {
+    --begin;
+  }
+  return begin;
+}
+
+/// The parts around `top` in which at least half of its queue waits.
+std::size_t QueueGrowth::parts_at_half(const Look& look, std::size_t top) {
+  const double half = look.waiting[top] / 2.0;
+  std::size_t from = top;
+  while (from > 0 && look.waiting[from] >= half) {
+    --from;
+  }
+  std::size_t to = top;
+  while (to < kParts && look.waiting[to] >= half) {
+    ++to;
+  }
+  return to - from;
+}
+
 std::optional<Backlog> QueueGrowth::backlog(std::optional<double> throughput) const {
   if (come_.total() < kFewest || come_.last() == 0) {
     return std::nullopt;
@@ -124,27 +165,16 @@ std::optional<Backlog> QueueGrowth::backlog(std::optional<double> throughput) co
     return stretch(at, 0, kParts, throughput);
   }
   const auto* const highest = std::ranges::max_element(at.waiting);
-  const double peak = *highest;
-  if (peak <= kPeakDeviations * std::sqrt(at.come.back())) {
-    return std::nullopt;
-  }
   const auto top = static_cast<std::size_t>(highest - at.waiting.begin());
-  std::size_t from = top;
-  while (from > 0 && at.waiting[from] >= peak / 2.0) {
-    --from;
+  const double peak = *highest;
+  const double chance = std::sqrt(at.come.back());
+  if (peak > kPeakDeviations * chance && parts_at_half(at, top) >= kFewestParts) {
+    return stretch(at, beginning(at, top - 1, peak), top, throughput);
   }
-  std::size_t to = top;
-  while (to < kParts && at.waiting[to] >= peak / 2.0) {
-    ++to;
+  if (const auto last = end_of_standing(at, kStandingDeviations * chance)) {
+    return stretch(at, beginning(at, *last, peak), *last, throughput);
   }
-  if (to - from < kFewestParts) {
-    return std::nullopt;
-  }
-  std::size_t begin = top - 1;
-  while (begin > 0 && at.waiting[begin] > kBeginning * peak) {
-    --begin;
-  }
-  return stretch(at, begin, top, throughput);
+  return std::nullopt;
 }
 
 }  // namespace ridgeline::core

@@ -71,6 +71,9 @@ class QueueGrowth {
   }
   [[nodiscard]] Look look() const;
   [[nodiscard]] static bool grows_throughout(const Look& look);
+  [[nodiscard]] static std::optional<std::size_t> end_of_standing(const Look& look, double limit);
+  [[nodiscard]] static std::size_t parts_at_half(const Look& look, std::size_t top);
+  [[nodiscard]] static std::size_t beginning(const Look& look, std::size_t at, double peak);
   [[nodiscard]] Backlog stretch(const Look& look,
                                 std::size_t begin,
                                 std::size_t end,

@@ -21,7 +21,7 @@ struct Range {
   T highest = std::numeric_limits<T>::max();
 };
 
-/// The candidate nearest to `word` by edit distance, if one is near enough to be meant.
+/// The candidate that a word of 4 letters begins; else the nearest by edit distance, if any.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 
 /// Reads one map of a document, key by key, and collects every problem instead of stopping at the

@@ -33,6 +33,9 @@ struct Execution {
   /// Token counts with a captured CUDA graph, ascending: a step of up to the last is padded to the
   /// next size. Empty: nothing is padded.
   std::vector<std::int64_t> cuda_graph_sizes;
+  /// The host launches every kernel of every step (--enforce-eager). `cuda_graph_sizes` are then
+  /// those of the same server with graphs: a step takes at least as long as it would with them.
+  bool enforce_eager = false;
   std::optional<Speculation> speculation = {};
 };
 

@@ -212,7 +212,8 @@ void Recorder::fill_overload(Summary& summary) const {
   }
   const core::QueueGrowth& queue = at_client ? *options_.held_back : queue_;
   if (const auto backlog = queue.backlog(summary.request_throughput)) {
-    summary.overload = Overload{.backlog = *backlog, .at_client = at_client};
+    summary.overload =
+        Overload{.backlog = *backlog, .at_client = at_client, .of_trace = options_.of_trace};
   }
 }
 

@@ -29,6 +29,7 @@ struct RecorderOptions {
   const domain::LabelSets* label_sets = nullptr;
   /// Requests come when they come, whatever becomes of those before: there can be too many.
   bool open_loop = false;
+  bool of_trace = false;  ///< Requests are a trace's.
   /// Requests that the client holds back; null: it holds none. Outlives the recorder and may grow.
   const core::QueueGrowth* held_back = nullptr;
   Listener* listener = nullptr;  ///< Gets everything too, as it comes; outlives the recorder.

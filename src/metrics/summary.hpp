@@ -62,6 +62,7 @@ struct KvCacheSummary {
   std::optional<double> peak;             ///< Most blocks ever in use.
   std::optional<double> mean;             ///< Over the time that the engine was busy.
   std::optional<double> prefix_hit_rate;  ///< Tokens found of tokens looked up.
+  std::int64_t block_size = 0;            ///< Tokens of a block: engine.block_size or more.
 };
 
 /// Requests that come faster than they are served, throughout the run or in a stretch of it: the
@@ -71,6 +72,9 @@ struct Overload {
   /// The queue is at the client, which holds requests back (max_concurrency beside a rate or a
   /// trace): no latency has that wait.
   bool at_client = false;
+  /// Lengths and times are a trace's: the served rate is what was served in the stretch, and says
+  /// nothing of a run at that rate, whose bursts may be too much all the same.
+  bool of_trace = false;
 };
 
 /// The requests with one value of a label, in numbers; latencies on the client's clock.

@@ -272,11 +272,13 @@ std::string throughput_line(const metrics::Summary& summary, const TextStyle& st
                                                : fmt::format(" from {} to {} s",
                                                              significant(backlog.begin_s),
                                                              significant(backlog.end_s));
-    pieces.push_back({.text = fmt::format("overloaded{}: sustains about {} of {} req/s",
-                                          when,
-                                          significant(backlog.sustainable_rate),
-                                          significant(backlog.offered_rate)),
-                      .colour = style.palette.bad});
+    pieces.push_back(
+        {.text = fmt::format("overloaded{}: {} {} of {} req/s",
+                             when,
+                             summary.overload->of_trace ? "served at" : "sustains about",
+                             significant(backlog.sustainable_rate),
+                             significant(backlog.offered_rate)),
+         .colour = style.palette.bad});
   }
   return wrapped(text_label("throughput"), pieces, text_layout(style));
 }

@@ -118,6 +118,7 @@ core::Node kv_cache_tree(const metrics::KvCacheSummary& kv_cache) {
       .add("peak", number_node(kv_cache.peak))
       .add("mean", number_node(kv_cache.mean))
       .add("prefix_hit_rate", number_node(kv_cache.prefix_hit_rate))
+      .add("block_size", integer_node(kv_cache.block_size))
       .build();
 }
 

@@ -1,5 +1,6 @@
 #include "sim/length.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,15 +28,20 @@ namespace {
 constexpr core::Range<std::int64_t> kTokens{.lowest = 1, .highest = workload::kMaxTokensPerRequest};
 constexpr core::Range<double> kMean{.lowest = 0.0, .highest = workload::kMaxTokensPerRequest};
 
+/// The standard deviation of a hint's example, as a part of the mean: 128 of 512.
+constexpr double kUsualSpread = 0.25;
+
 /// Mean, spread and limits of the normal kinds.
 template <class Kind>
 Kind read_normal(core::ObjectReader& reader) {
   Kind length;
   length.mean = reader.required_real("mean", kMean);
   if (reader.node("std") == nullptr) {
-    reader.problem("std",
-                   "is missing, expected a number",
-                   "the standard deviation of the length itself, in tokens: std: 128");
+    reader.problem(
+        "std",
+        "is missing, expected a number",
+        fmt::format("the standard deviation of the length itself, in tokens: std: {:.0f}",
+                    std::max(length.mean * kUsualSpread, 1.0)));
   }
   length.std = reader.real("std", kMean).value_or(0.0);
   length.lowest = core::Tokens(reader.integer("min", kTokens).value_or(length.lowest.value()));

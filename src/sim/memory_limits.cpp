@@ -43,10 +43,7 @@ engine::MemoryOptions memory_options(Resolution& work) {
 void divide_blocks(Resolution& work) {
   const engine::MemoryPlan& plan = work.out->memory;
   work.out->engine.cache_groups = engine::engine_cache_groups(plan);
-  const bool has_state = std::ranges::any_of(plan.layouts, [](const engine::CacheLayout& layout) {
-    return layout.kind == engine::CacheLayout::Kind::kState;
-  });
-  if (!has_state) {
+  if (!has_recurrent_states(plan)) {
     return;
   }
   if (plan.block_size.value() != work.engine().block_size) {
@@ -57,12 +54,11 @@ void divide_blocks(Resolution& work) {
                                 work.engine().block_size),
          .hint = {}});
   }
-  if (work.loaded.of("engine.enable_prefix_caching").origin != Provenance::Origin::kDefault &&
-      work.engine().enable_prefix_caching) {
-    work.out->warnings.push_back(
-        {.code = "W-prefix-caching",
-         .message = "enable_prefix_caching is off: hits of recurrent states are not modelled yet",
-         .hint = {}});
+  const bool asked =
+      work.loaded.of("engine.enable_prefix_caching").origin != Provenance::Origin::kDefault;
+  const bool shares = work.given.workload.prefix_len.value_or(0) > 0;
+  if ((asked || shares) && work.engine().enable_prefix_caching) {
+    work.out->warnings.push_back(prefix_caching_off());
   }
   // vLLM's default for networks with states, which a hit would need a copy of.
   work.engine().enable_prefix_caching = false;
@@ -225,6 +221,19 @@ void batch_limits(Resolution& work) {
 }
 
 }  // namespace
+
+core::Warning prefix_caching_off() {
+  return {.code = "W-prefix-caching",
+          .message =
+              "enable_prefix_caching is off: hits of recurrent states are not modelled yet, "
+              "and prefixes that prompts share are computed anew"};
+}
+
+bool has_recurrent_states(const engine::MemoryPlan& plan) {
+  return std::ranges::any_of(plan.layouts, [](const engine::CacheLayout& layout) {
+    return layout.kind == engine::CacheLayout::Kind::kState;
+  });
+}
 
 void resolve_memory(Resolution& work) {
   work.out->memory = engine::plan_memory(work.out->network, work.out->gpu, memory_options(work));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/result.hpp"
+#include "engine/capacity.hpp"
 #include "sim/resolution.hpp"
 
 namespace ridgeline::sim {
@@ -7,6 +9,11 @@ namespace ridgeline::sim {
 /// Divides each GPU's memory and finds how many KV blocks there are; a network that leaves no room
 /// for a request is infeasible.
 void resolve_memory(Resolution& work);
+
+/// Whether layers keep a state of each sequence, of which hits are not modelled.
+[[nodiscard]] bool has_recurrent_states(const engine::MemoryPlan& plan);
+/// Says that prefixes which prompts share are computed anew with such a network.
+[[nodiscard]] core::Warning prefix_caching_off();
 
 /// What a step and a request may hold, in this much memory: max_model_len, max_num_batched_tokens,
 /// max_num_seqs, and the scheduler's other settings.

@@ -223,12 +223,11 @@ void serving_times(Resolution& work) {
 }
 
 void build(Resolution& work) {
-  if (!work.engine().enforce_eager) {
-    work.out->execution.cuda_graph_sizes =
-        engine::cuda_graph_sizes(work.out->engine.profile,
-                                 work.out->engine.max_num_seqs,
-                                 work.out->engine.max_num_batched_tokens);
-  }
+  work.out->execution.enforce_eager = work.engine().enforce_eager;
+  work.out->execution.cuda_graph_sizes =
+      engine::cuda_graph_sizes(work.out->engine.profile,
+                               work.out->engine.max_num_seqs,
+                               work.out->engine.max_num_batched_tokens);
   serving_times(work);
   auto model = work.keep(make_latency(work), "latency.name");
   if (model) {

@@ -15,7 +15,9 @@
 #include "domain/record.hpp"
 #include "engine/options.hpp"
 #include "metrics/summary.hpp"
+#include "sim/memory_limits.hpp"
 #include "sim/resolve.hpp"
+#include "sim/scenario.hpp"
 #include "workload/carried.hpp"
 #include "workload/source.hpp"
 
@@ -115,16 +117,31 @@ void warn_of_overload(const Resolved& resolved,
       {.code = "W-overloaded",
        .message = fmt::format(
            "{}requests come faster than they are served: the wait grows by {:.2g} s per second, "
-           "about {:.4g} of {:.4g} req/s are sustainable{}, and {}",
+           "about {:.4g} of {:.4g} req/s are {}{}, and {}",
            backlog.whole_run
                ? ""
                : fmt::format("from {:.4g} s to {:.4g} s ", backlog.begin_s, backlog.end_s),
            backlog.wait_growth,
            backlog.sustainable_rate,
            backlog.offered_rate,
+           summary.overload->of_trace ? "served" : "sustainable",
            ranks > 1 ? fmt::format(" by each of {} ranks", ranks) : "",
            consequence),
        .hint = fmt::format("fewer requests per second, or more capacity{}", more_capacity)});
+}
+
+/// Prompts of a trace that could share prefixes, where the network's cache cannot.
+void warn_of_prefixes(const Resolved& resolved,
+                      const workload::Source& source,
+                      core::Warnings& warnings) {
+  // A setting of the user's own is answered before the run, or turns caching off on purpose.
+  const auto setting =
+      std::ranges::find(resolved.provenance, "engine.enable_prefix_caching", &Provenance::path);
+  const bool is_default =
+      setting != resolved.provenance.end() && setting->origin == Provenance::Origin::kDefault;
+  if (is_default && source.names_prompts() && has_recurrent_states(resolved.memory)) {
+    warnings.push_back(prefix_caching_off());
+  }
 }
 
 }  // namespace
@@ -136,6 +153,7 @@ void add_run_warnings(const Resolved& resolved,
   warn_of_outcomes(resolved, summary, warnings);
   warn_of_overload(resolved, summary, warnings);
   warn_of_carried(resolved, source.carried(), warnings);
+  warn_of_prefixes(resolved, source, warnings);
   for (auto& warning : source.warnings()) {
     if (!warning.code.starts_with(workload::kBlisWarning) || resolved.scenario.compat == "blis") {
       warnings.push_back(std::move(warning));

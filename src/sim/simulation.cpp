@@ -41,6 +41,7 @@ metrics::RecorderOptions recorder_options(const Scenario& scenario,
   metrics::RecorderOptions options;
   options.label_sets = source.label_sets();
   options.open_loop = !source.is_closed_loop();
+  options.of_trace = scenario.workload.trace.has_value();
   options.held_back = source.held_back();
   options.percentiles = scenario.percentiles == "sketch" ? metrics::Percentiles::kSketch
                                                          : metrics::Percentiles::kExact;
@@ -144,6 +145,7 @@ core::Result<RunOutcome> simulate(const Resolved& resolved,
   outcome.totals = instance.totals();
   outcome.of_other_ranks = source.of_other_ranks();
   outcome.summary = recorder.summarise(counts_of(outcome.totals, resolved.engine));
+  outcome.summary.kv_cache.block_size = resolved.engine.block_size.value();
   name_groups(source.labels(), outcome.summary);
   outcome.digest = recorder.digest(digest_totals(outcome.totals));
   outcome.warnings = recorder.warnings();

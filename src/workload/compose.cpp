@@ -35,6 +35,9 @@ class SpedUp final : public WrappedStream {
     for (Stage& stage : stages_) {
       stage.think = scaled_or_latest(stage.think, speed_up);
       stage.pause = scaled_or_latest(stage.pause, speed_up);
+      if (stage.end) {
+        stage.end = scaled_or_latest(*stage.end, speed_up);
+      }
     }
   }
   bool next(Item& item) override {
@@ -106,6 +109,7 @@ class Truncated final : public WrappedStream {
     --left_;
     return true;
   }
+  [[nodiscard]] bool is_endless() const override { return false; }
   [[nodiscard]] std::optional<std::int64_t> size() const override {
     const auto all = inner().size();
     return all ? std::optional(std::min(*all, count_)) : std::nullopt;
@@ -174,6 +178,21 @@ class Limited final : public WrappedStream {
   }
   [[nodiscard]] const std::vector<Stage>& stages() const override { return stages_; }
   [[nodiscard]] bool waits_for_answers() const override { return true; }
+  [[nodiscard]] std::optional<std::int64_t> size() const override { return inner().size(); }
+
+ private:
+  std::vector<Stage> stages_;
+};
+
+class SentBefore final : public WrappedStream {
+ public:
+  SentBefore(std::unique_ptr<ItemStream> stream, core::Duration end)
+      : WrappedStream(std::move(stream)), stages_(inner().stages()) {
+    for (Stage& stage : stages_) {
+      stage.end = std::min(stage.end.value_or(end), end);
+    }
+  }
+  [[nodiscard]] const std::vector<Stage>& stages() const override { return stages_; }
   [[nodiscard]] std::optional<std::int64_t> size() const override { return inner().size(); }
 
  private:
@@ -329,6 +348,11 @@ std::unique_ptr<ItemStream> ramped(std::unique_ptr<ItemStream> stream,
 std::unique_ptr<ItemStream> limited(std::unique_ptr<ItemStream> stream,
                                     std::int64_t max_concurrency) {
   return std::make_unique<Limited>(std::move(stream), max_concurrency);
+}
+
+std::unique_ptr<ItemStream> sent_before(std::unique_ptr<ItemStream> stream, core::Duration end) {
+  return is_plain(*stream) ? std::move(stream)
+                           : std::make_unique<SentBefore>(std::move(stream), end);
 }
 
 core::Result<std::unique_ptr<ItemStream>> repeated(const StreamFactory& make,

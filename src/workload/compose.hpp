@@ -55,6 +55,11 @@ namespace ridgeline::workload {
                                                  core::Duration over,
                                                  std::uint64_t seed);
 
+/// A stream whose stages with a limit of concurrency send no group at or after `end`, however long
+/// answers take; plain streams as they are.
+[[nodiscard]] std::unique_ptr<ItemStream> sent_before(std::unique_ptr<ItemStream> stream,
+                                                      core::Duration end);
+
 /// At most so many groups in flight, in the order in which they come: a limit of concurrency on the
 /// client's side. Requires a stream of one stage.
 [[nodiscard]] std::unique_ptr<ItemStream> limited(std::unique_ptr<ItemStream> stream,

@@ -117,6 +117,8 @@ struct Stage {
   /// The stage starts when every group before it has ended, and `pause` later; else at time zero.
   bool after_previous = false;
   core::Duration pause = {};
+  /// With max_concurrency: no group is sent at or after it.
+  std::optional<core::Duration> end = {};
 
   friend bool operator==(const Stage&, const Stage&) = default;
 };

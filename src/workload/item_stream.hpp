@@ -34,6 +34,9 @@ class ItemStream {
   [[nodiscard]] virtual bool waits_for_answers() const { return false; }
   /// Whether every group is a single item; known before the first item.
   [[nodiscard]] virtual bool is_flat() const { return true; }
+  /// Whether items go on for as long as they are asked for, because only their stage's `end` ends
+  /// them: how many there are depends on how long answers take. Known before the first item.
+  [[nodiscard]] virtual bool is_endless() const { return false; }
   /// Items read so far that belong to other serving copies (workload/compose.hpp, dealt_out).
   [[nodiscard]] virtual std::int64_t of_other_ranks() const { return 0; }
   [[nodiscard]] virtual std::optional<std::int64_t> size() const { return std::nullopt; }

@@ -58,10 +58,12 @@ class Replay : public Source {
     return carries_ == Carries::kSomething ? &tally_.label_sets() : nullptr;
   }
   [[nodiscard]] Carried carried() const override { return tally_.counts(labels()); }
+  [[nodiscard]] bool names_prompts() const override { return names_prompts_; }
 
  protected:
   /// The request that an item becomes; takes the prompt.
   domain::Request take(Item& item, core::RequestId id) {
+    names_prompts_ = names_prompts_ || !item.prompt.empty();
     domain::Request request = request_of(item, id);
     if (carries_ == Carries::kSomething) {
       request.label_set = tally_.take(item);
@@ -71,6 +73,7 @@ class Replay : public Source {
 
  private:
   Carries carries_;
+  bool names_prompts_ = false;
   CarriedTally tally_;
 };
 
@@ -143,6 +146,13 @@ class FlattenedStream final : public ItemStream {
   explicit FlattenedStream(std::unique_ptr<ItemStream> stream) : schedule_(std::move(stream)) {}
 
   bool next(Item& item) override {
+    if (never_ends()) {
+      endless_ = {{.field = "num_requests",
+                   .message = "missing, expected it beside a limit of concurrency without think "
+                              "time: how many requests come before the end depends on how long "
+                              "answers take, which only a run says"}};
+      return false;
+    }
     const auto time = schedule_.next_time();
     if (!time) {
       return false;
@@ -156,7 +166,9 @@ class FlattenedStream final : public ItemStream {
     schedule_.on_completion(id, *time);
     return true;
   }
-  [[nodiscard]] const core::Errors& errors() const override { return schedule_.errors(); }
+  [[nodiscard]] const core::Errors& errors() const override {
+    return endless_.empty() ? schedule_.errors() : endless_;
+  }
   [[nodiscard]] core::Warnings warnings() const override { return schedule_.stream().warnings(); }
   [[nodiscard]] const Labels& labels() const override { return schedule_.stream().labels(); }
   [[nodiscard]] std::optional<std::int64_t> size() const override {
@@ -170,7 +182,15 @@ class FlattenedStream final : public ItemStream {
   }
 
  private:
+  /// Answers that take no time bring an endless stream no nearer to its end where no think time
+  /// lies between them.
+  [[nodiscard]] bool never_ends() const {
+    return schedule_.stream().is_endless() &&
+           schedule_.stream().stages().front().think <= core::Duration();
+  }
+
   Schedule schedule_;
+  core::Errors endless_;
 };
 
 }  // namespace
@@ -182,6 +202,7 @@ Schedule::Schedule(std::unique_ptr<ItemStream> stream)
   const Stage& first = stream_->stages().front();
   limited_ = first.max_concurrency > 0;
   think_ = first.think;
+  end_ = first.end;
   for (std::int64_t i = 0; i < first.max_concurrency; ++i) {
     slots_.push(core::SimTime());
   }
@@ -226,6 +247,7 @@ std::optional<core::SimTime> Schedule::start_of_next_group() {
     }
     limited_ = stage.max_concurrency > 0;
     think_ = stage.think;
+    end_ = stage.end;
     slots_ = {};
     for (std::int64_t i = 0; i < stage.max_concurrency; ++i) {
       slots_.push(stage_start_);
@@ -242,7 +264,12 @@ std::optional<core::SimTime> Schedule::start_of_next_group() {
   if (slots_.empty()) {
     return std::nullopt;
   }
-  return std::max(*start, slots_.top());
+  const core::SimTime sent = std::max(*start, slots_.top());
+  if (end_ && sent.since_start() >= *end_) {
+    has_next_ = false;
+    return std::nullopt;
+  }
+  return sent;
 }
 
 void Schedule::open_due_groups() {

@@ -96,6 +96,7 @@ class Schedule {
   bool limited_ = false;
   core::QueueGrowth held_back_;
   core::Duration think_;
+  std::optional<core::Duration> end_;
   std::uint64_t order_ = 0;
   std::uint32_t sent_ = 0;
   core::Errors own_errors_;

@@ -63,6 +63,8 @@ class Source {
   [[nodiscard]] virtual Carried carried() const { return {}; }
   /// The queue of requests that a limit of concurrency holds back at the client; null: none are.
   [[nodiscard]] virtual const core::QueueGrowth* held_back() const { return nullptr; }
+  /// Whether a prompt popped so far says what it holds, so that others can share it.
+  [[nodiscard]] virtual bool names_prompts() const { return false; }
   /// Whether a prompt may hold answers to earlier requests (domain::output_content).
   [[nodiscard]] virtual bool prompts_hold_answers() const { return false; }
 

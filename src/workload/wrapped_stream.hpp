@@ -25,6 +25,7 @@ class WrappedStream : public ItemStream {
   [[nodiscard]] const std::vector<Stage>& stages() const override { return inner_->stages(); }
   [[nodiscard]] bool waits_for_answers() const override { return inner_->waits_for_answers(); }
   [[nodiscard]] bool is_flat() const override { return inner_->is_flat(); }
+  [[nodiscard]] bool is_endless() const override { return inner_->is_endless(); }
   [[nodiscard]] std::int64_t of_other_ranks() const override { return inner_->of_other_ranks(); }
   [[nodiscard]] std::optional<std::int64_t> size() const override { return std::nullopt; }
   [[nodiscard]] std::optional<double> share_read() const override { return inner_->share_read(); }

@@ -48,3 +48,20 @@ def test_without_a_file_v1_brings_its_own(ridgeline, words):
     result = json.loads((ridgeline.folder / "result.json").read_text())
     assert result["config"]["latency"]["name"] == "v1"
     assert result["config"]["latency"]["set"]["tpScalingExponent"] == 0.3
+
+
+def test_a_horizon_ends_users_without_a_number_of_requests(ridgeline):
+    length = "{{type: constant, params: {{value: {}}}}}"
+    ridgeline.write("w.yaml", (
+        'version: "2"\nhorizon: 60000000\naggregate_rate: 0\nclients:\n  - id: a\n    concurrency: 8\n'
+        "    think_time_us: 500000\n"
+        f"    input_distribution: {length.format(500)}\n    output_distribution: {length.format(100)}\n"))
+    run = ["run", "--model", "llama-3.1-8b", "--gpu", "h100", "--workload-spec", "w.yaml", "--format", "json"]
+    summary = json.loads(ridgeline(*run).stdout)["summary"]
+    # Eight users, each of which is served and then thinks.
+    assert summary["completed"] == pytest.approx(8 * 60 / (0.5 + summary["e2e_ms"]["mean"] / 1000), rel=0.05)
+    shorter = json.loads(ridgeline(*run, "--horizon", "30000000").stdout)["summary"]
+    assert shorter["completed"] == pytest.approx(summary["completed"] / 2, rel=0.05)
+    assert json.loads(ridgeline(*run, "--num-requests", "100").stdout)["summary"]["completed"] == 100
+    # Answers take no time there.
+    assert json.loads(ridgeline("trace", "w.yaml", "--format", "json").stdout)["requests"] == 960

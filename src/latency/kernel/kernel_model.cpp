@@ -91,12 +91,20 @@ KernelModel::KernelModel(const ModelInputs& inputs,
       step_gap_(all_calls(calibration_.step.step_gap, 1)),
       piecewise_gap_(all_calls(calibration_.step.piecewise_layer_gap, inputs.network.num_layers())),
       uncaptured_gap_(all_calls(calibration_.step.uncaptured_expert_gap, plan_.gap_layers)),
+      eager_gap_(inputs.execution.enforce_eager ? uncaptured_gap_ : core::Duration()),
       notes_(kernel_notes(inputs.network, inputs.gpu, inputs.execution.sharding, calibration_)),
       token_memo_(kRememberedTokens),
       sampled_memo_(kRememberedSequences),
       prompt_memos_(make_memos(kRememberedPrompts, kRememberedTokens)) {
   RIDGELINE_CHECK(std::is_sorted(graph_sizes_.begin(), graph_sizes_.end()),
                   "CUDA graph sizes ascend");
+  if (inputs.execution.enforce_eager && eager_gap_ == core::Duration()) {
+    notes_.push_back(
+        {.code = "W-unpriced-eager",
+         .message = "enforce_eager costs nothing: how long this network's launches by the host "
+                    "take was not measured, and steps take as long as with CUDA graphs",
+         .hint = "take the times as lower bounds"});
+  }
   if (edit) {
     edit(plan_, calibration_);
   }
@@ -113,18 +121,19 @@ bool KernelModel::is_captured(std::int64_t tokens) const {
 }
 
 bool KernelModel::is_piecewise(const domain::StepBatch& batch) const {
-  return has_prompt(batch) && is_captured(batch.num_tokens().value());
+  return has_prompt(batch) && is_captured(batch.num_tokens().value()) &&
+         piecewise_gap_ >= eager_gap_;
 }
 
 core::Duration KernelModel::launch_gap(const domain::StepBatch& batch) const {
-  return has_prompt(batch) ? launch_gap_of_prompts(batch.num_tokens().value()) : core::Duration();
+  return has_prompt(batch) ? launch_gap_of_prompts(batch.num_tokens().value()) : eager_gap_;
 }
 
 core::Duration KernelModel::launch_gap_of_prompts(std::int64_t tokens) const {
   if (graph_sizes_.empty()) {
     return {};
   }
-  return is_captured(tokens) ? piecewise_gap_ : uncaptured_gap_;
+  return is_captured(tokens) ? std::max(piecewise_gap_, eager_gap_) : uncaptured_gap_;
 }
 
 DecodeCall KernelModel::decodes_of(const domain::StepBatch& batch) const {
@@ -322,7 +331,7 @@ bool KernelModel::logs() const {
 
 domain::StepTime KernelModel::predict_logged(const domain::StepBatch& batch, LookupLog& log) const {
   const domain::StepTime time = predict(batch);
-  if (logs() && has_prompt(batch) && !is_captured(batch.num_tokens().value())) {
+  if (logs() && !is_piecewise(batch) && launch_gap(batch) > core::Duration()) {
     log.note(kGapShare, uncaptured_gap_.to_seconds() / time.gpu().to_seconds());
   }
   return time;
@@ -336,13 +345,17 @@ core::Warnings KernelModel::findings(const LookupLog& log) const {
     return {};
   }
   const StepConstants& step = calibration_.step;
+  const std::string which =
+      eager_gap_ > core::Duration()
+          ? std::string("an eager step")
+          : fmt::format("a step with prompts beyond the largest CUDA graph ({} tokens)",
+                        graph_sizes_.back());
   return {{.code = "W-uncaptured-experts",
            .message = fmt::format(
-               "up to {:.0f} % of a step with prompts beyond the largest CUDA graph ({} tokens) is "
-               "uncaptured_expert_gap_us, {:.4g} us for each layer with 8-bit experts: measured on "
-               "one server ({})",
+               "up to {:.0f} % of {} is uncaptured_expert_gap_us, {:.4g} us for each layer with "
+               "8-bit experts: measured on one server ({})",
                100.0 * share.most,
-               graph_sizes_.back(),
+               which,
                core::as_microseconds(step.uncaptured_expert_gap),
                step.uncaptured_expert_gap_on->server),
            .hint = "--latency-set uncaptured_expert_gap_us=0 shows the answer without it"}};
@@ -367,6 +380,7 @@ std::optional<domain::AffineStep> KernelModel::affine(std::int64_t num_decodes,
   }
   domain::AffineStep step;
   step.base = start(token_part(num_decodes), sampled_part(num_decodes));
+  step.base.add(domain::Bottleneck::kOverhead, eager_gap_);
   return add_decode_lines(num_decodes, context, step) ? std::optional(step) : std::nullopt;
 }
 

@@ -124,6 +124,7 @@ class KernelModel final : public StepTimeModel {
   core::Duration step_gap_;
   core::Duration piecewise_gap_;   ///< Over all layers.
   core::Duration uncaptured_gap_;  ///< Over all layers with experts.
+  core::Duration eager_gap_;       ///< uncaptured_gap_ of eager steps; else 0.
   core::Warnings notes_;
   PartMemo token_memo_;
   PartMemo sampled_memo_;

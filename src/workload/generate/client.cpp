@@ -250,6 +250,7 @@ class ClientStream final : public ItemStream {
       makers_.emplace_back(specs[i], seed, first_entity + i, labels_);
       flat_ = flat_ && !specs[i].session;
       waits_ = waits_ || (specs[i].session && !specs[i].session->open_loop);
+      endless_ = endless_ || (!num_groups && specs[i].at_once && !specs[i].num_groups);
     }
   }
 
@@ -287,6 +288,7 @@ class ClientStream final : public ItemStream {
   [[nodiscard]] const std::vector<Stage>& stages() const override { return stages_; }
   [[nodiscard]] bool waits_for_answers() const override { return waits_; }
   [[nodiscard]] bool is_flat() const override { return flat_; }
+  [[nodiscard]] bool is_endless() const override { return endless_; }
 
  private:
   Labels labels_;
@@ -296,6 +298,7 @@ class ClientStream final : public ItemStream {
   core::Warnings warnings_;
   bool flat_ = true;
   bool waits_ = false;
+  bool endless_ = false;
   std::vector<Item> group_;
   std::size_t position_ = 0;
   std::int32_t sessions_ = 0;

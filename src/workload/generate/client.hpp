@@ -66,7 +66,7 @@ struct ClientSpec {
   std::string adapter = {};
   std::optional<std::int64_t> num_groups = {};
   std::optional<core::Duration> end = {};  ///< No group starts at or after it.
-  bool at_once = false;                    ///< All groups at time zero; needs num_groups.
+  bool at_once = false;  ///< All groups at time zero; without num_groups, endless.
 };
 
 /// The items of a client, lazily. Arrivals, lengths, prefixes and sessions each have random streams

@@ -85,6 +85,9 @@ class BlisReader {
         stage.think = core::Duration::from_seconds(LawSampler(client.think).at(0.5))
                           .value_or(core::Duration());
         client.spec.at_once = true;
+        if (horizon_ > 0.0) {
+          stage.end = core::Duration::from_seconds(horizon_);
+        }
       }
       if (horizon_ > 0.0) {
         client.spec.end = core::Duration::from_seconds(horizon_);

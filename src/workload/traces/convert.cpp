@@ -139,6 +139,12 @@ core::Result<Conversion> convert(std::unique_ptr<ItemStream> stream,
                                            format.name,
                                            fmt::join(names, ", "))});
   }
+  if (stream->is_endless()) {
+    return core::fail(core::Error{
+        .field = "num_requests",
+        .message = "missing, expected it beside concurrency: how many requests come before the "
+                   "horizon depends on how long answers take, which only a run says"});
+  }
   const bool keeps_groups =
       has(format.carries, Field::kDependency) || has(format.carries, Field::kSessionChain);
   const bool stages_fit = has(format.carries, Field::kStages) ||

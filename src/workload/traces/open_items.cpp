@@ -206,6 +206,13 @@ core::Result<std::unique_ptr<ItemStream>> open_items(std::unique_ptr<ByteInput> 
         std::move(*stream),
         no_turns_to_wait(fmt::format("{} does not say when a turn was answered", format->name)));
   }
+  if (stream && (*stream)->is_endless() && !options.part.is_whole()) {
+    return core::fail(core::Error{
+        .field = "num_requests",
+        .message = "missing, expected it where a part of the workload is taken: the horizon alone "
+                   "does not say how many requests there are",
+        .where = {.file = name}});
+  }
   return stream ? part_of(std::move(*stream), options.part) : std::move(stream);
 }
 

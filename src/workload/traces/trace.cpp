@@ -112,6 +112,7 @@ core::Result<TraceScan> scan_trace(const std::string& path, const ReadOptions& o
   }
   TraceScan scan;
   scan.format = (*format)->name;
+  scan.is_endless = (*stream)->is_endless();
   Item item;
   while ((*stream)->next(item)) {
     if (scan.requests == 0) {
@@ -124,6 +125,10 @@ core::Result<TraceScan> scan_trace(const std::string& path, const ReadOptions& o
     scan.longest_input = std::max(scan.longest_input, item.input_tokens);
     scan.longest_output = std::max(scan.longest_output, item.output_tokens);
     scan.carries_anything = scan.carries_anything || carries_anything(item);
+    if (scan.is_endless) {
+      // One client's requests: the others carry what the first carries.
+      break;
+    }
   }
   if (!(*stream)->errors().empty()) {
     return core::fail((*stream)->errors());
@@ -144,8 +149,10 @@ core::Result<std::unique_ptr<Source>> open_trace(const std::string& path,
   if (!opened) {
     return core::fail(std::move(opened.error()));
   }
-  std::unique_ptr<ItemStream> stream =
-      std::make_unique<ScannedStream>(std::move(*opened), *scanned, path);
+  std::unique_ptr<ItemStream> stream = std::move(*opened);
+  if (!scanned->is_endless) {
+    stream = std::make_unique<ScannedStream>(std::move(stream), *scanned, path);
+  }
   if (options.num_prompts) {
     stream = truncated(std::move(stream), *options.num_prompts);
   }
@@ -163,7 +170,7 @@ core::Result<std::unique_ptr<Source>> open_trace(const std::string& path,
     }
   }
   if (options.duration) {
-    stream = part_of(std::move(stream), {.end = options.duration});
+    stream = sent_before(part_of(std::move(stream), {.end = options.duration}), *options.duration);
   }
   if (options.ranks > 1) {
     stream = dealt_out(std::move(stream), options.ranks);

@@ -55,6 +55,7 @@ struct TraceScan {
   core::Tokens output_tokens;   ///< Sum.
   core::Tokens longest_input;
   core::Tokens longest_output;
+  bool is_endless = false;  ///< ItemStream::is_endless(): the counts are of the first item alone.
   bool carries_anything = false;  ///< Some request carries a label, a priority or media.
 };
 

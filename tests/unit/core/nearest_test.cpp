@@ -35,6 +35,13 @@ TEST(Nearest, PrefersTheNearestAndThenTheFirst) {
   EXPECT_EQ(near("abcx", {"abcy", "abcz"}), "abcy");
 }
 
+TEST(Nearest, PrefersWhatTheWordBegins) {
+  EXPECT_EQ(near("llama-3.3", {"llama-3-8b", "llama-3.3-70b"}), "llama-3.3-70b");
+  EXPECT_EQ(near("llama-3.3", {"llama-3.3-70b-instruct", "llama-3.3-70b", "llama-3-8b"}),
+            "llama-3.3-70b");
+  EXPECT_EQ(near("ser", {"seed", "serving_times"}), "(none)") << "three letters may begin anything";
+}
+
 TEST(Nearest, NeverReplacesTheWholeWord) {
   EXPECT_EQ(near("a", {"b"}), "(none)");
   EXPECT_EQ(near("tp", {"pp"}), "pp");

@@ -105,6 +105,23 @@ TEST(QueueGrowth, ABurstThatIsWorkedOffSoonIsNone) {
   EXPECT_FALSE(queue.backlog(std::nullopt));
 }
 
+TEST(QueueGrowth, AQueueThatStandsForMostOfTheRunIsABacklog) {
+  // Up in the first 20 s, then as many leave as come, with a dip at the end: no quarter after the
+  // second is higher than the one before, and 100 waiting are less than four times sqrt(1 000).
+  const auto standing = [](std::int64_t most) {
+    return [most](std::int64_t i) -> std::int64_t {
+      const std::int64_t full = 100 * most;
+      return i < 200 ? full * i / 200 : i < 900 ? full : full - full / 2 * (i - 900) / 100;
+    };
+  };
+  const auto backlog = verdict(standing(100));
+  ASSERT_TRUE(backlog);
+  EXPECT_GT(backlog->end_s - backlog->begin_s, 50.0);
+  EXPECT_GT(backlog->wait_growth, 0.0);
+  // 50 are what a stable queue close to saturation may hold in a run of 1 000.
+  EXPECT_FALSE(verdict(standing(50)));
+}
+
 TEST(QueueGrowth, SmallGrowthMayBeChance) {
   // 2 s over 100 s are less than 1 / sqrt(1 000), 5 s are more.
   EXPECT_FALSE(verdict([](std::int64_t i) { return 2 * i; }));

@@ -36,6 +36,12 @@ TEST(ReadLength, ANumberIsFixed) {
   EXPECT_EQ(std::get<workload::FixedLength>(*length).value, core::Tokens(512));
 }
 
+TEST(ReadLength, AMissingSpreadIsHintedInProportion) {
+  const auto [length, errors] = read("{distribution: lognormal, mean: 4000}");
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_TRUE(errors[0].hint.ends_with("std: 1000")) << errors[0].hint;
+}
+
 TEST(ReadLength, EveryDistribution) {
   const auto uniform = read("{distribution: uniform, min: 3, max: 9}").length;
   ASSERT_TRUE(uniform);

@@ -194,6 +194,12 @@ TEST(MemoryLimits, RecurrentStatesMakeBlocksLongAndPrefixesForgotten) {
   EXPECT_FALSE((*plain)->engine.enable_prefix_caching);
   EXPECT_THAT(codes(**plain), testing::Contains("W-block-size"));
   EXPECT_THAT(codes(**plain), testing::Not(testing::Contains("W-prefix-caching")));
+  const auto shared =
+      resolved(with("qwen3-next-80b-a3b",
+                    "h200",
+                    {{"engine.tensor_parallel_size", "2"}, {"workload.prefix_len", "4000"}}));
+  ASSERT_TRUE(shared);
+  EXPECT_THAT(codes(**shared), testing::Contains("W-prefix-caching"));
   const auto asked = resolved(
       with("qwen3-next-80b-a3b",
            "h200",

@@ -155,7 +155,7 @@ TEST(Resolve, SwitchesReachTheParts) {
   ASSERT_TRUE(result) << core::to_string(result.error().front());
   EXPECT_EQ((*result)->network.precision.kv, model::DType::kFp8);
   EXPECT_FALSE((*result)->network.sampling.truncates());
-  EXPECT_TRUE((*result)->execution.cuda_graph_sizes.empty());
+  EXPECT_TRUE((*result)->execution.enforce_eager);
   EXPECT_EQ((*result)->path.network, core::Duration());
 }
 

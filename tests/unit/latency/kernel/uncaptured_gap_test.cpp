@@ -71,11 +71,15 @@ struct Served {
   Execution execution;
   std::unique_ptr<StepTimeModel> model;
 
-  Served(const std::string& name, const std::string& gpu_name, std::int64_t ranks)
+  Served(const std::string& name,
+         const std::string& gpu_name,
+         std::int64_t ranks,
+         bool enforce_eager = false)
       : network(model::find_model(name).value()),
         on(facts(gpu_name)),
         execution{.sharding = {.tensor_parallel_size = ranks},
-                  .cuda_graph_sizes = fixtures::graph_sizes()},
+                  .cuda_graph_sizes = fixtures::graph_sizes(),
+                  .enforce_eager = enforce_eager},
         model(make_kernel_model({.network = network, .gpu = on, .execution = execution}).value()) {}
 };
 
@@ -122,6 +126,54 @@ TEST(UncapturedGap, IsNamedWhereItDecidesAStep) {
   EXPECT_THAT(scout.model->findings(quiet), IsEmpty());
   const Served elsewhere("llama-4-scout-fp8", "h200", 2);
   EXPECT_FALSE(elsewhere.model->logs());
+}
+
+/// Launches by the host hide nothing that a graph does not.
+TEST(EagerSteps, AreNeverFasterThanCapturedOnes) {
+  const Step steps[] = {
+      decodes(5, 700),
+      {.num_decodes = 5, .context = 3500, .chunks = {chunk(0, 500)}},
+      {.num_decodes = 5, .context = 3500, .chunks = {chunk(0, 2000)}},
+  };
+  for (const char* name : {"qwen3-30b-a3b", "llama-3.1-8b", "llama-4-scout-fp8"}) {
+    const Served captured(name, "h100", 2);
+    const Served eager(name, "h100", 2, true);
+    for (const Step& step : steps) {
+      EXPECT_GE(eager.model->predict(step.batch()).gpu(),
+                captured.model->predict(step.batch()).gpu())
+          << name;
+    }
+  }
+}
+
+TEST(EagerSteps, TakeTheGapWhereItWasMeasured) {
+  const Served captured("llama-4-scout-fp8", "h100", 2);
+  const Served eager("llama-4-scout-fp8", "h100", 2, true);
+  const Step step = decodes(5, 700);
+  const core::Duration gap =
+      eager.model->predict(step.batch()).gpu() - captured.model->predict(step.batch()).gpu();
+  EXPECT_NEAR(gap.to_seconds(), 48 * 800e-6, 1e-9);
+  const auto line = eager.model->affine(5, core::Tokens(5 * 700));
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->base.gpu() - captured.model->affine(5, core::Tokens(5 * 700))->base.gpu(), gap);
+  LookupLog log;
+  static_cast<void>(eager.model->predict_logged(step.batch(), log));
+  ASSERT_EQ(eager.model->findings(log).size(), 1U);
+  EXPECT_THAT(eager.model->findings(log).front().message, HasSubstr("of an eager step is"));
+}
+
+TEST(EagerSteps, SayWhereNothingWasMeasured) {
+  const auto says = [](const Served& served) {
+    for (const core::Warning& note : served.model->notes()) {
+      if (note.code == "W-unpriced-eager") {
+        return true;
+      }
+    }
+    return false;
+  };
+  EXPECT_TRUE(says(Served("qwen3-30b-a3b", "h100", 1, true)));
+  EXPECT_FALSE(says(Served("qwen3-30b-a3b", "h100", 1)));
+  EXPECT_FALSE(says(Served("llama-4-scout-fp8", "h100", 2, true)));
 }
 
 }  // namespace

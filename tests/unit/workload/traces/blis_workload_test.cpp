@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -16,6 +19,8 @@
 #include "unit/workload/traces/trace_text.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
+#include "workload/replay.hpp"
+#include "workload/source.hpp"
 #include "workload/traces/trace.hpp"
 
 namespace ridgeline::workload {
@@ -143,6 +148,45 @@ TEST(BlisSections, AreReadOrRefusedByName) {
                    "poisson}}]}\n" +
                    kFixedLengths),
       HasSubstr("arrival: is not read inside a window"));
+}
+
+// Users that send again when they have their answer: what ends them is the horizon alone.
+const std::string kEndless =
+    "horizon: 60000000\naggregate_rate: 0\nclients:\n  - id: a\n"
+    "    concurrency: 8\n    think_time_us: 500000\n" +
+    kFixedLengths;
+
+core::Result<std::unique_ptr<ItemStream>> endless(const std::string& text) {
+  return open_items(input_of("version: \"2\"\n" + text), "t", {.seed = 1});
+}
+
+TEST(BlisConcurrency, EndsWithTheHorizon) {
+  auto stream = endless(kEndless);
+  ASSERT_TRUE(stream.has_value());
+  EXPECT_TRUE((*stream)->is_endless());
+  // Answers at once: each of 8 sends every half second from 0 s on, and none at 60 s.
+  const auto list = read_all(*flattened(std::move(*stream)));
+  ASSERT_TRUE(list.has_value());
+  EXPECT_THAT(list->items, SizeIs(8 * 120));
+  const auto source = make_replay(*endless(kEndless));
+  std::int64_t sent = 0;
+  for (auto time = source->next_arrival(); time; time = source->next_arrival()) {
+    EXPECT_LT(time->to_seconds(), 60.0);
+    const auto id = source->pop().id;
+    source->on_completion(id, *time + core::Duration::milliseconds(500));
+    ++sent;
+  }
+  EXPECT_EQ(sent, 8 * 60);
+}
+
+TEST(BlisConcurrency, WithoutThinkTimeOnlyARunSaysHowMany) {
+  std::string text = kEndless;
+  text.replace(text.find("500000"), 6, "0");
+  auto stream = endless(text);
+  ASSERT_TRUE(stream.has_value());
+  const auto list = read_all(*flattened(std::move(*stream)));
+  ASSERT_FALSE(list.has_value());
+  EXPECT_THAT(core::to_string(list.error()[0]), HasSubstr("num_requests: missing"));
 }
 
 TEST(BlisWarnings, SayWhatIsReadOver) {

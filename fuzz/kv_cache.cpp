@@ -97,6 +97,9 @@ class PlainPool {
   std::int64_t entries_ = 0;
 };
 
+/// Hashes are drawn here, not made from tokens.
+const ridgeline::engine::vllm::plain::TokenSequence kNoTokens{ridgeline::domain::Request{}};
+
 struct Holder {
   std::vector<std::uint64_t> hashes;  ///< Of all its blocks, were they full.
   std::int64_t tokens = 0;
@@ -248,7 +251,7 @@ class Machine {
         real_.pool().num_free()) {
       return;
     }
-    real_.adopt(holder.tables, prefix);
+    real_.adopt(holder.tables, prefix, holder.hashes, kNoTokens);
     adopt(holder, prefix.num_blocks);
     extend(holder);
     holders_.push_back(holder);
@@ -365,7 +368,7 @@ class Machine {
     std::vector<std::int64_t> holders(static_cast<std::size_t>(options_.num_gpu_blocks.value()), 0);
     for (const Holder& holder : holders_) {
       for (std::size_t group = 0; group < holder.plain.size(); ++group) {
-        RIDGELINE_CHECK(holder.tables.groups[group].blocks == holder.plain[group],
+        RIDGELINE_CHECK(holder.tables.groups[group].ids() == holder.plain[group],
                         "another block table");
       }
       for (const auto& table : holder.plain) {

@@ -180,7 +180,7 @@ RC_GTEST_PROP(Invariants, NoBlockIsLeaked, ()) {
         std::map<core::BlockId, std::int64_t> holders;
         for (const auto& sequence : alive) {
           for (const auto& table : sequence->blocks.groups) {
-            for (const auto block : table.blocks) {
+            for (const auto block : table.ids()) {
               if (block != engine::vllm::plain::kNullBlock) {
                 ++holders[block];
               }

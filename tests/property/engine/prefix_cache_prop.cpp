@@ -76,7 +76,7 @@ class CachePair final : private vllm::fast::PrefixCache::Keyed {
     if (match_.growing_elsewhere != vllm::fast::PrefixCache::kNone) {
       rows_.expect_duplicates(requests_.at(rows_.owner_of(match_.growing_elsewhere)).table);
     }
-    plain_.adopt(entry.blocks, prefix);
+    plain_.adopt(entry.blocks, prefix, entry.hashes, content);
     rows_.adopt(entry.table, id, match_);
     entry.computed = cached;
     alive_.push_back(id);

@@ -93,12 +93,15 @@ class Machine {
       RC_ASSERT(a.num_output_tokens == b.num_output_tokens);
       RC_ASSERT(a.num_placeholders == b.num_placeholders);
       RC_ASSERT(a.num_in_flight_tokens == b.num_in_flight_tokens);
-      RC_ASSERT(a.block_hashes == b.block_hashes);
+      RC_ASSERT(a.block_hashes.size() == b.block_hashes.size());
+      for (std::size_t hash = 0; hash < a.block_hashes.size(); ++hash) {
+        RC_ASSERT(a.block_hashes[hash] == b.block_hashes[hash]);
+      }
       RC_ASSERT(a.num_hashes_made == b.num_hashes_made);
       RC_ASSERT(a.blocks.num_hashed == b.blocks.num_hashed);
       RC_ASSERT(a.blocks.groups.size() == b.blocks.groups.size());
       for (std::size_t group = 0; group < a.blocks.groups.size(); ++group) {
-        RC_ASSERT(a.blocks.groups[group].blocks == b.blocks.groups[group].blocks);
+        RC_ASSERT(a.blocks.groups[group].ids() == b.blocks.groups[group].ids());
       }
     }
     RC_ASSERT(in_flight_.size() == other.in_flight_.size());

@@ -1,7 +1,6 @@
 #include "engine/vllm/plain/block_tables.hpp"
 
 #include <cstdint>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +9,6 @@
 #include "core/units.hpp"
 #include "domain/request.hpp"
 #include "engine/options.hpp"
-#include "engine/vllm/plain/content.hpp"
 
 namespace ridgeline::engine::vllm::plain {
 namespace {
@@ -30,18 +28,22 @@ EngineOptions options_of(std::int64_t blocks) {
 /// A request whose prompt begins with 16 tokens that all have, five blocks in all.
 class Request {
  public:
-  explicit Request(std::uint32_t id) {
-    const TokenSequence tokens(stated(id));
+  explicit Request(std::uint32_t id) : tokens_(stated(id)) {
+    std::uint64_t hash = 0;
+    BlockHashes hashes;
     for (std::int64_t end = kBlock; end <= 5 * kBlock; end += kBlock) {
-      const std::uint64_t parent = hashes_.empty() ? 0 : hashes_.back();
-      hashes_.push_back(tokens.hash_block(parent, end - kBlock, end));
+      hash = tokens_.hash_block(hash, end - kBlock, end);
+      hashes.push_back(hash);
     }
+    hashes_ = hashes;
   }
   void start(BlockManager& manager) {
-    manager.adopt(tables, manager.find_prefix(hashes_, 4));
+    manager.adopt(tables, manager.find_prefix(hashes_, 4), hashes_, tokens_);
     ASSERT_TRUE(manager.extend(tables, 5 * kBlock));
     manager.hash_full_blocks(tables, hashes_, 5 * kBlock);
   }
+  [[nodiscard]] const TokenSequence& tokens() const { return tokens_; }
+  [[nodiscard]] const BlockHashes& hashes() const { return hashes_; }
 
   BlockTables tables;
 
@@ -53,9 +55,11 @@ class Request {
     request.prompt = {{.content = 1, .length = core::Tokens(16)}};
     return request;
   }
+  TokenSequence tokens_;
   BlockHashes hashes_;
 };
 
+// A request that finds all blocks of a shared row joins its holders: no block is looked up alone.
 TEST(BlockTables, RequestsHoldAPrefixTogether) {
   BlockManager manager(options_of(20));
   Request computes(0);
@@ -64,7 +68,11 @@ TEST(BlockTables, RequestsHoldAPrefixTogether) {
   computes.start(manager);
   finds.start(manager);
   joins.start(manager);
-  EXPECT_THAT(joins.tables.groups[0].blocks,
+  EXPECT_EQ(computes.tables.groups[0].row, nullptr);
+  ASSERT_NE(finds.tables.groups[0].row, nullptr);
+  EXPECT_EQ(joins.tables.groups[0].row, finds.tables.groups[0].row);
+  EXPECT_EQ(finds.tables.groups[0].row->holders, 2);
+  EXPECT_THAT(joins.tables.groups[0].ids(),
               testing::ElementsAre(BlockId(1), BlockId(2), BlockId(3), BlockId(4), BlockId(7)));
   EXPECT_EQ(manager.pool().references(BlockId(4)), 3);
   EXPECT_EQ(manager.pool().references(BlockId(5)), 1);
@@ -84,23 +92,17 @@ TEST(BlockTables, RequestsHoldAPrefixTogether) {
               testing::ElementsAre(BlockId(4), BlockId(3), BlockId(2), BlockId(1)));
 }
 
-TEST(BlockTables, ItIsSaidUpToWhereNothingHappens) {
-  EngineOptions options = options_of(40);
-  options.cache_groups = {CacheGroup{}, CacheGroup{.sliding_window = core::Tokens(6)}};
-  BlockManager manager(options);
-  Request request(0);
-  request.start(manager);
-  // Five full blocks of 4 tokens: the next token takes the sixth, which 24 tokens fill. A window of
-  // 6 looks back at 5 tokens: the first block, tokens 0 to 3, is out of sight once 9 are computed.
-  EXPECT_EQ(manager.tokens_held(request.tables), 20);
-  EXPECT_EQ(manager.hashed_below(request.tables), 24);
-  EXPECT_EQ(manager.windows_rest_below(request.tables), 9);
-  manager.drop_left_of_windows(request.tables, 8);
-  EXPECT_EQ(manager.pool().num_used(), 10);
-  manager.drop_left_of_windows(request.tables, 9);
-  EXPECT_EQ(manager.pool().num_used(), 9);
-  EXPECT_EQ(request.tables.groups[1].blocks[0], kNullBlock);
-  EXPECT_EQ(manager.windows_rest_below(request.tables), 13);
+TEST(BlockTables, HashesOfAHeldPrefixAreKnown) {
+  BlockManager manager(options_of(20));
+  Request computes(0);
+  Request finds(1);
+  const Request asks(2);
+  computes.start(manager);
+  EXPECT_TRUE(manager.known_hashes(asks.hashes()[0], asks.tokens()).empty()) << "held by one alone";
+  finds.start(manager);
+  const BlockHashes known = manager.known_hashes(asks.hashes()[0], asks.tokens());
+  ASSERT_EQ(known.size(), 4U);  // The fifth block is the request's own.
+  EXPECT_EQ(known.back(), asks.hashes()[3]);
 }
 
 }  // namespace

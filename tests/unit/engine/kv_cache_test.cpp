@@ -1,4 +1,4 @@
-// The block pool of vLLM's plain scheduler.
+// The block pool of the reference twin.
 #include "engine/vllm/plain/kv_cache.hpp"
 
 #include <cstdint>
@@ -16,7 +16,6 @@ namespace {
 
 using core::BlockId;
 using testing::ElementsAre;
-using vllm::plain::kNullBlock;
 
 std::vector<std::uint32_t> ids(const std::vector<BlockId>& blocks) {
   std::vector<std::uint32_t> values;
@@ -37,7 +36,7 @@ std::vector<std::uint32_t> free_list_after_two_requests(bool free_unhashed_first
     first.push_back(cache.allocate());
   }
   for (std::uint64_t i = 0; i < 3; ++i) {
-    cache.enter(100 + i, {first[i]});
+    cache.set_hash(first[i], 100 + i);
   }
   std::vector<BlockId> second = {*cache.find(100), *cache.find(101), *cache.find(102)};
   EXPECT_FALSE(cache.find(103).has_value());
@@ -65,44 +64,46 @@ TEST(KvCache, TheOldestCopyIsFound) {
   const BlockId a = cache.allocate();
   const BlockId b = cache.allocate();
   const BlockId copy_of_a = cache.allocate();
-  cache.enter(7, {a});
-  cache.enter(9, {b});
-  cache.enter(7, {copy_of_a});
+  cache.set_hash(a, 7);
+  cache.set_hash(b, 9);
+  cache.set_hash(copy_of_a, 7);
   EXPECT_EQ(cache.find(7), a);
   EXPECT_EQ(cache.find(9), b);
   EXPECT_EQ(cache.find(8), std::nullopt);
+  EXPECT_EQ(cache.find(7, 1), std::nullopt) << "another cache group";
   EXPECT_EQ(cache.num_unheld({a, b}), 0);
   cache.release({a});
   EXPECT_EQ(cache.num_unheld({a, b}), 1);
 }
 
-TEST(KvCache, BlocksDifferByHashGroupAndAge) {
-  vllm::plain::KvCache cache({.num_gpu_blocks = core::Blocks(6), .num_groups = 2});
+TEST(KvCache, BlocksOfOneBucketAreToldApart) {
+  // Five blocks have eight buckets: hashes eight apart share one, and so do a group and a hash that
+  // add up to the same.
+  vllm::plain::KvCache cache({.num_gpu_blocks = core::Blocks(6)});
   const BlockId a = cache.allocate();
   const BlockId b = cache.allocate();
   const BlockId younger_a = cache.allocate();
   const BlockId c = cache.allocate();
-  cache.enter(7, {a, kNullBlock});
-  cache.enter(15, {b, kNullBlock});
-  cache.enter(7, {younger_a, kNullBlock});
-  cache.enter(6, {kNullBlock, c});
+  cache.set_hash(a, 7);
+  cache.set_hash(b, 15);
+  cache.set_hash(younger_a, 7);
+  cache.set_hash(c, 6, 1);
   cache.release({a});
   EXPECT_EQ(cache.find(7), a);
   EXPECT_EQ(cache.find(15), b);
   EXPECT_EQ(cache.find(6, 1), c);
-  EXPECT_EQ(cache.find(6, 0), std::nullopt) << "another cache group";
   EXPECT_EQ(cache.find(23), std::nullopt);
   EXPECT_EQ(cache.allocate(), BlockId(5));
-  EXPECT_EQ(cache.allocate(), a);  // The older of two is reused: the other stays.
+  EXPECT_EQ(cache.allocate(), a);  // The first of its bucket is reused: the others stay.
   EXPECT_EQ(cache.find(7), younger_a);
   EXPECT_EQ(cache.find(15), b);
   EXPECT_EQ(cache.find(6, 1), c);
 }
 
-TEST(KvCache, AResetForgetsAllOnceNoRequestHoldsABlock) {
+TEST(KvCache, AResetForgetsAllOnceNobodyHoldsABlock) {
   vllm::plain::KvCache cache({.num_gpu_blocks = core::Blocks(4)});
   const BlockId block = cache.allocate();
-  cache.enter(7, {block});
+  cache.set_hash(block, 7);
   EXPECT_FALSE(cache.reset());
   EXPECT_EQ(cache.find(7), block);
   cache.release({block});
@@ -132,7 +133,7 @@ TEST(KvCache, CountsHoldersBeyondTheFirst) {
 TEST(KvCache, ReuseForgetsWhatABlockHeld) {
   vllm::plain::KvCache cache({.num_gpu_blocks = core::Blocks(3)});
   const BlockId a = cache.allocate();
-  cache.enter(7, {a});
+  cache.set_hash(a, 7);
   cache.release({a});
   EXPECT_EQ(cache.find(7), a);
   EXPECT_EQ(cache.allocate(), BlockId(2));
@@ -144,10 +145,10 @@ TEST(KvCache, ReuseForgetsWhatABlockHeld) {
 TEST(KvCache, MemoryFollowsTheBlocksUsed) {
   vllm::plain::KvCache cache({.num_gpu_blocks = core::Blocks(4'000'000'000)});
   EXPECT_EQ(cache.num_free(), 3'999'999'999);
-  // Enough for the map to grow, which must leave what it holds and its order alone.
+  // Enough to have more buckets made, which must leave what they hold and its order alone.
   constexpr std::uint64_t kUsed = 5'000;
   for (std::uint64_t i = 0; i < kUsed; ++i) {
-    cache.enter(i / 2, {cache.allocate()});
+    cache.set_hash(cache.allocate(), i / 2);
   }
   for (std::uint64_t i = 0; i < kUsed / 2; ++i) {
     ASSERT_EQ(cache.find(i), BlockId(static_cast<std::uint32_t>(2 * i + 1))) << "the older of two";

@@ -12,6 +12,8 @@
 #include "core/ids.hpp"
 #include "core/units.hpp"
 #include "engine/options.hpp"
+#include "engine/vllm/plain/block_hashes.hpp"
+#include "engine/vllm/plain/content.hpp"
 #include "engine/vllm/plain/kv_cache.hpp"
 
 namespace ridgeline::engine::vllm::plain {
@@ -22,15 +24,9 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() / 2;
 
 }  // namespace
 
-void BlockTable::resize(std::int64_t count) {
-  blocks.resize(static_cast<std::size_t>(count));
-  num_passed = std::min(num_passed, count);
-}
-
 BlockManager::BlockManager(const EngineOptions& options)
     : pool_({.num_gpu_blocks = options.num_gpu_blocks,
-             .free_unhashed_first = options.profile.free_unhashed_first,
-             .num_groups = options.cache_groups.size()}),
+             .free_unhashed_first = options.profile.free_unhashed_first}),
       block_size_(options.block_size.value()),
       enable_prefix_caching_(options.enable_prefix_caching),
       frees_in_order_(!options.enable_prefix_caching && options.profile.frees_uncached_in_order),
@@ -63,7 +59,7 @@ std::int64_t BlockManager::most_blocks_of_window(std::int64_t window) const {
 /// right; a run that reaches the first block may be shorter. What lies left of it is null.
 BlockTable BlockManager::find_in_window(const BlockHashes& hashes,
                                         std::size_t group,
-                                        std::int64_t most) {
+                                        std::int64_t most) const {
   // Drafting from hidden states gives up the last block found, so one more is asked for.
   const std::int64_t wanted = blocks_for(windows_[group] - 1) + (drops_last_hit_ ? 1 : 0);
   BlockTable table;
@@ -75,34 +71,91 @@ BlockTable BlockManager::find_in_window(const BlockHashes& hashes,
     }
     table.blocks.push_back(*found);
     if (std::ssize(table.blocks) >= wanted) {
-      table.num_passed = i;
+      table.num_first = i;
       break;
     }
   }
-  table.blocks.insert(table.blocks.end(), static_cast<std::size_t>(table.num_passed), kNullBlock);
   std::reverse(table.blocks.begin(), table.blocks.end());
+  return table;
+}
+
+/// Of the rows that begin with a block, the one that has most in common with a request that has
+/// that block too, and how much.
+BlockTable BlockManager::find_row(core::BlockId first,
+                                  const BlockHashes& hashes,
+                                  std::int64_t most) const {
+  BlockTable table;
+  const auto rows = pool_.rows_from(first);
+  const auto agree = [&](const HeldRow& row, std::int64_t i) {
+    return row.hashes[static_cast<std::size_t>(i)] == hashes[static_cast<std::size_t>(i)];
+  };
+  for (const auto& row : rows) {
+    const std::int64_t size = std::min(row->size(), most);
+    if (size > table.num_first && agree(*row, size - 1)) {
+      table.row = row;
+      table.num_first = size;
+    }
+  }
+  if (table.num_first == 0 && !rows.empty()) {
+    // Blocks behind the first that differs differ too.
+    table.row = rows.back();
+    table.num_first = 1;
+    for (std::int64_t differs = std::min(table.row->size(), most); table.num_first + 1 < differs;) {
+      const std::int64_t middle = table.num_first + (differs - table.num_first) / 2;
+      (agree(*table.row, middle) ? table.num_first : differs) = middle;
+    }
+  }
   return table;
 }
 
 BlockTable BlockManager::find_from_start(const BlockHashes& hashes,
                                          std::size_t group,
-                                         std::int64_t most) {
+                                         std::int64_t most) const {
   BlockTable table;
   while (table.size() < most) {
-    const auto found = pool_.find(hashes[table.blocks.size()], group);
+    const auto found = pool_.find(hashes[static_cast<std::size_t>(table.size())], group);
     if (!found) {
       break;
+    }
+    if (table.size() == 0) {
+      table = find_row(*found, hashes, most);
+      if (table.num_first > 0) {
+        continue;
+      }
     }
     table.blocks.push_back(*found);
   }
   return table;
 }
 
+BlockHashes BlockManager::known_hashes(std::uint64_t first, const TokenSequence& tokens) const {
+  const HeldRow* longest = nullptr;
+  std::int64_t most = 0;
+  for (std::size_t group = 0; group < windows_.size(); ++group) {
+    if (windows_[group] > 0) {
+      continue;
+    }
+    const auto found = pool_.find(first, group);
+    if (!found) {
+      continue;
+    }
+    for (const auto& row : pool_.rows_from(*found)) {
+      const std::int64_t common =
+          std::min(row->size(), tokens.common_tokens(row->tokens) / block_size_);
+      if (common > most) {
+        longest = row.get();
+        most = common;
+      }
+    }
+  }
+  return longest == nullptr ? BlockHashes() : longest->hashes.first(static_cast<std::size_t>(most));
+}
+
 /// The longest prefix of at most `most` blocks that all groups of one layout have cached; one block
 /// is asked for beyond it where drafting gives one up.
 std::vector<BlockTable> BlockManager::find_layout(const BlockHashes& hashes,
                                                   const std::vector<std::size_t>& layout,
-                                                  std::int64_t most) {
+                                                  std::int64_t most) const {
   std::vector<BlockTable> found(layout.size());
   for (bool shortened = true; shortened;) {
     shortened = false;
@@ -120,7 +173,7 @@ std::vector<BlockTable> BlockManager::find_layout(const BlockHashes& hashes,
 /// Passes over the layouts until none shortens what the others have found. With one layout, or full
 /// attention and one other, a single pass is enough, and it is the only one that vLLM makes: with
 /// drafts every pass gives up a block.
-CachedPrefix BlockManager::find_common(const BlockHashes& hashes, std::int64_t most) {
+CachedPrefix BlockManager::find_common(const BlockHashes& hashes, std::int64_t most) const {
   CachedPrefix prefix{.num_blocks = most, .groups = std::vector<BlockTable>(windows_.size())};
   const bool one_pass =
       layouts_.size() == 1 || (layouts_.size() == 2 && windows_[layouts_.front().front()] == 0);
@@ -145,7 +198,7 @@ CachedPrefix BlockManager::find_common(const BlockHashes& hashes, std::int64_t m
   return prefix;
 }
 
-CachedPrefix BlockManager::find_prefix(const BlockHashes& hashes, std::int64_t most) {
+CachedPrefix BlockManager::find_prefix(const BlockHashes& hashes, std::int64_t most) const {
   if (!enable_prefix_caching_) {
     return {.num_blocks = 0, .groups = std::vector<BlockTable>(windows_.size())};
   }
@@ -174,109 +227,154 @@ std::int64_t BlockManager::blocks_needed(const BlockTables& tables,
     const std::int64_t adopted = prefix.groups.empty() ? 0 : prefix.groups[group].size();
     needed += std::max<std::int64_t>(wanted - held - adopted, 0);
     if (!prefix.groups.empty()) {
-      needed += pool_.num_unheld(prefix.groups[group].blocks);
+      const BlockTable& found = prefix.groups[group];
+      const bool row_is_free = found.row != nullptr && found.row->holders == 0;
+      needed += (row_is_free ? found.num_first : 0) + pool_.num_unheld(found.blocks);
     }
   }
   return needed;
 }
 
-void BlockManager::adopt(BlockTables& tables, CachedPrefix prefix) {
-  tables.groups = std::move(prefix.groups);
-  tables.groups.resize(windows_.size());
-  for (const BlockTable& table : tables.groups) {
-    pool_.touch(table.blocks);
-  }
-  tables.num_hashed = prefix.num_blocks;
+void BlockManager::note_hashed(BlockTables& tables, std::int64_t blocks) const {
+  tables.num_hashed = blocks;
+  tables.hashed_below = enable_prefix_caching_ ? (blocks + 1) * block_size_ : kNever;
 }
 
-bool BlockManager::extend(BlockTables& tables, std::int64_t tokens) {
-  if (tokens <= tokens_held(tables)) {
-    return true;
+void BlockManager::note_windows(BlockTables& tables) const {
+  tables.windows_rest_below = kNever;
+  for (std::size_t group = 0; group < windows_.size(); ++group) {
+    if (windows_[group] > 0) {
+      tables.windows_rest_below =
+          std::min(tables.windows_rest_below,
+                   (tables.groups[group].num_first + 1) * block_size_ + windows_[group] - 1);
+    }
   }
-  const std::int64_t missing = blocks_for(tokens) - tables.groups.front().size();
-  if (missing * num_groups() > pool_.num_free()) {
+}
+
+/// Takes hold of the blocks of a table, as find_prefix() gave it.
+void BlockManager::hold(BlockTable& table, const BlockHashes& hashes, const TokenSequence& tokens) {
+  if (table.size() == 0) {
+    table.row.reset();
+    return;
+  }
+  if (table.row != nullptr && table.num_first == table.row->size() && table.blocks.empty()) {
+    pool_.join(*table.row);
+    return;
+  }
+  const std::int64_t size = table.size();
+  table.row = pool_.touch_row(table.ids(), hashes.first(static_cast<std::size_t>(size)), tokens);
+  table.num_first = size;
+  table.blocks.clear();
+}
+
+void BlockManager::adopt(BlockTables& tables,
+                         CachedPrefix prefix,
+                         const BlockHashes& hashes,
+                         const TokenSequence& tokens) {
+  tables.groups = std::move(prefix.groups);
+  tables.groups.resize(windows_.size());
+  for (std::size_t group = 0; group < windows_.size(); ++group) {
+    BlockTable& table = tables.groups[group];
+    if (windows_[group] > 0) {
+      pool_.touch(table.blocks);
+    } else {
+      hold(table, hashes, tokens);
+    }
+  }
+  tables.tokens_held = prefix.num_blocks * block_size_;
+  note_hashed(tables, prefix.num_blocks);
+  note_windows(tables);
+}
+
+void BlockManager::reserve(BlockTables& tables, std::int64_t tokens) const {
+  for (auto& table : tables.groups) {
+    table.blocks.reserve(
+        static_cast<std::size_t>(std::max<std::int64_t>(blocks_for(tokens) - table.num_first, 0)));
+  }
+}
+
+std::vector<core::BlockId> BlockTable::ids() const {
+  std::vector<core::BlockId> all;
+  all.reserve(static_cast<std::size_t>(size()));
+  for (std::int64_t i = 0; i < size(); ++i) {
+    all.push_back((*this)[i]);
+  }
+  return all;
+}
+
+bool BlockManager::take_blocks(BlockTables& tables, std::int64_t tokens) {
+  std::int64_t missing = 0;  // Of each table: they are equal in length.
+  while (tables.tokens_held + missing * block_size_ < tokens) {
+    ++missing;
+  }
+  if (missing * static_cast<std::int64_t>(tables.groups.size()) > pool_.num_free()) {
     return false;
   }
-  for (BlockTable& table : tables.groups) {
-    if (missing > 1) {
-      table.blocks.reserve(table.blocks.size() + static_cast<std::size_t>(missing));
-    }
+  for (auto& table : tables.groups) {
     for (std::int64_t i = 0; i < missing; ++i) {
       table.blocks.push_back(pool_.allocate());
     }
   }
+  tables.tokens_held += missing * block_size_;
   return true;
 }
 
 void BlockManager::hash_full_blocks(BlockTables& tables,
                                     const BlockHashes& hashes,
                                     std::int64_t tokens) {
-  if (tokens < hashed_below(tables)) {
+  if (tokens < tables.hashed_below) {
     return;
   }
-  std::vector<core::BlockId> by_group(windows_.size());
-  for (const std::int64_t full = tokens / block_size_; tables.num_hashed < full;
-       ++tables.num_hashed) {
-    const auto i = static_cast<std::size_t>(tables.num_hashed);
-    for (std::size_t group = 0; group < windows_.size(); ++group) {
-      by_group[group] = tables.groups[group].blocks[i];
-    }
-    pool_.enter(hashes[i], by_group);
+  std::int64_t full = tables.num_hashed + 1;
+  while ((full + 1) * block_size_ <= tokens) {
+    ++full;
   }
+  for (std::size_t group = 0; group < windows_.size(); ++group) {
+    for (std::int64_t i = tables.num_hashed; i < full; ++i) {
+      const core::BlockId block = tables.groups[group][i];
+      if (block != kNullBlock) {
+        pool_.set_hash(block, hashes[static_cast<std::size_t>(i)], group);
+      }
+    }
+  }
+  note_hashed(tables, full);
 }
 
-void BlockManager::drop_left_of_windows(BlockTables& tables, std::int64_t computed) {
-  std::vector<core::BlockId> dropped;
-  for (std::size_t group = 0; group < tables.groups.size(); ++group) {
+void BlockManager::move_windows(BlockTables& tables, std::int64_t computed) {
+  if (tables.groups.empty()) {
+    return;
+  }
+  for (std::size_t group = 0; group < windows_.size(); ++group) {
     if (windows_[group] == 0) {
       continue;
     }
     BlockTable& table = tables.groups[group];
-    const std::int64_t useless = computed - windows_[group] + 1;
-    if (useless < (table.num_passed + 1) * block_size_) {
+    const std::int64_t useless = std::max<std::int64_t>(computed - windows_[group] + 1, 0);
+    const std::int64_t passed = std::min(useless / block_size_, table.size()) - table.num_first;
+    if (passed <= 0) {
       continue;
     }
-    const std::int64_t passed = std::min(useless / block_size_, table.size());
-    // The deepest block first, as in release().
-    dropped.clear();
-    for (std::int64_t i = passed - 1; i >= table.num_passed; --i) {
-      core::BlockId& block = table.blocks[static_cast<std::size_t>(i)];
-      dropped.push_back(block);
-      block = kNullBlock;
-    }
-    pool_.release(dropped);
-    table.num_passed = passed;
+    const auto end = table.blocks.begin() + passed;
+    dropped_.assign(std::make_reverse_iterator(end), table.blocks.rend());
+    pool_.release(dropped_);
+    table.blocks.erase(table.blocks.begin(), end);
+    table.num_first += passed;
   }
+  note_windows(tables);
 }
 
 void BlockManager::release(BlockTables& tables) {
   // The deepest block first, so that prefixes outlive their extensions.
-  for (BlockTable& table : tables.groups) {
+  for (auto& table : tables.groups) {
     if (!frees_in_order_) {
       std::reverse(table.blocks.begin(), table.blocks.end());
     }
     pool_.release(table.blocks);
-  }
-  tables = {};
-}
-
-std::int64_t BlockManager::tokens_held(const BlockTables& tables) const {
-  return tables.groups.front().size() * block_size_;
-}
-
-std::int64_t BlockManager::hashed_below(const BlockTables& tables) const {
-  return enable_prefix_caching_ ? (tables.num_hashed + 1) * block_size_ : kNever;
-}
-
-std::int64_t BlockManager::windows_rest_below(const BlockTables& tables) const {
-  std::int64_t below = kNever;
-  for (std::size_t group = 0; group < windows_.size(); ++group) {
-    if (windows_[group] > 0) {
-      below = std::min(below,
-                       (tables.groups[group].num_passed + 1) * block_size_ + windows_[group] - 1);
+    if (table.row != nullptr) {
+      pool_.leave(table.row);
     }
   }
-  return below;
+  tables = {};
 }
 
 }  // namespace ridgeline::engine::vllm::plain

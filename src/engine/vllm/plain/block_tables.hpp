@@ -1,37 +1,55 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <iterator>
+#include <memory>
 #include <vector>
 
 #include "core/ids.hpp"
 #include "engine/options.hpp"
+#include "engine/vllm/plain/block_hashes.hpp"
+#include "engine/vllm/plain/content.hpp"
 #include "engine/vllm/plain/kv_cache.hpp"
 
 namespace ridgeline::engine::vllm::plain {
 
-/// Hashes of a request's full blocks, in order; each covers all blocks before it.
-using BlockHashes = std::vector<std::uint64_t>;
-
-/// Blocks of one cache group in order. Where a window has moved on, its first ones are null.
+/// Blocks of one cache group in order. The first ones may stand in a row that others hold too, or
+/// be null, where a window has moved on.
 struct BlockTable {
-  std::vector<core::BlockId> blocks;
-  std::int64_t num_passed = 0;  ///< Of those, null.
+  std::shared_ptr<HeldRow> row;       ///< Holds the first ones; none: they are null.
+  std::int64_t num_first = 0;         ///< How many: of a table, the whole row.
+  std::vector<core::BlockId> blocks;  ///< Those behind.
 
-  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(blocks.size()); }
+  [[nodiscard]] std::int64_t size() const { return num_first + std::ssize(blocks); }
+  [[nodiscard]] core::BlockId operator[](std::int64_t i) const {
+    if (i >= num_first) {
+      return blocks[static_cast<std::size_t>(i - num_first)];
+    }
+    return row == nullptr ? kNullBlock : row->blocks[static_cast<std::size_t>(i)];
+  }
   /// Keeps the first `count`.
-  void resize(std::int64_t count);
+  void resize(std::int64_t count) {
+    num_first = std::min(num_first, count);
+    blocks.resize(static_cast<std::size_t>(count - num_first));
+  }
+  /// All of them.
+  [[nodiscard]] std::vector<core::BlockId> ids() const;
 };
 
-/// The blocks of one request, one table per cache group; equal in length.
+/// The blocks of one request, one table per cache group; equal in length. Beside them, up to where
+/// the BlockManager has nothing to do for it.
 struct BlockTables {
   std::vector<BlockTable> groups;
-  std::int64_t num_hashed = 0;  ///< Of each table, from its start, entered into the prefix cache.
+  std::int64_t num_hashed = 0;    ///< Of each table, from its start, entered into the prefix cache.
+  std::int64_t tokens_held = 0;   ///< extend() to as many or fewer does nothing.
+  std::int64_t hashed_below = 0;  ///< hash_full_blocks() of fewer does nothing.
+  std::int64_t windows_rest_below = 0;  ///< drop_left_of_windows() of fewer does nothing.
 };
 
-/// A cached prefix: for each group its first `num_blocks` blocks, null where a window needs them no
-/// more.
+/// A cached prefix: for each group the blocks of its first `num_blocks` blocks, as far as they are
+/// of use. A row in it may be longer.
 struct CachedPrefix {
   std::int64_t num_blocks = 0;
   std::vector<BlockTable> groups;
@@ -43,8 +61,11 @@ class BlockManager {
  public:
   explicit BlockManager(const EngineOptions& options);
 
+  /// Hashes of the first full blocks of `tokens`, of which the very first has the hash `first`, as
+  /// far as requests inside have made them.
+  [[nodiscard]] BlockHashes known_hashes(std::uint64_t first, const TokenSequence& tokens) const;
   /// The longest prefix of at most `most` blocks that every group has cached.
-  [[nodiscard]] CachedPrefix find_prefix(const BlockHashes& hashes, std::int64_t most);
+  [[nodiscard]] CachedPrefix find_prefix(const BlockHashes& hashes, std::int64_t most) const;
 
   /// Blocks the pool must give so that the request can hold `tokens` tokens, adopting `prefix`
   /// first. `capped`: from a sliding window no more than it ever holds at a time.
@@ -52,45 +73,56 @@ class BlockManager {
                                            const CachedPrefix& prefix,
                                            std::int64_t tokens,
                                            bool capped) const;
-  /// Takes hold of what find_prefix() gave.
-  void adopt(BlockTables& tables, CachedPrefix prefix);
+  /// Takes hold of what find_prefix() gave at this instant for the request with these hashes and
+  /// tokens.
+  void adopt(BlockTables& tables,
+             CachedPrefix prefix,
+             const BlockHashes& hashes,
+             const TokenSequence& tokens);
+  /// Puts memory aside for the tables of a request that will hold `tokens` tokens.
+  void reserve(BlockTables& tables, std::int64_t tokens) const;
   /// Gives the request blocks for that many tokens; if the pool has too few, none, and false.
-  bool extend(BlockTables& tables, std::int64_t tokens);
-  /// Enters the blocks that so many tokens fill.
+  bool extend(BlockTables& tables, std::int64_t tokens) {
+    return tokens <= tables.tokens_held || take_blocks(tables, tokens);
+  }
   void hash_full_blocks(BlockTables& tables, const BlockHashes& hashes, std::int64_t tokens);
   /// Gives back what lies wholly left of the sliding windows once `computed` tokens are.
-  void drop_left_of_windows(BlockTables& tables, std::int64_t computed);
+  void drop_left_of_windows(BlockTables& tables, std::int64_t computed) {
+    if (computed >= tables.windows_rest_below) {
+      move_windows(tables, computed);
+    }
+  }
   void release(BlockTables& tables);
   /// Forgets every cached block; refused, with false, while a block is held.
   bool reset_prefix_cache() { return pool_.reset(); }
 
-  /// extend() to as many or fewer does nothing.
-  [[nodiscard]] std::int64_t tokens_held(const BlockTables& tables) const;
-  /// hash_full_blocks() of fewer does nothing.
-  [[nodiscard]] std::int64_t hashed_below(const BlockTables& tables) const;
-  /// drop_left_of_windows() of fewer does nothing.
-  [[nodiscard]] std::int64_t windows_rest_below(const BlockTables& tables) const;
-
   [[nodiscard]] const KvCache& pool() const { return pool_; }
   [[nodiscard]] std::int64_t block_size() const { return block_size_; }
-  [[nodiscard]] std::int64_t num_groups() const {
-    return static_cast<std::int64_t>(windows_.size());
-  }
+  [[nodiscard]] std::size_t num_groups() const { return windows_.size(); }
 
  private:
+  [[nodiscard]] BlockTable find_row(core::BlockId first,
+                                    const BlockHashes& hashes,
+                                    std::int64_t most) const;
   [[nodiscard]] BlockTable find_from_start(const BlockHashes& hashes,
                                            std::size_t group,
-                                           std::int64_t most);
+                                           std::int64_t most) const;
   [[nodiscard]] BlockTable find_in_window(const BlockHashes& hashes,
                                           std::size_t group,
-                                          std::int64_t most);
+                                          std::int64_t most) const;
+
   [[nodiscard]] std::vector<BlockTable> find_layout(const BlockHashes& hashes,
                                                     const std::vector<std::size_t>& layout,
-                                                    std::int64_t most);
-  [[nodiscard]] CachedPrefix find_common(const BlockHashes& hashes, std::int64_t most);
+                                                    std::int64_t most) const;
+  [[nodiscard]] CachedPrefix find_common(const BlockHashes& hashes, std::int64_t most) const;
+  void hold(BlockTable& table, const BlockHashes& hashes, const TokenSequence& tokens);
   [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const {
     return (tokens + block_size_ - 1) / block_size_;
   }
+  bool take_blocks(BlockTables& tables, std::int64_t tokens);
+  void move_windows(BlockTables& tables, std::int64_t computed);
+  void note_hashed(BlockTables& tables, std::int64_t blocks) const;
+  void note_windows(BlockTables& tables) const;
   [[nodiscard]] std::int64_t most_blocks_of_window(std::int64_t window) const;
 
   KvCache pool_;
@@ -103,6 +135,7 @@ class BlockManager {
   std::vector<std::int64_t> windows_;  ///< Of each group; 0: full attention.
   /// Groups with one window width, full attention first: what is looked up together.
   std::vector<std::vector<std::size_t>> layouts_;
+  std::vector<core::BlockId> dropped_;  ///< By the window that moves on; kept for its memory.
 };
 
 }  // namespace ridgeline::engine::vllm::plain

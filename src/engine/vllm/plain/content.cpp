@@ -24,10 +24,12 @@ std::uint64_t mix(std::uint64_t seed) {
 
 }  // namespace
 
-TokenSequence::TokenSequence(const domain::Request& request) {
+TokenSequence::TokenSequence(const domain::Request& request)
+    : history_(request.prompt.history()), shared_(request.prompt.num_shared()) {
   const std::int64_t prompt = request.prompt_tokens.value();
-  std::int64_t named = 0;
-  for (const domain::Segment& segment : request.prompt) {
+  pieces_.reserve(request.prompt.own().size() + 2);
+  std::int64_t named = shared_ > 0 ? history_->begin_of(shared_) : 0;
+  for (const auto& segment : request.prompt.own()) {
     add(segment.content, named, segment.length.value());
     named += segment.length.value();
   }
@@ -39,35 +41,63 @@ TokenSequence::TokenSequence(const domain::Request& request) {
 
 void TokenSequence::add(std::uint64_t content, std::int64_t begin, std::int64_t length) {
   if (length > 0) {
-    pieces_.push_back(
-        {.end = begin + length, .token_zero = mix(content) - static_cast<std::uint64_t>(begin)});
+    pieces_.push_back({.begin = begin, .end = begin + length, .first_token = mix(content)});
   }
 }
 
-std::vector<TokenSequence::Piece>::const_iterator TokenSequence::piece_at(
-    std::int64_t position) const {
-  return std::upper_bound(
-      pieces_.begin(), pieces_.end(), position, [](std::int64_t at, const Piece& piece) {
-        return at < piece.end;
-      });
+TokenSequence::Piece TokenSequence::piece(std::size_t index) const {
+  if (index >= shared_) {
+    return pieces_[index - shared_];
+  }
+  return {.begin = history_->begin_of(index),
+          .end = history_->begin_of(index + 1),
+          .first_token = mix((*history_)[index].content)};
 }
 
-std::uint64_t TokenSequence::operator[](std::int64_t position) const {
-  return piece_at(position)->token_zero + static_cast<std::uint64_t>(position);
-}
-
-std::uint64_t TokenSequence::hash_block(std::uint64_t parent,
-                                        std::int64_t begin,
-                                        std::int64_t end) const {
-  std::uint64_t hash = 0;
-  auto piece = piece_at(begin);
-  for (std::int64_t position = begin; position < end; ++position) {
-    if (position == piece->end) {
-      ++piece;
+std::size_t TokenSequence::piece_at(std::int64_t position) const {
+  std::size_t low = 0;
+  for (std::size_t high = num_pieces() - 1; low < high;) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (position < end_of(middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
     }
-    hash = chain(hash, piece->token_zero + static_cast<std::uint64_t>(position));
   }
-  return chain(parent, hash);
+  return low;
+}
+
+std::int64_t TokenSequence::common_tokens(const TokenSequence& other) const {
+  std::size_t i = history_ == other.history_ ? std::min(shared_, other.shared_) : 0;
+  std::int64_t common = i > 0 ? history_->begin_of(i) : 0;
+  for (; i < num_pieces() && i < other.num_pieces(); ++i) {
+    const Piece one = piece(i);
+    const Piece two = other.piece(i);
+    if (one.first_token != two.first_token) {
+      break;
+    }
+    common = std::min(one.end, two.end);
+    if (one.end != two.end) {
+      break;
+    }
+  }
+  return common;
+}
+
+std::uint64_t TokenSequence::hash_across(std::uint64_t parent,
+                                         std::int64_t begin,
+                                         std::int64_t end) {
+  std::size_t index = piece_at(begin);
+  std::uint64_t hash = 0;
+  for (std::int64_t position = begin;; ++index) {
+    last_ = piece(index);
+    const std::int64_t last = std::min(end, last_.end);
+    hash = chain_run(hash, last_.token(position), last - position);
+    if (last == end) {
+      return chain(parent, hash);
+    }
+    position = last;
+  }
 }
 
 }  // namespace ridgeline::engine::vllm::plain

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "domain/prompt.hpp"
 #include "domain/request.hpp"
 
 namespace ridgeline::engine::vllm::plain {
@@ -16,29 +19,69 @@ namespace ridgeline::engine::vllm::plain {
   return parent * kMultiplier + token;
 }
 
+/// What chain() makes of a hash and `count` tokens, numbered from `token` on.
+[[nodiscard]] constexpr std::uint64_t chain_run(std::uint64_t hash,
+                                                std::uint64_t token,
+                                                std::int64_t count) {
+  // Four tokens at a time where that goes: chained among themselves, before the hash so far is
+  // known.
+  constexpr std::uint64_t kFourLinks = chain(chain(chain(chain(1, 0), 0), 0), 0);
+  for (; count >= 4; count -= 4, token += 4) {
+    hash = hash * kFourLinks + chain(chain(chain(token, token + 1), token + 2), token + 3);
+  }
+  for (; count > 0; --count, ++token) {
+    hash = chain(hash, token);
+  }
+  return hash;
+}
+
 /// What a request's token sequence holds, prompt first and then what it generates.
 class TokenSequence {
  public:
   explicit TokenSequence(const domain::Request& request);
 
   /// Equal for two requests exactly where both the content and the place in it are.
-  [[nodiscard]] std::uint64_t operator[](std::int64_t position) const;
+  [[nodiscard]] std::uint64_t operator[](std::int64_t position) const {
+    return piece(piece_at(position)).token(position);
+  }
+  /// How many leading tokens are the same in both, found piece by piece: at least.
+  [[nodiscard]] std::int64_t common_tokens(const TokenSequence& other) const;
   /// The hash of the block that holds the tokens from `begin` to `end`, less the latter, and comes
-  /// after `parent`: the hash of its tokens, one after the other, chained to the parent's.
+  /// after `parent`. Quick where the calls follow one another.
   [[nodiscard]] std::uint64_t hash_block(std::uint64_t parent,
                                          std::int64_t begin,
-                                         std::int64_t end) const;
+                                         std::int64_t end) {
+    return begin >= last_.begin && end <= last_.end
+               ? chain(parent, chain_run(0, last_.token(begin), end - begin))
+               : hash_across(parent, begin, end);
+  }
 
  private:
-  /// Tokens of one content, from a position to the next piece.
+  /// Tokens of one content, from a position to the next piece; of the last one, what the request
+  /// generates, to no end.
   struct Piece {
+    std::int64_t begin = 0;
     std::int64_t end = 0;
-    std::uint64_t token_zero = 0;  ///< Of position 0, if the piece reached there.
+    std::uint64_t first_token = 0;
+
+    [[nodiscard]] std::uint64_t token(std::int64_t position) const {
+      return first_token + static_cast<std::uint64_t>(position - begin);
+    }
   };
   void add(std::uint64_t content, std::int64_t begin, std::int64_t length);
-  [[nodiscard]] std::vector<Piece>::const_iterator piece_at(std::int64_t position) const;
+  std::uint64_t hash_across(std::uint64_t parent, std::int64_t begin, std::int64_t end);
+  [[nodiscard]] Piece piece(std::size_t index) const;
+  [[nodiscard]] std::int64_t end_of(std::size_t index) const {
+    return index < shared_ ? history_->begin_of(index + 1) : pieces_[index - shared_].end;
+  }
+  [[nodiscard]] std::size_t num_pieces() const { return shared_ + pieces_.size(); }
+  [[nodiscard]] std::size_t piece_at(std::int64_t position) const;
 
-  std::vector<Piece> pieces_;  ///< The last one, what the request generates, has no end.
+  /// The first pieces, which other prompts have as well.
+  std::shared_ptr<const domain::History> history_;
+  std::size_t shared_ = 0;
+  std::vector<Piece> pieces_;  ///< Those behind.
+  Piece last_;                 ///< At which hash_block() ended.
 };
 
 }  // namespace ridgeline::engine::vllm::plain

@@ -4,55 +4,133 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
+#include <memory>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "core/check.hpp"
 #include "core/ids.hpp"
+#include "engine/vllm/plain/block_hashes.hpp"
+#include "engine/vllm/plain/content.hpp"
 
 namespace ridgeline::engine::vllm::plain {
+namespace {
+
+/// So many buckets at first, where there are as many blocks.
+constexpr std::size_t kFirstBuckets = 1024;
+
+}  // namespace
+
+KvCache::KvCache(const Options& options)
+    : options_(options), blocks_(options.num_gpu_blocks.value() > 1 ? 2 : 1) {
+  // At least two: a shift by all 64 bits would be none.
+  const auto blocks = static_cast<std::size_t>(options.num_gpu_blocks.value());
+  set_num_buckets(std::bit_ceil(std::clamp<std::size_t>(blocks, 2, kFirstBuckets)));
+  if (num_usable() > 0) {
+    constexpr core::BlockId kFirst(1);
+    blocks_[kNullBlock].next_free = blocks_[kNullBlock].previous_free = kFirst;
+  }
+  num_free_ = num_usable();
+}
+
+void KvCache::set_num_buckets(std::size_t buckets) {
+  bucket_shift_ = std::countl_zero(buckets) + 1;
+  buckets_.assign(buckets, kNullBlock);
+}
+
+/// The last block of blocks_ is about to be used: the one behind it takes its place at the head of
+/// the free list.
+void KvCache::grow() {
+  if (static_cast<std::int64_t>(blocks_.size()) > num_usable()) {
+    return;
+  }
+  const core::BlockId id = blocks_.push_back({});
+  const core::BlockId next = blocks_[kNullBlock].next_free;
+  blocks_[id].next_free = next;
+  blocks_[next].previous_free = id;
+  blocks_[kNullBlock].next_free = id;
+  if (blocks_.size() <= buckets_.size()) {
+    return;
+  }
+  const std::vector<core::BlockId> old = std::move(buckets_);
+  set_num_buckets(2 * old.size());
+  for (core::BlockId oldest : old) {
+    while (oldest != kNullBlock && blocks_[oldest].next_in_bucket != kNullBlock) {
+      oldest = blocks_[oldest].next_in_bucket;
+    }
+    while (oldest != kNullBlock) {
+      const core::BlockId younger = blocks_[oldest].previous_in_bucket;
+      link_in_bucket(oldest);
+      oldest = younger;
+    }
+  }
+}
+
 std::vector<core::BlockId> KvCache::free_list() const {
   std::vector<core::BlockId> ids;
-  ids.insert(ids.end(), in_front_.rbegin(), in_front_.rend());
-  for (auto unused = static_cast<std::int64_t>(blocks_.size()); unused <= num_usable(); ++unused) {
-    ids.emplace_back(static_cast<std::uint32_t>(unused));
+  for (core::BlockId id = blocks_[kNullBlock].next_free; id != kNullBlock;
+       id = blocks_[id].next_free) {
+    ids.push_back(id);
+    if (id.value() + 1 == blocks_.size()) {
+      for (auto unused = id.value() + 1; static_cast<std::int64_t>(unused) <= num_usable();
+           ++unused) {
+        ids.emplace_back(unused);
+      }
+    }
   }
-  std::ranges::remove_copy(behind_, std::back_inserter(ids), kNullBlock);
   return ids;
 }
 
-std::int64_t KvCache::references(core::BlockId block) const {
-  return block.value() < blocks_.size() ? blocks_[block].references : 0;
+void KvCache::insert_free_after(core::BlockId where, core::BlockId id) {
+  const core::BlockId next = blocks_[where].next_free;
+  blocks_[id].previous_free = where;
+  blocks_[id].next_free = next;
+  blocks_[next].previous_free = id;
+  blocks_[where].next_free = id;
+  ++num_free_;
+}
+
+void KvCache::take_free(core::BlockId id) {
+  const Block& block = blocks_[id];
+  blocks_[block.previous_free].next_free = block.next_free;
+  blocks_[block.next_free].previous_free = block.previous_free;
+  --num_free_;
 }
 
 /// The high bits of a product: they depend on every bit of the hash (Knuth, The Art of Computer
 /// Programming, volume 3, section 6.4).
-std::size_t KvCache::bucket_of(std::uint64_t hash) const {
+std::size_t KvCache::bucket_of(std::uint64_t hash, std::size_t group) const {
   constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15ULL;  // Its inverse times 2^64.
-  return static_cast<std::size_t>((hash * kGoldenRatio) >> (std::countl_zero(buckets_.size()) + 1));
+  return static_cast<std::size_t>(((hash + group) * kGoldenRatio) >> bucket_shift_);
 }
 
-std::optional<core::BlockId> KvCache::find(std::uint64_t hash, std::size_t group) {
+std::optional<core::BlockId> KvCache::find(std::uint64_t hash, std::size_t group) const {
   std::optional<core::BlockId> oldest;
-  RowIndex* next = &buckets_[bucket_of(hash)];
-  while (*next != kNoRow) {
-    Row& row = rows_[*next];
-    if (row.hash == hash && is_empty(*next)) {
-      *next = row.older;
-      continue;
+  for (core::BlockId id = buckets_[bucket_of(hash, group)]; id != kNullBlock;
+       id = blocks_[id].next_in_bucket) {
+    if (blocks_[id].holds(hash, group)) {
+      oldest = id;
     }
-    if (const Entry& entry = entries_of(*next)[group]; row.hash == hash && holds(entry)) {
-      oldest = entry.block;
-    }
-    next = &row.older;
   }
   return oldest;
 }
 
+/// Takes a block out of the prefix cache. The null block stands for the end of every bucket.
+void KvCache::forget(core::BlockId id) {
+  Block& block = blocks_[id];
+  core::BlockId& link = block.previous_in_bucket == kNullBlock
+                            ? buckets_[bucket_of(block.hash, block.group)]
+                            : blocks_[block.previous_in_bucket].next_in_bucket;
+  link = block.next_in_bucket;
+  blocks_[block.next_in_bucket].previous_in_bucket = block.previous_in_bucket;
+  block.is_cached = false;
+}
+
 std::int64_t KvCache::num_unheld(const std::vector<core::BlockId>& blocks) const {
   return std::count_if(blocks.begin(), blocks.end(), [this](core::BlockId block) {
-    return block != kNullBlock && blocks_[block].references == 0;
+    return block != kNullBlock && is_free(blocks_[block]);
   });
 }
 
@@ -63,122 +141,181 @@ void KvCache::touch(const std::vector<core::BlockId>& blocks) {
     }
     Block& block = blocks_[id];
     if (block.references == 0) {
-      behind_[block.place - first_place_] = kNullBlock;
-      --num_free_;
+      take_free(id);
     } else {
       ++num_shared_;
     }
     ++block.references;
+    if (block.row != nullptr) {
+      ++block.row->others;
+    }
   }
-}
-
-core::BlockId KvCache::take_first() {
-  if (!in_front_.empty()) {
-    const core::BlockId first = in_front_.back();
-    in_front_.pop_back();
-    return first;
-  }
-  if (static_cast<std::int64_t>(blocks_.size()) <= num_usable()) {
-    return blocks_.push_back({});
-  }
-  core::BlockId first = kNullBlock;
-  while (first == kNullBlock && !behind_.empty()) {
-    first = behind_.front();
-    behind_.pop_front();
-    ++first_place_;
-  }
-  RIDGELINE_CHECK(first != kNullBlock, "allocation from an empty free list");
-  return first;
 }
 
 core::BlockId KvCache::allocate() {
-  const core::BlockId id = take_first();
+  RIDGELINE_CHECK(num_free_ > 0, "allocation from an empty free list");
+  const core::BlockId id = blocks_[kNullBlock].next_free;
+  take_free(id);
+  if (id.value() + 1 == blocks_.size()) [[unlikely]] {
+    grow();
+  }
   Block& block = blocks_[id];
+  if (HeldRow* const row = block.row; row != nullptr) {
+    // The last of a row without holders.
+    block.row = nullptr;
+    if (row->size() == 1) {
+      drop_row(*row);
+    } else {
+      row->blocks.pop_back();
+    }
+  }
+  if (block.is_cached) {
+    forget(id);
+  }
   block.references = 1;
-  block.is_cached = false;
-  ++block.times_allocated;
-  --num_free_;
   return id;
 }
 
-bool KvCache::is_empty(RowIndex row) const {
-  return std::ranges::none_of(entries_of(row), [this](const Entry& entry) { return holds(entry); });
+void KvCache::set_hash(core::BlockId id, std::uint64_t hash, std::size_t group) {
+  Block& block = blocks_[id];
+  RIDGELINE_CHECK(!block.is_cached, "block hashed twice");
+  block.hash = hash;
+  block.group = static_cast<std::uint16_t>(group);
+  block.is_cached = true;
+  link_in_bucket(id);
 }
 
-void KvCache::enter(std::uint64_t hash, const std::vector<core::BlockId>& by_group) {
-  const auto row = static_cast<RowIndex>(rows_.size());
-  rows_.push_back({.hash = hash});
-  for (const core::BlockId id : by_group) {
-    Block& block = blocks_[id];
-    RIDGELINE_CHECK(id == kNullBlock || !block.is_cached, "block entered twice");
-    block.is_cached = true;
-    entries_.push_back({.block = id, .times_allocated = block.times_allocated});
-  }
-  link(row);
-  if (rows_.size() > buckets_.size()) {
-    make_room();
-  }
+/// As the youngest of its bucket.
+void KvCache::link_in_bucket(core::BlockId id) {
+  Block& block = blocks_[id];
+  core::BlockId& youngest = buckets_[bucket_of(block.hash, block.group)];
+  block.next_in_bucket = youngest;
+  block.previous_in_bucket = kNullBlock;
+  blocks_[youngest].previous_in_bucket = id;
+  youngest = id;
 }
 
-/// A row becomes the youngest of its bucket.
-void KvCache::link(RowIndex row) {
-  RowIndex& youngest = buckets_[bucket_of(rows_[row].hash)];
-  rows_[row].older = youngest;
-  youngest = row;
+std::span<const std::shared_ptr<HeldRow>> KvCache::rows_from(core::BlockId first) const {
+  const auto found = rows_.find(first);
+  return found == rows_.end() ? std::span<const std::shared_ptr<HeldRow>>() : found->second;
 }
 
-/// Drops empty rows; where that leaves more than a quarter as many as buckets, there are twice as
-/// many from then on. So a row costs few looks at others, whatever the number of blocks.
-void KvCache::make_room() {
-  RowIndex kept = 0;
-  for (RowIndex row = 0; row < rows_.size(); ++row) {
-    if (!is_empty(row)) {
-      rows_[kept].hash = rows_[row].hash;
-      std::ranges::copy(entries_of(row), entries_of(kept).begin());
-      ++kept;
+std::shared_ptr<HeldRow> KvCache::touch_row(std::vector<core::BlockId> blocks,
+                                            const BlockHashes& hashes,
+                                            const TokenSequence& tokens) {
+  for (const core::BlockId id : blocks) {
+    if (HeldRow* const row = blocks_[id].row; row != nullptr && row->holders == 0) {
+      dissolve(*row);
     }
   }
-  rows_.resize(kept);
-  entries_.resize(kept * options_.num_groups);
-  buckets_.assign(kept > buckets_.size() / 4 ? 2 * buckets_.size() : buckets_.size(), kNoRow);
-  for (RowIndex row = 0; row < kept; ++row) {
-    link(row);
+  touch(blocks);
+  auto row = std::make_shared<HeldRow>(
+      HeldRow{.blocks = std::move(blocks), .hashes = hashes, .tokens = tokens});
+  for (const core::BlockId id : row->blocks) {
+    Block& block = blocks_[id];
+    if (block.row != nullptr) {
+      row->is_sole = false;
+    } else {
+      block.row = row.get();
+      row->others += block.references - 1;
+    }
   }
+  rows_[row->blocks.front()].push_back(row);
+  return row;
+}
+
+void KvCache::join(HeldRow& row) {
+  if (row.holders++ > 0) {
+    num_shared_ += row.size();
+    return;
+  }
+  // Out of the free list in one piece.
+  link(blocks_[row.blocks.back()].previous_free, blocks_[row.blocks.front()].next_free);
+  num_free_ -= row.size();
+}
+
+void KvCache::leave(const std::shared_ptr<HeldRow>& row) {
+  if (--row->holders > 0) {
+    num_shared_ -= row->size();
+    return;
+  }
+  if (!row->is_sole || row->others > 0) {
+    // Others hold some of its blocks still.
+    drop_row(*row);
+    std::vector<core::BlockId> blocks(row->blocks.rbegin(), row->blocks.rend());
+    release(blocks);
+    return;
+  }
+  for (std::size_t i = row->blocks.size() - 1; i > 0 && !row->is_linked; --i) {
+    link(row->blocks[i], row->blocks[i - 1]);
+  }
+  row->is_linked = true;
+  link(blocks_[kNullBlock].previous_free, row->blocks.back());
+  link(row->blocks.front(), kNullBlock);
+  num_free_ += row->size();
+}
+
+/// From now on its blocks are what they would be without a row.
+void KvCache::drop_row(const HeldRow& row) {
+  for (const core::BlockId id : row.blocks) {
+    if (blocks_[id].row == &row) {
+      blocks_[id].row = nullptr;
+    }
+  }
+  const auto all = rows_.find(row.blocks.front());
+  std::erase_if(all->second, [&row](const auto& one) { return one.get() == &row; });
+  if (all->second.empty()) {
+    rows_.erase(all);
+  }
+}
+
+/// The same of a row without holders: its blocks stay where they are in the free list.
+void KvCache::dissolve(HeldRow& row) {
+  for (const core::BlockId id : row.blocks) {
+    blocks_[id].references = 0;
+  }
+  const std::vector<core::BlockId> blocks = std::move(row.blocks);
+  for (const core::BlockId id : blocks) {
+    blocks_[id].row = nullptr;
+  }
+  row.blocks = {blocks.front()};
+  drop_row(row);
+}
+
+std::int64_t KvCache::references(core::BlockId block) const {
+  if (block.value() >= blocks_.size()) {
+    return 0;
+  }
+  std::int64_t count = blocks_[block].references;
+  for (const auto& [first, rows] : rows_) {
+    for (const auto& row : rows) {
+      count += std::count(row->blocks.begin(), row->blocks.end(), block) * (row->holders - 1);
+    }
+  }
+  return count;
 }
 
 void KvCache::release(const std::vector<core::BlockId>& blocks) {
-  const std::ptrdiff_t others_in_front = std::ssize(in_front_);
+  core::BlockId last_at_head = kNullBlock;
   for (const core::BlockId id : blocks) {
     if (id == kNullBlock) {
       continue;
     }
     Block& block = blocks_[id];
     RIDGELINE_CHECK(block.references > 0, "block released twice");
+    if (block.row != nullptr) {
+      --block.row->others;
+    }
     if (--block.references > 0) {
       --num_shared_;
       continue;
     }
-    ++num_free_;
     if (options_.free_unhashed_first && !block.is_cached) {
-      in_front_.push_back(id);
+      insert_free_after(last_at_head, id);
+      last_at_head = id;
     } else {
-      block.place = first_place_ + static_cast<std::uint32_t>(behind_.size());
-      behind_.push_back(id);
+      insert_free_after(blocks_[kNullBlock].previous_free, id);
     }
-  }
-  // Those put in front are taken in the order given.
-  std::reverse(in_front_.begin() + others_in_front, in_front_.end());
-  if (behind_.size() > 2 * blocks_.size()) {
-    drop_gaps();
-  }
-}
-
-/// Forgets where blocks have been taken out: the list takes no memory without end.
-void KvCache::drop_gaps() {
-  std::erase(behind_, kNullBlock);
-  std::uint32_t place = first_place_;
-  for (const core::BlockId block : behind_) {
-    blocks_[block].place = place++;
   }
 }
 
@@ -186,11 +323,12 @@ bool KvCache::reset() {
   if (num_used() > 0) {
     return false;
   }
-  std::ranges::fill(buckets_, kNoRow);
+  std::fill(buckets_.begin(), buckets_.end(), kNullBlock);
   rows_.clear();
-  entries_.clear();
   for (Block& block : blocks_) {
     block.is_cached = false;
+    block.references = 0;
+    block.row = nullptr;
   }
   return true;
 }

@@ -2,14 +2,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <limits>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "core/ids.hpp"
 #include "core/units.hpp"
+#include "engine/vllm/plain/block_hashes.hpp"
+#include "engine/vllm/plain/content.hpp"
 
 namespace ridgeline::engine::vllm::plain {
 
@@ -17,18 +19,36 @@ namespace ridgeline::engine::vllm::plain {
 /// on.
 inline constexpr core::BlockId kNullBlock{0};
 
-/// vLLM's block pool and prefix cache: blocks with reference counts, a free list in order of reuse,
-/// and a table from the hash of a block's tokens to the blocks that hold them. A request enters the
-/// blocks of all cache groups that hold the same tokens together: they are a row. A block forgets
-/// what it held by being allocated again.
+/// A cached prefix that several requests may hold: looking any of its blocks up finds that block,
+/// because no older one can come to hold the same. So a request that finds all of a row joins it,
+/// instead of looking up and counting block by block. The row counts as one reference of each of
+/// its blocks. Without holders it stands in the free list as one piece, the deepest block first,
+/// from where its blocks are reused one by one; they are linked there while the row is held as
+/// well.
+struct HeldRow {
+  std::vector<core::BlockId> blocks;
+  BlockHashes hashes;    ///< Of these blocks, and of others behind them.
+  TokenSequence tokens;  ///< What these blocks hold, and more.
+  std::int64_t holders = 1;
+  std::int64_t others = 0;  ///< References of its blocks beside its own.
+  bool is_linked = false;   ///< Its blocks are linked, one to the next.
+  bool is_sole = true;      ///< No block of it is in a row that is older.
+
+  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(blocks.size()); }
+};
+
+/// vLLM's block pool and prefix cache, written to be read: blocks with reference counts, a free
+/// list in order of reuse, and a map from (hash, cache group) to the blocks that hold it, youngest
+/// first. The links of both stand in the blocks, as vLLM's free queue has them: whole runs of
+/// networks with windows pass through here. Blocks that were never used are one entry of the free
+/// list, so that memory follows those that were.
 class KvCache {
  public:
   struct Options {
     core::Blocks num_gpu_blocks;  ///< Includes the null block.
     bool free_unhashed_first = false;
-    std::size_t num_groups = 1;
   };
-  explicit KvCache(const Options& options) : options_(options), num_free_(num_usable()) {}
+  explicit KvCache(const Options& options);
 
   [[nodiscard]] std::int64_t num_free() const { return num_free_; }
   [[nodiscard]] std::int64_t num_usable() const { return options_.num_gpu_blocks.value() - 1; }
@@ -36,79 +56,83 @@ class KvCache {
   /// Holders beyond the first, over all blocks.
   [[nodiscard]] std::int64_t num_shared() const { return num_shared_; }
   [[nodiscard]] std::vector<core::BlockId> free_list() const;
-  /// How many requests hold a block.
-  [[nodiscard]] std::int64_t references(core::BlockId block) const;
 
-  /// The oldest block that holds this hash for this cache group. Takes empty rows of the hash out
-  /// of the table: a prefix that is often forgotten and computed again leaves many.
-  [[nodiscard]] std::optional<core::BlockId> find(std::uint64_t hash, std::size_t group = 0);
-  /// How many of these no request holds: adopting those takes them off the free list.
+  /// The oldest block that holds this hash for this group.
+  [[nodiscard]] std::optional<core::BlockId> find(std::uint64_t hash, std::size_t group = 0) const;
+  /// How many of them no request holds: adopting those takes them off the free list.
   [[nodiscard]] std::int64_t num_unheld(const std::vector<core::BlockId>& blocks) const;
+  /// The rows that begin with a block, the youngest last.
+  [[nodiscard]] std::span<const std::shared_ptr<HeldRow>> rows_from(core::BlockId first) const;
 
   /// One more holder for each block but the null block.
   void touch(const std::vector<core::BlockId>& blocks);
-  /// Takes the block at the head of the free list, which forgets what it held. Requires num_free()
-  /// > 0.
+  /// The same for blocks that find() gave at this instant, one after the other from the first block
+  /// of their group on; at least one. They are a row from now on, with one holder.
+  std::shared_ptr<HeldRow> touch_row(std::vector<core::BlockId> blocks,
+                                     const BlockHashes& hashes,
+                                     const TokenSequence& tokens);
+  /// One more holder for the blocks of a row.
+  void join(HeldRow& row);
+  /// One holder less; with the last one the blocks are free, the deepest first.
+  void leave(const std::shared_ptr<HeldRow>& row);
+  /// Takes a block from the head of the free list, forgetting what it held. Requires num_free() >
+  /// 0.
   core::BlockId allocate();
-  /// Enters full blocks with the same tokens into the prefix cache: one of each group, or the null
-  /// block.
-  void enter(std::uint64_t hash, const std::vector<core::BlockId>& by_group);
+  /// Enters a full block into the prefix cache.
+  void set_hash(core::BlockId block, std::uint64_t hash, std::size_t group = 0);
   /// One holder less for each block, null blocks aside, in the order given.
   void release(const std::vector<core::BlockId>& blocks);
   /// Forgets what every block holds, and leaves the free list as it is; refused, with false, while
   /// a request holds a block.
   bool reset();
 
- private:
-  using RowIndex = std::uint32_t;
-  static constexpr RowIndex kNoRow = std::numeric_limits<RowIndex>::max();
+  /// How many hold a block. Looks through all rows.
+  [[nodiscard]] std::int64_t references(core::BlockId block) const;
 
+ private:
   struct Block {
-    std::uint32_t references = 0;
-    std::uint32_t times_allocated = 0;
-    std::uint32_t place = 0;  ///< In behind_, if it stands there: counted from the first that did.
-    bool is_cached = false;   ///< In a row.
-  };
-  /// What a row holds for one group: until the block is allocated again.
-  struct Entry {
-    core::BlockId block = kNullBlock;
-    std::uint32_t times_allocated = 0;
-  };
-  struct Row {
     std::uint64_t hash = 0;
-    RowIndex older = kNoRow;  ///< In the same bucket.
+    HeldRow* row = nullptr;  ///< The oldest that it is in.
+    std::uint32_t references = 0;
+    core::BlockId next_in_bucket = kNullBlock;  ///< Of those in the cache, the one before it.
+    core::BlockId previous_in_bucket = kNullBlock;
+    core::BlockId next_free = kNullBlock;  ///< The free list is a ring through the null block.
+    core::BlockId previous_free = kNullBlock;
+    std::uint16_t group = 0;
+    bool is_cached = false;  ///< Can be found under its hash and group.
+
+    [[nodiscard]] bool holds(std::uint64_t its_hash, std::size_t its_group) const {
+      return hash == its_hash && group == its_group;
+    }
   };
-  [[nodiscard]] bool holds(const Entry& entry) const {
-    return entry.block != kNullBlock &&
-           blocks_[entry.block].times_allocated == entry.times_allocated;
+
+  [[nodiscard]] static bool is_free(const Block& block) {
+    return block.references == 0 || (block.row != nullptr && block.row->holders == 0);
   }
-  [[nodiscard]] std::span<Entry> entries_of(RowIndex row) {
-    return std::span(entries_).subspan(row * options_.num_groups, options_.num_groups);
+  void set_num_buckets(std::size_t buckets);
+  void grow();
+  [[nodiscard]] std::size_t bucket_of(std::uint64_t hash, std::size_t group) const;
+  void link_in_bucket(core::BlockId id);
+  void link(core::BlockId before, core::BlockId after) {
+    blocks_[before].next_free = after;
+    blocks_[after].previous_free = before;
   }
-  [[nodiscard]] std::span<const Entry> entries_of(RowIndex row) const {
-    return std::span(entries_).subspan(row * options_.num_groups, options_.num_groups);
-  }
-  [[nodiscard]] bool is_empty(RowIndex row) const;
-  [[nodiscard]] std::size_t bucket_of(std::uint64_t hash) const;
-  void link(RowIndex row);
-  void make_room();
-  [[nodiscard]] core::BlockId take_first();
-  void drop_gaps();
+  void drop_row(const HeldRow& row);
+  void dissolve(HeldRow& row);
+  void forget(core::BlockId id);
+  void insert_free_after(core::BlockId where, core::BlockId id);
+  void take_free(core::BlockId id);
 
   Options options_;
-  /// Those that were ever handed out, and the null block: memory follows use.
-  core::IndexVector<Block, core::BlockId> blocks_{1};
-  /// The free list, in order: blocks that were put in front, the last one first (they hold nothing:
-  /// none is ever touched there); those never handed out; those put behind. Where a block has been
-  /// taken out of these stands the null block.
-  std::vector<core::BlockId> in_front_;
-  std::deque<core::BlockId> behind_;
-  std::uint32_t first_place_ = 0;  ///< Of behind_.
+  /// Those that were ever used, and one more as long as there is one: it stands in the free list
+  /// for itself and all behind it.
+  core::IndexVector<Block, core::BlockId> blocks_;
+  int bucket_shift_ = 0;  ///< Leaves as many bits of 64 as the number of a bucket has.
+  std::vector<core::BlockId> buckets_;  ///< The youngest block of each; a power of two of them.
   std::int64_t num_free_ = 0;
   std::int64_t num_shared_ = 0;
-  std::vector<Row> rows_;       ///< The oldest first. Some may hold nothing any more.
-  std::vector<Entry> entries_;  ///< Of the rows, one of each group.
-  std::vector<RowIndex> buckets_ = {kNoRow, kNoRow};  ///< The youngest row of each; 2^n of them.
+  /// By their first block.
+  std::map<core::BlockId, std::vector<std::shared_ptr<HeldRow>>> rows_;
 };
 
 }  // namespace ridgeline::engine::vllm::plain

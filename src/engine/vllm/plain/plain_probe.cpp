@@ -110,7 +110,7 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
   [[nodiscard]] std::vector<std::vector<core::BlockId>> blocks(core::RequestId id) const override {
     std::vector<std::vector<core::BlockId>> tables;
     for (const auto& table : sequences_.at(id)->blocks.groups) {
-      tables.push_back(table.blocks);
+      tables.push_back(table.ids());
     }
     return tables;
   }

@@ -393,28 +393,33 @@ bool Scheduler::extend(Sequence& sequence, std::int64_t tokens, std::int64_t loo
 void Scheduler::hash_full_blocks(Sequence& sequence, std::int64_t tokens) {
   const std::int64_t known = std::min(tokens, sequence.num_tokens());
   if (!options_.enable_prefix_caching ||
-      (known < manager_.hashed_below(sequence.blocks) &&
+      (known < sequence.blocks.hashed_below &&
        known < (sequence.num_hashes_made + 1) * manager_.block_size())) {
     return;
   }
   extend_hash_chain(sequence);
   manager_.hash_full_blocks(sequence.blocks, sequence.block_hashes, known);
-  sequence.num_hashes_made = std::max(sequence.num_hashes_made, known / manager_.block_size());
+  while (known >= (sequence.num_hashes_made + 1) * manager_.block_size()) {
+    ++sequence.num_hashes_made;
+  }
 }
 
 void Scheduler::extend_hash_chain(Sequence& sequence) const {
   const std::int64_t block_size = manager_.block_size();
   BlockHashes& hashes = sequence.block_hashes;
-  if (hashes.empty()) {
-    hashes.reserve(static_cast<std::size_t>(sequence.num_tokens() / block_size));
+  // An adapter changes every activation, hence every KV block.
+  const std::uint64_t root = sequence.lora.value();
+  if (hashes.empty() && sequence.num_tokens() >= block_size) {
+    hashes =
+        manager_.known_hashes(sequence.tokens.hash_block(root, 0, block_size), sequence.tokens);
+    hashes.reserve(
+        static_cast<std::size_t>((sequence.num_prompt_tokens + sequence.stop_after) / block_size));
   }
-  for (auto full = static_cast<std::int64_t>(hashes.size());
-       (full + 1) * block_size <= sequence.num_tokens();
-       ++full) {
-    // An adapter changes every activation, hence every KV block.
-    const std::uint64_t parent = hashes.empty() ? sequence.lora.value() : hashes.back();
-    hashes.push_back(
-        sequence.tokens.hash_block(parent, full * block_size, (full + 1) * block_size));
+  std::uint64_t hash = hashes.empty() ? root : hashes.back();
+  std::int64_t end = static_cast<std::int64_t>(hashes.size() + 1) * block_size;
+  for (const std::int64_t known = sequence.num_tokens(); end <= known; end += block_size) {
+    hash = sequence.tokens.hash_block(hash, end - block_size, end);
+    hashes.push_back(hash);
   }
 }
 

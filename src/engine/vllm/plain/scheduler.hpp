@@ -13,6 +13,7 @@
 #include "domain/request.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
+#include "engine/vllm/plain/block_hashes.hpp"
 #include "engine/vllm/plain/block_tables.hpp"
 #include "engine/vllm/plain/content.hpp"
 #include "engine/vllm/plain/kv_cache.hpp"
@@ -148,6 +149,7 @@ class Scheduler final : public StepScheduler {
   [[nodiscard]] Admission plan(Sequence& sequence);
   bool cut_to_budget(Admission& admission, const ScheduledStep& step) const;
   void admit(const SequencePtr& sequence, const Admission& admission, ScheduledStep& step);
+  void adopt(Sequence& sequence, CachedPrefix prefix);
   void hold_for_load(Sequence& sequence, const Admission& admission);
   void note_adapters(const ScheduledStep& step);
   [[nodiscard]] bool exceeds_lora_cap(const Sequence& sequence) const;

@@ -211,7 +211,7 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
     count_lookup(*sequence, admission.prefix);
   }
   if (admission.looked_up) {
-    manager_.adopt(sequence->blocks, std::move(admission.prefix));
+    adopt(*sequence, std::move(admission.prefix));
     sequence->num_computed_tokens = admission.cached;
   }
   if (admission.loads) {
@@ -220,6 +220,11 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
   }
   admit(sequence, admission, step);
   return Verdict::kAdmitted;
+}
+
+void Scheduler::adopt(Sequence& sequence, CachedPrefix prefix) {
+  manager_.adopt(sequence.blocks, std::move(prefix), sequence.block_hashes, sequence.tokens);
+  manager_.reserve(sequence.blocks, sequence.num_prompt_tokens + sequence.stop_after);
 }
 
 /// It gets the blocks that its KV is written into, and takes part again when that has arrived.
@@ -240,7 +245,7 @@ void Scheduler::admit(const SequencePtr& sequence,
   }
   sequence->status = Status::kRunning;
   if (sequence->blocks.groups.empty()) {
-    manager_.adopt(sequence->blocks, {});
+    adopt(*sequence, {});
   }
   RIDGELINE_CHECK(extend(*sequence, admission.tokens, admission.lookahead),
                   "admission counted too few blocks");

@@ -95,9 +95,8 @@ std::int64_t Scheduler::tokens_until_event(const Sequence& sequence) const {
   const std::int64_t lag = steps_per_request_ - 1;  // Steps in flight when the next is formed.
   const std::int64_t kept = options_.profile.windows_keep_steps_in_flight ? lag : 0;
   const BlockTables& blocks = sequence.blocks;
-  const std::int64_t computed = std::min({manager_.tokens_held(blocks),
-                                          manager_.hashed_below(blocks) + lag - 1,
-                                          manager_.windows_rest_below(blocks) + kept});
+  const std::int64_t computed = std::min(
+      {blocks.tokens_held, blocks.hashed_below + lag - 1, blocks.windows_rest_below + kept});
   return std::max<std::int64_t>(computed - sequence.num_computed_tokens + 1, 1);
 }
 

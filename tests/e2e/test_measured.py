@@ -333,6 +333,15 @@ def test_a_constant_at_its_bound_is_named(ridgeline):
     assert result["left_without_bounds_pct"] > 15
 
 
+def test_a_host_that_could_stand_in_for_kernels_is_named(ridgeline):
+    files = at_rates(ridgeline, (3, 6, 9), *VARIED, client="vllm-bench")
+    code, result, said = calibration(ridgeline, *files, *SERVER, "--quantization", "fp8", "--no-async-scheduling")
+    host = [row["value"] for row in result["fitted"] if row["name"] == "host_step_time"]
+    assert code == 0 and host[0] > 1200 and "W-host-step: host_step_time is fitted at" in said, (code, host, said)
+    code, result, said = calibration(ridgeline, *files, *SERVER)
+    assert code == 0 and "W-host-step" not in said, said
+
+
 def record(**changes):
     return {
         **{"id": "one", "family": "own", "exp_name": "a", "stage": "0", "model": "llama-3.1-8b", "gpu": "h100"},

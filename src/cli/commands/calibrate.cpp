@@ -232,6 +232,20 @@ void warn_of_fit(const Calibration& calibration, const Manners& manners) {
          {},
          manners);
   }
+  // A synchronous server's steps take the host's time as well: enough of it explains any kernels.
+  constexpr double kTimesBuiltIn = 3.0;
+  for (const auto& fitted : calibration.fitted) {
+    if (fitted.parameter.name == "host_step_time" && fitted.before > 0.0 &&
+        fitted.value > kTimesBuiltIn * fitted.before) {
+      warn("W-host-step",
+           fmt::format("host_step_time is fitted at {:.4g} us, {:.2g} times what servers spend: so "
+                       "much may stand in for kernels of another GPU or precision, or for a flag",
+                       fitted.value,
+                       fitted.value / fitted.before),
+           "validate with the server's own --quantization, --gpu and --no-async-scheduling",
+           manners);
+    }
+  }
 }
 
 core::Error mismatch_of(const Calibration& calibration,

@@ -28,7 +28,8 @@ Uint128 sum_of_index_squares(std::int64_t n) {
   if (n < kSmall) [[likely]] {
     constexpr std::uint64_t kInverseOf3 = ~std::uint64_t{0} / 3 * 2 + 1;
     static_assert(3 * kInverseOf3 == 1);
-    return indices * twice * kInverseOf3;
+    const std::uint64_t third = indices * twice * kInverseOf3;  // Modulo 2^64.
+    return third;
   }
   constexpr Uint128 kInverseOf3 = ~Uint128{0} / 3 * 2 + 1;
   static_assert(3 * kInverseOf3 == 1);

@@ -29,13 +29,13 @@ void unpack(const PackedBlock& block,
 
 /// Rows of integers, kept in a few bytes per row. Rows are appended, and read from the first to the
 /// last.
-template <std::size_t kColumns>
+template <std::size_t Columns>
 class IntegerTable {
-  static_assert(kColumns <= kMostColumns);
+  static_assert(Columns <= kMostColumns);
 
  public:
-  void push_back(const std::array<std::int64_t, kColumns>& row) {
-    for (std::size_t c = 0; c < kColumns; ++c) {
+  void push_back(const std::array<std::int64_t, Columns>& row) {
+    for (std::size_t c = 0; c < Columns; ++c) {
       last_[c][num_last_] = row[c];
     }
     if (++num_last_ == kBlockRows) [[unlikely]] {
@@ -47,19 +47,19 @@ class IntegerTable {
 
   /// Calls visit(values) for some rows after some, where values[i] holds those of column wanted[i]
   /// as a span. The spans are valid during the call.
-  template <std::size_t kWanted, class Visitor>
-  void for_each_block(const std::array<std::size_t, kWanted>& wanted, Visitor&& visit) const {
-    std::array<std::span<const std::int64_t>, kWanted> values;
-    std::array<ColumnValues, kWanted> unpacked;
+  template <std::size_t Wanted, class Visitor>
+  void for_each_block(const std::array<std::size_t, Wanted>& wanted, Visitor&& visit) const {
+    std::array<std::span<const std::int64_t>, Wanted> values;
+    std::array<ColumnValues, Wanted> unpacked;
     for (const PackedBlock& block : packed_) {
-      for (std::size_t i = 0; i < kWanted; ++i) {
-        unpack(block, kColumns, wanted[i], unpacked[i]);
+      for (std::size_t i = 0; i < Wanted; ++i) {
+        unpack(block, Columns, wanted[i], unpacked[i]);
         values[i] = unpacked[i];
       }
       visit(std::as_const(values));
     }
     if (num_last_ > 0) {
-      for (std::size_t i = 0; i < kWanted; ++i) {
+      for (std::size_t i = 0; i < Wanted; ++i) {
         values[i] = {last_[wanted[i]].data(), num_last_};
       }
       visit(std::as_const(values));
@@ -68,7 +68,7 @@ class IntegerTable {
 
  private:
   std::vector<PackedBlock> packed_;
-  std::array<ColumnValues, kColumns> last_{};  ///< The rows that are not packed yet.
+  std::array<ColumnValues, Columns> last_{};  ///< The rows that are not packed yet.
   std::size_t num_last_ = 0;
 };
 

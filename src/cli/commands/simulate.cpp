@@ -138,7 +138,7 @@ struct ClientTarget {
 };
 
 /// A table without its line of names.
-std::string without_header(std::string text) {
+std::string without_header(const std::string& text) {
   return text.substr(std::min(text.find('\n') + 1, text.size()));
 }
 

@@ -356,7 +356,7 @@ class SpecReader {
   }
 
   template <class Change>
-  static StreamFactory then(const StreamFactory& make, Change change) {
+  static StreamFactory then(const StreamFactory& make, const Change& change) {
     return [make, change]() -> core::Result<std::unique_ptr<ItemStream>> {
       auto stream = make();
       if (!stream) {

@@ -416,8 +416,7 @@ class Simulation {
                                      const report::RunResult& result,
                                      const report::TextStyle& style) const {
     std::string text = exporter.render(result, style);
-    return exporter.name == "csv" && arguments_.has("no-header") ? without_header(std::move(text))
-                                                                 : text;
+    return exporter.name == "csv" && arguments_.has("no-header") ? without_header(text) : text;
   }
 
   ExitCode show(const sim::RunOutcome& outcome) {

@@ -37,8 +37,7 @@ Uint128 sum_of_index_squares(std::int64_t n) {
 }
 
 /// Whether values are of 0 to 2^41 - 1, and so few that sums of them fit in 64 bits and sums of
-/// their squares in 128: true of nearly all runs of times, which 2^41 picoseconds are two seconds
-/// of.
+/// their squares in 128. 2^41 picoseconds are two seconds: nearly all runs of token gaps qualify.
 bool is_short(const ArithmeticRun& run) {
   constexpr int kValueBits = 41;
   constexpr int kCountBits = 20;

@@ -14,9 +14,9 @@
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/limits.hpp"
-#include "workload/traces/byte_input.hpp"
-#include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
+#include "workload/traces/reading/byte_input.hpp"
+#include "workload/traces/reading/fields.hpp"
 #include "workload/traces/trace.hpp"
 
 namespace ridgeline::workload {

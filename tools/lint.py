@@ -32,10 +32,10 @@ ADAPTERS = {
     # libstdc++'s stream over an open descriptor.
     "ext/": ("src/cli/output_file.cpp",),
     # Whole buffers, and streams.
-    "zlib.h": ("src/core/gzip.cpp", "src/workload/traces/gzip_input.cpp"),
-    "zstd.h": ("src/workload/traces/zstd_input.cpp",),
+    "zlib.h": ("src/core/gzip.cpp", "src/workload/traces/reading/gzip_input.cpp"),
+    "zstd.h": ("src/workload/traces/reading/zstd_input.cpp",),
     # SSE2, which every x86-64 has.
-    "emmintrin.h": ("src/workload/traces/quick_four.hpp", "src/workload/traces/quick_scan.hpp"),
+    "emmintrin.h": ("src/workload/traces/reading/quick_four.hpp", "src/workload/traces/reading/quick_scan.hpp"),
 }
 # What only POSIX has: people and files, and how memory is backed; never the simulation.
 PLATFORM_HEADERS = ("sys/", "unistd.h", "fcntl.h", "poll.h", "termios.h", "signal.h")

@@ -28,7 +28,7 @@
 #include "report/csv_cells.hpp"
 #include "workload/item.hpp"
 #include "workload/source.hpp"
-#include "workload/traces/request_jsonl.hpp"
+#include "workload/traces/formats/request_jsonl.hpp"
 
 namespace ridgeline::report {
 namespace {

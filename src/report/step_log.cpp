@@ -28,7 +28,7 @@
 #include "report/text_lines.hpp"
 #include "report/tree.hpp"
 #include "sim/step_watch.hpp"
-#include "workload/traces/line_reader.hpp"
+#include "workload/traces/reading/line_reader.hpp"
 
 namespace ridgeline::report {
 namespace {

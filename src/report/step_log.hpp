@@ -12,7 +12,7 @@
 #include "domain/step.hpp"
 #include "report/palette.hpp"
 #include "sim/step_watch.hpp"
-#include "workload/traces/line_reader.hpp"
+#include "workload/traces/reading/line_reader.hpp"
 
 namespace ridgeline::report {
 

@@ -18,7 +18,7 @@
 #include "core/time.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
-#include "workload/traces/fields.hpp"
+#include "workload/traces/reading/fields.hpp"
 #include "workload/wrapped_stream.hpp"
 
 namespace ridgeline::workload {

@@ -1,4 +1,4 @@
-#include "workload/traces/convert.hpp"
+#include "workload/traces/writing/convert.hpp"
 
 #include <ostream>
 #include <sstream>

@@ -17,8 +17,8 @@
 #include "report/palette.hpp"
 #include "report/result_json.hpp"
 #include "report/step_log.hpp"
-#include "workload/traces/byte_input.hpp"
-#include "workload/traces/line_reader.hpp"
+#include "workload/traces/reading/byte_input.hpp"
+#include "workload/traces/reading/line_reader.hpp"
 
 namespace ridgeline::cli {
 namespace {

@@ -22,7 +22,7 @@
 #include "sim/validate/evidence_limits.hpp"
 #include "sim/validate/loose_node.hpp"
 #include "sim/validate/result_document.hpp"
-#include "workload/traces/csv.hpp"
+#include "workload/traces/reading/csv.hpp"
 
 namespace ridgeline::sim::validate {
 namespace {

@@ -19,7 +19,7 @@
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/limits.hpp"
-#include "workload/traces/conversation.hpp"
+#include "workload/traces/reading/conversation.hpp"
 
 namespace ridgeline::workload {
 namespace {

@@ -14,8 +14,8 @@
 #include "core/units.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
-#include "workload/traces/fields.hpp"
-#include "workload/traces/quick_batch.hpp"
+#include "workload/traces/reading/fields.hpp"
+#include "workload/traces/reading/quick_batch.hpp"
 
 namespace ridgeline::workload {
 

@@ -21,8 +21,8 @@
 #include "workload/replay.hpp"
 #include "workload/source.hpp"
 #include "workload/trace_part.hpp"
-#include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
+#include "workload/traces/reading/fields.hpp"
 #include "workload/wrapped_stream.hpp"
 
 namespace ridgeline::workload {

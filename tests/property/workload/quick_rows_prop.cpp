@@ -12,10 +12,10 @@
 
 #include "core/result.hpp"
 #include "core/time.hpp"
-#include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
-#include "workload/traces/quick_batch.hpp"
-#include "workload/traces/quick_number.hpp"
+#include "workload/traces/reading/fields.hpp"
+#include "workload/traces/reading/quick_batch.hpp"
+#include "workload/traces/reading/quick_number.hpp"
 
 namespace ridgeline::workload {
 namespace {

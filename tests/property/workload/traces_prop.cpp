@@ -13,11 +13,11 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "workload/limits.hpp"
-#include "workload/traces/byte_input.hpp"
-#include "workload/traces/fields.hpp"
 #include "workload/traces/format.hpp"
-#include "workload/traces/line_reader.hpp"
-#include "workload/traces/trace_reader.hpp"
+#include "workload/traces/reading/byte_input.hpp"
+#include "workload/traces/reading/fields.hpp"
+#include "workload/traces/reading/line_reader.hpp"
+#include "workload/traces/reading/trace_reader.hpp"
 
 namespace ridgeline::workload {
 namespace {

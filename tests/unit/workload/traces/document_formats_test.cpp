@@ -12,8 +12,8 @@
 #include "core/time.hpp"
 #include "support/paths.hpp"
 #include "unit/workload/traces/trace_text.hpp"
-#include "workload/traces/json_records.hpp"
-#include "workload/traces/timed_items.hpp"
+#include "workload/traces/reading/json_records.hpp"
+#include "workload/traces/reading/timed_items.hpp"
 #include "workload/traces/trace.hpp"
 
 namespace ridgeline::workload {

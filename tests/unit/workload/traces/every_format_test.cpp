@@ -28,10 +28,10 @@
 #include "workload/item_stream.hpp"
 #include "workload/replay.hpp"
 #include "workload/source.hpp"
-#include "workload/traces/convert.hpp"
 #include "workload/traces/format.hpp"
+#include "workload/traces/reading/trace_reader.hpp"
 #include "workload/traces/trace.hpp"
-#include "workload/traces/trace_reader.hpp"
+#include "workload/traces/writing/convert.hpp"
 
 namespace ridgeline::workload {
 namespace {

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "workload/traces/byte_input.hpp"
 #include "workload/traces/format.hpp"
-#include "workload/traces/line_reader.hpp"
+#include "workload/traces/reading/byte_input.hpp"
+#include "workload/traces/reading/line_reader.hpp"
+#include "workload/traces/reading/trace_reader.hpp"
 #include "workload/traces/trace.hpp"
-#include "workload/traces/trace_reader.hpp"
 
 namespace ridgeline::workload {
 

@@ -1,0 +1,129 @@
+#include "workload/traces/reading/byte_input.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <ios>
+#include <istream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/input_files.hpp"
+#include "core/piped_files.hpp"
+#include "core/result.hpp"
+
+namespace ridgeline::workload {
+namespace {
+
+// RFC 1952, 2.3.1, with the one compression method there is; RFC 8878, 3.1.1.
+constexpr std::string_view kGzipMagic = "\x1F\x8B\x08";
+constexpr std::string_view kZstdMagic = "\x28\xB5\x2F\xFD";
+
+class PlainInput final : public ByteInput {
+ public:
+  explicit PlainInput(std::unique_ptr<std::istream> input) : input_(std::move(input)) {}
+  std::size_t read(char* buffer, std::size_t size) override {
+    input_->read(buffer, static_cast<std::streamsize>(size));
+    return static_cast<std::size_t>(input_->gcount());
+  }
+  [[nodiscard]] std::string_view problem() const override {
+    return input_->bad() ? "the file could not be read to its end" : "";
+  }
+
+ private:
+  std::unique_ptr<std::istream> input_;
+};
+
+/// An input whose first bytes were looked at.
+class PeekedInput final : public ByteInput {
+ public:
+  explicit PeekedInput(std::unique_ptr<ByteInput> input) : input_(std::move(input)) {
+    size_ = input_->read(head_.data(), head_.size());
+  }
+  [[nodiscard]] std::string_view head() const { return {head_.data(), size_}; }
+
+  std::size_t read(char* buffer, std::size_t size) override {
+    const std::size_t given = std::min(size, size_ - begin_);
+    std::memcpy(buffer, head_.data() + begin_, given);
+    begin_ += given;
+    return given == size ? given : given + input_->read(buffer + given, size - given);
+  }
+  [[nodiscard]] std::string_view problem() const override { return input_->problem(); }
+
+ private:
+  std::unique_ptr<ByteInput> input_;
+  std::array<char, 4> head_{};
+  std::size_t begin_ = 0;
+  std::size_t size_ = 0;
+};
+
+core::Error file_error(const std::string& path, std::string message) {
+  return {.message = std::move(message), .where = {.file = path}};
+}
+
+}  // namespace
+
+std::unique_ptr<ByteInput> make_plain_input(std::unique_ptr<std::istream> input) {
+  return std::make_unique<PlainInput>(std::move(input));
+}
+
+std::unique_ptr<ByteInput> unpacked(std::unique_ptr<ByteInput> input) {
+  auto peeked = std::make_unique<PeekedInput>(std::move(input));
+  if (peeked->head().starts_with(kGzipMagic)) {
+    return make_gzip_input(std::move(peeked));
+  }
+  if (peeked->head().starts_with(kZstdMagic)) {
+    return make_zstd_input(std::move(peeked));
+  }
+  return peeked;
+}
+
+core::Result<std::unique_ptr<ByteInput>> open_input(const std::string& path) {
+  std::error_code failure;
+  const std::string source = core::path_to_open(path);
+  const auto status = std::filesystem::status(source, failure);
+  if (!std::filesystem::exists(status)) {
+    return core::fail(file_error(path, "no such file, expected a trace"));
+  }
+  // A trace is read twice (checked, then replayed), which pipes and devices do not allow; the
+  // command line copies pipes (core/piped_files.hpp).
+  if (!std::filesystem::is_regular_file(status)) {
+    return core::fail(file_error(path, "not a regular file, expected a trace"));
+  }
+  auto file = std::make_unique<std::ifstream>(source, std::ios::binary);
+  if (!file->is_open()) {
+    return core::fail(file_error(path, "cannot be opened for reading"));
+  }
+  core::note_input(path);
+  return unpacked(make_plain_input(std::move(file)));
+}
+
+core::Result<std::string> read_whole(ByteInput& input, const std::string& name) {
+  std::string text;
+  std::string chunk(std::size_t{256} * 1024, '\0');
+  for (;;) {
+    const std::size_t size = input.read(chunk.data(), chunk.size());
+    text.append(chunk, 0, size);
+    if (text.size() > kMaxWholeBytes) {
+      return core::fail(file_error(
+          name, fmt::format("holds more than {} bytes, expected at most that", kMaxWholeBytes)));
+    }
+    if (size < chunk.size()) {
+      break;
+    }
+  }
+  if (!input.problem().empty()) {
+    return core::fail(file_error(name, std::string(input.problem())));
+  }
+  return text;
+}
+
+}  // namespace ridgeline::workload

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "workload/traces/reading/byte_input.hpp"
+#include "workload/traces/reading/quick_number.hpp"
+
+namespace ridgeline::workload {
+
+/// How much is read at once, and the longest line: room for a prompt of some million token ids.
+struct LineLimits {
+  std::size_t block_bytes = std::size_t{256} * 1024;
+  std::size_t line_bytes = std::size_t{64} * 1024 * 1024;
+};
+
+/// Reads text line by line through one buffer, which grows to hold the longest line: memory does
+/// not follow the size of the file. Lines end in LF or CRLF; the last one need not end at all. A
+/// UTF-8 byte order mark is skipped.
+class LineReader {
+ public:
+  enum class Status : std::uint8_t { kLine, kEnd, kTooLong, kReadError };
+
+  explicit LineReader(std::unique_ptr<ByteInput> input, LineLimits limits = {});
+
+  /// The bytes at the start of the input, at most a block of them. Call before the first next().
+  std::string_view head();
+
+  /// The next line without its end; the view holds until the next call. After kTooLong or
+  /// kReadError there is nothing more to read.
+  Status next(std::string_view& line);
+
+  /// What is at hand from the next line on, as far as the buffer holds it: perhaps not a whole
+  /// line, and nothing before the first next(). kQuickSlack more bytes may be read behind it.
+  [[nodiscard]] std::string_view ahead() const { return {buffer_.data() + begin_, end_ - begin_}; }
+  /// Takes a line of ahead(), whose end is not the end of the input: the next one begins at `next`.
+  void take_line(const char* next) { take_lines(next, 1); }
+  /// The same for several lines.
+  void take_lines(const char* next, std::size_t count) {
+    begin_ = static_cast<std::size_t>(next - buffer_.data());
+    number_ += static_cast<std::int64_t>(count);
+  }
+
+  /// The number of the line last returned, from 1.
+  [[nodiscard]] std::int64_t number() const { return number_; }
+  [[nodiscard]] std::size_t line_bytes() const { return limits_.line_bytes; }
+  /// What the input says of kReadError.
+  [[nodiscard]] std::string_view input_problem() const { return input_->problem(); }
+  /// Everything that has not been read, head() included. Call before the first next().
+  core::Result<std::string> rest(const std::string& name);
+
+ private:
+  void fill();
+  [[nodiscard]] std::size_t room() const { return buffer_.size() - kQuickSlack; }
+
+  std::unique_ptr<ByteInput> input_;
+  LineLimits limits_;
+  std::vector<char> buffer_;  ///< With kQuickSlack behind what is read into it.
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::int64_t number_ = 0;
+  bool at_end_ = false;
+};
+
+}  // namespace ridgeline::workload

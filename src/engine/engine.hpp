@@ -8,6 +8,7 @@
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
+#include "domain/token_sink.hpp"
 #include "engine/options.hpp"
 #include "engine/server.hpp"
 #include "latency/step_time_model.hpp"
@@ -59,6 +60,8 @@ struct EngineInputs {
   domain::RecordSink& sink;
   /// No batch may end later.
   core::SimTime horizon = core::SimTime::last();
+  /// Gets the tokens of each step, where there is one: the engine then takes no steps together.
+  domain::TokenSink* tokens = nullptr;
 };
 
 /// The scheduler that the options name in the step loop (engine/loop), step by step: the oracle of

@@ -21,7 +21,8 @@ std::unique_ptr<Engine> make_engine(const InstanceInputs& inputs, domain::Record
                             .model = inputs.engine.model,
                             .host = inputs.engine.host,
                             .sink = sink,
-                            .horizon = inputs.engine.horizon};
+                            .horizon = inputs.engine.horizon,
+                            .tokens = inputs.engine.tokens};
   return inputs.core == EngineCore::kReference ? make_reference_engine(own)
                                                : make_fast_engine(own, inputs.jump);
 }

@@ -16,6 +16,7 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "domain/step.hpp"
+#include "domain/token_sink.hpp"
 #include "engine/acceptance.hpp"
 #include "engine/engine.hpp"
 #include "engine/loop/step_scheduler.hpp"
@@ -27,7 +28,7 @@ namespace ridgeline::engine {
 StepLoop::StepLoop(const EngineInputs& inputs, std::unique_ptr<StepScheduler> scheduler, bool jump)
     : inputs_(inputs),
       scheduler_(std::move(scheduler)),
-      jump_(jump),
+      jump_(jump && inputs.tokens == nullptr),
       needs_decode_lengths_(inputs.model.needs_decode_lengths()),
       depth_(static_cast<std::size_t>(steps_in_flight(inputs.options))),
       steps_(depth_) {}
@@ -249,6 +250,7 @@ bool StepLoop::complete_oldest() {
   draw_tokens(oldest.step);
   deliver(oldest.step);
   hand_over_gaps();
+  hand_over_tokens();
   const std::vector<SequencePtr> finished = scheduler_->update(oldest.step, tokens_);
   for (const SequencePtr& sequence : finished) {
     report_end(sequence, sequence->outcome_at_stop);
@@ -297,6 +299,9 @@ void StepLoop::deliver(const ScheduledStep& step) {
     }
     sequence.num_delivered_tokens += delivered;
     sequence.last_token = now_;
+    if (inputs_.tokens != nullptr) {
+      token_events_.push_back({.request = sequence.record.id, .tokens = core::Tokens(delivered)});
+    }
   }
 }
 
@@ -316,6 +321,15 @@ void StepLoop::hand_over_gaps() {
     inputs_.sink.on_token_gaps(gaps);
   }
   gaps_.clear();
+}
+
+void StepLoop::hand_over_tokens() {
+  if (token_events_.empty()) {
+    return;
+  }
+  std::ranges::sort(token_events_, {}, &domain::TokenEvent::request);
+  inputs_.tokens->on_tokens(now_, token_events_);
+  token_events_.clear();
 }
 
 EngineTotals StepLoop::totals() const {

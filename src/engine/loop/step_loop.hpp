@@ -14,6 +14,7 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "domain/step.hpp"
+#include "domain/token_sink.hpp"
 #include "engine/engine.hpp"
 #include "engine/loop/pace.hpp"
 #include "engine/loop/step_scheduler.hpp"
@@ -94,6 +95,7 @@ class StepLoop final : public Engine {
   void draw_tokens(const ScheduledStep& step);
   void deliver(const ScheduledStep& step);
   void add_gaps(std::int64_t tokens, core::Duration gap);
+  void hand_over_tokens();
   void hand_over_gaps();
   void report_end(const SequencePtr& sequence, domain::Outcome outcome);
   void hold_blocks_until(core::SimTime now, std::int64_t used);
@@ -123,8 +125,9 @@ class StepLoop final : public Engine {
   core::Int128 used_block_ticks_ = 0;
   std::vector<domain::PrefillChunk> prefills_;
   std::vector<core::Tokens> decode_lengths_;
-  std::vector<std::int64_t> tokens_;                      ///< That come out of the step that ends.
-  std::vector<domain::TokenGaps> gaps_;                   ///< Before the tokens of that step.
+  std::vector<std::int64_t> tokens_;              ///< That come out of the step that ends.
+  std::vector<domain::TokenGaps> gaps_;           ///< Before the tokens of that step.
+  std::vector<domain::TokenEvent> token_events_;  ///< Of that step, for EngineInputs::tokens.
   std::vector<std::optional<domain::AffineStep>> lines_;  ///< The model's last, by decodes.
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "domain/prompt.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
+#include "domain/token_sink.hpp"
 #include "engine/options.hpp"
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"
@@ -53,18 +55,42 @@ class InstanceOf : public testing::TestWithParam<EngineCore> {
                                                                 .model = model_,
                                                                 .host = host_,
                                                                 .sink = sink_,
-                                                                .horizon = horizon},
+                                                                .horizon = horizon,
+                                                                .tokens = tokens_},
                                                      .path = path_,
                                                      .id = core::InstanceId(7),
                                                      .core = GetParam()});
   }
 
   test::RecordingSink sink_;
+  domain::TokenSink* tokens_ = nullptr;
   EngineOptions options_ = small_engine();
   HostTime host_;
   RequestPath path_;
   test::LinearModel model_ = test::LinearModel({.per_token = core::Duration()});
 };
+
+TEST_P(InstanceOf, HandsTheTokensOfEachStepToItsSink) {
+  struct Sink final : domain::TokenSink {
+    void on_tokens(core::SimTime end, std::span<const domain::TokenEvent> events) override {
+      ends.push_back(end);
+      last.assign(events.begin(), events.end());
+    }
+    std::vector<core::SimTime> ends;
+    std::vector<domain::TokenEvent> last;
+  } tokens;
+  tokens_ = &tokens;
+  const auto one = instance();
+  one->submit(request(0, 0));
+  one->submit(request(1, 0));
+  one->advance(core::SimTime::never(), false, test::kNoBudget);
+  ASSERT_EQ(sink_.requests.size(), 2);
+  // 8 steps for the first request; the second enters a step later and ends one later.
+  ASSERT_EQ(tokens.ends.size(), 9);
+  EXPECT_EQ(tokens.ends.front(), instant(1010));
+  EXPECT_EQ(tokens.ends.back(), instant(9010));
+  EXPECT_EQ(tokens.last, (std::vector<domain::TokenEvent>{{core::RequestId(1), core::Tokens(1)}}));
+}
 
 TEST_P(InstanceOf, PassesRequestsThroughTheFrontendOneByOne) {
   const auto one = instance();

@@ -1,11 +1,13 @@
 // The end of a batch in the fast twin's scheduler, and of the requests whose last token it brings.
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "core/check.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
+#include "domain/token_sink.hpp"
 #include "engine/vllm/fast/prefix_cache.hpp"
 #include "engine/vllm/fast/scheduler.hpp"
 #include "engine/vllm/fast/slot.hpp"
@@ -61,6 +63,23 @@ void Scheduler::report_tokens(const Batch& batch, core::SimTime now, domain::Rec
     blocked_budget_ = -1;
   }
   preempted_in_flight_.clear();
+}
+
+void Scheduler::list_tokens(const Batch& batch, std::vector<domain::TokenEvent>& events) const {
+  events.clear();
+  const auto add = [&](SlotIndex index) {
+    events.push_back({.request = slots_[index].record.id, .tokens = core::Tokens(1)});
+  };
+  for (SlotIndex i = first_running_; i != kNoSlot; i = slots_[i].next) {
+    const Slot& slot = slots_[i];
+    if (decodes_or_leaves(slot) && slot.begun <= batch.number && decodes_in(i, batch)) {
+      add(i);
+    }
+  }
+  for (const SlotIndex index : preempted_in_flight_) {
+    add(index);
+  }
+  std::ranges::sort(events, {}, &domain::TokenEvent::request);
 }
 
 void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "core/check.hpp"
 #include "core/ids.hpp"
@@ -17,6 +18,7 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "domain/step.hpp"
+#include "domain/token_sink.hpp"
 #include "engine/engine.hpp"
 #include "engine/loop/pace.hpp"
 #include "engine/options.hpp"
@@ -56,7 +58,7 @@ class FastEngine final : public Engine {
  public:
   FastEngine(const EngineInputs& inputs, bool jump)
       : inputs_(inputs),
-        jump_(jump),
+        jump_(jump && inputs.tokens == nullptr),
         async_(inputs.options.async_scheduling),
         scheduler_(inputs.options, {.decode_lengths = inputs.model.needs_decode_lengths()}),
         lines_(inputs.model, inputs.host),
@@ -91,6 +93,7 @@ class FastEngine final : public Engine {
   void log_step(const Batch& batch, core::Duration period, const domain::StepTime& time);
   [[gnu::always_inline]] inline std::int64_t complete_oldest();
   void hand_over_gaps();
+  [[gnu::noinline]] void hand_over_tokens(const Batch& batch);
   [[gnu::noinline]] bool take_run(std::int64_t most, core::SimTime limit, bool pause_at_completion);
   void end_batches(const Run& run);
   void put_in_flight(const Run& run);
@@ -126,6 +129,7 @@ class FastEngine final : public Engine {
   EngineTotals totals_;
   /// The gaps of the last run. Batches of that run which are still in flight may add to them.
   domain::TokenGaps held_gaps_ = kNoGaps;
+  std::vector<domain::TokenEvent> token_events_;  ///< Of the batch that ends, for a token sink.
   core::Duration busy_off_lines_;  ///< Sum of the periods of batches that no line of lines_ counts.
   core::Int128 used_block_ticks_ = 0;
 };
@@ -329,6 +333,9 @@ std::int64_t FastEngine::complete_oldest() {
     hand_over_gaps();
     scheduler_.report_gaps(batch, now_, inputs_.sink);
   }
+  if (inputs_.tokens != nullptr) [[unlikely]] {
+    hand_over_tokens(batch);
+  }
   // The buffer stays valid: no batch is formed before update() returns.
   return scheduler_.update(batch, now_, inputs_.sink);
 }
@@ -338,6 +345,13 @@ void FastEngine::hand_over_gaps() {
     RIDGELINE_CHECK(held_gaps_.requests > 0, "token gaps: requests that a run's gaps belong to");
     inputs_.sink.on_token_gaps(held_gaps_);
     held_gaps_ = kNoGaps;
+  }
+}
+
+void FastEngine::hand_over_tokens(const Batch& batch) {
+  scheduler_.list_tokens(batch, token_events_);
+  if (!token_events_.empty()) {
+    inputs_.tokens->on_tokens(now_, token_events_);
   }
 }
 

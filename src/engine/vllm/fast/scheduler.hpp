@@ -12,6 +12,7 @@
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
+#include "domain/token_sink.hpp"
 #include "engine/options.hpp"
 #include "engine/vllm/fast/block_size.hpp"
 #include "engine/vllm/fast/decode_set.hpp"
@@ -68,6 +69,9 @@ class Scheduler final : private PrefixCache::Keyed {
   /// Reports, at the end `now` of a batch, the gaps of all decodes that had a token in the batch
   /// before.
   void report_gaps(const Batch& batch, core::SimTime now, domain::RecordSink& sink) const;
+  /// Lists the requests to which the batch that ends next gives a token, in ascending order of
+  /// their ids. Looks at every running request.
+  void list_tokens(const Batch& batch, std::vector<domain::TokenEvent>& events) const;
   /// Ends a batch at `now`: reports all other gaps and the requests that end with it. Returns their
   /// number.
   std::int64_t update(const Batch& batch, core::SimTime now, domain::RecordSink& sink);

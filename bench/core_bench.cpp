@@ -14,11 +14,11 @@
 #include "core/distributions.hpp"
 #include "core/event_queue.hpp"
 #include "core/math.hpp"
-#include "core/moments.hpp"
-#include "core/quantile_sketch.hpp"
-#include "core/quantiles.hpp"
 #include "core/rng.hpp"
 #include "core/time.hpp"
+#include "statistics/moments.hpp"
+#include "statistics/quantile_sketch.hpp"
+#include "statistics/quantiles.hpp"
 
 namespace {
 
@@ -156,9 +156,9 @@ BENCHMARK(event_queue_hold)->Arg(16)->Arg(256)->Arg(16'384)->Arg(1'000'000);
 // --- Quantiles ---------------------------------------------------------------------------------
 
 /// Token gaps as a busy engine reports them: many short runs that slowly grow.
-std::vector<core::ArithmeticRun> make_runs(std::size_t count) {
+std::vector<statistics::ArithmeticRun> make_runs(std::size_t count) {
   RngStream rng(1, 0, "runs");
-  std::vector<core::ArithmeticRun> runs(count);
+  std::vector<statistics::ArithmeticRun> runs(count);
   for (auto& run : runs) {
     run = {
         .first = static_cast<std::int64_t>(15'000'000'000 * core::exp(core::normal(rng, 0.0, 0.1))),
@@ -177,7 +177,7 @@ void vector_quantiles(benchmark::State& state) {
   }
   for (auto _ : state) {
     auto copy = values;
-    benchmark::DoNotOptimize(core::quantiles(copy, std::array{0.5, 0.9, 0.95, 0.99}));
+    benchmark::DoNotOptimize(statistics::quantiles(copy, std::array{0.5, 0.9, 0.95, 0.99}));
   }
   state.SetItemsProcessed(state.iterations() * 1'000'000);
 }
@@ -186,7 +186,7 @@ BENCHMARK(vector_quantiles)->Unit(benchmark::kMillisecond);
 void sketch_add(benchmark::State& state) {
   const auto runs = make_runs(100'000);
   for (auto _ : state) {
-    core::QuantileSketch sketch;
+    statistics::QuantileSketch sketch;
     for (const auto& run : runs) {
       sketch.add(run);
     }

@@ -12,12 +12,12 @@
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/kernel_model.hpp"
+#include "latency/measured/kernel_tables.hpp"
+#include "latency/measured/lookup.hpp"
+#include "latency/measured/make_tables.hpp"
+#include "latency/measured/measured_kernels.hpp"
 #include "latency/step_time_model.hpp"
 #include "latency/table/table_model.hpp"
-#include "latency/tables/kernel_tables.hpp"
-#include "latency/tables/lookup.hpp"
-#include "latency/tables/make_tables.hpp"
-#include "latency/tables/measured_kernels.hpp"
 #include "model/model_spec.hpp"
 
 namespace {
@@ -113,15 +113,16 @@ BENCHMARK(affine)->Arg(32);
 const ridgeline::latency::table::TableModel& table_model() {
   static std::unique_ptr<ridgeline::latency::table::TableModel> made;
   if (made == nullptr) {
-    namespace tables = ridgeline::latency::tables;
+    namespace tables = ridgeline::latency::measured;
     const Setup& base = setup();
     made = std::make_unique<ridgeline::latency::table::TableModel>(
         ridgeline::latency::ModelInputs{
             .network = base.network, .gpu = base.gpu, .execution = base.execution},
-        tables::measured_from(tables::made_kernel_tables(
-                                  base.gpu, {.heads = {{64, 8, 128}}, .tensor_parallel_sizes = {4}})
-                                  .value(),
-                              base.gpu));
+        measured::measured_from(
+            measured::made_kernel_tables(base.gpu,
+                                         {.heads = {{64, 8, 128}}, .tensor_parallel_sizes = {4}})
+                .value(),
+            base.gpu));
   }
   return *made;
 }
@@ -152,25 +153,25 @@ BENCHMARK(table_decode_only)->Arg(1)->Arg(32)->Arg(256);
 
 /// One look-up of the published models; the ratio is to a scan of the file's rows for the nearest.
 void look_up_decode(benchmark::State& state) {
-  namespace tables = ridgeline::latency::tables;
-  static const auto made = tables::made_kernel_tables(
+  namespace tables = ridgeline::latency::measured;
+  static const auto made = measured::made_kernel_tables(
                                setup().gpu, {.heads = {{64, 8, 128}}, .tensor_parallel_sizes = {4}})
                                .value();
-  const tables::DecodeTable& table = made.decode.front();
-  const tables::LookupOptions options{.mode = tables::LookupMode::kInterpolate};
+  const measured::DecodeTable& table = made.decode.front();
+  const measured::LookupOptions options{.mode = measured::LookupMode::kInterpolate};
   std::int64_t step = 0;
   for (auto _ : state) {
     ++step;
     benchmark::DoNotOptimize(
-        tables::look_up_decode(table, 1 + (step & 255), 100 + step % 100'000, options));
+        measured::look_up_decode(table, 1 + (step & 255), 100 + step % 100'000, options));
   }
   constexpr std::int64_t kCalls = 100'000;
   const double indexed = ns_per_call(kCalls, [&](std::int64_t i) {
-    return tables::look_up_decode(table, 1 + (i & 255), 100 + i % 100'000, options);
+    return measured::look_up_decode(table, 1 + (i & 255), 100 + i % 100'000, options);
   });
   const double scanned = ns_per_call(kCalls, [&](std::int64_t i) {
-    return tables::look_up_decode(
-        table, 1 + (i & 255), 100 + i % 100'000, {.mode = tables::LookupMode::kFloor});
+    return measured::look_up_decode(
+        table, 1 + (i & 255), 100 + i % 100'000, {.mode = measured::LookupMode::kFloor});
   });
   state.counters["scan_ratio"] = scanned / indexed;
 }

@@ -2,7 +2,7 @@
 # directory. Gives `std::span<const core::EmbeddedFile> <layer>::<symbol>()`, declared by the layer itself. A YAML
 # file keeps its name and is embedded as the JSON of the same values (tools/embed_yaml.cpp).
 add_executable(embed_yaml ${PROJECT_SOURCE_DIR}/tools/embed_yaml.cpp)
-target_link_libraries(embed_yaml PRIVATE ridgeline_flags ridgeline_core)
+target_link_libraries(embed_yaml PRIVATE ridgeline_flags ridgeline_document)
 
 function(ridgeline_embed LAYER SYMBOL)
   set(_out ${CMAKE_CURRENT_BINARY_DIR}/embedded_${LAYER}_${SYMBOL}.cpp)

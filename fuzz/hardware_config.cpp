@@ -6,15 +6,16 @@
 #include <string_view>
 
 #include "core/check.hpp"
-#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
+#include "document/document.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/roofline/constants.hpp"
 
 namespace {
 
 namespace core = ridgeline::core;
+namespace document = ridgeline::document;
 namespace roofline = ridgeline::latency::roofline;
 
 template <class T>
@@ -36,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const auto kGpu = ridgeline::hardware::find_gpu("h100");
   RIDGELINE_CHECK(kGpu.has_value(), "no GPU to look for");
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (const auto json = core::parse_json(text, "hardware_config.json")) {
+  if (const auto json = document::parse_json(text, "hardware_config.json")) {
     const auto read = roofline::hardware_config_from(*json, *kGpu);
     check_refusal(read);
     if (read) {
@@ -47,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
     }
   }
-  if (const auto yaml = core::parse_yaml(text, "gpu.yaml")) {
+  if (const auto yaml = document::parse_yaml(text, "gpu.yaml")) {
     check_refusal(ridgeline::hardware::gpu_from_node(*yaml, "gpu"));
   }
   return 0;

@@ -5,14 +5,14 @@
 #include <string_view>
 
 #include "core/check.hpp"
-#include "core/document.hpp"
+#include "document/document.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ridgeline;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto document = core::parse_json(text, "config.json");
+  const auto document = document::parse_json(text, "config.json");
   if (!document) {
     return 0;
   }

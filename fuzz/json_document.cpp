@@ -9,19 +9,19 @@
 #include <nlohmann/json.hpp>
 
 #include "core/check.hpp"
-#include "core/document.hpp"
-#include "core/json_writer.hpp"
-#include "core/node_json.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/json_writer.hpp"
+#include "document/node_json.hpp"
 
 namespace {
 
-using ridgeline::core::JsonWriter;
-using ridgeline::core::Node;
+using ridgeline::document::JsonWriter;
+using ridgeline::document::Node;
 
 std::string written(const Node& node, JsonWriter::Layout layout) {
   JsonWriter json(layout);
-  ridgeline::core::write(node, json);
+  ridgeline::document::write(node, json);
   return json.text();
 }
 
@@ -47,10 +47,10 @@ bool has_long_exponent(std::string_view text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using ridgeline::core::NonFinite;
+  using ridgeline::document::NonFinite;
   const std::string text(reinterpret_cast<const char*>(data), size);
-  static_cast<void>(ridgeline::core::parse_json(text, "f", NonFinite::kReadAsNull));
-  const auto node = ridgeline::core::parse_json(text, "f");
+  static_cast<void>(ridgeline::document::parse_json(text, "f", NonFinite::kReadAsNull));
+  const auto node = ridgeline::document::parse_json(text, "f");
   // The other reader takes a zero byte for the end of the text.
   const bool accepted = text.find('\0') == std::string::npos && nlohmann::json::accept(text);
   if (!node) {
@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   RIDGELINE_CHECK(accepted, "another reader refuses this");
   using Layout = JsonWriter::Layout;
-  const auto again = ridgeline::core::parse_json(written(*node, Layout::kIndented), "f");
+  const auto again = ridgeline::document::parse_json(written(*node, Layout::kIndented), "f");
   RIDGELINE_CHECK(again, to_string(again.error().front()));
   RIDGELINE_CHECK(written(*again, Layout::kOneLine) == written(*node, Layout::kOneLine),
                   "another value after writing and reading");

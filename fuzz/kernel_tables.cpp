@@ -1,6 +1,6 @@
 // Hostile bytes as each kind of kernel table. Whatever they are: rows keep their limits, problems
 // are lines of text, and every look-up in what was read gives a sound number.
-#include "latency/tables/kernel_tables.hpp"
+#include "latency/measured/kernel_tables.hpp"
 
 #include <cmath>
 #include <cstddef>
@@ -11,13 +11,13 @@
 #include "core/check.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
+#include "latency/measured/lookup.hpp"
+#include "latency/measured/measured_kernels.hpp"
 #include "latency/table/surfaces.hpp"
-#include "latency/tables/lookup.hpp"
-#include "latency/tables/measured_kernels.hpp"
 
 namespace {
 
-namespace tables = ridgeline::latency::tables;
+namespace measured = ridgeline::latency::measured;
 namespace table = ridgeline::latency::table;
 
 /// Grids of more cells than this are sound, but slow to smooth.
@@ -32,26 +32,26 @@ void check_errors(const ridgeline::core::Errors& errors) {
   }
 }
 
-void check_lookup(const tables::Lookup& lookup) {
-  RIDGELINE_CHECK(std::isfinite(lookup.mfu) && lookup.mfu >= tables::kZeroMfu, "an MFU");
+void check_lookup(const measured::Lookup& lookup) {
+  RIDGELINE_CHECK(std::isfinite(lookup.mfu) && lookup.mfu >= measured::kZeroMfu, "an MFU");
   RIDGELINE_CHECK(std::isfinite(lookup.distance) && lookup.distance >= 0.0, "a distance");
 }
 
-std::vector<tables::LookupOptions> all_options() {
-  return {{.mode = tables::LookupMode::kFloor}, {.mode = tables::LookupMode::kInterpolate}};
+std::vector<measured::LookupOptions> all_options() {
+  return {{.mode = measured::LookupMode::kFloor}, {.mode = measured::LookupMode::kInterpolate}};
 }
 
 void fuzz_gemm(const std::string& text) {
-  const auto reading = tables::read_gemm_table(text, "t");
+  const auto reading = measured::read_gemm_table(text, "t");
   check_errors(reading.errors);
   for (const auto& read : reading.tables) {
     for (const auto& options : all_options()) {
       for (const std::int64_t at : {1, 100, 1000000}) {
-        const auto target = tables::find_gemm_column(read, at, at, options.mode);
-        check_lookup(tables::look_up_gemm(read, target, at, options));
+        const auto target = measured::find_gemm_column(read, at, at, options.mode);
+        check_lookup(measured::look_up_gemm(read, target, at, options));
       }
     }
-    tables::MeasuredGemm measured;
+    measured::MeasuredGemm measured;
     for (const auto& row : read.rows()) {
       measured.points.push_back({.m = row.m, .k = row.k, .n = row.n, .us = row.latency_us});
     }
@@ -63,17 +63,17 @@ void fuzz_gemm(const std::string& text) {
 }
 
 void fuzz_prefill(const std::string& text) {
-  const auto reading = tables::read_prefill_table(text, "t", {8, 8, 64});
+  const auto reading = measured::read_prefill_table(text, "t", {8, 8, 64});
   check_errors(reading.errors);
   for (const auto& read : reading.tables) {
-    std::vector<tables::PrefillPoint> points;
+    std::vector<measured::PrefillPoint> points;
     for (const auto& row : read.rows()) {
       points.push_back({.seq_len = row.seq_len, .us = row.latency_us});
     }
     const table::PrefillCurve curve(points);
     for (const std::int64_t at : {1, 3000, 1000000}) {
       for (const auto& options : all_options()) {
-        check_lookup(tables::look_up_prefill(read, at, options));
+        check_lookup(measured::look_up_prefill(read, at, options));
       }
       const double us = curve.us(static_cast<double>(at));
       RIDGELINE_CHECK(us >= 0.0 && us >= curve.us(0.0), "a time that falls");
@@ -82,15 +82,15 @@ void fuzz_prefill(const std::string& text) {
 }
 
 void fuzz_decode(const std::string& text) {
-  const auto reading = tables::read_decode_table(text, "t", {8, 8, 64}, 1);
+  const auto reading = measured::read_decode_table(text, "t", {8, 8, 64}, 1);
   check_errors(reading.errors);
   for (const auto& read : reading.tables) {
     for (const std::int64_t at : {0, 1, 3000, 1000000}) {
       for (const auto& options : all_options()) {
-        check_lookup(tables::look_up_decode(read, at, at, options));
+        check_lookup(measured::look_up_decode(read, at, at, options));
       }
     }
-    tables::MeasuredDecode measured;
+    measured::MeasuredDecode measured;
     for (const auto& row : read.rows()) {
       measured.points.push_back(
           {.batch_size = row.batch_size, .kv_len = row.kv_len, .us = row.latency_us});
@@ -116,7 +116,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const std::string text(data + 1, data + size);
   const auto name =
-      ridgeline::latency::tables::parse_attention_file_name(text.substr(0, text.find('\n')));
+      ridgeline::latency::measured::parse_attention_file_name(text.substr(0, text.find('\n')));
   if (!name) {
     check_errors(name.error());
   }

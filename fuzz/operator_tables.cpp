@@ -1,6 +1,6 @@
 // Hostile bytes as the tables of whole operators: aiconfigurator's and the profiler's, and
 // InferSim's grouped GEMMs. Problems are lines of text; what was read is finite and in range.
-#include "latency/tables/operator_tables.hpp"
+#include "latency/measured/operator_tables.hpp"
 
 #include <array>
 #include <cmath>
@@ -13,13 +13,13 @@
 #include "core/text.hpp"
 #include "latency/fit/samples.hpp"
 #include "latency/fit/table_rows.hpp"
-#include "latency/tables/expert_tables.hpp"
+#include "latency/measured/expert_tables.hpp"
 
 namespace {
 
 namespace core = ridgeline::core;
 namespace fit = ridgeline::latency::fit;
-namespace tables = ridgeline::latency::tables;
+namespace measured = ridgeline::latency::measured;
 
 constexpr std::array kOperatorTables = {
     "gemm_perf", "context_attention_perf", "generation_attention_perf"};
@@ -44,9 +44,9 @@ void check_time(double time) {
 }
 
 void read_as_operators(const std::string& text, const char* table) {
-  const tables::OperatorFile file{
+  const measured::OperatorFile file{
       .path = "t.csv", .gpu = "h100_sxm", .version = "0.24.0", .table = table};
-  const auto read = tables::read_operator_text(text, file);
+  const auto read = measured::read_operator_text(text, file);
   if (!read) {
     RIDGELINE_CHECK(!read.error().empty(), "a refusal without a reason");
     check_errors(read.error());
@@ -73,7 +73,7 @@ void read_as_samples(const std::string& text, fit::TableKind kind, fit::TableSou
 }
 
 void read_as_grouped_gemms(const std::string& text, bool prefill) {
-  const auto reading = tables::read_grouped_gemm_table(text, "t.csv", prefill);
+  const auto reading = measured::read_grouped_gemm_table(text, "t.csv", prefill);
   check_errors(reading.errors);
   for (const auto& table : reading.tables) {
     for (const auto& row : table.rows()) {

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "core/check.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
+#include "document/reader.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::array<std::string_view, 4> kKinds = {
@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data), size);
   int taken = 0;
   for (const std::string_view kind : kKinds) {
-    const auto value = ridgeline::core::parse_quantity(text, kind);
+    const auto value = ridgeline::document::parse_quantity(text, kind);
     if (value) {
       ++taken;
       RIDGELINE_CHECK(std::isfinite(*value) && *value >= 0.0, text);

@@ -17,16 +17,16 @@
 #include "engine/profiles.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
-#include "sim/requests.hpp"
-#include "sim/resolve.hpp"
-#include "sim/scenario.hpp"
+#include "scenario/requests.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
 
 namespace {
 
 using namespace ridgeline;  // NOLINT(google-build-using-namespace): a program of its own
 
-using Overrides = std::vector<sim::Override>;
+using Overrides = std::vector<scenario::Override>;
 
 void add_place(fuzz::Choices& choices, Overrides& all) {
   static const std::vector<std::string> kNetworks = model::catalogue_names();
@@ -136,11 +136,11 @@ void add_workload(fuzz::Choices& choices, Overrides& all) {
 }
 
 /// The digest, or the errors; empty where it took more work than a fuzzer has time for.
-std::string end_of(const sim::Resolved& resolved, engine::EngineCore core, bool jump) {
+std::string end_of(const scenario::Resolved& resolved, engine::EngineCore core, bool jump) {
   constexpr int kMostReports = 8;  // Each after a thousand steps (sim/simulation.cpp) or less.
   std::atomic<bool> interrupt = false;
   int reports = 0;
-  auto source = sim::open_source(resolved.scenario);
+  auto source = scenario::open_source(resolved.scenario);
   if (!source) {  // As where a rank's share of the rate leaves the range of simulated time.
     RIDGELINE_CHECK(!source.error().empty(), "a refusal without a reason");
     return core::to_string(source.error().front());
@@ -168,12 +168,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   add_place(choices, all);
   add_workload(choices, all);
   add_engine(choices, all);
-  auto loaded = sim::load_scenario(std::nullopt, all, sim::Purpose::kRun);
+  auto loaded = scenario::load_scenario(std::nullopt, all, scenario::Purpose::kRun);
   if (!loaded) {
     RIDGELINE_CHECK(!loaded.error().empty(), "a refusal without a reason");
     return 0;
   }
-  const auto resolved = sim::resolve(std::move(*loaded));
+  const auto resolved = scenario::resolve(std::move(*loaded));
   if (!resolved) {
     RIDGELINE_CHECK(!resolved.error().empty(), "a refusal without a reason");
     return 0;

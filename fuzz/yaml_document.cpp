@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "core/check.hpp"
-#include "core/document.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 
 namespace {
 
 using ridgeline::core::Errors;
 using ridgeline::core::Location;
-using ridgeline::core::Node;
+using ridgeline::document::Node;
 
 void check_place(const Location& where, std::string_view text) {
   const auto lines = std::count(text.begin(), text.end(), '\n') + 1;
@@ -28,12 +28,12 @@ void check_place(const Location& where, std::string_view text) {
 void check_tree(const Node& node, std::string_view text, int depth) {
   check_place(node.where(), text);
   if (node.is_list()) {
-    RIDGELINE_CHECK(depth <= ridgeline::core::kMaxDocumentDepth, "too deep");
+    RIDGELINE_CHECK(depth <= ridgeline::document::kMaxDocumentDepth, "too deep");
     for (const Node& item : node.items()) {
       check_tree(item, text, depth + 1);
     }
   } else if (node.is_map()) {
-    RIDGELINE_CHECK(depth <= ridgeline::core::kMaxDocumentDepth, "too deep");
+    RIDGELINE_CHECK(depth <= ridgeline::document::kMaxDocumentDepth, "too deep");
     for (const Node::Member& member : node.members()) {
       check_place(member.where, text);
       check_tree(member.value, text, depth + 1);
@@ -60,7 +60,7 @@ void check_errors(const Errors& errors, std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  const auto node = ridgeline::core::parse_yaml(text, "f");
+  const auto node = ridgeline::document::parse_yaml(text, "f");
   if (!node) {
     RIDGELINE_CHECK(!node.error().empty(), "failed without a reason");
     check_errors(node.error(), text);
@@ -69,7 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_tree(*node, text, 1);
   Errors errors;
   const std::vector<std::string> choices = {"fast", "reference"};
-  ridgeline::core::ObjectReader reader(*node, "", errors);
+  ridgeline::document::ObjectReader reader(*node, "", errors);
   static_cast<void>(reader.boolean("a"));
   static_cast<void>(reader.integer("b", {0, 256}));
   static_cast<void>(reader.real("c"));

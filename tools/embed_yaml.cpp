@@ -7,23 +7,23 @@
 
 #include <fmt/core.h>
 
-#include "core/document.hpp"
-#include "core/json_writer.hpp"
-#include "core/node_json.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/json_writer.hpp"
+#include "document/node_json.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 3) {
     fmt::print(stderr, "usage: embed_yaml IN OUT\n");
     return 2;
   }
-  const auto document = ridgeline::core::read_document(argv[1]);
+  const auto document = ridgeline::document::read_document(argv[1]);
   if (!document) {
     fmt::print(stderr, "{}\n", ridgeline::core::to_string(document.error().front()));
     return 2;
   }
-  ridgeline::core::JsonWriter json(ridgeline::core::JsonWriter::Layout::kOneLine);
-  ridgeline::core::write(*document, json);
+  ridgeline::document::JsonWriter json(ridgeline::document::JsonWriter::Layout::kOneLine);
+  ridgeline::document::write(*document, json);
   std::ofstream out(argv[2], std::ios::binary);
   out << json.text();
   out.close();

@@ -25,14 +25,14 @@ MAX_LINES = 600
 ADAPTERS = {
     "fmt/": ("src/*",),
     "tl/expected.hpp": ("src/core/result.hpp",),
-    "yaml-cpp/": ("src/core/yaml_document.cpp",),
-    "simdjson.h": ("src/core/json_document.cpp",),
+    "yaml-cpp/": ("src/document/yaml_document.cpp",),
+    "simdjson.h": ("src/document/json_document.cpp",),
     "tsl/": ("src/engine/vllm/fast/prefix_cache.cpp",),
     "xxhash.h": ("src/core/digest.cpp",),
     # libstdc++'s stream over an open descriptor.
     "ext/": ("src/cli/output_file.cpp",),
     # Whole buffers, and streams.
-    "zlib.h": ("src/core/gzip.cpp", "src/workload/traces/reading/gzip_input.cpp"),
+    "zlib.h": ("src/document/gzip.cpp", "src/workload/traces/reading/gzip_input.cpp"),
     "zstd.h": ("src/workload/traces/reading/zstd_input.cpp",),
     # SSE2, which every x86-64 has.
     "emmintrin.h": ("src/workload/traces/reading/quick_four.hpp", "src/workload/traces/reading/quick_scan.hpp"),

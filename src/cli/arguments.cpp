@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
-#include "core/reader.hpp"
 #include "core/result.hpp"
+#include "document/reader.hpp"
 
 namespace ridgeline::cli {
 
@@ -186,7 +186,7 @@ class Parser {
         names.push_back("no-" + spec.name);
       }
     }
-    const auto near = core::nearest(name, names);
+    const auto near = document::nearest(name, names);
     errors_.push_back(
         problem(typed, "no such flag", near ? fmt::format("did you mean --{}?", *near) : ""));
   }
@@ -228,7 +228,7 @@ core::Result<Arguments> parse_arguments(std::span<const std::string> words,
 core::Error bad_choice(std::string_view flag,
                        std::string_view value,
                        std::span<const std::string> choices) {
-  const auto near = core::nearest(value, choices);
+  const auto near = document::nearest(value, choices);
   return problem(fmt::format("--{}", flag),
                  fmt::format("found \"{}\", expected one of: {}", value, fmt::join(choices, ", ")),
                  near ? fmt::format("did you mean {}?", *near) : "");
@@ -238,7 +238,7 @@ core::Error bad_word(std::string_view verb,
                      std::span<const std::string> words,
                      std::span<const std::string> choices,
                      std::string example) {
-  const auto near = words.empty() ? std::nullopt : core::nearest(words.front(), choices);
+  const auto near = words.empty() ? std::nullopt : document::nearest(words.front(), choices);
   return {.field = std::string(verb),
           .message = fmt::format(
               "found \"{}\", expected one of: {}", fmt::join(words, " "), fmt::join(choices, ", ")),

@@ -15,8 +15,8 @@
 #include "cli/exit_code.hpp"
 #include "cli/help.hpp"
 #include "cli/terminal.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
+#include "document/reader.hpp"
 
 namespace ridgeline::cli {
 
@@ -56,7 +56,7 @@ ExitCode run_command_line(std::span<const std::string> words) {
   for (const auto& known : verbs()) {
     names.emplace_back(known.name);
   }
-  const auto near = core::nearest(word, names);
+  const auto near = document::nearest(word, names);
   const bool is_flag = word.starts_with('-');
   return refuse(fmt::format("found \"{}\", expected a verb", word),
                 near      ? fmt::format("did you mean '{}'?", *near)

@@ -25,14 +25,14 @@
 #include "cli/trace_flags.hpp"
 #include "core/result.hpp"
 #include "report/palette.hpp"
-#include "sim/options.hpp"
-#include "sim/scenario.hpp"
+#include "scenario/options.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::cli {
 
 namespace {
 
-FlagSpec flag_of(const sim::Option& option) {
+FlagSpec flag_of(const scenario::Option& option) {
   FlagSpec spec{.name = std::string(option.flag)};
   if (option.is_switch()) {
     spec.takes = FlagSpec::Takes::kTruth;
@@ -95,7 +95,7 @@ Opening*& wanted_opening() {
 
 std::vector<FlagSpec> scenario_flags(ScenarioPart part) {
   std::vector<FlagSpec> flags;
-  for (const auto& option : sim::options()) {
+  for (const auto& option : scenario::options()) {
     const bool deployment = option.path == "model" || option.path == "gpu" ||
                             option.section() == "latency" || option.section() == "engine";
     const bool server = option.section() == "serving" || option.path == "request_path";
@@ -209,7 +209,7 @@ Manners default_manners() {
           .err = inspect_terminal(STDERR_FILENO, ColorMode::kAuto, false)};
 }
 
-core::Result<sim::LoadedScenario> load(const Arguments& given, sim::Purpose purpose) {
+core::Result<scenario::LoadedScenario> load(const Arguments& given, scenario::Purpose purpose) {
   if (given.positionals.size() > 1) {
     return core::fail({.message = fmt::format("expected one scenario file, found {}: {}",
                                               given.positionals.size(),
@@ -217,7 +217,7 @@ core::Result<sim::LoadedScenario> load(const Arguments& given, sim::Purpose purp
                        .where = {.file = "command line"}});
   }
   Arguments named = given;
-  if (purpose != sim::Purpose::kLook) {
+  if (purpose != scenario::Purpose::kLook) {
     take_trace(named);
   }
   const bool beside_file = !named.positionals.empty();
@@ -232,7 +232,7 @@ core::Result<sim::LoadedScenario> load(const Arguments& given, sim::Purpose purp
   if (!original) {
     return core::fail(std::move(original).error());
   }
-  std::vector<sim::Override> overrides = std::move(*original);
+  std::vector<scenario::Override> overrides = std::move(*original);
   for (const auto& flag : arguments.flags) {
     if (flag.name == "model" && arguments.has("model-config-folder")) {
       continue;  // The name of what the folder holds.
@@ -245,8 +245,8 @@ core::Result<sim::LoadedScenario> load(const Arguments& given, sim::Purpose purp
       overrides.push_back({.path = "latency.set", .text = flag.value});
       continue;
     }
-    const auto option = std::ranges::find(sim::options(), flag.name, &sim::Option::flag);
-    if (option != sim::options().end()) {
+    const auto option = std::ranges::find(scenario::options(), flag.name, &scenario::Option::flag);
+    if (option != scenario::options().end()) {
       overrides.push_back({.path = std::string(option->path), .text = flag.value});
     }
   }
@@ -254,7 +254,7 @@ core::Result<sim::LoadedScenario> load(const Arguments& given, sim::Purpose purp
   if (!arguments.positionals.empty()) {
     file = arguments.positionals.front();
   }
-  auto loaded = sim::load_scenario(file, overrides, purpose);
+  auto loaded = scenario::load_scenario(file, overrides, purpose);
   if (loaded) {
     loaded->warnings = ignored_warnings(arguments);
   }

@@ -11,7 +11,7 @@
 #include "cli/terminal.hpp"
 #include "core/result.hpp"
 #include "report/palette.hpp"
-#include "sim/scenario.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::cli {
 
@@ -64,8 +64,8 @@ struct Opening {
 [[nodiscard]] Manners default_manners();
 
 /// The scenario that the flags and at most one file (a positional) describe.
-[[nodiscard]] core::Result<sim::LoadedScenario> load(const Arguments& arguments,
-                                                     sim::Purpose purpose);
+[[nodiscard]] core::Result<scenario::LoadedScenario> load(const Arguments& arguments,
+                                                          scenario::Purpose purpose);
 
 /// How report lays out text for this terminal.
 [[nodiscard]] report::TextStyle text_style(const Terminal& terminal);

@@ -13,9 +13,9 @@
 
 #include "cli/headline.hpp"
 #include "core/check.hpp"
-#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "engine/capacity.hpp"
 #include "engine/options.hpp"
 #include "hardware/gpu_spec.hpp"
@@ -26,10 +26,10 @@
 #include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/tree.hpp"
-#include "sim/length.hpp"
-#include "sim/options.hpp"
-#include "sim/resolve.hpp"
-#include "sim/scenario.hpp"
+#include "scenario/length.hpp"
+#include "scenario/options.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -44,7 +44,7 @@ constexpr std::int64_t kSchemaVersion = 1;
 constexpr model::Sharding kWhole{.tensor_parallel_size = 1};
 constexpr std::int64_t kImageSide = 1024;
 
-core::Node gib(core::Bytes bytes) {
+document::Node gib(core::Bytes bytes) {
   return number_node(core::as_gibibytes(bytes));
 }
 
@@ -55,8 +55,8 @@ std::optional<double> ridge(core::FlopsPerSecond peak, const hardware::GpuSpec& 
                             : std::nullopt;
 }
 
-core::Node caches_tree(const model::ModelSpec& network) {
-  std::vector<core::Node> caches;
+document::Node caches_tree(const model::ModelSpec& network) {
+  std::vector<document::Node> caches;
   for (const model::CacheGroup& group : model::cache_groups(network, kWhole)) {
     caches.push_back(MapBuilder()
                          .add("kind", text_node(group.kind))
@@ -72,7 +72,7 @@ core::Node caches_tree(const model::ModelSpec& network) {
 }
 
 /// What most layers have; some may differ.
-core::Node precision_tree(const model::ModelSpec& network) {
+document::Node precision_tree(const model::ModelSpec& network) {
   const model::Precision& precision = network.precision;
   return MapBuilder()
       .add("attention", text_node(model::name(precision.attention)))
@@ -83,7 +83,7 @@ core::Node precision_tree(const model::ModelSpec& network) {
       .build();
 }
 
-core::Node model_tree(const model::ModelSpec& network) {
+document::Node model_tree(const model::ModelSpec& network) {
   return MapBuilder()
       .add("name", text_node(network.name))
       .add("family", text_node(network.family))
@@ -119,24 +119,24 @@ const char* name(engine::CacheLayout::Kind kind) {
 }
 
 /// Tokens that the cache holds of sequences that every group keeps whole, as vLLM's log counts.
-std::int64_t held_tokens(const sim::Resolved& resolved) {
+std::int64_t held_tokens(const scenario::Resolved& resolved) {
   const std::int64_t groups = std::max<std::int64_t>(1, resolved.memory.num_groups());
   return (resolved.engine.num_gpu_blocks.value() - 1) / groups * resolved.engine.block_size.value();
 }
 
-std::int64_t blocks_of_longest(const sim::Resolved& resolved) {
+std::int64_t blocks_of_longest(const scenario::Resolved& resolved) {
   return engine::blocks_of_request(
       resolved.memory, resolved.engine.max_model_len, resolved.engine.max_num_batched_tokens);
 }
 
 /// Prompt and output together of the workload's mean request; nothing where it states no lengths.
-std::optional<core::Tokens> tokens_of_request(const sim::Resolved& resolved) {
-  const sim::WorkloadSection& workload = resolved.scenario.workload;
+std::optional<core::Tokens> tokens_of_request(const scenario::Resolved& resolved) {
+  const scenario::WorkloadSection& workload = resolved.scenario.workload;
   if (!workload.input_len || !workload.output_len) {
     return std::nullopt;
   }
-  const double tokens = sim::mean_length(*workload.input_len) +
-                        sim::mean_length(*workload.output_len) +
+  const double tokens = scenario::mean_length(*workload.input_len) +
+                        scenario::mean_length(*workload.output_len) +
                         static_cast<double>(workload.prefix_len.value_or(0));
   return core::Tokens(static_cast<std::int64_t>(std::ceil(tokens)));
 }
@@ -151,7 +151,7 @@ core::Tokens tokens_of_decode(const engine::EngineOptions& options) {
 
 /// Requests of so many tokens that the cache holds at once in decode, if none shares a block. A
 /// prompt's chunk holds more of a window for one step, which few of many requests do at a time.
-double requests_held(const sim::Resolved& resolved, core::Tokens tokens) {
+double requests_held(const scenario::Resolved& resolved, core::Tokens tokens) {
   const std::int64_t blocks =
       engine::blocks_of_request(resolved.memory, tokens, tokens_of_decode(resolved.engine));
   return static_cast<double>(resolved.engine.num_gpu_blocks.value() - 1) /
@@ -159,7 +159,7 @@ double requests_held(const sim::Resolved& resolved, core::Tokens tokens) {
 }
 
 /// Requests of max_model_len that the cache holds at once.
-double requests_of_longest(const sim::Resolved& resolved) {
+double requests_of_longest(const scenario::Resolved& resolved) {
   const auto& engine = resolved.engine;
   return resolved.memory.num_groups() > 1 ? static_cast<double>(engine.num_gpu_blocks.value() - 1) /
                                                 static_cast<double>(blocks_of_longest(resolved))
@@ -167,8 +167,8 @@ double requests_of_longest(const sim::Resolved& resolved) {
                                                 static_cast<double>(engine.max_model_len.value());
 }
 
-core::Node layouts_tree(const engine::MemoryPlan& plan) {
-  std::vector<core::Node> layouts;
+document::Node layouts_tree(const engine::MemoryPlan& plan) {
+  std::vector<document::Node> layouts;
   for (const engine::CacheLayout& layout : plan.layouts) {
     layouts.push_back(MapBuilder()
                           .add("kind", text_node(name(layout.kind)))
@@ -182,7 +182,7 @@ core::Node layouts_tree(const engine::MemoryPlan& plan) {
   return report::list_node(std::move(layouts));
 }
 
-core::Node memory_tree(const sim::Resolved& resolved) {
+document::Node memory_tree(const scenario::Resolved& resolved) {
   const auto& plan = resolved.memory;
   const auto length = tokens_of_request(resolved);
   return MapBuilder()
@@ -211,8 +211,8 @@ core::Node memory_tree(const sim::Resolved& resolved) {
       .build();
 }
 
-core::Node hardware_tree(const model::ModelSpec& network, const hardware::GpuSpec& gpu) {
-  std::vector<core::Node> formats;
+document::Node hardware_tree(const model::ModelSpec& network, const hardware::GpuSpec& gpu) {
+  std::vector<document::Node> formats;
   for (const auto& format : latency::kernel::formats_in_use(network, gpu)) {
     formats.push_back(text_node(format.format));
   }
@@ -242,20 +242,20 @@ core::Node hardware_tree(const model::ModelSpec& network, const hardware::GpuSpe
       .add("ridge_point_fp8_flop_per_byte", number_node(ridge(gpu.peak_fp8, gpu)))
       .add("ridge_point_int8_flop_per_byte", number_node(ridge(gpu.peak_int8, gpu)))
       .add("ridge_point_fp4_flop_per_byte", number_node(ridge(gpu.peak_fp4, gpu)))
-      .add("formats_in_use", core::Node::list(std::move(formats), {}))
+      .add("formats_in_use", document::Node::list(std::move(formats), {}))
       .build();
 }
 
 /// The engine section as resolved, and what follows from it.
-core::Node engine_tree(const sim::Resolved& resolved) {
+document::Node engine_tree(const scenario::Resolved& resolved) {
   MapBuilder tree;
-  for (const auto& option : sim::options()) {
+  for (const auto& option : scenario::options()) {
     if (option.section() == "engine") {
-      tree.add(option.key(), sim::value_node(option, resolved.scenario));
+      tree.add(option.key(), scenario::value_node(option, resolved.scenario));
     }
   }
   tree.add("profile", text_node(resolved.engine.profile.name));
-  std::vector<core::Node> sizes;
+  std::vector<document::Node> sizes;
   sizes.reserve(resolved.execution.cuda_graph_sizes.size());
   for (const std::int64_t size : resolved.execution.cuda_graph_sizes) {
     sizes.push_back(integer_node(size));
@@ -264,36 +264,36 @@ core::Node engine_tree(const sim::Resolved& resolved) {
   return tree.build();
 }
 
-core::Node provenance_entry(std::string_view key,
-                            core::Node value,
-                            std::string_view origin,
-                            std::string_view source) {
+document::Node provenance_entry(std::string_view key,
+                                document::Node value,
+                                std::string_view origin,
+                                std::string_view source) {
   return MapBuilder()
       .add("key", text_node(key))
       .add("value", std::move(value))
       .add("origin", text_node(origin))
-      .add("source", source.empty() ? core::Node() : text_node(source))
+      .add("source", source.empty() ? document::Node() : text_node(source))
       .build();
 }
 
 /// What a document says of a key; null for what it does not state. A fact of a GPU may stand beside
 /// its source: {value, source}.
-core::Node value_in(const core::Node& document, std::string_view key) {
-  const core::Node* value = document.find(key);
+document::Node value_in(const document::Node& document, std::string_view key) {
+  const document::Node* value = document.find(key);
   if (value != nullptr && value->is_map() && value->find("source") != nullptr &&
       value->find("value") != nullptr) {
     value = value->find("value");
   }
-  return value == nullptr ? core::Node() : *value;
+  return value == nullptr ? document::Node() : *value;
 }
 
-core::Node provenance_tree(const sim::Resolved& resolved) {
-  std::vector<core::Node> entries;
+document::Node provenance_tree(const scenario::Resolved& resolved) {
+  std::vector<document::Node> entries;
   for (const auto& provenance : resolved.provenance) {
-    const sim::Option* option = sim::find_option(provenance.path);
+    const scenario::Option* option = scenario::find_option(provenance.path);
     entries.push_back(provenance_entry(provenance.path,
-                                       sim::value_node(*option, resolved.scenario),
-                                       sim::name(provenance.origin),
+                                       scenario::value_node(*option, resolved.scenario),
+                                       scenario::name(provenance.origin),
                                        place_text(provenance.where)));
   }
   for (const auto& patch : resolved.scenario.patches) {
@@ -302,7 +302,7 @@ core::Node provenance_tree(const sim::Resolved& resolved) {
                                        "set",
                                        place_text(patch.value.where())));
   }
-  const core::Node network = model::lift_text_config(resolved.network_document);
+  const document::Node network = model::lift_text_config(resolved.network_document);
   for (const auto& [key, source] : resolved.network.provenance) {
     entries.push_back(provenance_entry("model." + key, value_in(network, key), "document", source));
   }
@@ -365,7 +365,7 @@ std::string quantisation_source(const model::ModelSpec& network) {
   return {};
 }
 
-void memory_lines(const sim::Resolved& resolved, Lines& lines) {
+void memory_lines(const scenario::Resolved& resolved, Lines& lines) {
   const auto& plan = resolved.memory;
   const auto& engine = resolved.engine;
   lines.title("memory of each GPU");
@@ -423,7 +423,7 @@ void memory_lines(const sim::Resolved& resolved, Lines& lines) {
 
 }  // namespace
 
-core::Node explanation_tree(const sim::Resolved& resolved) {
+document::Node explanation_tree(const scenario::Resolved& resolved) {
   return MapBuilder()
       .add("schema_version", integer_node(kSchemaVersion))
       .add("deployment", text_node(deployment_text(resolved)))
@@ -431,13 +431,13 @@ core::Node explanation_tree(const sim::Resolved& resolved) {
       .add("memory", memory_tree(resolved))
       .add("hardware", hardware_tree(resolved.network, resolved.gpu))
       .add("engine", engine_tree(resolved))
-      .add("config", sim::to_node(resolved.scenario))
+      .add("config", scenario::to_node(resolved.scenario))
       .add("provenance", provenance_tree(resolved))
       .add("warnings", report::warnings_tree(resolved.warnings))
       .build();
 }
 
-std::string explanation_table(const sim::Resolved& resolved, const report::TextStyle& style) {
+std::string explanation_table(const scenario::Resolved& resolved, const report::TextStyle& style) {
   const auto& network = resolved.network;
   const auto& gpu = resolved.gpu;
   Lines lines;
@@ -469,11 +469,12 @@ std::string explanation_table(const sim::Resolved& resolved, const report::TextS
   memory_lines(resolved, lines);
   lines.title("settings that are not built-in defaults");
   for (const auto& provenance : resolved.provenance) {
-    if (provenance.origin != sim::Provenance::Origin::kDefault) {
-      const sim::Option* option = sim::find_option(provenance.path);
-      lines.row(provenance.path,
-                sim::value_text(*option, resolved.scenario),
-                fmt::format("{} {}", sim::name(provenance.origin), place_text(provenance.where)));
+    if (provenance.origin != scenario::Provenance::Origin::kDefault) {
+      const scenario::Option* option = scenario::find_option(provenance.path);
+      lines.row(
+          provenance.path,
+          scenario::value_text(*option, resolved.scenario),
+          fmt::format("{} {}", scenario::name(provenance.origin), place_text(provenance.where)));
     }
   }
   for (const auto& warning : resolved.warnings) {

@@ -2,18 +2,18 @@
 
 #include <string>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 #include "report/palette.hpp"
-#include "sim/resolve.hpp"
+#include "scenario/resolve.hpp"
 
 namespace ridgeline::cli {
 
 /// {schema_version, model, memory, hardware, engine, config, provenance[], warnings}: what a
 /// scenario resolves to. Memory in GiB per GPU; weight_bytes and kv_bytes_per_token of the whole
 /// network.
-[[nodiscard]] core::Node explanation_tree(const sim::Resolved& resolved);
+[[nodiscard]] document::Node explanation_tree(const scenario::Resolved& resolved);
 /// The same for a person.
-[[nodiscard]] std::string explanation_table(const sim::Resolved& resolved,
+[[nodiscard]] std::string explanation_table(const scenario::Resolved& resolved,
                                             const report::TextStyle& style);
 
 }  // namespace ridgeline::cli

@@ -9,17 +9,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/catalogue.hpp"
 #include "core/result.hpp"
+#include "document/catalogue.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 #include "report/format.hpp"
 #include "report/run_result.hpp"
-#include "sim/options.hpp"
-#include "sim/rank_share.hpp"
-#include "sim/requests.hpp"
-#include "sim/resolve.hpp"
-#include "sim/scenario.hpp"
+#include "scenario/options.hpp"
+#include "scenario/rank_share.hpp"
+#include "scenario/requests.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
 
 namespace ridgeline::cli {
@@ -31,14 +31,14 @@ constexpr std::string_view kUsualLatency = "kernel";
 
 /// The network as it was asked for, and what its name does not say: which of the catalogue it is,
 /// and formats other than 16 bits.
-std::string network_text(const sim::Resolved& resolved) {
+std::string network_text(const scenario::Resolved& resolved) {
   const model::ModelSpec& network = resolved.network;
   const std::string& asked = resolved.scenario.model;
   std::vector<std::string> notes;
   const auto says = [&](std::string_view word) {
-    return core::lower_case(asked).find(word) != std::string::npos;
+    return document::lower_case(asked).find(word) != std::string::npos;
   };
-  if (core::lower_case(asked) != core::lower_case(network.name)) {
+  if (document::lower_case(asked) != document::lower_case(network.name)) {
     notes.push_back(network.name);
   }
   const std::string_view weights = model::name(network.precision.ffn);
@@ -53,7 +53,7 @@ std::string network_text(const sim::Resolved& resolved) {
   return notes.empty() ? asked : fmt::format("{} ({})", asked, fmt::join(notes, ", "));
 }
 
-std::string arrivals_text(const sim::WorkloadSection& workload) {
+std::string arrivals_text(const scenario::WorkloadSection& workload) {
   if (!workload.request_rate) {
     return "all requests at once";
   }
@@ -65,7 +65,7 @@ std::string arrivals_text(const sim::WorkloadSection& workload) {
   return fmt::format("{} req/s ({})", *workload.request_rate, kind);
 }
 
-std::string workload_text(const sim::WorkloadSection& workload) {
+std::string workload_text(const scenario::WorkloadSection& workload) {
   std::string text;
   if (workload.trace) {
     const double speed_up = workload.trace_speed_up.value_or(1.0);
@@ -86,7 +86,7 @@ std::string workload_text(const sim::WorkloadSection& workload) {
 
 }  // namespace
 
-std::string deployment_text(const sim::Resolved& resolved) {
+std::string deployment_text(const scenario::Resolved& resolved) {
   const model::Sharding& sharding = resolved.execution.sharding;
   std::string cut = fmt::format("TP{}", sharding.tensor_parallel_size);
   const auto add = [&cut](std::int64_t size, std::string_view name) {
@@ -102,14 +102,14 @@ std::string deployment_text(const sim::Resolved& resolved) {
   return fmt::format("{} on {}", network_text(resolved), gpus);
 }
 
-std::optional<report::Deployment> deployment_of(const sim::Resolved& resolved,
+std::optional<report::Deployment> deployment_of(const scenario::Resolved& resolved,
                                                 const sim::RunOutcome& outcome) {
-  const sim::RankShare share = sim::rank_share(resolved.scenario);
+  const scenario::RankShare share = scenario::rank_share(resolved.scenario);
   if (share.ranks() == 1) {
     return std::nullopt;
   }
   const metrics::Summary& summary = outcome.summary;
-  const sim::WorkloadSection& workload = resolved.scenario.workload;
+  const scenario::WorkloadSection& workload = resolved.scenario.workload;
   std::optional<std::int64_t> requests = workload.num_prompts;
   double times = share.times();
   if (workload.trace && summary.requests() > 0) {
@@ -119,19 +119,21 @@ std::optional<report::Deployment> deployment_of(const sim::Resolved& resolved,
   const auto of_all = [times](const std::optional<double>& rank) {
     return rank ? std::optional(*rank * times) : std::nullopt;
   };
-  return report::Deployment{.data_parallel_size = share.ranks(),
-                            .loaded_ranks = share.loaded_ranks(),
-                            .request_rate = workload.request_rate,
-                            .rank_request_rate = sim::rank_workload(resolved.scenario).request_rate,
-                            .requests = requests,
-                            .rank_requests = summary.requests(),
-                            .request_throughput = of_all(summary.request_throughput),
-                            .output_throughput = of_all(summary.output_throughput),
-                            .total_token_throughput = of_all(summary.total_token_throughput),
-                            .goodput = of_all(summary.goodput)};
+  return report::Deployment{
+      .data_parallel_size = share.ranks(),
+      .loaded_ranks = share.loaded_ranks(),
+      .request_rate = workload.request_rate,
+      .rank_request_rate = scenario::rank_workload(resolved.scenario).request_rate,
+      .requests = requests,
+      .rank_requests = summary.requests(),
+      .request_throughput = of_all(summary.request_throughput),
+      .output_throughput = of_all(summary.output_throughput),
+      .total_token_throughput = of_all(summary.total_token_throughput),
+      .goodput = of_all(summary.goodput)};
 }
 
-std::vector<std::string> headline(const sim::Resolved& resolved, const sim::RunOutcome& outcome) {
+std::vector<std::string> headline(const scenario::Resolved& resolved,
+                                  const sim::RunOutcome& outcome) {
   std::vector<std::string> pieces = {deployment_text(resolved),
                                      workload_text(resolved.scenario.workload)};
   if (const std::string& model = resolved.scenario.latency.name; model != kUsualLatency) {
@@ -168,18 +170,18 @@ std::string place_text(const core::Location& where) {
   return text;
 }
 
-std::string provenance_text(const sim::Resolved& resolved) {
+std::string provenance_text(const scenario::Resolved& resolved) {
   std::string text;
   for (const auto& provenance : resolved.provenance) {
-    if (provenance.origin == sim::Provenance::Origin::kDefault) {
+    if (provenance.origin == scenario::Provenance::Origin::kDefault) {
       continue;
     }
     const std::string place = place_text(provenance.where);
-    const sim::Option* option = sim::find_option(provenance.path);
+    const scenario::Option* option = scenario::find_option(provenance.path);
     text += fmt::format("{} = {} ({}{}{})\n",
                         provenance.path,
-                        sim::value_text(*option, resolved.scenario),
-                        sim::name(provenance.origin),
+                        scenario::value_text(*option, resolved.scenario),
+                        scenario::name(provenance.origin),
                         place.empty() ? "" : ", ",
                         place);
   }

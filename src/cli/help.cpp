@@ -13,7 +13,7 @@
 #include "cli/version.hpp"
 #include "report/format.hpp"
 #include "report/text_lines.hpp"
-#include "sim/options.hpp"
+#include "scenario/options.hpp"
 
 namespace ridgeline::cli {
 
@@ -107,7 +107,7 @@ std::string options_page() {
       "The settings of a scenario, by their key in YAML and JSON. A flag wins over the file, the "
       "file over the\n"
       "default. Durations are numbers of seconds or have a unit: 250ms, 60s, 10m, 1h, 1d.\n";
-  for (const auto& option : sim::options()) {
+  for (const auto& option : scenario::options()) {
     text += fmt::format("\n{}  (--{})\n  {}\n", option.path, option.flag, option.help);
     const std::string range = option.range_text();
     const std::string unit = option.unit.empty() ? "" : fmt::format(", {}", option.unit);

@@ -10,7 +10,7 @@
 #include "cli/arguments.hpp"
 #include "cli/verb_pages.hpp"
 #include "cli/version.hpp"
-#include "sim/options.hpp"
+#include "scenario/options.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -63,7 +63,8 @@ std::string flag_entry(const FlagSpec& flag) {
 }
 
 bool is_setting(const FlagSpec& flag) {
-  return std::ranges::find(sim::options(), flag.name, &sim::Option::flag) != sim::options().end();
+  return std::ranges::find(scenario::options(), flag.name, &scenario::Option::flag) !=
+         scenario::options().end();
 }
 
 std::string verbs_section() {
@@ -93,7 +94,7 @@ std::string settings_section() {
       "By their key in YAML and JSON, with the flag. A flag wins over the file, the file over the "
       "default.\n"
       "Durations are numbers of seconds or have a unit: ps, ns, us, ms, s, min or m, h, d.\n";
-  for (const auto& option : sim::options()) {
+  for (const auto& option : scenario::options()) {
     const std::string range = option.range_text();
     text += fmt::format(
         ".TP\n\\fB{}\\fR (\\fB\\-\\-{}\\fR)\n{}.\n.br\n{}{}{}; default: {}; example: {}\n",

@@ -19,13 +19,13 @@
 #include "cli/arguments.hpp"
 #include "cli/common.hpp"
 #include "cli/terminal.hpp"
-#include "core/document.hpp"
 #include "core/result.hpp"
-#include "sim/options.hpp"
-#include "sim/scenario.hpp"
-#include "sim/validate/deployment.hpp"
-#include "sim/validate/evidence_limits.hpp"
-#include "sim/validate/validate.hpp"
+#include "document/document.hpp"
+#include "evidence/validate/deployment.hpp"
+#include "evidence/validate/evidence_limits.hpp"
+#include "evidence/validate/validate.hpp"
+#include "scenario/options.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -52,14 +52,14 @@ core::Result<std::int64_t> read_count(const Arguments& arguments,
   return value;
 }
 
-void read_what_ifs(const Arguments& arguments, std::vector<sim::Override>& overrides) {
+void read_what_ifs(const Arguments& arguments, std::vector<scenario::Override>& overrides) {
   for (const auto& flag : arguments.flags) {
     if (flag.name == "set" || flag.name == "latency-set") {
       overrides.push_back({.path = flag.name == "set" ? "set" : "latency.set", .text = flag.value});
       continue;
     }
-    const auto option = std::ranges::find(sim::options(), flag.name, &sim::Option::flag);
-    if (option != sim::options().end()) {
+    const auto option = std::ranges::find(scenario::options(), flag.name, &scenario::Option::flag);
+    if (option != scenario::options().end()) {
       overrides.push_back({.path = std::string(option->path), .text = flag.value});
     }
   }
@@ -78,8 +78,8 @@ bool same_file(const std::string& a, const std::string& b) {
       std::filesystem::file_size(a, failed) != std::filesystem::file_size(b, failed)) {
     return false;
   }
-  const auto first = core::read_file(a, sim::validate::kMostFileBytes);
-  const auto second = core::read_file(b, sim::validate::kMostFileBytes);
+  const auto first = document::read_file(a, evidence::validate::kMostFileBytes);
+  const auto second = document::read_file(b, evidence::validate::kMostFileBytes);
   return first && second && *first == *second;
 }
 
@@ -136,7 +136,7 @@ core::Result<MeasuredJob> read_measured(const Arguments& arguments) {
     errors.push_back(std::move(error));
   }
   for (const auto& path : arguments.positionals) {
-    auto read = sim::validate::read_evidence(path);
+    auto read = evidence::validate::read_evidence(path);
     if (read) {
       std::ranges::move(*read, std::back_inserter(job.evidence));
     } else {
@@ -144,7 +144,7 @@ core::Result<MeasuredJob> read_measured(const Arguments& arguments) {
     }
   }
   for (auto& record : job.evidence) {
-    if (auto doubt = sim::validate::doubt_of_network(record, job.options.overrides)) {
+    if (auto doubt = evidence::validate::doubt_of_network(record, job.options.overrides)) {
       record.doubts.push_back(std::move(*doubt));
     }
   }
@@ -154,7 +154,8 @@ core::Result<MeasuredJob> read_measured(const Arguments& arguments) {
   return job;
 }
 
-void warn_of_files(const std::vector<sim::validate::Evidence>& evidence, const Manners& manners) {
+void warn_of_files(const std::vector<evidence::validate::Evidence>& evidence,
+                   const Manners& manners) {
   constexpr std::size_t kMostWarnings = 10;
   std::vector<std::string> shown;
   const auto warn = [&](const std::string& code, const std::string& message) {

@@ -5,8 +5,8 @@
 #include "cli/arguments.hpp"
 #include "cli/common.hpp"
 #include "core/result.hpp"
-#include "sim/validate/evidence.hpp"
-#include "sim/validate/prediction.hpp"
+#include "evidence/validate/evidence.hpp"
+#include "evidence/validate/prediction.hpp"
 
 namespace ridgeline::cli {
 
@@ -15,12 +15,13 @@ namespace ridgeline::cli {
 
 /// What such a verb was asked for: the records of its files, and how to predict them.
 struct MeasuredJob {
-  std::vector<sim::validate::Evidence> evidence;
-  sim::validate::PredictOptions options;
+  std::vector<evidence::validate::Evidence> evidence;
+  evidence::validate::PredictOptions options;
 };
 [[nodiscard]] core::Result<MeasuredJob> read_measured(const Arguments& arguments);
 
 /// On standard error: what of the files was left out or contradicts itself, each problem once.
-void warn_of_files(const std::vector<sim::validate::Evidence>& evidence, const Manners& manners);
+void warn_of_files(const std::vector<evidence::validate::Evidence>& evidence,
+                   const Manners& manners);
 
 }  // namespace ridgeline::cli

@@ -13,9 +13,9 @@
 
 #include <fmt/format.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "model/model_spec.hpp"
 #include "report/tree.hpp"
 
@@ -158,19 +158,19 @@ std::string networks_markdown(const std::vector<FoundNetwork>& networks) {
   return text + '\n' + counts(networks) + '\n';
 }
 
-core::Node networks_tree(const std::vector<FoundNetwork>& networks) {
+document::Node networks_tree(const std::vector<FoundNetwork>& networks) {
   const auto number = [](bool known, double value) {
     return report::number_node(known ? std::optional(value) : std::nullopt);
   };
-  std::vector<core::Node> items;
+  std::vector<document::Node> items;
   for (const FoundNetwork& found : networks) {
     const bool read = found.network.has_value();
     const model::ModelSpec none;
     const model::ModelSpec& network = read ? *found.network : none;
     report::MapBuilder item;
     item.add("name", report::text_node(found.name))
-        .add("refused", read ? core::Node() : report::text_node(reason(found)))
-        .add("family", read ? report::text_node(network.family) : core::Node());
+        .add("refused", read ? document::Node() : report::text_node(reason(found)))
+        .add("family", read ? report::text_node(network.family) : document::Node());
     item.add("parameters_total", number(read, read ? model::total_parameters(network) : 0.0))
         .add("parameters_active", number(read, read ? model::active_parameters(network) : 0.0))
         .add("weight_bytes",

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "model/model_spec.hpp"
 
 namespace ridgeline::cli {
@@ -26,6 +26,6 @@ struct FoundNetwork {
 /// The same as a Markdown table.
 [[nodiscard]] std::string networks_markdown(const std::vector<FoundNetwork>& networks);
 /// The same for programs; `refused` is null for those that were read.
-[[nodiscard]] core::Node networks_tree(const std::vector<FoundNetwork>& networks);
+[[nodiscard]] document::Node networks_tree(const std::vector<FoundNetwork>& networks);
 
 }  // namespace ridgeline::cli

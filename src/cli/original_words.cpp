@@ -13,9 +13,9 @@
 #include <fmt/format.h>
 
 #include "cli/arguments.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
-#include "sim/scenario.hpp"
+#include "document/reader.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -60,7 +60,7 @@ core::Error original_error(std::string field, std::string message, std::string h
 }
 
 void add_model(const Arguments& arguments,
-               std::vector<sim::Override>& overrides,
+               std::vector<scenario::Override>& overrides,
                core::Errors& errors) {
   const bool roofline = arguments.value("roofline", "false") == "true";
   const GivenFlag* version = arguments.find("roofline-version");
@@ -84,7 +84,7 @@ void add_model(const Arguments& arguments,
 }
 
 void add_workload(const Arguments& arguments,
-                  std::vector<sim::Override>& overrides,
+                  std::vector<scenario::Override>& overrides,
                   core::Errors& errors) {
   const GivenFlag* given = arguments.find("workload");
   if (given == nullptr) {
@@ -142,8 +142,8 @@ std::vector<FlagSpec> original_flags() {
   return flags;
 }
 
-core::Result<std::vector<sim::Override>> original_overrides(const Arguments& arguments) {
-  std::vector<sim::Override> overrides;
+core::Result<std::vector<scenario::Override>> original_overrides(const Arguments& arguments) {
+  std::vector<scenario::Override> overrides;
   core::Errors errors;
   add_model(arguments, overrides, errors);
   add_workload(arguments, overrides, errors);

@@ -4,7 +4,7 @@
 
 #include "cli/arguments.hpp"
 #include "core/result.hpp"
-#include "sim/scenario.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::cli {
 
@@ -14,7 +14,7 @@ namespace ridgeline::cli {
 
 /// What they mean as settings. A workload's name sets what the command line leaves open; everything
 /// else beside the setting that it stands for is an error.
-[[nodiscard]] core::Result<std::vector<sim::Override>> original_overrides(
+[[nodiscard]] core::Result<std::vector<scenario::Override>> original_overrides(
     const Arguments& arguments);
 
 }  // namespace ridgeline::cli

@@ -21,8 +21,8 @@
 #include <ext/stdio_filebuf.h>
 #include <fmt/format.h>
 
-#include "core/input_files.hpp"
 #include "core/result.hpp"
+#include "document/input_files.hpp"
 
 namespace ridgeline::cli {
 
@@ -65,7 +65,7 @@ OpenOutput* add_output(std::string temporary, std::string target) {
 
 bool is_other_output(const std::string& target) {
   for (const OpenOutput* entry = first_output().load(); entry != nullptr; entry = entry->next) {
-    if (entry->live && (entry->target == target || core::is_same_file(entry->target, target))) {
+    if (entry->live && (entry->target == target || document::is_same_file(entry->target, target))) {
       return true;
     }
   }
@@ -197,7 +197,7 @@ core::Result<OutputFile> OutputFile::open(std::string_view flag, const std::stri
     }
     return OutputFile(std::string(flag), path, target, device);
   }
-  if (core::is_input(target)) {
+  if (document::is_input(target)) {
     return core::fail(is_also_input(flag, path));
   }
   if (is_other_output(target)) {
@@ -255,7 +255,7 @@ core::Result<void> OutputFile::commit() {
     return {};
   }
   // An input may have been opened after this file was.
-  if (core::is_input(target_)) {
+  if (document::is_input(target_)) {
     drop();
     return core::fail(is_also_input(flag_, path_));
   }

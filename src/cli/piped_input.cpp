@@ -17,9 +17,9 @@
 
 #include "cli/arguments.hpp"
 #include "cli/terminal.hpp"
-#include "core/input_files.hpp"
-#include "core/piped_files.hpp"
 #include "core/result.hpp"
+#include "document/input_files.hpp"
+#include "document/piped_files.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -80,7 +80,7 @@ core::Result<void> copy_pipe(const std::string& path) {
     return core::fail(pipe_error(path, "cannot be opened: " + last_system_error()));
   }
   if (standard) {
-    core::note_input("/dev/stdin");  // It may be a file, by `<`, which no output may replace.
+    document::note_input("/dev/stdin");  // It may be a file, by `<`, which no output may replace.
   }
   // It has no name, and goes with the process that holds it open.
   std::FILE* const copy = std::tmpfile();
@@ -93,7 +93,7 @@ core::Result<void> copy_pipe(const std::string& path) {
     close(from);
   }
   if (done) {
-    core::read_instead(path, fmt::format("/proc/self/fd/{}", fileno(copy)));
+    document::read_instead(path, fmt::format("/proc/self/fd/{}", fileno(copy)));
   }
   return done;
 }

@@ -13,12 +13,12 @@
 #include <fmt/format.h>
 
 #include "cli/arguments.hpp"
-#include "core/document.hpp"
-#include "core/piped_files.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "core/time.hpp"
+#include "document/document.hpp"
+#include "document/piped_files.hpp"
+#include "document/reader.hpp"
 #include "workload/limits.hpp"
 #include "workload/trace_part.hpp"
 #include "workload/traces/format.hpp"
@@ -31,7 +31,7 @@ namespace {
 /// scenario's keys.
 bool is_trace(const std::string& path) {
   std::error_code failure;
-  const std::string file = core::path_to_open(path);
+  const std::string file = document::path_to_open(path);
   const auto status = std::filesystem::status(file, failure);
   if (std::filesystem::is_directory(status)) {
     return true;  // A scenario is never one.
@@ -39,10 +39,10 @@ bool is_trace(const std::string& path) {
   if (!std::filesystem::is_regular_file(status) || !workload::format_of(path)) {
     return false;
   }
-  if (std::filesystem::file_size(file, failure) > core::kMaxDocumentBytes) {
+  if (std::filesystem::file_size(file, failure) > document::kMaxDocumentBytes) {
     return true;
   }
-  const auto document = core::read_document(path);
+  const auto document = document::read_document(path);
   if (!document) {
     const bool named_so =
         path.ends_with(".yaml") || path.ends_with(".yml") || path.ends_with(".json");
@@ -62,7 +62,7 @@ core::Result<core::Duration> time_of(const Arguments& arguments, std::string_vie
   double seconds = 0.0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (code != std::errc() || end != text.data() + text.size()) {
-    const auto parsed = core::parse_quantity(text, "seconds");
+    const auto parsed = document::parse_quantity(text, "seconds");
     if (!parsed) {
       core::Error error = parsed.error().front();
       error.field = fmt::format("--{}", flag);

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <vector>
 
-#include "latency/tables/kernel_tables.hpp"
+#include "latency/measured/kernel_tables.hpp"
 
 namespace ridgeline::cli {
 
@@ -37,8 +37,8 @@ std::optional<std::int64_t> parse_positive(std::string_view text) {
   return whole && value >= 1 && value <= kLargest ? std::optional(value) : std::nullopt;
 }
 
-std::optional<latency::tables::HeadShape> parse_head_shape(std::string_view text) {
-  latency::tables::HeadShape shape;
+std::optional<latency::measured::HeadShape> parse_head_shape(std::string_view text) {
+  latency::measured::HeadShape shape;
   for (std::int64_t* part : {&shape.heads, &shape.kv_heads, &shape.head_dim}) {
     const bool is_last = part == &shape.head_dim;
     const auto dash = is_last ? text.size() : text.find('-');

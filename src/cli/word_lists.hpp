@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "latency/tables/kernel_tables.hpp"
+#include "latency/measured/kernel_tables.hpp"
 
 namespace ridgeline::cli {
 
@@ -15,6 +15,6 @@ namespace ridgeline::cli {
 /// A whole number from 1 to 2^40, digits only.
 [[nodiscard]] std::optional<std::int64_t> parse_positive(std::string_view text);
 /// "32-8-128": query heads, KV heads, head dimension.
-[[nodiscard]] std::optional<latency::tables::HeadShape> parse_head_shape(std::string_view text);
+[[nodiscard]] std::optional<latency::measured::HeadShape> parse_head_shape(std::string_view text);
 
 }  // namespace ridgeline::cli

@@ -10,17 +10,17 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
-#include "core/document.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 
 namespace ridgeline::engine {
 namespace {
 
 /// A slip of unit or point would leave this.
-constexpr core::Range<double> kPlausible{.lowest = 0.0, .highest = 1e6};
+constexpr document::Range<double> kPlausible{.lowest = 0.0, .highest = 1e6};
 
 core::Duration from_us(double value) {
   return core::Duration::saturating(core::microseconds(value));
@@ -48,10 +48,10 @@ constexpr auto kPlaces =
          [](ServingConstants& all, double us) { all.host.per_sequence = from_us(us); }},
     });
 
-ServingConstant read_constant(const core::Node& node,
+ServingConstant read_constant(const document::Node& node,
                               const std::string& name,
                               core::Errors& errors) {
-  core::ObjectReader reader(node, "constants." + name, errors);
+  document::ObjectReader reader(node, "constants." + name, errors);
   ServingConstant constant;
   constant.name = name;
   constant.meaning = reader.required_string("meaning");
@@ -76,22 +76,22 @@ ServingConstant read_constant(const core::Node& node,
 
 core::Result<ServingConstants> read_serving_constants(std::string_view text,
                                                       const std::string& file) {
-  const auto document = core::parse_yaml(text, file);
+  const auto document = document::parse_yaml(text, file);
   if (!document) {
     return core::fail(document.error());
   }
   core::Errors errors;
   ServingConstants constants;
-  core::ObjectReader top(*document, "", errors);
-  const core::Node* node = top.node("constants");
+  document::ObjectReader top(*document, "", errors);
+  const document::Node* node = top.node("constants");
   top.finish();
   if (node == nullptr || !node->is_map()) {
     return core::fail(core::Error{
         .field = "constants", .message = "missing, expected a map", .where = {.file = file}});
   }
-  core::ObjectReader all(*node, "constants", errors);
+  document::ObjectReader all(*node, "constants", errors);
   for (const auto& [name, set] : kPlaces) {
-    const core::Node* entry = all.node(name);
+    const document::Node* entry = all.node(name);
     if (entry == nullptr) {
       all.problem(name, "missing, expected a constant");
       continue;

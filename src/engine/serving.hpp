@@ -5,14 +5,14 @@
 #include <string_view>
 #include <vector>
 
-#include "core/embedded_file.hpp"
 #include "core/result.hpp"
+#include "document/embedded_file.hpp"
 #include "engine/options.hpp"
 
 namespace ridgeline::engine {
 
 /// data/serving/*, compiled in.
-std::span<const core::EmbeddedFile> serving_files();
+std::span<const document::EmbeddedFile> serving_files();
 
 /// One fitted number: its meaning, unit, interval and source stand in the data file.
 struct ServingConstant {

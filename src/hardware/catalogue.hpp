@@ -2,11 +2,11 @@
 
 #include <span>
 
-#include "core/embedded_file.hpp"
+#include "document/embedded_file.hpp"
 
 namespace ridgeline::hardware {
 
 /// data/hardware/*, compiled in.
-std::span<const core::EmbeddedFile> catalogue_files();
+std::span<const document::EmbeddedFile> catalogue_files();
 
 }  // namespace ridgeline::hardware

@@ -8,10 +8,10 @@
 
 #include <fmt/core.h>
 
-#include "core/document.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 #include "hardware/gpu_spec.hpp"
 
 namespace ridgeline::hardware {
@@ -22,17 +22,17 @@ constexpr std::string_view kRate = "bytes_per_second";
 constexpr std::string_view kSize = "bytes";
 
 /// Bounds that only a slip of the keyboard crosses.
-constexpr core::Range<std::int64_t> kSms{1, 100'000};
-constexpr core::Range<std::int64_t> kGpusPerNode{1, 1024};
-constexpr core::Range<double> kClockGhz{0.1, 10.0};
-constexpr core::Range<double> kWatts{1.0, 100'000.0};
+constexpr document::Range<std::int64_t> kSms{1, 100'000};
+constexpr document::Range<std::int64_t> kGpusPerNode{1, 1024};
+constexpr document::Range<double> kClockGhz{0.1, 10.0};
+constexpr document::Range<double> kWatts{1.0, 100'000.0};
 /// Sixteen lanes of PCIe 4.0, one direction (PCI-SIG).
 constexpr core::BytesPerSecond kPcie4{32e9};
 
 /// Reads values that stand alone or as {value, source}, and keeps where each came from.
 class FactReader {
  public:
-  FactReader(const core::Node& document, core::Errors& errors, GpuSpec& gpu)
+  FactReader(const document::Node& document, core::Errors& errors, GpuSpec& gpu)
       : document_(document), reader_(document, "hardware", errors), errors_(errors), gpu_(gpu) {}
 
   [[nodiscard]] bool states(std::string_view key) const { return document_.find(key) != nullptr; }
@@ -43,7 +43,7 @@ class FactReader {
 
   /// A quantity above zero.
   double quantity(std::string_view key, std::string_view unit_kind) {
-    return fact(key, [&](core::ObjectReader& reader, std::string_view at) {
+    return fact(key, [&](document::ObjectReader& reader, std::string_view at) {
       const std::size_t before = errors_.size();
       const double value = reader.required_quantity(at, unit_kind);
       if (errors_.size() == before && value <= 0.0) {
@@ -58,20 +58,20 @@ class FactReader {
     return states(key) ? quantity(key, unit_kind) : 0.0;
   }
 
-  double real(std::string_view key, core::Range<double> range) {
-    return fact(key, [&](core::ObjectReader& reader, std::string_view at) {
+  double real(std::string_view key, document::Range<double> range) {
+    return fact(key, [&](document::ObjectReader& reader, std::string_view at) {
       return reader.required_real(at, range);
     });
   }
 
-  std::int64_t integer(std::string_view key, core::Range<std::int64_t> range) {
-    return fact(key, [&](core::ObjectReader& reader, std::string_view at) {
+  std::int64_t integer(std::string_view key, document::Range<std::int64_t> range) {
+    return fact(key, [&](document::ObjectReader& reader, std::string_view at) {
       return reader.required_integer(at, range);
     });
   }
 
   bool flag(std::string_view key) {
-    return fact(key, [&](core::ObjectReader& reader, std::string_view at) {
+    return fact(key, [&](document::ObjectReader& reader, std::string_view at) {
       return reader.boolean(at).value_or(false);
     });
   }
@@ -84,9 +84,9 @@ class FactReader {
 
  private:
   template <class Read>
-  std::invoke_result_t<const Read&, core::ObjectReader&, std::string_view> fact(
+  std::invoke_result_t<const Read&, document::ObjectReader&, std::string_view> fact(
       std::string_view key, const Read& read) {
-    const core::Node* node = reader_.node(key);
+    const document::Node* node = reader_.node(key);
     if (node == nullptr) {
       return read(reader_, key);
     }
@@ -95,27 +95,27 @@ class FactReader {
     std::string source = where.line > 0 ? fmt::format("{}:{}", file, where.line) : file;
     if (!node->is_map()) {
       gpu_.provenance.emplace_back(key, std::move(source));
-      const core::Node alone = core::Node::map(
-          {core::Node::Member{.key = std::string(key), .value = *node, .where = where}}, where);
-      core::ObjectReader reader(alone, "hardware", errors_);
+      const document::Node alone = document::Node::map(
+          {document::Node::Member{.key = std::string(key), .value = *node, .where = where}}, where);
+      document::ObjectReader reader(alone, "hardware", errors_);
       return read(reader, key);
     }
-    core::ObjectReader reader(*node, reader_.path_of(key), errors_);
+    document::ObjectReader reader(*node, reader_.path_of(key), errors_);
     const auto value = read(reader, "value");
     gpu_.provenance.emplace_back(key, reader.string("source").value_or(std::move(source)));
     reader.finish();
     return value;
   }
 
-  const core::Node& document_;
-  core::ObjectReader reader_;
+  const document::Node& document_;
+  document::ObjectReader reader_;
   core::Errors& errors_;
   GpuSpec& gpu_;
 };
 
 }  // namespace
 
-core::Result<GpuSpec> gpu_from_node(const core::Node& document, const std::string& name) {
+core::Result<GpuSpec> gpu_from_node(const document::Node& document, const std::string& name) {
   GpuSpec gpu;
   core::Errors errors;
   FactReader reader(document, errors, gpu);

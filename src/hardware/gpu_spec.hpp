@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 
 namespace ridgeline::hardware {
 
@@ -63,17 +63,18 @@ struct LinkView {
 /// The document that a name means, so that single values can be replaced before gpu_from_node reads
 /// it: a catalogue name or market alias ("H100-SXM-80GB", "A100-80", ...) in any case and with '-',
 /// '_' or spaces, or else a path to a YAML file. Unknown names give the nearest.
-[[nodiscard]] core::Result<core::Node> find_gpu_document(const std::string& name);
+[[nodiscard]] core::Result<document::Node> find_gpu_document(const std::string& name);
 /// `changed`, a document whose `memory` is not that of `original`, with as large a share of it
 /// usable as there.
-[[nodiscard]] core::Node with_usable_share(const core::Node& changed, const core::Node& original);
+[[nodiscard]] document::Node with_usable_share(const document::Node& changed,
+                                               const document::Node& original);
 /// The facts in such a document, whose keys are the fields of GpuSpec. A value is a number with its
 /// unit, or a map {value: ..., source: ...}. Peaks but peak_bf16 may be absent, and so may
 /// link_domain (then gpus_per_node), pcie_bandwidth (then PCIe 4.0's 32 GB/s), network_bandwidth,
 /// power_watts, datasheet_only and base; unknown keys are refused. A file with `base: NAME` takes
 /// all facts that it does not state from that GPU of the catalogue; where it states its memory
 /// alone, usable_memory is the base's share of it.
-[[nodiscard]] core::Result<GpuSpec> gpu_from_node(const core::Node& document,
+[[nodiscard]] core::Result<GpuSpec> gpu_from_node(const document::Node& document,
                                                   const std::string& name);
 /// Both: the GPU that a name means.
 [[nodiscard]] core::Result<GpuSpec> find_gpu(const std::string& name);

@@ -2,11 +2,11 @@
 
 #include <span>
 
-#include "core/embedded_file.hpp"
+#include "document/embedded_file.hpp"
 
 namespace ridgeline::latency {
 
 /// The files of data/latency, compiled into the binary.
-[[nodiscard]] std::span<const core::EmbeddedFile> constant_files();
+[[nodiscard]] std::span<const document::EmbeddedFile> constant_files();
 
 }  // namespace ridgeline::latency

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/reader.hpp"
 #include "latency/kernel/kernel_model.hpp"
 #include "latency/roofline/roofline_model.hpp"
 #include "latency/step_time_model.hpp"
@@ -92,7 +92,7 @@ core::Result<std::unique_ptr<StepTimeModel>> make_step_time_model(const std::str
   for (const StepTimeModelEntry& entry : step_time_models()) {
     names.push_back(entry.name);
   }
-  const auto meant = core::nearest(name, names);
+  const auto meant = document::nearest(name, names);
   return core::fail(core::Error{
       .code = core::ErrorCode::kUsage,
       .field = "latency.name",

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/lookup_log.hpp"
@@ -67,7 +67,7 @@ void settle_rounding(Explanation& explanation);
 /// A constant or switch of a step-time model, by name.
 struct ModelSetting {
   std::string key;  ///< "perLayerOverhead", "mixed"
-  core::Node value;
+  document::Node value;
 };
 
 /// What a scenario says to its step-time model beyond the name (`latency: {...}`). A model refuses

@@ -6,16 +6,16 @@
 #include <utility>
 
 #include "core/check.hpp"
-#include "core/moments.hpp"
-#include "core/quantile_sketch.hpp"
 #include "metrics/order_search.hpp"
 #include "metrics/samples.hpp"
 #include "metrics/summary.hpp"
+#include "statistics/moments.hpp"
+#include "statistics/quantile_sketch.hpp"
 
 namespace ridgeline::metrics {
 
 void GapSamples::close() {
-  core::ArithmeticRun run = std::exchange(open_, kNone);
+  statistics::ArithmeticRun run = std::exchange(open_, kNone);
   if (percentiles_ == Percentiles::kSketch) {
     sketch_.add(run);
     return;
@@ -32,7 +32,7 @@ void GapSamples::close() {
   runs_.push_back({run.first, run.growth, run.count, run.repeat});
 }
 
-core::Fingerprint GapSamples::fingerprint() {
+statistics::Fingerprint GapSamples::fingerprint() {
   close();
   return percentiles_ == Percentiles::kSketch ? sketch_.fingerprint() : moments_.fingerprint();
 }

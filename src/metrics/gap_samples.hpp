@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/moments.hpp"
-#include "core/quantile_sketch.hpp"
 #include "domain/record.hpp"
 #include "metrics/integer_table.hpp"
 #include "metrics/samples.hpp"
 #include "metrics/summary.hpp"
+#include "statistics/moments.hpp"
+#include "statistics/quantile_sketch.hpp"
 
 namespace ridgeline::metrics {
 
@@ -21,10 +21,10 @@ class GapSamples {
 
   /// Gaps of at least 0 and, for the rest, as core::Moments::add requires (checked).
   void add(const domain::TokenGaps& gaps) {
-    const core::ArithmeticRun run = {.first = gaps.gap.count(),
-                                     .growth = gaps.growth.count(),
-                                     .count = gaps.count,
-                                     .repeat = gaps.requests};
+    const statistics::ArithmeticRun run = {.first = gaps.gap.count(),
+                                           .growth = gaps.growth.count(),
+                                           .count = gaps.count,
+                                           .repeat = gaps.requests};
     if (!join(run)) {
       close();
       open_ = run;
@@ -33,7 +33,7 @@ class GapSamples {
   /// In milliseconds; nothing without gaps.
   [[nodiscard]] std::optional<Distribution> distribution_ms();
   /// Of the multiset of gaps: however they were cut into runs, and however percentiles are kept.
-  [[nodiscard]] core::Fingerprint fingerprint();
+  [[nodiscard]] statistics::Fingerprint fingerprint();
 
   /// The runs that are kept, where percentiles are exact.
   [[nodiscard]] std::size_t num_runs() {
@@ -45,7 +45,7 @@ class GapSamples {
   enum Column : std::uint8_t { kFirst, kGrowth, kCount, kRepeat, kNumColumns };
 
   /// Whether the run continues the open one, which it is part of then.
-  bool join(const core::ArithmeticRun& run) {
+  bool join(const statistics::ArithmeticRun& run) {
     if (run.repeat != open_.repeat || run.count < 1 || open_.count + run.count > kMostJoined) {
       return false;
     }
@@ -63,13 +63,14 @@ class GapSamples {
 
   /// More values than that are several runs.
   static constexpr std::int64_t kMostJoined = std::int64_t{1} << 20;
-  static constexpr core::ArithmeticRun kNone = {.first = 0, .growth = 0, .count = 0, .repeat = 0};
+  static constexpr statistics::ArithmeticRun kNone = {
+      .first = 0, .growth = 0, .count = 0, .repeat = 0};
 
   Percentiles percentiles_;
-  core::ArithmeticRun open_ = kNone;  ///< The last run, which the next may continue.
-  core::Moments moments_;             ///< Of all closed runs, where percentiles are exact.
-  IntegerTable<kNumColumns> runs_;    ///< Those runs, ascending.
-  core::QuantileSketch sketch_;       ///< Of them where percentiles are not exact.
+  statistics::ArithmeticRun open_ = kNone;  ///< The last run, which the next may continue.
+  statistics::Moments moments_;             ///< Of all closed runs, where percentiles are exact.
+  IntegerTable<kNumColumns> runs_;          ///< Those runs, ascending.
+  statistics::QuantileSketch sketch_;       ///< Of them where percentiles are not exact.
 };
 
 }  // namespace ridgeline::metrics

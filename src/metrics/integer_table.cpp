@@ -9,7 +9,7 @@
 #include <span>
 
 #include "core/check.hpp"
-#include "core/overflow.hpp"
+#include "statistics/overflow.hpp"
 
 namespace ridgeline::metrics {
 namespace {
@@ -32,7 +32,7 @@ ColumnHeader header_of(const ColumnValues& values) {
     least = value < least ? value : least;
     greatest = value > greatest ? value : greatest;
   }
-  const auto bits = static_cast<std::size_t>(std::bit_width(core::distance(least, greatest)));
+  const auto bits = static_cast<std::size_t>(std::bit_width(statistics::distance(least, greatest)));
   return {.least = least, .width = (bits + kBitsPerByte - 1) / kBitsPerByte};
 }
 
@@ -62,7 +62,7 @@ PackedBlock pack(std::span<const ColumnValues> columns) {
       continue;
     }
     for (const std::int64_t value : columns[c]) {
-      const std::uint64_t distance = core::distance(least, value);
+      const std::uint64_t distance = statistics::distance(least, value);
       std::memcpy(place, &distance, kWord);
       place += width;
     }
@@ -87,7 +87,7 @@ void unpack(const PackedBlock& block,
   for (std::int64_t& value : values) {
     std::uint64_t distance = 0;
     std::memcpy(&distance, place, kWord);
-    value = core::shifted(header.least, distance & mask);
+    value = statistics::shifted(header.least, distance & mask);
     place += header.width;
   }
 }

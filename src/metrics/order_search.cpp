@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "core/check.hpp"
-#include "core/overflow.hpp"
-#include "core/quantiles.hpp"
 #include "metrics/integer_table.hpp"
+#include "statistics/overflow.hpp"
+#include "statistics/quantiles.hpp"
 
 namespace ridgeline::metrics {
 namespace {
@@ -64,13 +64,14 @@ void SystematicSample::take(const RunBlock& runs) {
   }
 }
 
-OrderSearch::OrderSearch(const core::Moments& moments,
+OrderSearch::OrderSearch(const statistics::Moments& moments,
                          const SystematicSample& sample,
                          std::span<const double> probabilities)
     : count_(moments.count()), least_(moments.min()), greatest_(moments.max()) {
   RIDGELINE_CHECK(least_ >= 0, "quantiles of negative values");
   for (const double p : probabilities) {
-    const core::QuantilePosition at = positions_.emplace_back(core::quantile_position(count_, p));
+    const statistics::QuantilePosition at =
+        positions_.emplace_back(statistics::quantile_position(count_, p));
     wanted_.push_back({.index = at.index});
     if (at.fraction > 0.0) {
       wanted_.push_back({.index = at.index + 1});
@@ -132,7 +133,7 @@ void OrderSearch::arrange() {
     std::ranges::sort(range.wanted);
     if (range.expected > kMostKept) {
       const auto bits =
-          static_cast<unsigned>(std::bit_width(core::distance(range.low, range.high)));
+          static_cast<unsigned>(std::bit_width(statistics::distance(range.low, range.high)));
       range.shift = bits > kCellBits ? bits - kCellBits : 0;
       range.cells.resize(range.cell_of(range.high) + 1);
     }
@@ -140,7 +141,7 @@ void OrderSearch::arrange() {
 }
 
 std::size_t OrderSearch::Range::cell_of(std::int64_t value) const {
-  return static_cast<std::size_t>(core::distance(low, value) >> shift);
+  return static_cast<std::size_t>(statistics::distance(low, value) >> shift);
 }
 
 void OrderSearch::Range::add(std::int64_t value, std::int64_t times) {
@@ -155,7 +156,7 @@ void OrderSearch::Range::add(std::int64_t value, std::int64_t times) {
 
 /// Adds those values of a run that are in the range, and counts those below. The run ends inside or
 /// above the range, and begins inside or below.
-void OrderSearch::Range::take_part(const core::ArithmeticRun& run) {
+void OrderSearch::Range::take_part(const statistics::ArithmeticRun& run) {
   if (run.growth == 0) {
     add(run.first, run.count * run.repeat);
     return;
@@ -163,12 +164,12 @@ void OrderSearch::Range::take_part(const core::ArithmeticRun& run) {
   const std::int64_t num_below = run.first < low ? (low - 1 - run.first) / run.growth + 1 : 0;
   below += num_below * run.repeat;
   const std::uint64_t end =
-      core::distance(low, std::min(run.first + run.growth * (run.count - 1), high));
+      statistics::distance(low, std::min(run.first + run.growth * (run.count - 1), high));
   const auto growth = static_cast<std::uint64_t>(run.growth);
-  std::uint64_t offset = core::distance(low, run.first + run.growth * num_below);
+  std::uint64_t offset = statistics::distance(low, run.first + run.growth * num_below);
   if (cells.empty()) {
     for (; offset <= end; offset += growth) {
-      add(core::shifted(low, offset), run.repeat);
+      add(statistics::shifted(low, offset), run.repeat);
     }
     return;
   }
@@ -298,14 +299,14 @@ void OrderSearch::seek_in_cells(const Range& range, std::size_t number, std::int
     seek(number, range.high + 1, greatest_, count_);
     return;
   }
-  const std::int64_t low = core::shifted(range.low, std::uint64_t{cell} << range.shift);
+  const std::int64_t low = statistics::shifted(range.low, std::uint64_t{cell} << range.shift);
   if (range.shift == 0) {
     wanted_[number].value = low;
     return;
   }
   const std::uint64_t width = (std::uint64_t{1} << range.shift) - 1;
-  const std::uint64_t left = core::distance(low, range.high);
-  seek(number, low, core::shifted(low, std::min(width, left)), range.cells[cell]);
+  const std::uint64_t left = statistics::distance(low, range.high);
+  seek(number, low, statistics::shifted(low, std::min(width, left)), range.cells[cell]);
 }
 
 void OrderSearch::narrow() {
@@ -340,10 +341,10 @@ std::vector<double> OrderSearch::quantiles() const {
   RIDGELINE_CHECK(done(), "quantiles before the search has ended");
   std::vector<double> results;
   results.reserve(positions_.size());
-  for (const core::QuantilePosition& at : positions_) {
+  for (const statistics::QuantilePosition& at : positions_) {
     const std::int64_t low = value_at(at.index);
     const std::int64_t high = at.fraction > 0.0 ? value_at(at.index + 1) : low;
-    results.push_back(core::interpolate(low, high, at.fraction));
+    results.push_back(statistics::interpolate(low, high, at.fraction));
   }
   return results;
 }

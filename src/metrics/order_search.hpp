@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "core/moments.hpp"
-#include "core/quantiles.hpp"
 #include "metrics/integer_table.hpp"
+#include "statistics/moments.hpp"
+#include "statistics/quantiles.hpp"
 
 namespace ridgeline::metrics {
 
@@ -55,7 +55,7 @@ class SystematicSample {
 class OrderSearch {
  public:
   /// `moments` of all values: at least one, none negative; each probability is 0 to 1 (checked).
-  OrderSearch(const core::Moments& moments,
+  OrderSearch(const statistics::Moments& moments,
               const SystematicSample& sample,
               std::span<const double> probabilities);
 
@@ -85,7 +85,7 @@ class OrderSearch {
 
     [[nodiscard]] std::size_t cell_of(std::int64_t value) const;
     void add(std::int64_t value, std::int64_t times);
-    void take_part(const core::ArithmeticRun& run);
+    void take_part(const statistics::ArithmeticRun& run);
   };
   class Cuts;
 
@@ -101,9 +101,9 @@ class OrderSearch {
   std::int64_t count_;
   std::int64_t least_;
   std::int64_t greatest_;
-  std::vector<core::QuantilePosition> positions_;  ///< In the order of the probabilities.
-  std::vector<Wanted> wanted_;                     ///< By index.
-  std::vector<Range> ranges_;                      ///< Ascending, without a common value.
+  std::vector<statistics::QuantilePosition> positions_;  ///< In the order of the probabilities.
+  std::vector<Wanted> wanted_;                           ///< By index.
+  std::vector<Range> ranges_;                            ///< Ascending, without a common value.
 };
 
 }  // namespace ridgeline::metrics

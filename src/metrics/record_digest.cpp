@@ -5,11 +5,11 @@
 #include <string>
 
 #include "core/digest.hpp"
-#include "core/moments.hpp"
+#include "statistics/moments.hpp"
 
 namespace ridgeline::metrics {
 
-std::string RecordDigest::hex(const core::Fingerprint& gaps,
+std::string RecordDigest::hex(const statistics::Fingerprint& gaps,
                               std::span<const std::int64_t> totals) const {
   core::Digest digest;
   for (const std::uint64_t word : {count_, sum_, second_sum_, gaps.count, gaps.sum, gaps.squares}) {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "core/int128.hpp"
-#include "core/moments.hpp"
 #include "domain/record.hpp"
+#include "statistics/moments.hpp"
 
 namespace ridgeline::metrics {
 
@@ -41,7 +41,7 @@ class RecordDigest {
   }
 
   /// 32 hexadecimal digits over the records, the gaps between tokens and the given totals.
-  [[nodiscard]] std::string hex(const core::Fingerprint& gaps,
+  [[nodiscard]] std::string hex(const statistics::Fingerprint& gaps,
                                 std::span<const std::int64_t> totals) const;
 
  private:

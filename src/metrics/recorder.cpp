@@ -210,7 +210,7 @@ void Recorder::fill_overload(Summary& summary) const {
   if (!options_.open_loop && !at_client) {
     return;
   }
-  const core::QueueGrowth& queue = at_client ? *options_.held_back : queue_;
+  const statistics::QueueGrowth& queue = at_client ? *options_.held_back : queue_;
   if (const auto backlog = queue.backlog(summary.request_throughput)) {
     summary.overload =
         Overload{.backlog = *backlog, .at_client = at_client, .of_trace = options_.of_trace};
@@ -227,7 +227,7 @@ core::Warnings Recorder::warnings() const {
   }
   return {{.code = "W-percentile-sketch",
            .message = fmt::format("percentiles are within {:.2g} % of the exact ones",
-                                  core::QuantileSketch::kRelativeError * 100.0),
+                                  statistics::QuantileSketch::kRelativeError * 100.0),
            .hint = "--percentiles exact"}};
 }
 

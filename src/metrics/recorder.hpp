@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 
-#include "core/queue_growth.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "domain/label_set.hpp"
@@ -19,6 +18,7 @@
 #include "metrics/samples.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
+#include "statistics/queue_growth.hpp"
 
 namespace ridgeline::metrics {
 
@@ -31,7 +31,7 @@ struct RecorderOptions {
   bool open_loop = false;
   bool of_trace = false;  ///< Requests are a trace's.
   /// Requests that the client holds back; null: it holds none. Outlives the recorder and may grow.
-  const core::QueueGrowth* held_back = nullptr;
+  const statistics::QueueGrowth* held_back = nullptr;
   Listener* listener = nullptr;  ///< Gets everything too, as it comes; outlives the recorder.
 };
 
@@ -80,7 +80,7 @@ class Recorder {
   RequestLatencies latencies_;
   Groups groups_;
   GapSamples gaps_;
-  core::QueueGrowth queue_;  ///< Of an open loop's requests, from arrival to first schedule.
+  statistics::QueueGrowth queue_;  ///< Of an open loop's requests, from arrival to first schedule.
   std::array<std::int64_t, domain::kNumOutcomes> by_outcome_{};
   std::int64_t completed_ = 0;
   std::int64_t input_tokens_ = 0;

@@ -2,16 +2,16 @@
 
 #include <optional>
 
-#include "core/quantile_sketch.hpp"
 #include "core/time.hpp"
 #include "metrics/latency_table.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/samples.hpp"
+#include "statistics/quantile_sketch.hpp"
 
 namespace ridgeline::metrics {
 namespace {
 
-void add_if(core::QuantileSketch& sketch, const std::optional<core::Duration>& value) {
+void add_if(statistics::QuantileSketch& sketch, const std::optional<core::Duration>& value) {
   if (value) {
     sketch.add(value->count());
   }

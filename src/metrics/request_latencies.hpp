@@ -1,10 +1,10 @@
 #pragma once
 
-#include "core/quantile_sketch.hpp"
 #include "domain/record.hpp"
 #include "metrics/latency_table.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/samples.hpp"
+#include "statistics/quantile_sketch.hpp"
 
 namespace ridgeline::metrics {
 
@@ -26,9 +26,9 @@ class RequestLatencies {
  private:
   /// One clock's times, where percentiles are sketched.
   struct Clock {
-    core::QuantileSketch ttft;
-    core::QuantileSketch tpot;
-    core::QuantileSketch e2e;
+    statistics::QuantileSketch ttft;
+    statistics::QuantileSketch tpot;
+    statistics::QuantileSketch e2e;
   };
   static LatencyTable::Clock described(const Clock& clock);
 
@@ -36,7 +36,7 @@ class RequestLatencies {
   LatencyTable table_;  ///< Where they are exact.
   Clock client_;
   Clock server_;
-  core::QuantileSketch queue_time_;
+  statistics::QuantileSketch queue_time_;
 };
 
 }  // namespace ridgeline::metrics

@@ -7,11 +7,11 @@
 #include <optional>
 #include <span>
 
-#include "core/moments.hpp"
-#include "core/quantile_sketch.hpp"
 #include "metrics/order_search.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
+#include "statistics/moments.hpp"
+#include "statistics/quantile_sketch.hpp"
 
 namespace ridgeline::metrics {
 namespace {
@@ -27,7 +27,7 @@ double to_milliseconds(double picoseconds) {
 }
 
 /// `quantiles` in picoseconds, one for each of kProbabilities.
-Distribution describe(const core::Moments& moments, std::span<const double> quantiles) {
+Distribution describe(const statistics::Moments& moments, std::span<const double> quantiles) {
   Distribution distribution;
   const auto set = [&](Statistic statistic, double picoseconds) {
     distribution.values[static_cast<std::size_t>(statistic)] = to_milliseconds(picoseconds);
@@ -43,7 +43,7 @@ Distribution describe(const core::Moments& moments, std::span<const double> quan
 
 /// `show` shows all values to the search that it is given.
 template <class Show>
-Distribution search(const core::Moments& moments,
+Distribution search(const statistics::Moments& moments,
                     const SystematicSample& sample,
                     const Show& show) {
   OrderSearch order(moments, sample, kProbabilities);
@@ -56,7 +56,7 @@ Distribution search(const core::Moments& moments,
 
 }  // namespace
 
-std::optional<Distribution> distribution_ms(const core::QuantileSketch& sketch) {
+std::optional<Distribution> distribution_ms(const statistics::QuantileSketch& sketch) {
   if (sketch.count() == 0) {
     return std::nullopt;
   }
@@ -71,14 +71,15 @@ std::optional<Distribution> distribution_ms(std::span<const std::int64_t> values
   if (values.empty()) {
     return std::nullopt;
   }
-  core::Moments moments;
+  statistics::Moments moments;
   moments.add(values);
   SystematicSample sample(moments.count());
   sample.take(values);
   return search(moments, sample, [&](OrderSearch& order) { order.take(values); });
 }
 
-std::optional<Distribution> distribution_ms(const core::Moments& moments, const RunStream& runs) {
+std::optional<Distribution> distribution_ms(const statistics::Moments& moments,
+                                            const RunStream& runs) {
   if (moments.count() == 0) {
     return std::nullopt;
   }

@@ -5,10 +5,10 @@
 #include <optional>
 #include <span>
 
-#include "core/moments.hpp"
-#include "core/quantile_sketch.hpp"
 #include "metrics/order_search.hpp"
 #include "metrics/summary.hpp"
+#include "statistics/moments.hpp"
+#include "statistics/quantile_sketch.hpp"
 
 namespace ridgeline::metrics {
 
@@ -22,10 +22,10 @@ enum class Percentiles : std::uint8_t {
 using RunStream = std::function<void(const std::function<void(const RunBlock&)>&)>;
 
 /// Of picoseconds, in milliseconds; nothing without values.
-[[nodiscard]] std::optional<Distribution> distribution_ms(const core::QuantileSketch& sketch);
+[[nodiscard]] std::optional<Distribution> distribution_ms(const statistics::QuantileSketch& sketch);
 [[nodiscard]] std::optional<Distribution> distribution_ms(std::span<const std::int64_t> values);
 /// Of runs whose values have these moments.
-[[nodiscard]] std::optional<Distribution> distribution_ms(const core::Moments& moments,
+[[nodiscard]] std::optional<Distribution> distribution_ms(const statistics::Moments& moments,
                                                           const RunStream& runs);
 
 }  // namespace ridgeline::metrics

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "core/queue_growth.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -15,6 +14,7 @@
 #include "domain/record.hpp"
 #include "domain/step.hpp"
 #include "metrics/slo.hpp"
+#include "statistics/queue_growth.hpp"
 
 namespace ridgeline::metrics {
 
@@ -68,7 +68,7 @@ struct KvCacheSummary {
 /// Requests that come faster than they are served, throughout the run or in a stretch of it: the
 /// queue grows, and latencies say how long that lasted.
 struct Overload {
-  core::Backlog backlog;
+  statistics::Backlog backlog;
   /// The queue is at the client, which holds requests back (max_concurrency beside a rate or a
   /// trace): no latency has that wait.
   bool at_client = false;

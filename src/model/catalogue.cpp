@@ -7,11 +7,11 @@
 
 #include <fmt/core.h>
 
-#include "core/catalogue.hpp"
 #include "core/check.hpp"
-#include "core/document.hpp"
-#include "core/embedded_file.hpp"
 #include "core/result.hpp"
+#include "document/catalogue.hpp"
+#include "document/document.hpp"
+#include "document/embedded_file.hpp"
 #include "model/hf_document.hpp"
 #include "model/model_spec.hpp"
 
@@ -20,36 +20,36 @@ namespace {
 
 /// A Hugging Face id is also known without its organisation.
 void add_name(std::vector<std::string>& names, std::string_view name) {
-  names.push_back(core::lower_case(name));
+  names.push_back(document::lower_case(name));
   if (const std::size_t slash = name.rfind('/'); slash != std::string_view::npos) {
-    names.push_back(core::lower_case(name.substr(slash + 1)));
+    names.push_back(document::lower_case(name.substr(slash + 1)));
   }
 }
 
-void read_entry(const core::EmbeddedFile& file, core::Catalogue::Entry& entry) {
-  const core::Result<core::Node> document =
-      core::parse_json(file.text, fmt::format("data/models/{}", file.name));
+void read_entry(const document::EmbeddedFile& file, document::Catalogue::Entry& entry) {
+  const core::Result<document::Node> document =
+      document::parse_json(file.text, fmt::format("data/models/{}", file.name));
   RIDGELINE_CHECK(document.has_value() && document->is_map(), file.name);
   add_name(entry.names, entry.name);
-  if (const core::Node* id = document->find(kHfIdKey)) {
+  if (const document::Node* id = document->find(kHfIdKey)) {
     add_name(entry.names, id->as_string());
   }
-  if (const core::Node* aliases = document->find(kAliasesKey)) {
-    for (const core::Node& alias : aliases->items()) {
+  if (const document::Node* aliases = document->find(kAliasesKey)) {
+    for (const document::Node& alias : aliases->items()) {
       add_name(entry.names, alias.as_string());
     }
   }
   entry.document =
-      with_member(*document, kNameKey, core::Node::string(entry.name, document->where()));
+      with_member(*document, kNameKey, document::Node::string(entry.name, document->where()));
 }
 
-const core::Catalogue& catalogue() {
-  static const core::Catalogue kCatalogue(
+const document::Catalogue& catalogue() {
+  static const document::Catalogue kCatalogue(
       {.field = "model",
        .what = "a network",
        .extension = ".json",
        .hint = "give the path of its config.json, or a name that 'ridgeline list models' shows",
-       .plain = core::lower_case,
+       .plain = document::lower_case,
        .read = read_entry},
       catalogue_files());
   return kCatalogue;
@@ -57,12 +57,12 @@ const core::Catalogue& catalogue() {
 
 }  // namespace
 
-core::Result<core::Node> find_model_document(const std::string& name) {
+core::Result<document::Node> find_model_document(const std::string& name) {
   return catalogue().find(name, read_hf_document);
 }
 
 core::Result<ModelSpec> find_model(const std::string& name) {
-  const core::Result<core::Node> document = find_model_document(name);
+  const core::Result<document::Node> document = find_model_document(name);
   if (!document) {
     return core::fail(document.error());
   }
@@ -70,7 +70,7 @@ core::Result<ModelSpec> find_model(const std::string& name) {
 }
 
 core::Result<ModelSpec> read_hf_config(const std::string& path) {
-  const core::Result<core::Node> document = read_hf_document(path);
+  const core::Result<document::Node> document = read_hf_document(path);
   if (!document) {
     return core::fail(document.error());
   }

@@ -9,8 +9,8 @@
 
 #include <fmt/core.h>
 
-#include "core/document.hpp"
 #include "core/text.hpp"
+#include "document/document.hpp"
 #include "model/config_reader.hpp"
 #include "model/families/families.hpp"
 
@@ -153,21 +153,21 @@ bool contains(const List& list, std::string_view key) {
 }
 
 /// Whether a value says that the feature is absent.
-bool says_absent(const core::Node& value) {
+bool says_absent(const document::Node& value) {
   switch (value.kind()) {
-    case core::Node::Kind::kNull:
+    case document::Node::Kind::kNull:
       return true;
-    case core::Node::Kind::kBool:
+    case document::Node::Kind::kBool:
       return !value.as_bool();
-    case core::Node::Kind::kInteger:
+    case document::Node::Kind::kInteger:
       return value.as_integer() == 0;
-    case core::Node::Kind::kReal:
+    case document::Node::Kind::kReal:
       return value.as_real() == 0.0;
-    case core::Node::Kind::kString:
+    case document::Node::Kind::kString:
       return value.as_string().empty() || value.as_string() == "full_attention";
-    case core::Node::Kind::kList:
+    case document::Node::Kind::kList:
       return std::all_of(value.items().begin(), value.items().end(), says_absent);
-    case core::Node::Kind::kMap:
+    case document::Node::Kind::kMap:
       return value.members().empty();
   }
   return false;
@@ -224,13 +224,13 @@ bool is_known_class(std::string_view architecture) {
 }
 
 /// Names what a map of rotary positions, or one for each kind of layer, has of unknown types.
-void note_rope_types(const core::Node& rope,
+void note_rope_types(const document::Node& rope,
                      std::string_view key,
                      std::vector<std::string>& unknown) {
   if (!rope.is_map()) {
     return;
   }
-  for (const core::Node::Member& member : rope.members()) {
+  for (const document::Node::Member& member : rope.members()) {
     const bool is_type = member.key == "rope_type" || member.key == "type";
     if (is_type && member.value.is_string() && !contains(kRopeTypes, member.value.as_string())) {
       unknown.push_back(fmt::format("{} {}", key, member.value.describe()));
@@ -241,11 +241,11 @@ void note_rope_types(const core::Node& rope,
 }
 
 /// The names under `architectures`.
-std::vector<std::string> architectures(const core::Node& document) {
+std::vector<std::string> architectures(const document::Node& document) {
   std::vector<std::string> names;
-  const core::Node* list = document.find("architectures");
+  const document::Node* list = document.find("architectures");
   if (list != nullptr && list->is_list()) {
-    for (const core::Node& name : list->items()) {
+    for (const document::Node& name : list->items()) {
       if (name.is_string()) {
         names.push_back(name.as_string());
       }
@@ -256,7 +256,7 @@ std::vector<std::string> architectures(const core::Node& document) {
 
 }  // namespace
 
-bool generates_text(const core::Node& document) {
+bool generates_text(const document::Node& document) {
   // BERT and its relatives alone embed token types.
   const std::vector<std::string> names = architectures(document);
   return document.find("type_vocab_size") == nullptr &&
@@ -265,7 +265,7 @@ bool generates_text(const core::Node& document) {
           }));
 }
 
-std::vector<std::string> unknown_values(const core::Node& document) {
+std::vector<std::string> unknown_values(const document::Node& document) {
   std::vector<std::string> unknown;
   for (const std::string& name : architectures(document)) {
     if (!is_known_class(name)) {
@@ -273,18 +273,18 @@ std::vector<std::string> unknown_values(const core::Node& document) {
     }
   }
   for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
-    if (const core::Node* rope = document.find(key)) {
+    if (const document::Node* rope = document.find(key)) {
       note_rope_types(*rope, key, unknown);
     }
   }
   return unknown;
 }
 
-std::vector<std::string> check_unread_keys(const core::Node& document,
+std::vector<std::string> check_unread_keys(const document::Node& document,
                                            const Family& family,
                                            ConfigReader& config) {
   std::vector<std::string> unknown;
-  for (const core::Node::Member& member : document.members()) {
+  for (const document::Node::Member& member : document.members()) {
     const std::string_view key = member.key;
     if (key.starts_with('_') || config.was_asked(key) || contains(family.implied, key) ||
         says_absent(member.value)) {

@@ -10,40 +10,43 @@
 
 #include <fmt/core.h>
 
-#include "core/document.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 
 namespace ridgeline::model {
 
-ConfigReader::ConfigReader(const core::Node& document, core::Errors& errors, Provenance& provenance)
+ConfigReader::ConfigReader(const document::Node& document,
+                           core::Errors& errors,
+                           Provenance& provenance)
     : document_(document),
-      reader_(document, "model", errors, core::ObjectReader::Unknown::kIgnore),
+      reader_(document, "model", errors, document::ObjectReader::Unknown::kIgnore),
       errors_(errors),
       provenance_(provenance) {}
 
 void ConfigReader::asked(std::string_view key) {
   asked_.emplace_back(key);
-  const core::Node* value = document_.find(key);
+  const document::Node* value = document_.find(key);
   const bool about_the_file = key.starts_with('_');
   if (value != nullptr && !value->is_null() && !about_the_file) {
     provenance_.emplace_back(key, describe(value->where()));
   }
 }
 
-std::int64_t ConfigReader::required_integer(std::string_view key, core::Range<std::int64_t> range) {
+std::int64_t ConfigReader::required_integer(std::string_view key,
+                                            document::Range<std::int64_t> range) {
   asked(key);
   return reader_.required_integer(key, range);
 }
 
 std::optional<std::int64_t> ConfigReader::integer(std::string_view key,
-                                                  core::Range<std::int64_t> range) {
+                                                  document::Range<std::int64_t> range) {
   asked(key);
   return reader_.integer(key, range);
 }
 
 std::vector<std::int64_t> ConfigReader::integers(std::string_view key,
-                                                 core::Range<std::int64_t> range) {
+                                                 document::Range<std::int64_t> range) {
   asked(key);
   return reader_.integers(key, range).value_or(std::vector<std::int64_t>{});
 }
@@ -62,7 +65,7 @@ bool ConfigReader::boolean(std::string_view key, bool family_default) {
   return value.value_or(family_default);
 }
 
-const core::Node* ConfigReader::node(std::string_view key) {
+const document::Node* ConfigReader::node(std::string_view key) {
   asked(key);
   return reader_.node(key);
 }
@@ -73,7 +76,7 @@ bool ConfigReader::was_asked(std::string_view key) const {
 
 std::int64_t ConfigReader::num_read() const {
   const auto& members = document_.members();
-  return std::count_if(members.begin(), members.end(), [&](const core::Node::Member& member) {
+  return std::count_if(members.begin(), members.end(), [&](const document::Node::Member& member) {
     return was_asked(member.key);
   });
 }
@@ -96,13 +99,13 @@ void ConfigReader::derived(std::string_view key, std::string source) {
 
 void ConfigReader::finish() {
   reader_.finish();
-  for (const core::Node::Member& member : document_.members()) {
+  for (const document::Node::Member& member : document_.members()) {
     const bool from_command_line =
         member.where.file == kCommandLine || member.value.where().file == kCommandLine;
     if (!from_command_line || std::find(asked_.begin(), asked_.end(), member.key) != asked_.end()) {
       continue;
     }
-    const std::optional<std::string> near = core::nearest(member.key, asked_);
+    const std::optional<std::string> near = document::nearest(member.key, asked_);
     errors_.push_back({.code = core::ErrorCode::kUsage,
                        .field = path_of(member.key),
                        .message = "no such value in this network's configuration",

@@ -7,19 +7,19 @@
 #include <utility>
 #include <vector>
 
-#include "core/document.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 
 namespace ridgeline::model {
 
 /// Largest sizes read from a config.json: far above every published network, and small enough that
 /// no product of two counts overflows.
-inline constexpr core::Range<std::int64_t> kLayers{1, 10'000};
-inline constexpr core::Range<std::int64_t> kHeads{1, 1 << 16};
-inline constexpr core::Range<std::int64_t> kWidth{1, 1 << 24};
-inline constexpr core::Range<std::int64_t> kExperts{1, 1 << 16};
-inline constexpr core::Range<std::int64_t> kPositions{1, std::int64_t{1} << 40};
+inline constexpr document::Range<std::int64_t> kLayers{1, 10'000};
+inline constexpr document::Range<std::int64_t> kHeads{1, 1 << 16};
+inline constexpr document::Range<std::int64_t> kWidth{1, 1 << 24};
+inline constexpr document::Range<std::int64_t> kExperts{1, 1 << 16};
+inline constexpr document::Range<std::int64_t> kPositions{1, std::int64_t{1} << 40};
 
 /// Where the documents of the command line's --set say they stood.
 inline constexpr std::string_view kCommandLine = "command line";
@@ -30,15 +30,15 @@ class ConfigReader {
  public:
   using Provenance = std::vector<std::pair<std::string, std::string>>;
 
-  ConfigReader(const core::Node& document, core::Errors& errors, Provenance& provenance);
+  ConfigReader(const document::Node& document, core::Errors& errors, Provenance& provenance);
 
-  std::int64_t required_integer(std::string_view key, core::Range<std::int64_t> range);
-  std::optional<std::int64_t> integer(std::string_view key, core::Range<std::int64_t> range);
-  std::vector<std::int64_t> integers(std::string_view key, core::Range<std::int64_t> range);
+  std::int64_t required_integer(std::string_view key, document::Range<std::int64_t> range);
+  std::optional<std::int64_t> integer(std::string_view key, document::Range<std::int64_t> range);
+  std::vector<std::int64_t> integers(std::string_view key, document::Range<std::int64_t> range);
   std::optional<std::string> string(std::string_view key);
   /// An absent boolean has the default of the network's family in Hugging Face transformers.
   bool boolean(std::string_view key, bool family_default);
-  const core::Node* node(std::string_view key);
+  const document::Node* node(std::string_view key);
   /// Whether a reader has asked for the key yet.
   [[nodiscard]] bool was_asked(std::string_view key) const;
   /// How many of the document's keys were asked for.
@@ -63,8 +63,8 @@ class ConfigReader {
  private:
   void asked(std::string_view key);
 
-  const core::Node& document_;
-  core::ObjectReader reader_;
+  const document::Node& document_;
+  document::ObjectReader reader_;
   core::Errors& errors_;
   Provenance& provenance_;
   std::vector<std::string> asked_;

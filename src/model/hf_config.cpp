@@ -12,10 +12,10 @@
 
 #include <fmt/format.h>
 
-#include "core/document.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 #include "model/config_keys.hpp"
 #include "model/config_reader.hpp"
 #include "model/families/families.hpp"
@@ -28,7 +28,7 @@ namespace ridgeline::model {
 namespace {
 
 /// Copies of the residual stream.
-constexpr core::Range<std::int64_t> kStreams{1, 64};
+constexpr document::Range<std::int64_t> kStreams{1, 64};
 
 const Family* find_family(std::string_view model_type) {
   for (const Family& family : families()) {
@@ -49,14 +49,16 @@ std::string family_list() {
 
 SamplingDefaults read_generation(ConfigReader& config) {
   SamplingDefaults sampling;
-  const core::Node* node = config.node(kGenerationKey);
+  const document::Node* node = config.node(kGenerationKey);
   if (node == nullptr || node->is_null()) {
     return sampling;
   }
   // vLLM's bounds on sampling parameters: top_p in (0, 1], top_k -1 or 0 for off, penalties above
   // 0.
-  core::ObjectReader reader(
-      *node, config.path_of(kGenerationKey), config.errors(), core::ObjectReader::Unknown::kIgnore);
+  document::ObjectReader reader(*node,
+                                config.path_of(kGenerationKey),
+                                config.errors(),
+                                document::ObjectReader::Unknown::kIgnore);
   sampling.top_p = reader.real("top_p", {0.0, 1.0});
   sampling.top_k = reader.integer("top_k", {-1, kWidth.highest});
   sampling.repetition_penalty = reader.real("repetition_penalty", {0.0, 2.0});
@@ -76,7 +78,7 @@ void read_identity(ConfigReader& config, const std::string& name, ModelSpec& spe
 /// `num_hidden_layers`; hybrid networks may list their layers instead.
 std::int64_t read_num_layers(ConfigReader& config) {
   if (!config.states("num_hidden_layers")) {
-    const core::Node* blocks =
+    const document::Node* blocks =
         config.states("layers_block_type") ? config.node("layers_block_type") : nullptr;
     if (blocks != nullptr && blocks->is_list()) {
       const auto count = static_cast<std::int64_t>(blocks->items().size());
@@ -124,7 +126,7 @@ struct Reading {
   std::int64_t keys_read = 0;  ///< Of those that the document has.
 };
 
-Reading read_as(const Family& family, const core::Node& flat, const std::string& name) {
+Reading read_as(const Family& family, const document::Node& flat, const std::string& name) {
   Reading reading;
   ModelSpec& spec = reading.spec;
   ConfigReader config(flat, reading.errors, spec.provenance);
@@ -155,7 +157,7 @@ Reading read_as(const Family& family, const core::Node& flat, const std::string&
 
 /// How to have a document read by a family that understands it: the one that reads the most of its
 /// keys and leaves the fewest; among equals the plainest. Empty where none does.
-std::string other_reader_hint(const core::Node& flat) {
+std::string other_reader_hint(const document::Node& flat) {
   constexpr std::array<std::string_view, 4> kPlainest = {
       "llama", "mixtral", "qwen3_moe", "deepseek_v3"};
   const auto plainness = [&](const Family& family) {
@@ -187,11 +189,11 @@ std::string other_reader_hint(const core::Node& flat) {
 }
 
 /// The family that `model_type` names.
-core::Result<const Family*> family_of(const core::Node& flat) {
+core::Result<const Family*> family_of(const document::Node& flat) {
   core::Errors errors;
   ConfigReader::Provenance provenance;
   ConfigReader config(flat, errors, provenance);
-  const core::Node* stated = config.node("model_type");
+  const document::Node* stated = config.node("model_type");
   if (stated == nullptr || !stated->is_string()) {
     config.problem("model_type",
                    stated == nullptr
@@ -220,7 +222,7 @@ core::Result<const Family*> family_of(const core::Node& flat) {
 
 }  // namespace
 
-core::Result<ModelSpec> model_from_node(const core::Node& document, const std::string& name) {
+core::Result<ModelSpec> model_from_node(const document::Node& document, const std::string& name) {
   if (!document.is_map()) {
     return core::fail(core::Error{
         .code = core::ErrorCode::kUsage,
@@ -230,7 +232,7 @@ core::Result<ModelSpec> model_from_node(const core::Node& document, const std::s
         .where = document.where(),
         .hint = {}});
   }
-  const core::Node flat = lift_text_config(document);
+  const document::Node flat = lift_text_config(document);
   return family_of(flat).and_then([&](const Family* family) -> core::Result<ModelSpec> {
     Reading reading = read_as(*family, flat, name);
     if (!reading.errors.empty()) {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 
 namespace ridgeline::model {
 namespace {
@@ -39,56 +39,59 @@ std::string beside(const std::string& config_path, std::string_view name) {
 }
 
 /// ModelOpt's file as a quantization_config: its `quantization` map, with the method it stands for.
-core::Node as_quantization_config(const core::Node& file) {
-  const core::Node* inner = file.find("quantization");
-  const core::Node& content = inner != nullptr && inner->is_map() ? *inner : file;
-  return with_member(content, "quant_method", core::Node::string("modelopt", file.where()));
+document::Node as_quantization_config(const document::Node& file) {
+  const document::Node* inner = file.find("quantization");
+  const document::Node& content = inner != nullptr && inner->is_map() ? *inner : file;
+  return with_member(content, "quant_method", document::Node::string("modelopt", file.where()));
 }
 
 }  // namespace
 
-core::Node with_member(const core::Node& document, std::string_view key, core::Node value) {
-  std::vector<core::Node::Member> members = document.members();
+document::Node with_member(const document::Node& document,
+                           std::string_view key,
+                           document::Node value) {
+  std::vector<document::Node::Member> members = document.members();
   const core::Location where = value.where();
   members.push_back({.key = std::string(key), .value = std::move(value), .where = where});
-  return core::Node::map(std::move(members), document.where());
+  return document::Node::map(std::move(members), document.where());
 }
 
-core::Node lift_text_config(const core::Node& document) {
-  const core::Node* text = document.find(kTextKey);
+document::Node lift_text_config(const document::Node& document) {
+  const document::Node* text = document.find(kTextKey);
   if (text == nullptr || !text->is_map()) {
     return document;
   }
-  std::vector<core::Node::Member> members;
+  std::vector<document::Node::Member> members;
   std::set<std::string_view> inner;
   const bool outer_type = document.find(kTypeKey) != nullptr;
-  for (const core::Node::Member& member : text->members()) {
+  for (const document::Node::Member& member : text->members()) {
     if (member.key != kTypeKey || !outer_type) {
       members.push_back(member);
       inner.insert(member.key);
     }
   }
-  for (const core::Node::Member& member : document.members()) {
+  for (const document::Node::Member& member : document.members()) {
     if (member.key != kTextKey && !inner.contains(member.key)) {
       members.push_back(member);
     }
   }
-  return core::Node::map(std::move(members), document.where());
+  return document::Node::map(std::move(members), document.where());
 }
 
-core::Result<core::Node> read_hf_document(const std::string& path) {
+core::Result<document::Node> read_hf_document(const std::string& path) {
   std::error_code error;
   const bool folder = std::filesystem::is_directory(path, error);
   const std::string file = folder ? (std::filesystem::path(path) / kConfigFile).string() : path;
-  core::Result<core::Node> read = core::read_document(file, core::NonFinite::kReadAsNull);
+  core::Result<document::Node> read =
+      document::read_document(file, document::NonFinite::kReadAsNull);
   if (!read || !read->is_map()) {
     return read;
   }
-  core::Node document = lift_text_config(*read);
+  document::Node document = lift_text_config(*read);
   if (const std::string path_beside = beside(file, kGenerationFile);
       !path_beside.empty() && document.find(kGenerationKey) == nullptr) {
-    core::Result<core::Node> generation =
-        core::read_document(path_beside, core::NonFinite::kReadAsNull);
+    core::Result<document::Node> generation =
+        document::read_document(path_beside, document::NonFinite::kReadAsNull);
     if (!generation) {
       return generation;
     }
@@ -96,8 +99,8 @@ core::Result<core::Node> read_hf_document(const std::string& path) {
   }
   if (const std::string path_beside = beside(file, kQuantisationFile);
       !path_beside.empty() && document.find(kQuantisationKey) == nullptr) {
-    const core::Result<core::Node> quantisation =
-        core::read_document(path_beside, core::NonFinite::kReadAsNull);
+    const core::Result<document::Node> quantisation =
+        document::read_document(path_beside, document::NonFinite::kReadAsNull);
     if (!quantisation) {
       return quantisation;
     }

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 
 namespace ridgeline::model {
 
@@ -19,13 +19,15 @@ inline constexpr std::string_view kGenerationKey = "_generation";  ///< As gener
 /// read too (a file of another name has those of a folder without a config.json):
 /// generation_config.json becomes `_generation`, and hf_quant_config.json (ModelOpt's) becomes
 /// `quantization_config` where the config has none. A nested text_config is lifted.
-core::Result<core::Node> read_hf_document(const std::string& path);
+core::Result<document::Node> read_hf_document(const std::string& path);
 
 /// Multimodal networks keep the decoder's keys in `text_config`: gives one flat map, in which those
 /// win over the outer ones, but for `model_type`. Other documents come back as they are.
-core::Node lift_text_config(const core::Node& document);
+document::Node lift_text_config(const document::Node& document);
 
 /// `document`, a map, with one more member.
-core::Node with_member(const core::Node& document, std::string_view key, core::Node value);
+document::Node with_member(const document::Node& document,
+                           std::string_view key,
+                           document::Node value);
 
 }  // namespace ridgeline::model

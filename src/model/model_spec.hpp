@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::model {
@@ -267,12 +267,12 @@ void set_weight_format(ModelSpec& spec, DType format);
 /// catalogue (with or without its organisation), all in any case, or else a path to a config.json
 /// or its folder; beside that file, generation_config.json and hf_quant_config.json are read too.
 /// Unknown names give the nearest.
-[[nodiscard]] core::Result<core::Node> find_model_document(const std::string& name);
+[[nodiscard]] core::Result<document::Node> find_model_document(const std::string& name);
 /// The facts in such a document. What is not understood is refused by name; keys of a published
 /// config.json that say nothing about size or speed are ignored, but a value whose location is
 /// "command line" must be of use. `name` is what to call the network where the document does not
 /// come from the catalogue.
-[[nodiscard]] core::Result<ModelSpec> model_from_node(const core::Node& document,
+[[nodiscard]] core::Result<ModelSpec> model_from_node(const document::Node& document,
                                                       const std::string& name);
 /// Both: the network that a name means.
 [[nodiscard]] core::Result<ModelSpec> find_model(const std::string& name);

@@ -13,8 +13,8 @@
 
 #include <fmt/core.h>
 
-#include "core/document.hpp"
 #include "core/text.hpp"
+#include "document/document.hpp"
 #include "model/config_reader.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
@@ -124,7 +124,7 @@ StatedPrecision read_precision(ConfigReader& config, std::int64_t num_layers) {
   if (config.string("model_type").value_or("").starts_with("gemma4")) {
     table.experts_stand_apart();
   }
-  const core::Node* node = config.node("quantization_config");
+  const document::Node* node = config.node("quantization_config");
   if (node != nullptr && !node->is_null()) {
     stated.kv = read_quantisation(config, *node, base, table).value_or(base);
   }

@@ -8,9 +8,9 @@
 
 #include <fmt/core.h>
 
-#include "core/document.hpp"
-#include "core/reader.hpp"
 #include "core/text.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 #include "model/config_reader.hpp"
 #include "model/operators.hpp"
 
@@ -47,25 +47,25 @@ std::optional<DType> algorithm_format(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<std::int64_t> integer_at(const core::Node& map, std::string_view key) {
-  const core::Node* value = map.find(key);
-  return value != nullptr && value->kind() == core::Node::Kind::kInteger
+std::optional<std::int64_t> integer_at(const document::Node& map, std::string_view key) {
+  const document::Node* value = map.find(key);
+  return value != nullptr && value->kind() == document::Node::Kind::kInteger
              ? std::optional(value->as_integer())
              : std::nullopt;
 }
 
-std::string string_at(const core::Node& map, std::string_view key) {
-  const core::Node* value = map.find(key);
+std::string string_at(const document::Node& map, std::string_view key) {
+  const document::Node* value = map.find(key);
   return value != nullptr && value->is_string() ? value->as_string() : std::string();
 }
 
 /// A group of compressed-tensors: the format of its weights, given its activations.
-std::optional<DType> group_format(const core::Node& group) {
-  const core::Node* weights = group.find("weights");
+std::optional<DType> group_format(const document::Node& group) {
+  const document::Node* weights = group.find("weights");
   if (weights == nullptr || !weights->is_map()) {
     return std::nullopt;
   }
-  const core::Node* inputs = group.find("input_activations");
+  const document::Node* inputs = group.find("input_activations");
   const bool weight_only = inputs == nullptr || inputs->is_null();
   const std::string type = string_at(*weights, "type");
   const auto bits = integer_at(*weights, "num_bits");
@@ -87,11 +87,14 @@ std::optional<DType> group_format(const core::Node& group) {
 
 class QuantisationReader {
  public:
-  QuantisationReader(ConfigReader& config, const core::Node& node, DType base, FormatTable& table)
+  QuantisationReader(ConfigReader& config,
+                     const document::Node& node,
+                     DType base,
+                     FormatTable& table)
       : reader_(node,
                 config.path_of("quantization_config"),
                 config.errors(),
-                core::ObjectReader::Unknown::kIgnore),
+                document::ObjectReader::Unknown::kIgnore),
         base_(base),
         table_(table) {}
 
@@ -112,7 +115,7 @@ class QuantisationReader {
   bool formats() {
     const std::string method = reader_.string("quant_method").value_or("");
     const std::optional<std::string> algorithm = reader_.string("quant_algo");
-    if (const core::Node* modules = reader_.node("quantized_layers");
+    if (const document::Node* modules = reader_.node("quantized_layers");
         modules != nullptr && modules->is_map()) {
       return by_module(*modules);
     }
@@ -160,8 +163,8 @@ class QuantisationReader {
     return true;
   }
 
-  bool by_module(const core::Node& modules) {
-    for (const core::Node::Member& module : modules.members()) {
+  bool by_module(const document::Node& modules) {
+    for (const document::Node::Member& module : modules.members()) {
       const std::string name = string_at(module.value, "quant_algo");
       const auto format = algorithm_format(name);
       if (!format) {
@@ -175,7 +178,7 @@ class QuantisationReader {
   }
 
   bool by_group(std::string_view key_when_missing) {
-    const core::Node* groups = reader_.node("config_groups");
+    const document::Node* groups = reader_.node("config_groups");
     if (groups == nullptr) {
       reader_.problem(
           key_when_missing, "is missing, so the quantisation is unknown", std::string(kSupported));
@@ -185,7 +188,7 @@ class QuantisationReader {
       reader_.problem("config_groups", fmt::format("{} names no group", groups->describe()));
       return false;
     }
-    for (const core::Node::Member& group : groups->members()) {
+    for (const document::Node::Member& group : groups->members()) {
       const auto format = group_format(group.value);
       if (!format) {
         return refuse("config_groups", fmt::format("the scheme of {}", core::quote(group.key)));
@@ -197,14 +200,14 @@ class QuantisationReader {
     return true;
   }
 
-  bool targets(const core::Node& group, DType format) {
-    const core::Node* list = group.find("targets");
+  bool targets(const document::Node& group, DType format) {
+    const document::Node* list = group.find("targets");
     // Some published files have the list as text: "1['Linear']".
     if (list == nullptr || !list->is_list()) {
       table_.set_all(format);
       return true;
     }
-    for (const core::Node& target : list->items()) {
+    for (const document::Node& target : list->items()) {
       if (!target.is_string()) {
         return refuse("config_groups", fmt::format("the target {}", target.describe()));
       }
@@ -220,7 +223,7 @@ class QuantisationReader {
   void exceptions() {
     for (const std::string_view key :
          {"ignore", "modules_to_not_convert", "ignored_layers", "exclude_modules"}) {
-      const core::Node* patterns = reader_.node(key);
+      const document::Node* patterns = reader_.node(key);
       if (patterns == nullptr || patterns->is_null()) {
         continue;
       }
@@ -228,7 +231,7 @@ class QuantisationReader {
         reader_.problem(key, fmt::format("{} is not a list of module names", patterns->describe()));
         continue;
       }
-      for (const core::Node& pattern : patterns->items()) {
+      for (const document::Node& pattern : patterns->items()) {
         if (!pattern.is_string() || !table_.set_matching(pattern.as_string(), base_)) {
           refuse(key, fmt::format("leaving {} unquantised", pattern.describe()));
           return;
@@ -239,7 +242,7 @@ class QuantisationReader {
 
   std::optional<DType> kv() {
     for (const std::string_view key : {"kv_cache_quant_algo", "kv_cache_scheme"}) {
-      const core::Node* scheme = reader_.node(key);
+      const document::Node* scheme = reader_.node(key);
       if (scheme == nullptr || scheme->is_null()) {
         continue;
       }
@@ -254,7 +257,7 @@ class QuantisationReader {
     return std::nullopt;
   }
 
-  core::ObjectReader reader_;
+  document::ObjectReader reader_;
   DType base_;
   FormatTable& table_;
 };
@@ -262,7 +265,7 @@ class QuantisationReader {
 }  // namespace
 
 std::optional<DType> read_quantisation(ConfigReader& config,
-                                       const core::Node& node,
+                                       const document::Node& node,
                                        DType base,
                                        FormatTable& table) {
   return QuantisationReader(config, node, base, table).read();

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 #include "model/config_reader.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
@@ -60,7 +60,7 @@ class FormatTable {
 
 /// Fills the table from a quantization_config, and gives the KV cache's format where it says one.
 std::optional<DType> read_quantisation(ConfigReader& config,
-                                       const core::Node& node,
+                                       const document::Node& node,
                                        DType base,
                                        FormatTable& table);
 

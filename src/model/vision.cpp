@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/document.hpp"
-#include "core/reader.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 #include "model/config_reader.hpp"
 #include "model/model_spec.hpp"
 
@@ -18,17 +18,17 @@ namespace {
 
 constexpr std::int64_t kRgb = 3;
 /// A patch's side in pixels, and its colours or frames: bounds that keep products in range.
-constexpr core::Range<std::int64_t> kPixels{1, 4096};
-constexpr core::Range<std::int64_t> kPlanes{1, 1024};
+constexpr document::Range<std::int64_t> kPixels{1, 4096};
+constexpr document::Range<std::int64_t> kPlanes{1, 1024};
 
 double as_real_count(std::int64_t count) {
   return static_cast<double>(count);
 }
 
 /// Families call the same size by different names.
-std::int64_t first_of(core::ObjectReader& reader,
+std::int64_t first_of(document::ObjectReader& reader,
                       std::initializer_list<std::string_view> keys,
-                      core::Range<std::int64_t> range) {
+                      document::Range<std::int64_t> range) {
   std::int64_t found = 0;
   for (const std::string_view key : keys) {
     const std::optional<std::int64_t> value = reader.integer(key, range);
@@ -51,7 +51,9 @@ struct Sizes {
   bool one_projection = false;
 };
 
-Sizes read_sizes(const core::Node& node, core::ObjectReader& reader, std::int64_t hidden_size) {
+Sizes read_sizes(const document::Node& node,
+                 document::ObjectReader& reader,
+                 std::int64_t hidden_size) {
   Sizes sizes;
   sizes.hidden = first_of(reader, {"hidden_size", "vt_hidden_size"}, kWidth);
   sizes.depth = first_of(reader, {"depth", "num_hidden_layers", "vt_num_hidden_layers"}, kLayers);
@@ -59,7 +61,7 @@ Sizes read_sizes(const core::Node& node, core::ObjectReader& reader, std::int64_
   sizes.patch = first_of(reader, {"patch_size"}, kPixels);
   sizes.merge = std::max<std::int64_t>(
       1, first_of(reader, {"spatial_merge_size", "pooling_kernel_size"}, kHeads));
-  if (const core::Node* kernel = node.find("merge_kernel_size");
+  if (const document::Node* kernel = node.find("merge_kernel_size");
       kernel != nullptr && kernel->is_list()) {
     const auto sides = reader.integers("merge_kernel_size", kHeads);
     sizes.merge = sides && !sides->empty() ? sides->front() : sizes.merge;
@@ -73,11 +75,11 @@ Sizes read_sizes(const core::Node& node, core::ObjectReader& reader, std::int64_
   // Gemma 4 has a table for each of the two axes.
   sizes.positions = first_of(reader, {"num_position_embeddings"}, kWidth) +
                     2 * first_of(reader, {"position_embedding_size"}, kWidth);
-  if (const core::Node* deep = node.find("deepstack_visual_indexes");
+  if (const document::Node* deep = node.find("deepstack_visual_indexes");
       deep != nullptr && deep->is_list()) {
     sizes.mergers += static_cast<std::int64_t>(deep->items().size());
   }
-  const core::Node* type = node.find("model_type");
+  const document::Node* type = node.find("model_type");
   const std::string kind = type != nullptr && type->is_string() ? type->as_string() : std::string();
   sizes.gated = kind == "gemma4_vision";
   sizes.one_projection = sizes.gated || kind == "siglip_vision_model";  // Gemma's averages patches
@@ -104,14 +106,14 @@ double parameters_of(const Sizes& sizes) {
 }  // namespace
 
 std::optional<VisionTower> read_vision(ConfigReader& config, std::int64_t hidden_size) {
-  const core::Node* node = config.node("vision_config");
+  const document::Node* node = config.node("vision_config");
   if (node == nullptr || !node->is_map()) {
     return std::nullopt;
   }
-  core::ObjectReader reader(*node,
-                            config.path_of("vision_config"),
-                            config.errors(),
-                            core::ObjectReader::Unknown::kIgnore);
+  document::ObjectReader reader(*node,
+                                config.path_of("vision_config"),
+                                config.errors(),
+                                document::ObjectReader::Unknown::kIgnore);
   if (const std::optional<std::int64_t> stated =
           reader.integer("_parameters", {1, std::int64_t{1} << 50})) {
     // The catalogue's own key, for towers whose arrangement is unlike the others'.

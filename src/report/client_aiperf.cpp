@@ -12,21 +12,21 @@
 
 #include <fmt/format.h>
 
-#include "core/document.hpp"
-#include "core/json_writer.hpp"
-#include "core/quantiles.hpp"
+#include "document/document.hpp"
+#include "document/json_writer.hpp"
 #include "report/client_files.hpp"
 #include "report/client_results.hpp"
 #include "report/result_json.hpp"
 #include "report/run_result.hpp"
 #include "report/tree.hpp"
+#include "statistics/quantiles.hpp"
 
 namespace ridgeline::report {
 namespace {
 
 constexpr double kNsPerSecond = 1e9;
 
-core::Node statistics_of(std::string_view unit, const std::vector<double>& sorted) {
+document::Node statistics_of(std::string_view unit, const std::vector<double>& sorted) {
   constexpr auto kPercentiles = std::to_array<std::pair<const char*, double>>({{"p1", 0.01},
                                                                                {"p5", 0.05},
                                                                                {"p10", 0.1},
@@ -45,19 +45,19 @@ core::Node statistics_of(std::string_view unit, const std::vector<double>& sorte
   MapBuilder map;
   map.add("unit", text_node(unit)).add("avg", or_null(spread.mean));
   for (const auto& [name, p] : kPercentiles) {
-    map.add(name, or_null(sorted.empty() ? 0.0 : core::sorted_quantile(sorted, p)));
+    map.add(name, or_null(sorted.empty() ? 0.0 : statistics::sorted_quantile(sorted, p)));
   }
   return map.add("std", or_null(std::sqrt(spread.variance))).build();
 }
 
-core::Node one_number(std::string_view unit, std::optional<double> value) {
+document::Node one_number(std::string_view unit, std::optional<double> value) {
   return MapBuilder().add("unit", text_node(unit)).add("avg", number_node(value)).build();
 }
 
 /// The load that AIPerf's command line would ask for, as JSON.
-core::Node load_of(const RunResult& result) {
-  const core::Node* rate = setting(result, "workload.request_rate");
-  const core::Node* clients = setting(result, "workload.max_concurrency");
+document::Node load_of(const RunResult& result) {
+  const document::Node* rate = setting(result, "workload.request_rate");
+  const document::Node* clients = setting(result, "workload.max_concurrency");
   MapBuilder load;
   load.add("request_count", integer_node(result.summary.requests()));
   if (clients != nullptr) {
@@ -67,7 +67,7 @@ core::Node load_of(const RunResult& result) {
     load.add("request_rate", *rate)
         .add("request_rate_mode", text_node(even ? "constant" : "poisson"));
   }
-  std::vector<core::Node> names;
+  std::vector<document::Node> names;
   names.push_back(setting_or_empty(result, "model"));
   return MapBuilder()
       .add("endpoint",
@@ -121,7 +121,7 @@ std::string aiperf_summary(const RunResult& result, const ClientResults& results
 }
 
 std::string aiperf_requests(const ClientResults& results) {
-  core::JsonWriter json(core::JsonWriter::Layout::kOneLine);
+  document::JsonWriter json(document::JsonWriter::Layout::kOneLine);
   std::string text;
   const auto& rows = results.rows();
   for (std::size_t i = 0; i < rows.size(); ++i) {

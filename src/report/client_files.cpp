@@ -5,14 +5,14 @@
 #include <string_view>
 #include <vector>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 #include "report/run_result.hpp"
 #include "report/tree.hpp"
 
 namespace ridgeline::report {
 
-const core::Node* setting(const RunResult& result, std::string_view path) {
-  const core::Node* node = &result.config;
+const document::Node* setting(const RunResult& result, std::string_view path) {
+  const document::Node* node = &result.config;
   while (node != nullptr && !path.empty()) {
     const std::string_view key = path.substr(0, path.find('.'));
     node = node->find(key);
@@ -21,17 +21,17 @@ const core::Node* setting(const RunResult& result, std::string_view path) {
   return node == nullptr || node->is_null() ? nullptr : node;
 }
 
-core::Node setting_or_empty(const RunResult& result, std::string_view path) {
-  const core::Node* node = setting(result, path);
+document::Node setting_or_empty(const RunResult& result, std::string_view path) {
+  const document::Node* node = setting(result, path);
   return node == nullptr ? text_node("") : *node;
 }
 
 std::optional<double> number_setting(const RunResult& result, std::string_view path) {
-  const core::Node* node = setting(result, path);
+  const document::Node* node = setting(result, path);
   return node != nullptr && node->is_number() ? std::optional(node->as_real()) : std::nullopt;
 }
 
-core::Node sampling_setting(const RunResult& result) {
+document::Node sampling_setting(const RunResult& result) {
   return setting_or_empty(result, "engine.generation_config");
 }
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 #include "report/client_results.hpp"
 #include "report/run_result.hpp"
 
@@ -24,16 +24,16 @@ namespace ridgeline::report {
 inline constexpr double kMsPerSecond = 1e3;
 
 /// The value of a dotted path in the resolved scenario, or nullptr; null counts as absent.
-[[nodiscard]] const core::Node* setting(const RunResult& result, std::string_view path);
+[[nodiscard]] const document::Node* setting(const RunResult& result, std::string_view path);
 /// The same, or an empty text.
-[[nodiscard]] core::Node setting_or_empty(const RunResult& result, std::string_view path);
+[[nodiscard]] document::Node setting_or_empty(const RunResult& result, std::string_view path);
 /// The same as a number, or nothing.
 [[nodiscard]] std::optional<double> number_setting(const RunResult& result, std::string_view path);
 
 /// What the server sampled with where the client did not say: "auto" or "vllm" of the scenario. No
 /// client has this key; `validate` and `calibrate` read it.
 inline constexpr std::string_view kSamplingKey = "generation_config";
-[[nodiscard]] core::Node sampling_setting(const RunResult& result);
+[[nodiscard]] document::Node sampling_setting(const RunResult& result);
 
 /// One number of every completed request that has it, ascending.
 template <class Of>

@@ -11,8 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "core/document.hpp"
-#include "core/quantiles.hpp"
+#include "document/document.hpp"
 #include "domain/record.hpp"
 #include "metrics/summary.hpp"
 #include "report/client_files.hpp"
@@ -20,11 +19,12 @@
 #include "report/result_json.hpp"
 #include "report/run_result.hpp"
 #include "report/tree.hpp"
+#include "statistics/quantiles.hpp"
 
 namespace ridgeline::report {
 namespace {
 
-core::Node guidellm_distribution(const std::vector<double>& sorted) {
+document::Node guidellm_distribution(const std::vector<double>& sorted) {
   constexpr std::array<std::pair<const char*, double>, 11> kPercentiles = {{{"p001", 0.001},
                                                                             {"p01", 0.01},
                                                                             {"p05", 0.05},
@@ -38,7 +38,7 @@ core::Node guidellm_distribution(const std::vector<double>& sorted) {
                                                                             {"p999", 0.999}}};
   const Spread spread = spread_of(sorted);
   const auto at = [&](double p) {
-    return number_node(sorted.empty() ? 0.0 : core::sorted_quantile(sorted, p));
+    return number_node(sorted.empty() ? 0.0 : statistics::sorted_quantile(sorted, p));
   };
   MapBuilder percentiles;
   for (const auto& [name, p] : kPercentiles) {
@@ -73,7 +73,7 @@ core::Node guidellm_distribution(const std::vector<double>& sorted) {
 }
 
 /// By status; a simulated run has no other numbers than those of its successes.
-core::Node guidellm_metric(const std::vector<double>& sorted) {
+document::Node guidellm_metric(const std::vector<double>& sorted) {
   return MapBuilder()
       .add("successful", guidellm_distribution(sorted))
       .add("errored", guidellm_distribution({}))
@@ -82,7 +82,7 @@ core::Node guidellm_metric(const std::vector<double>& sorted) {
       .build();
 }
 
-core::Node guidellm_totals(const RunResult& result) {
+document::Node guidellm_totals(const RunResult& result) {
   const auto& summary = result.summary;
   const std::int64_t unfinished = summary.count(domain::Outcome::kUnfinished);
   return MapBuilder()
@@ -93,7 +93,7 @@ core::Node guidellm_totals(const RunResult& result) {
       .build();
 }
 
-core::Node guidellm_metrics(const RunResult& result, const ClientResults& results) {
+document::Node guidellm_metrics(const RunResult& result, const ClientResults& results) {
   const auto one = [&](std::optional<double> value) {
     return guidellm_metric(value ? std::vector<double>{*value} : std::vector<double>());
   };
@@ -120,10 +120,10 @@ core::Node guidellm_metrics(const RunResult& result, const ClientResults& result
 
 /// How the load was made, in guidellm's words. Bursty gaps and recorded requests have none but
 /// "trace": each request at its time.
-core::Node guidellm_strategy(const RunResult& result) {
+document::Node guidellm_strategy(const RunResult& result) {
   const auto arrivals = setting_or_empty(result, "workload.arrivals").as_string();
-  const core::Node* clients = setting(result, "workload.max_concurrency");
-  const core::Node* rate = setting(result, "workload.request_rate");
+  const document::Node* clients = setting(result, "workload.max_concurrency");
+  const document::Node* rate = setting(result, "workload.request_rate");
   const bool waits = setting(result, "workload.trace") == nullptr;
   const bool random = number_setting(result, "workload.burstiness").value_or(1.0) == 1.0;
   MapBuilder strategy;
@@ -140,7 +140,7 @@ core::Node guidellm_strategy(const RunResult& result) {
   return strategy.build();
 }
 
-core::Node guidellm_request(const ClientRow& row, std::size_t number) {
+document::Node guidellm_request(const ClientRow& row, std::size_t number) {
   return MapBuilder()
       .add("type_", text_node("generative_request_stats"))
       .add("request_id", text_node(fmt::format("{}", number)))
@@ -165,35 +165,35 @@ core::Node guidellm_request(const ClientRow& row, std::size_t number) {
 }  // namespace
 
 std::string guidellm_result(const RunResult& result, const ClientResults& results) {
-  std::vector<core::Node> successful;
-  std::vector<core::Node> errored;
+  std::vector<document::Node> successful;
+  std::vector<document::Node> errored;
   const auto& rows = results.rows();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     (rows[i].completed ? successful : errored).push_back(guidellm_request(rows[i], i));
   }
-  core::Node benchmark = MapBuilder()
-                             .add("config",
-                                  MapBuilder()
-                                      .add("id_", text_node(result.digest))
-                                      .add("run_id", text_node(result.digest))
-                                      .add("run_index", integer_node(0))
-                                      .add("strategy", guidellm_strategy(result))
-                                      .build())
-                             .add("scheduler_metrics",
-                                  MapBuilder()
-                                      .add("start_time", number_node(0.0))
-                                      .add("end_time", number_node(result.summary.duration_s))
-                                      .add("requests_made", guidellm_totals(result))
-                                      .build())
-                             .add("metrics", guidellm_metrics(result, results))
-                             .add("requests",
-                                  MapBuilder()
-                                      .add("successful", list_node(std::move(successful)))
-                                      .add("errored", list_node(std::move(errored)))
-                                      .add("incomplete", list_node({}))
-                                      .build())
-                             .build();
-  std::vector<core::Node> benchmarks;
+  document::Node benchmark = MapBuilder()
+                                 .add("config",
+                                      MapBuilder()
+                                          .add("id_", text_node(result.digest))
+                                          .add("run_id", text_node(result.digest))
+                                          .add("run_index", integer_node(0))
+                                          .add("strategy", guidellm_strategy(result))
+                                          .build())
+                                 .add("scheduler_metrics",
+                                      MapBuilder()
+                                          .add("start_time", number_node(0.0))
+                                          .add("end_time", number_node(result.summary.duration_s))
+                                          .add("requests_made", guidellm_totals(result))
+                                          .build())
+                                 .add("metrics", guidellm_metrics(result, results))
+                                 .add("requests",
+                                      MapBuilder()
+                                          .add("successful", list_node(std::move(successful)))
+                                          .add("errored", list_node(std::move(errored)))
+                                          .add("incomplete", list_node({}))
+                                          .build())
+                                 .build();
+  std::vector<document::Node> benchmarks;
   benchmarks.push_back(std::move(benchmark));
   return json_text(
       MapBuilder()

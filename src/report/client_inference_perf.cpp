@@ -12,9 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "core/document.hpp"
-#include "core/json_writer.hpp"
-#include "core/quantiles.hpp"
+#include "document/document.hpp"
+#include "document/json_writer.hpp"
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
@@ -23,11 +22,12 @@
 #include "report/result_json.hpp"
 #include "report/run_result.hpp"
 #include "report/tree.hpp"
+#include "statistics/quantiles.hpp"
 
 namespace ridgeline::report {
 namespace {
 
-core::Node perf_distribution(const std::vector<double>& sorted) {
+document::Node perf_distribution(const std::vector<double>& sorted) {
   constexpr std::array<std::pair<const char*, double>, 13> kStatistics = {{{"min", 0.0},
                                                                            {"p0.1", 0.001},
                                                                            {"p1", 0.01},
@@ -47,13 +47,13 @@ core::Node perf_distribution(const std::vector<double>& sorted) {
   for (const auto& [name, p] : kStatistics) {
     map.add(name,
             number_node(sorted.empty() ? std::nullopt
-                                       : std::optional(core::sorted_quantile(sorted, p))));
+                                       : std::optional(statistics::sorted_quantile(sorted, p))));
   }
   return map.build();
 }
 
 /// Gaps between tokens are known pooled, on the summary's statistics alone.
-core::Node perf_itl(const RunResult& result) {
+document::Node perf_itl(const RunResult& result) {
   using metrics::Statistic;
   constexpr double kSecondsPerMs = 1e-3;
   const auto& itl = result.summary.client.of(metrics::Metric::kItl);
@@ -70,7 +70,7 @@ core::Node perf_itl(const RunResult& result) {
       .build();
 }
 
-core::Node perf_successes(const RunResult& result, const ClientResults& results) {
+document::Node perf_successes(const RunResult& result, const ClientResults& results) {
   const auto& summary = result.summary;
   const auto of = [&](auto get) { return perf_distribution(column(results, get)); };
   const auto input_rate =
@@ -114,7 +114,7 @@ std::string inference_perf_summary(const RunResult& result, const ClientResults&
   const auto achieved = last_start > 0.0
                             ? std::optional(static_cast<double>(rows.size()) / last_start)
                             : std::nullopt;
-  const core::Node* requested = setting(result, "workload.request_rate");
+  const document::Node* requested = setting(result, "workload.request_rate");
   MapBuilder by_label;
   for (std::size_t i = 0; i < summary.by_outcome.size(); ++i) {
     const auto outcome = static_cast<domain::Outcome>(i);
@@ -145,7 +145,7 @@ std::string inference_perf_summary(const RunResult& result, const ClientResults&
 }
 
 std::string inference_perf_requests(const ClientResults& results) {
-  core::JsonWriter json(core::JsonWriter::Layout::kOneLine);
+  document::JsonWriter json(document::JsonWriter::Layout::kOneLine);
   json.begin_array();
   for (const auto& row : results.rows()) {
     json.begin_object().member("start_time", row.start).member("end_time", row.start + row.e2e);

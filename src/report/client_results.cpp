@@ -11,15 +11,15 @@
 
 #include <fmt/format.h>
 
-#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "document/reader.hpp"
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
 #include "report/client_files.hpp"
 #include "report/run_result.hpp"
-#include "sim/rank_share.hpp"
+#include "scenario/rank_share.hpp"
 
 namespace ridgeline::report {
 
@@ -50,7 +50,7 @@ void ClientResults::put_in_order() {
   std::ranges::sort(rows_, {}, &Row::id);
 }
 
-void ClientResults::stand_for_all(const sim::RankShare& share,
+void ClientResults::stand_for_all(const scenario::RankShare& share,
                                   std::optional<std::int64_t> requests) {
   std::vector<Row> all;
   const auto rows = static_cast<std::int64_t>(rows_.size());
@@ -147,7 +147,7 @@ core::Result<const ClientFormat*> find_client_format(std::string_view name) {
     }
     names.emplace_back(format.name);
   }
-  const auto near = core::nearest(name, names);
+  const auto near = document::nearest(name, names);
   return core::fail(core::Error{
       .field = "--client-results",
       .message =

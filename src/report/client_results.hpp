@@ -14,7 +14,7 @@
 #include "metrics/request_metrics.hpp"
 #include "report/run_result.hpp"
 #include "report/step_ends.hpp"
-#include "sim/rank_share.hpp"
+#include "scenario/rank_share.hpp"
 
 namespace ridgeline::report {
 
@@ -49,7 +49,7 @@ class ClientResults final : public metrics::Listener {
   /// Once in order, and where they are those of one of several data-parallel ranks: makes them the
   /// deployment's, as far as its number of requests is known. The other ranks are loaded alike, so
   /// each row stands once for every request that went to the ranks in its turn.
-  void stand_for_all(const sim::RankShare& share, std::optional<std::int64_t> requests);
+  void stand_for_all(const scenario::RankShare& share, std::optional<std::int64_t> requests);
 
   /// The gaps between what the client receives of a request, in seconds: one a step, as a client
   /// sees no more than one event of each. The steps of preempted requests and of pipelines, which

@@ -15,16 +15,16 @@
 
 #include <fmt/format.h>
 
-#include "core/document.hpp"
-#include "core/json_writer.hpp"
-#include "core/node_json.hpp"
-#include "core/quantiles.hpp"
+#include "document/document.hpp"
+#include "document/json_writer.hpp"
+#include "document/node_json.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
 #include "report/client_files.hpp"
 #include "report/client_results.hpp"
 #include "report/run_result.hpp"
 #include "report/tree.hpp"
+#include "statistics/quantiles.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -46,13 +46,13 @@ double statistic_of(const std::vector<double>& sorted, Statistic statistic) {
     case Statistic::kStd:
       return std::sqrt(spread_of(sorted).variance);
     case Statistic::kP50:
-      return core::sorted_quantile(sorted, 0.5);
+      return statistics::sorted_quantile(sorted, 0.5);
     case Statistic::kP90:
-      return core::sorted_quantile(sorted, 0.9);
+      return statistics::sorted_quantile(sorted, 0.9);
     case Statistic::kP95:
-      return core::sorted_quantile(sorted, 0.95);
+      return statistics::sorted_quantile(sorted, 0.95);
     case Statistic::kP99:
-      return core::sorted_quantile(sorted, 0.99);
+      return statistics::sorted_quantile(sorted, 0.99);
     case Statistic::kMax:
       break;
   }
@@ -120,10 +120,10 @@ Peaks peaks_of(const ClientResults& results) {
 }
 
 /// All but the lists with an item for each request.
-core::Node totals_of(const RunResult& result, const ClientResults& results) {
+document::Node totals_of(const RunResult& result, const ClientResults& results) {
   const auto& summary = result.summary;
-  const core::Node* rate = setting(result, "workload.request_rate");
-  const core::Node* clients = setting(result, "workload.max_concurrency");
+  const document::Node* rate = setting(result, "workload.request_rate");
+  const document::Node* clients = setting(result, "workload.max_concurrency");
   MapBuilder map;
   // No "date": a simulated run has none, and the same run gives the same bytes.
   map.add("endpoint_type", text_node("vllm"))
@@ -135,7 +135,7 @@ core::Node totals_of(const RunResult& result, const ClientResults& results) {
       .add("num_prompts", integer_node(summary.requests()))
       .add("request_rate", rate == nullptr ? text_node("inf") : *rate)
       .add("burstiness", number_node(number_setting(result, "workload.burstiness").value_or(1.0)))
-      .add("max_concurrency", clients == nullptr ? core::Node() : *clients)
+      .add("max_concurrency", clients == nullptr ? document::Node() : *clients)
       .add("duration", number_node(summary.duration_s))
       .add("completed", integer_node(summary.completed))
       .add("failed", integer_node(summary.requests() - summary.completed))
@@ -158,12 +158,12 @@ core::Node totals_of(const RunResult& result, const ClientResults& results) {
 }  // namespace
 
 std::string vllm_bench_result(const RunResult& result, const ClientResults& results) {
-  core::JsonWriter json(core::JsonWriter::Layout::kOneLine);
+  document::JsonWriter json(document::JsonWriter::Layout::kOneLine);
   json.begin_object();
-  const core::Node totals = totals_of(result, results);
+  const document::Node totals = totals_of(result, results);
   for (const auto& member : totals.members()) {
     json.key(member.key);
-    core::write(member.value, json);
+    document::write(member.value, json);
   }
   const auto list = [&](std::string_view name, auto write) {
     json.key(name).begin_array();

@@ -5,11 +5,11 @@
 
 #include <fmt/core.h>
 
-#include "core/document.hpp"
 #include "core/text.hpp"
+#include "document/document.hpp"
 #include "report/result_tree.hpp"
 #include "report/run_result.hpp"
-#include "sim/options.hpp"
+#include "scenario/options.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -25,15 +25,15 @@ std::string quoted(std::string_view text) {
   return field + "\"";
 }
 
-std::string field_of(const core::Node& value) {
+std::string field_of(const document::Node& value) {
   switch (value.kind()) {
-    case core::Node::Kind::kBool:
+    case document::Node::Kind::kBool:
       return value.as_bool() ? "true" : "false";
-    case core::Node::Kind::kInteger:
+    case document::Node::Kind::kInteger:
       return fmt::format("{}", value.as_integer());
-    case core::Node::Kind::kReal:
+    case document::Node::Kind::kReal:
       return core::shortest(value.as_real());
-    case core::Node::Kind::kString:
+    case document::Node::Kind::kString:
       return quoted(value.as_string());
     default:
       return {};
@@ -44,7 +44,7 @@ struct Table {
   std::string names;
   std::string values;
 
-  void add(const std::string& name, const core::Node& value) {
+  void add(const std::string& name, const document::Node& value) {
     if (name == "overload" || name == "groups") {
       return;  // Some runs have them and some have not; the columns must not differ.
     }
@@ -69,13 +69,13 @@ std::string summary_csv(const RunResult& result) {
   Table table;
   table.add("", summary_tree(result.summary));
   // The same columns in every file: empty where one rank is the whole deployment.
-  const core::Node deployment = deployment_tree(result.deployment.value_or(Deployment{}));
+  const document::Node deployment = deployment_tree(result.deployment.value_or(Deployment{}));
   for (const auto& member : deployment.members()) {
     table.add_cell("deployment." + member.key, result.deployment ? field_of(member.value) : "");
   }
   for (const auto& [path, value] : result.settings) {
     table.add_cell("config." + path,
-                   value.is_map() ? quoted(sim::flow_text(value)) : field_of(value));
+                   value.is_map() ? quoted(scenario::flow_text(value)) : field_of(value));
   }
   table.names += ",digest\n";
   table.values += "," + quoted(result.digest) + "\n";

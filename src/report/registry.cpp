@@ -8,8 +8,8 @@
 
 #include <fmt/core.h>
 
-#include "core/reader.hpp"
 #include "core/result.hpp"
+#include "document/reader.hpp"
 #include "report/csv.hpp"
 #include "report/markdown.hpp"
 #include "report/palette.hpp"
@@ -52,7 +52,7 @@ std::string joined(const std::vector<std::string>& names) {
 core::Error unknown(std::string message,
                     std::string_view word,
                     const std::vector<std::string>& known) {
-  const auto near = core::nearest(word, known);
+  const auto near = document::nearest(word, known);
   return {.code = core::ErrorCode::kUsage,
           .field = "format",
           .message = std::move(message) + ", expected one of " + joined(known),

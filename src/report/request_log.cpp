@@ -17,9 +17,9 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
-#include "core/json_writer.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "document/json_writer.hpp"
 #include "domain/label_set.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
@@ -279,7 +279,7 @@ class RequestLog final : public metrics::Listener {
     }
     for (const auto label : kTextLabels) {
       if (const std::string_view text = text_of(request, label); !text.empty()) {
-        core::JsonWriter json(core::JsonWriter::Layout::kOneLine);
+        document::JsonWriter json(document::JsonWriter::Layout::kOneLine);
         json.value(text);
         fmt::format_to(std::back_inserter(buffer_),
                        ",\"{}\":{}",

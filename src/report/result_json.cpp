@@ -2,29 +2,29 @@
 
 #include <string>
 
-#include "core/document.hpp"
-#include "core/json_writer.hpp"
-#include "core/node_json.hpp"
+#include "document/document.hpp"
+#include "document/json_writer.hpp"
+#include "document/node_json.hpp"
 #include "report/result_tree.hpp"
 #include "report/run_result.hpp"
 
 namespace ridgeline::report {
 namespace {
 
-std::string as_text(const core::Node& node, core::JsonWriter::Layout layout) {
-  core::JsonWriter json(layout);
-  core::write(node, json);
+std::string as_text(const document::Node& node, document::JsonWriter::Layout layout) {
+  document::JsonWriter json(layout);
+  document::write(node, json);
   return json.text() + "\n";
 }
 
 }  // namespace
 
-std::string json_text(const core::Node& node) {
-  return as_text(node, core::JsonWriter::Layout::kIndented);
+std::string json_text(const document::Node& node) {
+  return as_text(node, document::JsonWriter::Layout::kIndented);
 }
 
-std::string json_line(const core::Node& node) {
-  return as_text(node, core::JsonWriter::Layout::kOneLine);
+std::string json_line(const document::Node& node) {
+  return as_text(node, document::JsonWriter::Layout::kOneLine);
 }
 
 std::string result_json(const RunResult& result) {

@@ -267,7 +267,7 @@ std::string throughput_line(const metrics::Summary& summary, const TextStyle& st
                                           percent(*summary.good_share))});
   }
   if (summary.overload) {
-    const core::Backlog& backlog = summary.overload->backlog;
+    const statistics::Backlog& backlog = summary.overload->backlog;
     const std::string when = backlog.whole_run ? ""
                                                : fmt::format(" from {} to {} s",
                                                              significant(backlog.begin_s),

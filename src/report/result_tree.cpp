@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "domain/label_set.hpp"
 #include "domain/record.hpp"
 #include "domain/step.hpp"
@@ -23,7 +23,7 @@ namespace {
 using metrics::Distribution;
 using metrics::LatencySummary;
 
-core::Node distribution_tree(const std::optional<Distribution>& distribution) {
+document::Node distribution_tree(const std::optional<Distribution>& distribution) {
   MapBuilder map;
   for (std::size_t i = 0; i < metrics::kNumStatistics; ++i) {
     map.add(metrics::kStatisticNames[i],
@@ -39,7 +39,7 @@ void add_latencies(MapBuilder& map, const LatencySummary& latencies) {
   }
 }
 
-core::Node failed_tree(const metrics::Summary& summary) {
+document::Node failed_tree(const metrics::Summary& summary) {
   MapBuilder map;
   for (const auto outcome :
        {domain::Outcome::kRejected, domain::Outcome::kAborted, domain::Outcome::kUnfinished}) {
@@ -49,7 +49,7 @@ core::Node failed_tree(const metrics::Summary& summary) {
   return map.build();
 }
 
-core::Node slo_tree(const std::vector<metrics::SloVerdict>& verdicts) {
+document::Node slo_tree(const std::vector<metrics::SloVerdict>& verdicts) {
   MapBuilder map;
   for (const auto& verdict : verdicts) {
     const auto statistic = static_cast<std::size_t>(verdict.statistic);
@@ -65,8 +65,8 @@ core::Node slo_tree(const std::vector<metrics::SloVerdict>& verdicts) {
   return map.build();
 }
 
-core::Node overload_tree(const metrics::Overload& overload) {
-  const core::Backlog& backlog = overload.backlog;
+document::Node overload_tree(const metrics::Overload& overload) {
+  const statistics::Backlog& backlog = overload.backlog;
   return MapBuilder()
       .add("waits_at", text_node(overload.at_client ? "client" : "engine"))
       .add("begin_s", number_node(backlog.begin_s))
@@ -77,9 +77,9 @@ core::Node overload_tree(const metrics::Overload& overload) {
       .build();
 }
 
-core::Node group_tree(const metrics::GroupSummary& group, bool judged) {
+document::Node group_tree(const metrics::GroupSummary& group, bool judged) {
   MapBuilder map;
-  map.add("value", group.name ? text_node(*group.name) : core::Node())
+  map.add("value", group.name ? text_node(*group.name) : document::Node())
       .add("requests", integer_node(group.requests))
       .add("completed", integer_node(group.completed))
       .add("total_input_tokens", integer_node(group.total_input_tokens))
@@ -97,10 +97,10 @@ core::Node group_tree(const metrics::GroupSummary& group, bool judged) {
 }
 
 /// By label, then the groups of it.
-core::Node groups_tree(const metrics::Summary& summary) {
+document::Node groups_tree(const metrics::Summary& summary) {
   MapBuilder map;
   for (std::size_t label = 0; label < domain::kNumLabels; ++label) {
-    std::vector<core::Node> groups;
+    std::vector<document::Node> groups;
     for (const auto& group : summary.groups) {
       if (group.label == static_cast<domain::Label>(label)) {
         groups.push_back(group_tree(group, !summary.slo.empty()));
@@ -113,7 +113,7 @@ core::Node groups_tree(const metrics::Summary& summary) {
   return map.build();
 }
 
-core::Node kv_cache_tree(const metrics::KvCacheSummary& kv_cache) {
+document::Node kv_cache_tree(const metrics::KvCacheSummary& kv_cache) {
   return MapBuilder()
       .add("peak", number_node(kv_cache.peak))
       .add("mean", number_node(kv_cache.mean))
@@ -122,7 +122,7 @@ core::Node kv_cache_tree(const metrics::KvCacheSummary& kv_cache) {
       .build();
 }
 
-core::Node bottleneck_tree(const metrics::Summary& summary) {
+document::Node bottleneck_tree(const metrics::Summary& summary) {
   MapBuilder map;
   for (std::size_t i = 0; i < domain::kNumBottlenecks; ++i) {
     map.add(domain::kBottleneckNames[i], number_node(summary.time_by_bottleneck[i].to_seconds()));
@@ -130,7 +130,7 @@ core::Node bottleneck_tree(const metrics::Summary& summary) {
   return map.build();
 }
 
-core::Node run_info_tree(const RunInfo& info) {
+document::Node run_info_tree(const RunInfo& info) {
   MapBuilder map;
   map.add("version", text_node(info.version)).add("wall_time_s", number_node(info.wall_time_s));
   if (info.host) {
@@ -159,7 +159,9 @@ void run_info_missing(const RunInfo& info, core::Warnings& warnings) {
 }
 
 /// A copy in which every number is one that JSON has; the others become null and are named.
-core::Node finite_tree(const core::Node& node, const std::string& path, core::Warnings& warnings) {
+document::Node finite_tree(const document::Node& node,
+                           const std::string& path,
+                           core::Warnings& warnings) {
   if (node.is_map()) {
     MapBuilder map;
     for (const auto& member : node.members()) {
@@ -168,14 +170,14 @@ core::Node finite_tree(const core::Node& node, const std::string& path, core::Wa
     return map.build();
   }
   if (node.is_list()) {
-    std::vector<core::Node> items;
+    std::vector<document::Node> items;
     items.reserve(node.items().size());
     for (const auto& item : node.items()) {
       items.push_back(finite_tree(item, path + "[" + std::to_string(items.size()) + "]", warnings));
     }
     return list_node(std::move(items));
   }
-  if (node.kind() == core::Node::Kind::kReal && !std::isfinite(node.as_real())) {
+  if (node.kind() == document::Node::Kind::kReal && !std::isfinite(node.as_real())) {
     warnings.push_back(
         {.code = "W-no-number", .message = path + ": not a finite number", .hint = {}});
     return number_node(std::nullopt);
@@ -185,7 +187,7 @@ core::Node finite_tree(const core::Node& node, const std::string& path, core::Wa
 
 }  // namespace
 
-core::Node summary_tree(const metrics::Summary& summary) {
+document::Node summary_tree(const metrics::Summary& summary) {
   MapBuilder map;
   map.add("completed", integer_node(summary.completed))
       .add("length_capped", integer_node(summary.count(domain::Outcome::kLengthCapped)))
@@ -221,13 +223,13 @@ core::Node summary_tree(const metrics::Summary& summary) {
   return map.build();
 }
 
-core::Node deployment_tree(const Deployment& deployment) {
+document::Node deployment_tree(const Deployment& deployment) {
   MapBuilder map;
   return map.add("data_parallel_size", integer_node(deployment.data_parallel_size))
       .add("loaded_ranks", integer_node(deployment.loaded_ranks))
       .add("request_rate", number_node(deployment.request_rate))
       .add("rank_request_rate", number_node(deployment.rank_request_rate))
-      .add("requests", deployment.requests ? integer_node(*deployment.requests) : core::Node())
+      .add("requests", deployment.requests ? integer_node(*deployment.requests) : document::Node())
       .add("rank_requests", integer_node(deployment.rank_requests))
       .add("request_throughput", number_node(deployment.request_throughput))
       .add("output_throughput", number_node(deployment.output_throughput))
@@ -236,13 +238,13 @@ core::Node deployment_tree(const Deployment& deployment) {
       .build();
 }
 
-core::Node result_tree(const RunResult& result) {
+document::Node result_tree(const RunResult& result) {
   core::Warnings warnings = result.warnings;
   for (auto& warning : metrics::missing_numbers(result.summary)) {
     warnings.push_back(std::move(warning));
   }
   run_info_missing(result.run_info, warnings);
-  core::Node config = finite_tree(result.config, "config", warnings);
+  document::Node config = finite_tree(result.config, "config", warnings);
   MapBuilder map;
   map.add("schema_version", integer_node(kResultSchemaVersion))
       .add("run_info", run_info_tree(result.run_info))

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 #include "metrics/summary.hpp"
 #include "report/run_result.hpp"
 
@@ -14,10 +14,10 @@ inline constexpr std::int64_t kResultSchemaVersion = 1;
 /// A result as machines get it: schema_version, run_info, config, summary, warnings, digest, and
 /// `partial` where the run was interrupted. Keys keep this order. Where there is no number stands
 /// null, and `warnings` says why.
-[[nodiscard]] core::Node result_tree(const RunResult& result);
+[[nodiscard]] document::Node result_tree(const RunResult& result);
 /// The part under `summary`.
-[[nodiscard]] core::Node summary_tree(const metrics::Summary& summary);
+[[nodiscard]] document::Node summary_tree(const metrics::Summary& summary);
 /// And under `deployment`.
-[[nodiscard]] core::Node deployment_tree(const Deployment& deployment);
+[[nodiscard]] document::Node deployment_tree(const Deployment& deployment);
 
 }  // namespace ridgeline::report

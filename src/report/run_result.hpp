@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "metrics/summary.hpp"
 
 namespace ridgeline::report {
@@ -47,10 +47,10 @@ struct RunResult {
   /// 1".
   std::vector<std::string> headline;
   RunInfo run_info;
-  core::Node config;  ///< The fully resolved scenario.
+  document::Node config;  ///< The fully resolved scenario.
   /// Every setting by its path, in the order of the option table; null where it holds none. The
   /// same paths in every result, so that rows of several runs have the same columns.
-  std::vector<std::pair<std::string, core::Node>> settings;
+  std::vector<std::pair<std::string, document::Node>> settings;
   metrics::Summary summary;
   std::optional<Deployment> deployment;  ///< Where it has more than one data-parallel rank.
   core::Warnings warnings;  ///< Without those for absent numbers, which the machine formats add.

@@ -2,11 +2,11 @@
 
 #include <span>
 
-#include "core/embedded_file.hpp"
+#include "document/embedded_file.hpp"
 
 namespace ridgeline::report {
 
 /// The JSON Schemas of what we write (data/schemas/), compiled in: "result.schema.json", ...
-[[nodiscard]] std::span<const core::EmbeddedFile> schema_files();
+[[nodiscard]] std::span<const document::EmbeddedFile> schema_files();
 
 }  // namespace ridgeline::report

@@ -15,11 +15,11 @@
 
 #include <fmt/core.h>
 
-#include "core/document.hpp"
-#include "core/json_writer.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
+#include "document/json_writer.hpp"
+#include "document/reader.hpp"
 #include "domain/step.hpp"
 #include "latency/step_time_model.hpp"
 #include "report/format.hpp"
@@ -53,7 +53,7 @@ const char* phase_of(const sim::StepSegment& segment) {
 
 class StepLog final : public sim::StepListener {
  public:
-  explicit StepLog(std::ostream& out) : out_(out), json_(core::JsonWriter::Layout::kOneLine) {}
+  explicit StepLog(std::ostream& out) : out_(out), json_(document::JsonWriter::Layout::kOneLine) {}
 
   void on_segment(const sim::StepSegment& segment) override {
     json_.clear();
@@ -134,7 +134,7 @@ class StepLog final : public sim::StepListener {
   }
 
   std::ostream& out_;
-  core::JsonWriter json_;
+  document::JsonWriter json_;
 };
 
 /// Attention runs as one kernel over prompt chunks and as another over decodes: an operator of one
@@ -144,8 +144,8 @@ std::string operator_name(const std::string& name, const std::optional<std::stri
 }
 
 /// Adds one line of a log.
-void add_line(const core::Node& node, StepSummary& summary, core::Errors& errors) {
-  core::ObjectReader line(node, "", errors, core::ObjectReader::Unknown::kIgnore);
+void add_line(const document::Node& node, StepSummary& summary, core::Errors& errors) {
+  document::ObjectReader line(node, "", errors, document::ObjectReader::Unknown::kIgnore);
   const std::int64_t steps = line.required_integer("steps", {1, std::int64_t{1} << 62});
   const double busy = line.required_real("busy_us", {0.0, 1e19});
   const std::string phase = line.required_string("phase");
@@ -159,13 +159,13 @@ void add_line(const core::Node& node, StepSummary& summary, core::Errors& errors
   of_phase.steps += steps;
   of_phase.us += busy;
   summary.by_bottleneck[bottleneck].steps += steps;
-  const core::Node* parts = line.node("parts");
+  const document::Node* parts = line.node("parts");
   if (parts == nullptr || !parts->is_list()) {
     line.problem("parts", "expected a list of parts");
     return;
   }
-  for (const core::Node& item : parts->items()) {
-    core::ObjectReader part(item, "parts", errors, core::ObjectReader::Unknown::kIgnore);
+  for (const document::Node& item : parts->items()) {
+    document::ObjectReader part(item, "parts", errors, document::ObjectReader::Unknown::kIgnore);
     const std::string name = part.required_string("operator");
     const double us = part.required_real("us");
     auto& of_operator = summary.by_operator[operator_name(name, part.string("phase"))];
@@ -175,8 +175,8 @@ void add_line(const core::Node& node, StepSummary& summary, core::Errors& errors
   }
 }
 
-core::Node shares_tree(const std::map<std::string, StepSummary::Share>& shares, double all_us) {
-  std::vector<core::Node> items;
+document::Node shares_tree(const std::map<std::string, StepSummary::Share>& shares, double all_us) {
+  std::vector<document::Node> items;
   for (const auto& [name, share] : shares) {
     items.push_back(MapBuilder()
                         .add("name", text_node(name))
@@ -231,7 +231,7 @@ core::Result<StepSummary> summarise_step_log(workload::LineReader lines, const s
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) {
       continue;
     }
-    auto node = core::parse_json(line, file);
+    auto node = document::parse_json(line, file);
     core::Errors found;
     if (!node) {
       found = std::move(node).error();
@@ -259,7 +259,7 @@ core::Result<StepSummary> summarise_step_log(workload::LineReader lines, const s
   return summary;
 }
 
-core::Node summary_tree(const StepSummary& summary) {
+document::Node summary_tree(const StepSummary& summary) {
   return MapBuilder()
       .add("schema_version", integer_node(kSummarySchemaVersion))
       .add("lines", integer_node(summary.lines))

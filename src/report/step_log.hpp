@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "domain/step.hpp"
 #include "report/palette.hpp"
 #include "sim/step_watch.hpp"
@@ -44,7 +44,7 @@ struct StepSummary {
 /// names it. `file` stands for the log in errors.
 [[nodiscard]] core::Result<StepSummary> summarise_step_log(workload::LineReader lines,
                                                            const std::string& file);
-[[nodiscard]] core::Node summary_tree(const StepSummary& summary);
+[[nodiscard]] document::Node summary_tree(const StepSummary& summary);
 [[nodiscard]] std::string summary_table(const StepSummary& summary, const TextStyle& style);
 
 }  // namespace ridgeline::report

@@ -13,9 +13,9 @@
 
 #include <fmt/format.h>
 
-#include "core/document.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "domain/step.hpp"
 #include "latency/step_time_model.hpp"
 #include "report/format.hpp"
@@ -34,7 +34,7 @@ const char* bottleneck_name(domain::Bottleneck kind) {
   return domain::kBottleneckNames[static_cast<std::size_t>(kind)];
 }
 
-core::Node part_tree(const latency::OperatorTime& part) {
+document::Node part_tree(const latency::OperatorTime& part) {
   return MapBuilder()
       .add("operator", text_node(part.name))
       .add("phase", text_node(part.phase))
@@ -49,8 +49,8 @@ core::Node part_tree(const latency::OperatorTime& part) {
       .build();
 }
 
-core::Node parts_tree(const std::vector<latency::OperatorTime>& parts) {
-  std::vector<core::Node> items;
+document::Node parts_tree(const std::vector<latency::OperatorTime>& parts) {
+  std::vector<document::Node> items;
   items.reserve(parts.size());
   for (const auto& part : parts) {
     items.push_back(part_tree(part));
@@ -223,7 +223,7 @@ domain::Bottleneck bottleneck_of(const domain::StepTime& time) {
   return static_cast<domain::Bottleneck>(most - time.by_bottleneck.begin());
 }
 
-core::Node step_tree(const StepReport& report) {
+document::Node step_tree(const StepReport& report) {
   const domain::StepTime& total = report.explanation.total;
   const domain::StepTime labelled = time_by_label(report.explanation);
   MapBuilder kinds;
@@ -272,8 +272,8 @@ std::string step_table(const StepReport& report, const TextStyle& style) {
   return text + warning_lines(report.warnings, style);
 }
 
-core::Node comparison_tree(std::span<const StepReport> reports) {
-  std::vector<core::Node> steps;
+document::Node comparison_tree(std::span<const StepReport> reports) {
+  std::vector<document::Node> steps;
   steps.reserve(reports.size());
   for (const auto& report : reports) {
     steps.push_back(step_tree(report));

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "domain/step.hpp"
 #include "latency/step_time_model.hpp"
 #include "report/palette.hpp"
@@ -16,7 +16,7 @@ namespace ridgeline::report {
 struct StepReport {
   std::string model;                  ///< The step-time model's name.
   std::vector<std::string> headline;  ///< What was priced, in short pieces for a person.
-  core::Node config;                  ///< The resolved scenario; may be null.
+  document::Node config;              ///< The resolved scenario; may be null.
   latency::Explanation explanation;
   core::Warnings warnings;
 };
@@ -27,12 +27,12 @@ struct StepReport {
 
 /// {schema_version, model, step_us, bottleneck, cpu_us, time_by_bottleneck, parts[], hidden[],
 /// rounding_us, config, warnings}. The parts' `us` and rounding_us sum to step_us.
-[[nodiscard]] core::Node step_tree(const StepReport& report);
+[[nodiscard]] document::Node step_tree(const StepReport& report);
 [[nodiscard]] std::string step_table(const StepReport& report, const TextStyle& style);
 
 /// Several models on one batch, side by side: {schema_version, models: [step, ...]}. Ratios in the
 /// table are to the first.
-[[nodiscard]] core::Node comparison_tree(std::span<const StepReport> reports);
+[[nodiscard]] document::Node comparison_tree(std::span<const StepReport> reports);
 [[nodiscard]] std::string comparison_table(std::span<const StepReport> reports,
                                            const TextStyle& style);
 

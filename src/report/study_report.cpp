@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "core/document.hpp"
 #include "core/text.hpp"
+#include "document/document.hpp"
 #include "report/tree.hpp"
 #include "studies/study.hpp"
 
@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::int64_t kStudySchemaVersion = 1;
 
-core::Node arms_tree(const studies::Study& study) {
-  std::vector<core::Node> arms;
+document::Node arms_tree(const studies::Study& study) {
+  std::vector<document::Node> arms;
   for (const studies::Arm& arm : study.arms) {
     MapBuilder settings;
     for (const auto& [key, value] : arm.settings) {
@@ -28,7 +28,7 @@ core::Node arms_tree(const studies::Study& study) {
     arms.push_back(MapBuilder()
                        .add("name", text_node(arm.name))
                        .add("latency", text_node(arm.preset))
-                       .add("lookup", arm.lookup.empty() ? core::Node() : text_node(arm.lookup))
+                       .add("lookup", arm.lookup.empty() ? document::Node() : text_node(arm.lookup))
                        .add("set", settings.build())
                        .build());
   }
@@ -42,28 +42,28 @@ std::string number_text(double value) {
              : fmt::format("{:.6g}", value);
 }
 
-std::string cell_text(const core::Node& node) {
+std::string cell_text(const document::Node& node) {
   switch (node.kind()) {
-    case core::Node::Kind::kNull:
+    case document::Node::Kind::kNull:
       return "";
-    case core::Node::Kind::kBool:
+    case document::Node::Kind::kBool:
       return node.as_bool() ? "yes" : "no";
-    case core::Node::Kind::kInteger:
+    case document::Node::Kind::kInteger:
       return fmt::format("{}", node.as_integer());
-    case core::Node::Kind::kReal:
+    case document::Node::Kind::kReal:
       return number_text(node.as_real());
-    case core::Node::Kind::kString:
+    case document::Node::Kind::kString:
       return node.as_string();
-    case core::Node::Kind::kList: {
+    case document::Node::Kind::kList: {
       std::vector<std::string> items;
-      for (const core::Node& item : node.items()) {
+      for (const document::Node& item : node.items()) {
         items.push_back(cell_text(item));
       }
       return fmt::format("{}", fmt::join(items, " "));
     }
-    case core::Node::Kind::kMap: {
+    case document::Node::Kind::kMap: {
       std::vector<std::string> items;
-      for (const core::Node::Member& member : node.members()) {
+      for (const document::Node::Member& member : node.members()) {
         items.push_back(fmt::format("{} {}", member.key, cell_text(member.value)));
       }
       return fmt::format("{}", fmt::join(items, ", "));
@@ -79,14 +79,14 @@ std::string table_text(const studies::StudyTable& table) {
   }
   std::string rule = "|";
   text += "|";
-  for (const core::Node::Member& member : table.rows.front().members()) {
+  for (const document::Node::Member& member : table.rows.front().members()) {
     text += fmt::format(" {} |", member.key);
     rule += "---|";
   }
   text += "\n" + rule + "\n";
-  for (const core::Node& row : table.rows) {
+  for (const document::Node& row : table.rows) {
     text += "|";
-    for (const core::Node::Member& member : row.members()) {
+    for (const document::Node::Member& member : row.members()) {
       text += fmt::format(" {} |", cell_text(member.value));
     }
     text += "\n";
@@ -96,7 +96,7 @@ std::string table_text(const studies::StudyTable& table) {
 
 }  // namespace
 
-core::Node study_tree(const studies::StudyReport& report) {
+document::Node study_tree(const studies::StudyReport& report) {
   const studies::Study& study = *report.study;
   MapBuilder tables;
   for (const studies::StudyTable& table : report.outcome.tables) {
@@ -123,8 +123,8 @@ core::Node study_tree(const studies::StudyReport& report) {
       .build();
 }
 
-core::Node studies_tree(const std::vector<studies::StudyReport>& reports) {
-  std::vector<core::Node> items;
+document::Node studies_tree(const std::vector<studies::StudyReport>& reports) {
+  std::vector<document::Node> items;
   items.reserve(reports.size());
   for (const auto& report : reports) {
     items.push_back(study_tree(report));

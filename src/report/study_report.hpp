@@ -3,16 +3,16 @@
 #include <string>
 #include <vector>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 #include "studies/study.hpp"
 
 namespace ridgeline::report {
 
 /// A study's report as a tree (data/schemas/study.schema.json): claim, arms, differences, tables,
 /// verdicts, finding, warnings.
-[[nodiscard]] core::Node study_tree(const studies::StudyReport& report);
+[[nodiscard]] document::Node study_tree(const studies::StudyReport& report);
 /// Several, under `studies`.
-[[nodiscard]] core::Node studies_tree(const std::vector<studies::StudyReport>& reports);
+[[nodiscard]] document::Node studies_tree(const std::vector<studies::StudyReport>& reports);
 /// The same to read, as Markdown.
 [[nodiscard]] std::string study_markdown(const studies::StudyReport& report);
 

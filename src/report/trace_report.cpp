@@ -11,7 +11,7 @@
 
 #include <fmt/core.h>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 #include "report/format.hpp"
 #include "report/grid.hpp"
 #include "report/palette.hpp"
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::int64_t kTraceSchemaVersion = 1;
 
-core::Node spread_tree(const workload::TokenSpread& spread) {
+document::Node spread_tree(const workload::TokenSpread& spread) {
   return MapBuilder()
       .add("mean", number_node(spread.mean))
       .add("std", number_node(spread.std))
@@ -35,8 +35,8 @@ core::Node spread_tree(const workload::TokenSpread& spread) {
       .build();
 }
 
-core::Node reuse_tree(const workload::BlockReuse& reuse) {
-  std::vector<core::Node> sizes;
+document::Node reuse_tree(const workload::BlockReuse& reuse) {
+  std::vector<document::Node> sizes;
   for (const auto& point : reuse.by_cache_size) {
     sizes.push_back(MapBuilder()
                         .add("blocks", integer_node(point.blocks))
@@ -54,8 +54,8 @@ core::Node reuse_tree(const workload::BlockReuse& reuse) {
       .build();
 }
 
-core::Node labels_tree(const std::vector<workload::LabelCount>& labels) {
-  std::vector<core::Node> items;
+document::Node labels_tree(const std::vector<workload::LabelCount>& labels) {
+  std::vector<document::Node> items;
   for (const auto& label : labels) {
     items.push_back(MapBuilder()
                         .add("name", text_node(label.name))
@@ -65,8 +65,8 @@ core::Node labels_tree(const std::vector<workload::LabelCount>& labels) {
   return list_node(std::move(items));
 }
 
-core::Node windows_tree(const std::vector<workload::TraceWindow>& windows) {
-  std::vector<core::Node> items;
+document::Node windows_tree(const std::vector<workload::TraceWindow>& windows) {
+  std::vector<document::Node> items;
   for (const auto& window : windows) {
     items.push_back(MapBuilder()
                         .add("start_s", number_node(window.start_s))
@@ -171,7 +171,7 @@ std::string label_line(std::string_view name, const std::vector<workload::LabelC
 
 }  // namespace
 
-core::Node trace_tree(const workload::TraceStats& stats) {
+document::Node trace_tree(const workload::TraceStats& stats) {
   return MapBuilder()
       .add("schema_version", integer_node(kTraceSchemaVersion))
       .add("format", text_node(stats.format))

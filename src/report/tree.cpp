@@ -8,42 +8,43 @@
 #include <utility>
 #include <vector>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 
 namespace ridgeline::report {
 
-core::Node text_node(std::string_view text) {
-  return core::Node::string(std::string(text), {});
+document::Node text_node(std::string_view text) {
+  return document::Node::string(std::string(text), {});
 }
 
-core::Node integer_node(std::int64_t value) {
-  return core::Node::integer(value, {});
+document::Node integer_node(std::int64_t value) {
+  return document::Node::integer(value, {});
 }
 
-core::Node number_node(std::optional<double> value) {
-  return value && std::isfinite(*value) ? core::Node::real(*value, {}) : core::Node::null({});
+document::Node number_node(std::optional<double> value) {
+  return value && std::isfinite(*value) ? document::Node::real(*value, {})
+                                        : document::Node::null({});
 }
 
-core::Node bool_node(std::optional<bool> value) {
-  return value ? core::Node::boolean(*value, {}) : core::Node::null({});
+document::Node bool_node(std::optional<bool> value) {
+  return value ? document::Node::boolean(*value, {}) : document::Node::null({});
 }
 
-core::Node list_node(std::vector<core::Node> items) {
-  return core::Node::list(std::move(items), {});
+document::Node list_node(std::vector<document::Node> items) {
+  return document::Node::list(std::move(items), {});
 }
 
-MapBuilder& MapBuilder::add(std::string_view key, core::Node value) {
+MapBuilder& MapBuilder::add(std::string_view key, document::Node value) {
   members_.push_back({.key = std::string(key), .value = std::move(value), .where = {}});
   return *this;
 }
 
-core::Node MapBuilder::build() {
-  return core::Node::map(std::move(members_), {});
+document::Node MapBuilder::build() {
+  return document::Node::map(std::move(members_), {});
 }
 
-core::Node warnings_tree(const core::Warnings& warnings) {
-  std::vector<core::Node> items;
+document::Node warnings_tree(const core::Warnings& warnings) {
+  std::vector<document::Node> items;
   items.reserve(warnings.size());
   for (const auto& warning : warnings) {
     items.push_back(MapBuilder()

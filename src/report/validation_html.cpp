@@ -9,22 +9,22 @@
 
 #include <fmt/format.h>
 
+#include "evidence/validate/evidence.hpp"
+#include "evidence/validate/scores.hpp"
+#include "evidence/validate/validate.hpp"
 #include "report/format.hpp"
 #include "report/svg.hpp"
 #include "report/validation.hpp"
-#include "sim/validate/evidence.hpp"
-#include "sim/validate/scores.hpp"
-#include "sim/validate/validate.hpp"
 
 namespace ridgeline::report {
 namespace {
 
-using sim::validate::Figure;
-using sim::validate::kFigureNames;
-using sim::validate::Level;
-using sim::validate::ScoredRecord;
-using sim::validate::Standing;
-using sim::validate::Validation;
+using evidence::validate::Figure;
+using evidence::validate::kFigureNames;
+using evidence::validate::Level;
+using evidence::validate::ScoredRecord;
+using evidence::validate::Standing;
+using evidence::validate::Validation;
 
 constexpr double kSide = 420.0;
 constexpr double kMargin = 52.0;
@@ -185,7 +185,7 @@ std::string scores_html(const Validation& validation) {
         xml_escaped(row.axis),
         xml_escaped(row.value),
         kFigureNames[static_cast<std::size_t>(row.figure)],
-        sim::validate::kLevelNames[static_cast<std::size_t>(row.level)],
+        evidence::validate::kLevelNames[static_cast<std::size_t>(row.level)],
         row.n,
         row.median_abs,
         row.mean_abs,
@@ -205,7 +205,7 @@ std::string peers_html(const Validation& validation) {
         "<td>{:.2f}</td><td>{:.2f}</td></tr>\n",
         xml_escaped(row.peer),
         kFigureNames[static_cast<std::size_t>(row.figure)],
-        sim::validate::kLevelNames[static_cast<std::size_t>(row.level)],
+        evidence::validate::kLevelNames[static_cast<std::size_t>(row.level)],
         row.n,
         row.median_abs,
         row.mean_abs,
@@ -245,7 +245,7 @@ std::string validation_html(const Validation& validation) {
       validation.count(Standing::kSaturated),
       validation.count(Standing::kUnpredicted),
       validation.count(Standing::kUnreadable));
-  for (std::size_t i = 0; i < sim::validate::kNumFigures; ++i) {
+  for (std::size_t i = 0; i < evidence::validate::kNumFigures; ++i) {
     page += scatter_svg(validation, static_cast<Figure>(i));
   }
   return page + "<h2>Absolute errors</h2>\n" + scores_html(validation) + peers_html(validation) +

@@ -7,35 +7,35 @@
 
 #include <fmt/format.h>
 
-#include "core/json_writer.hpp"
+#include "document/json_writer.hpp"
+#include "evidence/validate/evidence.hpp"
+#include "evidence/validate/prediction.hpp"
+#include "evidence/validate/scores.hpp"
+#include "evidence/validate/validate.hpp"
 #include "report/validation.hpp"
-#include "sim/validate/evidence.hpp"
-#include "sim/validate/prediction.hpp"
-#include "sim/validate/scores.hpp"
-#include "sim/validate/validate.hpp"
 
 namespace ridgeline::report {
 namespace {
 
-using sim::validate::Evidence;
-using sim::validate::Figure;
-using sim::validate::Figures;
-using sim::validate::kFigureNames;
-using sim::validate::kLevelNames;
-using sim::validate::kNumFigures;
-using sim::validate::kNumLevels;
-using sim::validate::Level;
-using sim::validate::PeerRow;
-using sim::validate::ScoredRecord;
-using sim::validate::ScoreRow;
-using sim::validate::Standing;
-using sim::validate::Validation;
+using evidence::validate::Evidence;
+using evidence::validate::Figure;
+using evidence::validate::Figures;
+using evidence::validate::kFigureNames;
+using evidence::validate::kLevelNames;
+using evidence::validate::kNumFigures;
+using evidence::validate::kNumLevels;
+using evidence::validate::Level;
+using evidence::validate::PeerRow;
+using evidence::validate::ScoredRecord;
+using evidence::validate::ScoreRow;
+using evidence::validate::Standing;
+using evidence::validate::Validation;
 
 constexpr int kValidationSchemaVersion = 1;
 
 /// Writes {"e2e": {"mean": ...}, ...} of what `value` has.
 template <class Value>
-void write_figures(core::JsonWriter& json, Value value) {
+void write_figures(document::JsonWriter& json, Value value) {
   json.begin_object();
   for (std::size_t i = 0; i < kNumFigures; ++i) {
     bool open = false;
@@ -57,11 +57,11 @@ void write_figures(core::JsonWriter& json, Value value) {
   json.end_object();
 }
 
-void write_given(core::JsonWriter& json, const Figures& figures) {
+void write_given(document::JsonWriter& json, const Figures& figures) {
   write_figures(json, [&](Figure figure, Level level) { return figures.at(figure, level); });
 }
 
-void write_prediction(core::JsonWriter& json, const ScoredRecord& record) {
+void write_prediction(document::JsonWriter& json, const ScoredRecord& record) {
   if (!record.prediction) {
     json.key("predicted").null().key("error_pct").null();
     return;
@@ -85,7 +85,7 @@ void write_prediction(core::JsonWriter& json, const ScoredRecord& record) {
   json.end_object();
 }
 
-void write_record(core::JsonWriter& json, const ScoredRecord& record) {
+void write_record(document::JsonWriter& json, const ScoredRecord& record) {
   const Evidence& evidence = record.evidence;
   json.begin_object();
   json.member("id", evidence.id);
@@ -99,7 +99,8 @@ void write_record(core::JsonWriter& json, const ScoredRecord& record) {
   json.member("stage", evidence.stage);
   json.member("strategy", evidence.strategy);
   json.member("clock", evidence.server_clock ? "server" : "client");
-  json.member("standing", sim::validate::kStandingNames[static_cast<std::size_t>(record.standing)]);
+  json.member("standing",
+              evidence::validate::kStandingNames[static_cast<std::size_t>(record.standing)]);
   json.key("reason");
   if (record.reason.empty()) {
     json.null();
@@ -131,7 +132,7 @@ void write_record(core::JsonWriter& json, const ScoredRecord& record) {
     write_given(json, peer.figures);
     json.key("error_pct");
     write_figures(json, [&](Figure figure, Level level) {
-      return sim::validate::error_pct(peer.figures, evidence.measured, figure, level);
+      return evidence::validate::error_pct(peer.figures, evidence.measured, figure, level);
     });
     json.end_object();
   }
@@ -139,7 +140,7 @@ void write_record(core::JsonWriter& json, const ScoredRecord& record) {
   json.end_object();
 }
 
-void write_score(core::JsonWriter& json, const ScoreRow& row) {
+void write_score(document::JsonWriter& json, const ScoreRow& row) {
   json.begin_object();
   json.member("axis", row.axis);
   json.member("value", row.value);
@@ -154,7 +155,7 @@ void write_score(core::JsonWriter& json, const ScoreRow& row) {
   json.end_object();
 }
 
-void write_peer(core::JsonWriter& json, const PeerRow& row) {
+void write_peer(document::JsonWriter& json, const PeerRow& row) {
   json.begin_object();
   json.member("simulator", row.peer);
   json.member("metric", kFigureNames[static_cast<std::size_t>(row.figure)]);
@@ -169,7 +170,9 @@ void write_peer(core::JsonWriter& json, const PeerRow& row) {
   json.end_object();
 }
 
-void write_pair(core::JsonWriter& json, std::string_view name, const std::optional<ScoreRow>& row) {
+void write_pair(document::JsonWriter& json,
+                std::string_view name,
+                const std::optional<ScoreRow>& row) {
   json.key(name);
   if (!row) {
     json.null();
@@ -184,13 +187,13 @@ void write_pair(core::JsonWriter& json, std::string_view name, const std::option
 }  // namespace
 
 std::string validation_json(const Validation& validation) {
-  core::JsonWriter json;
+  document::JsonWriter json;
   json.begin_object();
   json.member("schema_version", kValidationSchemaVersion);
   json.key("counts").begin_object();
   json.member("records", validation.records.size());
-  for (std::size_t i = 0; i < sim::validate::kStandingNames.size(); ++i) {
-    json.member(sim::validate::kStandingNames[i], validation.count(static_cast<Standing>(i)));
+  for (std::size_t i = 0; i < evidence::validate::kStandingNames.size(); ++i) {
+    json.member(evidence::validate::kStandingNames[i], validation.count(static_cast<Standing>(i)));
   }
   json.end_object();
   json.key("scores").begin_array();

@@ -5,20 +5,20 @@
 
 #include <fmt/format.h>
 
+#include "evidence/validate/evidence.hpp"
+#include "evidence/validate/scores.hpp"
+#include "evidence/validate/validate.hpp"
 #include "report/format.hpp"
 #include "report/validation.hpp"
-#include "sim/validate/evidence.hpp"
-#include "sim/validate/scores.hpp"
-#include "sim/validate/validate.hpp"
 
 namespace ridgeline::report {
 namespace {
 
-using sim::validate::kFigureNames;
-using sim::validate::kLevelNames;
-using sim::validate::ScoreRow;
-using sim::validate::Standing;
-using sim::validate::Validation;
+using evidence::validate::kFigureNames;
+using evidence::validate::kLevelNames;
+using evidence::validate::ScoreRow;
+using evidence::validate::Standing;
+using evidence::validate::Validation;
 
 /// A text inside a table of Markdown.
 std::string table_text(const std::string& text) {

@@ -11,27 +11,27 @@
 
 #include <fmt/format.h>
 
+#include "evidence/validate/evidence.hpp"
+#include "evidence/validate/scores.hpp"
+#include "evidence/validate/validate.hpp"
 #include "report/csv_cells.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/validation.hpp"
-#include "sim/validate/evidence.hpp"
-#include "sim/validate/scores.hpp"
-#include "sim/validate/validate.hpp"
 
 namespace ridgeline::report {
 namespace {
 
-using sim::validate::Figure;
-using sim::validate::kFigureNames;
-using sim::validate::kLevelNames;
-using sim::validate::kNumFigures;
-using sim::validate::kNumLevels;
-using sim::validate::Level;
-using sim::validate::ScoredRecord;
-using sim::validate::ScoreRow;
-using sim::validate::Standing;
-using sim::validate::Validation;
+using evidence::validate::Figure;
+using evidence::validate::kFigureNames;
+using evidence::validate::kLevelNames;
+using evidence::validate::kNumFigures;
+using evidence::validate::kNumLevels;
+using evidence::validate::Level;
+using evidence::validate::ScoredRecord;
+using evidence::validate::ScoreRow;
+using evidence::validate::Standing;
+using evidence::validate::Validation;
 
 /// Records named as outliers.
 constexpr std::size_t kMostOutliers = 8;
@@ -149,7 +149,7 @@ std::string left_out_text(const Validation& validation, const TextStyle& style) 
     }
     std::string reason =
         fmt::format("{}: {}",
-                    sim::validate::kStandingNames[static_cast<std::size_t>(record.standing)],
+                    evidence::validate::kStandingNames[static_cast<std::size_t>(record.standing)],
                     record.reason);
     auto known = std::ranges::find(reasons, reason, [](const auto& pair) { return pair.first; });
     if (known == reasons.end()) {
@@ -244,7 +244,7 @@ std::string validation_csv(const Validation& validation) {
                     csv_cell(evidence.gpu),
                     evidence.tensor_parallel,
                     csv_cell(evidence.stage),
-                    sim::validate::kStandingNames[static_cast<std::size_t>(record.standing)]);
+                    evidence::validate::kStandingNames[static_cast<std::size_t>(record.standing)]);
     if (!record.prediction) {
       text += head + ",,,,,\n";
       continue;

@@ -12,7 +12,7 @@
 #include "core/text.hpp"
 #include "core/time.hpp"
 #include "engine/options.hpp"
-#include "sim/resolve.hpp"
+#include "scenario/resolve.hpp"
 
 namespace ridgeline::sim {
 namespace {
@@ -20,9 +20,9 @@ namespace {
 /// Longer than any time of a server around its GPU: such a one is a slip of unit.
 constexpr core::Duration kImplausible = core::Duration::seconds(3600);
 
-std::string setting_to_change(const Resolved& resolved, std::int64_t completed) {
+std::string setting_to_change(const scenario::Resolved& resolved, std::int64_t completed) {
   // Where a whole run has no room for one answer, a fact that the user changed is the likely cause.
-  for (const Patch& patch : resolved.scenario.patches) {
+  for (const scenario::Patch& patch : resolved.scenario.patches) {
     if (completed == 0 && patch.target == "hardware") {
       return fmt::format("set.{}.{}", patch.target, patch.key);
     }
@@ -56,7 +56,7 @@ core::SimTime last_step_end(const engine::RequestPath& path) {
   return core::SimTime::at(range - std::min(path.after_last_token(), too_long));
 }
 
-core::Error past_horizon(const Resolved& resolved,
+core::Error past_horizon(const scenario::Resolved& resolved,
                          std::int64_t completed,
                          std::optional<std::int64_t> total) {
   const std::string of_all = total ? fmt::format(" of {}", *total) : "";

@@ -6,7 +6,7 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "engine/options.hpp"
-#include "sim/resolve.hpp"
+#include "scenario/resolve.hpp"
 
 /// The end of simulated time (core::SimTime::last).
 namespace ridgeline::sim {
@@ -18,7 +18,7 @@ namespace ridgeline::sim {
 /// Why a run ends without a result that would go on past the range of simulated time. Names the
 /// setting to change: a time of the server that is implausible in itself, or else the size of the
 /// workload. `completed`: requests answered within the range; `total`: of all, when known.
-[[nodiscard]] core::Error past_horizon(const Resolved& resolved,
+[[nodiscard]] core::Error past_horizon(const scenario::Resolved& resolved,
                                        std::int64_t completed,
                                        std::optional<std::int64_t> total);
 

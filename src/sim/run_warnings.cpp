@@ -15,9 +15,9 @@
 #include "domain/record.hpp"
 #include "engine/options.hpp"
 #include "metrics/summary.hpp"
-#include "sim/memory_limits.hpp"
-#include "sim/resolve.hpp"
-#include "sim/scenario.hpp"
+#include "scenario/memory_limits.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
 #include "workload/carried.hpp"
 #include "workload/source.hpp"
 
@@ -25,7 +25,7 @@ namespace ridgeline::sim {
 namespace {
 
 /// What happened to requests that a user may not expect.
-void warn_of_outcomes(const Resolved& resolved,
+void warn_of_outcomes(const scenario::Resolved& resolved,
                       const metrics::Summary& summary,
                       core::Warnings& warnings) {
   const auto& options = resolved.engine;
@@ -49,7 +49,7 @@ void warn_of_outcomes(const Resolved& resolved,
 }
 
 /// What requests carry and this run does not heed.
-void warn_of_carried(const Resolved& resolved,
+void warn_of_carried(const scenario::Resolved& resolved,
                      const workload::Carried& carried,
                      core::Warnings& warnings) {
   const auto& options = resolved.engine;
@@ -96,13 +96,13 @@ void warn_of_carried(const Resolved& resolved,
   }
 }
 
-void warn_of_overload(const Resolved& resolved,
+void warn_of_overload(const scenario::Resolved& resolved,
                       const metrics::Summary& summary,
                       core::Warnings& warnings) {
   if (!summary.overload) {
     return;
   }
-  const core::Backlog& backlog = summary.overload->backlog;
+  const statistics::Backlog& backlog = summary.overload->backlog;
   const std::int64_t ranks = resolved.scenario.engine.data_parallel_size;
   const bool at_client = summary.overload->at_client;
   const std::string_view consequence =
@@ -131,22 +131,22 @@ void warn_of_overload(const Resolved& resolved,
 }
 
 /// Prompts of a trace that could share prefixes, where the network's cache cannot.
-void warn_of_prefixes(const Resolved& resolved,
+void warn_of_prefixes(const scenario::Resolved& resolved,
                       const workload::Source& source,
                       core::Warnings& warnings) {
   // A setting of the user's own is answered before the run, or turns caching off on purpose.
-  const auto setting =
-      std::ranges::find(resolved.provenance, "engine.enable_prefix_caching", &Provenance::path);
-  const bool is_default =
-      setting != resolved.provenance.end() && setting->origin == Provenance::Origin::kDefault;
-  if (is_default && source.names_prompts() && has_recurrent_states(resolved.memory)) {
-    warnings.push_back(prefix_caching_off());
+  const auto setting = std::ranges::find(
+      resolved.provenance, "engine.enable_prefix_caching", &scenario::Provenance::path);
+  const bool is_default = setting != resolved.provenance.end() &&
+                          setting->origin == scenario::Provenance::Origin::kDefault;
+  if (is_default && source.names_prompts() && scenario::has_recurrent_states(resolved.memory)) {
+    warnings.push_back(scenario::prefix_caching_off());
   }
 }
 
 }  // namespace
 
-void add_run_warnings(const Resolved& resolved,
+void add_run_warnings(const scenario::Resolved& resolved,
                       const metrics::Summary& summary,
                       const workload::Source& source,
                       core::Warnings& warnings) {

@@ -21,12 +21,12 @@
 #include "metrics/samples.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
 #include "sim/driver.hpp"
 #include "sim/horizon.hpp"
 #include "sim/logged_model.hpp"
-#include "sim/resolve.hpp"
 #include "sim/run_warnings.hpp"
-#include "sim/scenario.hpp"
 #include "sim/step_watch.hpp"
 #include "workload/item.hpp"
 #include "workload/source.hpp"
@@ -35,7 +35,7 @@ namespace ridgeline::sim {
 
 namespace {
 
-metrics::RecorderOptions recorder_options(const Scenario& scenario,
+metrics::RecorderOptions recorder_options(const scenario::Scenario& scenario,
                                           const workload::Source& source,
                                           metrics::Listener* listener) {
   metrics::RecorderOptions options;
@@ -101,7 +101,7 @@ void name_groups(const workload::Labels& labels, metrics::Summary& summary) {
 
 }  // namespace
 
-core::Result<RunOutcome> simulate(const Resolved& resolved,
+core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
                                   workload::Source& source,
                                   const RunControls& controls) {
   metrics::Recorder recorder(recorder_options(resolved.scenario, source, controls.listener));

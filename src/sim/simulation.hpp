@@ -12,8 +12,8 @@
 #include "engine/server.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
+#include "scenario/resolve.hpp"
 #include "sim/driver.hpp"
-#include "sim/resolve.hpp"
 #include "sim/step_watch.hpp"
 #include "workload/source.hpp"
 
@@ -42,7 +42,7 @@ struct RunOutcome {
 
 /// Runs one instance of the deployment through a workload (sim/driver.hpp). Fails where the source
 /// does (a bad row of a trace), with its errors.
-[[nodiscard]] core::Result<RunOutcome> simulate(const Resolved& resolved,
+[[nodiscard]] core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
                                                 workload::Source& source,
                                                 const RunControls& controls);
 

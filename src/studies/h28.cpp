@@ -6,8 +6,8 @@
 
 #include <fmt/core.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "studies/lab.hpp"
 #include "studies/registry.hpp"
 #include "studies/study.hpp"
@@ -40,7 +40,7 @@ std::int64_t context_sum(const std::vector<std::int64_t>& contexts) {
   return sum;
 }
 
-core::Node components(const Subject& subject, const std::vector<std::int64_t>& contexts) {
+document::Node components(const Subject& subject, const std::vector<std::int64_t>& contexts) {
   constexpr double kMicros = 1e6;
   const auto phase = subject.cost({.decodes = contexts}).decode;
   return row("gemm",

@@ -11,9 +11,9 @@
 #include <fmt/core.h>
 
 #include "core/result.hpp"
+#include "latency/measured/lookup.hpp"
 #include "latency/roofline/mfu_source.hpp"
 #include "latency/roofline/table_mfu.hpp"
-#include "latency/tables/lookup.hpp"
 #include "studies/lab.hpp"
 #include "studies/registry.hpp"
 #include "studies/study.hpp"
@@ -128,7 +128,7 @@ std::int64_t profile_table(const Subject& subject, StudyTable& table) {
     for (const std::int64_t batch : kBatches) {
       const auto found = source.decode(batch, context);
       replaced =
-          replaced || (batch == 1 && found.outcome != latency::tables::LookupOutcome::kFound);
+          replaced || (batch == 1 && found.outcome != latency::measured::LookupOutcome::kFound);
       violations += !mfu.empty() && found.mfu < mfu.back() ? 1 : 0;
       mfu.push_back(rounded(found.mfu, kPrintedDecimals));
     }

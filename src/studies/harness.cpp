@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "core/document.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 #include "latency/step_time_model.hpp"
 #include "studies/lab.hpp"
 #include "studies/study.hpp"
@@ -47,11 +47,12 @@ core::Result<StudyTable> compare_arms(const Study& study, const Lab& lab) {
     if (std::ranges::adjacent_find(values, std::not_equal_to<>()) == values.end()) {
       continue;
     }
-    std::vector<core::Node::Member> members = {{.key = "setting", .value = cell(key), .where = {}}};
+    std::vector<document::Node::Member> members = {
+        {.key = "setting", .value = cell(key), .where = {}}};
     for (std::size_t i = 0; i < values.size(); ++i) {
       members.push_back({.key = study.arms[i].name, .value = cell(values[i]), .where = {}});
     }
-    table.rows.push_back(core::Node::map(std::move(members), {}));
+    table.rows.push_back(document::Node::map(std::move(members), {}));
   }
   return table;
 }
@@ -123,7 +124,7 @@ core::Result<const Study*> find_study(const std::string& id) {
     }
     ids.emplace_back(study.id);
   }
-  const auto meant = core::nearest(id, ids);
+  const auto meant = document::nearest(id, ids);
   return core::fail(
       {.message = fmt::format("'{}' is no study, expected one of {}", id, fmt::join(ids, ", ")),
        .where = {.file = "command line"},

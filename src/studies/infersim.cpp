@@ -11,9 +11,9 @@
 #include <fmt/core.h>
 
 #include "core/check.hpp"
-#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/step_time_model.hpp"
@@ -138,9 +138,9 @@ core::Result<Throughput> throughput(const PublishedThroughput& figure, std::int6
 }
 
 /// Of one figure and number of sequences.
-core::Result<core::Node> infersim_row(const PublishedThroughput& figure,
-                                      std::int64_t sequences,
-                                      double& error) {
+core::Result<document::Node> infersim_row(const PublishedThroughput& figure,
+                                          std::int64_t sequences,
+                                          double& error) {
   const auto ours = throughput(figure, sequences);
   if (!ours) {
     return core::fail(ours.error());

@@ -11,16 +11,16 @@
 #include <fmt/core.h>
 
 #include "core/check.hpp"
-#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "latency/measured/kernel_tables.hpp"
 #include "latency/roofline/roofline_model.hpp"
 #include "latency/roofline/step_cost.hpp"
 #include "latency/roofline/switches.hpp"
 #include "latency/step_time_model.hpp"
-#include "latency/tables/kernel_tables.hpp"
 #include "model/model_spec.hpp"
 #include "studies/study.hpp"
 
@@ -129,38 +129,38 @@ core::Result<std::unique_ptr<Subject>> Lab::subject(const std::string& arm,
   return Subject::make(*found, network, ranks, options_.bench_data);
 }
 
-core::Result<latency::tables::KernelTables> Lab::tables() const {
-  return latency::tables::load_bench_data(options_.bench_data, kStudyGpu);
+core::Result<latency::measured::KernelTables> Lab::tables() const {
+  return latency::measured::load_bench_data(options_.bench_data, kStudyGpu);
 }
 
-core::Node cell(std::int64_t value) {
-  return core::Node::integer(value, {});
+document::Node cell(std::int64_t value) {
+  return document::Node::integer(value, {});
 }
-core::Node cell(double value) {
-  return core::Node::real(value, {});
+document::Node cell(double value) {
+  return document::Node::real(value, {});
 }
-core::Node cell(const std::string& value) {
-  return core::Node::string(value, {});
+document::Node cell(const std::string& value) {
+  return document::Node::string(value, {});
 }
-core::Node cell(const char* value) {
-  return core::Node::string(value, {});
+document::Node cell(const char* value) {
+  return document::Node::string(value, {});
 }
-core::Node cell(bool value) {
-  return core::Node::boolean(value, {});
+document::Node cell(bool value) {
+  return document::Node::boolean(value, {});
 }
-core::Node cell(const std::vector<std::int64_t>& values) {
-  std::vector<core::Node> items;
+document::Node cell(const std::vector<std::int64_t>& values) {
+  std::vector<document::Node> items;
   for (const std::int64_t value : values) {
     items.push_back(cell(value));
   }
-  return core::Node::list(std::move(items), {});
+  return document::Node::list(std::move(items), {});
 }
-core::Node cell(const std::vector<double>& values) {
-  std::vector<core::Node> items;
+document::Node cell(const std::vector<double>& values) {
+  std::vector<document::Node> items;
   for (const double value : values) {
     items.push_back(cell(value));
   }
-  return core::Node::list(std::move(items), {});
+  return document::Node::list(std::move(items), {});
 }
 
 double rounded(double value, int decimals) {
@@ -175,10 +175,10 @@ latency::ModelSetting constants(const char* set) {
   return setting("constants", set);
 }
 latency::ModelSetting setting(const char* key, const char* value) {
-  return {.key = key, .value = core::Node::string(value, {})};
+  return {.key = key, .value = document::Node::string(value, {})};
 }
 latency::ModelSetting setting(const char* key, double value) {
-  return {.key = key, .value = core::Node::real(value, {})};
+  return {.key = key, .value = document::Node::real(value, {})};
 }
 
 }  // namespace ridgeline::studies

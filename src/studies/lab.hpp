@@ -6,15 +6,15 @@
 #include <utility>
 #include <vector>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "latency/measured/kernel_tables.hpp"
 #include "latency/roofline/roofline_model.hpp"
 #include "latency/roofline/step_cost.hpp"
 #include "latency/step_time_model.hpp"
-#include "latency/tables/kernel_tables.hpp"
 #include "model/model_spec.hpp"
 #include "studies/study.hpp"
 
@@ -66,7 +66,7 @@ class Lab {
   [[nodiscard]] core::Result<std::unique_ptr<Subject>> subject(
       const std::string& arm, const std::string& network = kLlama8b, std::int64_t ranks = 1) const;
   /// The measured kernels themselves.
-  [[nodiscard]] core::Result<latency::tables::KernelTables> tables() const;
+  [[nodiscard]] core::Result<latency::measured::KernelTables> tables() const;
 
  private:
   const Study& study_;
@@ -74,22 +74,22 @@ class Lab {
 };
 
 /// Cells of a table.
-[[nodiscard]] core::Node cell(std::int64_t value);
-[[nodiscard]] core::Node cell(double value);
-[[nodiscard]] core::Node cell(const std::string& value);
-[[nodiscard]] core::Node cell(const char* value);
-[[nodiscard]] core::Node cell(bool value);
-[[nodiscard]] core::Node cell(const std::vector<std::int64_t>& values);
-[[nodiscard]] core::Node cell(const std::vector<double>& values);
-inline core::Node cell(core::Node value) {
+[[nodiscard]] document::Node cell(std::int64_t value);
+[[nodiscard]] document::Node cell(double value);
+[[nodiscard]] document::Node cell(const std::string& value);
+[[nodiscard]] document::Node cell(const char* value);
+[[nodiscard]] document::Node cell(bool value);
+[[nodiscard]] document::Node cell(const std::vector<std::int64_t>& values);
+[[nodiscard]] document::Node cell(const std::vector<double>& values);
+inline document::Node cell(document::Node value) {
   return value;
 }
 
-inline void append_cells(std::vector<core::Node::Member>& members) {
+inline void append_cells(std::vector<document::Node::Member>& members) {
   static_cast<void>(members);
 }
 template <class Value, class... Rest>
-void append_cells(std::vector<core::Node::Member>& members,
+void append_cells(std::vector<document::Node::Member>& members,
                   const char* key,
                   const Value& value,
                   const Rest&... rest) {
@@ -98,10 +98,10 @@ void append_cells(std::vector<core::Node::Member>& members,
 }
 /// One row: row("batch_size", 4, "ratio", 1.2).
 template <class... Cells>
-[[nodiscard]] core::Node row(const Cells&... cells) {
-  std::vector<core::Node::Member> members;
+[[nodiscard]] document::Node row(const Cells&... cells) {
+  std::vector<document::Node::Member> members;
   append_cells(members, cells...);
-  return core::Node::map(std::move(members), {});
+  return document::Node::map(std::move(members), {});
 }
 
 /// The nearest number of so many decimals, as the published tables were printed.

@@ -10,7 +10,7 @@
 #include <fmt/core.h>
 
 #include "core/result.hpp"
-#include "latency/tables/kernel_tables.hpp"
+#include "latency/measured/kernel_tables.hpp"
 #include "studies/lab.hpp"
 #include "studies/registry.hpp"
 #include "studies/study.hpp"
@@ -40,7 +40,7 @@ class PeakInterval {
     lowest_ = std::max(lowest_, rows_within_.back().first);
     highest_ = std::min(highest_, rows_within_.back().second);
   }
-  [[nodiscard]] core::Node node(const char* table, const char* convention) const {
+  [[nodiscard]] document::Node node(const char* table, const char* convention) const {
     return row("table",
                table,
                "flops",

@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "latency/measured/kernel_tables.hpp"
 #include "latency/roofline/roofline_model.hpp"
 #include "latency/roofline/switches.hpp"
-#include "latency/tables/kernel_tables.hpp"
 #include "studies/lab.hpp"
 #include "studies/registry.hpp"
 #include "studies/study.hpp"
@@ -25,7 +25,7 @@ constexpr double kSecondsToMicros = 1e6;
 
 /// A network of the catalogue for each head shape that has one.
 struct ShapeNetwork {
-  latency::tables::HeadShape shape;
+  latency::measured::HeadShape shape;
   const char* network;
   double layers;
 };
@@ -55,7 +55,7 @@ double decode_seconds(const Subject& subject, const Requests& step) {
 void measure_decode(const Subject& subject,
                     const ShapeNetwork& of,
                     std::int64_t ranks,
-                    const latency::tables::KernelTables& tables,
+                    const latency::measured::KernelTables& tables,
                     KernelErrors& errors) {
   for (const auto& table : tables.decode) {
     if (table.key().shape != of.shape || table.key().tensor_parallel_size != ranks) {
@@ -75,7 +75,7 @@ void measure_decode(const Subject& subject,
 
 void measure_prefill(const Subject& subject,
                      const ShapeNetwork& of,
-                     const latency::tables::KernelTables& tables,
+                     const latency::measured::KernelTables& tables,
                      KernelErrors& errors) {
   for (const auto& table : tables.prefill) {
     if (table.shape() != of.shape) {
@@ -91,9 +91,9 @@ void measure_prefill(const Subject& subject,
   }
 }
 
-core::Node statistics_row(const std::string& model,
-                          const char* kernel,
-                          const std::vector<double>& errors) {
+document::Node statistics_row(const std::string& model,
+                              const char* kernel,
+                              const std::vector<double>& errors) {
   std::vector<double> absolute;
   double sum = 0.0;
   for (const double error : errors) {
@@ -154,7 +154,7 @@ core::Result<Outcome> run_rank(const Lab& lab) {
     }
   }
   for (StudyTable& table : out.tables) {
-    std::ranges::stable_sort(table.rows, [](const core::Node& a, const core::Node& b) {
+    std::ranges::stable_sort(table.rows, [](const document::Node& a, const document::Node& b) {
       return a.find("median_abs_pct")->as_real() < b.find("median_abs_pct")->as_real();
     });
   }

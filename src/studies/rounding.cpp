@@ -8,8 +8,8 @@
 #include <fmt/core.h>
 
 #include "core/result.hpp"
-#include "latency/tables/kernel_tables.hpp"
-#include "latency/tables/lookup.hpp"
+#include "latency/measured/kernel_tables.hpp"
+#include "latency/measured/lookup.hpp"
 #include "studies/lab.hpp"
 #include "studies/registry.hpp"
 #include "studies/study.hpp"
@@ -40,7 +40,7 @@ core::Result<Outcome> run_rounding(const Lab& lab) {
     std::vector<double> errors;
     double fastest_of_more = table.rows().front().latency_us;
     for (const auto& measured : table.rows()) {
-      if (measured.mfu < latency::tables::kZeroMfu) {
+      if (measured.mfu < latency::measured::kZeroMfu) {
         ++zero_rows;
         continue;
       }
@@ -56,7 +56,7 @@ core::Result<Outcome> run_rounding(const Lab& lab) {
     worst = std::max(worst, median);
     out.tables[0].rows.push_back(row("table",
                                      fmt::format("{}-tp{}",
-                                                 latency::tables::to_string(table.key().shape),
+                                                 latency::measured::to_string(table.key().shape),
                                                  table.key().tensor_parallel_size),
                                      "rows",
                                      std::ssize(table.rows()),

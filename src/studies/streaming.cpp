@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 
 #include "core/result.hpp"
-#include "latency/tables/kernel_tables.hpp"
+#include "latency/measured/kernel_tables.hpp"
 #include "studies/lab.hpp"
 #include "studies/registry.hpp"
 #include "studies/study.hpp"
@@ -70,7 +70,7 @@ core::Result<Outcome> run_streaming(const Lab& lab) {
   }
   std::map<std::string, std::vector<Measured>> by_heads;
   for (const auto& table : tables->decode) {
-    auto& rows = by_heads[latency::tables::to_string(table.key().shape)];
+    auto& rows = by_heads[latency::measured::to_string(table.key().shape)];
     // The first row of a file is the cold call (study rounding).
     for (std::size_t i = 1; i < table.rows().size(); ++i) {
       const auto& one = table.rows()[i];

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "latency/step_time_model.hpp"
 
 namespace ridgeline::studies {
@@ -43,7 +43,7 @@ struct Arm {
 /// Rows are maps of one set of keys, in one order.
 struct StudyTable {
   std::string name;
-  std::vector<core::Node> rows;
+  std::vector<document::Node> rows;
 };
 
 /// What an arm changed, over all cases: the harness says where it changed nothing.

@@ -5,11 +5,11 @@
 #include <optional>
 
 #include "core/ids.hpp"
-#include "core/queue_growth.hpp"
 #include "core/result.hpp"
 #include "core/ring.hpp"
 #include "core/time.hpp"
 #include "domain/request.hpp"
+#include "statistics/queue_growth.hpp"
 #include "workload/source.hpp"
 
 namespace ridgeline::workload {
@@ -30,13 +30,13 @@ class ConcurrencyLimit final : public Source {
   [[nodiscard]] const core::Errors& errors() const override { return source_->errors(); }
   [[nodiscard]] core::Warnings warnings() const override { return source_->warnings(); }
   [[nodiscard]] std::optional<std::int64_t> size() const override { return source_->size(); }
-  [[nodiscard]] const core::QueueGrowth* held_back() const override { return &queue_; }
+  [[nodiscard]] const statistics::QueueGrowth* held_back() const override { return &queue_; }
 
  private:
   std::unique_ptr<Source> source_;
   core::SimTime end_;
   std::int64_t unused_;              ///< Places that no request has had yet.
-  core::QueueGrowth queue_;          ///< From the scheduled time to the time of sending.
+  statistics::QueueGrowth queue_;    ///< From the scheduled time to the time of sending.
   core::Ring<core::SimTime> freed_;  ///< When places became free, ascending.
 };
 

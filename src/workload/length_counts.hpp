@@ -6,8 +6,8 @@
 #include <map>
 #include <vector>
 
-#include "core/moments.hpp"
-#include "core/quantiles.hpp"
+#include "statistics/moments.hpp"
+#include "statistics/quantiles.hpp"
 
 namespace ridgeline::workload {
 
@@ -28,13 +28,13 @@ class LengthCounts {
     }
     ++counts_[index];
   }
-  [[nodiscard]] const core::Moments& moments() const { return moments_; }
+  [[nodiscard]] const statistics::Moments& moments() const { return moments_; }
   /// As core::quantile. Requires a length.
   [[nodiscard]] double quantile(double p) const {
-    const auto at = core::quantile_position(moments_.count(), p);
+    const auto at = statistics::quantile_position(moments_.count(), p);
     const std::int64_t low = order_statistic(at.index);
     const std::int64_t high = at.fraction > 0.0 ? order_statistic(at.index + 1) : low;
-    return core::interpolate(low, high, at.fraction);
+    return statistics::interpolate(low, high, at.fraction);
   }
 
  private:
@@ -58,7 +58,7 @@ class LengthCounts {
     return moments_.max();
   }
 
-  core::Moments moments_;
+  statistics::Moments moments_;
   std::vector<std::int64_t> counts_;
   std::map<std::int64_t, std::int64_t> others_;
 };

@@ -130,7 +130,7 @@ class GroupReplay final : public Replay {
   }
   [[nodiscard]] core::Warnings warnings() const override { return schedule_.stream().warnings(); }
   [[nodiscard]] const Labels& labels() const override { return schedule_.stream().labels(); }
-  [[nodiscard]] const core::QueueGrowth* held_back() const override {
+  [[nodiscard]] const statistics::QueueGrowth* held_back() const override {
     return waits_ ? &schedule_.held_back() : nullptr;
   }
   [[nodiscard]] bool prompts_hold_answers() const override { return !schedule_.stream().is_flat(); }

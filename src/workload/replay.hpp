@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/ids.hpp"
-#include "core/queue_growth.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "statistics/queue_growth.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/prompt_mapper.hpp"
@@ -38,7 +38,7 @@ class Schedule {
 
   [[nodiscard]] const ItemStream& stream() const { return *stream_; }
   /// The queue of groups with times of their own that a stage's limit holds back.
-  [[nodiscard]] const core::QueueGrowth& held_back() const { return held_back_; }
+  [[nodiscard]] const statistics::QueueGrowth& held_back() const { return held_back_; }
   /// Problems of the stream, or that its items pass the range of simulated time.
   [[nodiscard]] const core::Errors& errors() const {
     return own_errors_.empty() ? stream_->errors() : own_errors_;
@@ -94,7 +94,7 @@ class Schedule {
   core::SimTime last_end_;
   std::priority_queue<core::SimTime, std::vector<core::SimTime>, std::greater<>> slots_;
   bool limited_ = false;
-  core::QueueGrowth held_back_;
+  statistics::QueueGrowth held_back_;
   core::Duration think_;
   std::optional<core::Duration> end_;
   std::uint64_t order_ = 0;

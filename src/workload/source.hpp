@@ -5,11 +5,11 @@
 #include <string_view>
 
 #include "core/ids.hpp"
-#include "core/queue_growth.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "domain/label_set.hpp"
 #include "domain/request.hpp"
+#include "statistics/queue_growth.hpp"
 #include "workload/carried.hpp"
 #include "workload/item.hpp"
 
@@ -62,7 +62,7 @@ class Source {
   /// What the requests popped so far carry.
   [[nodiscard]] virtual Carried carried() const { return {}; }
   /// The queue of requests that a limit of concurrency holds back at the client; null: none are.
-  [[nodiscard]] virtual const core::QueueGrowth* held_back() const { return nullptr; }
+  [[nodiscard]] virtual const statistics::QueueGrowth* held_back() const { return nullptr; }
   /// Whether a prompt popped so far says what it holds, so that others can share it.
   [[nodiscard]] virtual bool names_prompts() const { return false; }
   /// Whether a prompt may hold answers to earlier requests (domain::output_content).

@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/moments.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/chain.hpp"
 #include "domain/request.hpp"
+#include "statistics/moments.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/length_counts.hpp"
@@ -335,7 +335,7 @@ class Describer {
   TraceStats stats_;
   BlockCounter blocks_;
   Windows windows_;
-  core::Moments gaps_;
+  statistics::Moments gaps_;
   Correlation correlation_;
   LengthCounts input_;
   LengthCounts output_;

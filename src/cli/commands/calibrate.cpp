@@ -1,4 +1,4 @@
-#include "sim/calibrate/calibrate.hpp"
+#include "evidence/calibrate/calibrate.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -20,18 +20,18 @@
 #include "cli/measured_files.hpp"
 #include "cli/output_file.hpp"
 #include "cli/terminal.hpp"
-#include "core/json_writer.hpp"
 #include "core/result.hpp"
-#include "sim/calibrate/alternatives.hpp"
-#include "sim/calibrate/server_file.hpp"
-#include "sim/validate/validate.hpp"
+#include "document/json_writer.hpp"
+#include "evidence/calibrate/alternatives.hpp"
+#include "evidence/calibrate/server_file.hpp"
+#include "evidence/validate/validate.hpp"
 
 namespace ridgeline::cli {
 namespace {
 
-using sim::calibrate::Alternative;
-using sim::calibrate::Calibration;
-using sim::calibrate::FitErrors;
+using evidence::calibrate::Alternative;
+using evidence::calibrate::Calibration;
+using evidence::calibrate::FitErrors;
 
 /// What stands for a figure that needs several records.
 constexpr const char* kOneRecord = "\u2013: one record";
@@ -78,14 +78,14 @@ std::string calibration_table(const Calibration& calibration) {
   return text;
 }
 
-void write_errors(core::JsonWriter& json, std::string_view name, const FitErrors& errors) {
+void write_errors(document::JsonWriter& json, std::string_view name, const FitErrors& errors) {
   json.key(name).begin_object();
   json.member("median_abs_pct", errors.median);
   json.member("mean_abs_pct", errors.mean);
   json.end_object();
 }
 
-void write_or_null(core::JsonWriter& json, std::string_view name, std::optional<double> value) {
+void write_or_null(document::JsonWriter& json, std::string_view name, std::optional<double> value) {
   json.key(name);
   if (value) {
     json.value(*value);
@@ -96,7 +96,7 @@ void write_or_null(core::JsonWriter& json, std::string_view name, std::optional<
 
 std::string calibration_json(const Calibration& calibration,
                              const std::vector<Alternative>& alternatives) {
-  core::JsonWriter json;
+  document::JsonWriter json;
   json.begin_object();
   json.member("server", calibration.server.text());
   json.member("records", calibration.records);
@@ -196,7 +196,7 @@ std::string bounds_mismatch(const Calibration& calibration) {
       "the error is {:.1f} %, expected up to {:.0f} %",
       bounds_text(calibration),
       calibration.left_without_bounds.value_or(0.0),
-      sim::calibrate::kLeftByKernels);
+      evidence::calibrate::kLeftByKernels);
 }
 
 void warn(const std::string& code, std::string message, std::string hint, const Manners& manners) {
@@ -251,8 +251,8 @@ void warn_of_fit(const Calibration& calibration, const Manners& manners) {
 core::Error mismatch_of(const Calibration& calibration,
                         const std::vector<Alternative>& alternatives) {
   return {.message = "kernels do not match: wrong GPU, precision or flags: " +
-                     (calibration.left() > sim::calibrate::kLeftByKernels
-                          ? left_text(calibration, sim::calibrate::kLeftByKernels)
+                     (calibration.left() > evidence::calibrate::kLeftByKernels
+                          ? left_text(calibration, evidence::calibrate::kLeftByKernels)
                           : bounds_mismatch(calibration)),
           .hint = hint_of(alternatives, "validate shows the errors of each record")};
 }
@@ -260,7 +260,7 @@ core::Error mismatch_of(const Calibration& calibration,
 core::Warning doubt_of(const Calibration& calibration,
                        const std::vector<Alternative>& alternatives) {
   return {.code = "W-kernels-in-doubt",
-          .message = left_text(calibration, sim::calibrate::kLeftInDoubt) +
+          .message = left_text(calibration, evidence::calibrate::kLeftInDoubt) +
                      ": the GPU, the precision or a flag may be another than the server's",
           .hint = hint_of(alternatives, "no other GPU of the catalogue leaves half as much")};
 }
@@ -332,16 +332,17 @@ ExitCode calibrate_command(Words words) {
     files.push_back(std::move(*file));
   }
   warn_of_files(job->evidence, manners);
-  sim::calibrate::CalibrateOptions options;
+  evidence::calibrate::CalibrateOptions options;
   options.wanted = names_in(arguments.value("fit"));
   options.histories = job->options.histories;
   options.threads = job->options.threads;
   options.overrides = job->options.overrides;
-  const auto calibration = sim::calibrate::calibrate(job->evidence, options);
+  const auto calibration = evidence::calibrate::calibrate(job->evidence, options);
   if (!calibration) {
     return give_up(calibration.error(), manners);
   }
-  const auto alternatives = sim::calibrate::find_alternatives(job->evidence, options, *calibration);
+  const auto alternatives =
+      evidence::calibrate::find_alternatives(job->evidence, options, *calibration);
   const std::string text = manners.format == "json" ? calibration_json(*calibration, alternatives)
                                                     : calibration_table(*calibration);
   warn_of_fit(*calibration, manners);
@@ -351,13 +352,14 @@ ExitCode calibrate_command(Words words) {
     static_cast<void>(give_up({mismatch_of(*calibration, alternatives)}, manners));
     return ExitCode::kThreshold;
   }
-  if (calibration->left() > sim::calibrate::kLeftInDoubt) {
+  if (calibration->left() > evidence::calibrate::kLeftInDoubt) {
     const core::Warning warning = doubt_of(*calibration, alternatives);
     static_cast<void>(write_all(STDERR_FILENO, render(warning, manners.err)));
   }
   for (auto& file : files) {
-    file.stream() << (file.path().ends_with(".json") ? sim::calibrate::server_json(*calibration)
-                                                     : sim::calibrate::server_yaml(*calibration));
+    file.stream() << (file.path().ends_with(".json")
+                          ? evidence::calibrate::server_json(*calibration)
+                          : evidence::calibrate::server_yaml(*calibration));
     if (const auto committed = file.commit(); !committed) {
       return give_up(committed.error(), manners);
     }

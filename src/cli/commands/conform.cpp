@@ -1,4 +1,4 @@
-#include "sim/conform/conform.hpp"
+#include "evidence/conform/conform.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -12,13 +12,13 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
-#include "core/json_writer.hpp"
 #include "core/result.hpp"
+#include "document/json_writer.hpp"
 
 namespace ridgeline::cli {
 namespace {
 
-using sim::conform::ConformResult;
+using evidence::conform::ConformResult;
 
 std::size_t num_different(const std::vector<ConformResult>& results) {
   return static_cast<std::size_t>(
@@ -47,7 +47,7 @@ std::string as_table(const std::vector<ConformResult>& results) {
 }
 
 std::string as_json(const std::vector<ConformResult>& results) {
-  core::JsonWriter json;
+  document::JsonWriter json;
   json.begin_object();
   json.key("results").begin_array();
   for (const auto& result : results) {
@@ -100,7 +100,7 @@ ExitCode conform_command(Words words) {
   std::vector<ConformResult> results;
   core::Errors errors;
   for (const auto& file : arguments.positionals) {
-    const auto lines = sim::conform::conform_file(file);
+    const auto lines = evidence::conform::conform_file(file);
     if (lines) {
       results.insert(results.end(), lines->begin(), lines->end());
     } else {

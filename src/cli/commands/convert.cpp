@@ -16,9 +16,9 @@
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 #include "cli/trace_flags.hpp"
-#include "core/input_files.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
+#include "document/input_files.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/trace.hpp"
 
@@ -107,7 +107,7 @@ ExitCode convert_command(Words words) {
     tell(*done, manners);
     return put_out(text.str(), manners);
   }
-  core::note_input(*path);  // Opened below, when the output has been.
+  document::note_input(*path);  // Opened below, when the output has been.
   auto file = OutputFile::open("--output", outputs.front());
   if (!file) {
     return give_up(file.error(), manners);

@@ -7,8 +7,8 @@
 #include "cli/exit_code.hpp"
 #include "cli/explanation.hpp"
 #include "report/result_json.hpp"
-#include "sim/resolve.hpp"
-#include "sim/scenario.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::cli {
 
@@ -26,11 +26,11 @@ ExitCode explain_command(Words words) {
   if (const auto code = open_verb(opening, words, arguments, manners)) {
     return *code;
   }
-  auto loaded = load(arguments, sim::Purpose::kLook);
+  auto loaded = load(arguments, scenario::Purpose::kLook);
   if (!loaded) {
     return give_up(loaded.error(), manners);
   }
-  const auto resolved = sim::resolve(std::move(*loaded));
+  const auto resolved = scenario::resolve(std::move(*loaded));
   if (!resolved) {
     return give_up(resolved.error(), manners);
   }

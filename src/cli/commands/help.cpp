@@ -11,8 +11,8 @@
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/foreign_flags.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
+#include "document/reader.hpp"
 
 namespace ridgeline::cli {
 
@@ -39,7 +39,7 @@ ExitCode help_command(Words words) {
       topics.emplace_back(known.name);
     }
   }
-  const auto near = core::nearest(topic, topics);
+  const auto near = document::nearest(topic, topics);
   return give_up(
       {{.field = "help",
         .message = fmt::format("found \"{}\", expected one of: {}", topic, fmt::join(topics, ", ")),

@@ -13,8 +13,8 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
+#include "document/reader.hpp"
 
 namespace ridgeline::cli {
 
@@ -55,7 +55,7 @@ ExitCode kernels_command(Words words) {
     return *code;
   }
   const std::string typed = arguments.positionals.empty() ? "" : arguments.positionals.front();
-  const auto near = core::nearest(typed, names);
+  const auto near = document::nearest(typed, names);
   return give_up(
       {{.field = "kernels",
         .message = fmt::format("found \"{}\", expected one of: {}", typed, fmt::join(names, ", ")),

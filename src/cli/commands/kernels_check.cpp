@@ -11,17 +11,17 @@
 #include "cli/commands/kernels.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
-#include "core/json_writer.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
-#include "latency/tables/check.hpp"
+#include "document/json_writer.hpp"
+#include "latency/measured/check.hpp"
 
 namespace ridgeline::cli {
 namespace {
 
-using latency::tables::Finding;
-using latency::tables::KernelCheck;
-using latency::tables::TableCheck;
+using latency::measured::Finding;
+using latency::measured::KernelCheck;
+using latency::measured::TableCheck;
 
 std::string percent_text(double share) {
   return fmt::format("{:.2f} %", 100.0 * share);
@@ -99,7 +99,7 @@ std::string check_table(const TableCheck& check) {
   return text;
 }
 
-void write_convention(core::JsonWriter& json, const latency::tables::Convention& convention) {
+void write_convention(document::JsonWriter& json, const latency::measured::Convention& convention) {
   json.begin_object();
   json.member("flops", convention.name);
   const auto number = [&](const char* key, double value) {
@@ -114,7 +114,7 @@ void write_convention(core::JsonWriter& json, const latency::tables::Convention&
 }
 
 std::string check_json(const TableCheck& check) {
-  core::JsonWriter json;
+  document::JsonWriter json;
   json.begin_object();
   json.key("kernels").begin_array();
   for (const auto& kernel : check.kernels) {
@@ -213,7 +213,7 @@ ExitCode kernels_check(Words words) {
           .hint = "ridgeline kernels check tables"}},
         manners);
   }
-  const auto check = latency::tables::check_tables(arguments.positionals.front());
+  const auto check = latency::measured::check_tables(arguments.positionals.front());
   if (!check) {
     return give_up(check.error(), manners);
   }

@@ -14,9 +14,9 @@
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output_file.hpp"
-#include "core/json_writer.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
+#include "document/json_writer.hpp"
+#include "document/reader.hpp"
 #include "latency/fit/columns_yaml.hpp"
 #include "latency/fit/fit_kernels.hpp"
 #include "latency/fit/operators.hpp"
@@ -56,7 +56,7 @@ std::string fit_table(const std::vector<OperatorFit>& fits, const report::TextSt
 }
 
 std::string fit_json(const std::vector<OperatorFit>& fits) {
-  core::JsonWriter json;
+  document::JsonWriter json;
   json.begin_object();
   json.key("fits").begin_array();
   for (const OperatorFit& fit : fits) {
@@ -111,7 +111,7 @@ core::Result<std::pair<std::string, std::string>> read_fit_version(const std::st
     keys.emplace_back(of.key);
   }
   if (is_named && std::ranges::find(keys, key) == keys.end()) {
-    const auto near = core::nearest(key, keys);
+    const auto near = document::nearest(key, keys);
     return core::fail(fit_flag_error(
         "--version",
         fmt::format("found operator \"{}\", expected one of {}", key, fmt::join(keys, ", ")),

@@ -13,23 +13,23 @@
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/word_lists.hpp"
-#include "core/json_writer.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
+#include "document/json_writer.hpp"
 #include "hardware/gpu_spec.hpp"
-#include "latency/tables/kernel_tables.hpp"
-#include "latency/tables/lookup.hpp"
-#include "latency/tables/make_tables.hpp"
+#include "latency/measured/kernel_tables.hpp"
+#include "latency/measured/lookup.hpp"
+#include "latency/measured/make_tables.hpp"
 
 namespace ridgeline::cli {
 namespace {
 
-using latency::tables::HeadShape;
-using latency::tables::KernelTables;
-using latency::tables::Lookup;
-using latency::tables::LookupMode;
-using latency::tables::LookupOptions;
-using latency::tables::LookupOutcome;
+using latency::measured::HeadShape;
+using latency::measured::KernelTables;
+using latency::measured::Lookup;
+using latency::measured::LookupMode;
+using latency::measured::LookupOptions;
+using latency::measured::LookupOutcome;
 
 core::Error lookup_problem(std::string field, std::string message, std::string hint = {}) {
   return {.field = std::move(field),
@@ -144,8 +144,8 @@ core::Result<Question> read_question(const Arguments& arguments) {
 
 core::Result<Answer> ask_gemm(const KernelTables& tables, const Question& question) {
   const auto& numbers = question.numbers;
-  const auto target =
-      latency::tables::find_gemm_column(tables.gemm, numbers[1], numbers[2], question.options.mode);
+  const auto target = latency::measured::find_gemm_column(
+      tables.gemm, numbers[1], numbers[2], question.options.mode);
   Answer answer;
   answer.lookup = look_up_gemm(tables.gemm, target, numbers[0], question.options);
   const auto& row = tables.gemm.rows()[answer.lookup.row];
@@ -165,7 +165,7 @@ std::string table_path(const std::string& folder, const HeadShape& heads, std::i
 }
 
 core::Result<Answer> ask_attention(const KernelTables& tables, const Question& question) {
-  const auto heads = latency::tables::choose_heads(tables, question.heads);
+  const auto heads = latency::measured::choose_heads(tables, question.heads);
   if (!heads) {
     return core::fail(heads.error());
   }
@@ -187,7 +187,7 @@ core::Result<Answer> ask_attention(const KernelTables& tables, const Question& q
     answer.row_mfu = row.mfu;
     return answer;
   }
-  const auto choice = latency::tables::choose_decode(
+  const auto choice = latency::measured::choose_decode(
       tables, heads->prefill->shape(), numbers[2], question.options.mode);
   if (!choice) {
     return core::fail(choice.error());
@@ -244,7 +244,7 @@ std::string answer_table(const Answer& answer) {
 }
 
 std::string answer_json(const Answer& answer) {
-  core::JsonWriter json;
+  document::JsonWriter json;
   json.begin_object();
   json.member("target", answer.target);
   json.member("row", answer.row);
@@ -267,18 +267,18 @@ std::string answer_json(const Answer& answer) {
 core::Result<KernelTables> tables_for(const Arguments& arguments, const Question& question) {
   const auto gpu = hardware::find_gpu(arguments.value("gpu", "h100"));
   if (arguments.has("bench-data")) {
-    return latency::tables::load_bench_data(arguments.value("bench-data"),
-                                            gpu ? gpu->name : arguments.value("gpu"));
+    return latency::measured::load_bench_data(arguments.value("bench-data"),
+                                              gpu ? gpu->name : arguments.value("gpu"));
   }
   if (!gpu) {
     return core::fail(gpu.error());
   }
-  latency::tables::MakeRequest request;
+  latency::measured::MakeRequest request;
   if (question.kind != "gemm") {
     request.heads.push_back(question.heads);
     request.tensor_parallel_sizes.push_back(question.kind == "decode" ? question.numbers[2] : 1);
   }
-  return latency::tables::made_kernel_tables(*gpu, request);
+  return latency::measured::made_kernel_tables(*gpu, request);
 }
 
 }  // namespace

@@ -19,8 +19,8 @@
 #include "cli/word_lists.hpp"
 #include "core/result.hpp"
 #include "hardware/gpu_spec.hpp"
-#include "latency/tables/kernel_tables.hpp"
-#include "latency/tables/make_tables.hpp"
+#include "latency/measured/kernel_tables.hpp"
+#include "latency/measured/make_tables.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -34,7 +34,7 @@ core::Error make_problem(std::string field, std::string message, std::string hin
 
 struct MakeWords {
   hardware::GpuSpec gpu;
-  latency::tables::MakeRequest request;
+  latency::measured::MakeRequest request;
   std::string directory;
 };
 
@@ -126,7 +126,7 @@ ExitCode kernels_make(Words words) {
   if (!made) {
     return give_up(made.error(), manners);
   }
-  const auto files = latency::tables::make_tables(made->gpu, made->request);
+  const auto files = latency::measured::make_tables(made->gpu, made->request);
   if (!files) {
     return give_up(files.error(), manners);
   }

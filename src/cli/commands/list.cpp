@@ -16,10 +16,10 @@
 #include "cli/help.hpp"
 #include "cli/networks_in_folder.hpp"
 #include "cli/verb_outputs.hpp"
-#include "core/document.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 #include "engine/profiles.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/step_time_model.hpp"
@@ -28,7 +28,7 @@
 #include "report/registry.hpp"
 #include "report/result_json.hpp"
 #include "report/tree.hpp"
-#include "sim/options.hpp"
+#include "scenario/options.hpp"
 #include "workload/generate/presets.hpp"
 #include "workload/traces/format.hpp"
 
@@ -39,15 +39,15 @@ namespace {
 struct Entry {
   std::string name;
   std::string summary;
-  std::vector<core::Node::Member> facts = {};  ///< More, for programs.
+  std::vector<document::Node::Member> facts = {};  ///< More, for programs.
 };
 using Entries = core::Result<std::vector<Entry>>;
 
 /// What its publication says of a network's size, with the source; null where the file has none.
-core::Node published_size(const std::string& name) {
+document::Node published_size(const std::string& name) {
   const auto document = model::find_model_document(name);
-  const core::Node* published = document ? document->find("_published") : nullptr;
-  return published == nullptr ? core::Node() : *published;
+  const document::Node* published = document ? document->find("_published") : nullptr;
+  return published == nullptr ? document::Node() : *published;
 }
 
 Entries list_models() {
@@ -184,7 +184,7 @@ Entries list_formats() {
 
 Entries list_options() {
   std::vector<Entry> entries;
-  for (const auto& option : sim::options()) {
+  for (const auto& option : scenario::options()) {
     entries.push_back({.name = std::string(option.path), .summary = std::string(option.help)});
   }
   return entries;
@@ -216,13 +216,13 @@ std::string as_table(const std::vector<Entry>& entries, const report::TextStyle&
 }
 
 std::string as_json(const std::vector<Entry>& entries) {
-  std::vector<core::Node> items;
+  std::vector<document::Node> items;
   items.reserve(entries.size());
   for (const auto& entry : entries) {
     report::MapBuilder item;
     item.add("name", report::text_node(entry.name))
         .add("summary", report::text_node(entry.summary));
-    for (const core::Node::Member& fact : entry.facts) {
+    for (const document::Node::Member& fact : entry.facts) {
       item.add(fact.key, fact.value);
     }
     items.push_back(item.build());
@@ -236,7 +236,7 @@ core::Error unknown_registry(const std::vector<std::string>& words) {
   for (const auto& registry : kRegistries) {
     names.emplace_back(registry.name);
   }
-  const auto near = words.empty() ? std::nullopt : core::nearest(words.front(), names);
+  const auto near = words.empty() ? std::nullopt : document::nearest(words.front(), names);
   return {.field = "list",
           .message = fmt::format(
               "found \"{}\", expected one of: {}", fmt::join(words, " "), fmt::join(names, ", ")),

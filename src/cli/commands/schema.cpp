@@ -11,7 +11,7 @@
 #include "core/result.hpp"
 #include "report/result_json.hpp"
 #include "report/schemas.hpp"
-#include "sim/options.hpp"
+#include "scenario/options.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -30,7 +30,7 @@ std::vector<std::string> schema_names() {
 core::Result<std::string> schema_text(const std::vector<std::string>& words) {
   const std::vector<std::string> names = schema_names();
   if (words.size() == 1 && words.front() == "scenario") {
-    return report::json_text(sim::scenario_schema());
+    return report::json_text(scenario::scenario_schema());
   }
   for (const auto& file : report::schema_files()) {
     if (words.size() == 1 && file.name == words.front() + std::string(kSuffix)) {

@@ -25,10 +25,11 @@
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
+#include "evidence/validate/client_files.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
@@ -39,13 +40,12 @@
 #include "report/request_log.hpp"
 #include "report/run_result.hpp"
 #include "report/step_log.hpp"
-#include "sim/options.hpp"
-#include "sim/requests.hpp"
-#include "sim/resolve.hpp"
-#include "sim/scenario.hpp"
+#include "scenario/options.hpp"
+#include "scenario/requests.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
 #include "sim/step_watch.hpp"
-#include "sim/validate/client_files.hpp"
 #include "workload/source.hpp"
 
 namespace ridgeline::cli {
@@ -108,16 +108,16 @@ std::optional<std::string> host_name() {
 }
 
 /// Every setting of a scenario by its path; `config` is the scenario as a document.
-std::vector<std::pair<std::string, core::Node>> settings_of(const sim::Scenario& scenario,
-                                                            const core::Node& config) {
-  std::vector<std::pair<std::string, core::Node>> settings;
-  for (const auto& option : sim::options()) {
-    settings.emplace_back(option.path, sim::value_node(option, scenario));
+std::vector<std::pair<std::string, document::Node>> settings_of(const scenario::Scenario& scenario,
+                                                                const document::Node& config) {
+  std::vector<std::pair<std::string, document::Node>> settings;
+  for (const auto& option : scenario::options()) {
+    settings.emplace_back(option.path, scenario::value_node(option, scenario));
   }
   // What is no option: maps of changes.
-  const auto member = [](const core::Node* map) {
-    const core::Node* set = map == nullptr ? nullptr : map->find("set");
-    return set == nullptr ? core::Node() : *set;
+  const auto member = [](const document::Node* map) {
+    const document::Node* set = map == nullptr ? nullptr : map->find("set");
+    return set == nullptr ? document::Node() : *set;
   };
   settings.emplace_back("latency.set", member(config.find("latency")));
   settings.emplace_back("set", member(&config));
@@ -194,19 +194,19 @@ class Simulation {
     if (!loaded) {
       return core::fail(loaded.error());
     }
-    auto resolved = sim::resolve(std::move(*loaded));
+    auto resolved = scenario::resolve(std::move(*loaded));
     if (!resolved) {
       return core::fail(resolved.error());
     }
     resolved_ = std::move(*resolved);
-    const sim::SloSection& slo = resolved_->scenario.slo;
+    const scenario::SloSection& slo = resolved_->scenario.slo;
     if (arguments_.has("fail-on-slo") && !(slo.ttft || slo.tpot || slo.itl || slo.e2e)) {
       return core::fail(core::Error{.field = "--fail-on-slo",
                                     .message = "there is no target to miss",
                                     .where = {.file = "command line"},
                                     .hint = "--slo-ttft, --slo-tpot, --slo-itl or --slo-e2e"});
     }
-    auto source = sim::open_source(resolved_->scenario);
+    auto source = scenario::open_source(resolved_->scenario);
     if (!source) {
       return core::fail(source.error());
     }
@@ -292,7 +292,7 @@ class Simulation {
     auto file = open(path);
     auto requests = format.render_requests == nullptr
                         ? std::nullopt
-                        : open(sim::validate::requests_file(format.name, path));
+                        : open(evidence::validate::requests_file(format.name, path));
     if (file) {
       client_targets_.push_back(
           {.file = std::move(*file), .requests = std::move(requests), .format = &format});
@@ -383,7 +383,7 @@ class Simulation {
   [[nodiscard]] report::RunResult result_of(const sim::RunOutcome& outcome) const {
     report::RunResult result;
     result.headline = headline(*resolved_, outcome);
-    result.config = sim::to_node(resolved_->scenario);
+    result.config = scenario::to_node(resolved_->scenario);
     result.settings = settings_of(resolved_->scenario, result.config);
     result.summary = outcome.summary;
     result.deployment = deployment_of(*resolved_, outcome);
@@ -422,7 +422,7 @@ class Simulation {
   ExitCode show(const sim::RunOutcome& outcome) {
     const report::RunResult result = result_of(outcome);
     if (result.deployment) {
-      client_results_.stand_for_all(sim::rank_share(resolved_->scenario),
+      client_results_.stand_for_all(scenario::rank_share(resolved_->scenario),
                                     result.deployment->requests);
     }
     core::Errors errors;
@@ -533,7 +533,7 @@ class Simulation {
   Manners manners_;
   std::string core_;
   ProgressDisplay::Mode progress_ = ProgressDisplay::Mode::kNever;
-  std::unique_ptr<sim::Resolved> resolved_;
+  std::unique_ptr<scenario::Resolved> resolved_;
   std::unique_ptr<workload::Source> source_;
   std::vector<Target> targets_;
   std::optional<OutputFile> log_file_;

@@ -4,7 +4,7 @@
 
 #include "cli/commands/verbs.hpp"
 #include "cli/exit_code.hpp"
-#include "sim/scenario.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::cli {
 
@@ -12,7 +12,7 @@ namespace ridgeline::cli {
 struct SimulationVerb {
   std::string_view usage;
   std::string_view about;
-  sim::Purpose purpose = sim::Purpose::kRun;
+  scenario::Purpose purpose = scenario::Purpose::kRun;
 };
 [[nodiscard]] ExitCode simulate_command(const SimulationVerb& verb, Words words);
 

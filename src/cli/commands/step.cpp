@@ -17,11 +17,11 @@
 #include "cli/headline.hpp"
 #include "cli/output_file.hpp"
 #include "cli/verb_outputs.hpp"
-#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "latency/kernel/formats_in_use.hpp"
 #include "latency/lookup_log.hpp"
 #include "latency/step_time_model.hpp"
@@ -30,9 +30,9 @@
 #include "report/result_json.hpp"
 #include "report/roofline_svg.hpp"
 #include "report/step_report.hpp"
-#include "sim/batch_limits.hpp"
-#include "sim/resolve.hpp"
-#include "sim/scenario.hpp"
+#include "scenario/batch_limits.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -86,12 +86,12 @@ std::string batch_title(const BatchText& text) {
 
 /// A step priced by one model, with the deployment it was priced on.
 struct Priced {
-  std::unique_ptr<sim::Resolved> deployment;
+  std::unique_ptr<scenario::Resolved> deployment;
   report::StepReport report;
 };
 
 /// Models are compared under one command line, of which each takes what it reads.
-void drop_unused(sim::LatencySection& section) {
+void drop_unused(scenario::LatencySection& section) {
   const auto* entry = latency::find_step_time_model(section.name);
   if (entry == nullptr) {
     return;
@@ -114,10 +114,10 @@ void drop_unused(sim::LatencySection& section) {
 }
 
 /// What resolve() warns of is the workload of a run: a step has none, its batch is one rank's.
-core::Warnings warnings_of(const sim::Resolved& deployment) {
+core::Warnings warnings_of(const scenario::Resolved& deployment) {
   core::Warnings warnings = deployment.warnings;
   for (core::Warning& warning : warnings) {
-    if (warning.code == sim::kDataParallelWarning) {
+    if (warning.code == scenario::kDataParallelWarning) {
       warning.message = fmt::format(
           "--decode and --prefill are the batch of one of {} data-parallel ranks, not of all",
           deployment.execution.sharding.data_parallel_size);
@@ -143,23 +143,23 @@ core::Error too_long(const latency::Explanation& explanation) {
           .hint = "is a unit of the hardware wrong?"};
 }
 
-core::Result<Priced> price(const sim::LoadedScenario& loaded,
+core::Result<Priced> price(const scenario::LoadedScenario& loaded,
                            const std::string& model,
                            const BatchText& text) {
-  sim::LoadedScenario chosen = loaded;
+  scenario::LoadedScenario chosen = loaded;
   if (!model.empty()) {
     chosen.scenario.latency.name = model;
     drop_unused(chosen.scenario.latency);
   }
-  auto resolved = sim::resolve(std::move(chosen));
+  auto resolved = scenario::resolve(std::move(chosen));
   if (!resolved) {
     return core::fail(resolved.error());
   }
   Priced priced{.deployment = std::move(*resolved), .report = {}};
-  const sim::Resolved& deployment = *priced.deployment;
+  const scenario::Resolved& deployment = *priced.deployment;
   priced.report.model = deployment.scenario.latency.name;
   priced.report.headline = {deployment_text(deployment), batch_title(text)};
-  priced.report.config = sim::to_node(deployment.scenario);
+  priced.report.config = scenario::to_node(deployment.scenario);
   const auto& speculation = deployment.execution.speculation;
   const BatchText verified =
       with_drafts(text, speculation ? speculation->num_speculative_tokens : 0);
@@ -172,7 +172,7 @@ core::Result<Priced> price(const sim::LoadedScenario& loaded,
   latency::LookupLog log;
   static_cast<void>(deployment.latency->predict_logged(batch, log));
   for (const core::Warnings& more :
-       {sim::beyond_limits(deployment, batch), deployment.latency->findings(log)}) {
+       {scenario::beyond_limits(deployment, batch), deployment.latency->findings(log)}) {
     priced.report.warnings.insert(priced.report.warnings.end(), more.begin(), more.end());
   }
   return priced;
@@ -215,7 +215,7 @@ core::Result<std::vector<Priced>> price_all(const Arguments& arguments) {
   core::Errors errors;
   auto text = parse_batch(
       arguments.value("decode"), arguments.value("prefill"), !arguments.has("no-sample"));
-  auto loaded = load(arguments, sim::Purpose::kLook);
+  auto loaded = load(arguments, scenario::Purpose::kLook);
   if (!text) {
     errors = text.error();
   }

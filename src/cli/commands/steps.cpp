@@ -12,8 +12,8 @@
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/verb_outputs.hpp"
-#include "core/input_files.hpp"
 #include "core/result.hpp"
+#include "document/input_files.hpp"
 #include "report/palette.hpp"
 #include "report/result_json.hpp"
 #include "report/step_log.hpp"
@@ -32,7 +32,7 @@ core::Result<report::StepSummary> summarise(const Arguments& arguments) {
                  "steps.jsonl"});
   }
   const std::string& path = arguments.positionals.front();
-  return core::open_file(path).and_then([&](std::ifstream file) {
+  return document::open_file(path).and_then([&](std::ifstream file) {
     auto input = workload::make_plain_input(std::make_unique<std::ifstream>(std::move(file)));
     return report::summarise_step_log(workload::LineReader(workload::unpacked(std::move(input))),
                                       path);

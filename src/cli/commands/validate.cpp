@@ -1,4 +1,4 @@
-#include "sim/validate/validate.hpp"
+#include "evidence/validate/validate.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -20,18 +20,18 @@
 #include "cli/measured_files.hpp"
 #include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
+#include "evidence/calibrate/leave_out.hpp"
+#include "evidence/validate/evidence.hpp"
 #include "report/palette.hpp"
 #include "report/validation.hpp"
-#include "sim/calibrate/leave_out.hpp"
-#include "sim/validate/evidence.hpp"
 
 namespace ridgeline::cli {
 namespace {
 
-using sim::validate::Evidence;
-using sim::validate::Figure;
-using sim::validate::Level;
-using sim::validate::Validation;
+using evidence::validate::Evidence;
+using evidence::validate::Figure;
+using evidence::validate::Level;
+using evidence::validate::Validation;
 
 /// "e2e=5", "p95:e2e=15", "mean:ttft.p99=20": which statistic of the absolute errors of which
 /// number may be how much, in percent.
@@ -79,14 +79,14 @@ core::Result<Threshold> read_threshold(const std::string& text) {
     return core::fail(bad_threshold(text, "expected median, mean or p95 before the colon"));
   }
   if (const std::size_t dot = rest.find('.'); dot != std::string_view::npos) {
-    const auto level = index_in(sim::validate::kLevelNames, rest.substr(dot + 1));
+    const auto level = index_in(evidence::validate::kLevelNames, rest.substr(dot + 1));
     if (!level) {
       return core::fail(bad_threshold(text, "expected mean, p50, p90 or p99 after the dot"));
     }
     threshold.level = static_cast<Level>(*level);
     rest = rest.substr(0, dot);
   }
-  const auto figure = index_in(sim::validate::kFigureNames, rest);
+  const auto figure = index_in(evidence::validate::kFigureNames, rest);
   if (!figure) {
     return core::fail(bad_threshold(text, "expected e2e, ttft, tpot, itl or output_throughput"));
   }
@@ -113,8 +113,8 @@ core::Result<std::vector<Threshold>> read_thresholds(const std::string& text) {
 std::string name_of(const Threshold& threshold) {
   return fmt::format("{} error of {} ({})",
                      threshold.over,
-                     sim::validate::kFigureNames[static_cast<std::size_t>(threshold.figure)],
-                     sim::validate::kLevelNames[static_cast<std::size_t>(threshold.level)]);
+                     evidence::validate::kFigureNames[static_cast<std::size_t>(threshold.figure)],
+                     evidence::validate::kLevelNames[static_cast<std::size_t>(threshold.level)]);
 }
 
 /// What is over its limit; a number that nothing was scored on is.
@@ -233,15 +233,16 @@ ExitCode validate_command(Words words) {
     return give_up(errors, manners);
   }
   warn_of_files(job->evidence, manners);
-  Validation validation = sim::validate::validate(job->evidence, job->options);
+  Validation validation = evidence::validate::validate(job->evidence, job->options);
   if (arguments.has("ablation")) {
-    validation.ablation = sim::validate::ablate(job->evidence, job->options);
+    validation.ablation = evidence::validate::ablate(job->evidence, job->options);
   }
   if (!axis.empty()) {
-    auto rows = sim::calibrate::leave_out(
-        job->evidence,
-        axis == "gpu" ? sim::calibrate::LeaveOut::kGpu : sim::calibrate::LeaveOut::kNetwork,
-        job->options);
+    auto rows =
+        evidence::calibrate::leave_out(job->evidence,
+                                       axis == "gpu" ? evidence::calibrate::LeaveOut::kGpu
+                                                     : evidence::calibrate::LeaveOut::kNetwork,
+                                       job->options);
     if (!rows) {
       return give_up(rows.error(), manners);
     }

@@ -14,8 +14,8 @@
 
 #include <fmt/format.h>
 
-#include "core/gzip.hpp"
 #include "core/result.hpp"
+#include "document/gzip.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/fit/samples.hpp"
 #include "latency/fit/table_rows.hpp"
@@ -136,7 +136,7 @@ core::Result<std::vector<SampleTable>> read_tables(const std::string& folder) {
           gpu.error().front().hint));
       continue;
     }
-    const auto text = core::read_unpacked(file.path, kMaxTableBytes);
+    const auto text = document::read_unpacked(file.path, kMaxTableBytes);
     if (!text) {
       errors.insert(errors.end(), text.error().begin(), text.error().end());
       continue;

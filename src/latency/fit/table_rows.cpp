@@ -16,15 +16,15 @@
 #include "domain/step.hpp"
 #include "latency/fit/samples.hpp"
 #include "latency/kernel/cost.hpp"
-#include "latency/tables/csv_columns.hpp"
+#include "latency/measured/csv_columns.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::fit {
 namespace {
 
-using tables::CellKind;
-using tables::CsvColumn;
-using tables::CsvRows;
+using measured::CellKind;
+using measured::CsvColumn;
+using measured::CsvRows;
 
 constexpr double kSecondsPerMillisecond = 1e-3;
 constexpr double kSecondsPerMicrosecond = 1e-6;
@@ -80,11 +80,11 @@ bool is_time(CellKind kind) {
 }
 
 core::Result<CsvRows> rows_of(const TableText& table, const std::vector<CsvColumn>& columns) {
-  CsvRows rows = tables::read_csv(table.text, table.file, columns);
+  CsvRows rows = measured::read_csv(table.text, table.file, columns);
   for (std::size_t column = 0; column < columns.size(); ++column) {
     for (std::size_t row = 0; row < rows.numbers[column].size(); ++row) {
       if (!is_time(columns[column].kind) && rows.numbers[column][row] > kMostOfAnything) {
-        tables::note_problem(
+        measured::note_problem(
             rows.errors,
             table.file,
             rows.lines[row],

@@ -9,18 +9,18 @@
 #include <utility>
 
 #include "core/check.hpp"
-#include "core/document.hpp"
-#include "core/embedded_file.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
+#include "document/embedded_file.hpp"
+#include "document/reader.hpp"
 #include "latency/constant_files.hpp"
 
 namespace ridgeline::latency::kernel {
 namespace {
 
-using core::ObjectReader;
-using RealRange = core::Range<double>;
+using document::ObjectReader;
+using RealRange = document::Range<double>;
 
 // Plausible values: they catch a slip of unit or point, not a bad fit.
 constexpr RealRange kMicroseconds{.lowest = 0.0, .highest = 1e5};
@@ -41,7 +41,7 @@ constexpr double kBillion = 1e9;
 /// Reads the numbers of one map in the units that their names end in.
 class Numbers {
  public:
-  Numbers(const core::Node& node, std::string path, core::Errors& errors)
+  Numbers(const document::Node& node, std::string path, core::Errors& errors)
       : errors_(errors), reader_(node, std::move(path), errors) {}
 
   core::Seconds microseconds(std::string_view key) {
@@ -57,7 +57,7 @@ class Numbers {
   }
   double efficiency(std::string_view key) { return real(key, kEfficiency); }
   core::Bytes bytes(std::string_view key) { return core::Bytes(real(key, kBytes)); }
-  std::int64_t integer(std::string_view key, core::Range<std::int64_t> range) {
+  std::int64_t integer(std::string_view key, document::Range<std::int64_t> range) {
     return reader_.required_integer(key, range);
   }
   ObjectReader& reader() { return reader_; }
@@ -71,7 +71,7 @@ class Numbers {
 
 /// Written out at `tiles_by_rows`, with the members of TilesByRows.
 void read_tiles(Numbers& numbers, GemmConstants& set) {
-  const core::Node* node = numbers.reader().node("tiles_by_rows");
+  const document::Node* node = numbers.reader().node("tiles_by_rows");
   if (node == nullptr) {
     return;
   }
@@ -114,7 +114,7 @@ void read(Numbers& numbers, DecodeAttentionConstants& set) {
   set.kv_head_wave_floor = numbers.optional_microseconds("kv_head_wave_floor_us");
   set.bandwidth_efficiency = numbers.efficiency("bandwidth_efficiency");
   set.query_head_wave = numbers.optional_microseconds("query_head_wave_us");
-  if (const core::Node* node = numbers.reader().node("unsplit")) {
+  if (const document::Node* node = numbers.reader().node("unsplit")) {
     Numbers blocks(*node, numbers.reader().path_of("unsplit"), numbers.errors());
     set.unsplit = UnsplitDecode{.multiprocessor = core::BytesPerSecond(
                                     kBillion * blocks.real("multiprocessor_gb_s", kGigabytes))};
@@ -149,7 +149,7 @@ void read(Numbers& numbers, ExpertConstants& set) {
   set.tile_share = numbers.reader().real("tile_share", kFactor);
   set.multiprocessor = multiprocessor_rate(numbers);
   set.warp_macs = numbers.reader().real("warp_macs", kRows);
-  if (const core::Node* node = numbers.reader().node("few_tokens")) {
+  if (const document::Node* node = numbers.reader().node("few_tokens")) {
     Numbers tiles(*node, numbers.reader().path_of("few_tokens"), numbers.errors());
     set.few_tokens = FewTokenTiles{.compute_efficiency = tiles.efficiency("compute_efficiency"),
                                    .tile_rows = tiles.real("tile_rows", kRows)};
@@ -168,7 +168,7 @@ void read(Numbers& numbers, AllReduceConstants& set) {
   if (const auto rank = numbers.reader().real("two_shot_rank_us", kMicroseconds)) {
     set.two_shot_rank = core::microseconds(*rank);
   }
-  if (const core::Node* node = numbers.reader().node("nccl_large")) {
+  if (const document::Node* node = numbers.reader().node("nccl_large")) {
     Numbers large(*node, numbers.reader().path_of("nccl_large"), numbers.errors());
     set.nccl_large = LargeMessages{.start = large.microseconds("us"),
                                    .efficiency = large.efficiency("efficiency"),
@@ -184,7 +184,7 @@ void read(Numbers& numbers, StepConstants& set) {
   set.norm = numbers.optional_microseconds("norm_us");
   set.piecewise_layer_gap = numbers.microseconds("piecewise_layer_gap_us");
   set.uncaptured_expert_gap = numbers.microseconds("uncaptured_expert_gap_us");
-  if (const core::Node* node = numbers.reader().node("uncaptured_expert_gap_on")) {
+  if (const document::Node* node = numbers.reader().node("uncaptured_expert_gap_on")) {
     Numbers on(*node, numbers.reader().path_of("uncaptured_expert_gap_on"), numbers.errors());
     set.uncaptured_expert_gap_on =
         MeasuredOn{.gpu = on.reader().required_string("gpu"),
@@ -216,7 +216,7 @@ void read(Numbers& numbers, AttentionConstants& set) {
 /// The map at `key`, which must be there: noted as a problem otherwise.
 template <class Read>
 void read_map(ObjectReader& parent, std::string_view key, core::Errors& errors, Read read_members) {
-  const core::Node* node = parent.node(key);
+  const document::Node* node = parent.node(key);
   if (node == nullptr) {
     parent.problem(key, "missing, expected a map");
     return;
@@ -259,7 +259,7 @@ std::optional<Set> read_optional(ObjectReader& column, std::string_view key, cor
   return set;
 }
 
-Column read_column(const core::Node& node, const std::string& path, core::Errors& errors) {
+Column read_column(const document::Node& node, const std::string& path, core::Errors& errors) {
   ObjectReader reader(node, path, errors);
   Column column;
   column.name = reader.required_string("name");
@@ -315,7 +315,7 @@ bool complete(const Column& column) {
 
 std::vector<Column> read_columns(ObjectReader& root, core::Errors& errors) {
   std::vector<Column> columns;
-  const core::Node* list = root.node("columns");
+  const document::Node* list = root.node("columns");
   if (list == nullptr || !list->is_list()) {
     root.problem("columns", "expected a list of GPU columns");
     return columns;
@@ -344,12 +344,12 @@ void require_generic(ObjectReader& root, const Constants& constants) {
 }
 
 void read_cut_down(ObjectReader& root, Constants& constants) {
-  const core::Node* list = root.node("cut_down_compute");
+  const document::Node* list = root.node("cut_down_compute");
   if (list == nullptr || !list->is_list()) {
     root.problem("cut_down_compute", "expected a list of GPU names");
     return;
   }
-  for (const core::Node& item : list->items()) {
+  for (const document::Node& item : list->items()) {
     if (item.is_string()) {
       constants.cut_down_compute.push_back(item.as_string());
     } else {
@@ -359,7 +359,7 @@ void read_cut_down(ObjectReader& root, Constants& constants) {
 }
 
 Constants embedded_constants(std::string_view name) {
-  for (const core::EmbeddedFile& file : constant_files()) {
+  for (const document::EmbeddedFile& file : constant_files()) {
     if (file.name == name) {
       auto constants = read_constants(file.text, "data/latency/" + std::string(name));
       RIDGELINE_CHECK(constants.has_value(), core::to_string(constants.error().front()));
@@ -372,7 +372,7 @@ Constants embedded_constants(std::string_view name) {
 }  // namespace
 
 core::Result<Constants> read_constants(std::string_view text, const std::string& file) {
-  const core::Result<core::Node> document = core::parse_yaml(text, file);
+  const core::Result<document::Node> document = document::parse_yaml(text, file);
   if (!document) {
     return core::fail(document.error());
   }
@@ -400,7 +400,7 @@ core::Result<Constants> read_constants(std::string_view text, const std::string&
 core::Result<Constants> read_overlay(std::string_view text,
                                      const std::string& file,
                                      const Constants& base) {
-  const core::Result<core::Node> document = core::parse_yaml(text, file);
+  const core::Result<document::Node> document = document::parse_yaml(text, file);
   if (!document) {
     return core::fail(document.error());
   }

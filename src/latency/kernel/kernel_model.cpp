@@ -11,10 +11,10 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
-#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/calibration.hpp"
@@ -556,7 +556,7 @@ core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(const ModelInputs
   if (file.empty()) {
     return make_checked(inputs, builtin_constants());
   }
-  const auto constants = core::read_file(file).and_then(
+  const auto constants = document::read_file(file).and_then(
       [&](const std::string& text) { return read_overlay(text, file, builtin_constants()); });
   if (!constants) {
     return core::fail(core::with_field(constants.error(), "latency.constants"));

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "core/reader.hpp"
 #include "core/result.hpp"
+#include "document/reader.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/calibration.hpp"
 #include "latency/kernel/cost.hpp"
@@ -105,7 +105,7 @@ void note_unmeasured_gpu(const hardware::GpuSpec& gpu,
                "(docs/guide/profile-your-gpu.md) and give --latency-constants"});
   const std::vector<std::string>& known = hardware::architectures();
   if (std::find(known.begin(), known.end(), gpu.architecture) == known.end()) {
-    const auto near = core::nearest(gpu.architecture, known);
+    const auto near = document::nearest(gpu.architecture, known);
     notes.push_back({.code = "W-unknown-architecture",
                      .message = fmt::format("{}: architecture '{}' is not one of {}",
                                             gpu.name,

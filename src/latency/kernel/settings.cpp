@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
-#include "core/document.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/step_time_model.hpp"
 
@@ -80,7 +80,7 @@ core::Result<Constants> with_settings(Constants constants,
       for (const auto& candidate : kSettings) {
         names.emplace_back(candidate.key);
       }
-      const auto meant = core::nearest(setting.key, names);
+      const auto meant = document::nearest(setting.key, names);
       errors.push_back(bad_setting(setting,
                                    "is no constant of the kernel model that can be set",
                                    meant ? fmt::format("did you mean '{}'?", *meant)

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
-#include "core/document.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/roofline/constants.hpp"
 #include "latency/roofline/roofline_model.hpp"
@@ -115,7 +115,7 @@ class Configurator {
     }
   }
 
-  void choose_set(const core::Node& value) {
+  void choose_set(const document::Node& value) {
     const auto set = value.is_string() ? find_constant_set(value.as_string())
                                        : find_constant_set(value.describe());
     if (!set) {
@@ -127,7 +127,7 @@ class Configurator {
     has_file_ = false;
   }
 
-  void set_constant(const ConstantKey& key, const core::Node& value) {
+  void set_constant(const ConstantKey& key, const document::Node& value) {
     if (!value.is_number() || !(value.as_real() >= 0.0) || value.as_real() > key.highest) {
       errors_.push_back(
           {.field = fmt::format("latency.set.{}", key.name),
@@ -153,7 +153,7 @@ class Configurator {
         names.emplace_back(name);
       }
     }
-    const auto near = core::nearest(setting.key, names);
+    const auto near = document::nearest(setting.key, names);
     errors_.push_back({.field = fmt::format("latency.set.{}", setting.key),
                        .message = fmt::format("{} has no such constant or switch", preset_.name),
                        .where = setting.value.where(),

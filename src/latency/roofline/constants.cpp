@@ -11,10 +11,10 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
-#include "core/document.hpp"
-#include "core/embedded_file.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/embedded_file.hpp"
+#include "document/reader.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/constant_files.hpp"
 
@@ -51,13 +51,13 @@ constexpr auto kKeys = std::to_array<ConstantKey>({
     {"kvBwFactor", &Constants::kv_bandwidth_factor, kMostShare, false},
 });
 
-ConstantSet read_set(const core::Node& node, core::Errors& errors) {
-  core::ObjectReader reader(node, "sets", errors);
+ConstantSet read_set(const document::Node& node, core::Errors& errors) {
+  document::ObjectReader reader(node, "sets", errors);
   ConstantSet set;
   set.name = reader.required_string("name");
   set.source = reader.required_string("source");
-  if (const core::Node* values = reader.node("values")) {
-    core::ObjectReader numbers(*values, set.name, errors);
+  if (const document::Node* values = reader.node("values")) {
+    document::ObjectReader numbers(*values, set.name, errors);
     for (const ConstantKey& key : kKeys) {
       set.values.*key.member = numbers.real(key.name, {0.0, key.highest}).value_or(0.0);
     }
@@ -69,15 +69,15 @@ ConstantSet read_set(const core::Node& node, core::Errors& errors) {
 
 std::vector<ConstantSet> read_sets() {
   const auto files = constant_files();
-  const auto file = std::ranges::find(files, kSetsFile, &core::EmbeddedFile::name);
+  const auto file = std::ranges::find(files, kSetsFile, &document::EmbeddedFile::name);
   RIDGELINE_CHECK(file != files.end(), kSetsFile);
-  const auto document = core::parse_yaml(file->text, std::string(kSetsFile));
+  const auto document = document::parse_yaml(file->text, std::string(kSetsFile));
   RIDGELINE_CHECK(document.has_value(), kSetsFile);
-  const core::Node* sets = document->find("sets");
+  const document::Node* sets = document->find("sets");
   RIDGELINE_CHECK(sets != nullptr && sets->is_list(), kSetsFile);
   std::vector<ConstantSet> found;
   core::Errors errors;
-  for (const core::Node& node : sets->items()) {
+  for (const document::Node& node : sets->items()) {
     found.push_back(read_set(node, errors));
   }
   RIDGELINE_CHECK(errors.empty(), core::to_string(errors.front()));
@@ -93,11 +93,11 @@ bool names_gpu(const std::string& name, const hardware::GpuSpec& gpu) {
   return found && found->name == gpu.name;
 }
 
-core::Result<HardwareConfig> read_entry(const core::Node& entry, const std::string& path) {
+core::Result<HardwareConfig> read_entry(const document::Node& entry, const std::string& path) {
   HardwareConfig config;
   core::Errors errors;
-  core::ObjectReader reader(entry, path, errors, core::ObjectReader::Unknown::kIgnore);
-  for (const core::Node::Member& member : entry.members()) {
+  document::ObjectReader reader(entry, path, errors, document::ObjectReader::Unknown::kIgnore);
+  for (const document::Node::Member& member : entry.members()) {
     if (const ConstantKey* key = find_constant(member.key)) {
       config.values.*key->member = reader.real(key->name, {0.0, key->highest}).value_or(0.0);
       config.keys.push_back(member.key);
@@ -136,7 +136,7 @@ core::Result<Constants> find_constant_set(const std::string& name) {
     }
     names.push_back(set.name);
   }
-  const auto meant = core::nearest(name, names);
+  const auto meant = document::nearest(name, names);
   return core::fail(
       {.field = "latency.set.constants",
        .message = fmt::format(
@@ -145,7 +145,7 @@ core::Result<Constants> find_constant_set(const std::string& name) {
        .hint = meant ? fmt::format("did you mean '{}'?", *meant) : std::string()});
 }
 
-core::Result<HardwareConfig> hardware_config_from(const core::Node& document,
+core::Result<HardwareConfig> hardware_config_from(const document::Node& document,
                                                   const hardware::GpuSpec& gpu) {
   if (!document.is_map() || document.members().empty()) {
     return core::fail(
@@ -153,13 +153,13 @@ core::Result<HardwareConfig> hardware_config_from(const core::Node& document,
          .message = fmt::format("found {}, expected a map of GPUs by name", document.describe()),
          .where = document.where()});
   }
-  if (std::ranges::any_of(document.members(), [](const core::Node::Member& member) {
+  if (std::ranges::any_of(document.members(), [](const document::Node::Member& member) {
         return find_constant(member.key) != nullptr;
       })) {
     return read_entry(document, "latency.hardware_config");
   }
   std::vector<std::string> names;
-  for (const core::Node::Member& member : document.members()) {
+  for (const document::Node::Member& member : document.members()) {
     if (names_gpu(member.key, gpu)) {
       if (!member.value.is_map()) {
         return core::fail({.field = member.key,
@@ -179,8 +179,8 @@ core::Result<HardwareConfig> hardware_config_from(const core::Node& document,
 
 core::Result<HardwareConfig> read_hardware_config(const std::string& path,
                                                   const hardware::GpuSpec& gpu) {
-  return core::read_document(path).and_then(
-      [&](const core::Node& document) { return hardware_config_from(document, gpu); });
+  return document::read_document(path).and_then(
+      [&](const document::Node& document) { return hardware_config_from(document, gpu); });
 }
 
 }  // namespace ridgeline::latency::roofline

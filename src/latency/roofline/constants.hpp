@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::roofline {
@@ -71,7 +71,7 @@ struct HardwareConfig {
 /// its values are numbers. A file without the GPU lists what it has.
 [[nodiscard]] core::Result<HardwareConfig> read_hardware_config(const std::string& path,
                                                                 const hardware::GpuSpec& gpu);
-[[nodiscard]] core::Result<HardwareConfig> hardware_config_from(const core::Node& document,
+[[nodiscard]] core::Result<HardwareConfig> hardware_config_from(const document::Node& document,
                                                                 const hardware::GpuSpec& gpu);
 
 }  // namespace ridgeline::latency::roofline

@@ -11,13 +11,13 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
+#include "latency/measured/lookup.hpp"
 #include "latency/roofline/mfu_source.hpp"
 #include "latency/roofline/roofline_model.hpp"
 #include "latency/roofline/step_cost.hpp"
 #include "latency/roofline/switches.hpp"
 #include "latency/roofline/table_mfu.hpp"
 #include "latency/step_time_model.hpp"
-#include "latency/tables/lookup.hpp"
 
 namespace ridgeline::latency::roofline {
 namespace {
@@ -169,7 +169,7 @@ class Explainer {
         part("attention", time.seconds, time.work, table_source(formulas, path, time.lookup.mfu));
     attention.shape = std::move(shape);
     attention.calls = static_cast<std::int64_t>(formulas.layers());
-    if (formulas.source().has_tables() && time.lookup.row != tables::Lookup::kNoRow) {
+    if (formulas.source().has_tables() && time.lookup.row != measured::Lookup::kNoRow) {
       attention.distance = time.lookup.distance;
     }
     put(place, std::move(attention));

@@ -17,11 +17,11 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "latency/lookup_log.hpp"
+#include "latency/measured/kernel_tables.hpp"
+#include "latency/measured/lookup.hpp"
 #include "latency/roofline/constants.hpp"
 #include "latency/roofline/network.hpp"
 #include "latency/roofline/switches.hpp"
-#include "latency/tables/kernel_tables.hpp"
-#include "latency/tables/lookup.hpp"
 
 namespace ridgeline::latency::roofline {
 namespace {
@@ -52,8 +52,8 @@ void note_outside(LookupLog* log, Miss miss, double away, std::int64_t times = 1
   }
 }
 
-void note_replaced(LookupLog* log, const tables::Lookup& found) {
-  if (found.outcome != tables::LookupOutcome::kFound) {
+void note_replaced(LookupLog* log, const measured::Lookup& found) {
+  if (found.outcome != measured::LookupOutcome::kFound) {
     note_miss(log, Miss::kReplaced, found.distance);
   }
 }
@@ -70,21 +70,22 @@ MfuSource::~MfuSource() {
 }
 
 core::Result<std::unique_ptr<MfuSource>> MfuSource::from_tables(
-    std::shared_ptr<const tables::KernelTables> tables,
+    std::shared_ptr<const measured::KernelTables> tables,
     const Network& network,
     std::int64_t tensor_parallel_size,
     const Switches& switches,
     const Constants& constants) {
-  const auto mode = switches.lookup == Lookup::kFloor ? tables::LookupMode::kFloor
-                                                      : tables::LookupMode::kInterpolate;
-  const tables::HeadShape own{.heads = whole(network.heads),
-                              .kv_heads = whole(network.kv_heads),
-                              .head_dim = whole(network.head_dim)};
-  auto heads = tables::choose_heads(*tables, own);
+  const auto mode = switches.lookup == Lookup::kFloor ? measured::LookupMode::kFloor
+                                                      : measured::LookupMode::kInterpolate;
+  const measured::HeadShape own{.heads = whole(network.heads),
+                                .kv_heads = whole(network.kv_heads),
+                                .head_dim = whole(network.head_dim)};
+  auto heads = measured::choose_heads(*tables, own);
   if (!heads) {
     return core::fail(std::move(heads).error());
   }
-  auto decode = tables::choose_decode(*tables, heads->prefill->shape(), tensor_parallel_size, mode);
+  auto decode =
+      measured::choose_decode(*tables, heads->prefill->shape(), tensor_parallel_size, mode);
   if (!decode) {
     return core::fail(std::move(decode).error());
   }
@@ -95,7 +96,7 @@ core::Result<std::unique_ptr<MfuSource>> MfuSource::from_tables(
       .mode = mode, .zero = switches.zero_rows, .v1_mfu = constants.mfu_prefill};
   source->decode_options_ = {
       .mode = mode, .zero = switches.zero_rows, .v1_mfu = constants.mfu_decode};
-  source->network_heads_ = tables::to_string(own);
+  source->network_heads_ = measured::to_string(own);
   for (const std::int64_t context : decode->table->kv_lens()) {
     source->contexts_.push_back(static_cast<double>(context));
   }
@@ -106,23 +107,23 @@ core::Result<std::unique_ptr<MfuSource>> MfuSource::from_tables(
   return source;
 }
 
-tables::GemmTarget MfuSource::gemm_target(std::int64_t k, std::int64_t n) const {
+measured::GemmTarget MfuSource::gemm_target(std::int64_t k, std::int64_t n) const {
   if (!has_tables()) {
     return {.k = k, .n = n};
   }
-  return tables::find_gemm_column(tables_->gemm, k, n, decode_options_.mode);
+  return measured::find_gemm_column(tables_->gemm, k, n, decode_options_.mode);
 }
 
-tables::Lookup MfuSource::gemm(const tables::GemmTarget& target,
-                               std::int64_t m,
-                               bool prefill,
-                               LookupLog* log) const {
+measured::Lookup MfuSource::gemm(const measured::GemmTarget& target,
+                                 std::int64_t m,
+                                 bool prefill,
+                                 LookupLog* log) const {
   if (!has_tables()) {
     return {.mfu = prefill ? constant_prefill_ : constant_decode_};
   }
-  const tables::GemmTable& table = tables_->gemm;
+  const measured::GemmTable& table = tables_->gemm;
   const auto found =
-      tables::look_up_gemm(table, target, m, prefill ? prefill_options_ : decode_options_);
+      measured::look_up_gemm(table, target, m, prefill ? prefill_options_ : decode_options_);
   if (log != nullptr) {
     const auto& by_m = table.columns()[target.column].by_m;
     const std::array<std::int64_t, 2> ends = {table.rows()[by_m.front()].m,
@@ -133,11 +134,11 @@ tables::Lookup MfuSource::gemm(const tables::GemmTarget& target,
   return found;
 }
 
-tables::Lookup MfuSource::prefill(std::int64_t bucket, LookupLog* log) const {
+measured::Lookup MfuSource::prefill(std::int64_t bucket, LookupLog* log) const {
   if (!has_tables()) {
     return {.mfu = constant_prefill_};
   }
-  const auto found = tables::look_up_prefill(*heads_.prefill, bucket, prefill_options_);
+  const auto found = measured::look_up_prefill(*heads_.prefill, bucket, prefill_options_);
   if (log != nullptr) {
     note_outside(log, Miss::kSequence, found.outside ? found.distance : 0.0);
     note_replaced(log, found);
@@ -145,12 +146,12 @@ tables::Lookup MfuSource::prefill(std::int64_t bucket, LookupLog* log) const {
   return found;
 }
 
-tables::Lookup MfuSource::decode(std::int64_t batch, std::int64_t context, LookupLog* log) const {
+measured::Lookup MfuSource::decode(std::int64_t batch, std::int64_t context, LookupLog* log) const {
   if (!has_tables()) {
     return {.mfu = constant_decode_};
   }
-  const tables::DecodeTable& table = *decode_.table;
-  const auto found = tables::look_up_decode(table, batch, context, decode_options_);
+  const measured::DecodeTable& table = *decode_.table;
+  const auto found = measured::look_up_decode(table, batch, context, decode_options_);
   if (log != nullptr) {
     note_outside(log, Miss::kContext, outside_by(table.kv_lens(), context));
     note_outside(log, Miss::kBatch, outside_by(table.batch_sizes(), batch));
@@ -160,7 +161,7 @@ tables::Lookup MfuSource::decode(std::int64_t batch, std::int64_t context, Looku
 }
 
 std::unique_ptr<const MfuSource::Slice> MfuSource::cut(std::int64_t batch) const {
-  const tables::DecodeTable& table = *decode_.table;
+  const measured::DecodeTable& table = *decode_.table;
   const auto batches = table.batch_sizes();
   const auto above = static_cast<std::size_t>(
       std::lower_bound(batches.begin(), batches.end(), batch) - batches.begin());
@@ -172,7 +173,7 @@ std::unique_ptr<const MfuSource::Slice> MfuSource::cut(std::int64_t batch) const
                                : 0.0;
   const auto mfu = [&](std::size_t i, std::size_t j) {
     const std::size_t row = table.cell(i, j);
-    return row == tables::DecodeTable::kNoRow ? 0.0 : table.rows()[row].mfu;
+    return row == measured::DecodeTable::kNoRow ? 0.0 : table.rows()[row].mfu;
   };
   auto slice = std::make_unique<Slice>();
   for (std::size_t j = 0; j < contexts_.size(); ++j) {
@@ -225,7 +226,7 @@ double MfuSource::weighted_context(std::int64_t batch,
                                    std::span<const core::Tokens> contexts,
                                    LookupLog* log) const {
   double sum = 0.0;
-  if (!has_tables() || decode_options_.mode == tables::LookupMode::kFloor ||
+  if (!has_tables() || decode_options_.mode == measured::LookupMode::kFloor ||
       batch > kRememberedBatches) {
     for (const core::Tokens context : contexts) {
       sum += static_cast<double>(context.value()) * decode(batch, context.value(), log).mfu;
@@ -250,9 +251,9 @@ double MfuSource::weighted_context(std::int64_t batch,
       const double share = (context - low) / (contexts_[above] - low);
       value = mfu[above - 1] + (mfu[above] - mfu[above - 1]) * share;
     }
-    if (value < tables::kZeroMfu) {
+    if (value < measured::kZeroMfu) {
       const auto found =
-          tables::look_up_decode(*decode_.table, batch, tokens.value(), decode_options_);
+          measured::look_up_decode(*decode_.table, batch, tokens.value(), decode_options_);
       value = found.mfu;
       if (log != nullptr) {
         note_replaced(log, found);
@@ -292,7 +293,7 @@ core::Warnings MfuSource::notes() const {
         {.code = "W-table-heads",
          .message = fmt::format("no attention table of {} heads: {} is the nearest, {:.3g} away",
                                 network_heads_,
-                                tables::to_string(heads_.prefill->shape()),
+                                measured::to_string(heads_.prefill->shape()),
                                 heads_.distance),
          .hint = "ridgeline kernels make writes tables of any heads"});
   }

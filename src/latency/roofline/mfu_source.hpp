@@ -10,11 +10,11 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "latency/lookup_log.hpp"
+#include "latency/measured/kernel_tables.hpp"
+#include "latency/measured/lookup.hpp"
 #include "latency/roofline/constants.hpp"
 #include "latency/roofline/network.hpp"
 #include "latency/roofline/switches.hpp"
-#include "latency/tables/kernel_tables.hpp"
-#include "latency/tables/lookup.hpp"
 
 namespace ridgeline::latency::roofline {
 
@@ -30,7 +30,7 @@ class MfuSource {
   MfuSource(double mfu_prefill, double mfu_decode);
   /// Chooses the attention files of the network; what is missing is an error that names its path.
   static core::Result<std::unique_ptr<MfuSource>> from_tables(
-      std::shared_ptr<const tables::KernelTables> tables,
+      std::shared_ptr<const measured::KernelTables> tables,
       const Network& network,
       std::int64_t tensor_parallel_size,
       const Switches& switches,
@@ -43,15 +43,15 @@ class MfuSource {
   MfuSource& operator=(MfuSource&&) = delete;
 
   /// A weight matrix, resolved once.
-  [[nodiscard]] tables::GemmTarget gemm_target(std::int64_t k, std::int64_t n) const;
-  [[nodiscard]] tables::Lookup gemm(const tables::GemmTarget& target,
-                                    std::int64_t m,
-                                    bool prefill,
-                                    LookupLog* log = nullptr) const;
-  [[nodiscard]] tables::Lookup prefill(std::int64_t bucket, LookupLog* log = nullptr) const;
-  [[nodiscard]] tables::Lookup decode(std::int64_t batch,
-                                      std::int64_t context,
+  [[nodiscard]] measured::GemmTarget gemm_target(std::int64_t k, std::int64_t n) const;
+  [[nodiscard]] measured::Lookup gemm(const measured::GemmTarget& target,
+                                      std::int64_t m,
+                                      bool prefill,
                                       LookupLog* log = nullptr) const;
+  [[nodiscard]] measured::Lookup prefill(std::int64_t bucket, LookupLog* log = nullptr) const;
+  [[nodiscard]] measured::Lookup decode(std::int64_t batch,
+                                        std::int64_t context,
+                                        LookupLog* log = nullptr) const;
 
   /// decode() of many contexts at one batch size, for the sum of context * MFU: what the published
   /// weighting needs, in a few nanoseconds each.
@@ -77,11 +77,11 @@ class MfuSource {
   /// How many contexts of the decode table are at most that long.
   [[nodiscard]] std::size_t ticks_up_to(std::int64_t context) const;
 
-  std::shared_ptr<const tables::KernelTables> tables_;
-  tables::AttentionChoice heads_;
-  tables::DecodeChoice decode_;
-  tables::LookupOptions prefill_options_;
-  tables::LookupOptions decode_options_;
+  std::shared_ptr<const measured::KernelTables> tables_;
+  measured::AttentionChoice heads_;
+  measured::DecodeChoice decode_;
+  measured::LookupOptions prefill_options_;
+  measured::LookupOptions decode_options_;
   double constant_prefill_ = 0.0;
   double constant_decode_ = 0.0;
   std::string network_heads_;

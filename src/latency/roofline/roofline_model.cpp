@@ -12,13 +12,14 @@
 
 #include <fmt/format.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/lookup_log.hpp"
+#include "latency/measured/kernel_tables.hpp"
 #include "latency/roofline/constant_mfu.hpp"
 #include "latency/roofline/mfu_source.hpp"
 #include "latency/roofline/network.hpp"
@@ -26,7 +27,6 @@
 #include "latency/roofline/switches.hpp"
 #include "latency/roofline/table_mfu.hpp"
 #include "latency/step_time_model.hpp"
-#include "latency/tables/kernel_tables.hpp"
 
 namespace ridgeline::latency::roofline {
 namespace {
@@ -118,8 +118,8 @@ std::vector<ModelSetting> RooflineModel::settings() const {
   std::vector<ModelSetting> settings;
   for (const ConstantKey& key : constant_keys()) {
     if (has_effect(c.version, c.switches, c.constants, key.name)) {
-      settings.push_back(
-          {.key = std::string(key.name), .value = core::Node::real(c.constants.*key.member, {})});
+      settings.push_back({.key = std::string(key.name),
+                          .value = document::Node::real(c.constants.*key.member, {})});
     }
   }
   if (c.version == Version::kV2) {
@@ -161,12 +161,12 @@ core::Result<std::unique_ptr<RooflineModel>> make_roofline_model(const Preset& p
     source = std::make_unique<MfuSource>(configuration->constants.mfu_prefill,
                                          configuration->constants.mfu_decode);
   } else {
-    auto tables = tables::load_bench_data(inputs.options.bench_data, inputs.gpu.name);
+    auto tables = measured::load_bench_data(inputs.options.bench_data, inputs.gpu.name);
     if (!tables) {
       return core::fail(core::with_field(std::move(tables).error(), "latency.bench_data"));
     }
     auto made =
-        MfuSource::from_tables(std::make_shared<const tables::KernelTables>(std::move(*tables)),
+        MfuSource::from_tables(std::make_shared<const measured::KernelTables>(std::move(*tables)),
                                *network,
                                ranks,
                                switches,

@@ -14,11 +14,11 @@
 
 #include <fmt/format.h>
 
-#include "core/document.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
+#include "latency/measured/lookup.hpp"
 #include "latency/roofline/constants.hpp"
-#include "latency/tables/lookup.hpp"
 
 namespace ridgeline::latency::roofline {
 namespace {
@@ -100,7 +100,7 @@ constexpr auto kSlots = std::to_array<SwitchSlot>({
 });
 
 tl::unexpected<core::Errors> refuse_switch(const std::string& key,
-                                           const core::Node& value,
+                                           const document::Node& value,
                                            const std::string& expected,
                                            const std::string& hint = {}) {
   return core::fail({.field = "latency.set." + key,
@@ -118,15 +118,15 @@ bool is_power_of_two(std::int64_t value) {
 std::vector<SwitchValue> switch_values(const Switches& switches) {
   std::vector<SwitchValue> values;
   for (const SwitchSlot& slot : kSlots) {
-    core::Node value = core::Node::integer(switches.min_bucket, {});
+    document::Node value = document::Node::integer(switches.min_bucket, {});
     if (slot.get != nullptr) {
-      value = core::Node::string(std::string(slot.words[slot.get(switches)]), {});
+      value = document::Node::string(std::string(slot.words[slot.get(switches)]), {});
     } else if (slot.flag != nullptr) {
-      value = core::Node::boolean(switches.*slot.flag, {});
+      value = document::Node::boolean(switches.*slot.flag, {});
     } else if (slot.number != nullptr) {
-      value = core::Node::real(switches.*slot.number, {});
+      value = document::Node::real(switches.*slot.number, {});
     } else if (slot.factor != nullptr) {
-      value = core::Node::real(switches.byte_factors.*slot.factor, {});
+      value = document::Node::real(switches.byte_factors.*slot.factor, {});
     }
     values.push_back({.key = std::string(slot.name), .value = std::move(value)});
   }
@@ -144,7 +144,9 @@ std::span<const std::string_view> switch_names() {
   return kNames;
 }
 
-core::Result<bool> set_switch(Switches& switches, const std::string& key, const core::Node& value) {
+core::Result<bool> set_switch(Switches& switches,
+                              const std::string& key,
+                              const document::Node& value) {
   const auto* const slot = std::ranges::find(kSlots, key, &SwitchSlot::name);
   if (slot == kSlots.end()) {
     return false;
@@ -154,7 +156,7 @@ core::Result<bool> set_switch(Switches& switches, const std::string& key, const 
     const std::string word = value.is_string() ? value.as_string() : std::string();
     const auto found = std::ranges::find(words, word);
     if (found == words.end()) {
-      const auto near = core::nearest(word, words);
+      const auto near = document::nearest(word, words);
       return refuse_switch(key,
                            value,
                            fmt::format("one of {}", fmt::join(words, ", ")),
@@ -164,7 +166,7 @@ core::Result<bool> set_switch(Switches& switches, const std::string& key, const 
     return true;
   }
   if (slot->flag != nullptr) {
-    if (value.kind() != core::Node::Kind::kBool) {
+    if (value.kind() != document::Node::Kind::kBool) {
       return refuse_switch(key, value, "true or false");
     }
     switches.*slot->flag = value.as_bool();
@@ -185,7 +187,7 @@ core::Result<bool> set_switch(Switches& switches, const std::string& key, const 
     switches.byte_factors.*slot->factor = value.as_real();
     return true;
   }
-  if (value.kind() != core::Node::Kind::kInteger || !is_power_of_two(value.as_integer()) ||
+  if (value.kind() != document::Node::Kind::kInteger || !is_power_of_two(value.as_integer()) ||
       value.as_integer() > kMaxBucket) {
     return refuse_switch(key, value, fmt::format("a power of two up to {}", kMaxBucket));
   }
@@ -215,7 +217,7 @@ bool has_effect(Version version,
     return find_constant(key)->needed_by_v1 || key == "decodeTpScalingExponent";
   }
   const bool constant_mfu =
-      switches.lookup == Lookup::kConstant || switches.zero_rows == tables::ZeroRule::kV1;
+      switches.lookup == Lookup::kConstant || switches.zero_rows == measured::ZeroRule::kV1;
   const bool legacy = switches.overhead == Overhead::kLegacy;
   const bool replaced = legacy && constants.per_layer_overhead_us > 0.0;
   return (key == "bwEfficiencyFactor" && switches.bandwidth == Bandwidth::kOne) ||

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
+#include "latency/measured/lookup.hpp"
 #include "latency/roofline/constants.hpp"
 #include "latency/roofline/network.hpp"
-#include "latency/tables/lookup.hpp"
 
 namespace ridgeline::latency::roofline {
 
@@ -57,7 +57,7 @@ struct Switches {
   TensorParallel tensor_parallel = TensorParallel::kDivide;
   Bandwidth bandwidth = Bandwidth::kOne;
   Overhead overhead = Overhead::kPerLayer;
-  tables::ZeroRule zero_rows = tables::ZeroRule::kPublished;
+  measured::ZeroRule zero_rows = measured::ZeroRule::kPublished;
   bool softmax = false;        ///< Count the softmax's FLOPs in attention.
   bool fuse_qkv = false;       ///< One GEMM for Q, K and V; sharded shapes only.
   bool per_component = false;  ///< Attention against its own KV bytes, layer by layer.
@@ -80,7 +80,7 @@ inline constexpr std::int64_t kMaxBucket = 65536;
 /// A switch or constant as `--latency-set` names it, with its value in force.
 struct SwitchValue {
   std::string key;
-  core::Node value;
+  document::Node value;
 };
 /// All switches, in the order of documentation.
 [[nodiscard]] std::vector<SwitchValue> switch_values(const Switches& switches);
@@ -89,7 +89,7 @@ struct SwitchValue {
 /// Sets one. Refuses values that it does not have; false when there is no such switch.
 [[nodiscard]] core::Result<bool> set_switch(Switches& switches,
                                             const std::string& key,
-                                            const core::Node& value);
+                                            const document::Node& value);
 
 /// Whether a constant changes any result under these formulas.
 [[nodiscard]] bool has_effect(Version version,

@@ -13,12 +13,12 @@
 #include "core/units.hpp"
 #include "domain/step.hpp"
 #include "latency/lookup_log.hpp"
+#include "latency/measured/lookup.hpp"
 #include "latency/roofline/constants.hpp"
 #include "latency/roofline/mfu_source.hpp"
 #include "latency/roofline/network.hpp"
 #include "latency/roofline/step_cost.hpp"
 #include "latency/roofline/switches.hpp"
-#include "latency/tables/lookup.hpp"
 
 namespace ridgeline::latency::roofline {
 namespace {
@@ -337,7 +337,7 @@ double TableMfuRoofline::by_range(const domain::StepBatch& batch, LookupLog* log
 }
 
 double TableMfuRoofline::decode_seconds(const domain::StepBatch& batch,
-                                        tables::Lookup* lookup,
+                                        measured::Lookup* lookup,
                                         LookupLog* log) const {
   const double context = real_of(batch.decode_context.value());
   if (switches_.decode_attention == DecodeAttention::kWeighted) {

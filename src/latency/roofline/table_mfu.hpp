@@ -10,12 +10,12 @@
 
 #include "domain/step.hpp"
 #include "latency/lookup_log.hpp"
+#include "latency/measured/lookup.hpp"
 #include "latency/roofline/constants.hpp"
 #include "latency/roofline/mfu_source.hpp"
 #include "latency/roofline/network.hpp"
 #include "latency/roofline/step_cost.hpp"
 #include "latency/roofline/switches.hpp"
-#include "latency/tables/lookup.hpp"
 
 namespace ridgeline::latency::roofline {
 
@@ -24,7 +24,7 @@ struct GemmShape {
   std::string name;
   std::int64_t k = 0;
   std::int64_t n = 0;
-  tables::GemmTarget target;
+  measured::GemmTarget target;
 };
 
 /// One GEMM at one number of rows, all layers and the division by ranks included.
@@ -34,7 +34,7 @@ struct GemmTime {
   double by_bytes = 0.0;  ///< Reading the weights; 0 without the floor.
   Work work;              ///< Of one rank, all layers.
   bool compute_bound = false;
-  tables::Lookup lookup;
+  measured::Lookup lookup;
 };
 
 /// V2: an MFU per kernel shape. The equations stand in docs/models/v2.md.
@@ -74,7 +74,7 @@ class TableMfuRoofline {
     double seconds = 0.0;
     Work work;
     bool compute_bound = false;
-    tables::Lookup lookup;
+    measured::Lookup lookup;
   };
   [[nodiscard]] AttentionTime prefill_attention(const Bucket& bucket,
                                                 LookupLog* log = nullptr) const;
@@ -113,7 +113,7 @@ class TableMfuRoofline {
                                       LookupLog* log) const;
   [[nodiscard]] double overhead_us(const BatchCounts& counts) const;
   [[nodiscard]] double decode_seconds(const domain::StepBatch& batch,
-                                      tables::Lookup* lookup,
+                                      measured::Lookup* lookup,
                                       LookupLog* log) const;
   [[nodiscard]] double by_range(const domain::StepBatch& batch, LookupLog* log) const;
   [[nodiscard]] double per_component_seconds(double attention, double kv_bytes, bool prefill) const;

@@ -21,8 +21,8 @@
 #include "domain/step.hpp"
 #include "latency/kernel/decode_attention.hpp"
 #include "latency/kernel/plan.hpp"
+#include "latency/measured/measured_kernels.hpp"
 #include "latency/table/surfaces.hpp"
-#include "latency/tables/measured_kernels.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::table {
@@ -39,7 +39,7 @@ bool is_8bit(model::DType type) {
   return model::bytes_per_element(type) == 1.0;
 }
 
-double table_kv_bytes(const tables::HeadShape& shape, bool kv_8bit) {
+double table_kv_bytes(const measured::HeadShape& shape, bool kv_8bit) {
   constexpr double kKeysAndValues = 2.0;
   return real_rows(shape.kv_heads) * real_rows(shape.head_dim) * kKeysAndValues *
          (kv_8bit ? 1.0 : 2.0);
@@ -52,22 +52,22 @@ double apart(double a, double b) {
 
 }  // namespace
 
-AttentionTables choose_tables(const tables::MeasuredKernels& measured,
+AttentionTables choose_tables(const measured::MeasuredKernels& measured,
                               const model::Attention& shape) {
   AttentionTables chosen;
   const bool kv_8bit = is_8bit(shape.kv);
   const double bytes = kernel::kv_bytes(shape).value();
-  const auto decode_distance = [&](const tables::MeasuredDecode& table) {
+  const auto decode_distance = [&](const measured::MeasuredDecode& table) {
     return std::tuple(table.kv_8bit != kv_8bit,
                       apart(table_kv_bytes(table.shape, table.kv_8bit), bytes),
                       apart(real_rows(table.shape.heads), real_rows(shape.heads)));
   };
-  for (const tables::MeasuredDecode& table : measured.decodes) {
+  for (const measured::MeasuredDecode& table : measured.decodes) {
     if (chosen.decode == nullptr || decode_distance(table) < decode_distance(*chosen.decode)) {
       chosen.decode = &table;
     }
   }
-  const auto prefill_distance = [&](const tables::MeasuredPrefill& table) {
+  const auto prefill_distance = [&](const measured::MeasuredPrefill& table) {
     // Calls over several prompts at once say nothing of one.
     return std::tuple(table.prompts != 1,
                       std::abs(table.shape.head_dim - shape.head_dim),
@@ -76,12 +76,12 @@ AttentionTables choose_tables(const tables::MeasuredKernels& measured,
   const auto best = std::ranges::min_element(measured.prefills, {}, prefill_distance);
   RIDGELINE_CHECK(chosen.decode != nullptr && best != measured.prefills.end(),
                   "tables of both kinds of attention");
-  std::map<std::int64_t, const tables::MeasuredPrefill*> by_heads;
-  for (const tables::MeasuredPrefill& table : measured.prefills) {
+  std::map<std::int64_t, const measured::MeasuredPrefill*> by_heads;
+  for (const measured::MeasuredPrefill& table : measured.prefills) {
     if (prefill_distance(table) != prefill_distance(*best)) {
       continue;
     }
-    const auto kv_apart = [&](const tables::MeasuredPrefill& other) {
+    const auto kv_apart = [&](const measured::MeasuredPrefill& other) {
       return apart(real_rows(other.shape.kv_heads), real_rows(shape.kv_heads));
     };
     const auto [at, is_new] = by_heads.try_emplace(table.shape.heads, &table);

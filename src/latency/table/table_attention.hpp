@@ -12,21 +12,21 @@
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/measured_attention.hpp"
+#include "latency/measured/measured_kernels.hpp"
 #include "latency/table/surfaces.hpp"
-#include "latency/tables/measured_kernels.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::table {
 
 /// Which tables stand for a rank's attention.
 struct AttentionTables {
-  const tables::MeasuredDecode* decode = nullptr;
-  std::vector<const tables::MeasuredPrefill*> prefill;  ///< Of the nearest head dimension.
+  const measured::MeasuredDecode* decode = nullptr;
+  std::vector<const measured::MeasuredPrefill*> prefill;  ///< Of the nearest head dimension.
 };
 /// Decode: the nearest bytes per KV token, then the nearest query heads. Prefill: all tables of the
 /// nearest head dimension and, of each head count, the nearest KV heads. KV caches of other width
 /// only where there is none of the right one. There is at least one of each.
-[[nodiscard]] AttentionTables choose_tables(const tables::MeasuredKernels& measured,
+[[nodiscard]] AttentionTables choose_tables(const measured::MeasuredKernels& measured,
                                             const model::Attention& shape);
 
 /// One layer kind's attention from tables. Contexts are scaled by KV bytes to those of the table's

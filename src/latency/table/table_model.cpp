@@ -22,10 +22,10 @@
 #include "latency/kernel/kernel_model.hpp"
 #include "latency/kernel/plan.hpp"
 #include "latency/lookup_log.hpp"
+#include "latency/measured/measured_kernels.hpp"
 #include "latency/step_time_model.hpp"
 #include "latency/table/surfaces.hpp"
 #include "latency/table/table_attention.hpp"
-#include "latency/tables/measured_kernels.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 
@@ -78,7 +78,7 @@ const Shape* nth_shape(const std::vector<model::Operator>& operators,
 
 }  // namespace
 
-TableModel::TableModel(const ModelInputs& inputs, tables::MeasuredKernels measured)
+TableModel::TableModel(const ModelInputs& inputs, measured::MeasuredKernels measured)
     : measured_(std::move(measured)), notes_(measured_.notes) {
   kernel_ = std::make_unique<kernel::KernelModel>(
       inputs,
@@ -99,23 +99,23 @@ TableModel::Gemms& TableModel::gemms(const ModelInputs& inputs,
   }
   const hardware::GpuSpec& gpu = inputs.gpu;
   const kernel::MatmulFormat wanted = kernel::matmul_format(weights, gpu);
-  const auto fits = [&](const tables::MeasuredGemm& gemm) {
+  const auto fits = [&](const measured::MeasuredGemm& gemm) {
     return gemm.is_8bit == wanted.is_8bit;
   };
   const auto exact = std::ranges::find_if(measured_.gemms, fits);
-  const tables::MeasuredGemm& table =
+  const measured::MeasuredGemm& table =
       exact == measured_.gemms.end() ? measured_.gemms.front() : *exact;
   const model::DType measured_type = table.is_8bit ? model::DType::kFp8 : model::DType::kBf16;
   const kernel::MatmulFormat found = kernel::matmul_format(measured_type, gpu);
   const bool same = found.weight_bytes == wanted.weight_bytes && found.is_8bit == wanted.is_8bit;
-  const auto seconds = [&](const tables::GemmPoint& point, const kernel::MatmulFormat& format) {
+  const auto seconds = [&](const measured::GemmPoint& point, const kernel::MatmulFormat& format) {
     return kernel::gemm({.m = point.m, .k = point.k, .n = point.n},
                         format,
                         calibration.gemm(format.is_8bit).values,
                         gpu)
         .time;
   };
-  const GemmSurface::Factor factor = [&](const tables::GemmPoint& point) {
+  const GemmSurface::Factor factor = [&](const measured::GemmPoint& point) {
     return same ? 1.0 : seconds(point, wanted) / seconds(point, found);
   };
   const double fixed_us = core::as_microseconds(calibration.gemm(wanted.is_8bit).values.fixed);
@@ -277,7 +277,7 @@ core::Result<std::unique_ptr<StepTimeModel>> make_table_model(const ModelInputs&
   if (auto formulas = kernel::make_kernel_model(inputs); !formulas) {
     return core::fail(std::move(formulas).error());
   }
-  auto measured = tables::load_measured_kernels(inputs.options.bench_data, inputs.gpu);
+  auto measured = measured::load_measured_kernels(inputs.options.bench_data, inputs.gpu);
   if (!measured) {
     return core::fail(core::with_field(std::move(measured).error(), "latency.bench_data"));
   }

@@ -15,10 +15,10 @@
 #include "latency/kernel/kernel_model.hpp"
 #include "latency/kernel/plan.hpp"
 #include "latency/lookup_log.hpp"
+#include "latency/measured/measured_kernels.hpp"
 #include "latency/step_time_model.hpp"
 #include "latency/table/surfaces.hpp"
 #include "latency/table/table_attention.hpp"
-#include "latency/tables/measured_kernels.hpp"
 
 namespace ridgeline::latency::table {
 
@@ -29,7 +29,7 @@ namespace ridgeline::latency::table {
 class TableModel final : public StepTimeModel {
  public:
   /// The inputs are checked (make_table_model) and outlive the model.
-  TableModel(const ModelInputs& inputs, tables::MeasuredKernels measured);
+  TableModel(const ModelInputs& inputs, measured::MeasuredKernels measured);
 
   [[nodiscard]] domain::StepTime predict(const domain::StepBatch& batch) const override {
     return kernel_->predict(batch);
@@ -81,7 +81,7 @@ class TableModel final : public StepTimeModel {
                model::DType weights);
   void note_change(const std::string& source, const SurfaceChange& change);
 
-  tables::MeasuredKernels measured_;
+  measured::MeasuredKernels measured_;
   std::map<model::DType, std::unique_ptr<Gemms>> gemms_;
   std::vector<std::shared_ptr<const TableAttention>> attention_;
   core::Tokens short_chunk_;  ///< Prompt chunks up to this are the decode kernel's.

@@ -12,8 +12,8 @@
 
 #include <fmt/core.h>
 
-#include "core/document.hpp"
-#include "core/reader.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 #include "model/config_reader.hpp"
 #include "model/families/families.hpp"
 #include "model/model_spec.hpp"
@@ -22,11 +22,11 @@ namespace ridgeline::model {
 namespace {
 
 void refuse_partial_attention(ConfigReader& config) {
-  const core::Node* types = config.node("layer_types");
+  const document::Node* types = config.node("layer_types");
   if (types == nullptr || !types->is_list()) {
     return;
   }
-  for (const core::Node& type : types->items()) {
+  for (const document::Node& type : types->items()) {
     if (!type.is_string() || type.as_string() != "full_attention") {
       config.not_modelled("layer_types", fmt::format("a layer of type {}", type.describe()));
       return;
@@ -95,7 +95,7 @@ MoeFfn read_experts_with_shared(ConfigReader& config, std::string_view experts_k
 std::vector<std::int64_t> per_layer(ConfigReader& config,
                                     std::string_view key,
                                     std::int64_t size,
-                                    core::Range<std::int64_t> range) {
+                                    document::Range<std::int64_t> range) {
   std::vector<std::int64_t> values = config.integers(key, range);
   if (!values.empty() && static_cast<std::int64_t>(values.size()) != size) {
     config.problem(key, fmt::format("has {} entries, expected {}", values.size(), size));
@@ -108,7 +108,7 @@ std::vector<std::size_t> per_layer_words(ConfigReader& config,
                                          std::string_view key,
                                          std::int64_t size,
                                          std::span<const std::string_view> words) {
-  const core::Node* list = config.node(key);
+  const document::Node* list = config.node(key);
   if (list == nullptr || list->is_null()) {
     return {};
   }
@@ -120,7 +120,7 @@ std::vector<std::size_t> per_layer_words(ConfigReader& config,
     return {};
   }
   std::vector<std::size_t> found;
-  for (const core::Node& item : list->items()) {
+  for (const document::Node& item : list->items()) {
     const auto word =
         item.is_string() ? std::find(words.begin(), words.end(), item.as_string()) : words.end();
     if (word == words.end()) {

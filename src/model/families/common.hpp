@@ -33,7 +33,7 @@ MoeFfn read_experts_with_shared(ConfigReader& config, std::string_view experts_k
 std::vector<std::int64_t> per_layer(ConfigReader& config,
                                     std::string_view key,
                                     std::int64_t size,
-                                    core::Range<std::int64_t> range);
+                                    document::Range<std::int64_t> range);
 /// The same of words, each one of `words`, as indices into them.
 std::vector<std::size_t> per_layer_words(ConfigReader& config,
                                          std::string_view key,

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/reader.hpp"
+#include "document/reader.hpp"
 #include "model/config_reader.hpp"
 #include "model/families/common.hpp"
 #include "model/families/families.hpp"

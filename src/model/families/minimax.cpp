@@ -9,8 +9,8 @@
 
 #include <fmt/core.h>
 
-#include "core/document.hpp"
-#include "core/reader.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 #include "model/config_reader.hpp"
 #include "model/families/common.hpp"
 #include "model/families/families.hpp"
@@ -36,14 +36,14 @@ namespace {
 
 /// `sparse_attention_config`: a scorer over blocks of tokens.
 std::optional<SparseSpec> read_block_scorer(ConfigReader& config) {
-  const core::Node* node = config.node("sparse_attention_config");
+  const document::Node* node = config.node("sparse_attention_config");
   if (node == nullptr || node->is_null()) {
     return std::nullopt;
   }
-  core::ObjectReader reader(*node,
-                            config.path_of("sparse_attention_config"),
-                            config.errors(),
-                            core::ObjectReader::Unknown::kIgnore);
+  document::ObjectReader reader(*node,
+                                config.path_of("sparse_attention_config"),
+                                config.errors(),
+                                document::ObjectReader::Unknown::kIgnore);
   if (!reader.boolean("use_sparse_attention").value_or(true)) {
     return std::nullopt;
   }
@@ -57,14 +57,14 @@ std::optional<SparseSpec> read_block_scorer(ConfigReader& config) {
 
 std::vector<std::int64_t> sparse_attention_layers(ConfigReader& config,
                                                   const Dimensions& dimensions) {
-  const core::Node* node = config.node("sparse_attention_config");
+  const document::Node* node = config.node("sparse_attention_config");
   if (node == nullptr || !node->is_map()) {
     return {};
   }
-  core::ObjectReader reader(*node,
-                            config.path_of("sparse_attention_config"),
-                            config.errors(),
-                            core::ObjectReader::Unknown::kIgnore);
+  document::ObjectReader reader(*node,
+                                config.path_of("sparse_attention_config"),
+                                config.errors(),
+                                document::ObjectReader::Unknown::kIgnore);
   const auto layers = reader.integers("sparse_attention_freq", {0, 1});
   if (layers && static_cast<std::int64_t>(layers->size()) != dimensions.num_layers) {
     reader.problem(

@@ -9,8 +9,8 @@
 
 #include <fmt/core.h>
 
-#include "core/document.hpp"
-#include "core/reader.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 #include "model/config_reader.hpp"
 #include "model/families/common.hpp"
 #include "model/families/families.hpp"

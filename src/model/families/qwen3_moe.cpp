@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/reader.hpp"
+#include "document/reader.hpp"
 #include "model/config_reader.hpp"
 #include "model/families/common.hpp"
 #include "model/families/families.hpp"
@@ -29,7 +29,7 @@ std::vector<LayerGroup> qwen3_moe_layers(ConfigReader& config, const Dimensions&
   for (std::size_t layer = 0; layer < is_moe.size(); ++layer) {
     is_moe[layer] = (layer + 1) % static_cast<std::size_t>(step) == 0;
   }
-  const core::Range<std::int64_t> layers{0, dimensions.num_layers - 1};
+  const document::Range<std::int64_t> layers{0, dimensions.num_layers - 1};
   bool any_dense = step > 1;
   for (const std::int64_t layer : config.integers("mlp_only_layers", layers)) {
     is_moe[static_cast<std::size_t>(layer)] = false;

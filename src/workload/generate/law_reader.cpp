@@ -14,19 +14,19 @@
 
 #include <fmt/format.h>
 
-#include "core/document.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 #include "workload/generate/law.hpp"
 
 namespace ridgeline::workload {
 namespace {
 
-constexpr core::Range<double> kPositive{.lowest = 1e-9, .highest = 1e9};
+constexpr document::Range<double> kPositive{.lowest = 1e-9, .highest = 1e9};
 constexpr double kNoUpperEnd = 1e8;
 
-void read_ends(core::ObjectReader& reader, const core::Range<double>& range, Law& law) {
+void read_ends(document::ObjectReader& reader, const document::Range<double>& range, Law& law) {
   law.lowest = reader.real("min", range).value_or(std::max(law.lowest, range.lowest));
   law.highest = reader.real("max", range).value_or(std::min(law.highest, range.highest));
   if (law.lowest > law.highest) {
@@ -56,15 +56,15 @@ std::vector<std::string> names_of(std::span<const KindName> kinds) {
   return names;
 }
 
-void read_parameters(core::ObjectReader& reader,
+void read_parameters(document::ObjectReader& reader,
                      const KindName& kind,
-                     const core::Range<double>& range,
+                     const document::Range<double>& range,
                      Law& law) {
   law.kind = kind.kind;
   if (!kind.first.empty()) {
     law.a = reader.required_real(
         kind.first,
-        kind.kind == Law::Kind::kLogOfNormal ? core::Range<double>{-50, 50} : kAnyQuantity);
+        kind.kind == Law::Kind::kLogOfNormal ? document::Range<double>{-50, 50} : kAnyQuantity);
   }
   if (!kind.second.empty()) {
     law.b = reader.required_real(kind.second, kAnyQuantity);
@@ -90,10 +90,14 @@ void read_parameters(core::ObjectReader& reader,
 }
 
 /// {"128": 0.3, "256": 0.7}
-bool read_bins(const core::Node& node, const std::string& path, core::Errors& errors, Law& law) {
+bool read_bins(const document::Node& node,
+               const std::string& path,
+               core::Errors& errors,
+               Law& law) {
   law.kind = Law::Kind::kEmpirical;
   double total = 0.0;
-  for (const auto& member : node.is_map() ? node.members() : std::vector<core::Node::Member>()) {
+  for (const auto& member :
+       node.is_map() ? node.members() : std::vector<document::Node::Member>()) {
     double value = 0.0;
     const auto [end, error] =
         std::from_chars(member.key.data(), member.key.data() + member.key.size(), value);
@@ -121,7 +125,7 @@ bool read_bins(const core::Node& node, const std::string& path, core::Errors& er
 
 }  // namespace
 
-std::optional<Law> read_blis_law(const core::Node& node,
+std::optional<Law> read_blis_law(const document::Node& node,
                                  const std::string& path,
                                  core::Errors& errors) {
   static constexpr auto kKinds = std::to_array<KindName>({
@@ -133,10 +137,10 @@ std::optional<Law> read_blis_law(const core::Node& node,
       {"empirical", Law::Kind::kEmpirical, "", ""},
   });
   const std::size_t before = errors.size();
-  core::ObjectReader reader(node, path, errors);
+  document::ObjectReader reader(node, path, errors);
   const auto type = reader.choice("type", names_of(kKinds));
   const KindName* const kind = type ? find_kind(kKinds, *type) : nullptr;
-  const core::Node* const params = reader.node("params");
+  const document::Node* const params = reader.node("params");
   Law law;
   if (kind != nullptr && kind->kind == Law::Kind::kEmpirical) {
     if (reader.string("file")) {
@@ -148,7 +152,7 @@ std::optional<Law> read_blis_law(const core::Node& node,
       reader.problem("params", "missing, expected numbers with their weights");
     }
   } else if (kind != nullptr && params != nullptr) {
-    core::ObjectReader inner(*params, path + ".params", errors);
+    document::ObjectReader inner(*params, path + ".params", errors);
     read_parameters(inner, *kind, kAnyQuantity, law);
     inner.finish();
   } else if (kind != nullptr) {
@@ -160,7 +164,7 @@ std::optional<Law> read_blis_law(const core::Node& node,
   return errors.size() == before ? std::optional(law) : std::nullopt;
 }
 
-std::optional<Law> read_perf_law(const core::Node& node,
+std::optional<Law> read_perf_law(const document::Node& node,
                                  const std::string& path,
                                  core::Errors& errors) {
   if (node.is_number()) {
@@ -169,7 +173,7 @@ std::optional<Law> read_perf_law(const core::Node& node,
   static const std::vector<std::string> kTypes = {
       "fixed", "normal", "lognormal", "log_normal", "uniform", "poisson", "skew_normal"};
   const std::size_t before = errors.size();
-  core::ObjectReader reader(node, path, errors);
+  document::ObjectReader reader(node, path, errors);
   const std::string type = reader.choice("type", kTypes).value_or("normal");
   Law law;
   law.lowest = reader.real("min", kAnyQuantity).value_or(0.0);
@@ -192,10 +196,10 @@ std::optional<Law> read_perf_law(const core::Node& node,
   return errors.size() == before ? std::optional(law) : std::nullopt;
 }
 
-std::optional<Law> read_own_law(const core::Node& node,
+std::optional<Law> read_own_law(const document::Node& node,
                                 const std::string& path,
                                 core::Errors& errors,
-                                const core::Range<double>& range) {
+                                const document::Range<double>& range) {
   static constexpr auto kKinds = std::to_array<KindName>({
       {"uniform", Law::Kind::kUniform, "", ""},
       {"normal", Law::Kind::kNormal, "mean", "std"},
@@ -220,7 +224,7 @@ std::optional<Law> read_own_law(const core::Node& node,
     }
     return Law::constant(value);
   }
-  core::ObjectReader reader(node, path, errors);
+  document::ObjectReader reader(node, path, errors);
   const auto type = reader.choice("distribution", names_of(kKinds));
   const KindName* const kind = type ? find_kind(kKinds, *type) : nullptr;
   Law law;

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "core/reader.hpp"
 #include "core/result.hpp"
+#include "document/reader.hpp"
 #include "workload/generate/client.hpp"
 #include "workload/generate/law.hpp"
 
@@ -139,7 +139,7 @@ core::Result<const WorkloadPreset*> find_workload_preset(std::string_view name) 
     }
     names.emplace_back(preset.name);
   }
-  const auto near = core::nearest(name, names);
+  const auto near = document::nearest(name, names);
   return core::fail(core::Error{
       .field = "preset",
       .message =

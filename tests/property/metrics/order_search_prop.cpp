@@ -7,15 +7,15 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "core/moments.hpp"
-#include "core/quantiles.hpp"
 #include "core/rng.hpp"
+#include "statistics/moments.hpp"
+#include "statistics/quantiles.hpp"
 #include "unit/metrics/searched_quantiles.hpp"
 
 namespace ridgeline::metrics {
 namespace {
 
-using core::ArithmeticRun;
+using statistics::ArithmeticRun;
 
 /// By sorting: the reference that the search is held against.
 std::vector<double> sorted_quantiles(std::vector<std::int64_t> values,
@@ -23,10 +23,10 @@ std::vector<double> sorted_quantiles(std::vector<std::int64_t> values,
   std::sort(values.begin(), values.end());
   std::vector<double> results;
   for (const double p : probabilities) {
-    const auto at = core::quantile_position(static_cast<std::int64_t>(values.size()), p);
+    const auto at = statistics::quantile_position(static_cast<std::int64_t>(values.size()), p);
     const auto index = static_cast<std::size_t>(at.index);
     const std::int64_t next = at.fraction > 0.0 ? values[index + 1] : values[index];
-    results.push_back(core::interpolate(values[index], next, at.fraction));
+    results.push_back(statistics::interpolate(values[index], next, at.fraction));
   }
   return results;
 }

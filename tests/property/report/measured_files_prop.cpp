@@ -18,14 +18,14 @@
 #include <gtest/gtest.h>
 
 #include "core/rng.hpp"
+#include "evidence/calibrate/calibrate.hpp"
+#include "evidence/calibrate/server_file.hpp"
+#include "evidence/validate/evidence.hpp"
+#include "evidence/validate/prediction.hpp"
+#include "evidence/validate/scores.hpp"
+#include "evidence/validate/validate.hpp"
 #include "report/validation.hpp"
-#include "sim/calibrate/calibrate.hpp"
-#include "sim/calibrate/server_file.hpp"
-#include "sim/scenario.hpp"
-#include "sim/validate/evidence.hpp"
-#include "sim/validate/prediction.hpp"
-#include "sim/validate/scores.hpp"
-#include "sim/validate/validate.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -173,13 +173,13 @@ void mutate(std::string& text, core::RngStream& rng) {
 
 /// As the verbs do it: read, predict, score, report, calibrate. How many records were predicted.
 std::int64_t use_file(const std::string& path) {
-  auto evidence = sim::validate::read_evidence(path);
+  auto evidence = evidence::validate::read_evidence(path);
   if (!evidence) {
     EXPECT_FALSE(evidence.error().front().message.empty());
     return 0;
   }
-  const std::vector<sim::Override> server = {{.path = "model", .text = "llama-3.1-8b"},
-                                             {.path = "gpu", .text = "h100"}};
+  const std::vector<scenario::Override> server = {{.path = "model", .text = "llama-3.1-8b"},
+                                                  {.path = "gpu", .text = "h100"}};
   std::int64_t requests = 0;
   for (const auto& record : *evidence) {
     for (const auto& stage : record.stages) {
@@ -188,23 +188,23 @@ std::int64_t use_file(const std::string& path) {
   }
   constexpr std::int64_t kFew = 1000;  // a calibration simulates some hundred times
   if (requests <= kFew) {
-    sim::calibrate::CalibrateOptions options;
+    evidence::calibrate::CalibrateOptions options;
     options.histories = 1;
     options.overrides = server;
-    if (const auto calibration = sim::calibrate::calibrate(*evidence, options)) {
-      EXPECT_FALSE(sim::calibrate::server_yaml(*calibration).empty());
+    if (const auto calibration = evidence::calibrate::calibrate(*evidence, options)) {
+      EXPECT_FALSE(evidence::calibrate::server_yaml(*calibration).empty());
     }
   }
-  sim::validate::PredictOptions options;
+  evidence::validate::PredictOptions options;
   options.histories = 1;
   options.overrides = server;
-  const auto validation = sim::validate::validate(std::move(*evidence), options);
+  const auto validation = evidence::validate::validate(std::move(*evidence), options);
   EXPECT_FALSE(validation_json(validation).empty());
   EXPECT_FALSE(validation_csv(validation).empty());
   EXPECT_FALSE(validation_html(validation).empty());
   EXPECT_FALSE(validation_markdown(validation).empty());
   EXPECT_FALSE(validation_table(validation, {}).empty());
-  using sim::validate::Standing;
+  using evidence::validate::Standing;
   return validation.count(Standing::kScored) + validation.count(Standing::kSaturated);
 }
 
@@ -224,7 +224,7 @@ TEST(MeasuredFiles, WithMistakesAreReadOrRefused) {
   write("log.csv", kLog);
   for (const auto& sample : kSamples) {
     const auto path = write(sample.name, sample.text);
-    const auto evidence = sim::validate::read_evidence(path);
+    const auto evidence = evidence::validate::read_evidence(path);
     ASSERT_TRUE(evidence.has_value()) << sample.name;
     for (const auto& record : *evidence) {
       EXPECT_EQ(record.problem, "") << sample.name;

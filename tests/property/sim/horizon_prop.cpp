@@ -11,9 +11,9 @@
 #include <rapidcheck/gtest.h>
 
 #include "core/result.hpp"
-#include "sim/requests.hpp"
-#include "sim/resolve.hpp"
-#include "sim/scenario.hpp"
+#include "scenario/requests.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
 
 namespace ridgeline::sim {
@@ -22,8 +22,8 @@ namespace {
 using rc::gen::element;
 using rc::gen::inRange;
 
-std::vector<Override> random_scenario() {
-  std::vector<Override> all = {
+std::vector<scenario::Override> random_scenario() {
+  std::vector<scenario::Override> all = {
       {"model", *element<std::string>("llama-3.1-8b", "gpt-oss-20b")},
       {"gpu", "h100"},
       {"latency.name", *element<std::string>("kernel", "kernel-first")},
@@ -65,8 +65,8 @@ std::vector<Override> random_scenario() {
 }
 
 /// The digest, or the error.
-std::string end_of(const Resolved& resolved, engine::EngineCore core, bool jump) {
-  auto source = open_source(resolved.scenario);
+std::string end_of(const scenario::Resolved& resolved, engine::EngineCore core, bool jump) {
+  auto source = scenario::open_source(resolved.scenario);
   RC_ASSERT(source.has_value());
   const auto outcome = simulate(resolved, **source, {.core = core, .jump = jump});
   if (outcome) {
@@ -80,9 +80,9 @@ std::string end_of(const Resolved& resolved, engine::EngineCore core, bool jump)
 }
 
 RC_GTEST_PROP(Horizon, EveryEngineEndsThereWithTheSameError, ()) {
-  auto loaded = load_scenario(std::nullopt, random_scenario(), Purpose::kRun);
+  auto loaded = scenario::load_scenario(std::nullopt, random_scenario(), scenario::Purpose::kRun);
   RC_ASSERT(loaded.has_value());
-  const auto resolved = resolve(std::move(*loaded));
+  const auto resolved = scenario::resolve(std::move(*loaded));
   RC_ASSERT(resolved.has_value());
   const std::string expected = end_of(**resolved, engine::EngineCore::kReference, true);
   RC_CLASSIFY(expected.find("range") != std::string::npos, "past the range");

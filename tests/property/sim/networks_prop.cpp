@@ -14,9 +14,9 @@
 #include "core/result.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
-#include "sim/requests.hpp"
-#include "sim/resolve.hpp"
-#include "sim/scenario.hpp"
+#include "scenario/requests.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
 
 namespace ridgeline::sim {
@@ -52,7 +52,7 @@ std::vector<Case> legal_cases() {
 
 /// Two requests on GPUs of a rack that has memory enough; what went wrong, or nothing.
 std::string run(const Case& one) {
-  auto loaded = load_scenario(
+  auto loaded = scenario::load_scenario(
       std::nullopt,
       {{"model", one.network},
        {"gpu", "gb200"},
@@ -67,15 +67,15 @@ std::string run(const Case& one) {
        {"workload.num_prompts", "2"},
        {"workload.input_len", "100"},
        {"workload.output_len", "3"}},
-      Purpose::kRun);
+      scenario::Purpose::kRun);
   if (!loaded) {
     return core::to_string(loaded.error().front());
   }
-  const auto resolved = resolve(std::move(*loaded));
+  const auto resolved = scenario::resolve(std::move(*loaded));
   if (!resolved) {
     return core::to_string(resolved.error().front());
   }
-  auto source = open_source((*resolved)->scenario);
+  auto source = scenario::open_source((*resolved)->scenario);
   if (!source) {
     return core::to_string(source.error().front());
   }

@@ -14,7 +14,7 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
-#include "sim/scenario.hpp"
+#include "scenario/scenario.hpp"
 #include "workload/options.hpp"
 
 namespace ridgeline::cli {
@@ -22,11 +22,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-core::Result<sim::LoadedScenario> bench_loaded(std::vector<std::string> more) {
+core::Result<scenario::LoadedScenario> bench_loaded(std::vector<std::string> more) {
   std::vector<std::string> words = {"--model", "llama-3.1-8b", "--gpu", "h100"};
   words.insert(words.end(), more.begin(), more.end());
   return parse_arguments(words, with_foreign_flags(scenario_flags(ScenarioPart::kWhole)))
-      .and_then([](const Arguments& arguments) { return load(arguments, sim::Purpose::kRun); });
+      .and_then(
+          [](const Arguments& arguments) { return load(arguments, scenario::Purpose::kRun); });
 }
 
 std::string bench_problem(std::vector<std::string> more) {

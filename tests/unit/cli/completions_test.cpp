@@ -11,7 +11,7 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/manual.hpp"
 #include "cli/verb_pages.hpp"
-#include "sim/options.hpp"
+#include "scenario/options.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -36,7 +36,7 @@ TEST(VerbPages, HoldEveryVerbAndItsFlags) {
   EXPECT_THAT(positional_words(run), IsEmpty());
   EXPECT_THAT(positional_words(page_of(pages, "completions")), ElementsAre("bash", "zsh", "fish"));
   EXPECT_THAT(positional_words(page_of(pages, "kernels")), Contains("fit"));
-  for (const auto& option : sim::options()) {
+  for (const auto& option : scenario::options()) {
     const auto& flags = run.opening.flags;
     EXPECT_TRUE(std::ranges::find(flags, option.flag, &FlagSpec::name) != flags.end())
         << option.flag;
@@ -54,7 +54,7 @@ TEST(VerbPages, KnowWhatAFlagTakes) {
 
 TEST(Completions, HoldEverySettingForEachShell) {
   for (const std::string& script : {bash_completions(), zsh_completions(), fish_completions()}) {
-    for (const auto& option : sim::options()) {
+    for (const auto& option : scenario::options()) {
       EXPECT_THAT(script, HasSubstr(std::string(option.flag)));
     }
   }
@@ -63,7 +63,7 @@ TEST(Completions, HoldEverySettingForEachShell) {
 TEST(ManualPage, HoldsEverySetting) {
   const std::string page = manual_page();
   EXPECT_TRUE(page.starts_with(".TH RIDGELINE 1 "));
-  for (const auto& option : sim::options()) {
+  for (const auto& option : scenario::options()) {
     EXPECT_THAT(page, HasSubstr("\n\\fB" + std::string(option.path) + "\\fR"));
   }
 }

@@ -14,8 +14,8 @@
 #include "cli/arguments.hpp"
 #include "cli/bench_words.hpp"
 #include "cli/common.hpp"
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "support/paths.hpp"
 
 namespace ridgeline::cli {
@@ -259,7 +259,7 @@ TEST(ForeignFlags, KnowEveryFlagOfEightVersionsOfVllmServe) {
   if (!std::filesystem::exists(path)) {
     GTEST_SKIP() << "the flag lists of vLLM are not beside the checkout";
   }
-  const auto lists = core::read_document(path.string());
+  const auto lists = document::read_document(path.string());
   ASSERT_TRUE(lists);
   const auto known = known_names();
   std::set<std::string> unknown;

@@ -10,26 +10,26 @@
 #include <gtest/gtest.h>
 
 #include "core/result.hpp"
-#include "sim/resolve.hpp"
-#include "sim/scenario.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
 
 namespace ridgeline::cli {
 namespace {
 
-std::unique_ptr<sim::Resolved> resolved(std::vector<sim::Override> overrides) {
+std::unique_ptr<scenario::Resolved> resolved(std::vector<scenario::Override> overrides) {
   if (overrides.empty() || overrides.front().path != "model") {
     overrides.push_back({.path = "model", .text = "llama-3.1-8b"});
   }
   overrides.push_back({.path = "gpu", .text = "h100"});
-  auto loaded = sim::load_scenario(std::nullopt, overrides, sim::Purpose::kLook);
+  auto loaded = scenario::load_scenario(std::nullopt, overrides, scenario::Purpose::kLook);
   EXPECT_TRUE(loaded);
-  auto result = sim::resolve(std::move(*loaded));
+  auto result = scenario::resolve(std::move(*loaded));
   EXPECT_TRUE(result);
   return std::move(*result);
 }
 
-std::string workload_piece(std::vector<sim::Override> overrides) {
+std::string workload_piece(std::vector<scenario::Override> overrides) {
   return headline(*resolved(std::move(overrides)), sim::RunOutcome())[1];
 }
 
@@ -58,7 +58,7 @@ TEST(Headline, NamesTheKindOfWorkload) {
 }
 
 TEST(Headline, NamesFormatsAliasesAndOtherModels) {
-  const auto first = [](std::vector<sim::Override> overrides) {
+  const auto first = [](std::vector<scenario::Override> overrides) {
     return headline(*resolved(std::move(overrides)), sim::RunOutcome()).front();
   };
   EXPECT_EQ(first({{"engine.quantization", "fp8"}, {"engine.kv_cache_dtype", "fp8"}}),

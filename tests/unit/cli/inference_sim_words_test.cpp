@@ -14,7 +14,7 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
-#include "sim/scenario.hpp"
+#include "scenario/scenario.hpp"
 #include "workload/options.hpp"
 
 namespace ridgeline::cli {
@@ -22,11 +22,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-core::Result<sim::LoadedScenario> blis_loaded(std::vector<std::string> more) {
+core::Result<scenario::LoadedScenario> blis_loaded(std::vector<std::string> more) {
   std::vector<std::string> words = {"--model", "llama-3.1-8b", "--gpu", "h100"};
   words.insert(words.end(), more.begin(), more.end());
   return parse_arguments(words, with_foreign_flags(scenario_flags(ScenarioPart::kWhole)))
-      .and_then([](const Arguments& arguments) { return load(arguments, sim::Purpose::kRun); });
+      .and_then(
+          [](const Arguments& arguments) { return load(arguments, scenario::Purpose::kRun); });
 }
 
 std::string blis_problem(std::vector<std::string> more) {
@@ -85,7 +86,7 @@ TEST(InferenceSimWords, AHeaderBelongsToItsData) {
   const auto load_trace = [](std::vector<std::string> words) {
     words.insert(words.begin(), {"--model", "llama-3.1-8b", "--gpu", "h100"});
     return parse_arguments(words, with_foreign_flags(scenario_flags(ScenarioPart::kWhole)))
-        .and_then([](const Arguments& all) { return load(all, sim::Purpose::kReplay); });
+        .and_then([](const Arguments& all) { return load(all, scenario::Purpose::kReplay); });
   };
   const auto both = load_trace({"--trace-header",
                                 "d/trace_header.yaml",

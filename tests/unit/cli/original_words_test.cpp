@@ -13,15 +13,15 @@
 #include "cli/common.hpp"
 #include "cli/foreign_flags.hpp"
 #include "core/result.hpp"
-#include "sim/scenario.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::cli {
 namespace {
 
 using testing::HasSubstr;
 
-core::Result<sim::LoadedScenario> loaded(const std::vector<std::string>& words,
-                                         sim::Purpose purpose = sim::Purpose::kRun) {
+core::Result<scenario::LoadedScenario> loaded(const std::vector<std::string>& words,
+                                              scenario::Purpose purpose = scenario::Purpose::kRun) {
   return parse_arguments(words, with_foreign_flags(scenario_flags(ScenarioPart::kWhole)))
       .and_then([&](const Arguments& arguments) { return load(arguments, purpose); });
 }

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -87,7 +87,7 @@ TEST_F(OutputFileTest, RefusesAFileThatWasRead) {
   std::ofstream(path("in.csv")) << "rows";
   fs::create_hard_link(path("in.csv"), path("hard.csv"));
   fs::create_symlink(path("in.csv"), path("soft.csv"));
-  ASSERT_TRUE(core::read_file(path("in.csv")));
+  ASSERT_TRUE(document::read_file(path("in.csv")));
   for (const char* name : {"in.csv", "hard.csv", "soft.csv"}) {
     const auto file = OutputFile::open("--svg", path(name));
     ASSERT_FALSE(file) << name;
@@ -102,7 +102,7 @@ TEST_F(OutputFileTest, RefusesAFileThatIsReadWhileItIsWritten) {
   auto file = OutputFile::open("--output", path("late.csv"));
   ASSERT_TRUE(file);
   file->stream() << "other";
-  ASSERT_TRUE(core::read_file(path("late.csv")));
+  ASSERT_TRUE(document::read_file(path("late.csv")));
   EXPECT_FALSE(file->commit());
   EXPECT_EQ(content(path("late.csv")), "rows");
   EXPECT_EQ(num_files(), 1);

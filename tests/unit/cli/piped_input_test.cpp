@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "cli/arguments.hpp"
-#include "core/document.hpp"
-#include "core/piped_files.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/piped_files.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -23,9 +23,9 @@ TEST(PipedInput, CanBeReadTwice) {
   const std::string path = "/dev/fd/" + std::to_string(ends[0]);
   const auto copied = copy_pipes({.positionals = {path}, .flags = {}});
   ASSERT_TRUE(copied) << core::to_string(copied.error().front());
-  EXPECT_NE(core::path_to_open(path), path);
+  EXPECT_NE(document::path_to_open(path), path);
   for (int reading = 0; reading < 2; ++reading) {
-    const auto text = core::read_file(path);
+    const auto text = document::read_file(path);
     ASSERT_TRUE(text);
     EXPECT_EQ(*text, "a: 1\n");
   }
@@ -35,8 +35,8 @@ TEST(PipedInput, CanBeReadTwice) {
 TEST(PipedInput, LeavesFilesAlone) {
   const std::string path = "no/such/file";
   EXPECT_TRUE(copy_pipes({.positionals = {path}, .flags = {}}));
-  EXPECT_EQ(core::path_to_open(path), path);
-  EXPECT_EQ(core::path_to_open("-"), "/dev/stdin");
+  EXPECT_EQ(document::path_to_open(path), path);
+  EXPECT_EQ(document::path_to_open("-"), "/dev/stdin");
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "latency/tables/kernel_tables.hpp"
+#include "latency/measured/kernel_tables.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -26,7 +26,7 @@ TEST(WordLists, WholeNumbersFromOne) {
 }
 
 TEST(WordLists, HeadShapes) {
-  EXPECT_EQ(parse_head_shape("40-8-128"), (latency::tables::HeadShape{40, 8, 128}));
+  EXPECT_EQ(parse_head_shape("40-8-128"), (latency::measured::HeadShape{40, 8, 128}));
   for (const char* text :
        {"", "40", "40-8", "40-8-", "40--128", "40-8-128-2", "a-8-128", "0-8-128"}) {
     EXPECT_FALSE(parse_head_shape(text).has_value()) << text;

@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "support/paths.hpp"
 
 namespace ridgeline::engine {
@@ -14,7 +14,7 @@ namespace {
 
 std::string serving_text() {
   const auto path = test::source_dir() / "data" / "serving" / "serving.yaml";
-  return core::read_file(path.string()).value();
+  return document::read_file(path.string()).value();
 }
 
 std::string with_serving(const std::string& from, const std::string& to) {

@@ -9,9 +9,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "hardware/gpu_spec.hpp"
 
 namespace ridgeline::hardware {
@@ -140,11 +140,11 @@ TEST(GpuCatalogue, MarketNamesMeanThem) {
 }
 
 TEST(GpuCatalogue, NoNameMeansTwoGpus) {
-  for (const core::EmbeddedFile& file : catalogue_files()) {
-    const auto document = core::parse_yaml(file.text, std::string(file.name));
+  for (const document::EmbeddedFile& file : catalogue_files()) {
+    const auto document = document::parse_yaml(file.text, std::string(file.name));
     ASSERT_TRUE(document.has_value());
     EXPECT_EQ(document->find("name")->as_string() + ".yaml", file.name);
-    for (const core::Node& alias : document->find("aliases")->items()) {
+    for (const document::Node& alias : document->find("aliases")->items()) {
       EXPECT_EQ(find(alias.as_string()).name + ".yaml", file.name) << alias.as_string();
     }
   }
@@ -235,13 +235,13 @@ TEST(GpuCatalogue, SingleValuesCanBeReplaced) {
   const auto document = find_gpu_document("H100-SXM-80GB");
   ASSERT_TRUE(document.has_value());
   const core::Location where{.file = "command line"};
-  std::vector<core::Node::Member> members = document->members();
-  for (core::Node::Member& member : members) {
+  std::vector<document::Node::Member> members = document->members();
+  for (document::Node::Member& member : members) {
     if (member.key == "mem_bandwidth") {
-      member.value = core::Node::string("4TB/s", where);
+      member.value = document::Node::string("4TB/s", where);
     }
   }
-  const auto gpu = gpu_from_node(core::Node::map(members, document->where()), "H100-SXM-80GB");
+  const auto gpu = gpu_from_node(document::Node::map(members, document->where()), "H100-SXM-80GB");
   ASSERT_TRUE(gpu.has_value());
   EXPECT_EQ(gpu->name, "h100");
   EXPECT_DOUBLE_EQ(gpu->mem_bandwidth.value(), 4e12);

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "hardware/gpu_spec.hpp"
 
 namespace ridgeline::hardware {
@@ -26,7 +26,7 @@ link_bandwidth: 50GB/s
 )";
 
 core::Result<GpuSpec> read(std::string_view yaml) {
-  const auto document = core::parse_yaml(yaml, "toy.yaml");
+  const auto document = document::parse_yaml(yaml, "toy.yaml");
   if (!document) {
     return core::fail(document.error());
   }

@@ -10,15 +10,15 @@
 
 #include <gtest/gtest.h>
 
-#include "core/moments.hpp"
-#include "core/quantiles.hpp"
 #include "core/rng.hpp"
+#include "statistics/moments.hpp"
+#include "statistics/quantiles.hpp"
 #include "unit/metrics/searched_quantiles.hpp"
 
 namespace ridgeline::metrics {
 namespace {
 
-using core::ArithmeticRun;
+using statistics::ArithmeticRun;
 using testing::expanded;
 using testing::searched_quantiles;
 
@@ -52,7 +52,7 @@ TEST(OrderSearch, HoldsTheWholeRange) {
   }
   const std::vector<double> probabilities = {0.0, 1e-4, 0.5, 0.99995, 1.0};
   const auto found = searched_quantiles(values, probabilities);
-  EXPECT_EQ(found, core::quantiles(values, probabilities));
+  EXPECT_EQ(found, statistics::quantiles(values, probabilities));
   EXPECT_EQ(found.back(), 0x1p63);
 }
 
@@ -64,7 +64,7 @@ TEST(OrderSearch, AMillionEqualValues) {
             (std::vector<double>{42.0, 42.0, 42.0, 42.0}));
   EXPECT_EQ(rounds, 1);
   values[3] = 43;
-  EXPECT_EQ(searched_quantiles(values, kUsual), core::quantiles(values, kUsual));
+  EXPECT_EQ(searched_quantiles(values, kUsual), statistics::quantiles(values, kUsual));
 }
 
 /// Ranges of more values than are kept are counted in cells first: 20,000 values all over, each a
@@ -83,11 +83,11 @@ TEST(OrderSearch, ManyValuesTakeTwoRounds) {
   EXPECT_EQ(rounds, 2);
   std::ranges::sort(runs, {}, &ArithmeticRun::first);
   for (std::size_t i = 0; i < kUsual.size(); ++i) {
-    const auto at = core::quantile_position(20'000'000, kUsual[i]);
+    const auto at = statistics::quantile_position(20'000'000, kUsual[i]);
     const auto value = [&](std::int64_t index) {
       return runs[static_cast<std::size_t>(index / 1000)].first;
     };
-    EXPECT_EQ(found[i], core::interpolate(value(at.index), value(at.index + 1), at.fraction));
+    EXPECT_EQ(found[i], statistics::interpolate(value(at.index), value(at.index + 1), at.fraction));
   }
 }
 
@@ -108,7 +108,7 @@ TEST(OrderSearch, FindsWhatItsSampleMissed) {
   auto found = searched_quantiles(low_first, probabilities, &rounds);
   found = searched_quantiles(high_first, probabilities, &rounds);
   EXPECT_DOUBLE_EQ(found[0], 4999.75);
-  EXPECT_EQ(found, core::quantiles(low_first, probabilities));
+  EXPECT_EQ(found, statistics::quantiles(low_first, probabilities));
   EXPECT_GT(rounds, 2);
 }
 
@@ -139,7 +139,7 @@ TEST(OrderSearch, SkewedRuns) {
   runs.push_back({.first = 4'000'000'000'000'000'000});
   const std::vector<double> probabilities = {0.0, 0.001, 0.25, 0.5, 0.9, 0.99, 0.999999, 1.0};
   auto values = expanded(runs);
-  EXPECT_EQ(searched_quantiles(runs, probabilities), core::quantiles(values, probabilities));
+  EXPECT_EQ(searched_quantiles(runs, probabilities), statistics::quantiles(values, probabilities));
 }
 
 TEST(OrderSearchDeathTest, NegativeValuesAreBugs) {

@@ -9,11 +9,11 @@
 
 #include <gtest/gtest.h>
 
-#include "core/moments.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "records.hpp"
+#include "statistics/moments.hpp"
 
 namespace ridgeline::metrics {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 using testing::finished;
 
 std::string digest_of(const std::vector<domain::RequestRecord>& records,
-                      const core::Fingerprint& gaps = {},
+                      const statistics::Fingerprint& gaps = {},
                       std::vector<std::int64_t> totals = {}) {
   RecordDigest digest;
   for (const auto& record : records) {

@@ -9,7 +9,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/queue_growth.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
@@ -19,6 +18,7 @@
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
 #include "records.hpp"
+#include "statistics/queue_growth.hpp"
 
 namespace ridgeline::metrics {
 namespace {
@@ -261,7 +261,7 @@ TEST(Recorder, ARequestWithoutAnAnswerTookForEver) {
 }
 
 TEST(Recorder, RequestsHeldBackAreAnOverloadOfTheClient) {
-  core::QueueGrowth held_back;
+  statistics::QueueGrowth held_back;
   for (std::int64_t i = 0; i < 100; ++i) {
     held_back.come(core::SimTime::at(Duration::seconds(i)));
     held_back.leave(core::SimTime::at(Duration::seconds(2 * i)));

@@ -6,16 +6,16 @@
 #include <span>
 #include <vector>
 
-#include "core/moments.hpp"
 #include "metrics/integer_table.hpp"
 #include "metrics/order_search.hpp"
+#include "statistics/moments.hpp"
 
 namespace ridgeline::metrics::testing {
 
 /// All values of some runs, written out.
-inline std::vector<std::int64_t> expanded(std::span<const core::ArithmeticRun> runs) {
+inline std::vector<std::int64_t> expanded(std::span<const statistics::ArithmeticRun> runs) {
   std::vector<std::int64_t> values;
-  for (const core::ArithmeticRun& run : runs) {
+  for (const statistics::ArithmeticRun& run : runs) {
     for (std::int64_t i = 0; i < run.count; ++i) {
       values.insert(values.end(), static_cast<std::size_t>(run.repeat), run.first + run.growth * i);
     }
@@ -27,7 +27,7 @@ inline std::vector<std::int64_t> expanded(std::span<const core::ArithmeticRun> r
 inline std::vector<double> searched_quantiles(std::span<const std::int64_t> values,
                                               std::span<const double> probabilities,
                                               int* rounds = nullptr) {
-  core::Moments moments;
+  statistics::Moments moments;
   moments.add(values);
   SystematicSample sample(moments.count());
   sample.take(values);
@@ -43,12 +43,12 @@ inline std::vector<double> searched_quantiles(std::span<const std::int64_t> valu
 }
 
 /// The same of runs.
-inline std::vector<double> searched_quantiles(std::span<const core::ArithmeticRun> runs,
+inline std::vector<double> searched_quantiles(std::span<const statistics::ArithmeticRun> runs,
                                               std::span<const double> probabilities,
                                               int* rounds = nullptr) {
-  core::Moments moments;
+  statistics::Moments moments;
   IntegerTable<4> table;
-  for (const core::ArithmeticRun& run : runs) {
+  for (const statistics::ArithmeticRun& run : runs) {
     moments.add(run);
     table.push_back({run.first, run.growth, run.count, run.repeat});
   }

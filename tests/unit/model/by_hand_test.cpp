@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 

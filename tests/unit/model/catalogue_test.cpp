@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 #include "support/paths.hpp"
@@ -32,10 +32,10 @@ ModelSpec find(const std::string& name) {
 struct Published {
   std::string name;
   ModelSpec spec;
-  core::Node facts;
+  document::Node facts;
 
   [[nodiscard]] std::optional<double> number(const char* key) const {
-    const core::Node* node = facts.find(key);
+    const document::Node* node = facts.find(key);
     return node == nullptr ? std::nullopt : std::optional(node->as_real());
   }
 };
@@ -44,7 +44,7 @@ std::vector<Published> published_sizes() {
   std::vector<Published> all;
   for (const std::string& name : catalogue_names()) {
     const auto document = find_model_document(name);
-    if (const core::Node* facts = document->find("_published")) {
+    if (const document::Node* facts = document->find("_published")) {
       all.push_back({.name = name, .spec = find(name), .facts = *facts});
     }
   }
@@ -139,12 +139,12 @@ TEST(Catalogue, EveryEntryReadsAndSaysWhereItComesFrom) {
 
 TEST(Catalogue, NoNameMeansTwoNetworks) {
   std::map<std::string, std::string> owner;
-  for (const core::EmbeddedFile& file : catalogue_files()) {
-    const auto document = core::parse_json(file.text, std::string(file.name));
+  for (const document::EmbeddedFile& file : catalogue_files()) {
+    const auto document = document::parse_json(file.text, std::string(file.name));
     ASSERT_TRUE(document.has_value());
     std::set<std::string> names = {std::string(file.name.substr(0, file.name.size() - 5)),
                                    document->find("_hf_id")->as_string()};
-    for (const core::Node& alias : document->find("_aliases")->items()) {
+    for (const document::Node& alias : document->find("_aliases")->items()) {
       names.insert(alias.as_string());
     }
     for (const std::string& name : names) {

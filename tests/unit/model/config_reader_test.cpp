@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 
 namespace ridgeline::model {
 namespace {
@@ -20,13 +20,13 @@ using testing::Pair;
 class ConfigReaderTest : public testing::Test {
  protected:
   explicit ConfigReaderTest()
-      : document_(*core::parse_json(
+      : document_(*document::parse_json(
             "{\"width\": 5,\n\"text\": \"yes\",\n\"list\": [1, 2],\n\"flag\": true,\n"
             "\"nothing\": null,\n\"_source\": \"a page\"}",
             "c.json")),
         reader_(document_, errors_, provenance_) {}
 
-  core::Node document_;
+  document::Node document_;
   core::Errors errors_;
   ConfigReader::Provenance provenance_;
   ConfigReader reader_;
@@ -78,9 +78,9 @@ TEST_F(ConfigReaderTest, KeysOfOursHaveNoProvenance) {
 
 TEST_F(ConfigReaderTest, UnaskedKeysMatterOnlyFromTheCommandLine) {
   const core::Location where{.file = std::string(kCommandLine)};
-  std::vector<core::Node::Member> members = document_.members();
-  members.push_back({.key = "widht", .value = core::Node::integer(3, where), .where = where});
-  const core::Node patched = core::Node::map(members, document_.where());
+  std::vector<document::Node::Member> members = document_.members();
+  members.push_back({.key = "widht", .value = document::Node::integer(3, where), .where = where});
+  const document::Node patched = document::Node::map(members, document_.where());
   ConfigReader reader(patched, errors_, provenance_);
   reader.required_integer("width", {1, 9});
   reader.finish();

@@ -6,15 +6,15 @@
 
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "model/model_spec.hpp"
 
 namespace ridgeline::model {
 
 /// The network that a config.json of this text describes.
 inline core::Result<ModelSpec> read_text(std::string_view text) {
-  const core::Result<core::Node> document = core::parse_json(text, "config.json");
+  const core::Result<document::Node> document = document::parse_json(text, "config.json");
   if (!document) {
     return core::fail(document.error());
   }

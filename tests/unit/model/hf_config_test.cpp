@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "model/config_keys.hpp"
 #include "model/config_reader.hpp"
 #include "model/families/families.hpp"
@@ -103,16 +103,16 @@ TEST(HfConfig, KeysThatChangeTheNetworkAreReadOrRefused) {
     EXPECT_TRUE(accepted(with(member, of_type("llama"))).unread_keys.empty()) << member;
   }
   // Refused once, though the command line set it and no reader asked for it.
-  const core::Node eight = core::Node::integer(8, {.file = "command line"});
-  const auto document = core::parse_json(of_type("llama"), "config.json");
-  std::vector<core::Node::Member> members = document->members();
+  const document::Node eight = document::Node::integer(8, {.file = "command line"});
+  const auto document = document::parse_json(of_type("llama"), "config.json");
+  std::vector<document::Node::Member> members = document->members();
   members.push_back({.key = "num_local_experts", .value = eight, .where = eight.where()});
-  EXPECT_EQ(model_from_node(core::Node::map(members, {}), "test").error().size(), 1U);
+  EXPECT_EQ(model_from_node(document::Node::map(members, {}), "test").error().size(), 1U);
 }
 
 TEST(ConfigKeys, WhatAFamilyImpliesIsNotRefused) {
   static constexpr std::array<std::string_view, 1> kImplied = {"use_qk_norm"};
-  const auto document = core::parse_json(R"({"use_qk_norm": true})", "config.json");
+  const auto document = document::parse_json(R"({"use_qk_norm": true})", "config.json");
   for (const bool implies : {true, false}) {
     core::Errors errors;
     ConfigReader::Provenance provenance;
@@ -207,17 +207,19 @@ core::Location command_line() {
 }
 
 /// `text` with a member set on the command line, as --set does.
-core::Result<ModelSpec> patched(const std::string& text, const std::string& key, core::Node value) {
-  const auto document = core::parse_json(text, "config.json");
-  std::vector<core::Node::Member> members = document->members();
-  std::erase_if(members, [&](const core::Node::Member& member) { return member.key == key; });
+core::Result<ModelSpec> patched(const std::string& text,
+                                const std::string& key,
+                                document::Node value) {
+  const auto document = document::parse_json(text, "config.json");
+  std::vector<document::Node::Member> members = document->members();
+  std::erase_if(members, [&](const document::Node::Member& member) { return member.key == key; });
   members.push_back({.key = key, .value = std::move(value), .where = command_line()});
-  return model_from_node(core::Node::map(members, document->where()), "test");
+  return model_from_node(document::Node::map(members, document->where()), "test");
 }
 
 TEST(HfConfig, TheCommandLineMayReplaceValues) {
   const auto spec =
-      patched(of_type("llama"), "num_hidden_layers", core::Node::integer(40, command_line()));
+      patched(of_type("llama"), "num_hidden_layers", document::Node::integer(40, command_line()));
   ASSERT_TRUE(spec.has_value());
   EXPECT_EQ(spec->num_layers(), 40);
   EXPECT_THAT(spec->provenance,
@@ -226,7 +228,7 @@ TEST(HfConfig, TheCommandLineMayReplaceValues) {
 
 TEST(HfConfig, TheCommandLineMayNotSetUnreadKeys) {
   const auto spec =
-      patched(of_type("llama"), "num_hiden_layers", core::Node::integer(40, command_line()));
+      patched(of_type("llama"), "num_hiden_layers", document::Node::integer(40, command_line()));
   ASSERT_FALSE(spec.has_value());
   EXPECT_EQ(spec.error().size(), 1U);
   EXPECT_EQ(spec.error().front().field, "model.num_hiden_layers");

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 #include "report/client_results.hpp"
 #include "report/run_result.hpp"
 #include "unit/report/client_fixtures.hpp"
@@ -18,7 +18,7 @@ using testing::two_requests;
 // Of requests of 1 s to their last token and 4 s to the stream's end, 4 and 1 tokens.
 // AIPerf stops at the last token.
 TEST(ClientAiperf, Definitions) {
-  const core::Node aiperf = rendered("aiperf", {}, two_requests());
+  const document::Node aiperf = rendered("aiperf", {}, two_requests());
   EXPECT_DOUBLE_EQ(number_at(aiperf, {"request_latency", "avg"}), 1000.0);
   EXPECT_DOUBLE_EQ(number_at(aiperf, {"inter_token_latency", "avg"}), 250.0);
   EXPECT_DOUBLE_EQ(number_at(aiperf, {"time_to_first_token", "p50"}), 625.0);
@@ -26,7 +26,7 @@ TEST(ClientAiperf, Definitions) {
 
 TEST(ClientAiperf, OneRecordARequest) {
   const std::string text = (*find_client_format("aiperf"))->render_requests(two_requests());
-  const auto first = core::parse_json(text.substr(0, text.find('\n')), "own.jsonl").value();
+  const auto first = document::parse_json(text.substr(0, text.find('\n')), "own.jsonl").value();
   EXPECT_DOUBLE_EQ(number_at(first, {"metadata", "request_start_ns"}), 2e9);
   EXPECT_DOUBLE_EQ(number_at(first, {"metadata", "request_end_ns"}), 3e9);
   EXPECT_DOUBLE_EQ(number_at(first, {"metrics", "time_to_first_token", "value"}), 250.0);

@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
 #include "report/client_results.hpp"
@@ -48,15 +48,15 @@ inline ClientResults two_requests() {
   return results;
 }
 
-inline core::Node rendered(const char* client,
-                           const RunResult& result,
-                           const ClientResults& results) {
+inline document::Node rendered(const char* client,
+                               const RunResult& result,
+                               const ClientResults& results) {
   const std::string text = (*find_client_format(client))->render(result, results);
-  return core::parse_json(text, client).value();
+  return document::parse_json(text, client).value();
 }
 
-inline double number_at(const core::Node& tree, const std::vector<std::string>& path) {
-  const core::Node* node = &tree;
+inline double number_at(const document::Node& tree, const std::vector<std::string>& path) {
+  const document::Node* node = &tree;
   for (const std::string& key : path) {
     node = key == "0" ? &node->items().at(0) : node->find(key);
     if (node == nullptr) {

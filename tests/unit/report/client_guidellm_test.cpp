@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 #include "report/client_results.hpp"
 #include "report/run_result.hpp"
 #include "unit/report/client_fixtures.hpp"
@@ -18,7 +18,7 @@ using testing::two_requests;
 // Of requests of 1 s to their last token and 4 s to the stream's end, 4 and 1 tokens.
 TEST(ClientGuidellm, Definitions) {
   const auto results = two_requests();
-  const core::Node guidellm = rendered("guidellm", {}, results);
+  const document::Node guidellm = rendered("guidellm", {}, results);
   const std::vector<std::string> metrics = {"benchmarks", "0", "metrics"};
   const auto guidellm_at = [&](const char* name, const char* statistic) {
     auto path = metrics;
@@ -40,12 +40,12 @@ TEST(ClientGuidellm, Definitions) {
 TEST(ClientGuidellm, NamesItsStrategy) {
   RunResult result;
   result.config =
-      core::parse_json(
+      document::parse_json(
           R"({"workload": {"arrivals": "poisson", "burstiness": 1, "request_rate": 2}})",
           "own.json")
           .value();
-  const core::Node guidellm = rendered("guidellm", result, {});
-  const core::Node* strategy =
+  const document::Node guidellm = rendered("guidellm", result, {});
+  const document::Node* strategy =
       guidellm.find("benchmarks")->items()[0].find("config")->find("strategy");
   EXPECT_EQ(strategy->find("type_")->as_string(), "poisson");
   EXPECT_EQ(strategy->find("rate")->as_real(), 2.0);

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 #include "report/client_results.hpp"
 #include "report/run_result.hpp"
 #include "unit/report/client_fixtures.hpp"
@@ -18,7 +18,7 @@ using testing::two_requests;
 // Of requests of 1 s to their last token and 4 s to the stream's end, 4 and 1 tokens.
 TEST(ClientInferencePerf, Definitions) {
   const auto results = two_requests();
-  const core::Node perf = rendered("inference-perf", {}, results);
+  const document::Node perf = rendered("inference-perf", {}, results);
   const auto perf_at = [&](const char* name, const char* statistic) {
     return number_at(perf, {"successes", "latency", name, statistic});
   };
@@ -31,9 +31,9 @@ TEST(ClientInferencePerf, Definitions) {
 TEST(ClientInferencePerf, RequestsHoldTheirTokenTimes) {
   const auto format = *find_client_format("inference-perf");
   const auto requests =
-      core::parse_json(format->render_requests(two_requests()), "own.json").value();
+      document::parse_json(format->render_requests(two_requests()), "own.json").value();
   ASSERT_EQ(requests.items().size(), 3U);
-  const core::Node* info = requests.items()[0].find("info");
+  const document::Node* info = requests.items()[0].find("info");
   EXPECT_EQ(info->find("output_token_times")->items().size(), 4U);
   EXPECT_EQ(info->find("output_token_times")->items()[3].as_real(), 3.0);
   EXPECT_EQ(requests.items()[0].find("end_time")->as_real(), 6.0);

@@ -5,13 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "domain/record.hpp"
 #include "metrics/summary.hpp"
 #include "report/run_result.hpp"
 #include "report/schemas.hpp"
-#include "sim/rank_share.hpp"
+#include "scenario/rank_share.hpp"
 #include "unit/report/client_fixtures.hpp"
 #include "unit/report/example_result.hpp"
 #include "unit/report/schema_check.hpp"
@@ -28,15 +28,15 @@ using testing::two_requests;
 TEST(ClientResults, ValidateAgainstTheirSchemas) {
   const auto results = two_requests();
   for (const ClientFormat& format : client_formats()) {
-    const core::EmbeddedFile* file = nullptr;
+    const document::EmbeddedFile* file = nullptr;
     for (const auto& schema : schema_files()) {
       file = schema.name == format.schema ? &schema : file;
     }
     ASSERT_NE(file, nullptr) << format.schema;
-    const auto schema = core::parse_json(file->text, std::string(file->name));
+    const auto schema = document::parse_json(file->text, std::string(file->name));
     ASSERT_TRUE(schema.has_value());
     const std::string name(format.name);
-    const core::Node tree = rendered(name.c_str(), testing::example_result(), results);
+    const document::Node tree = rendered(name.c_str(), testing::example_result(), results);
     EXPECT_THAT(testing::SchemaCheck(*schema).problems(tree), IsEmpty()) << format.name;
     EXPECT_THAT(testing::SchemaCheck(*schema).problems(rendered(name.c_str(), {}, {})), IsEmpty())
         << format.name;
@@ -65,7 +65,7 @@ TEST(ClientResults, OfOneRankStandForAllRanks) {
   result.summary.goodput = 0.25;
   EXPECT_EQ(seen_by_client(result, results).summary.completed, 2);
   result.deployment.emplace();
-  results.stand_for_all(sim::RankShare(2, {.requests = 5}), 5);
+  results.stand_for_all(scenario::RankShare(2, {.requests = 5}), 5);
   ASSERT_EQ(results.rows().size(), 5U);
   EXPECT_EQ(results.rows()[1].output_tokens, 4);
   EXPECT_EQ(results.rows()[2].output_tokens, 1);

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 #include "report/client_results.hpp"
 #include "report/run_result.hpp"
 #include "unit/report/client_fixtures.hpp"
@@ -18,7 +18,7 @@ using testing::two_requests;
 // Of requests of 1 s to their last token and 4 s to the stream's end, 4 and 1 tokens.
 // Its client stops at the last token.
 TEST(ClientVllmBench, Definitions) {
-  const core::Node vllm = rendered("vllm-bench", {}, two_requests());
+  const document::Node vllm = rendered("vllm-bench", {}, two_requests());
   EXPECT_DOUBLE_EQ(number_at(vllm, {"mean_e2el_ms"}), 1000.0);
   EXPECT_DOUBLE_EQ(number_at(vllm, {"mean_tpot_ms"}), 250.0);
   ASSERT_EQ(vllm.find("itls")->items().size(), 3U);
@@ -30,7 +30,7 @@ TEST(ClientVllmBench, Definitions) {
 // Starts at 2 s: in the first second come the tokens at 0.25, 0.5 and 0.75 s, in the next those at
 // 1 and 1 s; both requests are in flight in both.
 TEST(ClientVllmBench, PeaksBySecond) {
-  const core::Node vllm = rendered("vllm-bench", {}, two_requests());
+  const document::Node vllm = rendered("vllm-bench", {}, two_requests());
   EXPECT_EQ(number_at(vllm, {"max_output_tokens_per_s"}), 3.0);
   EXPECT_EQ(number_at(vllm, {"max_concurrent_requests"}), 2.0);
   EXPECT_EQ(vllm.find("errors")->items()[0].as_string(), "");
@@ -39,7 +39,7 @@ TEST(ClientVllmBench, PeaksBySecond) {
 
 // As the client writes it; and a simulated run has no date.
 TEST(ClientVllmBench, AMetricThatNoRequestHasIsZero) {
-  const core::Node vllm = rendered("vllm-bench", {}, {});
+  const document::Node vllm = rendered("vllm-bench", {}, {});
   EXPECT_EQ(number_at(vllm, {"mean_tpot_ms"}), 0.0);
   EXPECT_EQ(number_at(vllm, {"p99_ttft_ms"}), 0.0);
   EXPECT_EQ(vllm.find("date"), nullptr);

@@ -68,13 +68,13 @@ TEST(SummaryCsv, JoinsNestedKeysWithDots) {
 TEST(SummaryCsv, HoldsEverySettingSoThatRowsDiffer) {
   RunResult result = example_result();
   const core::Location nowhere;
-  result.settings = {{"model", core::Node::string("a,b", nowhere)},
-                     {"engine.max_num_seqs", core::Node()},
+  result.settings = {{"model", document::Node::string("a,b", nowhere)},
+                     {"engine.max_num_seqs", document::Node()},
                      {"set",
-                      core::Node::map({{.key = "model.num_hidden_layers",
-                                        .value = core::Node::integer(4, nowhere),
-                                        .where = nowhere}},
-                                      nowhere)}};
+                      document::Node::map({{.key = "model.num_hidden_layers",
+                                            .value = document::Node::integer(4, nowhere),
+                                            .where = nowhere}},
+                                          nowhere)}};
   const std::string csv = summary_csv(result);
   EXPECT_TRUE(csv.find(",config.model,config.engine.max_num_seqs,config.set,digest\n") !=
               std::string::npos)

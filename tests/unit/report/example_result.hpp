@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 #include "report/run_result.hpp"
 
 namespace ridgeline::report::testing {
@@ -28,8 +28,8 @@ inline RunResult example_result() {
                      .requests_per_second = 2439.0,
                      .jumped_share = 0.75,
                      .simulated_per_wall = 8780.0};
-  result.config = core::Node::map(
-      {{.key = "seed", .value = core::Node::integer(1, {}), .where = {}}}, core::Location{});
+  result.config = document::Node::map(
+      {{.key = "seed", .value = document::Node::integer(1, {}), .where = {}}}, core::Location{});
   auto& summary = result.summary;
   summary.completed = 1000;
   summary.by_outcome = {998, 2, 3, 0, 1};

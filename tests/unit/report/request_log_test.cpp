@@ -11,10 +11,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "metrics/request_metrics.hpp"
@@ -105,7 +105,7 @@ TEST(RequestLog, LeavesOutWhatARequestLacks) {
   EXPECT_THAT(logged(RequestLogFormat::kCsv, refused, {}),
               ::testing::EndsWith(",rejected,,,,,,,20,,,0,0,,,,\n"));
   const std::string line = logged(RequestLogFormat::kJsonLines, refused, {});
-  const auto parsed = core::parse_json(line, "line");
+  const auto parsed = document::parse_json(line, "line");
   ASSERT_TRUE(parsed.has_value());
   EXPECT_TRUE(parsed->find("ttft_ms")->is_null());
   EXPECT_EQ(parsed->find("outcome")->as_string(), "rejected");

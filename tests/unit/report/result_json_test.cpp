@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 #include "example_result.hpp"
 #include "report/result_tree.hpp"
 #include "report/run_result.hpp"
@@ -22,7 +22,7 @@ using testing::example_result;
 using ::testing::HasSubstr;
 using testing::rejected_result;
 
-std::vector<std::string> keys(const core::Node& map) {
+std::vector<std::string> keys(const document::Node& map) {
   std::vector<std::string> names;
   for (const auto& member : map.members()) {
     names.push_back(member.key);
@@ -30,14 +30,14 @@ std::vector<std::string> keys(const core::Node& map) {
   return names;
 }
 
-core::Node parsed(const RunResult& result) {
-  return core::parse_json(result_json(result), "result").value_or(core::Node());
+document::Node parsed(const RunResult& result) {
+  return document::parse_json(result_json(result), "result").value_or(document::Node());
 }
 
 /// The value at a dotted path.
-const core::Node& at(const core::Node& root, const std::string& path) {
-  static const core::Node kAbsent;
-  const core::Node* node = &root;
+const document::Node& at(const document::Node& root, const std::string& path) {
+  static const document::Node kAbsent;
+  const document::Node* node = &root;
   std::size_t begin = 0;
   while (begin <= path.size() && node != nullptr) {
     const std::size_t end = std::min(path.find('.', begin), path.size());
@@ -48,15 +48,15 @@ const core::Node& at(const core::Node& root, const std::string& path) {
   return node != nullptr ? *node : kAbsent;
 }
 
-bool warns_of(const core::Node& result, const std::string& field) {
+bool warns_of(const document::Node& result, const std::string& field) {
   const auto& warnings = at(result, "warnings").items();
-  return std::any_of(warnings.begin(), warnings.end(), [&](const core::Node& warning) {
+  return std::any_of(warnings.begin(), warnings.end(), [&](const document::Node& warning) {
     return warning.find("message")->as_string().find(field) != std::string::npos;
   });
 }
 
 TEST(ResultJson, KeepsTheOrderOfItsKeys) {
-  const core::Node result = parsed(example_result());
+  const document::Node result = parsed(example_result());
   EXPECT_THAT(keys(result),
               ElementsAre("schema_version", "run_info", "config", "summary", "warnings", "digest"));
   EXPECT_THAT(keys(at(result, "summary")),
@@ -92,7 +92,7 @@ TEST(ResultJson, KeepsTheOrderOfItsKeys) {
 }
 
 TEST(ResultJson, CarriesEveryNumber) {
-  const core::Node result = parsed(example_result());
+  const document::Node result = parsed(example_result());
   EXPECT_EQ(at(result, "schema_version").as_integer(), 1);
   EXPECT_EQ(at(result, "summary.completed").as_integer(), 1000);
   EXPECT_EQ(at(result, "summary.length_capped").as_integer(), 2);
@@ -121,13 +121,13 @@ TEST(ResultJson, NumbersReadBackAsTheyWere) {
   RunResult result = example_result();
   result.summary.duration_s = 0.1 + 0.2;
   result.summary.request_throughput = 1.0 / 3.0;
-  const core::Node read = parsed(result);
+  const document::Node read = parsed(result);
   EXPECT_EQ(at(read, "summary.duration_s").as_real(), 0.1 + 0.2);
   EXPECT_EQ(at(read, "summary.request_throughput").as_real(), 1.0 / 3.0);
 }
 
 TEST(ResultJson, WhereThereIsNoNumberStandsNullWithItsReason) {
-  const core::Node result = parsed(rejected_result(3));
+  const document::Node result = parsed(rejected_result(3));
   for (const char* path : {"summary.duration_s",
                            "summary.ttft_ms.p99",
                            "summary.goodput",
@@ -144,11 +144,12 @@ TEST(ResultJson, WhereThereIsNoNumberStandsNullWithItsReason) {
 
 TEST(ResultJson, NumbersThatJsonLacksAreNullAndNamed) {
   RunResult result = example_result();
-  std::vector<core::Node> rates = {core::Node::real(std::numeric_limits<double>::infinity(), {}),
-                                   core::Node::real(2.5, {})};
-  result.config = core::Node::map(
-      {{.key = "rates", .value = core::Node::list(std::move(rates), {}), .where = {}}}, {});
-  const core::Node read = parsed(result);
+  std::vector<document::Node> rates = {
+      document::Node::real(std::numeric_limits<double>::infinity(), {}),
+      document::Node::real(2.5, {})};
+  result.config = document::Node::map(
+      {{.key = "rates", .value = document::Node::list(std::move(rates), {}), .where = {}}}, {});
+  const document::Node read = parsed(result);
   EXPECT_TRUE(at(read, "config.rates").items()[0].is_null());
   EXPECT_DOUBLE_EQ(at(read, "config.rates").items()[1].as_real(), 2.5);
   EXPECT_TRUE(warns_of(read, "config.rates[0]"));
@@ -175,14 +176,15 @@ TEST(ResultJson, OneLineIsOneLine) {
   EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
   EXPECT_EQ(line.back(), '\n');
   EXPECT_THAT(line, HasSubstr("{\"schema_version\":1,\"run_info\":{\"version\":\"0.1.0\","));
-  EXPECT_EQ(core::parse_json(line, "line").value_or(core::Node()).find("digest")->as_string(),
-            "9f3c17aa");
+  EXPECT_EQ(
+      document::parse_json(line, "line").value_or(document::Node()).find("digest")->as_string(),
+      "9f3c17aa");
 }
 
 TEST(ResultJson, TextFromOutsideStaysText) {
   RunResult result = example_result();
   result.run_info.version = "\"},\x01\xff";
-  const core::Node read = parsed(result);
+  const document::Node read = parsed(result);
   EXPECT_EQ(at(read, "run_info.version").as_string(), "\"},\x01\uFFFD");
 }
 

@@ -5,26 +5,26 @@
 #include <string_view>
 #include <vector>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 
 namespace ridgeline::report::testing {
 
 /// The part of JSON Schema (draft 7) that our schemas use; a keyword beyond it is itself a problem.
 class SchemaCheck {
  public:
-  explicit SchemaCheck(const core::Node& schema) : root_(schema) {}
+  explicit SchemaCheck(const document::Node& schema) : root_(schema) {}
 
   /// What is wrong with `value`, one line per problem.
-  std::vector<std::string> problems(const core::Node& value) {
+  std::vector<std::string> problems(const document::Node& value) {
     found_.clear();
     check(value, root_, "$");
     return found_;
   }
 
  private:
-  using Kind = core::Node::Kind;
+  using Kind = document::Node::Kind;
 
-  void check(const core::Node& value, const core::Node& schema, const std::string& path) {
+  void check(const document::Node& value, const document::Node& schema, const std::string& path) {
     // In draft 7 a reference hides what stands beside it.
     if (const auto* reference = schema.find("$ref")) {
       constexpr std::string_view kPrefix = "#/definitions/";
@@ -42,23 +42,23 @@ class SchemaCheck {
     }
   }
 
-  void apply(const core::Node::Member& keyword,
-             const core::Node& value,
-             const core::Node& schema,
+  void apply(const document::Node::Member& keyword,
+             const document::Node& value,
+             const document::Node& schema,
              const std::string& path) {
     const std::string& name = keyword.key;
-    const core::Node& rule = keyword.value;
+    const document::Node& rule = keyword.value;
     if (name == "type") {
       check_type(value, rule, path);
     } else if (name == "const") {
       expect(value.describe() == rule.describe(), path, "is not " + rule.describe());
     } else if (name == "enum") {
-      expect(
-          std::any_of(rule.items().begin(),
-                      rule.items().end(),
-                      [&](const core::Node& item) { return item.describe() == value.describe(); }),
-          path,
-          "is none of the allowed values");
+      expect(std::any_of(
+                 rule.items().begin(),
+                 rule.items().end(),
+                 [&](const document::Node& item) { return item.describe() == value.describe(); }),
+             path,
+             "is none of the allowed values");
     } else if (name == "minimum") {
       expect(!value.is_number() || value.as_real() >= rule.as_real(), path, "is too small");
     } else if (name == "maximum") {
@@ -84,7 +84,9 @@ class SchemaCheck {
     }
   }
 
-  void check_type(const core::Node& value, const core::Node& rule, const std::string& path) {
+  void check_type(const document::Node& value,
+                  const document::Node& rule,
+                  const std::string& path) {
     bool matches = false;
     if (rule.is_list()) {
       for (const auto& type : rule.items()) {
@@ -96,7 +98,7 @@ class SchemaCheck {
     expect(matches, path, "has the wrong type");
   }
 
-  static bool is_of(const core::Node& value, const std::string& type) {
+  static bool is_of(const document::Node& value, const std::string& type) {
     return (type == "null" && value.is_null()) || (type == "object" && value.is_map()) ||
            (type == "array" && value.is_list()) || (type == "string" && value.is_string()) ||
            (type == "number" && value.is_number()) ||
@@ -104,7 +106,9 @@ class SchemaCheck {
            (type == "boolean" && value.kind() == Kind::kBool);
   }
 
-  void check_properties(const core::Node& value, const core::Node& rule, const std::string& path) {
+  void check_properties(const document::Node& value,
+                        const document::Node& rule,
+                        const std::string& path) {
     if (!value.is_map()) {
       return;
     }
@@ -115,7 +119,9 @@ class SchemaCheck {
     }
   }
 
-  void check_no_others(const core::Node& value, const core::Node& schema, const std::string& path) {
+  void check_no_others(const document::Node& value,
+                       const document::Node& schema,
+                       const std::string& path) {
     if (!value.is_map()) {
       return;
     }
@@ -132,7 +138,7 @@ class SchemaCheck {
     }
   }
 
-  const core::Node& root_;
+  const document::Node& root_;
   std::vector<std::string> found_;
 };
 

@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 #include "domain/label_set.hpp"
 #include "example_result.hpp"
 #include "report/result_json.hpp"
@@ -35,8 +35,8 @@ std::string_view schema_text(std::string_view name) {
   return {};
 }
 
-core::Node schema(std::string_view name) {
-  return core::parse_json(schema_text(name), std::string(name)).value_or(core::Node());
+document::Node schema(std::string_view name) {
+  return document::parse_json(schema_text(name), std::string(name)).value_or(document::Node());
 }
 
 std::vector<RunResult> examples() {
@@ -80,23 +80,24 @@ TEST(ResultSchema, IsCompiledIn) {
 }
 
 TEST(ResultSchema, EveryResultFollowsIt) {
-  const core::Node rules = schema("result.schema.json");
+  const document::Node rules = schema("result.schema.json");
   for (const auto& example : examples()) {
-    const auto result = core::parse_json(result_json(example), "result");
+    const auto result = document::parse_json(result_json(example), "result");
     ASSERT_TRUE(result.has_value());
     EXPECT_THAT(SchemaCheck(rules).problems(*result), ::testing::IsEmpty());
   }
 }
 
 TEST(ResultSchema, RefusesWhatIsNoResult) {
-  const core::Node rules = schema("result.schema.json");
+  const document::Node rules = schema("result.schema.json");
   const std::string good = result_json(example_result());
   const auto problems_after = [&](std::string_view from, std::string_view to) {
     std::string text = good;
     const std::size_t at = text.find(from);
     EXPECT_NE(at, std::string::npos) << from;
     text.replace(at, from.size(), to);
-    return SchemaCheck(rules).problems(core::parse_json(text, "changed").value_or(core::Node()));
+    return SchemaCheck(rules).problems(
+        document::parse_json(text, "changed").value_or(document::Node()));
   };
   EXPECT_THAT(problems_after("\"schema_version\": 1", "\"schema_version\": 2"),
               ::testing::ElementsAre("$.schema_version is not 1"));

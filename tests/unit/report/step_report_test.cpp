@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "domain/step.hpp"
 #include "latency/step_time_model.hpp"
 #include "report/format.hpp"
@@ -45,7 +45,7 @@ StepReport example() {
   StepReport report;
   report.model = "kernel";
   report.headline = {"llama-3.1-8b on h100", "64 decodes"};
-  report.config = core::Node::map({}, {});
+  report.config = document::Node::map({}, {});
   auto& explanation = report.explanation;
   explanation.total.by_bottleneck = {Duration::microseconds(30),
                                      Duration::microseconds(60),
@@ -81,7 +81,7 @@ TEST(BottleneckOf, IsTheKindThatHoldsMostTime) {
 }
 
 TEST(StepTree, HasPartsThatSumToTheStep) {
-  const core::Node tree = step_tree(example());
+  const document::Node tree = step_tree(example());
   EXPECT_DOUBLE_EQ(tree.find("step_us")->as_real(), 100.0);
   EXPECT_EQ(tree.find("bottleneck")->as_string(), "memory");
   EXPECT_DOUBLE_EQ(tree.find("cpu_us")->as_real(), 250.0);
@@ -94,7 +94,7 @@ TEST(StepTree, HasPartsThatSumToTheStep) {
 }
 
 TEST(StepTree, NamesEverythingAboutAPart) {
-  const core::Node tree = step_tree(example());
+  const document::Node tree = step_tree(example());
   const auto& parts = tree.find("parts")->items();
   ASSERT_EQ(parts.size(), 3U);
   std::vector<std::string> keys;
@@ -121,7 +121,7 @@ TEST(StepTree, NamesEverythingAboutAPart) {
 }
 
 TEST(StepTree, IsJson) {
-  const auto parsed = core::parse_json(json_text(step_tree(example())), "step");
+  const auto parsed = document::parse_json(json_text(step_tree(example())), "step");
   ASSERT_TRUE(parsed.has_value());
   EXPECT_EQ(parsed->find("model")->as_string(), "kernel");
 }
@@ -219,7 +219,7 @@ TEST(Comparison, PutsModelsSideBySide) {
             "step                    100      150\n"
             "ratio                  1.00     1.50\n"
             "bottleneck           memory  compute\n");
-  const core::Node tree = comparison_tree(reports);
+  const document::Node tree = comparison_tree(reports);
   ASSERT_EQ(tree.find("models")->items().size(), 2U);
   EXPECT_EQ(tree.find("models")->items()[1].find("model")->as_string(), "v1");
 }

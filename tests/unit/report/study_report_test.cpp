@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 #include "studies/lab.hpp"
 #include "studies/study.hpp"
 
@@ -43,10 +43,10 @@ studies::StudyReport example_study_report(const studies::Study& study) {
 
 TEST(StudyReport, TreeHasBothVerdictsAndTablesByName) {
   const studies::Study study = example_study();
-  const core::Node tree = study_tree(example_study_report(study));
+  const document::Node tree = study_tree(example_study_report(study));
   EXPECT_EQ(tree.find("verdict_published")->as_string(), "confirmed");
   EXPECT_EQ(tree.find("verdict_by_rule")->as_string(), "refuted");
-  const core::Node& row = tree.find("tables")->find("times")->items().front();
+  const document::Node& row = tree.find("tables")->find("times")->items().front();
   EXPECT_DOUBLE_EQ(row.find("us")->as_real(), 12.5);
   EXPECT_TRUE(tree.find("tables")->find("none")->items().empty());
   EXPECT_EQ(studies_tree({example_study_report(study)}).find("studies")->items().size(), 1U);

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -24,11 +24,11 @@ TEST(BoolNode, IsNullWhereThereIsNoAnswer) {
 }
 
 TEST(MapBuilder, KeepsTheOrderOfTheCalls) {
-  const core::Node map = MapBuilder()
-                             .add("b", integer_node(1))
-                             .add("a", text_node("x"))
-                             .add("c", list_node({}))
-                             .build();
+  const document::Node map = MapBuilder()
+                                 .add("b", integer_node(1))
+                                 .add("a", text_node("x"))
+                                 .add("c", list_node({}))
+                                 .build();
   ASSERT_EQ(map.members().size(), 3U);
   EXPECT_EQ(map.members()[0].key, "b");
   EXPECT_EQ(map.members()[1].key, "a");
@@ -38,7 +38,7 @@ TEST(MapBuilder, KeepsTheOrderOfTheCalls) {
 }
 
 TEST(WarningsTree, CarriesEveryPart) {
-  const core::Node list = warnings_tree(
+  const document::Node list = warnings_tree(
       {{.code = "W-1", .message = "m", .hint = "h"}, {.code = "W-2", .message = "n", .hint = {}}});
   ASSERT_EQ(list.items().size(), 2U);
   EXPECT_EQ(list.items()[0].find("code")->as_string(), "W-1");

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "evidence/validate/validate.hpp"
 #include "report/csv_cells.hpp"
 #include "report/palette.hpp"
 #include "report/validation.hpp"
-#include "sim/validate/validate.hpp"
 #include "support/small_validation.hpp"
 
 namespace ridgeline::report {
@@ -23,7 +23,7 @@ TEST(ValidationHtml, CsvQuotesAndHtmlEscapes) {
 }
 
 TEST(ValidationHtml, NothingScoredIsNoCrash) {
-  sim::validate::Validation empty;
+  evidence::validate::Validation empty;
   EXPECT_THAT(validation_table(empty, {}), ::testing::HasSubstr("0 records"));
   EXPECT_THAT(validation_html(empty), ::testing::HasSubstr("</html>"));
 }

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
+#include "evidence/validate/validate.hpp"
 #include "report/validation.hpp"
-#include "sim/validate/validate.hpp"
 #include "support/small_validation.hpp"
 
 namespace ridgeline::report {
@@ -13,7 +13,7 @@ namespace {
 using test::small_validation;
 
 TEST(ValidationJson, JsonHoldsRecordsScoresPeersAndCounts) {
-  const auto node = core::parse_json(validation_json(small_validation()), "own.json").value();
+  const auto node = document::parse_json(validation_json(small_validation()), "own.json").value();
   EXPECT_EQ(node.find("counts")->find("records")->as_integer(), 2);
   EXPECT_EQ(node.find("counts")->find("unpredicted")->as_integer(), 1);
   const auto& scores = node.find("scores")->items();

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "evidence/validate/scores.hpp"
+#include "evidence/validate/validate.hpp"
 #include "report/validation.hpp"
-#include "sim/validate/scores.hpp"
-#include "sim/validate/validate.hpp"
 #include "support/small_validation.hpp"
 
 namespace ridgeline::report {
@@ -18,7 +18,7 @@ TEST(ValidationMarkdown, HoldsScoresPeersAndAblation) {
   EXPECT_THAT(without, ::testing::HasSubstr("| other | e2e | mean | 1 | 50.0 | 50.0 | 10.00 |"));
   EXPECT_THAT(without, ::testing::Not(::testing::HasSubstr("worth")));
   validation.ablation.push_back({.variant = "no network",
-                                 .e2e = sim::validate::summarise_errors({-3.0, 5.0}),
+                                 .e2e = evidence::validate::summarise_errors({-3.0, 5.0}),
                                  .ttft = {},
                                  .tpot = {}});
   EXPECT_THAT(validation_markdown(validation),

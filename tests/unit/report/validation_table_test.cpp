@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "evidence/validate/validate.hpp"
 #include "report/palette.hpp"
 #include "report/validation.hpp"
-#include "sim/validate/validate.hpp"
 #include "support/small_validation.hpp"
 
 namespace ridgeline::report {

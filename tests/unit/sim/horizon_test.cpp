@@ -8,7 +8,7 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "engine/options.hpp"
-#include "sim/resolve.hpp"
+#include "scenario/resolve.hpp"
 
 namespace ridgeline::sim {
 namespace {
@@ -39,7 +39,7 @@ TEST(Horizon, LiesBeforeTheStartWhereNoAnswerArrivesInTime) {
 }
 
 TEST(Horizon, ARunThatIsTooLongNamesItsSize) {
-  Resolved resolved;
+  scenario::Resolved resolved;
   resolved.scenario.workload.num_prompts = 3000;
   const core::Error error = past_horizon(resolved, 17, 3000);
   EXPECT_EQ(error.code, core::ErrorCode::kInfeasible);
@@ -56,7 +56,7 @@ TEST(Horizon, ARunThatIsTooLongNamesItsSize) {
 }
 
 TEST(Horizon, ATimeOfTheServerThatIsHoursLongIsNamedInstead) {
-  Resolved resolved;
+  scenario::Resolved resolved;
   resolved.scenario.workload.num_prompts = 3000;
   resolved.host.per_step = Duration::seconds(9'000'000);
   EXPECT_EQ(past_horizon(resolved, 0, 3000).field, "serving.host_step_time");

@@ -24,7 +24,7 @@
 #include "engine/serving.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/slo.hpp"
-#include "sim/resolve.hpp"
+#include "scenario/resolve.hpp"
 #include "support/linear_model.hpp"
 #include "workload/source.hpp"
 
@@ -40,8 +40,8 @@ SimTime at_us(std::int64_t count) {
 }
 
 /// A step takes 1 ms and 10 us per token; the engine is synchronous and its host costs nothing.
-std::unique_ptr<Resolved> small_engine(const engine::RequestPath& path) {
-  auto resolved = std::make_unique<Resolved>();
+std::unique_ptr<scenario::Resolved> small_engine(const engine::RequestPath& path) {
+  auto resolved = std::make_unique<scenario::Resolved>();
   resolved->engine.max_num_seqs = 8;
   resolved->engine.max_num_batched_tokens = Tokens(512);
   resolved->engine.max_model_len = Tokens(400);
@@ -135,7 +135,7 @@ struct Variant {
 };
 class EveryEngine : public testing::TestWithParam<Variant> {
  protected:
-  RunOutcome run(const Resolved& resolved, ScriptedSource& source) {
+  RunOutcome run(const scenario::Resolved& resolved, ScriptedSource& source) {
     const RunControls controls{.core = GetParam().core, .jump = GetParam().jump, .listener = &log};
     auto outcome = simulate(resolved, source, controls);
     EXPECT_TRUE(outcome);
@@ -245,7 +245,7 @@ TEST(Simulate, AnInterruptLeavesNoRequestUncounted) {
 }
 
 /// A run that is interrupted when it first tells how far it has come, at `last_seen`.
-core::Result<RunOutcome> interrupt_at_first_look(const Resolved& resolved,
+core::Result<RunOutcome> interrupt_at_first_look(const scenario::Resolved& resolved,
                                                  workload::Source& source,
                                                  metrics::Listener* listener,
                                                  SimTime& last_seen) {

@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "studies/lab.hpp"
 #include "studies/registry.hpp"
 #include "studies/study.hpp"
@@ -50,7 +50,7 @@ TEST(Harness, SaysInWhatTheArmsDiffer) {
   const auto report = run_study(study, {});
   ASSERT_TRUE(report);
   ASSERT_EQ(report->differences.rows.size(), 1U);
-  const core::Node& row = report->differences.rows.front();
+  const document::Node& row = report->differences.rows.front();
   EXPECT_EQ(row.find("setting")->as_string(), "TOverheadMicros");
   EXPECT_EQ(row.find("one")->as_string(), "500");
   EXPECT_EQ(row.find("two")->as_string(), "900");

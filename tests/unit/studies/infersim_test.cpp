@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 #include "studies/registry.hpp"
 #include "studies/study.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 TEST(InferSim, TwoHalvesInFlightBeatOneAfterTheOther) {
   const StudyReport report = run_study(study_infersim(), {}).value();
   ASSERT_EQ(report.outcome.tables.size(), 1U);
-  for (const core::Node& row : report.outcome.tables.front().rows) {
+  for (const document::Node& row : report.outcome.tables.front().rows) {
     const double at_once = row.find("kernel_tokens_per_s")->as_real();
     const double in_turn = row.find("without_overlap_tokens_per_s")->as_real();
     if (row.find("network")->as_string() == "deepseek-v3") {
@@ -26,7 +26,7 @@ TEST(InferSim, TwoHalvesInFlightBeatOneAfterTheOther) {
 /// Products alone take longer than this would.
 TEST(InferSim, NoThroughputBeyondThePeak) {
   const StudyReport report = run_study(study_infersim(), {}).value();
-  for (const core::Node& row : report.outcome.tables.front().rows) {
+  for (const document::Node& row : report.outcome.tables.front().rows) {
     if (row.find("network")->as_string() == "qwen3-8b-fp8") {
       // 6.95e9 weights in layers, two FLOPs each and token, at 296 TFLOP/s: 21,290 tokens a second.
       EXPECT_LT(row.find("kernel_tokens_per_s")->as_real(), 21'290.0);

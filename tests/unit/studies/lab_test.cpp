@@ -5,22 +5,22 @@
 
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 
 namespace ridgeline::studies {
 namespace {
 
 TEST(Lab, RowsKeepTheirOrderAndKinds) {
-  const core::Node node = row("batch",
-                              std::int64_t{4},
-                              "ratio",
-                              1.5,
-                              "kv",
-                              std::vector<std::int64_t>{1, 2},
-                              "name",
-                              "x",
-                              "ok",
-                              true);
+  const document::Node node = row("batch",
+                                  std::int64_t{4},
+                                  "ratio",
+                                  1.5,
+                                  "kv",
+                                  std::vector<std::int64_t>{1, 2},
+                                  "name",
+                                  "x",
+                                  "ok",
+                                  true);
   ASSERT_EQ(node.members().size(), 5U);
   EXPECT_EQ(node.members()[0].key, "batch");
   EXPECT_EQ(node.members()[0].value.as_integer(), 4);

@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "core/document.hpp"
-#include "core/reader.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 #include "workload/generate/client.hpp"
 #include "workload/generate/law.hpp"
 #include "workload/generate/law_reader.hpp"
@@ -23,7 +23,7 @@
 namespace ridgeline::workload {
 namespace {
 
-void read_blis_prefix(core::ObjectReader& reader, const std::string& id, ClientSpec& spec) {
+void read_blis_prefix(document::ObjectReader& reader, const std::string& id, ClientSpec& spec) {
   const auto group = reader.string("prefix_group");
   const std::int64_t length =
       reader.integer("prefix_length", {.lowest = 0, .highest = kMaxTokensPerRequest}).value_or(0);
@@ -108,11 +108,11 @@ RateCurve blis_rate_curve(const BlisClient& client, double rate) {
   return curve;
 }
 
-void BlisClientReader::read(const core::Node& node,
+void BlisClientReader::read(const document::Node& node,
                             const std::string& path,
                             bool is_client,
                             std::vector<BlisClient>& clients) {
-  core::ObjectReader reader(node, path, errors_);
+  document::ObjectReader reader(node, path, errors_);
   BlisClient client;
   const std::string id = reader.string("id").value_or(path);
   client.spec.tenant = reader.string("tenant_id").value_or("");
@@ -149,7 +149,7 @@ void BlisClientReader::read(const core::Node& node,
   add_cohort_members(client, population, shares_prefix, id, clients);
 }
 
-std::string BlisClientReader::slo_class(core::ObjectReader& reader) const {
+std::string BlisClientReader::slo_class(document::ObjectReader& reader) const {
   std::string name = reader.string("slo_class").value_or("");
   if (is_version_1_) {
     name = name == "realtime" ? "critical" : name == "interactive" ? "standard" : name;
@@ -157,14 +157,14 @@ std::string BlisClientReader::slo_class(core::ObjectReader& reader) const {
   return name;
 }
 
-GapLaw BlisClientReader::read_arrival(const core::Node* node,
+GapLaw BlisClientReader::read_arrival(const document::Node* node,
                                       const std::string& path,
                                       std::optional<double>& rate) {
   if (node == nullptr) {
     return {};
   }
   static const std::vector<std::string> kProcesses = {"poisson", "gamma", "weibull", "constant"};
-  core::ObjectReader reader(*node, path, errors_);
+  document::ObjectReader reader(*node, path, errors_);
   const std::string process = reader.choice("process", kProcesses).value_or("poisson");
   const double cv = reader.real("cv", {.lowest = 0.01, .highest = 100.0}).value_or(1.0);
   const auto shape = reader.real("shape", {.lowest = 0.01, .highest = 1e6});
@@ -192,7 +192,7 @@ GapLaw BlisClientReader::read_arrival(const core::Node* node,
   return {.kind = process == "constant" ? GapLaw::Kind::kConstant : GapLaw::Kind::kPoisson};
 }
 
-void BlisClientReader::read_law(core::ObjectReader& reader,
+void BlisClientReader::read_law(document::ObjectReader& reader,
                                 std::string_view key,
                                 const std::string& path,
                                 std::optional<Law>& law) {
@@ -201,7 +201,7 @@ void BlisClientReader::read_law(core::ObjectReader& reader,
   }
 }
 
-void BlisClientReader::read_lengths(core::ObjectReader& reader,
+void BlisClientReader::read_lengths(document::ObjectReader& reader,
                                     const std::string& path,
                                     ClientSpec& spec) {
   std::optional<Law> input;
@@ -221,11 +221,11 @@ void BlisClientReader::read_lengths(core::ObjectReader& reader,
   spec.output = output.value_or(Law::constant(1.0));
 }
 
-void BlisClientReader::read_multimodal(const core::Node& node,
+void BlisClientReader::read_multimodal(const document::Node& node,
                                        const std::string& path,
                                        ClientSpec& spec,
                                        std::optional<Law>& input) {
-  core::ObjectReader reader(node, path, errors_);
+  document::ObjectReader reader(node, path, errors_);
   std::optional<Law> text;
   std::optional<Law> unused;
   read_law(reader, "text_distribution", path, text);
@@ -249,7 +249,7 @@ void BlisClientReader::read_multimodal(const core::Node& node,
   reader.finish();
 }
 
-void BlisClientReader::read_reasoning(core::ObjectReader& reader,
+void BlisClientReader::read_reasoning(document::ObjectReader& reader,
                                       const std::string& path,
                                       bool closed,
                                       BlisClient& client) {
@@ -258,14 +258,14 @@ void BlisClientReader::read_reasoning(core::ObjectReader& reader,
     return;
   }
   const std::string below = path + ".reasoning";
-  core::ObjectReader inner(*node, below, errors_);
+  document::ObjectReader inner(*node, below, errors_);
   std::optional<Law> ratio;
   read_law(inner, "reason_ratio_distribution", below, ratio);
   if (ratio) {
     client.spec.reasoning = blis_percent(*ratio);
   }
   if (const auto* turns = inner.node("multi_turn")) {
-    core::ObjectReader rounds(*turns, below + ".multi_turn", errors_);
+    document::ObjectReader rounds(*turns, below + ".multi_turn", errors_);
     ClientSession session;
     session.turns = Law::constant(static_cast<double>(
         rounds.integer("max_rounds", {.lowest = 1, .highest = 100'000}).value_or(1)));
@@ -282,19 +282,19 @@ void BlisClientReader::read_reasoning(core::ObjectReader& reader,
   inner.finish();
 }
 
-void BlisClientReader::read_lifecycle(core::ObjectReader& reader,
+void BlisClientReader::read_lifecycle(document::ObjectReader& reader,
                                       const std::string& path,
                                       BlisClient& client) {
   const auto* node = reader.node("lifecycle");
   if (node == nullptr) {
     return;
   }
-  core::ObjectReader inner(*node, path + ".lifecycle", errors_);
+  document::ObjectReader inner(*node, path + ".lifecycle", errors_);
   const auto* windows = inner.node("windows");
   if (windows != nullptr && windows->is_list()) {
     for (std::size_t i = 0; i < windows->items().size(); ++i) {
       const std::string at = fmt::format("{}.lifecycle.windows[{}]", path, i);
-      core::ObjectReader window(windows->items()[i], at, errors_);
+      document::ObjectReader window(windows->items()[i], at, errors_);
       BlisWindow read;
       read.start = window.required_real("start_us", kBlisTime) * kBlisMicrosecond;
       read.end = window.required_real("end_us", kBlisTime) * kBlisMicrosecond;
@@ -316,11 +316,11 @@ void BlisClientReader::read_lifecycle(core::ObjectReader& reader,
   inner.finish();
 }
 
-void BlisClientReader::read_cohort(core::ObjectReader& reader,
+void BlisClientReader::read_cohort(document::ObjectReader& reader,
                                    const std::string& path,
                                    BlisClient& client) {
   if (const auto* node = reader.node("diurnal")) {
-    core::ObjectReader inner(*node, path + ".diurnal", errors_);
+    document::ObjectReader inner(*node, path + ".diurnal", errors_);
     const double peak = inner.required_real("peak_hour", {.lowest = 0.0, .highest = 23.0});
     const double ratio =
         inner.required_real("peak_to_trough_ratio", {.lowest = 1.0, .highest = 1e6});
@@ -331,7 +331,7 @@ void BlisClientReader::read_cohort(core::ObjectReader& reader,
     traits_.diurnal = true;
   }
   if (const auto* node = reader.node("spike")) {
-    core::ObjectReader inner(*node, path + ".spike", errors_);
+    document::ObjectReader inner(*node, path + ".spike", errors_);
     BlisWindow window;
     window.start = inner.required_real("start_time_us", kBlisTime) * kBlisMicrosecond;
     window.end = window.start + inner.required_real("duration_us", kBlisTime) * kBlisMicrosecond;
@@ -341,7 +341,7 @@ void BlisClientReader::read_cohort(core::ObjectReader& reader,
     client.windows.push_back(window);
   }
   if (const auto* node = reader.node("drain")) {
-    core::ObjectReader inner(*node, path + ".drain", errors_);
+    document::ObjectReader inner(*node, path + ".drain", errors_);
     const double start = inner.required_real("start_time_us", kBlisTime) * kBlisMicrosecond;
     const double ramp = inner.required_real("ramp_duration_us", kBlisTime) * kBlisMicrosecond;
     inner.finish();

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/document.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 #include "workload/generate/client.hpp"
 #include "workload/generate/law.hpp"
 #include "workload/generate/rate_curve.hpp"
@@ -16,8 +16,8 @@
 namespace ridgeline::workload {
 
 /// What inference-sim's descriptions may say in microseconds, and in requests per second.
-inline constexpr core::Range<double> kBlisTime{.lowest = 0.0, .highest = 9.2e12};
-inline constexpr core::Range<double> kBlisRate{.lowest = 0.0, .highest = 1e9};
+inline constexpr document::Range<double> kBlisTime{.lowest = 0.0, .highest = 9.2e12};
+inline constexpr document::Range<double> kBlisRate{.lowest = 0.0, .highest = 1e9};
 inline constexpr double kBlisMicrosecond = 1e-6;
 
 /// A time in which a client sends.
@@ -65,7 +65,7 @@ class BlisClientReader {
   /// Version 1 had other names for two SLO classes.
   void set_version_1() { is_version_1_ = true; }
   /// Adds a client, or the members of a cohort.
-  void read(const core::Node& node,
+  void read(const document::Node& node,
             const std::string& path,
             bool is_client,
             std::vector<BlisClient>& clients);
@@ -74,25 +74,27 @@ class BlisClientReader {
  private:
   static constexpr std::int64_t kMaxConcurrencyOfClient = 1'000'000;
 
-  std::string slo_class(core::ObjectReader& reader) const;
+  std::string slo_class(document::ObjectReader& reader) const;
   /// `rate` is set where shape and scale say what the mean gap is: those win over the client's
   /// share of the rate.
-  GapLaw read_arrival(const core::Node* node, const std::string& path, std::optional<double>& rate);
-  void read_law(core::ObjectReader& reader,
+  GapLaw read_arrival(const document::Node* node,
+                      const std::string& path,
+                      std::optional<double>& rate);
+  void read_law(document::ObjectReader& reader,
                 std::string_view key,
                 const std::string& path,
                 std::optional<Law>& law);
-  void read_lengths(core::ObjectReader& reader, const std::string& path, ClientSpec& spec);
-  void read_multimodal(const core::Node& node,
+  void read_lengths(document::ObjectReader& reader, const std::string& path, ClientSpec& spec);
+  void read_multimodal(const document::Node& node,
                        const std::string& path,
                        ClientSpec& spec,
                        std::optional<Law>& input);
-  void read_reasoning(core::ObjectReader& reader,
+  void read_reasoning(document::ObjectReader& reader,
                       const std::string& path,
                       bool closed,
                       BlisClient& client);
-  void read_lifecycle(core::ObjectReader& reader, const std::string& path, BlisClient& client);
-  void read_cohort(core::ObjectReader& reader, const std::string& path, BlisClient& client);
+  void read_lifecycle(document::ObjectReader& reader, const std::string& path, BlisClient& client);
+  void read_cohort(document::ObjectReader& reader, const std::string& path, BlisClient& client);
 
   core::Errors& errors_;
   bool is_version_1_ = false;

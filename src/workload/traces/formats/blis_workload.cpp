@@ -15,10 +15,10 @@
 
 #include <fmt/format.h>
 
-#include "core/document.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 #include "workload/generate/client.hpp"
 #include "workload/generate/law.hpp"
 #include "workload/generate/rate_curve.hpp"
@@ -35,8 +35,8 @@ class BlisReader {
  public:
   explicit BlisReader(core::Errors& errors) : errors_(errors), client_reader_(errors) {}
 
-  void read(const core::Node& document) {
-    core::ObjectReader reader(document, "", errors_);
+  void read(const document::Node& document) {
+    document::ObjectReader reader(document, "", errors_);
     const std::string version = read_version(reader);
     if (version == "1") {
       client_reader_.set_version_1();
@@ -116,7 +116,7 @@ class BlisReader {
   }
 
   /// All clients have a class or none has: a class of some would say nothing about the others.
-  void check_slo_classes(core::ObjectReader& reader) const {
+  void check_slo_classes(document::ObjectReader& reader) const {
     const auto without = [](const BlisClient& client) { return client.spec.slo_class.empty(); };
     const auto count = std::ranges::count_if(clients_, without);
     if (count > 0 && static_cast<std::size_t>(count) < clients_.size()) {
@@ -127,7 +127,7 @@ class BlisReader {
     }
   }
 
-  std::string read_version(core::ObjectReader& reader) {
+  std::string read_version(document::ObjectReader& reader) {
     const auto* node = reader.node("version");
     const std::string text = node == nullptr     ? ""
                              : node->is_string() ? node->as_string()
@@ -138,7 +138,7 @@ class BlisReader {
     return text;
   }
 
-  void read_list(core::ObjectReader& reader, std::string_view key, bool is_client) {
+  void read_list(document::ObjectReader& reader, std::string_view key, bool is_client) {
     const auto* node = reader.node(key);
     if (node == nullptr) {
       return;
@@ -153,13 +153,13 @@ class BlisReader {
   }
 
   /// stages [{rate, duration}] and shared_prefix: users times prompts, of one length each.
-  void read_inference_perf(const core::Node& node) {
-    core::ObjectReader reader(node, "inference_perf", errors_);
+  void read_inference_perf(const document::Node& node) {
+    document::ObjectReader reader(node, "inference_perf", errors_);
     RateCurve curve;
     double requests = 0.0;
     if (const auto* stages = reader.node("stages"); stages != nullptr && stages->is_list()) {
       for (std::size_t i = 0; i < stages->items().size(); ++i) {
-        core::ObjectReader stage(
+        document::ObjectReader stage(
             stages->items()[i], fmt::format("inference_perf.stages[{}]", i), errors_);
         const double rate = stage.required_real("rate", kBlisRate);
         const double seconds = stage.required_real("duration", {.lowest = 1e-3, .highest = 9e6});
@@ -173,11 +173,11 @@ class BlisReader {
     if (shared == nullptr || curve.pieces.empty()) {
       reader.problem("shared_prefix", "missing, expected stages and shared_prefix");
     } else {
-      core::ObjectReader inner(*shared, "inference_perf.shared_prefix", errors_);
-      constexpr core::Range<std::int64_t> kCount{.lowest = 1, .highest = 1'000'000};
+      document::ObjectReader inner(*shared, "inference_perf.shared_prefix", errors_);
+      constexpr document::Range<std::int64_t> kCount{.lowest = 1, .highest = 1'000'000};
       const auto prompts = inner.required_integer("num_unique_system_prompts", kCount);
       const auto users = inner.required_integer("num_users_per_system_prompt", kCount);
-      constexpr core::Range<double> kLengths{.lowest = 1.0, .highest = 1e8};
+      constexpr document::Range<double> kLengths{.lowest = 1.0, .highest = 1e8};
       client.spec.prefix =
           ClientPrefix{.group = "inference_perf",
                        .length = Law::constant(inner.required_real("system_prompt_len", kLengths)),
@@ -237,7 +237,7 @@ class BlisReader {
 };
 
 core::Result<std::unique_ptr<ItemStream>> read_blis_workload(TraceDocument document) {
-  const auto tree = core::parse_yaml(document.text, document.path);
+  const auto tree = document::parse_yaml(document.text, document.path);
   if (!tree) {
     return core::fail(tree.error());
   }

@@ -13,10 +13,10 @@
 
 #include <fmt/format.h>
 
-#include "core/document.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 #include "workload/generate/client.hpp"
 #include "workload/generate/law.hpp"
 #include "workload/generate/law_reader.hpp"
@@ -29,8 +29,8 @@
 namespace ridgeline::workload {
 namespace {
 
-constexpr core::Range<std::int64_t> kPerfCount{.lowest = 1, .highest = 100'000'000};
-constexpr core::Range<double> kPerfRate{.lowest = 1e-6, .highest = 1e9};
+constexpr document::Range<std::int64_t> kPerfCount{.lowest = 1, .highest = 100'000'000};
+constexpr document::Range<double> kPerfRate{.lowest = 1e-6, .highest = 1e9};
 
 struct PerfStage {
   std::optional<double> rate;
@@ -44,8 +44,8 @@ class PerfReader {
  public:
   explicit PerfReader(core::Errors& errors) : errors_(errors) {}
 
-  void read(const core::Node& document) {
-    core::ObjectReader reader(document, "", errors_, core::ObjectReader::Unknown::kIgnore);
+  void read(const document::Node& document) {
+    document::ObjectReader reader(document, "", errors_, document::ObjectReader::Unknown::kIgnore);
     const auto* load = reader.node("load");
     const auto* data = reader.node("data");
     if (load == nullptr) {
@@ -63,8 +63,8 @@ class PerfReader {
   [[nodiscard]] std::unique_ptr<ItemStream> make(std::uint64_t seed) const;
 
  private:
-  void read_load(const core::Node& node) {
-    core::ObjectReader reader(node, "load", errors_, core::ObjectReader::Unknown::kIgnore);
+  void read_load(const document::Node& node) {
+    document::ObjectReader reader(node, "load", errors_, document::ObjectReader::Unknown::kIgnore);
     const std::string type = reader.string("type").value_or("constant");
     poisson_ = type == "poisson";
     interval_ = reader.real("interval", {.lowest = 0.0, .highest = 1e6}).value_or(0.0);
@@ -77,10 +77,10 @@ class PerfReader {
       return;
     }
     for (std::size_t i = 0; i < stages->items().size(); ++i) {
-      core::ObjectReader stage(stages->items()[i],
-                               fmt::format("load.stages[{}]", i),
-                               errors_,
-                               core::ObjectReader::Unknown::kIgnore);
+      document::ObjectReader stage(stages->items()[i],
+                                   fmt::format("load.stages[{}]", i),
+                                   errors_,
+                                   document::ObjectReader::Unknown::kIgnore);
       PerfStage read;
       read.rate = stage.real("rate", kPerfRate);
       read.duration = stage.real("duration", {.lowest = 1e-3, .highest = 9e6}).value_or(0.0);
@@ -99,8 +99,8 @@ class PerfReader {
     }
   }
 
-  void read_data(const core::Node& node) {
-    core::ObjectReader reader(node, "data", errors_, core::ObjectReader::Unknown::kIgnore);
+  void read_data(const document::Node& node) {
+    document::ObjectReader reader(node, "data", errors_, document::ObjectReader::Unknown::kIgnore);
     const std::string type = reader.string("type").value_or("mock");
     if (type == "shared_prefix") {
       read_shared_prefix(reader);
@@ -116,20 +116,20 @@ class PerfReader {
     }
   }
 
-  void read_distributions(core::ObjectReader& reader) {
+  void read_distributions(document::ObjectReader& reader) {
     constexpr double kMockTokens = 128.0;
     spec_.input = law(reader, "data", "input_distribution").value_or(Law::constant(kMockTokens));
     spec_.output = law(reader, "data", "output_distribution").value_or(Law::constant(kMockTokens));
   }
 
-  void read_shared_prefix(core::ObjectReader& reader) {
+  void read_shared_prefix(document::ObjectReader& reader) {
     const auto* node = reader.node("shared_prefix");
     if (node == nullptr) {
       reader.problem("shared_prefix", "missing, expected its lengths");
       return;
     }
-    core::ObjectReader inner(
-        *node, "data.shared_prefix", errors_, core::ObjectReader::Unknown::kIgnore);
+    document::ObjectReader inner(
+        *node, "data.shared_prefix", errors_, document::ObjectReader::Unknown::kIgnore);
     const auto either = [&](const char* first, const char* second, std::int64_t otherwise) {
       return inner.integer(first, kPerfCount)
           .value_or(inner.integer(second, kPerfCount).value_or(otherwise));
@@ -154,14 +154,14 @@ class PerfReader {
     }
   }
 
-  void read_conversations(core::ObjectReader& reader) {
+  void read_conversations(document::ObjectReader& reader) {
     const auto* node = reader.node("conversation_replay");
     if (node == nullptr) {
       reader.problem("conversation_replay", "missing, expected its lengths");
       return;
     }
     const std::string path = "data.conversation_replay";
-    core::ObjectReader inner(*node, path, errors_, core::ObjectReader::Unknown::kIgnore);
+    document::ObjectReader inner(*node, path, errors_, document::ObjectReader::Unknown::kIgnore);
     inner.integer("num_conversations", kPerfCount);
     if (auto shared = law(inner, path, "shared_system_prompt_len")) {
       spec_.prefix = ClientPrefix{.group = "conversation_replay", .length = *shared};
@@ -176,7 +176,7 @@ class PerfReader {
     counts_requests_ = true;
   }
 
-  std::optional<Law> law(core::ObjectReader& reader,
+  std::optional<Law> law(document::ObjectReader& reader,
                          const std::string& path,
                          std::string_view key) {
     const auto* node = reader.node(key);
@@ -269,7 +269,7 @@ std::unique_ptr<ItemStream> PerfReader::make(std::uint64_t seed) const {
 }
 
 core::Result<std::unique_ptr<ItemStream>> read_perf_config(TraceDocument document) {
-  const auto tree = core::parse_yaml(document.text, document.path);
+  const auto tree = document::parse_yaml(document.text, document.path);
   if (!tree) {
     return core::fail(tree.error());
   }

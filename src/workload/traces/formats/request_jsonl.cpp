@@ -17,11 +17,11 @@
 
 #include <fmt/format.h>
 
-#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "document/reader.hpp"
 #include "domain/request.hpp"
 #include "workload/item.hpp"
 #include "workload/traces/format.hpp"
@@ -132,7 +132,7 @@ class RequestJsonlParser final : public RowParser {
     }
     if (at == kJsonlKeys.end()) {
       const std::vector<std::string> names(kJsonlKeys.begin(), kJsonlKeys.end());
-      const auto meant = core::nearest(key, names);
+      const auto meant = document::nearest(key, names);
       json.line().problem("",
                           key,
                           fmt::format("the unknown name {}", core::quote(key)),

@@ -24,11 +24,11 @@
 
 #include <fmt/format.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/traces/format.hpp"
@@ -208,7 +208,7 @@ class V2Parser final : public CsvRowParser {
 
 /// Reads what of the header matters to the requests; the rest describes the measured server.
 core::Result<V2Header> read_v2_header(const std::string& text, const std::string& path) {
-  const auto document = core::parse_yaml(text, path);
+  const auto document = document::parse_yaml(text, path);
   if (!document) {
     return core::fail(document.error());
   }
@@ -224,7 +224,7 @@ core::Result<V2Header> read_v2_header(const std::string& text, const std::string
     header.accumulate = growth->as_string() == "accumulate";
   }
   if (const auto* warm_up = document->find("warm_up_requests");
-      warm_up != nullptr && warm_up->kind() == core::Node::Kind::kInteger) {
+      warm_up != nullptr && warm_up->kind() == document::Node::Kind::kInteger) {
     header.warm_up = warm_up->as_integer();
   }
   return header;

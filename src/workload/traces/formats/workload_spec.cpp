@@ -14,10 +14,10 @@
 
 #include <fmt/format.h>
 
-#include "core/document.hpp"
-#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
 #include "workload/compose.hpp"
 #include "workload/generate/client.hpp"
 #include "workload/generate/law.hpp"
@@ -34,10 +34,10 @@
 namespace ridgeline::workload {
 namespace {
 
-constexpr core::Range<double> kSpecRate{.lowest = 1e-6, .highest = 1e9};
-constexpr core::Range<double> kSpecTime{.lowest = 0.0, .highest = 9.2e6};
-constexpr core::Range<double> kSpecShare{.lowest = 0.0, .highest = 1.0};
-constexpr core::Range<std::int64_t> kSpecCount{.lowest = 1, .highest = kMaxRequests};
+constexpr document::Range<double> kSpecRate{.lowest = 1e-6, .highest = 1e9};
+constexpr document::Range<double> kSpecTime{.lowest = 0.0, .highest = 9.2e6};
+constexpr document::Range<double> kSpecShare{.lowest = 0.0, .highest = 1.0};
+constexpr document::Range<std::int64_t> kSpecCount{.lowest = 1, .highest = kMaxRequests};
 
 core::Duration seconds_of(double seconds) {
   return core::Duration::from_seconds(seconds).value_or(core::Duration());
@@ -48,8 +48,8 @@ class ClientReader {
  public:
   ClientReader(const std::string& path, core::Errors& errors) : path_(path), errors_(errors) {}
 
-  void read(const core::Node& node, ClientSpec& spec) {
-    core::ObjectReader reader(node, path_, errors_);
+  void read(const document::Node& node, ClientSpec& spec) {
+    document::ObjectReader reader(node, path_, errors_);
     read_arrivals(reader, spec);
     set(reader, "input_len", spec.input);
     set(reader, "output_len", spec.output);
@@ -76,7 +76,7 @@ class ClientReader {
 
  private:
   template <class Target>
-  void set(core::ObjectReader& reader, std::string_view key, Target& target) {
+  void set(document::ObjectReader& reader, std::string_view key, Target& target) {
     if (const auto* node = reader.node(key)) {
       if (auto law = read_own_law(*node, fmt::format("{}.{}", path_, key), errors_)) {
         target = std::move(*law);
@@ -84,7 +84,7 @@ class ClientReader {
     }
   }
 
-  void read_arrivals(core::ObjectReader& reader, ClientSpec& spec) {
+  void read_arrivals(document::ObjectReader& reader, ClientSpec& spec) {
     static const std::vector<std::string> kKinds = {
         "poisson", "constant", "gamma", "weibull", "lognormal"};
     const std::string kind = reader.choice("arrivals", kKinds).value_or("poisson");
@@ -99,7 +99,7 @@ class ClientReader {
       spec.rate = RateCurve::constant(*rate);
     }
     if (const auto* node = reader.node("diurnal")) {
-      core::ObjectReader inner(*node, path_ + ".diurnal", errors_);
+      document::ObjectReader inner(*node, path_ + ".diurnal", errors_);
       const double mean = inner.required_real("mean_rate", kSpecRate);
       const double depth = inner.required_real("depth", kSpecShare);
       const double peak = inner.real("peak_hour", {.lowest = 0.0, .highest = 24.0}).value_or(14.0);
@@ -110,7 +110,7 @@ class ClientReader {
       read_rates(*node, spec);
     }
     if (const auto* node = reader.node("markov")) {
-      core::ObjectReader inner(*node, path_ + ".markov", errors_);
+      document::ObjectReader inner(*node, path_ + ".markov", errors_);
       MarkovRates markov;
       markov.rates =
           inner.reals("rates", {.lowest = 0.0, .highest = 1e9}).value_or(std::vector<double>());
@@ -125,12 +125,12 @@ class ClientReader {
     }
   }
 
-  void read_rates(const core::Node& node, ClientSpec& spec) {
+  void read_rates(const document::Node& node, ClientSpec& spec) {
     RateCurve curve;
     for (std::size_t i = 0; node.is_list() && i < node.items().size(); ++i) {
-      core::ObjectReader piece(node.items()[i], fmt::format("{}.rates[{}]", path_, i), errors_);
+      document::ObjectReader piece(node.items()[i], fmt::format("{}.rates[{}]", path_, i), errors_);
       RatePiece read;
-      constexpr core::Range<double> kFromZero{.lowest = 0.0, .highest = 1e9};
+      constexpr document::Range<double> kFromZero{.lowest = 0.0, .highest = 1e9};
       read.seconds = piece.required_real("seconds", {.lowest = 1e-3, .highest = 9e6});
       read.from = piece.required_real("from", kFromZero);
       read.to = piece.real("to", kFromZero).value_or(read.from);
@@ -146,8 +146,8 @@ class ClientReader {
     spec.rate = std::move(curve);
   }
 
-  void read_prefix(const core::Node& node, ClientSpec& spec) {
-    core::ObjectReader reader(node, path_ + ".prefix", errors_);
+  void read_prefix(const document::Node& node, ClientSpec& spec) {
+    document::ObjectReader reader(node, path_ + ".prefix", errors_);
     ClientPrefix prefix;
     prefix.group = reader.string("group").value_or("system");
     if (const auto* length = reader.node("len")) {
@@ -162,11 +162,11 @@ class ClientReader {
     spec.prefix = std::move(prefix);
   }
 
-  void read_session(const core::Node& node, ClientSpec& spec) {
-    core::ObjectReader reader(node, path_ + ".session", errors_);
+  void read_session(const document::Node& node, ClientSpec& spec) {
+    document::ObjectReader reader(node, path_ + ".session", errors_);
     ClientSession session;
     const auto law =
-        [&](const char* key, auto& target, const core::Range<double>& range = kAnyQuantity) {
+        [&](const char* key, auto& target, const document::Range<double>& range = kAnyQuantity) {
           if (const auto* value = reader.node(key)) {
             if (auto read = read_own_law(
                     *value, fmt::format("{}.session.{}", path_, key), errors_, range)) {
@@ -198,8 +198,8 @@ class SpecReader {
   SpecReader(const TraceDocument& document, core::Errors& errors)
       : document_(document), errors_(errors) {}
 
-  core::Result<std::unique_ptr<ItemStream>> read(const core::Node& tree) {
-    core::ObjectReader reader(tree, "", errors_);
+  core::Result<std::unique_ptr<ItemStream>> read(const document::Node& tree) {
+    document::ObjectReader reader(tree, "", errors_);
     reader.integer("ridgeline_workload", {.lowest = 1, .highest = 1});
     static const std::vector<std::string> kCombine = {"superpose", "mix"};
     const std::string combine = reader.choice("combine", kCombine).value_or("superpose");
@@ -258,8 +258,8 @@ class SpecReader {
     return stream;
   }
 
-  void read_source(const core::Node& node, const std::string& path, std::size_t number) {
-    core::ObjectReader reader(node, path, errors_);
+  void read_source(const document::Node& node, const std::string& path, std::size_t number) {
+    document::ObjectReader reader(node, path, errors_);
     SpecSource source;
     source.weight = reader.real("weight", {.lowest = 0.0, .highest = 1e9}).value_or(1.0);
     const auto file = reader.string("file");
@@ -314,10 +314,10 @@ class SpecReader {
     };
   }
 
-  StreamFactory client_source(core::ObjectReader& reader,
+  StreamFactory client_source(document::ObjectReader& reader,
                               const std::string& path,
                               const std::optional<std::string>& preset,
-                              const core::Node* client,
+                              const document::Node* client,
                               std::size_t number,
                               std::optional<double> rate,
                               std::optional<std::int64_t> groups,
@@ -367,12 +367,12 @@ class SpecReader {
   }
 
   /// duration_s, which a client generates by and a file is cut by, then start_s.
-  void cut_in_time(core::ObjectReader& reader,
+  void cut_in_time(document::ObjectReader& reader,
                    const std::string& path,
                    bool is_file,
                    std::optional<double> duration,
                    SpecSource& source) {
-    const core::Node* start_node = reader.node("start_s");
+    const document::Node* start_node = reader.node("start_s");
     const auto start = reader.real("start_s", kSpecTime);
     if (start && duration && *start >= *duration) {
       reader.problem(
@@ -402,14 +402,14 @@ class SpecReader {
   }
 
   /// In the order in which docs/workloads.md lists them.
-  void read_changes(core::ObjectReader& reader, const std::string& path, SpecSource& source) {
+  void read_changes(document::ObjectReader& reader, const std::string& path, SpecSource& source) {
     if (const auto speed = reader.real("speed_up", {.lowest = 1e-6, .highest = 1e6})) {
       source.make = then(source.make, [by = *speed](std::unique_ptr<ItemStream> s) {
         return sped_up(std::move(s), by);
       });
     }
     if (const auto* node = reader.node("resample")) {
-      core::ObjectReader inner(*node, path + ".resample", errors_);
+      document::ObjectReader inner(*node, path + ".resample", errors_);
       const auto count = inner.required_integer("num_prompts", kSpecCount);
       const double rate = inner.required_real("request_rate", kSpecRate);
       inner.finish();
@@ -429,14 +429,14 @@ class SpecReader {
       };
     }
     if (const auto* node = reader.node("repeat")) {
-      core::ObjectReader inner(*node, path + ".repeat", errors_);
+      document::ObjectReader inner(*node, path + ".repeat", errors_);
       const auto times = inner.required_integer("times", {.lowest = 1, .highest = 1'000'000});
       const auto period = seconds_of(inner.required_real("period_s", kSpecTime));
       inner.finish();
       source.make = [make = source.make, times, period]() { return repeated(make, times, period); };
     }
     if (const auto* node = reader.node("ramp")) {
-      core::ObjectReader inner(*node, path + ".ramp", errors_);
+      document::ObjectReader inner(*node, path + ".ramp", errors_);
       const double from = inner.required_real("from", kSpecShare);
       const double to = inner.required_real("to", kSpecShare);
       const auto over = seconds_of(inner.required_real("over_s", kSpecTime));
@@ -459,7 +459,7 @@ class SpecReader {
 };
 
 core::Result<std::unique_ptr<ItemStream>> read_workload_spec(TraceDocument document) {
-  const auto tree = core::parse_yaml(document.text, document.path);
+  const auto tree = document::parse_yaml(document.text, document.path);
   if (!tree) {
     return core::fail(tree.error());
   }

@@ -16,9 +16,9 @@
 
 #include <fmt/format.h>
 
-#include "core/input_files.hpp"
-#include "core/piped_files.hpp"
 #include "core/result.hpp"
+#include "document/input_files.hpp"
+#include "document/piped_files.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -88,13 +88,13 @@ std::unique_ptr<ByteInput> unpacked(std::unique_ptr<ByteInput> input) {
 
 core::Result<std::unique_ptr<ByteInput>> open_input(const std::string& path) {
   std::error_code failure;
-  const std::string source = core::path_to_open(path);
+  const std::string source = document::path_to_open(path);
   const auto status = std::filesystem::status(source, failure);
   if (!std::filesystem::exists(status)) {
     return core::fail(file_error(path, "no such file, expected a trace"));
   }
   // A trace is read twice (checked, then replayed), which pipes and devices do not allow; the
-  // command line copies pipes (core/piped_files.hpp).
+  // command line copies pipes (document/piped_files.hpp).
   if (!std::filesystem::is_regular_file(status)) {
     return core::fail(file_error(path, "not a regular file, expected a trace"));
   }
@@ -102,7 +102,7 @@ core::Result<std::unique_ptr<ByteInput>> open_input(const std::string& path) {
   if (!file->is_open()) {
     return core::fail(file_error(path, "cannot be opened for reading"));
   }
-  core::note_input(path);
+  document::note_input(path);
   return unpacked(make_plain_input(std::move(file)));
 }
 

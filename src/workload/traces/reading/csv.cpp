@@ -12,10 +12,10 @@
 
 #include <fmt/format.h>
 
-#include "core/reader.hpp"
 #include "core/text.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "document/reader.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/reading/fields.hpp"
 #include "workload/traces/reading/quick_batch.hpp"
@@ -126,7 +126,7 @@ bool CsvRowParser::note_column(const TraceLine& line, std::string_view cell, std
     for (const CsvColumn& column : columns_) {
       names.emplace_back(column.name);
     }
-    const auto meant = core::nearest(cell, names);
+    const auto meant = document::nearest(cell, names);
     line.problem("",
                  cell,
                  fmt::format("the unknown name {}", core::quote(cell)),

@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "core/reader.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/reader.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/trace_part.hpp"
@@ -259,7 +259,7 @@ core::Result<const TraceFormat*> find_trace_format(std::string_view name) {
     }
     names.emplace_back(format->name);
   }
-  const auto near = core::nearest(name, names);
+  const auto near = document::nearest(name, names);
   return core::fail(core::Error{
       .field = "format",
       .message = fmt::format(

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/json_writer.hpp"
+#include "document/json_writer.hpp"
 #include "domain/prompt.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
@@ -117,7 +117,7 @@ class RequestJsonlWriter final : public TraceWriter {
   void write_labels(const Item& item) {
     const auto label = [&](JsonlKey key, std::int32_t number) {
       if (number >= 0) {
-        core::JsonWriter json(core::JsonWriter::Layout::kOneLine);
+        document::JsonWriter json(document::JsonWriter::Layout::kOneLine);
         json.value(std::string_view(stream_->labels().name(number)));
         text_ += fmt::format(R"(,"{}":{})", kJsonlKeys[static_cast<std::size_t>(key)], json.text());
       }

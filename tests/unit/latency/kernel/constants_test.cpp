@@ -8,9 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/calibration.hpp"
 #include "support/paths.hpp"
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 
 std::string builtin_text() {
   const auto path = test::source_dir() / "data" / "latency" / "kernel_first.yaml";
-  return core::read_file(path.string()).value();
+  return document::read_file(path.string()).value();
 }
 
 /// The builtin text with one passage replaced.

@@ -5,15 +5,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "latency/kernel/constants.hpp"
 
 namespace ridgeline::latency::kernel {
 namespace {
 
 ModelSetting setting_of(const std::string& key, double value) {
-  return {.key = key, .value = core::Node::real(value, {})};
+  return {.key = key, .value = document::Node::real(value, {})};
 }
 
 TEST(KernelSettings, ReplacesWhatItNames) {
@@ -34,7 +34,7 @@ TEST(KernelSettings, RefusesUnknownNamesAndOddValues) {
   EXPECT_THAT(message(setting_of("step_gap", 1.0)), testing::HasSubstr("step_gap_us"));
   EXPECT_THAT(message(setting_of("step_gap_us", -1.0)), testing::HasSubstr("out of range"));
   EXPECT_THAT(message(setting_of("step_gap_us", 1e9)), testing::HasSubstr("out of range"));
-  EXPECT_THAT(message({.key = "step_gap_us", .value = core::Node::string("much", {})}),
+  EXPECT_THAT(message({.key = "step_gap_us", .value = document::Node::string("much", {})}),
               testing::HasSubstr("out of range"));
 }
 

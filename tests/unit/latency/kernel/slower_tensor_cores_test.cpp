@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
+#include "document/document.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/calibration.hpp"
 #include "latency/kernel/constants.hpp"
@@ -18,8 +18,8 @@
 #include "latency/kernel/expert_gemm.hpp"
 #include "latency/kernel/gemm.hpp"
 #include "latency/kernel/prefill_attention.hpp"
-#include "latency/tables/expert_tables.hpp"
-#include "latency/tables/kernel_tables.hpp"
+#include "latency/measured/expert_tables.hpp"
+#include "latency/measured/kernel_tables.hpp"
 #include "model/operators.hpp"
 #include "support/paths.hpp"
 #include "unit/latency/kernel_fixtures.hpp"
@@ -47,8 +47,8 @@ double grouped_error(const std::filesystem::path& data,
                      const hardware::GpuSpec& gpu) {
   const auto path =
       data / "grouped_gemm" / (prompts ? "prefill" : "decode") / gpu_name / "data.csv";
-  const auto text = core::read_file(path.string()).value();
-  const auto read = tables::read_grouped_gemm_table(text, path.string(), prompts);
+  const auto text = document::read_file(path.string()).value();
+  const auto read = measured::read_grouped_gemm_table(text, path.string(), prompts);
   std::vector<double> ratios;
   for (const auto& table : read.tables) {
     for (const auto& row : table.rows()) {
@@ -76,7 +76,7 @@ PartErrors errors_on(const std::string& name, const Constants& constants) {
   const Calibration set = calibrate(constants, gpu);
   const auto path = data / "gemm" / name / "data.csv";
   const auto gemms =
-      tables::read_gemm_table(core::read_file(path.string()).value(), path.string()).tables;
+      measured::read_gemm_table(document::read_file(path.string()).value(), path.string()).tables;
   PartErrors errors{};
   std::vector<double> ratios;
   for (const auto& row : gemms.at(0).rows()) {

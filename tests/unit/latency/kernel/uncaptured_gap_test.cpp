@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/calibration.hpp"
 #include "latency/kernel/constants.hpp"
@@ -55,9 +55,9 @@ TEST(UncapturedGap, IsChargedWhereItWasMeasuredAlone) {
 /// A constant that the user sets was measured on a server of the user's own.
 TEST(UncapturedGap, HoldsForEveryEightBitExpertWhereItIsSet) {
   const model::ModelSpec scout = fixtures::llama_4_scout_fp8();
-  const auto set =
-      with_settings(builtin_constants(),
-                    {{.key = "uncaptured_expert_gap_us", .value = core::Node::real(300.0, {})}});
+  const auto set = with_settings(
+      builtin_constants(),
+      {{.key = "uncaptured_expert_gap_us", .value = document::Node::real(300.0, {})}});
   ASSERT_TRUE(set.has_value());
   EXPECT_EQ(gap_layers(scout, facts("h200"), *set), 48);
   // An A100 has no units for FP8: its products are 16 bit.

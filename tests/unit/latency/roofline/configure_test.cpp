@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "latency/roofline/roofline_model.hpp"
 #include "latency/roofline/switches.hpp"
 #include "unit/latency/kernel_fixtures.hpp"
@@ -56,15 +56,15 @@ TEST(Configure, ASetOfConstantsIsChosenByNameAndASettingAfterItWins) {
   const auto done = configure(
       *find_preset("v1"),
       gpu,
-      {.settings = {{.key = "constants", .value = core::Node::string("c6e7cf5e-h100", {})},
-                    {.key = "mfuDecode", .value = core::Node::real(0.2, {})}}});
+      {.settings = {{.key = "constants", .value = document::Node::string("c6e7cf5e-h100", {})},
+                    {.key = "mfuDecode", .value = document::Node::real(0.2, {})}}});
   ASSERT_TRUE(done);
   EXPECT_DOUBLE_EQ(done->constants.decode_tp_exponent, 1.78);
   EXPECT_DOUBLE_EQ(done->constants.mfu_decode, 0.2);
   EXPECT_FALSE(
       configure(*find_preset("v1"),
                 gpu,
-                {.settings = {{.key = "constants", .value = core::Node::integer(3, {})}}}));
+                {.settings = {{.key = "constants", .value = document::Node::integer(3, {})}}}));
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "latency/roofline/switches.hpp"
 #include "unit/latency/kernel_fixtures.hpp"
 
@@ -17,9 +17,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 core::Result<HardwareConfig> config_of(const std::string& text, const char* gpu = "h100") {
-  return core::parse_json(text, "hardware_config.json").and_then([&](const core::Node& node) {
-    return hardware_config_from(node, latency::fixtures::gpu(gpu));
-  });
+  return document::parse_json(text, "hardware_config.json")
+      .and_then([&](const document::Node& node) {
+        return hardware_config_from(node, latency::fixtures::gpu(gpu));
+      });
 }
 
 TEST(HardwareConfig, ReadsTheEntryOfTheGpuByAnyOfItsNames) {

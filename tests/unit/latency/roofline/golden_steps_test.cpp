@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "document/document.hpp"
 #include "domain/step.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
@@ -32,7 +32,7 @@ std::string dashed(std::string text) {
   return text;
 }
 
-model::ModelSpec network_from(const core::Node& node) {
+model::ModelSpec network_from(const document::Node& node) {
   const auto number = [&](const char* key) { return node.find(key)->as_integer(); };
   const std::int64_t hidden = number("hidden_size");
   const std::int64_t heads = number("num_attention_heads");
@@ -44,13 +44,13 @@ model::ModelSpec network_from(const core::Node& node) {
       number("vocab_size"));
 }
 
-fixtures::RequestStep step_from(const core::Node& row) {
+fixtures::RequestStep step_from(const document::Node& row) {
   std::vector<std::int64_t> decodes;
-  for (const core::Node& context : row.find("decode")->items()) {
+  for (const document::Node& context : row.find("decode")->items()) {
     decodes.push_back(context.as_integer());
   }
   std::vector<std::pair<std::int64_t, std::int64_t>> prefills;
-  for (const core::Node& chunk : row.find("prefill")->items()) {
+  for (const document::Node& chunk : row.find("prefill")->items()) {
     prefills.emplace_back(chunk.items()[0].as_integer(), chunk.items()[1].as_integer());
   }
   return fixtures::request_step(decodes, prefills);
@@ -77,12 +77,12 @@ TEST(GoldenSteps, EqualToTheMicrosecond) {
   if (!std::filesystem::exists(grid)) {
     GTEST_SKIP() << "no " << grid;
   }
-  const auto document = core::read_document(grid);
+  const auto document = document::read_document(grid);
   ASSERT_TRUE(document) << core::to_string(document.error().front());
   using ModelKey = std::tuple<std::string, std::int64_t, std::string>;
   std::map<ModelKey, std::unique_ptr<fixtures::BuiltModel>> models;
   int compared = 0;
-  for (const core::Node& row : document->find("rows")->items()) {
+  for (const document::Node& row : document->find("rows")->items()) {
     const std::string name = row.find("model")->as_string();
     const std::int64_t ranks = row.find("tp")->as_integer();
     const fixtures::RequestStep step = step_from(row);

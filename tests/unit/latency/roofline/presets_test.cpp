@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "latency/roofline/switches.hpp"
 #include "latency/step_time_model.hpp"
 
@@ -42,19 +42,19 @@ TEST(Switches, AreReadBackAsTheyWereSet) {
     ASSERT_TRUE(done && *done) << value.key;
   }
   EXPECT_EQ(switches, find_preset("v2-seed")->switches);
-  const auto unknown = set_switch(switches, "mixing", core::Node::string("max", {}));
+  const auto unknown = set_switch(switches, "mixing", document::Node::string("max", {}));
   ASSERT_TRUE(unknown);
   EXPECT_FALSE(*unknown);
 }
 
 TEST(Switches, RefuseOtherKindsOfValues) {
   Switches switches;
-  EXPECT_FALSE(set_switch(switches, "softmax", core::Node::integer(1, {})));
-  EXPECT_FALSE(set_switch(switches, "min_bucket", core::Node::integer(100, {})));
-  EXPECT_FALSE(set_switch(switches, "min_bucket", core::Node::integer(131072, {})));
-  EXPECT_FALSE(set_switch(switches, "prefill_attention_divisor", core::Node::integer(0, {})));
-  EXPECT_FALSE(set_switch(switches, "minimum_us", core::Node::real(-1.0, {})));
-  const auto word = set_switch(switches, "mixed", core::Node::string("additiv", {}));
+  EXPECT_FALSE(set_switch(switches, "softmax", document::Node::integer(1, {})));
+  EXPECT_FALSE(set_switch(switches, "min_bucket", document::Node::integer(100, {})));
+  EXPECT_FALSE(set_switch(switches, "min_bucket", document::Node::integer(131072, {})));
+  EXPECT_FALSE(set_switch(switches, "prefill_attention_divisor", document::Node::integer(0, {})));
+  EXPECT_FALSE(set_switch(switches, "minimum_us", document::Node::real(-1.0, {})));
+  const auto word = set_switch(switches, "mixed", document::Node::string("additiv", {}));
   ASSERT_FALSE(word);
   EXPECT_THAT(word.error().front().hint, testing::HasSubstr("additive"));
   EXPECT_EQ(switches, Switches());

@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/roofline/roofline_model.hpp"
@@ -93,10 +93,10 @@ class BuiltModel {
 };
 
 inline ModelSetting setting(std::string key, double value) {
-  return {.key = std::move(key), .value = core::Node::real(value, {})};
+  return {.key = std::move(key), .value = document::Node::real(value, {})};
 }
 inline ModelSetting setting(std::string key, const char* value) {
-  return {.key = std::move(key), .value = core::Node::string(value, {})};
+  return {.key = std::move(key), .value = document::Node::string(value, {})};
 }
 
 }  // namespace ridgeline::latency::roofline::fixtures

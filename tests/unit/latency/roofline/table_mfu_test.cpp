@@ -10,16 +10,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/time.hpp"
+#include "document/document.hpp"
 #include "latency/lookup_log.hpp"
+#include "latency/measured/lookup.hpp"
 #include "latency/roofline/mfu_source.hpp"
 #include "latency/roofline/roofline_model.hpp"
 #include "latency/roofline/step_cost.hpp"
 #include "latency/step_time_model.hpp"
-#include "latency/tables/lookup.hpp"
+#include "unit/latency/measured/table_files.hpp"
 #include "unit/latency/roofline/roofline_fixtures.hpp"
-#include "unit/latency/tables/table_files.hpp"
 
 namespace ridgeline::latency::roofline {
 namespace {
@@ -30,7 +30,7 @@ using fixtures::request_step;
 using fixtures::setting;
 
 /// Tables of an "h100" whose every MFU is the same, apart from what a test writes.
-void write_flat_tables(const tables::TableFolder& folder, double mfu) {
+void write_flat_tables(const measured::TableFolder& folder, double mfu) {
   std::string gemm = "m,k,n,latency_us,mfu\n";
   for (const int m : {8, 64, 4096}) {
     gemm += fmt::format("{},4096,6144,10,{}\n{},16384,16384,10,{}\n", m, mfu, m, mfu);
@@ -48,7 +48,7 @@ void write_flat_tables(const tables::TableFolder& folder, double mfu) {
   folder.write("mha/decode/h100/32-8-128-tp1.csv", decode);
 }
 
-ModelOptions with_tables(const tables::TableFolder& folder, std::vector<ModelSetting> more = {}) {
+ModelOptions with_tables(const measured::TableFolder& folder, std::vector<ModelSetting> more = {}) {
   return {.bench_data = folder.path(), .settings = std::move(more)};
 }
 
@@ -78,7 +78,7 @@ TEST(TableMfu, ADecodeIsItsFlopsOverPeakAndMfu) {
 }
 
 TEST(TableMfu, FlatTablesGiveWhatTheConstantGives) {
-  const tables::TableFolder folder;
+  const measured::TableFolder folder;
   write_flat_tables(folder, 0.5);
   const auto steps = {request_step({100, 9000, 3}, {}),
                       request_step({}, {{0, 700}, {3000, 1}, {100, 5000}}),
@@ -97,7 +97,7 @@ TEST(TableMfu, FlatTablesGiveWhatTheConstantGives) {
 }
 
 TEST(TableMfu, TheQuickSumOfTheWeightingEqualsTheLookups) {
-  const tables::TableFolder folder;
+  const measured::TableFolder folder;
   write_flat_tables(folder, 0.5);
   // A ragged grid with a zero: (1, 1024) reads 0, (64, 8192) is missing.
   folder.write("mha/decode/h100/32-8-128-tp1.csv",
@@ -120,7 +120,7 @@ TEST(TableMfu, TheQuickSumOfTheWeightingEqualsTheLookups) {
 }
 
 TEST(TableMfu, CountsWhatLeavesTheTables) {
-  const tables::TableFolder folder;
+  const measured::TableFolder folder;
   write_flat_tables(folder, 0.5);
   const BuiltModel model("v2-final", llama_31_8b(), 1, with_tables(folder));
   LookupLog log;
@@ -144,7 +144,7 @@ TEST(TableMfu, CountsWhatLeavesTheTables) {
 /// Two runs share a model: what the first met is not the second's, and what the model remembers of
 /// the first is counted for the second as well.
 TEST(TableMfu, EveryRunHasItsOwnLog) {
-  const tables::TableFolder folder;
+  const measured::TableFolder folder;
   write_flat_tables(folder, 0.5);
   const BuiltModel model("v2-final", llama_31_8b(), 1, with_tables(folder));
   const auto rows = [](const LookupLog& log) {
@@ -168,7 +168,7 @@ TEST(TableMfu, EveryRunHasItsOwnLog) {
 }
 
 TEST(TableMfu, FallsBackToTheNearestHeadsAndRanksAndSaysSo) {
-  const tables::TableFolder folder;
+  const measured::TableFolder folder;
   write_flat_tables(folder, 0.5);
   auto network = llama_31_8b();
   network.layers.front().attention.kv_heads = 4;
@@ -207,7 +207,7 @@ TEST(TableMfu, SwitchesChangeWhatTheyNameAlone) {
       1e-12);
   // A bucket of 64 does not hold 100 tokens, 128 does.
   EXPECT_NEAR(cost({setting("attention_length", "bucket"),
-                    {.key = "min_bucket", .value = core::Node::integer(64, {})}})
+                    {.key = "min_bucket", .value = document::Node::integer(64, {})}})
                       .prefill.attention /
                   base.prefill.attention,
               (100.0 * 128 + 200.0 * 2048) / actual,
@@ -217,10 +217,11 @@ TEST(TableMfu, SwitchesChangeWhatTheyNameAlone) {
       1.8 / 2.0,
       1e-12);
   // 1 + 1 / head_dim.
-  EXPECT_NEAR(cost({{.key = "softmax", .value = core::Node::boolean(true, {})}}).decode.attention /
-                  base.decode.attention,
-              1.0 + 1.0 / 128.0,
-              1e-12);
+  EXPECT_NEAR(
+      cost({{.key = "softmax", .value = document::Node::boolean(true, {})}}).decode.attention /
+          base.decode.attention,
+      1.0 + 1.0 / 128.0,
+      1e-12);
   EXPECT_EQ(cost({setting("weight_loads", "once")}).prefill.weights, 0.0);
   EXPECT_EQ(cost({setting("overhead", "none")}).overhead_us, 0.0);
 }
@@ -245,7 +246,7 @@ TEST(TableMfu, BandwidthIsOneFactorOrPerPhaseOrPerKindOfByte) {
 
 TEST(TableMfu, LmHeadIsOneMoreGemmOverTheSampled) {
   const auto step = request_step({10, 10}, {});
-  const ModelSetting on{.key = "lm_head", .value = core::Node::boolean(true, {})};
+  const ModelSetting on{.key = "lm_head", .value = document::Node::boolean(true, {})};
   const BuiltModel without("v2-final", llama_31_8b(), 2, constant_mfu());
   const BuiltModel with("v2-final", llama_31_8b(), 2, constant_mfu({on}));
   const double more =

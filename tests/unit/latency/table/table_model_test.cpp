@@ -16,11 +16,11 @@
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/lookup_log.hpp"
+#include "latency/measured/make_tables.hpp"
 #include "latency/step_time_model.hpp"
 #include "latency/table/table_attention.hpp"
-#include "latency/tables/make_tables.hpp"
 #include "model/model_spec.hpp"
-#include "unit/latency/tables/table_files.hpp"
+#include "unit/latency/measured/table_files.hpp"
 
 namespace ridgeline::latency::table {
 namespace {
@@ -31,7 +31,7 @@ using testing::HasSubstr;
 
 /// Llama-3.1-8B on an H100, on tables made by the kernel model.
 struct MadeTables {
-  tables::TableFolder folder;
+  measured::TableFolder folder;
   hardware::GpuSpec gpu = hardware::find_gpu("h100").value();
   model::ModelSpec network = model::find_model("llama-3.1-8b").value();
   Execution execution;
@@ -39,8 +39,8 @@ struct MadeTables {
   std::unique_ptr<StepTimeModel> kernel;
 
   MadeTables() {
-    const tables::MakeRequest request{.heads = {{32, 8, 128}}, .tensor_parallel_sizes = {1, 2}};
-    const auto made = tables::make_tables(gpu, request).value();
+    const measured::MakeRequest request{.heads = {{32, 8, 128}}, .tensor_parallel_sizes = {1, 2}};
+    const auto made = measured::make_tables(gpu, request).value();
     for (const auto& file : made) {
       folder.write(file.path, file.text);
     }
@@ -204,11 +204,11 @@ TEST(TableModel, NeedsATable) {
   const MadeTables made;
   const auto without = make_step_time_model("table", made.inputs(""));
   ASSERT_FALSE(without.has_value());
-  EXPECT_THAT(tables::all_errors(without.error()),
+  EXPECT_THAT(measured::all_errors(without.error()),
               HasSubstr("latency.bench_data: the model 'table' needs a folder"));
   const auto nowhere = make_step_time_model("table", made.inputs(made.folder.path("x")));
   ASSERT_FALSE(nowhere.has_value());
-  EXPECT_THAT(tables::all_errors(nowhere.error()), HasSubstr("no such folder"));
+  EXPECT_THAT(measured::all_errors(nowhere.error()), HasSubstr("no such folder"));
 }
 
 TEST(TableModel, ScalesTheFormatThatWasNotMeasured) {
@@ -236,7 +236,7 @@ TEST(TableModel, ScalesTheFormatThatWasNotMeasured) {
 }
 
 TEST(TableAttention, TakesTheTableOfTheNearestBytes) {
-  tables::MeasuredKernels measured;
+  measured::MeasuredKernels measured;
   const auto add = [&](std::int64_t heads, std::int64_t kv_heads, bool kv_8bit) {
     auto& decode = measured.decodes.emplace_back();
     decode.shape = {heads, kv_heads, 128};

@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "workload/generate/rate_curve.hpp"
 
 namespace ridgeline::workload {
@@ -24,7 +24,7 @@ std::vector<BlisClient> clients_of(const std::string& text, bool is_client) {
   core::Errors errors;
   BlisClientReader reader(errors);
   std::vector<BlisClient> clients;
-  const auto tree = core::parse_yaml(text + kBothLengths, "t");
+  const auto tree = document::parse_yaml(text + kBothLengths, "t");
   if (tree) {
     reader.read(*tree, "it", is_client, clients);
   }

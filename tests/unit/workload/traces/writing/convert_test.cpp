@@ -13,8 +13,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/document.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "support/paths.hpp"
 #include "unit/report/schema_check.hpp"
 #include "unit/workload/items.hpp"
@@ -88,21 +88,21 @@ core::Result<ItemList> reread(const std::string& text) {
   return read_all(**stream);
 }
 
-core::Node kept_schema(const std::string& name) {
+document::Node kept_schema(const std::string& name) {
   const auto path = test::source_dir() / "data/schemas" / (name + ".schema.json");
   std::ifstream file(path);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  return core::parse_json(text, path.string()).value_or(core::Node());
+  return document::parse_json(text, path.string()).value_or(document::Node());
 }
 
 TEST(Convert, OurOwnFormatFollowsItsSchemas) {
-  const core::Node header = kept_schema("request-jsonl-header");
-  const core::Node request = kept_schema("request-jsonl");
+  const document::Node header = kept_schema("request-jsonl-header");
+  const document::Node request = kept_schema("request-jsonl");
   ASSERT_TRUE(header.is_map() && request.is_map());
   std::istringstream lines(written(make_list_stream(rich_list()), kRequestJsonl));
   int count = 0;
   for (std::string line; std::getline(lines, line); ++count) {
-    const auto tree = core::parse_json(line, "t");
+    const auto tree = document::parse_json(line, "t");
     ASSERT_TRUE(tree.has_value());
     report::testing::SchemaCheck check(count == 0 ? header : request);
     EXPECT_THAT(check.problems(*tree), IsEmpty()) << line;
@@ -111,7 +111,7 @@ TEST(Convert, OurOwnFormatFollowsItsSchemas) {
   // Each schema refuses the other's line, and an unknown key.
   report::testing::SchemaCheck check(request);
   const auto problems = [&check](const char* text) {
-    return check.problems(core::parse_json(text, "t").value_or(core::Node()));
+    return check.problems(document::parse_json(text, "t").value_or(document::Node()));
   };
   EXPECT_THAT(problems(R"({"ridgeline_workload": 1, "stages": []})"), Not(IsEmpty()));
   EXPECT_THAT(problems(R"({"arrival_s": 0, "input_tokens": 1, "output_tokens": 1})"), IsEmpty());

@@ -1,0 +1,91 @@
+#include "evidence/calibrate/parameters.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/time.hpp"
+#include "engine/serving.hpp"
+#include "evidence/calibrate/calibrate.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::evidence::calibrate {
+namespace {
+
+double builtin_value(const std::string& name) {
+  const auto& builtin = engine::serving_constants();
+  const auto microseconds = [](core::Duration time) { return time.to_microseconds(); };
+  if (name == "delivery_time") {
+    return microseconds(builtin.path.deliver);
+  }
+  if (name == "frontend_token_time") {
+    return microseconds(builtin.path.frontend_per_token);
+  }
+  if (name == "close_time") {
+    return microseconds(builtin.path.close);
+  }
+  return microseconds(name == "host_step_time" ? builtin.host.per_step : builtin.host.per_sequence);
+}
+
+}  // namespace
+
+const std::vector<Parameter>& parameters() {
+  // Upper bounds are far beyond any server that was seen: of the host's times, some ten times what
+  // data/serving/serving.yaml has as the highest. More of them would be a slower GPU.
+  static const std::vector<Parameter> kParameters = {
+      {.name = "delivery_time",
+       .lowest = 0.0,
+       .highest = 100'000.0,
+       .seen_in = "the client's time to first token"},
+      {.name = "frontend_token_time",
+       .lowest = 0.0,
+       .highest = 50.0,
+       .seen_in = "the client's time to first token of prompts of different lengths",
+       .each = "prompt tokens",
+       .constant = "delivery_time"},
+      {.name = "close_time",
+       .lowest = 0.0,
+       .highest = 100'000.0,
+       .seen_in = "the client's end-to-end time beside the time to first token"},
+      {.name = "host_step_time",
+       .lowest = 0.0,
+       .highest = 5000.0,
+       .seen_in = "the time per output token of a synchronous engine"},
+      {.name = "host_sequence_time",
+       .lowest = 0.0,
+       .highest = 200.0,
+       .seen_in = "the time per output token of a synchronous engine under different loads",
+       .each = "sequences in flight",
+       .constant = "host_step_time"}};
+  return kParameters;
+}
+
+double Constant::bounded(double at) const {
+  return std::clamp(at, parameter.lowest, parameter.highest);
+}
+
+Constants constants_of(const std::vector<std::string>& names) {
+  Constants constants;
+  for (const auto& parameter : parameters()) {
+    if (names.empty() || std::ranges::find(names, parameter.name) != names.end()) {
+      const double builtin = builtin_value(parameter.name);
+      constants.push_back({.parameter = parameter, .before = builtin, .value = builtin});
+    }
+  }
+  return constants;
+}
+
+std::vector<scenario::Override> overrides_of(const Constants& constants) {
+  std::vector<scenario::Override> overrides;
+  overrides.reserve(constants.size());
+  for (const auto& constant : constants) {
+    overrides.push_back({.path = fmt::format("serving.{}", constant.parameter.name),
+                         .text = fmt::format("{:.6f}us", constant.value)});
+  }
+  return overrides;
+}
+
+}  // namespace ridgeline::evidence::calibrate

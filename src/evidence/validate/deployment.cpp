@@ -1,0 +1,287 @@
+#include "evidence/validate/deployment.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "evidence/validate/evidence.hpp"
+#include "evidence/validate/loose_node.hpp"
+#include "model/model_spec.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::evidence::validate {
+namespace {
+
+/// What a load generator or its recipes do that a record does not repeat: facts about published
+/// tools, not about runs.
+struct GeneratorFacts {
+  std::string_view name;
+  /// Requests carry temperature 0: no top-p, no penalty, whatever the network's defaults.
+  bool greedy;
+  /// The recipes that come with it start servers with asynchronous scheduling.
+  bool async_scheduling;
+  std::string_view source;
+};
+
+constexpr auto kGenerators = std::to_array<GeneratorFacts>({
+    {"InferenceX",
+     true,
+     true,
+     "temperature 0 in its benchmark_serving, --async-scheduling in its vLLM recipes"},
+    {"vllm bench", true, false, "temperature 0 unless set otherwise"},
+});
+
+const GeneratorFacts* facts_of(const std::string& generator) {
+  const auto* const found = std::ranges::find_if(
+      kGenerators, [&](const GeneratorFacts& facts) { return mentions(generator, facts.name); });
+  return found == kGenerators.end() ? nullptr : found;
+}
+
+document::Node word(std::string_view text) {
+  return document::Node::string(std::string(text), {.file = "record"});
+}
+
+/// The quantisation_config that a word stands for; nothing where there is none to set.
+std::optional<document::Node> quantisation_of(std::string_view format) {
+  struct Scheme {
+    std::string_view word;
+    std::string_view method;
+    std::string_view algorithm;
+  };
+  static constexpr auto kSchemes = std::to_array<Scheme>({{"nvfp4", "modelopt", "NVFP4"},
+                                                          {"mxfp4", "mxfp4", ""},
+                                                          {"fp4", "modelopt", "NVFP4"},
+                                                          {"fp8", "fp8", ""},
+                                                          {"awq", "awq", ""},
+                                                          {"int4", "awq", ""},
+                                                          {"w4a16", "awq", ""},
+                                                          {"gptq", "gptq", ""}});
+  const auto* const scheme = std::ranges::find_if(
+      kSchemes, [&](const Scheme& known) { return format.find(known.word) != std::string::npos; });
+  if (scheme == kSchemes.end()) {
+    return std::nullopt;
+  }
+  std::vector<document::Node::Member> members = {
+      {.key = "quant_method", .value = word(scheme->method), .where = {}}};
+  if (!scheme->algorithm.empty()) {
+    members.push_back({.key = "quant_algo", .value = word(scheme->algorithm), .where = {}});
+  }
+  return document::Node::map(std::move(members), {.file = "record"});
+}
+
+class Deployer {
+ public:
+  explicit Deployer(Evidence& evidence) : evidence_(evidence) {}
+
+  core::Result<std::unique_ptr<scenario::Resolved>> run(
+      const std::vector<scenario::Override>& overrides) {
+    if (!evidence_.model.empty()) {
+      set("model", evidence_.model);
+    }
+    if (!evidence_.gpu.empty()) {
+      set("gpu", evidence_.gpu);
+    }
+    set("engine.tensor_parallel_size", fmt::format("{}", evidence_.tensor_parallel));
+    if (evidence_.pipeline_parallel > 1) {
+      set("engine.pipeline_parallel_size", fmt::format("{}", evidence_.pipeline_parallel));
+    }
+    if (evidence_.data_parallel > 1 && has_experts()) {
+      set("engine.data_parallel_size", fmt::format("{}", evidence_.data_parallel));
+    }
+    if (evidence_.expert_parallel > 1 && has_experts()) {
+      set("engine.enable_expert_parallel", "true");
+    }
+    if (evidence_.engine_version.empty()) {
+      assume("engine version: the default, vllm@0.15");
+    } else {
+      set("engine.version", evidence_.engine_version);
+    }
+    server();
+    generator();
+    for (const auto& change : overrides) {
+      if (change.path != "set" && change.path != "latency.set") {
+        std::erase_if(overrides_,
+                      [&](const scenario::Override& known) { return known.path == change.path; });
+      }
+      overrides_.push_back(change);
+    }
+    auto loaded = scenario::load_scenario(std::nullopt, overrides_, scenario::Purpose::kLook);
+    if (!loaded) {
+      return core::fail(loaded.error());
+    }
+    quantise(loaded->scenario);
+    if (const auto ranks = loaded->scenario.engine.data_parallel_size; ranks > 1) {
+      assume(fmt::format("requests go to the {} data-parallel ranks in turn; one is simulated",
+                         ranks));
+    }
+    return scenario::resolve(std::move(*loaded));
+  }
+
+ private:
+  void set(std::string path, std::string text) {
+    overrides_.push_back({.path = std::move(path), .text = std::move(text)});
+  }
+  void assume(std::string text) { evidence_.assumed.push_back(std::move(text)); }
+
+  void set_count(std::string path, const std::optional<std::int64_t>& value) {
+    if (value) {
+      set(std::move(path), fmt::format("{}", *value));
+    }
+  }
+  void set_truth(std::string path, const std::optional<bool>& value) {
+    if (value) {
+      set(std::move(path), *value ? "true" : "false");
+    }
+  }
+
+  void server() {
+    const ServerFacts& facts = evidence_.server;
+    const std::int64_t clients = most_in_flight();
+    if (facts.max_num_seqs) {
+      set_count("engine.max_num_seqs", facts.max_num_seqs);
+    } else if (clients > 0 && evidence_.tells_server) {
+      set_count("engine.max_num_seqs", clients);
+      assume(fmt::format("max_num_seqs {}: the number of clients", clients));
+    } else {
+      assume("max_num_seqs: vLLM's default for the GPU");
+    }
+    if (facts.max_num_batched_tokens) {
+      set("engine.max_num_batched_tokens",
+          fmt::format("{}",
+                      std::max(*facts.max_num_batched_tokens, facts.max_num_seqs.value_or(1))));
+    } else {
+      assume("max_num_batched_tokens: vLLM's default for the GPU");
+    }
+    set_count("engine.block_size", facts.block_size);
+    set_count("engine.num_gpu_blocks", facts.num_gpu_blocks);
+    if (!facts.num_gpu_blocks) {
+      assume("KV blocks: what the memory plan leaves");
+      if (facts.gpu_memory_utilization) {
+        set("engine.gpu_memory_utilization", fmt::format("{}", *facts.gpu_memory_utilization));
+      }
+    }
+    set_truth("engine.enable_prefix_caching", facts.prefix_caching);
+    set_truth("engine.enable_chunked_prefill", facts.chunked_prefill);
+    set_truth("engine.enforce_eager", facts.enforce_eager);
+    if (facts.kv_cache_dtype) {
+      set("engine.kv_cache_dtype", mentions(*facts.kv_cache_dtype, "fp8") ? "fp8" : "auto");
+    }
+    model_length();
+  }
+
+  /// Recipes name a degree for dense networks as well, where it means nothing.
+  [[nodiscard]] bool has_experts() const {
+    const auto network = model::find_model(evidence_.model);
+    return network && std::ranges::any_of(network->layers, [](const model::LayerGroup& group) {
+             return std::holds_alternative<model::MoeFfn>(group.ffn);
+           });
+  }
+
+  /// The record's limit as far as the network and the KV cache go along; vLLM would not have
+  /// started otherwise, so that one of our figures is then off.
+  void model_length() {
+    const auto network = model::find_model(evidence_.model);
+    if (!evidence_.server.max_model_len || !network) {
+      return;
+    }
+    std::int64_t length = std::min(*evidence_.server.max_model_len, network->max_position.value());
+    if (evidence_.server.num_gpu_blocks) {
+      const std::int64_t blocks = *evidence_.server.num_gpu_blocks - 1;
+      length = std::min(length, blocks * evidence_.server.block_size.value_or(16));
+    }
+    if (length > 0) {
+      set_count("engine.max_model_len", length);
+    }
+  }
+
+  void generator() {
+    const GeneratorFacts* facts = facts_of(evidence_.generator);
+    if (evidence_.generation_config) {
+      set("engine.generation_config", *evidence_.generation_config);
+    } else if (facts != nullptr && facts->greedy) {
+      set("engine.generation_config", "vllm");
+    }
+    if (evidence_.server.async_scheduling) {
+      set_truth("engine.async_scheduling", evidence_.server.async_scheduling);
+    } else if (facts != nullptr && facts->async_scheduling) {
+      set("engine.async_scheduling", "true");
+    }
+    if (facts != nullptr && !evidence_.generation_config) {
+      assume(fmt::format("as {} does: {}", facts->name, facts->source));
+    }
+  }
+
+  [[nodiscard]] std::int64_t most_in_flight() const {
+    std::int64_t most = 0;
+    for (const auto& stage : evidence_.stages) {
+      most = std::max(most, stage.concurrency);
+    }
+    return most;
+  }
+
+  /// The record's weight format over the network's own; a network that is published in that format
+  /// keeps its details (which modules stay in 16 bits).
+  void quantise(scenario::Scenario& scenario) {
+    const std::string& format = evidence_.weight_quantisation;
+    const auto document = model::find_model_document(scenario.model);
+    if (format.empty() || !document) {
+      return;
+    }
+    const document::Node* own = member_at(*document, "quantization_config");
+    const auto wanted = quantisation_of(format);
+    if (own != nullptr && wanted) {
+      return;
+    }
+    if (wanted) {
+      scenario.patches.push_back(
+          {.target = "model", .key = "quantization_config", .value = *wanted});
+      assume(fmt::format("weights and activations in {}, but for lm_head", format));
+    } else if (own != nullptr) {
+      scenario.patches.push_back({.target = "model",
+                                  .key = "quantization_config",
+                                  .value = document::Node::null({.file = "record"})});
+    }
+  }
+
+  Evidence& evidence_;
+  std::vector<scenario::Override> overrides_;
+};
+
+}  // namespace
+
+core::Result<std::unique_ptr<scenario::Resolved>> deploy(
+    Evidence& evidence, const std::vector<scenario::Override>& overrides) {
+  if (!evidence.engine.empty() && !mentions(evidence.engine, "vllm")) {
+    return core::fail(core::Error{
+        .message = fmt::format("engine {} is not simulated, only vllm", evidence.engine)});
+  }
+  return Deployer(evidence).run(overrides);
+}
+
+std::optional<std::string> doubt_of_network(const Evidence& evidence,
+                                            const std::vector<scenario::Override>& overrides) {
+  const auto given = std::ranges::find(overrides, "model", &scenario::Override::path);
+  if (evidence.tells_server || evidence.model.empty() || given == overrides.end()) {
+    return std::nullopt;
+  }
+  const auto measured = model::find_model(evidence.model);
+  const auto simulated = model::find_model(given->text);
+  if (!measured || !simulated || measured->name == simulated->name) {
+    return std::nullopt;
+  }
+  return fmt::format("was measured with {}, --model is {}", evidence.model, given->text);
+}
+
+}  // namespace ridgeline::evidence::validate

@@ -1,0 +1,153 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// A measurement of a real server, in the words of ../groundtruth's records: everything that a
+/// prediction needs, and what it is compared with.
+namespace ridgeline::evidence::validate {
+
+/// What is compared. Times are in milliseconds, throughput in output tokens per second.
+enum class Figure : std::uint8_t { kE2e, kTtft, kTpot, kItl, kOutputThroughput };
+inline constexpr std::size_t kNumFigures = 5;
+inline constexpr std::array<const char*, kNumFigures> kFigureNames = {
+    "e2e", "ttft", "tpot", "itl", "output_throughput"};
+
+/// Which number of its distribution; throughput has a mean only.
+enum class Level : std::uint8_t { kMean, kP50, kP90, kP99 };
+inline constexpr std::size_t kNumLevels = 4;
+inline constexpr std::array<const char*, kNumLevels> kLevelNames = {"mean", "p50", "p90", "p99"};
+
+struct Figures {
+  std::array<std::array<std::optional<double>, kNumLevels>, kNumFigures> values{};
+
+  [[nodiscard]] std::optional<double>& at(Figure figure, Level level) {
+    return values[static_cast<std::size_t>(figure)][static_cast<std::size_t>(level)];
+  }
+  [[nodiscard]] const std::optional<double>& at(Figure figure, Level level) const {
+    return values[static_cast<std::size_t>(figure)][static_cast<std::size_t>(level)];
+  }
+  [[nodiscard]] bool empty() const;
+
+  friend bool operator==(const Figures&, const Figures&) = default;
+};
+
+/// How many tokens a prompt or an answer has.
+struct TokenCounts {
+  enum class Law : std::uint8_t { kFixed, kUniform, kNormal };
+  Law law = Law::kFixed;
+  double mean = 0.0;
+  double std = 0.0;     ///< kNormal.
+  double lowest = 0.0;  ///< kUniform, kNormal.
+  double highest = 0.0;
+
+  friend bool operator==(const TokenCounts&, const TokenCounts&) = default;
+};
+
+/// What prompts have in common.
+struct PromptSharing {
+  std::int64_t distinct_prompts = 0;   ///< Request n sends prompt n mod this; 0: all differ.
+  std::int64_t prompts_per_group = 1;  ///< So many begin with the same system prompt ...
+  double system_share = 0.0;           ///< ... which is this share of a prompt's tokens.
+  std::int64_t shared_prefix = 0;  ///< Tokens that all prompts begin with, part of their length.
+
+  friend bool operator==(const PromptSharing&, const PromptSharing&) = default;
+};
+
+/// One stretch of load.
+struct StageLoad {
+  enum class Kind : std::uint8_t {
+    kRandom,   ///< `requests` uniformly random instants: a Poisson process given its count.
+    kEven,     ///< Evenly spaced.
+    kAtOnce,   ///< All at its start.
+    kClosed,   ///< `concurrency` in flight.
+    kRecorded  ///< `rows`, at their own instants.
+  };
+  struct Row {
+    double arrival_s = 0.0;
+    std::int64_t input_tokens = 0;
+    std::int64_t output_tokens = 0;
+  };
+  Kind kind = Kind::kRandom;
+  std::string name;
+  double duration_s = 0.0;
+  std::int64_t requests = 0;
+  std::int64_t concurrency = 0;
+  std::vector<Row> rows;  ///< kRecorded; kClosed and kAtOnce: their lengths, where known.
+};
+
+struct ServerFacts {
+  std::optional<std::int64_t> max_model_len;
+  std::optional<std::int64_t> max_num_seqs;
+  std::optional<std::int64_t> max_num_batched_tokens;
+  std::optional<double> gpu_memory_utilization;
+  std::optional<std::int64_t> block_size;
+  std::optional<std::int64_t> num_gpu_blocks;
+  std::optional<bool> prefix_caching;
+  std::optional<bool> chunked_prefill;
+  std::optional<bool> async_scheduling;
+  std::optional<bool> enforce_eager;
+  std::optional<std::string> kv_cache_dtype;
+
+  friend bool operator==(const ServerFacts&, const ServerFacts&) = default;
+};
+
+/// What another simulator said of the same run.
+struct PeerPrediction {
+  std::string name;
+  Figures figures;
+};
+
+/// One measured run, stage or sweep point.
+struct Evidence {
+  std::string file;
+  std::int64_t line = 0;  ///< Of the file, from 1; 0: the whole of it.
+  std::string id;
+  std::string family;
+  std::string run;  ///< Records of one run share a server: stages of it are warm.
+  std::string stage;
+  std::string workload;  ///< "codegen".
+  std::string strategy;  ///< How load is made: "poisson", "constant", "closed", "synchronous", ...
+  std::string model;
+  std::string gpu;
+  std::int64_t tensor_parallel = 1;
+  std::int64_t pipeline_parallel = 1;
+  std::int64_t data_parallel = 1;
+  std::int64_t expert_parallel = 1;
+  std::string precision;
+  std::string weight_quantisation;  ///< "fp8", "nvfp4", ...; empty: the network's own.
+  std::string engine;
+  std::string engine_version;  ///< As an option of the scenario: "vllm@0.15".
+  std::string generator;       ///< The load generator, as the record names it.
+  ServerFacts server;
+  std::vector<StageLoad> stages;  ///< That this record covers, in order.
+  TokenCounts input;
+  TokenCounts output;
+  PromptSharing sharing;
+  bool closed_loop = false;
+  bool server_clock = false;  ///< Measured in the server, not at the client.
+  /// Where the client stops its clock: at the last token, or when the server closes the stream.
+  bool e2e_to_last_token = false;
+  bool tpot_to_last_token = false;
+  /// What its server sampled with, as engine.generation_config says it; nothing: what the generator
+  /// is known for, else the network's own.
+  std::optional<std::string> generation_config;
+  bool tells_server = true;  ///< Whether the file describes its server; a client's result does not.
+  Figures measured;
+  std::optional<double> completed_per_s;
+  std::optional<double> offered_per_s;
+  std::vector<PeerPrediction> peers;
+  std::vector<std::string> flags;
+  std::vector<std::string> assumed;   ///< What the record leaves open, and what was taken for it.
+  std::vector<std::string> left_out;  ///< Rows of its requests that cannot be read: which, and why.
+  /// What else of the file is not used, or contradicts itself.
+  std::vector<std::string> doubts;
+  std::string problem;  ///< Why there is nothing to predict; empty when sound.
+};
+
+}  // namespace ridgeline::evidence::validate

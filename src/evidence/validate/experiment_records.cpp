@@ -1,0 +1,542 @@
+#include "evidence/validate/experiment_records.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "document/document.hpp"
+#include "evidence/validate/evidence.hpp"
+#include "evidence/validate/loose_node.hpp"
+#include "evidence/validate/request_log.hpp"
+
+namespace ridgeline::evidence::validate {
+namespace {
+
+struct Release {
+  std::string_view date;
+  std::string_view version;
+};
+
+constexpr auto kReleases = std::to_array<Release>({{"2025-03-18", "0.8"},
+                                                   {"2025-05-27", "0.9"},
+                                                   {"2025-07-24", "0.10"},
+                                                   {"2025-10-02", "0.11"},
+                                                   {"2025-12-03", "0.12"},
+                                                   {"2025-12-18", "0.13"},
+                                                   {"2026-01-20", "0.14"},
+                                                   {"2026-01-29", "0.15"},
+                                                   {"2026-03-20", "0.18"},
+                                                   {"2026-04-27", "0.20"}});
+
+/// Prompts made of decoded random tokens are longer when tokenised again: 1.04 to 1.05 times, by
+/// the runs that measured it.
+constexpr double kRetokenisedGrowth = 1.04;
+/// And differ by about so much either way.
+constexpr double kRetokenisedSpread = 0.02;
+/// What fixed-length benchmark recipes draw from, as a share of the nominal length.
+constexpr double kLowestLengthShare = 0.8;
+/// How far answers of one length are taken apart in a closed loop, either way: without, the clients
+/// of a simulation march in step for ever, all their prompts at once. Those of real servers do not,
+/// but no record says by how much.
+constexpr double kOutOfStep = 0.02;
+/// Requests of a closed loop per client in such recipes.
+constexpr std::int64_t kRequestsPerClient = 10;
+
+TokenCounts fixed(double tokens) {
+  return {.law = TokenCounts::Law::kFixed, .mean = tokens, .lowest = tokens, .highest = tokens};
+}
+TokenCounts uniform(double lowest, double highest) {
+  return {.law = TokenCounts::Law::kUniform,
+          .mean = 0.5 * (lowest + highest),
+          .lowest = lowest,
+          .highest = highest};
+}
+
+std::optional<TokenCounts> measured_counts(const document::Node& node) {
+  for (const std::string_view key : {"measured_prompt_len", "measured"}) {
+    const document::Node* measured = member_at(node, key);
+    const auto mean = measured != nullptr ? number_at(*measured, "mean") : std::nullopt;
+    if (mean) {
+      const double lowest = number_at(*measured, "min").value_or(*mean);
+      const double highest = number_at(*measured, "max").value_or(*mean);
+      // As wide as seen, around the mean that was seen.
+      const double reach = std::min(*mean - lowest, highest - *mean);
+      return uniform(*mean - reach, *mean + reach);
+    }
+  }
+  return std::nullopt;
+}
+
+void read_server(const document::Node& server, ServerFacts& facts) {
+  facts.max_model_len = count_at(server, "max_model_len");
+  facts.max_num_seqs = count_at(server, "max_num_seqs");
+  facts.max_num_batched_tokens = count_at(server, "max_num_batched_tokens");
+  facts.gpu_memory_utilization = number_at(server, "gpu_memory_utilization");
+  facts.block_size = count_at(server, "block_size");
+  facts.num_gpu_blocks = count_at(server, "total_kv_blocks");
+  if (!facts.num_gpu_blocks) {
+    facts.num_gpu_blocks = count_at(server, "num_gpu_blocks");
+  }
+  facts.prefix_caching = truth_at(server, "prefix_caching");
+  facts.chunked_prefill = truth_at(server, "chunked_prefill");
+  facts.async_scheduling = truth_at(server, "async_scheduling");
+  facts.enforce_eager = truth_at(server, "enforce_eager");
+  if (const auto graphs = truth_at(server, "cudagraph"); graphs && !facts.enforce_eager) {
+    facts.enforce_eager = !*graphs;
+  }
+  if (const std::string dtype = text_at(server, "kv_cache_dtype"); !dtype.empty()) {
+    facts.kv_cache_dtype = dtype;
+  }
+}
+
+void read_sharing(const document::Node& workload, Evidence& evidence) {
+  PromptSharing& sharing = evidence.sharing;
+  if (const document::Node* prefix = member_at(workload, "prefix")) {
+    sharing.distinct_prompts = count_at(*prefix, "distinct_prompts").value_or(0);
+    sharing.prompts_per_group =
+        std::max<std::int64_t>(1, count_at(*prefix, "prompts_per_group").value_or(1));
+    sharing.shared_prefix =
+        count_at(*prefix, "shared_prefix_tokens").value_or(count_at(*prefix, "shared").value_or(0));
+  }
+  if (const document::Node* input = member_at(workload, "input")) {
+    const double system = number_at(*input, "system_prompt_len").value_or(0.0);
+    const double question = number_at(*input, "question_len").value_or(0.0);
+    if (system > 0.0 && question > 0.0) {
+      sharing.system_share = system / (system + question);
+    }
+    sharing.shared_prefix =
+        std::max(sharing.shared_prefix, count_at(*input, "plus_shared_prefix_tokens").value_or(0));
+  }
+}
+
+/// "max_concurrency=16" of a record's text.
+std::optional<std::int64_t> number_after(std::string_view text, std::string_view word) {
+  const std::size_t at = text.find(word);
+  if (at == std::string_view::npos) {
+    return std::nullopt;
+  }
+  std::int64_t value = 0;
+  const char* const begin = text.data() + at + word.size();
+  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
+  return error == std::errc{} && value > 0 ? std::optional(value) : std::nullopt;
+}
+
+StageLoad::Kind arrival_kind(std::string_view arrival) {
+  if (mentions(arrival, "t=0") || mentions(arrival, "at once") || mentions(arrival, "=inf")) {
+    return StageLoad::Kind::kAtOnce;
+  }
+  if (mentions(arrival, "evenly")) {
+    return StageLoad::Kind::kEven;
+  }
+  return StageLoad::Kind::kRandom;
+}
+
+/// Fills what a rate, a duration and a count leave open of each other.
+bool complete_open_stage(StageLoad& stage, std::optional<double> rate) {
+  if (stage.requests == 0 && rate && stage.duration_s > 0.0) {
+    // What is beyond the limit of a record is refused with it (evidence_limits.hpp).
+    stage.requests = static_cast<std::int64_t>(
+        std::clamp(std::floor(*rate * stage.duration_s + 0.5), 0.0, 1e15));
+  }
+  if (stage.duration_s <= 0.0 && rate && *rate > 0.0) {
+    stage.duration_s = static_cast<double>(stage.requests) / *rate;
+  }
+  return stage.requests > 0 && (stage.duration_s > 0.0 || stage.kind == StageLoad::Kind::kAtOnce);
+}
+
+StageLoad open_stage(const document::Node& node, StageLoad::Kind kind) {
+  StageLoad stage;
+  stage.kind = kind;
+  stage.duration_s = number_at(node, "duration_s").value_or(0.0);
+  stage.requests = count_at(node, "num_requests").value_or(0);
+  return stage;
+}
+
+/// The digits of "stage1", "p5-constant" or "1"; the text itself where it has none.
+std::string stage_number(const std::string& stage) {
+  std::string digits;
+  for (const char c : stage) {
+    if (c >= '0' && c <= '9') {
+      digits += c;
+    } else if (!digits.empty()) {
+      break;
+    }
+  }
+  return digits.empty() ? stage : digits;
+}
+
+void read_closed_loop(const document::Node& workload, Evidence& evidence) {
+  evidence.closed_loop = true;
+  StageLoad stage;
+  stage.kind = StageLoad::Kind::kClosed;
+  stage.name = stage_number(evidence.stage);
+  const auto first_of = [&](auto... candidates) {
+    std::optional<std::int64_t> found;
+    ((found = found && *found > 0 ? found : candidates), ...);
+    return found.value_or(0);
+  };
+  stage.concurrency = first_of(count_at(workload, "concurrency"),
+                               number_after(text_at(workload, "arrival"), "concurrency="),
+                               count_at(workload, "batch_per_engine"));
+  if (stage.concurrency <= 0) {
+    evidence.problem =
+        "workload.concurrency is missing: how many requests are in flight is unknown";
+    return;
+  }
+  stage.requests = count_at(workload, "num_requests").value_or(0);
+  if (stage.requests == 0) {
+    stage.requests = stage.concurrency * kRequestsPerClient;
+    evidence.assumed.push_back(
+        fmt::format("{} requests: {} a client", stage.requests, kRequestsPerClient));
+  }
+  evidence.stages.push_back(std::move(stage));
+}
+
+void fall_out_of_step(Evidence& evidence) {
+  const bool several = !evidence.stages.empty() && evidence.stages.front().concurrency > 1;
+  if (several && evidence.output.law == TokenCounts::Law::kFixed) {
+    const double mean = evidence.output.mean;
+    evidence.output = uniform(mean * (1.0 - kOutOfStep), mean * (1.0 + kOutOfStep));
+    evidence.assumed.push_back(
+        fmt::format("answers {:.0f} % longer or shorter, so that clients fall out of step",
+                    100.0 * kOutOfStep));
+  }
+}
+
+void read_open_loop(const document::Node& workload, Evidence& evidence) {
+  const auto kind = arrival_kind(text_at(workload, "arrival"));
+  const document::Node* stages = member_at(workload, "stages");
+  if (stages != nullptr && stages->is_list() && !stages->items().empty()) {
+    const bool whole = stages->items().size() > 1;
+    for (std::size_t i = 0; i < stages->items().size(); ++i) {
+      const document::Node& node = stages->items()[i];
+      StageLoad stage = open_stage(node, kind);
+      // A summary of a single stage is that stage.
+      const bool numbered = evidence.stage.find_first_of("0123456789") != std::string::npos;
+      stage.name = whole || !numbered ? fmt::format("{}", i) : stage_number(evidence.stage);
+      if (!complete_open_stage(stage, number_at(node, "rate_rps"))) {
+        evidence.problem = "workload.stages: rate, duration and number of requests are missing";
+        return;
+      }
+      evidence.stages.push_back(std::move(stage));
+    }
+  } else {
+    StageLoad stage = open_stage(workload, kind);
+    stage.name = stage_number(evidence.stage);
+    if (!complete_open_stage(stage, number_at(workload, "rate_rps"))) {
+      evidence.problem = "workload: rate, duration and number of requests are missing";
+      return;
+    }
+    evidence.stages.push_back(std::move(stage));
+  }
+  double requests = 0.0;
+  double seconds = 0.0;
+  for (const auto& stage : evidence.stages) {
+    requests += static_cast<double>(stage.requests);
+    seconds += stage.duration_s;
+  }
+  if (seconds > 0.0) {
+    evidence.offered_per_s = requests / seconds;
+  }
+}
+
+void read_replay(const document::Node& workload, RequestLogs& logs, Evidence& evidence) {
+  const std::string file = text_at(workload, "replay_file");
+  auto rows = logs.read(file, evidence.run, stage_number(evidence.stage), evidence.left_out);
+  if (!rows) {
+    evidence.problem =
+        fmt::format("workload.replay_file {}: {}", file, rows.error().front().message);
+    return;
+  }
+  StageLoad stage;
+  stage.name = stage_number(evidence.stage);
+  stage.rows = std::move(*rows);
+  stage.requests = static_cast<std::int64_t>(stage.rows.size());
+  stage.concurrency = count_at(workload, "concurrency").value_or(0);
+  stage.kind = StageLoad::Kind::kRecorded;
+  if (stage.concurrency > 0) {
+    stage.kind = StageLoad::Kind::kClosed;
+    evidence.closed_loop = true;
+  }
+  evidence.stages.push_back(std::move(stage));
+}
+
+void read_workload(const document::Node& workload, RequestLogs& logs, Evidence& evidence) {
+  evidence.generator = text_at(workload, "generator");
+  evidence.workload = text_at(workload, "name");
+  read_sharing(workload, evidence);
+  if (member_at(workload, "replay_file") != nullptr) {
+    read_replay(workload, logs, evidence);
+    return;
+  }
+  const document::Node* input = member_at(workload, "input");
+  const document::Node* output = member_at(workload, "output");
+  const auto prompts =
+      input != nullptr ? read_token_counts(*input, "prompt", evidence.assumed) : std::nullopt;
+  auto answers =
+      output != nullptr ? read_token_counts(*output, "answer", evidence.assumed) : std::nullopt;
+  if (!prompts || !answers) {
+    evidence.problem = fmt::format("workload.{}: no length is given", prompts ? "output" : "input");
+    return;
+  }
+  if (mentions(text_at(*output, "kind"), "as input") &&
+      prompts->law == TokenCounts::Law::kUniform) {
+    answers = uniform(answers->mean * kLowestLengthShare, answers->mean);
+  }
+  evidence.input = *prompts;
+  evidence.output = *answers;
+  if (text_at(workload, "loop") == "closed") {
+    read_closed_loop(workload, evidence);
+    fall_out_of_step(evidence);
+  } else {
+    read_open_loop(workload, evidence);
+  }
+}
+
+/// "p2-constant" says "constant"; other stages by how their requests come.
+std::string strategy_of(const Evidence& evidence) {
+  if (const std::size_t dash = evidence.stage.find('-'); dash != std::string::npos) {
+    return evidence.stage.substr(dash + 1);
+  }
+  switch (evidence.stages.empty() ? StageLoad::Kind::kRandom : evidence.stages.front().kind) {
+    case StageLoad::Kind::kClosed:
+      return "closed";
+    case StageLoad::Kind::kAtOnce:
+      return "throughput";
+    case StageLoad::Kind::kEven:
+      return "constant";
+    case StageLoad::Kind::kRecorded:
+      return "replay";
+    case StageLoad::Kind::kRandom:
+      break;
+  }
+  return "poisson";
+}
+
+/// Data-parallel ranks share the load evenly; one of them is simulated, with its share.
+void take_share(Evidence& evidence) {
+  const std::int64_t ranks = evidence.data_parallel;
+  if (ranks < 2) {
+    return;
+  }
+  const auto share = [ranks](std::int64_t whole) {
+    return whole == 0 ? 0 : std::max<std::int64_t>(1, whole / ranks);
+  };
+  for (auto& stage : evidence.stages) {
+    stage.requests = share(stage.requests);
+    stage.concurrency = share(stage.concurrency);
+    std::vector<StageLoad::Row> rows;
+    for (std::size_t i = 0; i < stage.rows.size(); i += static_cast<std::size_t>(ranks)) {
+      rows.push_back(stage.rows[i]);
+    }
+    stage.rows = std::move(rows);
+  }
+  if (auto& throughput = evidence.measured.at(Figure::kOutputThroughput, Level::kMean)) {
+    *throughput /= static_cast<double>(ranks);
+  }
+  evidence.assumed.push_back(
+      fmt::format("one of {} data-parallel ranks, with its share of the requests", ranks));
+}
+
+void read_quantisation(const document::Node& record, Evidence& evidence) {
+  evidence.precision = text_at(record, "precision");
+  if (const document::Node* quant = member_at(record, "quant")) {
+    evidence.weight_quantisation = lower_case(text_at(*quant, "gemm"));
+    if (evidence.weight_quantisation.empty()) {
+      evidence.weight_quantisation = lower_case(text_at(*quant, "moe"));
+    }
+  }
+  if (evidence.weight_quantisation.empty()) {
+    for (const std::string_view word :
+         {"nvfp4", "mxfp4", "fp8", "int8", "w8a8", "int4", "awq", "gptq", "fp4", "bf16", "fp16"}) {
+      if (mentions(evidence.precision, word)) {
+        evidence.weight_quantisation = word;
+        break;
+      }
+    }
+  }
+}
+
+void read_peers(const document::Node& record, Evidence& evidence) {
+  const document::Node* peers = member_at(record, "predictions");
+  if (peers == nullptr || !peers->is_map()) {
+    return;
+  }
+  for (const auto& peer : peers->members()) {
+    Figures figures = read_figures(peer.value);
+    if (!figures.empty()) {
+      evidence.peers.push_back({.name = peer.key, .figures = figures});
+    }
+  }
+}
+
+void read_identity(const document::Node& record, Evidence& evidence) {
+  evidence.id = text_at(record, "id");
+  evidence.family = text_at(record, "family");
+  evidence.run = text_at(record, "exp_name");
+  evidence.stage = text_at(record, "stage");
+  evidence.model = text_at(record, "model");
+  evidence.gpu = text_at(record, "gpu");
+  evidence.tensor_parallel = std::max<std::int64_t>(1, count_at(record, "tp").value_or(1));
+  evidence.pipeline_parallel = std::max<std::int64_t>(1, count_at(record, "pp").value_or(1));
+  evidence.data_parallel = std::max<std::int64_t>(1, count_at(record, "dp").value_or(1));
+  evidence.expert_parallel = std::max<std::int64_t>(1, count_at(record, "ep").value_or(1));
+  if (!count_at(record, "ep") && mentions(text_at(record, "ep_note"), "EP=TP*DP auto-enabled")) {
+    evidence.expert_parallel = evidence.tensor_parallel * evidence.data_parallel;
+    evidence.assumed.push_back(
+        fmt::format("expert parallelism over {} ranks, by ep_note", evidence.expert_parallel));
+  }
+  evidence.engine = text_at(record, "engine");
+  evidence.engine_version =
+      version_option(text_at(record, "engine_version"), text_at(record, "measured_date"));
+  evidence.server_clock = mentions(text_at(record, "measured_side"), "server") &&
+                          !mentions(text_at(record, "measured_side"), "client");
+  if (const document::Node* flags = member_at(record, "flags");
+      flags != nullptr && flags->is_list()) {
+    for (const auto& flag : flags->items()) {
+      if (flag.is_string()) {
+        evidence.flags.push_back(flag.as_string());
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool Figures::empty() const {
+  for (const auto& levels : values) {
+    for (const auto& value : levels) {
+      if (value) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+std::string version_option(std::string_view text, std::string_view date) {
+  std::string_view number = text.substr(0, text.find_first_not_of("0123456789."));
+  while (!number.empty() && number.back() == '.') {
+    number.remove_suffix(1);
+  }
+  if (number.find('.') != std::string_view::npos && number.front() != '.') {
+    return fmt::format("vllm@{}", number);
+  }
+  std::string_view version;
+  for (const auto& release : kReleases) {
+    if (date.size() >= release.date.size() && date.substr(0, release.date.size()) >= release.date) {
+      version = release.version;
+    }
+  }
+  return version.empty() ? std::string() : fmt::format("vllm@{}", version);
+}
+
+Figures read_figures(const document::Node& node) {
+  Figures figures;
+  for (std::size_t i = 0; i < kNumFigures; ++i) {
+    const auto figure = static_cast<Figure>(i);
+    const document::Node* levels = member_at(node, fmt::format("{}_ms", kFigureNames[i]));
+    if (figure == Figure::kOutputThroughput || levels == nullptr) {
+      continue;
+    }
+    for (std::size_t j = 0; j < kNumLevels; ++j) {
+      const auto value = number_at(*levels, kLevelNames[j]);
+      if (value && *value > 0.0) {
+        figures.at(figure, static_cast<Level>(j)) = value;
+      }
+    }
+  }
+  const auto throughput = number_at(node, "output_tokens_per_s");
+  if (throughput && *throughput > 0.0) {
+    figures.at(Figure::kOutputThroughput, Level::kMean) = throughput;
+  }
+  return figures;
+}
+
+std::optional<TokenCounts> read_token_counts(const document::Node& node,
+                                             std::string_view what,
+                                             std::vector<std::string>& assumed) {
+  if (auto measured = measured_counts(node)) {
+    return measured;
+  }
+  const std::string kind = text_at(node, "kind");
+  auto nominal = number_at(node, "nominal_tokens");
+  if (!nominal) {
+    nominal = number_at(node, "tokens");
+  }
+  if (mentions(kind, "normal") && number_at(node, "mean")) {
+    const double mean = *number_at(node, "mean");
+    const double std = number_at(node, "stdev").value_or(number_at(node, "std").value_or(0.0));
+    return TokenCounts{.law = TokenCounts::Law::kNormal,
+                       .mean = mean,
+                       .std = std,
+                       .lowest = number_at(node, "min").value_or(1.0),
+                       .highest = number_at(node, "max").value_or(mean + 4.0 * std)};
+  }
+  if (number_at(node, "min") && number_at(node, "max") && !nominal) {
+    return uniform(*number_at(node, "min"), *number_at(node, "max"));
+  }
+  if (!nominal) {
+    nominal = number_at(node, "mean");
+  }
+  if (!nominal || *nominal < 1.0) {
+    return std::nullopt;
+  }
+  if (mentions(kind, "fixed-per-prompt")) {
+    const double mean = *nominal * kRetokenisedGrowth;
+    assumed.push_back(fmt::format(
+        "{} of {:.0f} tokens +-{:.0f} %: {} times the nominal, as random text is tokenised again",
+        what,
+        mean,
+        kRetokenisedSpread * 100.0,
+        kRetokenisedGrowth));
+    return uniform(mean * (1.0 - kRetokenisedSpread), mean * (1.0 + kRetokenisedSpread));
+  }
+  if (mentions(kind, "uniform")) {
+    return uniform(*nominal * kLowestLengthShare, *nominal);
+  }
+  return fixed(*nominal);
+}
+
+Evidence read_experiment(const document::Node& record, RequestLogs& logs) {
+  Evidence evidence;
+  read_identity(record, evidence);
+  read_quantisation(record, evidence);
+  if (const document::Node* server = member_at(record, "server")) {
+    read_server(*server, evidence.server);
+  }
+  read_peers(record, evidence);
+  const document::Node* measured = member_at(record, "measured");
+  const document::Node* workload = member_at(record, "workload");
+  if (evidence.id.empty()) {
+    evidence.problem = "id is missing: it is no record of a measured run";
+  } else if (evidence.model.empty() || evidence.gpu.empty()) {
+    evidence.problem = fmt::format("{} is missing", evidence.model.empty() ? "model" : "gpu");
+  } else if (measured == nullptr || workload == nullptr) {
+    evidence.problem = fmt::format("{} is missing", measured == nullptr ? "measured" : "workload");
+  } else {
+    evidence.measured = read_figures(*measured);
+    evidence.completed_per_s = number_at(*measured, "requests_per_s");
+    if (evidence.measured.empty()) {
+      evidence.problem = "measured holds no latency and no throughput";
+    } else {
+      read_workload(*workload, logs, evidence);
+      take_share(evidence);
+      evidence.strategy = strategy_of(evidence);
+    }
+  }
+  return evidence;
+}
+
+}  // namespace ridgeline::evidence::validate

@@ -1,0 +1,109 @@
+#include "evidence/validate/loose_node.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "document/document.hpp"
+
+namespace ridgeline::evidence::validate {
+
+namespace {
+
+constexpr double kLargestCount = 9'007'199'254'740'992;  // 2^53: every count below is exact
+
+}  // namespace
+
+const document::Node* member_at(const document::Node& node, std::string_view key) {
+  const document::Node* found = node.find(key);
+  return found == nullptr || found->is_null() ? nullptr : found;
+}
+
+const document::Node* find_at_path(const document::Node& node, std::string_view path) {
+  const document::Node* here = &node;
+  while (here != nullptr && !path.empty()) {
+    const std::size_t dot = path.find('.');
+    here = here->find(path.substr(0, dot));
+    path.remove_prefix(dot == std::string_view::npos ? path.size() : dot + 1);
+  }
+  return here;
+}
+
+const document::Node* member_at_path(const document::Node& node, std::string_view path) {
+  const document::Node* found = find_at_path(node, path);
+  return found == nullptr || found->is_null() ? nullptr : found;
+}
+
+std::optional<double> number_at_path(const document::Node& node, std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  if (dot == std::string_view::npos) {
+    return number_at(node, path);
+  }
+  const document::Node* parent = member_at_path(node, path.substr(0, dot));
+  return parent == nullptr ? std::nullopt : number_at(*parent, path.substr(dot + 1));
+}
+
+std::span<const document::Node> items_at(const document::Node& node, std::string_view key) {
+  const document::Node* list = member_at(node, key);
+  return list == nullptr || !list->is_list() ? std::span<const document::Node>()
+                                             : std::span<const document::Node>(list->items());
+}
+
+std::optional<double> number_at(const document::Node& node, std::string_view key) {
+  const document::Node* found = member_at(node, key);
+  if (found == nullptr || !found->is_number() || !std::isfinite(found->as_real())) {
+    return std::nullopt;
+  }
+  return found->as_real();
+}
+
+std::optional<std::int64_t> count_at(const document::Node& node, std::string_view key) {
+  const auto number = number_at(node, key);
+  if (!number || *number < 0.0 || *number > kLargestCount) {
+    return std::nullopt;
+  }
+  return static_cast<std::int64_t>(std::floor(*number + 0.5));
+}
+
+std::optional<bool> truth_at(const document::Node& node, std::string_view key) {
+  const document::Node* found = member_at(node, key);
+  if (found == nullptr || found->kind() != document::Node::Kind::kBool) {
+    return std::nullopt;
+  }
+  return found->as_bool();
+}
+
+std::string text_at(const document::Node& node, std::string_view key) {
+  const document::Node* found = member_at(node, key);
+  if (found == nullptr) {
+    return {};
+  }
+  if (found->is_string()) {
+    return found->as_string();
+  }
+  if (found->kind() == document::Node::Kind::kInteger) {
+    return fmt::format("{}", found->as_integer());
+  }
+  return found->is_number() ? fmt::format("{}", found->as_real()) : std::string();
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return lower;
+}
+
+bool mentions(std::string_view text, std::string_view word) {
+  return lower_case(text).find(lower_case(word)) != std::string::npos;
+}
+
+}  // namespace ridgeline::evidence::validate

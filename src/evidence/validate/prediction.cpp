@@ -1,0 +1,333 @@
+#include "evidence/validate/prediction.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "domain/record.hpp"
+#include "evidence/validate/deployment.hpp"
+#include "evidence/validate/evidence.hpp"
+#include "evidence/validate/load_script.hpp"
+#include "evidence/validate/measured_run.hpp"
+#include "metrics/request_metrics.hpp"
+#include "scenario/rank_share.hpp"
+#include "scenario/resolve.hpp"
+#include "sim/simulation.hpp"
+#include "statistics/moments.hpp"
+#include "statistics/quantiles.hpp"
+
+namespace ridgeline::evidence::validate {
+namespace {
+
+constexpr std::array<double, kNumLevels> kLevelQuantiles = {0.0, 0.5, 0.9, 0.99};
+
+/// The times of one request on the clock that was measured with.
+struct Sample {
+  core::SimTime arrival;
+  std::optional<core::Duration> e2e;
+  std::optional<core::Duration> ttft;
+  std::optional<core::Duration> tpot;
+  std::int64_t prompt_tokens = 0;
+  std::int64_t output_tokens = 0;
+  std::int64_t cached_tokens = 0;
+  bool completed = false;
+};
+
+/// Sorts what happens to requests by their stage.
+class StageSamples final : public metrics::Listener {
+ public:
+  StageSamples(const LoadScript& script, std::size_t stages, const Evidence& facts)
+      : script_(script), samples_(stages), facts_(facts) {}
+
+  void on_request(const domain::RequestRecord& record,
+                  const metrics::RequestMetrics& metrics) override {
+    Sample sample;
+    sample.arrival = record.arrival;
+    sample.completed = metrics::completed(record.outcome);
+    const bool server = facts_.server_clock;
+    sample.ttft = server ? metrics.server_ttft : metrics.ttft;
+    sample.e2e = server ? metrics.server_e2e : metrics.e2e;
+    sample.tpot = server ? metrics.server_tpot : metrics.tpot;
+    if (facts_.e2e_to_last_token && sample.ttft) {
+      sample.e2e = *sample.ttft + (record.last_token - record.first_token);
+    }
+    if (facts_.tpot_to_last_token) {
+      sample.tpot = metrics.mean_gap;
+    }
+    sample.prompt_tokens = record.prompt_tokens.value();
+    sample.output_tokens = record.output_tokens.value();
+    sample.cached_tokens = record.cached_tokens.value();
+    samples_[script_.stage_of(record.id)].push_back(sample);
+  }
+
+  /// The samples of stages [first, last).
+  [[nodiscard]] std::vector<Sample> of(const MeasuredRun::Part& part) const {
+    std::vector<Sample> all;
+    for (std::size_t i = part.first; i < part.last; ++i) {
+      all.insert(all.end(), samples_[i].begin(), samples_[i].end());
+    }
+    return all;
+  }
+
+ private:
+  const LoadScript& script_;
+  std::vector<std::vector<Sample>> samples_;
+  const Evidence& facts_;
+};
+
+void fill_figure(Figures& figures, Figure figure, std::vector<std::int64_t>& ticks) {
+  if (ticks.empty()) {
+    return;
+  }
+  statistics::Moments moments;
+  for (const auto tick : ticks) {
+    moments.add(tick);
+  }
+  constexpr double kPerMillisecond = 1e9;  // ticks are picoseconds
+  figures.at(figure, Level::kMean) = moments.mean() / kPerMillisecond;
+  for (std::size_t i = 1; i < kNumLevels; ++i) {
+    figures.at(figure, static_cast<Level>(i)) =
+        statistics::quantile(ticks, kLevelQuantiles[i]) / kPerMillisecond;
+  }
+}
+
+Figures figures_of(const std::vector<Sample>& samples) {
+  Figures figures;
+  const auto fill = [&](Figure figure, std::optional<core::Duration> Sample::* time) {
+    std::vector<std::int64_t> ticks;
+    for (const auto& sample : samples) {
+      if (sample.*time) {
+        ticks.push_back((sample.*time)->count());
+      }
+    }
+    fill_figure(figures, figure, ticks);
+  };
+  fill(Figure::kE2e, &Sample::e2e);
+  fill(Figure::kTtft, &Sample::ttft);
+  fill(Figure::kTpot, &Sample::tpot);
+  std::int64_t tokens = 0;
+  std::int64_t gaps = 0;
+  core::Duration between;
+  core::SimTime first = core::SimTime::never();
+  core::SimTime last;
+  for (const auto& sample : samples) {
+    if (!sample.completed) {
+      continue;
+    }
+    tokens += sample.output_tokens;
+    gaps += sample.output_tokens - 1;
+    between += *sample.e2e - *sample.ttft;
+    first = std::min(first, sample.arrival);
+    last = std::max(last, sample.arrival + *sample.e2e);
+  }
+  if (gaps > 0) {
+    figures.at(Figure::kItl, Level::kMean) = between.to_milliseconds() / static_cast<double>(gaps);
+  }
+  if (tokens > 0 && last > first) {
+    figures.at(Figure::kOutputThroughput, Level::kMean) =
+        static_cast<double>(tokens) / (last - first).to_seconds();
+  }
+  return figures;
+}
+
+Prediction predict_part(const std::vector<Sample>& samples) {
+  Prediction prediction;
+  prediction.figures = figures_of(samples);
+  double seconds = 0.0;
+  double context = 0.0;
+  double prompts = 0.0;
+  double cached = 0.0;
+  core::SimTime first = core::SimTime::never();
+  core::SimTime last;
+  for (const auto& sample : samples) {
+    if (!sample.completed) {
+      ++prediction.incomplete;
+      continue;
+    }
+    ++prediction.completed;
+    seconds += sample.e2e->to_seconds();
+    context +=
+        static_cast<double>(sample.prompt_tokens) + 0.5 * static_cast<double>(sample.output_tokens);
+    prompts += static_cast<double>(sample.prompt_tokens);
+    cached += static_cast<double>(sample.cached_tokens);
+    first = std::min(first, sample.arrival);
+    last = std::max(last, sample.arrival + *sample.e2e);
+  }
+  if (prediction.completed > 0 && last > first) {
+    prediction.mean_in_flight = seconds / (last - first).to_seconds();
+    prediction.mean_context = context / static_cast<double>(prediction.completed);
+    prediction.cached_share = cached / prompts;
+  }
+  return prediction;
+}
+
+/// Whether a rank's clients of a closed loop, all near the end of their answers, overfill its KV
+/// cache.
+bool overfills_cache(const scenario::Resolved& resolved, const Evidence& evidence) {
+  double most = 0.0;
+  for (const auto& stage : evidence.stages) {
+    const scenario::RankShare share(resolved.scenario.engine.data_parallel_size,
+                                    {.clients = stage.concurrency});
+    most = std::max(most, static_cast<double>(share.clients(stage.concurrency)));
+  }
+  const double room = static_cast<double>(resolved.engine.num_gpu_blocks.value()) *
+                      static_cast<double>(resolved.engine.block_size.value());
+  return most * (evidence.input.mean + evidence.output.mean) > room;
+}
+
+/// One history of a run: the predictions of its parts.
+std::vector<PartPrediction> play(const scenario::Resolved& resolved,
+                                 const MeasuredRun& run,
+                                 const std::vector<Evidence>& evidence,
+                                 std::uint64_t seed) {
+  const Evidence& facts = evidence[run.parts.front().evidence];
+  LoadScript script(run, facts, seed, resolved.scenario.engine.data_parallel_size);
+  StageSamples samples(script, run.stages.size(), facts);
+  sim::RunControls controls;
+  controls.listener = &samples;
+  const auto outcome = sim::simulate(resolved, script, controls);
+  std::vector<PartPrediction> parts;
+  for (const auto& part : run.parts) {
+    PartPrediction result;
+    if (!outcome) {
+      result.problem = core::to_string(outcome.error().front());
+    } else {
+      result.prediction = predict_part(samples.of(part));
+      // What was measured is the whole deployment's.
+      if (auto& rate = result.prediction->figures.at(Figure::kOutputThroughput, Level::kMean)) {
+        *rate *= script.times_rank(part);
+      }
+      result.prediction->preemptions = outcome->summary.preemptions;
+      result.prediction->kv_limited = overfills_cache(resolved, evidence[part.evidence]);
+      if (result.prediction->completed == 0) {
+        result = {.prediction = std::nullopt,
+                  .problem =
+                      "no request completes: prompts are longer than max_model_len or the "
+                      "KV cache"};
+      }
+    }
+    parts.push_back(std::move(result));
+  }
+  return parts;
+}
+
+/// Folds a further history into the mean; `before` histories are in it.
+void fold(Figures& mean, const Figures& next, double before) {
+  for (std::size_t i = 0; i < kNumFigures; ++i) {
+    for (std::size_t j = 0; j < kNumLevels; ++j) {
+      auto& value = mean.values[i][j];
+      const auto& further = next.values[i][j];
+      if (value && further) {
+        *value += (*further - *value) / (before + 1.0);
+      } else {
+        value = std::nullopt;
+      }
+    }
+  }
+}
+
+template <class Pick>
+void widen(Figures& bound, const Figures& next, Pick pick) {
+  for (std::size_t i = 0; i < kNumFigures; ++i) {
+    for (std::size_t j = 0; j < kNumLevels; ++j) {
+      auto& value = bound.values[i][j];
+      const auto& further = next.values[i][j];
+      value = value && further ? std::optional(pick(*value, *further)) : std::nullopt;
+    }
+  }
+}
+
+PartPrediction merge(const std::vector<std::vector<PartPrediction>>& histories, std::size_t part) {
+  PartPrediction merged = histories.front()[part];
+  if (!merged.prediction) {
+    return merged;
+  }
+  Prediction& prediction = *merged.prediction;
+  prediction.lowest = prediction.figures;
+  prediction.highest = prediction.figures;
+  for (std::size_t i = 1; i < histories.size(); ++i) {
+    const auto& next = histories[i][part];
+    if (!next.prediction) {
+      return next;
+    }
+    const Figures& figures = next.prediction->figures;
+    fold(prediction.figures, figures, static_cast<double>(i));
+    widen(prediction.lowest, figures, [](double a, double b) { return std::min(a, b); });
+    widen(prediction.highest, figures, [](double a, double b) { return std::max(a, b); });
+  }
+  return merged;
+}
+
+std::string first_line(const core::Errors& errors) {
+  const auto& error = errors.front();
+  return error.field.empty() ? error.message : fmt::format("{}: {}", error.field, error.message);
+}
+
+}  // namespace
+
+std::vector<PartPrediction> predict(std::vector<Evidence>& evidence,
+                                    const std::vector<MeasuredRun>& runs,
+                                    const PredictOptions& options) {
+  std::vector<PartPrediction> results(evidence.size());
+  for (std::size_t i = 0; i < evidence.size(); ++i) {
+    results[i].problem = evidence[i].problem;
+  }
+  // Servers first, one after the other: they note what they assume in the records.
+  std::vector<std::unique_ptr<scenario::Resolved>> servers(runs.size());
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    for (const auto& part : runs[i].parts) {
+      auto server = deploy(evidence[part.evidence], options.overrides);
+      if (server) {
+        servers[i] = std::move(*server);
+      } else {
+        evidence[part.evidence].problem = first_line(server.error());
+        results[part.evidence].problem = evidence[part.evidence].problem;
+      }
+    }
+  }
+  // Then every history of every run, each by whichever thread is free; each has its own place.
+  const auto histories = static_cast<std::size_t>(options.histories);
+  std::vector<std::vector<std::vector<PartPrediction>>> played(
+      runs.size(), std::vector<std::vector<PartPrediction>>(histories));
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t job = next++; job < runs.size() * histories; job = next++) {
+      const std::size_t run = job / histories;
+      if (servers[run] != nullptr) {
+        played[run][job % histories] =
+            play(*servers[run], runs[run], evidence, options.seed + job % histories);
+      }
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (std::int64_t i = 1; i < options.threads; ++i) {
+    helpers.emplace_back(work);
+  }
+  work();
+  for (auto& helper : helpers) {
+    helper.join();
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    for (std::size_t j = 0; servers[i] != nullptr && j < runs[i].parts.size(); ++j) {
+      const std::size_t record = runs[i].parts[j].evidence;
+      if (results[record].problem.empty()) {
+        results[record] = merge(played[i], j);
+      }
+    }
+  }
+  return results;
+}
+
+}  // namespace ridgeline::evidence::validate

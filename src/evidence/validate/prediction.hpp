@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evidence/validate/evidence.hpp"
+#include "evidence/validate/measured_run.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::evidence::validate {
+
+/// What our model says of a record.
+struct Prediction {
+  Figures figures;  ///< Means over the histories; on the clock that the record was measured with.
+  Figures lowest;   ///< Over the histories.
+  Figures highest;
+  /// Requests between arrival and end, on average; of one data-parallel rank, as what follows.
+  double mean_in_flight = 0.0;
+  double mean_context = 0.0;   ///< Prompt and half of the answer, in tokens.
+  double cached_share = 0.0;   ///< Of prompt tokens, found in the prefix cache.
+  std::int64_t completed = 0;  ///< In one history.
+  std::int64_t incomplete = 0;
+  std::int64_t preemptions = 0;  ///< Of the whole run, in the first history.
+  bool kv_limited = false;       ///< The clients of a closed loop need more KV cache than there is.
+};
+
+/// The prediction of one record of a run, or why there is none.
+struct PartPrediction {
+  std::optional<Prediction> prediction;
+  std::string problem;
+};
+
+struct PredictOptions {
+  std::int64_t histories = 3;  ///< Seeds over which arrivals and lengths are drawn.
+  std::uint64_t seed = 0;
+  std::int64_t threads = 1;
+  std::vector<scenario::Override> overrides;  ///< What-ifs that win over every record.
+};
+
+/// Simulates every run over several histories and reads each record's stages off. The results
+/// stand in the order of `evidence`, whatever the number of threads. What was taken for granted is
+/// added to the records.
+[[nodiscard]] std::vector<PartPrediction> predict(std::vector<Evidence>& evidence,
+                                                  const std::vector<MeasuredRun>& runs,
+                                                  const PredictOptions& options);
+
+}  // namespace ridgeline::evidence::validate

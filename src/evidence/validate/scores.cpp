@@ -1,0 +1,271 @@
+#include "evidence/validate/scores.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/check.hpp"
+#include "evidence/validate/evidence.hpp"
+#include "evidence/validate/loose_node.hpp"
+#include "evidence/validate/prediction.hpp"
+#include "statistics/quantiles.hpp"
+
+namespace ridgeline::evidence::validate {
+namespace {
+
+/// Below this share of the offered rate a server is behind.
+constexpr double kKeepsUp = 0.97;
+/// The time that N random gaps take varies by 1 / sqrt(N) of it (a Poisson process); so many times
+/// that is left to chance.
+constexpr double kChance = 2.0;
+/// Errors above are counted apart.
+constexpr double kGross = 20.0;
+
+/// Below this share of the offered rate the server of a record counts as behind. Of a client's
+/// result that only states the rate of random arrivals, the run may have lasted longer by chance.
+double least_share(const Evidence& evidence) {
+  double requests = 0.0;
+  for (const auto& stage : evidence.stages) {
+    if (stage.kind != StageLoad::Kind::kRandom || !stage.rows.empty()) {
+      return kKeepsUp;
+    }
+    requests += static_cast<double>(stage.requests);
+  }
+  return evidence.tells_server || requests <= 0.0 ? kKeepsUp
+                                                  : kKeepsUp - kChance / std::sqrt(requests);
+}
+
+/// "1", "2-3", "4-7", ...
+std::string power_bucket(double value) {
+  std::int64_t low = 1;
+  while (static_cast<double>(low) * 2.0 <= value && low < (std::int64_t{1} << 40)) {
+    low *= 2;
+  }
+  return low == 1 ? "1" : fmt::format("{}-{}", low, 2 * low - 1);
+}
+
+constexpr auto kAxes = std::to_array<std::string_view>({"all",
+                                                        "family",
+                                                        "model",
+                                                        "gpu",
+                                                        "tp",
+                                                        "workload",
+                                                        "strategy",
+                                                        "cached",
+                                                        "phase",
+                                                        "batch",
+                                                        "context"});
+
+/// More than half of the prompt tokens found in the cache.
+constexpr double kMostlyCached = 0.5;
+
+std::string value_on(std::string_view axis, const ScoredRecord& record) {
+  const Evidence& evidence = record.evidence;
+  if (axis == "all") {
+    return record.standing == Standing::kSaturated ? "saturated" : "all";
+  }
+  if (axis == "family") {
+    return evidence.family;
+  }
+  if (axis == "model") {
+    return evidence.model;
+  }
+  if (axis == "gpu") {
+    return evidence.gpu;
+  }
+  if (axis == "tp") {
+    return fmt::format("{}", evidence.tensor_parallel);
+  }
+  if (axis == "workload") {
+    return evidence.workload;
+  }
+  if (axis == "strategy") {
+    return evidence.strategy;
+  }
+  if (axis == "cached") {
+    return record.prediction->cached_share > kMostlyCached ? "yes" : "no";
+  }
+  if (axis == "phase") {
+    return evidence.stage;
+  }
+  return power_bucket(axis == "batch" ? record.prediction->mean_in_flight
+                                      : record.prediction->mean_context);
+}
+
+void score_group(std::string_view axis,
+                 const std::string& value,
+                 const std::vector<const ScoredRecord*>& group,
+                 std::vector<ScoreRow>& rows) {
+  for (std::size_t i = 0; i < kNumFigures; ++i) {
+    for (std::size_t j = 0; j < kNumLevels; ++j) {
+      const auto figure = static_cast<Figure>(i);
+      const auto level = static_cast<Level>(j);
+      std::vector<double> errors;
+      for (const ScoredRecord* record : group) {
+        if (const auto error = record->error_pct(figure, level)) {
+          errors.push_back(*error);
+        }
+      }
+      if (errors.empty()) {
+        continue;
+      }
+      ScoreRow row = summarise_errors(std::move(errors));
+      row.axis = axis;
+      row.value = value;
+      row.figure = figure;
+      row.level = level;
+      rows.push_back(std::move(row));
+    }
+  }
+}
+
+using Groups = std::vector<std::pair<std::string, std::vector<const ScoredRecord*>>>;
+
+void add_to_group(Groups& groups, const std::string& value, const ScoredRecord& record) {
+  const auto known = std::ranges::find(groups, value, &Groups::value_type::first);
+  if (known != groups.end()) {
+    known->second.push_back(&record);
+  } else {
+    groups.push_back({value, {&record}});
+  }
+}
+
+}  // namespace
+
+std::optional<double> error_pct(const Figures& predicted,
+                                const Figures& measured,
+                                Figure figure,
+                                Level level) {
+  const auto& ours = predicted.at(figure, level);
+  const auto& theirs = measured.at(figure, level);
+  if (!ours || !theirs || *theirs <= 0.0) {
+    return std::nullopt;
+  }
+  return 100.0 * (*ours - *theirs) / *theirs;
+}
+
+std::optional<double> ScoredRecord::error_pct(Figure figure, Level level) const {
+  return prediction ? validate::error_pct(prediction->figures, evidence.measured, figure, level)
+                    : std::nullopt;
+}
+
+ScoreRow summarise_errors(std::vector<double> errors) {
+  RIDGELINE_CHECK(!errors.empty(), "no errors to sum up");
+  ScoreRow row;
+  row.n = static_cast<std::int64_t>(errors.size());
+  const auto count = static_cast<double>(errors.size());
+  double over = 0.0;
+  for (double& error : errors) {
+    row.mean_signed += error / count;
+    error = std::abs(error);
+    row.mean_abs += error / count;
+    over += error > kGross ? 1.0 : 0.0;
+  }
+  std::ranges::sort(errors);
+  row.median_abs = statistics::sorted_quantile(errors, 0.5);
+  row.p95_abs = statistics::sorted_quantile(errors, 0.95);
+  row.share_over_20 = 100.0 * over / count;
+  return row;
+}
+
+Standing standing_of(const Evidence& evidence, const PartPrediction& result, std::string& reason) {
+  if (!result.prediction) {
+    reason = result.problem;
+    return Standing::kUnpredicted;
+  }
+  for (const auto& flag : evidence.flags) {
+    if (mentions(flag, "overload") || mentions(flag, "saturat")) {
+      reason = fmt::format("flag {}", flag);
+      return Standing::kSaturated;
+    }
+  }
+  if (evidence.completed_per_s && evidence.offered_per_s &&
+      *evidence.completed_per_s < least_share(evidence) * *evidence.offered_per_s) {
+    reason = fmt::format("{:.3g} requests/s completed of {:.3g} offered",
+                         *evidence.completed_per_s,
+                         *evidence.offered_per_s);
+    return Standing::kSaturated;
+  }
+  if (result.prediction->kv_limited) {
+    reason = "the clients need more KV cache than there is";
+    return Standing::kSaturated;
+  }
+  return Standing::kScored;
+}
+
+std::vector<ScoreRow> score(const std::vector<ScoredRecord>& records) {
+  std::vector<ScoreRow> rows;
+  for (const auto axis : kAxes) {
+    Groups groups;
+    for (const auto& record : records) {
+      const bool counts = record.standing == Standing::kScored ||
+                          (axis == "all" && record.standing == Standing::kSaturated);
+      if (counts && record.prediction) {
+        add_to_group(groups, value_on(axis, record), record);
+      }
+    }
+    for (const auto& [value, group] : groups) {
+      score_group(axis, value, group, rows);
+    }
+  }
+  return rows;
+}
+
+std::vector<PeerRow> score_peers(const std::vector<ScoredRecord>& records) {
+  std::vector<std::string> names;
+  for (const auto& record : records) {
+    for (const auto& peer : record.evidence.peers) {
+      if (std::ranges::find(names, peer.name) == names.end()) {
+        names.push_back(peer.name);
+      }
+    }
+  }
+  std::vector<PeerRow> rows;
+  for (const auto& name : names) {
+    for (std::size_t cell = 0; cell < kNumFigures * kNumLevels; ++cell) {
+      const auto figure = static_cast<Figure>(cell / kNumLevels);
+      const auto level = static_cast<Level>(cell % kNumLevels);
+      std::vector<double> theirs;
+      std::vector<double> ours;
+      for (const auto& record : records) {
+        const auto& peers = record.evidence.peers;
+        const auto peer = std::ranges::find(peers, name, &PeerPrediction::name);
+        const auto own = record.error_pct(figure, level);
+        if (record.standing != Standing::kScored || peer == peers.end() || !own) {
+          continue;
+        }
+        if (const auto error = error_pct(peer->figures, record.evidence.measured, figure, level)) {
+          theirs.push_back(*error);
+          ours.push_back(*own);
+        }
+      }
+      if (theirs.empty()) {
+        continue;
+      }
+      const ScoreRow them = summarise_errors(std::move(theirs));
+      const ScoreRow us = summarise_errors(std::move(ours));
+      rows.push_back({.peer = name,
+                      .figure = figure,
+                      .level = level,
+                      .n = them.n,
+                      .median_abs = them.median_abs,
+                      .mean_abs = them.mean_abs,
+                      .p95_abs = them.p95_abs,
+                      .our_median_abs = us.median_abs,
+                      .our_mean_abs = us.mean_abs,
+                      .our_p95_abs = us.p95_abs});
+    }
+  }
+  return rows;
+}
+
+}  // namespace ridgeline::evidence::validate

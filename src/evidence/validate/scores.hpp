@@ -1,0 +1,85 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evidence/validate/evidence.hpp"
+#include "evidence/validate/prediction.hpp"
+
+namespace ridgeline::evidence::validate {
+
+/// What became of a record.
+enum class Standing : std::uint8_t {
+  kScored,
+  kSaturated,    ///< Measured beyond what the server can take: scored apart.
+  kUnpredicted,  ///< Read, but of a network, GPU or setting that is not simulated.
+  kUnreadable,   ///< Not understood.
+};
+inline constexpr std::array<const char*, 4> kStandingNames = {
+    "scored", "saturated", "unpredicted", "unreadable"};
+
+struct ScoredRecord {
+  Evidence evidence;
+  std::optional<Prediction> prediction;
+  Standing standing = Standing::kScored;
+  std::string reason;  ///< Why it is not kScored.
+
+  /// Signed error in percent: positive where the prediction is too high.
+  [[nodiscard]] std::optional<double> error_pct(Figure figure, Level level) const;
+};
+
+/// Signed error in percent of a prediction; nothing where either is absent.
+[[nodiscard]] std::optional<double> error_pct(const Figures& predicted,
+                                              const Figures& measured,
+                                              Figure figure,
+                                              Level level);
+
+/// Errors of one figure over the records that share a trait. All in percent of the measurement.
+struct ScoreRow {
+  std::string axis;
+  std::string value;
+  Figure figure = Figure::kE2e;
+  Level level = Level::kMean;
+  std::int64_t n = 0;
+  double median_abs = 0.0;
+  double mean_abs = 0.0;
+  double mean_signed = 0.0;
+  double p95_abs = 0.0;
+  double share_over_20 = 0.0;  ///< Of the records, from 0 to 100.
+};
+
+/// Another simulator and ours on the records that it predicted.
+struct PeerRow {
+  std::string peer;
+  Figure figure = Figure::kE2e;
+  Level level = Level::kMean;
+  std::int64_t n = 0;
+  double median_abs = 0.0;
+  double mean_abs = 0.0;
+  double p95_abs = 0.0;
+  double our_median_abs = 0.0;
+  double our_mean_abs = 0.0;
+  double our_p95_abs = 0.0;
+};
+
+/// Below saturation or not: flags, throughput below 97 % of the offered rate (less where a client's
+/// result states only the rate of random arrivals, whose number is small), or clients of a closed
+/// loop that need more KV cache than there is.
+[[nodiscard]] Standing standing_of(const Evidence& evidence,
+                                   const PartPrediction& result,
+                                   std::string& reason);
+
+/// Rows by axis: `all` first (with the value `saturated` for those records), then family, model,
+/// gpu, tp, workload, strategy, cached, phase, batch and context. Values in order of their first
+/// record; figures and levels in the order of their enumerations.
+[[nodiscard]] std::vector<ScoreRow> score(const std::vector<ScoredRecord>& records);
+[[nodiscard]] std::vector<PeerRow> score_peers(const std::vector<ScoredRecord>& records);
+
+/// The errors' statistics; `errors` are signed and not empty.
+[[nodiscard]] ScoreRow summarise_errors(std::vector<double> errors);
+
+}  // namespace ridgeline::evidence::validate

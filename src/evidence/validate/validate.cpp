@@ -1,0 +1,169 @@
+#include "evidence/validate/validate.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/gzip.hpp"
+#include "evidence/validate/benchmark_results.hpp"
+#include "evidence/validate/client_files.hpp"
+#include "evidence/validate/client_readers.hpp"
+#include "evidence/validate/evidence.hpp"
+#include "evidence/validate/evidence_limits.hpp"
+#include "evidence/validate/experiment_records.hpp"
+#include "evidence/validate/measured_run.hpp"
+#include "evidence/validate/prediction.hpp"
+#include "evidence/validate/request_log.hpp"
+#include "evidence/validate/result_document.hpp"
+#include "evidence/validate/scores.hpp"
+
+namespace ridgeline::evidence::validate {
+namespace {
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+Evidence unreadable(std::string problem) {
+  Evidence evidence;
+  evidence.problem = std::move(problem);
+  return evidence;
+}
+
+/// One JSON object a line: records of measured runs, results of benchmark clients, or the requests
+/// of one run.
+std::vector<Evidence> read_lines(std::string_view text, const std::string& path) {
+  std::vector<Evidence> evidence;
+  std::vector<ResultLine> requests;  // Of AIPerf, with the lines that are no document.
+  bool is_aiperf = false;
+  RequestLogs logs(folder_of(path));
+  std::map<std::string_view, std::int64_t> known;  // Lines by their text.
+  std::int64_t line = 0;
+  const auto add = [&](Evidence next) {
+    next.file = path;
+    next.line = line;
+    next.id = next.id.empty() ? fmt::format("line {}", line) : next.id;
+    evidence.push_back(std::move(next));
+  };
+  while (!text.empty()) {
+    ++line;
+    const std::string_view record = next_line(text);
+    if (is_blank(record)) {
+      continue;
+    }
+    if (evidence.size() + requests.size() == kMostRecords) {
+      add(unreadable(fmt::format("is more than {} lines down: not read", kMostRecords)));
+      break;
+    }
+    const auto [first, is_new] = known.emplace(record, line);
+    core::Result<document::Node> node = core::fail(
+        core::Error{.message = fmt::format("is line {} again: counted once", first->second)});
+    if (is_new) {
+      node = parse_result(record, path);
+    }
+    if (!node || is_aiperf_request(*node)) {
+      is_aiperf = is_aiperf || node;
+      requests.push_back({.number = line, .node = std::move(node)});
+    } else if (const auto kind = kind_of_result(*node); kind != ResultKind::kUnknown) {
+      std::ranges::for_each(read_benchmark_result(*node, kind, path), add);
+    } else {
+      add(read_experiment(*node, logs));
+    }
+  }
+  if (is_aiperf) {
+    line = 0;
+    add(read_aiperf_requests(requests));
+    return evidence;
+  }
+  for (const auto& broken : requests) {
+    line = broken.number;
+    add(unreadable(broken.node.error().front().message));
+  }
+  std::ranges::stable_sort(evidence, {}, &Evidence::line);
+  return evidence;
+}
+
+std::vector<Evidence> read_records(const document::Node& document, const std::string& path) {
+  auto evidence = read_benchmark_result(document, kind_of_result(document), path);
+  for (auto& record : evidence) {
+    record.file = path;
+    record.id = fmt::format("{}: {}", file_name(path), record.id);
+    record.run = record.run.empty() ? record.run : path + record.run;
+  }
+  return evidence;
+}
+
+bool all_unreadable(const std::vector<Evidence>& evidence) {
+  return std::ranges::none_of(evidence, &std::string::empty, &Evidence::problem);
+}
+
+}  // namespace
+
+std::int64_t Validation::count(Standing standing) const {
+  return std::ranges::count(records, standing, &ScoredRecord::standing);
+}
+
+core::Result<std::vector<Evidence>> read_evidence(const std::string& path) {
+  const auto text = document::read_unpacked(path, kMostFileBytes);
+  if (!text) {
+    return core::fail(text.error());
+  }
+  // One document first: a result of a client is one, whatever its line breaks.
+  const auto document = parse_result(*text, path);
+  std::vector<Evidence> evidence;
+  if (document) {
+    evidence = read_records(*document, path);
+  }
+  if (evidence.empty()) {
+    evidence = read_lines(*text, path);
+    const bool looks_whole = text->starts_with("{\n") || text->starts_with("[");
+    if (!document && looks_whole && all_unreadable(evidence)) {
+      return core::fail(document.error());
+    }
+  }
+  if (evidence.empty()) {
+    return core::fail(core::Error{
+        .message =
+            "holds no record, expected measured runs (one JSON object a line) or a result of "
+            "vllm bench serve, guidellm, inference-perf, AIPerf or the original evaluator",
+        .where = {.file = path}});
+  }
+  std::ranges::for_each(evidence, check_limits);
+  return evidence;
+}
+
+Validation validate(std::vector<Evidence> evidence, const PredictOptions& options) {
+  std::vector<bool> readable;
+  readable.reserve(evidence.size());
+  for (const auto& record : evidence) {
+    readable.push_back(record.problem.empty());
+  }
+  const auto runs = group_runs(evidence);
+  auto results = predict(evidence, runs, options);
+  Validation validation;
+  for (std::size_t i = 0; i < evidence.size(); ++i) {
+    ScoredRecord record;
+    record.standing = standing_of(evidence[i], results[i], record.reason);
+    if (!readable[i]) {
+      record.standing = Standing::kUnreadable;
+    }
+    record.prediction = results[i].prediction;
+    record.evidence = std::move(evidence[i]);
+    validation.records.push_back(std::move(record));
+  }
+  validation.scores = score(validation.records);
+  validation.peers = score_peers(validation.records);
+  return validation;
+}
+
+}  // namespace ridgeline::evidence::validate

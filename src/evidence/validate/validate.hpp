@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "evidence/calibrate/leave_out.hpp"
+#include "evidence/validate/ablation.hpp"
+#include "evidence/validate/evidence.hpp"
+#include "evidence/validate/prediction.hpp"
+#include "evidence/validate/scores.hpp"
+
+namespace ridgeline::evidence::validate {
+
+/// Measurements and predictions side by side.
+struct Validation {
+  std::vector<ScoredRecord> records;  ///< Every record of every file, in order.
+  std::vector<ScoreRow> scores;
+  std::vector<PeerRow> peers;
+  std::vector<AblationRow> ablation;  ///< Where it was asked for, as the next.
+  std::vector<calibrate::LeftOutRow> unseen;
+
+  [[nodiscard]] std::int64_t count(Standing standing) const;
+};
+
+/// Reads the measured runs of one file, whatever its format. A record that is not understood is
+/// returned with its problem; only a file that cannot be read at all, or of no known format, fails.
+[[nodiscard]] core::Result<std::vector<Evidence>> read_evidence(const std::string& path);
+
+/// Predicts and scores.
+[[nodiscard]] Validation validate(std::vector<Evidence> evidence, const PredictOptions& options);
+
+}  // namespace ridgeline::evidence::validate

@@ -1,0 +1,365 @@
+#include "latency/measured/check.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "latency/measured/check_experts.hpp"
+#include "latency/measured/check_folder.hpp"
+#include "latency/measured/check_kernel.hpp"
+#include "latency/measured/check_operators.hpp"
+#include "latency/measured/kernel_tables.hpp"
+#include "latency/measured/measured_kernels.hpp"
+#include "latency/measured/operator_tables.hpp"
+#include "latency/table/surfaces.hpp"
+#include "model/model_spec.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::latency::measured {
+namespace {
+
+namespace fs = std::filesystem;
+
+double as_double(std::int64_t count) {
+  return static_cast<double>(count);
+}
+
+std::string in_folder(const std::string& folder, const std::string& name) {
+  return (fs::path(folder) / name).string();
+}
+
+/// Query, key and value widths of a pair of tokens.
+double pair_width(const HeadShape& shape) {
+  return as_double(shape.heads) * as_double(shape.head_dim);
+}
+
+/// InferSim's layout, one GPU after the other.
+class LayoutCheck {
+ public:
+  explicit LayoutCheck(std::string directory) : directory_(std::move(directory)) {}
+
+  core::Result<TableCheck> run() && {
+    for (const std::string& gpu : gpus()) {
+      gpu_ = gpu;
+      peaks_ = known_peaks(gpu);
+      // Attention first: its peak tells what that of the GEMMs is.
+      const double attention = check_decode();
+      check_prefill(attention);
+      check_gemm(attention);
+      check_latent_attention(directory_, gpu, peaks_, attention, check_);
+      check_grouped_gemms(directory_, gpu, check_);
+      serve();
+    }
+    if (check_.kernels.empty() && check_.refused.empty()) {
+      return core::fail(core::Error{.message =
+                                        "has no kernel tables, expected gemm/, mha/, mla/ or "
+                                        "grouped_gemm/ with a folder per GPU, or "
+                                        "AIConfigurator's *_perf.csv files",
+                                    .where = {.file = directory_}});
+    }
+    note_folders_not_read(directory_, check_);
+    return std::move(check_);
+  }
+
+ private:
+  [[nodiscard]] std::string folder(const char* kind) const {
+    return in_folder(in_folder(directory_, kind), gpu_);
+  }
+
+  [[nodiscard]] std::set<std::string> gpus() const {
+    std::set<std::string> names;
+    for (const char* kind : {"gemm",
+                             "mha/prefill",
+                             "mha/decode",
+                             "mla/prefill",
+                             "mla/decode",
+                             "grouped_gemm/prefill",
+                             "grouped_gemm/decode"}) {
+      std::error_code error;
+      fs::directory_iterator at(in_folder(directory_, kind), error);
+      for (const fs::directory_iterator end; !error && at != end; at.increment(error)) {
+        if (at->is_directory(error)) {
+          names.insert(at->path().filename().string());
+        }
+      }
+    }
+    return names;
+  }
+
+  void refuse(const core::Errors& errors) {
+    check_.refused.insert(check_.refused.end(), errors.begin(), errors.end());
+  }
+
+  KernelCheck& add_kernel(const char* kernel, std::size_t files) {
+    KernelCheck& made = check_.kernels.emplace_back();
+    made.gpu = gpu_;
+    made.kernel = kernel;
+    made.files = files;
+    return made;
+  }
+
+  /// Notes errors of interpolation and the largest change, of one table among several.
+  void note_surface(const std::string& file,
+                    const table::LeaveOneOut& out,
+                    const table::SurfaceChange& change,
+                    KernelCheck& kernel) {
+    left_out_.errors.insert(left_out_.errors.end(), out.errors.begin(), out.errors.end());
+    std::ranges::sort(left_out_.errors);
+    if (!left_out_.errors.empty()) {
+      kernel.median_error = left_out_.quantile(0.5);
+      kernel.p90_error = left_out_.quantile(0.9);
+    }
+    if (std::abs(change.ratio - 1.0) > std::abs(kernel.largest_change - 1.0)) {
+      kernel.largest_change = change.ratio;
+      kernel.largest_change_at =
+          fmt::format("{}, {}", fs::path(file).filename().string(), change.where);
+    }
+  }
+
+  double check_decode() {
+    const auto tables = read_named_folder<DecodeTable>(
+        folder("mha/decode"),
+        check_.refused,
+        [](const auto& text, const auto& path, const AttentionFileName& name) {
+          return read_decode_table(text, path, name.shape, name.tensor_parallel_size);
+        });
+    if (tables.empty()) {
+      return 0.0;
+    }
+    std::vector<CheckedRow> rows;
+    left_out_ = {};
+    KernelCheck& kernel = add_kernel("decode attention", tables.size());
+    for (const DecodeTable& table : tables) {
+      const auto rank = rank_shape(table.key().shape, table.key().tensor_parallel_size);
+      for (const DecodeRow& row : table.rows()) {
+        const double pairs = as_double(row.batch_size) * as_double(row.kv_len);
+        const double queries = 4.0 * pairs * pair_width(rank);
+        rows.push_back({.file = table.path(),
+                        .line = row.line,
+                        .what = fmt::format("batch {}, kv {}", row.batch_size, row.kv_len),
+                        .latency_us = row.latency_us,
+                        .mfu = row.mfu,
+                        .flops = {queries,
+                                  4.0 * pairs * pair_width(table.key().shape),
+                                  queries * as_double(rank.kv_heads) / as_double(rank.heads)}});
+      }
+      note_holes(table);
+      note_decode_surface(table, kernel);
+      shapes_.insert(table.key().shape);
+    }
+    check_mfu({"query heads of a rank", "query heads of the network", "KV heads of a rank"},
+              rows,
+              peaks_.bf16,
+              kernel,
+              check_.findings);
+    return kernel.convention.peak.middle();
+  }
+
+  void note_holes(const DecodeTable& table) {
+    std::vector<std::string> holes;
+    for (std::size_t i = 0; i < table.batch_sizes().size(); ++i) {
+      for (std::size_t j = 0; j < table.kv_lens().size(); ++j) {
+        if (table.cell(i, j) == DecodeTable::kNoRow) {
+          holes.push_back(fmt::format("({}, {})", table.batch_sizes()[i], table.kv_lens()[j]));
+        }
+      }
+    }
+    if (!holes.empty()) {
+      check_.findings.push_back(
+          {.code = "hole",
+           .file = table.path(),
+           .line = 0,
+           .message = fmt::format("{} of {} cells (batch, kv) are missing: {}",
+                                  holes.size(),
+                                  table.batch_sizes().size() * table.kv_lens().size(),
+                                  fmt::join(holes, " "))});
+    }
+  }
+
+  void note_decode_surface(const DecodeTable& table, KernelCheck& kernel) {
+    MeasuredDecode measured;
+    const bool outlier = first_row_is_outlier(table) && table.rows().size() > 1;
+    for (const DecodeRow& row : table.rows().subspan(outlier ? 1 : 0)) {
+      measured.points.push_back(
+          {.batch_size = row.batch_size, .kv_len = row.kv_len, .us = row.latency_us});
+    }
+    if (outlier) {
+      const DecodeRow& first = table.rows().front();
+      check_.findings.push_back(
+          {.code = "warm-up",
+           .file = table.path(),
+           .line = first.line,
+           .message = fmt::format("batch {}, kv {}: the first row measured, {} us, is slower than "
+                                  "harder ones after it",
+                                  first.batch_size,
+                                  first.kv_len,
+                                  first.latency_us)});
+    }
+    note_surface(table.path(),
+                 table::leave_one_out(measured),
+                 table::DecodeSurface(measured).change(),
+                 kernel);
+  }
+
+  void check_prefill(double attention_peak) {
+    const auto tables = read_named_folder<PrefillTable>(
+        folder("mha/prefill"),
+        check_.refused,
+        [](const auto& text, const auto& path, const AttentionFileName& name) {
+          return read_prefill_table(text, path, name.shape);
+        });
+    if (tables.empty()) {
+      return;
+    }
+    std::vector<CheckedRow> rows;
+    left_out_ = {};
+    KernelCheck& kernel = add_kernel("prefill attention", tables.size());
+    for (const PrefillTable& table : tables) {
+      std::vector<PrefillPoint> points;
+      for (const PrefillRow& row : table.rows()) {
+        const double dense =
+            4.0 * pair_width(table.shape()) * as_double(row.seq_len) * as_double(row.seq_len);
+        const double kv_share = as_double(table.shape().kv_heads) / as_double(table.shape().heads);
+        rows.push_back({.file = table.path(),
+                        .line = row.line,
+                        .what = fmt::format("length {}", row.seq_len),
+                        .latency_us = row.latency_us,
+                        .mfu = row.mfu,
+                        .flops = {dense / 2.0, dense, dense * kv_share / 2.0}});
+        points.push_back({.seq_len = row.seq_len, .us = row.latency_us});
+      }
+      note_surface(
+          table.path(), table::leave_one_out(points), table::PrefillCurve(points).change(), kernel);
+      shapes_.insert(table.shape());
+    }
+    check_mfu({"causal half, query heads", "dense, query heads", "causal half, KV heads"},
+              rows,
+              peaks_.bf16 > 0.0 ? peaks_.bf16 : attention_peak,
+              kernel,
+              check_.findings);
+  }
+
+  void check_gemm(double attention_peak) {
+    const std::string path = in_folder(folder("gemm"), "data.csv");
+    std::error_code error;
+    if (!fs::exists(path, error)) {
+      return;
+    }
+    const auto text = document::read_file(path);
+    if (!text) {
+      refuse(text.error());
+      return;
+    }
+    const auto reading = read_gemm_table(*text, path);
+    refuse(reading.errors);
+    if (reading.tables.empty()) {
+      return;
+    }
+    left_out_ = {};
+    KernelCheck& kernel = add_kernel("gemm", 1);
+    std::vector<CheckedRow> rows;
+    MeasuredGemm measured;
+    for (const GemmRow& row : reading.tables.front().rows()) {
+      rows.push_back({.file = path,
+                      .line = row.line,
+                      .what = fmt::format("m {}, k {}, n {}", row.m, row.k, row.n),
+                      .latency_us = row.latency_us,
+                      .mfu = row.mfu,
+                      .flops = {2.0 * as_double(row.m) * as_double(row.k) * as_double(row.n)}});
+      measured.points.push_back({.m = row.m, .k = row.k, .n = row.n, .us = row.latency_us});
+    }
+    check_mfu({"2 m k n"}, rows, 0.0, kernel, check_.findings);
+    note_surface(path,
+                 table::leave_one_out(measured),
+                 table::GemmSurface(measured, 1.0, [](const auto&) { return 1.0; }).change(),
+                 kernel);
+    note_format(path, kernel.convention.peak.middle(), attention_peak);
+  }
+
+  /// FP8 products run at twice the rate of BF16: a table whose peak is twice the attention's, or
+  /// the GPU's FP8 peak, holds FP8 kernels.
+  void note_format(const std::string& path, double peak, double attention_peak) {
+    constexpr double kNear = 0.02;
+    const auto near = [&](double other) {
+      return other > 0.0 && peak > other * (1.0 - kNear) && peak < other * (1.0 + kNear);
+    };
+    std::string why;
+    if (near(peaks_.fp8)) {
+      why = fmt::format("the dense FP8 peak of {}", peaks_.gpu);
+    } else if (near(2.0 * attention_peak)) {
+      why = "twice that of the attention kernels";
+    }
+    if (!why.empty()) {
+      check_.findings.push_back(
+          {.code = "fp8-as-bf16",
+           .file = path,
+           .line = 0,
+           .message = fmt::format("the MFUs are shares of {:.5g} TFLOP/s, {}: these are FP8 "
+                                  "kernels. With a BF16 peak, a model predicts twice their time",
+                                  peak,
+                                  why)});
+    }
+  }
+
+  void serve() {
+    std::map<HeadShape, std::vector<std::string>> networks;
+    for (const std::string& name : model::catalogue_names()) {
+      const auto network = model::find_model(name);
+      if (!network) {
+        continue;
+      }
+      for (const model::Operator& op : model::forward_pass(*network, {})) {
+        const auto* attention = std::get_if<model::Attention>(&op.shape);
+        if (attention != nullptr) {
+          auto& served = networks[{attention->heads, attention->kv_heads, attention->head_dim}];
+          if (served.empty() || served.back() != name) {
+            served.push_back(name);
+          }
+        }
+      }
+    }
+    for (const HeadShape& shape : shapes_) {
+      check_.served.push_back(
+          {.gpu = gpu_, .shape = to_string(shape), .networks = networks[shape]});
+    }
+    shapes_.clear();
+  }
+
+  std::string directory_;
+  std::string gpu_;
+  KnownPeaks peaks_;
+  TableCheck check_;
+  std::set<HeadShape> shapes_;
+  table::LeaveOneOut left_out_;
+};
+
+}  // namespace
+
+core::Result<TableCheck> check_tables(const std::string& directory) {
+  std::error_code error;
+  const auto status = fs::status(directory, error);
+  if (!fs::is_directory(status)) {
+    return core::fail(core::Error{
+        .message = fs::exists(status) ? "is not a folder, expected a folder of kernel tables"
+                                      : "no such folder",
+        .where = {.file = directory}});
+  }
+  return holds_operator_tables(directory) ? check_operator_tables(directory)
+                                          : LayoutCheck(directory).run();
+}
+
+}  // namespace ridgeline::latency::measured

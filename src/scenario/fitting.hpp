@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+#include "core/units.hpp"
+#include "engine/capacity.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "model/model_spec.hpp"
+
+namespace ridgeline::scenario {
+
+/// A network on a GPU that leaves too little KV cache, and the tokens of one request that the cache
+/// should hold.
+struct FittingQuestion {
+  const model::ModelSpec& network;
+  const hardware::GpuSpec& gpu;
+  engine::MemoryOptions options;
+  core::Tokens tokens;
+};
+
+/// What would make it fit, in the words of the command line: engine settings on the same GPUs (the
+/// fewest that suffice, each cut as little as possible), the smallest tensor_parallel_size, where a
+/// node does not do the fewest GPUs of a pipeline, and the same network in another format. All were
+/// tried against the memory plan.
+[[nodiscard]] std::string fitting_hint(const FittingQuestion& question);
+
+}  // namespace ridgeline::scenario

@@ -1,0 +1,282 @@
+#include "scenario/memory_limits.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "engine/capacity.hpp"
+#include "engine/options.hpp"
+#include "engine/profiles.hpp"
+#include "model/operators.hpp"
+#include "scenario/fitting.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::scenario {
+
+namespace {
+
+/// A network fits where the KV cache holds a request of this length, or of the network's longest: a
+/// hint that leaves less room is of no use.
+constexpr core::Tokens kUsefulLength{8192};
+
+engine::MemoryOptions memory_options(Resolution& work) {
+  const auto limits = engine::default_limits(work.out->gpu.memory, work.out->gpu.architecture);
+  const auto& speculation = work.out->execution.speculation;
+  return {.sharding = work.out->execution.sharding,
+          .draft = speculation ? speculation->draft.get() : nullptr,
+          .draft_sharding = speculation ? speculation->draft_sharding : model::Sharding{},
+          .gpu_memory_utilization = work.engine().gpu_memory_utilization.value_or(
+              work.out->engine.profile.default_gpu_memory_utilization),
+          .block_size = core::Tokens(work.engine().block_size),
+          .max_num_seqs = work.engine().max_num_seqs.value_or(limits.max_num_seqs),
+          .max_num_batched_tokens = core::Tokens(
+              work.engine().max_num_batched_tokens.value_or(limits.max_num_batched_tokens.value())),
+          .enforce_eager = work.engine().enforce_eager,
+          .profile = work.out->engine.profile};
+}
+
+/// What the kinds of cache mean for the engine.
+void divide_blocks(Resolution& work) {
+  const engine::MemoryPlan& plan = work.out->memory;
+  work.out->engine.cache_groups = engine::engine_cache_groups(plan);
+  if (!has_recurrent_states(plan)) {
+    return;
+  }
+  if (plan.block_size.value() != work.engine().block_size) {
+    work.out->warnings.push_back(
+        {.code = "W-block-size",
+         .message = fmt::format("block_size is {}, not {}: a block must hold a layer's state",
+                                plan.block_size.value(),
+                                work.engine().block_size),
+         .hint = {}});
+  }
+  const bool asked =
+      work.loaded.of("engine.enable_prefix_caching").origin != Provenance::Origin::kDefault;
+  const bool shares = work.given.workload.prefix_len.value_or(0) > 0;
+  if ((asked || shares) && work.engine().enable_prefix_caching) {
+    work.out->warnings.push_back(prefix_caching_off());
+  }
+  // vLLM's default for networks with states, which a hit would need a copy of.
+  work.engine().enable_prefix_caching = false;
+}
+
+/// Tokens that one request can have in the KV cache, up to the network's longest.
+std::int64_t usable_tokens(Resolution& work) {
+  const core::Tokens longest = std::max({work.out->network.max_position,
+                                         core::Tokens(work.given.engine.max_model_len.value_or(0)),
+                                         work.out->memory.block_size});
+  return engine::longest_request(work.out->memory,
+                                 work.out->engine.num_gpu_blocks,
+                                 memory_options(work).max_num_batched_tokens,
+                                 longest)
+      .value();
+}
+
+std::string memory_sum(Resolution& work) {
+  const auto& plan = work.out->memory;
+  return fmt::format(
+      "{:.2f} GiB of each {} x {} gpu_memory_utilization - {:.2f} weights - {:.2f} activations, "
+      "graphs and context = {:.2f} GiB for the KV cache, {} blocks of {:.0f} KiB",
+      core::as_gibibytes(plan.usable),
+      work.out->gpu.name,
+      plan.utilization,
+      core::as_gibibytes(plan.weights),
+      core::as_gibibytes(plan.reserve),
+      core::as_gibibytes(plan.kv_cache),
+      plan.num_gpu_blocks.value(),
+      plan.block.value() / 1024.0);
+}
+
+/// What would hold a request of so many tokens.
+std::string hint_for(Resolution& work, core::Tokens tokens) {
+  if (work.given.engine.num_gpu_blocks) {
+    const auto& plan = work.out->memory;
+    const std::int64_t blocks =
+        engine::blocks_of_request(plan, tokens, memory_options(work).max_num_batched_tokens) + 1;
+    return fmt::format("--num-gpu-blocks {} holds it", blocks);
+  }
+  return fitting_hint({.network = work.out->network,
+                       .gpu = work.out->gpu,
+                       .options = memory_options(work),
+                       .tokens = tokens});
+}
+
+/// Which waiting request goes first, and which have to wait for an adapter's place.
+void order_of_requests(Resolution& work) {
+  auto& options = work.out->engine;
+  if (work.given.engine.scheduling_policy == "priority") {
+    if (!options.profile.has_priority_policy) {
+      work.note("engine.scheduling_policy",
+                fmt::format("priority does not exist in {}, which serves first come first served",
+                            options.profile.name),
+                "--engine-version vllm@0.9");
+    }
+    options.policy = engine::SchedulingPolicy::kPriority;
+  }
+  if (work.given.engine.enable_lora) {
+    constexpr std::int64_t kDefaultMaxLoras = 1;  // vLLM's LoRAConfig.max_loras.
+    work.engine().max_loras = work.given.engine.max_loras.value_or(kDefaultMaxLoras);
+    options.max_loras = *work.engine().max_loras;
+    work.out->warnings.push_back(
+        {.code = "W-unpriced-lora",
+         .message = "adapters cost nothing: max_loras holds requests back, but the adapters' "
+                    "weights take no memory, and their kernels and loading no time",
+         .hint = {}});
+  }
+}
+
+/// Where vLLM forms steps before it has seen the last one's tokens.
+void schedule_ahead(Resolution& work) {
+  auto& options = work.out->engine;
+  const std::int64_t stages = work.given.engine.pipeline_parallel_size;
+  const bool looks_up =
+      options.num_speculative_tokens > 0 && options.draft_method == engine::DraftMethod::kNgram;
+  if (stages > 1) {
+    options.pipeline_depth = stages;
+    if (work.engine().async_scheduling.value_or(false)) {
+      work.note("engine.async_scheduling",
+                fmt::format("true with pipeline_parallel_size {} is not modelled yet", stages));
+    }
+  }
+  if (!work.engine().async_scheduling) {
+    // Drafts from a prompt need its last tokens, which the host then waits for.
+    work.engine().async_scheduling = options.profile.async_by_default && stages == 1 && !looks_up;
+  }
+  options.async_scheduling = *work.engine().async_scheduling;
+}
+
+void model_length(Resolution& work) {
+  const std::int64_t network = work.out->network.max_position.value();
+  const std::int64_t fits = usable_tokens(work);
+  if (!work.given.engine.max_model_len) {
+    work.engine().max_model_len = std::min(network, fits);
+    if (fits < network) {
+      work.out->warnings.push_back(
+          {.code = "W-max-model-len",
+           .message = fmt::format("max_model_len is {}, what the KV cache holds, not the network's "
+                                  "{}: vLLM needs --max-model-len {} to start",
+                                  fits,
+                                  network,
+                                  fits),
+           .hint = hint_for(work, work.out->network.max_position)});
+    }
+    return;
+  }
+  const std::int64_t wanted = *work.given.engine.max_model_len;
+  if (wanted > network) {
+    work.note("engine.max_model_len",
+              fmt::format(
+                  "{} is out of range, expected 1 to {}, the network's longest", wanted, network));
+  } else if (wanted > fits) {
+    work.infeasible(
+        "engine.max_model_len",
+        fmt::format("one request of {} tokens does not fit in the KV cache, which holds {}: {}",
+                    wanted,
+                    fits,
+                    memory_sum(work)),
+        hint_for(work, core::Tokens(wanted)));
+  }
+}
+
+void batch_limits(Resolution& work) {
+  const auto defaults = engine::default_limits(work.out->gpu.memory, work.out->gpu.architecture);
+  const std::int64_t longest = work.engine().max_model_len.value_or(0);
+  if (!work.given.engine.max_num_batched_tokens) {
+    const std::int64_t tokens = defaults.max_num_batched_tokens.value();
+    work.engine().max_num_batched_tokens =
+        work.engine().enable_chunked_prefill ? tokens : std::max(tokens, longest);
+  } else if (!work.engine().enable_chunked_prefill &&
+             *work.given.engine.max_num_batched_tokens < longest) {
+    work.note("engine.max_num_batched_tokens",
+              fmt::format(
+                  "{} is below max_model_len {}: without chunked prefill such a prompt never runs",
+                  *work.given.engine.max_num_batched_tokens,
+                  longest));
+  }
+  const std::int64_t tokens = *work.engine().max_num_batched_tokens;
+  if (!work.given.engine.max_num_seqs) {
+    work.engine().max_num_seqs = std::min(defaults.max_num_seqs, tokens);
+  } else if (*work.given.engine.max_num_seqs > tokens) {
+    work.note(
+        "engine.max_num_seqs",
+        fmt::format("{} is above max_num_batched_tokens {}: every running request needs a token "
+                    "of a step",
+                    *work.given.engine.max_num_seqs,
+                    tokens));
+  }
+  const engine::EngineOptions& options = work.out->engine;
+  const bool drafts_read = options.profile.drafts_take_input_slots &&
+                           options.num_speculative_tokens > 0 &&
+                           options.draft_method == engine::DraftMethod::kDraftModel;
+  if (drafts_read && tokens < 2) {
+    work.note("engine.max_num_batched_tokens",
+              fmt::format("{} leaves no request a token beside the one that its draft model reads, "
+                          "expected 2 or more",
+                          tokens));
+  }
+}
+
+}  // namespace
+
+core::Warning prefix_caching_off() {
+  return {.code = "W-prefix-caching",
+          .message =
+              "enable_prefix_caching is off: hits of recurrent states are not modelled yet, "
+              "and prefixes that prompts share are computed anew"};
+}
+
+bool has_recurrent_states(const engine::MemoryPlan& plan) {
+  return std::ranges::any_of(plan.layouts, [](const engine::CacheLayout& layout) {
+    return layout.kind == engine::CacheLayout::Kind::kState;
+  });
+}
+
+void resolve_memory(Resolution& work) {
+  work.out->memory = engine::plan_memory(work.out->network, work.out->gpu, memory_options(work));
+  divide_blocks(work);
+  if (work.given.engine.num_gpu_blocks) {
+    const std::int64_t blocks = *work.given.engine.num_gpu_blocks;
+    if (work.given.engine.gpu_memory_utilization &&
+        blocks != work.out->memory.num_gpu_blocks.value()) {
+      work.note(
+          "engine.num_gpu_blocks",
+          fmt::format(
+              "{} beside gpu_memory_utilization {}, which gives {}: one of them would be ignored",
+              blocks,
+              *work.given.engine.gpu_memory_utilization,
+              work.out->memory.num_gpu_blocks.value()),
+          "take one of them out");
+    }
+    work.out->engine.num_gpu_blocks = core::Blocks(blocks);
+    return;
+  }
+  work.out->engine.num_gpu_blocks = work.out->memory.num_gpu_blocks;
+  work.engine().num_gpu_blocks = work.out->memory.num_gpu_blocks.value();
+  work.engine().gpu_memory_utilization = work.out->memory.utilization;
+  if (usable_tokens(work) < work.out->memory.block_size.value()) {
+    work.infeasible("model",
+                    fmt::format("{} does not fit: {}", work.out->network.name, memory_sum(work)),
+                    hint_for(work, std::min(kUsefulLength, work.out->network.max_position)));
+  }
+}
+
+void resolve_limits(Resolution& work) {
+  model_length(work);
+  batch_limits(work);
+  auto& options = work.out->engine;
+  options.block_size = work.out->memory.block_size;
+  options.max_num_seqs = work.engine().max_num_seqs.value_or(0);
+  options.max_num_batched_tokens = core::Tokens(work.engine().max_num_batched_tokens.value_or(0));
+  options.max_model_len = core::Tokens(work.engine().max_model_len.value_or(0));
+  options.long_prefill_token_threshold = core::Tokens(work.engine().long_prefill_token_threshold);
+  options.enable_chunked_prefill = work.engine().enable_chunked_prefill;
+  options.enable_prefix_caching = work.engine().enable_prefix_caching;
+  schedule_ahead(work);
+  order_of_requests(work);
+}
+
+}  // namespace ridgeline::scenario

@@ -1,0 +1,458 @@
+#include "scenario/options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/time.hpp"
+#include "document/document.hpp"
+#include "scenario/length.hpp"
+#include "scenario/scenario.hpp"
+#include "scenario/speculation.hpp"
+#include "workload/limits.hpp"
+#include "workload/options.hpp"
+
+namespace ridgeline::scenario {
+
+namespace {
+
+constexpr std::array<std::string_view, 2> kOnOff = {"on", "off"};
+constexpr std::array<std::string_view, 2> kPercentiles = {"exact", "sketch"};
+constexpr std::array<std::string_view, 2> kLookups = {"floor", "interp"};
+constexpr std::array<std::string_view, 4> kDtypes = {"auto", "bfloat16", "float16", "half"};
+constexpr std::array<std::string_view, 10> kQuantizations = {"fp8",
+                                                             "awq",
+                                                             "awq_marlin",
+                                                             "gptq",
+                                                             "gptq_marlin",
+                                                             "compressed-tensors",
+                                                             "modelopt",
+                                                             "modelopt_fp4",
+                                                             "modelopt_mixed",
+                                                             "mxfp4"};
+constexpr std::array<std::string_view, 5> kKvCacheDtypes = {
+    "auto", "bfloat16", "fp8", "fp8_e4m3", "fp8_e5m2"};
+constexpr std::array<std::string_view, 2> kSamplers = {"sort", "flashinfer"};
+constexpr std::array<std::string_view, 3> kArrivals = {"poisson", "constant", "at-once"};
+constexpr std::array<std::string_view, 2> kSessionTimes = {"recorded", "answered"};
+constexpr std::array<std::string_view, 1> kCompat = {"blis"};
+constexpr std::array<std::string_view, 2> kThinkTimes = {"constant", "exponential"};
+constexpr std::array<std::string_view, 2> kPrefixChoices = {"uniform", "zipf"};
+constexpr std::array<std::string_view, 7> kStatistics = {
+    "mean", "std", "p50", "p90", "p95", "p99", "max"};
+constexpr std::array<std::string_view, 3> kAllToAllBackends = {
+    "allgather_reducescatter", "deepep_high_throughput", "deepep_low_latency"};
+constexpr std::array<std::string_view, 2> kGenerationConfigs = {"auto", "vllm"};
+constexpr std::array<std::string_view, 2> kSchedulingPolicies = {"fcfs", "priority"};
+
+constexpr double kMaxTokens = 16'777'216;  // 2^24: past every network; keeps sums far from overflow
+constexpr double kMaxBlocks = 1'000'000'000;        // as above
+constexpr double kMaxSeconds = 9'000'000;           // core::Duration ends at 106 days
+constexpr double kMaxSeed = 9'007'199'254'740'992;  // 2^53: exact in JSON
+
+// clang-format off
+constexpr std::array kOptions = std::to_array<Option>({
+    {.path = "model", .flag = "model", .unset = "required",
+     .help = "The network: a catalogue name, a Hugging Face id, or a path to a config.json or its folder",
+     .example = "llama-3.1-8b", .slot = [](Scenario& s) -> Slot { return &s.model; }},
+    {.path = "gpu", .flag = "gpu", .unset = "required",
+     .help = "The GPU: a catalogue name, a market name, or a path to a YAML file",
+     .example = "h100", .slot = [](Scenario& s) -> Slot { return &s.gpu; }},
+    {.path = "latency.name", .flag = "latency",
+     .help = "The step-time model (see `ridgeline list latency`)",
+     .example = "kernel", .slot = [](Scenario& s) -> Slot { return &s.latency.name; }},
+    {.path = "latency.constants", .flag = "latency-constants", .unset = "the built-in ones",
+     .help = "File of kernel constants, as `ridgeline kernels fit` writes it, before the built-in ones",
+     .example = "columns.yaml", .slot = [](Scenario& s) -> Slot { return &s.latency.constants; }},
+    {.path = "latency.bench_data", .flag = "bench-data", .unset = "none: only models that need it ask for it",
+     .help = "Folder of measured kernel tables, for the step-time models that look kernels up",
+     .example = "tables", .slot = [](Scenario& s) -> Slot { return &s.latency.bench_data; }},
+    {.path = "latency.hardware_config", .flag = "hardware-config", .unset = "the model's own constants",
+     .help = "hardware_config.json of the original simulator, whose constants v0 to v2 then take",
+     .example = "hardware_config.json", .slot = [](Scenario& s) -> Slot { return &s.latency.hardware_config; }},
+    {.path = "latency.lookup", .flag = "latency-lookup", .choices = kLookups, .unset = "the model's own",
+     .help = "How v2 reads its tables: the row below, or between rows", .example = "interp",
+     .slot = [](Scenario& s) -> Slot { return &s.latency.lookup; }},
+    {.path = "engine.version", .flag = "engine-version",
+     .help = "Whose scheduling decisions to make; a version between profiles takes the one below",
+     .example = "vllm@0.15", .slot = [](Scenario& s) -> Slot { return &s.engine.version; }},
+    {.path = "engine.tensor_parallel_size", .flag = "tensor-parallel-size", .unit = "GPUs",
+     .lowest = 1, .highest = 64, .help = "GPUs that share every layer", .example = "4",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.tensor_parallel_size; }},
+    {.path = "engine.pipeline_parallel_size", .flag = "pipeline-parallel-size", .unit = "GPUs",
+     .lowest = 1, .highest = 64, .help = "Stages that hold a part of the layers each", .example = "2",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.pipeline_parallel_size; }},
+    {.path = "engine.data_parallel_size", .flag = "data-parallel-size", .unit = "GPUs",
+     .lowest = 1, .highest = 1024,
+     .help = "Copies that share the experts, if there are some, each with its part of the requests; one is simulated",
+     .example = "8", .slot = [](Scenario& s) -> Slot { return &s.engine.data_parallel_size; }},
+    {.path = "engine.prefill_context_parallel_size", .flag = "prefill-context-parallel-size", .unit = "GPUs",
+     .lowest = 1, .highest = 64, .help = "GPUs that share out the tokens of each prompt", .example = "2",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.prefill_context_parallel_size; }},
+    {.path = "engine.decode_context_parallel_size", .flag = "decode-context-parallel-size", .unit = "GPUs",
+     .lowest = 1, .highest = 64, .help = "GPUs that share out a sequence's KV cache; only 1 is modelled yet", .example = "1",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.decode_context_parallel_size; }},
+    {.path = "engine.enable_expert_parallel", .flag = "enable-expert-parallel",
+     .help = "Hand out whole experts to the GPUs, not a slice of each", .example = "true",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.enable_expert_parallel; }},
+    {.path = "engine.all2all_backend", .flag = "all2all-backend", .choices = kAllToAllBackends,
+     .help = "How tokens of data-parallel ranks reach the experts", .example = "deepep_low_latency",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.all2all_backend; }},
+    {.path = "engine.max_num_seqs", .flag = "max-num-seqs", .unit = "requests",
+     .lowest = 1, .highest = 65536, .unset = "vLLM's default for the GPU",
+     .help = "Requests that may run at once", .example = "256",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.max_num_seqs; }},
+    {.path = "engine.max_num_batched_tokens", .flag = "max-num-batched-tokens", .unit = "tokens",
+     .lowest = 1, .highest = kMaxTokens, .unset = "vLLM's default for the GPU",
+     .help = "Tokens that one step may process", .example = "8192",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.max_num_batched_tokens; }},
+    {.path = "engine.max_model_len", .flag = "max-model-len", .unit = "tokens",
+     .lowest = 1, .highest = kMaxTokens, .unset = "the network's, or what fits if that is less",
+     .help = "Longest prompt and output together", .example = "8192",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.max_model_len; }},
+    {.path = "engine.block_size", .flag = "block-size", .unit = "tokens",
+     .lowest = 1, .highest = 256, .help = "Tokens in one block of the KV cache", .example = "16",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.block_size; }},
+    {.path = "engine.num_gpu_blocks", .flag = "num-gpu-blocks", .unit = "blocks",
+     .lowest = 2, .highest = kMaxBlocks, .unset = "what the memory holds",
+     .help = "Blocks of KV cache, the null block included; replaces gpu_memory_utilization", .example = "27000",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.num_gpu_blocks; }},
+    {.path = "engine.gpu_memory_utilization", .flag = "gpu-memory-utilization",
+     .lowest = 0.01, .highest = 1.0, .unset = "the version's (see `ridgeline list engines`)",
+     .help = "Share of the GPU's memory that the engine may use", .example = "0.92",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.gpu_memory_utilization; }},
+    {.path = "engine.enable_prefix_caching", .flag = "enable-prefix-caching",
+     .help = "Reuse the KV blocks of prompts that begin alike", .example = "false",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.enable_prefix_caching; }},
+    {.path = "engine.enable_chunked_prefill", .flag = "enable-chunked-prefill",
+     .help = "Spread a long prompt over several steps", .example = "true",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.enable_chunked_prefill; }},
+    {.path = "engine.async_scheduling", .flag = "async-scheduling",
+     .unset = "the version's (see `ridgeline list engines`)", .help = "Schedule the next step while the GPU works on this one",
+     .example = "true", .slot = [](Scenario& s) -> Slot { return &s.engine.async_scheduling; }},
+    {.path = "engine.long_prefill_token_threshold", .flag = "long-prefill-token-threshold", .unit = "tokens",
+     .lowest = 0, .highest = kMaxTokens, .help = "Longest chunk of one prompt in a step; 0 for no limit",
+     .example = "0", .slot = [](Scenario& s) -> Slot { return &s.engine.long_prefill_token_threshold; }},
+    {.path = "engine.enforce_eager", .flag = "enforce-eager",
+     .help = "Run without CUDA graphs: no step is padded to a captured size", .example = "false",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.enforce_eager; }},
+    {.path = "engine.dtype", .flag = "dtype", .choices = kDtypes,
+     .help = "Format of what is not quantised; auto takes the network's", .example = "bfloat16",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.dtype; }},
+    {.path = "engine.quantization", .flag = "quantization", .choices = kQuantizations,
+     .unset = "the network's own",
+     .help = "fp8 quantises 16-bit weights as vLLM does while it loads them; other methods must be the network's own",
+     .example = "fp8", .slot = [](Scenario& s) -> Slot { return &s.engine.quantization; }},
+    {.path = "engine.kv_cache_dtype", .flag = "kv-cache-dtype", .choices = kKvCacheDtypes,
+     .help = "Format of the KV cache; auto takes the network's", .example = "fp8",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.kv_cache_dtype; }},
+    {.path = "engine.sampler", .flag = "sampler", .choices = kSamplers,
+     .unset = "by engine.version",
+     .help = "How the server samples, which decides the memory of its profile run: sort (PyTorch) or flashinfer",
+     .example = "flashinfer", .slot = [](Scenario& s) -> Slot { return &s.engine.sampler; }},
+    {.path = "engine.generation_config", .flag = "generation-config", .choices = kGenerationConfigs,
+     .help = "Sampling that clients do not state: auto takes the network's, vllm plain sampling",
+     .example = "vllm", .slot = [](Scenario& s) -> Slot { return &s.engine.generation_config; }},
+    {.path = "engine.scheduling_policy", .flag = "scheduling-policy", .choices = kSchedulingPolicies,
+     .help = "Order of waiting requests: first come first served, or the lowest priority first",
+     .example = "priority", .slot = [](Scenario& s) -> Slot { return &s.engine.scheduling_policy; }},
+    {.path = "engine.enable_lora", .flag = "enable-lora",
+     .help = "Serve the adapters that requests name; off: their requests run like any other", .example = "true",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.enable_lora; }},
+    {.path = "engine.max_loras", .flag = "max-loras", .unit = "adapters",
+     .lowest = 1, .highest = 1'000'000, .unset = "1 with enable_lora",
+     .help = "Different adapters that one step may mix; requests of others wait", .example = "4",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.max_loras; }},
+    {.path = "engine.speculative_config", .flag = "speculative-config", .unset = "none",
+     .help = "Drafts that one step verifies: method (ngram, draft_model, eagle, eagle3, mtp), model, "
+             "num_speculative_tokens, and acceptance, the probability of each draft",
+     .example = "{method: mtp, num_speculative_tokens: 1, acceptance: 0.8}",
+     .slot = [](Scenario& s) -> Slot { return &s.engine.speculative_config; }},
+    {.path = "serving.network_in", .flag = "network-in", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "what measured servers take",
+     .help = "From the client to the API server, and HTTP parsing",
+     .example = "2.5ms", .slot = [](Scenario& s) -> Slot { return &s.serving.network_in; }},
+    {.path = "serving.frontend_time", .flag = "frontend-time", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "what measured servers take",
+     .help = "Serial work of the API server on a request",
+     .example = "1ms", .slot = [](Scenario& s) -> Slot { return &s.serving.frontend_time; }},
+    {.path = "serving.frontend_token_time", .flag = "frontend-token-time", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "what measured servers take",
+     .help = "The same, for each token of the prompt",
+     .example = "1us", .slot = [](Scenario& s) -> Slot { return &s.serving.frontend_token_time; }},
+    {.path = "serving.emit_time", .flag = "emit-time", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "what measured servers take",
+     .help = "From the end of a step to the server's answer",
+     .example = "1ms", .slot = [](Scenario& s) -> Slot { return &s.serving.emit_time; }},
+    {.path = "serving.delivery_time", .flag = "delivery-time", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "what measured servers take",
+     .help = "From the server's answer to the client",
+     .example = "2.5ms", .slot = [](Scenario& s) -> Slot { return &s.serving.delivery_time; }},
+    {.path = "serving.close_time", .flag = "close-time", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "what measured servers take",
+     .help = "From the last token to the end of the request at the client",
+     .example = "1.5ms", .slot = [](Scenario& s) -> Slot { return &s.serving.close_time; }},
+    {.path = "serving.host_step_time", .flag = "host-step-time", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "what measured servers take",
+     .help = "Host work of a step: added by a synchronous engine, hidden by an asynchronous one",
+     .example = "400us", .slot = [](Scenario& s) -> Slot { return &s.serving.host_step_time; }},
+    {.path = "serving.host_sequence_time", .flag = "host-sequence-time", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "what measured servers take",
+     .help = "The same, for each sequence of the batch",
+     .example = "15us", .slot = [](Scenario& s) -> Slot { return &s.serving.host_sequence_time; }},
+    {.path = "workload.trace", .flag = "trace", .unset = "no trace: requests are made up",
+     .help = "File of recorded requests", .example = "requests.csv",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.trace; }},
+    {.path = "workload.trace_start", .flag = "trace-start", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "0s",
+     .help = "Where in the trace to begin; time counts from there", .example = "3600s",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.trace_start; }},
+    {.path = "workload.trace_end", .flag = "trace-end", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "the trace's end",
+     .help = "Where in the trace to end: what begins then or later is left out", .example = "7200s",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.trace_end; }},
+    {.path = "workload.trace_tenant", .flag = "trace-tenant", .unset = "all",
+     .help = "Replay the requests of this tenant alone, or of several: a,b", .example = "API log",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.trace_tenant; }},
+    {.path = "workload.trace_model", .flag = "trace-model", .unset = "all",
+     .help = "Replay the requests that the trace sends to this model alone, or to several: a,b", .example = "GPT-4",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.trace_model; }},
+    {.path = "workload.trace_speed_up", .flag = "trace-speed-up",
+     .lowest = 1e-6, .highest = 1e6, .unset = "1",
+     .help = "How many times faster than recorded the requests come", .example = "2",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.trace_speed_up; }},
+    {.path = "workload.trace_sessions", .flag = "trace-sessions", .choices = kSessionTimes, .unset = "recorded",
+     .help = "When turns of recorded sessions come: at their times, or after the answer before", .example = "answered",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.trace_sessions; }},
+    {.path = "workload.skip_bad_rows", .flag = "skip-bad-rows", .unset = "false",
+     .help = "Drop rows of a trace that cannot be read; they are counted and listed", .example = "true",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.skip_bad_rows; }},
+    {.path = "workload.num_prompts", .flag = "num-prompts", .unit = "requests",
+     .lowest = 1, .highest = workload::kMaxRequests, .unset = "1000, or what duration or the trace holds",
+     .help = "Requests to send", .example = "1000",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.num_prompts; }},
+    {.path = "workload.duration", .flag = "duration", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "as long as num_prompts takes",
+     .help = "No request is sent after this time", .example = "60s",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.duration; }},
+    {.path = "workload.arrivals", .flag = "arrivals", .choices = kArrivals, .unset = "poisson",
+     .help = "Gaps between requests: poisson (see burstiness), constant, or all at-once", .example = "constant",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.arrivals; }},
+    {.path = "workload.request_rate", .flag = "request-rate", .unit = "requests/s",
+     .lowest = 1e-6, .highest = 1e6, .unset = "none: needs max_concurrency or arrivals at-once",
+     .help = "Mean rate of arrivals; with a trace, its requests come at this rate, not at their times", .example = "8",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.request_rate; }},
+    {.path = "workload.burstiness", .flag = "burstiness",
+     .lowest = 0.01, .highest = 1e6, .unset = "1",
+     .help = "Shape of the gaps: 1 is Poisson, less is burstier, more is steadier", .example = "0.5",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.burstiness; }},
+    {.path = "workload.max_concurrency", .flag = "max-concurrency", .unit = "requests",
+     .lowest = 1, .highest = workload::kMaxConcurrency, .unset = "an open loop: clients do not wait",
+     .help = "Requests in flight at most; without a rate, so many clients that each send when they have their answer", .example = "64",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.max_concurrency; }},
+    {.path = "workload.think_time", .flag = "think-time", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "0s",
+     .help = "Closed loop: mean time from an answer to the client's next request", .example = "5s",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.think_time; }},
+    {.path = "workload.think_time_distribution", .flag = "think-time-distribution", .choices = kThinkTimes,
+     .unset = "constant", .help = "How think times vary", .example = "exponential",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.think_time_distribution; }},
+    {.path = "workload.input_len", .flag = "input-len", .unit = "tokens",
+     .lowest = 1, .highest = workload::kMaxTokensPerRequest, .unset = "required without a trace",
+     .help = "Prompt length; prefix_len comes on top", .example = "512",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.input_len; }},
+    {.path = "workload.output_len", .flag = "output-len", .unit = "tokens",
+     .lowest = 1, .highest = workload::kMaxTokensPerRequest, .unset = "required without a trace",
+     .help = "Tokens that a request generates",
+     .example = "{distribution: lognormal, mean: 256, std: 200, min: 1, max: 2048}",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.output_len; }},
+    {.path = "workload.prefix_len", .flag = "prefix-len", .unit = "tokens",
+     .lowest = 0, .highest = workload::kMaxTokensPerRequest, .unset = "0",
+     .help = "Tokens before each prompt that it shares with others, like a system prompt", .example = "128",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.prefix_len; }},
+    {.path = "workload.num_prefixes", .flag = "num-prefixes",
+     .lowest = 1, .highest = workload::kMaxPrefixes, .unset = "1",
+     .help = "How many different prefixes there are", .example = "10",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.num_prefixes; }},
+    {.path = "workload.prefix_choice", .flag = "prefix-choice", .choices = kPrefixChoices, .unset = "uniform",
+     .help = "Which prefix a request has: any alike, or the first ones more often", .example = "zipf",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.prefix_choice; }},
+    {.path = "workload.prefix_zipf_exponent", .flag = "prefix-zipf-exponent",
+     .lowest = 0, .highest = 10, .unset = "1",
+     .help = "Prefix k is used in proportion to k to the minus this", .example = "1.2",
+     .slot = [](Scenario& s) -> Slot { return &s.workload.prefix_zipf_exponent; }},
+    {.path = "slo.ttft", .flag = "slo-ttft", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "no limit",
+     .help = "A good request's time to first token is at most this", .example = "500ms",
+     .slot = [](Scenario& s) -> Slot { return &s.slo.ttft; }},
+    {.path = "slo.tpot", .flag = "slo-tpot", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "no limit",
+     .help = "A good request's mean time per further token is at most this", .example = "50ms",
+     .slot = [](Scenario& s) -> Slot { return &s.slo.tpot; }},
+    {.path = "slo.itl", .flag = "slo-itl", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "no limit",
+     .help = "A good request's mean gap between tokens is at most this", .example = "60ms",
+     .slot = [](Scenario& s) -> Slot { return &s.slo.itl; }},
+    {.path = "slo.e2e", .flag = "slo-e2e", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "no limit",
+     .help = "A good request's whole time is at most this", .example = "10s",
+     .slot = [](Scenario& s) -> Slot { return &s.slo.e2e; }},
+    {.path = "slo.statistic", .flag = "slo-statistic", .choices = kStatistics, .unset = "p99",
+     .help = "What of a run's distribution is held against each target", .example = "p95",
+     .slot = [](Scenario& s) -> Slot { return &s.slo.statistic; }},
+    {.path = "compat", .flag = "compat", .choices = kCompat, .unset = "none",
+     .help = "Says where results differ on purpose from another simulator's: blis (inference-sim)", .example = "blis",
+     .slot = [](Scenario& s) -> Slot { return &s.compat; }},
+    {.path = "request_path", .flag = "request-path", .choices = kOnOff,
+     .help = "Count the network's, the client's and the API server's time", .example = "off",
+     .slot = [](Scenario& s) -> Slot { return &s.request_path; }},
+    {.path = "percentiles", .flag = "percentiles", .choices = kPercentiles,
+     .help = "exact, or a sketch of bounded memory with a relative error of at most 0.1 %", .example = "sketch",
+     .slot = [](Scenario& s) -> Slot { return &s.percentiles; }},
+    {.path = "seed", .flag = "seed", .lowest = 0, .highest = kMaxSeed,
+     .help = "Number of the random stream; the same seed gives the same run", .example = "1",
+     .slot = [](Scenario& s) -> Slot { return &s.seed; }},
+});
+// clang-format on
+
+/// A pointer into a scenario that is not to be changed: slots are made for reading and writing
+/// alike.
+Slot slot_of(const Option& option, const Scenario& scenario) {
+  return option.slot(
+      const_cast<Scenario&>(scenario));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+}
+
+document::Node node_of(const std::string& value) {
+  return document::Node::string(value, {});
+}
+document::Node node_of(std::int64_t value) {
+  return document::Node::integer(value, {});
+}
+document::Node node_of(double value) {
+  return document::Node::real(value, {});
+}
+document::Node node_of(bool value) {
+  return document::Node::boolean(value, {});
+}
+document::Node node_of(core::Duration value) {
+  return document::Node::string(fmt::format("{}s", value.to_seconds()), {});
+}
+document::Node node_of(const workload::Length& value) {
+  return to_node(value);
+}
+document::Node node_of(const SpeculativeConfig& value) {
+  return to_node(value);
+}
+template <class T>
+document::Node node_of(const std::optional<T>& value) {
+  return value ? node_of(*value) : document::Node();
+}
+
+}  // namespace
+
+std::string_view Option::section() const {
+  const auto dot = path.find('.');
+  return dot == std::string_view::npos ? std::string_view() : path.substr(0, dot);
+}
+
+std::string_view Option::key() const {
+  return path.substr(section().empty() ? 0 : section().size() + 1);
+}
+
+bool Option::is_switch() const {
+  return kind() == "true or false";
+}
+
+std::string_view Option::kind() const {
+  Scenario scratch;
+  return std::visit(
+      [](auto* value) -> std::string_view {
+        using T = std::remove_pointer_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, std::int64_t> ||
+                      std::is_same_v<T, std::optional<std::int64_t>>) {
+          return "integer";
+        } else if constexpr (std::is_same_v<T, std::optional<double>>) {
+          return "number";
+        } else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::optional<bool>>) {
+          return "true or false";
+        } else if constexpr (std::is_same_v<T, std::optional<core::Duration>>) {
+          return "duration";
+        } else if constexpr (std::is_same_v<T, std::optional<workload::Length>>) {
+          return "integer or distribution";
+        } else if constexpr (std::is_same_v<T, std::optional<SpeculativeConfig>>) {
+          return "map";
+        } else {
+          return "text";
+        }
+      },
+      slot(scratch));
+}
+
+std::string Option::default_text() const {
+  return unset.empty() ? value_text(*this, Scenario()) : std::string(unset);
+}
+
+std::string Option::range_text() const {
+  if (!choices.empty()) {
+    return fmt::format("{}", fmt::join(choices, ", "));
+  }
+  return lowest == highest ? "" : fmt::format("{} to {}", lowest, highest);
+}
+
+std::span<const Option> options() {
+  return kOptions;
+}
+
+const Option* find_option(std::string_view path) {
+  const auto* const option = std::ranges::find(kOptions, path, &Option::path);
+  return option == kOptions.end() ? nullptr : option;
+}
+
+document::Node value_node(const Option& option, const Scenario& scenario) {
+  return std::visit([](const auto* value) { return node_of(*value); }, slot_of(option, scenario));
+}
+
+std::string value_text(const Option& option, const Scenario& scenario) {
+  return flow_text(value_node(option, scenario));
+}
+
+std::string flow_text(const document::Node& node) {
+  switch (node.kind()) {
+    case document::Node::Kind::kNull:
+      return "null";
+    case document::Node::Kind::kBool:
+      return node.as_bool() ? "true" : "false";
+    case document::Node::Kind::kInteger:
+      return fmt::format("{}", node.as_integer());
+    case document::Node::Kind::kReal:
+      return fmt::format("{}", node.as_real());
+    case document::Node::Kind::kString:
+      return node.as_string();
+    case document::Node::Kind::kList: {
+      std::vector<std::string> items;
+      for (const auto& item : node.items()) {
+        items.push_back(flow_text(item));
+      }
+      return fmt::format("[{}]", fmt::join(items, ", "));
+    }
+    case document::Node::Kind::kMap: {
+      std::vector<std::string> members;
+      for (const auto& member : node.members()) {
+        members.push_back(fmt::format("{}: {}", member.key, flow_text(member.value)));
+      }
+      return fmt::format("{{{}}}", fmt::join(members, ", "));
+    }
+  }
+  return {};
+}
+
+}  // namespace ridgeline::scenario

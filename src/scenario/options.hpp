@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "core/time.hpp"
+#include "document/document.hpp"
+#include "scenario/scenario.hpp"
+#include "scenario/speculation.hpp"
+#include "workload/options.hpp"
+
+namespace ridgeline::scenario {
+
+/// Where an option's value lives; its type is the option's kind, and an optional one may stay
+/// unset.
+using Slot = std::variant<std::string*,
+                          std::optional<std::string>*,
+                          std::int64_t*,
+                          std::optional<std::int64_t>*,
+                          std::optional<double>*,
+                          bool*,
+                          std::optional<bool>*,
+                          std::optional<core::Duration>*,
+                          std::optional<workload::Length>*,
+                          std::optional<SpeculativeConfig>*>;
+
+/// One line of the table that drives reading YAML, the flags, help, the JSON Schema, the effective
+/// configuration and provenance.
+struct Option {
+  std::string_view path;       ///< "engine.max_num_seqs"
+  std::string_view flag;       ///< "max-num-seqs"
+  std::string_view unit = {};  ///< "tokens"; empty for plain numbers and words.
+  double lowest = 0.0;         ///< Numbers: the inclusive range.
+  double highest = 0.0;
+  std::span<const std::string_view> choices = {};  ///< Words: what is allowed; empty: anything.
+  std::string_view unset = {};  ///< What holds when it is not given; empty: see the default.
+  std::string_view help;
+  std::string_view example;
+  Slot (*slot)(Scenario&);
+
+  [[nodiscard]] std::string_view section() const;  ///< "engine"; empty at the top.
+  [[nodiscard]] std::string_view key() const;      ///< "max_num_seqs"
+  [[nodiscard]] bool is_switch() const;            ///< A yes or no.
+  /// "integer", "number", "true or false", "text", "duration", "integer or distribution", "map".
+  [[nodiscard]] std::string_view kind() const;
+  /// The built-in value, or what is said in `unset`.
+  [[nodiscard]] std::string default_text() const;
+  /// "1 to 65536", the choices, or nothing.
+  [[nodiscard]] std::string range_text() const;
+};
+
+[[nodiscard]] std::span<const Option> options();
+/// The option of that path, or nullptr.
+[[nodiscard]] const Option* find_option(std::string_view path);
+
+/// The value of an option in a scenario as a node (null when unset), and as text for people.
+[[nodiscard]] document::Node value_node(const Option& option, const Scenario& scenario);
+[[nodiscard]] std::string value_text(const Option& option, const Scenario& scenario);
+/// A node on one line, for people.
+[[nodiscard]] std::string flow_text(const document::Node& node);
+
+/// The JSON Schema (draft 2020-12) of a scenario document, generated from the table.
+[[nodiscard]] document::Node scenario_schema();
+
+}  // namespace ridgeline::scenario

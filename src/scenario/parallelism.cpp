@@ -1,0 +1,170 @@
+#include "scenario/parallelism.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "core/text.hpp"
+#include "engine/options.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "model/model_spec.hpp"
+#include "model/operators.hpp"
+#include "scenario/rank_share.hpp"
+#include "scenario/requests.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
+#include "scenario/speculation.hpp"
+
+namespace ridgeline::scenario {
+
+namespace {
+
+/// Tensor parallelism over nodes, which the kernel model prices by a law that nothing was fitted
+/// on.
+void warn_of_nodes(Resolution& work) {
+  const std::int64_t size = work.given.engine.tensor_parallel_size;
+  const hardware::GpuSpec& gpu = work.out->gpu;
+  const hardware::LinkView view = hardware::over_link(gpu, size);
+  if (view.link != hardware::Link::kNetwork || !work.given.latency.name.starts_with("kernel")) {
+    return;
+  }
+  const std::int64_t node = std::max(gpu.gpus_per_node, gpu.link_domain);
+  work.out->warnings.push_back(
+      {.code = "W-unmeasured-nodes",
+       .message = fmt::format(
+           "tensor_parallel_size {} spans nodes of {} GPUs: an all-reduce is priced as one ring "
+           "over the network at {:.4g} GB/s a GPU, with the waits and the efficiency measured over "
+           "PCIe; libraries that add up within a node first are faster, which is not priced",
+           size,
+           node,
+           view.gpu.link_bandwidth.value() / 1e9),
+       .hint = fmt::format("--tensor-parallel-size {} with --pipeline-parallel-size, or --set "
+                           "hardware.network_bandwidth=...",
+                           node)});
+}
+
+/// What the scenario asks for and no step-time model prices.
+void warn_of_unpriced(Resolution& work) {
+  if (work.out->network.vision && work.given.workload.trace) {
+    work.out->warnings.push_back(
+        {.code = "W-unpriced-encoder",
+         .message = "the time of the vision encoder is not priced: an image costs its tokens of "
+                    "the prompt alone",
+         .hint = {}});
+  }
+}
+
+/// Says how one data-parallel rank comes by its requests.
+void share_workload(Resolution& work) {
+  const RankShare deal = rank_share(work.out->scenario);
+  const std::int64_t ranks = deal.ranks();
+  const std::int64_t loaded = deal.loaded_ranks();
+  if (ranks == 1) {
+    return;
+  }
+  const WorkloadSection& whole = work.out->scenario.workload;
+  const WorkloadSection rank = rank_workload(work.out->scenario);
+  std::string share = "its part of the workload";
+  if (whole.trace) {
+    share = fmt::format("every {}th session of the trace, or request without one", loaded);
+  } else if (whole.max_concurrency) {
+    share = fmt::format("{} of {} clients", *rank.max_concurrency, *whole.max_concurrency);
+  } else if (whole.request_rate) {
+    share = fmt::format("{} of {} requests/s", *rank.request_rate, *whole.request_rate);
+  }
+  if (whole.num_prompts && !whole.trace) {
+    share += fmt::format(", {} of {} {}",
+                         *rank.num_prompts,
+                         *whole.num_prompts,
+                         core::plural("request", *whole.num_prompts));
+  }
+  const bool has_experts =
+      std::ranges::any_of(work.out->network.layers, [](const model::LayerGroup& group) {
+        return std::holds_alternative<model::MoeFfn>(group.ffn);
+      });
+  std::string others = has_experts ? "step with it, equally loaded" : "are loaded alike";
+  if (loaded < ranks) {
+    others += fmt::format(", but for {} that get no request{}",
+                          ranks - loaded,
+                          has_experts ? " (exchanges are priced as if they did)" : "");
+  }
+  work.out->warnings.push_back(
+      {.code = std::string(kDataParallelWarning),
+       .message = fmt::format("one of {} data-parallel ranks is simulated, with {}; the others {}",
+                              ranks,
+                              share,
+                              others),
+       .hint = "latencies, counts and utilisation are that rank's"});
+}
+
+void speculate(Resolution& work) {
+  const auto& config = work.given.engine.speculative_config;
+  if (!config) {
+    return;
+  }
+  work.out->execution.speculation =
+      work.keep(resolve_speculation(*config, work.out->network, work.out->execution.sharding),
+                "engine.speculative_config");
+  auto& options = work.out->engine;
+  options.num_speculative_tokens = config->num_speculative_tokens;
+  options.draft_acceptance = config->acceptance;
+  options.acceptance_seed = static_cast<std::uint64_t>(work.given.seed);
+  options.draft_method = config->method == "ngram"         ? engine::DraftMethod::kNgram
+                         : config->method == "draft_model" ? engine::DraftMethod::kDraftModel
+                                                           : engine::DraftMethod::kEagle;
+}
+
+/// Models after others' formulas divide by tensor_parallel_size and know nothing further.
+void only_kernel_knows(Resolution& work) {
+  const model::Sharding& sharding = work.out->execution.sharding;
+  const bool plain = sharding.gpus() == sharding.tensor_parallel_size &&
+                     !sharding.expert_parallel && !work.out->execution.speculation;
+  if (!plain && !work.given.latency.name.starts_with("kernel")) {
+    work.note(
+        "latency.name",
+        fmt::format("{} knows tensor parallelism alone, no other cut of a network and no drafts",
+                    work.given.latency.name),
+        "--latency kernel");
+  }
+}
+
+}  // namespace
+
+void resolve_parallelism(Resolution& work) {
+  const std::int64_t size = work.given.engine.tensor_parallel_size;
+  model::Sharding& sharding = work.out->execution.sharding;
+  sharding = {.tensor_parallel_size = size,
+              .pipeline_parallel_size = work.given.engine.pipeline_parallel_size,
+              .data_parallel_size = work.given.engine.data_parallel_size,
+              .prefill_context_parallel_size = work.given.engine.prefill_context_parallel_size,
+              .expert_parallel = work.given.engine.enable_expert_parallel};
+  for (const auto backend :
+       {model::AllToAllBackend::kDeepEpHighThroughput, model::AllToAllBackend::kDeepEpLowLatency}) {
+    if (work.given.engine.all2all_backend == model::name(backend)) {
+      sharding.all_to_all = backend;
+    }
+  }
+  if (auto result = model::check_sharding(work.out->network, sharding); !result) {
+    for (auto& error : result.error()) {
+      error.where = work.loaded.of(error.field).where;
+      work.errors.push_back(std::move(error));
+    }
+    return;
+  }
+  if (work.given.engine.decode_context_parallel_size > 1) {
+    work.note("engine.decode_context_parallel_size",
+              fmt::format("{} is not modelled yet: every rank holds its sequences' whole KV cache",
+                          work.given.engine.decode_context_parallel_size));
+  }
+  speculate(work);
+  only_kernel_knows(work);
+  share_workload(work);
+  warn_of_nodes(work);
+  warn_of_unpriced(work);
+}
+
+}  // namespace ridgeline::scenario

@@ -1,0 +1,184 @@
+#include "scenario/requests.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "scenario/rank_share.hpp"
+#include "scenario/scenario.hpp"
+#include "workload/options.hpp"
+#include "workload/source.hpp"
+#include "workload/trace_part.hpp"
+#include "workload/traces/trace.hpp"
+
+namespace ridgeline::scenario {
+
+namespace {
+
+/// As many as vLLM's `bench serve` sends without --num-prompts.
+constexpr std::int64_t kDefaultPrompts = 1000;
+
+/// Clients that send again when they have their answer: no times are drawn.
+bool is_closed_loop(const WorkloadSection& section) {
+  return section.max_concurrency && !section.request_rate && !section.trace;
+}
+
+workload::Arrivals arrivals_of(const WorkloadSection& section) {
+  if (is_closed_loop(section)) {
+    using Kind = workload::ThinkTime::Kind;
+    const bool exponential = section.think_time_distribution == "exponential";
+    return workload::ClosedLoop{
+        .max_concurrency = *section.max_concurrency,
+        .think = {.kind = exponential ? Kind::kExponential : Kind::kConstant,
+                  .mean = section.think_time.value_or(core::Duration())}};
+  }
+  if (section.arrivals == "at-once") {
+    return workload::AllAtOnce{};
+  }
+  const core::Rate rate(section.request_rate.value_or(0.0));
+  if (section.arrivals == "constant") {
+    return workload::ConstantArrivals{rate};
+  }
+  const double burstiness = section.burstiness.value_or(1.0);
+  if (burstiness == 1.0) {
+    return workload::PoissonArrivals{rate};
+  }
+  return workload::GammaArrivals{.request_rate = rate, .burstiness = burstiness};
+}
+
+/// Gives a setting that is open its value.
+template <class Slot, class Value>
+void fill(Slot& slot, Value value) {
+  if (!slot) {
+    slot = std::move(value);
+  }
+}
+
+void fill_arrivals(WorkloadSection& workload) {
+  fill(workload.arrivals, "poisson");
+  if (workload.arrivals == "poisson") {
+    fill(workload.burstiness, 1.0);
+  }
+}
+
+}  // namespace
+
+void fill_workload(WorkloadSection& workload) {
+  if (workload.trace) {
+    fill(workload.trace_start, core::Duration());
+    fill(workload.trace_speed_up, 1.0);
+    fill(workload.trace_sessions, "recorded");
+    fill(workload.skip_bad_rows, false);
+    if (workload.request_rate) {
+      fill_arrivals(workload);
+    }
+    return;
+  }
+  if (!workload.request_rate && !workload.max_concurrency && workload.arrivals != "at-once") {
+    return;
+  }
+  if (!workload.duration) {
+    fill(workload.num_prompts, kDefaultPrompts);
+  }
+  if (is_closed_loop(workload)) {
+    fill(workload.think_time, core::Duration());
+    fill(workload.think_time_distribution, "constant");
+  } else {
+    fill_arrivals(workload);
+  }
+  fill(workload.prefix_len, 0);
+  if (workload.prefix_len > 0) {
+    fill(workload.num_prefixes, 1);
+    fill(workload.prefix_choice, "uniform");
+    if (workload.prefix_choice == "zipf") {
+      fill(workload.prefix_zipf_exponent, 1.0);
+    }
+  }
+}
+
+workload::SyntheticOptions synthetic_options(const Scenario& scenario) {
+  const WorkloadSection& section = scenario.workload;
+  workload::SyntheticOptions options;
+  options.arrivals = arrivals_of(section);
+  if (!is_closed_loop(section)) {
+    options.max_concurrency = section.max_concurrency;
+  }
+  options.input_len = section.input_len.value_or(options.input_len);
+  options.output_len = section.output_len.value_or(options.output_len);
+  if (section.prefix_len.value_or(0) > 0) {
+    using Choice = workload::SharedPrefix::Choice;
+    options.prefix = workload::SharedPrefix{
+        .prefix_len = core::Tokens(*section.prefix_len),
+        .num_prefixes = section.num_prefixes.value_or(1),
+        .choice = section.prefix_choice == "zipf" ? Choice::kZipf : Choice::kUniform,
+        .zipf_exponent = section.prefix_zipf_exponent.value_or(1.0)};
+  }
+  options.num_prompts = section.num_prompts;
+  options.duration = section.duration;
+  options.seed = static_cast<std::uint64_t>(scenario.seed);
+  return options;
+}
+
+RankShare rank_share(const Scenario& scenario) {
+  const WorkloadSection& section = scenario.workload;
+  return {scenario.engine.data_parallel_size,
+          {.clients = section.max_concurrency,
+           .closed_loop = is_closed_loop(section),
+           .requests = section.trace ? std::nullopt : section.num_prompts}};
+}
+
+WorkloadSection rank_workload(const Scenario& scenario) {
+  WorkloadSection section = scenario.workload;
+  const RankShare share = rank_share(scenario);
+  if (share.ranks() == 1) {
+    return section;
+  }
+  if (section.num_prompts && !section.trace) {  // Of a trace so many are taken, and then dealt out.
+    section.num_prompts = share.requests(*section.num_prompts);
+  }
+  if (section.max_concurrency) {
+    section.max_concurrency = share.clients(*section.max_concurrency);
+  }
+  if (section.request_rate) {
+    section.request_rate = share.rate(*section.request_rate);
+  }
+  return section;
+}
+
+core::Result<std::unique_ptr<workload::Source>> open_source(const Scenario& scenario) {
+  const WorkloadSection& section = scenario.workload;
+  if (section.trace) {
+    auto source = workload::open_trace(
+        *section.trace,
+        {.part = {.start = section.trace_start.value_or(core::Duration()),
+                  .end = section.trace_end,
+                  .tenants = workload::split_names(section.trace_tenant.value_or("")),
+                  .models = workload::split_names(section.trace_model.value_or(""))},
+         .num_prompts = section.num_prompts,
+         .speed_up = section.trace_speed_up.value_or(1.0),
+         .arrivals = section.request_rate || section.arrivals ? std::optional(arrivals_of(section))
+                                                              : std::nullopt,
+         .max_concurrency = rank_workload(scenario).max_concurrency,
+         .duration = section.duration,
+         .skip_bad_rows = section.skip_bad_rows.value_or(false),
+         .session_times = section.trace_sessions == "answered" ? workload::SessionTimes::kAnswered
+                                                               : workload::SessionTimes::kRecorded,
+         .seed = static_cast<std::uint64_t>(scenario.seed),
+         .ranks = rank_share(scenario).loaded_ranks()});
+    if (!source) {
+      for (auto& error : source.error()) {
+        error.field = error.field.empty() ? "workload.trace" : error.field;
+      }
+    }
+    return source;
+  }
+  Scenario rank = scenario;
+  rank.workload = rank_workload(scenario);
+  return workload::make_synthetic(synthetic_options(rank));
+}
+
+}  // namespace ridgeline::scenario

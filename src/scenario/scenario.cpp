@@ -1,0 +1,503 @@
+#include "scenario/scenario.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <climits>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/check.hpp"
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
+#include "latency/step_time_model.hpp"
+#include "scenario/length.hpp"
+#include "scenario/node_builder.hpp"
+#include "scenario/options.hpp"
+#include "scenario/scenario_rules.hpp"
+#include "scenario/speculation.hpp"
+#include "workload/options.hpp"
+
+namespace ridgeline::scenario {
+
+namespace {
+
+constexpr std::string_view kSet = "set";
+constexpr std::string_view kLatency = "latency";
+constexpr std::string_view kLatencySet = "latency.set";
+constexpr const char* kCommandLine = "command line";
+
+document::Range<std::int64_t> integer_range(const Option& option) {
+  return {static_cast<std::int64_t>(option.lowest), static_cast<std::int64_t>(option.highest)};
+}
+
+/// Puts the value of one option, where the document has it, into its slot.
+class SlotReader {
+ public:
+  SlotReader(const Option& option, document::ObjectReader& reader, core::Errors& errors)
+      : option_(option), reader_(reader), errors_(errors) {}
+
+  void operator()(std::string* slot) const { assign(text(), slot); }
+  void operator()(std::optional<std::string>* slot) const { assign(text(), slot); }
+  void operator()(std::int64_t* slot) const { assign(integer(), slot); }
+  void operator()(std::optional<std::int64_t>* slot) const { assign(integer(), slot); }
+  void operator()(std::optional<double>* slot) const {
+    assign(reader_.real(option_.key(), {option_.lowest, option_.highest}), slot);
+  }
+  void operator()(bool* slot) const { assign(reader_.boolean(option_.key()), slot); }
+  void operator()(std::optional<bool>* slot) const { assign(reader_.boolean(option_.key()), slot); }
+  void operator()(std::optional<core::Duration>* slot) const { assign(duration(), slot); }
+  void operator()(std::optional<workload::Length>* slot) const {
+    const document::Node* node = reader_.node(option_.key());
+    if (node != nullptr && !node->is_null()) {
+      assign(read_length(*node, reader_.path_of(option_.key()), errors_), slot);
+    }
+  }
+  void operator()(std::optional<SpeculativeConfig>* slot) const {
+    const document::Node* node = reader_.node(option_.key());
+    if (node != nullptr && !node->is_null()) {
+      assign(read_speculative(*node, reader_.path_of(option_.key()), errors_), slot);
+    }
+  }
+
+ private:
+  template <class Value, class SlotType>
+  static void assign(std::optional<Value> value, SlotType* slot) {
+    if (!value) {
+      return;
+    }
+    if constexpr (std::is_same_v<SlotType, std::optional<Value>>) {
+      *slot = std::move(value);
+    } else {
+      *slot = std::move(*value);
+    }
+  }
+
+  [[nodiscard]] std::optional<std::string> text() const {
+    if (option_.choices.empty()) {
+      auto text = reader_.string(option_.key());
+      if (text && text->empty()) {
+        reader_.problem(option_.key(), "is empty");
+        text.reset();
+      }
+      return text;
+    }
+    const std::vector<std::string> choices(option_.choices.begin(), option_.choices.end());
+    return reader_.choice(option_.key(), choices);
+  }
+  [[nodiscard]] std::optional<std::int64_t> integer() const {
+    return reader_.integer(option_.key(), integer_range(option_));
+  }
+  /// "60s", or a bare number of seconds.
+  [[nodiscard]] std::optional<core::Duration> duration() const {
+    const document::Node* node = reader_.node(option_.key());
+    if (node == nullptr || node->is_null()) {
+      return std::nullopt;
+    }
+    std::optional<double> seconds;
+    if (node->is_number()) {
+      seconds = node->as_real();
+    } else if (!node->is_string()) {
+      reader_.problem(option_.key(),
+                      fmt::format("expected a time, found {}", node->describe()),
+                      "seconds, or with a unit: 250ms, 60s, 10m");
+      return std::nullopt;
+    } else if (const auto parsed = document::parse_quantity(node->as_string(), "seconds")) {
+      seconds = *parsed;
+    } else {
+      reader_.problem(option_.key(),
+                      parsed.error().front().message,
+                      "seconds, or with a unit: 250ms, 60s, 10m");
+      return std::nullopt;
+    }
+    const auto duration = core::Duration::from_seconds(*seconds);
+    if (!duration || *seconds > option_.highest) {
+      reader_.problem(
+          option_.key(),
+          fmt::format("{} is out of range, expected 0s to {}s", flow_text(*node), option_.highest));
+      return std::nullopt;
+    }
+    return duration;
+  }
+
+  const Option& option_;
+  document::ObjectReader& reader_;
+  core::Errors& errors_;
+};
+
+/// Lays documents over a scenario, one after the other.
+class Loader {
+ public:
+  void read(const document::Node& document, Provenance::Origin origin) {
+    document::ObjectReader top(document, "", errors_);
+    read_options("", document, top, origin);
+    for (const std::string_view section : {"latency", "engine", "serving", "workload", "slo"}) {
+      const document::Node* node = top.node(section);
+      if (node != nullptr && !node->is_null()) {
+        document::ObjectReader reader(*node, std::string(section), errors_);
+        read_options(section, *node, reader, origin);
+        if (section == kLatency) {
+          if (const document::Node* settings = reader.node(kSet); settings != nullptr) {
+            read_latency_settings(*settings);
+          }
+        }
+        finish(reader);
+      }
+    }
+    if (const document::Node* patches = top.node(kSet); patches != nullptr && !patches->is_null()) {
+      read_patches(*patches);
+    }
+    finish(top);
+  }
+
+  LoadedScenario loaded;
+  core::Errors& errors() { return errors_; }
+
+ private:
+  /// Notes unknown keys; of one that is an option elsewhere ("quantization" at the top) the hint is
+  /// where it belongs.
+  void finish(document::ObjectReader& reader) {
+    const std::size_t before = errors_.size();
+    reader.finish();
+    for (std::size_t i = before; i < errors_.size(); ++i) {
+      const std::string_view field = errors_[i].field;
+      const std::string_view key = field.substr(field.rfind('.') + 1);
+      const auto option = std::ranges::find(options(), key, &Option::key);
+      if (find_option(field) == nullptr && option != options().end()) {
+        errors_[i].hint =
+            option->section().empty()
+                ? fmt::format("`{}` stands at the top, in no section", key)
+                : fmt::format("`{}` belongs to the section `{}`", key, option->section());
+      }
+    }
+  }
+
+  void read_options(std::string_view section,
+                    const document::Node& node,
+                    document::ObjectReader& reader,
+                    Provenance::Origin origin) {
+    std::size_t index = 0;
+    for (const auto& option : options()) {
+      Provenance& provenance = loaded.provenance[index++];
+      if (option.section() != section) {
+        continue;
+      }
+      std::visit(SlotReader(option, reader, errors_), option.slot(loaded.scenario));
+      const document::Node* value = node.find(option.key());
+      if (value != nullptr && !value->is_null()) {
+        provenance.origin = origin;
+        provenance.where = value->where();
+      }
+    }
+  }
+
+  void read_patches(const document::Node& node) {
+    if (!node.is_map()) {
+      errors_.push_back(
+          {.field = std::string(kSet),
+           .message = fmt::format("found {}, expected a map of what to change", node.describe()),
+           .where = node.where(),
+           .hint = "set: {model.num_hidden_layers: 40}"});
+      return;
+    }
+    for (const auto& member : node.members()) {
+      const auto dot = member.key.find('.');
+      const std::string target = member.key.substr(0, dot);
+      if (dot == std::string::npos || (target != "model" && target != "hardware")) {
+        errors_.push_back({.field = fmt::format("{}.{}", kSet, member.key),
+                           .message = "expected model.<key> or hardware.<key>",
+                           .where = member.where,
+                           .hint = "model.num_hidden_layers, hardware.mem_bandwidth"});
+        continue;
+      }
+      Patch patch{.target = target, .key = member.key.substr(dot + 1), .value = member.value};
+      auto& patches = loaded.scenario.patches;
+      const auto same = std::ranges::find_if(patches, [&](const Patch& other) {
+        return other.target == patch.target && other.key == patch.key;
+      });
+      if (same == patches.end()) {
+        patches.push_back(std::move(patch));
+      } else if (same->value.where().file == patch.value.where().file) {
+        errors_.push_back({.field = fmt::format("{}.{}", kSet, member.key),
+                           .message = "given twice",
+                           .where = member.where});
+      } else {
+        *same = std::move(patch);
+      }
+    }
+  }
+
+  /// Which keys a step-time model has is for the model to say.
+  void read_latency_settings(const document::Node& node) {
+    if (node.is_null()) {
+      return;
+    }
+    if (!node.is_map()) {
+      errors_.push_back({.field = std::string(kLatencySet),
+                         .message = fmt::format(
+                             "found {}, expected a map of constants and switches", node.describe()),
+                         .where = node.where(),
+                         .hint = "set: {perLayerOverhead: 80}"});
+      return;
+    }
+    auto& settings = loaded.scenario.latency.settings;
+    for (const auto& member : node.members()) {
+      const auto same = std::ranges::find(settings, member.key, &latency::ModelSetting::key);
+      if (same == settings.end()) {
+        settings.push_back({.key = member.key, .value = member.value});
+      } else if (same->value.where().file == member.value.where().file) {
+        errors_.push_back({.field = fmt::format("{}.{}", kLatencySet, member.key),
+                           .message = "given twice",
+                           .where = member.where});
+      } else {
+        same->value = member.value;
+      }
+    }
+  }
+
+  core::Errors errors_;
+};
+
+template <class T>
+std::optional<T> parse_number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+/// The text after a flag as a document would hold it: words stay words, numbers become numbers.
+document::Node scalar(const std::string& text) {
+  const core::Location where{.file = kCommandLine};
+  if (const auto integer = parse_number<std::int64_t>(text)) {
+    return document::Node::integer(*integer, where);
+  }
+  if (const auto real = parse_number<double>(text); real && std::isfinite(*real)) {
+    return document::Node::real(*real, where);
+  }
+  if (text == "true" || text == "false") {
+    return document::Node::boolean(text == "true", where);
+  }
+  return document::Node::string(text, where);
+}
+
+/// The same, and maps and lists as YAML writes them in one line: "{quant_method: fp8}".
+core::Result<document::Node> flag_value(const std::string& text) {
+  const bool nested = text.starts_with('{') || text.starts_with('[');
+  return nested ? document::parse_yaml(text, kCommandLine) : scalar(text);
+}
+
+/// The overrides as one document.
+class OverrideDocument {
+ public:
+  explicit OverrideDocument(core::Errors& errors) : errors_(errors) {}
+
+  void add(const Override& change) {
+    if (change.path == kSet) {
+      add_pair(change, "--set", "--set model.num_hidden_layers=40", patches_);
+      return;
+    }
+    if (change.path == kLatencySet) {
+      add_pair(change, "--latency-set", "--latency-set perLayerOverhead=80", latency_settings_);
+      return;
+    }
+    const Option* option = find_option(change.path);
+    RIDGELINE_CHECK(option != nullptr, change.path);
+    if (option->kind() == "text") {
+      insert(option->section(),
+             option->key(),
+             document::Node::string(change.text, {.file = kCommandLine}));
+    } else if (auto value = keep(flag_value(change.text), change.path)) {
+      insert(option->section(), option->key(), std::move(*value));
+    }
+  }
+
+  document::Node finish() {
+    if (!latency_settings_.empty()) {
+      insert(kLatency,
+             kSet,
+             document::Node::map(std::move(latency_settings_), {.file = kCommandLine}));
+    }
+    if (!patches_.empty()) {
+      insert({}, kSet, document::Node::map(std::move(patches_), {.file = kCommandLine}));
+    }
+    for (auto& [section, members] : sections_) {
+      top_.push_back({.key = section,
+                      .value = document::Node::map(std::move(members), {.file = kCommandLine}),
+                      .where = {.file = kCommandLine}});
+    }
+    return document::Node::map(std::move(top_), {.file = kCommandLine});
+  }
+
+ private:
+  using Members = std::vector<document::Node::Member>;
+
+  void add_pair(const Override& change, const char* flag, const char* hint, Members& members) {
+    const auto equals = change.text.find('=');
+    if (equals == std::string::npos) {
+      errors_.push_back({.field = flag,
+                         .message = fmt::format("found \"{}\", expected NAME=VALUE", change.text),
+                         .where = {.file = kCommandLine},
+                         .hint = hint});
+      return;
+    }
+    const std::string key = change.text.substr(0, equals);
+    if (auto value = keep(flag_value(change.text.substr(equals + 1)),
+                          fmt::format("{}.{}", change.path, key))) {
+      members.push_back({.key = key, .value = std::move(*value), .where = {.file = kCommandLine}});
+    }
+  }
+
+  /// The value, or its problems under the name of what it was meant for.
+  std::optional<document::Node> keep(core::Result<document::Node> value, const std::string& field) {
+    if (value) {
+      return std::move(*value);
+    }
+    for (core::Error& error : value.error()) {
+      error.field = error.field.empty() ? field : error.field;
+      errors_.push_back(std::move(error));
+    }
+    return std::nullopt;
+  }
+
+  void insert(std::string_view section, std::string_view key, document::Node value) {
+    Members* members = &top_;
+    if (!section.empty()) {
+      auto found = std::ranges::find(sections_, section, &std::pair<std::string, Members>::first);
+      if (found == sections_.end()) {
+        sections_.emplace_back(section, Members());
+        found = sections_.end() - 1;
+      }
+      members = &found->second;
+    }
+    members->push_back(
+        {.key = std::string(key), .value = std::move(value), .where = {.file = kCommandLine}});
+  }
+
+  core::Errors& errors_;
+  Members top_;
+  Members patches_;
+  Members latency_settings_;
+  std::vector<std::pair<std::string, Members>> sections_;
+};
+
+}  // namespace
+
+const char* name(Provenance::Origin origin) {
+  switch (origin) {
+    case Provenance::Origin::kDefault:
+      return "default";
+    case Provenance::Origin::kFile:
+      return "file";
+    case Provenance::Origin::kFlag:
+      return "flag";
+    case Provenance::Origin::kDerived:
+      return "derived";
+  }
+  return "";
+}
+
+const Provenance& LoadedScenario::of(std::string_view path) const {
+  const auto found = std::ranges::find(provenance, path, &Provenance::path);
+  RIDGELINE_CHECK(found != provenance.end(), path);
+  return *found;
+}
+
+core::Result<LoadedScenario> read_scenario(const document::Node& document,
+                                           const std::vector<Override>& overrides,
+                                           Purpose purpose) {
+  Loader loader;
+  for (const auto& option : options()) {
+    loader.loaded.provenance.push_back({.path = std::string(option.path)});
+  }
+  loader.read(document, Provenance::Origin::kFile);
+  OverrideDocument changes(loader.errors());
+  for (const auto& change : overrides) {
+    changes.add(change);
+  }
+  loader.read(changes.finish(), Provenance::Origin::kFlag);
+  if (loader.errors().empty()) {
+    check_rules(loader.loaded, purpose, loader.errors());
+    if (!loader.errors().empty()) {
+      // The resolver, which looks the names up, does not run then.
+      check_names(loader.loaded, loader.errors());
+    }
+  }
+  if (!loader.errors().empty()) {
+    // As a reader meets them: in the order of the file, then the rest.
+    std::ranges::stable_sort(loader.errors(), {}, [](const core::Error& error) {
+      return std::pair(error.where.line == 0 ? INT_MAX : error.where.line, error.where.column);
+    });
+    return core::fail(std::move(loader.errors()));
+  }
+  return std::move(loader.loaded);
+}
+
+core::Result<LoadedScenario> load_scenario(const std::optional<std::string>& file,
+                                           const std::vector<Override>& overrides,
+                                           Purpose purpose) {
+  if (!file) {
+    return read_scenario(document::Node::map({}, {}), overrides, purpose);
+  }
+  return document::read_document(*file).and_then(
+      [&](const document::Node& document) -> core::Result<LoadedScenario> {
+        if (document.is_map() && document.find("config") != nullptr &&
+            document.find("run_info") != nullptr) {
+          return core::fail(core::Error{
+              .message = "found the result of a run, expected a scenario; its config is one",
+              .where = {.file = *file},
+              .hint = fmt::format("jq .config {0} > scenario.json", *file)});
+        }
+        return read_scenario(document, overrides, purpose);
+      });
+}
+
+document::Node to_node(const Scenario& scenario) {
+  MapBuilder top;
+  MapBuilder section;
+  std::string_view open;
+  const auto close_section = [&] {
+    if (!section.empty()) {
+      top.add(open, std::exchange(section, {}));
+    }
+  };
+  for (const auto& option : options()) {
+    if (option.section() != open) {
+      close_section();
+      open = option.section();
+    }
+    if (auto value = value_node(option, scenario); !value.is_null()) {
+      (open.empty() ? top : section).add(option.key(), std::move(value));
+    }
+    if (option.path == "latency.lookup" && !scenario.latency.settings.empty()) {
+      MapBuilder settings;
+      for (const auto& [key, value] : scenario.latency.settings) {
+        settings.add(key, value);
+      }
+      section.add(kSet, settings.finish());
+    }
+  }
+  close_section();
+  MapBuilder patches;
+  for (const auto& patch : scenario.patches) {
+    patches.add(fmt::format("{}.{}", patch.target, patch.key), patch.value);
+  }
+  if (!patches.empty()) {
+    top.add(kSet, std::move(patches));
+  }
+  return top.finish();
+}
+
+}  // namespace ridgeline::scenario

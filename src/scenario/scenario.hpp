@@ -1,0 +1,173 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "document/document.hpp"
+#include "latency/step_time_model.hpp"
+#include "scenario/speculation.hpp"
+#include "workload/options.hpp"
+
+namespace ridgeline::scenario {
+
+/// A scenario as its author states it: what is not set is derived in resolve(). Keys, units, ranges
+/// and meanings stand once, in the option table (scenario/options.cpp).
+struct LatencySection {
+  std::string name = "kernel";
+  std::optional<std::string> constants;
+  std::optional<std::string> bench_data;
+  std::optional<std::string> hardware_config;
+  std::optional<std::string> lookup;
+  std::vector<latency::ModelSetting> settings;  ///< Key `latency.set`.
+};
+
+struct EngineSection {
+  std::string version = "vllm@0.15";
+  std::int64_t tensor_parallel_size = 1;
+  std::int64_t pipeline_parallel_size = 1;
+  std::int64_t data_parallel_size = 1;
+  std::int64_t prefill_context_parallel_size = 1;
+  std::int64_t decode_context_parallel_size = 1;
+  bool enable_expert_parallel = false;
+  std::string all2all_backend = "allgather_reducescatter";
+  std::optional<std::int64_t> max_num_seqs;
+  std::optional<std::int64_t> max_num_batched_tokens;
+  std::optional<std::int64_t> max_model_len;
+  std::int64_t block_size = 16;
+  std::optional<std::int64_t> num_gpu_blocks;
+  std::optional<double> gpu_memory_utilization;
+  bool enable_prefix_caching = true;
+  bool enable_chunked_prefill = true;
+  std::optional<bool> async_scheduling;
+  std::int64_t long_prefill_token_threshold = 0;
+  bool enforce_eager = false;
+  std::string dtype = "auto";
+  std::optional<std::string> quantization;
+  std::string kv_cache_dtype = "auto";
+  std::optional<std::string> sampler;
+  std::string generation_config = "auto";
+  std::string scheduling_policy = "fcfs";
+  bool enable_lora = false;
+  std::optional<std::int64_t> max_loras;
+  std::optional<SpeculativeConfig> speculative_config;
+};
+
+struct WorkloadSection {
+  std::optional<std::string> trace = {};
+  std::optional<core::Duration> trace_start = {};
+  std::optional<core::Duration> trace_end = {};
+  std::optional<std::string> trace_tenant = {};
+  std::optional<std::string> trace_model = {};
+  std::optional<double> trace_speed_up = {};
+  std::optional<std::string> trace_sessions = {};
+  std::optional<bool> skip_bad_rows = {};
+  std::optional<std::int64_t> num_prompts = {};
+  std::optional<core::Duration> duration = {};
+  std::optional<std::string> arrivals = {};
+  std::optional<double> request_rate = {};
+  std::optional<double> burstiness = {};
+  std::optional<std::int64_t> max_concurrency = {};
+  std::optional<core::Duration> think_time = {};
+  std::optional<std::string> think_time_distribution = {};
+  std::optional<workload::Length> input_len = {};
+  std::optional<workload::Length> output_len = {};
+  std::optional<std::int64_t> prefix_len = {};
+  std::optional<std::int64_t> num_prefixes = {};
+  std::optional<std::string> prefix_choice = {};
+  std::optional<double> prefix_zipf_exponent = {};
+};
+
+/// Targets on the client's clock (metrics::SloTargets).
+struct SloSection {
+  std::optional<core::Duration> ttft;
+  std::optional<core::Duration> tpot;
+  std::optional<core::Duration> itl;
+  std::optional<core::Duration> e2e;
+  std::optional<std::string> statistic;
+};
+
+/// Times of a server around the GPU, where they differ from the fitted ones
+/// (engine/serving.hpp says what each is): what `calibrate` finds.
+struct ServingSection {
+  std::optional<core::Duration> network_in;
+  std::optional<core::Duration> frontend_time;
+  std::optional<core::Duration> frontend_token_time;
+  std::optional<core::Duration> emit_time;
+  std::optional<core::Duration> delivery_time;
+  std::optional<core::Duration> close_time;
+  std::optional<core::Duration> host_step_time;
+  std::optional<core::Duration> host_sequence_time;
+};
+
+/// A what-if on a value of the network's or the GPU's document, applied before it is built.
+struct Patch {
+  std::string target;  ///< "model" or "hardware".
+  std::string key;     ///< Dotted below the target: "num_hidden_layers".
+  document::Node value;
+};
+
+struct Scenario {
+  std::string model;
+  std::string gpu;
+  LatencySection latency;
+  EngineSection engine;
+  ServingSection serving;
+  WorkloadSection workload;
+  SloSection slo;
+  std::string request_path = "on";
+  std::optional<std::string> compat = {};
+  std::string percentiles = "exact";
+  std::int64_t seed = 0;
+  std::vector<Patch> patches;  ///< Key `set`.
+};
+
+/// Where a value of a scenario came from; a flag wins over a file, a file over a default.
+struct Provenance {
+  enum class Origin { kDefault, kFile, kFlag, kDerived };
+  std::string path;  ///< "engine.max_num_seqs"
+  Origin origin = Origin::kDefault;
+  core::Location where = {};  ///< For files and flags.
+};
+[[nodiscard]] const char* name(Provenance::Origin origin);
+
+/// A value given outside the file: an option's path and its text, as after a flag.
+struct Override {
+  std::string path;  ///< "engine.max_num_seqs", or "set" with the text
+                     ///< "model.num_hidden_layers=40", or "latency.set" likewise.
+  std::string text;
+};
+
+struct LoadedScenario {
+  Scenario scenario;
+  std::vector<Provenance> provenance;  ///< One per option, in the table's order.
+  core::Warnings warnings;             ///< Of how it was said; they stand before all others.
+
+  [[nodiscard]] const Provenance& of(std::string_view path) const;
+};
+
+/// What a scenario is loaded for decides which parts must be there.
+enum class Purpose {
+  kRun,     ///< A workload is required.
+  kReplay,  ///< A workload with a trace is.
+  kLook,    ///< `step`, `explain`: network and GPU are enough.
+};
+
+/// Reads a scenario document and lays the overrides over it. Every problem of both is noted:
+/// unknown and duplicate keys, wrong kinds and units, values out of range, settings that would be
+/// ignored beside others, and what is missing.
+[[nodiscard]] core::Result<LoadedScenario> read_scenario(const document::Node& document,
+                                                         const std::vector<Override>& overrides,
+                                                         Purpose purpose);
+/// The same from a file (YAML, or JSON by its name), or from the overrides alone.
+[[nodiscard]] core::Result<LoadedScenario> load_scenario(const std::optional<std::string>& file,
+                                                         const std::vector<Override>& overrides,
+                                                         Purpose purpose);
+
+/// The scenario as a document, without what is not set; read back, it gives the same scenario.
+[[nodiscard]] document::Node to_node(const Scenario& scenario);
+
+}  // namespace ridgeline::scenario

@@ -1,0 +1,220 @@
+#include "scenario/scenario_rules.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "engine/profiles.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "model/model_spec.hpp"
+#include "scenario/options.hpp"
+#include "scenario/requests.hpp"
+#include "scenario/scenario.hpp"
+#include "workload/options.hpp"
+
+namespace ridgeline::scenario {
+
+namespace {
+
+class Rules {
+ public:
+  Rules(LoadedScenario& loaded, core::Errors& errors) : loaded_(loaded), errors_(errors) {}
+
+  void network_and_gpu() {
+    if (loaded_.scenario.model.empty()) {
+      missing("model", "--model llama-3.1-8b; `ridgeline list models` names the catalogue");
+    }
+    if (loaded_.scenario.gpu.empty()) {
+      missing("gpu", "--gpu h100; `ridgeline list gpus` names the catalogue");
+    }
+  }
+
+  /// num_gpu_blocks and gpu_memory_utilization say the same in two ways: the flag's wins over the
+  /// file's. Both from one place are compared when the memory is known (resolve).
+  void kv_capacity() {
+    auto& engine = loaded_.scenario.engine;
+    const auto blocks = loaded_.of("engine.num_gpu_blocks").origin;
+    const auto share = loaded_.of("engine.gpu_memory_utilization").origin;
+    if (blocks == Provenance::Origin::kFlag && share == Provenance::Origin::kFile) {
+      engine.gpu_memory_utilization.reset();
+      forget("engine.gpu_memory_utilization");
+    } else if (share == Provenance::Origin::kFlag && blocks == Provenance::Origin::kFile) {
+      engine.num_gpu_blocks.reset();
+      forget("engine.num_gpu_blocks");
+    }
+  }
+
+  void adapters() {
+    if (given("engine.max_loras") && !loaded_.scenario.engine.enable_lora) {
+      ignored("engine.max_loras", "enable_lora is off");
+    }
+  }
+
+  void trace() {
+    // What a trace brings itself.
+    for (const std::string_view path : {"workload.input_len",
+                                        "workload.output_len",
+                                        "workload.prefix_len",
+                                        "workload.num_prefixes",
+                                        "workload.prefix_choice",
+                                        "workload.prefix_zipf_exponent",
+                                        "workload.think_time",
+                                        "workload.think_time_distribution"}) {
+      if (given(path)) {
+        ignored(path, "a trace brings its own requests");
+      }
+    }
+    const auto& workload = loaded_.scenario.workload;
+    const bool drawn = workload.request_rate.has_value();
+    const bool at_once = workload.arrivals == "at-once";
+    depend({{"workload.arrivals",
+             drawn || at_once,
+             "the trace has times; --request-rate draws others"},
+            {"workload.request_rate", !at_once, "all requests come at once"},
+            {"workload.burstiness", drawn, "the trace has times; --request-rate draws others"},
+            {"workload.burstiness",
+             workload.arrivals.value_or("poisson") == "poisson",
+             "only poisson arrivals have it"},
+            {"workload.trace_speed_up",
+             !drawn && !at_once,
+             "the requests do not come at their times"}});
+  }
+
+  void synthetic(Purpose purpose) {
+    const auto& workload = loaded_.scenario.workload;
+    const bool closed = workload.max_concurrency.has_value() && !workload.request_rate;
+    const bool at_once = workload.arrivals == "at-once";
+    constexpr std::string_view kClosed =
+        "with max_concurrency and no request_rate a client sends when it has its answer";
+    const bool has_prefix = workload.prefix_len.value_or(0) > 0;
+    for (const auto& option : options()) {
+      const bool of_trace =
+          option.path.starts_with("workload.trace_") || option.path == "workload.skip_bad_rows";
+      if (of_trace && given(option.path)) {
+        ignored(option.path, "there is no trace");
+      }
+    }
+    depend({{"workload.arrivals", !closed || at_once, kClosed},
+            {"workload.request_rate", !at_once, "all requests come at once"},
+            {"workload.burstiness", !closed, kClosed},
+            {"workload.burstiness",
+             workload.arrivals.value_or("poisson") == "poisson",
+             "only poisson arrivals have it"},
+            {"workload.think_time",
+             closed,
+             "only clients of a closed loop think: max_concurrency without request_rate"},
+            {"workload.think_time_distribution",
+             workload.think_time.has_value(),
+             "there is no think_time"},
+            {"workload.num_prefixes", has_prefix, "prefix_len is 0"},
+            {"workload.prefix_choice", has_prefix, "prefix_len is 0"},
+            {"workload.prefix_zipf_exponent",
+             workload.prefix_choice == "zipf",
+             "prefix_choice is not zipf"}});
+    if (purpose == Purpose::kReplay) {
+      missing("workload.trace", "--trace FILE");
+    } else if (purpose == Purpose::kRun) {
+      requests_needed(closed, at_once);
+    }
+  }
+
+ private:
+  /// A setting that is of use only beside others.
+  struct Dependency {
+    std::string_view path;
+    bool of_use;
+    std::string_view why_not;
+  };
+
+  void depend(std::initializer_list<Dependency> dependencies) {
+    for (const auto& [path, of_use, why_not] : dependencies) {
+      if (given(path) && !of_use) {
+        ignored(path, why_not);
+      }
+    }
+  }
+  [[nodiscard]] bool given(std::string_view path) const {
+    return loaded_.of(path).origin != Provenance::Origin::kDefault;
+  }
+  void forget(std::string_view path) {
+    *std::ranges::find(loaded_.provenance, path, &Provenance::path) = {.path = std::string(path)};
+  }
+  void requests_needed(bool closed, bool at_once) {
+    const auto& workload = loaded_.scenario.workload;
+    if (!workload.request_rate && !closed && !at_once) {
+      missing("workload.request_rate",
+              "--request-rate 8, --max-concurrency 16, --arrivals at-once, or --trace FILE");
+    }
+    if (!workload.input_len) {
+      missing("workload.input_len", "--input-len 512");
+    }
+    if (!workload.output_len) {
+      missing("workload.output_len", "--output-len 256");
+    }
+    if (!errors_.empty()) {
+      return;
+    }
+    Scenario filled = loaded_.scenario;
+    fill_workload(filled.workload);
+    for (auto& error : workload::check_options(synthetic_options(filled))) {
+      if (find_option(error.field) != nullptr) {
+        error.where = loaded_.of(error.field).where;
+      }
+      errors_.push_back(std::move(error));
+    }
+  }
+  void missing(std::string field, std::string hint) {
+    errors_.push_back({.field = std::move(field), .message = "missing", .hint = std::move(hint)});
+  }
+  void ignored(std::string_view path, std::string_view why) {
+    errors_.push_back({.field = std::string(path),
+                       .message = fmt::format("would be ignored: {}", why),
+                       .where = loaded_.of(path).where,
+                       .hint = "remove this setting, or the one that it conflicts with"});
+  }
+
+  LoadedScenario& loaded_;
+  core::Errors& errors_;
+};
+
+}  // namespace
+
+void check_rules(LoadedScenario& loaded, Purpose purpose, core::Errors& errors) {
+  Rules rules(loaded, errors);
+  rules.network_and_gpu();
+  rules.kv_capacity();
+  rules.adapters();
+  if (loaded.scenario.workload.trace) {
+    rules.trace();
+  } else {
+    rules.synthetic(purpose);
+  }
+}
+
+void check_names(const LoadedScenario& loaded, core::Errors& errors) {
+  const auto note = [&](core::Errors found, std::string_view field) {
+    for (core::Error& error : found) {
+      error.field = error.field.empty() ? std::string(field) : error.field;
+      error.where = error.where.file.empty() ? loaded.of(field).where : error.where;
+      errors.push_back(std::move(error));
+    }
+  };
+  const Scenario& scenario = loaded.scenario;
+  if (auto network = model::find_model_document(scenario.model);
+      !network && !scenario.model.empty()) {
+    note(std::move(network.error()), "model");
+  }
+  if (auto gpu = hardware::find_gpu_document(scenario.gpu); !gpu && !scenario.gpu.empty()) {
+    note(std::move(gpu.error()), "gpu");
+  }
+  if (auto version = engine::find_profile(scenario.engine.version); !version) {
+    note(std::move(version.error()), "engine.version");
+  }
+}
+
+}  // namespace ridgeline::scenario

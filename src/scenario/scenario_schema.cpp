@@ -1,0 +1,130 @@
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "document/document.hpp"
+#include "scenario/length.hpp"
+#include "scenario/node_builder.hpp"
+#include "scenario/options.hpp"
+#include "scenario/scenario.hpp"
+#include "scenario/speculation.hpp"
+
+namespace ridgeline::scenario {
+
+namespace {
+
+document::Node text_list(const std::vector<std::string_view>& texts) {
+  std::vector<document::Node> items;
+  items.reserve(texts.size());
+  for (const auto text : texts) {
+    items.push_back(document::Node::string(std::string(text), {}));
+  }
+  return document::Node::list(std::move(items), {});
+}
+
+/// `schema`, or null: what stands in a file as null is not set.
+document::Node or_null(document::Node schema) {
+  std::vector<document::Node> either;
+  either.push_back(std::move(schema));
+  either.push_back(MapBuilder().add("type", "null").finish());
+  return MapBuilder().add("anyOf", document::Node::list(std::move(either), {})).finish();
+}
+
+document::Node value_schema(const Option& option) {
+  const std::string_view kind = option.kind();
+  if (kind == "integer or distribution") {
+    return length_schema();
+  }
+  if (kind == "map") {
+    return speculative_schema();
+  }
+  MapBuilder schema;
+  if (kind == "integer") {
+    schema.add("type", "integer")
+        .add("minimum", static_cast<std::int64_t>(option.lowest))
+        .add("maximum", static_cast<std::int64_t>(option.highest));
+  } else if (kind == "number") {
+    schema.add("type", "number").add("minimum", option.lowest).add("maximum", option.highest);
+  } else if (kind == "true or false") {
+    schema.add("type", "boolean");
+  } else if (kind == "duration") {
+    // A number of seconds, or a number with a unit of time.
+    schema.add("type", text_list({"number", "string"})).add("minimum", option.lowest);
+  } else if (!option.choices.empty()) {
+    schema.add("enum", text_list({option.choices.begin(), option.choices.end()}));
+  } else {
+    schema.add("type", "string");
+  }
+  return schema.finish();
+}
+
+document::Node option_schema(const Option& option) {
+  const bool required = option.unset == "required";
+  MapBuilder schema;
+  schema.add("description", option.help);
+  document::Node value = value_schema(option);
+  if (!required) {
+    value = or_null(std::move(value));
+  }
+  for (const auto& member : value.members()) {
+    schema.add(member.key, member.value);
+  }
+  if (const auto standard = value_node(option, Scenario()); !required && !standard.is_null()) {
+    schema.add("default", standard);
+  }
+  return schema.finish();
+}
+
+document::Node object_schema(MapBuilder properties) {
+  return MapBuilder()
+      .add("type", "object")
+      .add("additionalProperties", false)
+      .add("properties", std::move(properties))
+      .finish();
+}
+
+}  // namespace
+
+document::Node scenario_schema() {
+  MapBuilder top;
+  MapBuilder section;
+  std::string_view open;
+  const auto close_section = [&] {
+    if (open == "latency") {
+      section.add("set",
+                  MapBuilder()
+                      .add("description", "Constants and switches of the step-time model, by name")
+                      .add("type", "object"));
+    }
+    if (!open.empty()) {
+      top.add(open, object_schema(std::exchange(section, {})));
+    }
+  };
+  for (const auto& option : options()) {
+    if (option.section() != open) {
+      close_section();
+      open = option.section();
+    }
+    (open.empty() ? top : section).add(option.key(), option_schema(option));
+  }
+  close_section();
+  top.add("set",
+          MapBuilder()
+              .add("description",
+                   "What-if on values of the network's or the GPU's document, by dotted name")
+              .add("type", "object")
+              .add("propertyNames", MapBuilder().add("pattern", "^(model|hardware)\\..+")));
+
+  document::Node object = object_schema(std::move(top));
+  MapBuilder schema;
+  schema.add("$schema", "https://json-schema.org/draft/2020-12/schema")
+      .add("title", "Ridgeline scenario");
+  for (const auto& member : object.members()) {
+    schema.add(member.key, member.value);
+  }
+  return schema.add("required", text_list({"model", "gpu"})).finish();
+}
+
+}  // namespace ridgeline::scenario

@@ -1,0 +1,222 @@
+#include "scenario/speculation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
+#include "latency/step_time_model.hpp"
+#include "model/model_spec.hpp"
+#include "model/operators.hpp"
+#include "scenario/node_builder.hpp"
+
+namespace ridgeline::scenario {
+namespace {
+
+constexpr const char* kConfigPath = "engine.speculative_config";
+/// vLLM's methods with a price here; it has others (medusa, mlp_speculator, suffix).
+const std::array<std::string, 5> kSpeculativeMethods = {
+    "ngram", "draft_model", "eagle", "eagle3", "mtp"};
+/// Vectors that an EAGLE head joins at its input: the token's embedding and the target's hidden
+/// state (arXiv:2401.15077, section 3), and in EAGLE-3 the states of three layers
+/// (arXiv:2503.01840, section 3.1).
+constexpr std::int64_t kEagleInputs = 2;
+constexpr std::int64_t kEagle3Inputs = 4;
+constexpr document::Range<double> kProbability{.lowest = 0.0, .highest = 1.0};
+
+std::vector<double> read_acceptance(document::ObjectReader& reader) {
+  const document::Node* node = reader.node("acceptance");
+  if (node == nullptr || node->is_null()) {
+    reader.problem("acceptance",
+                   "missing: how many drafts are accepted depends on the traffic",
+                   "\"acceptance\": [0.8, 0.7, 0.6], or one number for all");
+    return {};
+  }
+  if (node->is_list()) {
+    auto curve = reader.reals("acceptance", kProbability).value_or(std::vector<double>());
+    if (node->items().empty()) {
+      reader.problem("acceptance", "found an empty list, expected at least one probability");
+    }
+    return curve;
+  }
+  const auto rate = reader.real("acceptance", kProbability);
+  return rate ? std::vector<double>{*rate} : std::vector<double>();
+}
+
+bool is_eagle(const std::string& method) {
+  return method.starts_with("eagle");
+}
+
+tl::unexpected<core::Errors> refuse_config(const char* key, std::string message) {
+  return core::fail(core::Error{.code = core::ErrorCode::kUsage,
+                                .field = fmt::format("{}.{}", kConfigPath, key),
+                                .message = std::move(message),
+                                .where = {},
+                                .hint = {}});
+}
+
+/// The network that drafts; nothing with n-grams.
+core::Result<std::optional<model::ModelSpec>> drafting_network(const SpeculativeConfig& config,
+                                                               const model::ModelSpec& target) {
+  if (config.method == "ngram") {
+    return std::nullopt;
+  }
+  if (config.method == "mtp") {
+    auto draft = model::draft_network(target);
+    if (!draft) {
+      return refuse_config(
+          "method", fmt::format("mtp, but {} has no layers that predict further", target.name));
+    }
+    return draft;
+  }
+  auto draft = model::find_model(*config.model);
+  if (!draft) {
+    core::Errors errors = draft.error();
+    for (core::Error& error : errors) {
+      error.field = fmt::format("{}.model", kConfigPath);
+    }
+    return core::fail(std::move(errors));
+  }
+  if (is_eagle(config.method)) {
+    // Embedding and head are the target's.
+    draft->has_embedding = false;
+    draft->tied_embeddings = true;
+    draft->draft_inputs = config.method == "eagle3" ? kEagle3Inputs : kEagleInputs;
+  }
+  if (draft->vocab_size != target.vocab_size) {
+    return refuse_config("model",
+                         fmt::format("{} has {} tokens and {} has {}: drafts must be of the same",
+                                     draft->name,
+                                     draft->vocab_size,
+                                     target.name,
+                                     target.vocab_size));
+  }
+  return std::move(*draft);
+}
+
+}  // namespace
+
+std::optional<SpeculativeConfig> read_speculative(const document::Node& node,
+                                                  const std::string& path,
+                                                  core::Errors& errors) {
+  const std::size_t before = errors.size();
+  document::ObjectReader reader(node, path, errors);
+  SpeculativeConfig config;
+  if (node.is_map()) {
+    const auto method = reader.choice("method", kSpeculativeMethods);
+    if (!method && errors.size() == before) {
+      reader.problem(
+          "method",
+          fmt::format("missing, expected one of: {}", fmt::join(kSpeculativeMethods, ", ")));
+    }
+    config.method = method.value_or("");
+    config.model = reader.string("model");
+    config.num_speculative_tokens =
+        reader.required_integer("num_speculative_tokens", {.lowest = 1, .highest = kMostDrafts});
+    config.acceptance = read_acceptance(reader);
+    const bool by_name = config.method == "draft_model" || is_eagle(config.method);
+    if (method && by_name != config.model.has_value()) {
+      reader.problem("model",
+                     by_name ? fmt::format("missing: {} drafts with a network of its own", *method)
+                             : fmt::format("would be ignored: {} needs no other network", *method));
+    }
+    reader.finish();
+  }
+  return errors.size() == before ? std::optional(std::move(config)) : std::nullopt;
+}
+
+document::Node to_node(const SpeculativeConfig& config) {
+  MapBuilder map;
+  map.add("method", config.method);
+  if (config.model) {
+    map.add("model", *config.model);
+  }
+  std::vector<document::Node> curve;
+  curve.reserve(config.acceptance.size());
+  for (const double probability : config.acceptance) {
+    curve.push_back(document::Node::real(probability, {}));
+  }
+  return map.add("num_speculative_tokens", config.num_speculative_tokens)
+      .add("acceptance", document::Node::list(std::move(curve), {}))
+      .finish();
+}
+
+document::Node speculative_schema() {
+  const auto probability = [] {
+    return MapBuilder().add("type", "number").add("minimum", 0.0).add("maximum", 1.0);
+  };
+  std::vector<document::Node> methods;
+  for (const std::string& method : kSpeculativeMethods) {
+    methods.push_back(document::Node::string(method, {}));
+  }
+  std::vector<document::Node> either;
+  either.push_back(probability().finish());
+  either.push_back(MapBuilder()
+                       .add("type", "array")
+                       .add("minItems", std::int64_t{1})
+                       .add("items", probability())
+                       .finish());
+  std::vector<document::Node> required;
+  for (const char* key : {"method", "num_speculative_tokens", "acceptance"}) {
+    required.push_back(document::Node::string(key, {}));
+  }
+  return MapBuilder()
+      .add("type", "object")
+      .add("required", document::Node::list(std::move(required), {}))
+      .add("additionalProperties", false)
+      .add(
+          "properties",
+          MapBuilder()
+              .add("method", MapBuilder().add("enum", document::Node::list(std::move(methods), {})))
+              .add("model", MapBuilder().add("type", "string"))
+              .add("num_speculative_tokens",
+                   MapBuilder()
+                       .add("type", "integer")
+                       .add("minimum", std::int64_t{1})
+                       .add("maximum", kMostDrafts))
+              .add("acceptance",
+                   MapBuilder().add("anyOf", document::Node::list(std::move(either), {}))))
+      .finish();
+}
+
+core::Result<latency::Speculation> resolve_speculation(const SpeculativeConfig& config,
+                                                       const model::ModelSpec& target,
+                                                       const model::Sharding& sharding) {
+  if (sharding.pipeline_parallel_size > 1 || sharding.prefill_context_parallel_size > 1) {
+    return refuse_config(
+        "method",
+        fmt::format("{} with {} is not modelled yet",
+                    config.method,
+                    sharding.pipeline_parallel_size > 1 ? "pipeline_parallel_size above 1"
+                                                        : "prefill_context_parallel_size above 1"));
+  }
+  auto draft = drafting_network(config, target);
+  if (!draft) {
+    return core::fail(std::move(draft).error());
+  }
+  latency::Speculation speculation{.method = config.method,
+                                   .num_speculative_tokens = config.num_speculative_tokens};
+  if (*draft) {
+    // Layers of the target are cut as the target is; another network by its tensors alone.
+    speculation.draft_sharding =
+        config.method == "mtp"
+            ? sharding
+            : model::Sharding{.tensor_parallel_size = sharding.tensor_parallel_size};
+    if (auto cut = model::check_sharding(**draft, speculation.draft_sharding); !cut) {
+      return refuse_config("model", cut.error().front().message);
+    }
+    speculation.draft = std::make_shared<const model::ModelSpec>(std::move(**draft));
+  }
+  return speculation;
+}
+
+}  // namespace ridgeline::scenario

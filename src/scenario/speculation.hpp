@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "latency/step_time_model.hpp"
+#include "model/model_spec.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::scenario {
+
+/// vLLM's `--speculative-config`, and beside it the acceptance curve: a server has it from its
+/// traffic, a simulator needs it as an input.
+///
+///   {"method": "eagle", "model": "path", "num_speculative_tokens": 3, "acceptance": [0.8, 0.7]}
+struct SpeculativeConfig {
+  std::string method;
+  std::optional<std::string> model;  ///< The drafting network, of "draft_model" and "eagle".
+  std::int64_t num_speculative_tokens = 0;
+  /// Probability that the i-th draft is accepted, given that those before it were; the last holds
+  /// for all further ones.
+  std::vector<double> acceptance;
+
+  friend bool operator==(const SpeculativeConfig&, const SpeculativeConfig&) = default;
+};
+
+/// Most drafts of a sequence and step.
+inline constexpr std::int64_t kMostDrafts = 64;
+
+/// Reads such a map; problems are noted under `path`.
+[[nodiscard]] std::optional<SpeculativeConfig> read_speculative(const document::Node& node,
+                                                                const std::string& path,
+                                                                core::Errors& errors);
+/// The document that read_speculative takes back to the same.
+[[nodiscard]] document::Node to_node(const SpeculativeConfig& config);
+/// The JSON Schema of such a document.
+[[nodiscard]] document::Node speculative_schema();
+
+/// What of it GPU time depends on: the drafting network looked up, or taken from the target. Errors
+/// name fields below engine.speculative_config.
+[[nodiscard]] core::Result<latency::Speculation> resolve_speculation(
+    const SpeculativeConfig& config,
+    const model::ModelSpec& target,
+    const model::Sharding& sharding);
+
+}  // namespace ridgeline::scenario

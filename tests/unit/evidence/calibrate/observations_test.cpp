@@ -1,0 +1,50 @@
+#include "evidence/calibrate/observations.hpp"
+
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "evidence/calibrate/calibrate.hpp"
+#include "evidence/calibrate/parameters.hpp"
+#include "evidence/validate/evidence.hpp"
+#include "unit/evidence/calibrate/measured_loops.hpp"
+
+namespace ridgeline::evidence::calibrate {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Observations, AreTheMeansOfRecordsThatCanBePredicted) {
+  auto evidence = measured_loops({1, 4});
+  evidence.push_back(evidence.front());
+  evidence.back().model = "no-such-network";
+  Observations observations(evidence, {});
+  ASSERT_EQ(observations.find({}), "");
+  EXPECT_THAT(observations.records(), ElementsAre(0U, 1U));
+  EXPECT_THAT(observations.prompts(), ElementsAre(128.0, 128.0));
+  EXPECT_GT(observations.in_flight()[1], 3.0 * observations.in_flight()[0]);
+  EXPECT_EQ(observations.size(), 2U);
+  // 4 ms later at the client, of 40 ms that were measured.
+  Constants constants = constants_of({"delivery_time"});
+  const auto before = observations.residuals(overrides_of(constants));
+  constants.front().value += 4000.0;
+  const auto after = observations.residuals(overrides_of(constants));
+  EXPECT_NEAR(after[0] - before[0], 0.1, 1e-6);
+}
+
+TEST(Observations, NothingToCompareIsAnErrorWithTheReason) {
+  auto evidence = measured_loops({1});
+  evidence.front().model = "no-such-network";
+  Observations observations(evidence, {});
+  EXPECT_THAT(observations.find({}), ::testing::HasSubstr("no-such-network"));
+}
+
+TEST(FitErrors, AreAbsoluteAndInPercent) {
+  const FitErrors errors = errors_of({-0.1, 0.02, 0.03});
+  EXPECT_DOUBLE_EQ(errors.median, 3.0);
+  EXPECT_DOUBLE_EQ(errors.mean, 5.0);
+}
+
+}  // namespace
+}  // namespace ridgeline::evidence::calibrate

@@ -1,0 +1,88 @@
+#include "evidence/calibrate/server_file.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "document/document.hpp"
+#include "evidence/calibrate/calibrate.hpp"
+#include "evidence/validate/evidence.hpp"
+#include "scenario/options.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::evidence::calibrate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+validate::Evidence record(std::int64_t seats) {
+  validate::Evidence evidence;
+  evidence.model = "llama-3.1-8b";
+  evidence.gpu = "h100";
+  evidence.server.max_num_seqs = seats;
+  return evidence;
+}
+
+Calibration calibrated(const std::vector<validate::Evidence>& evidence,
+                       const std::vector<scenario::Override>& overrides) {
+  Calibration calibration;
+  std::vector<std::size_t> records(evidence.size());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    records[i] = i;
+  }
+  calibration.server = common_server(evidence, records, overrides);
+  calibration.records = static_cast<std::int64_t>(records.size());
+  FittedParameter fitted;
+  fitted.parameter.name = "close_time";
+  fitted.value = 2000.0;
+  calibration.fitted = {fitted};
+  return calibration;
+}
+
+/// What comes back of a file, with the same settings from both of its formats.
+scenario::Scenario read_back(const Calibration& calibration) {
+  const auto yaml = document::parse_yaml(server_yaml(calibration), "mine.yaml");
+  const auto json = document::parse_json(server_json(calibration), "mine.json");
+  EXPECT_TRUE(yaml && json);
+  const auto from_yaml = scenario::read_scenario(*yaml, {}, scenario::Purpose::kLook);
+  const auto from_json = scenario::read_scenario(*json, {}, scenario::Purpose::kLook);
+  EXPECT_TRUE(from_yaml) << core::to_string(from_yaml.error().front());
+  EXPECT_TRUE(from_json) << core::to_string(from_json.error().front());
+  EXPECT_EQ(scenario::flow_text(scenario::to_node(from_yaml->scenario)),
+            scenario::flow_text(scenario::to_node(from_json->scenario)));
+  return from_yaml->scenario;
+}
+
+TEST(ServerFile, HoldsTheServerAndItsFittedTimes) {
+  const auto calibration = calibrated({record(64), record(64)},
+                                      {{.path = "serving.close_time", .text = "9ms"},
+                                       {.path = "serving.emit_time", .text = "1us"},
+                                       {.path = "set", .text = "model.num_hidden_layers=4"}});
+  EXPECT_THAT(calibration.server.names, ElementsAre("llama-3.1-8b on h100"));
+  const scenario::Scenario scenario = read_back(calibration);
+  EXPECT_EQ(scenario.model, "llama-3.1-8b");
+  EXPECT_EQ(scenario.gpu, "h100");
+  EXPECT_EQ(scenario.engine.max_num_seqs, 64);
+  ASSERT_EQ(scenario.patches.size(), 1U);
+  // The fitted time stands for the stated one.
+  EXPECT_EQ(scenario.serving.close_time, core::Duration::milliseconds(2));
+  EXPECT_EQ(scenario.serving.emit_time, core::Duration::microseconds(1));
+}
+
+TEST(ServerFile, LeavesOutWhatRecordsDoNotShare) {
+  const auto calibration = calibrated({record(64), record(32)}, {});
+  EXPECT_THAT(calibration.server.differing, ElementsAre("engine.max_num_seqs"));
+  EXPECT_EQ(read_back(calibration).engine.max_num_seqs, std::nullopt);
+  EXPECT_THAT(server_yaml(calibration),
+              HasSubstr("as the records differ in it: engine.max_num_seqs"));
+}
+
+}  // namespace
+}  // namespace ridgeline::evidence::calibrate

@@ -1,0 +1,187 @@
+#include "evidence/validate/experiment_records.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "document/document.hpp"
+#include "evidence/validate/evidence.hpp"
+#include "evidence/validate/evidence_limits.hpp"
+#include "evidence/validate/request_log.hpp"
+
+namespace ridgeline::evidence::validate {
+namespace {
+
+Evidence read_record(const std::string& text) {
+  RequestLogs logs(".");
+  auto evidence = read_experiment(document::parse_json(text, "own.jsonl").value(), logs);
+  check_limits(evidence);
+  return evidence;
+}
+
+/// An open loop of two stages.
+const std::string kOpenRecord = R"({
+  "id": "a:summary", "family": "own", "exp_name": "a", "stage": "summary",
+  "model": "meta-llama/Llama-2-7b-hf", "gpu": "H100", "tp": 2, "precision": "BF16",
+  "engine": "vllm", "engine_version": "0.11.0 V1",
+                  "measured_side" : "client, some tool",
+                  "server" : {"max_num_seqs" : 8, "total_kv_blocks" : 500, "cudagraph" : false},
+                  "workload" : {
+                    "name" : "chat",
+                    "loop" : "open",
+                    "arrival" : "Poisson",
+                    "stages" : [
+                      {"rate_rps" : 2, "duration_s" : 10, "num_requests" : 20},
+                      {"rate_rps" : 4, "duration_s" : 10}
+                    ],
+                    "input" : {
+                      "kind" : "fixed-per-prompt",
+                      "nominal_tokens" : 100,
+                      "system_prompt_len" : 30,
+                      "question_len" : 70
+                    },
+                    "output" : {"kind" : "fixed", "tokens" : 12},
+                    "prefix" : {"distinct_prompts" : 10, "prompts_per_group" : 5}
+                  },
+                  "measured" : {
+                    "e2e_ms" : {"mean" : 100, "p99" : 200},
+                    "ttft_ms" : {"mean" : null},
+                    "requests_per_s" : 3.0,
+                    "output_tokens_per_s" : 36
+                  },
+                  "predictions" : {"other" : {"e2e_ms" : {"mean" : 150}}, "silent" : {}},
+                  "flags" : ["f"]
+})";
+
+TEST(ExperimentRecords, ReadsServerWorkloadAndNumbers) {
+  const Evidence evidence = read_record(kOpenRecord);
+  ASSERT_EQ(evidence.problem, "");
+  EXPECT_EQ(evidence.run, "a");
+  EXPECT_EQ(evidence.tensor_parallel, 2);
+  EXPECT_EQ(evidence.engine_version, "vllm@0.11.0");
+  EXPECT_EQ(evidence.weight_quantisation, "bf16");
+  EXPECT_EQ(evidence.server.num_gpu_blocks, 500);
+  EXPECT_EQ(evidence.server.enforce_eager, true);
+  EXPECT_FALSE(evidence.server_clock);
+  ASSERT_EQ(evidence.stages.size(), 2U);
+  EXPECT_EQ(evidence.stages[0].kind, StageLoad::Kind::kRandom);
+  EXPECT_EQ(evidence.stages[1].name, "1");
+  EXPECT_EQ(evidence.stages[1].requests, 40);  // 4 a second for 10 seconds
+  // 60 requests in 20 seconds.
+  EXPECT_DOUBLE_EQ(evidence.offered_per_s.value(), 3.0);
+  EXPECT_EQ(evidence.measured.at(Figure::kE2e, Level::kP99), 200.0);
+  EXPECT_FALSE(evidence.measured.at(Figure::kTtft, Level::kMean).has_value());
+  EXPECT_EQ(evidence.measured.at(Figure::kOutputThroughput, Level::kMean), 36.0);
+  ASSERT_EQ(evidence.peers.size(), 1U);
+  EXPECT_EQ(evidence.peers[0].figures.at(Figure::kE2e, Level::kMean), 150.0);
+  // Random text of 100 tokens is 104 when tokenised again, 2 % either way.
+  EXPECT_EQ(evidence.input.law, TokenCounts::Law::kUniform);
+  EXPECT_DOUBLE_EQ(evidence.input.mean, 104.0);
+  EXPECT_DOUBLE_EQ(evidence.input.lowest, 104.0 * 0.98);
+  EXPECT_DOUBLE_EQ(evidence.sharing.system_share, 0.3);
+  EXPECT_EQ(evidence.assumed.size(), 1U);
+  EXPECT_EQ(evidence.strategy, "poisson");
+}
+
+TEST(ExperimentRecords, ClosedLoopsFillWhatIsOpen) {
+  const Evidence evidence = read_record(R"({"id": "c", "stage": "point", "model": "m", "gpu": "g",
+    "workload": {"loop": "closed", "arrival": "closed loop, max_concurrency=4",
+      "input": {"kind": "random length, uniform 0.8x-1x of isl", "nominal_tokens": 1000},
+      "output": {"kind": "as input", "nominal_tokens": 10}},
+    "measured": {"tpot_ms": {"mean": 9.5}}, "measured_side": "server: spans"})");
+  ASSERT_EQ(evidence.problem, "");
+  EXPECT_TRUE(evidence.closed_loop);
+  EXPECT_TRUE(evidence.server_clock);
+  ASSERT_EQ(evidence.stages.size(), 1U);
+  EXPECT_EQ(evidence.stages[0].concurrency, 4);
+  EXPECT_EQ(evidence.stages[0].requests, 40);  // ten a client
+  EXPECT_DOUBLE_EQ(evidence.input.lowest, 800.0);
+  EXPECT_DOUBLE_EQ(evidence.output.lowest, 8.0);
+  EXPECT_DOUBLE_EQ(evidence.output.highest, 10.0);
+}
+
+TEST(ExperimentRecords, ClientsOfOneLengthFallOutOfStep) {
+  const auto answers = [](const std::string& clients) {
+    return read_record(R"({"id": "f", "model": "m", "gpu": "g", "workload": {"loop": "closed",
+      "concurrency": )" +
+                       clients + R"(, "input": {"kind": "fixed", "nominal_tokens": 8},
+      "output": {"kind": "fixed", "nominal_tokens": 100}}, "measured": {"tpot_ms": {"mean": 5}}})");
+  };
+  const Evidence several = answers("2");
+  EXPECT_EQ(several.output.law, TokenCounts::Law::kUniform);
+  EXPECT_DOUBLE_EQ(several.output.lowest, 98.0);
+  EXPECT_DOUBLE_EQ(several.output.highest, 102.0);
+  EXPECT_THAT(several.assumed, testing::Contains(testing::HasSubstr("out of step")));
+  // One client alone has no other to keep step with.
+  const Evidence one = answers("1");
+  EXPECT_EQ(one.output.law, TokenCounts::Law::kFixed);
+  EXPECT_THAT(one.assumed, testing::Not(testing::Contains(testing::HasSubstr("out of step"))));
+}
+
+/// Without "ep" a note of the authors says that networks with experts are cut by whole experts.
+TEST(ExperimentRecords, ExpertParallelismByNumberOrNote) {
+  const auto ranks = [](const std::string& more) {
+    return read_record(R"({"id": "e", "model": "m", "gpu": "g", "tp": 2, "dp": 3, )" + more + "}")
+        .expert_parallel;
+  };
+  EXPECT_EQ(ranks(R"("ep": 4)"), 4);
+  EXPECT_EQ(ranks(R"("ep": null, "ep_note": "authors: EP=TP*DP auto-enabled, says the README")"),
+            6);
+  EXPECT_EQ(ranks(R"("ep": 1, "ep_note": "EP=TP*DP auto-enabled")"), 1);
+  EXPECT_EQ(ranks(R"("ep_note": "unknown")"), 1);
+}
+
+/// Three of four data-parallel ranks are left to the reader's imagination: one runs a quarter of
+/// the clients and of the requests, and makes a quarter of the tokens.
+TEST(ExperimentRecords, ADataParallelRankHasItsShare) {
+  const Evidence evidence = read_record(R"({"id": "d", "model": "m", "gpu": "g", "dp": 4,
+      "workload": {"loop": "closed", "concurrency": 30, "num_requests": 100,
+                   "input": {"kind": "fixed", "nominal_tokens": 8},
+                   "output": {"kind": "fixed", "nominal_tokens": 8}},
+      "measured": {"tpot_ms": {"mean": 5.0}, "output_tokens_per_s": 1000}})");
+  ASSERT_EQ(evidence.problem, "");
+  EXPECT_EQ(evidence.stages.front().concurrency, 7);
+  EXPECT_EQ(evidence.stages.front().requests, 25);
+  EXPECT_EQ(evidence.measured.at(Figure::kOutputThroughput, Level::kMean), 250.0);
+  EXPECT_EQ(evidence.measured.at(Figure::kTpot, Level::kMean), 5.0);
+}
+
+TEST(ExperimentRecords, SaysWhatItCannotUse) {
+  const auto problem = [](const std::string& text) { return read_record(text).problem; };
+  EXPECT_THAT(problem("{}"), testing::HasSubstr("id is missing"));
+  EXPECT_THAT(problem("[1, 2]"), testing::HasSubstr("id is missing"));
+  EXPECT_THAT(problem(R"({"id": "x"})"), testing::HasSubstr("model is missing"));
+  EXPECT_THAT(problem(R"({"id": "x", "model": "m", "gpu": "g"})"),
+              testing::HasSubstr("measured is missing"));
+  const std::string head = R"({"id": "x", "model": "m", "gpu": "g", "measured": )";
+  EXPECT_THAT(problem(head + R"({}, "workload": {}})"), testing::HasSubstr("no latency"));
+  EXPECT_THAT(problem(head + R"({"e2e_ms": {"mean": 1}}, "workload": 7})"),
+              testing::HasSubstr("no length"));
+  EXPECT_THAT(problem(head + R"({"e2e_ms": {"mean": 1}}, "workload": {"loop": "closed",
+      "input": {"tokens": 5}, "output": {"tokens": 5}}})"),
+              testing::HasSubstr("concurrency is missing"));
+  EXPECT_THAT(problem(head + R"({"e2e_ms": {"mean": 1}}, "workload": {"loop": "open",
+      "input": {"tokens": 5}, "output": {"tokens": 5}}})"),
+              testing::HasSubstr("rate, duration"));
+  EXPECT_THAT(problem(head + R"({"e2e_ms": {"mean": 1}}, "workload": {"loop": "open",
+      "rate_rps": 1e9, "duration_s": 1e6, "input": {"tokens": 5}, "output": {"tokens": 5}}})"),
+              testing::HasSubstr("expected 0 to 200000"));
+  EXPECT_THAT(problem(head + R"({"e2e_ms": {"mean": 1}},
+      "workload": {"replay_file": "missing.csv"}})"),
+              testing::HasSubstr("no such file"));
+}
+
+TEST(ExperimentRecords, VersionsComeFromTheTextElseTheDate) {
+  EXPECT_EQ(version_option("0.15.1 (per authors)", ""), "vllm@0.15.1");
+  EXPECT_EQ(version_option("a fork, ~0.15 (Mar 2026)", ""), "");
+  EXPECT_EQ(version_option("", "2025-10-29"), "vllm@0.11");  // 0.11.0 came out on 2 October
+  EXPECT_EQ(version_option("", "2025-10-29T00:00:00Z"), "vllm@0.11");
+  EXPECT_EQ(version_option("0.11.0", "2026-10-29"), "vllm@0.11.0");
+  EXPECT_EQ(version_option("", "2020-01-01"), "");
+  EXPECT_EQ(version_option("7", ""), "");
+}
+
+}  // namespace
+}  // namespace ridgeline::evidence::validate

@@ -1,0 +1,121 @@
+#include "evidence/validate/scores.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "evidence/validate/evidence.hpp"
+#include "evidence/validate/prediction.hpp"
+
+namespace ridgeline::evidence::validate {
+namespace {
+
+ScoredRecord record_with(double measured, double predicted, const std::string& model) {
+  ScoredRecord record;
+  record.evidence.model = model;
+  record.evidence.measured.at(Figure::kE2e, Level::kMean) = measured;
+  record.prediction.emplace();
+  record.prediction->figures.at(Figure::kE2e, Level::kMean) = predicted;
+  record.prediction->mean_in_flight = 5.0;
+  return record;
+}
+
+TEST(Scores, SumsUpErrors) {
+  // Signed -10, 30, 10, 0: absolute 0, 10, 10, 30.
+  const auto row = summarise_errors({-10.0, 30.0, 10.0, 0.0});
+  EXPECT_EQ(row.n, 4);
+  EXPECT_DOUBLE_EQ(row.median_abs, 10.0);
+  EXPECT_DOUBLE_EQ(row.mean_abs, 12.5);
+  EXPECT_DOUBLE_EQ(row.mean_signed, 7.5);
+  // Position 0.95 * 3 = 2.85: 10 + 0.85 * (30 - 10).
+  EXPECT_DOUBLE_EQ(row.p95_abs, 27.0);
+  EXPECT_DOUBLE_EQ(row.share_over_20, 25.0);
+}
+
+TEST(Scores, RowsByAxisAllFirstAndSaturatedApart) {
+  std::vector<ScoredRecord> records = {
+      record_with(100, 110, "a"), record_with(100, 95, "b"), record_with(100, 200, "a")};
+  records[2].standing = Standing::kSaturated;
+  const auto rows = score(records);
+  ASSERT_GE(rows.size(), 4U);
+  EXPECT_EQ(rows[0].axis, "all");
+  EXPECT_EQ(rows[0].value, "all");
+  EXPECT_EQ(rows[0].n, 2);
+  EXPECT_DOUBLE_EQ(rows[0].mean_abs, 7.5);
+  EXPECT_EQ(rows[1].value, "saturated");
+  EXPECT_DOUBLE_EQ(rows[1].median_abs, 100.0);
+  for (const auto& row : rows) {
+    if (row.axis == "model" && row.value == "a") {
+      EXPECT_EQ(row.n, 1);
+    }
+    if (row.axis == "batch") {
+      EXPECT_EQ(row.value, "4-7");  // five in flight
+    }
+  }
+}
+
+TEST(Scores, PeersAreComparedOnTheirOwnRecords) {
+  std::vector<ScoredRecord> records = {record_with(100, 110, "a"), record_with(100, 101, "a")};
+  PeerPrediction peer{.name = "other", .figures = {}};
+  peer.figures.at(Figure::kE2e, Level::kMean) = 150;
+  records[0].evidence.peers.push_back(peer);
+  const auto rows = score_peers(records);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].n, 1);
+  EXPECT_DOUBLE_EQ(rows[0].median_abs, 50.0);
+  EXPECT_DOUBLE_EQ(rows[0].our_median_abs, 10.0);
+}
+
+TEST(Scores, SaturationIsSeenFromFlagsThroughputAndTheCache) {
+  PartPrediction result;
+  std::string reason;
+  Evidence evidence;
+  result.problem = "no such network";
+  EXPECT_EQ(standing_of(evidence, result, reason), Standing::kUnpredicted);
+  EXPECT_EQ(reason, "no such network");
+  result.prediction.emplace();
+  EXPECT_EQ(standing_of(evidence, result, reason), Standing::kScored);
+  evidence.offered_per_s = 10.0;
+  evidence.completed_per_s = 9.7;
+  EXPECT_EQ(standing_of(evidence, result, reason), Standing::kScored);
+  evidence.completed_per_s = 9.6;
+  EXPECT_EQ(standing_of(evidence, result, reason), Standing::kSaturated);
+  evidence.completed_per_s = 10.0;
+  result.prediction->kv_limited = true;
+  EXPECT_EQ(standing_of(evidence, result, reason), Standing::kSaturated);
+  result.prediction->kv_limited = false;
+  evidence.flags = {"overloaded_burst"};
+  EXPECT_EQ(standing_of(evidence, result, reason), Standing::kSaturated);
+}
+
+// 100 random arrivals take 10 % more or less of their time: a client's result that only states
+// their rate is behind from 1 - 0.03 - 2 * 0.1 of it on.
+TEST(Scores, RandomArrivalsMayTakeLongerByChance) {
+  PartPrediction result;
+  result.prediction.emplace();
+  std::string reason;
+  Evidence evidence;
+  evidence.tells_server = false;
+  evidence.stages.emplace_back();
+  evidence.stages.front().requests = 100;
+  evidence.offered_per_s = 10.0;
+  evidence.completed_per_s = 7.8;
+  EXPECT_EQ(standing_of(evidence, result, reason), Standing::kScored);
+  evidence.completed_per_s = 7.6;
+  EXPECT_EQ(standing_of(evidence, result, reason), Standing::kSaturated);
+  evidence.completed_per_s = 9.6;
+  evidence.stages.front().kind = StageLoad::Kind::kEven;
+  EXPECT_EQ(standing_of(evidence, result, reason), Standing::kSaturated);
+}
+
+TEST(Scores, NoErrorWithoutBothSides) {
+  ScoredRecord record = record_with(100, 110, "a");
+  EXPECT_DOUBLE_EQ(record.error_pct(Figure::kE2e, Level::kMean).value(), 10.0);
+  EXPECT_FALSE(record.error_pct(Figure::kTtft, Level::kMean).has_value());
+  record.evidence.measured.at(Figure::kE2e, Level::kMean) = 0.0;
+  EXPECT_FALSE(record.error_pct(Figure::kE2e, Level::kMean).has_value());
+}
+
+}  // namespace
+}  // namespace ridgeline::evidence::validate

@@ -1,0 +1,237 @@
+// Records from a file to scores: what is predicted, and what is said of the rest.
+#include "evidence/validate/validate.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/result.hpp"
+#include "document/embedded_file.hpp"
+#include "engine/serving.hpp"
+#include "evidence/validate/ablation.hpp"
+#include "evidence/validate/deployment.hpp"
+#include "evidence/validate/evidence.hpp"
+#include "evidence/validate/loose_node.hpp"
+#include "evidence/validate/prediction.hpp"
+#include "evidence/validate/scores.hpp"
+#include "latency/constant_files.hpp"
+#include "model/model_spec.hpp"
+#include "support/paths.hpp"
+
+namespace ridgeline::evidence::validate {
+namespace {
+
+std::string records_file(const std::vector<std::string>& lines) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "records.jsonl";
+  std::ofstream out(path);
+  for (const auto& line : lines) {
+    out << line << '\n';
+  }
+  return path.string();
+}
+
+/// One closed loop of one request at a time, on one line.
+std::string closed_record(const std::string& id,
+                          const std::string& model,
+                          const std::string& gpu,
+                          const std::string& more = "") {
+  return R"({"id": ")" + id + R"(", "family": "own", "stage": "point", "model": ")" + model +
+         R"(", "gpu": ")" + gpu + R"(", "engine": "vllm", "engine_version": "0.15.1", )" + more +
+         R"("workload": {"loop": "closed", "concurrency": 1, "num_requests": 3,
+             "input": {"kind": "fixed", "nominal_tokens": 64},
+             "output": {"kind": "fixed", "nominal_tokens": 32}},
+            "measured": {"tpot_ms": {"mean": 6.0}, "ttft_ms": {"mean": 20.0}}})";
+}
+
+std::string joined(std::string text) {
+  std::erase(text, '\n');
+  return text;
+}
+
+PredictOptions options_of(std::int64_t histories, std::int64_t threads) {
+  PredictOptions options;
+  options.histories = histories;
+  options.threads = threads;
+  return options;
+}
+
+TEST(Validate, EveryRecordIsScoredOrLeftOutWithAReason) {
+  const auto path =
+      records_file({joined(closed_record("good", "meta-llama/Llama-2-7b-hf", "H100-SXM-80GB")),
+                    "{\"id\": 1,",
+                    joined(closed_record("network", "nobody/Nothing-1B", "H100")),
+                    "",
+                    joined(closed_record("gpu", "meta-llama/Llama-2-7b-hf", "Abacus-2")),
+                    joined(closed_record("pp", "meta-llama/Llama-2-7b-hf", "H100", "\"pp\": 2, ")),
+                    joined(closed_record("big", "meta-llama/Llama-3.1-70B", "H100"))});
+  auto evidence = read_evidence(path);
+  ASSERT_TRUE(evidence.has_value());
+  const auto validation = validate(std::move(*evidence), PredictOptions{});
+  ASSERT_EQ(validation.records.size(), 6U);
+  EXPECT_EQ(validation.count(Standing::kScored), 2);
+  EXPECT_EQ(validation.count(Standing::kUnreadable), 1);
+  EXPECT_EQ(validation.count(Standing::kUnpredicted), 3);
+  EXPECT_EQ(validation.records[1].evidence.id, "line 2");
+  EXPECT_THAT(validation.records[2].reason, testing::HasSubstr("Nothing-1B"));
+  EXPECT_THAT(validation.records[3].reason, testing::HasSubstr("Abacus-2"));
+  EXPECT_EQ(validation.records[4].standing, Standing::kScored) << validation.records[4].reason;
+  EXPECT_THAT(validation.records[5].reason, testing::HasSubstr("does not fit"));
+  const auto& good = validation.records[0];
+  ASSERT_TRUE(good.prediction.has_value());
+  EXPECT_EQ(good.prediction->completed, 3);
+  EXPECT_NEAR(good.prediction->mean_in_flight, 1.0, 0.01);
+  EXPECT_DOUBLE_EQ(good.prediction->mean_context, 64.0 + 16.0);
+  EXPECT_EQ(good.prediction->cached_share, 0.0);
+  // A 7B in 16 bit cannot decode faster than its 13 GB are read at 3.35 TB/s.
+  EXPECT_GT(*good.prediction->figures.at(Figure::kTpot, Level::kMean), 13.0e9 / 3.35e12 * 1e3);
+}
+
+TEST(Validate, FilesThatHoldNoRecordsAreErrors) {
+  EXPECT_FALSE(read_evidence("no/such/file.jsonl").has_value());
+  EXPECT_FALSE(read_evidence(records_file({"", " "})).has_value());
+}
+
+TEST(Validate, ThreadsChangeNothing) {
+  const auto path =
+      records_file({joined(closed_record("a", "meta-llama/Llama-2-7b-hf", "H100")),
+                    joined(closed_record("b", "Qwen/Qwen2.5-7B-Instruct", "H100")),
+                    joined(closed_record("c", "meta-llama/Llama-2-7b-hf", "A100-SXM-80GB"))});
+  const auto figures = [&](std::int64_t threads) {
+    std::vector<Figures> all;
+    for (const auto& record :
+         validate(read_evidence(path).value(), options_of(1, threads)).records) {
+      all.push_back(record.prediction.value().figures);
+    }
+    return all;
+  };
+  EXPECT_EQ(figures(1), figures(3));
+}
+
+TEST(Validate, AnotherWeightFormatReplacesTheNetworksOwn) {
+  const auto weights = [](const std::string& more) {
+    auto evidence =
+        read_evidence(
+            records_file({joined(closed_record("a", "meta-llama/Llama-2-7b-hf", "H100", more))}))
+            .value();
+    return deploy(evidence.front(), {}).value()->memory.weights.value();
+  };
+  // All but embedding and lm_head (2 * 32000 * 4096 weights) halves.
+  const double sixteen = weights("");
+  const double embeddings = 2.0 * 2.0 * 32000.0 * 4096.0;
+  EXPECT_NEAR(weights("\"precision\": \"fp8\", "),
+              (sixteen - embeddings) / 2.0 + embeddings,
+              0.01 * sixteen);
+  EXPECT_EQ(weights("\"precision\": \"BF16\", "), sixteen);
+}
+
+TEST(Validate, WhatIfsWinOverTheRecord) {
+  auto evidence =
+      read_evidence(records_file({joined(closed_record("a", "meta-llama/Llama-2-7b-hf", "H100"))}))
+          .value();
+  const auto server =
+      deploy(evidence.front(), {{.path = "engine.async_scheduling", .text = "false"}});
+  ASSERT_TRUE(server.has_value());
+  EXPECT_FALSE((*server)->engine.async_scheduling);
+  EXPECT_FALSE(evidence.front().assumed.empty());
+}
+
+TEST(Validate, WhatARecordDoesNotSayIsItsGeneratorsRecipe) {
+  const auto is_async = [](const std::string& gpu, const std::string& more) {
+    std::string record = closed_record("a", "meta-llama/Llama-2-7b-hf", gpu, more);
+    const std::string loop = "\"loop\": \"closed\"";
+    record.replace(record.find(loop), loop.size(), "\"generator\": \"InferenceX\", " + loop);
+    auto evidence = read_evidence(records_file({joined(record)})).value();
+    return deploy(evidence.front(), {}).value()->engine.async_scheduling;
+  };
+  EXPECT_TRUE(is_async("H100-SXM-80GB", "\"precision\": \"fp8\", "));
+  // What the record says comes first.
+  EXPECT_FALSE(is_async("H100", "\"server\": {\"async_scheduling\": false}, "));
+}
+
+TEST(Validate, AblationTakesOneElementOutAtATime) {
+  const auto evidence =
+      read_evidence(records_file({joined(closed_record("a", "meta-llama/Llama-2-7b-hf", "H100"))}))
+          .value();
+  const auto rows = ablate(evidence, options_of(1, 1));
+  ASSERT_GT(rows.size(), 5U);
+  EXPECT_EQ(rows.front().variant, "whole model");
+  for (const auto& row : rows) {
+    ASSERT_TRUE(row.ttft.has_value()) << row.variant;
+    EXPECT_EQ(row.ttft->n, 1) << row.variant;
+    // What only the client sees leaves the time between tokens alone.
+    if (row.variant == "no network") {
+      EXPECT_EQ(row.tpot->mean_abs, rows.front().tpot->mean_abs);
+      EXPECT_NE(row.ttft->mean_abs, rows.front().ttft->mean_abs);
+    }
+  }
+}
+
+/// A data file without its comments, in lower case.
+std::string stated_in(std::string_view text) {
+  std::string stated;
+  bool comment = false;
+  for (const char c : text) {
+    comment = c == '\n' ? false : comment || c == '#';
+    stated += comment ? ' ' : c;
+  }
+  return lower_case(stated);
+}
+
+TEST(Validate, NoConstantIsKeyedByANetworkOrAnExperiment) {
+  std::vector<std::string> names = model::catalogue_names();
+  for (const std::string family : {"llama",
+                                   "qwen",
+                                   "mistral",
+                                   "mixtral",
+                                   "yi-",
+                                   "deepseek",
+                                   "codegen",
+                                   "roleplay",
+                                   "trainval"}) {
+    names.push_back(family);
+  }
+  std::vector<document::EmbeddedFile> files(engine::serving_files().begin(),
+                                            engine::serving_files().end());
+  for (const auto& file : latency::constant_files()) {
+    files.push_back(file);
+  }
+  ASSERT_GE(files.size(), 2U);
+  for (const auto& file : files) {
+    const std::string stated = stated_in(file.text);
+    for (const auto& name : names) {
+      EXPECT_EQ(stated.find(lower_case(name)), std::string::npos)
+          << file.name << " has a constant for " << name;
+    }
+  }
+}
+
+TEST(Validate, TheTrainingRuns) {
+  const auto path = test::shared_dir() / "groundtruth" / "experiments.jsonl";
+  if (!std::filesystem::exists(path)) {
+    GTEST_SKIP() << "needs the measured runs of ../shared/groundtruth";
+  }
+  auto evidence = read_evidence(path.string()).value();
+  std::erase_if(evidence, [](const Evidence& record) {
+    return record.family == "trainval" && record.model != "mistralai/Mistral-Nemo-Instruct-2407";
+  });
+  std::erase_if(evidence, [](const Evidence& record) { return record.family == "silicon"; });
+  const auto validation = validate(std::move(evidence), options_of(1, 1));
+  // Twelve guidellm phases, one of them an overload; six records of a 12B.
+  EXPECT_EQ(validation.count(Standing::kScored), 17);
+  EXPECT_EQ(validation.count(Standing::kSaturated), 1);
+  for (const auto& row : validation.scores) {
+    if (row.axis == "all" && row.value == "all" && row.figure == Figure::kTpot &&
+        row.level == Level::kMean) {
+      EXPECT_LT(row.median_abs, 2.0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ridgeline::evidence::validate

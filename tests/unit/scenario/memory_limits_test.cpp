@@ -1,0 +1,252 @@
+#include "scenario/memory_limits.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "engine/options.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
+#include "unit/scenario/resolving.hpp"
+
+namespace ridgeline::scenario {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(MemoryLimits, OrderOfRequestsAndAdapters) {
+  const auto plain = resolved(with("llama-3.1-8b", "h100"));
+  ASSERT_TRUE(plain);
+  EXPECT_EQ((*plain)->engine.policy, engine::SchedulingPolicy::kFcfs);
+  EXPECT_EQ((*plain)->engine.max_loras, 0);
+  EXPECT_FALSE((*plain)->scenario.engine.max_loras);
+  const auto result = resolved(with("llama-3.1-8b",
+                                    "h100",
+                                    {{.path = "engine.scheduling_policy", .text = "priority"},
+                                     {.path = "engine.enable_lora", .text = "true"}}));
+  ASSERT_TRUE(result) << core::to_string(result.error().front());
+  EXPECT_EQ((*result)->engine.policy, engine::SchedulingPolicy::kPriority);
+  // vLLM's default, which the resolved scenario states.
+  EXPECT_EQ((*result)->engine.max_loras, 1);
+  EXPECT_EQ((*result)->scenario.engine.max_loras, 1);
+  ASSERT_EQ((*result)->warnings.size(), 1U);
+  EXPECT_EQ((*result)->warnings[0].code, "W-unpriced-lora");
+  const auto refused = only_error(with("llama-3.1-8b",
+                                       "h100",
+                                       {{.path = "engine.scheduling_policy", .text = "priority"},
+                                        {.path = "engine.version", .text = "vllm@0.8"}}));
+  EXPECT_EQ(refused.field, "engine.scheduling_policy");
+  const auto ignored =
+      only_error(with("llama-3.1-8b", "h100", {{.path = "engine.max_loras", .text = "2"}}));
+  EXPECT_EQ(ignored.field, "engine.max_loras");
+}
+
+TEST(MemoryLimits, FillsTheDefaultsOfVllm) {
+  const auto result = resolved(with("llama-3.1-8b", "h100"));
+  ASSERT_TRUE(result) << core::to_string(result.error().front());
+  const Resolved& out = **result;
+  // vLLM on a GPU of 70 GiB or more that is no A100: 1024 sequences, 8192 tokens.
+  EXPECT_EQ(out.engine.max_num_seqs, 1024);
+  EXPECT_EQ(out.engine.max_num_batched_tokens, core::Tokens(8192));
+  EXPECT_EQ(out.engine.max_model_len, core::Tokens(131072));
+  EXPECT_TRUE(out.engine.async_scheduling);
+  EXPECT_EQ(out.memory.utilization, 0.9);
+  EXPECT_EQ(out.execution.cuda_graph_sizes.back(), 512);
+  EXPECT_TRUE(out.warnings.empty());
+  // What was derived stands in the scenario, and is marked so.
+  EXPECT_EQ(out.scenario.engine.max_model_len, 131072);
+  EXPECT_EQ(out.scenario.engine.num_gpu_blocks, out.engine.num_gpu_blocks.value());
+  for (const auto& provenance : out.provenance) {
+    if (provenance.path == "engine.max_model_len" || provenance.path == "engine.num_gpu_blocks") {
+      EXPECT_EQ(provenance.origin, Provenance::Origin::kDerived) << provenance.path;
+    }
+    if (provenance.path == "engine.block_size") {
+      EXPECT_EQ(provenance.origin, Provenance::Origin::kDefault);
+    }
+  }
+}
+
+TEST(MemoryLimits, SmallGpusAndOldVersionsHaveOtherDefaults) {
+  const auto result = resolved(with("llama-3.1-8b", "l40s", {{"engine.version", "vllm@0.11"}}));
+  ASSERT_TRUE(result) << core::to_string(result.error().front());
+  EXPECT_EQ((*result)->engine.max_num_seqs, 256);
+  EXPECT_EQ((*result)->engine.max_num_batched_tokens, core::Tokens(2048));
+  EXPECT_FALSE((*result)->engine.async_scheduling);
+}
+
+TEST(MemoryLimits, WarnsWhenTheCacheCannotHoldTheLongestRequest) {
+  const auto result = resolved(with("llama-3.1-8b", "h100", {{"engine.num_gpu_blocks", "101"}}));
+  ASSERT_TRUE(result) << core::to_string(result.error().front());
+  // 100 blocks of 16 tokens: the null block holds none.
+  EXPECT_EQ((*result)->engine.max_model_len, core::Tokens(1600));
+  ASSERT_EQ((*result)->warnings.size(), 1U);
+  EXPECT_EQ((*result)->warnings.front().code, "W-max-model-len");
+}
+
+TEST(MemoryLimits, ANetworkThatDoesNotFitIsInfeasible) {
+  // 70.55e9 parameters in bf16 are 131.4 GiB, twice what 0.9 of an H100 holds.
+  const auto error = only_error(with("llama-3.1-70b", "h100"));
+  EXPECT_EQ(error.code, core::ErrorCode::kInfeasible);
+  EXPECT_EQ(error.field, "model");
+  EXPECT_THAT(error.message, HasSubstr("does not fit"));
+  EXPECT_THAT(error.message, HasSubstr("131.42 weights"));
+  // Two hold 65.71 GiB of it each, of 71.27; sampling 1024 rows of 128,256 in the profile run takes
+  // 7.34 more. With 64 rows it is 0.46.
+  EXPECT_THAT(error.hint, HasSubstr("--tensor-parallel-size 4"));
+  const auto few = only_error(with("llama-3.1-70b", "h100", {{"engine.max_num_seqs", "64"}}));
+  EXPECT_THAT(few.hint, HasSubstr("--tensor-parallel-size 2"));
+}
+
+TEST(MemoryLimits, TheHintNamesWhatSuffices) {
+  // 67.66 GiB of FP8 weights fit one H100 with less of 7.34 GiB for 1024 sampled rows: 71.27
+  // - 67.66 leaves 3.61 for rows and cache at 0.9, 7.57 at 0.95.
+  const auto error = only_error(with("llama-3.1-70b-fp8", "h100"));
+  EXPECT_THAT(error.hint, HasSubstr("it fits with --max-num-seqs "));
+  // What it names does.
+  EXPECT_TRUE(resolved(with("llama-3.1-70b-fp8",
+                            "h100",
+                            {{"engine.max_num_seqs", "64"},
+                             {"engine.max_num_batched_tokens", "2048"},
+                             {"engine.gpu_memory_utilization", "0.95"}})));
+  EXPECT_THAT(error.hint, HasSubstr("; or with --tensor-parallel-size 2"));
+  // 405B in 16 bits are 756 GiB, more than a node of 8: two stages of one.
+  const auto large = only_error(with("llama-3.1-405b", "h100"));
+  EXPECT_THAT(large.hint, HasSubstr("--tensor-parallel-size 8 --pipeline-parallel-size 2"));
+  // On two H100s 70B does not fit beside 1024 sampled rows; the FP8 checkpoint of the same network
+  // does.
+  const auto two =
+      only_error(with("llama-3.1-70b", "h100", {{"engine.tensor_parallel_size", "2"}}));
+  EXPECT_THAT(two.hint, HasSubstr("--model llama-3.1-70b-fp8"));
+  // No checkpoint in another format: vLLM quantises while it loads. 72.7e9 weights, 135 GiB.
+  const auto online = only_error(with("qwen2.5-72b", "h200", {{"engine.max_num_seqs", "1024"}}));
+  EXPECT_THAT(online.hint, HasSubstr("--quantization fp8"));
+  EXPECT_TRUE(resolved(with(
+      "qwen2.5-72b", "h200", {{"engine.max_num_seqs", "1024"}, {"engine.quantization", "fp8"}})));
+}
+
+TEST(MemoryLimits, LengthsThatVllmWouldNotStartWithAreNamed) {
+  const auto result =
+      resolved(with("llama-3.1-70b",
+                    "h100",
+                    {{"engine.tensor_parallel_size", "2"}, {"engine.max_num_seqs", "64"}}));
+  ASSERT_TRUE(result) << core::to_string(result.error().front());
+  const core::Warning& warning = (*result)->warnings.front();
+  EXPECT_EQ(warning.code, "W-max-model-len");
+  EXPECT_THAT(warning.message,
+              HasSubstr("vLLM needs --max-model-len " +
+                        std::to_string((*result)->engine.max_model_len.value()) + " to start"));
+}
+
+TEST(MemoryLimits, TheVersionsSamplerDecidesTheRoom) {
+  // 1024 rows of 201,088 logits take 11.5 GiB to sort, 60 B each, and 3.5 without.
+  const auto options = [](const char* version, std::vector<Override> more = {}) {
+    more.push_back({.path = "engine.version", .text = version});
+    return with("gpt-oss-120b", "h100", std::move(more));
+  };
+  EXPECT_EQ(only_error(options("vllm@0.18")).code, core::ErrorCode::kInfeasible);
+  const auto fits = resolved(options("vllm@0.19"));
+  ASSERT_TRUE(fits) << core::to_string(fits.error().front());
+  EXPECT_NEAR(core::as_gibibytes((*fits)->memory.kv_cache), 1.7, 0.05);
+  // What the version chose is stated, and the option has the last word.
+  EXPECT_EQ((*fits)->scenario.engine.sampler, "flashinfer");
+  EXPECT_TRUE(resolved(options("vllm@0.15", {{"engine.sampler", "flashinfer"}})));
+  EXPECT_FALSE(resolved(options("vllm@0.19", {{"engine.sampler", "sort"}})));
+}
+
+TEST(MemoryLimits, AnExplicitLengthThatDoesNotFitIsInfeasible) {
+  const auto error =
+      only_error(with("llama-3.1-8b",
+                      "h100",
+                      {{"engine.num_gpu_blocks", "101"}, {"engine.max_model_len", "1601"}}));
+  EXPECT_EQ(error.code, core::ErrorCode::kInfeasible);
+  EXPECT_EQ(error.field, "engine.max_model_len");
+  EXPECT_THAT(error.message, HasSubstr("1601 tokens"));
+  EXPECT_TRUE(resolved(with("llama-3.1-8b",
+                            "h100",
+                            {{"engine.num_gpu_blocks", "101"}, {"engine.max_model_len", "1600"}})));
+}
+
+TEST(MemoryLimits, ALengthBeyondTheNetworkIsBadInput) {
+  const auto error = only_error(with("llama-3.1-8b", "h100", {{"engine.max_model_len", "131073"}}));
+  EXPECT_EQ(error.code, core::ErrorCode::kUsage);
+  EXPECT_THAT(error.message, HasSubstr("expected 1 to 131072"));
+}
+
+TEST(MemoryLimits, RecurrentStatesMakeBlocksLongAndPrefixesForgotten) {
+  const auto codes = [](const Resolved& out) {
+    std::vector<std::string> all;
+    for (const auto& warning : out.warnings) {
+      all.push_back(warning.code);
+    }
+    return all;
+  };
+  const auto plain =
+      resolved(with("qwen3-next-80b-a3b", "h200", {{"engine.tensor_parallel_size", "2"}}));
+  ASSERT_TRUE(plain);
+  // Derived in Capacity.AStateTakesABlockThatGrowsToHoldIt.
+  EXPECT_EQ((*plain)->engine.block_size, core::Tokens(544));
+  EXPECT_EQ((*plain)->engine.cache_groups.size(), 4U);
+  EXPECT_FALSE((*plain)->engine.enable_prefix_caching);
+  EXPECT_THAT(codes(**plain), testing::Contains("W-block-size"));
+  EXPECT_THAT(codes(**plain), testing::Not(testing::Contains("W-prefix-caching")));
+  const auto shared =
+      resolved(with("qwen3-next-80b-a3b",
+                    "h200",
+                    {{"engine.tensor_parallel_size", "2"}, {"workload.prefix_len", "4000"}}));
+  ASSERT_TRUE(shared);
+  EXPECT_THAT(codes(**shared), testing::Contains("W-prefix-caching"));
+  const auto asked = resolved(
+      with("qwen3-next-80b-a3b",
+           "h200",
+           {{"engine.tensor_parallel_size", "2"}, {"engine.enable_prefix_caching", "true"}}));
+  ASSERT_TRUE(asked);
+  EXPECT_THAT(codes(**asked), testing::Contains("W-prefix-caching"));
+}
+
+TEST(MemoryLimits, BlocksThatContradictTheUtilisationAreRefused) {
+  const auto plain =
+      resolved(with("llama-3.1-8b", "h100", {{"engine.gpu_memory_utilization", "0.8"}}));
+  ASSERT_TRUE(plain);
+  const std::string blocks = std::to_string((*plain)->engine.num_gpu_blocks.value());
+  EXPECT_TRUE(resolved(
+      with("llama-3.1-8b",
+           "h100",
+           {{"engine.gpu_memory_utilization", "0.8"}, {"engine.num_gpu_blocks", blocks}})));
+  const auto error =
+      only_error(with("llama-3.1-8b",
+                      "h100",
+                      {{"engine.gpu_memory_utilization", "0.8"}, {"engine.num_gpu_blocks", "77"}}));
+  EXPECT_EQ(error.field, "engine.num_gpu_blocks");
+  EXPECT_THAT(error.message, HasSubstr(blocks));
+}
+
+TEST(MemoryLimits, BatchLimitsMustAgree) {
+  const auto seqs =
+      only_error(with("llama-3.1-8b",
+                      "h100",
+                      {{"engine.max_num_seqs", "64"}, {"engine.max_num_batched_tokens", "32"}}));
+  EXPECT_EQ(seqs.field, "engine.max_num_seqs");
+  const auto whole = only_error(with(
+      "llama-3.1-8b",
+      "h100",
+      {{"engine.enable_chunked_prefill", "false"}, {"engine.max_num_batched_tokens", "4096"}}));
+  EXPECT_EQ(whole.field, "engine.max_num_batched_tokens");
+  // vLLM raises its default to the longest request where prompts cannot be cut.
+  const auto raised =
+      resolved(with("llama-3.1-8b", "h100", {{"engine.enable_chunked_prefill", "false"}}));
+  ASSERT_TRUE(raised);
+  EXPECT_EQ((*raised)->engine.max_num_batched_tokens, core::Tokens(131072));
+  // And its default number of sequences never exceeds the tokens of a step.
+  const auto few =
+      resolved(with("llama-3.1-8b", "h100", {{"engine.max_num_batched_tokens", "100"}}));
+  ASSERT_TRUE(few);
+  EXPECT_EQ((*few)->engine.max_num_seqs, 100);
+}
+
+}  // namespace
+}  // namespace ridgeline::scenario

@@ -1,0 +1,108 @@
+#include "scenario/speculation.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "model/model_spec.hpp"
+#include "scenario/options.hpp"
+
+namespace ridgeline::scenario {
+namespace {
+
+using testing::HasSubstr;
+
+std::optional<SpeculativeConfig> read(const std::string& text, core::Errors& errors) {
+  return read_speculative(document::parse_yaml(text, "test").value(), "c", errors);
+}
+
+std::string refusal(const std::string& text) {
+  core::Errors errors;
+  EXPECT_FALSE(read(text, errors).has_value()) << text;
+  return errors.empty() ? "" : core::to_string(errors.front());
+}
+
+SpeculativeConfig drafting(const char* method, const char* draft = nullptr) {
+  SpeculativeConfig made{
+      .method = method, .model = std::nullopt, .num_speculative_tokens = 3, .acceptance = {0.8}};
+  if (draft != nullptr) {
+    made.model = draft;
+  }
+  return made;
+}
+
+TEST(Speculation, ReadsVllmsWordsAndWritesThemBack) {
+  core::Errors errors;
+  const auto curve = read(
+      R"({"method": "eagle", "model": "x", "num_speculative_tokens": 3, "acceptance": [0.8, 0.5]})",
+      errors);
+  ASSERT_TRUE(curve.has_value());
+  EXPECT_EQ(curve->acceptance, (std::vector<double>{0.8, 0.5}));
+  EXPECT_EQ(read(flow_text(to_node(*curve)), errors), curve);
+  const auto rate = read("{method: ngram, num_speculative_tokens: 5, acceptance: 1}", errors);
+  ASSERT_TRUE(rate.has_value());
+  EXPECT_EQ(rate->acceptance, std::vector<double>{1.0});
+}
+
+TEST(Speculation, RefusesWhatItCannotPrice) {
+  EXPECT_THAT(refusal("{method: medusa, num_speculative_tokens: 3, acceptance: 0.5}"),
+              HasSubstr("c.method"));
+  EXPECT_THAT(refusal("{num_speculative_tokens: 3, acceptance: 0.5}"), HasSubstr("c.method"));
+  EXPECT_THAT(refusal("{method: mtp, acceptance: 0.5}"), HasSubstr("c.num_speculative_tokens"));
+  EXPECT_THAT(refusal("{method: mtp, num_speculative_tokens: 0, acceptance: 0.5}"),
+              HasSubstr("1 to 64"));
+  EXPECT_THAT(refusal("{method: mtp, num_speculative_tokens: 1}"), HasSubstr("c.acceptance"));
+  EXPECT_THAT(refusal("{method: mtp, num_speculative_tokens: 1, acceptance: []}"),
+              HasSubstr("empty list"));
+  EXPECT_THAT(refusal("{method: mtp, num_speculative_tokens: 1, acceptance: 1.5}"),
+              HasSubstr("0 to 1"));
+  EXPECT_THAT(refusal("{method: eagle, num_speculative_tokens: 1, acceptance: 0.5}"),
+              HasSubstr("c.model"));
+  EXPECT_THAT(refusal("{method: mtp, model: x, num_speculative_tokens: 1, acceptance: 0.5}"),
+              HasSubstr("would be ignored"));
+  EXPECT_THAT(refusal("{method: mtp, num_speculative_tokens: 1, acceptance: 0.5, rate: 1}"),
+              HasSubstr("c.rate"));
+  EXPECT_THAT(refusal("[1]"), HasSubstr("c"));
+}
+
+TEST(Speculation, TheDraftIsTheTargetsOwnLayersOrANetworkByName) {
+  const auto deepseek = model::find_model("deepseek-v3").value();
+  const model::Sharding eight{.tensor_parallel_size = 8};
+  const auto own = resolve_speculation(drafting("mtp"), deepseek, eight);
+  ASSERT_TRUE(own.has_value());
+  EXPECT_EQ(own->draft->num_layers(), 1);
+  EXPECT_EQ(own->draft_sharding.tensor_parallel_size, 8);
+  EXPECT_EQ(resolve_speculation(drafting("ngram"), deepseek, eight)->draft, nullptr);
+
+  const auto llama = model::find_model("llama-3.1-70b").value();
+  const auto small = resolve_speculation(drafting("draft_model", "llama-3.2-1b"), llama, eight);
+  ASSERT_TRUE(small.has_value());
+  EXPECT_TRUE(small->draft->has_embedding);
+  // An EAGLE head joins two vectors and uses the target's embedding.
+  const auto head = resolve_speculation(drafting("eagle", "llama-3.2-1b"), llama, eight);
+  EXPECT_EQ(head->draft->draft_inputs, 2);
+  EXPECT_FALSE(head->draft->has_embedding);
+}
+
+TEST(Speculation, WhatDoesNotGoTogetherIsRefusedByName) {
+  const auto llama = model::find_model("llama-3.1-70b").value();
+  const auto message = [&](const SpeculativeConfig& of, const model::Sharding& sharding) {
+    const auto result = resolve_speculation(of, llama, sharding);
+    return result ? std::string() : core::to_string(result.error().front());
+  };
+  EXPECT_THAT(message(drafting("mtp"), {}), HasSubstr("no layers that predict further"));
+  EXPECT_THAT(message(drafting("draft_model", "qwen3-0.6b"), {}), HasSubstr("151936"));
+  EXPECT_THAT(message(drafting("draft_model", "no-such"), {}),
+              HasSubstr("engine.speculative_config.model"));
+  EXPECT_THAT(message(drafting("ngram"), {.pipeline_parallel_size = 2}),
+              HasSubstr("pipeline_parallel_size"));
+  EXPECT_THAT(message(drafting("ngram"), {.prefill_context_parallel_size = 2}),
+              HasSubstr("prefill_context_parallel_size"));
+}
+
+}  // namespace
+}  // namespace ridgeline::scenario

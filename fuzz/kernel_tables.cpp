@@ -13,12 +13,11 @@
 #include "core/text.hpp"
 #include "latency/measured/lookup.hpp"
 #include "latency/measured/measured_kernels.hpp"
-#include "latency/table/surfaces.hpp"
+#include "latency/measured/surfaces.hpp"
 
 namespace {
 
 namespace measured = ridgeline::latency::measured;
-namespace table = ridgeline::latency::table;
 
 /// Grids of more cells than this are sound, but slow to smooth.
 constexpr std::size_t kMostRows = 40;
@@ -56,7 +55,7 @@ void fuzz_gemm(const std::string& text) {
       measured.points.push_back({.m = row.m, .k = row.k, .n = row.n, .us = row.latency_us});
     }
     if (measured.points.size() <= kMostRows / 4) {
-      const table::GemmSurface surface(measured, 1.0, [](const auto&) { return 1.0; });
+      const measured::GemmSurface surface(measured, 1.0, [](const auto&) { return 1.0; });
       RIDGELINE_CHECK(surface.us(1, 1, 1) >= 0.0, "a time");
     }
   }
@@ -70,7 +69,7 @@ void fuzz_prefill(const std::string& text) {
     for (const auto& row : read.rows()) {
       points.push_back({.seq_len = row.seq_len, .us = row.latency_us});
     }
-    const table::PrefillCurve curve(points);
+    const measured::PrefillCurve curve(points);
     for (const std::int64_t at : {1, 3000, 1000000}) {
       for (const auto& options : all_options()) {
         check_lookup(measured::look_up_prefill(read, at, options));
@@ -97,7 +96,7 @@ void fuzz_decode(const std::string& text) {
     }
     if (measured.points.size() <= kMostRows) {
       measured.host_timed = text.size() % 2 == 0;
-      const table::DecodeSurface surface(measured);
+      const measured::DecodeSurface surface(measured);
       double last = 0.0;
       for (std::size_t tick = 0; tick < surface.kv_ticks().size(); ++tick) {
         const double us = surface.us(surface.place(3), tick);

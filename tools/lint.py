@@ -18,6 +18,8 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Callable, Iterator
 
+import draw_layers
+
 MAX_LINES = 600
 
 # Third-party headers, by prefix, and the files that may include them. Heavy headers cost seconds per file and
@@ -222,6 +224,18 @@ def check_layers(tree: Tree) -> Iterator[Finding]:
                 yield Finding(path, line, "layers", f"{layer} may not use {target} (cmake/layers.txt)")
             elif not tree.has(f"src/{name}"):
                 yield Finding(path, line, "layers", f"src/{name} does not exist")
+
+
+def check_layer_picture(tree: Tree) -> Iterator[Finding]:
+    """The picture of the layers is the one that cmake/layers.txt gives, and each layer has a row beside it."""
+    picture, page = "docs/img/layers.svg", "docs/internals/architecture.md"
+    if not tree.has(page):
+        return
+    if not tree.has(picture) or tree.text(picture) != draw_layers.draw(tree.text("cmake/layers.txt")):
+        yield Finding(picture, 1, "picture", "not the picture of cmake/layers.txt: run tools/draw_layers.py")
+    for layer in layer_table(tree):
+        if f"| `{layer}` |" not in tree.text(page):
+            yield Finding(page, 1, "picture", f"no row for the layer `{layer}`")
 
 
 def check_headers(tree: Tree) -> Iterator[Finding]:
@@ -526,6 +540,7 @@ def check_text(tree: Tree) -> Iterator[Finding]:
 
 RULES: tuple[Callable[[Tree], Iterator[Finding]], ...] = (
     check_layers,
+    check_layer_picture,
     check_headers,
     check_bans,
     check_build_flags,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 namespace ridgeline::core {
@@ -28,5 +29,10 @@ double exp(double x);
 /// infinity for y < 0; infinities follow the limits. NaN for x < 0, whatever y, and for NaN in
 /// either place otherwise.
 double pow(double x, double y);
+
+/// A count, for formulas in real numbers.
+constexpr double real(std::int64_t count) {
+  return static_cast<double>(count);
+}
 
 }  // namespace ridgeline::core

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "core/check.hpp"
+#include "core/math.hpp"
 #include "core/units.hpp"
 
 namespace ridgeline::model {
@@ -13,9 +14,7 @@ namespace {
 /// Norm weights and biases stay in 16 bits in every published checkpoint, quantised ones included.
 constexpr double kUnquantisedBytes = 2.0;
 
-double real(std::int64_t count) {
-  return static_cast<double>(count);
-}
+using core::real;
 
 /// What one call stores: elements in the operator's own format, and elements that are never
 /// quantised.

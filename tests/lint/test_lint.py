@@ -9,6 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
+import draw_layers  # noqa: E402  (found through the line above)
 import lint  # noqa: E402  (found through the line above)
 
 MIRRORED = "src/cli/main.cpp  tests/e2e/test_process.py  runs it\n"
@@ -63,6 +64,18 @@ class LintTest(unittest.TestCase):
 
     def test_clean_tree_is_clean(self) -> None:
         self.assert_clean({})
+
+    def test_layer_picture(self) -> None:
+        page = {
+            "docs/internals/architecture.md": "| `core` |\n| `engine` |\n| `cli` |\n",
+            "docs/README.md": CLEAN["docs/README.md"] + "\n[layers](internals/architecture.md)\n",
+        }
+        picture = {"docs/img/layers.svg": draw_layers.draw(CLEAN["cmake/layers.txt"])}
+        self.assert_clean(page | picture)
+        self.assert_red(page, "picture", "docs/img/layers.svg:1")
+        self.assert_red(page | {"docs/img/layers.svg": "<svg/>"}, "picture", "docs/img/layers.svg:1")
+        page["docs/internals/architecture.md"] = "| `core` |\n| `engine` |\n"
+        self.assert_red(page | picture, "picture", "docs/internals/architecture.md:1")
 
     def test_layers(self) -> None:
         queue = '#include "engine/queue.hpp"\n'

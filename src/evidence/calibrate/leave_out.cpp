@@ -112,7 +112,7 @@ class Refitter {
     });
   }
 
-  core::Result<std::vector<LeftOutRow>> run() {
+  core::Result<std::vector<validate::LeftOutRow>> run() {
     if (auto reason = observations_.find({}); !reason.empty()) {
       return core::fail(core::Error{.message = fmt::format("nothing to leave out: {}", reason)});
     }
@@ -125,7 +125,7 @@ class Refitter {
         values.push_back(std::move(value));
       }
     }
-    std::vector<LeftOutRow> rows;
+    std::vector<validate::LeftOutRow> rows;
     rows.reserve(values.size());
     for (const auto& value : values) {
       rows.push_back(without(value));
@@ -192,8 +192,8 @@ class Refitter {
     return factors;
   }
 
-  [[nodiscard]] LeftOutRow without(const std::string& value) const {
-    LeftOutRow row;
+  [[nodiscard]] validate::LeftOutRow without(const std::string& value) const {
+    validate::LeftOutRow row;
     row.value = value;
     const auto factors = factors_without(value);
     std::vector<scenario::Override> changes;
@@ -259,9 +259,9 @@ class Refitter {
 
 }  // namespace
 
-core::Result<std::vector<LeftOutRow>> leave_out(const std::vector<Evidence>& evidence,
-                                                LeaveOut axis,
-                                                const PredictOptions& options) {
+core::Result<std::vector<validate::LeftOutRow>> leave_out(const std::vector<Evidence>& evidence,
+                                                          LeaveOut axis,
+                                                          const PredictOptions& options) {
   return Refitter(evidence, axis, options).run();
 }
 

@@ -1,15 +1,13 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/result.hpp"
 #include "evidence/validate/evidence.hpp"
+#include "evidence/validate/left_out_row.hpp"
 #include "evidence/validate/prediction.hpp"
-#include "evidence/validate/scores.hpp"
 
 /// How well the model does on networks and GPUs that its constants have not seen.
 namespace ridgeline::evidence::calibrate {
@@ -17,25 +15,13 @@ namespace ridgeline::evidence::calibrate {
 /// What is left out at a time.
 enum class LeaveOut : std::uint8_t { kNetwork, kGpu };
 
-/// One network or GPU, predicted with constants that were fitted to the runs of all others.
-struct LeftOutRow {
-  std::string value;
-  std::int64_t records = 0;
-  /// Of the means, end to end, to the first token and per output token, with the constants as they
-  /// are.
-  std::array<std::optional<validate::ScoreRow>, 3> seen;
-  std::array<std::optional<validate::ScoreRow>, 3> unseen;  ///< With those of the others.
-  double largest_change_pct = 0.0;  ///< Of a constant, against the one as it is.
-  std::string changed_most;         ///< Which one that is.
-};
-
 /// Refits the constants that are not per operator (gaps, sampling, host, request path) once for
 /// each value of that axis, to the records of the others, and predicts the value's own records with
 /// them. Fits are weighted least squares on the relative errors of the means, in which records that
 /// are far off count little (and not at all from 30 % on), around the constants as they are; each
 /// stays within a factor of two. Records beyond saturation are left out, and constants that
 /// `options` set stay. Fails when nothing can be predicted.
-[[nodiscard]] core::Result<std::vector<LeftOutRow>> leave_out(
+[[nodiscard]] core::Result<std::vector<validate::LeftOutRow>> leave_out(
     const std::vector<validate::Evidence>& evidence,
     LeaveOut axis,
     const validate::PredictOptions& options);

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "evidence/calibrate/leave_out.hpp"
 #include "evidence/validate/ablation.hpp"
 #include "evidence/validate/evidence.hpp"
+#include "evidence/validate/left_out_row.hpp"
 #include "evidence/validate/prediction.hpp"
 #include "evidence/validate/scores.hpp"
 
@@ -19,7 +19,7 @@ struct Validation {
   std::vector<ScoreRow> scores;
   std::vector<PeerRow> peers;
   std::vector<AblationRow> ablation;  ///< Where it was asked for, as the next.
-  std::vector<calibrate::LeftOutRow> unseen;
+  std::vector<LeftOutRow> unseen;
 
   [[nodiscard]] std::int64_t count(Standing standing) const;
 };

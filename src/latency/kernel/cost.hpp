@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/math.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
@@ -13,10 +14,7 @@
 
 namespace ridgeline::latency::kernel {
 
-/// A count, for formulas in real numbers.
-constexpr double real(std::int64_t count) {
-  return static_cast<double>(count);
-}
+using core::real;
 
 /// The terms of an operator's formula, each under what it waits for. The largest names what holds
 /// the operator up.

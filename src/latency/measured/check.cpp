@@ -25,7 +25,7 @@
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/measured_kernels.hpp"
 #include "latency/measured/operator_tables.hpp"
-#include "latency/table/surfaces.hpp"
+#include "latency/measured/surfaces.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 
@@ -114,8 +114,8 @@ class LayoutCheck {
 
   /// Notes errors of interpolation and the largest change, of one table among several.
   void note_surface(const std::string& file,
-                    const table::LeaveOneOut& out,
-                    const table::SurfaceChange& change,
+                    const measured::LeaveOneOut& out,
+                    const measured::SurfaceChange& change,
                     KernelCheck& kernel) {
     left_out_.errors.insert(left_out_.errors.end(), out.errors.begin(), out.errors.end());
     std::ranges::sort(left_out_.errors);
@@ -210,8 +210,8 @@ class LayoutCheck {
                                   first.latency_us)});
     }
     note_surface(table.path(),
-                 table::leave_one_out(measured),
-                 table::DecodeSurface(measured).change(),
+                 measured::leave_one_out(measured),
+                 measured::DecodeSurface(measured).change(),
                  kernel);
   }
 
@@ -242,8 +242,10 @@ class LayoutCheck {
                         .flops = {dense / 2.0, dense, dense * kv_share / 2.0}});
         points.push_back({.seq_len = row.seq_len, .us = row.latency_us});
       }
-      note_surface(
-          table.path(), table::leave_one_out(points), table::PrefillCurve(points).change(), kernel);
+      note_surface(table.path(),
+                   measured::leave_one_out(points),
+                   measured::PrefillCurve(points).change(),
+                   kernel);
       shapes_.insert(table.shape());
     }
     check_mfu({"causal half, query heads", "dense, query heads", "causal half, KV heads"},
@@ -284,8 +286,8 @@ class LayoutCheck {
     }
     check_mfu({"2 m k n"}, rows, 0.0, kernel, check_.findings);
     note_surface(path,
-                 table::leave_one_out(measured),
-                 table::GemmSurface(measured, 1.0, [](const auto&) { return 1.0; }).change(),
+                 measured::leave_one_out(measured),
+                 measured::GemmSurface(measured, 1.0, [](const auto&) { return 1.0; }).change(),
                  kernel);
     note_format(path, kernel.convention.peak.middle(), attention_peak);
   }
@@ -344,7 +346,7 @@ class LayoutCheck {
   KnownPeaks peaks_;
   TableCheck check_;
   std::set<HeadShape> shapes_;
-  table::LeaveOneOut left_out_;
+  measured::LeaveOneOut left_out_;
 };
 
 }  // namespace

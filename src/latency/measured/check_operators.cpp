@@ -13,7 +13,7 @@
 #include "latency/measured/check.hpp"
 #include "latency/measured/measured_kernels.hpp"
 #include "latency/measured/operator_tables.hpp"
-#include "latency/table/surfaces.hpp"
+#include "latency/measured/surfaces.hpp"
 
 namespace ridgeline::latency::measured {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 void add_check(const OperatorFile& file,
                const std::string& kernel,
                std::size_t rows,
-               table::LeaveOneOut out,
+               measured::LeaveOneOut out,
                TableCheck& into) {
   if (rows == 0) {
     return;
@@ -39,7 +39,7 @@ void add_check(const OperatorFile& file,
   }
 }
 
-void append_errors(table::LeaveOneOut& into, const table::LeaveOneOut& from) {
+void append_errors(measured::LeaveOneOut& into, const measured::LeaveOneOut& from) {
   into.errors.insert(into.errors.end(), from.errors.begin(), from.errors.end());
 }
 
@@ -50,25 +50,25 @@ void check_operator_file(const OperatorFile& file,
     add_check(file,
               gemm.is_8bit ? "gemm fp8" : "gemm bf16",
               gemm.points.size(),
-              table::leave_one_out(gemm),
+              measured::leave_one_out(gemm),
               into);
   }
   for (const bool kv_8bit : {false, true}) {
     const char* format = kv_8bit ? ", fp8 KV" : "";
-    table::LeaveOneOut prefill;
-    table::LeaveOneOut decode;
+    measured::LeaveOneOut prefill;
+    measured::LeaveOneOut decode;
     std::size_t prefill_rows = 0;
     std::size_t decode_rows = 0;
     for (const MeasuredPrefill& table : measured.prefills) {
       if (table.kv_8bit == kv_8bit) {
         prefill_rows += table.points.size();
-        append_errors(prefill, table::leave_one_out(table.points));
+        append_errors(prefill, measured::leave_one_out(table.points));
       }
     }
     for (const MeasuredDecode& table : measured.decodes) {
       if (table.kv_8bit == kv_8bit) {
         decode_rows += table.points.size();
-        append_errors(decode, table::leave_one_out(table));
+        append_errors(decode, measured::leave_one_out(table));
       }
     }
     add_check(file, fmt::format("prefill attention{}", format), prefill_rows, prefill, into);

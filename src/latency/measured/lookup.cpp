@@ -15,15 +15,14 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
+#include "core/math.hpp"
 #include "core/result.hpp"
 #include "latency/measured/kernel_tables.hpp"
 
 namespace ridgeline::latency::measured {
 namespace {
 
-double real(std::int64_t count) {
-  return static_cast<double>(count);
-}
+using core::real;
 
 double square(double x) {
   return x * x;

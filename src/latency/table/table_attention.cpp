@@ -22,7 +22,7 @@
 #include "latency/kernel/decode_attention.hpp"
 #include "latency/kernel/plan.hpp"
 #include "latency/measured/measured_kernels.hpp"
-#include "latency/table/surfaces.hpp"
+#include "latency/measured/surfaces.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::table {
@@ -101,7 +101,7 @@ TableAttention::TableAttention(const AttentionTables& chosen,
                                core::Tokens short_chunk,
                                core::BytesPerSecond kv_bandwidth)
     : surface_(*chosen.decode),
-      curve_(at_heads(chosen.prefill, shape.heads)),
+      curve_(measured::at_heads(chosen.prefill, shape.heads)),
       decode_source_(chosen.decode->source),
       calls_(calls),
       short_chunk_(short_chunk),
@@ -128,7 +128,8 @@ std::int64_t TableAttention::knot(std::int64_t sequences, std::size_t tick) cons
   return static_cast<std::int64_t>(std::ceil(ticks_[tick] * real_rows(sequences))) - sequences;
 }
 
-core::Duration TableAttention::at_knot(const DecodeSurface::Place& place, std::size_t tick) const {
+core::Duration TableAttention::at_knot(const measured::DecodeSurface::Place& place,
+                                       std::size_t tick) const {
   const core::Seconds time = core::microseconds(surface_.us(place, tick)) * real_rows(calls_);
   return core::Duration::saturating(std::min(time, kLongestCall));
 }

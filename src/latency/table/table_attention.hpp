@@ -13,7 +13,7 @@
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/measured_attention.hpp"
 #include "latency/measured/measured_kernels.hpp"
-#include "latency/table/surfaces.hpp"
+#include "latency/measured/surfaces.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::table {
@@ -44,15 +44,16 @@ class TableAttention final : public kernel::MeasuredAttention {
   [[nodiscard]] const std::string& decode_source() const { return decode_source_; }
   [[nodiscard]] const std::string& prefill_source() const { return prefill_source_; }
 
-  [[nodiscard]] const DecodeSurface& decode_surface() const { return surface_; }
-  [[nodiscard]] const PrefillCurve& prefill_curve() const { return curve_; }
+  [[nodiscard]] const measured::DecodeSurface& decode_surface() const { return surface_; }
+  [[nodiscard]] const measured::PrefillCurve& prefill_curve() const { return curve_; }
 
  private:
   [[nodiscard]] std::int64_t knot(std::int64_t sequences, std::size_t tick) const;
-  [[nodiscard]] core::Duration at_knot(const DecodeSurface::Place& place, std::size_t tick) const;
+  [[nodiscard]] core::Duration at_knot(const measured::DecodeSurface::Place& place,
+                                       std::size_t tick) const;
 
-  DecodeSurface surface_;
-  PrefillCurve curve_;
+  measured::DecodeSurface surface_;
+  measured::PrefillCurve curve_;
   std::string decode_source_;
   std::string prefill_source_;
   std::int64_t calls_;

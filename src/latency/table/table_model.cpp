@@ -23,8 +23,8 @@
 #include "latency/kernel/plan.hpp"
 #include "latency/lookup_log.hpp"
 #include "latency/measured/measured_kernels.hpp"
+#include "latency/measured/surfaces.hpp"
 #include "latency/step_time_model.hpp"
-#include "latency/table/surfaces.hpp"
 #include "latency/table/table_attention.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
@@ -115,11 +115,12 @@ TableModel::Gemms& TableModel::gemms(const ModelInputs& inputs,
                         gpu)
         .time;
   };
-  const GemmSurface::Factor factor = [&](const measured::GemmPoint& point) {
+  const measured::GemmSurface::Factor factor = [&](const measured::GemmPoint& point) {
     return same ? 1.0 : seconds(point, wanted) / seconds(point, found);
   };
   const double fixed_us = core::as_microseconds(calibration.gemm(wanted.is_8bit).values.fixed);
-  slot.reset(new Gemms{.surface = GemmSurface(table, fixed_us, factor), .source = table.source});
+  slot.reset(
+      new Gemms{.surface = measured::GemmSurface(table, fixed_us, factor), .source = table.source});
   if (!same) {
     slot->source += fmt::format(" ({} kernels, scaled to {} by the kernel model)",
                                 model::name(measured_type),
@@ -135,7 +136,7 @@ TableModel::Gemms& TableModel::gemms(const ModelInputs& inputs,
   return *slot;
 }
 
-void TableModel::note_change(const std::string& source, const SurfaceChange& change) {
+void TableModel::note_change(const std::string& source, const measured::SurfaceChange& change) {
   // Noise of a few percent is in every table.
   constexpr double kWorthANote = 0.10;
   if (change.ratio > 1.0 + kWorthANote || change.ratio < 1.0 - kWorthANote) {
@@ -241,8 +242,8 @@ core::Warnings TableModel::findings(const LookupLog& log) const {
   }
   for (std::size_t i = 0; i < attention_.size(); ++i) {
     const TableAttention& attention = *attention_[i];
-    const DecodeSurface& decode = attention.decode_surface();
-    const PrefillCurve& prefill = attention.prefill_curve();
+    const measured::DecodeSurface& decode = attention.decode_surface();
+    const measured::PrefillCurve& prefill = attention.prefill_curve();
     warn_outside(warnings,
                  attention.decode_source(),
                  "a batch of",

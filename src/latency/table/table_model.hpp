@@ -16,8 +16,8 @@
 #include "latency/kernel/plan.hpp"
 #include "latency/lookup_log.hpp"
 #include "latency/measured/measured_kernels.hpp"
+#include "latency/measured/surfaces.hpp"
 #include "latency/step_time_model.hpp"
-#include "latency/table/surfaces.hpp"
 #include "latency/table/table_attention.hpp"
 
 namespace ridgeline::latency::table {
@@ -62,7 +62,7 @@ class TableModel final : public StepTimeModel {
  private:
   /// GEMMs priced by one surface.
   struct Gemms {
-    GemmSurface surface;
+    measured::GemmSurface surface;
     std::string source;
     bool of_tokens = false;   ///< Some have a row for each token of a step,
     bool of_sampled = false;  ///< some one for each sequence that samples.
@@ -79,7 +79,7 @@ class TableModel final : public StepTimeModel {
   Gemms& gemms(const ModelInputs& inputs,
                const kernel::Calibration& calibration,
                model::DType weights);
-  void note_change(const std::string& source, const SurfaceChange& change);
+  void note_change(const std::string& source, const measured::SurfaceChange& change);
 
   measured::MeasuredKernels measured_;
   std::map<model::DType, std::unique_ptr<Gemms>> gemms_;

@@ -1,4 +1,4 @@
-#include "latency/table/surfaces.hpp"
+#include "latency/measured/surfaces.hpp"
 
 #include <cstdint>
 #include <string>
@@ -9,16 +9,16 @@
 
 #include "latency/measured/measured_kernels.hpp"
 
-namespace ridgeline::latency::table {
+namespace ridgeline::latency::measured {
 namespace {
 
-double one(const measured::GemmPoint& /*point*/) {
+double one(const GemmPoint& /*point*/) {
   return 1.0;
 }
 
 /// 2 us and 1 us for each 1000 weights, at every m.
-measured::MeasuredGemm streaming() {
-  measured::MeasuredGemm measured;
+MeasuredGemm streaming() {
+  MeasuredGemm measured;
   for (const std::int64_t m : {8, 16}) {
     for (const std::int64_t k : {100, 200}) {
       for (const std::int64_t n : {50, 150}) {
@@ -44,7 +44,7 @@ TEST(GemmSurface, StreamingIsExactBetweenAndBeyondTheMeasuredShapes) {
 }
 
 TEST(GemmSurface, BeyondTheLastRowsTimeGrowsInProportion) {
-  measured::MeasuredGemm measured;
+  MeasuredGemm measured;
   measured.points = {{.m = 100, .k = 10, .n = 10, .us = 5.0},
                      {.m = 200, .k = 10, .n = 10, .us = 8.0}};
   const GemmSurface surface(measured, 1.0, one);
@@ -56,7 +56,7 @@ TEST(GemmSurface, BeyondTheLastRowsTimeGrowsInProportion) {
 }
 
 TEST(GemmSurface, SaysWhatItSmoothed) {
-  measured::MeasuredGemm measured;
+  MeasuredGemm measured;
   measured.points = {{.m = 1, .k = 10, .n = 10, .us = 9.0}, {.m = 2, .k = 10, .n = 10, .us = 4.0}};
   const GemmSurface surface(measured, 1.0, one);
   // Both become sqrt(36) = 6.
@@ -66,7 +66,7 @@ TEST(GemmSurface, SaysWhatItSmoothed) {
 }
 
 TEST(LeaveOneOut, IsTheErrorOfTheNeighboursLine) {
-  measured::MeasuredGemm measured;
+  MeasuredGemm measured;
   measured.points = {{.m = 1, .k = 9, .n = 9, .us = 10.0},
                      {.m = 2, .k = 9, .n = 9, .us = 16.0},
                      {.m = 3, .k = 9, .n = 9, .us = 30.0},
@@ -77,9 +77,9 @@ TEST(LeaveOneOut, IsTheErrorOfTheNeighboursLine) {
   EXPECT_DOUBLE_EQ(out.quantile(0.5), 0.25);
 }
 
-measured::MeasuredDecode decode_points() {
+MeasuredDecode decode_points() {
   // 10 us and 1 us for each 100 tokens read.
-  measured::MeasuredDecode measured;
+  MeasuredDecode measured;
   for (const std::int64_t batch : {1, 4}) {
     for (const std::int64_t kv_len : {1000, 2000, 4000}) {
       measured.points.push_back({.batch_size = batch,
@@ -105,7 +105,7 @@ TEST(DecodeSurface, IsALineInTheContextSum) {
 }
 
 TEST(DecodeSurface, RowsThatShowTheLaunchTakeTheLineOfLongerOnes) {
-  measured::MeasuredDecode measured;
+  MeasuredDecode measured;
   measured.points = {{.batch_size = 1, .kv_len = 1000, .us = 22.0},
                      {.batch_size = 1, .kv_len = 2000, .us = 22.5},
                      {.batch_size = 1, .kv_len = 4000, .us = 30.0},
@@ -156,10 +156,10 @@ TEST(PrefillCurve, ItsSlopeNeverFalls) {
 }
 
 TEST(AtHeads, IsLinearBetweenHeadCounts) {
-  measured::MeasuredPrefill few;
+  MeasuredPrefill few;
   few.shape = {.heads = 8, .kv_heads = 8, .head_dim = 128};
   few.points = {{.seq_len = 1000, .us = 20.0}, {.seq_len = 2000, .us = 50.0}};
-  measured::MeasuredPrefill many = few;
+  MeasuredPrefill many = few;
   many.shape.heads = 16;
   many.points = {{.seq_len = 1000, .us = 40.0}, {.seq_len = 2000, .us = 110.0}};
   const auto points = at_heads({&few, &many}, 12);
@@ -172,4 +172,4 @@ TEST(AtHeads, IsLinearBetweenHeadCounts) {
 }
 
 }  // namespace
-}  // namespace ridgeline::latency::table
+}  // namespace ridgeline::latency::measured

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "latency/measured/isotonic.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/measured_kernels.hpp"
-#include "latency/table/isotonic.hpp"
 
-namespace ridgeline::latency::table {
+namespace ridgeline::latency::measured {
 
 /// What making a surface non-decreasing moved most.
 struct SurfaceChange {
@@ -31,10 +31,10 @@ struct LeaveOneOut {
 class GemmSurface {
  public:
   /// What a time measured at a shape is multiplied by: another number format.
-  using Factor = std::function<double(const measured::GemmPoint& point)>;
+  using Factor = std::function<double(const GemmPoint& point)>;
 
   /// `fixed_us` is the time of a GEMM of no size.
-  GemmSurface(const measured::MeasuredGemm& measured, double fixed_us, const Factor& factor);
+  GemmSurface(const MeasuredGemm& measured, double fixed_us, const Factor& factor);
 
   [[nodiscard]] double us(std::int64_t m, std::int64_t k, std::int64_t n) const;
   [[nodiscard]] std::int64_t smallest_m() const { return smallest_m_; }
@@ -48,13 +48,13 @@ class GemmSurface {
   SurfaceChange change_;
 };
 /// Along m at each (k, n).
-[[nodiscard]] LeaveOneOut leave_one_out(const measured::MeasuredGemm& measured);
+[[nodiscard]] LeaveOneOut leave_one_out(const MeasuredGemm& measured);
 
 /// Decode-attention latency over (sequences, context per sequence), bilinear: at a number of
 /// sequences it is a broken line in the sum of contexts, as streaming a KV cache is.
 class DecodeSurface {
  public:
-  explicit DecodeSurface(const measured::MeasuredDecode& measured);
+  explicit DecodeSurface(const MeasuredDecode& measured);
 
   /// Contexts per sequence at which the line of a number of sequences may bend: from 0 to beyond
   /// all that is asked for.
@@ -80,7 +80,7 @@ class DecodeSurface {
   SurfaceChange change_;
 };
 /// Along the context at each batch size.
-[[nodiscard]] LeaveOneOut leave_one_out(const measured::MeasuredDecode& measured);
+[[nodiscard]] LeaveOneOut leave_one_out(const MeasuredDecode& measured);
 
 /// Latency of causal attention over one prompt's length: linear in (query, key) pairs and a
 /// start-up share of each query, between measured lengths and beyond them. Its slope never falls,
@@ -88,7 +88,7 @@ class DecodeSurface {
 class PrefillCurve {
  public:
   /// Points in any order, of distinct lengths, at least one.
-  explicit PrefillCurve(std::vector<measured::PrefillPoint> points);
+  explicit PrefillCurve(std::vector<PrefillPoint> points);
 
   /// Of a whole prompt; at 0, the part that does not grow.
   [[nodiscard]] double us(double seq_len) const;
@@ -106,11 +106,11 @@ class PrefillCurve {
   std::vector<double> slope_;  ///< From each tick on.
   SurfaceChange change_;
 };
-[[nodiscard]] LeaveOneOut leave_one_out(const std::vector<measured::PrefillPoint>& points);
+[[nodiscard]] LeaveOneOut leave_one_out(const std::vector<PrefillPoint>& points);
 
 /// The curve of a head count from tables of several: linear between them, in proportion beyond, at
 /// each length. All have the same head dimension.
-[[nodiscard]] std::vector<measured::PrefillPoint> at_heads(
-    const std::vector<const measured::MeasuredPrefill*>& measured, std::int64_t heads);
+[[nodiscard]] std::vector<PrefillPoint> at_heads(
+    const std::vector<const MeasuredPrefill*>& measured, std::int64_t heads);
 
-}  // namespace ridgeline::latency::table
+}  // namespace ridgeline::latency::measured

@@ -1,4 +1,4 @@
-#include "latency/table/surfaces.hpp"
+#include "latency/measured/surfaces.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,11 +14,12 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
+#include "core/math.hpp"
+#include "latency/measured/isotonic.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/measured_kernels.hpp"
-#include "latency/table/isotonic.hpp"
 
-namespace ridgeline::latency::table {
+namespace ridgeline::latency::measured {
 namespace {
 
 /// Beyond every shape that is asked for: 2^31 rows, columns, sequences or tokens.
@@ -33,9 +34,7 @@ constexpr double kSurfaceHole = std::numeric_limits<double>::quiet_NaN();
 
 using Axis = std::vector<double>;
 
-double real(std::int64_t count) {
-  return static_cast<double>(count);
-}
+using core::real;
 
 double pairs_of(double seq_len) {
   return seq_len * (seq_len / 2.0 + kStartupKeys);
@@ -56,11 +55,11 @@ double fastest(const Points& points) {
 }
 
 /// Measured cells only; the axes' ends are there as ticks.
-MonotoneGrid gemm_grid(const measured::MeasuredGemm& measured,
+MonotoneGrid gemm_grid(const MeasuredGemm& measured,
                        const GemmSurface::Factor& factor,
                        bool with_ends) {
   std::vector<Axis> axes(3);
-  for (const measured::GemmPoint& point : measured.points) {
+  for (const GemmPoint& point : measured.points) {
     axes[0].push_back(real(point.m));
     axes[1].push_back(real(point.k));
     axes[2].push_back(real(point.n));
@@ -74,7 +73,7 @@ MonotoneGrid gemm_grid(const measured::MeasuredGemm& measured,
   }
   std::ranges::for_each(axes, sort_unique);
   std::vector<double> values(axes[0].size() * axes[1].size() * axes[2].size(), kSurfaceHole);
-  for (const measured::GemmPoint& point : measured.points) {
+  for (const GemmPoint& point : measured.points) {
     const std::size_t cell =
         (tick_of(axes[0], real(point.m)) * axes[1].size() + tick_of(axes[1], real(point.k))) *
             axes[2].size() +
@@ -119,9 +118,9 @@ void extend_down(std::span<double> us, const Axis& kv_lens, double fastest, bool
   }
 }
 
-MonotoneGrid decode_grid(const measured::MeasuredDecode& measured, bool with_ends) {
+MonotoneGrid decode_grid(const MeasuredDecode& measured, bool with_ends) {
   std::vector<Axis> axes(2);
-  for (const measured::DecodePoint& point : measured.points) {
+  for (const DecodePoint& point : measured.points) {
     axes[0].push_back(real(point.batch_size));
     axes[1].push_back(real(point.kv_len));
   }
@@ -132,7 +131,7 @@ MonotoneGrid decode_grid(const measured::MeasuredDecode& measured, bool with_end
   }
   std::ranges::for_each(axes, sort_unique);
   std::vector<double> values(axes[0].size() * axes[1].size(), kSurfaceHole);
-  for (const measured::DecodePoint& point : measured.points) {
+  for (const DecodePoint& point : measured.points) {
     values[tick_of(axes[0], real(point.batch_size)) * axes[1].size() +
            tick_of(axes[1], real(point.kv_len))] = point.us;
   }
@@ -187,12 +186,9 @@ double LeaveOneOut::quantile(double share) const {
   return errors[static_cast<std::size_t>(std::floor(share * last + 0.5))];
 }
 
-GemmSurface::GemmSurface(const measured::MeasuredGemm& measured,
-                         double fixed_us,
-                         const Factor& factor)
+GemmSurface::GemmSurface(const MeasuredGemm& measured, double fixed_us, const Factor& factor)
     : grid_(gemm_grid(measured, factor, true)) {
-  const auto [least, most] =
-      std::ranges::minmax_element(measured.points, {}, &measured::GemmPoint::m);
+  const auto [least, most] = std::ranges::minmax_element(measured.points, {}, &GemmPoint::m);
   smallest_m_ = least->m;
   largest_m_ = most->m;
   grid_.fill(fixed_us);
@@ -204,16 +200,14 @@ double GemmSurface::us(std::int64_t m, std::int64_t k, std::int64_t n) const {
   return grid_.at(std::array<double, 3>{real(m), real(k), real(n)});
 }
 
-LeaveOneOut leave_one_out(const measured::MeasuredGemm& measured) {
+LeaveOneOut leave_one_out(const MeasuredGemm& measured) {
   return along(gemm_grid(measured, [](const auto&) { return 1.0; }, false), 0);
 }
 
-DecodeSurface::DecodeSurface(const measured::MeasuredDecode& measured)
-    : grid_(decode_grid(measured, true)) {
+DecodeSurface::DecodeSurface(const MeasuredDecode& measured) : grid_(decode_grid(measured, true)) {
   const auto [thin, thick] =
-      std::ranges::minmax_element(measured.points, {}, &measured::DecodePoint::batch_size);
-  const auto [least, most] =
-      std::ranges::minmax_element(measured.points, {}, &measured::DecodePoint::kv_len);
+      std::ranges::minmax_element(measured.points, {}, &DecodePoint::batch_size);
+  const auto [least, most] = std::ranges::minmax_element(measured.points, {}, &DecodePoint::kv_len);
   largest_batch_ = thick->batch_size;
   smallest_kv_len_ = least->kv_len;
   largest_kv_len_ = most->kv_len;
@@ -241,18 +235,18 @@ double DecodeSurface::us(const Place& place, std::size_t kv_tick) const {
   return place.share > 0.0 ? low + (grid_.values()[cell + width] - low) * place.share : low;
 }
 
-LeaveOneOut leave_one_out(const measured::MeasuredDecode& measured) {
+LeaveOneOut leave_one_out(const MeasuredDecode& measured) {
   return along(decode_grid(measured, false), 1);
 }
 
-PrefillCurve::PrefillCurve(std::vector<measured::PrefillPoint> points) {
+PrefillCurve::PrefillCurve(std::vector<PrefillPoint> points) {
   RIDGELINE_CHECK(!points.empty(), "a curve has points");
-  std::ranges::sort(points, {}, &measured::PrefillPoint::seq_len);
+  std::ranges::sort(points, {}, &PrefillPoint::seq_len);
   smallest_ = points.front().seq_len;
   largest_ = points.back().seq_len;
   std::vector<double> measured;
   work_.push_back(0.0);
-  for (const measured::PrefillPoint& point : points) {
+  for (const PrefillPoint& point : points) {
     work_.push_back(pairs_of(real(point.seq_len)));
     measured.push_back(point.us);
   }
@@ -292,9 +286,9 @@ double PrefillCurve::chunk_us(double past, double tokens) const {
   return std::max(us(tokens), us(past + tokens) - us(past));
 }
 
-LeaveOneOut leave_one_out(const std::vector<measured::PrefillPoint>& points) {
+LeaveOneOut leave_one_out(const std::vector<PrefillPoint>& points) {
   std::map<double, double> by_work;
-  for (const measured::PrefillPoint& point : points) {
+  for (const PrefillPoint& point : points) {
     by_work.emplace(pairs_of(real(point.seq_len)), point.us);
   }
   Axis axis;
@@ -306,12 +300,12 @@ LeaveOneOut leave_one_out(const std::vector<measured::PrefillPoint>& points) {
   return along(MonotoneGrid({std::move(axis)}, std::move(values)), 0);
 }
 
-std::vector<measured::PrefillPoint> at_heads(
-    const std::vector<const measured::MeasuredPrefill*>& measured, std::int64_t heads) {
+std::vector<PrefillPoint> at_heads(const std::vector<const MeasuredPrefill*>& measured,
+                                   std::int64_t heads) {
   std::vector<Axis> axes(2);
   for (const auto* table : measured) {
     axes[0].push_back(real(table->shape.heads));
-    for (const measured::PrefillPoint& point : table->points) {
+    for (const PrefillPoint& point : table->points) {
       axes[1].push_back(real(point.seq_len));
     }
   }
@@ -322,7 +316,7 @@ std::vector<measured::PrefillPoint> at_heads(
   double fixed = kFar;
   for (const auto* table : measured) {
     const std::size_t row = tick_of(axes[0], real(table->shape.heads)) * axes[1].size();
-    for (const measured::PrefillPoint& point : table->points) {
+    for (const PrefillPoint& point : table->points) {
       double& cell = values[row + tick_of(axes[1], real(point.seq_len))];
       cell = std::isnan(cell) ? point.us : cell;
     }
@@ -331,7 +325,7 @@ std::vector<measured::PrefillPoint> at_heads(
   const Axis lengths = axes[1];
   MonotoneGrid grid(std::move(axes), std::move(values));
   grid.fill(fixed);
-  std::vector<measured::PrefillPoint> points;
+  std::vector<PrefillPoint> points;
   for (const double length : lengths) {
     points.push_back({.seq_len = static_cast<std::int64_t>(length),
                       .us = grid.at(std::array<double, 2>{real(heads), length})});
@@ -339,4 +333,4 @@ std::vector<measured::PrefillPoint> at_heads(
   return points;
 }
 
-}  // namespace ridgeline::latency::table
+}  // namespace ridgeline::latency::measured

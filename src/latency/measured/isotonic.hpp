@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-namespace ridgeline::latency::table {
+namespace ridgeline::latency::measured {
 
 /// The non-decreasing sequence nearest to `values` in weighted squares (pool adjacent violators;
 /// Ayer et al. 1955). Weights are above 0; none means all equal.
@@ -54,4 +54,4 @@ class MonotoneGrid {
   std::vector<bool> given_;
 };
 
-}  // namespace ridgeline::latency::table
+}  // namespace ridgeline::latency::measured

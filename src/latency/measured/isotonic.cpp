@@ -1,4 +1,4 @@
-#include "latency/table/isotonic.hpp"
+#include "latency/measured/isotonic.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 #include "core/check.hpp"
 #include "core/math.hpp"
 
-namespace ridgeline::latency::table {
+namespace ridgeline::latency::measured {
 namespace {
 
 constexpr std::size_t kMostAxes = 3;
@@ -246,4 +246,4 @@ double MonotoneGrid::at(std::span<const double> point) const {
   return sum;
 }
 
-}  // namespace ridgeline::latency::table
+}  // namespace ridgeline::latency::measured

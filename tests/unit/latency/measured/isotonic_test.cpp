@@ -1,4 +1,4 @@
-#include "latency/table/isotonic.hpp"
+#include "latency/measured/isotonic.hpp"
 
 #include <array>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ridgeline::latency::table {
+namespace ridgeline::latency::measured {
 namespace {
 
 using testing::DoubleEq;
@@ -100,4 +100,4 @@ TEST(MonotoneGrid, EveryAxisRisesAfterwards) {
 }
 
 }  // namespace
-}  // namespace ridgeline::latency::table
+}  // namespace ridgeline::latency::measured

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "evidence/validate/scores.hpp"
+
+namespace ridgeline::evidence::validate {
+
+/// One network or GPU, predicted with constants that were fitted to the runs of all others.
+struct LeftOutRow {
+  std::string value;
+  std::int64_t records = 0;
+  /// Of the means, end to end, to the first token and per output token, with the constants as they
+  /// are.
+  std::array<std::optional<ScoreRow>, 3> seen;
+  std::array<std::optional<ScoreRow>, 3> unseen;  ///< With those of the others.
+  double largest_change_pct = 0.0;                ///< Of a constant, against the one as it is.
+  std::string changed_most;                       ///< Which one that is.
+};
+
+}  // namespace ridgeline::evidence::validate

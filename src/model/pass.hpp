@@ -31,6 +31,7 @@ class Pass {
   void add_attention(const Layers& layers);
   void add_latent(const Layers& layers, const LatentSpec& latent);
   void add_compressed(const Layers& layers, const CompressedSpec& compressed);
+  void add_compressor(const Layers& layers, const CompressedSpec& compressed);
   void add_indexer(const Layers& layers, const SparseSpec& sparse, std::int64_t ratio);
   void add_recurrent(const Layers& layers, const RecurrentSpec& recurrent);
   void add_norm(std::string_view name, std::int64_t calls, std::int64_t width);

@@ -173,35 +173,7 @@ void Pass::add_compressed(const Layers& layers, const CompressedSpec& compressed
       Gemm{.k = compressed.query_rank, .n = heads * attention.head_dim, .weights = weights});
   add_norm("sinks", count, heads);
   if (compressed.ratio > 0) {
-    // Values and gates, from overlapping pairs of windows where a scorer chooses among the entries.
-    const std::int64_t overlap = attention.sparse ? 2 : 1;
-    const auto compressor = [&](std::string_view name, std::int64_t width) {
-      add(name,
-          count,
-          Gemm{.k = spec_.hidden_size,
-               .n = 2 * overlap * width,
-               .weights = spec_.precision.embedding});
-      add_norm("compressor_norm", count, width + compressed.ratio * overlap * width);
-    };
-    compressor("compressor", attention.head_dim);
-    if (attention.sparse) {
-      compressor("indexer_compressor", attention.sparse->head_dim);
-      add("indexer_q_proj",
-          count,
-          Gemm{.k = compressed.query_rank,
-               .n = attention.sparse->heads * attention.sparse->head_dim,
-               .weights = weights});
-      add("indexer_weights",
-          count,
-          Gemm{.k = spec_.hidden_size,
-               .n = attention.sparse->heads,
-               .weights = spec_.precision.embedding});
-      add("indexer",
-          count,
-          Indexer{.heads = attention.sparse->heads,
-                  .head_dim = attention.sparse->head_dim,
-                  .ratio = compressed.ratio});
-    }
+    add_compressor(layers, compressed);
   }
   add("attention",
       count,
@@ -222,6 +194,41 @@ void Pass::add_compressed(const Layers& layers, const CompressedSpec& compressed
       Gemm{.k = groups * compressed.output_rank,
            .n = spec_.hidden_size,
            .weights = layers.precision.mixer_out});
+}
+
+void Pass::add_compressor(const Layers& layers, const CompressedSpec& compressed) {
+  const AttentionSpec& attention = layers.group.attention;
+  const std::int64_t count = layers.group.count;
+  // Values and gates, from overlapping pairs of windows where a scorer chooses among the entries.
+  const std::int64_t overlap = attention.sparse ? 2 : 1;
+  const auto compressor = [&](std::string_view name, std::int64_t width) {
+    add(name,
+        count,
+        Gemm{.k = spec_.hidden_size,
+             .n = 2 * overlap * width,
+             .weights = spec_.precision.embedding});
+    add_norm("compressor_norm", count, width + compressed.ratio * overlap * width);
+  };
+  compressor("compressor", attention.head_dim);
+  if (!attention.sparse) {
+    return;
+  }
+  compressor("indexer_compressor", attention.sparse->head_dim);
+  add("indexer_q_proj",
+      count,
+      Gemm{.k = compressed.query_rank,
+           .n = attention.sparse->heads * attention.sparse->head_dim,
+           .weights = layers.precision.mixer_in});
+  add("indexer_weights",
+      count,
+      Gemm{.k = spec_.hidden_size,
+           .n = attention.sparse->heads,
+           .weights = spec_.precision.embedding});
+  add("indexer",
+      count,
+      Indexer{.heads = attention.sparse->heads,
+              .head_dim = attention.sparse->head_dim,
+              .ratio = compressed.ratio});
 }
 
 void Pass::add_recurrent(const Layers& layers, const RecurrentSpec& recurrent) {

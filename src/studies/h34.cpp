@@ -29,6 +29,25 @@ double tenth(double seconds) {
   return rounded(seconds * kMicrosOfSecond, 1);
 }
 
+/// Where the time of a decode step goes, by batch.
+core::Result<void> regime_table(const Lab& lab, StudyTable& regimes) {
+  const auto table = lab.subject("table");
+  if (!table) {
+    return core::fail(table.error());
+  }
+  for (const std::int64_t batch : {1, 2, 4, 8, 16, 32}) {
+    const auto cost = (*table)->cost({.decodes = contexts(batch)});
+    regimes.rows.push_back(row("bs",
+                               batch,
+                               "computed",
+                               std::vector<double>{tenth(cost.decode.gemm),
+                                                   tenth(cost.decode.attention),
+                                                   tenth(cost.decode.memory()),
+                                                   static_cast<double>(cost.rounded_us)}));
+  }
+  return {};
+}
+
 core::Result<Outcome> run_h34(const Lab& lab) {
   Outcome out;
   out.tables = {{"h34_gemm_ratio", {}}, {"h34_regime", {}}};
@@ -62,19 +81,9 @@ core::Result<Outcome> run_h34(const Lab& lab) {
                                      "ratio_with_floor",
                                      ratio));
   }
-  const auto table = lab.subject("table");
-  if (!table) {
-    return core::fail(table.error());
-  }
-  for (const std::int64_t batch : {1, 2, 4, 8, 16, 32}) {
-    const auto cost = (*table)->cost({.decodes = contexts(batch)});
-    out.tables[1].rows.push_back(row("bs",
-                                     batch,
-                                     "computed",
-                                     std::vector<double>{tenth(cost.decode.gemm),
-                                                         tenth(cost.decode.attention),
-                                                         tenth(cost.decode.memory()),
-                                                         static_cast<double>(cost.rounded_us)}));
+  const auto regimes = regime_table(lab, out.tables[1]);
+  if (!regimes) {
+    return core::fail(regimes.error());
   }
   constexpr double kProportional = 1e-9;
   out.by_rule = worst < kProportional ? Verdict::kConfirmed : Verdict::kRefuted;

@@ -22,8 +22,10 @@ namespace {
 constexpr const char* kH5Network = "llama-2-7b";
 constexpr std::int64_t kH5Prompt = 2048;
 
-core::Result<Outcome> run_h5(const Lab& lab) {
-  std::map<std::string, std::unique_ptr<Subject>> with;
+using Subjects = std::map<std::string, std::unique_ptr<Subject>>;
+
+core::Result<Subjects> subjects_of(const Lab& lab) {
+  Subjects with;
   for (const char* arm : {"default",
                           "smooth-wa",
                           "additive",
@@ -37,13 +39,17 @@ core::Result<Outcome> run_h5(const Lab& lab) {
     }
     with[arm] = std::move(*subject);
   }
-  Outcome out;
-  out.tables = {{"mixed_steps", {}}, {"prefill", {}}};
-  out.effects = {{.name = "weighting by tokens, as run", .values = {}},
-                 {.name = "the additive form, as run", .values = {}},
-                 {.name = "the additive form, with tokens in prefill", .values = {}}};
-  std::int64_t raised = 0;
-  std::int64_t cases = 0;
+  return with;
+}
+
+struct Raised {
+  std::int64_t steps = 0;  ///< In which the additive form predicts more than the default.
+  std::int64_t of = 0;
+};
+
+/// Mixed steps under each arm, as rows of the first table and as effects.
+Raised mixed_steps(const Subjects& with, Outcome& out) {
+  Raised raised;
   for (const std::int64_t decodes : {1, 8, 32, 64}) {
     for (const std::int64_t prompt : {128, 512, 2048}) {
       const Requests step{
@@ -73,13 +79,28 @@ core::Result<Outcome> run_h5(const Lab& lab) {
       out.effects[0].values.emplace_back(value("default"), value("smooth-wa"));
       out.effects[1].values.emplace_back(value("default"), value("additive"));
       out.effects[2].values.emplace_back(value("default, tokens"), value("additive, tokens"));
-      raised += us["additive"] > us["default"] ? 1 : 0;
-      ++cases;
+      raised.steps += us["additive"] > us["default"] ? 1 : 0;
+      ++raised.of;
     }
   }
+  return raised;
+}
+
+core::Result<Outcome> run_h5(const Lab& lab) {
+  auto loaded = subjects_of(lab);
+  if (!loaded) {
+    return core::fail(std::move(loaded).error());
+  }
+  const Subjects& with = *loaded;
+  Outcome out;
+  out.tables = {{"mixed_steps", {}}, {"prefill", {}}};
+  out.effects = {{.name = "weighting by tokens, as run", .values = {}},
+                 {.name = "the additive form, as run", .values = {}},
+                 {.name = "the additive form, with tokens in prefill", .values = {}}};
+  const Raised raised = mixed_steps(with, out);
   const Requests prompt{.prefills = {{0, kH5Prompt}}};
-  const std::int64_t as_run = with["default"]->step_us(prompt);
-  const std::int64_t tokens = with["later"]->step_us(prompt);
+  const std::int64_t as_run = with.at("default")->step_us(prompt);
+  const std::int64_t tokens = with.at("later")->step_us(prompt);
   out.tables[1].rows.push_back(row("prompt", kH5Prompt, "as_run_us", as_run, "later_us", tokens));
   out.by_rule = Verdict::kUndecided;
   out.because = "its rule needs measured latencies, which were not published";
@@ -92,8 +113,8 @@ core::Result<Outcome> run_h5(const Lab& lab) {
       kH5Prompt,
       as_run,
       tokens,
-      raised,
-      cases);
+      raised.steps,
+      raised.of);
   return out;
 }
 

@@ -91,71 +91,88 @@ core::Result<KernelTime> kernel_time(const char* network,
                     .network_us = time.of(domain::Bottleneck::kNetwork).to_microseconds()};
 }
 
+/// Speed-up over ranks, of 8 GPUs.
+struct Scaling {
+  double worst = 1.0;
+  double best = 0.0;
+  std::string where;  ///< The step and network of the worst.
+};
+
+/// One step of one network on 1, 2, 4 and 8 ranks: a row each.
+core::Result<void> scale(
+    const Lab& lab, const char* network, const ScaledStep& step, Outcome& out, Scaling& scaling) {
+  KernelTime alone;
+  double divided_alone = 0.0;
+  double sharded_alone = 0.0;
+  for (const std::int64_t ranks : kRanks) {
+    const auto ours = kernel_time(network, ranks, step);
+    const auto divided = lab.subject("divide", network, ranks);
+    const auto sharded = lab.subject("shard", network, ranks);
+    if (!ours || !divided || !sharded) {
+      return core::fail(!ours ? ours.error() : !divided ? divided.error() : sharded.error());
+    }
+    const auto divided_us = static_cast<double>((*divided)->step_us(step.requests()));
+    const auto sharded_us = static_cast<double>((*sharded)->step_us(step.requests()));
+    if (ranks == 1) {
+      alone = *ours;
+      divided_alone = divided_us;
+      sharded_alone = sharded_us;
+    }
+    out.effects.front().values.emplace_back(sharded_us, divided_us);
+    const double speed_up = alone.us / ours->us;
+    const double efficiency = speed_up / static_cast<double>(ranks);
+    if (ranks == kRanks.back()) {
+      scaling.best = std::max(scaling.best, efficiency);
+      if (efficiency < scaling.worst) {
+        scaling.worst = efficiency;
+        scaling.where = fmt::format(
+            "{} of {} x {} tokens, {}", step.phase, step.sequences, step.tokens, network);
+      }
+    }
+    out.tables[0].rows.push_back(row("network",
+                                     network,
+                                     "phase",
+                                     step.phase,
+                                     "sequences",
+                                     step.sequences,
+                                     "tokens",
+                                     step.tokens,
+                                     "ranks",
+                                     ranks,
+                                     "kernel_us",
+                                     rounded(ours->us, 1),
+                                     "kernel_network_us",
+                                     rounded(ours->network_us, 1),
+                                     "kernel_speed_up",
+                                     rounded(speed_up, 3),
+                                     "v2_divide_speed_up",
+                                     rounded(divided_alone / divided_us, 3),
+                                     "v2_shard_speed_up",
+                                     rounded(sharded_alone / sharded_us, 3),
+                                     "linear",
+                                     ranks));
+  }
+  return {};
+}
+
 core::Result<Outcome> run_tp_scaling(const Lab& lab) {
   Outcome out;
   out.tables = {{"tp_scaling", {}}};
   out.effects.push_back({.name = "dividing, instead of one rank's shapes", .values = {}});
-  double worst = 1.0;
-  double best = 0.0;
-  std::string where;
+  Scaling scaling;
   for (const char* network : kScaledNetworks) {
     for (const ScaledStep& step : kScaledSteps) {
-      KernelTime alone;
-      double divided_alone = 0.0;
-      double sharded_alone = 0.0;
-      for (const std::int64_t ranks : kRanks) {
-        const auto ours = kernel_time(network, ranks, step);
-        const auto divided = lab.subject("divide", network, ranks);
-        const auto sharded = lab.subject("shard", network, ranks);
-        if (!ours || !divided || !sharded) {
-          return core::fail(!ours ? ours.error() : !divided ? divided.error() : sharded.error());
-        }
-        const auto divided_us = static_cast<double>((*divided)->step_us(step.requests()));
-        const auto sharded_us = static_cast<double>((*sharded)->step_us(step.requests()));
-        if (ranks == 1) {
-          alone = *ours;
-          divided_alone = divided_us;
-          sharded_alone = sharded_us;
-        }
-        out.effects.front().values.emplace_back(sharded_us, divided_us);
-        const double speed_up = alone.us / ours->us;
-        const double efficiency = speed_up / static_cast<double>(ranks);
-        if (ranks == kRanks.back()) {
-          best = std::max(best, efficiency);
-          if (efficiency < worst) {
-            worst = efficiency;
-            where = fmt::format(
-                "{} of {} x {} tokens, {}", step.phase, step.sequences, step.tokens, network);
-          }
-        }
-        out.tables[0].rows.push_back(row("network",
-                                         network,
-                                         "phase",
-                                         step.phase,
-                                         "sequences",
-                                         step.sequences,
-                                         "tokens",
-                                         step.tokens,
-                                         "ranks",
-                                         ranks,
-                                         "kernel_us",
-                                         rounded(ours->us, 1),
-                                         "kernel_network_us",
-                                         rounded(ours->network_us, 1),
-                                         "kernel_speed_up",
-                                         rounded(speed_up, 3),
-                                         "v2_divide_speed_up",
-                                         rounded(divided_alone / divided_us, 3),
-                                         "v2_shard_speed_up",
-                                         rounded(sharded_alone / sharded_us, 3),
-                                         "linear",
-                                         ranks));
+      const auto scaled = scale(lab, network, step, out, scaling);
+      if (!scaled) {
+        return core::fail(scaled.error());
       }
     }
   }
-  out.by_rule = worst >= kNearlyLinear ? Verdict::kConfirmed : Verdict::kRefuted;
-  out.because = fmt::format(
-      "8 GPUs reach {:.0f} to {:.0f} % of 8 times; least: {}", 100 * worst, 100 * best, where);
+  out.by_rule = scaling.worst >= kNearlyLinear ? Verdict::kConfirmed : Verdict::kRefuted;
+  out.because = fmt::format("8 GPUs reach {:.0f} to {:.0f} % of 8 times; least: {}",
+                            100 * scaling.worst,
+                            100 * scaling.best,
+                            scaling.where);
   out.finding =
       "Nothing here is linear: fixed times of kernels and launches are not divided, two "
       "all-reduces "

@@ -174,9 +174,30 @@ std::string rendered(const Validation& validation,
   return report::validation_table(validation, style);
 }
 
-}  // namespace
+/// The predictions, with what was asked for beside them; `axis`: what is left out at a time, or
+/// empty.
+core::Result<Validation> validation_of(const MeasuredJob& job,
+                                       bool ablation,
+                                       std::string_view axis) {
+  Validation validation = evidence::validate::validate(job.evidence, job.options);
+  if (ablation) {
+    validation.ablation = evidence::validate::ablate(job.evidence, job.options);
+  }
+  if (!axis.empty()) {
+    auto rows =
+        evidence::calibrate::leave_out(job.evidence,
+                                       axis == "gpu" ? evidence::calibrate::LeaveOut::kGpu
+                                                     : evidence::calibrate::LeaveOut::kNetwork,
+                                       job.options);
+    if (!rows) {
+      return core::fail(std::move(rows).error());
+    }
+    validation.unseen = std::move(*rows);
+  }
+  return validation;
+}
 
-ExitCode validate_command(Words words) {
+Opening validate_opening() {
   Opening opening{
       .usage = "validate FILE... [flags]",
       .about =
@@ -203,6 +224,13 @@ ExitCode validate_command(Words words) {
   for (auto& flag : manner_flags("table|json|csv|markdown|html")) {
     opening.flags.push_back(std::move(flag));
   }
+  return opening;
+}
+
+}  // namespace
+
+ExitCode validate_command(Words words) {
+  const Opening opening = validate_opening();
   Arguments arguments;
   Manners manners;
   if (const auto code = open_verb(opening, words, arguments, manners)) {
@@ -233,30 +261,19 @@ ExitCode validate_command(Words words) {
     return give_up(errors, manners);
   }
   warn_of_files(job->evidence, manners);
-  Validation validation = evidence::validate::validate(job->evidence, job->options);
-  if (arguments.has("ablation")) {
-    validation.ablation = evidence::validate::ablate(job->evidence, job->options);
-  }
-  if (!axis.empty()) {
-    auto rows =
-        evidence::calibrate::leave_out(job->evidence,
-                                       axis == "gpu" ? evidence::calibrate::LeaveOut::kGpu
-                                                     : evidence::calibrate::LeaveOut::kNetwork,
-                                       job->options);
-    if (!rows) {
-      return give_up(rows.error(), manners);
-    }
-    validation.unseen = std::move(*rows);
+  const auto validation = validation_of(*job, arguments.has("ablation"), axis);
+  if (!validation) {
+    return give_up(validation.error(), manners);
   }
   const ExitCode written = outputs->put_out(
       [&](std::string_view format, const report::TextStyle& style) {
-        return rendered(validation, format, style);
+        return rendered(*validation, format, style);
       },
       manners);
   if (written != ExitCode::kOk) {
     return written;
   }
-  const auto over = missed(*thresholds, validation);
+  const auto over = missed(*thresholds, *validation);
   if (over.empty()) {
     return ExitCode::kOk;
   }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <variant>
 #include <vector>
@@ -340,18 +341,7 @@ std::vector<Constant> common_all_reduce_constants() {
 }
 // clang-format on
 
-std::vector<Operator> all_operators() {
-  const std::vector<Form> gemm_16bit = {
-      {.name = "best tile", .constants = best_tile_gemm()},
-      {.name = "best tile", .constants = common_gemm_of(best_tile_gemm()), .is_common = true}};
-  const std::vector<Form> gemm_8bit = {
-      {.name = "best tile", .constants = joined(best_tile_gemm(), {quantisation()})},
-      {.name = "best tile",
-       .constants = joined(common_gemm_of(best_tile_gemm()), {quantisation()}),
-       .is_common = true},
-      {.name = "tiles by rows",
-       .constants = joined(tiles_by_rows_gemm(), {quantisation()}),
-       .architecture = "hopper"}};
+std::vector<Operator> expert_operators() {
   const std::vector<Form> experts = {{.name = {}, .constants = expert_constants()}};
   const std::vector<Form> fine_experts = {
       {.name = {}, .constants = fine_expert_constants()},
@@ -359,31 +349,7 @@ std::vector<Operator> all_operators() {
   const std::vector<Form> marlin = {{.name = {}, .constants = marlin_constants()}};
   const std::vector<Form> triton_mxfp4 = {{.name = {}, .constants = triton_mxfp4_constants()}};
   constexpr double kExpertScale = 0.06;
-  constexpr double kDecodeScale = 0.03;
   return {
-      {"gemm_16bit", "GEMM BF16", TableKind::kGemm, gemm_16bit, selects_gemm_16bit},
-      {"gemm_8bit", "GEMM FP8", TableKind::kGemm, gemm_8bit, selects_gemm_8bit},
-      {"decode_attention",
-       "decode attention",
-       TableKind::kDecodeAttention,
-       {{.name = "split", .constants = decode_constants()},
-        {.name = "blocks", .constants = unsplit_decode_constants(), .architecture = "ampere"},
-        {.name = "blocks", .constants = unsplit_decode_constants(), .architecture = "ada"},
-        {.name = "both", .constants = common_decode_constants(), .is_common = true}},
-       selects_decode<model::DType::kBf16>,
-       kDecodeScale},
-      {"decode_attention_8bit",
-       "decode attention FP8",
-       TableKind::kDecodeAttention,
-       {{.name = "split", .constants = decode_constants(), .architecture = "ada"},
-        {.name = "bounded", .constants = bounded_decode_constants()}},
-       selects_decode<model::DType::kFp8>,
-       kDecodeScale},
-      {"prefill_attention",
-       "prefill attention",
-       TableKind::kPrefillAttention,
-       {{.name = {}, .constants = prefill_constants()}},
-       selects_prefill},
       {"experts_16bit_coarse",
        "experts BF16, coarse",
        TableKind::kExperts,
@@ -426,6 +392,47 @@ std::vector<Operator> all_operators() {
        selects_triton_mxfp4,
        kExpertScale,
        true},
+  };
+}
+
+/// Those of dense networks, and the collective.
+std::vector<Operator> dense_operators() {
+  const std::vector<Form> gemm_16bit = {
+      {.name = "best tile", .constants = best_tile_gemm()},
+      {.name = "best tile", .constants = common_gemm_of(best_tile_gemm()), .is_common = true}};
+  const std::vector<Form> gemm_8bit = {
+      {.name = "best tile", .constants = joined(best_tile_gemm(), {quantisation()})},
+      {.name = "best tile",
+       .constants = joined(common_gemm_of(best_tile_gemm()), {quantisation()}),
+       .is_common = true},
+      {.name = "tiles by rows",
+       .constants = joined(tiles_by_rows_gemm(), {quantisation()}),
+       .architecture = "hopper"}};
+  constexpr double kDecodeScale = 0.03;
+  return {
+      {"gemm_16bit", "GEMM BF16", TableKind::kGemm, gemm_16bit, selects_gemm_16bit},
+      {"gemm_8bit", "GEMM FP8", TableKind::kGemm, gemm_8bit, selects_gemm_8bit},
+      {"decode_attention",
+       "decode attention",
+       TableKind::kDecodeAttention,
+       {{.name = "split", .constants = decode_constants()},
+        {.name = "blocks", .constants = unsplit_decode_constants(), .architecture = "ampere"},
+        {.name = "blocks", .constants = unsplit_decode_constants(), .architecture = "ada"},
+        {.name = "both", .constants = common_decode_constants(), .is_common = true}},
+       selects_decode<model::DType::kBf16>,
+       kDecodeScale},
+      {"decode_attention_8bit",
+       "decode attention FP8",
+       TableKind::kDecodeAttention,
+       {{.name = "split", .constants = decode_constants(), .architecture = "ada"},
+        {.name = "bounded", .constants = bounded_decode_constants()}},
+       selects_decode<model::DType::kFp8>,
+       kDecodeScale},
+      {"prefill_attention",
+       "prefill attention",
+       TableKind::kPrefillAttention,
+       {{.name = {}, .constants = prefill_constants()}},
+       selects_prefill},
       {"all_reduce",
        "all-reduce",
        TableKind::kAllReduce,
@@ -434,6 +441,14 @@ std::vector<Operator> all_operators() {
         {.name = {}, .constants = common_all_reduce_constants(), .is_common = true}},
        selects_all_reduce},
   };
+}
+
+/// In the order in which tables list them: the collective is the last.
+std::vector<Operator> all_operators() {
+  std::vector<Operator> all = dense_operators();
+  const std::vector<Operator> experts = expert_operators();
+  all.insert(std::prev(all.end()), experts.begin(), experts.end());
+  return all;
 }
 
 /// Reads 16 bit and writes 8 bit.

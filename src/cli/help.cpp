@@ -10,9 +10,9 @@
 
 #include "cli/arguments.hpp"
 #include "cli/commands/verbs.hpp"
-#include "cli/version.hpp"
 #include "report/format.hpp"
 #include "report/text_lines.hpp"
+#include "report/version.hpp"
 #include "scenario/options.hpp"
 
 namespace ridgeline::cli {
@@ -53,7 +53,7 @@ std::string first_page() {
       "  ridgeline replay --trace requests.csv --model llama-3.1-70b --gpu h100 --tp 4\n"
       "  ridgeline step --model llama-3.1-8b --gpu h100 --decode 700x32\n"
       "\n",
-      version());
+      report::version());
   for (const auto& verb : verbs()) {
     if (verb.run != nullptr) {
       text += fmt::format("  {:<11} {}\n", verb.name, verb.summary);

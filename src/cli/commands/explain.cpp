@@ -5,8 +5,8 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/explanation.hpp"
 #include "report/result_json.hpp"
+#include "report/results/explanation.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 
@@ -35,8 +35,8 @@ ExitCode explain_command(Words words) {
     return give_up(resolved.error(), manners);
   }
   const bool json = manners.format == "json";
-  return put_out(json ? report::json_text(explanation_tree(**resolved))
-                      : explanation_table(**resolved, text_style(manners.out)),
+  return put_out(json ? report::json_text(report::explanation_tree(**resolved))
+                      : report::explanation_table(**resolved, text_style(manners.out)),
                  manners);
 }
 

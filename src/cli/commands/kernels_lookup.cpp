@@ -15,21 +15,20 @@
 #include "cli/word_lists.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
-#include "document/json_writer.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/lookup.hpp"
+#include "latency/measured/lookup_question.hpp"
 #include "latency/measured/make_tables.hpp"
+#include "report/results/kernel_lookup.hpp"
 
 namespace ridgeline::cli {
 namespace {
 
 using latency::measured::HeadShape;
 using latency::measured::KernelTables;
-using latency::measured::Lookup;
 using latency::measured::LookupMode;
-using latency::measured::LookupOptions;
-using latency::measured::LookupOutcome;
+using latency::measured::LookupQuestion;
 
 core::Error lookup_problem(std::string field, std::string message, std::string hint = {}) {
   return {.field = std::move(field),
@@ -38,45 +37,10 @@ core::Error lookup_problem(std::string field, std::string message, std::string h
           .hint = std::move(hint)};
 }
 
-/// What is asked: `gemm M,K,N`, `prefill HEADS SEQ` or `decode HEADS BATCH,KV[,TP]`.
-struct Question {
-  std::string kind;
-  HeadShape heads;
-  std::vector<std::int64_t> numbers;
-  LookupOptions options;
-};
-
-/// What is answered.
-struct Answer {
-  std::string target;
-  std::string row;  ///< Its shape.
-  std::string file;
-  int line = 0;
-  bool made = false;    ///< By the kernel model just now: no such file was read.
-  std::string missing;  ///< The table of the shape asked for, where `file` stands in for it.
-  double row_latency_us = 0.0;
-  double row_mfu = 0.0;
-  double heads_distance = 0.0;
-  std::int64_t tp_distance = 0;
-  Lookup lookup;
-};
-
-const char* outcome_text(LookupOutcome outcome) {
-  switch (outcome) {
-    case LookupOutcome::kFound:
-      return "found";
-    case LookupOutcome::kReplaced:
-      return "the table says 0: another row stands in";
-    case LookupOutcome::kNothing:
-      break;
-  }
-  return "no row can be used";
-}
-
-core::Result<Question> read_question(const Arguments& arguments) {
+core::Result<LookupQuestion> read_question(const Arguments& arguments) {
   const auto& words = arguments.positionals;
   core::Errors errors;
-  Question question;
+  LookupQuestion question;
   question.kind = words.empty() ? "" : words.front();
   const bool is_gemm = question.kind == "gemm";
   if (!is_gemm && question.kind != "prefill" && question.kind != "decode") {
@@ -142,129 +106,7 @@ core::Result<Question> read_question(const Arguments& arguments) {
   return question;
 }
 
-core::Result<Answer> ask_gemm(const KernelTables& tables, const Question& question) {
-  const auto& numbers = question.numbers;
-  const auto target = latency::measured::find_gemm_column(
-      tables.gemm, numbers[1], numbers[2], question.options.mode);
-  Answer answer;
-  answer.lookup = look_up_gemm(tables.gemm, target, numbers[0], question.options);
-  const auto& row = tables.gemm.rows()[answer.lookup.row];
-  answer.target = fmt::format("m {}, k {}, n {}", numbers[0], numbers[1], numbers[2]);
-  answer.row = fmt::format("m {}, k {}, n {}", row.m, row.k, row.n);
-  answer.file = tables.gemm.path();
-  answer.line = row.line;
-  answer.row_latency_us = row.latency_us;
-  answer.row_mfu = row.mfu;
-  return answer;
-}
-
-/// The file that a folder of measured tables holds for heads and, of decode, a number of ranks.
-std::string table_path(const std::string& folder, const HeadShape& heads, std::int64_t ranks = 0) {
-  const std::string end = ranks > 0 ? fmt::format("-tp{}.csv", ranks) : std::string(".csv");
-  return fmt::format("{}/{}{}", folder, to_string(heads), end);
-}
-
-core::Result<Answer> ask_attention(const KernelTables& tables, const Question& question) {
-  const auto heads = latency::measured::choose_heads(tables, question.heads);
-  if (!heads) {
-    return core::fail(heads.error());
-  }
-  const auto& numbers = question.numbers;
-  Answer answer;
-  answer.heads_distance = heads->distance;
-  if (heads->distance > 0.0) {
-    answer.missing = table_path(tables.prefill_folder, question.heads);
-  }
-  const std::string shape = to_string(question.heads);
-  if (question.kind == "prefill") {
-    answer.lookup = look_up_prefill(*heads->prefill, numbers[0], question.options);
-    const auto& row = heads->prefill->rows()[answer.lookup.row];
-    answer.target = fmt::format("{}, length {}", shape, numbers[0]);
-    answer.row = fmt::format("{}, length {}", to_string(heads->prefill->shape()), row.seq_len);
-    answer.file = heads->prefill->path();
-    answer.line = row.line;
-    answer.row_latency_us = row.latency_us;
-    answer.row_mfu = row.mfu;
-    return answer;
-  }
-  const auto choice = latency::measured::choose_decode(
-      tables, heads->prefill->shape(), numbers[2], question.options.mode);
-  if (!choice) {
-    return core::fail(choice.error());
-  }
-  const auto& table = *choice->table;
-  answer.tp_distance = choice->tp_distance;
-  if (heads->distance > 0.0 || choice->tp_distance > 0) {
-    answer.missing = table_path(tables.decode_folder, question.heads, numbers[2]);
-  }
-  answer.lookup = look_up_decode(table, numbers[0], numbers[1], question.options);
-  answer.target =
-      fmt::format("{} tp {}, batch {}, kv {}", shape, numbers[2], numbers[0], numbers[1]);
-  answer.file = table.path();
-  if (answer.lookup.row == Lookup::kNoRow) {
-    answer.row = "none";
-    return answer;
-  }
-  const auto& row = table.rows()[answer.lookup.row];
-  answer.row = fmt::format("{} tp {}, batch {}, kv {}",
-                           to_string(table.key().shape),
-                           table.key().tensor_parallel_size,
-                           row.batch_size,
-                           row.kv_len);
-  answer.line = row.line;
-  answer.row_latency_us = row.latency_us;
-  answer.row_mfu = row.mfu;
-  return answer;
-}
-
-std::string answer_table(const Answer& answer) {
-  std::string text = fmt::format("target    {}\n", answer.target);
-  const std::string place =
-      answer.line > 0 ? fmt::format("{}:{}", answer.file, answer.line) : answer.file;
-  text += fmt::format("row       {}  ({}{})\n",
-                      answer.row,
-                      answer.made ? "made by the kernel model, no file read: " : "",
-                      place);
-  if (!answer.missing.empty()) {
-    text += fmt::format("missing   {}: {} stands in\n", answer.missing, answer.file);
-  }
-  text += fmt::format("distance  {}\n", core::shortest(answer.lookup.distance));
-  if (answer.heads_distance > 0.0 || answer.tp_distance > 0) {
-    text += fmt::format("heads     {} away; tensor parallel size {} away\n",
-                        core::shortest(answer.heads_distance),
-                        answer.tp_distance);
-  }
-  text += fmt::format("mfu       {}  ({}{}); the row's own {}\n",
-                      core::shortest(answer.lookup.mfu),
-                      outcome_text(answer.lookup.outcome),
-                      answer.lookup.outside ? ", outside the table" : "",
-                      core::shortest(answer.row_mfu));
-  text += fmt::format("latency   {} us (the row's)\n", core::shortest(answer.row_latency_us));
-  return text;
-}
-
-std::string answer_json(const Answer& answer) {
-  document::JsonWriter json;
-  json.begin_object();
-  json.member("target", answer.target);
-  json.member("row", answer.row);
-  json.member("file", answer.file);
-  json.member("line", answer.line);
-  json.member("made", answer.made);
-  json.member("missing", answer.missing);
-  json.member("distance", answer.lookup.distance);
-  json.member("heads_distance", answer.heads_distance);
-  json.member("tp_distance", answer.tp_distance);
-  json.member("mfu", answer.lookup.mfu);
-  json.member("outcome", outcome_text(answer.lookup.outcome));
-  json.member("outside", answer.lookup.outside);
-  json.member("row_mfu", answer.row_mfu);
-  json.member("latency_us", answer.row_latency_us);
-  json.end_object();
-  return json.text() + "\n";
-}
-
-core::Result<KernelTables> tables_for(const Arguments& arguments, const Question& question) {
+core::Result<KernelTables> tables_for(const Arguments& arguments, const LookupQuestion& question) {
   const auto gpu = hardware::find_gpu(arguments.value("gpu", "h100"));
   if (arguments.has("bench-data")) {
     return latency::measured::load_bench_data(arguments.value("bench-data"),
@@ -312,13 +154,14 @@ ExitCode kernels_lookup(Words words) {
   if (!tables) {
     return give_up(tables.error(), manners);
   }
-  auto answer =
-      question->kind == "gemm" ? ask_gemm(*tables, *question) : ask_attention(*tables, *question);
+  auto answer = latency::measured::answer_lookup(*tables, *question);
   if (!answer) {
     return give_up(answer.error(), manners);
   }
   answer->made = !arguments.has("bench-data");
-  return put_out(manners.format == "json" ? answer_json(*answer) : answer_table(*answer), manners);
+  return put_out(manners.format == "json" ? report::kernel_lookup_json(*answer)
+                                          : report::kernel_lookup_table(*answer),
+                 manners);
 }
 
 }  // namespace ridgeline::cli

@@ -1,6 +1,4 @@
-#include <string>
-#include <string_view>
-#include <vector>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -8,42 +6,11 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
-#include "core/result.hpp"
-#include "report/result_json.hpp"
-#include "report/schemas.hpp"
-#include "scenario/options.hpp"
+#include "report/results/schema_text.hpp"
 
 namespace ridgeline::cli {
-namespace {
-
-constexpr std::string_view kSuffix = ".schema.json";
-
-/// The scenario's schema is made from the option table; the others are files.
-std::vector<std::string> schema_names() {
-  std::vector<std::string> names = {"scenario"};
-  for (const auto& file : report::schema_files()) {
-    names.emplace_back(file.name.substr(0, file.name.find(kSuffix)));
-  }
-  return names;
-}
-
-core::Result<std::string> schema_text(const std::vector<std::string>& words) {
-  const std::vector<std::string> names = schema_names();
-  if (words.size() == 1 && words.front() == "scenario") {
-    return report::json_text(scenario::scenario_schema());
-  }
-  for (const auto& file : report::schema_files()) {
-    if (words.size() == 1 && file.name == words.front() + std::string(kSuffix)) {
-      return std::string(file.text);
-    }
-  }
-  return core::fail(bad_word("schema", words, names, "ridgeline schema result"));
-}
-
-}  // namespace
-
 ExitCode schema_command(Words words) {
-  const Opening opening{.usage = fmt::format("schema {}", fmt::join(schema_names(), "|")),
+  const Opening opening{.usage = fmt::format("schema {}", fmt::join(report::schema_names(), "|")),
                         .about =
                             "Prints a JSON Schema: of a scenario document, of what is written, or "
                             "of a line of our own traces.",
@@ -54,8 +21,13 @@ ExitCode schema_command(Words words) {
   if (const auto code = open_verb(opening, words, arguments, manners)) {
     return *code;
   }
-  const auto text = schema_text(arguments.positionals);
-  return text ? put_out(*text, manners) : give_up(text.error(), manners);
+  const auto& given = arguments.positionals;
+  const auto text = given.size() == 1 ? report::schema_text(given.front()) : std::nullopt;
+  if (!text) {
+    return give_up({bad_word("schema", given, report::schema_names(), "ridgeline schema result")},
+                   manners);
+  }
+  return put_out(*text, manners);
 }
 
 }  // namespace ridgeline::cli

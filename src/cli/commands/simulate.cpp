@@ -19,25 +19,22 @@
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/faults.hpp"
-#include "cli/headline.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
-#include "cli/version.hpp"
 #include "core/result.hpp"
-#include "document/document.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "evidence/validate/client_files.hpp"
 #include "metrics/request_metrics.hpp"
-#include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
 #include "report/client_results.hpp"
-#include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/registry.hpp"
 #include "report/request_log.hpp"
+#include "report/results/headline.hpp"
+#include "report/results/run.hpp"
 #include "report/run_result.hpp"
 #include "report/step_log.hpp"
 #include "scenario/options.hpp"
@@ -105,23 +102,6 @@ std::optional<std::string> host_name() {
     return std::nullopt;
   }
   return std::string(name.data());
-}
-
-/// Every setting of a scenario by its path; `config` is the scenario as a document.
-std::vector<std::pair<std::string, document::Node>> settings_of(const scenario::Scenario& scenario,
-                                                                const document::Node& config) {
-  std::vector<std::pair<std::string, document::Node>> settings;
-  for (const auto& option : scenario::options()) {
-    settings.emplace_back(option.path, scenario::value_node(option, scenario));
-  }
-  // What is no option: maps of changes.
-  const auto member = [](const document::Node* map) {
-    const document::Node* set = map == nullptr ? nullptr : map->find("set");
-    return set == nullptr ? document::Node() : *set;
-  };
-  settings.emplace_back("latency.set", member(config.find("latency")));
-  settings.emplace_back("set", member(&config));
-  return settings;
 }
 
 /// A file that gets the result.
@@ -350,7 +330,7 @@ class Simulation {
 
   core::Result<sim::RunOutcome> simulate() {
     if (manners_.verbose) {
-      static_cast<void>(write_all(STDERR_FILENO, provenance_text(*resolved_)));
+      static_cast<void>(write_all(STDERR_FILENO, report::provenance_text(*resolved_)));
     }
     ProgressDisplay display(progress_, manners_.err);
     sim::RunControls controls;
@@ -381,33 +361,12 @@ class Simulation {
   }
 
   [[nodiscard]] report::RunResult result_of(const sim::RunOutcome& outcome) const {
-    report::RunResult result;
-    result.headline = headline(*resolved_, outcome);
-    result.config = scenario::to_node(resolved_->scenario);
-    result.settings = settings_of(resolved_->scenario, result.config);
-    result.summary = outcome.summary;
-    result.deployment = deployment_of(*resolved_, outcome);
-    result.warnings = resolved_->warnings;
-    result.warnings.insert(result.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
+    report::RunResult result = report::run_result(
+        *resolved_, outcome, {.wall_time_s = wall_s_, .host = host_name(), .engine_core = core_});
     warn_of_sampling(result.warnings);
     warn_of_prompts(result.warnings);
     if (outcome.partial) {
       warn_of_interruption(result.warnings);
-    }
-    result.digest = outcome.digest;
-    result.partial = outcome.partial;
-    auto& info = result.run_info;
-    info.version = version();
-    info.wall_time_s = wall_s_;
-    info.host = host_name();
-    info.engine_core = core_;
-    if (outcome.totals.steps > 0) {
-      info.jumped_share = static_cast<double>(outcome.totals.jumped_steps) /
-                          static_cast<double>(outcome.totals.steps);
-    }
-    if (wall_s_ > 0.0) {
-      info.requests_per_second = static_cast<double>(outcome.summary.requests()) / wall_s_;
-      info.simulated_per_wall = outcome.summary.duration_s.value_or(0.0) / wall_s_;
     }
     return result;
   }
@@ -475,49 +434,18 @@ class Simulation {
     return answers_nothing(result.summary) ? ExitCode::kInfeasible : ExitCode::kOk;
   }
 
-  /// Whether there were requests and none got an answer, which is then said on standard error.
+  /// Whether no request got an answer, which is then said on standard error.
   [[nodiscard]] bool answers_nothing(const metrics::Summary& summary) const {
-    if (summary.completed > 0 || summary.requests() == 0) {
-      return false;
+    const auto error = report::unanswered(*resolved_, summary);
+    if (error) {
+      print_errors({*error}, manners_.err);
     }
-    print_errors({{.code = core::ErrorCode::kInfeasible,
-                   .field = "workload",
-                   .message = fmt::format("none of {} requests got an answer, {} were rejected: "
-                                          "longer than max_model_len {} or than the KV cache",
-                                          summary.requests(),
-                                          summary.count(domain::Outcome::kRejected),
-                                          resolved_->engine.max_model_len.value()),
-                   .hint = "--max-model-len, --gpu-memory-utilization, --tensor-parallel-size"}},
-                 manners_.err);
-    return true;
+    return error.has_value();
   }
 
-  /// Whether a target is missed, which is then said on standard error. A run in which nothing
-  /// completed misses all of them; a latency that no request has (the TPOT of single tokens) none.
-  [[nodiscard]] bool misses_target(const metrics::Summary& summary) const {
-    std::string text;
-    for (const auto& verdict : summary.slo) {
-      if (verdict.met.value_or(summary.completed > 0)) {
-        continue;
-      }
-      const char* metric = metrics::kMetricNames[static_cast<std::size_t>(verdict.metric)];
-      const std::string limit = report::significant(verdict.limit_ms);
-      if (verdict.value_ms && *verdict.value_ms <= verdict.limit_ms) {
-        // The requests without an answer are too many.
-        text += fmt::format("slo.{} missed: {} of all requests are within {} ms, expected {}\n",
-                            metric,
-                            report::percent(verdict.share.value_or(0.0)),
-                            limit,
-                            report::percent(metrics::share_within(verdict.statistic)));
-        continue;
-      }
-      text += fmt::format(
-          "slo.{} missed: {} is {}, expected at most {} ms\n",
-          metric,
-          metrics::kStatisticNames[static_cast<std::size_t>(verdict.statistic)],
-          verdict.value_ms ? report::significant(*verdict.value_ms) + " ms" : "not there",
-          limit);
-    }
+  /// Whether a target is missed, which is then said on standard error.
+  [[nodiscard]] static bool misses_target(const metrics::Summary& summary) {
+    const std::string text = report::missed_targets(summary);
     static_cast<void>(write_all(STDERR_FILENO, text));
     return !text.empty();
   }

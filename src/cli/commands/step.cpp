@@ -14,7 +14,6 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/headline.hpp"
 #include "cli/output_file.hpp"
 #include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
@@ -28,6 +27,7 @@
 #include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/result_json.hpp"
+#include "report/results/headline.hpp"
 #include "report/roofline_svg.hpp"
 #include "report/step_report.hpp"
 #include "scenario/batch_limits.hpp"
@@ -158,7 +158,7 @@ core::Result<Priced> price(const scenario::LoadedScenario& loaded,
   Priced priced{.deployment = std::move(*resolved), .report = {}};
   const scenario::Resolved& deployment = *priced.deployment;
   priced.report.model = deployment.scenario.latency.name;
-  priced.report.headline = {deployment_text(deployment), batch_title(text)};
+  priced.report.headline = {report::deployment_text(deployment), batch_title(text)};
   priced.report.config = scenario::to_node(deployment.scenario);
   const auto& speculation = deployment.execution.speculation;
   const BatchText verified =

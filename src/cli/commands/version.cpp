@@ -1,4 +1,4 @@
-#include "cli/version.hpp"
+#include "report/version.hpp"
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ ExitCode version_command(Words words) {
   if (const auto none = no_positionals(arguments); !none) {
     return give_up(none.error(), manners);
   }
-  return put_out(fmt::format("ridgeline {}\n", version()), manners);
+  return put_out(fmt::format("ridgeline {}\n", report::version()), manners);
 }
 
 }  // namespace ridgeline::cli

@@ -18,6 +18,13 @@
 namespace ridgeline::report {
 namespace {
 
+TextStyle plain_style(int width) {
+  TextStyle style;
+  style.width = width;
+  style.ascii = true;
+  return style;
+}
+
 using core::Duration;
 using domain::Bottleneck;
 using ::testing::HasSubstr;
@@ -169,7 +176,7 @@ TEST(StepTable, CutsNothingWhereThereIsRoom) {
   StepReport report = example();
   report.explanation.parts[0].shape = std::string(80, 's');
   report.explanation.parts[0].source = std::string(200, 'f');
-  const std::string text = step_table(report, ascii(1000));
+  const std::string text = step_table(report, plain_style(1000));
   EXPECT_THAT(text, HasSubstr(std::string(80, 's')));
   EXPECT_THAT(text, HasSubstr(std::string(200, 'f')));
 }
@@ -180,7 +187,7 @@ TEST(StepTable, SaysASourceOfAllPartsOnce) {
     part.source = "kernel model of h100 (constants of 2026-11-20)";
     part.distance.reset();
   }
-  const std::string text = step_table(report, ascii(80));
+  const std::string text = step_table(report, plain_style(80));
   EXPECT_THAT(text, HasSubstr("FLOP/B  bottleneck\n"));
   EXPECT_THAT(text, HasSubstr("\nsource: kernel model of h100 (constants of 2026-11-20)\n"));
 }

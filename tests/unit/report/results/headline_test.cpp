@@ -1,4 +1,4 @@
-#include "cli/headline.hpp"
+#include "report/results/headline.hpp"
 
 #include <memory>
 #include <optional>
@@ -14,7 +14,7 @@
 #include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
 
-namespace ridgeline::cli {
+namespace ridgeline::report {
 namespace {
 
 std::unique_ptr<scenario::Resolved> resolved(std::vector<scenario::Override> overrides) {
@@ -41,7 +41,7 @@ TEST(Headline, SaysWhatWasRun) {
                           {"engine.tensor_parallel_size", "2"},
                           {"seed", "42"}}),
                outcome),
-      testing::ElementsAre(
+      ::testing::ElementsAre(
           "llama-3.1-8b on 2x h100 (TP2)", "12.5 req/s (Poisson)", "43 200 requests", "seed 42"));
 }
 
@@ -76,4 +76,4 @@ TEST(PlaceText, FilesHaveOneAndTheCommandLineHasNone) {
 }
 
 }  // namespace
-}  // namespace ridgeline::cli
+}  // namespace ridgeline::report

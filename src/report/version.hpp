@@ -2,9 +2,9 @@
 
 #include <string_view>
 
-namespace ridgeline::cli {
+namespace ridgeline::report {
 
 /// "0.1.0", from CMakeLists.txt.
 [[nodiscard]] std::string_view version();
 
-}  // namespace ridgeline::cli
+}  // namespace ridgeline::report

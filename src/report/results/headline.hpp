@@ -8,7 +8,7 @@
 #include "scenario/resolve.hpp"
 #include "sim/simulation.hpp"
 
-namespace ridgeline::cli {
+namespace ridgeline::report {
 
 /// "llama-3.1-70b on 4x h100 (TP4)".
 [[nodiscard]] std::string deployment_text(const scenario::Resolved& resolved);
@@ -24,4 +24,4 @@ namespace ridgeline::cli {
 /// "scenario.yaml:3:9"; nothing for the command line.
 [[nodiscard]] std::string place_text(const core::Location& where);
 
-}  // namespace ridgeline::cli
+}  // namespace ridgeline::report

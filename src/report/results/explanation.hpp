@@ -6,7 +6,7 @@
 #include "report/palette.hpp"
 #include "scenario/resolve.hpp"
 
-namespace ridgeline::cli {
+namespace ridgeline::report {
 
 /// {schema_version, model, memory, hardware, engine, config, provenance[], warnings}: what a
 /// scenario resolves to. Memory in GiB per GPU; weight_bytes and kv_bytes_per_token of the whole
@@ -16,4 +16,4 @@ namespace ridgeline::cli {
 [[nodiscard]] std::string explanation_table(const scenario::Resolved& resolved,
                                             const report::TextStyle& style);
 
-}  // namespace ridgeline::cli
+}  // namespace ridgeline::report

@@ -1,4 +1,4 @@
-#include "cli/headline.hpp"
+#include "report/results/headline.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -22,7 +22,7 @@
 #include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
 
-namespace ridgeline::cli {
+namespace ridgeline::report {
 
 namespace {
 
@@ -188,4 +188,4 @@ std::string provenance_text(const scenario::Resolved& resolved) {
   return text;
 }
 
-}  // namespace ridgeline::cli
+}  // namespace ridgeline::report

@@ -1,0 +1,224 @@
+#include "report/results/choices.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
+#include "engine/profiles.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/step_time_model.hpp"
+#include "model/model_spec.hpp"
+#include "report/registry.hpp"
+#include "report/tree.hpp"
+#include "scenario/options.hpp"
+#include "workload/generate/presets.hpp"
+#include "workload/traces/format.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+/// What its publication says of a network's size, with the source; null where the file has none.
+document::Node published_size(const std::string& name) {
+  const auto document = model::find_model_document(name);
+  const document::Node* published = document ? document->find("_published") : nullptr;
+  return published == nullptr ? document::Node() : *published;
+}
+
+ChoiceList list_models() {
+  std::vector<Choice> entries;
+  for (const auto& name : model::catalogue_names()) {
+    const auto network = model::find_model(name);
+    if (!network) {
+      return core::fail(network.error());
+    }
+    const double total = model::total_parameters(*network);
+    const double active = model::active_parameters(*network);
+    const std::string used =
+        active < total ? fmt::format(" ({:.4g} B active)", active / 1e9) : std::string();
+    const double kv = model::kv_bytes_per_token_per_rank(*network, {}).value();
+    const double state = model::state_bytes_per_rank(*network, {}).value();
+    entries.push_back(
+        {.name = name,
+         .summary =
+             fmt::format("{}, {:.4g} B parameters{}, {:.4g} KiB of cache per token, {} tokens",
+                         network->family,
+                         total / 1e9,
+                         used,
+                         kv / 1024.0,
+                         network->max_position.value()),
+         .facts = MapBuilder()
+                      .add("hf_id", text_node(network->hf_id))
+                      .add("family", text_node(network->family))
+                      .add("parameters_total", number_node(total))
+                      .add("parameters_active", number_node(active))
+                      .add("weight_bytes",
+                           number_node(model::weight_bytes_per_rank(*network, {}).value()))
+                      .add("kv_bytes_per_token", number_node(kv))
+                      .add("state_bytes_per_sequence", number_node(state))
+                      .add("max_position", integer_node(network->max_position.value()))
+                      .add("published", published_size(name))
+                      .build()
+                      .members()});
+  }
+  return entries;
+}
+
+ChoiceList list_gpus() {
+  std::vector<Choice> entries;
+  for (const auto& name : hardware::catalogue_names()) {
+    const auto gpu = hardware::find_gpu(name);
+    if (!gpu) {
+      return core::fail(gpu.error());
+    }
+    entries.push_back(
+        {.name = name,
+         .summary = fmt::format("{}, {:.4g} GiB, {:.4g} TB/s, {:.4g} TFLOP/s bf16{}",
+                                gpu->full_name,
+                                core::as_gibibytes(gpu->memory),
+                                gpu->mem_bandwidth.value() / 1e12,
+                                gpu->peak_bf16.value() / 1e12,
+                                gpu->datasheet_only ? ", datasheet only" : ""),
+         .facts = MapBuilder()
+                      .add("architecture", text_node(gpu->architecture))
+                      .add("peak_bf16_flops_per_s", number_node(gpu->peak_bf16.value()))
+                      .add("peak_fp8_flops_per_s", number_node(gpu->peak_fp8.value()))
+                      .add("peak_int8_flops_per_s", number_node(gpu->peak_int8.value()))
+                      .add("peak_fp4_flops_per_s", number_node(gpu->peak_fp4.value()))
+                      .add("mem_bandwidth_bytes_per_s", number_node(gpu->mem_bandwidth.value()))
+                      .add("memory_bytes", number_node(gpu->memory.value()))
+                      .add("usable_memory_bytes", number_node(gpu->usable_memory.value()))
+                      .add("l2_cache_bytes", number_node(gpu->l2_cache.value()))
+                      .add("num_sms", integer_node(gpu->num_sms))
+                      .add("clock_ghz", number_node(gpu->clock_ghz))
+                      .add("link_bandwidth_bytes_per_s", number_node(gpu->link_bandwidth.value()))
+                      .add("has_nvlink", bool_node(gpu->has_nvlink))
+                      .add("gpus_per_node", integer_node(gpu->gpus_per_node))
+                      .add("link_domain", integer_node(gpu->link_domain))
+                      .add("power_watts",
+                           number_node(gpu->power_watts > 0.0 ? std::optional(gpu->power_watts)
+                                                              : std::nullopt))
+                      .add("datasheet_only", bool_node(gpu->datasheet_only))
+                      .build()
+                      .members()});
+  }
+  return entries;
+}
+
+ChoiceList list_latency() {
+  std::vector<Choice> entries;
+  for (const auto& entry : latency::step_time_models()) {
+    entries.push_back({.name = entry.name, .summary = entry.summary});
+  }
+  return entries;
+}
+
+ChoiceList list_engines() {
+  std::vector<Choice> entries;
+  for (const auto& profile : engine::profiles()) {
+    entries.push_back(
+        {.name = profile.name,
+         .summary = fmt::format("{}", fmt::join(engine::distinctions(profile), "; "))});
+  }
+  return entries;
+}
+
+ChoiceList list_traces() {
+  std::vector<Choice> entries;
+  for (const auto* format : workload::trace_formats()) {
+    entries.push_back({.name = std::string(format->name), .summary = std::string(format->summary)});
+  }
+  return entries;
+}
+
+ChoiceList list_presets() {
+  std::vector<Choice> entries;
+  for (const auto& preset : workload::workload_presets()) {
+    entries.push_back(
+        {.name = std::string(preset.name),
+         .summary = fmt::format("{}; from {}", preset.summary, preset.source),
+         .facts = MapBuilder().add("source", text_node(preset.source)).build().members()});
+  }
+  return entries;
+}
+
+ChoiceList list_formats() {
+  std::vector<Choice> entries;
+  for (const auto& exporter : exporters()) {
+    const std::string files = exporter.extensions.empty()
+                                  ? ""
+                                  : fmt::format(" ({})", fmt::join(exporter.extensions, ", "));
+    entries.push_back({.name = exporter.name, .summary = exporter.summary + files});
+  }
+  return entries;
+}
+
+ChoiceList list_options() {
+  std::vector<Choice> entries;
+  for (const auto& option : scenario::options()) {
+    entries.push_back({.name = std::string(option.path), .summary = std::string(option.help)});
+  }
+  return entries;
+}
+
+constexpr auto kChoiceKinds = std::to_array<ChoiceKind>({{"models", list_models},
+                                                         {"gpus", list_gpus},
+                                                         {"latency", list_latency},
+                                                         {"engines", list_engines},
+                                                         {"traces", list_traces},
+                                                         {"presets", list_presets},
+                                                         {"formats", list_formats},
+                                                         {"options", list_options}});
+
+}  // namespace
+
+std::span<const ChoiceKind> choice_kinds() {
+  return kChoiceKinds;
+}
+
+core::Result<const ChoiceKind*> find_choice_kind(std::span<const std::string> words) {
+  if (words.size() == 1) {
+    const auto* const kind = std::ranges::find(kChoiceKinds, words.front(), &ChoiceKind::name);
+    if (kind != kChoiceKinds.end()) {
+      return kind;
+    }
+  }
+  std::vector<std::string> names;
+  names.reserve(kChoiceKinds.size());
+  for (const auto& known : kChoiceKinds) {
+    names.emplace_back(known.name);
+  }
+  const auto near = words.empty() ? std::nullopt : document::nearest(words.front(), names);
+  return core::fail(core::Error{
+      .field = "list",
+      .message = fmt::format(
+          "found \"{}\", expected one of: {}", fmt::join(words, " "), fmt::join(names, ", ")),
+      .where = {.file = "command line"},
+      .hint = near ? fmt::format("did you mean '{}'?", *near) : "ridgeline list models"});
+}
+
+document::Node choices_tree(const std::vector<Choice>& choices) {
+  std::vector<document::Node> items;
+  items.reserve(choices.size());
+  for (const auto& entry : choices) {
+    MapBuilder item;
+    item.add("name", text_node(entry.name)).add("summary", text_node(entry.summary));
+    for (const document::Node::Member& fact : entry.facts) {
+      item.add(fact.key, fact.value);
+    }
+    items.push_back(item.build());
+  }
+  return list_node(std::move(items));
+}
+
+}  // namespace ridgeline::report

@@ -1,0 +1,186 @@
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/units.hpp"
+#include "engine/capacity.hpp"
+#include "latency/kernel/formats_in_use.hpp"
+#include "model/model_spec.hpp"
+#include "model/operators.hpp"
+#include "report/format.hpp"
+#include "report/palette.hpp"
+#include "report/results/explanation.hpp"
+#include "report/results/explanation_facts.hpp"
+#include "report/results/headline.hpp"
+#include "scenario/options.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+/// Lines of a name and a value, aligned.
+class Lines {
+ public:
+  void add(std::string_view text) { text_ += text; }
+  void title(std::string_view text) { text_ += fmt::format("\n{}\n", text); }
+  void row(std::string_view name, std::string_view value, std::string_view note = {}) {
+    text_ += fmt::format("  {:<26} {:>14}{}{}\n", name, value, note.empty() ? "" : "  ", note);
+  }
+  [[nodiscard]] std::string finish() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string gib_text(core::Bytes bytes) {
+  return fmt::format("{:.2f} GiB", core::as_gibibytes(bytes));
+}
+
+/// Where a network keeps more than one plain KV cache.
+void cache_lines(const model::ModelSpec& network, Lines& lines) {
+  const std::vector<model::CacheGroup> groups = model::cache_groups(network, kWhole);
+  if (groups.size() < 2 && (groups.empty() || groups.front().kind == "full")) {
+    return;
+  }
+  for (const model::CacheGroup& group : groups) {
+    std::string note = report::counted(group.layers, "layer");
+    if (group.window > core::Tokens(0)) {
+      note += fmt::format(", last {} tokens", group.window.value());
+    }
+    if (group.bytes_per_token.value() > 0.0) {
+      lines.row(fmt::format("  {}", group.kind),
+                fmt::format("{:.6g} KiB", group.bytes_per_token.value() / 1024.0),
+                note);
+    }
+    if (group.bytes_per_sequence.value() > 0.0) {
+      lines.row(fmt::format("  {}, per sequence", group.kind),
+                fmt::format("{:.4g} MiB", group.bytes_per_sequence.value() / (1024.0 * 1024.0)),
+                note);
+    }
+  }
+}
+
+/// Where a network's quantisation stands: ", config.json:12", or the file beside it.
+std::string quantisation_source(const model::ModelSpec& network) {
+  for (const auto& [key, source] : network.provenance) {
+    if (key == "quantization_config" && !source.starts_with("data/")) {
+      return ", " + source;
+    }
+  }
+  return {};
+}
+
+void memory_lines(const scenario::Resolved& resolved, Lines& lines) {
+  const auto& plan = resolved.memory;
+  const auto& engine = resolved.engine;
+  lines.title("memory of each GPU");
+  lines.row("usable", gib_text(plan.usable));
+  lines.row(
+      "budget", gib_text(plan.budget), fmt::format("gpu_memory_utilization {}", plan.utilization));
+  lines.row("- weights",
+            gib_text(plan.weights),
+            plan.expert_padding > core::Bytes(0)
+                ? fmt::format("of which {} pad the experts", gib_text(plan.expert_padding))
+                : "");
+  lines.row("- activations",
+            gib_text(plan.activations),
+            "peak of the profile run: max_num_batched_tokens, max_num_seqs");
+  lines.row("- position tables", gib_text(plan.position_tables));
+  lines.row("- non-torch", gib_text(plan.non_torch), "CUDA libraries, communication");
+  if (plan.graphs_in_budget) {
+    lines.row("- CUDA graphs", gib_text(plan.cuda_graphs));
+  }
+  if (plan.sequence_state > core::Bytes(0)) {
+    lines.row("- windows", gib_text(plan.sequence_state), "beside compressed caches, max_num_seqs");
+  }
+  lines.row("= KV cache", gib_text(plan.kv_cache));
+  if (!plan.graphs_in_budget) {
+    lines.row("CUDA graphs", gib_text(plan.cuda_graphs), "on top of the budget in this version");
+  }
+  lines.row("num_gpu_blocks",
+            report::grouped(engine.num_gpu_blocks.value()),
+            fmt::format("of {} tokens", engine.block_size.value()));
+  if (plan.num_groups() > 1) {
+    for (const engine::CacheLayout& layout : plan.layouts) {
+      lines.row(fmt::format("  {}", kind_name(layout.kind)),
+                report::counted(layout.groups, "group"),
+                fmt::format("{}{}",
+                            report::counted(layout.layers, "layer"),
+                            layout.window > core::Tokens(0)
+                                ? fmt::format(", last {} tokens", layout.window.value())
+                                : ""));
+    }
+  }
+  lines.row("block", fmt::format("{:.6g} KiB", plan.block.value() / 1024.0));
+  const std::int64_t tokens = held_tokens(resolved);
+  lines.row("tokens", report::grouped(tokens));
+  lines.row("requests of max_model_len", report::significant(requests_of_longest(resolved)));
+  if (const auto length = tokens_of_request(resolved)) {
+    const double held = requests_held(resolved, *length);
+    lines.row(fmt::format("requests of {} tokens", report::grouped(length->value())),
+              report::significant(held),
+              held > static_cast<double>(engine.max_num_seqs)
+                  ? fmt::format("input_len and output_len; max_num_seqs {} is less, and binds",
+                                engine.max_num_seqs)
+                  : std::string("input_len and output_len, in decode"));
+  }
+}
+
+}  // namespace
+
+std::string explanation_table(const scenario::Resolved& resolved, const report::TextStyle& style) {
+  const auto& network = resolved.network;
+  const auto& gpu = resolved.gpu;
+  Lines lines;
+  lines.add(deployment_text(resolved) + '\n');
+  lines.title("network");
+  lines.row("family", network.family);
+  lines.row("parameters", fmt::format("{:.4g} B", model::total_parameters(network) / 1e9));
+  lines.row("active per token", fmt::format("{:.4g} B", model::active_parameters(network) / 1e9));
+  lines.row("weights",
+            gib_text(model::weight_bytes_per_rank(network, kWhole)),
+            fmt::format("{}{}", model::name(network.precision.ffn), quantisation_source(network)));
+  lines.row("KV cache per token",
+            fmt::format("{:.6g} KiB",
+                        model::kv_bytes_per_token_per_rank(network, kWhole).value() / 1024.0),
+            model::name(network.precision.kv));
+  cache_lines(network, lines);
+  lines.title("GPU");
+  const auto formats = latency::kernel::formats_in_use(network, gpu);
+  for (const auto& [format, peak] : formats) {
+    lines.row("peak " + format,
+              fmt::format("{} TFLOP/s", report::significant(peak.value() / 1e12)));
+  }
+  lines.row("memory bandwidth", fmt::format("{:.4g} TB/s", gpu.mem_bandwidth.value() / 1e12));
+  for (const auto& [format, peak] : formats) {
+    lines.row("ridge point " + format,
+              fmt::format("{:.4g} FLOP/B", ridge(peak, gpu).value_or(0.0)),
+              "below it work is memory-bound");
+  }
+  memory_lines(resolved, lines);
+  lines.title("settings that are not built-in defaults");
+  for (const auto& provenance : resolved.provenance) {
+    if (provenance.origin != scenario::Provenance::Origin::kDefault) {
+      const scenario::Option* option = scenario::find_option(provenance.path);
+      lines.row(
+          provenance.path,
+          scenario::value_text(*option, resolved.scenario),
+          fmt::format("{} {}", scenario::name(provenance.origin), place_text(provenance.where)));
+    }
+  }
+  for (const auto& warning : resolved.warnings) {
+    lines.add(fmt::format("\n{} {}: {}\n  {}\n",
+                          style.palette.paint(style.palette.warn, "warning"),
+                          warning.code,
+                          warning.message,
+                          warning.hint));
+  }
+  return lines.finish();
+}
+
+}  // namespace ridgeline::report

@@ -1,0 +1,117 @@
+#include "report/results/run.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "domain/record.hpp"
+#include "metrics/slo.hpp"
+#include "metrics/summary.hpp"
+#include "report/format.hpp"
+#include "report/results/headline.hpp"
+#include "report/run_result.hpp"
+#include "report/version.hpp"
+#include "scenario/options.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
+#include "sim/simulation.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+/// Every setting of a scenario by its path; `config` is the scenario as a document.
+std::vector<std::pair<std::string, document::Node>> settings_of(const scenario::Scenario& scenario,
+                                                                const document::Node& config) {
+  std::vector<std::pair<std::string, document::Node>> settings;
+  for (const auto& option : scenario::options()) {
+    settings.emplace_back(option.path, scenario::value_node(option, scenario));
+  }
+  // What is no option: maps of changes.
+  const auto member = [](const document::Node* map) {
+    const document::Node* set = map == nullptr ? nullptr : map->find("set");
+    return set == nullptr ? document::Node() : *set;
+  };
+  settings.emplace_back("latency.set", member(config.find("latency")));
+  settings.emplace_back("set", member(&config));
+  return settings;
+}
+
+}  // namespace
+
+RunResult run_result(const scenario::Resolved& resolved,
+                     const sim::RunOutcome& outcome,
+                     const RunStory& story) {
+  RunResult result;
+  result.headline = headline(resolved, outcome);
+  result.config = scenario::to_node(resolved.scenario);
+  result.settings = settings_of(resolved.scenario, result.config);
+  result.summary = outcome.summary;
+  result.deployment = deployment_of(resolved, outcome);
+  result.warnings = resolved.warnings;
+  result.warnings.insert(result.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
+  result.digest = outcome.digest;
+  result.partial = outcome.partial;
+  RunInfo& info = result.run_info;
+  info.version = version();
+  info.wall_time_s = story.wall_time_s;
+  info.host = story.host;
+  info.engine_core = story.engine_core;
+  if (outcome.totals.steps > 0) {
+    info.jumped_share = static_cast<double>(outcome.totals.jumped_steps) /
+                        static_cast<double>(outcome.totals.steps);
+  }
+  if (story.wall_time_s > 0.0) {
+    info.requests_per_second = static_cast<double>(outcome.summary.requests()) / story.wall_time_s;
+    info.simulated_per_wall = outcome.summary.duration_s.value_or(0.0) / story.wall_time_s;
+  }
+  return result;
+}
+
+std::optional<core::Error> unanswered(const scenario::Resolved& resolved,
+                                      const metrics::Summary& summary) {
+  if (summary.completed > 0 || summary.requests() == 0) {
+    return std::nullopt;
+  }
+  return core::Error{.code = core::ErrorCode::kInfeasible,
+                     .field = "workload",
+                     .message = fmt::format("none of {} requests got an answer, {} were rejected: "
+                                            "longer than max_model_len {} or than the KV cache",
+                                            summary.requests(),
+                                            summary.count(domain::Outcome::kRejected),
+                                            resolved.engine.max_model_len.value()),
+                     .hint = "--max-model-len, --gpu-memory-utilization, --tensor-parallel-size"};
+}
+
+std::string missed_targets(const metrics::Summary& summary) {
+  std::string text;
+  for (const auto& verdict : summary.slo) {
+    if (verdict.met.value_or(summary.completed > 0)) {
+      continue;
+    }
+    const char* metric = metrics::kMetricNames[static_cast<std::size_t>(verdict.metric)];
+    const std::string limit = significant(verdict.limit_ms);
+    if (verdict.value_ms && *verdict.value_ms <= verdict.limit_ms) {
+      // The requests without an answer are too many.
+      text += fmt::format("slo.{} missed: {} of all requests are within {} ms, expected {}\n",
+                          metric,
+                          percent(verdict.share.value_or(0.0)),
+                          limit,
+                          percent(metrics::share_within(verdict.statistic)));
+      continue;
+    }
+    text += fmt::format("slo.{} missed: {} is {}, expected at most {} ms\n",
+                        metric,
+                        metrics::kStatisticNames[static_cast<std::size_t>(verdict.statistic)],
+                        verdict.value_ms ? significant(*verdict.value_ms) + " ms" : "not there",
+                        limit);
+  }
+  return text;
+}
+
+}  // namespace ridgeline::report

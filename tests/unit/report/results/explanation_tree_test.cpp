@@ -1,0 +1,50 @@
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "document/document.hpp"
+#include "report/results/explanation.hpp"
+#include "report/results/explanation_facts.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+std::unique_ptr<scenario::Resolved> small_deployment() {
+  auto loaded = scenario::load_scenario(std::nullopt,
+                                        {{"model", "llama-3.1-8b"},
+                                         {"gpu", "h100"},
+                                         {"engine.num_gpu_blocks", "1001"},
+                                         {"engine.max_model_len", "1600"},
+                                         {"workload.input_len", "100"},
+                                         {"workload.output_len", "60"}},
+                                        scenario::Purpose::kLook);
+  EXPECT_TRUE(loaded);
+  return *scenario::resolve(std::move(*loaded));
+}
+
+TEST(ExplanationFacts, CountBlocksByHand) {
+  const auto resolved = small_deployment();
+  // One block is never given out; 16 tokens each.
+  EXPECT_EQ(held_tokens(*resolved), 1000 * 16);
+  EXPECT_EQ(blocks_of_longest(*resolved), 100);
+  EXPECT_EQ(requests_of_longest(*resolved), 10.0);
+  EXPECT_EQ(tokens_of_request(*resolved)->value(), 160);
+  EXPECT_EQ(requests_held(*resolved, core::Tokens(160)), 100.0);
+}
+
+TEST(ExplanationTree, HoldsWhatTheFactsSay) {
+  const document::Node tree = explanation_tree(*small_deployment());
+  const document::Node& memory = *tree.find("memory");
+  EXPECT_EQ(memory.find("kv_tokens")->as_integer(), 16000);
+  EXPECT_EQ(memory.find("num_gpu_blocks")->as_integer(), 1001);
+  EXPECT_EQ(tree.find("deployment")->as_string(), "llama-3.1-8b on h100");
+  EXPECT_EQ(tree.find("engine")->find("max_model_len")->as_integer(), 1600);
+}
+
+}  // namespace
+}  // namespace ridgeline::report

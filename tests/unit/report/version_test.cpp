@@ -1,0 +1,14 @@
+#include "report/version.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ridgeline::report {
+namespace {
+
+TEST(Version, IsThreeNumbers) {
+  EXPECT_THAT(std::string(version()), ::testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+}
+
+}  // namespace
+}  // namespace ridgeline::report

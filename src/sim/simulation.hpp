@@ -8,6 +8,7 @@
 
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "domain/token_sink.hpp"
 #include "engine/instance.hpp"
 #include "engine/server.hpp"
 #include "metrics/request_metrics.hpp"
@@ -26,7 +27,8 @@ struct RunControls {
   const std::atomic<bool>* interrupt = nullptr;  ///< Set: stop soon, with what there is.
   std::function<void(const Progress&)> progress = {};
   metrics::Listener* listener = nullptr;
-  StepListener* steps = nullptr;  ///< Every step taken apart: slow.
+  StepListener* steps = nullptr;        ///< Every step taken apart: slow.
+  domain::TokenSink* tokens = nullptr;  ///< Gets tokens as they come out: slow, without jumps.
 };
 
 /// What a run gave.

@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
+#include "domain/token_sink.hpp"
 #include "engine/options.hpp"
 #include "engine/serving.hpp"
 #include "metrics/request_metrics.hpp"
@@ -164,6 +166,30 @@ TEST_P(EveryEngine, ARequestPassesTheWholePath) {
   EXPECT_EQ(log.measured[0].e2e, Duration::microseconds(7070 + 2825 + 1500));
   EXPECT_EQ(outcome.summary.completed, 1);
   EXPECT_FALSE(outcome.partial);
+}
+
+TEST_P(EveryEngine, TokensAreHandedOverAsTheyComeOut) {
+  struct Given final : domain::TokenSink {
+    void on_tokens(SimTime end, std::span<const domain::TokenEvent> events) override {
+      ends.push_back(end);
+      for (const domain::TokenEvent& event : events) {
+        count += event.tokens;
+      }
+    }
+    std::vector<SimTime> ends;
+    core::Tokens count;
+  } tokens;
+  const auto resolved = small_engine(engine::RequestPath::off());
+  const std::vector<ScriptedSource::Sent> script = {{SimTime(), 10, 3}, {at_us(1100), 20, 2}};
+  ScriptedSource source(script);
+  const auto with = simulate(
+      *resolved, source, {.core = GetParam().core, .jump = GetParam().jump, .tokens = &tokens});
+  ASSERT_TRUE(with);
+  // 1 ms + 10 tokens; a decode and 20 tokens; two decodes.
+  EXPECT_EQ(tokens.ends, (std::vector{at_us(1100), at_us(2310), at_us(3330)}));
+  EXPECT_EQ(tokens.count, core::Tokens(5));
+  ScriptedSource again(script);
+  EXPECT_EQ(run(*resolved, again).digest, with->digest);
 }
 
 TEST_P(EveryEngine, RequestsOfOneInstantShareItsBatch) {

@@ -40,7 +40,9 @@ class CachePair final : private vllm::fast::PrefixCache::Keyed {
                .enable_prefix_caching = options.enable_prefix_caching,
                .free_unhashed_first = options.profile.free_unhashed_first},
               *this),
-        caching_(options.enable_prefix_caching) {}
+        caching_(options.enable_prefix_caching) {
+    plain_.begin_lookups();
+  }
 
   [[nodiscard]] const std::vector<std::uint32_t>& alive() const { return alive_; }
 
@@ -101,7 +103,7 @@ class CachePair final : private vllm::fast::PrefixCache::Keyed {
   void release(std::size_t which) {
     const std::uint32_t id = alive_[which];
     CachedRequest& entry = requests_.at(id);
-    plain_.release(entry.blocks);
+    plain_.release(entry.blocks, entry.hashes);
     rows_.release(entry.table,
                   id,
                   (entry.computed + kSize - 1) / kSize,

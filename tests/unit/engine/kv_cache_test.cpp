@@ -31,6 +31,7 @@ std::vector<std::uint32_t> ids(const std::vector<BlockId>& blocks) {
 std::vector<std::uint32_t> free_list_after_two_requests(bool free_unhashed_first) {
   vllm::plain::KvCache cache(
       {.num_gpu_blocks = core::Blocks(11), .free_unhashed_first = free_unhashed_first});
+  cache.begin_lookups();
   std::vector<BlockId> first;
   for (int i = 0; i < 4; ++i) {
     first.push_back(cache.allocate());
@@ -61,6 +62,7 @@ TEST(KvCache, UnhashedBlocksGoToTheHeadWhereTheProfileSaysSo) {
 
 TEST(KvCache, TheOldestCopyIsFound) {
   vllm::plain::KvCache cache({.num_gpu_blocks = core::Blocks(6)});
+  cache.begin_lookups();
   const BlockId a = cache.allocate();
   const BlockId b = cache.allocate();
   const BlockId copy_of_a = cache.allocate();
@@ -80,6 +82,7 @@ TEST(KvCache, BlocksOfOneBucketAreToldApart) {
   // Five blocks have eight buckets: hashes eight apart share one, and so do a group and a hash that
   // add up to the same.
   vllm::plain::KvCache cache({.num_gpu_blocks = core::Blocks(6)});
+  cache.begin_lookups();
   const BlockId a = cache.allocate();
   const BlockId b = cache.allocate();
   const BlockId younger_a = cache.allocate();
@@ -102,6 +105,7 @@ TEST(KvCache, BlocksOfOneBucketAreToldApart) {
 
 TEST(KvCache, AResetForgetsAllOnceNobodyHoldsABlock) {
   vllm::plain::KvCache cache({.num_gpu_blocks = core::Blocks(4)});
+  cache.begin_lookups();
   const BlockId block = cache.allocate();
   cache.set_hash(block, 7);
   EXPECT_FALSE(cache.reset());
@@ -114,6 +118,7 @@ TEST(KvCache, AResetForgetsAllOnceNobodyHoldsABlock) {
 
 TEST(KvCache, CountsHoldersBeyondTheFirst) {
   vllm::plain::KvCache cache({.num_gpu_blocks = core::Blocks(4)});
+  cache.begin_lookups();
   const BlockId a = cache.allocate();
   const BlockId b = cache.allocate();
   EXPECT_EQ(cache.num_shared(), 0);
@@ -132,6 +137,7 @@ TEST(KvCache, CountsHoldersBeyondTheFirst) {
 
 TEST(KvCache, ReuseForgetsWhatABlockHeld) {
   vllm::plain::KvCache cache({.num_gpu_blocks = core::Blocks(3)});
+  cache.begin_lookups();
   const BlockId a = cache.allocate();
   cache.set_hash(a, 7);
   cache.release({a});
@@ -144,6 +150,7 @@ TEST(KvCache, ReuseForgetsWhatABlockHeld) {
 // 4 000 000 000 blocks of 32 bytes each would not fit: what was never used takes no memory.
 TEST(KvCache, MemoryFollowsTheBlocksUsed) {
   vllm::plain::KvCache cache({.num_gpu_blocks = core::Blocks(4'000'000'000)});
+  cache.begin_lookups();
   EXPECT_EQ(cache.num_free(), 3'999'999'999);
   // Enough to have more buckets made, which must leave what they hold and its order alone.
   constexpr std::uint64_t kUsed = 5'000;

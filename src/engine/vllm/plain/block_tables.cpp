@@ -311,9 +311,7 @@ bool BlockManager::take_blocks(BlockTables& tables, std::int64_t tokens) {
     return false;
   }
   for (auto& table : tables.groups) {
-    for (std::int64_t i = 0; i < missing; ++i) {
-      table.blocks.push_back(pool_.allocate());
-    }
+    pool_.allocate(missing, table.blocks);
   }
   tables.tokens_held += missing * block_size_;
   return true;
@@ -330,7 +328,7 @@ void BlockManager::hash_full_blocks(BlockTables& tables,
     ++full;
   }
   for (std::size_t group = 0; group < windows_.size(); ++group) {
-    for (std::int64_t i = tables.num_hashed; i < full; ++i) {
+    for (std::int64_t i = tables.num_hashed; i < full && pool_.has_lookups(); ++i) {
       const core::BlockId block = tables.groups[group][i];
       if (block != kNullBlock) {
         pool_.set_hash(block, hashes[static_cast<std::size_t>(i)], group);
@@ -340,7 +338,21 @@ void BlockManager::hash_full_blocks(BlockTables& tables,
   note_hashed(tables, full);
 }
 
-void BlockManager::move_windows(BlockTables& tables, std::int64_t computed) {
+void BlockManager::hold(const BlockTables& tables, const BlockHashes& hashes) {
+  for (std::size_t group = 0; group < tables.groups.size(); ++group) {
+    const BlockTable& table = tables.groups[group];
+    for (std::int64_t i = table.num_first; i < table.size(); ++i) {
+      pool_.hold(table[i]);
+      if (i < tables.num_hashed) {
+        pool_.set_hash(table[i], hashes[static_cast<std::size_t>(i)], group);
+      }
+    }
+  }
+}
+
+void BlockManager::move_windows(BlockTables& tables,
+                                const BlockHashes& hashes,
+                                std::int64_t computed) {
   if (tables.groups.empty()) {
     return;
   }
@@ -355,17 +367,36 @@ void BlockManager::move_windows(BlockTables& tables, std::int64_t computed) {
       continue;
     }
     const auto end = table.blocks.begin() + passed;
-    dropped_.assign(std::make_reverse_iterator(end), table.blocks.rend());
-    pool_.release(dropped_);
+    if (pool_.has_lookups()) {
+      dropped_.assign(std::make_reverse_iterator(end), table.blocks.rend());
+      pool_.release(dropped_);
+    } else {
+      pool_.release_unsought({.blocks = {table.blocks.begin(), end},
+                              .first = table.num_first,
+                              .num_hashed = tables.num_hashed,
+                              .hashes = hashes,
+                              .group = group},
+                             false);
+    }
     table.blocks.erase(table.blocks.begin(), end);
     table.num_first += passed;
   }
   note_windows(tables);
 }
 
-void BlockManager::release(BlockTables& tables) {
+void BlockManager::release(BlockTables& tables, const BlockHashes& hashes) {
   // The deepest block first, so that prefixes outlive their extensions.
-  for (auto& table : tables.groups) {
+  for (std::size_t group = 0; group < tables.groups.size(); ++group) {
+    BlockTable& table = tables.groups[group];
+    if (!pool_.has_lookups()) {
+      pool_.release_unsought({.blocks = table.blocks,
+                              .first = table.num_first,
+                              .num_hashed = tables.num_hashed,
+                              .hashes = hashes,
+                              .group = group},
+                             frees_in_order_);
+      continue;
+    }
     if (!frees_in_order_) {
       std::reverse(table.blocks.begin(), table.blocks.end());
     }

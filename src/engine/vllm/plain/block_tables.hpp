@@ -87,12 +87,16 @@ class BlockManager {
   }
   void hash_full_blocks(BlockTables& tables, const BlockHashes& hashes, std::int64_t tokens);
   /// Gives back what lies wholly left of the sliding windows once `computed` tokens are.
-  void drop_left_of_windows(BlockTables& tables, std::int64_t computed) {
+  void drop_left_of_windows(BlockTables& tables, const BlockHashes& hashes, std::int64_t computed) {
     if (computed >= tables.windows_rest_below) {
-      move_windows(tables, computed);
+      move_windows(tables, hashes, computed);
     }
   }
-  void release(BlockTables& tables);
+  void release(BlockTables& tables, const BlockHashes& hashes);
+  /// From now on a request may find a block that another has, or had. Call hold() for the tables of
+  /// all requests inside.
+  void begin_lookups() { pool_.begin_lookups(); }
+  void hold(const BlockTables& tables, const BlockHashes& hashes);
   /// Forgets every cached block; refused, with false, while a block is held.
   bool reset_prefix_cache() { return pool_.reset(); }
 
@@ -120,7 +124,7 @@ class BlockManager {
     return (tokens + block_size_ - 1) / block_size_;
   }
   bool take_blocks(BlockTables& tables, std::int64_t tokens);
-  void move_windows(BlockTables& tables, std::int64_t computed);
+  void move_windows(BlockTables& tables, const BlockHashes& hashes, std::int64_t computed);
   void note_hashed(BlockTables& tables, std::int64_t blocks) const;
   void note_windows(BlockTables& tables) const;
   [[nodiscard]] std::int64_t most_blocks_of_window(std::int64_t window) const;

@@ -24,15 +24,36 @@ constexpr std::size_t kFirstBuckets = 1024;
 }  // namespace
 
 KvCache::KvCache(const Options& options)
-    : options_(options), blocks_(options.num_gpu_blocks.value() > 1 ? 2 : 1) {
+    : options_(options), unsought_(num_usable()), num_free_(num_usable()) {}
+
+void KvCache::begin_lookups() {
+  RIDGELINE_CHECK(!has_lookups_, "look-ups begin once");
+  has_lookups_ = true;
+  const UnsoughtBlocks unsought = std::exchange(unsought_, UnsoughtBlocks(0));
+  // One more stands in the free list for itself and all behind it.
+  const auto blocks =
+      static_cast<std::size_t>(1 + unsought.num_ever_used() + (unsought.has_unused() ? 1 : 0));
+  blocks_ = core::IndexVector<Block, core::BlockId>(blocks);
+  const auto all = static_cast<std::size_t>(options_.num_gpu_blocks.value());
   // At least two: a shift by all 64 bits would be none.
-  const auto blocks = static_cast<std::size_t>(options.num_gpu_blocks.value());
-  set_num_buckets(std::bit_ceil(std::clamp<std::size_t>(blocks, 2, kFirstBuckets)));
-  if (num_usable() > 0) {
-    constexpr core::BlockId kFirst(1);
-    blocks_[kNullBlock].next_free = blocks_[kNullBlock].previous_free = kFirst;
+  set_num_buckets(std::bit_ceil(std::max(blocks, std::clamp<std::size_t>(all, 2, kFirstBuckets))));
+  core::BlockId last = kNullBlock;
+  const auto append = [&](core::BlockId id) {
+    link(last, id);
+    last = id;
+  };
+  std::for_each(unsought.first().rbegin(), unsought.first().rend(), append);
+  if (unsought.has_unused()) {
+    append(core::BlockId(static_cast<core::BlockId::Rep>(blocks - 1)));
   }
-  num_free_ = num_usable();
+  for (std::size_t i = 0; i < unsought.queue().size(); ++i) {
+    const FreeBlock& free = unsought.queue()[i];
+    append(free.id);
+    if (free.is_hashed) {
+      set_hash(free.id, free.hash, free.group);
+    }
+  }
+  link(last, kNullBlock);
 }
 
 void KvCache::set_num_buckets(std::size_t buckets) {
@@ -69,6 +90,9 @@ void KvCache::grow() {
 }
 
 std::vector<core::BlockId> KvCache::free_list() const {
+  if (!has_lookups_) {
+    return unsought_.ids();
+  }
   std::vector<core::BlockId> ids;
   for (core::BlockId id = blocks_[kNullBlock].next_free; id != kNullBlock;
        id = blocks_[id].next_free) {
@@ -107,6 +131,9 @@ std::size_t KvCache::bucket_of(std::uint64_t hash, std::size_t group) const {
 }
 
 std::optional<core::BlockId> KvCache::find(std::uint64_t hash, std::size_t group) const {
+  if (!has_lookups_) {
+    return std::nullopt;
+  }
   std::optional<core::BlockId> oldest;
   for (core::BlockId id = buckets_[bucket_of(hash, group)]; id != kNullBlock;
        id = blocks_[id].next_in_bucket) {
@@ -149,6 +176,17 @@ void KvCache::touch(const std::vector<core::BlockId>& blocks) {
     if (block.row != nullptr) {
       ++block.row->others;
     }
+  }
+}
+
+void KvCache::allocate(std::int64_t count, std::vector<core::BlockId>& table) {
+  if (!has_lookups_) {
+    unsought_.take(count, table);
+    num_free_ -= count;
+    return;
+  }
+  for (; count > 0; --count) {
+    table.push_back(allocate());
   }
 }
 
@@ -323,6 +361,7 @@ bool KvCache::reset() {
   if (num_used() > 0) {
     return false;
   }
+  unsought_.forget_hashes();
   std::fill(buckets_.begin(), buckets_.end(), kNullBlock);
   rows_.clear();
   for (Block& block : blocks_) {

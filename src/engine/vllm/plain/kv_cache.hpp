@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "core/units.hpp"
 #include "engine/vllm/plain/block_hashes.hpp"
 #include "engine/vllm/plain/content.hpp"
+#include "engine/vllm/plain/unsought_blocks.hpp"
 
 namespace ridgeline::engine::vllm::plain {
 
@@ -42,6 +44,9 @@ struct HeldRow {
 /// first. The links of both stand in the blocks, as vLLM's free queue has them: whole runs of
 /// networks with windows pass through here. Blocks that were never used are one entry of the free
 /// list, so that memory follows those that were.
+///
+/// As long as no request can find anything, all of that would be for nothing: until begin_lookups()
+/// the cache keeps the order of reuse alone (UnsoughtBlocks), and nothing is found.
 class KvCache {
  public:
   struct Options {
@@ -56,6 +61,18 @@ class KvCache {
   /// Holders beyond the first, over all blocks.
   [[nodiscard]] std::int64_t num_shared() const { return num_shared_; }
   [[nodiscard]] std::vector<core::BlockId> free_list() const;
+
+  [[nodiscard]] bool has_lookups() const { return has_lookups_; }
+  /// From now on blocks are looked up. Call hold() for each block that a request has, and
+  /// set_hash() for each that is full.
+  void begin_lookups();
+  void hold(core::BlockId block) { blocks_[block].references = 1; }
+  /// Before begin_lookups(): a request gives back a part of its table. In order: the first block is
+  /// reused first, not the deepest.
+  void release_unsought(const TablePart& part, bool in_order) {
+    unsought_.give_back(part, in_order, options_.free_unhashed_first);
+    num_free_ += std::ssize(part.blocks);
+  }
 
   /// The oldest block that holds this hash for this group.
   [[nodiscard]] std::optional<core::BlockId> find(std::uint64_t hash, std::size_t group = 0) const;
@@ -76,8 +93,10 @@ class KvCache {
   /// One holder less; with the last one the blocks are free, the deepest first.
   void leave(const std::shared_ptr<HeldRow>& row);
   /// Takes a block from the head of the free list, forgetting what it held. Requires num_free() >
-  /// 0.
+  /// 0, and look-ups.
   core::BlockId allocate();
+  /// The same of `count` blocks, put behind those of a table, look-ups or not.
+  void allocate(std::int64_t count, std::vector<core::BlockId>& table);
   /// Enters a full block into the prefix cache.
   void set_hash(core::BlockId block, std::uint64_t hash, std::size_t group = 0);
   /// One holder less for each block, null blocks aside, in the order given.
@@ -86,7 +105,7 @@ class KvCache {
   /// a request holds a block.
   bool reset();
 
-  /// How many hold a block. Looks through all rows.
+  /// How many hold a block, once there are look-ups. Looks through all rows.
   [[nodiscard]] std::int64_t references(core::BlockId block) const;
 
  private:
@@ -124,6 +143,8 @@ class KvCache {
   void take_free(core::BlockId id);
 
   Options options_;
+  bool has_lookups_ = false;
+  UnsoughtBlocks unsought_;  ///< Until then; empty afterwards.
   /// Those that were ever used, and one more as long as there is one: it stands in the free list
   /// for itself and all behind it.
   core::IndexVector<Block, core::BlockId> blocks_;

@@ -47,7 +47,8 @@ Sequence::Sequence(const domain::Request& request, core::Tokens max_model_len)
       priority(request.priority),
       lora(request.lora),
       max_tokens(request.max_tokens.value()),
-      tokens(request) {}
+      tokens(request),
+      states_content(!request.prompt.empty()) {}
 
 Scheduler::Scheduler(const EngineOptions& options)
     : options_(options),
@@ -72,7 +73,22 @@ engine::SequencePtr Scheduler::add(const domain::Request& request) {
 }
 
 void Scheduler::add(const SequencePtr& sequence) {
+  if (sequence->states_content || sequence->num_remote_tokens > 0) {
+    begin_lookups();
+  }
   push_waiting(waiting_, sequence, false);
+}
+
+/// A request may find what is cached from now on: one whose prompt states what others may have, or
+/// one that was preempted and left its own blocks.
+void Scheduler::begin_lookups() {
+  if (!options_.enable_prefix_caching || kv_cache().has_lookups()) {
+    return;
+  }
+  manager_.begin_lookups();
+  for (const SequencePtr& sequence : running_) {
+    manager_.hold(sequence->blocks, sequence->block_hashes);
+  }
 }
 
 void Scheduler::push_waiting(Queue& queue, const SequencePtr& sequence, bool front) {
@@ -199,6 +215,7 @@ bool Scheduler::make_room(Sequence& sequence,
                           std::int64_t tokens,
                           ScheduledStep& step,
                           std::size_t& cursor) {
+  begin_lookups();
   do {
     const std::size_t place = choose_victim();
     const SequencePtr victim = running_[place];
@@ -244,7 +261,7 @@ void Scheduler::schedule_waiting(ScheduledStep& step) {
 }
 
 void Scheduler::preempt(const SequencePtr& victim, std::int64_t computed) {
-  manager_.release(victim->blocks);
+  manager_.release(victim->blocks, victim->block_hashes);
   victim->status = Status::kPreempted;
   victim->num_computed_tokens = computed;
   if (!options_.profile.hashes_less_all_drafts) {
@@ -307,7 +324,7 @@ SequencePtr Scheduler::remove(Sequence& sequence) {
     take_from(skipped_);
   }
   RIDGELINE_CHECK(removed != nullptr, "a request that is removed is in a list");
-  manager_.release(sequence.blocks);
+  manager_.release(sequence.blocks, sequence.block_hashes);
   sequence.status = Status::kFinished;
   return removed;
 }
@@ -341,7 +358,7 @@ void Scheduler::abort(const SequencePtr& sequence) {
 void Scheduler::finish_remote_load(const SequencePtr& sequence) {
   sequence->remote_arrived = true;
   if (sequence->status == Status::kFinished) {
-    manager_.release(sequence->blocks);  // Aborted on the way.
+    manager_.release(sequence->blocks, sequence->block_hashes);  // Aborted on the way.
   }
 }
 
@@ -358,6 +375,9 @@ core::Tokens Scheduler::cached_prefix(const domain::Request& request) {
     return {};
   }
   Sequence sequence(request, options_.max_model_len);
+  if (sequence.states_content) {
+    begin_lookups();
+  }
   extend_hash_chain(sequence);
   const std::int64_t block_size = manager_.block_size();
   const std::int64_t most = (sequence.num_prompt_tokens - 1) / block_size;
@@ -380,7 +400,7 @@ bool Scheduler::extend(Sequence& sequence, std::int64_t tokens, std::int64_t loo
   const std::int64_t end = std::min(computed + tokens + lookahead, most);
   const std::int64_t in_flight =
       options_.profile.windows_keep_steps_in_flight ? sequence.num_in_flight_tokens : 0;
-  manager_.drop_left_of_windows(sequence.blocks, computed - in_flight);
+  manager_.drop_left_of_windows(sequence.blocks, sequence.block_hashes, computed - in_flight);
   if (!manager_.extend(sequence.blocks, end)) {
     return false;
   }

@@ -47,9 +47,10 @@ struct Sequence : engine::Sequence {
   BlockHashes block_hashes;          ///< Of all full blocks of known tokens.
   std::int64_t num_hashes_made = 0;  ///< Of those, as many as vLLM 0.8 has made so far.
   std::int64_t num_remote_tokens =
-      0;                       ///< Leading prompt tokens whose KV another engine hands over.
-  bool loads_remote = false;   ///< That KV takes time to arrive: the request waits for it.
-  bool remote_arrived = true;  ///< Nothing of it is on the way.
+      0;                        ///< Leading prompt tokens whose KV another engine hands over.
+  bool states_content = false;  ///< Its prompt says what others may have too.
+  bool loads_remote = false;    ///< That KV takes time to arrive: the request waits for it.
+  bool remote_arrived = true;   ///< Nothing of it is on the way.
 
   [[nodiscard]] std::int64_t num_tokens() const { return num_prompt_tokens + num_output_tokens; }
 };
@@ -158,6 +159,7 @@ class Scheduler final : public StepScheduler {
   [[nodiscard]] std::int64_t blocks_of_running_prefills() const;
   void count_lookup(const Sequence& sequence, const CachedPrefix& prefix);
   void preempt(const SequencePtr& victim, std::int64_t computed);
+  void begin_lookups();
   void push_waiting(Queue& queue, const SequencePtr& sequence, bool front);
   void put(ScheduledStep& step, Sequence& sequence, std::int64_t tokens);
   void take_back(const ScheduledSequence& part) const;

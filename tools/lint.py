@@ -21,6 +21,7 @@ from typing import Callable, Iterator
 import draw_layers
 
 MAX_LINES = 600
+MAX_FUNCTION_LINES = 60
 
 # Third-party headers, by prefix, and the files that may include them. Heavy headers cost seconds per file and
 # hold exceptions; one adapter each keeps both in one place. fmt is free everywhere.
@@ -538,6 +539,24 @@ def check_text(tree: Tree) -> Iterator[Finding]:
             yield Finding(path, lines, "length", f"{lines} lines: split it", is_warning=True)
 
 
+# A function's first line at namespace or class scope: the end of its parameters and an opening brace.
+FUNCTION_START = re.compile(r"^( {0,2})\S.*\).*\{$")
+NOT_A_FUNCTION = re.compile(r"\s*(namespace|class|struct|enum|union|return|if|for|while|switch|else|do|///?|static const |\})")
+
+
+def check_functions(tree: Tree) -> Iterator[Finding]:
+    """Functions of a length that one reads. Tables of constants are data."""
+    for path in tree.below("src/", ".hpp", ".cpp"):
+        lines = tree.text(path).splitlines()
+        for number, line in enumerate(lines, 1):
+            match = FUNCTION_START.match(line)
+            if not match or NOT_A_FUNCTION.match(line) or "](" in line:
+                continue
+            end = next((at for at, other in enumerate(lines[number:], 1) if other == match.group(1) + "}"), 0)
+            if end > MAX_FUNCTION_LINES:
+                yield Finding(path, number, "functions", f"{end} lines: split the function")
+
+
 RULES: tuple[Callable[[Tree], Iterator[Finding]], ...] = (
     check_layers,
     check_layer_picture,
@@ -555,6 +574,7 @@ RULES: tuple[Callable[[Tree], Iterator[Finding]], ...] = (
     check_named_functions,
     check_packages,
     check_text,
+    check_functions,
 )
 
 

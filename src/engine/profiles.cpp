@@ -24,25 +24,29 @@ using Version = std::pair<int, int>;
 
 constexpr std::string_view kEngine = "vllm@";
 
+Profile oldest() {
+  return Profile{.name = "vllm@0.8",
+                 .async_by_default = false,
+                 .async_skips_last_token = false,
+                 .prefix_stats_split_preempted = false,
+                 .counts_preemptions = false,
+                 .prefix_stats_in_blocks = true,
+                 .has_priority_policy = false,
+                 .victim_returns_budget = false,
+                 .updates_running_only = true,
+                 .whole_prompt_blocks_queue = false,
+                 .ignores_whole_prompt = true,
+                 .lookahead_from_first_chunk = true,
+                 .hashes_less_all_drafts = true,
+                 .keeps_last_position_free = false,
+                 .remote_rounds_up_to_blocks = true,
+                 .frees_uncached_in_order = true,
+                 .graph_sizes = GraphSizes::kStep8To512};
+}
+
 const std::array<Profile, 10>& table() {
   static const std::array<Profile, 10> kProfiles = [] {
-    Profile v08{.name = "vllm@0.8",
-                .async_by_default = false,
-                .async_skips_last_token = false,
-                .prefix_stats_split_preempted = false,
-                .counts_preemptions = false,
-                .prefix_stats_in_blocks = true,
-                .has_priority_policy = false,
-                .victim_returns_budget = false,
-                .updates_running_only = true,
-                .whole_prompt_blocks_queue = false,
-                .ignores_whole_prompt = true,
-                .lookahead_from_first_chunk = true,
-                .hashes_less_all_drafts = true,
-                .keeps_last_position_free = false,
-                .remote_rounds_up_to_blocks = true,
-                .frees_uncached_in_order = true,
-                .graph_sizes = GraphSizes::kStep8To512};
+    const Profile v08 = oldest();
     Profile v09 = v08;
     v09.name = "vllm@0.9";
     v09.prefix_stats_in_blocks = false;

@@ -77,6 +77,11 @@ class LintTest(unittest.TestCase):
         page["docs/internals/architecture.md"] = "| `core` |\n| `engine` |\n"
         self.assert_red(page | picture, "picture", "docs/internals/architecture.md:1")
 
+    def test_functions(self) -> None:
+        body = "  x();\n" * (lint.MAX_FUNCTION_LINES - 1)
+        self.assert_clean({"src/core/long.hpp": f"void f() {{\n{body}}}\n"})
+        self.assert_red({"src/core/long.hpp": f"\nvoid f() {{\n{body}  x();\n}}\n"}, "functions", "src/core/long.hpp:2")
+
     def test_layers(self) -> None:
         queue = '#include "engine/queue.hpp"\n'
         self.assert_red({"src/core/time.hpp": queue}, "layers", "src/core/time.hpp:1")

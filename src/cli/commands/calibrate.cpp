@@ -52,9 +52,23 @@ std::vector<std::string> names_in(std::string_view list) {
   return names;
 }
 
-}  // namespace
+/// The files that --output names, open for writing.
+core::Result<std::vector<OutputFile>> server_files(const Arguments& arguments) {
+  std::vector<OutputFile> files;
+  for (const auto& path : arguments.values("output")) {
+    if (const auto known = check_scenario_name(path); !known) {
+      return core::fail(known.error());
+    }
+    auto file = OutputFile::open("--output", path);
+    if (!file) {
+      return core::fail(file.error());
+    }
+    files.push_back(std::move(*file));
+  }
+  return files;
+}
 
-ExitCode calibrate_command(Words words) {
+Opening calibrate_opening() {
   Opening opening{
       .usage = "calibrate FILE... -o my-server.yaml [flags]",
       .about =
@@ -75,6 +89,13 @@ ExitCode calibrate_command(Words words) {
   for (auto& flag : manner_flags("table|json")) {
     opening.flags.push_back(std::move(flag));
   }
+  return opening;
+}
+
+}  // namespace
+
+ExitCode calibrate_command(Words words) {
+  const Opening opening = calibrate_opening();
   Arguments arguments;
   Manners manners;
   if (const auto code = open_verb(opening, words, arguments, manners)) {
@@ -84,16 +105,9 @@ ExitCode calibrate_command(Words words) {
   if (!job) {
     return give_up(job.error(), manners);
   }
-  std::vector<OutputFile> files;
-  for (const auto& path : arguments.values("output")) {
-    if (const auto known = check_scenario_name(path); !known) {
-      return give_up(known.error(), manners);
-    }
-    auto file = OutputFile::open("--output", path);
-    if (!file) {
-      return give_up(file.error(), manners);
-    }
-    files.push_back(std::move(*file));
+  auto files = server_files(arguments);
+  if (!files) {
+    return give_up(files.error(), manners);
   }
   warn_of_files(job->evidence, manners);
   evidence::calibrate::CalibrateOptions options;
@@ -123,7 +137,7 @@ ExitCode calibrate_command(Words words) {
     const core::Warning warning = report::calibration_doubt(*calibration, alternatives);
     static_cast<void>(write_all(STDERR_FILENO, render(warning, manners.err)));
   }
-  for (auto& file : files) {
+  for (auto& file : *files) {
     file.stream() << (file.path().ends_with(".json")
                           ? evidence::calibrate::server_json(*calibration)
                           : evidence::calibrate::server_yaml(*calibration));

@@ -37,6 +37,29 @@ core::Error lookup_problem(std::string field, std::string message, std::string h
           .hint = std::move(hint)};
 }
 
+/// The counts of a question, as the last word gives them.
+void read_numbers(std::string_view list, LookupQuestion& question, core::Errors& errors) {
+  for (const std::string& text : split_list(list)) {
+    const auto value = parse_positive(text);
+    if (!value) {
+      errors.push_back(lookup_problem(
+          "kernels lookup",
+          fmt::format("found {}, expected a whole number from 1", core::quote(text))));
+    }
+    question.numbers.push_back(value.value_or(1));
+  }
+  const std::size_t least = question.kind == "gemm" ? 3 : question.kind == "prefill" ? 1 : 2;
+  const std::size_t most = question.kind == "decode" ? 3 : least;
+  if (question.numbers.size() < least || question.numbers.size() > most) {
+    errors.push_back(lookup_problem(
+        "kernels lookup",
+        fmt::format("found {} numbers in {}, expected {}",
+                    question.numbers.size(),
+                    core::quote(list),
+                    least == most ? fmt::format("{}", least) : "BATCH,KV or BATCH,KV,TP")));
+  }
+}
+
 core::Result<LookupQuestion> read_question(const Arguments& arguments) {
   const auto& words = arguments.positionals;
   core::Errors errors;
@@ -72,25 +95,7 @@ core::Result<LookupQuestion> read_question(const Arguments& arguments) {
     }
     question.heads = heads.value_or(HeadShape{1, 1, 1});
   }
-  for (const std::string& text : split_list(words.back())) {
-    const auto value = parse_positive(text);
-    if (!value) {
-      errors.push_back(lookup_problem(
-          "kernels lookup",
-          fmt::format("found {}, expected a whole number from 1", core::quote(text))));
-    }
-    question.numbers.push_back(value.value_or(1));
-  }
-  const std::size_t least = is_gemm ? 3 : question.kind == "prefill" ? 1 : 2;
-  const std::size_t most = question.kind == "decode" ? 3 : least;
-  if (question.numbers.size() < least || question.numbers.size() > most) {
-    errors.push_back(lookup_problem(
-        "kernels lookup",
-        fmt::format("found {} numbers in {}, expected {}",
-                    question.numbers.size(),
-                    core::quote(words.back()),
-                    least == most ? fmt::format("{}", least) : "BATCH,KV or BATCH,KV,TP")));
-  }
+  read_numbers(words.back(), question, errors);
   const std::string mode = arguments.value("latency-lookup", "interp");
   if (mode != "interp" && mode != "floor") {
     const std::vector<std::string> choices = {"interp", "floor"};

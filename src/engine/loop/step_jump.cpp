@@ -109,6 +109,28 @@ const domain::AffineStep* StepLoop::line_at(std::int64_t decodes, core::Tokens c
   return holds() ? &*line : nullptr;
 }
 
+/// The run as one row of the step log; `first`: the time of its first step.
+void StepLoop::log_on_line(const domain::AffineStep& line, domain::StepTime first, QuietRun& run) {
+  const InFlight& newest = in_flight(depth_ - 1);
+  const auto decodes = static_cast<std::int64_t>(newest.step.size());
+  const core::Tokens decode_context = newest.context + core::Tokens(decodes);
+  first.add(domain::Bottleneck::kOverhead, run.pace->period - first.gpu());
+  run.log.push_back({.first_step = totals_.steps,
+                     .steps = run.rounds,
+                     .start = newest.end,
+                     .period = run.pace->period,
+                     .period_growth = run.pace->growth,
+                     .num_decodes = decodes,
+                     .decode_context = decode_context,
+                     .shared_context = run.shared_context,
+                     .num_prefills = 0,
+                     .prefill_tokens = {},
+                     .time = first,
+                     .gpu_growth = line.slope * decodes,
+                     .growth_kind = line.slope_kind,
+                     .used_blocks = {}});
+}
+
 /// Steps of one composition on the model's line, priced in closed form. False where the model has
 /// no line, or a pipeline's stages decide when steps end.
 bool StepLoop::plan_on_line(core::SimTime limit, QuietRun& run) {
@@ -154,21 +176,7 @@ bool StepLoop::plan_on_line(core::SimTime limit, QuietRun& run) {
   sum.add(domain::Bottleneck::kOverhead, busy - sum.gpu());
   sum.cpu = first.cpu * run.rounds;
   if (inputs_.options.log_steps) {
-    first.add(domain::Bottleneck::kOverhead, run.pace->period - first.gpu());
-    run.log.push_back({.first_step = totals_.steps,
-                       .steps = run.rounds,
-                       .start = newest.end,
-                       .period = run.pace->period,
-                       .period_growth = run.pace->growth,
-                       .num_decodes = decodes,
-                       .decode_context = decode_context,
-                       .shared_context = run.shared_context,
-                       .num_prefills = 0,
-                       .prefill_tokens = {},
-                       .time = first,
-                       .gpu_growth = line->slope * decodes,
-                       .growth_kind = line->slope_kind,
-                       .used_blocks = {}});
+    log_on_line(*line, first, run);
   }
   count(sum, busy, run.rounds);
   return true;

@@ -104,6 +104,7 @@ class StepLoop final : public Engine {
   [[nodiscard]] bool is_quiet(QuietRun& run);
   [[nodiscard]] const domain::AffineStep* line_at(std::int64_t decodes, core::Tokens context);
   [[nodiscard]] bool plan_on_line(core::SimTime limit, QuietRun& run);
+  void log_on_line(const domain::AffineStep& line, domain::StepTime first, QuietRun& run);
   void plan_step_by_step(core::SimTime limit, QuietRun& run);
   void report_gaps(const QuietRun& run);
   void hold_blocks(QuietRun& run, std::int64_t used, std::span<const BlockChange> changes);

@@ -114,6 +114,30 @@ void write_convention(document::JsonWriter& json, const latency::measured::Conve
   json.end_object();
 }
 
+void write_kernel(document::JsonWriter& json, const latency::measured::KernelCheck& kernel) {
+  json.begin_object();
+  json.member("gpu", kernel.gpu);
+  json.member("kernel", kernel.kernel);
+  json.member("files", kernel.files);
+  json.member("rows", kernel.rows);
+  if (!kernel.convention.name.empty()) {
+    json.key("convention");
+    write_convention(json, kernel.convention);
+  }
+  json.key("other").begin_array();
+  for (const auto& other : kernel.other) {
+    write_convention(json, other);
+  }
+  json.end_array();
+  if (kernel.median_error) {
+    json.member("left_out_median_error", *kernel.median_error);
+    json.member("left_out_p90_error", kernel.p90_error.value_or(0.0));
+  }
+  json.member("largest_change", kernel.largest_change - 1.0);
+  json.member("largest_change_at", kernel.largest_change_at);
+  json.end_object();
+}
+
 }  // namespace
 
 std::string kernel_check_json(const TableCheck& check) {
@@ -121,27 +145,7 @@ std::string kernel_check_json(const TableCheck& check) {
   json.begin_object();
   json.key("kernels").begin_array();
   for (const auto& kernel : check.kernels) {
-    json.begin_object();
-    json.member("gpu", kernel.gpu);
-    json.member("kernel", kernel.kernel);
-    json.member("files", kernel.files);
-    json.member("rows", kernel.rows);
-    if (!kernel.convention.name.empty()) {
-      json.key("convention");
-      write_convention(json, kernel.convention);
-    }
-    json.key("other").begin_array();
-    for (const auto& other : kernel.other) {
-      write_convention(json, other);
-    }
-    json.end_array();
-    if (kernel.median_error) {
-      json.member("left_out_median_error", *kernel.median_error);
-      json.member("left_out_p90_error", kernel.p90_error.value_or(0.0));
-    }
-    json.member("largest_change", kernel.largest_change - 1.0);
-    json.member("largest_change_at", kernel.largest_change_at);
-    json.end_object();
+    write_kernel(json, kernel);
   }
   json.end_array();
   json.key("findings").begin_array();

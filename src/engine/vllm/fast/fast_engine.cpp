@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -94,6 +95,9 @@ class FastEngine final : public Engine {
   [[gnu::always_inline]] inline std::int64_t complete_oldest();
   void hand_over_gaps();
   [[gnu::noinline]] void hand_over_tokens(const Batch& batch);
+  [[nodiscard]] std::optional<Run> plan_run(std::int64_t most,
+                                            core::SimTime limit,
+                                            bool pause_at_completion);
   [[gnu::noinline]] bool take_run(std::int64_t most, core::SimTime limit, bool pause_at_completion);
   void end_batches(const Run& run);
   void put_in_flight(const Run& run);
@@ -355,17 +359,16 @@ void FastEngine::hand_over_tokens(const Batch& batch) {
   }
 }
 
-/// Forms and ends a run. Precondition: the next `most` batches hold the same decodes unless a
-/// request arrives. The run is as long as free blocks, the model's line and the horizon permit. Its
-/// batches that end before `limit` end here, and so does the batch in flight before the run. The
-/// last batch never ends here: a request may end with it. Returns false, and changes nothing, where
+/// The run from here, as long as free blocks, the model's line and the horizon permit. None where
 /// not even one batch can be formed.
-bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_completion) {
+std::optional<Run> FastEngine::plan_run(std::int64_t most,
+                                        core::SimTime limit,
+                                        bool pause_at_completion) {
   const vllm::fast::DecodeSet& decodes = scheduler_.decodes();
   const std::int64_t first = scheduler_.num_batches();
   most = decodes.batches_within(scheduler_.cache().num_free(), first, most);
   if (most == 0) {
-    return false;
+    return std::nullopt;
   }
   const core::Tokens shared = scheduler_.shared_context();
   const core::Tokens saved = spared(shared);
@@ -373,7 +376,7 @@ bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_
   vllm::fast::StepLines::Line* const line =
       context >= core::Tokens(0) ? lines_.at(decodes.count(), context) : nullptr;
   if (line == nullptr) {
-    return false;
+    return std::nullopt;
   }
   const Pace pace = pace_of({.gpu = line->gpu(context),
                              .slope = line->slope,
@@ -388,7 +391,7 @@ bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_
   const core::Duration room = inputs_.horizon - start + core::Duration::ticks(1);
   most = pace.batches_within(room, pace.batches);
   if (most == 0) [[unlikely]] {
-    return false;
+    return std::nullopt;
   }
   if (has_older && (start >= limit ||
                     (pause_at_completion && scheduler_.request_ends_in(in_flight(0).number)))) {
@@ -409,6 +412,21 @@ bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_
                 .formed = std::min(most, ended + static_cast<std::int64_t>(depth_))};
   RIDGELINE_CHECK(run.ended >= 0 && run.ended < run.formed,
                   "run: its last batch is formed and stays in flight");
+  return run;
+}
+
+/// Forms and ends a run. Precondition: the next `most` batches hold the same decodes unless a
+/// request arrives. The run's batches that end before `limit` end here, and so does the batch in
+/// flight before the run. The last batch never ends here: a request may end with it. Returns false,
+/// and changes nothing, where not even one batch can be formed.
+bool FastEngine::take_run(std::int64_t most, core::SimTime limit, bool pause_at_completion) {
+  const std::optional<Run> planned = plan_run(most, limit, pause_at_completion);
+  if (!planned) {
+    return false;
+  }
+  const Run& run = *planned;
+  const vllm::fast::DecodeSet& decodes = scheduler_.decodes();
+  const bool has_older = num_in_flight_ > 0;
   scheduler_.begin_forming_decodes();
   scheduler_.form_decodes(1, decodes.blocks_in(run.first));
   if (has_older && run.formed > 1) {

@@ -43,13 +43,18 @@ struct Line {
   }
 };
 
-Line fit(const std::vector<Measured>& rows) {
+/// The line through the rows that are clear of the call's fixed time.
+core::Result<Line> fit(const std::string& heads, const std::vector<Measured>& rows) {
   double ones = 0.0;
   double mixed = 0.0;
   double squares = 0.0;
   double left = 0.0;
   double right = 0.0;
+  std::int64_t clear = 0;
   for (const Measured& one : rows) {
+    if (one.us <= kClearOfFloor * kCallFloorUs) {
+      continue;
+    }
     const double x = 1.0 / one.us;
     const double y = one.bytes / one.us;
     ones += x * x;
@@ -57,10 +62,21 @@ Line fit(const std::vector<Measured>& rows) {
     squares += y * y;
     left += x;
     right += y;
+    ++clear;
   }
   const double determinant = ones * squares - mixed * mixed;
-  return {.fixed_us = (left * squares - right * mixed) / determinant,
-          .us_per_byte = (right * ones - left * mixed) / determinant};
+  const Line line{.fixed_us = (left * squares - right * mixed) / determinant,
+                  .us_per_byte = (right * ones - left * mixed) / determinant};
+  if (std::isfinite(line.fixed_us) && line.us_per_byte > 0.0) {
+    return line;
+  }
+  return core::fail(
+      {.message = fmt::format("decode tables of heads {}: {} of {} rows take more than {} us, "
+                              "expected rows of two sizes or more, the larger ones slower",
+                              heads,
+                              clear,
+                              rows.size(),
+                              kClearOfFloor * kCallFloorUs)});
 }
 
 core::Result<Outcome> run_streaming(const Lab& lab) {
@@ -82,16 +98,15 @@ core::Result<Outcome> run_streaming(const Lab& lab) {
   double worst = 0.0;
   double slowest = kPeakTbs;
   for (const auto& [heads, rows] : by_heads) {
-    std::vector<Measured> clear;
-    std::ranges::copy_if(rows, std::back_inserter(clear), [](const Measured& one) {
-      return one.us > kClearOfFloor * kCallFloorUs;
-    });
-    const Line line = fit(clear);
+    const core::Result<Line> line = fit(heads, rows);
+    if (!line) {
+      return core::fail(line.error());
+    }
     std::vector<double> errors;
     for (const Measured& one : rows) {
-      errors.push_back(std::abs(line.us(one.bytes) / one.us - 1.0));
+      errors.push_back(std::abs(line->us(one.bytes) / one.us - 1.0));
     }
-    const double bandwidth = kMicros / line.us_per_byte / kTeraBytes;
+    const double bandwidth = kMicros / line->us_per_byte / kTeraBytes;
     worst = std::max(worst, quantile(errors, 0.5));
     slowest = std::min(slowest, bandwidth);
     out.tables[0].rows.push_back(row("heads",
@@ -99,7 +114,7 @@ core::Result<Outcome> run_streaming(const Lab& lab) {
                                      "rows",
                                      std::ssize(rows),
                                      "fixed_us",
-                                     line.fixed_us,
+                                     line->fixed_us,
                                      "bandwidth_tbs",
                                      bandwidth,
                                      "share_of_peak_pct",

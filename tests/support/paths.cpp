@@ -1,5 +1,6 @@
 #include "support/paths.hpp"
 
+#include <cstdlib>
 #include <filesystem>
 
 namespace ridgeline::test {
@@ -9,7 +10,8 @@ std::filesystem::path source_dir() {
 }
 
 std::filesystem::path shared_dir() {
-  return RIDGELINE_SHARED_DIR;
+  const char* const given = std::getenv("RIDGELINE_SHARED_DIR");  // NOLINT(concurrency-mt-unsafe)
+  return given != nullptr ? given : RIDGELINE_SHARED_DIR;
 }
 
 }  // namespace ridgeline::test

@@ -17,7 +17,6 @@
 #include "engine/profiles.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
-#include "scenario/requests.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
@@ -140,7 +139,7 @@ std::string end_of(const scenario::Resolved& resolved, engine::EngineCore core, 
   constexpr int kMostReports = 8;  // Each after a thousand steps (sim/simulation.cpp) or less.
   std::atomic<bool> interrupt = false;
   int reports = 0;
-  auto source = scenario::open_source(resolved.scenario);
+  auto source = resolved.workload.open();
   if (!source) {  // As where a rank's share of the rate leaves the range of simulated time.
     RIDGELINE_CHECK(!source.error().empty(), "a refusal without a reason");
     return core::to_string(source.error().front());
@@ -178,9 +177,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     RIDGELINE_CHECK(!resolved.error().empty(), "a refusal without a reason");
     return 0;
   }
-  const std::string expected = end_of(**resolved, engine::EngineCore::kReference, true);
-  const std::string stepping = end_of(**resolved, engine::EngineCore::kFast, false);
-  const std::string jumping = end_of(**resolved, engine::EngineCore::kFast, true);
+  const std::string expected = end_of(*resolved, engine::EngineCore::kReference, true);
+  const std::string stepping = end_of(*resolved, engine::EngineCore::kFast, false);
+  const std::string jumping = end_of(*resolved, engine::EngineCore::kFast, true);
   RIDGELINE_CHECK(expected.empty() || stepping.empty() || expected == stepping, "twins differ");
   RIDGELINE_CHECK(expected.empty() || jumping.empty() || expected == jumping, "a jump differs");
   return 0;

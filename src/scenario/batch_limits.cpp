@@ -13,7 +13,7 @@
 #include "domain/step.hpp"
 #include "engine/capacity.hpp"
 #include "engine/options.hpp"
-#include "scenario/resolve.hpp"
+#include "scenario/deployment.hpp"
 
 namespace ridgeline::scenario {
 namespace {
@@ -25,7 +25,7 @@ struct Needs {
   std::int64_t blocks = 0;   ///< KV blocks, if no two sequences share one.
 };
 
-Needs needs_of(const Resolved& deployment, const domain::StepBatch& batch) {
+Needs needs_of(const Deployment& deployment, const domain::StepBatch& batch) {
   Needs needs;
   const auto add = [&](core::Tokens past, core::Tokens fresh) {
     ++needs.sequences;
@@ -43,7 +43,7 @@ Needs needs_of(const Resolved& deployment, const domain::StepBatch& batch) {
 
 }  // namespace
 
-core::Warnings beyond_limits(const Resolved& deployment, const domain::StepBatch& batch) {
+core::Warnings beyond_limits(const Deployment& deployment, const domain::StepBatch& batch) {
   const engine::EngineOptions& engine = deployment.engine;
   const Needs needs = needs_of(deployment, batch);
   core::Warnings warnings;

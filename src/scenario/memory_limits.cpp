@@ -54,9 +54,8 @@ void divide_blocks(Resolution& work) {
                                 work.engine().block_size),
          .hint = {}});
   }
-  const bool asked =
-      work.loaded.of("engine.enable_prefix_caching").origin != Provenance::Origin::kDefault;
-  const bool shares = work.given.workload.prefix_len.value_or(0) > 0;
+  const bool asked = work.is_given("engine.enable_prefix_caching");
+  const bool shares = work.workload.section.prefix_len.value_or(0) > 0;
   if ((asked || shares) && work.engine().enable_prefix_caching) {
     work.out->warnings.push_back(prefix_caching_off());
   }
@@ -67,7 +66,7 @@ void divide_blocks(Resolution& work) {
 /// Tokens that one request can have in the KV cache, up to the network's longest.
 std::int64_t usable_tokens(Resolution& work) {
   const core::Tokens longest = std::max({work.out->network.max_position,
-                                         core::Tokens(work.given.engine.max_model_len.value_or(0)),
+                                         core::Tokens(work.engine().max_model_len.value_or(0)),
                                          work.out->memory.block_size});
   return engine::longest_request(work.out->memory,
                                  work.out->engine.num_gpu_blocks,
@@ -93,7 +92,7 @@ std::string memory_sum(Resolution& work) {
 
 /// What would hold a request of so many tokens.
 std::string hint_for(Resolution& work, core::Tokens tokens) {
-  if (work.given.engine.num_gpu_blocks) {
+  if (work.is_given("engine.num_gpu_blocks")) {
     const auto& plan = work.out->memory;
     const std::int64_t blocks =
         engine::blocks_of_request(plan, tokens, memory_options(work).max_num_batched_tokens) + 1;
@@ -108,7 +107,7 @@ std::string hint_for(Resolution& work, core::Tokens tokens) {
 /// Which waiting request goes first, and which have to wait for an adapter's place.
 void order_of_requests(Resolution& work) {
   auto& options = work.out->engine;
-  if (work.given.engine.scheduling_policy == "priority") {
+  if (work.engine().scheduling_policy == "priority") {
     if (!options.profile.has_priority_policy) {
       work.note("engine.scheduling_policy",
                 fmt::format("priority does not exist in {}, which serves first come first served",
@@ -117,9 +116,9 @@ void order_of_requests(Resolution& work) {
     }
     options.policy = engine::SchedulingPolicy::kPriority;
   }
-  if (work.given.engine.enable_lora) {
+  if (work.engine().enable_lora) {
     constexpr std::int64_t kDefaultMaxLoras = 1;  // vLLM's LoRAConfig.max_loras.
-    work.engine().max_loras = work.given.engine.max_loras.value_or(kDefaultMaxLoras);
+    work.engine().max_loras = work.engine().max_loras.value_or(kDefaultMaxLoras);
     options.max_loras = *work.engine().max_loras;
     work.out->warnings.push_back(
         {.code = "W-unpriced-lora",
@@ -132,7 +131,7 @@ void order_of_requests(Resolution& work) {
 /// Where vLLM forms steps before it has seen the last one's tokens.
 void schedule_ahead(Resolution& work) {
   auto& options = work.out->engine;
-  const std::int64_t stages = work.given.engine.pipeline_parallel_size;
+  const std::int64_t stages = work.engine().pipeline_parallel_size;
   const bool looks_up =
       options.num_speculative_tokens > 0 && options.draft_method == engine::DraftMethod::kNgram;
   if (stages > 1) {
@@ -152,7 +151,7 @@ void schedule_ahead(Resolution& work) {
 void model_length(Resolution& work) {
   const std::int64_t network = work.out->network.max_position.value();
   const std::int64_t fits = usable_tokens(work);
-  if (!work.given.engine.max_model_len) {
+  if (!work.engine().max_model_len) {
     work.engine().max_model_len = std::min(network, fits);
     if (fits < network) {
       work.out->warnings.push_back(
@@ -166,7 +165,7 @@ void model_length(Resolution& work) {
     }
     return;
   }
-  const std::int64_t wanted = *work.given.engine.max_model_len;
+  const std::int64_t wanted = *work.engine().max_model_len;
   if (wanted > network) {
     work.note("engine.max_model_len",
               fmt::format(
@@ -185,27 +184,27 @@ void model_length(Resolution& work) {
 void batch_limits(Resolution& work) {
   const auto defaults = engine::default_limits(work.out->gpu.memory, work.out->gpu.architecture);
   const std::int64_t longest = work.engine().max_model_len.value_or(0);
-  if (!work.given.engine.max_num_batched_tokens) {
+  if (!work.engine().max_num_batched_tokens) {
     const std::int64_t tokens = defaults.max_num_batched_tokens.value();
     work.engine().max_num_batched_tokens =
         work.engine().enable_chunked_prefill ? tokens : std::max(tokens, longest);
   } else if (!work.engine().enable_chunked_prefill &&
-             *work.given.engine.max_num_batched_tokens < longest) {
+             *work.engine().max_num_batched_tokens < longest) {
     work.note("engine.max_num_batched_tokens",
               fmt::format(
                   "{} is below max_model_len {}: without chunked prefill such a prompt never runs",
-                  *work.given.engine.max_num_batched_tokens,
+                  *work.engine().max_num_batched_tokens,
                   longest));
   }
   const std::int64_t tokens = *work.engine().max_num_batched_tokens;
-  if (!work.given.engine.max_num_seqs) {
+  if (!work.engine().max_num_seqs) {
     work.engine().max_num_seqs = std::min(defaults.max_num_seqs, tokens);
-  } else if (*work.given.engine.max_num_seqs > tokens) {
+  } else if (*work.engine().max_num_seqs > tokens) {
     work.note(
         "engine.max_num_seqs",
         fmt::format("{} is above max_num_batched_tokens {}: every running request needs a token "
                     "of a step",
-                    *work.given.engine.max_num_seqs,
+                    *work.engine().max_num_seqs,
                     tokens));
   }
   const engine::EngineOptions& options = work.out->engine;
@@ -238,16 +237,15 @@ bool has_recurrent_states(const engine::MemoryPlan& plan) {
 void resolve_memory(Resolution& work) {
   work.out->memory = engine::plan_memory(work.out->network, work.out->gpu, memory_options(work));
   divide_blocks(work);
-  if (work.given.engine.num_gpu_blocks) {
-    const std::int64_t blocks = *work.given.engine.num_gpu_blocks;
-    if (work.given.engine.gpu_memory_utilization &&
-        blocks != work.out->memory.num_gpu_blocks.value()) {
+  if (work.engine().num_gpu_blocks) {
+    const std::int64_t blocks = *work.engine().num_gpu_blocks;
+    if (work.engine().gpu_memory_utilization && blocks != work.out->memory.num_gpu_blocks.value()) {
       work.note(
           "engine.num_gpu_blocks",
           fmt::format(
               "{} beside gpu_memory_utilization {}, which gives {}: one of them would be ignored",
               blocks,
-              *work.given.engine.gpu_memory_utilization,
+              *work.engine().gpu_memory_utilization,
               work.out->memory.num_gpu_blocks.value()),
           "take one of them out");
     }

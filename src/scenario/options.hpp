@@ -28,6 +28,11 @@ using Slot = std::variant<std::string*,
                           std::optional<workload::Length>*,
                           std::optional<SpeculativeConfig>*>;
 
+/// Finds an option's slot in the part of a scenario that the option belongs to, whichever object of
+/// that kind it is: a second deployment is filled through the same table.
+using SlotIn =
+    std::variant<Slot (*)(DeploymentSection&), Slot (*)(WorkloadSection&), Slot (*)(RunSettings&)>;
+
 /// One line of the table that drives reading YAML, the flags, help, the JSON Schema, the effective
 /// configuration and provenance.
 struct Option {
@@ -40,7 +45,7 @@ struct Option {
   std::string_view unset = {};  ///< What holds when it is not given; empty: see the default.
   std::string_view help;
   std::string_view example;
-  Slot (*slot)(Scenario&);
+  SlotIn slot;
 
   [[nodiscard]] std::string_view section() const;  ///< "engine"; empty at the top.
   [[nodiscard]] std::string_view key() const;      ///< "max_num_seqs"
@@ -56,6 +61,11 @@ struct Option {
 [[nodiscard]] std::span<const Option> options();
 /// The option of that path, or nullptr.
 [[nodiscard]] const Option* find_option(std::string_view path);
+
+/// The slot of an option in a whole scenario.
+[[nodiscard]] Slot slot_of(const Option& option, Scenario& scenario);
+/// The same in one deployment; nothing for an option of the workload or of the run.
+[[nodiscard]] std::optional<Slot> slot_of(const Option& option, DeploymentSection& deployment);
 
 /// The value of an option in a scenario as a node (null when unset), and as text for people.
 [[nodiscard]] document::Node value_node(const Option& option, const Scenario& scenario);

@@ -15,7 +15,7 @@
 #include "model/operators.hpp"
 #include "scenario/rank_share.hpp"
 #include "scenario/requests.hpp"
-#include "scenario/resolve.hpp"
+#include "scenario/resolution.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/speculation.hpp"
 
@@ -26,10 +26,10 @@ namespace {
 /// Tensor parallelism over nodes, which the kernel model prices by a law that nothing was fitted
 /// on.
 void warn_of_nodes(Resolution& work) {
-  const std::int64_t size = work.given.engine.tensor_parallel_size;
+  const std::int64_t size = work.engine().tensor_parallel_size;
   const hardware::GpuSpec& gpu = work.out->gpu;
   const hardware::LinkView view = hardware::over_link(gpu, size);
-  if (view.link != hardware::Link::kNetwork || !work.given.latency.name.starts_with("kernel")) {
+  if (view.link != hardware::Link::kNetwork || !work.section().latency.name.starts_with("kernel")) {
     return;
   }
   const std::int64_t node = std::max(gpu.gpus_per_node, gpu.link_domain);
@@ -49,7 +49,7 @@ void warn_of_nodes(Resolution& work) {
 
 /// What the scenario asks for and no step-time model prices.
 void warn_of_unpriced(Resolution& work) {
-  if (work.out->network.vision && work.given.workload.trace) {
+  if (work.out->network.vision && work.workload.section.trace) {
     work.out->warnings.push_back(
         {.code = "W-unpriced-encoder",
          .message = "the time of the vision encoder is not priced: an image costs its tokens of "
@@ -60,14 +60,14 @@ void warn_of_unpriced(Resolution& work) {
 
 /// Says how one data-parallel rank comes by its requests.
 void share_workload(Resolution& work) {
-  const RankShare deal = rank_share(work.out->scenario);
+  const RankShare deal = work.workload.share();
   const std::int64_t ranks = deal.ranks();
   const std::int64_t loaded = deal.loaded_ranks();
   if (ranks == 1) {
     return;
   }
-  const WorkloadSection& whole = work.out->scenario.workload;
-  const WorkloadSection rank = rank_workload(work.out->scenario);
+  const WorkloadSection& whole = work.workload.section;
+  const WorkloadSection rank = work.workload.of_rank();
   std::string share = "its part of the workload";
   if (whole.trace) {
     share = fmt::format("every {}th session of the trace, or request without one", loaded);
@@ -102,7 +102,7 @@ void share_workload(Resolution& work) {
 }
 
 void speculate(Resolution& work) {
-  const auto& config = work.given.engine.speculative_config;
+  const auto& config = work.engine().speculative_config;
   if (!config) {
     return;
   }
@@ -112,7 +112,6 @@ void speculate(Resolution& work) {
   auto& options = work.out->engine;
   options.num_speculative_tokens = config->num_speculative_tokens;
   options.draft_acceptance = config->acceptance;
-  options.acceptance_seed = static_cast<std::uint64_t>(work.given.seed);
   options.draft_method = config->method == "ngram"         ? engine::DraftMethod::kNgram
                          : config->method == "draft_model" ? engine::DraftMethod::kDraftModel
                                                            : engine::DraftMethod::kEagle;
@@ -123,11 +122,11 @@ void only_kernel_knows(Resolution& work) {
   const model::Sharding& sharding = work.out->execution.sharding;
   const bool plain = sharding.gpus() == sharding.tensor_parallel_size &&
                      !sharding.expert_parallel && !work.out->execution.speculation;
-  if (!plain && !work.given.latency.name.starts_with("kernel")) {
+  if (!plain && !work.section().latency.name.starts_with("kernel")) {
     work.note(
         "latency.name",
         fmt::format("{} knows tensor parallelism alone, no other cut of a network and no drafts",
-                    work.given.latency.name),
+                    work.section().latency.name),
         "--latency kernel");
   }
 }
@@ -135,30 +134,30 @@ void only_kernel_knows(Resolution& work) {
 }  // namespace
 
 void resolve_parallelism(Resolution& work) {
-  const std::int64_t size = work.given.engine.tensor_parallel_size;
+  const std::int64_t size = work.engine().tensor_parallel_size;
   model::Sharding& sharding = work.out->execution.sharding;
   sharding = {.tensor_parallel_size = size,
-              .pipeline_parallel_size = work.given.engine.pipeline_parallel_size,
-              .data_parallel_size = work.given.engine.data_parallel_size,
-              .prefill_context_parallel_size = work.given.engine.prefill_context_parallel_size,
-              .expert_parallel = work.given.engine.enable_expert_parallel};
+              .pipeline_parallel_size = work.engine().pipeline_parallel_size,
+              .data_parallel_size = work.engine().data_parallel_size,
+              .prefill_context_parallel_size = work.engine().prefill_context_parallel_size,
+              .expert_parallel = work.engine().enable_expert_parallel};
   for (const auto backend :
        {model::AllToAllBackend::kDeepEpHighThroughput, model::AllToAllBackend::kDeepEpLowLatency}) {
-    if (work.given.engine.all2all_backend == model::name(backend)) {
+    if (work.engine().all2all_backend == model::name(backend)) {
       sharding.all_to_all = backend;
     }
   }
   if (auto result = model::check_sharding(work.out->network, sharding); !result) {
     for (auto& error : result.error()) {
-      error.where = work.loaded.of(error.field).where;
+      error.where = work.place_of(error.field);
       work.errors.push_back(std::move(error));
     }
     return;
   }
-  if (work.given.engine.decode_context_parallel_size > 1) {
+  if (work.engine().decode_context_parallel_size > 1) {
     work.note("engine.decode_context_parallel_size",
               fmt::format("{} is not modelled yet: every rank holds its sequences' whole KV cache",
-                          work.given.engine.decode_context_parallel_size));
+                          work.engine().decode_context_parallel_size));
   }
   speculate(work);
   only_kernel_knows(work);

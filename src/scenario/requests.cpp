@@ -100,8 +100,7 @@ void fill_workload(WorkloadSection& workload) {
   }
 }
 
-workload::SyntheticOptions synthetic_options(const Scenario& scenario) {
-  const WorkloadSection& section = scenario.workload;
+workload::SyntheticOptions synthetic_options(const WorkloadSection& section, std::int64_t seed) {
   workload::SyntheticOptions options;
   options.arrivals = arrivals_of(section);
   if (!is_closed_loop(section)) {
@@ -119,38 +118,36 @@ workload::SyntheticOptions synthetic_options(const Scenario& scenario) {
   }
   options.num_prompts = section.num_prompts;
   options.duration = section.duration;
-  options.seed = static_cast<std::uint64_t>(scenario.seed);
+  options.seed = static_cast<std::uint64_t>(seed);
   return options;
 }
 
-RankShare rank_share(const Scenario& scenario) {
-  const WorkloadSection& section = scenario.workload;
-  return {scenario.engine.data_parallel_size,
+RankShare Workload::share() const {
+  return {ranks,
           {.clients = section.max_concurrency,
            .closed_loop = is_closed_loop(section),
            .requests = section.trace ? std::nullopt : section.num_prompts}};
 }
 
-WorkloadSection rank_workload(const Scenario& scenario) {
-  WorkloadSection section = scenario.workload;
-  const RankShare share = rank_share(scenario);
-  if (share.ranks() == 1) {
-    return section;
+WorkloadSection Workload::of_rank() const {
+  WorkloadSection rank = section;
+  if (ranks == 1) {
+    return rank;
   }
+  const RankShare deal = share();
   if (section.num_prompts && !section.trace) {  // Of a trace so many are taken, and then dealt out.
-    section.num_prompts = share.requests(*section.num_prompts);
+    rank.num_prompts = deal.requests(*section.num_prompts);
   }
   if (section.max_concurrency) {
-    section.max_concurrency = share.clients(*section.max_concurrency);
+    rank.max_concurrency = deal.clients(*section.max_concurrency);
   }
   if (section.request_rate) {
-    section.request_rate = share.rate(*section.request_rate);
+    rank.request_rate = deal.rate(*section.request_rate);
   }
-  return section;
+  return rank;
 }
 
-core::Result<std::unique_ptr<workload::Source>> open_source(const Scenario& scenario) {
-  const WorkloadSection& section = scenario.workload;
+core::Result<std::unique_ptr<workload::Source>> Workload::open() const {
   if (section.trace) {
     auto source = workload::open_trace(
         *section.trace,
@@ -162,13 +159,13 @@ core::Result<std::unique_ptr<workload::Source>> open_source(const Scenario& scen
          .speed_up = section.trace_speed_up.value_or(1.0),
          .arrivals = section.request_rate || section.arrivals ? std::optional(arrivals_of(section))
                                                               : std::nullopt,
-         .max_concurrency = rank_workload(scenario).max_concurrency,
+         .max_concurrency = of_rank().max_concurrency,
          .duration = section.duration,
          .skip_bad_rows = section.skip_bad_rows.value_or(false),
          .session_times = section.trace_sessions == "answered" ? workload::SessionTimes::kAnswered
                                                                : workload::SessionTimes::kRecorded,
-         .seed = static_cast<std::uint64_t>(scenario.seed),
-         .ranks = rank_share(scenario).loaded_ranks()});
+         .seed = static_cast<std::uint64_t>(seed),
+         .ranks = share().loaded_ranks()});
     if (!source) {
       for (auto& error : source.error()) {
         error.field = error.field.empty() ? "workload.trace" : error.field;
@@ -176,9 +173,7 @@ core::Result<std::unique_ptr<workload::Source>> open_source(const Scenario& scen
     }
     return source;
   }
-  Scenario rank = scenario;
-  rank.workload = rank_workload(scenario);
-  return workload::make_synthetic(synthetic_options(rank));
+  return workload::make_synthetic(synthetic_options(of_rank(), seed));
 }
 
 }  // namespace ridgeline::scenario

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "core/result.hpp"
@@ -15,18 +16,24 @@ namespace ridgeline::scenario {
 void fill_workload(WorkloadSection& workload);
 
 /// The workload layer's own words for a filled section without a trace.
-[[nodiscard]] workload::SyntheticOptions synthetic_options(const Scenario& scenario);
+[[nodiscard]] workload::SyntheticOptions synthetic_options(const WorkloadSection& section,
+                                                           std::int64_t seed);
 
-/// How a scenario with a filled workload section is shared out over its data-parallel ranks. How
-/// many requests a trace holds is not known yet.
-[[nodiscard]] RankShare rank_share(const Scenario& scenario);
+/// The requests that a run asks for, made up or from a trace, of which each data-parallel rank of
+/// the deployment that serves them gets its share.
+struct Workload {
+  WorkloadSection section;  ///< Filled.
+  std::int64_t seed = 0;
+  std::int64_t ranks = 1;
 
-/// A filled workload section as the simulated one of a deployment's data-parallel ranks gets it. A
-/// trace is shared out as it is read (workload::dealt_out).
-[[nodiscard]] WorkloadSection rank_workload(const Scenario& scenario);
-
-/// The requests that a scenario with a filled workload asks for, made up or from its trace: those
-/// of one data-parallel rank.
-[[nodiscard]] core::Result<std::unique_ptr<workload::Source>> open_source(const Scenario& scenario);
+  /// How it is shared out over the ranks. How many requests a trace holds is not known yet.
+  [[nodiscard]] RankShare share() const;
+  /// The section as the simulated one of the ranks gets it. A trace is shared out as it is read
+  /// (workload::dealt_out).
+  [[nodiscard]] WorkloadSection of_rank() const;
+  /// The requests of the simulated rank. Fails with a trace that cannot be read, or where a rank's
+  /// share is out of range.
+  [[nodiscard]] core::Result<std::unique_ptr<workload::Source>> open() const;
+};
 
 }  // namespace ridgeline::scenario

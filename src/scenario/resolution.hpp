@@ -5,41 +5,47 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/result.hpp"
+#include "scenario/deployment.hpp"
 #include "scenario/patch.hpp"
 #include "scenario/requests.hpp"
-#include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ridgeline::scenario {
 
-/// A scenario on its way to being Resolved: what was given, what came of it so far, and what is
-/// wrong with it. The parts of resolve() work on one in turn.
+/// A deployment on its way to being resolved: what came of it so far, and what is wrong with it.
+/// The parts of resolve_deployment() work on one in turn.
 struct Resolution {
-  LoadedScenario loaded;
-  const Scenario& given = loaded.scenario;  ///< As loaded, without what is derived.
-  std::unique_ptr<Resolved> out = std::make_unique<Resolved>();
+  const std::vector<Provenance>& provenance;
+  const Workload& workload;
+  std::shared_ptr<Deployment> out = std::make_shared<Deployment>();
   core::Errors errors;
 
-  explicit Resolution(LoadedScenario scenario) : loaded(std::move(scenario)) {
-    out->scenario = given;
-    out->warnings = loaded.warnings;
-    fill_workload(out->scenario.workload);
+  Resolution(DeploymentSection section,
+             const std::vector<Provenance>& origins,
+             const Workload& asked)
+      : provenance(origins), workload(asked) {
+    out->section = std::move(section);
   }
-  Resolution(const Resolution&) = delete;
-  Resolution& operator=(const Resolution&) = delete;
-  Resolution(Resolution&&) = delete;
-  Resolution& operator=(Resolution&&) = delete;
-  ~Resolution() = default;
 
-  /// The engine section with what is derived so far.
-  [[nodiscard]] EngineSection& engine() const { return out->scenario.engine; }
+  /// The section with what is derived so far.
+  [[nodiscard]] DeploymentSection& section() const { return out->section; }
+  [[nodiscard]] EngineSection& engine() const { return out->section.engine; }
+
+  /// Whether a value is the scenario's own, neither a default nor derived.
+  [[nodiscard]] bool is_given(std::string_view path) const {
+    return provenance_of(provenance, path).origin != Provenance::Origin::kDefault;
+  }
+  [[nodiscard]] core::Location place_of(std::string_view path) const {
+    return provenance_of(provenance, path).where;
+  }
 
   void note(std::string_view field, std::string message, std::string hint = {}) {
     errors.push_back({.field = std::string(field),
                       .message = std::move(message),
-                      .where = loaded.of(field).where,
+                      .where = place_of(field),
                       .hint = std::move(hint)});
   }
 
@@ -60,7 +66,7 @@ struct Resolution {
         error.field = field;
       }
       if (error.where.file.empty()) {
-        error.where = loaded.of(field).where;
+        error.where = place_of(field);
       }
       errors.push_back(std::move(error));
     }
@@ -74,7 +80,7 @@ struct Resolution {
                                 std::string_view target) {
     if (!result) {
       for (auto& error : result.error()) {
-        locate_patch_error(error, given.patches, target);
+        locate_patch_error(error, section().patches, target);
       }
     }
     return keep(std::move(result), field);

@@ -10,9 +10,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -23,12 +21,10 @@
 #include "document/document.hpp"
 #include "document/reader.hpp"
 #include "latency/step_time_model.hpp"
-#include "scenario/length.hpp"
 #include "scenario/node_builder.hpp"
+#include "scenario/option_reader.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario_rules.hpp"
-#include "scenario/speculation.hpp"
-#include "workload/options.hpp"
 
 namespace ridgeline::scenario {
 
@@ -38,104 +34,6 @@ constexpr std::string_view kSet = "set";
 constexpr std::string_view kLatency = "latency";
 constexpr std::string_view kLatencySet = "latency.set";
 constexpr const char* kCommandLine = "command line";
-
-document::Range<std::int64_t> integer_range(const Option& option) {
-  return {static_cast<std::int64_t>(option.lowest), static_cast<std::int64_t>(option.highest)};
-}
-
-/// Puts the value of one option, where the document has it, into its slot.
-class SlotReader {
- public:
-  SlotReader(const Option& option, document::ObjectReader& reader, core::Errors& errors)
-      : option_(option), reader_(reader), errors_(errors) {}
-
-  void operator()(std::string* slot) const { assign(text(), slot); }
-  void operator()(std::optional<std::string>* slot) const { assign(text(), slot); }
-  void operator()(std::int64_t* slot) const { assign(integer(), slot); }
-  void operator()(std::optional<std::int64_t>* slot) const { assign(integer(), slot); }
-  void operator()(std::optional<double>* slot) const {
-    assign(reader_.real(option_.key(), {option_.lowest, option_.highest}), slot);
-  }
-  void operator()(bool* slot) const { assign(reader_.boolean(option_.key()), slot); }
-  void operator()(std::optional<bool>* slot) const { assign(reader_.boolean(option_.key()), slot); }
-  void operator()(std::optional<core::Duration>* slot) const { assign(duration(), slot); }
-  void operator()(std::optional<workload::Length>* slot) const {
-    const document::Node* node = reader_.node(option_.key());
-    if (node != nullptr && !node->is_null()) {
-      assign(read_length(*node, reader_.path_of(option_.key()), errors_), slot);
-    }
-  }
-  void operator()(std::optional<SpeculativeConfig>* slot) const {
-    const document::Node* node = reader_.node(option_.key());
-    if (node != nullptr && !node->is_null()) {
-      assign(read_speculative(*node, reader_.path_of(option_.key()), errors_), slot);
-    }
-  }
-
- private:
-  template <class Value, class SlotType>
-  static void assign(std::optional<Value> value, SlotType* slot) {
-    if (!value) {
-      return;
-    }
-    if constexpr (std::is_same_v<SlotType, std::optional<Value>>) {
-      *slot = std::move(value);
-    } else {
-      *slot = std::move(*value);
-    }
-  }
-
-  [[nodiscard]] std::optional<std::string> text() const {
-    if (option_.choices.empty()) {
-      auto text = reader_.string(option_.key());
-      if (text && text->empty()) {
-        reader_.problem(option_.key(), "is empty");
-        text.reset();
-      }
-      return text;
-    }
-    const std::vector<std::string> choices(option_.choices.begin(), option_.choices.end());
-    return reader_.choice(option_.key(), choices);
-  }
-  [[nodiscard]] std::optional<std::int64_t> integer() const {
-    return reader_.integer(option_.key(), integer_range(option_));
-  }
-  /// "60s", or a bare number of seconds.
-  [[nodiscard]] std::optional<core::Duration> duration() const {
-    const document::Node* node = reader_.node(option_.key());
-    if (node == nullptr || node->is_null()) {
-      return std::nullopt;
-    }
-    std::optional<double> seconds;
-    if (node->is_number()) {
-      seconds = node->as_real();
-    } else if (!node->is_string()) {
-      reader_.problem(option_.key(),
-                      fmt::format("expected a time, found {}", node->describe()),
-                      "seconds, or with a unit: 250ms, 60s, 10m");
-      return std::nullopt;
-    } else if (const auto parsed = document::parse_quantity(node->as_string(), "seconds")) {
-      seconds = *parsed;
-    } else {
-      reader_.problem(option_.key(),
-                      parsed.error().front().message,
-                      "seconds, or with a unit: 250ms, 60s, 10m");
-      return std::nullopt;
-    }
-    const auto duration = core::Duration::from_seconds(*seconds);
-    if (!duration || *seconds > option_.highest) {
-      reader_.problem(
-          option_.key(),
-          fmt::format("{} is out of range, expected 0s to {}s", flow_text(*node), option_.highest));
-      return std::nullopt;
-    }
-    return duration;
-  }
-
-  const Option& option_;
-  document::ObjectReader& reader_;
-  core::Errors& errors_;
-};
 
 /// Lays documents over a scenario, one after the other.
 class Loader {
@@ -194,7 +92,7 @@ class Loader {
       if (option.section() != section) {
         continue;
       }
-      std::visit(SlotReader(option, reader, errors_), option.slot(loaded.scenario));
+      read_option(option, slot_of(option, loaded.scenario), reader, errors_);
       const document::Node* value = node.find(option.key());
       if (value != nullptr && !value->is_null()) {
         provenance.origin = origin;
@@ -223,7 +121,7 @@ class Loader {
         continue;
       }
       Patch patch{.target = target, .key = member.key.substr(dot + 1), .value = member.value};
-      auto& patches = loaded.scenario.patches;
+      auto& patches = loaded.scenario.deployment.patches;
       const auto same = std::ranges::find_if(patches, [&](const Patch& other) {
         return other.target == patch.target && other.key == patch.key;
       });
@@ -252,7 +150,7 @@ class Loader {
                          .hint = "set: {perLayerOverhead: 80}"});
       return;
     }
-    auto& settings = loaded.scenario.latency.settings;
+    auto& settings = loaded.scenario.deployment.latency.settings;
     for (const auto& member : node.members()) {
       const auto same = std::ranges::find(settings, member.key, &latency::ModelSetting::key);
       if (same == settings.end()) {
@@ -409,7 +307,7 @@ const char* name(Provenance::Origin origin) {
   return "";
 }
 
-const Provenance& LoadedScenario::of(std::string_view path) const {
+const Provenance& provenance_of(const std::vector<Provenance>& provenance, std::string_view path) {
   const auto found = std::ranges::find(provenance, path, &Provenance::path);
   RIDGELINE_CHECK(found != provenance.end(), path);
   return *found;
@@ -481,9 +379,9 @@ document::Node to_node(const Scenario& scenario) {
     if (auto value = value_node(option, scenario); !value.is_null()) {
       (open.empty() ? top : section).add(option.key(), std::move(value));
     }
-    if (option.path == "latency.lookup" && !scenario.latency.settings.empty()) {
+    if (option.path == "latency.lookup" && !scenario.deployment.latency.settings.empty()) {
       MapBuilder settings;
-      for (const auto& [key, value] : scenario.latency.settings) {
+      for (const auto& [key, value] : scenario.deployment.latency.settings) {
         settings.add(key, value);
       }
       section.add(kSet, settings.finish());
@@ -491,7 +389,7 @@ document::Node to_node(const Scenario& scenario) {
   }
   close_section();
   MapBuilder patches;
-  for (const auto& patch : scenario.patches) {
+  for (const auto& patch : scenario.deployment.patches) {
     patches.add(fmt::format("{}.{}", patch.target, patch.key), patch.value);
   }
   if (!patches.empty()) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
@@ -14,8 +15,8 @@
 
 namespace ridgeline::scenario {
 
-/// A scenario as its author states it: what is not set is derived in resolve(). Keys, units, ranges
-/// and meanings stand once, in the option table (scenario/options.cpp).
+/// The sections of a scenario as their author states them: what is not set is derived in resolve().
+/// Keys, units, ranges and meanings stand once, in the option table (scenario/options.cpp).
 struct LatencySection {
   std::string name = "kernel";
   std::optional<std::string> constants;
@@ -110,19 +111,31 @@ struct Patch {
   document::Node value;
 };
 
-struct Scenario {
+/// A network on its GPUs, and the engine that serves it.
+struct DeploymentSection {
   std::string model;
   std::string gpu;
   LatencySection latency;
   EngineSection engine;
   ServingSection serving;
-  WorkloadSection workload;
-  SloSection slo;
   std::string request_path = "on";
+  std::vector<Patch> patches;  ///< Key `set`.
+};
+
+/// What is set once for a whole run, whatever is served and by how many deployments. Nothing of it
+/// is derived.
+struct RunSettings {
+  SloSection slo;
   std::optional<std::string> compat = {};
   std::string percentiles = "exact";
   std::int64_t seed = 0;
-  std::vector<Patch> patches;  ///< Key `set`.
+};
+
+/// A whole scenario. Its document has the keys of the deployment and of the run beside each other.
+struct Scenario {
+  DeploymentSection deployment;
+  WorkloadSection workload;
+  RunSettings run;
 };
 
 /// Where a value of a scenario came from; a flag wins over a file, a file over a default.
@@ -133,6 +146,9 @@ struct Provenance {
   core::Location where = {};  ///< For files and flags.
 };
 [[nodiscard]] const char* name(Provenance::Origin origin);
+/// The entry of an option, of which there must be one.
+[[nodiscard]] const Provenance& provenance_of(const std::vector<Provenance>& provenance,
+                                              std::string_view path);
 
 /// A value given outside the file: an option's path and its text, as after a flag.
 struct Override {
@@ -146,7 +162,9 @@ struct LoadedScenario {
   std::vector<Provenance> provenance;  ///< One per option, in the table's order.
   core::Warnings warnings;             ///< Of how it was said; they stand before all others.
 
-  [[nodiscard]] const Provenance& of(std::string_view path) const;
+  [[nodiscard]] const Provenance& of(std::string_view path) const {
+    return provenance_of(provenance, path);
+  }
 };
 
 /// What a scenario is loaded for decides which parts must be there.

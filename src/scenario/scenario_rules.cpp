@@ -26,10 +26,10 @@ class Rules {
   Rules(LoadedScenario& loaded, core::Errors& errors) : loaded_(loaded), errors_(errors) {}
 
   void network_and_gpu() {
-    if (loaded_.scenario.model.empty()) {
+    if (loaded_.scenario.deployment.model.empty()) {
       missing("model", "--model llama-3.1-8b; `ridgeline list models` names the catalogue");
     }
-    if (loaded_.scenario.gpu.empty()) {
+    if (loaded_.scenario.deployment.gpu.empty()) {
       missing("gpu", "--gpu h100; `ridgeline list gpus` names the catalogue");
     }
   }
@@ -37,7 +37,7 @@ class Rules {
   /// num_gpu_blocks and gpu_memory_utilization say the same in two ways: the flag's wins over the
   /// file's. Both from one place are compared when the memory is known (resolve).
   void kv_capacity() {
-    auto& engine = loaded_.scenario.engine;
+    auto& engine = loaded_.scenario.deployment.engine;
     const auto blocks = loaded_.of("engine.num_gpu_blocks").origin;
     const auto share = loaded_.of("engine.gpu_memory_utilization").origin;
     if (blocks == Provenance::Origin::kFlag && share == Provenance::Origin::kFile) {
@@ -50,7 +50,7 @@ class Rules {
   }
 
   void adapters() {
-    if (given("engine.max_loras") && !loaded_.scenario.engine.enable_lora) {
+    if (given("engine.max_loras") && !loaded_.scenario.deployment.engine.enable_lora) {
       ignored("engine.max_loras", "enable_lora is off");
     }
   }
@@ -159,9 +159,10 @@ class Rules {
     if (!errors_.empty()) {
       return;
     }
-    Scenario filled = loaded_.scenario;
-    fill_workload(filled.workload);
-    for (auto& error : workload::check_options(synthetic_options(filled))) {
+    WorkloadSection filled = workload;
+    fill_workload(filled);
+    for (auto& error :
+         workload::check_options(synthetic_options(filled, loaded_.scenario.run.seed))) {
       if (find_option(error.field) != nullptr) {
         error.where = loaded_.of(error.field).where;
       }
@@ -204,15 +205,15 @@ void check_names(const LoadedScenario& loaded, core::Errors& errors) {
       errors.push_back(std::move(error));
     }
   };
-  const Scenario& scenario = loaded.scenario;
-  if (auto network = model::find_model_document(scenario.model);
-      !network && !scenario.model.empty()) {
+  const DeploymentSection& deployment = loaded.scenario.deployment;
+  if (auto network = model::find_model_document(deployment.model);
+      !network && !deployment.model.empty()) {
     note(std::move(network.error()), "model");
   }
-  if (auto gpu = hardware::find_gpu_document(scenario.gpu); !gpu && !scenario.gpu.empty()) {
+  if (auto gpu = hardware::find_gpu_document(deployment.gpu); !gpu && !deployment.gpu.empty()) {
     note(std::move(gpu.error()), "gpu");
   }
-  if (auto version = engine::find_profile(scenario.engine.version); !version) {
+  if (auto version = engine::find_profile(deployment.engine.version); !version) {
     note(std::move(version.error()), "engine.version");
   }
 }

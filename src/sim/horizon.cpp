@@ -22,12 +22,12 @@ constexpr core::Duration kImplausible = core::Duration::seconds(3600);
 
 std::string setting_to_change(const scenario::Resolved& resolved, std::int64_t completed) {
   // Where a whole run has no room for one answer, a fact that the user changed is the likely cause.
-  for (const scenario::Patch& patch : resolved.scenario.patches) {
+  for (const scenario::Patch& patch : resolved.deployment->section.patches) {
     if (completed == 0 && patch.target == "hardware") {
       return fmt::format("set.{}.{}", patch.target, patch.key);
     }
   }
-  const engine::RequestPath& path = resolved.path;
+  const engine::RequestPath& path = resolved.deployment->path;
   const std::pair<const char*, core::Duration> times[] = {
       {"network_in", path.network},
       {"frontend_time", path.frontend},
@@ -35,14 +35,14 @@ std::string setting_to_change(const scenario::Resolved& resolved, std::int64_t c
       {"emit_time", path.emit},
       {"delivery_time", path.deliver},
       {"close_time", path.close},
-      {"host_step_time", resolved.host.per_step},
-      {"host_sequence_time", resolved.host.per_sequence}};
+      {"host_step_time", resolved.deployment->host.per_step},
+      {"host_sequence_time", resolved.deployment->host.per_sequence}};
   for (const auto& [name, time] : times) {
     if (time >= kImplausible) {
       return fmt::format("serving.{}", name);
     }
   }
-  const auto& workload = resolved.scenario.workload;
+  const auto& workload = resolved.workload.section;
   return workload.trace         ? "workload.trace"
          : workload.num_prompts ? "workload.num_prompts"
                                 : "workload";

@@ -28,7 +28,7 @@ namespace {
 void warn_of_outcomes(const scenario::Resolved& resolved,
                       const metrics::Summary& summary,
                       core::Warnings& warnings) {
-  const auto& options = resolved.engine;
+  const auto& options = resolved.deployment->engine;
   if (const std::int64_t rejected = summary.count(domain::Outcome::kRejected); rejected > 0) {
     warnings.push_back(
         {.code = "W-rejected",
@@ -52,7 +52,7 @@ void warn_of_outcomes(const scenario::Resolved& resolved,
 void warn_of_carried(const scenario::Resolved& resolved,
                      const workload::Carried& carried,
                      core::Warnings& warnings) {
-  const auto& options = resolved.engine;
+  const auto& options = resolved.deployment->engine;
   const auto warn = [&](std::string_view code, std::string message, std::string hint) {
     warnings.push_back(
         {.code = std::string(code), .message = std::move(message), .hint = std::move(hint)});
@@ -83,7 +83,7 @@ void warn_of_carried(const scenario::Resolved& resolved,
                      carried.models.size(),
                      fmt::join(named, ", "),
                      carried.models.size() > kMostNamed ? ", ..." : "",
-                     resolved.network.name),
+                     resolved.deployment->network.name),
          {});
   }
   if (carried.with_media > 0) {
@@ -103,14 +103,14 @@ void warn_of_overload(const scenario::Resolved& resolved,
     return;
   }
   const statistics::Backlog& backlog = summary.overload->backlog;
-  const std::int64_t ranks = resolved.scenario.engine.data_parallel_size;
+  const std::int64_t ranks = resolved.deployment->section.engine.data_parallel_size;
   const bool at_client = summary.overload->at_client;
   const std::string_view consequence =
       at_client           ? "they wait at the client, which no latency counts"
       : backlog.whole_run ? "every latency depends on how long the run is"
                           : "latencies depend on how long that lasts";
   const std::string_view more_capacity = at_client ? ", or a higher --max-concurrency"
-                                         : resolved.engine.max_loras > 0
+                                         : resolved.deployment->engine.max_loras > 0
                                              ? ", or a higher --max-loras"
                                              : "";
   warnings.push_back(
@@ -139,7 +139,8 @@ void warn_of_prefixes(const scenario::Resolved& resolved,
       resolved.provenance, "engine.enable_prefix_caching", &scenario::Provenance::path);
   const bool is_default = setting != resolved.provenance.end() &&
                           setting->origin == scenario::Provenance::Origin::kDefault;
-  if (is_default && source.names_prompts() && scenario::has_recurrent_states(resolved.memory)) {
+  if (is_default && source.names_prompts() &&
+      scenario::has_recurrent_states(resolved.deployment->memory)) {
     warnings.push_back(scenario::prefix_caching_off());
   }
 }
@@ -155,7 +156,7 @@ void add_run_warnings(const scenario::Resolved& resolved,
   warn_of_carried(resolved, source.carried(), warnings);
   warn_of_prefixes(resolved, source, warnings);
   for (auto& warning : source.warnings()) {
-    if (!warning.code.starts_with(workload::kBlisWarning) || resolved.scenario.compat == "blis") {
+    if (!warning.code.starts_with(workload::kBlisWarning) || resolved.run.compat == "blis") {
       warnings.push_back(std::move(warning));
     }
   }

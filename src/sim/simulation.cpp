@@ -21,8 +21,8 @@
 #include "metrics/samples.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
+#include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
-#include "scenario/scenario.hpp"
 #include "sim/driver.hpp"
 #include "sim/horizon.hpp"
 #include "sim/logged_model.hpp"
@@ -35,26 +35,26 @@ namespace ridgeline::sim {
 
 namespace {
 
-metrics::RecorderOptions recorder_options(const scenario::Scenario& scenario,
+metrics::RecorderOptions recorder_options(const scenario::Resolved& resolved,
                                           const workload::Source& source,
                                           metrics::Listener* listener) {
   metrics::RecorderOptions options;
   options.label_sets = source.label_sets();
   options.open_loop = !source.is_closed_loop();
-  options.of_trace = scenario.workload.trace.has_value();
+  options.of_trace = resolved.workload.section.trace.has_value();
   options.held_back = source.held_back();
-  options.percentiles = scenario.percentiles == "sketch" ? metrics::Percentiles::kSketch
-                                                         : metrics::Percentiles::kExact;
+  options.percentiles = resolved.run.percentiles == "sketch" ? metrics::Percentiles::kSketch
+                                                             : metrics::Percentiles::kExact;
   options.listener = listener;
   const auto limit = [&](metrics::Metric metric) -> std::optional<core::Duration>& {
     return options.slo.limits[static_cast<std::size_t>(metric)];
   };
-  limit(metrics::Metric::kTtft) = scenario.slo.ttft;
-  limit(metrics::Metric::kTpot) = scenario.slo.tpot;
-  limit(metrics::Metric::kItl) = scenario.slo.itl;
-  limit(metrics::Metric::kE2e) = scenario.slo.e2e;
+  limit(metrics::Metric::kTtft) = resolved.run.slo.ttft;
+  limit(metrics::Metric::kTpot) = resolved.run.slo.tpot;
+  limit(metrics::Metric::kItl) = resolved.run.slo.itl;
+  limit(metrics::Metric::kE2e) = resolved.run.slo.e2e;
   const auto& names = metrics::kStatisticNames;
-  const auto* const named = std::ranges::find(names, scenario.slo.statistic.value_or("p99"));
+  const auto* const named = std::ranges::find(names, resolved.run.slo.statistic.value_or("p99"));
   options.slo.statistic = static_cast<metrics::Statistic>(named - names.begin());
   return options;
 }
@@ -104,17 +104,19 @@ void name_groups(const workload::Labels& labels, metrics::Summary& summary) {
 core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
                                   workload::Source& source,
                                   const RunControls& controls) {
-  metrics::Recorder recorder(recorder_options(resolved.scenario, source, controls.listener));
-  const LoggedModel logged(*resolved.latency);
-  const latency::StepTimeModel& model = resolved.latency->logs()
+  metrics::Recorder recorder(recorder_options(resolved, source, controls.listener));
+  const scenario::Deployment& deployment = *resolved.deployment;
+  const LoggedModel logged(*deployment.latency);
+  const latency::StepTimeModel& model = deployment.latency->logs()
                                             ? static_cast<const latency::StepTimeModel&>(logged)
-                                            : *resolved.latency;
+                                            : *deployment.latency;
   StepWatch watch(model);
-  engine::EngineOptions options = resolved.engine;
+  engine::EngineOptions options = deployment.engine;
+  options.acceptance_seed = static_cast<std::uint64_t>(resolved.run.seed);
   const bool wanted = controls.listener != nullptr && controls.listener->needs_steps();
   options.log_steps = options.log_steps || wanted || controls.steps != nullptr;
   Driver driver({.source = source,
-                 .path = resolved.path,
+                 .path = deployment.path,
                  .recorder = recorder,
                  .interrupt = controls.interrupt,
                  .progress = controls.progress,
@@ -126,11 +128,11 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
                   .model = controls.steps == nullptr
                                ? model
                                : static_cast<const latency::StepTimeModel&>(watch),
-                  .host = resolved.host,
+                  .host = deployment.host,
                   .sink = driver,
-                  .horizon = last_step_end(resolved.path),
+                  .horizon = last_step_end(deployment.path),
                   .tokens = controls.tokens},
-       .path = resolved.path,
+       .path = deployment.path,
        .id = core::InstanceId(0),
        .core = controls.core,
        .jump = controls.jump});
@@ -145,13 +147,13 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
   outcome.partial = end == Driver::End::kInterrupted;
   outcome.totals = instance.totals();
   outcome.of_other_ranks = source.of_other_ranks();
-  outcome.summary = recorder.summarise(counts_of(outcome.totals, resolved.engine));
-  outcome.summary.kv_cache.block_size = resolved.engine.block_size.value();
+  outcome.summary = recorder.summarise(counts_of(outcome.totals, deployment.engine));
+  outcome.summary.kv_cache.block_size = deployment.engine.block_size.value();
   name_groups(source.labels(), outcome.summary);
   outcome.digest = recorder.digest(digest_totals(outcome.totals));
   outcome.warnings = recorder.warnings();
   add_run_warnings(resolved, outcome.summary, source, outcome.warnings);
-  const auto findings = resolved.latency->findings(logged.lookups());
+  const auto findings = deployment.latency->findings(logged.lookups());
   outcome.warnings.insert(outcome.warnings.end(), findings.begin(), findings.end());
   return outcome;
 }

@@ -35,8 +35,8 @@ ExitCode explain_command(Words words) {
     return give_up(resolved.error(), manners);
   }
   const bool json = manners.format == "json";
-  return put_out(json ? report::json_text(report::explanation_tree(**resolved))
-                      : report::explanation_table(**resolved, text_style(manners.out)),
+  return put_out(json ? report::json_text(report::explanation_tree(*resolved))
+                      : report::explanation_table(*resolved, text_style(manners.out)),
                  manners);
 }
 

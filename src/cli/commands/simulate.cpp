@@ -38,7 +38,6 @@
 #include "report/run_result.hpp"
 #include "report/step_log.hpp"
 #include "scenario/options.hpp"
-#include "scenario/requests.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
@@ -136,7 +135,7 @@ class Simulation {
     }
     // From here on there are files to complete or to take away.
     const InterruptGuard guard;
-    if (resolved_->scenario.percentiles == "exact") {
+    if (resolved_.run.percentiles == "exact") {
       set_memory_hint(
           "--percentiles sketch keeps a few megabytes, whatever the number of requests");
     }
@@ -179,14 +178,14 @@ class Simulation {
       return core::fail(resolved.error());
     }
     resolved_ = std::move(*resolved);
-    const scenario::SloSection& slo = resolved_->scenario.slo;
+    const scenario::SloSection& slo = resolved_.run.slo;
     if (arguments_.has("fail-on-slo") && !(slo.ttft || slo.tpot || slo.itl || slo.e2e)) {
       return core::fail(core::Error{.field = "--fail-on-slo",
                                     .message = "there is no target to miss",
                                     .where = {.file = "command line"},
                                     .hint = "--slo-ttft, --slo-tpot, --slo-itl or --slo-e2e"});
     }
-    auto source = scenario::open_source(resolved_->scenario);
+    auto source = resolved_.workload.open();
     if (!source) {
       return core::fail(source.error());
     }
@@ -281,7 +280,7 @@ class Simulation {
 
   /// A client that states its sampling does not measure a server that samples otherwise.
   void warn_of_sampling(core::Warnings& warnings) const {
-    const auto& sampling = resolved_->network.sampling;
+    const auto& sampling = resolved_.deployment->network.sampling;
     for (const auto& target : client_targets_) {
       if (target.format->greedy && (sampling.truncates() || sampling.penalises())) {
         warnings.push_back(
@@ -330,7 +329,7 @@ class Simulation {
 
   core::Result<sim::RunOutcome> simulate() {
     if (manners_.verbose) {
-      static_cast<void>(write_all(STDERR_FILENO, report::provenance_text(*resolved_)));
+      static_cast<void>(write_all(STDERR_FILENO, report::provenance_text(resolved_)));
     }
     ProgressDisplay display(progress_, manners_.err);
     sim::RunControls controls;
@@ -351,7 +350,7 @@ class Simulation {
       listeners.add(&*prompts_);
     }
     controls.listener = listeners.empty() ? nullptr : &listeners;
-    auto outcome = sim::simulate(*resolved_, *source_, controls);
+    auto outcome = sim::simulate(resolved_, *source_, controls);
     display.finish();
     wall_s_ = display.wall_seconds();
     client_results_.put_in_order();
@@ -362,7 +361,7 @@ class Simulation {
 
   [[nodiscard]] report::RunResult result_of(const sim::RunOutcome& outcome) const {
     report::RunResult result = report::run_result(
-        *resolved_, outcome, {.wall_time_s = wall_s_, .host = host_name(), .engine_core = core_});
+        resolved_, outcome, {.wall_time_s = wall_s_, .host = host_name(), .engine_core = core_});
     warn_of_sampling(result.warnings);
     warn_of_prompts(result.warnings);
     if (outcome.partial) {
@@ -381,8 +380,7 @@ class Simulation {
   ExitCode show(const sim::RunOutcome& outcome) {
     const report::RunResult result = result_of(outcome);
     if (result.deployment) {
-      client_results_.stand_for_all(scenario::rank_share(resolved_->scenario),
-                                    result.deployment->requests);
+      client_results_.stand_for_all(resolved_.workload.share(), result.deployment->requests);
     }
     core::Errors errors;
     report::TextStyle style = text_style(manners_.out);
@@ -436,7 +434,7 @@ class Simulation {
 
   /// Whether no request got an answer, which is then said on standard error.
   [[nodiscard]] bool answers_nothing(const metrics::Summary& summary) const {
-    const auto error = report::unanswered(*resolved_, summary);
+    const auto error = report::unanswered(*resolved_.deployment, summary);
     if (error) {
       print_errors({*error}, manners_.err);
     }
@@ -461,7 +459,7 @@ class Simulation {
   Manners manners_;
   std::string core_;
   ProgressDisplay::Mode progress_ = ProgressDisplay::Mode::kNever;
-  std::unique_ptr<scenario::Resolved> resolved_;
+  scenario::Resolved resolved_;
   std::unique_ptr<workload::Source> source_;
   std::vector<Target> targets_;
   std::optional<OutputFile> log_file_;

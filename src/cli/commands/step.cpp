@@ -31,6 +31,7 @@
 #include "report/roofline_svg.hpp"
 #include "report/step_report.hpp"
 #include "scenario/batch_limits.hpp"
+#include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 
@@ -86,7 +87,7 @@ std::string batch_title(const BatchText& text) {
 
 /// A step priced by one model, with the deployment it was priced on.
 struct Priced {
-  std::unique_ptr<scenario::Resolved> deployment;
+  std::shared_ptr<const scenario::Deployment> deployment;
   report::StepReport report;
 };
 
@@ -114,13 +115,13 @@ void drop_unused(scenario::LatencySection& section) {
 }
 
 /// What resolve() warns of is the workload of a run: a step has none, its batch is one rank's.
-core::Warnings warnings_of(const scenario::Resolved& deployment) {
-  core::Warnings warnings = deployment.warnings;
+core::Warnings warnings_of(const scenario::Resolved& resolved) {
+  core::Warnings warnings = resolved.warnings;
   for (core::Warning& warning : warnings) {
     if (warning.code == scenario::kDataParallelWarning) {
       warning.message = fmt::format(
           "--decode and --prefill are the batch of one of {} data-parallel ranks, not of all",
-          deployment.execution.sharding.data_parallel_size);
+          resolved.deployment->execution.sharding.data_parallel_size);
       warning.hint = "ranks that exchange tokens of experts are taken to be equally loaded";
     }
   }
@@ -148,18 +149,18 @@ core::Result<Priced> price(const scenario::LoadedScenario& loaded,
                            const BatchText& text) {
   scenario::LoadedScenario chosen = loaded;
   if (!model.empty()) {
-    chosen.scenario.latency.name = model;
-    drop_unused(chosen.scenario.latency);
+    chosen.scenario.deployment.latency.name = model;
+    drop_unused(chosen.scenario.deployment.latency);
   }
-  auto resolved = scenario::resolve(std::move(chosen));
+  const auto resolved = scenario::resolve(std::move(chosen));
   if (!resolved) {
     return core::fail(resolved.error());
   }
-  Priced priced{.deployment = std::move(*resolved), .report = {}};
-  const scenario::Resolved& deployment = *priced.deployment;
-  priced.report.model = deployment.scenario.latency.name;
+  Priced priced{.deployment = resolved->deployment, .report = {}};
+  const scenario::Deployment& deployment = *priced.deployment;
+  priced.report.model = deployment.section.latency.name;
   priced.report.headline = {report::deployment_text(deployment), batch_title(text)};
-  priced.report.config = scenario::to_node(deployment.scenario);
+  priced.report.config = scenario::to_node(resolved->scenario());
   const auto& speculation = deployment.execution.speculation;
   const BatchText verified =
       with_drafts(text, speculation ? speculation->num_speculative_tokens : 0);
@@ -168,7 +169,7 @@ core::Result<Priced> price(const scenario::LoadedScenario& loaded,
   if (priced.report.explanation.total.gpu() > core::SimTime::last().since_start()) {
     return core::fail(too_long(priced.report.explanation));
   }
-  priced.report.warnings = warnings_of(deployment);
+  priced.report.warnings = warnings_of(*resolved);
   latency::LookupLog log;
   static_cast<void>(deployment.latency->predict_logged(batch, log));
   for (const core::Warnings& more :

@@ -4,7 +4,6 @@
 #include <array>
 #include <cctype>
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,6 +52,7 @@ bool is_of_server(const scenario::Option& option) {
 /// What was stated of a server, in the order of the table of options.
 std::vector<Setting> stated_settings(const scenario::Resolved& resolved) {
   std::vector<Setting> settings;
+  const scenario::Scenario scenario = resolved.scenario();
   for (std::size_t i = 0; i < scenario::options().size(); ++i) {
     const scenario::Option& option = scenario::options()[i];
     const auto origin = resolved.provenance[i].origin;
@@ -60,10 +60,10 @@ std::vector<Setting> stated_settings(const scenario::Resolved& resolved) {
                                  origin == scenario::Provenance::Origin::kFile)) {
       settings.push_back({.section = std::string(option.section()),
                           .key = std::string(option.key()),
-                          .value = scenario::value_node(option, resolved.scenario)});
+                          .value = scenario::value_node(option, scenario)});
     }
   }
-  const document::Node whole = scenario::to_node(resolved.scenario);
+  const document::Node whole = scenario::to_node(scenario);
   const auto add_set = [&](const std::string& section, const document::Node* map) {
     const document::Node* set = map == nullptr ? nullptr : map->find("set");
     if (set != nullptr) {
@@ -186,12 +186,12 @@ Server common_server(const std::vector<validate::Evidence>& evidence,
     if (!resolved) {
       continue;  // It was predicted: this does not happen.
     }
-    const scenario::Scenario& scenario = (*resolved)->scenario;
-    const std::string name = fmt::format("{} on {}", scenario.model, scenario.gpu);
+    const scenario::DeploymentSection& section = resolved->deployment->section;
+    const std::string name = fmt::format("{} on {}", section.model, section.gpu);
     if (std::ranges::find(server.names, name) == server.names.end()) {
       server.names.push_back(name);
     }
-    auto settings = stated_settings(**resolved);
+    auto settings = stated_settings(*resolved);
     if (record == records.front()) {
       common = std::move(settings);
       continue;

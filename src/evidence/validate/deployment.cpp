@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -85,8 +84,7 @@ class Deployer {
  public:
   explicit Deployer(Evidence& evidence) : evidence_(evidence) {}
 
-  core::Result<std::unique_ptr<scenario::Resolved>> run(
-      const std::vector<scenario::Override>& overrides) {
+  core::Result<scenario::Resolved> run(const std::vector<scenario::Override>& overrides) {
     if (!evidence_.model.empty()) {
       set("model", evidence_.model);
     }
@@ -121,8 +119,8 @@ class Deployer {
     if (!loaded) {
       return core::fail(loaded.error());
     }
-    quantise(loaded->scenario);
-    if (const auto ranks = loaded->scenario.engine.data_parallel_size; ranks > 1) {
+    quantise(loaded->scenario.deployment);
+    if (const auto ranks = loaded->scenario.deployment.engine.data_parallel_size; ranks > 1) {
       assume(fmt::format("requests go to the {} data-parallel ranks in turn; one is simulated",
                          ranks));
     }
@@ -233,9 +231,9 @@ class Deployer {
 
   /// The record's weight format over the network's own; a network that is published in that format
   /// keeps its details (which modules stay in 16 bits).
-  void quantise(scenario::Scenario& scenario) {
+  void quantise(scenario::DeploymentSection& deployment) {
     const std::string& format = evidence_.weight_quantisation;
-    const auto document = model::find_model_document(scenario.model);
+    const auto document = model::find_model_document(deployment.model);
     if (format.empty() || !document) {
       return;
     }
@@ -245,13 +243,13 @@ class Deployer {
       return;
     }
     if (wanted) {
-      scenario.patches.push_back(
+      deployment.patches.push_back(
           {.target = "model", .key = "quantization_config", .value = *wanted});
       assume(fmt::format("weights and activations in {}, but for lm_head", format));
     } else if (own != nullptr) {
-      scenario.patches.push_back({.target = "model",
-                                  .key = "quantization_config",
-                                  .value = document::Node::null({.file = "record"})});
+      deployment.patches.push_back({.target = "model",
+                                    .key = "quantization_config",
+                                    .value = document::Node::null({.file = "record"})});
     }
   }
 
@@ -261,8 +259,8 @@ class Deployer {
 
 }  // namespace
 
-core::Result<std::unique_ptr<scenario::Resolved>> deploy(
-    Evidence& evidence, const std::vector<scenario::Override>& overrides) {
+core::Result<scenario::Resolved> deploy(Evidence& evidence,
+                                        const std::vector<scenario::Override>& overrides) {
   if (!evidence.engine.empty() && !mentions(evidence.engine, "vllm")) {
     return core::fail(core::Error{
         .message = fmt::format("engine {} is not simulated, only vllm", evidence.engine)});

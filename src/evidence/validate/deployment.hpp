@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,7 +14,7 @@ namespace ridgeline::evidence::validate {
 /// The server of a record, resolved. `overrides` are what-ifs that win over the record
 /// ("latency.name"). What the record does not say and was taken for granted is added to its
 /// `assumed`. Fails with the reason why it cannot be predicted.
-[[nodiscard]] core::Result<std::unique_ptr<scenario::Resolved>> deploy(
+[[nodiscard]] core::Result<scenario::Resolved> deploy(
     Evidence& evidence, const std::vector<scenario::Override>& overrides);
 
 /// What a client's result says of its network where `overrides` name another; nothing where they

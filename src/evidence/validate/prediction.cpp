@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -178,12 +177,12 @@ Prediction predict_part(const std::vector<Sample>& samples) {
 bool overfills_cache(const scenario::Resolved& resolved, const Evidence& evidence) {
   double most = 0.0;
   for (const auto& stage : evidence.stages) {
-    const scenario::RankShare share(resolved.scenario.engine.data_parallel_size,
+    const scenario::RankShare share(resolved.deployment->section.engine.data_parallel_size,
                                     {.clients = stage.concurrency});
     most = std::max(most, static_cast<double>(share.clients(stage.concurrency)));
   }
-  const double room = static_cast<double>(resolved.engine.num_gpu_blocks.value()) *
-                      static_cast<double>(resolved.engine.block_size.value());
+  const double room = static_cast<double>(resolved.deployment->engine.num_gpu_blocks.value()) *
+                      static_cast<double>(resolved.deployment->engine.block_size.value());
   return most * (evidence.input.mean + evidence.output.mean) > room;
 }
 
@@ -193,7 +192,7 @@ std::vector<PartPrediction> play(const scenario::Resolved& resolved,
                                  const std::vector<Evidence>& evidence,
                                  std::uint64_t seed) {
   const Evidence& facts = evidence[run.parts.front().evidence];
-  LoadScript script(run, facts, seed, resolved.scenario.engine.data_parallel_size);
+  LoadScript script(run, facts, seed, resolved.deployment->section.engine.data_parallel_size);
   StageSamples samples(script, run.stages.size(), facts);
   sim::RunControls controls;
   controls.listener = &samples;
@@ -285,7 +284,7 @@ std::vector<PartPrediction> predict(std::vector<Evidence>& evidence,
     results[i].problem = evidence[i].problem;
   }
   // Servers first, one after the other: they note what they assume in the records.
-  std::vector<std::unique_ptr<scenario::Resolved>> servers(runs.size());
+  std::vector<std::optional<scenario::Resolved>> servers(runs.size());
   for (std::size_t i = 0; i < runs.size(); ++i) {
     for (const auto& part : runs[i].parts) {
       auto server = deploy(evidence[part.evidence], options.overrides);
@@ -305,7 +304,7 @@ std::vector<PartPrediction> predict(std::vector<Evidence>& evidence,
   const auto work = [&] {
     for (std::size_t job = next++; job < runs.size() * histories; job = next++) {
       const std::size_t run = job / histories;
-      if (servers[run] != nullptr) {
+      if (servers[run]) {
         played[run][job % histories] =
             play(*servers[run], runs[run], evidence, options.seed + job % histories);
       }
@@ -320,7 +319,7 @@ std::vector<PartPrediction> predict(std::vector<Evidence>& evidence,
     helper.join();
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    for (std::size_t j = 0; servers[i] != nullptr && j < runs[i].parts.size(); ++j) {
+    for (std::size_t j = 0; servers[i] && j < runs[i].parts.size(); ++j) {
       const std::size_t record = runs[i].parts[j].evidence;
       if (results[record].problem.empty()) {
         results[record] = merge(played[i], j);

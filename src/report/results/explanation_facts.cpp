@@ -10,8 +10,8 @@
 #include "engine/capacity.hpp"
 #include "engine/options.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "scenario/deployment.hpp"
 #include "scenario/length.hpp"
-#include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ridgeline::report {
@@ -44,18 +44,18 @@ const char* kind_name(engine::CacheLayout::Kind kind) {
   RIDGELINE_CHECK(false, "a kind of cache without a name");
 }
 
-std::int64_t held_tokens(const scenario::Resolved& resolved) {
-  const std::int64_t groups = std::max<std::int64_t>(1, resolved.memory.num_groups());
-  return (resolved.engine.num_gpu_blocks.value() - 1) / groups * resolved.engine.block_size.value();
+std::int64_t held_tokens(const scenario::Deployment& deployment) {
+  const std::int64_t groups = std::max<std::int64_t>(1, deployment.memory.num_groups());
+  return (deployment.engine.num_gpu_blocks.value() - 1) / groups *
+         deployment.engine.block_size.value();
 }
 
-std::int64_t blocks_of_longest(const scenario::Resolved& resolved) {
+std::int64_t blocks_of_longest(const scenario::Deployment& deployment) {
   return engine::blocks_of_request(
-      resolved.memory, resolved.engine.max_model_len, resolved.engine.max_num_batched_tokens);
+      deployment.memory, deployment.engine.max_model_len, deployment.engine.max_num_batched_tokens);
 }
 
-std::optional<core::Tokens> tokens_of_request(const scenario::Resolved& resolved) {
-  const scenario::WorkloadSection& workload = resolved.scenario.workload;
+std::optional<core::Tokens> tokens_of_request(const scenario::WorkloadSection& workload) {
   if (!workload.input_len || !workload.output_len) {
     return std::nullopt;
   }
@@ -65,19 +65,20 @@ std::optional<core::Tokens> tokens_of_request(const scenario::Resolved& resolved
   return core::Tokens(static_cast<std::int64_t>(std::ceil(tokens)));
 }
 
-double requests_held(const scenario::Resolved& resolved, core::Tokens tokens) {
+double requests_held(const scenario::Deployment& deployment, core::Tokens tokens) {
   const std::int64_t blocks =
-      engine::blocks_of_request(resolved.memory, tokens, tokens_of_decode(resolved.engine));
-  return static_cast<double>(resolved.engine.num_gpu_blocks.value() - 1) /
+      engine::blocks_of_request(deployment.memory, tokens, tokens_of_decode(deployment.engine));
+  return static_cast<double>(deployment.engine.num_gpu_blocks.value() - 1) /
          static_cast<double>(blocks);
 }
 
-double requests_of_longest(const scenario::Resolved& resolved) {
-  const auto& engine = resolved.engine;
-  return resolved.memory.num_groups() > 1 ? static_cast<double>(engine.num_gpu_blocks.value() - 1) /
-                                                static_cast<double>(blocks_of_longest(resolved))
-                                          : static_cast<double>(held_tokens(resolved)) /
-                                                static_cast<double>(engine.max_model_len.value());
+double requests_of_longest(const scenario::Deployment& deployment) {
+  const auto& engine = deployment.engine;
+  return deployment.memory.num_groups() > 1
+             ? static_cast<double>(engine.num_gpu_blocks.value() - 1) /
+                   static_cast<double>(blocks_of_longest(deployment))
+             : static_cast<double>(held_tokens(deployment)) /
+                   static_cast<double>(engine.max_model_len.value());
 }
 
 }  // namespace ridgeline::report

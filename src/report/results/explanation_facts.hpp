@@ -7,7 +7,8 @@
 #include "engine/capacity.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/operators.hpp"
-#include "scenario/resolve.hpp"
+#include "scenario/deployment.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::report {
 
@@ -20,15 +21,16 @@ inline constexpr model::Sharding kWhole{.tensor_parallel_size = 1};
 /// "whole", "window" or "state".
 [[nodiscard]] const char* kind_name(engine::CacheLayout::Kind kind);
 /// Tokens that the cache holds of sequences that every group keeps whole, as vLLM's log counts.
-[[nodiscard]] std::int64_t held_tokens(const scenario::Resolved& resolved);
+[[nodiscard]] std::int64_t held_tokens(const scenario::Deployment& deployment);
 /// Blocks of one request of max_model_len.
-[[nodiscard]] std::int64_t blocks_of_longest(const scenario::Resolved& resolved);
+[[nodiscard]] std::int64_t blocks_of_longest(const scenario::Deployment& deployment);
 /// Prompt and output together of the workload's mean request; nothing where it states no lengths.
-[[nodiscard]] std::optional<core::Tokens> tokens_of_request(const scenario::Resolved& resolved);
+[[nodiscard]] std::optional<core::Tokens> tokens_of_request(
+    const scenario::WorkloadSection& workload);
 /// Requests of so many tokens that the cache holds at once in decode, if none shares a block. A
 /// prompt's chunk holds more of a window for one step, which few of many requests do at a time.
-[[nodiscard]] double requests_held(const scenario::Resolved& resolved, core::Tokens tokens);
+[[nodiscard]] double requests_held(const scenario::Deployment& deployment, core::Tokens tokens);
 /// Requests of max_model_len that the cache holds at once.
-[[nodiscard]] double requests_of_longest(const scenario::Resolved& resolved);
+[[nodiscard]] double requests_of_longest(const scenario::Deployment& deployment);
 
 }  // namespace ridgeline::report

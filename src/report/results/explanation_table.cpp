@@ -16,6 +16,7 @@
 #include "report/results/explanation.hpp"
 #include "report/results/explanation_facts.hpp"
 #include "report/results/headline.hpp"
+#include "scenario/deployment.hpp"
 #include "scenario/options.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
@@ -76,8 +77,9 @@ std::string quantisation_source(const model::ModelSpec& network) {
 }
 
 void memory_lines(const scenario::Resolved& resolved, Lines& lines) {
-  const auto& plan = resolved.memory;
-  const auto& engine = resolved.engine;
+  const scenario::Deployment& deployment = *resolved.deployment;
+  const auto& plan = deployment.memory;
+  const auto& engine = deployment.engine;
   lines.title("memory of each GPU");
   lines.row("usable", gib_text(plan.usable));
   lines.row(
@@ -117,11 +119,11 @@ void memory_lines(const scenario::Resolved& resolved, Lines& lines) {
     }
   }
   lines.row("block", fmt::format("{:.6g} KiB", plan.block.value() / 1024.0));
-  const std::int64_t tokens = held_tokens(resolved);
+  const std::int64_t tokens = held_tokens(deployment);
   lines.row("tokens", report::grouped(tokens));
-  lines.row("requests of max_model_len", report::significant(requests_of_longest(resolved)));
-  if (const auto length = tokens_of_request(resolved)) {
-    const double held = requests_held(resolved, *length);
+  lines.row("requests of max_model_len", report::significant(requests_of_longest(deployment)));
+  if (const auto length = tokens_of_request(resolved.workload.section)) {
+    const double held = requests_held(deployment, *length);
     lines.row(fmt::format("requests of {} tokens", report::grouped(length->value())),
               report::significant(held),
               held > static_cast<double>(engine.max_num_seqs)
@@ -134,10 +136,10 @@ void memory_lines(const scenario::Resolved& resolved, Lines& lines) {
 }  // namespace
 
 std::string explanation_table(const scenario::Resolved& resolved, const report::TextStyle& style) {
-  const auto& network = resolved.network;
-  const auto& gpu = resolved.gpu;
+  const auto& network = resolved.deployment->network;
+  const auto& gpu = resolved.deployment->gpu;
   Lines lines;
-  lines.add(deployment_text(resolved) + '\n');
+  lines.add(deployment_text(*resolved.deployment) + '\n');
   lines.title("network");
   lines.row("family", network.family);
   lines.row("parameters", fmt::format("{:.4g} B", model::total_parameters(network) / 1e9));
@@ -164,12 +166,13 @@ std::string explanation_table(const scenario::Resolved& resolved, const report::
   }
   memory_lines(resolved, lines);
   lines.title("settings that are not built-in defaults");
+  const scenario::Scenario scenario = resolved.scenario();
   for (const auto& provenance : resolved.provenance) {
     if (provenance.origin != scenario::Provenance::Origin::kDefault) {
       const scenario::Option* option = scenario::find_option(provenance.path);
       lines.row(
           provenance.path,
-          scenario::value_text(*option, resolved.scenario),
+          scenario::value_text(*option, scenario),
           fmt::format("{} {}", scenario::name(provenance.origin), place_text(provenance.where)));
     }
   }

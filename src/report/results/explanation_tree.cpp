@@ -20,6 +20,7 @@
 #include "report/results/explanation_facts.hpp"
 #include "report/results/headline.hpp"
 #include "report/tree.hpp"
+#include "scenario/deployment.hpp"
 #include "scenario/options.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
@@ -101,8 +102,9 @@ document::Node layouts_tree(const engine::MemoryPlan& plan) {
 }
 
 document::Node memory_tree(const scenario::Resolved& resolved) {
-  const auto& plan = resolved.memory;
-  const auto length = tokens_of_request(resolved);
+  const scenario::Deployment& deployment = *resolved.deployment;
+  const auto& plan = deployment.memory;
+  const auto length = tokens_of_request(resolved.workload.section);
   return MapBuilder()
       .add("usable_gib", gib(plan.usable))
       .add("gpu_memory_utilization", number_node(plan.utilization))
@@ -117,15 +119,15 @@ document::Node memory_tree(const scenario::Resolved& resolved) {
       .add("reserve_gib", gib(plan.reserve))
       .add("kv_cache_gib", gib(plan.kv_cache))
       .add("block_bytes", number_node(plan.block.value()))
-      .add("block_size", integer_node(resolved.engine.block_size.value()))
-      .add("num_gpu_blocks", integer_node(resolved.engine.num_gpu_blocks.value()))
-      .add("kv_tokens", integer_node(held_tokens(resolved)))
+      .add("block_size", integer_node(deployment.engine.block_size.value()))
+      .add("num_gpu_blocks", integer_node(deployment.engine.num_gpu_blocks.value()))
+      .add("kv_tokens", integer_node(held_tokens(deployment)))
       .add("sequence_state_gib", gib(plan.sequence_state))
       .add("cache_groups", layouts_tree(plan))
-      .add("blocks_of_max_model_len", integer_node(blocks_of_longest(resolved)))
+      .add("blocks_of_max_model_len", integer_node(blocks_of_longest(deployment)))
       .add("requests_of_workload_length",
-           number_node(length ? std::optional(requests_held(resolved, *length)) : std::nullopt))
-      .add("requests_of_max_model_len", number_node(requests_of_longest(resolved)))
+           number_node(length ? std::optional(requests_held(deployment, *length)) : std::nullopt))
+      .add("requests_of_max_model_len", number_node(requests_of_longest(deployment)))
       .build();
 }
 
@@ -167,15 +169,16 @@ document::Node hardware_tree(const model::ModelSpec& network, const hardware::Gp
 /// The engine section as resolved, and what follows from it.
 document::Node engine_tree(const scenario::Resolved& resolved) {
   MapBuilder tree;
+  const scenario::Scenario scenario = resolved.scenario();
   for (const auto& option : scenario::options()) {
     if (option.section() == "engine") {
-      tree.add(option.key(), scenario::value_node(option, resolved.scenario));
+      tree.add(option.key(), scenario::value_node(option, scenario));
     }
   }
-  tree.add("profile", text_node(resolved.engine.profile.name));
+  tree.add("profile", text_node(resolved.deployment->engine.profile.name));
   std::vector<document::Node> sizes;
-  sizes.reserve(resolved.execution.cuda_graph_sizes.size());
-  for (const std::int64_t size : resolved.execution.cuda_graph_sizes) {
+  sizes.reserve(resolved.deployment->execution.cuda_graph_sizes.size());
+  for (const std::int64_t size : resolved.deployment->execution.cuda_graph_sizes) {
     sizes.push_back(integer_node(size));
   }
   tree.add("cuda_graph_sizes", list_node(std::move(sizes)));
@@ -207,26 +210,28 @@ document::Node value_in(const document::Node& document, std::string_view key) {
 
 document::Node provenance_tree(const scenario::Resolved& resolved) {
   std::vector<document::Node> entries;
+  const scenario::Scenario scenario = resolved.scenario();
+  const scenario::Deployment& deployment = *resolved.deployment;
   for (const auto& provenance : resolved.provenance) {
     const scenario::Option* option = scenario::find_option(provenance.path);
     entries.push_back(provenance_entry(provenance.path,
-                                       scenario::value_node(*option, resolved.scenario),
+                                       scenario::value_node(*option, scenario),
                                        scenario::name(provenance.origin),
                                        place_text(provenance.where)));
   }
-  for (const auto& patch : resolved.scenario.patches) {
+  for (const auto& patch : deployment.section.patches) {
     entries.push_back(provenance_entry(fmt::format("{}.{}", patch.target, patch.key),
                                        patch.value,
                                        "set",
                                        place_text(patch.value.where())));
   }
-  const document::Node network = model::lift_text_config(resolved.network_document);
-  for (const auto& [key, source] : resolved.network.provenance) {
+  const document::Node network = model::lift_text_config(deployment.network_document);
+  for (const auto& [key, source] : deployment.network.provenance) {
     entries.push_back(provenance_entry("model." + key, value_in(network, key), "document", source));
   }
-  for (const auto& [key, source] : resolved.gpu.provenance) {
+  for (const auto& [key, source] : deployment.gpu.provenance) {
     entries.push_back(provenance_entry(
-        "hardware." + key, value_in(resolved.gpu_document, key), "document", source));
+        "hardware." + key, value_in(deployment.gpu_document, key), "document", source));
   }
   return list_node(std::move(entries));
 }
@@ -236,12 +241,12 @@ document::Node provenance_tree(const scenario::Resolved& resolved) {
 document::Node explanation_tree(const scenario::Resolved& resolved) {
   return MapBuilder()
       .add("schema_version", integer_node(kExplanationSchemaVersion))
-      .add("deployment", text_node(deployment_text(resolved)))
-      .add("model", model_tree(resolved.network))
+      .add("deployment", text_node(deployment_text(*resolved.deployment)))
+      .add("model", model_tree(resolved.deployment->network))
       .add("memory", memory_tree(resolved))
-      .add("hardware", hardware_tree(resolved.network, resolved.gpu))
+      .add("hardware", hardware_tree(resolved.deployment->network, resolved.deployment->gpu))
       .add("engine", engine_tree(resolved))
-      .add("config", scenario::to_node(resolved.scenario))
+      .add("config", scenario::to_node(resolved.scenario()))
       .add("provenance", provenance_tree(resolved))
       .add("warnings", warnings_tree(resolved.warnings))
       .build();

@@ -17,7 +17,6 @@
 #include "report/run_result.hpp"
 #include "scenario/options.hpp"
 #include "scenario/rank_share.hpp"
-#include "scenario/requests.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
@@ -31,9 +30,9 @@ constexpr std::string_view kUsualLatency = "kernel";
 
 /// The network as it was asked for, and what its name does not say: which of the catalogue it is,
 /// and formats other than 16 bits.
-std::string network_text(const scenario::Resolved& resolved) {
-  const model::ModelSpec& network = resolved.network;
-  const std::string& asked = resolved.scenario.model;
+std::string network_text(const scenario::Deployment& deployment) {
+  const model::ModelSpec& network = deployment.network;
+  const std::string& asked = deployment.section.model;
   std::vector<std::string> notes;
   const auto says = [&](std::string_view word) {
     return document::lower_case(asked).find(word) != std::string::npos;
@@ -86,8 +85,8 @@ std::string workload_text(const scenario::WorkloadSection& workload) {
 
 }  // namespace
 
-std::string deployment_text(const scenario::Resolved& resolved) {
-  const model::Sharding& sharding = resolved.execution.sharding;
+std::string deployment_text(const scenario::Deployment& deployment) {
+  const model::Sharding& sharding = deployment.execution.sharding;
   std::string cut = fmt::format("TP{}", sharding.tensor_parallel_size);
   const auto add = [&cut](std::int64_t size, std::string_view name) {
     cut += size > 1 ? fmt::format(" {}{}", name, size) : std::string();
@@ -97,19 +96,19 @@ std::string deployment_text(const scenario::Resolved& resolved) {
   add(sharding.prefill_context_parallel_size, "PCP");
   cut += sharding.expert_parallel ? " EP" : "";
   const std::string gpus =
-      sharding.gpus() == 1 ? resolved.gpu.name
-                           : fmt::format("{}x {} ({})", sharding.gpus(), resolved.gpu.name, cut);
-  return fmt::format("{} on {}", network_text(resolved), gpus);
+      sharding.gpus() == 1 ? deployment.gpu.name
+                           : fmt::format("{}x {} ({})", sharding.gpus(), deployment.gpu.name, cut);
+  return fmt::format("{} on {}", network_text(deployment), gpus);
 }
 
 std::optional<report::Deployment> deployment_of(const scenario::Resolved& resolved,
                                                 const sim::RunOutcome& outcome) {
-  const scenario::RankShare share = scenario::rank_share(resolved.scenario);
+  const scenario::RankShare share = resolved.workload.share();
   if (share.ranks() == 1) {
     return std::nullopt;
   }
   const metrics::Summary& summary = outcome.summary;
-  const scenario::WorkloadSection& workload = resolved.scenario.workload;
+  const scenario::WorkloadSection& workload = resolved.workload.section;
   std::optional<std::int64_t> requests = workload.num_prompts;
   double times = share.times();
   if (workload.trace && summary.requests() > 0) {
@@ -119,24 +118,24 @@ std::optional<report::Deployment> deployment_of(const scenario::Resolved& resolv
   const auto of_all = [times](const std::optional<double>& rank) {
     return rank ? std::optional(*rank * times) : std::nullopt;
   };
-  return report::Deployment{
-      .data_parallel_size = share.ranks(),
-      .loaded_ranks = share.loaded_ranks(),
-      .request_rate = workload.request_rate,
-      .rank_request_rate = scenario::rank_workload(resolved.scenario).request_rate,
-      .requests = requests,
-      .rank_requests = summary.requests(),
-      .request_throughput = of_all(summary.request_throughput),
-      .output_throughput = of_all(summary.output_throughput),
-      .total_token_throughput = of_all(summary.total_token_throughput),
-      .goodput = of_all(summary.goodput)};
+  return report::Deployment{.data_parallel_size = share.ranks(),
+                            .loaded_ranks = share.loaded_ranks(),
+                            .request_rate = workload.request_rate,
+                            .rank_request_rate = resolved.workload.of_rank().request_rate,
+                            .requests = requests,
+                            .rank_requests = summary.requests(),
+                            .request_throughput = of_all(summary.request_throughput),
+                            .output_throughput = of_all(summary.output_throughput),
+                            .total_token_throughput = of_all(summary.total_token_throughput),
+                            .goodput = of_all(summary.goodput)};
 }
 
 std::vector<std::string> headline(const scenario::Resolved& resolved,
                                   const sim::RunOutcome& outcome) {
-  std::vector<std::string> pieces = {deployment_text(resolved),
-                                     workload_text(resolved.scenario.workload)};
-  if (const std::string& model = resolved.scenario.latency.name; model != kUsualLatency) {
+  std::vector<std::string> pieces = {deployment_text(*resolved.deployment),
+                                     workload_text(resolved.workload.section)};
+  if (const std::string& model = resolved.deployment->section.latency.name;
+      model != kUsualLatency) {
     pieces.front() += fmt::format(", step times by {}", model);
   }
   const auto deployment = deployment_of(resolved, outcome);
@@ -153,8 +152,8 @@ std::vector<std::string> headline(const scenario::Resolved& resolved,
                                  rate ? fmt::format("{} req/s, ", *rate) : "",
                                  requests));
   }
-  if (!resolved.scenario.workload.trace) {
-    pieces.push_back(fmt::format("seed {}", resolved.scenario.seed));
+  if (!resolved.workload.section.trace) {
+    pieces.push_back(fmt::format("seed {}", resolved.run.seed));
   }
   return pieces;
 }
@@ -172,6 +171,7 @@ std::string place_text(const core::Location& where) {
 
 std::string provenance_text(const scenario::Resolved& resolved) {
   std::string text;
+  const scenario::Scenario scenario = resolved.scenario();
   for (const auto& provenance : resolved.provenance) {
     if (provenance.origin == scenario::Provenance::Origin::kDefault) {
       continue;
@@ -180,7 +180,7 @@ std::string provenance_text(const scenario::Resolved& resolved) {
     const scenario::Option* option = scenario::find_option(provenance.path);
     text += fmt::format("{} = {} ({}{}{})\n",
                         provenance.path,
-                        scenario::value_text(*option, resolved.scenario),
+                        scenario::value_text(*option, scenario),
                         scenario::name(provenance.origin),
                         place.empty() ? "" : ", ",
                         place);

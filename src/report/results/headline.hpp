@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "report/run_result.hpp"
+#include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 #include "sim/simulation.hpp"
 
 namespace ridgeline::report {
 
 /// "llama-3.1-70b on 4x h100 (TP4)".
-[[nodiscard]] std::string deployment_text(const scenario::Resolved& resolved);
+[[nodiscard]] std::string deployment_text(const scenario::Deployment& deployment);
 /// The whole deployment where `outcome` is of one of several data-parallel ranks.
 [[nodiscard]] std::optional<report::Deployment> deployment_of(const scenario::Resolved& resolved,
                                                               const sim::RunOutcome& outcome);

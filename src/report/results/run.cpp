@@ -17,6 +17,7 @@
 #include "report/results/headline.hpp"
 #include "report/run_result.hpp"
 #include "report/version.hpp"
+#include "scenario/deployment.hpp"
 #include "scenario/options.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
@@ -49,8 +50,9 @@ RunResult run_result(const scenario::Resolved& resolved,
                      const RunStory& story) {
   RunResult result;
   result.headline = headline(resolved, outcome);
-  result.config = scenario::to_node(resolved.scenario);
-  result.settings = settings_of(resolved.scenario, result.config);
+  const scenario::Scenario scenario = resolved.scenario();
+  result.config = scenario::to_node(scenario);
+  result.settings = settings_of(scenario, result.config);
   result.summary = outcome.summary;
   result.deployment = deployment_of(resolved, outcome);
   result.warnings = resolved.warnings;
@@ -73,7 +75,7 @@ RunResult run_result(const scenario::Resolved& resolved,
   return result;
 }
 
-std::optional<core::Error> unanswered(const scenario::Resolved& resolved,
+std::optional<core::Error> unanswered(const scenario::Deployment& deployment,
                                       const metrics::Summary& summary) {
   if (summary.completed > 0 || summary.requests() == 0) {
     return std::nullopt;
@@ -84,7 +86,7 @@ std::optional<core::Error> unanswered(const scenario::Resolved& resolved,
                                             "longer than max_model_len {} or than the KV cache",
                                             summary.requests(),
                                             summary.count(domain::Outcome::kRejected),
-                                            resolved.engine.max_model_len.value()),
+                                            deployment.engine.max_model_len.value()),
                      .hint = "--max-model-len, --gpu-memory-utilization, --tensor-parallel-size"};
 }
 

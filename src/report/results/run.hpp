@@ -6,6 +6,7 @@
 #include "core/result.hpp"
 #include "metrics/summary.hpp"
 #include "report/run_result.hpp"
+#include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 #include "sim/simulation.hpp"
 
@@ -24,7 +25,7 @@ struct RunStory {
                                    const RunStory& story);
 
 /// That there were requests and none got an answer; nothing where one did.
-[[nodiscard]] std::optional<core::Error> unanswered(const scenario::Resolved& resolved,
+[[nodiscard]] std::optional<core::Error> unanswered(const scenario::Deployment& deployment,
                                                     const metrics::Summary& summary);
 
 /// A line for each target that is missed; empty where none is. A run in which nothing completed

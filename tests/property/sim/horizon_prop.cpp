@@ -11,7 +11,6 @@
 #include <rapidcheck/gtest.h>
 
 #include "core/result.hpp"
-#include "scenario/requests.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
@@ -66,7 +65,7 @@ std::vector<scenario::Override> random_scenario() {
 
 /// The digest, or the error.
 std::string end_of(const scenario::Resolved& resolved, engine::EngineCore core, bool jump) {
-  auto source = scenario::open_source(resolved.scenario);
+  auto source = resolved.workload.open();
   RC_ASSERT(source.has_value());
   const auto outcome = simulate(resolved, **source, {.core = core, .jump = jump});
   if (outcome) {
@@ -84,10 +83,10 @@ RC_GTEST_PROP(Horizon, EveryEngineEndsThereWithTheSameError, ()) {
   RC_ASSERT(loaded.has_value());
   const auto resolved = scenario::resolve(std::move(*loaded));
   RC_ASSERT(resolved.has_value());
-  const std::string expected = end_of(**resolved, engine::EngineCore::kReference, true);
+  const std::string expected = end_of(*resolved, engine::EngineCore::kReference, true);
   RC_CLASSIFY(expected.find("range") != std::string::npos, "past the range");
-  RC_ASSERT(end_of(**resolved, engine::EngineCore::kFast, false) == expected);
-  RC_ASSERT(end_of(**resolved, engine::EngineCore::kFast, true) == expected);
+  RC_ASSERT(end_of(*resolved, engine::EngineCore::kFast, false) == expected);
+  RC_ASSERT(end_of(*resolved, engine::EngineCore::kFast, true) == expected);
 }
 
 }  // namespace

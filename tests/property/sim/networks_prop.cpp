@@ -14,7 +14,6 @@
 #include "core/result.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
-#include "scenario/requests.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
@@ -75,11 +74,11 @@ std::string run(const Case& one) {
   if (!resolved) {
     return core::to_string(resolved.error().front());
   }
-  auto source = scenario::open_source((*resolved)->scenario);
+  auto source = resolved->workload.open();
   if (!source) {
     return core::to_string(source.error().front());
   }
-  const auto outcome = simulate(**resolved, **source, {});
+  const auto outcome = simulate(*resolved, **source, {});
   if (!outcome) {
     return core::to_string(outcome.error().front());
   }

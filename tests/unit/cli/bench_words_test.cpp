@@ -88,9 +88,9 @@ TEST(BenchWords, GoodputIsTargetsInMilliseconds) {
                                    "--output-len",
                                    "2"});
   ASSERT_TRUE(found) << core::to_string(found.error().front());
-  EXPECT_EQ(found->scenario.slo.ttft, core::Duration::milliseconds(500));
-  EXPECT_EQ(found->scenario.slo.e2e, core::Duration::microseconds(2'000'500));
-  EXPECT_FALSE(found->scenario.slo.tpot.has_value());
+  EXPECT_EQ(found->scenario.run.slo.ttft, core::Duration::milliseconds(500));
+  EXPECT_EQ(found->scenario.run.slo.e2e, core::Duration::microseconds(2'000'500));
+  EXPECT_FALSE(found->scenario.run.slo.tpot.has_value());
   EXPECT_THAT(bench_problem({"--goodput", "itl:5", "--request-rate", "1"}),
               HasSubstr("expected ttft:MS"));
   EXPECT_THAT(bench_problem({"--goodput", "ttft:5", "--slo-ttft", "5ms", "--request-rate", "1"}),

@@ -77,7 +77,7 @@ TEST(InferenceSimWords, LengthsAreNormal) {
 TEST(InferenceSimWords, FittedModelsAreNotHere) {
   const auto found = blis_loaded({"--rate", "2", "--latency-model", "trained-physics"});
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->scenario.latency.name, "kernel");
+  EXPECT_EQ(found->scenario.deployment.latency.name, "kernel");
   ASSERT_EQ(found->warnings.size(), 1U);
   EXPECT_THAT(found->warnings[0].message, HasSubstr("trained-physics: fitted to"));
 }
@@ -111,7 +111,7 @@ TEST(InferenceSimWords, RooflineIsAFlagHere) {
                                      "--output-tokens",
                                      "2"});
   ASSERT_TRUE(roofline);
-  EXPECT_EQ(roofline->scenario.latency.name, "v1");
+  EXPECT_EQ(roofline->scenario.deployment.latency.name, "v1");
 }
 
 }  // namespace

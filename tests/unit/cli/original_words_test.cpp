@@ -36,17 +36,17 @@ std::vector<std::string> original(std::vector<std::string> more) {
 TEST(OriginalWords, RooflineIsV1WithoutTablesAndV2WithThem) {
   const auto v1 = loaded(original({"--roofline"}));
   ASSERT_TRUE(v1) << core::to_string(v1.error().front());
-  EXPECT_EQ(v1->scenario.latency.name, "v1");
+  EXPECT_EQ(v1->scenario.deployment.latency.name, "v1");
   const auto v2 = loaded(original({"--roofline", "--bench-data-path", "d"}));
   ASSERT_TRUE(v2);
-  EXPECT_EQ(v2->scenario.latency.name, "v2-final");
-  EXPECT_EQ(v2->scenario.latency.bench_data, "d");
+  EXPECT_EQ(v2->scenario.deployment.latency.name, "v2-final");
+  EXPECT_EQ(v2->scenario.deployment.latency.bench_data, "d");
   const auto named = loaded(original({"--roofline-version", "v2-mfu"}));
   ASSERT_TRUE(named);
-  EXPECT_EQ(named->scenario.latency.name, "v2-final");
+  EXPECT_EQ(named->scenario.deployment.latency.name, "v2-final");
   const auto neither = loaded(original({}));
   ASSERT_TRUE(neither);
-  EXPECT_EQ(neither->scenario.latency.name, "kernel");
+  EXPECT_EQ(neither->scenario.deployment.latency.name, "kernel");
 }
 
 TEST(OriginalWords, AWorkloadsNameSetsWhatIsLeftOpen) {
@@ -78,10 +78,10 @@ TEST(OriginalWords, AModelsFolderIsTheFolderOrTheOneOfItsNameInIt) {
   std::ofstream(root / "llama-3.1-8b" / "config.json") << "{}";
   const auto below = loaded(original({"--model-config-folder", root.string()}));
   ASSERT_TRUE(below) << core::to_string(below.error().front());
-  EXPECT_EQ(below->scenario.model, (root / "llama-3.1-8b").string());
+  EXPECT_EQ(below->scenario.deployment.model, (root / "llama-3.1-8b").string());
   const auto itself = loaded(original({"--model-config-folder", (root / "llama-3.1-8b").string()}));
   ASSERT_TRUE(itself);
-  EXPECT_EQ(itself->scenario.model, (root / "llama-3.1-8b").string());
+  EXPECT_EQ(itself->scenario.deployment.model, (root / "llama-3.1-8b").string());
   std::filesystem::remove_all(root);
 }
 

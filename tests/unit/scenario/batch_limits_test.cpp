@@ -35,15 +35,15 @@ std::vector<std::string> exceeded(const std::vector<core::Tokens>& decodes,
                                {.path = "engine.max_model_len", .text = "64"},
                                {.path = "engine.num_gpu_blocks", .text = "11"}},
                               Purpose::kLook);
-  const auto deployment = resolve(std::move(*loaded));
-  EXPECT_TRUE(deployment) << core::to_string(deployment.error().front());
+  const auto resolved = resolve(std::move(*loaded));
+  EXPECT_TRUE(resolved) << core::to_string(resolved.error().front());
   const domain::PrefillChunk chunk{.past = core::Tokens(past), .new_tokens = core::Tokens(fresh)};
   domain::StepBatch batch;
   batch.num_decodes = static_cast<std::int64_t>(decodes.size());
   batch.decode_lengths = decodes;
   batch.prefills = {&chunk, 1};
   std::vector<std::string> codes;
-  for (const core::Warning& warning : beyond_limits(**deployment, batch)) {
+  for (const core::Warning& warning : beyond_limits(*resolved->deployment, batch)) {
     codes.push_back(warning.code);
   }
   return codes;

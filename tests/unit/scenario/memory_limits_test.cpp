@@ -10,7 +10,7 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "engine/options.hpp"
-#include "scenario/resolve.hpp"
+#include "scenario/deployment.hpp"
 #include "scenario/scenario.hpp"
 #include "unit/scenario/resolving.hpp"
 
@@ -24,7 +24,7 @@ TEST(MemoryLimits, OrderOfRequestsAndAdapters) {
   ASSERT_TRUE(plain);
   EXPECT_EQ((*plain)->engine.policy, engine::SchedulingPolicy::kFcfs);
   EXPECT_EQ((*plain)->engine.max_loras, 0);
-  EXPECT_FALSE((*plain)->scenario.engine.max_loras);
+  EXPECT_FALSE((*plain)->section.engine.max_loras);
   const auto result = resolved(with("llama-3.1-8b",
                                     "h100",
                                     {{.path = "engine.scheduling_policy", .text = "priority"},
@@ -33,7 +33,7 @@ TEST(MemoryLimits, OrderOfRequestsAndAdapters) {
   EXPECT_EQ((*result)->engine.policy, engine::SchedulingPolicy::kPriority);
   // vLLM's default, which the resolved scenario states.
   EXPECT_EQ((*result)->engine.max_loras, 1);
-  EXPECT_EQ((*result)->scenario.engine.max_loras, 1);
+  EXPECT_EQ((*result)->section.engine.max_loras, 1);
   ASSERT_EQ((*result)->warnings.size(), 1U);
   EXPECT_EQ((*result)->warnings[0].code, "W-unpriced-lora");
   const auto refused = only_error(with("llama-3.1-8b",
@@ -49,7 +49,7 @@ TEST(MemoryLimits, OrderOfRequestsAndAdapters) {
 TEST(MemoryLimits, FillsTheDefaultsOfVllm) {
   const auto result = resolved(with("llama-3.1-8b", "h100"));
   ASSERT_TRUE(result) << core::to_string(result.error().front());
-  const Resolved& out = **result;
+  const Deployment& out = **result;
   // vLLM on a GPU of 70 GiB or more that is no A100: 1024 sequences, 8192 tokens.
   EXPECT_EQ(out.engine.max_num_seqs, 1024);
   EXPECT_EQ(out.engine.max_num_batched_tokens, core::Tokens(8192));
@@ -58,17 +58,9 @@ TEST(MemoryLimits, FillsTheDefaultsOfVllm) {
   EXPECT_EQ(out.memory.utilization, 0.9);
   EXPECT_EQ(out.execution.cuda_graph_sizes.back(), 512);
   EXPECT_TRUE(out.warnings.empty());
-  // What was derived stands in the scenario, and is marked so.
-  EXPECT_EQ(out.scenario.engine.max_model_len, 131072);
-  EXPECT_EQ(out.scenario.engine.num_gpu_blocks, out.engine.num_gpu_blocks.value());
-  for (const auto& provenance : out.provenance) {
-    if (provenance.path == "engine.max_model_len" || provenance.path == "engine.num_gpu_blocks") {
-      EXPECT_EQ(provenance.origin, Provenance::Origin::kDerived) << provenance.path;
-    }
-    if (provenance.path == "engine.block_size") {
-      EXPECT_EQ(provenance.origin, Provenance::Origin::kDefault);
-    }
-  }
+  // What was derived stands in the section.
+  EXPECT_EQ(out.section.engine.max_model_len, 131072);
+  EXPECT_EQ(out.section.engine.num_gpu_blocks, out.engine.num_gpu_blocks.value());
 }
 
 TEST(MemoryLimits, SmallGpusAndOldVersionsHaveOtherDefaults) {
@@ -153,7 +145,7 @@ TEST(MemoryLimits, TheVersionsSamplerDecidesTheRoom) {
   ASSERT_TRUE(fits) << core::to_string(fits.error().front());
   EXPECT_NEAR(core::as_gibibytes((*fits)->memory.kv_cache), 1.7, 0.05);
   // What the version chose is stated, and the option has the last word.
-  EXPECT_EQ((*fits)->scenario.engine.sampler, "flashinfer");
+  EXPECT_EQ((*fits)->section.engine.sampler, "flashinfer");
   EXPECT_TRUE(resolved(options("vllm@0.15", {{"engine.sampler", "flashinfer"}})));
   EXPECT_FALSE(resolved(options("vllm@0.19", {{"engine.sampler", "sort"}})));
 }
@@ -178,7 +170,7 @@ TEST(MemoryLimits, ALengthBeyondTheNetworkIsBadInput) {
 }
 
 TEST(MemoryLimits, RecurrentStatesMakeBlocksLongAndPrefixesForgotten) {
-  const auto codes = [](const Resolved& out) {
+  const auto codes = [](const Deployment& out) {
     std::vector<std::string> all;
     for (const auto& warning : out.warnings) {
       all.push_back(warning.code);

@@ -14,36 +14,33 @@
 namespace ridgeline::scenario {
 namespace {
 
-Scenario scenario_with(const WorkloadSection& workload) {
-  Scenario scenario;
-  scenario.workload = workload;
-  scenario.seed = 5;
-  fill_workload(scenario.workload);
-  return scenario;
+WorkloadSection filled(WorkloadSection section) {
+  fill_workload(section);
+  return section;
 }
 
-TEST(RankWorkload, DividesRatesAndCounts) {
-  Scenario scenario = scenario_with({.num_prompts = 1000, .request_rate = 10.0});
-  EXPECT_EQ(rank_workload(scenario).num_prompts, 1000);
-  scenario.engine.data_parallel_size = 8;
+TEST(Workload, DividesRatesAndCountsOverTheRanks) {
+  Workload workload{.section = filled({.num_prompts = 1000, .request_rate = 10.0})};
+  EXPECT_EQ(workload.of_rank().num_prompts, 1000);
+  workload.ranks = 8;
   // 10 requests/s and 1000 requests over 8 ranks.
-  EXPECT_EQ(rank_workload(scenario).request_rate, 1.25);
-  EXPECT_EQ(rank_workload(scenario).num_prompts, 125);
-  scenario.workload = scenario_with({.num_prompts = 90, .max_concurrency = 9}).workload;
+  EXPECT_EQ(workload.of_rank().request_rate, 1.25);
+  EXPECT_EQ(workload.of_rank().num_prompts, 125);
+  workload.section = filled({.num_prompts = 90, .max_concurrency = 9});
   // 9 clients: one rank has 2 of them, and 2 of 9 requests.
-  EXPECT_EQ(rank_workload(scenario).max_concurrency, 2);
-  EXPECT_EQ(rank_workload(scenario).num_prompts, 20);
-  scenario.workload = scenario_with({.num_prompts = 100, .max_concurrency = 4}).workload;
+  EXPECT_EQ(workload.of_rank().max_concurrency, 2);
+  EXPECT_EQ(workload.of_rank().num_prompts, 20);
+  workload.section = filled({.num_prompts = 100, .max_concurrency = 4});
   // 4 clients reach 4 of the 8 ranks.
-  EXPECT_EQ(rank_workload(scenario).max_concurrency, 1);
-  EXPECT_EQ(rank_workload(scenario).num_prompts, 25);
+  EXPECT_EQ(workload.of_rank().max_concurrency, 1);
+  EXPECT_EQ(workload.of_rank().num_prompts, 25);
   // A trace is shared out as it is read.
-  scenario.workload = scenario_with({.trace = "t.csv", .num_prompts = 80}).workload;
-  EXPECT_EQ(rank_workload(scenario).num_prompts, 80);
+  workload.section = filled({.trace = "t.csv", .num_prompts = 80});
+  EXPECT_EQ(workload.of_rank().num_prompts, 80);
 }
 
 TEST(FillWorkload, FillsOnlyWhatApplies) {
-  const auto open = scenario_with({.request_rate = 8.0}).workload;
+  const auto open = filled({.request_rate = 8.0});
   EXPECT_EQ(open.num_prompts, 1000);
   EXPECT_EQ(open.arrivals, "poisson");
   EXPECT_EQ(open.burstiness, 1.0);
@@ -51,31 +48,29 @@ TEST(FillWorkload, FillsOnlyWhatApplies) {
   EXPECT_EQ(open.num_prefixes, std::nullopt);
   EXPECT_EQ(open.think_time, std::nullopt);
 
-  const auto timed =
-      scenario_with({.duration = core::Duration::seconds(9), .request_rate = 8.0}).workload;
+  const auto timed = filled({.duration = core::Duration::seconds(9), .request_rate = 8.0});
   EXPECT_EQ(timed.num_prompts, std::nullopt);
 
-  const auto closed = scenario_with({.max_concurrency = 4}).workload;
+  const auto closed = filled({.max_concurrency = 4});
   EXPECT_EQ(closed.arrivals, std::nullopt);
   EXPECT_EQ(closed.think_time, core::Duration());
 
-  const auto shared =
-      scenario_with({.request_rate = 8.0, .prefix_len = 10, .prefix_choice = "zipf"}).workload;
+  const auto shared = filled({.request_rate = 8.0, .prefix_len = 10, .prefix_choice = "zipf"});
   EXPECT_EQ(shared.num_prefixes, 1);
   EXPECT_EQ(shared.prefix_zipf_exponent, 1.0);
 
-  const auto trace = scenario_with({.trace = "t.csv"}).workload;
+  const auto trace = filled({.trace = "t.csv"});
   EXPECT_EQ(trace.trace_speed_up, 1.0);
   EXPECT_EQ(trace.num_prompts, std::nullopt);
 
-  const auto nothing = scenario_with({}).workload;
+  const auto nothing = filled({});
   EXPECT_EQ(nothing.num_prompts, std::nullopt);
   EXPECT_EQ(nothing.prefix_len, std::nullopt);
 }
 
 TEST(SyntheticOptions, EveryKindOfArrivals) {
   const auto arrivals = [](const WorkloadSection& workload) {
-    return synthetic_options(scenario_with(workload)).arrivals;
+    return synthetic_options(filled(workload), 0).arrivals;
   };
   EXPECT_EQ(std::get<workload::PoissonArrivals>(arrivals({.request_rate = 8.0})).request_rate,
             core::Rate(8.0));
@@ -95,23 +90,23 @@ TEST(SyntheticOptions, EveryKindOfArrivals) {
 }
 
 TEST(SyntheticOptions, ALimitBesideARateIsNoClosedLoop) {
-  const auto both = synthetic_options(scenario_with({.request_rate = 8.0, .max_concurrency = 4}));
+  const auto both = synthetic_options(filled({.request_rate = 8.0, .max_concurrency = 4}), 0);
   EXPECT_TRUE(std::holds_alternative<workload::PoissonArrivals>(both.arrivals));
   EXPECT_EQ(both.max_concurrency, 4);
-  const auto alone =
-      synthetic_options(scenario_with({.arrivals = "at-once", .max_concurrency = 4}));
+  const auto alone = synthetic_options(filled({.arrivals = "at-once", .max_concurrency = 4}), 0);
   EXPECT_TRUE(std::holds_alternative<workload::ClosedLoop>(alone.arrivals));
   EXPECT_EQ(alone.max_concurrency, std::nullopt);
 }
 
 TEST(SyntheticOptions, CarriesLengthsPrefixesAndSeed) {
   const auto options =
-      synthetic_options(scenario_with({.num_prompts = 7,
-                                       .request_rate = 8.0,
-                                       .input_len = workload::FixedLength{core::Tokens(9)},
-                                       .output_len = workload::FixedLength{core::Tokens(3)},
-                                       .prefix_len = 10,
-                                       .num_prefixes = 2}));
+      synthetic_options(filled({.num_prompts = 7,
+                                .request_rate = 8.0,
+                                .input_len = workload::FixedLength{core::Tokens(9)},
+                                .output_len = workload::FixedLength{core::Tokens(3)},
+                                .prefix_len = 10,
+                                .num_prefixes = 2}),
+                        5);
   EXPECT_EQ(std::get<workload::FixedLength>(options.input_len).value, core::Tokens(9));
   EXPECT_EQ(std::get<workload::FixedLength>(options.output_len).value, core::Tokens(3));
   ASSERT_TRUE(options.prefix);
@@ -121,8 +116,8 @@ TEST(SyntheticOptions, CarriesLengthsPrefixesAndSeed) {
   EXPECT_TRUE(workload::check_options(options).empty());
 }
 
-TEST(OpenSource, NamesTheTraceItCannotRead) {
-  const auto source = open_source(scenario_with({.trace = "no/such.csv"}));
+TEST(Workload, NamesTheTraceItCannotRead) {
+  const auto source = Workload{.section = filled({.trace = "no/such.csv"})}.open();
   ASSERT_FALSE(source);
   EXPECT_EQ(source.error().front().field, "workload.trace");
   EXPECT_EQ(source.error().front().where.file, "no/such.csv");

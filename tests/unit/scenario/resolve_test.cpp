@@ -1,162 +1,82 @@
 #include "scenario/resolve.hpp"
 
-#include <string>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/result.hpp"
 #include "core/time.hpp"
-#include "core/units.hpp"
-#include "model/model_spec.hpp"
-#include "model/operators.hpp"
-#include "scenario/engine_formats.hpp"
+#include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
 #include "unit/scenario/resolving.hpp"
 
 namespace ridgeline::scenario {
 namespace {
 
-using testing::HasSubstr;
+core::Result<Resolved> run_of(const std::vector<Override>& overrides) {
+  auto loaded = load_scenario(std::nullopt, overrides, Purpose::kLook);
+  return loaded ? resolve(std::move(*loaded)) : core::fail(loaded.error());
+}
 
-/// The newest profile is 0.27's: what later versions changed is not known.
-TEST(Resolve, MarksEngineVersionsBeyondTheNewestProfile) {
-  const auto codes = [](const char* version) {
-    const auto result =
-        resolved(with("llama-3.1-8b", "h100", {{.path = "engine.version", .text = version}}));
-    std::string text;
-    for (const auto& warning : result ? (*result)->warnings : core::Warnings()) {
-      text += warning.code + " " + warning.message;
-    }
-    return result ? text : "refused";
+TEST(Resolve, DividesAScenarioIntoDeploymentWorkloadAndRun) {
+  const auto resolved = run_of(with("deepseek-v3",
+                                    "h200",
+                                    {{"engine.tensor_parallel_size", "4"},
+                                     {"engine.data_parallel_size", "2"},
+                                     {"workload.request_rate", "10"},
+                                     {"slo.ttft", "500ms"},
+                                     {"percentiles", "sketch"},
+                                     {"seed", "7"}}));
+  ASSERT_TRUE(resolved) << core::to_string(resolved.error().front());
+  EXPECT_EQ(resolved->deployment->execution.sharding.gpus(), 8);
+  EXPECT_EQ(resolved->workload.section.num_prompts, 1000);
+  EXPECT_EQ(resolved->workload.of_rank().num_prompts, 500);
+  EXPECT_EQ(resolved->workload.of_rank().request_rate, 5.0);
+  EXPECT_EQ(resolved->workload.seed, 7);
+  EXPECT_EQ(resolved->run.slo.ttft, core::Duration::milliseconds(500));
+  EXPECT_EQ(resolved->run.percentiles, "sketch");
+}
+
+TEST(Resolve, TheScenarioWithWhatWasDerivedGivesItselfAgain) {
+  auto once = run_of(with("llama-3.1-8b", "h100", {{"workload.max_concurrency", "4"}}));
+  ASSERT_TRUE(once) << core::to_string(once.error().front());
+  const Resolved moved = std::move(*once);
+  const document::Node written = to_node(moved.scenario());
+  auto loaded = read_scenario(written, {}, Purpose::kLook);
+  ASSERT_TRUE(loaded) << core::to_string(loaded.error().front());
+  const auto again = resolve(std::move(*loaded));
+  ASSERT_TRUE(again) << core::to_string(again.error().front());
+  EXPECT_EQ(flow_text(to_node(again->scenario())), flow_text(written));
+}
+
+TEST(Resolve, MarksWhatWasDerived) {
+  const auto resolved = run_of(with(
+      "llama-3.1-8b", "h100", {{"workload.request_rate", "8"}, {"engine.max_num_seqs", "64"}}));
+  ASSERT_TRUE(resolved) << core::to_string(resolved.error().front());
+  const auto origin = [&](const char* path) {
+    return provenance_of(resolved->provenance, path).origin;
   };
-  EXPECT_EQ(codes("vllm@0.27"), "");
-  EXPECT_EQ(codes("0.27.3"), "");
-  EXPECT_THAT(codes("vllm@0.28"),
-              testing::AllOf(testing::HasSubstr("W-unmeasured-engine-version"),
-                             testing::HasSubstr("beyond vllm@0.27")));
-  EXPECT_THAT(codes("vllm@1.2"), testing::HasSubstr("W-unmeasured-engine-version"));
+  using enum Provenance::Origin;
+  EXPECT_EQ(origin("engine.max_model_len"), kDerived);
+  EXPECT_EQ(origin("engine.num_gpu_blocks"), kDerived);
+  EXPECT_EQ(origin("workload.num_prompts"), kDerived);
+  EXPECT_EQ(origin("engine.max_num_seqs"), kFlag);
+  EXPECT_EQ(origin("engine.block_size"), kDefault);
+  EXPECT_EQ(origin("workload.max_concurrency"), kDefault);
 }
 
-TEST(Resolve, QuantizationIsVllms) {
-  const auto online = resolved(with("llama-3.1-8b", "h100", {{"engine.quantization", "fp8"}}));
-  ASSERT_TRUE(online) << core::to_string(online.error().front());
-  EXPECT_EQ((*online)->network.precision.ffn, model::DType::kFp8);
-  EXPECT_EQ((*online)->network.precision.kv, model::DType::kBf16);
-  EXPECT_THAT(only_error(with("llama-3.1-8b", "h100", {{"engine.quantization", "awq"}})).message,
-              HasSubstr("has no quantization_config"));
-  EXPECT_THAT(
-      only_error(with("llama-3.1-8b-fp8", "h100", {{"engine.quantization", "gptq"}})).message,
-      HasSubstr("already"));
-  EXPECT_TRUE(resolved(with("gpt-oss-20b", "h100", {{"engine.quantization", "mxfp4"}})));
-  const auto half = resolved(with("llama-3.1-8b", "h100", {{"engine.dtype", "half"}}));
-  ASSERT_TRUE(half);
-  EXPECT_EQ((*half)->network.precision.attention, model::DType::kFp16);
-  const auto plain_cache =
-      resolved(with("llama-3.1-70b-fp8",
-                    "h200",
-                    {{"engine.max_num_seqs", "256"}, {"engine.kv_cache_dtype", "bfloat16"}}));
-  ASSERT_TRUE(plain_cache);
-  EXPECT_EQ((*plain_cache)->network.precision.kv, model::DType::kBf16);
-}
-
-TEST(EngineFormats, TheCacheTakesTheFormatOfItsWord) {
-  EngineSection engine;
-  model::ModelSpec network;
-  network.precision.kv = model::DType::kFp8;
-  for (const auto& [word, format] : {std::pair{"auto", model::DType::kFp8},
-                                     std::pair{"bfloat16", model::DType::kBf16},
-                                     std::pair{"fp8_e4m3", model::DType::kFp8}}) {
-    engine.kv_cache_dtype = word;
-    set_cache_format(engine, network);
-    EXPECT_EQ(network.precision.kv, format) << word;
-  }
-}
-
-TEST(Resolve, APatchMayBeAMap) {
-  const auto patched = resolved(
-      with("llama-3.1-8b", "h100", {{"set", "model.quantization_config={quant_method: fp8}"}}));
-  ASSERT_TRUE(patched) << core::to_string(patched.error().front());
-  EXPECT_EQ((*patched)->network.precision.ffn, model::DType::kFp8);
-  EXPECT_EQ(
-      only_error(with("llama-3.1-8b", "h100", {{"set", "model.quantization_config={a: "}})).field,
-      "set.model.quantization_config");
-  EXPECT_EQ(only_error(with("llama-3.1-8b", "h100", {{"engine.speculative_config", "{a: "}})).field,
-            "engine.speculative_config");
-}
-
-TEST(Resolve, UnknownNamesAreAllReportedWithTheNearest) {
-  const auto result = resolved(with("llama-3.1-8", "h10", {{"latency.name", "kernal"}}));
-  ASSERT_FALSE(result);
-  ASSERT_EQ(result.error().size(), 3U);
-  EXPECT_THAT(result.error()[0].hint, HasSubstr("llama-3.1-8b"));
-  EXPECT_THAT(result.error()[1].hint, HasSubstr("h100"));
-  EXPECT_EQ(result.error()[2].field, "latency.name");
-  EXPECT_THAT(result.error()[2].hint, HasSubstr("kernel"));
-}
-
-TEST(Resolve, PatchesChangeTheDocuments) {
-  const auto result = resolved(
-      with("llama-3.1-8b",
-           "h100",
-           {{"set", "model.num_hidden_layers=40"}, {"set", "hardware.mem_bandwidth=6.7TB/s"}}));
-  ASSERT_TRUE(result) << core::to_string(result.error().front());
-  EXPECT_EQ((*result)->network.num_layers(), 40);
-  EXPECT_EQ((*result)->gpu.mem_bandwidth.value(), 6.7e12);
-}
-
-TEST(Resolve, AGpuWithOtherFactsIsMarkedAsUnmeasured) {
-  const auto codes = [](const char* patch) {
-    const auto result = resolved(with("llama-3.1-8b", "h100", {{"set", patch}}));
-    std::vector<std::string> all;
-    for (const auto& warning : result ? (*result)->warnings : core::Warnings()) {
-      all.push_back(warning.code + " " + warning.message);
-    }
-    return all;
-  };
-  EXPECT_THAT(codes("hardware.mem_bandwidth=6.7TB/s"),
-              testing::ElementsAre(testing::AllOf(HasSubstr("W-unmeasured-gpu"),
-                                                  HasSubstr("hardware.mem_bandwidth"))));
-  EXPECT_THAT(codes("hardware.memory=96GiB"), testing::IsEmpty());
-}
-
-TEST(Resolve, MoreMemoryLeavesMoreToUse) {
-  const auto result = resolved(with("llama-3.1-8b", "h100", {{"set", "hardware.memory=160GiB"}}));
-  ASSERT_TRUE(result) << core::to_string(result.error().front());
-  // Twice 80 GiB, of which 79.19 are usable.
-  EXPECT_NEAR(core::as_gibibytes((*result)->gpu.usable_memory), 2 * 79.19, 0.01);
-  const auto stated =
-      resolved(with("llama-3.1-8b",
-                    "h100",
-                    {{"set", "hardware.memory=160GiB"}, {"set", "hardware.usable_memory=150GiB"}}));
-  ASSERT_TRUE(stated) << core::to_string(stated.error().front());
-  EXPECT_NEAR(core::as_gibibytes((*stated)->gpu.usable_memory), 150.0, 0.01);
-}
-
-TEST(Resolve, PatchesOfNothingAreRefusedUnderTheirOwnName) {
-  const auto error =
-      only_error(with("llama-3.1-8b", "h100", {{"set", "model.num_hidden_layer=40"}}));
-  EXPECT_EQ(error.field, "set.model.num_hidden_layer");
-  EXPECT_THAT(error.hint, HasSubstr("num_hidden_layers"));
-  const auto wrong =
-      only_error(with("llama-3.1-8b", "h100", {{"set", "hardware.mem_bandwidth=3"}}));
-  EXPECT_EQ(wrong.field, "set.hardware.mem_bandwidth");
-}
-
-TEST(Resolve, SwitchesReachTheParts) {
-  const auto result = resolved(with("llama-3.1-8b",
-                                    "h100",
-                                    {{"engine.kv_cache_dtype", "fp8"},
-                                     {"engine.generation_config", "vllm"},
-                                     {"engine.enforce_eager", "true"},
-                                     {"request_path", "off"}}));
-  ASSERT_TRUE(result) << core::to_string(result.error().front());
-  EXPECT_EQ((*result)->network.precision.kv, model::DType::kFp8);
-  EXPECT_FALSE((*result)->network.sampling.truncates());
-  EXPECT_TRUE((*result)->execution.enforce_eager);
-  EXPECT_EQ((*result)->path.network, core::Duration());
+TEST(Resolve, WarningsOfTheCommandLineStandFirst) {
+  auto loaded = load_scenario(
+      std::nullopt, with("llama-3.1-8b", "h100", {{"engine.enable_lora", "true"}}), Purpose::kLook);
+  ASSERT_TRUE(loaded);
+  loaded->warnings = {{.code = "W-said", .message = "", .hint = ""}};
+  const auto resolved = resolve(std::move(*loaded));
+  ASSERT_TRUE(resolved);
+  ASSERT_EQ(resolved->warnings.size(), 2U);
+  EXPECT_EQ(resolved->warnings[0].code, "W-said");
+  EXPECT_EQ(resolved->warnings[1].code, "W-unpriced-lora");
 }
 
 }  // namespace

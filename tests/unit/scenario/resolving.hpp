@@ -9,18 +9,24 @@
 #include <gtest/gtest.h>
 
 #include "core/result.hpp"
+#include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ridgeline::scenario {
 
-/// What options on a command line resolve to, without a workload.
-inline core::Result<std::unique_ptr<Resolved>> resolved(const std::vector<Override>& overrides) {
+/// The deployment that options on a command line resolve to, without a workload.
+inline core::Result<std::shared_ptr<const Deployment>> resolved(
+    const std::vector<Override>& overrides) {
   auto loaded = load_scenario(std::nullopt, overrides, Purpose::kLook);
   if (!loaded) {
     return core::fail(loaded.error());
   }
-  return resolve(std::move(*loaded));
+  auto out = resolve(std::move(*loaded));
+  if (!out) {
+    return core::fail(std::move(out.error()));
+  }
+  return out->deployment;
 }
 
 inline std::vector<Override> with(std::string model,

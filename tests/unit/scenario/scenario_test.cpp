@@ -67,9 +67,9 @@ TEST(LoadScenario, ReadsAFile) {
   const ScenarioFile file(kSmall);
   const auto loaded = load_scenario(file.path(), {}, Purpose::kRun);
   ASSERT_TRUE(loaded) << core::to_string(loaded.error().front());
-  EXPECT_EQ(loaded->scenario.model, "llama-3.1-8b");
+  EXPECT_EQ(loaded->scenario.deployment.model, "llama-3.1-8b");
   EXPECT_EQ(loaded->scenario.workload.request_rate, 8.0);
-  EXPECT_EQ(loaded->scenario.engine.block_size, 16);
+  EXPECT_EQ(loaded->scenario.deployment.engine.block_size, 16);
   EXPECT_EQ(loaded->of("gpu").origin, Provenance::Origin::kFile);
   EXPECT_EQ(loaded->of("gpu").where.line, 3);
   EXPECT_EQ(loaded->of("engine.block_size").origin, Provenance::Origin::kDefault);
@@ -83,7 +83,7 @@ TEST(LoadScenario, AFlagWinsOverTheFile) {
                     Purpose::kRun);
   ASSERT_TRUE(loaded);
   EXPECT_EQ(loaded->scenario.workload.request_rate, 3.5);
-  EXPECT_FALSE(loaded->scenario.engine.enable_prefix_caching);
+  EXPECT_FALSE(loaded->scenario.deployment.engine.enable_prefix_caching);
   EXPECT_EQ(loaded->of("workload.request_rate").origin, Provenance::Origin::kFlag);
   EXPECT_EQ(loaded->of("workload.input_len").origin, Provenance::Origin::kFile);
 }
@@ -185,13 +185,13 @@ TEST(LoadScenario, BlocksAndUtilisationAreOneChoice) {
   const auto by_share =
       load_scenario(file.path(), {{"engine.gpu_memory_utilization", "0.7"}}, Purpose::kLook);
   ASSERT_TRUE(by_share);
-  EXPECT_EQ(by_share->scenario.engine.num_gpu_blocks, std::nullopt);
-  EXPECT_EQ(by_share->scenario.engine.gpu_memory_utilization, 0.7);
+  EXPECT_EQ(by_share->scenario.deployment.engine.num_gpu_blocks, std::nullopt);
+  EXPECT_EQ(by_share->scenario.deployment.engine.gpu_memory_utilization, 0.7);
   const auto by_blocks =
       load_scenario(file.path(), {{"engine.num_gpu_blocks", "200"}}, Purpose::kLook);
   ASSERT_TRUE(by_blocks);
-  EXPECT_EQ(by_blocks->scenario.engine.num_gpu_blocks, 200);
-  EXPECT_EQ(by_blocks->scenario.engine.gpu_memory_utilization, std::nullopt);
+  EXPECT_EQ(by_blocks->scenario.deployment.engine.num_gpu_blocks, 200);
+  EXPECT_EQ(by_blocks->scenario.deployment.engine.gpu_memory_utilization, std::nullopt);
   EXPECT_EQ(by_blocks->of("engine.gpu_memory_utilization").origin, Provenance::Origin::kDefault);
 }
 
@@ -217,7 +217,7 @@ TEST(LoadScenario, DurationsAreSecondsOrCarryAUnit) {
         load_scenario(std::nullopt,
                       {{"model", "a"}, {"gpu", "b"}, {"slo.ttft", std::string(text)}},
                       Purpose::kLook);
-    return loaded ? loaded->scenario.slo.ttft : std::nullopt;
+    return loaded ? loaded->scenario.run.slo.ttft : std::nullopt;
   };
   EXPECT_EQ(duration("2"), core::Duration::seconds(2));
   EXPECT_EQ(duration("0.5"), core::Duration::milliseconds(500));
@@ -233,7 +233,7 @@ TEST(LoadScenario, PatchesMergeByKey) {
   const auto loaded =
       load_scenario(file.path(), {{"set", "model.x=3"}, {"set", "model.z=q"}}, Purpose::kLook);
   ASSERT_TRUE(loaded);
-  const auto& patches = loaded->scenario.patches;
+  const auto& patches = loaded->scenario.deployment.patches;
   ASSERT_EQ(patches.size(), 3U);
   EXPECT_EQ(patches[0].key, "x");
   EXPECT_EQ(patches[0].value.as_integer(), 3);
@@ -286,8 +286,8 @@ set: {model.num_hidden_layers: 40, hardware.mem_bandwidth: 4TB/s}
   ASSERT_TRUE(again) << once << '\n' << core::to_string(again.error().front());
   EXPECT_EQ(flow_text(to_node(again->scenario)), once);
   EXPECT_EQ(again->scenario.workload.duration, core::Duration::seconds(90));
-  EXPECT_EQ(again->scenario.engine.gpu_memory_utilization, 0.55);
-  EXPECT_EQ(again->scenario.patches.size(), 2U);
+  EXPECT_EQ(again->scenario.deployment.engine.gpu_memory_utilization, 0.55);
+  EXPECT_EQ(again->scenario.deployment.patches.size(), 2U);
 }
 
 constexpr std::string_view kTuned = R"(
@@ -303,7 +303,7 @@ TEST(Scenario, SettingsOfTheStepTimeModelKeepTheirOrderAndAFlagWins) {
                     {{"latency.set", "perLayerOverhead=90"}, {"latency.set", "softmax=true"}},
                     Purpose::kLook);
   ASSERT_TRUE(loaded) << core::to_string(loaded.error().front());
-  const auto& settings = loaded->scenario.latency.settings;
+  const auto& settings = loaded->scenario.deployment.latency.settings;
   ASSERT_EQ(settings.size(), 3U);
   EXPECT_EQ(settings[0].key, "perLayerOverhead");
   EXPECT_EQ(settings[0].value.as_integer(), 90);
@@ -312,8 +312,8 @@ TEST(Scenario, SettingsOfTheStepTimeModelKeepTheirOrderAndAFlagWins) {
   // Read back, the document gives the same.
   const auto again = read_scenario(to_node(loaded->scenario), {}, Purpose::kLook);
   ASSERT_TRUE(again) << core::to_string(again.error().front());
-  ASSERT_EQ(again->scenario.latency.settings.size(), 3U);
-  EXPECT_EQ(again->scenario.latency.settings[1].key, "mixed");
+  ASSERT_EQ(again->scenario.deployment.latency.settings.size(), 3U);
+  EXPECT_EQ(again->scenario.deployment.latency.settings[1].key, "mixed");
 }
 
 TEST(Scenario, SettingsThatAreNoPairsOrNoMapAreRefused) {

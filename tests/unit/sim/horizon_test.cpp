@@ -1,5 +1,6 @@
 #include "sim/horizon.hpp"
 
+#include <memory>
 #include <optional>
 
 #include <gmock/gmock.h>
@@ -8,6 +9,7 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "engine/options.hpp"
+#include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 
 namespace ridgeline::sim {
@@ -40,27 +42,30 @@ TEST(Horizon, LiesBeforeTheStartWhereNoAnswerArrivesInTime) {
 
 TEST(Horizon, ARunThatIsTooLongNamesItsSize) {
   scenario::Resolved resolved;
-  resolved.scenario.workload.num_prompts = 3000;
+  resolved.deployment = std::make_shared<scenario::Deployment>();
+  resolved.workload.section.num_prompts = 3000;
   const core::Error error = past_horizon(resolved, 17, 3000);
   EXPECT_EQ(error.code, core::ErrorCode::kInfeasible);
   EXPECT_EQ(error.field, "workload.num_prompts");
   EXPECT_EQ(error.message,
             "the run passes 9200000 s, the range of simulated time, with 17 of 3000 requests "
             "answered; expected it to end before");
-  resolved.scenario.workload.num_prompts.reset();
+  resolved.workload.section.num_prompts.reset();
   EXPECT_EQ(past_horizon(resolved, 0, std::nullopt).field, "workload");
   EXPECT_THAT(past_horizon(resolved, 0, std::nullopt).message,
               testing::HasSubstr("with 0 requests answered"));
-  resolved.scenario.workload.trace = "t.csv";
+  resolved.workload.section.trace = "t.csv";
   EXPECT_EQ(past_horizon(resolved, 0, std::nullopt).field, "workload.trace");
 }
 
 TEST(Horizon, ATimeOfTheServerThatIsHoursLongIsNamedInstead) {
+  const auto deployment = std::make_shared<scenario::Deployment>();
   scenario::Resolved resolved;
-  resolved.scenario.workload.num_prompts = 3000;
-  resolved.host.per_step = Duration::seconds(9'000'000);
+  resolved.deployment = deployment;
+  resolved.workload.section.num_prompts = 3000;
+  deployment->host.per_step = Duration::seconds(9'000'000);
   EXPECT_EQ(past_horizon(resolved, 0, 3000).field, "serving.host_step_time");
-  resolved.path.deliver = Duration::seconds(9'000'000);
+  deployment->path.deliver = Duration::seconds(9'000'000);
   EXPECT_EQ(past_horizon(resolved, 0, 3000).field, "serving.delivery_time");
 }
 

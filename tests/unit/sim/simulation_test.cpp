@@ -1,6 +1,7 @@
 #include "sim/simulation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -26,6 +28,7 @@
 #include "engine/serving.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/slo.hpp"
+#include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 #include "support/linear_model.hpp"
 #include "workload/source.hpp"
@@ -42,17 +45,23 @@ SimTime at_us(std::int64_t count) {
 }
 
 /// A step takes 1 ms and 10 us per token; the engine is synchronous and its host costs nothing.
-std::unique_ptr<scenario::Resolved> small_engine(const engine::RequestPath& path) {
-  auto resolved = std::make_unique<scenario::Resolved>();
-  resolved->engine.max_num_seqs = 8;
-  resolved->engine.max_num_batched_tokens = Tokens(512);
-  resolved->engine.max_model_len = Tokens(400);
-  resolved->engine.num_gpu_blocks = core::Blocks(1000);
-  resolved->engine.enable_prefix_caching = false;
-  resolved->engine.async_scheduling = false;
-  resolved->host = {.per_step = {}, .per_sequence = {}};
-  resolved->path = path;
-  resolved->latency = std::make_unique<test::LinearModel>();
+std::shared_ptr<scenario::Deployment> small_deployment(const engine::RequestPath& path) {
+  auto deployment = std::make_shared<scenario::Deployment>();
+  deployment->engine.max_num_seqs = 8;
+  deployment->engine.max_num_batched_tokens = Tokens(512);
+  deployment->engine.max_model_len = Tokens(400);
+  deployment->engine.num_gpu_blocks = core::Blocks(1000);
+  deployment->engine.enable_prefix_caching = false;
+  deployment->engine.async_scheduling = false;
+  deployment->host = {.per_step = {}, .per_sequence = {}};
+  deployment->path = path;
+  deployment->latency = std::make_unique<test::LinearModel>();
+  return deployment;
+}
+
+scenario::Resolved small_engine(const engine::RequestPath& path) {
+  scenario::Resolved resolved;
+  resolved.deployment = small_deployment(path);
   return resolved;
 }
 
@@ -155,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(Simulate,
 TEST_P(EveryEngine, ARequestPassesTheWholePath) {
   const auto resolved = small_engine(engine::serving_constants().path);
   ScriptedSource source({{SimTime(), 100, 3}});
-  const auto outcome = run(*resolved, source);
+  const auto outcome = run(resolved, source);
   // Network 1.95, frontend 1 + 100 x 0.001 ms.
   EXPECT_EQ(log.records[0].queued, at_us(3050));
   // 1 ms + 100 tokens; then 1 ms + 1 token, twice.
@@ -183,19 +192,19 @@ TEST_P(EveryEngine, TokensAreHandedOverAsTheyComeOut) {
   const std::vector<ScriptedSource::Sent> script = {{SimTime(), 10, 3}, {at_us(1100), 20, 2}};
   ScriptedSource source(script);
   const auto with = simulate(
-      *resolved, source, {.core = GetParam().core, .jump = GetParam().jump, .tokens = &tokens});
+      resolved, source, {.core = GetParam().core, .jump = GetParam().jump, .tokens = &tokens});
   ASSERT_TRUE(with);
   // 1 ms + 10 tokens; a decode and 20 tokens; two decodes.
   EXPECT_EQ(tokens.ends, (std::vector{at_us(1100), at_us(2310), at_us(3330)}));
   EXPECT_EQ(tokens.count, core::Tokens(5));
   ScriptedSource again(script);
-  EXPECT_EQ(run(*resolved, again).digest, with->digest);
+  EXPECT_EQ(run(resolved, again).digest, with->digest);
 }
 
 TEST_P(EveryEngine, RequestsOfOneInstantShareItsBatch) {
   const auto resolved = small_engine(engine::RequestPath::off());
   ScriptedSource source({{SimTime(), 10, 1}, {SimTime(), 10, 1}, {at_us(1200), 10, 1}});
-  const auto outcome = run(*resolved, source);
+  const auto outcome = run(resolved, source);
   // 1 ms + 20 tokens for the first two.
   EXPECT_EQ(log.records[0].first_token, at_us(1200));
   EXPECT_EQ(log.records[1].first_token, at_us(1200));
@@ -208,7 +217,7 @@ TEST_P(EveryEngine, AnAnswerBringsTheNextRequestIntoTheSameInstant) {
   const auto resolved = small_engine(engine::RequestPath::off());
   // Two clients: the first request is long, the second short, the third follows the second.
   ScriptedSource source({{SimTime(), 10, 10}, {SimTime(), 10, 1}, {SimTime(), 20, 1}}, 2);
-  run(*resolved, source);
+  run(resolved, source);
   EXPECT_EQ(log.records[1].last_token, at_us(1200));
   EXPECT_EQ(log.records[2].arrival, at_us(1200));
   // One decode and 20 prompt tokens.
@@ -223,7 +232,7 @@ TEST_P(EveryEngine, AnAnswerBringsTheNextRequestIntoTheSameInstant) {
 TEST_P(EveryEngine, ARefusalGoesBackToItsClient) {
   const auto resolved = small_engine(engine::serving_constants().path);
   ScriptedSource source({{SimTime(), 401, 1}, {SimTime(), 100, 1}}, 1);
-  const auto outcome = run(*resolved, source);
+  const auto outcome = run(resolved, source);
   EXPECT_EQ(outcome.summary.count(domain::Outcome::kRejected), 1);
   EXPECT_EQ(outcome.summary.completed, 1);
   // Queued after 1.95 + 1.401 ms, answered after another 0.875 + 1.95.
@@ -237,7 +246,7 @@ TEST_P(EveryEngine, ARefusalGoesBackToItsClient) {
 TEST_P(EveryEngine, AnIdleEngineWakesUp) {
   const auto resolved = small_engine(engine::RequestPath::off());
   ScriptedSource source({{at_us(500), 10, 2}, {at_us(9'000'000), 10, 2}});
-  const auto outcome = run(*resolved, source);
+  const auto outcome = run(resolved, source);
   EXPECT_EQ(log.records[1].first_token, at_us(9'000'000 + 1100));
   EXPECT_EQ(outcome.summary.completed, 2);
 }
@@ -260,7 +269,7 @@ TEST(Simulate, AnInterruptLeavesNoRequestUncounted) {
     seen = progress.done;
     interrupt = progress.done > 100;
   };
-  const auto outcome = simulate(*resolved, source, controls);
+  const auto outcome = simulate(resolved, source, controls);
   ASSERT_TRUE(outcome);
   EXPECT_TRUE(outcome->partial);
   EXPECT_GT(outcome->summary.completed, 100);
@@ -296,7 +305,7 @@ TEST(Simulate, AnInterruptDoesNotCountWhatWasNotSentYet) {
   ScriptedSource source(script);
   Log log;
   SimTime last_seen;
-  const auto outcome = interrupt_at_first_look(*resolved, source, &log, last_seen);
+  const auto outcome = interrupt_at_first_look(resolved, source, &log, last_seen);
   ASSERT_TRUE(outcome);
   EXPECT_TRUE(outcome->partial);
   EXPECT_GT(log.count, 0);
@@ -319,7 +328,7 @@ TEST(Simulate, AnInterruptCountsEveryRequestThatWasSent) {
   const auto resolved = small_engine(engine::RequestPath::off());
   ScriptedSource source(flood());
   SimTime last_seen;
-  const auto outcome = interrupt_at_first_look(*resolved, source, nullptr, last_seen);
+  const auto outcome = interrupt_at_first_look(resolved, source, nullptr, last_seen);
   ASSERT_TRUE(outcome);
   EXPECT_TRUE(outcome->partial);
   const std::int64_t sent =
@@ -333,7 +342,7 @@ TEST(Simulate, AnInterruptBeforeTheStartIsAnEmptyResult) {
   const std::atomic<bool> interrupt{true};
   RunControls controls;
   controls.interrupt = &interrupt;
-  const auto outcome = simulate(*resolved, source, controls);
+  const auto outcome = simulate(resolved, source, controls);
   ASSERT_TRUE(outcome);
   EXPECT_TRUE(outcome->partial);
   EXPECT_EQ(outcome->summary.requests(), 0);
@@ -342,7 +351,7 @@ TEST(Simulate, AnInterruptBeforeTheStartIsAnEmptyResult) {
 TEST(Simulate, NoRequestsAreARunToo) {
   const auto resolved = small_engine(engine::serving_constants().path);
   ScriptedSource source({});
-  const auto outcome = simulate(*resolved, source, RunControls());
+  const auto outcome = simulate(resolved, source, RunControls());
   ASSERT_TRUE(outcome);
   EXPECT_FALSE(outcome->partial);
   EXPECT_EQ(outcome->totals.steps, 0);
@@ -352,23 +361,58 @@ TEST(Simulate, ASourceThatFailsFailsTheRun) {
   const auto resolved = small_engine(engine::serving_constants().path);
   ScriptedSource source({{SimTime(), 10, 2}});
   source.problems.push_back({.message = "bad row"});
-  const auto outcome = simulate(*resolved, source, RunControls());
+  const auto outcome = simulate(resolved, source, RunControls());
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().front().message, "bad row");
 }
 
 TEST(Simulate, TargetsReachTheSummary) {
   auto resolved = small_engine(engine::RequestPath::off());
-  resolved->scenario.slo.ttft = Duration::microseconds(1100);
-  resolved->scenario.slo.statistic = "max";
+  resolved.run.slo.ttft = Duration::microseconds(1100);
+  resolved.run.slo.statistic = "max";
   ScriptedSource source({{SimTime(), 10, 1}, {at_us(100'000), 11, 1}});
-  const auto outcome = simulate(*resolved, source, RunControls());
+  const auto outcome = simulate(resolved, source, RunControls());
   ASSERT_TRUE(outcome);
   // 1 ms + 10 tokens meets the target exactly; 11 tokens miss it.
   ASSERT_EQ(outcome->summary.slo.size(), 1U);
   EXPECT_EQ(outcome->summary.slo[0].statistic, metrics::Statistic::kMax);
   EXPECT_EQ(outcome->summary.slo[0].share, 0.5);
   EXPECT_EQ(outcome->summary.slo[0].met, false);
+}
+
+/// Six answers of 40 tokens one after the other, and the digest of the run.
+std::string digest_of(const scenario::Resolved& resolved) {
+  std::vector<ScriptedSource::Sent> script;
+  for (std::int64_t i = 0; i < 6; ++i) {
+    script.push_back({at_us(i * 100'000), 20, 40});
+  }
+  ScriptedSource source(std::move(script));
+  const auto outcome = simulate(resolved, source, RunControls());
+  return outcome ? outcome->digest : std::string();
+}
+
+TEST(Simulate, TheSeedOfTheRunDrawsWhichDraftsAreAccepted) {
+  const auto deployment = small_deployment(engine::RequestPath::off());
+  deployment->engine.num_speculative_tokens = 1;
+  deployment->engine.draft_acceptance = {0.5};
+  scenario::Resolved one;
+  one.deployment = deployment;
+  scenario::Resolved other = one;
+  other.run.seed = 7;
+  EXPECT_NE(digest_of(one), "");
+  EXPECT_EQ(digest_of(one), digest_of(one));
+  EXPECT_NE(digest_of(one), digest_of(other));
+}
+
+TEST(Simulate, RunsOnThreadsShareADeployment) {
+  const scenario::Resolved resolved = small_engine(engine::serving_constants().path);
+  const std::string alone = digest_of(resolved);
+  std::array<std::string, 2> digests;
+  std::thread further([&] { digests[1] = digest_of(resolved); });
+  digests[0] = digest_of(resolved);
+  further.join();
+  EXPECT_NE(alone, "");
+  EXPECT_THAT(digests, testing::Each(alone));
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ Calibration calibrated(const std::vector<validate::Evidence>& evidence,
 }
 
 /// What comes back of a file, with the same settings from both of its formats.
-scenario::Scenario read_back(const Calibration& calibration) {
+scenario::DeploymentSection read_back(const Calibration& calibration) {
   const auto yaml = document::parse_yaml(server_yaml(calibration), "mine.yaml");
   const auto json = document::parse_json(server_json(calibration), "mine.json");
   EXPECT_TRUE(yaml && json);
@@ -57,7 +57,7 @@ scenario::Scenario read_back(const Calibration& calibration) {
   EXPECT_TRUE(from_json) << core::to_string(from_json.error().front());
   EXPECT_EQ(scenario::flow_text(scenario::to_node(from_yaml->scenario)),
             scenario::flow_text(scenario::to_node(from_json->scenario)));
-  return from_yaml->scenario;
+  return from_yaml->scenario.deployment;
 }
 
 TEST(ServerFile, HoldsTheServerAndItsFittedTimes) {
@@ -66,14 +66,14 @@ TEST(ServerFile, HoldsTheServerAndItsFittedTimes) {
                                        {.path = "serving.emit_time", .text = "1us"},
                                        {.path = "set", .text = "model.num_hidden_layers=4"}});
   EXPECT_THAT(calibration.server.names, ElementsAre("llama-3.1-8b on h100"));
-  const scenario::Scenario scenario = read_back(calibration);
-  EXPECT_EQ(scenario.model, "llama-3.1-8b");
-  EXPECT_EQ(scenario.gpu, "h100");
-  EXPECT_EQ(scenario.engine.max_num_seqs, 64);
-  ASSERT_EQ(scenario.patches.size(), 1U);
+  const scenario::DeploymentSection server = read_back(calibration);
+  EXPECT_EQ(server.model, "llama-3.1-8b");
+  EXPECT_EQ(server.gpu, "h100");
+  EXPECT_EQ(server.engine.max_num_seqs, 64);
+  ASSERT_EQ(server.patches.size(), 1U);
   // The fitted time stands for the stated one.
-  EXPECT_EQ(scenario.serving.close_time, core::Duration::milliseconds(2));
-  EXPECT_EQ(scenario.serving.emit_time, core::Duration::microseconds(1));
+  EXPECT_EQ(server.serving.close_time, core::Duration::milliseconds(2));
+  EXPECT_EQ(server.serving.emit_time, core::Duration::microseconds(1));
 }
 
 TEST(ServerFile, LeavesOutWhatRecordsDoNotShare) {

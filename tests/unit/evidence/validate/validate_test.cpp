@@ -119,7 +119,7 @@ TEST(Validate, AnotherWeightFormatReplacesTheNetworksOwn) {
         read_evidence(
             records_file({joined(closed_record("a", "meta-llama/Llama-2-7b-hf", "H100", more))}))
             .value();
-    return deploy(evidence.front(), {}).value()->memory.weights.value();
+    return deploy(evidence.front(), {}).value().deployment->memory.weights.value();
   };
   // All but embedding and lm_head (2 * 32000 * 4096 weights) halves.
   const double sixteen = weights("");
@@ -137,7 +137,7 @@ TEST(Validate, WhatIfsWinOverTheRecord) {
   const auto server =
       deploy(evidence.front(), {{.path = "engine.async_scheduling", .text = "false"}});
   ASSERT_TRUE(server.has_value());
-  EXPECT_FALSE((*server)->engine.async_scheduling);
+  EXPECT_FALSE(server->deployment->engine.async_scheduling);
   EXPECT_FALSE(evidence.front().assumed.empty());
 }
 
@@ -147,7 +147,7 @@ TEST(Validate, WhatARecordDoesNotSayIsItsGeneratorsRecipe) {
     const std::string loop = "\"loop\": \"closed\"";
     record.replace(record.find(loop), loop.size(), "\"generator\": \"InferenceX\", " + loop);
     auto evidence = read_evidence(records_file({joined(record)})).value();
-    return deploy(evidence.front(), {}).value()->engine.async_scheduling;
+    return deploy(evidence.front(), {}).value().deployment->engine.async_scheduling;
   };
   EXPECT_TRUE(is_async("H100-SXM-80GB", "\"precision\": \"fp8\", "));
   // What the record says comes first.

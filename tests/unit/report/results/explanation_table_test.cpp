@@ -1,4 +1,3 @@
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,7 +20,7 @@ TEST(ExplanationTable, NamesWhatWasSetAndWhatFollows) {
       scenario::Purpose::kLook);
   ASSERT_TRUE(loaded);
   const auto resolved = *scenario::resolve(std::move(*loaded));
-  const std::string text = explanation_table(*resolved, {});
+  const std::string text = explanation_table(resolved, {});
   EXPECT_THAT(text, ::testing::StartsWith("llama-3.1-8b on h100\n\nnetwork\n"));
   EXPECT_THAT(text, ::testing::ContainsRegex("num_gpu_blocks +1 001  of 16 tokens"));
   EXPECT_THAT(text, ::testing::ContainsRegex("engine.num_gpu_blocks +1001  flag"));

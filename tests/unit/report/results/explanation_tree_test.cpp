@@ -1,4 +1,3 @@
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -8,13 +7,14 @@
 #include "document/document.hpp"
 #include "report/results/explanation.hpp"
 #include "report/results/explanation_facts.hpp"
+#include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ridgeline::report {
 namespace {
 
-std::unique_ptr<scenario::Resolved> small_deployment() {
+scenario::Resolved small_deployment() {
   auto loaded = scenario::load_scenario(std::nullopt,
                                         {{"model", "llama-3.1-8b"},
                                          {"gpu", "h100"},
@@ -28,17 +28,18 @@ std::unique_ptr<scenario::Resolved> small_deployment() {
 }
 
 TEST(ExplanationFacts, CountBlocksByHand) {
-  const auto resolved = small_deployment();
+  const scenario::Resolved resolved = small_deployment();
+  const scenario::Deployment& deployment = *resolved.deployment;
   // One block is never given out; 16 tokens each.
-  EXPECT_EQ(held_tokens(*resolved), 1000 * 16);
-  EXPECT_EQ(blocks_of_longest(*resolved), 100);
-  EXPECT_EQ(requests_of_longest(*resolved), 10.0);
-  EXPECT_EQ(tokens_of_request(*resolved)->value(), 160);
-  EXPECT_EQ(requests_held(*resolved, core::Tokens(160)), 100.0);
+  EXPECT_EQ(held_tokens(deployment), 1000 * 16);
+  EXPECT_EQ(blocks_of_longest(deployment), 100);
+  EXPECT_EQ(requests_of_longest(deployment), 10.0);
+  EXPECT_EQ(tokens_of_request(resolved.workload.section)->value(), 160);
+  EXPECT_EQ(requests_held(deployment, core::Tokens(160)), 100.0);
 }
 
 TEST(ExplanationTree, HoldsWhatTheFactsSay) {
-  const document::Node tree = explanation_tree(*small_deployment());
+  const document::Node tree = explanation_tree(small_deployment());
   const document::Node& memory = *tree.find("memory");
   EXPECT_EQ(memory.find("kv_tokens")->as_integer(), 16000);
   EXPECT_EQ(memory.find("num_gpu_blocks")->as_integer(), 1001);

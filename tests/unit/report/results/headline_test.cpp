@@ -17,7 +17,7 @@
 namespace ridgeline::report {
 namespace {
 
-std::unique_ptr<scenario::Resolved> resolved(std::vector<scenario::Override> overrides) {
+scenario::Resolved resolved(std::vector<scenario::Override> overrides) {
   if (overrides.empty() || overrides.front().path != "model") {
     overrides.push_back({.path = "model", .text = "llama-3.1-8b"});
   }
@@ -30,16 +30,16 @@ std::unique_ptr<scenario::Resolved> resolved(std::vector<scenario::Override> ove
 }
 
 std::string workload_piece(std::vector<scenario::Override> overrides) {
-  return headline(*resolved(std::move(overrides)), sim::RunOutcome())[1];
+  return headline(resolved(std::move(overrides)), sim::RunOutcome())[1];
 }
 
 TEST(Headline, SaysWhatWasRun) {
   sim::RunOutcome outcome;
   outcome.summary.by_outcome[0] = 43200;
   EXPECT_THAT(
-      headline(*resolved({{"workload.request_rate", "12.5"},
-                          {"engine.tensor_parallel_size", "2"},
-                          {"seed", "42"}}),
+      headline(resolved({{"workload.request_rate", "12.5"},
+                         {"engine.tensor_parallel_size", "2"},
+                         {"seed", "42"}}),
                outcome),
       ::testing::ElementsAre(
           "llama-3.1-8b on 2x h100 (TP2)", "12.5 req/s (Poisson)", "43 200 requests", "seed 42"));
@@ -59,7 +59,7 @@ TEST(Headline, NamesTheKindOfWorkload) {
 
 TEST(Headline, NamesFormatsAliasesAndOtherModels) {
   const auto first = [](std::vector<scenario::Override> overrides) {
-    return headline(*resolved(std::move(overrides)), sim::RunOutcome()).front();
+    return headline(resolved(std::move(overrides)), sim::RunOutcome()).front();
   };
   EXPECT_EQ(first({{"engine.quantization", "fp8"}, {"engine.kv_cache_dtype", "fp8"}}),
             "llama-3.1-8b (fp8, KV fp8) on h100");

@@ -1,7 +1,6 @@
 #include "report/results/run.hpp"
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,7 +19,7 @@
 namespace ridgeline::report {
 namespace {
 
-std::unique_ptr<scenario::Resolved> small_run() {
+scenario::Resolved small_run() {
   auto loaded = scenario::load_scenario(std::nullopt,
                                         {{"model", "llama-3.1-8b"},
                                          {"gpu", "h100"},
@@ -40,8 +39,8 @@ TEST(RunResultOf, TellsHowFastAndHowMuchWasJumped) {
   outcome.totals.steps = 8;
   outcome.totals.jumped_steps = 6;
   outcome.digest = "d";
-  const RunResult result = run_result(
-      *small_run(), outcome, {.wall_time_s = 0.5, .host = "here", .engine_core = "fast"});
+  const RunResult result =
+      run_result(small_run(), outcome, {.wall_time_s = 0.5, .host = "here", .engine_core = "fast"});
   EXPECT_EQ(result.run_info.version, version());
   EXPECT_EQ(result.run_info.host, "here");
   EXPECT_EQ(result.run_info.requests_per_second, 60.0);
@@ -55,13 +54,13 @@ TEST(RunResultOf, TellsHowFastAndHowMuchWasJumped) {
 TEST(RunResultOf, NothingAnsweredIsAnError) {
   const auto resolved = small_run();
   metrics::Summary summary;
-  EXPECT_FALSE(unanswered(*resolved, summary));  // There was no request.
+  EXPECT_FALSE(unanswered(*resolved.deployment, summary));  // There was no request.
   summary.by_outcome[static_cast<std::size_t>(domain::Outcome::kRejected)] = 3;
-  const auto error = unanswered(*resolved, summary);
+  const auto error = unanswered(*resolved.deployment, summary);
   ASSERT_TRUE(error);
   EXPECT_THAT(error->message, ::testing::HasSubstr("none of 3 requests got an answer, 3 were"));
   summary.completed = 1;
-  EXPECT_FALSE(unanswered(*resolved, summary));
+  EXPECT_FALSE(unanswered(*resolved.deployment, summary));
 }
 
 TEST(RunResultOf, MissedTargetsAreNamed) {
@@ -75,7 +74,8 @@ TEST(RunResultOf, MissedTargetsAreNamed) {
   summary.slo.back().met = false;
   summary.slo.back().value_ms = 80.0;
   EXPECT_THAT(missed_targets(summary), ::testing::StartsWith("slo.ttft missed: "));
-  EXPECT_THAT(missed_targets(summary), ::testing::EndsWith(" is 80.0 ms, expected at most 50.0 ms\n"));
+  EXPECT_THAT(missed_targets(summary),
+              ::testing::EndsWith(" is 80.0 ms, expected at most 50.0 ms\n"));
 }
 
 }  // namespace

@@ -1,0 +1,258 @@
+#include "scenario/deployment.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "document/document.hpp"
+#include "engine/profiles.hpp"
+#include "engine/serving.hpp"
+#include "hardware/facts.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/step_time_model.hpp"
+#include "model/model_spec.hpp"
+#include "scenario/engine_formats.hpp"
+#include "scenario/memory_limits.hpp"
+#include "scenario/parallelism.hpp"
+#include "scenario/patch.hpp"
+#include "scenario/requests.hpp"
+#include "scenario/resolution.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::scenario {
+
+namespace {
+
+/// What `set` calls the GPU's document.
+constexpr std::string_view kHardware = "hardware";
+
+core::Result<std::unique_ptr<latency::StepTimeModel>> make_latency(Resolution& work) {
+  const LatencySection& latency = work.section().latency;
+  return latency::make_step_time_model(
+      latency.name,
+      {.network = work.out->network,
+       .gpu = work.out->gpu,
+       .execution = work.out->execution,
+       .options = {.constants = latency.constants.value_or(""),
+                   .bench_data = latency.bench_data.value_or(""),
+                   .hardware_config = latency.hardware_config.value_or(""),
+                   .lookup = latency.lookup.value_or(""),
+                   .settings = latency.settings}});
+}
+
+void warn_of_engine_version(Resolution& work) {
+  if (const engine::Profile* newest = engine::newest_below(work.engine().version)) {
+    work.out->warnings.push_back(
+        {.code = "W-unmeasured-engine-version",
+         .message = fmt::format("engine.version {} is beyond {}, the newest whose rules are known: "
+                                "those are taken",
+                                work.engine().version,
+                                newest->name),
+         .hint = "`ridgeline list engines` shows what each version changed"});
+  }
+}
+
+void warn_of_unread_keys(Resolution& work) {
+  const std::vector<std::string>& keys = work.out->network.unread_keys;
+  if (!keys.empty()) {
+    work.out->warnings.push_back(
+        {.code = "W-config-keys",
+         .message = fmt::format("this version does not know what the network's configuration says "
+                                "of {}, which may change it",
+                                fmt::join(keys, ", ")),
+         .hint = {}});
+  }
+}
+
+/// The facts of the GPU that `set` changes: of "memory.value", "memory".
+std::vector<std::string> patched_facts(const std::vector<Patch>& patches) {
+  std::vector<std::string> facts;
+  for (const Patch& patch : patches) {
+    if (patch.target == kHardware) {
+      facts.push_back(patch.key.substr(0, patch.key.find('.')));
+    }
+  }
+  return facts;
+}
+
+/// A GPU with what `set` changes in it. More memory leaves more to use.
+core::Result<document::Node> patched_gpu(const std::vector<Patch>& patches,
+                                         const document::Node& document) {
+  auto patched = apply_patches(document, patches, kHardware);
+  const auto facts = patched_facts(patches);
+  const auto has = [&](std::string_view fact) { return std::ranges::count(facts, fact) > 0; };
+  const bool memory_alone = has("memory") && !has("usable_memory");
+  return patched && memory_alone ? hardware::with_usable_share(*patched, document)
+                                 : std::move(patched);
+}
+
+/// The GPU whose name stands for what was measured: that of the catalogue, else the file's, without
+/// what `set` changes.
+core::Result<hardware::GpuSpec> gpu_of_its_name(const Resolution& work) {
+  const auto catalogue = hardware::catalogue_names();
+  const std::string& name = work.out->gpu.name;
+  const bool is_known = std::ranges::find(catalogue, name) != catalogue.end();
+  return hardware::find_gpu(is_known ? name : work.section().gpu);
+}
+
+/// A GPU with other facts than its name stands for: what was measured on it was measured without
+/// them. Facts that are no GPU's of the catalogue may be slips.
+void warn_of_changed_gpu(Resolution& work) {
+  constexpr auto kUnpriced =
+      std::to_array<std::string_view>({"memory", "usable_memory", "power_watts"});
+  const auto catalogue = hardware::catalogue_names();
+  if (patched_facts(work.section().patches).empty() &&
+      std::ranges::find(catalogue, work.section().gpu) != catalogue.end()) {
+    return;
+  }
+  core::Warnings& warnings = work.out->warnings;
+  std::vector<std::string> changed;
+  if (const auto original = gpu_of_its_name(work)) {
+    for (const std::string& fact : hardware::differing_facts(work.out->gpu, *original)) {
+      if (std::ranges::find(kUnpriced, fact) == kUnpriced.end()) {
+        changed.push_back(fmt::format("{}.{}", kHardware, fact));
+      }
+    }
+  }
+  if (!changed.empty()) {
+    warnings.push_back(
+        {.code = "W-unmeasured-gpu",
+         .message = fmt::format("no kernel was measured on {} with another {}: a what-if",
+                                work.out->gpu.name,
+                                fmt::join(changed, ", ")),
+         .hint = "take the times as estimates"});
+  }
+  for (core::Warning& odd : hardware::odd_facts(work.out->gpu)) {
+    warnings.push_back(std::move(odd));
+  }
+}
+
+/// How the server samples: as the scenario says, or as its version does by default.
+void choose_sampler(Resolution& work) {
+  constexpr std::string_view kSort = "sort";
+  bool& sorts = work.out->engine.profile.sorts_to_sample;
+  if (const auto& sampler = work.engine().sampler) {
+    sorts = *sampler == kSort;
+  }
+  work.engine().sampler = sorts ? kSort : "flashinfer";
+}
+
+void look_up(Resolution& work) {
+  const auto patched = [&](std::string_view target) {
+    return [&work, target](const document::Node& document) {
+      return apply_patches(document, work.section().patches, target);
+    };
+  };
+  auto network =
+      work.keep_patched(model::find_model_document(work.section().model)
+                            .and_then([&](const document::Node& document) {
+                              return in_engine_formats(document, work.engine());
+                            })
+                            .and_then(patched("model"))
+                            .and_then([&](const document::Node& document) {
+                              work.out->network_document = document;
+                              return model::model_from_node(document, work.section().model);
+                            }),
+                        "model",
+                        "model");
+  auto gpu = work.keep_patched(hardware::find_gpu_document(work.section().gpu)
+                                   .and_then([&](const document::Node& document) {
+                                     return patched_gpu(work.section().patches, document);
+                                   })
+                                   .and_then([&](const document::Node& document) {
+                                     work.out->gpu_document = document;
+                                     return hardware::gpu_from_node(document, work.section().gpu);
+                                   }),
+                               "gpu",
+                               "hardware");
+  auto profile = work.keep(engine::find_profile(work.engine().version), "engine.version");
+  if (latency::find_step_time_model(work.section().latency.name) == nullptr) {
+    // Refused by its name, whatever it would be built from.
+    static_cast<void>(work.keep(make_latency(work), "latency.name"));
+  }
+  if (!work.errors.empty() || !network || !gpu || !profile) {
+    return;
+  }
+  work.out->network = std::move(*network);
+  work.out->gpu = std::move(*gpu);
+  work.out->engine.profile = std::move(*profile);
+  set_cache_format(work.engine(), work.out->network);
+  choose_sampler(work);
+  warn_of_engine_version(work);
+  warn_of_unread_keys(work);
+  warn_of_changed_gpu(work);
+  if (work.engine().generation_config == "vllm") {
+    work.out->network.sampling = {};
+  }
+}
+
+/// The fitted times of a server, where the scenario does not state its own.
+void serving_times(Resolution& work) {
+  const auto& fitted = engine::serving_constants();
+  ServingSection& own = work.section().serving;
+  const auto take = [](std::optional<core::Duration>& given, core::Duration otherwise) {
+    given = given.value_or(otherwise);
+    return *given;
+  };
+  work.out->host.per_step = take(own.host_step_time, fitted.host.per_step);
+  work.out->host.per_sequence = take(own.host_sequence_time, fitted.host.per_sequence);
+  if (work.section().request_path == "off") {
+    if (own.network_in || own.frontend_time || own.frontend_token_time || own.emit_time ||
+        own.delivery_time || own.close_time) {
+      work.note("request_path", "off leaves times of the request path in `serving` without effect");
+    }
+    return;
+  }
+  auto& path = work.out->path;
+  path.network = take(own.network_in, fitted.path.network);
+  path.frontend = take(own.frontend_time, fitted.path.frontend);
+  path.frontend_per_token = take(own.frontend_token_time, fitted.path.frontend_per_token);
+  path.handoff = std::min(fitted.path.handoff, path.frontend);
+  path.emit = take(own.emit_time, fitted.path.emit);
+  path.deliver = take(own.delivery_time, fitted.path.deliver);
+  path.close = take(own.close_time, fitted.path.close);
+}
+
+void build(Resolution& work) {
+  work.out->execution.enforce_eager = work.engine().enforce_eager;
+  work.out->execution.cuda_graph_sizes =
+      engine::cuda_graph_sizes(work.out->engine.profile,
+                               work.out->engine.max_num_seqs,
+                               work.out->engine.max_num_batched_tokens);
+  serving_times(work);
+  auto model = work.keep(make_latency(work), "latency.name");
+  if (model) {
+    work.out->latency = std::move(*model);
+    work.section().latency.settings = work.out->latency->settings();
+    const auto notes = work.out->latency->notes();
+    work.out->warnings.insert(work.out->warnings.end(), notes.begin(), notes.end());
+  }
+}
+
+}  // namespace
+
+core::Result<std::shared_ptr<const Deployment>> resolve_deployment(
+    DeploymentSection section,
+    const std::vector<Provenance>& provenance,
+    const Workload& workload) {
+  Resolution work(std::move(section), provenance, workload);
+  // In the order in which values depend on each other; a part that fails ends it.
+  for (const auto part : {look_up, resolve_parallelism, resolve_memory, resolve_limits, build}) {
+    part(work);
+    if (!work.errors.empty()) {
+      return core::fail(std::move(work.errors));
+    }
+  }
+  return std::move(work.out);
+}
+
+}  // namespace ridgeline::scenario

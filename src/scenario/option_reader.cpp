@@ -1,0 +1,133 @@
+#include "scenario/option_reader.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
+#include "scenario/length.hpp"
+#include "scenario/options.hpp"
+#include "scenario/speculation.hpp"
+#include "workload/options.hpp"
+
+namespace ridgeline::scenario {
+
+namespace {
+
+document::Range<std::int64_t> integer_range(const Option& option) {
+  return {static_cast<std::int64_t>(option.lowest), static_cast<std::int64_t>(option.highest)};
+}
+
+/// Puts the value of one option, where the document has it, into its slot.
+class SlotReader {
+ public:
+  SlotReader(const Option& option, document::ObjectReader& reader, core::Errors& errors)
+      : option_(option), reader_(reader), errors_(errors) {}
+
+  void operator()(std::string* slot) const { assign(text(), slot); }
+  void operator()(std::optional<std::string>* slot) const { assign(text(), slot); }
+  void operator()(std::int64_t* slot) const { assign(integer(), slot); }
+  void operator()(std::optional<std::int64_t>* slot) const { assign(integer(), slot); }
+  void operator()(std::optional<double>* slot) const {
+    assign(reader_.real(option_.key(), {option_.lowest, option_.highest}), slot);
+  }
+  void operator()(bool* slot) const { assign(reader_.boolean(option_.key()), slot); }
+  void operator()(std::optional<bool>* slot) const { assign(reader_.boolean(option_.key()), slot); }
+  void operator()(std::optional<core::Duration>* slot) const { assign(duration(), slot); }
+  void operator()(std::optional<workload::Length>* slot) const {
+    const document::Node* node = reader_.node(option_.key());
+    if (node != nullptr && !node->is_null()) {
+      assign(read_length(*node, reader_.path_of(option_.key()), errors_), slot);
+    }
+  }
+  void operator()(std::optional<SpeculativeConfig>* slot) const {
+    const document::Node* node = reader_.node(option_.key());
+    if (node != nullptr && !node->is_null()) {
+      assign(read_speculative(*node, reader_.path_of(option_.key()), errors_), slot);
+    }
+  }
+
+ private:
+  template <class Value, class SlotType>
+  static void assign(std::optional<Value> value, SlotType* slot) {
+    if (!value) {
+      return;
+    }
+    if constexpr (std::is_same_v<SlotType, std::optional<Value>>) {
+      *slot = std::move(value);
+    } else {
+      *slot = std::move(*value);
+    }
+  }
+
+  [[nodiscard]] std::optional<std::string> text() const {
+    if (option_.choices.empty()) {
+      auto text = reader_.string(option_.key());
+      if (text && text->empty()) {
+        reader_.problem(option_.key(), "is empty");
+        text.reset();
+      }
+      return text;
+    }
+    const std::vector<std::string> choices(option_.choices.begin(), option_.choices.end());
+    return reader_.choice(option_.key(), choices);
+  }
+  [[nodiscard]] std::optional<std::int64_t> integer() const {
+    return reader_.integer(option_.key(), integer_range(option_));
+  }
+  /// "60s", or a bare number of seconds.
+  [[nodiscard]] std::optional<core::Duration> duration() const {
+    const document::Node* node = reader_.node(option_.key());
+    if (node == nullptr || node->is_null()) {
+      return std::nullopt;
+    }
+    std::optional<double> seconds;
+    if (node->is_number()) {
+      seconds = node->as_real();
+    } else if (!node->is_string()) {
+      reader_.problem(option_.key(),
+                      fmt::format("expected a time, found {}", node->describe()),
+                      "seconds, or with a unit: 250ms, 60s, 10m");
+      return std::nullopt;
+    } else if (const auto parsed = document::parse_quantity(node->as_string(), "seconds")) {
+      seconds = *parsed;
+    } else {
+      reader_.problem(option_.key(),
+                      parsed.error().front().message,
+                      "seconds, or with a unit: 250ms, 60s, 10m");
+      return std::nullopt;
+    }
+    const auto duration = core::Duration::from_seconds(*seconds);
+    if (!duration || *seconds > option_.highest) {
+      reader_.problem(
+          option_.key(),
+          fmt::format("{} is out of range, expected 0s to {}s", flow_text(*node), option_.highest));
+      return std::nullopt;
+    }
+    return duration;
+  }
+
+  const Option& option_;
+  document::ObjectReader& reader_;
+  core::Errors& errors_;
+};
+
+}  // namespace
+
+void read_option(const Option& option,
+                 Slot slot,
+                 document::ObjectReader& reader,
+                 core::Errors& errors) {
+  std::visit(SlotReader(option, reader, errors), slot);
+}
+
+}  // namespace ridgeline::scenario

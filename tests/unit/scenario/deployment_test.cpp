@@ -1,0 +1,234 @@
+#include "scenario/deployment.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
+#include "domain/step.hpp"
+#include "model/model_spec.hpp"
+#include "model/operators.hpp"
+#include "scenario/engine_formats.hpp"
+#include "scenario/option_reader.hpp"
+#include "scenario/options.hpp"
+#include "scenario/requests.hpp"
+#include "scenario/scenario.hpp"
+#include "unit/scenario/resolving.hpp"
+
+namespace ridgeline::scenario {
+namespace {
+
+using testing::HasSubstr;
+
+/// The newest profile is 0.27's: what later versions changed is not known.
+TEST(ResolveDeployment, MarksEngineVersionsBeyondTheNewestProfile) {
+  const auto codes = [](const char* version) {
+    const auto result =
+        resolved(with("llama-3.1-8b", "h100", {{.path = "engine.version", .text = version}}));
+    std::string text;
+    for (const auto& warning : result ? (*result)->warnings : core::Warnings()) {
+      text += warning.code + " " + warning.message;
+    }
+    return result ? text : "refused";
+  };
+  EXPECT_EQ(codes("vllm@0.27"), "");
+  EXPECT_EQ(codes("0.27.3"), "");
+  EXPECT_THAT(codes("vllm@0.28"),
+              testing::AllOf(testing::HasSubstr("W-unmeasured-engine-version"),
+                             testing::HasSubstr("beyond vllm@0.27")));
+  EXPECT_THAT(codes("vllm@1.2"), testing::HasSubstr("W-unmeasured-engine-version"));
+}
+
+TEST(ResolveDeployment, QuantizationIsVllms) {
+  const auto online = resolved(with("llama-3.1-8b", "h100", {{"engine.quantization", "fp8"}}));
+  ASSERT_TRUE(online) << core::to_string(online.error().front());
+  EXPECT_EQ((*online)->network.precision.ffn, model::DType::kFp8);
+  EXPECT_EQ((*online)->network.precision.kv, model::DType::kBf16);
+  EXPECT_THAT(only_error(with("llama-3.1-8b", "h100", {{"engine.quantization", "awq"}})).message,
+              HasSubstr("has no quantization_config"));
+  EXPECT_THAT(
+      only_error(with("llama-3.1-8b-fp8", "h100", {{"engine.quantization", "gptq"}})).message,
+      HasSubstr("already"));
+  EXPECT_TRUE(resolved(with("gpt-oss-20b", "h100", {{"engine.quantization", "mxfp4"}})));
+  const auto half = resolved(with("llama-3.1-8b", "h100", {{"engine.dtype", "half"}}));
+  ASSERT_TRUE(half);
+  EXPECT_EQ((*half)->network.precision.attention, model::DType::kFp16);
+  const auto plain_cache =
+      resolved(with("llama-3.1-70b-fp8",
+                    "h200",
+                    {{"engine.max_num_seqs", "256"}, {"engine.kv_cache_dtype", "bfloat16"}}));
+  ASSERT_TRUE(plain_cache);
+  EXPECT_EQ((*plain_cache)->network.precision.kv, model::DType::kBf16);
+}
+
+TEST(EngineFormats, TheCacheTakesTheFormatOfItsWord) {
+  EngineSection engine;
+  model::ModelSpec network;
+  network.precision.kv = model::DType::kFp8;
+  for (const auto& [word, format] : {std::pair{"auto", model::DType::kFp8},
+                                     std::pair{"bfloat16", model::DType::kBf16},
+                                     std::pair{"fp8_e4m3", model::DType::kFp8}}) {
+    engine.kv_cache_dtype = word;
+    set_cache_format(engine, network);
+    EXPECT_EQ(network.precision.kv, format) << word;
+  }
+}
+
+TEST(ResolveDeployment, APatchMayBeAMap) {
+  const auto patched = resolved(
+      with("llama-3.1-8b", "h100", {{"set", "model.quantization_config={quant_method: fp8}"}}));
+  ASSERT_TRUE(patched) << core::to_string(patched.error().front());
+  EXPECT_EQ((*patched)->network.precision.ffn, model::DType::kFp8);
+  EXPECT_EQ(
+      only_error(with("llama-3.1-8b", "h100", {{"set", "model.quantization_config={a: "}})).field,
+      "set.model.quantization_config");
+  EXPECT_EQ(only_error(with("llama-3.1-8b", "h100", {{"engine.speculative_config", "{a: "}})).field,
+            "engine.speculative_config");
+}
+
+TEST(ResolveDeployment, UnknownNamesAreAllReportedWithTheNearest) {
+  const auto result = resolved(with("llama-3.1-8", "h10", {{"latency.name", "kernal"}}));
+  ASSERT_FALSE(result);
+  ASSERT_EQ(result.error().size(), 3U);
+  EXPECT_THAT(result.error()[0].hint, HasSubstr("llama-3.1-8b"));
+  EXPECT_THAT(result.error()[1].hint, HasSubstr("h100"));
+  EXPECT_EQ(result.error()[2].field, "latency.name");
+  EXPECT_THAT(result.error()[2].hint, HasSubstr("kernel"));
+}
+
+TEST(ResolveDeployment, PatchesChangeTheDocuments) {
+  const auto result = resolved(
+      with("llama-3.1-8b",
+           "h100",
+           {{"set", "model.num_hidden_layers=40"}, {"set", "hardware.mem_bandwidth=6.7TB/s"}}));
+  ASSERT_TRUE(result) << core::to_string(result.error().front());
+  EXPECT_EQ((*result)->network.num_layers(), 40);
+  EXPECT_EQ((*result)->gpu.mem_bandwidth.value(), 6.7e12);
+}
+
+TEST(ResolveDeployment, AGpuWithOtherFactsIsMarkedAsUnmeasured) {
+  const auto codes = [](const char* patch) {
+    const auto result = resolved(with("llama-3.1-8b", "h100", {{"set", patch}}));
+    std::vector<std::string> all;
+    for (const auto& warning : result ? (*result)->warnings : core::Warnings()) {
+      all.push_back(warning.code + " " + warning.message);
+    }
+    return all;
+  };
+  EXPECT_THAT(codes("hardware.mem_bandwidth=6.7TB/s"),
+              testing::ElementsAre(testing::AllOf(HasSubstr("W-unmeasured-gpu"),
+                                                  HasSubstr("hardware.mem_bandwidth"))));
+  EXPECT_THAT(codes("hardware.memory=96GiB"), testing::IsEmpty());
+}
+
+TEST(ResolveDeployment, MoreMemoryLeavesMoreToUse) {
+  const auto result = resolved(with("llama-3.1-8b", "h100", {{"set", "hardware.memory=160GiB"}}));
+  ASSERT_TRUE(result) << core::to_string(result.error().front());
+  // Twice 80 GiB, of which 79.19 are usable.
+  EXPECT_NEAR(core::as_gibibytes((*result)->gpu.usable_memory), 2 * 79.19, 0.01);
+  const auto stated =
+      resolved(with("llama-3.1-8b",
+                    "h100",
+                    {{"set", "hardware.memory=160GiB"}, {"set", "hardware.usable_memory=150GiB"}}));
+  ASSERT_TRUE(stated) << core::to_string(stated.error().front());
+  EXPECT_NEAR(core::as_gibibytes((*stated)->gpu.usable_memory), 150.0, 0.01);
+}
+
+TEST(ResolveDeployment, PatchesOfNothingAreRefusedUnderTheirOwnName) {
+  const auto error =
+      only_error(with("llama-3.1-8b", "h100", {{"set", "model.num_hidden_layer=40"}}));
+  EXPECT_EQ(error.field, "set.model.num_hidden_layer");
+  EXPECT_THAT(error.hint, HasSubstr("num_hidden_layers"));
+  const auto wrong =
+      only_error(with("llama-3.1-8b", "h100", {{"set", "hardware.mem_bandwidth=3"}}));
+  EXPECT_EQ(wrong.field, "set.hardware.mem_bandwidth");
+}
+
+TEST(ResolveDeployment, SwitchesReachTheParts) {
+  const auto result = resolved(with("llama-3.1-8b",
+                                    "h100",
+                                    {{"engine.kv_cache_dtype", "fp8"},
+                                     {"engine.generation_config", "vllm"},
+                                     {"engine.enforce_eager", "true"},
+                                     {"request_path", "off"}}));
+  ASSERT_TRUE(result) << core::to_string(result.error().front());
+  EXPECT_EQ((*result)->network.precision.kv, model::DType::kFp8);
+  EXPECT_FALSE((*result)->network.sampling.truncates());
+  EXPECT_TRUE((*result)->execution.enforce_eager);
+  EXPECT_EQ((*result)->path.network, core::Duration());
+}
+
+/// A deployment beside others, such as a pool of a cluster: a section of its own.
+struct Pool {
+  DeploymentSection section;
+  std::vector<Provenance> provenance;
+};
+
+/// Fills a pool from a flat map whose keys are those of the option table.
+Pool pool(std::string_view yaml) {
+  Pool pool;
+  core::Errors errors;
+  const auto map = document::parse_yaml(yaml, "pools.yaml");
+  document::ObjectReader reader(*map, "", errors);
+  for (const Option& option : options()) {
+    Provenance& provenance = pool.provenance.emplace_back();
+    provenance.path = option.path;
+    const auto slot = slot_of(option, pool.section);
+    if (slot && map->find(option.key()) != nullptr) {
+      read_option(option, *slot, reader, errors);
+      provenance.origin = Provenance::Origin::kFile;
+      provenance.where = map->find(option.key())->where();
+    }
+  }
+  reader.finish();
+  EXPECT_TRUE(errors.empty()) << core::to_string(errors.front());
+  return pool;
+}
+
+core::Result<std::shared_ptr<const Deployment>> deployed(const Pool& pool) {
+  return resolve_deployment(pool.section, pool.provenance, Workload());
+}
+
+TEST(ResolveDeployment, PoolsAreFilledThroughTheSameTable) {
+  const auto cut =
+      deployed(pool("{model: llama-3.1-8b, gpu: h100, tensor_parallel_size: 2, max_num_seqs: 64}"));
+  const auto whole = deployed(pool("{model: llama-3.1-8b, gpu: h100, host_step_time: 1ms}"));
+  const auto other = deployed(pool("{model: qwen2.5-7b, gpu: l40s, max_model_len: 4096}"));
+  ASSERT_TRUE(cut && whole && other);
+  EXPECT_EQ((*cut)->engine.max_num_seqs, 64);
+  EXPECT_EQ((*whole)->engine.max_num_seqs, 1024);
+  EXPECT_EQ((*whole)->host.per_step, core::Duration::milliseconds(1));
+  EXPECT_EQ((*other)->engine.max_model_len, core::Tokens(4096));
+  // Each has a memory plan of its own: two GPUs hold half the weights each, and a smaller GPU has
+  // fewer blocks.
+  EXPECT_NEAR((*cut)->memory.weights / (*whole)->memory.weights, 0.5, 0.01);
+  EXPECT_GT((*cut)->engine.num_gpu_blocks, (*whole)->engine.num_gpu_blocks);
+  EXPECT_EQ((*other)->memory.usable, (*other)->gpu.usable_memory);
+  EXPECT_LT((*other)->memory.usable, (*whole)->memory.usable);
+  // And a step-time model of its own, whatever the others are.
+  domain::StepBatch batch;
+  batch.num_decodes = 8;
+  batch.decode_context = core::Tokens(8000);
+  EXPECT_LT((*cut)->latency->predict(batch).gpu(), (*whole)->latency->predict(batch).gpu());
+  EXPECT_LT((*whole)->latency->predict(batch).gpu(), (*other)->latency->predict(batch).gpu());
+}
+
+TEST(ResolveDeployment, AnErrorOfAPoolHasThePoolsPlace) {
+  const auto refused = deployed(pool("{model: llama-3.1-8b, gpu: l4,\n max_model_len: 131072}"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().front().field, "engine.max_model_len");
+  EXPECT_EQ(refused.error().front().where.file, "pools.yaml");
+  EXPECT_EQ(refused.error().front().where.line, 2);
+}
+
+}  // namespace
+}  // namespace ridgeline::scenario

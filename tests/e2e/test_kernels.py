@@ -47,6 +47,69 @@ def test_a_run_uses_the_tables(ridgeline, tables):
     assert json.loads(run.stdout)["digest"] == json.loads(stepped.stdout)["digest"]
 
 
+def write_mfus_above_1(folder):
+    """Tables of an H100 as users have met them: sound times, attention's MFUs shares of 148, FP8 GEMMs' of 989.5."""
+    attention = "".join(
+        f"bf16,{length},{2 * 32 * 128 * length**2 / (148e6 * mfu):.3f},{mfu}\n"
+        for length, mfu in ((1024, 1.266), (4096, 4.222), (8192, 4.814), (16384, 4.782), (32768, 4.706))
+    )
+    gemm = "".join(
+        f"{m},2048,6144,{2 * m * 2048 * 6144 / (989.5e6 * mfu):.3f},{mfu}\n"
+        for m, mfu in ((16, 0.023), (1024, 1.019), (4096, 1.146))
+    )
+    decode = "".join(
+        f"bf16,bf16,{batch},4096,{12 + batch * 4096 / 180:.3f},{4 * 4096 * batch * 4096 / (12 + batch * 4096 / 180) / 989.5e6:.5f}\n"
+        for batch in (16, 64)
+    )
+    for name, text in (
+        ("mha/prefill/h100/32-32-128.csv", "dtype,seq_len,latency_us,mfu\n" + attention),
+        ("gemm/h100/data.csv", "m,k,n,latency_us,mfu\n" + gemm),
+        ("mha/decode/h100/32-32-128-tp1.csv", "dtype,kv_dtype,batch_size,kv_len,latency_us,mfu\n" + decode),
+    ):
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text(text)
+
+
+def test_mfus_above_1_are_explained_and_warned_of(ridgeline):
+    write_mfus_above_1(ridgeline.folder / "above")
+    check = ridgeline("kernels", "check", "above")
+    assert check.returncode == 1, check.stderr
+    for words in (
+        "148 TFLOP/s",
+        "(the dense BF16 peak of h20), FLOPs: causal half, query heads; 5 of 5 rows agree",
+        "cannot be 296 TFLOP/s, FLOPs: dense, query heads; length 8192 would be 1425 TFLOP/s, above the 989 of h100",
+        "(the dense BF16 peak of h100), FLOPs: 2 m k n, FP8 kernels; 3 of 3 rows agree",
+        "FLOPs: 2 m k n, BF16 kernels; m 4096, k 2048, n 6144 would be 1134 TFLOP/s, above the 989 of h100",
+        "mfu-above-1 (7)",
+        "wrong-peak (2)",
+    ):
+        assert words in check.stdout
+    scenario = ("--model", "llama-2-7b", "--gpu", "h100", "--bench-data", "above")
+    for words in (("step", "--prefill", "0+2048"), ("run", "--num-prompts", "2", "--arrivals", "at-once", "--input-len", "300", "--output-len", "5")):
+        for model in ("v2-final", "table"):
+            priced = ridgeline(words[0], *scenario, "--latency", model, *words[1:], "--format", "json")
+            assert priced.returncode == 0, priced.stderr
+            warned = [w["message"] for w in json.loads(priced.stdout)["warnings"] if w["code"] == "W-table-contradiction"]
+            assert len(warned) == 2
+            assert "148 TFLOP/s, the dense BF16 peak of h20" in warned[0]
+
+
+def test_measured_tables_contradict_nothing(ridgeline):
+    if not H100.is_dir():
+        pytest.skip(f"no {H100}")
+    check = ridgeline("kernels", "check", H100, "--format", "json")
+    assert check.returncode == 0, check.stderr
+    sheets = {kernel["kernel"]: kernel["convention"]["data_sheets"] for kernel in json.loads(check.stdout)["kernels"]}
+    assert sheets == {
+        "gemm": "the dense FP8 peak of h100",
+        "prefill attention": "the dense BF16 peak of h100",
+        "decode attention": "the dense BF16 peak of h100",
+    }
+    step = ridgeline("step", "--model", "llama-3.1-8b", "--gpu", "h100", "--decode", "100", "--latency", "v2-final",
+                     "--bench-data", H100, "--format", "json")
+    assert "W-table-contradiction" not in {warning["code"] for warning in json.loads(step.stdout)["warnings"]}
+
+
 def test_lookup_shows_row_and_distance(ridgeline, tables):
     answer = ridgeline("kernels", "lookup", "gemm", "130,4096,4096", "--bench-data", "tables", "--format", "json")
     assert answer.returncode == 0, answer.stderr

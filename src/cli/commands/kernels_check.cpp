@@ -15,10 +15,12 @@ ExitCode kernels_check(Words words) {
                         .about =
                             "Recomputes FLOPs from the shapes and finds the peak and the way of "
                             "counting that explain\n"
-                            "every MFU; names rows that cannot be true, rows rounded to zero, "
-                            "holes, warm-up outliers\n"
-                            "and FP8 kernels passed off as BF16. Exit code 1 when a row cannot be "
-                            "true, 2 when a file\n"
+                            "every MFU, and the data sheet that has that peak; names ways of "
+                            "counting and rows that\n"
+                            "the GPU cannot reach, MFUs above 1, rows rounded to zero, holes, "
+                            "warm-up outliers and FP8\n"
+                            "kernels passed off as BF16. Exit code 1 when a table contradicts "
+                            "itself, 2 when a file\n"
                             "cannot be read.",
                         .flags = manner_flags("table|json"),
                         .formats = {"table", "json"}};
@@ -48,7 +50,7 @@ ExitCode kernels_check(Words words) {
   if (!check->refused.empty()) {
     return give_up(check->refused, manners);
   }
-  return report::has_impossible_row(*check) ? ExitCode::kDiffers : ExitCode::kOk;
+  return report::has_contradiction(*check) ? ExitCode::kDiffers : ExitCode::kOk;
 }
 
 }  // namespace ridgeline::cli

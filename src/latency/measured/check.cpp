@@ -22,6 +22,9 @@
 #include "latency/measured/check_folder.hpp"
 #include "latency/measured/check_kernel.hpp"
 #include "latency/measured/check_operators.hpp"
+#include "latency/measured/check_rows.hpp"
+#include "latency/measured/contradictions.hpp"
+#include "latency/measured/data_sheets.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/measured_kernels.hpp"
 #include "latency/measured/operator_tables.hpp"
@@ -34,17 +37,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-double as_double(std::int64_t count) {
-  return static_cast<double>(count);
-}
-
 std::string in_folder(const std::string& folder, const std::string& name) {
   return (fs::path(folder) / name).string();
-}
-
-/// Query, key and value widths of a pair of tokens.
-double pair_width(const HeadShape& shape) {
-  return as_double(shape.heads) * as_double(shape.head_dim);
 }
 
 /// InferSim's layout, one GPU after the other.
@@ -140,32 +134,16 @@ class LayoutCheck {
     if (tables.empty()) {
       return 0.0;
     }
-    std::vector<CheckedRow> rows;
     left_out_ = {};
     KernelCheck& kernel = add_kernel("decode attention", tables.size());
     for (const DecodeTable& table : tables) {
-      const auto rank = rank_shape(table.key().shape, table.key().tensor_parallel_size);
-      for (const DecodeRow& row : table.rows()) {
-        const double pairs = as_double(row.batch_size) * as_double(row.kv_len);
-        const double queries = 4.0 * pairs * pair_width(rank);
-        rows.push_back({.file = table.path(),
-                        .line = row.line,
-                        .what = fmt::format("batch {}, kv {}", row.batch_size, row.kv_len),
-                        .latency_us = row.latency_us,
-                        .mfu = row.mfu,
-                        .flops = {queries,
-                                  4.0 * pairs * pair_width(table.key().shape),
-                                  queries * as_double(rank.kv_heads) / as_double(rank.heads)}});
-      }
       note_holes(table);
       note_decode_surface(table, kernel);
       shapes_.insert(table.key().shape);
     }
-    check_mfu({"query heads of a rank", "query heads of the network", "KV heads of a rank"},
-              rows,
-              peaks_.bf16,
-              kernel,
-              check_.findings);
+    const auto rows = all_checked_rows(tables, peaks_);
+    check_mfu(decode_countings(), rows, peaks_.bf16, kernel, check_.findings);
+    judge_attention(rows, peaks_, kernel, check_.findings);
     return kernel.convention.peak.middle();
   }
 
@@ -225,21 +203,11 @@ class LayoutCheck {
     if (tables.empty()) {
       return;
     }
-    std::vector<CheckedRow> rows;
     left_out_ = {};
     KernelCheck& kernel = add_kernel("prefill attention", tables.size());
     for (const PrefillTable& table : tables) {
       std::vector<PrefillPoint> points;
       for (const PrefillRow& row : table.rows()) {
-        const double dense =
-            4.0 * pair_width(table.shape()) * as_double(row.seq_len) * as_double(row.seq_len);
-        const double kv_share = as_double(table.shape().kv_heads) / as_double(table.shape().heads);
-        rows.push_back({.file = table.path(),
-                        .line = row.line,
-                        .what = fmt::format("length {}", row.seq_len),
-                        .latency_us = row.latency_us,
-                        .mfu = row.mfu,
-                        .flops = {dense / 2.0, dense, dense * kv_share / 2.0}});
         points.push_back({.seq_len = row.seq_len, .us = row.latency_us});
       }
       note_surface(table.path(),
@@ -248,11 +216,13 @@ class LayoutCheck {
                    kernel);
       shapes_.insert(table.shape());
     }
-    check_mfu({"causal half, query heads", "dense, query heads", "causal half, KV heads"},
+    const auto rows = all_checked_rows(tables, peaks_);
+    check_mfu(prefill_countings(),
               rows,
               peaks_.bf16 > 0.0 ? peaks_.bf16 : attention_peak,
               kernel,
               check_.findings);
+    judge_attention(rows, peaks_, kernel, check_.findings);
   }
 
   void check_gemm(double attention_peak) {
@@ -273,48 +243,17 @@ class LayoutCheck {
     }
     left_out_ = {};
     KernelCheck& kernel = add_kernel("gemm", 1);
-    std::vector<CheckedRow> rows;
     MeasuredGemm measured;
     for (const GemmRow& row : reading.tables.front().rows()) {
-      rows.push_back({.file = path,
-                      .line = row.line,
-                      .what = fmt::format("m {}, k {}, n {}", row.m, row.k, row.n),
-                      .latency_us = row.latency_us,
-                      .mfu = row.mfu,
-                      .flops = {2.0 * as_double(row.m) * as_double(row.k) * as_double(row.n)}});
       measured.points.push_back({.m = row.m, .k = row.k, .n = row.n, .us = row.latency_us});
     }
-    check_mfu({"2 m k n"}, rows, 0.0, kernel, check_.findings);
+    const auto rows = checked_rows(reading.tables.front(), peaks_);
+    check_mfu(gemm_countings(), rows, 0.0, kernel, check_.findings);
     note_surface(path,
                  measured::leave_one_out(measured),
                  measured::GemmSurface(measured, 1.0, [](const auto&) { return 1.0; }).change(),
                  kernel);
-    note_format(path, kernel.convention.peak.middle(), attention_peak);
-  }
-
-  /// FP8 products run at twice the rate of BF16: a table whose peak is twice the attention's, or
-  /// the GPU's FP8 peak, holds FP8 kernels.
-  void note_format(const std::string& path, double peak, double attention_peak) {
-    constexpr double kNear = 0.02;
-    const auto near = [&](double other) {
-      return other > 0.0 && peak > other * (1.0 - kNear) && peak < other * (1.0 + kNear);
-    };
-    std::string why;
-    if (near(peaks_.fp8)) {
-      why = fmt::format("the dense FP8 peak of {}", peaks_.gpu);
-    } else if (near(2.0 * attention_peak)) {
-      why = "twice that of the attention kernels";
-    }
-    if (!why.empty()) {
-      check_.findings.push_back(
-          {.code = "fp8-as-bf16",
-           .file = path,
-           .line = 0,
-           .message = fmt::format("the MFUs are shares of {:.5g} TFLOP/s, {}: these are FP8 "
-                                  "kernels. With a BF16 peak, a model predicts twice their time",
-                                  peak,
-                                  why)});
-    }
+    judge_gemm(rows, peaks_, attention_peak, kernel, check_.findings);
   }
 
   void serve() {

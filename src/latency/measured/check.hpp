@@ -14,12 +14,26 @@ namespace ridgeline::latency::measured {
 
 /// Something about a table that its reader should know.
 struct Finding {
-  /// "impossible-row", "last-decimal" (an MFU cut off rather than rounded), "rounded-to-zero",
-  /// "hole", "warm-up", "fp8-as-bf16", "drawn-tokens", "not-read".
+  /// Contradictions: "impossible-row", "mfu-above-1", "wrong-peak", "beats-peak". Notes:
+  /// "last-decimal" (an MFU cut off rather than rounded), "rounded-to-zero", "hole", "warm-up",
+  /// "fp8-as-bf16", "drawn-tokens", "not-read".
   std::string code;
   std::string file;
   int line = 0;  ///< From 1; 0: the file.
   std::string message;
+};
+
+/// Whether a finding means that a table contradicts itself: its times, its MFUs and what its GPU
+/// can do cannot all be true.
+[[nodiscard]] bool is_contradiction(const Finding& finding);
+
+/// A row that by some way of counting would be faster than its GPU.
+struct BeatingRow {
+  std::string file;
+  int line = 0;
+  std::string what;          ///< "length 8192"
+  double tflops = 0.0;       ///< Its rate.
+  double most_tflops = 0.0;  ///< What the GPU can do.
 };
 
 /// A way of counting FLOPs, and how well it explains a table.
@@ -27,6 +41,11 @@ struct Convention {
   std::string name;  ///< "causal half, query heads of a rank"
   PeakInterval peak;
   std::size_t agreeing = 0;
+  /// "the dense BF16 peak of h20": the data sheets that have the peak, empty where none does.
+  std::string data_sheets = {};
+  /// The fastest of the agreeing rows, where it beats the GPU: then no
+  /// kernel does that many FLOPs.
+  std::optional<BeatingRow> beating = std::nullopt;
 };
 
 /// The tables of one kernel on one GPU.

@@ -15,8 +15,11 @@
 #include "latency/measured/check.hpp"
 #include "latency/measured/check_folder.hpp"
 #include "latency/measured/check_kernel.hpp"
+#include "latency/measured/contradictions.hpp"
+#include "latency/measured/data_sheets.hpp"
 #include "latency/measured/expert_tables.hpp"
 #include "latency/measured/kernel_tables.hpp"
+#include "latency/measured/measured_kernels.hpp"
 
 namespace ridgeline::latency::measured {
 namespace {
@@ -44,6 +47,7 @@ void add_latent_check(const std::string& gpu,
                       std::size_t files,
                       const std::vector<std::string>& conventions,
                       const std::vector<CheckedRow>& rows,
+                      const KnownPeaks& peaks,
                       double expected,
                       TableCheck& into) {
   if (rows.empty()) {
@@ -54,6 +58,7 @@ void add_latent_check(const std::string& gpu,
   made.kernel = kernel;
   made.files = files;
   check_mfu(conventions, rows, expected, made, into.findings);
+  judge_attention(rows, peaks, made, into.findings);
 }
 
 /// Peaks that the rows of one projection imply, in TFLOP/s.
@@ -82,6 +87,9 @@ void check_latent_attention(const std::string& directory,
                             double attention_peak,
                             TableCheck& into) {
   const double expected = peaks.bf16 > 0.0 ? peaks.bf16 : attention_peak;
+  const auto most = [&](const std::string& dtype) {
+    return is_8bit_type(dtype) ? peaks.most() : peaks.bf16;
+  };
   const auto decodes = read_named_folder<DecodeTable>(
       gpu_folder(directory, "mla/decode", gpu),
       into.refused,
@@ -98,11 +106,12 @@ void check_latent_attention(const std::string& directory,
                       .what = fmt::format("batch {}, kv {}", row.batch_size, row.kv_len),
                       .latency_us = row.latency_us,
                       .mfu = row.mfu,
-                      .flops = {pairs * shape.flops_per_pair()}});
+                      .flops = {pairs * shape.flops_per_pair()},
+                      .most_tflops = most(table.key().dtype)});
     }
   }
   add_latent_check(
-      gpu, "decode latent attention", decodes.size(), {"all heads"}, rows, expected, into);
+      gpu, "decode latent attention", decodes.size(), {"all heads"}, rows, peaks, expected, into);
 
   const auto prefills = read_named_folder<PrefillTable>(
       gpu_folder(directory, "mla/prefill", gpu),
@@ -121,7 +130,8 @@ void check_latent_attention(const std::string& directory,
                       .what = fmt::format("length {}", row.seq_len),
                       .latency_us = row.latency_us,
                       .mfu = row.mfu,
-                      .flops = {dense / 2.0, dense}});
+                      .flops = {dense / 2.0, dense},
+                      .most_tflops = most(table.dtype())});
     }
   }
   add_latent_check(gpu,
@@ -129,6 +139,7 @@ void check_latent_attention(const std::string& directory,
                    prefills.size(),
                    {"causal half, all heads", "dense, all heads"},
                    rows,
+                   peaks,
                    expected,
                    into);
 }

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "latency/measured/check.hpp"
-#include "latency/measured/check_kernel.hpp"
+#include "latency/measured/data_sheets.hpp"
 
 namespace ridgeline::latency::measured {
 

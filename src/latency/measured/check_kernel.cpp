@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,8 +14,8 @@
 #include <fmt/format.h>
 
 #include "core/math.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/measured/check.hpp"
+#include "latency/measured/data_sheets.hpp"
 #include "latency/measured/peaks.hpp"
 
 namespace ridgeline::latency::measured {
@@ -45,7 +46,39 @@ struct Candidate {
   std::size_t index;
   PeakFit fit;
   double away;  ///< Of its peak from the one expected, as a logarithm.
+  std::optional<BeatingRow> beating;
 };
+
+/// FLOP/s of a row, in TFLOP/s; the latency may have been rounded down.
+double least_rate(const CheckedRow& row, std::size_t convention, const Steps& file) {
+  const double us = row.latency_us + file.latency / 2.0;
+  return row.flops[convention] / (us * kPerMicrosecond) / kPerTera;
+}
+
+/// The agreeing row that is furthest above what its GPU can do.
+std::optional<BeatingRow> find_beating(const std::vector<CheckedRow>& rows,
+                                       const std::map<std::string, Steps>& steps,
+                                       const Candidate& candidate) {
+  std::optional<BeatingRow> fastest;
+  auto disagreeing = candidate.fit.disagreeing.begin();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (disagreeing != candidate.fit.disagreeing.end() && *disagreeing == i) {
+      ++disagreeing;
+      continue;
+    }
+    const CheckedRow& row = rows[i];
+    const double rate = least_rate(row, candidate.index, steps.at(row.file));
+    if (is_above(rate, row.most_tflops) &&
+        (!fastest || rate / row.most_tflops > fastest->tflops / fastest->most_tflops)) {
+      fastest = BeatingRow{.file = row.file,
+                           .line = row.line,
+                           .what = row.what,
+                           .tflops = rate,
+                           .most_tflops = row.most_tflops};
+    }
+  }
+  return fastest;
+}
 
 /// Parts of one file may be written with fewer decimals than others; an MFU that needs more than
 /// three has been written with all that it shows.
@@ -73,6 +106,30 @@ std::string tflops(double flops, double us) {
   return fmt::format("{:.4g}", flops / (us * kPerMicrosecond) / kPerTera);
 }
 
+void add_rows_above_one(const std::vector<CheckedRow>& rows,
+                        const Candidate& best,
+                        std::vector<Finding>& findings) {
+  for (const CheckedRow& row : rows) {
+    if (row.mfu <= 1.0) {
+      continue;
+    }
+    const double rate = row.flops[best.index] / (row.latency_us * kPerMicrosecond) / kPerTera;
+    findings.push_back(
+        {.code = "mfu-above-1",
+         .file = row.file,
+         .line = row.line,
+         .message = fmt::format("{}: an MFU of {}; {:.4g} TFLOP/s{}",
+                                row.what,
+                                row.mfu,
+                                rate,
+                                row.most_tflops > 0.0
+                                    ? fmt::format(" are {:.3g} of what the GPU can do, {:.5g}",
+                                                  rate / row.most_tflops,
+                                                  row.most_tflops)
+                                    : std::string(" of a GPU without a data sheet here"))});
+  }
+}
+
 void add_findings(const std::vector<CheckedRow>& rows,
                   const Candidate& best,
                   const std::map<std::string, Steps>& steps,
@@ -98,6 +155,7 @@ void add_findings(const std::vector<CheckedRow>& rows,
              row.mfu,
              expected_us > 0.0 ? fmt::format("; that MFU means {:.5g} us", expected_us) : "")});
   }
+  add_rows_above_one(rows, best, findings);
   for (const CheckedRow& row : rows) {
     const double half = steps.at(row.file).mfu / 2.0;
     const double mfu = row.flops[best.index] / (row.latency_us * kPerMicrosecond) / kPerTera / peak;
@@ -112,20 +170,6 @@ void add_findings(const std::vector<CheckedRow>& rows,
 }
 
 }  // namespace
-
-KnownPeaks known_peaks(const std::string& gpu) {
-  const auto names = hardware::catalogue_names();
-  if (std::ranges::find(names, gpu) == names.end()) {
-    return {};
-  }
-  const auto spec = hardware::find_gpu(gpu);
-  if (!spec) {
-    return {};
-  }
-  return {.gpu = gpu,
-          .bf16 = spec->peak_bf16.value() / kPerTera,
-          .fp8 = spec->peak_fp8.value() / kPerTera};
-}
 
 void check_mfu(const std::vector<std::string>& conventions,
                const std::vector<CheckedRow>& rows,
@@ -142,16 +186,22 @@ void check_mfu(const std::vector<std::string>& conventions,
     }
     PeakFit fit = fit_peak(facts);
     const double away = expected > 0.0 ? std::abs(core::log(fit.peak.middle() / expected)) : 0.0;
-    candidates.push_back({.index = c, .fit = std::move(fit), .away = away});
+    candidates.push_back(
+        {.index = c, .fit = std::move(fit), .away = away, .beating = std::nullopt});
+    candidates.back().beating = find_beating(rows, steps, candidates.back());
   }
   std::ranges::stable_sort(candidates, [](const Candidate& a, const Candidate& b) {
-    return a.fit.agreeing() != b.fit.agreeing() ? a.fit.agreeing() > b.fit.agreeing()
-                                                : a.away < b.away;
+    if (a.fit.agreeing() != b.fit.agreeing()) {
+      return a.fit.agreeing() > b.fit.agreeing();
+    }
+    return a.beating.has_value() != b.beating.has_value() ? b.beating.has_value() : a.away < b.away;
   });
   for (const Candidate& candidate : candidates) {
     const Convention convention{.name = conventions[candidate.index],
                                 .peak = candidate.fit.peak,
-                                .agreeing = candidate.fit.agreeing()};
+                                .agreeing = candidate.fit.agreeing(),
+                                .data_sheets = data_sheets_of(candidate.fit.peak, kernel.gpu),
+                                .beating = candidate.beating};
     if (&candidate == &candidates.front()) {
       kernel.convention = convention;
     } else {

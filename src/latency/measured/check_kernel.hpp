@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "hardware/gpu_spec.hpp"
 #include "latency/measured/check.hpp"
 #include "latency/measured/peaks.hpp"
 
@@ -18,19 +17,13 @@ struct CheckedRow {
   double latency_us = 0.0;
   double mfu = 0.0;
   std::vector<double> flops;  ///< By each convention.
+  double most_tflops = 0.0;   ///< What its GPU can do in its format; 0: not known.
 };
-
-/// What is known of a GPU's peaks, in TFLOP/s; 0: nothing.
-struct KnownPeaks {
-  std::string gpu;  ///< Catalogue name, empty when it has none.
-  double bf16 = 0.0;
-  double fp8 = 0.0;
-};
-[[nodiscard]] KnownPeaks known_peaks(const std::string& gpu);
 
 /// Finds the convention and peak behind the MFUs of one kernel's tables, and the rows that neither
-/// explains. Of conventions that explain as much, the one whose peak is nearest to `expected`
-/// TFLOP/s is taken, or the first without one. Decimals are those of each file.
+/// explains. Of conventions that explain as much, one by which no row beats the GPU is taken, then
+/// the one whose peak is nearest to `expected` TFLOP/s, or the first without one. Decimals are
+/// those of each file. The GPU is that of `kernel`.
 void check_mfu(const std::vector<std::string>& conventions,
                const std::vector<CheckedRow>& rows,
                double expected,

@@ -11,6 +11,7 @@
 
 #include "core/result.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "latency/measured/contradictions.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/operator_tables.hpp"
 
@@ -24,16 +25,16 @@ constexpr double kTellingMfu = 0.01;
 /// A row is called an outlier when a harder one is this much faster.
 constexpr double kOutlierRatio = 1.05;
 
-bool is_8bit_type(const std::string& dtype) {
-  return dtype.starts_with("fp8") || dtype.starts_with("int8");
-}
-
 double achieved(const GemmRow& row) {
   return kFlopsPerMac * static_cast<double>(row.m) * static_cast<double>(row.k) *
          static_cast<double>(row.n) / (row.latency_us * kSecondsPerMicrosecond);
 }
 
 }  // namespace
+
+bool is_8bit_type(const std::string& dtype) {
+  return dtype.starts_with("fp8") || dtype.starts_with("int8");
+}
 
 bool is_8bit_table(const GemmTable& table, const hardware::GpuSpec& gpu) {
   const double peak_16bit = gpu.peak_bf16.value();
@@ -116,7 +117,10 @@ core::Result<MeasuredKernels> load_measured_kernels(const std::string& directory
   if (!tables) {
     return core::fail(tables.error());
   }
-  return measured_from(*tables, gpu);
+  MeasuredKernels measured = measured_from(*tables, gpu);
+  const auto contradictions = contradictions_of(*tables);
+  measured.notes.insert(measured.notes.end(), contradictions.begin(), contradictions.end());
+  return measured;
 }
 
 }  // namespace ridgeline::latency::measured

@@ -56,8 +56,11 @@ struct MeasuredKernels {
   std::vector<MeasuredGemm> gemms;
   std::vector<MeasuredPrefill> prefills;
   std::vector<MeasuredDecode> decodes;
-  core::Warnings notes;  ///< Rows left out, and why.
+  core::Warnings notes;  ///< Rows left out, and why; tables that contradict themselves.
 };
+
+/// Whether a table's column says "fp8..." or "int8...".
+[[nodiscard]] bool is_8bit_type(const std::string& dtype);
 
 /// Whether a GEMM table was measured with 8-bit products. Its MFU column is achieved FLOP/s over a
 /// peak that its author chose; the median row says which. A table without a usable MFU is 8-bit

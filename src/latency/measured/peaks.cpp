@@ -15,12 +15,11 @@ namespace {
 constexpr double kTera = 1e12;
 constexpr double kPeakSecondsPerMicrosecond = 1e-6;
 constexpr int kMostDecimals = 12;
-/// Doubles of a text are off by less than this of their last decimal.
-constexpr double kWhole = 1e-3;
+/// A double and its product with a power of ten are off by less than this share of themselves.
+constexpr double kDoubleError = 8.0 * std::numeric_limits<double>::epsilon();
 
-bool is_multiple(double value, double step) {
-  const double times = value / step;
-  return std::abs(times - std::floor(times + 0.5)) < kWhole;
+bool is_whole(double value) {
+  return std::abs(value - std::floor(value + 0.5)) <= kDoubleError * value;
 }
 
 }  // namespace
@@ -28,9 +27,8 @@ bool is_multiple(double value, double step) {
 double decimal_step(std::span<const double> values) {
   double scale = 1.0;
   for (int decimals = 0; decimals < kMostDecimals; ++decimals) {
-    const double step = 1.0 / scale;
-    if (std::ranges::all_of(values, [&](double value) { return is_multiple(value, step); })) {
-      return step;
+    if (std::ranges::all_of(values, [&](double value) { return is_whole(value * scale); })) {
+      return 1.0 / scale;
     }
     scale *= 10.0;
   }

@@ -19,6 +19,7 @@
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/lookup_log.hpp"
+#include "latency/measured/contradictions.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/roofline/constant_mfu.hpp"
 #include "latency/roofline/mfu_source.hpp"
@@ -165,6 +166,9 @@ core::Result<std::unique_ptr<RooflineModel>> make_roofline_model(const Preset& p
     if (!tables) {
       return core::fail(core::with_field(std::move(tables).error(), "latency.bench_data"));
     }
+    const auto contradictions = measured::contradictions_of(*tables);
+    configuration->notes.insert(
+        configuration->notes.end(), contradictions.begin(), contradictions.end());
     auto made =
         MfuSource::from_tables(std::make_shared<const measured::KernelTables>(std::move(*tables)),
                                *network,

@@ -1,5 +1,6 @@
 #include "report/results/kernel_check.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <map>
@@ -16,12 +17,30 @@
 namespace ridgeline::report {
 namespace {
 
-using latency::measured::Finding;
 using latency::measured::KernelCheck;
 using latency::measured::TableCheck;
 
 std::string hundredths(double share) {
   return fmt::format("{:.2f} %", 100.0 * share);
+}
+
+/// A way of counting that was not taken, and why.
+std::string excluded_line(const std::string& gpu, const latency::measured::Convention& other) {
+  if (const auto& row = other.beating) {
+    return fmt::format(
+        "  cannot be {:.5g} TFLOP/s, FLOPs: {}; {} would be {:.4g} TFLOP/s, above the {:.5g} of "
+        "{}\n",
+        other.peak.middle(),
+        other.name,
+        row->what,
+        row->tflops,
+        row->most_tflops,
+        gpu);
+  }
+  return fmt::format("  not       {:.5g} TFLOP/s, FLOPs: {}; {} rows agree\n",
+                     other.peak.middle(),
+                     other.name,
+                     other.agreeing);
 }
 
 std::string kernel_lines(const KernelCheck& kernel) {
@@ -34,20 +53,18 @@ std::string kernel_lines(const KernelCheck& kernel) {
                                  kernel.files,
                                  core::plural("file", kernel.files));
   if (!convention.name.empty()) {
-    text +=
-        fmt::format("  peak      {:.5g} TFLOP/s [{:.6g}, {:.6g}], FLOPs: {}; {} of {} rows agree\n",
-                    convention.peak.middle(),
-                    convention.peak.low,
-                    convention.peak.high,
-                    convention.name,
-                    convention.agreeing,
-                    kernel.rows);
+    text += fmt::format(
+        "  peak      {:.5g} TFLOP/s [{:.6g}, {:.6g}]{}, FLOPs: {}; {} of {} rows agree\n",
+        convention.peak.middle(),
+        convention.peak.low,
+        convention.peak.high,
+        convention.data_sheets.empty() ? "" : fmt::format(" ({})", convention.data_sheets),
+        convention.name,
+        convention.agreeing,
+        kernel.rows);
   }
   for (const auto& other : kernel.other) {
-    text += fmt::format("  not       {:.5g} TFLOP/s, FLOPs: {}; {} rows agree\n",
-                        other.peak.middle(),
-                        other.name,
-                        other.agreeing);
+    text += excluded_line(kernel.gpu, other);
   }
   if (kernel.median_error) {
     text += fmt::format("  between   rows left out one at a time: median error {}, p90 {}\n",
@@ -111,6 +128,16 @@ void write_convention(document::JsonWriter& json, const latency::measured::Conve
   number("peak_low_tflops", convention.peak.low);
   number("peak_high_tflops", convention.peak.high);
   json.member("agreeing_rows", convention.agreeing);
+  json.member("data_sheets", convention.data_sheets);
+  if (const auto& row = convention.beating) {
+    json.key("beats_the_gpu").begin_object();
+    json.member("file", row->file);
+    json.member("line", row->line);
+    json.member("row", row->what);
+    json.member("tflops", row->tflops);
+    json.member("peak_tflops", row->most_tflops);
+    json.end_object();
+  }
   json.end_object();
 }
 
@@ -184,13 +211,8 @@ std::string kernel_check_json(const TableCheck& check) {
   return json.text() + "\n";
 }
 
-bool has_impossible_row(const TableCheck& check) {
-  for (const Finding& finding : check.findings) {
-    if (finding.code == "impossible-row") {
-      return true;
-    }
-  }
-  return false;
+bool has_contradiction(const TableCheck& check) {
+  return std::ranges::any_of(check.findings, latency::measured::is_contradiction);
 }
 
 }  // namespace ridgeline::report

@@ -12,7 +12,7 @@ namespace ridgeline::report {
 /// The same for programs: {kernels[], findings[], networks[], refused[]}. Peaks in TFLOP/s; errors
 /// and changes as shares.
 [[nodiscard]] std::string kernel_check_json(const latency::measured::TableCheck& check);
-/// Whether a row cannot be true.
-[[nodiscard]] bool has_impossible_row(const latency::measured::TableCheck& check);
+/// Whether a table contradicts itself.
+[[nodiscard]] bool has_contradiction(const latency::measured::TableCheck& check);
 
 }  // namespace ridgeline::report

@@ -14,6 +14,10 @@ TEST(Peaks, DecimalsOfAColumn) {
   EXPECT_DOUBLE_EQ(decimal_step(std::vector{0.25, 1.5, 3.0}), 0.01);
   EXPECT_DOUBLE_EQ(decimal_step(std::vector{0.127969, 0.1}), 1e-6);
   EXPECT_DOUBLE_EQ(decimal_step(std::vector{1.0 / 3.0}), 1e-12);
+  // Small values are no multiples of a step because they are near zero, or near one of it.
+  EXPECT_DOUBLE_EQ(decimal_step(std::vector{0.00086, 0.00075}), 1e-5);
+  EXPECT_DOUBLE_EQ(decimal_step(std::vector{0.001000937}), 1e-9);
+  EXPECT_DOUBLE_EQ(decimal_step(std::vector{12448.919, 0.0, 38.755}), 1e-3);
 }
 
 TEST(Peaks, ARowAllowsAnIntervalOfPeaks) {

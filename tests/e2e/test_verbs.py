@@ -1,6 +1,8 @@
 """The other verbs: step, explain, list, schema, help, version."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from conftest import SMALL
@@ -215,6 +217,19 @@ def test_version(ridgeline):
     assert done.returncode == 0 and done.stdout == ridgeline("--version").stdout
     assert done.stdout.startswith("ridgeline ")
     assert ridgeline().returncode == 2
+
+
+def test_licences_are_those_of_every_library(ridgeline):
+    root = Path(__file__).resolve().parent.parent.parent
+    shown = ridgeline("version", "--licenses").stdout
+    assert shown == (root / "THIRD_PARTY_NOTICES").read_text(encoding="utf-8")
+    # The libraries of [build] in apt-packages.txt are those that tools/third_party_notices.py names.
+    build = (root / "apt-packages.txt").read_text(encoding="utf-8").split("[build]")[1].split("\n[")[0]
+    libraries = set(re.findall(r"^(\S+-dev)\b", build, re.MULTILINE))
+    noted = set(re.findall(r'"(\S+-dev)"', (root / "tools/third_party_notices.py").read_text(encoding="utf-8")))
+    assert libraries == noted
+    for name in ("fmt", "tl::expected", "yaml-cpp", "simdjson", "robin-map", "xxHash", "zlib", "Zstandard"):
+        assert f"\n{name}\n" in shown
 
 
 def test_an_unloaded_request_takes_the_sum_of_its_steps(ridgeline):

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "api/simulate.hpp"
 #include "cli/arguments.hpp"
 #include "cli/bench_words.hpp"
 #include "cli/commands/listeners.hpp"
@@ -95,14 +96,6 @@ std::vector<FlagSpec> simulation_flags() {
   return flags;
 }
 
-std::optional<std::string> host_name() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) {
-    return std::nullopt;
-  }
-  return std::string(name.data());
-}
-
 /// A file that gets the result.
 struct Target {
   OutputFile file;
@@ -142,11 +135,11 @@ class Simulation {
     if (const auto done = open_files(); !done) {
       return give_up(done.error(), manners_);
     }
-    const auto outcome = simulate();
-    if (!outcome) {
-      return give_up(outcome.error(), manners_);
+    const auto result = simulate();
+    if (!result) {
+      return give_up(result.error(), manners_);
     }
-    return show(*outcome);
+    return show(*result);
   }
 
  private:
@@ -327,7 +320,7 @@ class Simulation {
     }
   }
 
-  core::Result<sim::RunOutcome> simulate() {
+  core::Result<report::RunResult> simulate() {
     if (manners_.verbose) {
       static_cast<void>(write_all(STDERR_FILENO, report::provenance_text(resolved_)));
     }
@@ -350,22 +343,17 @@ class Simulation {
       listeners.add(&*prompts_);
     }
     controls.listener = listeners.empty() ? nullptr : &listeners;
-    auto outcome = sim::simulate(resolved_, *source_, controls);
+    auto result = api::simulate(resolved_, *source_, controls);
     display.finish();
-    wall_s_ = display.wall_seconds();
     client_results_.put_in_order();
     log_.reset();
     steps_.reset();
-    return outcome;
-  }
-
-  [[nodiscard]] report::RunResult result_of(const sim::RunOutcome& outcome) const {
-    report::RunResult result = report::run_result(
-        resolved_, outcome, {.wall_time_s = wall_s_, .host = host_name(), .engine_core = core_});
-    warn_of_sampling(result.warnings);
-    warn_of_prompts(result.warnings);
-    if (outcome.partial) {
-      warn_of_interruption(result.warnings);
+    if (result) {
+      warn_of_sampling(result->warnings);
+      warn_of_prompts(result->warnings);
+      if (result->partial) {
+        warn_of_interruption(result->warnings);
+      }
     }
     return result;
   }
@@ -377,8 +365,7 @@ class Simulation {
     return exporter.name == "csv" && arguments_.has("no-header") ? without_header(text) : text;
   }
 
-  ExitCode show(const sim::RunOutcome& outcome) {
-    const report::RunResult result = result_of(outcome);
+  ExitCode show(const report::RunResult& result) {
     if (result.deployment) {
       client_results_.stand_for_all(resolved_.workload.share(), result.deployment->requests);
     }
@@ -469,7 +456,6 @@ class Simulation {
   std::unique_ptr<sim::StepListener> steps_;
   std::vector<ClientTarget> client_targets_;
   report::ClientResults client_results_;
-  double wall_s_ = 0.0;
 };
 
 }  // namespace

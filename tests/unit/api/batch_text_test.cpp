@@ -1,4 +1,4 @@
-#include "cli/batch_text.hpp"
+#include "api/batch_text.hpp"
 
 #include <string_view>
 
@@ -7,7 +7,7 @@
 #include "core/units.hpp"
 #include "domain/step.hpp"
 
-namespace ridgeline::cli {
+namespace ridgeline::api {
 namespace {
 
 using core::Tokens;
@@ -52,4 +52,4 @@ TEST(ParseBatch, RefusesNothingAndTooMuch) {
 }
 
 }  // namespace
-}  // namespace ridgeline::cli
+}  // namespace ridgeline::api

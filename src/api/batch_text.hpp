@@ -8,7 +8,7 @@
 #include "core/units.hpp"
 #include "domain/step.hpp"
 
-namespace ridgeline::cli {
+namespace ridgeline::api {
 
 /// One step's work as the flags of `step` give it. Owns what a StepBatch only points at.
 struct BatchText {
@@ -27,4 +27,4 @@ struct BatchText {
 /// The same with every decode a verification of so many drafts, as an engine forms it; 0: as it is.
 [[nodiscard]] BatchText with_drafts(BatchText text, std::int64_t drafts);
 
-}  // namespace ridgeline::cli
+}  // namespace ridgeline::api

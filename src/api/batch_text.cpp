@@ -1,4 +1,4 @@
-#include "cli/batch_text.hpp"
+#include "api/batch_text.hpp"
 
 #include <charconv>
 #include <cstddef>
@@ -17,7 +17,7 @@
 #include "core/units.hpp"
 #include "domain/step.hpp"
 
-namespace ridgeline::cli {
+namespace ridgeline::api {
 namespace {
 
 /// Far above what an engine can run in one step; keeps every sum far from overflow.
@@ -165,4 +165,4 @@ BatchText with_drafts(BatchText text, std::int64_t drafts) {
   return text;
 }
 
-}  // namespace ridgeline::cli
+}  // namespace ridgeline::api

@@ -1,0 +1,260 @@
+#include "api/call.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "api/batch_text.hpp"
+#include "api/errors.hpp"
+#include "api/guard.hpp"
+#include "api/live_run.hpp"
+#include "api/step.hpp"
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "report/result_json.hpp"
+#include "report/result_tree.hpp"
+#include "report/results/choices.hpp"
+#include "report/results/explanation.hpp"
+#include "report/results/run.hpp"
+#include "report/results/schema_text.hpp"
+#include "ridgeline/error.hpp"
+#include "ridgeline/ridgeline.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::api {
+namespace {
+
+constexpr int kInterrupted = 130;
+
+/// A call's document, from which a verb takes its own keys; the rest is the scenario.
+class CallDocument {
+ public:
+  explicit CallDocument(const document::Node& document) : members_(document.members()) {}
+
+  /// The value of a key, which is then no part of the scenario; null where it is not there.
+  document::Node take(std::string_view key) {
+    const auto found = std::ranges::find(members_, key, &document::Node::Member::key);
+    if (found == members_.end()) {
+      return {};
+    }
+    document::Node value = found->value;
+    members_.erase(found);
+    return value;
+  }
+  /// A text; empty where the key is not there.
+  std::string take_text(std::string_view key) {
+    const document::Node value = take(key);
+    if (value.is_null()) {
+      return {};
+    }
+    if (!value.is_string()) {
+      expected(key, value, "a text");
+      return {};
+    }
+    return value.as_string();
+  }
+  bool take_bool(std::string_view key, bool otherwise) {
+    const document::Node value = take(key);
+    if (value.is_null()) {
+      return otherwise;
+    }
+    if (value.kind() != document::Node::Kind::kBool) {
+      expected(key, value, "true or false");
+      return otherwise;
+    }
+    return value.as_bool();
+  }
+  std::vector<std::string> take_texts(std::string_view key) {
+    const document::Node value = take(key);
+    std::vector<std::string> texts;
+    if (value.is_null()) {
+      return texts;
+    }
+    if (!value.is_list() || !std::ranges::all_of(value.items(), &document::Node::is_string)) {
+      expected(key, value, "a list of texts");
+      return texts;
+    }
+    for (const document::Node& item : value.items()) {
+      texts.push_back(item.as_string());
+    }
+    return texts;
+  }
+  /// Of a verb that has no scenario: whatever is left is an error.
+  void end() {
+    for (const auto& member : members_) {
+      errors_.push_back({.field = member.key, .message = "unknown key", .where = member.where});
+    }
+  }
+  [[nodiscard]] const core::Errors& errors() const { return errors_; }
+  [[nodiscard]] document::Node scenario() const { return document::Node::map(members_, {}); }
+
+ private:
+  void expected(std::string_view key, const document::Node& found, std::string_view what) {
+    errors_.push_back({.field = std::string(key),
+                       .message = fmt::format("found {}, expected {}", found.describe(), what),
+                       .where = found.where()});
+  }
+
+  std::vector<document::Node::Member> members_;
+  core::Errors errors_;
+};
+
+using Outcome = core::Result<Reply>;
+
+Reply answered(const document::Node& tree) {
+  return {.code = 0, .json = report::json_text(tree)};
+}
+
+Outcome run_for(scenario::Purpose purpose, CallDocument& document, const Hooks& hooks) {
+  auto loaded = scenario::read_scenario(document.scenario(), {}, purpose);
+  if (!loaded) {
+    return core::fail(loaded.error());
+  }
+  const auto resolved = scenario::resolve(std::move(*loaded));
+  if (!resolved) {
+    return core::fail(resolved.error());
+  }
+  const auto result = live_run(*resolved, hooks);
+  if (!result) {
+    return core::fail(result.error());
+  }
+  Reply reply = answered(report::result_tree(*result));
+  if (result->partial) {
+    reply.code = kInterrupted;
+  } else if (report::unanswered(*resolved->deployment, result->summary)) {
+    reply.code = static_cast<int>(ErrorCode::kInfeasible);
+  }
+  return reply;
+}
+
+Outcome run(CallDocument& document, const Hooks& hooks) {
+  return run_for(scenario::Purpose::kRun, document, hooks);
+}
+
+Outcome replay(CallDocument& document, const Hooks& hooks) {
+  return run_for(scenario::Purpose::kReplay, document, hooks);
+}
+
+Outcome explain(CallDocument& document, const Hooks& /*hooks*/) {
+  auto loaded = scenario::read_scenario(document.scenario(), {}, scenario::Purpose::kLook);
+  if (!loaded) {
+    return core::fail(loaded.error());
+  }
+  const auto resolved = scenario::resolve(std::move(*loaded));
+  if (!resolved) {
+    return core::fail(resolved.error());
+  }
+  return answered(report::explanation_tree(*resolved));
+}
+
+Outcome step(CallDocument& document, const Hooks& /*hooks*/) {
+  const std::string decode = document.take_text("decode");
+  const std::string prefill = document.take_text("prefill");
+  const bool samples = document.take_bool("samples", true);
+  const std::vector<std::string> models = document.take_texts("compare");
+  core::Errors errors = document.errors();
+  const auto keep = [&](const auto& result) {
+    if (!result) {
+      errors.insert(errors.end(), result.error().begin(), result.error().end());
+    }
+  };
+  const auto batch = parse_batch(decode, prefill, samples);
+  keep(batch);
+  const auto loaded = scenario::read_scenario(document.scenario(), {}, scenario::Purpose::kLook);
+  keep(loaded);
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  const auto steps = price_step(*loaded, *batch, models);
+  if (!steps) {
+    return core::fail(steps.error());
+  }
+  return answered(steps_tree(*steps, !models.empty()));
+}
+
+Outcome list_choices(CallDocument& document, const Hooks& /*hooks*/) {
+  const std::vector<std::string> words = {document.take_text("kind")};
+  document.end();
+  if (!document.errors().empty()) {
+    return core::fail(document.errors());
+  }
+  const auto kind = report::find_choice_kind(words);
+  if (!kind) {
+    return core::fail(kind.error());
+  }
+  const auto choices = (*kind)->list();
+  if (!choices) {
+    return core::fail(choices.error());
+  }
+  return answered(report::choices_tree(*choices));
+}
+
+Outcome show_schema(CallDocument& document, const Hooks& /*hooks*/) {
+  const std::string name = document.take_text("name");
+  document.end();
+  if (!document.errors().empty()) {
+    return core::fail(document.errors());
+  }
+  const auto text = report::schema_text(name);
+  if (!text) {
+    return core::fail(core::Error{
+        .field = "name",
+        .message = fmt::format(
+            "found \"{}\", expected one of: {}", name, fmt::join(report::schema_names(), ", "))});
+  }
+  return Reply{.code = 0, .json = *text};
+}
+
+struct CallVerb {
+  std::string_view name;
+  Outcome (*call)(CallDocument& document, const Hooks& hooks);
+};
+constexpr auto kCallVerbs = std::to_array<CallVerb>({{"run", run},
+                                                     {"replay", replay},
+                                                     {"explain", explain},
+                                                     {"step", step},
+                                                     {"list", list_choices},
+                                                     {"schema", show_schema}});
+
+Outcome answer(std::string_view verb, std::string_view json, const Hooks& hooks) {
+  const auto* const found = std::ranges::find(kCallVerbs, verb, &CallVerb::name);
+  if (found == kCallVerbs.end()) {
+    std::vector<std::string_view> names;
+    for (const CallVerb& known : kCallVerbs) {
+      names.push_back(known.name);
+    }
+    return core::fail(core::Error{
+        .field = "verb",
+        .message = fmt::format("found \"{}\", expected one of: {}", verb, fmt::join(names, ", "))});
+  }
+  const auto parsed = document::parse_json(json.empty() ? "{}" : json, "");
+  if (!parsed) {
+    return core::fail(parsed.error());
+  }
+  if (!parsed->is_map()) {
+    return core::fail(
+        core::Error{.message = fmt::format("found {}, expected a JSON object", parsed->describe()),
+                    .where = parsed->where()});
+  }
+  CallDocument document(*parsed);
+  return found->call(document, hooks);
+}
+
+}  // namespace
+
+Reply call(std::string_view verb, std::string_view json, const Hooks& hooks) {
+  auto reply = guarded_result([&] { return answer(verb, json, hooks); });
+  if (reply) {
+    return std::move(*reply);
+  }
+  return {.code = exit_code(reply.error()), .json = report::json_text(errors_tree(reply.error()))};
+}
+
+}  // namespace ridgeline::api

@@ -1,0 +1,82 @@
+#include "api/errors.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "report/tree.hpp"
+#include "ridgeline/error.hpp"
+
+namespace ridgeline::api {
+namespace {
+
+ErrorCode public_code(core::ErrorCode code) {
+  switch (code) {
+    case core::ErrorCode::kUsage:
+      return ErrorCode::kUsage;
+    case core::ErrorCode::kInfeasible:
+      return ErrorCode::kInfeasible;
+    case core::ErrorCode::kInternal:
+      break;
+  }
+  return ErrorCode::kInternal;
+}
+
+const char* code_name(core::ErrorCode code) {
+  switch (code) {
+    case core::ErrorCode::kUsage:
+      return "usage";
+    case core::ErrorCode::kInfeasible:
+      return "infeasible";
+    case core::ErrorCode::kInternal:
+      break;
+  }
+  return "internal";
+}
+
+}  // namespace
+
+Errors public_errors(const core::Errors& errors) {
+  Errors all;
+  for (const core::Error& error : errors) {
+    all.push_back({.code = public_code(error.code),
+                   .field = error.field,
+                   .message = error.message,
+                   .file = error.where.file,
+                   .line = error.where.line,
+                   .column = error.where.column,
+                   .hint = error.hint});
+  }
+  return all;
+}
+
+document::Node errors_tree(const core::Errors& errors) {
+  std::vector<document::Node> items;
+  for (const core::Error& error : errors) {
+    items.push_back(report::MapBuilder()
+                        .add("code", report::text_node(code_name(error.code)))
+                        .add("field", report::text_node(error.field))
+                        .add("message", report::text_node(error.message))
+                        .add("file", report::text_node(error.where.file))
+                        .add("line", report::integer_node(error.where.line))
+                        .add("column", report::integer_node(error.where.column))
+                        .add("hint", report::text_node(error.hint))
+                        .build());
+  }
+  return report::MapBuilder().add("errors", report::list_node(std::move(items))).build();
+}
+
+int exit_code(const core::Errors& errors) {
+  const auto has = [&](core::ErrorCode code) {
+    return std::ranges::any_of(errors,
+                               [&](const core::Error& error) { return error.code == code; });
+  };
+  const core::ErrorCode gravest = has(core::ErrorCode::kInternal) ? core::ErrorCode::kInternal
+                                  : has(core::ErrorCode::kUsage)  ? core::ErrorCode::kUsage
+                                                                  : core::ErrorCode::kInfeasible;
+  return static_cast<int>(public_code(gravest));
+}
+
+}  // namespace ridgeline::api

@@ -1,0 +1,189 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "api/batch_text.hpp"
+#include "api/errors.hpp"
+#include "api/guard.hpp"
+#include "api/live_run.hpp"
+#include "api/step.hpp"
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "report/result_tree.hpp"
+#include "report/results/choices.hpp"
+#include "report/results/explanation.hpp"
+#include "report/results/run.hpp"
+#include "report/results/schema_text.hpp"
+#include "report/version.hpp"
+#include "ridgeline/ridgeline.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline {
+inline namespace v0 {
+namespace {
+
+Tree shared(document::Node node) {
+  return Tree(std::make_shared<const document::Node>(std::move(node)));
+}
+
+/// A tree that a function makes, or the error of a fault in it.
+template <class Make>
+Expected<Tree> made(const Make& make) {
+  std::optional<Tree> tree;
+  if (const auto error = api::guarded([&] { tree = shared(make()); })) {
+    return api::public_errors({*error});
+  }
+  return *tree;
+}
+
+scenario::Purpose inner(Purpose purpose) {
+  switch (purpose) {
+    case Purpose::kRun:
+      return scenario::Purpose::kRun;
+    case Purpose::kReplay:
+      return scenario::Purpose::kReplay;
+    case Purpose::kLook:
+      break;
+  }
+  return scenario::Purpose::kLook;
+}
+
+std::vector<scenario::Override> overrides_of(const std::vector<Setting>& settings) {
+  std::vector<scenario::Override> overrides;
+  for (const Setting& setting : settings) {
+    overrides.push_back({.path = setting.path, .text = setting.text});
+  }
+  return overrides;
+}
+
+Expected<Scenario> loaded(core::Result<scenario::LoadedScenario> result) {
+  if (!result) {
+    return api::public_errors(result.error());
+  }
+  return Scenario(std::make_shared<const scenario::LoadedScenario>(std::move(*result)));
+}
+
+}  // namespace
+
+std::string version() {
+  return std::string(report::version());
+}
+
+Scenario::Scenario(std::shared_ptr<const scenario::LoadedScenario> loaded)
+    : loaded_(std::move(loaded)) {}
+
+Expected<Scenario> Scenario::from_json(std::string_view json,
+                                       const std::vector<Setting>& settings,
+                                       Purpose purpose) {
+  return loaded(api::guarded_result([&]() -> core::Result<scenario::LoadedScenario> {
+    const auto document = document::parse_json(json.empty() ? "{}" : json, "");
+    if (!document) {
+      return core::fail(document.error());
+    }
+    return scenario::read_scenario(*document, overrides_of(settings), inner(purpose));
+  }));
+}
+
+Expected<Scenario> Scenario::from_file(const std::string& path,
+                                       const std::vector<Setting>& settings,
+                                       Purpose purpose) {
+  return loaded(api::guarded_result(
+      [&] { return scenario::load_scenario(path, overrides_of(settings), inner(purpose)); }));
+}
+
+Expected<ResolvedScenario> Scenario::resolve() const {
+  auto resolved = api::guarded_result([&] { return scenario::resolve(*loaded_); });
+  if (!resolved) {
+    return api::public_errors(resolved.error());
+  }
+  return ResolvedScenario(std::make_shared<const scenario::Resolved>(std::move(*resolved)));
+}
+
+Expected<Tree> Scenario::step(const StepWork& work) const {
+  const auto tree = api::guarded_result([&]() -> core::Result<document::Node> {
+    const auto batch = api::parse_batch(work.decode, work.prefill, work.samples);
+    if (!batch) {
+      return core::fail(batch.error());
+    }
+    const auto steps = api::price_step(*loaded_, *batch, work.compare);
+    if (!steps) {
+      return core::fail(steps.error());
+    }
+    return api::steps_tree(*steps, !work.compare.empty());
+  });
+  if (!tree) {
+    return api::public_errors(tree.error());
+  }
+  return shared(*tree);
+}
+
+ResolvedScenario::ResolvedScenario(std::shared_ptr<const scenario::Resolved> resolved)
+    : resolved_(std::move(resolved)) {}
+
+Expected<Tree> ResolvedScenario::config() const {
+  return made([&] { return scenario::to_node(resolved_->scenario()); });
+}
+
+Expected<Tree> ResolvedScenario::explanation() const {
+  return made([&] { return report::explanation_tree(*resolved_); });
+}
+
+Expected<RunResult> ResolvedScenario::run(const Hooks& hooks) const {
+  auto result = api::guarded_result([&]() -> core::Result<RunResult> {
+    const auto found = api::live_run(*resolved_, hooks);
+    if (!found) {
+      return core::fail(found.error());
+    }
+    return RunResult(shared(report::result_tree(*found)),
+                     found->partial,
+                     !report::unanswered(*resolved_->deployment, found->summary));
+  });
+  if (!result) {
+    return api::public_errors(result.error());
+  }
+  return *std::move(result);
+}
+
+Expected<Tree> list(const std::string& kind) {
+  const auto tree = api::guarded_result([&]() -> core::Result<document::Node> {
+    const std::vector<std::string> words = {kind};
+    const auto found = report::find_choice_kind(words);
+    if (!found) {
+      return core::fail(found.error());
+    }
+    const auto choices = (*found)->list();
+    if (!choices) {
+      return core::fail(choices.error());
+    }
+    return report::choices_tree(*choices);
+  });
+  if (!tree) {
+    return api::public_errors(tree.error());
+  }
+  return shared(*tree);
+}
+
+Expected<std::string> schema(const std::string& name) {
+  const auto text = api::guarded_result([&]() -> core::Result<std::string> {
+    if (auto found = report::schema_text(name)) {
+      return *std::move(found);
+    }
+    return core::fail(core::Error{
+        .field = "schema",
+        .message = fmt::format(
+            "found \"{}\", expected one of: {}", name, fmt::join(report::schema_names(), ", "))});
+  });
+  if (!text) {
+    return api::public_errors(text.error());
+  }
+  return *text;
+}
+
+}  // namespace v0
+}  // namespace ridgeline

@@ -1,0 +1,106 @@
+#include "api/live_run.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "api/simulate.hpp"
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "domain/record.hpp"
+#include "metrics/request_metrics.hpp"
+#include "metrics/summary.hpp"
+#include "report/run_result.hpp"
+#include "ridgeline/ridgeline.hpp"
+#include "scenario/resolve.hpp"
+#include "sim/driver.hpp"
+#include "sim/simulation.hpp"
+
+namespace ridgeline::api {
+namespace {
+
+/// Between two calls of a host's progress.
+constexpr std::chrono::milliseconds kBetweenReports(50);
+
+std::optional<double> milliseconds(const std::optional<core::Duration>& duration) {
+  constexpr double kMillisecond = 1e-3;
+  return duration ? std::optional(duration->to_seconds() / kMillisecond) : std::nullopt;
+}
+
+class RequestEnds final : public metrics::Listener {
+ public:
+  explicit RequestEnds(const std::function<void(const RequestEnd&)>& hook) : hook_(hook) {}
+
+  void on_request(const domain::RequestRecord& record,
+                  const metrics::RequestMetrics& metrics) override {
+    hook_({.id = static_cast<std::int64_t>(record.id.value()),
+           .outcome = metrics::kOutcomeNames[static_cast<std::size_t>(record.outcome)],
+           .prompt_tokens = record.prompt_tokens.value(),
+           .output_tokens = record.output_tokens.value(),
+           .cached_tokens = record.cached_tokens.value(),
+           .preemptions = record.preemptions,
+           .arrival_ps = record.arrival.since_start().count(),
+           .ttft_ms = milliseconds(metrics.ttft),
+           .tpot_ms = milliseconds(metrics.tpot),
+           .e2e_ms = milliseconds(metrics.e2e)});
+  }
+
+ private:
+  const std::function<void(const RequestEnd&)>& hook_;
+};
+
+/// Asks the host whether to stop, and tells it how far the run is, at most so often.
+class Contact {
+ public:
+  explicit Contact(const Hooks& hooks) : hooks_(hooks) { ask(); }
+
+  void on_progress(const sim::Progress& progress) {
+    ask();
+    if (!hooks_.progress) {
+      return;
+    }
+    const Clock::time_point now = Clock::now();
+    if (last_ && now - *last_ < kBetweenReports) {
+      return;
+    }
+    last_ = now;
+    hooks_.progress(
+        {.simulated_s = progress.now.to_seconds(), .done = progress.done, .total = progress.total});
+  }
+
+  [[nodiscard]] const std::atomic<bool>& stop() const { return stop_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void ask() {
+    if (hooks_.interrupted && hooks_.interrupted()) {
+      stop_ = true;
+    }
+  }
+
+  const Hooks& hooks_;
+  std::atomic<bool> stop_{false};
+  std::optional<Clock::time_point> last_;
+};
+
+}  // namespace
+
+core::Result<report::RunResult> live_run(const scenario::Resolved& resolved, const Hooks& hooks) {
+  auto source = resolved.workload.open();
+  if (!source) {
+    return core::fail(source.error());
+  }
+  Contact contact(hooks);
+  RequestEnds ends(hooks.request);
+  sim::RunControls controls;
+  controls.interrupt = &contact.stop();
+  controls.progress = [&](const sim::Progress& progress) { contact.on_progress(progress); };
+  controls.listener = hooks.request ? &ends : nullptr;
+  return api::simulate(resolved, **source, controls);
+}
+
+}  // namespace ridgeline::api

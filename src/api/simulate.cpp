@@ -1,0 +1,48 @@
+#include "api/simulate.hpp"
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <unistd.h>
+
+#include "core/result.hpp"
+#include "engine/instance.hpp"
+#include "report/results/run.hpp"
+#include "report/run_result.hpp"
+#include "scenario/resolve.hpp"
+#include "sim/simulation.hpp"
+#include "workload/source.hpp"
+
+namespace ridgeline::api {
+namespace {
+
+std::optional<std::string> host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) {
+    return std::nullopt;
+  }
+  return std::string(name.data());
+}
+
+}  // namespace
+
+core::Result<report::RunResult> simulate(const scenario::Resolved& resolved,
+                                         workload::Source& source,
+                                         const sim::RunControls& controls) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  const auto outcome = sim::simulate(resolved, source, controls);
+  if (!outcome) {
+    return core::fail(outcome.error());
+  }
+  const std::chrono::duration<double> wall = Clock::now() - start;
+  return report::run_result(
+      resolved,
+      *outcome,
+      {.wall_time_s = wall.count(),
+       .host = host_name(),
+       .engine_core = controls.core == engine::EngineCore::kReference ? "reference" : "fast"});
+}
+
+}  // namespace ridgeline::api

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Unpacks the .deb into a fresh root (dpkg -x: no root's rights, nothing of the system changes) and uses it as a stranger
+# would: the program, the manual page, the library from C by plain cc and from C and C++ by find_package.
+#
+#   tools/check_package.sh build/package
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+readonly build=$1
+readonly out=$PWD/out/package
+readonly root=$out/root
+readonly readme_digest=78100979911224ea64e9518dfb6f0d00
+
+fail() {
+  printf 'check_package: %s\n' "$*" >&2
+  exit 1
+}
+
+rm -rf "$out"
+mkdir -p "$root"
+cpack --config "$build/CPackConfig.cmake" -B "$out" >"$out/cpack.log" || { cat "$out/cpack.log"; fail "cpack"; }
+readonly deb=("$out"/ridgeline_*.deb)
+dpkg -x "${deb[0]}" "$root"
+lib=$(dirname "$(find "$root/usr/lib" -name libridgeline.so)")
+
+for file in usr/bin/ridgeline usr/include/ridgeline.h usr/include/ridgeline/ridgeline.hpp \
+  usr/share/man/man1/ridgeline.1.gz usr/share/bash-completion/completions/ridgeline \
+  usr/share/zsh/vendor-completions/_ridgeline usr/share/fish/vendor_completions.d/ridgeline.fish \
+  usr/share/doc/ridgeline/copyright usr/share/doc/ridgeline/THIRD_PARTY_NOTICES; do
+  [[ -s $root/$file ]] || fail "the package has no $file"
+done
+dpkg -I "${deb[0]}" | grep -q 'Depends:.*libfmt9' || fail "the package does not depend on its libraries"
+
+# Nothing of the inside is visible.
+shown=$(nm -D --defined-only -C "$lib/libridgeline.so" | cut -d' ' -f3- |
+  grep -vE '^(rl_[a-z]+@@RIDGELINE_1|RIDGELINE_1@@RIDGELINE_1|ridgeline::v0::.*)$' || true)
+[[ -z $shown ]] || fail "libridgeline.so shows more than it should: $shown"
+python3 tools/third_party_notices.py --check "$root/usr/bin/ridgeline" "$lib/libridgeline.so"
+
+# From here on in the fresh root alone.
+readonly demo=(run --model llama-3.1-8b --gpu h100 --request-rate 8 --num-prompts 1000
+               --input-len 512 --output-len 256 --seed 1 --slo-ttft 50ms --slo-tpot 10ms)
+"$root/usr/bin/ridgeline" "${demo[@]}" --format json | grep -q "$readme_digest" || fail "the program's digest"
+
+export LD_LIBRARY_PATH=$lib PKG_CONFIG_PATH=$lib/pkgconfig
+export CC=${CC:-gcc}
+# shellcheck disable=SC2046 # words
+"$CC" -std=c11 -pedantic -Wall -Wextra -Werror examples/library/first.c \
+  $(pkg-config --cflags --libs ridgeline) -o "$out/first"
+"$out/first" 2>/dev/null | grep -q "$readme_digest" || fail "the C example by plain cc"
+cmake -S examples/library -B "$out/example" -G Ninja -DCMAKE_PREFIX_PATH="$root/usr" >/dev/null
+cmake --build "$out/example" >/dev/null || fail "the examples do not build by find_package"
+"$out/example/first_c" 2>/dev/null | grep -q "$readme_digest" || fail "the C example by find_package"
+"$out/example/first_cpp"
+printf 'check_package: %s holds what it should\n' "${deb[0]##*/}"

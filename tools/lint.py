@@ -37,8 +37,6 @@ ADAPTERS = {
     # Whole buffers, and streams.
     "zlib.h": ("src/document/gzip.cpp", "src/workload/traces/reading/gzip_input.cpp"),
     "zstd.h": ("src/workload/traces/reading/zstd_input.cpp",),
-    # SSE2, which every x86-64 has.
-    "emmintrin.h": ("src/workload/traces/reading/quick_four.hpp", "src/workload/traces/reading/quick_scan.hpp"),
 }
 # What only POSIX has: people and files, and how memory is backed; never the simulation.
 PLATFORM_HEADERS = ("sys/", "unistd.h", "fcntl.h", "poll.h", "termios.h", "signal.h")

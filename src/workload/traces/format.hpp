@@ -15,7 +15,6 @@
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/traces/reading/fields.hpp"
-#include "workload/traces/reading/quick_batch.hpp"
 
 namespace ridgeline::workload {
 
@@ -39,30 +38,8 @@ class RowParser {
     static_cast<void>(line);
     return true;
   }
-  /// Fills all of `row`, which may hold what an earlier call left in it.
+  /// Fills `row`, which is new.
   virtual RowStatus row(const TraceLine& line, TraceRow& row) = 0;
-  /// The same for the line that begins at `at`, if it is a sound row in a usual form that ends
-  /// before `end`: returns where the next line begins. Null: ask row(), which then gives the same
-  /// row or says what is wrong; nothing is noted, and `row` may hold anything. kQuickSlack bytes
-  /// behind `end` are readable.
-  virtual const char* quick_row(const char* at, const char* end, TraceRow& row) {
-    static_cast<void>(at);
-    static_cast<void>(end);
-    static_cast<void>(row);
-    return nullptr;
-  }
-  /// The same for rows that say no more than a QuickRow, from `at` on, until one is different, not
-  /// wholly there or before `earliest` or the row in front of it, or the batch is full: returns
-  /// where the line behind them begins.
-  virtual const char* quick_rows(const char* at,
-                                 const char* end,
-                                 core::Duration earliest,
-                                 QuickBatch& batch) {
-    static_cast<void>(end);
-    static_cast<void>(earliest);
-    static_cast<void>(batch);
-    return at;
-  }
 
   [[nodiscard]] virtual core::Warnings warnings() const { return {}; }
   [[nodiscard]] virtual core::Tokens block_tokens() const { return core::Tokens(0); }

@@ -15,7 +15,6 @@
 #include "workload/traces/reading/fields.hpp"
 #include "workload/traces/reading/json_cursor.hpp"
 #include "workload/traces/reading/json_rows.hpp"
-#include "workload/traces/reading/quick_row.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -23,14 +22,9 @@ namespace {
 constexpr std::array<std::string_view, 3> kApexKeys = {
     "StartTimeOffset", "ContextTokens", "GeneratedTokens"};
 
-constexpr auto kApexValues =
-    std::to_array<QuickValue>({{.kind = QuickKind::kArrival, .unit = kNanosecondsUnit},
-                               {.kind = QuickKind::kInputTokens},
-                               {.kind = QuickKind::kOutputTokens}});
-
 class ApexParser final : public JsonRowParser {
  public:
-  ApexParser() : JsonRowParser(kApexKeys, kApexValues) {}
+  ApexParser() : JsonRowParser(kApexKeys) {}
 
  private:
   bool member(JsonCursor& json, std::size_t key, TraceRow& row) override {

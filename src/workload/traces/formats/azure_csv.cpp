@@ -15,16 +15,13 @@
 #include "workload/traces/format.hpp"
 #include "workload/traces/reading/csv.hpp"
 #include "workload/traces/reading/fields.hpp"
-#include "workload/traces/reading/quick_number.hpp"
 #include "workload/traces/reading/trace_clock.hpp"
 
 namespace ridgeline::workload {
 namespace {
 
-constexpr auto kAzureColumns = std::to_array<CsvColumn>({{"TIMESTAMP", true, kClockTime},
-                                                         {"ContextTokens", true, kInputCount},
-                                                         {"GeneratedTokens", true, kOutputCount},
-                                                         {"NumImages", false}});
+constexpr auto kAzureColumns = std::to_array<CsvColumn>(
+    {{"TIMESTAMP"}, {"ContextTokens"}, {"GeneratedTokens"}, {"NumImages", false}});
 constexpr std::int64_t kMostImages = 1'000'000;
 
 class AzureCsvParser final : public CsvRowParser {
@@ -44,19 +41,6 @@ class AzureCsvParser final : public CsvRowParser {
     }
     return time_read && input_read && output_read && images_read ? RowStatus::kRow
                                                                  : RowStatus::kBad;
-  }
-  const char* quick_cell(std::size_t column,
-                         const char* at,
-                         const char* end,
-                         TraceRow& row) override {
-    static_cast<void>(column);
-    static_cast<void>(end);
-    const QuickNumber images = quick_number(at);
-    if (images.size == 0 || images.decimals != 0 || images.digits > kMostImages) {
-      return nullptr;
-    }
-    row.images = static_cast<std::int32_t>(images.digits);
-    return at + images.size;
   }
 };
 

@@ -24,7 +24,6 @@
 #include "workload/traces/reading/fields.hpp"
 #include "workload/traces/reading/json_cursor.hpp"
 #include "workload/traces/reading/json_rows.hpp"
-#include "workload/traces/reading/quick_row.hpp"
 #include "workload/traces/reading/shared_text.hpp"
 
 namespace ridgeline::workload {
@@ -33,21 +32,12 @@ namespace {
 constexpr std::array<std::string_view, 3> kMooncakeKeys = {
     "timestamp", "input_length", "output_length"};
 
-constexpr auto kMooncakeValues =
-    std::to_array<QuickValue>({{.kind = QuickKind::kArrival, .unit = kMillisecondsUnit},
-                               {.kind = QuickKind::kInputTokens},
-                               {.kind = QuickKind::kOutputTokens}});
-
 class MooncakeParser final : public JsonRowParser {
  public:
-  MooncakeParser() : JsonRowParser(kMooncakeKeys, kMooncakeValues) {}
+  MooncakeParser() : JsonRowParser(kMooncakeKeys) {}
   [[nodiscard]] core::Tokens block_tokens() const override { return kMooncakeBlock; }
 
  private:
-  void start(TraceRow& row) override {
-    row.prompt.clear();
-    row.priority = 0;
-  }
   bool member(JsonCursor& json, std::size_t key, TraceRow& row) override {
     switch (key) {
       case 0:
@@ -60,9 +50,6 @@ class MooncakeParser final : public JsonRowParser {
   }
   bool other(JsonCursor& json, std::string_view key, TraceRow& row) override {
     return key == "hash_ids" ? read_hash_ids(json, row.prompt.own()) : json.skip();
-  }
-  [[nodiscard]] QuickValue other_value(std::string_view key) const override {
-    return {.kind = key == "hash_ids" ? QuickKind::kBlockIds : QuickKind::kOther};
   }
   bool finish(const TraceLine& line, TraceRow& row) override {
     return fit_hash_ids(line, row.input_tokens, row.prompt.own());

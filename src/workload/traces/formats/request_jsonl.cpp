@@ -27,9 +27,6 @@
 #include "workload/traces/format.hpp"
 #include "workload/traces/reading/fields.hpp"
 #include "workload/traces/reading/json_cursor.hpp"
-#include "workload/traces/reading/json_layout.hpp"
-#include "workload/traces/reading/quick_batch.hpp"
-#include "workload/traces/reading/quick_row.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -50,8 +47,7 @@ class RequestJsonlParser final : public RowParser {
         return read_jsonl_settings(line, settings_) ? RowStatus::kGlobal : RowStatus::kBad;
       }
     }
-    reset(row);
-    layouts_.start(line);
+    max_tokens_ = core::Tokens(0);
     JsonCursor json(line);
     seen_ = 0;
     bool sound = true;
@@ -65,42 +61,7 @@ class RequestJsonlParser final : public RowParser {
     if (!needed_seen(line) || !sound || !take_max_tokens(line, row)) {
       return RowStatus::kBad;
     }
-    layouts_.learn();
     return fits(line, row) ? RowStatus::kRow : RowStatus::kBad;
-  }
-
-  const char* quick_row(const char* at, const char* end, TraceRow& row) override {
-    const State before = state_;
-    const char* const next = layouts_.read(
-        at,
-        end,
-        row,
-        [&] { reset(row); },
-        [&](JsonCursor& json, std::uint32_t key, std::string_view name) {
-          return key == kMeasured ? json.skip()
-                                  : read_value(json, static_cast<JsonlKey>(key), name, row);
-        });
-    if (max_tokens_.value() > 0) {
-      row.output_tokens = max_tokens_;
-    }
-    if (next == nullptr || fits(TraceLine({}, unnamed_, 0, unheard_), row)) [[likely]] {
-      return next;
-    }
-    unheard_.clear();
-    state_ = before;
-    return nullptr;
-  }
-
-  const char* quick_rows(const char* at,
-                         const char* end,
-                         core::Duration earliest,
-                         QuickBatch& batch) override {
-    if (state_.last_stage != 0) {
-      return at;
-    }
-    const char* const next = layouts_.read_rows(at, end, earliest, batch);
-    state_.place = batch.size() > 0 ? 0 : state_.place;
-    return next;
   }
 
   [[nodiscard]] core::Tokens block_tokens() const override { return settings_.block_tokens; }
@@ -111,34 +72,11 @@ class RequestJsonlParser final : public RowParser {
  private:
   static constexpr std::uint32_t bit(JsonlKey key) { return 1U << static_cast<unsigned>(key); }
 
-  /// Stands for each of kMeasuredKeys in a layout.
-  static constexpr auto kMeasured = static_cast<std::uint32_t>(kJsonlKeys.size());
-
-  void reset(TraceRow& row) {
-    max_tokens_ = core::Tokens(0);
-    if (touched_) {
-      row = TraceRow();
-      touched_ = false;
-    }
-  }
-
   bool read_member(JsonCursor& json, std::string_view key, TraceRow& row) {
     const auto* const at = std::ranges::find(kJsonlKeys, key);
-    if (std::ranges::find(kMeasuredKeys, key) != kMeasuredKeys.end()) {
-      const char* const start = json.rest().data();
-      const bool read = json.skip();
-      layouts_.member(kMeasured, key, {}, start, json.place());
-      return read;
-    }
     if (at == kJsonlKeys.end()) {
-      const std::vector<std::string> names(kJsonlKeys.begin(), kJsonlKeys.end());
-      const auto meant = document::nearest(key, names);
-      json.line().problem("",
-                          key,
-                          fmt::format("the unknown name {}", core::quote(key)),
-                          kJsonlNeededKeys,
-                          meant ? fmt::format("did you mean '{}'?", *meant) : std::string());
-      return json.skip() && false;
+      return std::ranges::find(kMeasuredKeys, key) != kMeasuredKeys.end() ? json.skip()
+                                                                          : refuse(json, key);
     }
     const auto which = static_cast<JsonlKey>(at - kJsonlKeys.begin());
     if ((seen_ & bit(which)) != 0) {
@@ -146,18 +84,18 @@ class RequestJsonlParser final : public RowParser {
       return json.skip() && false;
     }
     seen_ |= bit(which);
-    const char* const begin = json.rest().data();
-    const bool sound = read_value(json, which, *at, row);
-    layouts_.member(
-        static_cast<std::uint32_t>(which), *at, quick_value(which), begin, json.place());
-    return sound;
+    return read_value(json, which, *at, row);
   }
 
-  static QuickValue quick_value(JsonlKey key) {
-    return {.kind = key == JsonlKey::kArrival        ? QuickKind::kArrival
-                    : key == JsonlKey::kInputTokens  ? QuickKind::kInputTokens
-                    : key == JsonlKey::kOutputTokens ? QuickKind::kOutputTokens
-                                                     : QuickKind::kOther};
+  static bool refuse(JsonCursor& json, std::string_view key) {
+    const std::vector<std::string> names(kJsonlKeys.begin(), kJsonlKeys.end());
+    const auto meant = document::nearest(key, names);
+    json.line().problem("",
+                        key,
+                        fmt::format("the unknown name {}", core::quote(key)),
+                        kJsonlNeededKeys,
+                        meant ? fmt::format("did you mean '{}'?", *meant) : std::string());
+    return json.skip() && false;
   }
 
   bool read_value(JsonCursor& json, JsonlKey which, std::string_view key, TraceRow& row) {
@@ -166,17 +104,12 @@ class RequestJsonlParser final : public RowParser {
         return json.time(key, kSecondsUnit, row.arrival);
       case JsonlKey::kInputTokens:
         return json.tokens(key, row.input_tokens);
-      case JsonlKey::kOutputTokens: {
-        output_text_ = json.rest();
-        const bool sound = json.tokens(key, row.output_tokens, 0);
-        output_text_ =
-            output_text_.substr(0, static_cast<std::size_t>(json.place() - output_text_.data()));
-        return sound;
-      }
+      case JsonlKey::kOutputTokens:
+        return json.number(key, output_text_) &&
+               read_tokens(json.line(), key, output_text_, row.output_tokens, 0);
       case JsonlKey::kMaxTokens:
         return json.tokens(key, max_tokens_);
       default:
-        touched_ = true;
         return read_rare(json, which, key, row);
     }
   }
@@ -311,10 +244,6 @@ class RequestJsonlParser final : public RowParser {
 
   /// The row keeps the rules of its group and of the first line.
   bool fits(const TraceLine& line, TraceRow& row) {
-    if (!touched_ && state_.last_stage == 0) [[likely]] {
-      state_.place = 0;
-      return true;
-    }
     state_.place = row.starts_group ? 0 : state_.place + 1;
     const auto refuse = [&](JsonlKey key, std::string_view found, std::string_view expected) {
       line.problem(kJsonlKeys[static_cast<std::size_t>(key)], line.text(), found, expected);
@@ -358,15 +287,11 @@ class RequestJsonlParser final : public RowParser {
     std::int32_t last_stage = 0;
   };
 
-  JsonLayouts layouts_;
   bool first_ = true;
-  bool touched_ = true;
   std::uint32_t seen_ = 0;
   core::Tokens max_tokens_;
   std::string_view output_text_;  ///< The number of output_tokens, as it stands in the line.
   State state_;
-  std::string unnamed_;
-  core::Errors unheard_;
   JsonlSettings settings_;
 };
 

@@ -13,16 +13,12 @@
 #include "workload/traces/format.hpp"
 #include "workload/traces/reading/csv.hpp"
 #include "workload/traces/reading/fields.hpp"
-#include "workload/traces/reading/quick_number.hpp"
 
 namespace ridgeline::workload {
 namespace {
 
-constexpr auto kSplitwiseColumns =
-    std::to_array<CsvColumn>({{"arrival_timestamp", true, kArrivalSeconds},
-                              {"prompt_size", true, kInputCount},
-                              {"token_size", true, kOutputCount},
-                              {"application_id", false}});
+constexpr auto kSplitwiseColumns = std::to_array<CsvColumn>(
+    {{"arrival_timestamp"}, {"prompt_size"}, {"token_size"}, {"application_id", false}});
 
 class SplitwiseCsvParser final : public CsvRowParser {
  public:
@@ -35,18 +31,6 @@ class SplitwiseCsvParser final : public CsvRowParser {
     const bool output_read = read_tokens(line, name(2), cells[2], row.output_tokens);
     row.tenant = has(3) ? labels_.intern(cells[3]) : -1;
     return time_read && input_read && output_read ? RowStatus::kRow : RowStatus::kBad;
-  }
-  const char* quick_cell(std::size_t column,
-                         const char* at,
-                         const char* end,
-                         TraceRow& row) override {
-    static_cast<void>(column);
-    const char* const found = cell_end(at, end);
-    if (found == nullptr || (found > at && (*at == ' ' || found[-1] == ' '))) {
-      return nullptr;
-    }
-    row.tenant = labels_.intern({at, static_cast<std::size_t>(found - at)});
-    return found;
   }
 };
 

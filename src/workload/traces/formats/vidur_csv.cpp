@@ -15,9 +15,7 @@ namespace ridgeline::workload {
 namespace {
 
 constexpr auto kVidurColumns =
-    std::to_array<CsvColumn>({{"arrived_at", true, kArrivalSeconds},
-                              {"num_prefill_tokens", true, kInputCount},
-                              {"num_decode_tokens", true, kOutputCount}});
+    std::to_array<CsvColumn>({{"arrived_at"}, {"num_prefill_tokens"}, {"num_decode_tokens"}});
 
 class VidurCsvParser final : public CsvRowParser {
  public:

@@ -1,7 +1,6 @@
 #include "workload/traces/reading/csv.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -13,16 +12,9 @@
 #include <fmt/format.h>
 
 #include "core/text.hpp"
-#include "core/time.hpp"
-#include "core/units.hpp"
 #include "document/reader.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/reading/fields.hpp"
-#include "workload/traces/reading/quick_batch.hpp"
-#include "workload/traces/reading/quick_four.hpp"
-#include "workload/traces/reading/quick_number.hpp"
-#include "workload/traces/reading/quick_row.hpp"
-#include "workload/traces/reading/quick_scan.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -86,11 +78,6 @@ std::string joined(std::span<const CsvColumn> columns) {
   return text;
 }
 
-/// Whether a cell of that size can be a number of tokens in range.
-bool is_count_size(std::size_t size) {
-  return size - 1 < kMostOfFour - 1;
-}
-
 }  // namespace
 
 std::vector<std::string_view> split_csv(std::string_view line) {
@@ -114,11 +101,10 @@ std::string_view first_line(std::string_view text) {
 CsvRowParser::CsvRowParser(std::span<const CsvColumn> columns, bool strict)
     : columns_(columns), strict_(strict), present_(columns.size()), cells_(columns.size()) {}
 
-bool CsvRowParser::note_column(const TraceLine& line, std::string_view cell, std::size_t position) {
+bool CsvRowParser::note_column(const TraceLine& line, std::string_view cell) {
   const auto found = std::ranges::find(columns_, cell, &CsvColumn::name);
   if (found == columns_.end()) {
     meaning_.push_back(kNoColumn);
-    values_.emplace_back();
     if (!strict_) {
       return true;
     }
@@ -141,16 +127,14 @@ bool CsvRowParser::note_column(const TraceLine& line, std::string_view cell, std
     return false;
   }
   present_[column] = true;
-  static_cast<void>(position);
   meaning_.push_back(column);
-  values_.push_back(found->value);
   return true;
 }
 
 bool CsvRowParser::header(const TraceLine& line) {
   bool sound = true;
   for (const auto cell : split_csv(line.text())) {
-    sound = note_column(line, cell, meaning_.size()) && sound;
+    sound = note_column(line, cell) && sound;
   }
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     if (columns_[i].required && !present_[i]) {
@@ -161,10 +145,6 @@ bool CsvRowParser::header(const TraceLine& line) {
       sound = false;
     }
   }
-  is_plain_ = values_.size() == 3 &&
-              (values_[0].kind == QuickKind::kArrival || values_[0].kind == QuickKind::kClock) &&
-              values_[1].kind == QuickKind::kInputTokens &&
-              values_[2].kind == QuickKind::kOutputTokens;
   return sound;
 }
 
@@ -189,125 +169,6 @@ bool CsvRowParser::split(const TraceLine& line) {
                describe_row(line.text(), position),
                fmt::format("{} columns", meaning_.size()));
   return false;
-}
-
-const char* CsvRowParser::quick_cell(std::size_t column,
-                                     const char* at,
-                                     const char* end,
-                                     TraceRow& row) {
-  static_cast<void>(column);
-  static_cast<void>(at);
-  static_cast<void>(end);
-  static_cast<void>(row);
-  return nullptr;
-}
-
-const char* CsvRowParser::quick_row(const char* at, const char* end, TraceRow& row) {
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    if (at >= end || (i > 0 && *at != ',')) [[unlikely]] {
-      return nullptr;
-    }
-    at += i > 0 ? 1 : 0;
-    if (values_[i].kind == QuickKind::kClock) {
-      at = clock_.quick_read(at, end, row.arrival);
-    } else if (values_[i].kind != QuickKind::kOther) [[likely]] {
-      at = read_quick(values_[i], at, end, row);
-    } else if (meaning_[i] != kNoColumn) {
-      at = quick_cell(meaning_[i], at, end, row);
-    } else {
-      at = cell_end(at, end);
-    }
-    if (at == nullptr) [[unlikely]] {
-      return nullptr;
-    }
-  }
-  return line_end(at, end);
-}
-
-/// A row of a plain file that begins at `at`; as quick_row().
-template <bool IsClock>
-[[gnu::always_inline]] inline const char* CsvRowParser::read_plain(const char* at,
-                                                                   const char* end,
-                                                                   QuickRow& row) const {
-  std::uint64_t marks = scan_for(at, ',', '\n');
-  std::uint64_t rest = marks & (marks - 1);
-  if ((rest & (rest - 1)) == 0) {
-    marks |= std::uint64_t{scan_for(at + kScanSize, ',', '\n')} << kScanSize;
-    rest = marks & (marks - 1);
-  }
-  const std::uint64_t last = rest & (rest - 1);
-  if (last == 0) [[unlikely]] {
-    return nullptr;
-  }
-  const char* const first_comma = at + std::countr_zero(marks);
-  const char* const second_comma = at + std::countr_zero(rest);
-  const char* const newline = at + std::countr_zero(last);
-  const char* const output_end = newline - (newline[-1] == '\r' ? 1 : 0);
-  QuickTime time;
-  const char* time_end = nullptr;
-  if constexpr (IsClock) {
-    time_end = clock_.quick_find(at, end, time);
-  } else {
-    time_end = find_quick_time(at, time);
-  }
-  const auto input_size = static_cast<std::size_t>(second_comma - first_comma - 1);
-  const auto output_size = static_cast<std::size_t>(output_end - second_comma - 1);
-  if (time_end != first_comma || *first_comma != ',' || *second_comma != ',' || *newline != '\n' ||
-      newline >= end || !is_count_size(input_size) || !is_count_size(output_size)) [[unlikely]] {
-    return nullptr;
-  }
-  const FourNumbers numbers({time.whole,
-                             time.decimals,
-                             as_last_digits(first_comma + 1, input_size),
-                             as_last_digits(second_comma + 1, output_size)});
-  core::Duration arrival;
-  const int unit = IsClock ? 0 : values_[0].unit.digits;
-  if (!numbers.sound() || numbers[2] == 0 || numbers[3] == 0 ||
-      !quick_ticks(unit, numbers[0], numbers[1], time.decimal_count, arrival)) [[unlikely]] {
-    return nullptr;
-  }
-  if constexpr (IsClock) {
-    if (numbers[0] >= TraceClock::kSecondsPerMinute) [[unlikely]] {
-      return nullptr;
-    }
-    arrival += clock_.minute();
-  }
-  row = {.arrival = arrival,
-         .input_tokens = core::Tokens(numbers[2]),
-         .output_tokens = core::Tokens(numbers[3])};
-  return newline + 1;
-}
-
-template <bool IsClock>
-const char* CsvRowParser::read_plain_rows(const char* at,
-                                          const char* end,
-                                          core::Duration earliest,
-                                          QuickBatch& batch) const {
-  const auto rows = batch.room();
-  std::size_t count = 0;
-  for (; count < rows.size() && at < end; ++count) {
-    QuickRow row;
-    const char* const next = read_plain<IsClock>(at, end, row);
-    if (next == nullptr || row.arrival < earliest) [[unlikely]] {
-      break;
-    }
-    earliest = row.arrival;
-    rows[count] = row;
-    at = next;
-  }
-  batch.add(count);
-  return at;
-}
-
-const char* CsvRowParser::quick_rows(const char* at,
-                                     const char* end,
-                                     core::Duration earliest,
-                                     QuickBatch& batch) {
-  if (!is_plain_) {
-    return at;
-  }
-  return values_[0].kind == QuickKind::kClock ? read_plain_rows<true>(at, end, earliest, batch)
-                                              : read_plain_rows<false>(at, end, earliest, batch);
 }
 
 RowStatus CsvRowParser::row(const TraceLine& line, TraceRow& row) {

@@ -9,8 +9,6 @@
 
 #include "workload/traces/format.hpp"
 #include "workload/traces/reading/fields.hpp"
-#include "workload/traces/reading/quick_batch.hpp"
-#include "workload/traces/reading/quick_row.hpp"
 #include "workload/traces/reading/trace_clock.hpp"
 
 namespace ridgeline::workload {
@@ -26,12 +24,7 @@ std::string_view first_line(std::string_view text);
 struct CsvColumn {
   std::string_view name;
   bool required = true;
-  QuickValue value = {};
 };
-inline constexpr QuickValue kArrivalSeconds = {.kind = QuickKind::kArrival};
-inline constexpr QuickValue kInputCount = {.kind = QuickKind::kInputTokens};
-inline constexpr QuickValue kOutputCount = {.kind = QuickKind::kOutputTokens};
-inline constexpr QuickValue kClockTime = {.kind = QuickKind::kClock};
 
 /// Reads CSV with a header: finds the columns of a format wherever they stand. Columns that it does
 /// not know are read over, or are a problem for a strict format.
@@ -41,19 +34,8 @@ class CsvRowParser : public RowParser {
 
   bool header(const TraceLine& line) final;
   RowStatus row(const TraceLine& line, TraceRow& row) final;
-  const char* quick_row(const char* at, const char* end, TraceRow& row) final;
-  const char* quick_rows(const char* at,
-                         const char* end,
-                         core::Duration earliest,
-                         QuickBatch& batch) final;
 
  protected:
-  /// Reads a cell of a column of kind kOther, as read_quick() does.
-  virtual const char* quick_cell(std::size_t column,
-                                 const char* at,
-                                 const char* end,
-                                 TraceRow& row);
-
   /// Cells in the order of the format's columns; those that the file lacks are null.
   using Cells = std::span<const std::string_view>;
   virtual RowStatus read(const TraceLine& line, Cells cells, TraceRow& row) = 0;
@@ -63,23 +45,14 @@ class CsvRowParser : public RowParser {
 
  private:
   static constexpr std::size_t kNoColumn = static_cast<std::size_t>(-1);
-  bool note_column(const TraceLine& line, std::string_view cell, std::size_t position);
+  bool note_column(const TraceLine& line, std::string_view cell);
   bool split(const TraceLine& line);
-  template <bool IsClock>
-  const char* read_plain(const char* at, const char* end, QuickRow& row) const;
-  template <bool IsClock>
-  const char* read_plain_rows(const char* at,
-                              const char* end,
-                              core::Duration earliest,
-                              QuickBatch& batch) const;
 
   std::span<const CsvColumn> columns_;
   bool strict_;
   std::vector<bool> present_;
   std::vector<std::size_t> meaning_;  ///< Of each position in the file.
-  std::vector<QuickValue> values_;    ///< The same, for quick_row().
   std::vector<std::string_view> cells_;
-  bool is_plain_ = false;  ///< An arrival, both lengths, and nothing else.
   TraceClock clock_;
 };
 

@@ -59,8 +59,6 @@ class JsonCursor {
   bool fail(std::string_view column, std::string_view expected);
   /// The text that is left, from the next value on.
   [[nodiscard]] std::string_view rest();
-  /// Where the walk stands, right behind what was taken last.
-  [[nodiscard]] const char* place() const { return rest_.data(); }
   /// The line that is walked over.
   [[nodiscard]] const TraceLine& line() const { return *line_; }
 

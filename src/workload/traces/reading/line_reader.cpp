@@ -10,7 +10,6 @@
 
 #include "core/result.hpp"
 #include "workload/traces/reading/byte_input.hpp"
-#include "workload/traces/reading/quick_number.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -22,8 +21,8 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 LineReader::LineReader(std::unique_ptr<ByteInput> input, LineLimits limits)
     : input_(std::move(input)),
       limits_(limits),
-      buffer_(std::max(limits.block_bytes, kByteOrderMark.size()) + kQuickSlack) {
-  limits_.line_bytes = std::max(limits_.line_bytes, room());
+      buffer_(std::max(limits.block_bytes, kByteOrderMark.size())) {
+  limits_.line_bytes = std::max(limits_.line_bytes, buffer_.size());
 }
 
 std::string_view LineReader::head() {
@@ -40,7 +39,7 @@ void LineReader::fill() {
   std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
-  const std::size_t wanted = room() - end_;
+  const std::size_t wanted = buffer_.size() - end_;
   const std::size_t got = input_->read(buffer_.data() + end_, wanted);
   end_ += got;
   at_end_ = got < wanted;
@@ -70,11 +69,11 @@ LineReader::Status LineReader::next(std::string_view& line) {
       break;
     }
     searched = available;
-    if (available == room()) {
-      if (room() == limits_.line_bytes) {
+    if (available == buffer_.size()) {
+      if (buffer_.size() == limits_.line_bytes) {
         return Status::kTooLong;
       }
-      buffer_.resize(std::min(2 * room(), limits_.line_bytes) + kQuickSlack);
+      buffer_.resize(std::min(2 * buffer_.size(), limits_.line_bytes));
     }
     fill();
   }

@@ -9,7 +9,6 @@
 
 #include "core/result.hpp"
 #include "workload/traces/reading/byte_input.hpp"
-#include "workload/traces/reading/quick_number.hpp"
 
 namespace ridgeline::workload {
 
@@ -35,17 +34,6 @@ class LineReader {
   /// kReadError there is nothing more to read.
   Status next(std::string_view& line);
 
-  /// What is at hand from the next line on, as far as the buffer holds it: perhaps not a whole
-  /// line, and nothing before the first next(). kQuickSlack more bytes may be read behind it.
-  [[nodiscard]] std::string_view ahead() const { return {buffer_.data() + begin_, end_ - begin_}; }
-  /// Takes a line of ahead(), whose end is not the end of the input: the next one begins at `next`.
-  void take_line(const char* next) { take_lines(next, 1); }
-  /// The same for several lines.
-  void take_lines(const char* next, std::size_t count) {
-    begin_ = static_cast<std::size_t>(next - buffer_.data());
-    number_ += static_cast<std::int64_t>(count);
-  }
-
   /// The number of the line last returned, from 1.
   [[nodiscard]] std::int64_t number() const { return number_; }
   [[nodiscard]] std::size_t line_bytes() const { return limits_.line_bytes; }
@@ -56,11 +44,10 @@ class LineReader {
 
  private:
   void fill();
-  [[nodiscard]] std::size_t room() const { return buffer_.size() - kQuickSlack; }
 
   std::unique_ptr<ByteInput> input_;
   LineLimits limits_;
-  std::vector<char> buffer_;  ///< With kQuickSlack behind what is read into it.
+  std::vector<char> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::int64_t number_ = 0;

@@ -36,12 +36,8 @@ class RowStream final : public ItemStream {
   }
 
   bool next(Item& item) override {
-    if (flows_ && reader_.take(item)) [[likely]] {
-      return true;
-    }
     if (has_first_) [[unlikely]] {
       has_first_ = false;
-      flows_ = true;
       item = std::move(first_);
       return true;
     }
@@ -92,7 +88,6 @@ class RowStream final : public ItemStream {
       ledger_.errors() = reader_.errors();
       if (!ledger_.skips() || reader_.broken()) {
         refused_ = true;
-        flows_ = false;
         continue;
       }
       ledger_.bad_row();
@@ -115,7 +110,6 @@ class RowStream final : public ItemStream {
   bool torn_ = false;  ///< A row was dropped since the last one that started a group.
   Item first_;
   bool has_first_ = false;
-  bool flows_ = false;  ///< The first item was handed on, and none has been refused.
   bool refused_ = false;
   bool ended_ = false;
 };

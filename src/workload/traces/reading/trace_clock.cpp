@@ -1,7 +1,5 @@
 #include "workload/traces/reading/trace_clock.hpp"
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +13,6 @@
 #include "core/time.hpp"
 #include "workload/limits.hpp"
 #include "workload/traces/reading/fields.hpp"
-#include "workload/traces/reading/quick_four.hpp"
-#include "workload/traces/reading/quick_row.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -121,35 +117,6 @@ std::optional<Instant> parse_timestamp(std::string_view text) {
                  .ticks = ticks};
 }
 
-const char* TraceClock::quick_read(const char* at, const char* end, core::Duration& time) const {
-  QuickTime seconds;
-  at = quick_find(at, end, seconds);
-  if (at == nullptr) {
-    return nullptr;
-  }
-  const FourNumbers numbers({seconds.whole, seconds.decimals, 0, 0});
-  core::Duration since_minute;
-  if (numbers[0] >= kSecondsPerMinute ||
-      !quick_ticks(0, numbers[0], numbers[1], seconds.decimal_count, since_minute)) {
-    return nullptr;
-  }
-  time = minute_ + since_minute;
-  return at;
-}
-
-void TraceClock::remember_minute(std::string_view cell, const Instant& instant) {
-  std::string_view behind = cell.substr(kLengthToSeconds);
-  take_fraction(behind);
-  const std::int64_t start = instant.seconds - instant.seconds % 60 - first_->seconds;
-  // What lies near the ends of simulated time is looked at closely.
-  constexpr std::int64_t kFarthest = 9'000'000;
-  has_minute_ = (behind.empty() || behind == kQuickZone) && start > -kFarthest && start < kFarthest;
-  if (has_minute_) {
-    std::ranges::copy(cell.substr(0, kMinuteSize), minute_text_.begin());
-    minute_ = core::Duration::seconds(start) - core::Duration::ticks(first_->ticks);
-  }
-}
-
 bool TraceClock::read(const TraceLine& line,
                       std::string_view column,
                       std::string_view cell,
@@ -162,11 +129,7 @@ bool TraceClock::read(const TraceLine& line,
                  fmt::format("a time as {}", kTimestampForm));
     return false;
   }
-  if (!since_first(line, column, cell, *instant, since_first_row)) {
-    return false;
-  }
-  remember_minute(cell, *instant);
-  return true;
+  return since_first(line, column, cell, *instant, since_first_row);
 }
 
 bool TraceClock::since_first(const TraceLine& line,

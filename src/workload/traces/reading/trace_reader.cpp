@@ -23,7 +23,6 @@
 #include "workload/traces/reading/csv.hpp"
 #include "workload/traces/reading/fields.hpp"
 #include "workload/traces/reading/line_reader.hpp"
-#include "workload/traces/reading/quick_batch.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -168,50 +167,12 @@ TraceReader::Status TraceReader::late(std::string_view text, const TraceRow& row
   return Status::kBadRow;
 }
 
-/// The next row where it has the usual form.
-bool TraceReader::quick_next(TraceRow& row, std::string_view& text) {
-  text = lines_.ahead();
-  const char* const next = rows_ < kMaxRequests
-                               ? parser_->quick_row(text.data(), text.data() + text.size(), row)
-                               : nullptr;
-  if (next == nullptr) [[unlikely]] {
-    return false;
-  }
-  lines_.take_line(next);
-  ++rows_;
-  return true;
-}
-
-/// Rows that say no more than a QuickRow, as many as there are next.
-void TraceReader::read_ahead() {
-  const std::string_view text = lines_.ahead();
-  const bool near_the_limit = rows_ > kMaxRequests - static_cast<std::int64_t>(QuickBatch::kMost);
-  if (near_the_limit || stage_ != 0) [[unlikely]] {
-    return;
-  }
-  batch_.start();
-  const char* const next =
-      parser_->quick_rows(text.data(), text.data() + text.size(), previous_, batch_);
-  if (batch_.size() > 0) {
-    lines_.take_lines(next, batch_.size());
-    rows_ += static_cast<std::int64_t>(batch_.size());
-    previous_ = batch_.back().arrival;
-  }
-}
-
-TraceReader::Status TraceReader::read(TraceRow& row) {
+TraceReader::Status TraceReader::next(TraceRow& row) {
   for (;;) {
     if (ended_ || errors_.size() >= kMaxTraceProblems) {
       return Status::kEnd;
     }
-    read_ahead();
-    if (take(row)) {
-      return Status::kRow;
-    }
     std::string_view text;
-    if (quick_next(row, text)) [[likely]] {
-      return in_order(row) ? Status::kRow : late(first_line(text), row);
-    }
     switch (lines_.next(text)) {
       case LineReader::Status::kLine:
         break;
@@ -231,6 +192,7 @@ TraceReader::Status TraceReader::read(TraceRow& row) {
       return stop(fmt::format("found more than {} rows, expected at most that many", kMaxRequests));
     }
     const TraceLine line(text, name_, lines_.number(), errors_);
+    make_new(row);
     const RowStatus status = line.is_text() ? parser_->row(line, row) : RowStatus::kBad;
     rows_ += status == RowStatus::kGlobal ? 0 : 1;
     if (status == RowStatus::kRow) [[likely]] {

@@ -12,7 +12,6 @@
 #include "workload/traces/format.hpp"
 #include "workload/traces/reading/byte_input.hpp"
 #include "workload/traces/reading/line_reader.hpp"
-#include "workload/traces/reading/quick_batch.hpp"
 
 namespace ridgeline::workload {
 
@@ -38,19 +37,7 @@ class TraceReader {
   /// The next row. kBadRow: its problems are in errors(), and the next call goes on with the row
   /// after it, until kMaxTraceProblems are noted; reading then ends. A file with no row at all is a
   /// problem too. Rows that were left out (RowStatus::kLeftOut) do not appear.
-  Status next(TraceRow& row) { return take(row) ? Status::kRow : read(row); }
-  /// A row that was read ahead, if there is one: what next() would give.
-  bool take(TraceRow& row) {
-    if (batch_.is_empty()) [[unlikely]] {
-      return false;
-    }
-    const QuickRow& quick = batch_.take();
-    make_new(row);
-    row.arrival = quick.arrival;
-    row.input_tokens = quick.input_tokens;
-    row.output_tokens = quick.output_tokens;
-    return true;
-  }
+  Status next(TraceRow& row);
 
   /// Forgets the problems so far: the caller has taken note of them and goes on.
   void clear_errors() { errors_.clear(); }
@@ -64,9 +51,6 @@ class TraceReader {
   TraceReader(LineReader lines, std::string name, const TraceFormat& format);
 
   Status stop(std::string message);
-  Status read(TraceRow& row);
-  void read_ahead();
-  bool quick_next(TraceRow& row, std::string_view& text);
   bool in_order(const TraceRow& row);
   Status late(std::string_view text, const TraceRow& row);
 
@@ -80,7 +64,6 @@ class TraceReader {
   std::int64_t rows_ = 0;
   bool ended_ = false;
   bool broken_ = false;
-  QuickBatch batch_;
 };
 
 /// The format of a file by its first bytes; fails with what is known.

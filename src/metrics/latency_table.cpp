@@ -6,7 +6,6 @@
 #include <optional>
 #include <span>
 #include <tuple>
-#include <vector>
 
 #include "core/time.hpp"
 #include "metrics/integer_table.hpp"
@@ -29,27 +28,24 @@ Ticks mean_gap(Ticks span, std::int64_t gaps) {
 }  // namespace
 
 template <class Time, class... Columns>
-std::optional<Distribution> LatencyTable::distribution(std::vector<Ticks>& times,
-                                                       const Time& time,
-                                                       Columns... columns) const {
+std::optional<Distribution> LatencyTable::distribution(const Time& time, Columns... columns) const {
   const std::array<std::size_t, sizeof...(Columns)> wanted = {columns...};
-  times.resize(table_.size());
-  std::size_t size = 0;
-  table_.for_each_block(wanted, [&](const auto& values) {
-    Ticks* place = times.data() + size;
-    for (std::size_t i = 0; i < values[0].size(); ++i) {
-      *place = std::apply([&](const auto&... of) { return time(of[i]...); }, values);
-      place += *place != kNone ? 1 : 0;
-    }
-    size = static_cast<std::size_t>(place - times.data());
+  return distribution_ms(static_cast<std::int64_t>(table_.size()), [&](const auto& visit) {
+    ColumnValues times;
+    table_.for_each_block(wanted, [&](const auto& values) {
+      std::size_t size = 0;
+      for (std::size_t i = 0; i < values[0].size(); ++i) {
+        times[size] = std::apply([&](const auto&... of) { return time(of[i]...); }, values);
+        size += times[size] != kNone ? 1U : 0U;
+      }
+      visit(std::span<const Ticks>(times.data(), size));
+    });
   });
-  return distribution_ms(std::span<const Ticks>(times.data(), size));
 }
 
 LatencyTable::Distributions LatencyTable::distributions_ms() const {
-  std::vector<Ticks> times;
-  const auto of = [&](const auto& time, auto... columns) {
-    return distribution(times, time, columns...);
+  const auto of = [this](const auto& time, auto... columns) {
+    return distribution(time, columns...);
   };
   const auto ttft = [](Ticks client, Ticks lead) { return client - lead; };
   const auto tpot = [](Ticks rest, Ticks lead, Ticks gaps) { return mean_gap(rest - lead, gaps); };

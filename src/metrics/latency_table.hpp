@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "core/check.hpp"
 #include "core/time.hpp"
@@ -57,10 +56,8 @@ class LatencyTable {
     kNumColumns,
   };
   /// The distribution over the requests of what time() makes of their values in these columns.
-  /// `times` is where these times are put, so that all distributions share the memory.
   template <class Time, class... Columns>
-  [[nodiscard]] std::optional<Distribution> distribution(std::vector<std::int64_t>& times,
-                                                         const Time& time,
+  [[nodiscard]] std::optional<Distribution> distribution(const Time& time,
                                                          Columns... columns) const;
 
   IntegerTable<kNumColumns> table_;

@@ -67,15 +67,19 @@ std::optional<Distribution> distribution_ms(const statistics::QuantileSketch& sk
   return describe(sketch.moments(), quantiles);
 }
 
-std::optional<Distribution> distribution_ms(std::span<const std::int64_t> values) {
-  if (values.empty()) {
+std::optional<Distribution> distribution_ms(std::int64_t most, const ValueStream& values) {
+  statistics::Moments moments;
+  SystematicSample sample(most);
+  values([&](std::span<const std::int64_t> block) {
+    moments.add(block);
+    sample.take(block);
+  });
+  if (moments.count() == 0) {
     return std::nullopt;
   }
-  statistics::Moments moments;
-  moments.add(values);
-  SystematicSample sample(moments.count());
-  sample.take(values);
-  return search(moments, sample, [&](OrderSearch& order) { order.take(values); });
+  return search(moments, sample, [&values](OrderSearch& order) {
+    values([&order](std::span<const std::int64_t> block) { order.take(block); });
+  });
 }
 
 std::optional<Distribution> distribution_ms(const statistics::Moments& moments,

@@ -18,12 +18,15 @@ enum class Percentiles : std::uint8_t {
   kSketch,  ///< In bounded memory, within core::QuantileSketch::kRelativeError.
 };
 
-/// Shows all runs, block after block, and the same each time it is called.
+/// Shows all values, or all runs of values, block after block, and the same each time it is called.
+using ValueStream = std::function<void(const std::function<void(std::span<const std::int64_t>)>&)>;
 using RunStream = std::function<void(const std::function<void(const RunBlock&)>&)>;
 
 /// Of picoseconds, in milliseconds; nothing without values.
 [[nodiscard]] std::optional<Distribution> distribution_ms(const statistics::QuantileSketch& sketch);
-[[nodiscard]] std::optional<Distribution> distribution_ms(std::span<const std::int64_t> values);
+/// `most`: there are not more values than that.
+[[nodiscard]] std::optional<Distribution> distribution_ms(std::int64_t most,
+                                                          const ValueStream& values);
 /// Of runs whose values have these moments.
 [[nodiscard]] std::optional<Distribution> distribution_ms(const statistics::Moments& moments,
                                                           const RunStream& runs);

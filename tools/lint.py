@@ -34,8 +34,7 @@ ADAPTERS = {
     "xxhash.h": ("src/core/digest.cpp",),
     # libstdc++'s stream over an open descriptor.
     "ext/": ("src/cli/output_file.cpp",),
-    # Whole buffers, and streams.
-    "zlib.h": ("src/document/gzip.cpp", "src/workload/traces/reading/gzip_input.cpp"),
+    "zlib.h": ("src/document/gzip.cpp",),
     "zstd.h": ("src/workload/traces/reading/zstd_input.cpp",),
 }
 # What only POSIX has: people and files, and how memory is backed; never the simulation.

@@ -4,8 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -19,70 +21,77 @@ namespace {
 /// zlib: windowBits of the largest window, plus 16 for the gzip format.
 constexpr int kGzipWindow = 15 + 16;
 
-class Inflater {
- public:
-  Inflater() { ready_ = inflateInit2(&stream_, kGzipWindow) == Z_OK; }
-  Inflater(const Inflater&) = delete;
-  Inflater& operator=(const Inflater&) = delete;
-  Inflater(Inflater&&) = delete;
-  Inflater& operator=(Inflater&&) = delete;
-  ~Inflater() { inflateEnd(&stream_); }
+uInt zlib_size(std::size_t size) {
+  return static_cast<uInt>(std::min<std::size_t>(size, std::numeric_limits<uInt>::max()));
+}
 
-  /// Appends what the bytes hold to `text`; why not, or nothing.
-  std::string run(std::string_view bytes, std::size_t limit, std::string& text) {
-    if (!ready_) {
+std::string_view text_of(GzipReader::Problem problem) {
+  switch (problem) {
+    case GzipReader::Problem::kNone:
+      return {};
+    case GzipReader::Problem::kNoMemory:
       return "cannot be unpacked: out of memory";
-    }
-    feed(bytes);
-    std::array<unsigned char, 65536> chunk;
-    bool inside = true;
-    while (inside || more()) {
-      if (!inside && inflateReset(&stream_) != Z_OK) {
-        return "is damaged: a gzip member does not begin";
-      }
-      stream_.next_out = chunk.data();
-      stream_.avail_out = static_cast<uInt>(chunk.size());
-      const int status = inflate(&stream_, Z_NO_FLUSH);
-      text.append(reinterpret_cast<const char*>(chunk.data()), chunk.size() - stream_.avail_out);
-      if (text.size() > limit) {
-        return fmt::format("unpacks to more than the limit of {} bytes", limit);
-      }
-      inside = status != Z_STREAM_END;
-      if (status == Z_BUF_ERROR && !more()) {
-        return "is cut: its gzip stream has no end";
-      }
-      if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) {
-        return "is damaged: it is no whole gzip stream";
-      }
-    }
-    return {};
+    case GzipReader::Problem::kCut:
+      return "is cut: its gzip stream has no end";
+    case GzipReader::Problem::kDamaged:
+      return "is damaged: it is no whole gzip stream";
   }
-
- private:
-  /// zlib counts the input in 32 bits.
-  void feed(std::string_view bytes) {
-    rest_ = bytes;
-    refill();
-  }
-  void refill() {
-    const std::size_t part = std::min<std::size_t>(rest_.size(), std::numeric_limits<uInt>::max());
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(rest_.data()));
-    stream_.avail_in = static_cast<uInt>(part);
-    rest_.remove_prefix(part);
-  }
-  bool more() {
-    if (stream_.avail_in == 0 && !rest_.empty()) {
-      refill();
-    }
-    return stream_.avail_in > 0;
-  }
-
-  z_stream stream_ = {};
-  std::string_view rest_;
-  bool ready_ = false;
-};
+  return {};
+}
 
 }  // namespace
+
+struct GzipReader::Stream {
+  z_stream z = {};
+};
+
+GzipReader::GzipReader(Packed packed)
+    : packed_(std::move(packed)), stream_(std::make_unique<Stream>()) {
+  if (inflateInit2(&stream_->z, kGzipWindow) != Z_OK) {
+    problem_ = Problem::kNoMemory;
+  }
+}
+
+GzipReader::~GzipReader() {
+  inflateEnd(&stream_->z);
+}
+
+std::size_t GzipReader::read(char* buffer, std::size_t size) {
+  std::size_t done = 0;
+  bool more = problem_ == Problem::kNone;
+  while (done < size && more) {
+    const uInt wanted = zlib_size(size - done);
+    stream_->z.next_out = reinterpret_cast<Bytef*>(buffer + done);
+    stream_->z.avail_out = wanted;
+    more = step();
+    done += wanted - stream_->z.avail_out;
+  }
+  return done;
+}
+
+/// Unpacks some bytes; false at the end, and where there is a problem.
+bool GzipReader::step() {
+  z_stream& z = stream_->z;
+  if (z.avail_in == 0) {
+    bytes_ = bytes_.empty() ? packed_() : bytes_;
+    z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes_.data()));
+    z.avail_in = zlib_size(bytes_.size());
+    bytes_.remove_prefix(z.avail_in);
+  }
+  if (z.avail_in == 0) {
+    problem_ = in_member_ ? Problem::kCut : Problem::kNone;
+    return false;
+  }
+  if (!in_member_) {
+    inflateReset(&z);  // Another member after the last one, as `cat a.gz b.gz` gives.
+  }
+  const int status = inflate(&z, Z_NO_FLUSH);
+  in_member_ = status != Z_STREAM_END;
+  if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) {
+    problem_ = Problem::kDamaged;
+  }
+  return problem_ == Problem::kNone;
+}
 
 bool is_gzip(std::string_view bytes) {
   return bytes.size() >= 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b';
@@ -91,11 +100,21 @@ bool is_gzip(std::string_view bytes) {
 core::Result<std::string> gunzip(std::string_view bytes,
                                  const std::string& file,
                                  std::size_t limit) {
+  const auto refuse = [&](std::string_view problem) {
+    return core::fail(core::Error{.message = std::string(problem), .where = {.file = file}});
+  };
+  GzipReader reader([&bytes] { return std::exchange(bytes, {}); });
   std::string text;
-  Inflater inflater;
-  const std::string problem = inflater.run(bytes, limit, text);
-  if (!problem.empty()) {
-    return core::fail(core::Error{.message = problem, .where = {.file = file}});
+  std::array<char, 65536> chunk;
+  for (std::size_t size = chunk.size(); size == chunk.size();) {
+    size = reader.read(chunk.data(), chunk.size());
+    text.append(chunk.data(), size);
+    if (text.size() > limit) {
+      return refuse(fmt::format("unpacks to more than the limit of {} bytes", limit));
+    }
+  }
+  if (reader.problem() != GzipReader::Problem::kNone) {
+    return refuse(text_of(reader.problem()));
   }
   return text;
 }

@@ -22,9 +22,14 @@ namespace {
 constexpr bool is_number_start(char c) {
   return c == '-' || (c >= '0' && c <= '9');
 }
-constexpr bool is_number_part(char c) {
-  return is_number_start(c) || c == '.' || c == 'e' || c == 'E' || c == '+';
-}
+/// By character: whether it can be part of a number.
+constexpr auto kNumberParts = [] {
+  std::array<bool, 256> parts{};
+  for (const char c : std::string_view("0123456789+-.eE")) {
+    parts[static_cast<unsigned char>(c)] = true;
+  }
+  return parts;
+}();
 
 /// Maps and lists within each other; no format of traces nests deeper.
 constexpr std::size_t kMostBrackets = 256;
@@ -168,7 +173,7 @@ bool JsonCursor::number(std::string_view column, std::string_view& text) {
     return fail(column, "a number");
   }
   std::size_t end = 1;
-  while (end < rest_.size() && is_number_part(rest_[end])) {
+  while (end < rest_.size() && kNumberParts[static_cast<unsigned char>(rest_[end])]) {
     ++end;
   }
   text = rest_.substr(0, end);

@@ -226,6 +226,22 @@ def check_layers(tree: Tree) -> Iterator[Finding]:
                 yield Finding(path, line, "layers", f"src/{name} does not exist")
 
 
+def check_siblings(tree: Tree) -> Iterator[Finding]:
+    """Of two folders beside each other in one layer, only one includes from the other."""
+    first: dict[tuple[str, str], tuple[str, int]] = {}
+    for path in tree.below("src/", ".hpp", ".cpp"):
+        folder = PurePosixPath(path).parent
+        for line, kind, name in includes(tree, path):
+            other = PurePosixPath("src", name).parent
+            if kind == '"' and other != folder and other.parent == folder.parent and len(folder.parts) > 2:
+                first.setdefault((folder.name, str(other)), (path, line))
+    for (folder, other), (path, line) in first.items():
+        parent = PurePosixPath(other)
+        back = (parent.name, str(parent.parent / folder))
+        if back in first and folder < parent.name:
+            yield Finding(path, line, "siblings", f"{folder} and {parent.name} include each other ({first[back][0]})")
+
+
 def check_layer_picture(tree: Tree) -> Iterator[Finding]:
     """The picture of the layers is the one that cmake/layers.txt gives, and each layer has a row beside it."""
     picture, page = "docs/img/layers.svg", "docs/internals/architecture.md"
@@ -558,6 +574,7 @@ def check_functions(tree: Tree) -> Iterator[Finding]:
 
 RULES: tuple[Callable[[Tree], Iterator[Finding]], ...] = (
     check_layers,
+    check_siblings,
     check_layer_picture,
     check_headers,
     check_bans,

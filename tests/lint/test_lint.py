@@ -65,6 +65,12 @@ class LintTest(unittest.TestCase):
     def test_clean_tree_is_clean(self) -> None:
         self.assert_clean({})
 
+    def test_siblings(self) -> None:
+        to_b = {"src/core/a/x.hpp": '#include "core/b/y.hpp"\n', "src/core/b/y.hpp": ""}
+        self.assert_clean(to_b)
+        back = {"src/core/b/z.hpp": '\n#include "core/a/x.hpp"\n'}
+        self.assert_red(to_b | back, "siblings", "src/core/a/x.hpp:1")
+
     def test_layer_picture(self) -> None:
         page = {
             "docs/internals/architecture.md": "| `core` |\n| `engine` |\n| `cli` |\n",

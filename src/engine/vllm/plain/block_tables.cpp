@@ -49,12 +49,6 @@ BlockManager::BlockManager(const EngineOptions& options)
   });
 }
 
-/// What a window and the tokens of all steps in flight can touch, and the block that the first of
-/// them may begin in the middle of.
-std::int64_t BlockManager::most_blocks_of_window(std::int64_t window) const {
-  return blocks_for(window - 1 + most_tokens_in_flight_) + 1;
-}
-
 /// A window of w tokens needs ceil((w - 1) / block size) cached blocks in a row, searched from the
 /// right; a run that reaches the first block may be shorter. What lies left of it is null.
 BlockTable BlockManager::find_in_window(const BlockHashes& hashes,
@@ -291,15 +285,6 @@ void BlockManager::reserve(BlockTables& tables, std::int64_t tokens) const {
     table.blocks.reserve(
         static_cast<std::size_t>(std::max<std::int64_t>(blocks_for(tokens) - table.num_first, 0)));
   }
-}
-
-std::vector<core::BlockId> BlockTable::ids() const {
-  std::vector<core::BlockId> all;
-  all.reserve(static_cast<std::size_t>(size()));
-  for (std::int64_t i = 0; i < size(); ++i) {
-    all.push_back((*this)[i]);
-  }
-  return all;
 }
 
 bool BlockManager::take_blocks(BlockTables& tables, std::int64_t tokens) {

@@ -35,7 +35,14 @@ struct BlockTable {
     blocks.resize(static_cast<std::size_t>(count - num_first));
   }
   /// All of them.
-  [[nodiscard]] std::vector<core::BlockId> ids() const;
+  [[nodiscard]] std::vector<core::BlockId> ids() const {
+    std::vector<core::BlockId> all;
+    all.reserve(static_cast<std::size_t>(size()));
+    for (std::int64_t i = 0; i < size(); ++i) {
+      all.push_back((*this)[i]);
+    }
+    return all;
+  }
 };
 
 /// The blocks of one request, one table per cache group; equal in length. Beside them, up to where
@@ -127,7 +134,11 @@ class BlockManager {
   void move_windows(BlockTables& tables, const BlockHashes& hashes, std::int64_t computed);
   void note_hashed(BlockTables& tables, std::int64_t blocks) const;
   void note_windows(BlockTables& tables) const;
-  [[nodiscard]] std::int64_t most_blocks_of_window(std::int64_t window) const;
+  /// What a window and the tokens of all steps in flight can touch, and the block that the first of
+  /// them may begin in the middle of.
+  [[nodiscard]] std::int64_t most_blocks_of_window(std::int64_t window) const {
+    return blocks_for(window - 1 + most_tokens_in_flight_) + 1;
+  }
 
   KvCache pool_;
   std::int64_t block_size_;

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <span>
 
 #include "core/check.hpp"
+#include "metrics/byte_slabs.hpp"
 #include "statistics/overflow.hpp"
 
 namespace ridgeline::metrics {
@@ -36,15 +36,15 @@ ColumnHeader header_of(const ColumnValues& values) {
   return {.least = least, .width = (bits + kBitsPerByte - 1) / kBitsPerByte};
 }
 
-ColumnHeader read_header(const PackedBlock& block, std::size_t column) {
+ColumnHeader read_header(PackedBlock block, std::size_t column) {
   ColumnHeader header;
-  std::memcpy(&header, block.get() + column * sizeof(header), sizeof(header));
+  std::memcpy(&header, block + column * sizeof(header), sizeof(header));
   return header;
 }
 
 }  // namespace
 
-PackedBlock pack(std::span<const ColumnValues> columns) {
+PackedBlock pack(std::span<const ColumnValues> columns, ByteSlabs& memory) {
   std::array<ColumnHeader, kMostColumns> headers;
   RIDGELINE_CHECK(columns.size() <= headers.size(), "too many columns of a packed block");
   const std::size_t header_bytes = columns.size() * sizeof(ColumnHeader);
@@ -53,9 +53,9 @@ PackedBlock pack(std::span<const ColumnValues> columns) {
     headers[c] = header_of(columns[c]);
     bytes += headers[c].width * kBlockRows;
   }
-  auto block = std::make_unique_for_overwrite<std::byte[]>(bytes);
-  std::memcpy(block.get(), headers.data(), header_bytes);
-  std::byte* place = block.get() + header_bytes;
+  std::byte* const block = memory.take(bytes);
+  std::memcpy(block, headers.data(), header_bytes);
+  std::byte* place = block + header_bytes;
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const auto [least, width] = headers[c];
     if (width == 0) {
@@ -70,11 +70,8 @@ PackedBlock pack(std::span<const ColumnValues> columns) {
   return block;
 }
 
-void unpack(const PackedBlock& block,
-            std::size_t num_columns,
-            std::size_t column,
-            ColumnValues& values) {
-  const std::byte* place = block.get() + num_columns * sizeof(ColumnHeader);
+void unpack(PackedBlock block, std::size_t num_columns, std::size_t column, ColumnValues& values) {
+  const std::byte* place = block + num_columns * sizeof(ColumnHeader);
   for (std::size_t c = 0; c < column; ++c) {
     place += read_header(block, c).width * kBlockRows;
   }

@@ -3,10 +3,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "metrics/byte_slabs.hpp"
 
 namespace ridgeline::metrics {
 
@@ -15,17 +16,14 @@ inline constexpr std::size_t kBlockRows = 128;
 inline constexpr std::size_t kMostColumns = 8;
 /// The values of those rows in one column.
 using ColumnValues = std::array<std::int64_t, kBlockRows>;
-using PackedBlock = std::unique_ptr<std::byte[]>;
+using PackedBlock = const std::byte*;
 
 /// Packs one block: of each column the least value and, for each row, the distance to it in as many
 /// bytes as the largest distance of the column needs ("frame of reference"). A column of equal
-/// values needs none.
-[[nodiscard]] PackedBlock pack(std::span<const ColumnValues> columns);
+/// values needs none. The block stands in `memory`.
+[[nodiscard]] PackedBlock pack(std::span<const ColumnValues> columns, ByteSlabs& memory);
 /// Reads column number `column` of a block that pack() made of `num_columns` columns.
-void unpack(const PackedBlock& block,
-            std::size_t num_columns,
-            std::size_t column,
-            ColumnValues& values);
+void unpack(PackedBlock block, std::size_t num_columns, std::size_t column, ColumnValues& values);
 
 /// Rows of integers, kept in a few bytes per row. Rows are appended, and read from the first to the
 /// last.
@@ -39,7 +37,7 @@ class IntegerTable {
       last_[c][num_last_] = row[c];
     }
     if (++num_last_ == kBlockRows) [[unlikely]] {
-      packed_.push_back(pack(last_));
+      packed_.push_back(pack(last_, memory_));
       num_last_ = 0;
     }
   }
@@ -51,7 +49,7 @@ class IntegerTable {
   void for_each_block(const std::array<std::size_t, Wanted>& wanted, Visitor&& visit) const {
     std::array<std::span<const std::int64_t>, Wanted> values;
     std::array<ColumnValues, Wanted> unpacked;
-    for (const PackedBlock& block : packed_) {
+    for (const PackedBlock block : packed_) {
       for (std::size_t i = 0; i < Wanted; ++i) {
         unpack(block, Columns, wanted[i], unpacked[i]);
         values[i] = unpacked[i];
@@ -67,6 +65,7 @@ class IntegerTable {
   }
 
  private:
+  ByteSlabs memory_;
   std::vector<PackedBlock> packed_;
   std::array<ColumnValues, Columns> last_{};  ///< The rows that are not packed yet.
   std::size_t num_last_ = 0;

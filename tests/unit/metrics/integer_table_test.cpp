@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "metrics/byte_slabs.hpp"
+
 namespace ridgeline::metrics {
 namespace {
 
@@ -78,7 +80,8 @@ TEST(IntegerTable, ShowsWhatIsNotPackedYetWithTheRest) {
 
 TEST(IntegerTableDeathTest, ABlockHasFewColumns) {
   const std::vector<ColumnValues> columns(kMostColumns + 1);
-  EXPECT_DEATH(static_cast<void>(pack(columns)), "too many columns");
+  ByteSlabs memory;
+  EXPECT_DEATH(static_cast<void>(pack(columns, memory)), "too many columns");
 }
 
 }  // namespace

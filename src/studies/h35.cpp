@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -51,8 +52,9 @@ core::Result<Outcome> run_h35(const Lab& lab) {
   out.by_rule = largest < kIrrelevant ? Verdict::kConfirmed : Verdict::kRefuted;
   out.because = fmt::format("the step changes by {:.3f} % at most", 100.0 * largest);
   out.finding =
-      "Confirmed: drop it, and its three siblings (0.85 of prefill's activations, 0.80 and 0.92 of "
-      "the KV read), which came out of one search for the least error and have no mechanism.";
+      std::string(out.by_rule == Verdict::kConfirmed ? "It does nothing" : "It changes steps") +
+      ". Like its three siblings (0.85 of prefill's activations, 0.80 and 0.92 of the KV read) it "
+      "came out of one search for the least error, and has no mechanism.";
   return out;
 }
 

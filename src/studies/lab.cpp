@@ -163,6 +163,13 @@ document::Node cell(const std::vector<double>& values) {
   return document::Node::list(std::move(items), {});
 }
 
+document::Node statement(const char* id,
+                         const std::string& said,
+                         bool holds,
+                         const std::string& computed) {
+  return row("id", id, "said", said, "holds", holds, "computed", computed);
+}
+
 double rounded(double value, int decimals) {
   // By way of the text, which is rounded exactly: scaling first would move values at a tie.
   const std::string text = fmt::format("{:.{}f}", value, decimals);
@@ -179,6 +186,9 @@ latency::ModelSetting setting(const char* key, const char* value) {
 }
 latency::ModelSetting setting(const char* key, double value) {
   return {.key = key, .value = document::Node::real(value, {})};
+}
+latency::ModelSetting setting(const char* key, std::int64_t value) {
+  return {.key = key, .value = document::Node::integer(value, {})};
 }
 
 }  // namespace ridgeline::studies

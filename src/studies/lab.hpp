@@ -104,6 +104,12 @@ template <class... Cells>
   return document::Node::map(std::move(members), {});
 }
 
+/// A sentence of a published text that our numbers decide: a row of the table "statements".
+[[nodiscard]] document::Node statement(const char* id,
+                                       const std::string& said,
+                                       bool holds,
+                                       const std::string& computed);
+
 /// The nearest number of so many decimals, as the published tables were printed.
 [[nodiscard]] double rounded(double value, int decimals);
 
@@ -111,5 +117,6 @@ template <class... Cells>
 [[nodiscard]] latency::ModelSetting constants(const char* set);
 [[nodiscard]] latency::ModelSetting setting(const char* key, const char* value);
 [[nodiscard]] latency::ModelSetting setting(const char* key, double value);
+[[nodiscard]] latency::ModelSetting setting(const char* key, std::int64_t value);
 
 }  // namespace ridgeline::studies

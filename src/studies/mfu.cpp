@@ -108,13 +108,24 @@ core::Result<Outcome> run_mfu(const Lab& lab) {
   out.by_rule = consistent ? Verdict::kRefuted : Verdict::kUndecided;
   out.because = consistent ? "one data sheet peak explains every row of each table"
                            : "no data sheet peak of the H100 explains every row";
+  constexpr double kPublishedDivisor = 1.8;
   out.finding =
       "MFU has no meaning of its own: it is achieved FLOP/s over the peak that the benchmark was "
-      "given, to three decimals. Values above 1 in older tables came from another GPU's peak (148, "
-      "the H20's) and from FP8 kernels over the BF16 peak. In these tables the GEMMs are FP8 "
-      "kernels: priced over the BF16 peak they come out twice as slow as measured. Prefill "
-      "attention counts the causal half, so that dense FLOPs over 1.8 come out 1.11 times as "
-      "measured; 2 would give the measured time back. Use latencies.";
+      "given, to three decimals. `kernels check` finds that peak in any table. ";
+  if (gemm.holds(kFp8Peak)) {
+    out.finding += fmt::format(
+        "In these tables the GEMMs are FP8 kernels: priced over the BF16 peak they come out {:.3g} "
+        "times as slow as measured. ",
+        kFp8Peak / kBf16Peak);
+  }
+  if (causal.holds(kBf16Peak)) {
+    out.finding += fmt::format(
+        "Prefill attention counts the causal half, so that dense FLOPs over {:.3g} come out {:.2f} "
+        "times as measured; 2 would give the measured time back. ",
+        kPublishedDivisor,
+        2.0 / kPublishedDivisor);
+  }
+  out.finding += "Use latencies.";
   return out;
 }
 

@@ -62,8 +62,8 @@ def test_published_tables(study, name):
         if table in expected:
             compare(report["tables"][table], expected[table])
     assert report["verdict_published"] == "confirmed"
-    # H29 fails by the rule that it set itself; H33 holds for uneven batches only.
-    assert report["verdict_by_rule"] == {"h28": "confirmed", "h29": "refuted", "h33": "partly confirmed"}[name]
+    # H29 fails by the first of the two conditions that it set itself.
+    assert report["verdict_by_rule"] == {"h28": "confirmed", "h29": "refuted", "h33": "confirmed"}[name]
 
 
 def test_h28_floor_lookups(study):
@@ -71,6 +71,29 @@ def test_h28_floor_lookups(study):
     for row in study("h28")["tables"]["sensitivity"]:
         for key in ("floor_lookup_hetero", "floor_lookup_homo"):
             assert row[key] == expected[key][str(row["batch_size"])]
+
+
+def statements(report):
+    return [(row["id"], row["holds"]) for row in report["tables"]["statements"]]
+
+
+def test_h28_sentences_and_charges(study):
+    report = study("h28")
+    assert statements(report) == [("H28.3", False), ("H28.1", False)]
+    assert "1.252 at 7, 1.243 at 8" in report["tables"]["statements"][0]["computed"]
+    charged = {row["batch_size"]: row for row in report["tables"]["attention_flops"]}[4]
+    assert charged["roofline_attn_flops"] == 8589934592
+    assert charged["charged_to_a_short_request_over_its_own"] == pytest.approx(64, rel=1e-9)
+    assert "13240 us against 10149 us" in report["because"]
+    assert "28.2 %" in report["finding"]
+
+
+def test_h5_sentences(study):
+    report = study("h5")
+    assert statements(report) == [("H5.4", False), ("H5.5", False)]
+    edge = [(row["default"], row["smooth_wa"]) for row in report["tables"]["branch_edge"]]
+    assert edge == [(10129, 10129), (10675, 10111)]
+    assert "13 to 25 % apart in 7 of 12 steps" in report["tables"]["statements"][1]["computed"]
 
 
 def test_h29_beyond_the_published_lengths(study):
@@ -125,6 +148,20 @@ def test_all_studies_as_markdown(ridgeline):
     assert done.stdout.count("**Claim.**") == len(listed)
 
 
+def test_h33_under_each_rule_for_rows_that_read_zero(study):
+    causes = {row["zero_rows"]: row for row in study("h33")["tables"]["causes"]}
+    assert causes["published"]["largest_even"] == pytest.approx(5) and causes["first"]["largest_even"] == pytest.approx(1.875)
+    assert all(0 < row["mean_high"] < 1 for row in causes.values())
+
+
+def test_a_rule_without_its_constants_is_refused(ridgeline):
+    if not TABLES.is_dir():
+        pytest.skip(f"no {TABLES}")
+    step = ridgeline("step", "--model", "llama-3.1-8b", "--gpu", "h100", "--bench-data", TABLES, "--latency", "v2-h33",
+                     "--latency-set", "zero_rows=v1", "--decode", "128")
+    assert step.returncode == 2 and "zero_rows v1 needs mfuPrefill and mfuDecode above 0" in step.stderr
+
+
 def test_list_and_errors(ridgeline):
     listed = ridgeline("study", "list")
     assert listed.returncode == 0
@@ -155,6 +192,10 @@ def test_mfu_is_flops_over_a_data_sheet_peak(study):
 def test_rounding_and_streaming(study):
     rounding = study("rounding")["tables"]["decode_tables"]
     assert sum(row["rows_that_read_zero"] for row in rounding) == 17
+    assert study("rounding")["tables"]["gemm_tables"] == [{"rows": 112, "rows_that_read_zero": 0}]
+    assert "up to 32 times faster" in study("rounding")["finding"]
+    stand_ins = {row["table"]: row["stand_in_over_measured"] for row in rounding}
+    assert stand_ins["32-8-128-tp1"] == pytest.approx(18.7, abs=0.1) and stand_ins["32-8-128-tp1"] < stand_ins["32-8-128-tp2"]
     fits = {row["heads"]: row for row in study("streaming")["tables"]["fits"]}
     # roofline-models.md, section 11: 3.13 TB/s for 32-8, 3.04 for 32-32.
     assert fits["32-8-128"]["bandwidth_tbs"] == pytest.approx(3.13, rel=0.03)

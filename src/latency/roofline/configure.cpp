@@ -10,6 +10,7 @@
 #include "document/document.hpp"
 #include "document/reader.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "latency/measured/lookup.hpp"
 #include "latency/roofline/constants.hpp"
 #include "latency/roofline/roofline_model.hpp"
 #include "latency/roofline/switches.hpp"
@@ -179,10 +180,12 @@ class Configurator {
            .where = {},
            .hint = "--bench-data FOLDER, or --latency kernel"});
     }
-    if (preset_.version == Version::kV2 && s.lookup == Lookup::kConstant &&
+    const bool constant = s.lookup == Lookup::kConstant;
+    if (preset_.version == Version::kV2 && (constant || s.zero_rows == measured::ZeroRule::kV1) &&
         (out_.constants.mfu_prefill <= 0.0 || out_.constants.mfu_decode <= 0.0)) {
       errors_.push_back({.field = "latency.set",
-                         .message = "lookup constant needs mfuPrefill and mfuDecode above 0",
+                         .message = fmt::format("{} needs mfuPrefill and mfuDecode above 0",
+                                                constant ? "lookup constant" : "zero_rows v1"),
                          .where = {},
                          .hint = "--latency-set mfuPrefill=0.6 --latency-set mfuDecode=0.3"});
     }

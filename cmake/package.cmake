@@ -30,8 +30,9 @@ file(WRITE ${PROJECT_BINARY_DIR}/ridgelineConfig.cmake
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/ridgelineConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/ridgelineConfig.cmake ${PROJECT_BINARY_DIR}/ridgelineConfigVersion.cmake
         DESTINATION ${_package})
+file(RELATIVE_PATH _up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 file(WRITE ${PROJECT_BINARY_DIR}/ridgeline.pc
-     "prefix=\${pcfiledir}/../../..\n"
+     "prefix=\${pcfiledir}/${_up}\n"
      "libdir=\${prefix}/${CMAKE_INSTALL_LIBDIR}\n"
      "includedir=\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}\n\n"
      "Name: ridgeline\n"

@@ -25,6 +25,8 @@ using ridgeline::engine::vllm::plain::kNullBlock;
 using ridgeline::fuzz::Choices;
 
 constexpr std::int64_t kBlockSize = 4;
+/// The admission before which look-ups begin.
+constexpr std::int64_t kLookupsFrom = 2;
 constexpr std::int64_t kMostBlocks = 12;  ///< Of one request.
 
 /// The model's pool.
@@ -245,6 +247,13 @@ class Machine {
     }
     holder.tokens = 1 + choices_.below(kMostBlocks * kBlockSize);
     const std::int64_t most = (holder.tokens - 1) / kBlockSize;
+    if (++admissions_ == kLookupsFrom) {
+      // The first request can find nothing; blocks of it that are free, or held, count from here.
+      real_.begin_lookups();
+      for (const Holder& inside : holders_) {
+        real_.hold(inside.tables, inside.hashes);
+      }
+    }
     const CachedPrefix prefix = real_.find_prefix(holder.hashes, most);
     RIDGELINE_CHECK(prefix.num_blocks == hit(holder, most), "another hit than by the definition");
     if (real_.blocks_needed(holder.tables, prefix, holder.tokens, false) >
@@ -309,7 +318,7 @@ class Machine {
     Holder& holder = holders_[static_cast<std::size_t>(
         choices_.below(static_cast<std::int64_t>(holders_.size())))];
     const std::int64_t computed = holder.tokens;
-    real_.drop_left_of_windows(holder.tables, computed);
+    real_.drop_left_of_windows(holder.tables, holder.hashes, computed);
     for (std::size_t group = 0; group < holder.plain.size(); ++group) {
       std::vector<BlockId> passed;
       const std::int64_t useless = window(group) == 0 ? 0 : computed - window(group) + 1;
@@ -338,7 +347,7 @@ class Machine {
 
   void release(std::size_t at) {
     Holder& holder = holders_[at];
-    real_.release(holder.tables);
+    real_.release(holder.tables, holder.hashes);
     const bool in_order =
         !options_.enable_prefix_caching && options_.profile.frees_uncached_in_order;
     for (auto& table : holder.plain) {
@@ -377,6 +386,9 @@ class Machine {
         }
       }
     }
+    if (admissions_ < kLookupsFrom) {
+      return;  // Before look-ups the pool counts no references.
+    }
     for (std::uint32_t id = 1; id < holders.size(); ++id) {
       RIDGELINE_CHECK(real_.pool().references(BlockId(id)) == holders[id],
                       "references are not the holders");
@@ -389,6 +401,7 @@ class Machine {
   PlainPool plain_;
   std::vector<Holder> holders_;
   std::uint64_t contents_ = 0;
+  std::int64_t admissions_ = 0;
 };
 
 }  // namespace

@@ -73,7 +73,7 @@ def draw(text: str) -> str:
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
         'font-family="monospace" font-size="13" text-anchor="middle">',
-        "<title>Layers of src: each uses those above it to which a line leads, and all that those use</title>",
+        "<title>Layers of src: a line from a layer up to another means that it may include the other</title>",
         f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
         '<g fill="none" stroke="#7a8794" stroke-width="1.4">',
     ]

@@ -8,9 +8,9 @@
 
 namespace ridgeline::api {
 
-/// Does `work` for a host process that is to live on: a check of ours that fails, a lack of memory
-/// or any other exception ends the work, and is the error that is returned. Nothing otherwise. Of
-/// the calling thread alone; elsewhere faults end the process as before.
+/// Does `work` for a host process that is to live on. Where a check of ours fails, memory runs out
+/// or another exception is thrown, the work ends and the fault is returned as an error; nothing is
+/// returned where the work succeeds. Faults on other threads than the calling one end the process.
 [[nodiscard]] std::optional<core::Error> guarded(const std::function<void()>& work);
 
 /// The same for work that has a result.

@@ -50,8 +50,8 @@ struct MemoryPlan {
   /// of as many layers as the kind with the fewest has, and one pool of blocks that each hold
   /// block_size tokens of one group, or a state.
   std::vector<CacheLayout> layouts;
-  /// Tokens of a block: what was asked for or, so that a state fits in a block or that layers with
-  /// small caches fill one, more.
+  /// Tokens of a block: the number asked for, or more, so that a state fits in a block or layers
+  /// with small caches fill one.
   core::Tokens block_size;
   core::Bytes block;            ///< KV bytes of one block on this rank: a group's layers.
   core::Blocks num_gpu_blocks;  ///< Including the null block; 0 when nothing fits.

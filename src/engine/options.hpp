@@ -33,7 +33,7 @@ struct CacheGroup {
 };
 
 /// The resolved limits of one engine, in vLLM's words. Nothing here is optional any more: the
-/// scenario's resolution (sim/) has filled every default.
+/// scenario's resolution (scenario/) has filled every default.
 struct EngineOptions {
   std::string scheduler = "vllm";  ///< A name of the registry (engine/schedulers.hpp).
   std::int64_t max_num_seqs = 256;

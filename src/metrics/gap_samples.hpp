@@ -19,7 +19,7 @@ class GapSamples {
  public:
   explicit GapSamples(Percentiles percentiles) : percentiles_(percentiles) {}
 
-  /// Gaps of at least 0 and, for the rest, as core::Moments::add requires (checked).
+  /// Gaps of at least 0 and, for the rest, as statistics::Moments::add requires (checked).
   void add(const domain::TokenGaps& gaps) {
     const statistics::ArithmeticRun run = {.first = gaps.gap.count(),
                                            .growth = gaps.growth.count(),

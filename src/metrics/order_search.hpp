@@ -64,7 +64,7 @@ class OrderSearch {
   void take(const RunBlock& runs);
   /// After all values were shown.
   void narrow();
-  /// As core::quantiles. Requires done().
+  /// As statistics::quantiles. Requires done().
   [[nodiscard]] std::vector<double> quantiles() const;
 
  private:

@@ -15,7 +15,7 @@ namespace ridgeline::metrics {
 /// How percentiles are kept. Means, standard deviations and maxima are exact either way.
 enum class Percentiles : std::uint8_t {
   kExact,   ///< Every value: some twenty bytes per request, and the runs of token gaps.
-  kSketch,  ///< In bounded memory, within core::QuantileSketch::kRelativeError.
+  kSketch,  ///< In bounded memory, within statistics::QuantileSketch::kRelativeError.
 };
 
 /// Shows all values, or all runs of values, block after block, and the same each time it is called.

@@ -18,10 +18,10 @@ struct FittingQuestion {
   core::Tokens tokens;
 };
 
-/// What would make it fit, in the words of the command line: engine settings on the same GPUs (the
-/// fewest that suffice, each cut as little as possible), the smallest tensor_parallel_size, where a
-/// node does not do the fewest GPUs of a pipeline, and the same network in another format. All were
-/// tried against the memory plan.
+/// What would make it fit, in the words of the command line, each tried against the memory plan:
+/// engine settings on the same GPUs, as few and as little changed as possible; the smallest
+/// tensor_parallel_size or, where one node is not enough, the pipeline with the fewest GPUs; the
+/// same network in another format.
 [[nodiscard]] std::string fitting_hint(const FittingQuestion& question);
 
 }  // namespace ridgeline::scenario

@@ -33,7 +33,7 @@ class RankShare {
 
   /// The number, in the deployment, of the rank's n-th request; both count from 0.
   [[nodiscard]] std::int64_t number(std::int64_t n) const;
-  /// How many times the rank's throughput the deployment has.
+  /// The deployment's throughput, as a multiple of the rank's.
   [[nodiscard]] double times() const;
 
  private:

@@ -22,7 +22,7 @@ struct Resolved {
   [[nodiscard]] Scenario scenario() const;
 };
 
-/// Fills the workload of a scenario and resolves its deployment, with that one's errors.
+/// Fills the workload and resolves the deployment. Fails with the errors of resolve_deployment().
 [[nodiscard]] core::Result<Resolved> resolve(LoadedScenario loaded);
 
 }  // namespace ridgeline::scenario

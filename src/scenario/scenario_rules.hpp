@@ -10,8 +10,8 @@ namespace ridgeline::scenario {
 /// in two ways, the flag's way wins and the file's is unset.
 void check_rules(LoadedScenario& loaded, Purpose purpose, core::Errors& errors);
 
-/// Whether there is a network, a GPU and an engine version of the names that are given: what
-/// resolve() finds out too, for a scenario that does not get there.
+/// Whether the network, the GPU and the engine version that are named exist. resolve() finds that
+/// out too, but a scenario with other errors is not resolved.
 void check_names(const LoadedScenario& loaded, core::Errors& errors);
 
 }  // namespace ridgeline::scenario

@@ -27,9 +27,9 @@ namespace ridgeline::engine {
 
 /// How steps of one composition, each request one token further, follow each other.
 struct Pace {
-  core::Duration period;  ///< Of the first.
+  core::Duration period;  ///< Of the first step.
   core::Duration growth;  ///< Of the period, per step.
-  std::int64_t batches;   ///< For how many that holds.
+  std::int64_t batches;   ///< Number of batches for which period and growth hold.
 
   /// From the start of the first to the end of the last of so many. They end before the horizon.
   [[nodiscard]] core::Duration length(std::int64_t count) const {

@@ -63,11 +63,11 @@ class StepLoop final : public Engine {
   /// Rounds of quiet steps (StepScheduler::quiet_steps): in each the oldest step in flight ends and
   /// another of the same requests is formed.
   struct QuietRun {
-    std::int64_t most = 0;  ///< That are quiet.
-    /// Steps in flight that hold each request: all, and then one round goes on from another, or
-    /// one.
+    std::int64_t most = 0;  ///< Rounds that are quiet.
+    /// How many steps in flight hold the same request: all of them, as each round continues the
+    /// step before it, or exactly one.
     std::int64_t steps_per_request = 0;
-    std::int64_t rounds = 0;  ///< That end in time.
+    std::int64_t rounds = 0;  ///< Rounds that end by the limit.
     core::Tokens shared_context;
     /// Of the steps in flight and of those formed, one after the other; where there is a pace, of
     /// those in flight only.

@@ -65,7 +65,7 @@ struct SchedulerCounts {
   core::Tokens prefix_hits = {};     ///< Of those, found.
 };
 
-/// From the schedule() of a quiet step on, so many blocks are in use.
+/// The number of blocks in use from the schedule() of a quiet step on.
 struct BlockChange {
   std::int64_t step = 0;  ///< From 0.
   std::int64_t used_blocks = 0;

@@ -46,7 +46,7 @@ inline void add_handed_over(engine::EngineOptions& options) {
     options.num_speculative_tokens = *inRange<std::int64_t>(1, 4);
     options.draft_method = *element(
         engine::DraftMethod::kEagle, engine::DraftMethod::kNgram, engine::DraftMethod::kDraftModel);
-    // A draft model reads a token of the budget itself (sim::resolve refuses less).
+    // A draft model reads a token of the budget itself (scenario::resolve refuses less).
     options.max_num_batched_tokens = std::max(options.max_num_batched_tokens, core::Tokens(2));
     options.draft_acceptance = *element(
         std::vector<double>{}, std::vector<double>{0.7}, std::vector<double>{0.9, 0.5, 0.2});

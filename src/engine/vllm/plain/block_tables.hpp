@@ -19,8 +19,8 @@ namespace ridgeline::engine::vllm::plain {
 /// be null, where a window has moved on.
 struct BlockTable {
   std::shared_ptr<HeldRow> row;       ///< Holds the first ones; none: they are null.
-  std::int64_t num_first = 0;         ///< How many: of a table, the whole row.
-  std::vector<core::BlockId> blocks;  ///< Those behind.
+  std::int64_t num_first = 0;         ///< Number of first blocks; in a request's table, the row.
+  std::vector<core::BlockId> blocks;  ///< The blocks behind the first ones.
 
   [[nodiscard]] std::int64_t size() const { return num_first + std::ssize(blocks); }
   [[nodiscard]] core::BlockId operator[](std::int64_t i) const {
@@ -34,7 +34,7 @@ struct BlockTable {
     num_first = std::min(num_first, count);
     blocks.resize(static_cast<std::size_t>(count - num_first));
   }
-  /// All of them.
+  /// The ids of all blocks, in order.
   [[nodiscard]] std::vector<core::BlockId> ids() const {
     std::vector<core::BlockId> all;
     all.reserve(static_cast<std::size_t>(size()));
@@ -45,8 +45,8 @@ struct BlockTable {
   }
 };
 
-/// The blocks of one request, one table per cache group; equal in length. Beside them, up to where
-/// the BlockManager has nothing to do for it.
+/// The blocks of one request, one table per cache group. All tables have the same length. The
+/// numbers are those of tokens up to which a call of the BlockManager changes nothing.
 struct BlockTables {
   std::vector<BlockTable> groups;
   std::int64_t num_hashed = 0;    ///< Of each table, from its start, entered into the prefix cache.

@@ -44,7 +44,7 @@ class TokenSequence {
   [[nodiscard]] std::uint64_t operator[](std::int64_t position) const {
     return piece(piece_at(position)).token(position);
   }
-  /// How many leading tokens are the same in both, found piece by piece: at least.
+  /// A number of leading tokens that are the same in both. Pieces are compared, so it may be low.
   [[nodiscard]] std::int64_t common_tokens(const TokenSequence& other) const;
   /// The hash of the block that holds the tokens from `begin` to `end`, less the latter, and comes
   /// after `parent`. Quick where the calls follow one another.

@@ -21,12 +21,11 @@ namespace ridgeline::engine::vllm::plain {
 /// on.
 inline constexpr core::BlockId kNullBlock{0};
 
-/// A cached prefix that several requests may hold: looking any of its blocks up finds that block,
-/// because no older one can come to hold the same. So a request that finds all of a row joins it,
-/// instead of looking up and counting block by block. The row counts as one reference of each of
-/// its blocks. Without holders it stands in the free list as one piece, the deepest block first,
-/// from where its blocks are reused one by one; they are linked there while the row is held as
-/// well.
+/// A cached prefix that several requests can hold. A look-up of one of its blocks always returns
+/// that block: no older block can get the same content. A request that finds the whole row becomes
+/// a holder of the row; its blocks are not looked up and counted one by one. The row counts as one
+/// reference of each of its blocks. A row without holders is one piece of the free list, reused
+/// from its deepest block on. The links between its blocks stay while it is held.
 struct HeldRow {
   std::vector<core::BlockId> blocks;
   BlockHashes hashes;    ///< Of these blocks, and of others behind them.

@@ -1,5 +1,4 @@
 #include <cstddef>
-#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -18,11 +17,21 @@ struct rl_result {
 namespace ridgeline::api {
 namespace {
 
-/// The fields that the caller's header had; those behind are 0.
+/// The fields that the caller's header had, each whole; those behind are 0.
 rl_hooks known_fields(const rl_hooks* given) {
   rl_hooks hooks = {};
-  if (given != nullptr) {
-    std::memcpy(&hooks, given, given->size < sizeof(hooks) ? given->size : sizeof(hooks));
+  if (given == nullptr) {
+    return hooks;
+  }
+  const auto holds = [&](std::size_t end) { return given->size >= end; };
+  if (holds(offsetof(rl_hooks, user) + sizeof(hooks.user))) {
+    hooks.user = given->user;
+  }
+  if (holds(offsetof(rl_hooks, interrupt) + sizeof(hooks.interrupt))) {
+    hooks.interrupt = given->interrupt;
+  }
+  if (holds(offsetof(rl_hooks, progress) + sizeof(hooks.progress))) {
+    hooks.progress = given->progress;
   }
   return hooks;
 }

@@ -33,6 +33,9 @@ core::Result<std::ifstream> open_file(const std::string& path) {
   if (path.empty()) {
     return core::fail(core::ErrorCode::kUsage, "the name of a file is empty");
   }
+  if (path.find('\0') != std::string::npos) {
+    return core::fail(core::ErrorCode::kUsage, "the name of a file holds a NUL");
+  }
   const auto refuse = [&](std::string message) {
     return core::fail(core::Error{.message = std::move(message), .where = {.file = path}});
   };

@@ -74,6 +74,21 @@ bool is_one_of(std::span<const std::string_view> keys, std::string_view key) {
   return std::ranges::find(keys, key) != keys.end();
 }
 
+/// Takes the best implementation for this processor. Left to itself, simdjson asks the environment
+/// (SIMDJSON_FORCE_IMPLEMENTATION), which a library's host does not expect.
+void choose_implementation() {
+  static const bool is_chosen = [] {
+    for (const simdjson::implementation* one : simdjson::get_available_implementations()) {
+      if (one->supported_by_runtime_system()) {
+        simdjson::get_active_implementation() = one;
+        return true;
+      }
+    }
+    return false;
+  }();
+  RIDGELINE_CHECK(is_chosen, "simdjson has an implementation for every processor");
+}
+
 /// Walks one document from front to back. simdjson checks only what is read, so everything is.
 class JsonReader {
  public:
@@ -81,6 +96,7 @@ class JsonReader {
       : padded_(text), text_(padded_), positions_(text_), file_(file), options_(options) {}
 
   core::Result<Node> read() {
+    choose_implementation();
     ondemand::document document;
     if (const auto error = parser_.iterate(padded_).get(document)) {
       return unreadable(error);

@@ -64,8 +64,8 @@ struct EngineInputs {
   domain::TokenSink* tokens = nullptr;
 };
 
-/// The scheduler that the options name in the step loop (engine/loop), step by step: the plain twin,
-/// which the fast one is tested against. Users know it as --engine-core reference.
+/// The scheduler that the options name in the step loop (engine/loop), step by step: the plain
+/// twin, which the fast one is tested against. Users know it as --engine-core reference.
 std::unique_ptr<Engine> make_reference_engine(const EngineInputs& inputs);
 /// The one that users run: the scheduler's fast engine if it has one that covers the options, the
 /// step loop with jumps otherwise. `jump` off steps one by one, with the same results.

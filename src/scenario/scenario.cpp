@@ -197,6 +197,20 @@ core::Result<document::Node> flag_value(const std::string& text) {
   return nested ? document::parse_yaml(text, kCommandLine) : scalar(text);
 }
 
+/// Of a program that uses the library: flags have been found in the table before.
+core::Error no_such_option(const std::string& path) {
+  std::vector<std::string> paths;
+  for (const Option& option : options()) {
+    paths.emplace_back(option.path);
+  }
+  const auto meant = document::nearest(path, paths);
+  return {.field = path,
+          .message = "no such option",
+          .where = {.file = kCommandLine},
+          .hint = meant ? fmt::format("did you mean {}?", *meant)
+                        : "`ridgeline schema scenario` lists them"};
+}
+
 /// The overrides as one document.
 class OverrideDocument {
  public:
@@ -212,8 +226,9 @@ class OverrideDocument {
       return;
     }
     const Option* option = find_option(change.path);
-    RIDGELINE_CHECK(option != nullptr, change.path);
-    if (option->kind() == "text") {
+    if (option == nullptr) {
+      errors_.push_back(no_such_option(change.path));
+    } else if (option->kind() == "text") {
       insert(option->section(),
              option->key(),
              document::Node::string(change.text, {.file = kCommandLine}));

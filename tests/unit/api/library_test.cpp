@@ -36,6 +36,13 @@ TEST(Library, LoadsResolvesAndRuns) {
   EXPECT_EQ((*again->resolve()->run()).tree()["digest"].text(), result->tree()["digest"].text());
 }
 
+TEST(Library, ASettingThatDoesNotExistIsTheUsersMistake) {
+  const auto scenario = Scenario::from_json(api::small_scenario(50), {{"engine.block_sise", "32"}});
+  ASSERT_FALSE(scenario);
+  EXPECT_EQ(scenario.errors().front().code, ErrorCode::kUsage);
+  EXPECT_THAT(scenario.errors().front().hint, HasSubstr("engine.block_size"));
+}
+
 TEST(Library, SettingsWinOverTheDocument) {
   const auto scenario = Scenario::from_json(api::small_scenario(50), {{"engine.block_size", "32"}});
   ASSERT_TRUE(scenario);

@@ -87,6 +87,9 @@ std::unique_ptr<ByteInput> unpacked(std::unique_ptr<ByteInput> input) {
 }
 
 core::Result<std::unique_ptr<ByteInput>> open_input(const std::string& path) {
+  if (path.find('\0') != std::string::npos) {
+    return core::fail(file_error(path.substr(0, path.find('\0')), "its name holds a NUL"));
+  }
   std::error_code failure;
   const std::string source = document::path_to_open(path);
   const auto status = std::filesystem::status(source, failure);

@@ -40,8 +40,8 @@ inline constexpr std::int64_t kMostDrafts = 64;
 /// The JSON Schema of such a document.
 [[nodiscard]] document::Node speculative_schema();
 
-/// The parts of a speculative config that GPU time depends on: the drafting network looked up, or taken from the target. Errors
-/// name fields below engine.speculative_config.
+/// The parts of a speculative config that GPU time depends on: the drafting network looked up, or
+/// taken from the target. Errors name fields below engine.speculative_config.
 [[nodiscard]] core::Result<latency::Speculation> resolve_speculation(
     const SpeculativeConfig& config,
     const model::ModelSpec& target,

@@ -65,8 +65,8 @@ int rl_abi(void) {
 }
 
 const char* rl_version(void) {
-  static const std::string text(ridgeline::report::version());
-  return text.c_str();
+  static const std::string kText(ridgeline::report::version());
+  return kText.c_str();
 }
 
 int rl_call(

@@ -49,11 +49,11 @@ void on_fault(const core::Fault& fault) {
 
 /// Once for the process; it changes nothing outside guarded calls.
 void install_handler() {
-  static const bool once = [] {
+  static const bool kOnce = [] {
     handler_before() = core::set_fault_handler(on_fault);
     return true;
   }();
-  static_cast<void>(once);
+  static_cast<void>(kOnce);
 }
 
 struct Depth {

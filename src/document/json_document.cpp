@@ -77,7 +77,7 @@ bool is_one_of(std::span<const std::string_view> keys, std::string_view key) {
 /// Takes the best implementation for this processor. Left to itself, simdjson asks the environment
 /// (SIMDJSON_FORCE_IMPLEMENTATION), which a library's host does not expect.
 void choose_implementation() {
-  static const bool is_chosen = [] {
+  static const bool kIsChosen = [] {
     for (const simdjson::implementation* one : simdjson::get_available_implementations()) {
       if (one->supported_by_runtime_system()) {
         simdjson::get_active_implementation() = one;
@@ -86,7 +86,7 @@ void choose_implementation() {
     }
     return false;
   }();
-  RIDGELINE_CHECK(is_chosen, "simdjson has an implementation for every processor");
+  RIDGELINE_CHECK(kIsChosen, "simdjson has an implementation for every processor");
 }
 
 /// Walks one document from front to back. simdjson checks only what is read, so everything is.

@@ -2,6 +2,7 @@
 #include "studies/h29_answers.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <utility>
@@ -99,12 +100,15 @@ void add_statements(const Subject& bucketed, StudyTable& table) {
                                  "attention is about half of compute in the bucket of 512",
                                  most_attention >= kHalf,
                                  fmt::format("at most {:.1f} %", 100.0 * most_attention)));
+  // The document's figures, held to one unit of the last digit that it prints.
+  constexpr double kSaidFrom = 1.5;
+  constexpr double kSaidTo = 64.0;
+  const double from = 100.0 * ratio_of(kPlateauFrom, kFirstBucket);
+  const double to = 100.0 * ratio_of(kPlateauTo, kFirstBucket);
   table.rows.push_back(statement("H29.5",
                                  "the plateau of 8 to 64 tokens is 1.5 to 64 % of the bucket",
-                                 false,
-                                 fmt::format("{:.1f} to {:.1f} %",
-                                             100.0 * ratio_of(kPlateauFrom, kFirstBucket),
-                                             100.0 * ratio_of(kPlateauTo, kFirstBucket))));
+                                 std::abs(from - kSaidFrom) <= 0.1 && std::abs(to - kSaidTo) <= 1.0,
+                                 fmt::format("{:.1f} to {:.1f} %", from, to)));
 }
 
 void judge(const Subjects& with, double inside, double beyond, Outcome& out) {

@@ -58,9 +58,13 @@ typedef struct rl_result rl_result;
  *                 compare: a list of step-time models
  *   list          kind: "models", "gpus", ...
  *   schema        name: "result", ...
+ *   validate      files: a list of paths; histories, threads: counts. Keys of a scenario are
+ *                 what-ifs; hooks are not asked.
+ *   calibrate     the same, and fit: a list of constants. The answer's `scenario` is the server.
  *
  * `hooks` may be 0. Returns what the command line ends with: 0, 2 bad input, 4 infeasible or no
- * request got an answer, 70 a fault of the library, 130 interrupted. Unless memory has run out,
+ * request got an answer, 70 a fault of the library, 99 kernels that do not match measurements, 130
+ * interrupted. Unless memory has run out,
  * `*out` is a result in all cases, to be given to rl_free(). */
 RL_EXPORTED int rl_call(
     const char* verb, const char* json, size_t n, const rl_hooks* hooks, rl_result** out);

@@ -11,9 +11,11 @@
 #include <fmt/format.h>
 
 #include "api/batch_text.hpp"
+#include "api/call_document.hpp"
 #include "api/errors.hpp"
 #include "api/guard.hpp"
 #include "api/live_run.hpp"
+#include "api/measured_calls.hpp"
 #include "api/step.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
@@ -32,79 +34,6 @@ namespace ridgeline::api {
 namespace {
 
 constexpr int kInterrupted = 130;
-
-/// A call's document, from which a verb takes its own keys; the rest is the scenario.
-class CallDocument {
- public:
-  explicit CallDocument(const document::Node& document) : members_(document.members()) {}
-
-  /// The value of a key, which is then no part of the scenario; null where it is not there.
-  document::Node take(std::string_view key) {
-    const auto found = std::ranges::find(members_, key, &document::Node::Member::key);
-    if (found == members_.end()) {
-      return {};
-    }
-    document::Node value = found->value;
-    members_.erase(found);
-    return value;
-  }
-  /// A text; empty where the key is not there.
-  std::string take_text(std::string_view key) {
-    const document::Node value = take(key);
-    if (value.is_null()) {
-      return {};
-    }
-    if (!value.is_string()) {
-      expected(key, value, "a text");
-      return {};
-    }
-    return value.as_string();
-  }
-  bool take_bool(std::string_view key, bool otherwise) {
-    const document::Node value = take(key);
-    if (value.is_null()) {
-      return otherwise;
-    }
-    if (value.kind() != document::Node::Kind::kBool) {
-      expected(key, value, "true or false");
-      return otherwise;
-    }
-    return value.as_bool();
-  }
-  std::vector<std::string> take_texts(std::string_view key) {
-    const document::Node value = take(key);
-    std::vector<std::string> texts;
-    if (value.is_null()) {
-      return texts;
-    }
-    if (!value.is_list() || !std::ranges::all_of(value.items(), &document::Node::is_string)) {
-      expected(key, value, "a list of texts");
-      return texts;
-    }
-    for (const document::Node& item : value.items()) {
-      texts.push_back(item.as_string());
-    }
-    return texts;
-  }
-  /// Of a verb that has no scenario: whatever is left is an error.
-  void end() {
-    for (const auto& member : members_) {
-      errors_.push_back({.field = member.key, .message = "unknown key", .where = member.where});
-    }
-  }
-  [[nodiscard]] const core::Errors& errors() const { return errors_; }
-  [[nodiscard]] document::Node scenario() const { return document::Node::map(members_, {}); }
-
- private:
-  void expected(std::string_view key, const document::Node& found, std::string_view what) {
-    errors_.push_back({.field = std::string(key),
-                       .message = fmt::format("found {}, expected {}", found.describe(), what),
-                       .where = found.where()});
-  }
-
-  std::vector<document::Node::Member> members_;
-  core::Errors errors_;
-};
 
 using Outcome = core::Result<Reply>;
 
@@ -212,6 +141,14 @@ Outcome show_schema(CallDocument& document, const Hooks& /*hooks*/) {
   return Reply{.code = 0, .json = *text};
 }
 
+Outcome validate_runs(CallDocument& document, const Hooks& /*hooks*/) {
+  return validate(document);
+}
+
+Outcome calibrate_server(CallDocument& document, const Hooks& /*hooks*/) {
+  return calibrate(document);
+}
+
 struct CallVerb {
   std::string_view name;
   Outcome (*call)(CallDocument& document, const Hooks& hooks);
@@ -221,7 +158,9 @@ constexpr auto kCallVerbs = std::to_array<CallVerb>({{"run", run},
                                                      {"explain", explain},
                                                      {"step", step},
                                                      {"list", list_choices},
-                                                     {"schema", show_schema}});
+                                                     {"schema", show_schema},
+                                                     {"validate", validate_runs},
+                                                     {"calibrate", calibrate_server}});
 
 Outcome answer(std::string_view verb, std::string_view json, const Hooks& hooks) {
   const auto* const found = std::ranges::find(kCallVerbs, verb, &CallVerb::name);

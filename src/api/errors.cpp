@@ -36,11 +36,26 @@ const char* code_name(core::ErrorCode code) {
   return "internal";
 }
 
+/// An error of a setting as a host gave it: without the command line and the dashes of its flags.
+core::Error for_host(core::Error error) {
+  const auto without_dashes = [](std::string& text) {
+    if (text.starts_with("--")) {
+      text.erase(0, 2);
+    }
+  };
+  if (error.where.file == "command line") {
+    error.where = {};
+    without_dashes(error.field);
+  }
+  return error;
+}
+
 }  // namespace
 
 Errors public_errors(const core::Errors& errors) {
   Errors all;
-  for (const core::Error& error : errors) {
+  for (const core::Error& given : errors) {
+    const core::Error error = for_host(given);
     all.push_back({.code = public_code(error.code),
                    .field = error.field,
                    .message = error.message,
@@ -54,7 +69,8 @@ Errors public_errors(const core::Errors& errors) {
 
 document::Node errors_tree(const core::Errors& errors) {
   std::vector<document::Node> items;
-  for (const core::Error& error : errors) {
+  for (const core::Error& given : errors) {
+    const core::Error error = for_host(given);
     items.push_back(report::MapBuilder()
                         .add("code", report::text_node(code_name(error.code)))
                         .add("field", report::text_node(error.field))

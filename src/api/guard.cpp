@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/fault.hpp"
+#include "core/fault_scope.hpp"
 #include "core/result.hpp"
 
 namespace ridgeline::api {
@@ -23,12 +24,6 @@ class FaultError final : public std::exception {
   std::string text_;
 };
 
-/// Guarded calls of this thread, one inside the other.
-int& depth() {
-  thread_local int calls = 0;
-  return calls;
-}
-
 /// The handler of the process before ours.
 core::FaultHandler& handler_before() {
   static core::FaultHandler handler = nullptr;
@@ -36,7 +31,7 @@ core::FaultHandler& handler_before() {
 }
 
 void on_fault(const core::Fault& fault) {
-  if (depth() > 0) {
+  if (core::FaultScope::active()) {
     if (fault.kind == core::Fault::Kind::kOutOfMemory) {
       throw std::bad_alloc();
     }
@@ -56,13 +51,6 @@ void install_handler() {
   static_cast<void>(kOnce);
 }
 
-struct Depth {
-  Depth() { ++depth(); }
-  Depth(const Depth&) = delete;
-  Depth& operator=(const Depth&) = delete;
-  ~Depth() { --depth(); }
-};
-
 core::Error internal(std::string message) {
   return {.code = core::ErrorCode::kInternal, .message = std::move(message)};
 }
@@ -72,7 +60,7 @@ core::Error internal(std::string message) {
 std::optional<core::Error> guarded(const std::function<void()>& work) {
   install_handler();
   try {
-    const Depth inside;
+    const core::FaultScope inside;
     work();
     return std::nullopt;
   } catch (const std::bad_alloc&) {

@@ -10,7 +10,7 @@ namespace ridgeline::api {
 
 /// Does `work` for a host process that is to live on. Where a check of ours fails, memory runs out
 /// or another exception is thrown, the work ends and the fault is returned as an error; nothing is
-/// returned where the work succeeds. Faults on other threads than the calling one end the process.
+/// returned where the work succeeds. Of other threads only those of core::for_each_job are covered.
 [[nodiscard]] std::optional<core::Error> guarded(const std::function<void()>& work);
 
 /// The same for work that has a result.

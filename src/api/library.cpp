@@ -62,6 +62,12 @@ std::vector<scenario::Override> overrides_of(const std::vector<Setting>& setting
   return overrides;
 }
 
+/// An object from which another was moved, or that was made of nothing.
+Errors empty_object(const char* what) {
+  return api::public_errors(
+      {{.code = core::ErrorCode::kUsage, .message = fmt::format("this {} is empty", what)}});
+}
+
 Expected<Scenario> loaded(core::Result<scenario::LoadedScenario> result) {
   if (!result) {
     return api::public_errors(result.error());
@@ -98,6 +104,9 @@ Expected<Scenario> Scenario::from_file(const std::string& path,
 }
 
 Expected<ResolvedScenario> Scenario::resolve() const {
+  if (!loaded_) {
+    return empty_object("scenario");
+  }
   auto resolved = api::guarded_result([&] { return scenario::resolve(*loaded_); });
   if (!resolved) {
     return api::public_errors(resolved.error());
@@ -106,6 +115,9 @@ Expected<ResolvedScenario> Scenario::resolve() const {
 }
 
 Expected<Tree> Scenario::step(const StepWork& work) const {
+  if (!loaded_) {
+    return empty_object("scenario");
+  }
   const auto tree = api::guarded_result([&]() -> core::Result<document::Node> {
     const auto batch = api::parse_batch(work.decode, work.prefill, work.samples);
     if (!batch) {
@@ -127,14 +139,23 @@ ResolvedScenario::ResolvedScenario(std::shared_ptr<const scenario::Resolved> res
     : resolved_(std::move(resolved)) {}
 
 Expected<Tree> ResolvedScenario::config() const {
+  if (!resolved_) {
+    return empty_object("resolved scenario");
+  }
   return made([&] { return scenario::to_node(resolved_->scenario()); });
 }
 
 Expected<Tree> ResolvedScenario::explanation() const {
+  if (!resolved_) {
+    return empty_object("resolved scenario");
+  }
   return made([&] { return report::explanation_tree(*resolved_); });
 }
 
 Expected<RunResult> ResolvedScenario::run(const Hooks& hooks) const {
+  if (!resolved_) {
+    return empty_object("resolved scenario");
+  }
   auto result = api::guarded_result([&]() -> core::Result<RunResult> {
     const auto found = api::live_run(*resolved_, hooks);
     if (!found) {

@@ -30,6 +30,12 @@ std::optional<double> milliseconds(const std::optional<core::Duration>& duration
   return duration ? std::optional(duration->to_seconds() / kMillisecond) : std::nullopt;
 }
 
+/// A scenario that was loaded to be looked at may have none.
+bool has_workload(const scenario::WorkloadSection& workload) {
+  return workload.request_rate || workload.max_concurrency || workload.trace ||
+         workload.arrivals == "at-once";
+}
+
 class RequestEnds final : public metrics::Listener {
  public:
   explicit RequestEnds(const std::function<void(const RequestEnd&)>& hook) : hook_(hook) {}
@@ -90,6 +96,11 @@ class Contact {
 }  // namespace
 
 core::Result<report::RunResult> live_run(const scenario::Resolved& resolved, const Hooks& hooks) {
+  if (!has_workload(resolved.scenario().workload)) {
+    return core::fail(
+        core::Error{.field = "workload",
+                    .message = "missing: a run needs request_rate, max_concurrency or trace"});
+  }
   auto source = resolved.workload.open();
   if (!source) {
     return core::fail(source.error());

@@ -4,8 +4,6 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -20,10 +18,7 @@
 #include "cli/common.hpp"
 #include "cli/terminal.hpp"
 #include "core/result.hpp"
-#include "document/document.hpp"
-#include "evidence/validate/deployment.hpp"
-#include "evidence/validate/evidence_limits.hpp"
-#include "evidence/validate/validate.hpp"
+#include "evidence/validate/measured_files.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
 
@@ -65,42 +60,6 @@ void read_what_ifs(const Arguments& arguments, std::vector<scenario::Override>& 
   }
 }
 
-/// Whether two names are of one file, or of two with the same bytes.
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code failed;  // a file that cannot be looked at is another's error
-  if (std::filesystem::equivalent(a, b, failed)) {
-    return true;
-  }
-  const auto is_file = [&](const std::string& path) {
-    return std::filesystem::is_regular_file(path, failed);
-  };
-  if (!is_file(a) || !is_file(b) ||
-      std::filesystem::file_size(a, failed) != std::filesystem::file_size(b, failed)) {
-    return false;
-  }
-  const auto first = document::read_file(a, evidence::validate::kMostFileBytes);
-  const auto second = document::read_file(b, evidence::validate::kMostFileBytes);
-  return first && second && *first == *second;
-}
-
-/// One measurement that is given twice would count twice.
-core::Errors given_twice(const std::vector<std::string>& paths) {
-  core::Errors errors;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (same_file(paths[i], paths[j])) {
-        errors.push_back({.message = fmt::format("'{}' holds the same records as '{}', expected "
-                                                 "each file once",
-                                                 paths[i],
-                                                 paths[j]),
-                          .where = {.file = "command line"}});
-        break;
-      }
-    }
-  }
-  return errors;
-}
-
 }  // namespace
 
 std::vector<FlagSpec> measured_flags() {
@@ -127,27 +86,7 @@ core::Result<MeasuredJob> read_measured(const Arguments& arguments) {
        job.options.histories);
   keep(read_count(arguments, "threads", cores, kMostThreads), job.options.threads);
   read_what_ifs(arguments, job.options.overrides);
-  if (arguments.positionals.empty()) {
-    errors.push_back({.message = "found no file, expected measured runs",
-                      .where = {.file = "command line"},
-                      .hint = "experiments.jsonl, or a benchmark's result"});
-  }
-  for (auto& error : given_twice(arguments.positionals)) {
-    errors.push_back(std::move(error));
-  }
-  for (const auto& path : arguments.positionals) {
-    auto read = evidence::validate::read_evidence(path);
-    if (read) {
-      std::ranges::move(*read, std::back_inserter(job.evidence));
-    } else {
-      errors.insert(errors.end(), read.error().begin(), read.error().end());
-    }
-  }
-  for (auto& record : job.evidence) {
-    if (auto doubt = evidence::validate::doubt_of_network(record, job.options.overrides)) {
-      record.doubts.push_back(std::move(*doubt));
-    }
-  }
+  keep(evidence::validate::read_files(arguments.positionals, job.options.overrides), job.evidence);
   if (!errors.empty()) {
     return core::fail(std::move(errors));
   }

@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/parallel.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
@@ -300,24 +299,13 @@ std::vector<PartPrediction> predict(std::vector<Evidence>& evidence,
   const auto histories = static_cast<std::size_t>(options.histories);
   std::vector<std::vector<std::vector<PartPrediction>>> played(
       runs.size(), std::vector<std::vector<PartPrediction>>(histories));
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t job = next++; job < runs.size() * histories; job = next++) {
-      const std::size_t run = job / histories;
-      if (servers[run]) {
-        played[run][job % histories] =
-            play(*servers[run], runs[run], evidence, options.seed + job % histories);
-      }
+  core::for_each_job(runs.size() * histories, options.threads, [&](std::size_t job) {
+    const std::size_t run = job / histories;
+    if (servers[run]) {
+      played[run][job % histories] =
+          play(*servers[run], runs[run], evidence, options.seed + job % histories);
     }
-  };
-  std::vector<std::thread> helpers;
-  for (std::int64_t i = 1; i < options.threads; ++i) {
-    helpers.emplace_back(work);
-  }
-  work();
-  for (auto& helper : helpers) {
-    helper.join();
-  }
+  });
   for (std::size_t i = 0; i < runs.size(); ++i) {
     for (std::size_t j = 0; servers[i] && j < runs[i].parts.size(); ++j) {
       const std::size_t record = runs[i].parts[j].evidence;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -14,13 +13,13 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "core/math.hpp"
+#include "core/parallel.hpp"
 #include "core/rng.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/fit/least_squares.hpp"
@@ -170,20 +169,7 @@ class SearchJobs {
   void add(std::function<void()> job) { jobs_.push_back(std::move(job)); }
 
   void run(int threads) {
-    std::atomic<std::size_t> next = 0;
-    const auto work = [&] {
-      for (std::size_t i = next++; i < jobs_.size(); i = next++) {
-        jobs_[i]();
-      }
-    };
-    std::vector<std::thread> helpers;
-    for (int i = 1; i < threads; ++i) {
-      helpers.emplace_back(work);
-    }
-    work();
-    for (std::thread& helper : helpers) {
-      helper.join();
-    }
+    core::for_each_job(jobs_.size(), threads, [&](std::size_t i) { jobs_[i](); });
   }
 
  private:

@@ -111,6 +111,26 @@ TEST(Library, AFailedCheckInARunIsAnErrorOfThatRun) {
   EXPECT_EQ(resolved->run()->tree()["summary"]["completed"].integer(), 50);
 }
 
+TEST(Library, AnEmptyObjectIsAnError) {
+  const Scenario scenario(nullptr);
+  ASSERT_FALSE(scenario.resolve());
+  EXPECT_THAT(scenario.step({.decode = "1", .prefill = ""}).errors()[0].message,
+              HasSubstr("is empty"));
+  const ResolvedScenario resolved(nullptr);
+  EXPECT_FALSE(resolved.config());
+  EXPECT_FALSE(resolved.explanation());
+  EXPECT_FALSE(resolved.run());
+}
+
+TEST(Library, ARunWithoutAWorkloadNamesTheWorkload) {
+  const auto scenario =
+      Scenario::from_json(R"({"model": "llama-3.1-8b", "gpu": "h100"})", {}, Purpose::kLook);
+  ASSERT_TRUE(scenario);
+  const auto result = scenario->resolve()->run();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.errors()[0].field, "workload");
+}
+
 TEST(Library, StepsListsAndSchemas) {
   const auto scenario =
       Scenario::from_json(R"({"model": "llama-3.1-8b", "gpu": "h100"})", {}, Purpose::kLook);

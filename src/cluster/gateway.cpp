@@ -1,0 +1,123 @@
+#include "cluster/gateway.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "core/check.hpp"
+#include "core/ids.hpp"
+#include "core/rng.hpp"
+#include "core/time.hpp"
+#include "domain/request.hpp"
+#include "routing/router.hpp"
+
+namespace ridgeline::cluster {
+
+using core::SimTime;
+
+Gateway::Gateway(std::unique_ptr<routing::Router> router,
+                 std::int64_t num_instances,
+                 const GatewayTimes& times,
+                 std::uint64_t seed)
+    : router_(std::move(router)),
+      // With one instance there is nothing to choose, and so nothing to know.
+      needs_(num_instances > 1 ? router_->needs() : routing::Needs{}),
+      times_(times),
+      seed_(seed) {
+  RIDGELINE_CHECK(num_instances > 0, "a cluster has an instance");
+  RIDGELINE_CHECK(times.refresh_interval > core::Duration(), "gauges are read now and then");
+  for (std::int64_t i = 0; i < num_instances; ++i) {
+    views_.push_back({.id = core::InstanceId(static_cast<core::InstanceId::Rep>(i))});
+    if (needs_.gauges) {
+      // Each instance on its own phase of the interval, the last one at its end.
+      next_scrapes_.push_back(SimTime::at(
+          core::Duration::ticks(times.refresh_interval.count() / num_instances) * (i + 1)));
+    }
+  }
+}
+
+core::InstanceId Gateway::route(const domain::Request& request, SimTime now) {
+  read_notices(now);
+  const domain::RequestView known = domain::view(request);
+  const routing::RouteInput input{
+      .request = known, .prompt = request.prompt, .instances = views_, .now = now};
+  core::RngStream draws(seed_, 0, "routing", request.id.value());
+  const routing::Pick pick = router_->pick(input, draws);
+  RIDGELINE_CHECK(pick.instance.valid() && pick.instance.value() < views_.size(),
+                  "a policy chooses an instance that exists");
+  router_->on_dispatch(input, pick.instance);
+  routing::InstanceView& view = views_[pick.instance.value()];
+  RIDGELINE_CHECK(view.gauges_as_of <= now, "no gauge is known before it was read");
+  view.own.requests += 1;
+  view.own.tokens += request.prompt_tokens.value();
+  view.own.prefill_tokens += request.prompt_tokens.value();
+  view.true_requests += 1;
+  totals_.decisions += 1;
+  totals_.ties += pick.equals > 1 ? 1 : 0;
+  if (needs_.gauges) {
+    totals_.gauge_age += now - view.gauges_as_of;
+  }
+  return pick.instance;
+}
+
+void Gateway::note_first_token(core::InstanceId instance, core::Tokens prompt, SimTime at) {
+  notices_.push({.at = SimTime::saturating_sum(at, times_.notice_latency),
+                 .instance = instance,
+                 .change = {.prefill_tokens = prompt.value()}});
+}
+
+void Gateway::note_end(core::InstanceId instance,
+                       core::Tokens prompt,
+                       bool first_token_seen,
+                       SimTime at) {
+  views_[instance.value()].true_requests -= 1;
+  notices_.push({.at = SimTime::saturating_sum(at, times_.notice_latency),
+                 .instance = instance,
+                 .change = {.requests = 1,
+                            .tokens = prompt.value(),
+                            .prefill_tokens = first_token_seen ? 0 : prompt.value()}});
+}
+
+void Gateway::read_notices(SimTime now) {
+  for (; !notices_.empty() && notices_.top().at <= now; notices_.pop()) {
+    const Notice& notice = notices_.top();
+    routing::OwnCounters& own = views_[notice.instance.value()].own;
+    own.requests -= notice.change.requests;
+    own.tokens -= notice.change.tokens;
+    own.prefill_tokens -= notice.change.prefill_tokens;
+    RIDGELINE_CHECK(own.requests >= 0 && own.tokens >= 0 && own.prefill_tokens >= 0,
+                    "nothing ends that was not sent");
+  }
+  for (routing::InstanceView& view : views_) {
+    view.own_as_of = now;
+  }
+}
+
+SimTime Gateway::next_scrape() const {
+  return next_scrapes_.empty() ? SimTime::never() : *std::ranges::min_element(next_scrapes_);
+}
+
+core::InstanceId Gateway::next_scraped() const {
+  const auto next = std::ranges::min_element(next_scrapes_);
+  return core::InstanceId(static_cast<core::InstanceId::Rep>(next - next_scrapes_.begin()));
+}
+
+void Gateway::scrape(const routing::Gauges& gauges) {
+  const core::InstanceId instance = next_scraped();
+  SimTime& at = next_scrapes_[instance.value()];
+  routing::InstanceView& view = views_[instance.value()];
+  view.gauges = gauges;
+  view.gauges_as_of = at;
+  at = SimTime::saturating_sum(at, times_.refresh_interval);
+}
+
+void Gateway::settle_counts() {
+  read_notices(SimTime::never());
+  for (const routing::InstanceView& view : views_) {
+    RIDGELINE_CHECK(view.own == routing::OwnCounters() && view.true_requests == 0,
+                    "what was sent has ended");
+  }
+}
+
+}  // namespace ridgeline::cluster

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <span>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/rng.hpp"
+#include "core/time.hpp"
+#include "domain/request.hpp"
+#include "routing/router.hpp"
+
+namespace ridgeline::cluster {
+
+/// What a gateway's knowledge and decisions cost in time.
+struct GatewayTimes {
+  core::Duration gateway_latency = {};  ///< From a request at the gateway to the instance's server.
+  core::Duration notice_latency = {};   ///< From an event at an instance to the gateway knowing it.
+  /// From one reading of an instance's gauges to the next. Above zero.
+  core::Duration refresh_interval = core::Duration::milliseconds(50);
+};
+
+/// How a gateway decided, in numbers.
+struct RoutingTotals {
+  std::int64_t decisions = 0;
+  std::int64_t ties = 0;  ///< Decisions that were a draw among equals.
+  /// Sum over decisions of the age of the chosen instance's gauges; zero where no policy reads
+  /// them.
+  core::Duration gauge_age;
+};
+
+/// The gateway in front of a cluster: the views of its instances, kept as old as a real gateway's,
+/// and the policy that reads them. Holds no instance.
+class Gateway {
+ public:
+  Gateway(std::unique_ptr<routing::Router> router,
+          std::int64_t num_instances,
+          const GatewayTimes& times,
+          std::uint64_t seed);
+
+  [[nodiscard]] const routing::Needs& needs() const { return needs_; }
+  [[nodiscard]] const GatewayTimes& times() const { return times_; }
+  [[nodiscard]] std::span<const routing::InstanceView> views() const { return views_; }
+  [[nodiscard]] const RoutingTotals& totals() const { return totals_; }
+
+  /// Chooses the instance of a request that arrives now, and counts it there.
+  core::InstanceId route(const domain::Request& request, core::SimTime now);
+
+  /// A request's first token came out at `at`, or it ended at `at` (`first_token_seen`: after its
+  /// first token was noted). The router sees it one notice latency later.
+  void note_first_token(core::InstanceId instance, core::Tokens prompt, core::SimTime at);
+  void note_end(core::InstanceId instance,
+                core::Tokens prompt,
+                bool first_token_seen,
+                core::SimTime at);
+
+  /// The instant of the next reading of gauges; never() where none is needed.
+  [[nodiscard]] core::SimTime next_scrape() const;
+  /// The instance that is read then; the lowest of several.
+  [[nodiscard]] core::InstanceId next_scraped() const;
+  /// What it showed at next_scrape().
+  void scrape(const routing::Gauges& gauges);
+
+  /// Takes in what is on its way at the end of a run; then every count of its own is zero
+  /// (checked), if no request is left.
+  void settle_counts();
+
+ private:
+  struct Notice {
+    core::SimTime at;
+    core::InstanceId instance;
+    routing::OwnCounters change;  ///< To be subtracted.
+
+    friend bool operator>(const Notice& a, const Notice& b) { return a.at > b.at; }
+  };
+
+  void read_notices(core::SimTime now);
+
+  std::unique_ptr<routing::Router> router_;
+  routing::Needs needs_;
+  GatewayTimes times_;
+  std::uint64_t seed_;
+  std::vector<routing::InstanceView> views_;
+  std::vector<core::SimTime> next_scrapes_;  ///< By instance; empty where no gauge is read.
+  std::priority_queue<Notice, std::vector<Notice>, std::greater<>> notices_;
+  RoutingTotals totals_;
+};
+
+}  // namespace ridgeline::cluster

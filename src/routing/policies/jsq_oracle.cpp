@@ -1,0 +1,25 @@
+#include <memory>
+
+#include "core/rng.hpp"
+#include "routing/choice.hpp"
+#include "routing/policies/policies.hpp"
+#include "routing/router.hpp"
+
+namespace ridgeline::routing {
+namespace {
+
+class JsqOracle final : public Router {
+ public:
+  [[nodiscard]] Needs needs() const override { return {.truth = true}; }
+  [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
+    return draw_least(input, [](const InstanceView& view) { return view.true_requests; }, draws);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Router> make_jsq_oracle() {
+  return std::make_unique<JsqOracle>();
+}
+
+}  // namespace ridgeline::routing

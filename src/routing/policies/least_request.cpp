@@ -1,0 +1,25 @@
+#include <memory>
+
+#include "core/rng.hpp"
+#include "routing/choice.hpp"
+#include "routing/policies/policies.hpp"
+#include "routing/router.hpp"
+
+namespace ridgeline::routing {
+namespace {
+
+class LeastRequest final : public Router {
+ public:
+  [[nodiscard]] Needs needs() const override { return {.own = true}; }
+  [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
+    return draw_least(input, [](const InstanceView& view) { return view.own.requests; }, draws);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Router> make_least_request() {
+  return std::make_unique<LeastRequest>();
+}
+
+}  // namespace ridgeline::routing

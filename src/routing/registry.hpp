@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+#include "routing/router.hpp"
+
+namespace ridgeline::routing {
+
+/// One routing policy by name.
+struct RouterEntry {
+  std::string_view name;
+  std::string_view summary;  ///< One line for `list routers`.
+  std::string_view source;   ///< The system and version that it is taken from.
+  std::unique_ptr<Router> (*make)();
+};
+
+/// All policies; the first is the default.
+[[nodiscard]] std::span<const RouterEntry> routers();
+/// The policy of that name, else an error that names the nearest. The error has no field.
+[[nodiscard]] core::Result<const RouterEntry*> find_router(const std::string& name);
+
+}  // namespace ridgeline::routing

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/ids.hpp"
+#include "core/rng.hpp"
+#include "core/time.hpp"
+#include "domain/prompt.hpp"
+#include "domain/request.hpp"
+
+namespace ridgeline::routing {
+
+/// What the gateway counts itself of the requests that it has sent to one instance. It learns of a
+/// first token or an end one notice latency late.
+struct OwnCounters {
+  std::int64_t requests = 0;        ///< Sent and not known to have ended.
+  std::int64_t tokens = 0;          ///< Their prompt tokens.
+  std::int64_t prefill_tokens = 0;  ///< Of those, the ones without a known first token.
+
+  friend bool operator==(const OwnCounters&, const OwnCounters&) = default;
+};
+
+/// What an instance publishes of itself.
+struct Gauges {
+  std::int64_t waiting = 0;  ///< Requests in the engine's queue.
+  std::int64_t running = 0;  ///< Requests that hold a seat.
+  double kv_usage = 0.0;     ///< Used share of the KV blocks, 0 to 1.
+
+  friend bool operator==(const Gauges&, const Gauges&) = default;
+};
+
+/// What a gateway knows of one instance, each part with the instant at which it was true. All that
+/// a router may look at.
+struct InstanceView {
+  core::InstanceId id;
+  OwnCounters own = {};
+  core::SimTime own_as_of = {};
+  Gauges gauges = {};
+  core::SimTime gauges_as_of = {};
+  /// Requests at the instance or on their way there, now. No gateway knows it.
+  std::int64_t true_requests = 0;
+};
+
+/// Which parts of a view a router reads. What is not needed is not kept.
+struct Needs {
+  bool own = false;
+  bool first_token = false;  ///< Own counters of prefill tokens.
+  bool gauges = false;
+  bool truth = false;
+
+  /// Whether the router can decide without a word from any instance.
+  [[nodiscard]] constexpr bool nothing() const { return !own && !first_token && !gauges && !truth; }
+};
+
+/// One decision to make. The request's output length is not part of it.
+struct RouteInput {
+  const domain::RequestView& request;
+  const domain::Prompt& prompt;
+  std::span<const InstanceView> instances;  ///< In the order of their ids; at least one.
+  core::SimTime now;
+};
+
+struct Pick {
+  core::InstanceId instance;
+  std::uint32_t equals = 1;  ///< Instances that were as good; the draw was among them.
+};
+
+/// Decides which instance gets a request. May remember its own decisions; knows nothing else but
+/// what it is handed.
+class Router {
+ public:
+  Router() = default;
+  Router(const Router&) = delete;
+  Router& operator=(const Router&) = delete;
+  virtual ~Router() = default;
+
+  [[nodiscard]] virtual Needs needs() const = 0;
+  /// Draws, where it must, from `draws`, a stream of this decision alone.
+  [[nodiscard]] virtual Pick pick(const RouteInput& input, core::RngStream& draws) = 0;
+  /// The request was sent to that instance.
+  virtual void on_dispatch(const RouteInput& input, core::InstanceId instance) {
+    static_cast<void>(input);
+    static_cast<void>(instance);
+  }
+};
+
+}  // namespace ridgeline::routing

@@ -1,0 +1,94 @@
+#include "cluster/gateway.hpp"
+
+#include <cstdint>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "core/ids.hpp"
+#include "core/rng.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/request.hpp"
+#include "routing/policies/policies.hpp"
+#include "routing/router.hpp"
+
+namespace ridgeline::cluster {
+namespace {
+
+core::SimTime ms(std::int64_t count) {
+  return core::SimTime::at(core::Duration::milliseconds(count));
+}
+
+domain::Request asked(std::uint32_t id, std::int64_t prompt = 100) {
+  domain::Request one;
+  one.id = core::RequestId(id);
+  one.prompt_tokens = core::Tokens(prompt);
+  return one;
+}
+
+/// Takes the instance with the fewest waiting requests by its gauge, the first of several.
+class ByGauge final : public routing::Router {
+ public:
+  [[nodiscard]] routing::Needs needs() const override { return {.gauges = true}; }
+  [[nodiscard]] routing::Pick pick(const routing::RouteInput& input,
+                                   core::RngStream& /*draws*/) override {
+    const routing::InstanceView* best = &input.instances.front();
+    for (const auto& view : input.instances) {
+      best = view.gauges.waiting < best->gauges.waiting ? &view : best;
+    }
+    return {.instance = best->id};
+  }
+};
+
+TEST(Gateway, LearnsOfAnEndOneNoticeLatencyLater) {
+  Gateway gateway(
+      routing::make_least_request(), 2, {.notice_latency = core::Duration::milliseconds(5)}, 0);
+  const auto first = gateway.route(asked(0), ms(0));
+  const auto second = gateway.route(asked(1), ms(1));
+  EXPECT_NE(first, second);
+  gateway.note_end(first, core::Tokens(100), false, ms(2));
+  EXPECT_EQ(gateway.views()[first.value()].own.requests, 1);
+  EXPECT_EQ(gateway.views()[first.value()].true_requests, 0);
+  // At 6 ms both still count one request; at 7 ms the first is known to be idle.
+  static_cast<void>(gateway.route(asked(2), ms(6)));
+  EXPECT_EQ(gateway.totals().ties, 2);
+}
+
+TEST(Gateway, CountsTokensUntilTheirFirstTokenAndTheirEnd) {
+  Gateway gateway(routing::make_least_request(), 2, {}, 0);
+  const auto at = gateway.route(asked(0, 300), ms(0));
+  EXPECT_EQ(gateway.views()[at.value()].own,
+            (routing::OwnCounters{.requests = 1, .tokens = 300, .prefill_tokens = 300}));
+  gateway.note_first_token(at, core::Tokens(300), ms(1));
+  gateway.note_end(at, core::Tokens(300), true, ms(3));
+  static_cast<void>(gateway.route(asked(1, 7), ms(2)));
+  EXPECT_EQ(gateway.views()[at.value()].own,
+            (routing::OwnCounters{.requests = 1, .tokens = 300, .prefill_tokens = 0}));
+}
+
+TEST(Gateway, ReadsEachInstanceOnItsOwnPhase) {
+  Gateway gateway(
+      std::make_unique<ByGauge>(), 2, {.refresh_interval = core::Duration::milliseconds(50)}, 0);
+  EXPECT_EQ(gateway.next_scrape(), ms(25));
+  EXPECT_EQ(gateway.next_scraped(), core::InstanceId(0));
+  gateway.scrape({.waiting = 4});
+  EXPECT_EQ(gateway.next_scrape(), ms(50));
+  EXPECT_EQ(gateway.next_scraped(), core::InstanceId(1));
+  gateway.scrape({.waiting = 3});
+  EXPECT_EQ(gateway.next_scrape(), ms(75));
+  // Until the next reading every arrival goes to one instance: the herd.
+  for (std::uint32_t id = 0; id < 5; ++id) {
+    EXPECT_EQ(gateway.route(asked(id), ms(60)), core::InstanceId(1));
+  }
+  EXPECT_EQ(gateway.totals().gauge_age, core::Duration::milliseconds(50));  // 5 times 10 ms
+}
+
+TEST(Gateway, WithOneInstanceNeedsToKnowNothing) {
+  const Gateway gateway(std::make_unique<ByGauge>(), 1, {}, 0);
+  EXPECT_TRUE(gateway.needs().nothing());
+  EXPECT_EQ(gateway.next_scrape(), core::SimTime::never());
+}
+
+}  // namespace
+}  // namespace ridgeline::cluster

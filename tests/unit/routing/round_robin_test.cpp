@@ -1,0 +1,27 @@
+#include <cstdint>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/ids.hpp"
+#include "routing/policies/policies.hpp"
+#include "routing/router.hpp"
+#include "unit/routing/views.hpp"
+
+namespace ridgeline::routing {
+namespace {
+
+TEST(RoundRobin, GoesAroundWhateverTheLoad) {
+  const auto router = make_round_robin();
+  const auto views = test::views_with({9, 0, 0});
+  std::vector<std::uint32_t> chosen;
+  for (std::uint32_t id = 0; id < 7; ++id) {
+    chosen.push_back(test::route(*router, views, id));
+  }
+  EXPECT_EQ(chosen, (std::vector<std::uint32_t>{0, 1, 2, 0, 1, 2, 0}));
+  EXPECT_TRUE(router->needs().nothing());
+}
+
+}  // namespace
+}  // namespace ridgeline::routing

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/rng.hpp"
+#include "domain/prompt.hpp"
+#include "domain/request.hpp"
+#include "routing/router.hpp"
+
+namespace ridgeline::routing::test {
+
+/// Views of instances with so many requests in flight by the gateway's own count.
+inline std::vector<InstanceView> views_with(const std::vector<std::int64_t>& requests) {
+  std::vector<InstanceView> views;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    InstanceView view;
+    view.id = core::InstanceId(static_cast<std::uint32_t>(i));
+    view.own.requests = requests[i];
+    views.push_back(view);
+  }
+  return views;
+}
+
+/// A decision for a request with that id and session, drawn with that seed; the router notes it.
+inline std::uint32_t route(Router& router,
+                           const std::vector<InstanceView>& views,
+                           std::uint32_t id = 0,
+                           std::uint64_t seed = 0,
+                           core::SessionId session = {}) {
+  domain::RequestView request;
+  request.id = core::RequestId(id);
+  request.session = session;
+  const domain::Prompt prompt;
+  const RouteInput input{.request = request, .prompt = prompt, .instances = views, .now = {}};
+  core::RngStream draws(seed, 0, "routing", id);
+  const Pick pick = router.pick(input, draws);
+  router.on_dispatch(input, pick.instance);
+  return pick.instance.value();
+}
+
+/// How often each instance is chosen over so many seeds.
+inline std::vector<double> counts_over_seeds(Router& router,
+                                             const std::vector<InstanceView>& views,
+                                             std::uint64_t seeds) {
+  std::vector<double> counts(views.size());
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    counts[route(router, views, 0, seed)] += 1.0;
+  }
+  return counts;
+}
+
+}  // namespace ridgeline::routing::test

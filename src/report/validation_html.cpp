@@ -26,7 +26,7 @@ using evidence::validate::ScoredRecord;
 using evidence::validate::Standing;
 using evidence::validate::Validation;
 
-constexpr double kSide = 420.0;
+constexpr double kSide = 320.0;
 constexpr double kMargin = 52.0;
 /// Points whose names are written beside them.
 constexpr std::size_t kNamed = 5;
@@ -192,9 +192,10 @@ std::string scores_html(const Validation& validation) {
         row.p95_abs,
         row.mean_signed);
   }
-  return "<table><tr><th>axis</th><th>value</th><th>metric</th><th>of</th><th>n</th>"
+  return "<div "
+         "class=\"wide\"><table><tr><th>axis</th><th>value</th><th>metric</th><th>of</th><th>n</th>"
          "<th>median %</th><th>mean %</th><th>p95 %</th><th>signed %</th></tr>\n" +
-         rows + "</table>\n";
+         rows + "</table></div>\n";
 }
 
 std::string peers_html(const Validation& validation) {
@@ -215,23 +216,33 @@ std::string peers_html(const Validation& validation) {
   if (rows.empty()) {
     return rows;
   }
-  return "<h2>Others on the same records</h2>\n<table><tr><th>simulator</th><th>metric</th>"
+  return "<h2>Others on the same records</h2>\n<div "
+         "class=\"wide\"><table><tr><th>simulator</th><th>metric</th>"
          "<th>of</th><th>n</th><th>median %</th><th>mean %</th><th>ours median %</th>"
          "<th>ours mean %</th></tr>\n" +
-         rows + "</table>\n";
+         rows + "</table></div>\n";
 }
 
+// Nothing is asked of the network. Letters grow with the screen; a wide table scrolls by itself.
 constexpr std::string_view kPageHead =
-    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Ridgeline: predicted "
-    "and measured</title>\n<style>"
-    "body{font:14px system-ui,sans-serif;margin:2em;color:#222;background:#fff}"
-    "svg{width:32em;max-width:100%}.title{font-weight:600}.frame{fill:none;stroke:#999}"
-    ".tick,.name{font-size:11px;fill:#555}.name{fill:#a33}.equal{stroke:#444}"
-    ".tenth{stroke:#bbb;stroke-dasharray:4}.scored{fill:#26a;fill-opacity:.7}"
-    ".saturated{fill:#c82;fill-opacity:.7}"
+    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+    "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
+    "<title>Ridgeline: predicted and measured</title>\n<style>"
+    ":root{color-scheme:light dark;--ink:#222;--dim:#666;--paper:#fff;--soft:#f4f4f4;--line:#999;"
+    "--faint:#bbb;--scored:#26a;--saturated:#b60;--name:#a33}"
+    "@media(prefers-color-scheme:dark){:root{--ink:#e3e8ee;--dim:#9aa5b1;--paper:#12161b;"
+    "--soft:#1b2128;--line:#667;--faint:#445;--scored:#6cb2ff;--saturated:#f0a050;"
+    "--name:#ff8b82}}"
+    "html{font-size:clamp(14px,.4vw + 10px,25px)}"
+    "body{font:1rem/1.4 system-ui,sans-serif;margin:1em;color:var(--ink);background:var(--paper)}"
+    "svg{width:28em;max-width:100%;fill:var(--ink)}.title{font-weight:600}"
+    ".frame{fill:none;stroke:var(--line)}.tick,.name{font-size:12px;fill:var(--dim)}"
+    ".name{fill:var(--name)}.equal{stroke:var(--ink)}"
+    ".tenth{stroke:var(--faint);stroke-dasharray:4}.scored{fill:var(--scored);fill-opacity:.7}"
+    ".saturated{fill:var(--saturated);fill-opacity:.7}.wide{overflow-x:auto}"
     "table{border-collapse:collapse;margin:1em 0}td,th{padding:.15em .7em;text-align:right}"
     "td:nth-child(-n+4),th:nth-child(-n+4){text-align:left}"
-    "tr:nth-child(even){background:#f4f4f4}</style></head><body>\n";
+    "tr:nth-child(even){background:var(--soft)}</style></head><body>\n";
 
 }  // namespace
 

@@ -39,6 +39,10 @@ bool StepLoop::jump(core::SimTime limit) {
   if (!is_quiet(run)) {
     return false;
   }
+  if (inputs_.options.num_speculative_tokens > 0) {
+    jump_with_drafts(limit, run.most);
+    return true;
+  }
   std::vector<ScheduledStep*> steps;
   for (std::size_t place = 0; place < depth_; ++place) {
     run.ends.push_back(in_flight(place).end);
@@ -93,6 +97,20 @@ bool StepLoop::is_quiet(QuietRun& run) {
   run.steps_per_request = parts / running;
   run.most = std::min(scheduler_->quiet_steps(), tokens * (depth / run.steps_per_request));
   return run.most > 0;
+}
+
+/// Rounds of steps with drafts that end before `limit`, `rounds` at most: what a step brings, and
+/// so what the one formed at its end takes, is drawn round by round. Scheduling alone is spared.
+void StepLoop::jump_with_drafts(core::SimTime limit, std::int64_t rounds) {
+  for (; rounds > 0 && in_flight(0).end < limit && !past_horizon_; --rounds) {
+    hand_out_tokens();
+    scheduler_->advance_round(in_flight(0).step, tokens_);
+    totals_.peak_used_blocks =
+        std::max(totals_.peak_used_blocks, core::Blocks(scheduler_->counts().used_blocks));
+    retire_oldest();
+    past_horizon_ = !launch(in_flight(num_in_flight_));
+    ++totals_.jumped_steps;
+  }
 }
 
 /// The model's line through a context, asked for once; nullptr if it has none there.

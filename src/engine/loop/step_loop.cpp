@@ -159,8 +159,11 @@ domain::StepBatch StepLoop::batch_of(InFlight& next) {
   prefills_.clear();
   decode_lengths_.clear();
   next.context = {};
+  next.is_decodes = true;
   domain::StepBatch batch;
   for (const ScheduledSequence& part : next.step) {
+    next.is_decodes = next.is_decodes && !part.is_prefill &&
+                      part.num_drafts == inputs_.options.num_speculative_tokens;
     const core::Tokens before(part.num_computed_tokens);
     if (part.is_decode()) {
       ++batch.num_decodes;
@@ -178,7 +181,6 @@ domain::StepBatch StepLoop::batch_of(InFlight& next) {
     auto& record = part.sequence->record;
     record.first_scheduled = std::min(record.first_scheduled, now_);
   }
-  next.is_decodes = prefills_.empty();
   batch.decode_context = next.context;
   batch.shared_context = scheduler_->counts().shared_context;
   batch.decode_lengths = decode_lengths_;
@@ -244,20 +246,29 @@ bool StepLoop::launch(InFlight& next) {
   return true;
 }
 
-bool StepLoop::complete_oldest() {
-  InFlight& oldest = in_flight(0);
+/// The oldest step ends: its tokens reach the clients.
+void StepLoop::hand_out_tokens() {
+  const InFlight& oldest = in_flight(0);
   hold_blocks_until(oldest.end, scheduler_->counts().used_blocks);
   draw_tokens(oldest.step);
   deliver(oldest.step);
   hand_over_gaps();
   hand_over_tokens();
-  const std::vector<SequencePtr> finished = scheduler_->update(oldest.step, tokens_);
+}
+
+void StepLoop::retire_oldest() {
+  in_flight(0).left.clear();
+  oldest_ = oldest_ + 1 < depth_ ? oldest_ + 1 : 0;
+  --num_in_flight_;
+}
+
+bool StepLoop::complete_oldest() {
+  hand_out_tokens();
+  const std::vector<SequencePtr> finished = scheduler_->update(in_flight(0).step, tokens_);
   for (const SequencePtr& sequence : finished) {
     report_end(sequence, sequence->outcome_at_stop);
   }
-  oldest.left.clear();
-  oldest_ = oldest_ + 1 < depth_ ? oldest_ + 1 : 0;
-  --num_in_flight_;
+  retire_oldest();
   return !finished.empty();
 }
 

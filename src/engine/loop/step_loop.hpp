@@ -49,7 +49,7 @@ class StepLoop final : public Engine {
   struct InFlight {
     ScheduledStep step;
     core::SimTime end;
-    bool is_decodes = false;  ///< Each request decodes one token.
+    bool is_decodes = false;  ///< Each request decodes one token, behind all its drafts.
     core::Tokens context;     ///< Of its decodes, before the step.
     /// Requests that left while it was the newest step in flight: it, or one before it, names them.
     std::vector<SequencePtr> left;
@@ -91,6 +91,8 @@ class StepLoop final : public Engine {
                              core::SimTime now,
                              core::SimTime newest_end);
   void count(const domain::StepTime& time, core::Duration busy, std::int64_t steps);
+  void hand_out_tokens();
+  void retire_oldest();
   bool complete_oldest();
   void draw_tokens(const ScheduledStep& step);
   void deliver(const ScheduledStep& step);
@@ -102,6 +104,7 @@ class StepLoop final : public Engine {
 
   [[nodiscard]] bool jump(core::SimTime limit);
   [[nodiscard]] bool is_quiet(QuietRun& run);
+  void jump_with_drafts(core::SimTime limit, std::int64_t rounds);
   [[nodiscard]] const domain::AffineStep* line_at(std::int64_t decodes, core::Tokens context);
   [[nodiscard]] bool plan_on_line(core::SimTime limit, QuietRun& run);
   void log_on_line(const domain::AffineStep& line, domain::StepTime first, QuietRun& run);

@@ -33,17 +33,21 @@ void Sequence::end(domain::Outcome outcome) {
   record.last_token = last_token;
 }
 
+void StepScheduler::advance_round(ScheduledStep& step, std::span<const std::int64_t> tokens) {
+  const std::size_t requests = step.size();
+  RIDGELINE_CHECK(update(step, tokens).empty(), "a request ended in a quiet step");
+  schedule(step);
+  RIDGELINE_CHECK(step.size() == requests, "a quiet step has other requests than the one before");
+}
+
 std::vector<BlockChange> StepScheduler::advance_quiet(std::span<ScheduledStep* const> in_flight,
                                                       std::int64_t rounds) {
   std::vector<BlockChange> changes;
   std::int64_t used = counts().used_blocks;
   for (std::int64_t round = 0; round < rounds; ++round) {
     ScheduledStep& step = *in_flight[static_cast<std::size_t>(round) % in_flight.size()];
-    const std::size_t requests = step.size();
-    const std::vector<std::int64_t> one_each(requests, 1);
-    RIDGELINE_CHECK(update(step, one_each).empty(), "a request ended in a quiet step");
-    schedule(step);
-    RIDGELINE_CHECK(step.size() == requests, "a quiet step has other requests than the one before");
+    const std::vector<std::int64_t> one_each(step.size(), 1);
+    advance_round(step, one_each);
     if (const std::int64_t now = counts().used_blocks; now != used) {
       changes.push_back({.step = round, .used_blocks = now});
       used = now;

@@ -103,15 +103,20 @@ class StepScheduler {
 
   /// A round is: the oldest step in flight ends (update), and the next is formed (schedule). For
   /// how many rounds from here on, if nothing is added or aborted, the step formed has the requests
-  /// of the step that ended, each with one token that it samples, and no request ends. 0: that is
-  /// not known, and the loop goes on step by step.
+  /// of the step that ended, each with one token that it samples and all its drafts, and no request
+  /// ends, however many drafts are accepted. 0: that is not known, and the loop goes on step by
+  /// step.
   [[nodiscard]] virtual std::int64_t quiet_steps() const { return 0; }
 
-  /// Does `rounds` <= quiet_steps() rounds at once, with the same results. `in_flight` are the
+  /// Does one quiet round: update(step, tokens), then schedule(step). Here: by these two, which is
+  /// right for any policy.
+  virtual void advance_round(ScheduledStep& step, std::span<const std::int64_t> tokens);
+
+  /// Does `rounds` <= quiet_steps() rounds without drafts at once, with the same results, if a
+  /// token comes out for each request of each step. `in_flight` are the
   /// steps in flight, the oldest first; a round overwrites the oldest with the step that it forms,
   /// so that in_flight[rounds % size] is the oldest afterwards. Returns the rounds after which
-  /// another number of blocks is in use, in order. Here: round by round, which is right for any
-  /// policy.
+  /// another number of blocks is in use, in order. Here: by advance_round().
   virtual std::vector<BlockChange> advance_quiet(std::span<ScheduledStep* const> in_flight,
                                                  std::int64_t rounds);
 };

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "engine/acceptance.hpp"
 #include "engine/engine.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
@@ -31,7 +32,9 @@ using engine::vllm::plain::Sequence;
 class Machine {
  public:
   explicit Machine(const engine::EngineOptions& options)
-      : scheduler_(options), depth_(static_cast<std::size_t>(engine::steps_in_flight(options))) {}
+      : options_(options),
+        scheduler_(options),
+        depth_(static_cast<std::size_t>(engine::steps_in_flight(options))) {}
 
   void add(const domain::Request& request) {
     if (auto sequence = scheduler_.add(request); sequence != nullptr) {
@@ -57,7 +60,7 @@ class Machine {
     std::size_t parts = 0;
     for (const auto& step : in_flight_) {
       for (const auto& part : *step) {
-        if (!part.is_decode()) {
+        if (part.is_prefill || part.num_drafts != options_.num_speculative_tokens) {
           return 0;
         }
       }
@@ -73,6 +76,9 @@ class Machine {
     std::vector<ScheduledStep*> steps;
     for (const auto& step : in_flight_) {
       steps.push_back(step.get());
+    }
+    if (options_.num_speculative_tokens > 0) {
+      return advance_with_drafts(rounds, at_once);
     }
     auto changes = at_once ? scheduler_.advance_quiet(steps, rounds)
                            : scheduler_.StepScheduler::advance_quiet(steps, rounds);
@@ -93,6 +99,7 @@ class Machine {
       RC_ASSERT(a.num_output_tokens == b.num_output_tokens);
       RC_ASSERT(a.num_placeholders == b.num_placeholders);
       RC_ASSERT(a.num_in_flight_tokens == b.num_in_flight_tokens);
+      RC_ASSERT(a.num_drafts == b.num_drafts);
       RC_ASSERT(a.block_hashes.size() == b.block_hashes.size());
       for (std::size_t hash = 0; hash < a.block_hashes.size(); ++hash) {
         RC_ASSERT(a.block_hashes[hash] == b.block_hashes[hash]);
@@ -112,6 +119,8 @@ class Machine {
       for (std::size_t part = 0; part < a.size(); ++part) {
         RC_ASSERT(a[part].sequence->record.id == b[part].sequence->record.id);
         RC_ASSERT(a[part].num_computed_tokens == b[part].num_computed_tokens);
+        RC_ASSERT(a[part].num_scheduled_tokens == b[part].num_scheduled_tokens);
+        RC_ASSERT(a[part].num_drafts == b[part].num_drafts);
       }
     }
   }
@@ -119,11 +128,38 @@ class Machine {
  private:
   void end_oldest() {
     const ScheduledStep& oldest = *in_flight_.front();
-    const std::vector<std::int64_t> one_each(oldest.size(), 1);
-    scheduler_.update(oldest, one_each);
+    scheduler_.update(oldest, tokens_of(oldest));
     in_flight_.erase(in_flight_.begin());
   }
+  /// What comes out of a step: a token of each request, and some of its drafts.
+  [[nodiscard]] std::vector<std::int64_t> tokens_of(const ScheduledStep& step) const {
+    std::vector<std::int64_t> tokens;
+    for (const engine::ScheduledSequence& part : step) {
+      const std::int64_t drafts = part.is_prefill ? 0 : part.num_drafts;
+      auto& sequence = *part.sequence;
+      tokens.push_back(1 + engine::accepted_drafts(
+                               options_, sequence.record.id, sequence.num_verifications++, drafts));
+    }
+    return tokens;
+  }
+  /// As StepLoop: drawn round by round.
+  std::vector<engine::BlockChange> advance_with_drafts(std::int64_t rounds, bool at_once) {
+    std::vector<engine::BlockChange> used;
+    for (std::int64_t round = 0; round < rounds; ++round) {
+      ScheduledStep& oldest = *in_flight_.front();
+      const std::vector<std::int64_t> tokens = tokens_of(oldest);
+      if (at_once) {
+        scheduler_.advance_round(oldest, tokens);
+      } else {
+        scheduler_.StepScheduler::advance_round(oldest, tokens);
+      }
+      used.push_back({.step = round, .used_blocks = scheduler_.counts().used_blocks});
+      std::ranges::rotate(in_flight_, in_flight_.begin() + 1);
+    }
+    return used;
+  }
 
+  engine::EngineOptions options_;
   Scheduler scheduler_;
   std::size_t depth_;
   std::vector<std::unique_ptr<ScheduledStep>> in_flight_;
@@ -174,6 +210,7 @@ RC_GTEST_PROP(QuietSteps, AreTheSameBlockByBlockAtOnce, ()) {
   }
   RC_ASSERT(turn < kMoreThanEnough);
   RC_CLASSIFY(rounds > 0, "jumped");
+  RC_CLASSIFY(rounds > 0 && scenario.options.num_speculative_tokens > 0, "jumped with drafts");
 }
 
 /// One line of a table of schedulers, as in src/engine/schedulers.cpp.

@@ -44,6 +44,10 @@ class Quiet {
     }
     return result;
   }
+  /// A round of which that many tokens come out for each request.
+  void round(std::int64_t tokens) {
+    scheduler_.advance_round(step_, std::vector<std::int64_t>(step_.size(), tokens));
+  }
   Scheduler& operator*() { return scheduler_; }
 
  private:
@@ -83,6 +87,24 @@ TEST(SchedulerQuiet, AsFarAsThereAreBlocks) {
   // Both have two blocks of six, for 8 tokens, of which 7 are computed: 5 more take the other two.
   // (16 are asked for first, then half of them, then a half of that.)
   EXPECT_EQ((*quiet).quiet_steps(), 4);
+}
+
+TEST(SchedulerQuiet, WithDraftsAsIfAllWereAccepted) {
+  EngineOptions options = test::tiny_options("0.15");
+  options.num_speculative_tokens = 2;
+  options.draft_method = DraftMethod::kNgram;
+  Quiet quiet(options);
+  quiet.add(0, 20);
+  quiet.step(2);
+  // One token is known: six steps of three bring the nineteenth.
+  EXPECT_EQ((*quiet).quiet_steps(), 6);
+  quiet.round(3);
+  EXPECT_EQ((*quiet).quiet_steps(), 5);
+  quiet.round(1);
+  EXPECT_EQ((*quiet).quiet_steps(), 4) << "five are known: four times three, and two more";
+  const Sequence& sequence = *(*quiet).running().front();
+  EXPECT_EQ(sequence.num_output_tokens, 5);
+  EXPECT_EQ(sequence.num_computed_tokens, 6 + 5 - 1 + 3);
 }
 
 TEST(SchedulerQuiet, NotWhileAnotherMayComeIn) {

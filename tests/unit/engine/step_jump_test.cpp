@@ -84,6 +84,18 @@ TEST(StepJump, GoesThroughWindowsPrioritiesAndPipelines) {
   EXPECT_GT(jumped(pipeline), kMostSteps);
 }
 
+TEST(StepJump, GoesThroughDraftsWhileAllOfThemMayBeAccepted) {
+  engine::EngineOptions drafts = test::tiny_options("0.27");
+  drafts.num_speculative_tokens = 2;
+  drafts.draft_method = engine::DraftMethod::kNgram;
+  drafts.draft_acceptance = {0.5};
+  // Of a request's last six tokens, none is in a jump: two steps may bring them.
+  constexpr double kHalf = 0.5;
+  EXPECT_GT(jumped(drafts), kHalf);
+  drafts.async_scheduling = true;
+  EXPECT_GT(jumped(drafts), kHalf);
+}
+
 TEST(StepJump, AModelWithoutLinesIsAskedStepByStep) {
   constexpr double kMostSteps = 0.8;
   EXPECT_GT(jumped(test::tiny_options("0.27"), {.per_context = us(1), .affine = false}),

@@ -287,16 +287,21 @@ void Scheduler::put(ScheduledStep& step, Sequence& sequence, std::int64_t tokens
                   .num_drafts = drafts,
                   .is_prefill = before < sequence.prefill_end,
                   .samples = samples});
-  sequence.num_computed_tokens += tokens;
-  sequence.num_in_flight_tokens += tokens;
+  count_in_flight(step.back());
+}
+
+void Scheduler::count_in_flight(const ScheduledSequence& part) const {
+  auto& sequence = static_cast<Sequence&>(*part.sequence);
+  sequence.num_computed_tokens += part.num_scheduled_tokens;
+  sequence.num_in_flight_tokens += part.num_scheduled_tokens;
   sequence.num_drafts = 0;
-  if (options_.async_scheduling && samples) {
-    sequence.num_placeholders += 1 + drafts;
+  if (options_.async_scheduling && part.samples) {
+    sequence.num_placeholders += 1 + part.num_drafts;
     sequence.num_drafts = options_.num_speculative_tokens;
   }
 }
 
-/// Undoes what put() did to the request.
+/// Undoes what count_in_flight() did to the request.
 void Scheduler::take_back(const ScheduledSequence& part) const {
   auto& sequence = static_cast<Sequence&>(*part.sequence);
   sequence.num_computed_tokens -= part.num_scheduled_tokens;

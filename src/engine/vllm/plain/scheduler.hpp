@@ -82,6 +82,7 @@ class Scheduler final : public StepScheduler {
   [[nodiscard]] core::Tokens queued_prompt_tokens() const override;
   [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request) override;
   [[nodiscard]] std::int64_t quiet_steps() const override;
+  void advance_round(ScheduledStep& step, std::span<const std::int64_t> tokens) override;
   std::vector<BlockChange> advance_quiet(std::span<ScheduledStep* const> in_flight,
                                          std::int64_t rounds) override;
 
@@ -162,8 +163,11 @@ class Scheduler final : public StepScheduler {
   void begin_lookups();
   void push_waiting(Queue& queue, const SequencePtr& sequence, bool front);
   void put(ScheduledStep& step, Sequence& sequence, std::int64_t tokens);
+  void count_in_flight(const ScheduledSequence& part) const;
   void take_back(const ScheduledSequence& part) const;
   bool take_tokens(const ScheduledSequence& scheduled, std::int64_t tokens);
+  /// Of a request that decodes: the next, and its drafts.
+  [[nodiscard]] std::int64_t tokens_per_step() const { return 1 + options_.num_speculative_tokens; }
   [[nodiscard]] std::int64_t quiet_tokens(const Sequence& sequence) const;
   [[nodiscard]] std::int64_t blocks_taken(std::int64_t tokens) const;
   [[nodiscard]] std::int64_t tokens_until_event(const Sequence& sequence) const;

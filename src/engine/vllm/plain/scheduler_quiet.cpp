@@ -43,7 +43,7 @@ std::int64_t times_in(std::int64_t rounds, std::int64_t place, std::int64_t step
 
 std::int64_t Scheduler::quiet_steps() const {
   const bool seats_left = num_running() < options_.max_num_seqs;
-  if (options_.num_speculative_tokens > 0 || running_.empty() || (has_waiting() && seats_left)) {
+  if (running_.empty() || (has_waiting() && seats_left)) {
     return 0;
   }
   std::int64_t tokens = std::numeric_limits<std::int64_t>::max();
@@ -56,17 +56,18 @@ std::int64_t Scheduler::quiet_steps() const {
   while (blocks_taken(tokens) > kv_cache().num_free()) {
     tokens /= 2;
   }
-  return tokens * (steps_in_flight(options_) / steps_per_request_);
+  return tokens / tokens_per_step() * (steps_in_flight(options_) / steps_per_request_);
 }
 
 /// For how many tokens a running request goes on as it is: it is in flight as often as can be, each
-/// time with one token that it samples, and none of them is its last.
+/// time with one token that it samples and its drafts, and none of them is its last.
 std::int64_t Scheduler::quiet_tokens(const Sequence& sequence) const {
   const bool async = options_.async_scheduling;
   const std::int64_t computed = sequence.num_computed_tokens;
-  if (sequence.num_in_flight_tokens != steps_per_request_ ||
-      sequence.num_placeholders != (async ? steps_per_request_ : 0) ||
-      computed != sequence.num_tokens() + steps_per_request_ - 1) {
+  const std::int64_t in_flight = steps_per_request_ * tokens_per_step();
+  if (sequence.num_in_flight_tokens != in_flight ||
+      sequence.num_placeholders != (async ? in_flight : 0) ||
+      computed != sequence.num_tokens() + in_flight - 1) {
     return 0;
   }
   const std::int64_t tokens =
@@ -75,8 +76,7 @@ std::int64_t Scheduler::quiet_tokens(const Sequence& sequence) const {
     return tokens;
   }
   // As last_token_in_flight() will be asked, with one step less in flight.
-  const std::int64_t last =
-      sequence.num_prompt_tokens + sequence.max_tokens + steps_per_request_ - 3;
+  const std::int64_t last = sequence.num_prompt_tokens + sequence.max_tokens + in_flight - 3;
   return std::min(tokens, last - computed);
 }
 
@@ -84,8 +84,8 @@ std::int64_t Scheduler::quiet_tokens(const Sequence& sequence) const {
 std::int64_t Scheduler::blocks_taken(std::int64_t tokens) const {
   std::int64_t blocks = 0;
   for (const SequencePtr& sequence : running_) {
-    blocks +=
-        manager_.blocks_needed(sequence->blocks, {}, sequence->num_computed_tokens + tokens, false);
+    blocks += manager_.blocks_needed(
+        sequence->blocks, {}, sequence->num_computed_tokens + tokens + lookahead_, false);
   }
   return blocks;
 }
@@ -98,6 +98,17 @@ std::int64_t Scheduler::tokens_until_event(const Sequence& sequence) const {
   const std::int64_t computed = std::min(
       {blocks.tokens_held, blocks.hashed_below + lag - 1, blocks.windows_rest_below + kept});
   return std::max<std::int64_t>(computed - sequence.num_computed_tokens + 1, 1);
+}
+
+void Scheduler::advance_round(ScheduledStep& step, std::span<const std::int64_t> tokens) {
+  RIDGELINE_CHECK(update(step, tokens).empty(), "a request ended in a quiet step");
+  for (ScheduledSequence& part : step) {
+    auto& sequence = static_cast<Sequence&>(*part.sequence);
+    RIDGELINE_CHECK(extend(sequence, part.num_scheduled_tokens, lookahead_),
+                    "a quiet step found no block");
+    part.num_computed_tokens = sequence.num_computed_tokens;
+    count_in_flight(part);
+  }
 }
 
 std::vector<BlockChange> Scheduler::advance_quiet(std::span<ScheduledStep* const> in_flight,

@@ -41,7 +41,7 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
     sequences_[request.id] = sequence;
     scheduler_.add(sequence);
   }
-  void abort(core::RequestId id) override { scheduler_.abort(sequences_.at(id)); }
+  void abort(core::RequestId id) override { scheduler_.drop(sequences_.at(id)); }
 
   void add_loading(const domain::Request& request, core::Tokens tokens) override {
     add(request, tokens);

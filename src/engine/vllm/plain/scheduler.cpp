@@ -55,7 +55,7 @@ Scheduler::Scheduler(const EngineOptions& options)
       by_priority_(options.policy == SchedulingPolicy::kPriority &&
                    options.profile.has_priority_policy),
       loses_results_(options.profile.updates_running_only && !options.async_scheduling),
-      steps_per_request_(options.async_scheduling ? steps_in_flight(options) : 1),
+      steps_per_request_(steps_per_request(options)),
       foresees_end_(options.async_scheduling && options.profile.async_skips_last_token),
       last_position_(options.max_model_len.value() -
                      (options.profile.keeps_last_position_free ? 1 : 0)),
@@ -312,21 +312,11 @@ void Scheduler::take_back(const ScheduledSequence& part) const {
   }
 }
 
-/// Takes a request out of the list that it is in, and its blocks back.
+/// With its blocks.
 SequencePtr Scheduler::remove(Sequence& sequence) {
-  SequencePtr removed;
-  const auto take_from = [&](auto& list) {
-    const auto place = std::ranges::find(list, &sequence, &SequencePtr::get);
-    if (place != list.end()) {
-      removed = *place;
-      list.erase(place);
-    }
-  };
-  if (sequence.status == Status::kRunning) {
-    take_from(running_);
-  } else {
-    take_from(waiting_);
-    take_from(skipped_);
+  SequencePtr removed = QueueScheduler::remove(sequence);
+  if (removed == nullptr) {
+    removed = take_out(skipped_, sequence);
   }
   RIDGELINE_CHECK(removed != nullptr, "a request that is removed is in a list");
   manager_.release(sequence.blocks, sequence.block_hashes);
@@ -334,19 +324,7 @@ SequencePtr Scheduler::remove(Sequence& sequence) {
   return removed;
 }
 
-engine::SequencePtr Scheduler::abort(core::RequestId id) {
-  std::vector<SequencePtr> all = waiting();
-  all.insert(all.end(), running_.begin(), running_.end());
-  const auto found = std::find_if(
-      all.begin(), all.end(), [&](const SequencePtr& one) { return one->record.id == id; });
-  if (found == all.end()) {
-    return nullptr;
-  }
-  abort(*found);
-  return *found;
-}
-
-void Scheduler::abort(const SequencePtr& sequence) {
+void Scheduler::drop(const SequencePtr& sequence) {
   if (sequence->status == Status::kFinished) {
     return;
   }
@@ -367,14 +345,6 @@ void Scheduler::finish_remote_load(const SequencePtr& sequence) {
   }
 }
 
-core::Tokens Scheduler::queued_prompt_tokens() const {
-  std::int64_t sum = 0;
-  for (const SequencePtr& sequence : waiting()) {
-    sum += sequence->num_prompt_tokens;
-  }
-  return core::Tokens(sum);
-}
-
 core::Tokens Scheduler::cached_prefix(const domain::Request& request) {
   if (!options_.enable_prefix_caching) {
     return {};
@@ -387,16 +357,6 @@ core::Tokens Scheduler::cached_prefix(const domain::Request& request) {
   const std::int64_t block_size = manager_.block_size();
   const std::int64_t most = (sequence.num_prompt_tokens - 1) / block_size;
   return core::Tokens(manager_.find_prefix(sequence.block_hashes, most).num_blocks * block_size);
-}
-
-std::vector<engine::SequencePtr> Scheduler::drain() {
-  std::vector<SequencePtr> all = running_;
-  const auto queued = waiting();
-  all.insert(all.end(), queued.begin(), queued.end());
-  for (const SequencePtr& sequence : all) {
-    remove(*sequence);
-  }
-  return {all.begin(), all.end()};
 }
 
 bool Scheduler::extend(Sequence& sequence, std::int64_t tokens, std::int64_t lookahead) {

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +10,7 @@
 #include "core/ids.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
+#include "engine/loop/queue_scheduler.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
 #include "engine/vllm/plain/block_hashes.hpp"
@@ -67,19 +67,14 @@ struct PrefixStatistics {
 };
 
 /// vLLM V1's scheduler over the KV cache, decision for decision (docs/internals/engine.md).
-class Scheduler final : public StepScheduler {
+class Scheduler final : public QueueScheduler<Sequence> {
  public:
   explicit Scheduler(const EngineOptions& options);
 
   engine::SequencePtr add(const domain::Request& request) override;
-  engine::SequencePtr abort(core::RequestId id) override;
   /// Running requests first, then waiting ones unless a request was preempted.
   void schedule(ScheduledStep& step) override;
-  std::vector<engine::SequencePtr> update(const ScheduledStep& step,
-                                          std::span<const std::int64_t> tokens) override;
-  std::vector<engine::SequencePtr> drain() override;
   [[nodiscard]] SchedulerCounts counts() const override;
-  [[nodiscard]] core::Tokens queued_prompt_tokens() const override;
   [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request) override;
   [[nodiscard]] std::int64_t quiet_steps() const override;
   void advance_round(ScheduledStep& step, std::span<const std::int64_t> tokens) override;
@@ -88,7 +83,7 @@ class Scheduler final : public StepScheduler {
 
   /// As add(): also of a request with KV from elsewhere, and unchecked.
   void add(const SequencePtr& sequence);
-  void abort(const SequencePtr& sequence);
+  void drop(const SequencePtr& sequence) override;
   /// The KV that the request waits for is there.
   void finish_remote_load(const SequencePtr& sequence);
   /// Forgets what the prefix cache holds; refused while a request holds a block.
@@ -97,12 +92,8 @@ class Scheduler final : public StepScheduler {
   [[nodiscard]] bool can_ever_run(const Sequence& sequence) const;
 
   [[nodiscard]] const KvCache& kv_cache() const { return manager_.pool(); }
-  [[nodiscard]] const std::vector<SequencePtr>& running() const { return running_; }
   /// Requests passed over first, then the queue.
-  [[nodiscard]] std::vector<SequencePtr> waiting() const;
-  [[nodiscard]] std::int64_t num_running() const {
-    return static_cast<std::int64_t>(running_.size());
-  }
+  [[nodiscard]] std::vector<SequencePtr> waiting() const override;
   [[nodiscard]] std::int64_t num_waiting() const {
     return static_cast<std::int64_t>(waiting_.size() + skipped_.size());
   }
@@ -114,7 +105,6 @@ class Scheduler final : public StepScheduler {
   [[nodiscard]] const PrefixStatistics& prefix_statistics() const { return statistics_; }
 
  private:
-  using Queue = std::deque<SequencePtr>;
   enum class Verdict : std::uint8_t { kAdmitted, kSkipped, kBlocked };
   /// What a waiting request would get.
   struct Admission {
@@ -165,7 +155,7 @@ class Scheduler final : public StepScheduler {
   void put(ScheduledStep& step, Sequence& sequence, std::int64_t tokens);
   void count_in_flight(const ScheduledSequence& part) const;
   void take_back(const ScheduledSequence& part) const;
-  bool take_tokens(const ScheduledSequence& scheduled, std::int64_t tokens);
+  bool take_tokens(Sequence& sequence, const ScheduledSequence& part, std::int64_t tokens) override;
   /// Of a request that decodes: the next, and its drafts.
   [[nodiscard]] std::int64_t tokens_per_step() const { return 1 + options_.num_speculative_tokens; }
   [[nodiscard]] std::int64_t quiet_tokens(const Sequence& sequence) const;
@@ -176,7 +166,7 @@ class Scheduler final : public StepScheduler {
   bool extend(Sequence& sequence, std::int64_t tokens, std::int64_t lookahead);
   void hash_full_blocks(Sequence& sequence, std::int64_t tokens);
   void extend_hash_chain(Sequence& sequence) const;
-  SequencePtr remove(Sequence& sequence);
+  SequencePtr remove(Sequence& sequence) override;
 
   EngineOptions options_;
   bool by_priority_;
@@ -187,9 +177,7 @@ class Scheduler final : public StepScheduler {
   std::int64_t lookahead_;
   std::int64_t draft_slots_;  ///< Input positions that drafting takes per scheduled request.
   BlockManager manager_;
-  Queue waiting_;
-  Queue skipped_;  ///< Passed over: waiting for an adapter slot or for KV.
-  std::vector<SequencePtr> running_;
+  Queue skipped_;                       ///< Passed over: waiting for an adapter slot or for KV.
   std::vector<core::LoraId> adapters_;  ///< Distinct ones of the step being formed.
   std::int64_t budget_ = 0;             ///< Tokens left in the step being formed.
   std::int64_t input_budget_ = 0;       ///< Input positions left in it.

@@ -1,9 +1,6 @@
 // The scheduler and the tokens that come out of a step.
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
@@ -11,31 +8,20 @@
 
 namespace ridgeline::engine::vllm::plain {
 
-std::vector<engine::SequencePtr> Scheduler::update(const ScheduledStep& step,
-                                                   std::span<const std::int64_t> tokens) {
-  std::vector<engine::SequencePtr> finished;
-  for (std::size_t i = 0; i < step.size(); ++i) {
-    auto& sequence = static_cast<Sequence&>(*step[i].sequence);
-    sequence.num_in_flight_tokens -= step[i].num_scheduled_tokens;
-    // A token after the end is thrown away; an unfinished prefill has none.
-    if (!step[i].samples || sequence.status == Status::kFinished) {
-      continue;
-    }
-    if (take_tokens(step[i], tokens[i])) {
-      finished.push_back(remove(sequence));
-    }
+/// Tokens behind the request's end are dropped.
+bool Scheduler::take_tokens(Sequence& sequence,
+                            const ScheduledSequence& part,
+                            std::int64_t tokens) {
+  sequence.num_in_flight_tokens -= part.num_scheduled_tokens;
+  // A token after the end is thrown away; an unfinished prefill has none.
+  if (!part.samples || sequence.status == Status::kFinished) {
+    return false;
   }
-  return finished;
-}
-
-/// Whether the request ends with these tokens; those behind its end are dropped.
-bool Scheduler::take_tokens(const ScheduledSequence& scheduled, std::int64_t tokens) {
-  auto& sequence = static_cast<Sequence&>(*scheduled.sequence);
   const bool is_running = sequence.status == Status::kRunning;
   if (loses_results_ && !is_running) {
     return false;
   }
-  if (const std::int64_t rejected = scheduled.num_drafts + 1 - tokens; rejected > 0) {
+  if (const std::int64_t rejected = part.num_drafts + 1 - tokens; rejected > 0) {
     sequence.num_computed_tokens -= sequence.num_computed_tokens > 0 ? rejected : 0;
     sequence.num_placeholders -= sequence.num_placeholders > 0 ? rejected : 0;
   }

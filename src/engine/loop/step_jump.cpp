@@ -72,13 +72,19 @@ bool StepLoop::is_quiet(QuietRun& run) {
   if (num_in_flight_ < depth_) {
     return false;
   }
+  for (std::size_t place = 0; place < depth_; ++place) {
+    if (!in_flight(place).is_decodes) {
+      return false;
+    }
+  }
+  const std::int64_t quiet = scheduler_->quiet_steps();
+  if (quiet == 0) {
+    return false;
+  }
   std::int64_t parts = 0;
   std::int64_t tokens = std::numeric_limits<std::int64_t>::max();  // That each may still be given.
   for (std::size_t place = 0; place < depth_; ++place) {
     const InFlight& step = in_flight(place);
-    if (!step.is_decodes) {
-      return false;
-    }
     parts += static_cast<std::int64_t>(step.step.size());
     const core::SimTime last = step.step.front().sequence->last_token;
     for (const ScheduledSequence& part : step.step) {
@@ -95,7 +101,7 @@ bool StepLoop::is_quiet(QuietRun& run) {
     return false;  // Some have left, or are in no step.
   }
   run.steps_per_request = parts / running;
-  run.most = std::min(scheduler_->quiet_steps(), tokens * (depth / run.steps_per_request));
+  run.most = std::min(quiet, tokens * (depth / run.steps_per_request));
   return run.most > 0;
 }
 

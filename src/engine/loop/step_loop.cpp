@@ -318,13 +318,13 @@ void StepLoop::deliver(const ScheduledStep& step) {
 
 /// Runs of equal gaps together: there are few different ones in a step.
 void StepLoop::add_gaps(std::int64_t tokens, core::Duration gap) {
-  const auto run = std::find_if(
-      gaps_.begin(), gaps_.end(), [&](const domain::TokenGaps& one) { return one.gap == gap; });
-  if (run == gaps_.end()) {
-    gaps_.push_back({.gap = gap, .growth = {}, .count = 1, .requests = tokens});
-  } else {
-    run->requests += tokens;
+  for (domain::TokenGaps& run : gaps_) {
+    if (run.gap == gap) {
+      run.requests += tokens;
+      return;
+    }
   }
+  gaps_.push_back({.gap = gap, .growth = {}, .count = 1, .requests = tokens});
 }
 
 void StepLoop::hand_over_gaps() {

@@ -89,7 +89,7 @@ TEST(StepJump, GoesThroughDraftsWhileAllOfThemMayBeAccepted) {
   drafts.num_speculative_tokens = 2;
   drafts.draft_method = engine::DraftMethod::kNgram;
   drafts.draft_acceptance = {0.5};
-  // Of a request's last six tokens, none is in a jump: two steps may bring them.
+  // A request's last tokens come step by step: one step may bring three of them.
   constexpr double kHalf = 0.5;
   EXPECT_GT(jumped(drafts), kHalf);
   drafts.async_scheduling = true;

@@ -288,10 +288,7 @@ void BlockManager::reserve(BlockTables& tables, std::int64_t tokens) const {
 }
 
 bool BlockManager::take_blocks(BlockTables& tables, std::int64_t tokens) {
-  std::int64_t missing = 0;  // Of each table: they are equal in length.
-  while (tables.tokens_held + missing * block_size_ < tokens) {
-    ++missing;
-  }
+  const std::int64_t missing = blocks_missing(tables, tokens);
   if (missing * static_cast<std::int64_t>(tables.groups.size()) > pool_.num_free()) {
     return false;
   }
@@ -312,8 +309,8 @@ void BlockManager::hash_full_blocks(BlockTables& tables,
   while ((full + 1) * block_size_ <= tokens) {
     ++full;
   }
-  for (std::size_t group = 0; group < windows_.size(); ++group) {
-    for (std::int64_t i = tables.num_hashed; i < full && pool_.has_lookups(); ++i) {
+  for (std::size_t group = 0; pool_.has_lookups() && group < windows_.size(); ++group) {
+    for (std::int64_t i = tables.num_hashed; i < full; ++i) {
       const core::BlockId block = tables.groups[group][i];
       if (block != kNullBlock) {
         pool_.set_hash(block, hashes[static_cast<std::size_t>(i)], group);

@@ -92,6 +92,11 @@ class BlockManager {
   bool extend(BlockTables& tables, std::int64_t tokens) {
     return tokens <= tables.tokens_held || take_blocks(tables, tokens);
   }
+  /// Blocks that extend() takes from the pool.
+  [[nodiscard]] std::int64_t blocks_to_extend(const BlockTables& tables,
+                                              std::int64_t tokens) const {
+    return blocks_missing(tables, tokens) * static_cast<std::int64_t>(tables.groups.size());
+  }
   void hash_full_blocks(BlockTables& tables, const BlockHashes& hashes, std::int64_t tokens);
   /// Gives back what lies wholly left of the sliding windows once `computed` tokens are.
   void drop_left_of_windows(BlockTables& tables, const BlockHashes& hashes, std::int64_t computed) {
@@ -129,6 +134,10 @@ class BlockManager {
   void hold(BlockTable& table, const BlockHashes& hashes, const TokenSequence& tokens);
   [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const {
     return (tokens + block_size_ - 1) / block_size_;
+  }
+  /// Of each table: they are equal in length.
+  [[nodiscard]] std::int64_t blocks_missing(const BlockTables& tables, std::int64_t tokens) const {
+    return blocks_for(std::max<std::int64_t>(tokens - tables.tokens_held, 0));
   }
   bool take_blocks(BlockTables& tables, std::int64_t tokens);
   void move_windows(BlockTables& tables, const BlockHashes& hashes, std::int64_t computed);

@@ -54,6 +54,7 @@ Scheduler::Scheduler(const EngineOptions& options)
     : options_(options),
       by_priority_(options.policy == SchedulingPolicy::kPriority &&
                    options.profile.has_priority_policy),
+      has_one_full_cache_(has_one_full_cache(options)),
       loses_results_(options.profile.updates_running_only && !options.async_scheduling),
       steps_per_request_(steps_per_request(options)),
       foresees_end_(options.async_scheduling && options.profile.async_skips_last_token),
@@ -114,7 +115,7 @@ std::vector<SequencePtr> Scheduler::waiting() const {
 SchedulerCounts Scheduler::counts() const {
   const std::int64_t unit = options_.profile.prefix_stats_in_blocks ? manager_.block_size() : 1;
   // With windows or states, a block stands for other tokens in each group.
-  const std::int64_t shared = has_one_full_cache(options_) ? kv_cache().num_shared() : 0;
+  const std::int64_t shared = has_one_full_cache_ ? kv_cache().num_shared() : 0;
   return {.running = num_running(),
           .waiting = num_waiting(),
           .used_blocks = kv_cache().num_used(),

@@ -170,6 +170,7 @@ class Scheduler final : public QueueScheduler<Sequence> {
 
   EngineOptions options_;
   bool by_priority_;
+  bool has_one_full_cache_;
   bool loses_results_;              ///< What a preempted request sampled is lost.
   std::int64_t steps_per_request_;  ///< In flight, of a request that decodes.
   bool foresees_end_;           ///< A request whose last token is in flight is not scheduled again.

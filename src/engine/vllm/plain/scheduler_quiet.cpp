@@ -3,12 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
-#include <queue>
 #include <span>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include "core/check.hpp"
@@ -19,20 +15,12 @@
 namespace ridgeline::engine::vllm::plain {
 namespace {
 
-/// A round in which a request's next token changes its blocks. Those of one round happen in the
-/// order of the step.
-struct BlockEvent {
-  std::int64_t round = 0;
-  std::size_t place = 0;   ///< Of the request, in its step.
-  std::int64_t ahead = 0;  ///< Tokens since what the request's counters say, this one included.
+/// A request, and the next round in which its token changes its blocks.
+struct Decode {
   Sequence* sequence = nullptr;
-
-  friend bool operator>(const BlockEvent& a, const BlockEvent& b) {
-    return std::tie(a.round, a.place) > std::tie(b.round, b.place);
-  }
+  std::int64_t round = 0;
+  std::int64_t ahead = 0;  ///< Tokens since what its counters say, that one included.
 };
-using BlockEvents =
-    std::priority_queue<BlockEvent, std::vector<BlockEvent>, std::greater<BlockEvent>>;
 
 /// How many of so many rounds are those of the step in one of `steps` places.
 std::int64_t times_in(std::int64_t rounds, std::int64_t place, std::int64_t steps) {
@@ -84,8 +72,8 @@ std::int64_t Scheduler::quiet_tokens(const Sequence& sequence) const {
 std::int64_t Scheduler::blocks_taken(std::int64_t tokens) const {
   std::int64_t blocks = 0;
   for (const SequencePtr& sequence : running_) {
-    blocks += manager_.blocks_needed(
-        sequence->blocks, {}, sequence->num_computed_tokens + tokens + lookahead_, false);
+    blocks += manager_.blocks_to_extend(sequence->blocks,
+                                        sequence->num_computed_tokens + tokens + lookahead_);
   }
   return blocks;
 }
@@ -116,35 +104,30 @@ std::vector<BlockChange> Scheduler::advance_quiet(std::span<ScheduledStep* const
   // A request is in every step in flight, or in one of them.
   const auto depth = static_cast<std::int64_t>(in_flight.size());
   const std::int64_t compositions = depth / steps_per_request_;
-  std::vector<BlockEvent> memory;
-  memory.reserve(running_.size());
-  BlockEvents events(std::greater<BlockEvent>(), std::move(memory));
-  const auto add_event = [&](BlockEvent event) {
-    event.ahead = tokens_until_event(*event.sequence);
-    event.round += event.ahead * compositions;
-    if (event.round < rounds) {
-      events.push(event);
-    }
+  std::vector<Decode> decodes;
+  const auto find_next_round = [&](Decode& decode) {
+    decode.ahead = tokens_until_event(*decode.sequence);
+    decode.round += decode.ahead * compositions;
   };
   for (std::int64_t slot = 0; slot < compositions; ++slot) {
-    const ScheduledStep& step = *in_flight[static_cast<std::size_t>(slot)];
-    for (std::size_t place = 0; place < step.size(); ++place) {
-      add_event({.round = slot - compositions,
-                 .place = place,
-                 .sequence = static_cast<Sequence*>(step[place].sequence)});
+    for (const ScheduledSequence& part : *in_flight[static_cast<std::size_t>(slot)]) {
+      find_next_round(decodes.emplace_back(
+          Decode{.sequence = static_cast<Sequence*>(part.sequence), .round = slot - compositions}));
     }
   }
   std::vector<BlockChange> changes;
-  while (!events.empty()) {
-    const BlockEvent event = events.top();
-    events.pop();
-    go_on(*event.sequence, event.ahead - 1);
-    take_quiet_token(*event.sequence);
-    if (changes.empty() || changes.back().step != event.round) {
-      changes.push_back({.step = event.round});
+  const auto next_round = [&] {
+    return std::ranges::min_element(decodes, {}, &Decode::round)->round;
+  };
+  for (std::int64_t round = next_round(); round < rounds; round = next_round()) {
+    for (Decode& decode : decodes) {  // In the order of the step.
+      if (decode.round == round) {
+        go_on(*decode.sequence, decode.ahead - 1);
+        take_quiet_token(*decode.sequence);
+        find_next_round(decode);
+      }
     }
-    changes.back().used_blocks = kv_cache().num_used();
-    add_event(event);
+    changes.push_back({.step = round, .used_blocks = kv_cache().num_used()});
   }
   for (std::int64_t slot = 0; slot < depth; ++slot) {
     for (ScheduledSequence& part : *in_flight[static_cast<std::size_t>(slot)]) {

@@ -21,6 +21,7 @@
 #include <ext/stdio_filebuf.h>
 #include <fmt/format.h>
 
+#include "cli/terminal.hpp"
 #include "core/result.hpp"
 #include "document/input_files.hpp"
 
@@ -151,7 +152,7 @@ std::ostream& OutputFile::stream() {
 }
 
 bool OutputFile::has_standard_output() {
-  return standard_output_taken();
+  return standard_output_taken() && !KeptOutput::is_open();
 }
 
 bool OutputFile::is_direct(const std::string& path) {

@@ -12,10 +12,12 @@
 #include <sys/types.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "cli/exit_code.hpp"
+#include "core/check.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 
@@ -73,6 +75,12 @@ int count_columns(int descriptor, bool is_terminal, int otherwise) {
 std::string paint(std::string_view text, const char* code, const Terminal& terminal) {
   return terminal.color ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
 }
+/// The one that lives, if any.
+KeptOutput*& kept_output() {
+  static KeptOutput* kept = nullptr;
+  return kept;
+}
+
 constexpr const char* kBoldRed = "1;31";
 constexpr const char* kBoldYellow = "1;33";
 constexpr const char* kDim = "2";
@@ -108,7 +116,24 @@ void hold_standard_descriptors() {
   }
 }
 
+KeptOutput::KeptOutput() {
+  RIDGELINE_CHECK(std::exchange(kept_output(), this) == nullptr, "one kept output at a time");
+}
+
+KeptOutput::~KeptOutput() {
+  kept_output() = nullptr;
+}
+
+bool KeptOutput::is_open() {
+  return kept_output() != nullptr;
+}
+
 core::Result<void> write_all(int descriptor, std::string_view text) {
+  if (KeptOutput* kept = kept_output();
+      kept != nullptr && (descriptor == STDOUT_FILENO || descriptor == STDERR_FILENO)) {
+    (descriptor == STDOUT_FILENO ? kept->out : kept->err) += text;
+    return {};
+  }
   while (!text.empty()) {
     const ssize_t written = write(descriptor, text.data(), text.size());
     if (written >= 0) {

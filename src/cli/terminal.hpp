@@ -34,6 +34,24 @@ void hold_standard_descriptors();
 /// is no error, a full disk is.
 [[nodiscard]] core::Result<void> write_all(int descriptor, std::string_view text);
 
+/// While one lives, what this process writes to standard output and error is kept in it: a verb is
+/// run inside another. One at a time.
+class KeptOutput {
+ public:
+  KeptOutput();
+  ~KeptOutput();
+  KeptOutput(const KeptOutput&) = delete;
+  KeptOutput& operator=(const KeptOutput&) = delete;
+  KeptOutput(KeptOutput&&) = delete;
+  KeptOutput& operator=(KeptOutput&&) = delete;
+
+  /// Whether one lives: standard output is then free, whatever the verb around has made of it.
+  [[nodiscard]] static bool is_open();
+
+  std::string out;
+  std::string err;
+};
+
 /// `error: field: message`, its place and its hint, in up to three lines.
 [[nodiscard]] std::string render(const core::Error& error, const Terminal& terminal);
 /// `warning W-code: message` with its hint.

@@ -3,16 +3,20 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "cli/arguments.hpp"
+#include "cli/commands/study_ledger.hpp"
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
+#include "report/palette.hpp"
 #include "report/result_json.hpp"
 #include "report/study_report.hpp"
 
@@ -25,8 +29,18 @@ std::vector<FlagSpec> study_flags() {
        .value = "FOLDER",
        .help = "Measured kernel tables of an H100, which most studies look kernels up in"},
       {.name = "bench-data-path", .value = "FOLDER", .meaning = "bench-data"},
+      {.name = "measured",
+       .value = "FILE",
+       .help = "Measured runs, as `validate` reads them, which some claims are held against"},
+      {.name = "ledger",
+       .value = "FILE",
+       .help = "Other claims than those compiled in (data/studies/original.yaml)"},
+      {.name = "strict",
+       .takes = FlagSpec::Takes::kNothing,
+       .help = "A claim whose data are not at hand ends with 1 too"},
+      output_flag(),
   };
-  for (auto& flag : manner_flags("markdown|json")) {
+  for (auto& flag : manner_flags("table|markdown|json|html")) {
     flags.push_back(std::move(flag));
   }
   return flags;
@@ -50,17 +64,23 @@ core::Error study_usage(std::string message) {
           .hint = "ridgeline study list, ridgeline study run ID, ridgeline study all"};
 }
 
+/// The documents among the words behind `study run`; all of them must be, or none.
+std::vector<std::string> documents_of(const std::vector<std::string>& words) {
+  const std::vector<std::string> known = ledger_documents();
+  std::vector<std::string> found;
+  for (std::size_t i = 1; i < words.size() && words[0] == "run"; ++i) {
+    if (std::ranges::find(known, words[i]) == known.end()) {
+      return {};
+    }
+    found.push_back(words[i]);
+  }
+  return found;
+}
+
 /// The studies that the words ask for; none to list them.
 core::Result<std::vector<const studies::Study*>> chosen(const std::vector<std::string>& words) {
   std::vector<const studies::Study*> found;
   if (words.size() == 1 && words[0] == "list") {
-    return found;
-  }
-  const bool all = words.size() == 1 && words[0] == "all";
-  if (all) {
-    for (const studies::Study& study : studies::studies()) {
-      found.push_back(&study);
-    }
     return found;
   }
   if (words.size() < 2 || words[0] != "run") {
@@ -78,6 +98,36 @@ core::Result<std::vector<const studies::Study*>> chosen(const std::vector<std::s
   return found;
 }
 
+ExitCode show_studies(const std::vector<const studies::Study*>& asked,
+                      const Arguments& arguments,
+                      const Manners& manners) {
+  auto outputs = VerbOutputs::open(arguments, manners, {"markdown", "json"});
+  if (!outputs) {
+    return give_up(outputs.error(), manners);
+  }
+  std::vector<studies::StudyReport> reports;
+  for (const studies::Study* study : asked) {
+    auto report = studies::run_study(*study, {.bench_data = arguments.value("bench-data")});
+    if (!report) {
+      return give_up(report.error(), manners);
+    }
+    reports.push_back(std::move(*report));
+  }
+  return outputs->put_out(
+      [&](std::string_view format, const report::TextStyle&) {
+        if (format == "json") {
+          return report::json_text(reports.size() == 1 ? report::study_tree(reports.front())
+                                                       : report::studies_tree(reports));
+        }
+        std::string text;
+        for (const auto& report : reports) {
+          text += (text.empty() ? "" : "\n") + report::study_markdown(report);
+        }
+        return text;
+      },
+      manners);
+}
+
 }  // namespace
 
 ExitCode study_command(Words words) {
@@ -85,40 +135,33 @@ ExitCode study_command(Words words) {
                         .about =
                             "Repeats a published study of the rooflines: its claim, arms, tables "
                             "and verdict, and what we\n"
-                            "find.",
+                            "find. `all` settles every claim of the original documents, one line "
+                            "each; `run 003` those of one\n"
+                            "document. Exit code 1 when the status of a claim is not the expected "
+                            "one.",
                         .flags = study_flags(),
-                        .formats = {"markdown", "json"}};
+                        .formats = {"table", "markdown", "json", "html"}};
   Arguments arguments;
   Manners manners;
   if (const auto code = open_verb(opening, words, arguments, manners)) {
     return *code;
   }
-  const auto asked = chosen(arguments.positionals);
+  const std::vector<std::string>& asked_for = arguments.positionals;
+  const bool all = asked_for.size() == 1 && asked_for[0] == "all";
+  if (const auto documents = documents_of(asked_for); all || !documents.empty()) {
+    return show_ledger(documents, arguments, manners);
+  }
+  const auto asked = chosen(asked_for);
   if (!asked) {
     return give_up(asked.error(), manners);
   }
   if (asked->empty()) {
     return put_out(study_list(), manners);
   }
-  std::vector<studies::StudyReport> reports;
-  for (const studies::Study* study : *asked) {
-    auto report = studies::run_study(*study, {.bench_data = arguments.value("bench-data")});
-    if (!report) {
-      return give_up(report.error(), manners);
-    }
-    reports.push_back(std::move(*report));
+  if (manners.format == "html") {
+    return give_up({study_usage("html is a format of `study all` and of documents")}, manners);
   }
-  if (manners.format == "json") {
-    return put_out(report::json_text(reports.size() == 1 && arguments.positionals[0] != "all"
-                                         ? report::study_tree(reports.front())
-                                         : report::studies_tree(reports)),
-                   manners);
-  }
-  std::string text;
-  for (const auto& report : reports) {
-    text += (text.empty() ? "" : "\n") + report::study_markdown(report);
-  }
-  return put_out(text, manners);
+  return show_studies(*asked, arguments, manners);
 }
 
 }  // namespace ridgeline::cli

@@ -26,7 +26,7 @@ std::span<const Verb> verbs() {
       {"trace", "describe a trace: rate, lengths, sessions, prefix reuse", trace_command},
       {"convert", "convert between trace formats", convert_command},
       {"kernels", "work with measured kernel tables", kernels_command},
-      {"study", "repeat a published study of the rooflines: list, run ID, all", study_command},
+      {"study", "the original documents and published studies, run again: list, run ID, all", study_command},
       {"conform", "compare with decisions recorded from vLLM", conform_command},
       {"validate", "compare with measured runs", validate_command},
       {"calibrate", "fit a server's own times to measured runs", calibrate_command},

@@ -16,6 +16,7 @@ from selenium.webdriver.chrome.service import Service  # noqa: E402
 
 SOURCE = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("RIDGELINE_BINARY", SOURCE / "build" / "release" / "ridgeline"))
+SHARED = SOURCE.parent / "shared"
 PICTURES = SOURCE / "out" / "browser"
 # A phone, a laptop, a 4K screen: width and height in CSS pixels.
 SIZES = [(380, 800), (1280, 900), (3840, 2160)]
@@ -38,7 +39,14 @@ def write_validation(folder):
     return ["validate", *files, "--gpu", "h100", "--format", "html"]
 
 
-PAGES = {"validation": write_validation}
+def write_ledger(folder):
+    data = []
+    if (SHARED / "kernels" / "blis_h100").is_dir():
+        data = ["--bench-data", SHARED / "kernels" / "blis_h100", "--measured", SHARED / "groundtruth" / "experiments.jsonl"]
+    return ["study", "all", *data, "--format", "html"]
+
+
+PAGES = {"validation": write_validation, "ledger": write_ledger}
 
 
 def written(name, folder):

@@ -56,6 +56,7 @@ Recorder::Recorder(const RecorderOptions& options)
     : options_(options),
       latencies_(options.percentiles),
       groups_(options.label_sets, options.percentiles),
+      fleet_(options.instances, options.percentiles),
       gaps_(options.percentiles) {}
 
 void Recorder::on_request(const domain::RequestRecord& record, const RequestLatency& latency) {
@@ -78,8 +79,8 @@ void Recorder::on_request(const domain::RequestRecord& record, const RequestLate
   if (options_.open_loop) {
     note_in_queue(record);
   }
-  const bool needed =
-      options_.listener != nullptr || groups_.any() || (counts && (!exact || options_.slo.any()));
+  const bool needed = options_.listener != nullptr || groups_.any() || fleet_.any() ||
+                      (counts && (!exact || options_.slo.any()));
   if (!needed) {
     return;  // Nothing needs this request's own numbers.
   }
@@ -93,6 +94,9 @@ void Recorder::on_request(const domain::RequestRecord& record, const RequestLate
   }
   if (groups_.any()) {
     groups_.add(record, latency, metrics, good);
+  }
+  if (fleet_.any()) {
+    fleet_.add(record, latency, metrics);
   }
   if (options_.listener != nullptr) {
     options_.listener->on_request(record, metrics);
@@ -152,6 +156,7 @@ Summary Recorder::summarise(const EngineCounts& engine) {
   fill_engine(summary, engine);
   fill_overload(summary);
   summary.groups = groups_.summarise(summary.duration_s, options_.slo.any());
+  summary.fleet = fleet_.summarise();
   return summary;
 }
 

@@ -10,6 +10,7 @@
 #include "core/time.hpp"
 #include "domain/label_set.hpp"
 #include "domain/record.hpp"
+#include "metrics/fleet.hpp"
 #include "metrics/gap_samples.hpp"
 #include "metrics/groups.hpp"
 #include "metrics/record_digest.hpp"
@@ -32,6 +33,7 @@ struct RecorderOptions {
   bool of_trace = false;  ///< Requests are a trace's.
   /// Requests that the client holds back; null: it holds none. Outlives the recorder and may grow.
   const statistics::QueueGrowth* held_back = nullptr;
+  std::int64_t instances = 0;    ///< Of a cluster, each summed up apart; 0: one alone.
   Listener* listener = nullptr;  ///< Gets everything too, as it comes; outlives the recorder.
 };
 
@@ -79,6 +81,7 @@ class Recorder {
   RecorderOptions options_;
   RequestLatencies latencies_;
   Groups groups_;
+  Fleet fleet_;
   GapSamples gaps_;
   statistics::QueueGrowth queue_;  ///< Of an open loop's requests, from arrival to first schedule.
   std::array<std::int64_t, domain::kNumOutcomes> by_outcome_{};

@@ -70,6 +70,26 @@ void groups_missing(const Summary& summary, Missing& missing) {
   }
 }
 
+/// A kind of number once, whatever the number of instances.
+void fleet_missing(const FleetSummary& fleet, Missing& missing) {
+  const auto lacks = [&](const auto& number, std::string_view field) {
+    missing.add_if(std::ranges::any_of(fleet.instances,
+                                       [&](const InstanceSummary& instance) {
+                                         return !(instance.*number).has_value();
+                                       }),
+                   std::string("summary.cluster.per_instance.") + std::string(field));
+  };
+  missing.add_if(!fleet.request_variation, "summary.cluster.routing.request_variation");
+  missing.add_if(!fleet.token_variation, "summary.cluster.routing.token_variation");
+  lacks(&InstanceSummary::ttft_ms, "ttft_ms");
+  lacks(&InstanceSummary::tpot_ms, "tpot_ms");
+  lacks(&InstanceSummary::e2e_ms, "e2e_ms");
+  lacks(&InstanceSummary::queue_time_ms, "queue_time_ms");
+  lacks(&InstanceSummary::busy, "busy");
+  lacks(&InstanceSummary::kv_peak, "kv_peak");
+  lacks(&InstanceSummary::prefix_hit_rate, "prefix_hit_rate");
+}
+
 }  // namespace
 
 std::int64_t Summary::requests() const {
@@ -89,9 +109,13 @@ core::Warnings missing_numbers(const Summary& summary) {
   Missing blocks("the engine has no KV blocks", "");
   Missing groups("in some group no request completed, or none generated more than one token", "");
   Missing queries("nothing was looked up in the prefix cache", "enable_prefix_caching");
+  Missing instances("an instance has too few requests for it, or caches no prefixes", "");
 
   latencies_missing(summary, completion, tokens);
   groups_missing(summary, groups);
+  if (summary.fleet) {
+    fleet_missing(*summary.fleet, instances);
+  }
   completion.add_if(!summary.queue_time_ms.has_value(), "summary.queue_time_ms");
   Missing& no_rate = summary.completed > 0 ? time : completion;
   completion.add_if(!summary.duration_s.has_value(), "summary.duration_s");
@@ -107,7 +131,7 @@ core::Warnings missing_numbers(const Summary& summary) {
 
   core::Warnings warnings;
   for (const Missing* missing :
-       {&completion, &tokens, &time, &slo, &steps, &blocks, &queries, &groups}) {
+       {&completion, &tokens, &time, &slo, &steps, &blocks, &queries, &groups, &instances}) {
     missing->report(warnings);
   }
   return warnings;

@@ -96,6 +96,33 @@ struct GroupSummary {
   std::optional<double> good_share;  ///< Of the completed and the rejected requests.
 };
 
+/// One instance of a cluster, in numbers; latencies on the client's clock.
+struct InstanceSummary {
+  std::int64_t requests = 0;  ///< Sent to it.
+  std::int64_t completed = 0;
+  std::int64_t total_input_tokens = 0;  ///< Of completed requests, like the next two.
+  std::int64_t total_output_tokens = 0;
+  std::int64_t total_cached_tokens = 0;
+  std::optional<Distribution> ttft_ms;
+  std::optional<Distribution> tpot_ms;
+  std::optional<Distribution> e2e_ms;
+  std::optional<Distribution> queue_time_ms;
+  std::optional<double> busy;             ///< Share of the run's duration spent in steps.
+  std::optional<double> kv_peak;          ///< As KvCacheSummary, of its own cache.
+  std::optional<double> prefix_hit_rate;  ///< Likewise.
+};
+
+/// A cluster of instances behind a gateway, in numbers.
+struct FleetSummary {
+  std::string router;  ///< The routing policy.
+  std::int64_t decisions = 0;
+  std::int64_t ties = 0;                    ///< Decisions that were a draw among equals.
+  std::optional<double> age_ms;             ///< Mean age of the gauges of the chosen instance.
+  std::optional<double> request_variation;  ///< Standard deviation over mean of the requests.
+  std::optional<double> token_variation;    ///< The same of the completed requests' tokens.
+  std::vector<InstanceSummary> instances;   ///< In the order of their ids.
+};
+
 /// A run in numbers, under the names that vLLM's `bench serve` gives them.
 struct Summary {
   std::int64_t completed = 0;
@@ -114,7 +141,8 @@ struct Summary {
   std::optional<double> good_share;              ///< Of the completed and the rejected requests.
   std::vector<SloVerdict> slo;                   ///< In the order of Metric.
   std::optional<Overload> overload;
-  std::vector<GroupSummary> groups;  ///< Of each label in which requests differ, label by label.
+  std::vector<GroupSummary> groups;   ///< Of each label in which requests differ, label by label.
+  std::optional<FleetSummary> fleet;  ///< Where a cluster served.
   std::int64_t preemptions = 0;
   KvCacheSummary kv_cache;
   /// What the engine's busy time went to, exactly. Time in which the GPU waits for the host is

@@ -17,6 +17,7 @@
 #include "domain/step.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
+#include "report/fleet.hpp"
 #include "report/format.hpp"
 #include "report/group_table.hpp"
 #include "report/palette.hpp"
@@ -360,6 +361,7 @@ std::string result_table(const RunResult& result, const TextStyle& style) {
   }
   text += kv_line(result.summary, style);
   text += step_time_line(result.summary, style);
+  text += fleet_table(result.summary, style);
   text += group_tables(result.summary, style);
   text += warning_lines(result.warnings, style);
   text += cost_line(result, style);

@@ -14,6 +14,7 @@
 #include "domain/step.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
+#include "report/fleet.hpp"
 #include "report/run_result.hpp"
 #include "report/tree.hpp"
 
@@ -22,15 +23,6 @@ namespace {
 
 using metrics::Distribution;
 using metrics::LatencySummary;
-
-document::Node distribution_tree(const std::optional<Distribution>& distribution) {
-  MapBuilder map;
-  for (std::size_t i = 0; i < metrics::kNumStatistics; ++i) {
-    map.add(metrics::kStatisticNames[i],
-            number_node(distribution ? std::optional(distribution->values[i]) : std::nullopt));
-  }
-  return map.build();
-}
 
 void add_latencies(MapBuilder& map, const LatencySummary& latencies) {
   for (std::size_t m = 0; m < metrics::kNumMetrics; ++m) {
@@ -187,6 +179,15 @@ document::Node finite_tree(const document::Node& node,
 
 }  // namespace
 
+document::Node distribution_tree(const std::optional<Distribution>& distribution) {
+  MapBuilder map;
+  for (std::size_t i = 0; i < metrics::kNumStatistics; ++i) {
+    map.add(metrics::kStatisticNames[i],
+            number_node(distribution ? std::optional(distribution->values[i]) : std::nullopt));
+  }
+  return map.build();
+}
+
 document::Node summary_tree(const metrics::Summary& summary) {
   MapBuilder map;
   map.add("completed", integer_node(summary.completed))
@@ -219,6 +220,9 @@ document::Node summary_tree(const metrics::Summary& summary) {
       .add("steps", integer_node(summary.steps));
   if (!summary.groups.empty()) {
     map.add("groups", groups_tree(summary));
+  }
+  if (summary.fleet) {
+    map.add("cluster", fleet_tree(*summary.fleet));
   }
   return map.build();
 }

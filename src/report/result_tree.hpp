@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "document/document.hpp"
 #include "metrics/summary.hpp"
@@ -17,6 +18,9 @@ inline constexpr std::int64_t kResultSchemaVersion = 1;
 [[nodiscard]] document::Node result_tree(const RunResult& result);
 /// The part under `summary`.
 [[nodiscard]] document::Node summary_tree(const metrics::Summary& summary);
+/// A distribution in milliseconds by its statistics' names; each null where there is none.
+[[nodiscard]] document::Node distribution_tree(
+    const std::optional<metrics::Distribution>& distribution);
 /// And under `deployment`.
 [[nodiscard]] document::Node deployment_tree(const Deployment& deployment);
 

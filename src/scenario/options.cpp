@@ -55,7 +55,8 @@ constexpr std::array<std::string_view, 2> kGenerationConfigs = {"auto", "vllm"};
 constexpr std::array<std::string_view, 2> kSchedulingPolicies = {"fcfs", "priority"};
 
 constexpr double kMaxTokens = 16'777'216;  // 2^24: past every network; keeps sums far from overflow
-constexpr double kMaxBlocks = 1'000'000'000;        // as above
+constexpr double kMaxBlocks = 1'000'000'000;  // as above
+constexpr double kMaxInstances = 4096;
 constexpr double kMaxSeconds = 9'000'000;           // core::Duration ends at 106 days
 constexpr double kMaxSeed = 9'007'199'254'740'992;  // 2^53: exact in JSON
 
@@ -290,6 +291,25 @@ constexpr std::array kOptions = std::to_array<Option>({
      .lowest = 0, .highest = 10, .unset = "1",
      .help = "Prefix k is used in proportion to k to the minus this", .example = "1.2",
      .slot = [](WorkloadSection& w) -> Slot { return &w.prefix_zipf_exponent; }},
+    {.path = "cluster.instances", .flag = "instances",
+     .lowest = 1, .highest = kMaxInstances, .unset = "one, without a gateway",
+     .help = "Instances of the deployment behind a gateway, each with its own GPUs and KV cache", .example = "8",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.instances; }},
+    {.path = "cluster.router", .flag = "router", .unset = "round-robin",
+     .help = "The gateway's routing policy (see `ridgeline list routers`)", .example = "least-request",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.router; }},
+    {.path = "cluster.gateway_latency", .flag = "gateway-latency", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "0s",
+     .help = "From a request at the gateway to its instance", .example = "1ms",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.gateway_latency; }},
+    {.path = "cluster.notice_latency", .flag = "notice-latency", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "0s",
+     .help = "From a first token or an end at an instance to the gateway's own count", .example = "500us",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.notice_latency; }},
+    {.path = "cluster.refresh_metrics_interval", .flag = "refresh-metrics-interval", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "50ms",
+     .help = "From one reading of an instance's gauges by the gateway to the next", .example = "100ms",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.refresh_metrics_interval; }},
     {.path = "slo.ttft", .flag = "slo-ttft", .unit = "s",
      .lowest = 0, .highest = kMaxSeconds, .unset = "no limit",
      .help = "A good request's time to first token is at most this", .example = "500ms",

@@ -41,7 +41,8 @@ class Loader {
   void read(const document::Node& document, Provenance::Origin origin) {
     document::ObjectReader top(document, "", errors_);
     read_options("", document, top, origin);
-    for (const std::string_view section : {"latency", "engine", "serving", "workload", "slo"}) {
+    for (const std::string_view section :
+         {"latency", "engine", "serving", "workload", "cluster", "slo"}) {
       const document::Node* node = top.node(section);
       if (node != nullptr && !node->is_null()) {
         document::ObjectReader reader(*node, std::string(section), errors_);

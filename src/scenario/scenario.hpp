@@ -104,6 +104,20 @@ struct ServingSection {
   std::optional<core::Duration> host_sequence_time;
 };
 
+/// Instances of the deployment behind a gateway. Not set: one instance alone.
+struct ClusterSection {
+  std::optional<std::int64_t> instances;
+  std::optional<std::string> router;  ///< A name of routing/registry.hpp.
+  std::optional<core::Duration> gateway_latency;
+  std::optional<core::Duration> notice_latency;
+  std::optional<core::Duration> refresh_metrics_interval;
+};
+
+/// The policy asked for, or the default.
+[[nodiscard]] inline std::string router_name(const ClusterSection& cluster) {
+  return cluster.router.value_or("round-robin");
+}
+
 /// A what-if on a value of the network's or the GPU's document, applied before it is built.
 struct Patch {
   std::string target;  ///< "model" or "hardware".
@@ -126,6 +140,7 @@ struct DeploymentSection {
 /// is derived.
 struct RunSettings {
   SloSection slo;
+  ClusterSection cluster;
   std::optional<std::string> compat = {};
   std::string percentiles = "exact";
   std::int64_t seed = 0;

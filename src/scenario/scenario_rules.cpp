@@ -9,9 +9,12 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/time.hpp"
 #include "engine/profiles.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
+#include "routing/registry.hpp"
+#include "routing/router.hpp"
 #include "scenario/options.hpp"
 #include "scenario/requests.hpp"
 #include "scenario/scenario.hpp"
@@ -46,6 +49,36 @@ class Rules {
     } else if (share == Provenance::Origin::kFlag && blocks == Provenance::Origin::kFile) {
       engine.num_gpu_blocks.reset();
       forget("engine.num_gpu_blocks");
+    }
+  }
+
+  void cluster() {
+    const ClusterSection& cluster = loaded_.scenario.run.cluster;
+    if (!cluster.instances) {
+      for (const std::string_view path : {"cluster.router",
+                                          "cluster.gateway_latency",
+                                          "cluster.notice_latency",
+                                          "cluster.refresh_metrics_interval"}) {
+        if (given(path)) {
+          ignored(path, "there is no gateway without cluster.instances");
+        }
+      }
+      return;
+    }
+    if (loaded_.scenario.deployment.engine.data_parallel_size > 1) {
+      errors_.push_back({.field = "cluster.instances",
+                         .message = "instances of several data-parallel ranks are not simulated",
+                         .where = loaded_.of("cluster.instances").where,
+                         .hint = "count each rank as an instance"});
+    }
+    const auto router = routing::find_router(router_name(cluster));
+    if (!router) {
+      core::Error error = router.error().front();
+      error.field = "cluster.router";
+      error.where = loaded_.of("cluster.router").where;
+      errors_.push_back(std::move(error));
+    } else if (cluster.refresh_metrics_interval) {
+      gauge_interval(**router, *cluster.refresh_metrics_interval);
     }
   }
 
@@ -124,6 +157,18 @@ class Rules {
   }
 
  private:
+  void gauge_interval(const routing::RouterEntry& router, core::Duration interval) {
+    constexpr std::string_view kPath = "cluster.refresh_metrics_interval";
+    if (!router.make()->needs().gauges) {
+      ignored(kPath, fmt::format("the policy {} reads no gauges", router.name));
+    } else if (interval == core::Duration()) {
+      errors_.push_back({.field = std::string(kPath),
+                         .message = "0s is out of range, expected a time above zero",
+                         .where = loaded_.of(kPath).where,
+                         .hint = "50ms"});
+    }
+  }
+
   /// A setting that is of use only beside others.
   struct Dependency {
     std::string_view path;
@@ -190,6 +235,7 @@ void check_rules(LoadedScenario& loaded, Purpose purpose, core::Errors& errors) 
   rules.network_and_gpu();
   rules.kv_capacity();
   rules.adapters();
+  rules.cluster();
   if (loaded.scenario.workload.trace) {
     rules.trace();
   } else {

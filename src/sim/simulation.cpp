@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "cluster/cluster.hpp"
 #include "core/ids.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
@@ -15,6 +17,7 @@
 #include "domain/label_set.hpp"
 #include "engine/instance.hpp"
 #include "engine/options.hpp"
+#include "engine/server.hpp"
 #include "latency/step_time_model.hpp"
 #include "metrics/recorder.hpp"
 #include "metrics/request_metrics.hpp"
@@ -24,6 +27,7 @@
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 #include "sim/driver.hpp"
+#include "sim/fleet.hpp"
 #include "sim/horizon.hpp"
 #include "sim/logged_model.hpp"
 #include "sim/run_warnings.hpp"
@@ -46,6 +50,7 @@ metrics::RecorderOptions recorder_options(const scenario::Resolved& resolved,
   options.percentiles = resolved.run.percentiles == "sketch" ? metrics::Percentiles::kSketch
                                                              : metrics::Percentiles::kExact;
   options.listener = listener;
+  options.instances = resolved.run.cluster.instances.value_or(0);
   const auto limit = [&](metrics::Metric metric) -> std::optional<core::Duration>& {
     return options.slo.limits[static_cast<std::size_t>(metric)];
   };
@@ -59,16 +64,20 @@ metrics::RecorderOptions recorder_options(const scenario::Resolved& resolved,
   return options;
 }
 
+/// Of `instances` instances together. Used blocks count by time, and time by instance: the mean is
+/// that of one instance.
 metrics::EngineCounts counts_of(const engine::EngineTotals& totals,
-                                const engine::EngineOptions& options) {
+                                const engine::EngineOptions& options,
+                                std::int64_t instances) {
   return {.steps = totals.steps,
           .step_time = totals.step_time,
           .busy = totals.busy,
           .prefix_queries = totals.prefix_queries,
           .prefix_hits = totals.prefix_hits,
-          .kv_blocks = options.num_gpu_blocks - core::Blocks(1),  // the null block holds no tokens
+          // The null block holds no tokens.
+          .kv_blocks = (options.num_gpu_blocks - core::Blocks(1)) * instances,
           .peak_used_blocks = totals.peak_used_blocks,
-          .used_block_seconds = totals.used_block_seconds};
+          .used_block_seconds = totals.used_block_seconds * static_cast<double>(instances)};
 }
 
 /// The totals that are part of the digest: all that do not depend on how steps were advanced.
@@ -99,6 +108,47 @@ void name_groups(const workload::Labels& labels, metrics::Summary& summary) {
   }
 }
 
+/// What serves: a cluster where the scenario has one, else one instance.
+class Servers {
+ public:
+  Servers(const scenario::Resolved& resolved, const engine::InstanceInputs& inputs) {
+    if (resolved.run.cluster.instances) {
+      cluster_ = make_cluster(resolved, inputs, inputs.core == engine::EngineCore::kReference);
+    } else {
+      instance_ = std::make_unique<engine::Instance>(inputs);
+    }
+  }
+  [[nodiscard]] engine::Server& front() const {
+    return cluster_ ? static_cast<engine::Server&>(*cluster_) : *instance_;
+  }
+  [[nodiscard]] const cluster::Cluster* cluster() const { return cluster_.get(); }
+
+ private:
+  std::unique_ptr<engine::Instance> instance_;
+  std::unique_ptr<cluster::Cluster> cluster_;
+};
+
+RunOutcome outcome_of(const scenario::Resolved& resolved,
+                      const Servers& servers,
+                      metrics::Recorder& recorder,
+                      workload::Source& source) {
+  const scenario::Deployment& deployment = *resolved.deployment;
+  RunOutcome outcome;
+  outcome.totals = servers.front().totals();
+  outcome.of_other_ranks = source.of_other_ranks();
+  outcome.summary = recorder.summarise(
+      counts_of(outcome.totals, deployment.engine, resolved.run.cluster.instances.value_or(1)));
+  if (servers.cluster() != nullptr) {
+    fill_fleet(resolved, *servers.cluster(), outcome.summary);
+  }
+  outcome.summary.kv_cache.block_size = deployment.engine.block_size.value();
+  name_groups(source.labels(), outcome.summary);
+  outcome.digest = recorder.digest(digest_totals(outcome.totals));
+  outcome.warnings = recorder.warnings();
+  add_run_warnings(resolved, outcome.summary, source, outcome.warnings);
+  return outcome;
+}
+
 }  // namespace
 
 core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
@@ -123,36 +173,29 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
                  .listener = controls.listener,
                  .steps = controls.steps,
                  .watch = &watch});
-  engine::Instance instance(
-      {.engine = {.options = options,
-                  .model = controls.steps == nullptr
-                               ? model
-                               : static_cast<const latency::StepTimeModel&>(watch),
-                  .host = deployment.host,
-                  .sink = driver,
-                  .horizon = last_step_end(deployment.path),
-                  .tokens = controls.tokens},
-       .path = deployment.path,
-       .id = core::InstanceId(0),
-       .core = controls.core,
-       .jump = controls.jump});
-  const Driver::End end = driver.run(instance);
+  const engine::InstanceInputs inputs = {
+      .engine = {.options = options,
+                 .model = controls.steps == nullptr
+                              ? model
+                              : static_cast<const latency::StepTimeModel&>(watch),
+                 .host = deployment.host,
+                 .sink = driver,
+                 .horizon = last_step_end(deployment.path),
+                 .tokens = controls.tokens},
+      .path = deployment.path,
+      .id = core::InstanceId(0),
+      .core = controls.core,
+      .jump = controls.jump};
+  const Servers servers(resolved, inputs);
+  const Driver::End end = driver.run(servers.front());
   if (end == Driver::End::kPastHorizon) {
     return core::fail(past_horizon(resolved, recorder.num_completed(), source.size()));
   }
   if (!source.errors().empty()) {
     return core::fail(source.errors());
   }
-  RunOutcome outcome;
+  RunOutcome outcome = outcome_of(resolved, servers, recorder, source);
   outcome.partial = end == Driver::End::kInterrupted;
-  outcome.totals = instance.totals();
-  outcome.of_other_ranks = source.of_other_ranks();
-  outcome.summary = recorder.summarise(counts_of(outcome.totals, deployment.engine));
-  outcome.summary.kv_cache.block_size = deployment.engine.block_size.value();
-  name_groups(source.labels(), outcome.summary);
-  outcome.digest = recorder.digest(digest_totals(outcome.totals));
-  outcome.warnings = recorder.warnings();
-  add_run_warnings(resolved, outcome.summary, source, outcome.warnings);
   const auto findings = deployment.latency->findings(logged.lookups());
   outcome.warnings.insert(outcome.warnings.end(), findings.begin(), findings.end());
   return outcome;

@@ -42,8 +42,8 @@ struct RunOutcome {
   std::int64_t of_other_ranks = 0;
 };
 
-/// Runs one instance of the deployment through a workload (sim/driver.hpp). Fails where the source
-/// does (a bad row of a trace), with its errors.
+/// Runs the deployment, one instance or a cluster of them, through a workload (sim/driver.hpp).
+/// Fails where the source does (a bad row of a trace), with its errors.
 [[nodiscard]] core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
                                                 workload::Source& source,
                                                 const RunControls& controls);

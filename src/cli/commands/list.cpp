@@ -71,7 +71,7 @@ core::Error without_folder(std::string_view flag) {
 }  // namespace
 
 ExitCode list_command(Words words) {
-  const Opening opening{.usage = "list models|gpus|latency|engines|traces|presets|formats|options",
+  const Opening opening{.usage = "list models|gpus|latency|engines|traces|presets|routers|formats|options",
                         .about = "Lists what there is to choose from.",
                         .flags = list_flags(),
                         .formats = {"table", "json", "markdown"}};

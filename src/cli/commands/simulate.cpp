@@ -178,6 +178,12 @@ class Simulation {
                                     .where = {.file = "command line"},
                                     .hint = "--slo-ttft, --slo-tpot, --slo-itl or --slo-e2e"});
     }
+    if (arguments_.has("steps-out") && resolved_.run.cluster.instances.value_or(1) > 1) {
+      return core::fail(core::Error{.field = "--steps-out",
+                                    .message = "the log would mix the steps of all instances",
+                                    .where = {.file = "command line"},
+                                    .hint = "--instances 1"});
+    }
     auto source = resolved_.workload.open();
     if (!source) {
       return core::fail(source.error());

@@ -21,6 +21,7 @@
 #include "model/model_spec.hpp"
 #include "report/registry.hpp"
 #include "report/tree.hpp"
+#include "routing/registry.hpp"
 #include "scenario/options.hpp"
 #include "workload/generate/presets.hpp"
 #include "workload/traces/format.hpp"
@@ -141,6 +142,17 @@ ChoiceList list_traces() {
   return entries;
 }
 
+ChoiceList list_routers() {
+  std::vector<Choice> entries;
+  for (const auto& router : routing::routers()) {
+    entries.push_back(
+        {.name = std::string(router.name),
+         .summary = fmt::format("{}; as {}", router.summary, router.source),
+         .facts = MapBuilder().add("source", text_node(router.source)).build().members()});
+  }
+  return entries;
+}
+
 ChoiceList list_presets() {
   std::vector<Choice> entries;
   for (const auto& preset : workload::workload_presets()) {
@@ -177,6 +189,7 @@ constexpr auto kChoiceKinds = std::to_array<ChoiceKind>({{"models", list_models}
                                                          {"engines", list_engines},
                                                          {"traces", list_traces},
                                                          {"presets", list_presets},
+                                                         {"routers", list_routers},
                                                          {"formats", list_formats},
                                                          {"options", list_options}});
 

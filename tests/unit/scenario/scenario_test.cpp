@@ -172,6 +172,30 @@ TEST(LoadScenario, RefusesWhatWouldBeIgnored) {
               testing::ElementsAre(HasSubstr("workload.burstiness: would be ignored")));
 }
 
+TEST(LoadScenario, RefusesAClusterThatDoesNotAddUp) {
+  EXPECT_THAT(errors_of(kSmall,
+                        {{"cluster.instances", "4"},
+                         {"cluster.router", "least-request"},
+                         {"cluster.notice_latency", "1ms"}}),
+              testing::IsEmpty());
+  EXPECT_THAT(lines_of(errors_of(
+                  kSmall, {{"cluster.router", "random"}, {"cluster.gateway_latency", "1ms"}})),
+              testing::ElementsAre(HasSubstr("cluster.router: would be ignored"),
+                                   HasSubstr("cluster.gateway_latency: would be ignored")));
+  EXPECT_THAT(lines_of(errors_of(
+                  kSmall, {{"cluster.instances", "4"}, {"cluster.router", "least-requests"}})),
+              testing::ElementsAre(HasSubstr("no routing policy 'least-requests'")));
+  EXPECT_THAT(
+      lines_of(errors_of(kSmall,
+                         {{"cluster.instances", "4"}, {"cluster.refresh_metrics_interval", "1s"}})),
+      testing::ElementsAre(HasSubstr("the policy round-robin reads no gauges")));
+  EXPECT_THAT(
+      lines_of(errors_of(kSmall, {{"cluster.instances", "2"}, {"engine.data_parallel_size", "2"}})),
+      testing::ElementsAre(HasSubstr("several data-parallel ranks")));
+  EXPECT_THAT(lines_of(errors_of(kSmall, {{"cluster.instances", "0"}})),
+              testing::ElementsAre(HasSubstr("expected 1 to 4096")));
+}
+
 TEST(LoadScenario, ANumberOfTraceRequestsIsNotIgnored) {
   EXPECT_THAT(
       errors_of("{model: llama-3.1-8b, gpu: h100, workload: {trace: t.csv, num_prompts: 5}}"),

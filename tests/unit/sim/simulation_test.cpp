@@ -251,6 +251,51 @@ TEST_P(EveryEngine, AnIdleEngineWakesUp) {
   EXPECT_EQ(outcome.summary.completed, 2);
 }
 
+scenario::Resolved cluster_of(std::int64_t instances, std::string router) {
+  scenario::Resolved resolved = small_engine(engine::serving_constants().path);
+  resolved.run.cluster.instances = instances;
+  resolved.run.cluster.router = std::move(router);
+  return resolved;
+}
+
+TEST_P(EveryEngine, AClusterOfOneGivesTheDigestOfOneInstance) {
+  const std::vector<ScriptedSource::Sent> script = {
+      {at_us(0), 100, 30}, {at_us(500), 50, 3}, {at_us(600), 390, 40}, {at_us(9000), 9, 1}};
+  for (const std::int64_t clients : {0, 2}) {
+    ScriptedSource alone(script, clients);
+    ScriptedSource behind_a_gateway(script, clients);
+    const auto one = run(small_engine(engine::serving_constants().path), alone);
+    const auto cluster = run(cluster_of(1, "least-request"), behind_a_gateway);
+    EXPECT_EQ(cluster.digest, one.digest);
+    EXPECT_FALSE(one.summary.fleet.has_value());
+  }
+}
+
+TEST_P(EveryEngine, AClusterIsSummedUpAsAWholeAndByInstance) {
+  const std::vector<ScriptedSource::Sent> script = {
+      {at_us(0), 100, 30}, {at_us(0), 50, 3}, {at_us(0), 200, 10}, {at_us(0), 9, 1}};
+  ScriptedSource source(script);
+  const auto outcome = run(cluster_of(2, "round-robin"), source);
+  ASSERT_TRUE(outcome.summary.fleet.has_value());
+  const metrics::FleetSummary& fleet = *outcome.summary.fleet;
+  EXPECT_EQ(fleet.router, "round-robin");
+  EXPECT_EQ(fleet.decisions, 4);
+  EXPECT_FALSE(fleet.age_ms.has_value());
+  ASSERT_EQ(fleet.instances.size(), 2);
+  EXPECT_EQ(fleet.instances[0].total_input_tokens, 300);
+  EXPECT_EQ(fleet.instances[1].total_input_tokens, 59);
+  EXPECT_EQ(fleet.instances[0].completed + fleet.instances[1].completed, outcome.summary.completed);
+  // What the instances were busy is the whole's; its caches are as large as theirs together.
+  const double seconds = *outcome.summary.duration_s;
+  EXPECT_NEAR((*fleet.instances[0].busy + *fleet.instances[1].busy) * seconds,
+              outcome.summary.busy.to_seconds(),
+              1e-9);
+  EXPECT_NEAR((*fleet.instances[0].kv_peak + *fleet.instances[1].kv_peak) / 2.0,
+              *outcome.summary.kv_cache.peak,
+              1e-12);
+  EXPECT_LE(*outcome.summary.kv_cache.mean, *outcome.summary.kv_cache.peak);
+}
+
 TEST(Simulate, AnInterruptLeavesNoRequestUncounted) {
   const auto resolved = small_engine(engine::serving_constants().path);
   std::vector<ScriptedSource::Sent> script;

@@ -1,0 +1,74 @@
+#include "sim/fleet.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "cluster/cluster.hpp"
+#include "cluster/gateway.hpp"
+#include "core/check.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "engine/instance.hpp"
+#include "engine/server.hpp"
+#include "metrics/summary.hpp"
+#include "routing/registry.hpp"
+#include "scenario/deployment.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::sim {
+namespace {
+
+constexpr core::Blocks kNullBlock{1};  ///< Holds no tokens.
+
+}  // namespace
+
+std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolved,
+                                               const engine::InstanceInputs& instance,
+                                               bool eager) {
+  const scenario::ClusterSection& section = resolved.run.cluster;
+  cluster::GatewayTimes times{.gateway_latency = section.gateway_latency.value_or(core::Duration()),
+                              .notice_latency = section.notice_latency.value_or(core::Duration())};
+  times.refresh_interval = section.refresh_metrics_interval.value_or(times.refresh_interval);
+  const auto router = routing::find_router(scenario::router_name(section));
+  RIDGELINE_CHECK(router.has_value(), "a scenario's rules look its policy up");
+  return std::make_unique<cluster::Cluster>(
+      cluster::ClusterInputs{.instance = instance,
+                             .num_instances = *section.instances,
+                             .router = (*router)->make(),
+                             .times = times,
+                             .seed = static_cast<std::uint64_t>(resolved.run.seed),
+                             .eager = eager});
+}
+
+/// What the requests of a cluster's instances do not say.
+void fill_fleet(const scenario::Resolved& resolved,
+                const cluster::Cluster& cluster,
+                metrics::Summary& summary) {
+  metrics::FleetSummary& fleet = *summary.fleet;
+  const auto share = [](double part, double whole) {
+    return whole > 0.0 ? std::optional(part / whole) : std::nullopt;
+  };
+  const cluster::RoutingTotals& routing = cluster.routing();
+  fleet.router = scenario::router_name(resolved.run.cluster);
+  fleet.decisions = routing.decisions;
+  fleet.ties = routing.ties;
+  if (cluster.reads_gauges()) {
+    fleet.age_ms =
+        share(routing.gauge_age.to_milliseconds(), static_cast<double>(routing.decisions));
+  }
+  const auto blocks =
+      static_cast<double>((resolved.deployment->engine.num_gpu_blocks - kNullBlock).value());
+  for (std::size_t i = 0; i < fleet.instances.size(); ++i) {
+    const engine::EngineTotals totals = cluster.instances()[i]->totals();
+    metrics::InstanceSummary& instance = fleet.instances[i];
+    instance.busy = share(totals.busy.to_seconds(), summary.duration_s.value_or(0.0));
+    instance.kv_peak = share(static_cast<double>(totals.peak_used_blocks.value()), blocks);
+    instance.prefix_hit_rate = share(static_cast<double>(totals.prefix_hits.value()),
+                                     static_cast<double>(totals.prefix_queries.value()));
+  }
+}
+
+}  // namespace ridgeline::sim

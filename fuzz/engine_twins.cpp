@@ -1,9 +1,10 @@
-// Any bytes as a small workload on a small engine: the fast twin, stepping and jumping, against the
-// reference twin, record by record and gap by gap.
+// Any bytes as a small workload on a small engine: the fast twin, stepping and jumping, and the
+// step loop's jumps against the reference twin, record by record and gap by gap.
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -21,6 +22,7 @@
 #include "engine/engine.hpp"
 #include "engine/options.hpp"
 #include "engine/profiles.hpp"
+#include "engine/schedulers.hpp"
 #include "latency/step_time_model.hpp"
 
 namespace {
@@ -145,6 +147,52 @@ void run_twin(engine::Engine& twin, const std::vector<Event>& events) {
   twin.advance(core::SimTime::never(), false, kNoBudget);
 }
 
+/// Options that the fast twin leaves to the step loop.
+engine::EngineOptions handed_over(fuzz::Choices& choices, engine::EngineOptions options) {
+  if (choices.coin()) {
+    options.num_speculative_tokens = 1 + choices.below(3);
+    options.draft_method =
+        choices.coin() ? engine::DraftMethod::kEagle : engine::DraftMethod::kNgram;
+    options.draft_acceptance = {static_cast<double>(choices.below(11)) / 10};
+  }
+  if (choices.coin()) {
+    options.cache_groups.push_back({.sliding_window = core::Tokens(2 + choices.below(40))});
+    options.num_gpu_blocks = options.num_gpu_blocks * 2;
+  }
+  if (choices.coin()) {
+    options.policy = engine::SchedulingPolicy::kPriority;
+  }
+  options.pipeline_depth = choices.one_in(3) ? 3 : 0;
+  return options;
+}
+
+using MakeTwin = std::function<std::unique_ptr<engine::Engine>(const engine::EngineInputs&)>;
+
+void compare(const engine::EngineInputs& inputs,
+             const std::vector<Event>& events,
+             const std::vector<MakeTwin>& makers) {
+  std::vector<Outcome> outcomes(makers.size());
+  engine::EngineTotals first;
+  for (std::size_t i = 0; i < makers.size(); ++i) {
+    const auto twin = makers[i]({.options = inputs.options,
+                                 .model = inputs.model,
+                                 .host = inputs.host,
+                                 .sink = outcomes[i]});
+    run_twin(*twin, events);
+    const engine::EngineTotals totals = twin->totals();
+    if (i == 0) {
+      first = totals;
+    }
+    RIDGELINE_CHECK(outcomes[i].requests == outcomes[0].requests, "records differ");
+    RIDGELINE_CHECK(outcomes[i].gaps == outcomes[0].gaps, "gaps differ");
+    RIDGELINE_CHECK(totals.steps == first.steps && totals.preemptions == first.preemptions &&
+                        totals.busy == first.busy && totals.prefix_hits == first.prefix_hits &&
+                        totals.peak_used_blocks == first.peak_used_blocks &&
+                        totals.used_block_seconds == first.used_block_seconds,
+                    "totals differ");
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -154,23 +202,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   engine::HostTime host;
   host.per_step = core::Duration::microseconds(choices.below(3) * 900);
   const std::vector<Event> events = events_from(choices);
-  std::array<Outcome, 3> outcomes;
-  std::array<engine::EngineTotals, 3> totals;
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    const engine::EngineInputs inputs{
-        .options = options, .model = model, .host = host, .sink = outcomes[i]};
-    const auto twin =
-        i == 0 ? engine::make_reference_engine(inputs) : engine::make_fast_engine(inputs, i == 2);
-    run_twin(*twin, events);
-    totals[i] = twin->totals();
-    RIDGELINE_CHECK(outcomes[i].requests == outcomes[0].requests, "records differ");
-    RIDGELINE_CHECK(outcomes[i].gaps == outcomes[0].gaps, "gaps differ");
-    RIDGELINE_CHECK(
-        totals[i].steps == totals[0].steps && totals[i].preemptions == totals[0].preemptions &&
-            totals[i].busy == totals[0].busy && totals[i].prefix_hits == totals[0].prefix_hits &&
-            totals[i].peak_used_blocks == totals[0].peak_used_blocks &&
-            totals[i].used_block_seconds == totals[0].used_block_seconds,
-        "totals differ");
-  }
+  const engine::EngineOptions others = handed_over(choices, options);
+  Outcome unused;
+  const MakeTwin jump_loop = [](const engine::EngineInputs& inputs) {
+    return engine::make_step_engine(engine::schedulers().front(), inputs, true);
+  };
+  compare({.options = options, .model = model, .host = host, .sink = unused},
+          events,
+          {engine::make_reference_engine,
+           [](const auto& inputs) { return engine::make_fast_engine(inputs, false); },
+           [](const auto& inputs) { return engine::make_fast_engine(inputs, true); },
+           jump_loop});
+  compare({.options = others, .model = model, .host = host, .sink = unused},
+          events,
+          {engine::make_reference_engine, jump_loop});
   return 0;
 }

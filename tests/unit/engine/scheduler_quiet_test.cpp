@@ -107,6 +107,22 @@ TEST(SchedulerQuiet, WithDraftsAsIfAllWereAccepted) {
   EXPECT_EQ(sequence.num_computed_tokens, 6 + 5 - 1 + 3);
 }
 
+TEST(SchedulerQuiet, DraftsTakeNoBlockBehindTheLongestSequence) {
+  EngineOptions options = test::tiny_options("0.15");
+  options.num_speculative_tokens = 3;
+  options.max_model_len = core::Tokens(16);
+  options.num_gpu_blocks = core::Blocks(1 + 4);
+  Quiet quiet(options);
+  quiet.add(0, 20);
+  quiet.step(2);
+  // Ten tokens are in flight, then fourteen; a fifteenth with three slots ahead would be eighteen,
+  // but sixteen are the most, and all four blocks are taken.
+  EXPECT_EQ((*quiet).quiet_steps(), 1);
+  quiet.round(4);
+  EXPECT_EQ((*quiet).counts().free_blocks, 0);
+  EXPECT_EQ((*quiet).quiet_steps(), 0);
+}
+
 TEST(SchedulerQuiet, NotWhileAnotherMayComeIn) {
   EngineOptions options = test::tiny_options("0.15");
   options.max_num_seqs = 2;

@@ -41,7 +41,7 @@ std::int64_t Scheduler::quiet_steps() const {
       return 0;
     }
   }
-  while (blocks_taken(tokens) > kv_cache().num_free()) {
+  while (tokens > 0 && blocks_taken(tokens) > kv_cache().num_free()) {
     tokens /= 2;
   }
   return tokens / tokens_per_step() * (steps_in_flight(options_) / steps_per_request_);
@@ -72,8 +72,9 @@ std::int64_t Scheduler::quiet_tokens(const Sequence& sequence) const {
 std::int64_t Scheduler::blocks_taken(std::int64_t tokens) const {
   std::int64_t blocks = 0;
   for (const SequencePtr& sequence : running_) {
-    blocks += manager_.blocks_to_extend(sequence->blocks,
-                                        sequence->num_computed_tokens + tokens + lookahead_);
+    const std::int64_t end = sequence->num_computed_tokens + tokens + lookahead_;
+    blocks +=
+        manager_.blocks_to_extend(sequence->blocks, std::min(end, options_.max_model_len.value()));
   }
   return blocks;
 }

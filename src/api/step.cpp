@@ -16,6 +16,7 @@
 #include "core/units.hpp"
 #include "document/document.hpp"
 #include "latency/lookup_log.hpp"
+#include "latency/roofline/charged_attention.hpp"
 #include "latency/step_time_model.hpp"
 #include "report/format.hpp"
 #include "report/results/headline.hpp"
@@ -111,6 +112,7 @@ core::Result<PricedStep> price(const scenario::LoadedScenario& loaded,
       with_drafts(text, speculation ? speculation->num_speculative_tokens : 0);
   const domain::StepBatch batch = verified.batch();
   priced.report.explanation = deployment.latency->explain(batch);
+  priced.report.charged = latency::roofline::charged_attention(*deployment.latency, batch);
   if (priced.report.explanation.total.gpu() > core::SimTime::last().since_start()) {
     return core::fail(too_long(priced.report.explanation));
   }

@@ -223,6 +223,21 @@ domain::Bottleneck bottleneck_of(const domain::StepTime& time) {
   return static_cast<domain::Bottleneck>(most - time.by_bottleneck.begin());
 }
 
+namespace {
+
+document::Node charged_tree(const StepReport& report) {
+  if (!report.charged) {
+    return {};
+  }
+  return MapBuilder()
+      .add("decode_flops", number_node(report.charged->flops))
+      .add("own_flops", number_node(report.charged->own_flops))
+      .add("shortest_over_own", number_node(report.charged->shortest_ratio))
+      .build();
+}
+
+}  // namespace
+
 document::Node step_tree(const StepReport& report) {
   const domain::StepTime& total = report.explanation.total;
   const domain::StepTime labelled = time_by_label(report.explanation);
@@ -241,6 +256,7 @@ document::Node step_tree(const StepReport& report) {
       .add("parts", parts_tree(report.explanation.parts))
       .add("hidden", parts_tree(report.explanation.hidden))
       .add("rounding_us", number_node(microseconds(report.explanation.rounding)))
+      .add("charged_attention", charged_tree(report))
       .add("config", report.config)
       .add("warnings", warnings_tree(report.warnings))
       .build();
@@ -264,6 +280,16 @@ std::string step_table(const StepReport& report, const TextStyle& style) {
   if (explanation.rounding != core::Seconds()) {
     text +=
         fmt::format("rounding {} us\n", significant(core::as_microseconds(explanation.rounding)));
+  }
+  if (report.charged && report.charged->flops != report.charged->own_flops) {
+    text +=
+        wrapped("",
+                {{.text = fmt::format("attention of decodes is charged {} FLOPs for {} of its own",
+                                      significant(report.charged->flops),
+                                      significant(report.charged->own_flops))},
+                 {.text = fmt::format("{} times for the shortest",
+                                      significant(report.charged->shortest_ratio))}},
+                sentence_layout(style));
   }
   if (!explanation.hidden.empty()) {
     text += "\nhidden: the losing side of each maximum, not in the sum\n";

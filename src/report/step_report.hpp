@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "domain/step.hpp"
+#include "latency/roofline/charged_attention.hpp"
 #include "latency/step_time_model.hpp"
 #include "report/palette.hpp"
 
@@ -18,6 +20,7 @@ struct StepReport {
   std::vector<std::string> headline;  ///< What was priced, in short pieces for a person.
   document::Node config;              ///< The resolved scenario; may be null.
   latency::Explanation explanation;
+  std::optional<latency::roofline::ChargedAttention> charged;  ///< Of V2, beside its decodes.
   core::Warnings warnings;
 };
 
@@ -26,7 +29,8 @@ struct StepReport {
 [[nodiscard]] domain::Bottleneck bottleneck_of(const domain::StepTime& time);
 
 /// {schema_version, model, step_us, bottleneck, cpu_us, time_by_bottleneck, parts[], hidden[],
-/// rounding_us, config, warnings}. The parts' `us` and rounding_us sum to step_us.
+/// rounding_us, charged_attention, config, warnings}. The parts' `us` and rounding_us sum to
+/// step_us.
 [[nodiscard]] document::Node step_tree(const StepReport& report);
 [[nodiscard]] std::string step_table(const StepReport& report, const TextStyle& style);
 

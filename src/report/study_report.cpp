@@ -18,6 +18,17 @@ namespace {
 
 constexpr std::int64_t kStudySchemaVersion = 1;
 
+document::Node skipped_tree(const studies::Outcome& outcome) {
+  std::vector<document::Node> parts;
+  for (const studies::SkippedPart& skipped : outcome.skipped) {
+    parts.push_back(MapBuilder()
+                        .add("part", text_node(skipped.part))
+                        .add("needs", text_node(skipped.needs))
+                        .build());
+  }
+  return list_node(std::move(parts));
+}
+
 document::Node arms_tree(const studies::Study& study) {
   std::vector<document::Node> arms;
   for (const studies::Arm& arm : study.arms) {
@@ -119,6 +130,7 @@ document::Node study_tree(const studies::StudyReport& report) {
       .add("finding", text_node(report.outcome.finding))
       .add("scope", text_node(study.scope))
       .add("not_tested", text_node(study.not_tested))
+      .add("skipped", skipped_tree(report.outcome))
       .add("warnings", warnings_tree(report.warnings))
       .build();
 }
@@ -149,6 +161,9 @@ std::string study_markdown(const studies::StudyReport& report) {
   text += fmt::format("**Held fixed.** {}\n\n", study.held_fixed);
   text += fmt::format("**Controls.** {}\n\n", study.controls);
   text += fmt::format("**Scope.** {}. **Not tested.** {}.\n", study.scope, study.not_tested);
+  for (const studies::SkippedPart& skipped : outcome.skipped) {
+    text += fmt::format("\n> skipped: {}: needs {}\n", skipped.part, skipped.needs);
+  }
   for (const core::Warning& warning : report.warnings) {
     text += fmt::format("\n> warning {}: {} - {}\n", warning.code, warning.message, warning.hint);
   }

@@ -210,7 +210,9 @@ core::Result<Outcome> run_h29(const Lab& lab) {
                 {"extended", {}},
                 {"options", {}},
                 {"bucket_waste", {}},
-                {"statements", {}}};
+                {"statements", {}},
+                {"root_cause_verification", {}},
+                {"break_even", {}}};
   out.effects.push_back({.name = "the bucket's length instead of the prompt's", .values = {}});
   sweep_table(*with.bucketed, out.tables[0]);
   boundary_table(*with.bucketed, out.tables[1]);
@@ -221,6 +223,7 @@ core::Result<Outcome> run_h29(const Lab& lab) {
   h29::options_table(with, out.tables[7]);
   h29::waste_table(with, out.tables[8]);
   h29::add_statements(*with.bucketed, out.tables[9]);
+  h29::cause_tables(with, out.tables[10], out.tables[11]);
   h29::judge(with, inside, beyond, out);
   return out;
 }

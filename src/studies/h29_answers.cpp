@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
+#include <string>
 #include <utility>
 
 #include <fmt/core.h>
@@ -109,6 +110,59 @@ void add_statements(const Subject& bucketed, StudyTable& table) {
                                  "the plateau of 8 to 64 tokens is 1.5 to 64 % of the bucket",
                                  std::abs(from - kSaidFrom) <= 0.1 && std::abs(to - kSaidTo) <= 1.0,
                                  fmt::format("{:.1f} to {:.1f} %", from, to)));
+}
+
+void cause_tables(const Subjects& with, StudyTable& causes, StudyTable& break_even) {
+  const PromptCost bucketed(*with.bucketed, kDecisiveLength);
+  const PromptCost actual(*with.actual, kDecisiveLength);
+  const PromptCost whole(*with.bucketed, kFirstBucket);
+  const double linear = static_cast<double>(whole.step) * ratio_of(kDecisiveLength, kFirstBucket);
+  const auto step = [&](const char* name, const std::string& found, bool supports) {
+    causes.rows.push_back(row("step", name, "found", found, "supports_the_bucket", supports));
+  };
+  step("RCV-1: where",
+       fmt::format("attention of {} tokens is charged for {}; products and bytes are not",
+                   kDecisiveLength,
+                   bucket_for(kDecisiveLength)),
+       true);
+  const double added =
+      (bucketed.cost.prefill.attention - actual.cost.prefill.attention) * kMicrosPerSecond;
+  step("RCV-2: how large",
+       fmt::format("it adds {:.0f} us to a step of {} us", added, actual.step),
+       ratio_of(bucketed.step, actual.step) > kDecisiveRatio);
+  step("RCV-3: which way",
+       fmt::format("the step is {:.2f} times the line through {} tokens, and {:.4f} times itself "
+                   "without the bucket",
+                   static_cast<double>(bucketed.step) / linear,
+                   kFirstBucket,
+                   ratio_of(bucketed.step, actual.step)),
+       ratio_of(bucketed.step, actual.step) > kDecisiveRatio);
+  const std::int64_t from = PromptCost(*with.actual, kPlateauFrom).step;
+  const std::int64_t to = PromptCost(*with.actual, kPlateauTo).step;
+  constexpr double kFlat = 1.1;
+  const bool flat = std::max(ratio_of(to, from), ratio_of(from, to)) <= kFlat;
+  step("RCV-4: without it",
+       fmt::format("with actual lengths {} and {} tokens still take {} and {} us: the plateau {}",
+                   kPlateauFrom,
+                   kPlateauTo,
+                   from,
+                   to,
+                   flat ? "stays" : "goes"),
+       !flat);
+  std::int64_t within_from = 0;
+  std::int64_t computes_from = 0;
+  for (std::int64_t length = kFirstBucket; length >= 1; --length) {
+    const PromptCost prompt(*with.bucketed, length);
+    const bool within = prompt.step * kFirstBucket <=
+                        static_cast<std::int64_t>(kDecisiveRatio) * whole.step * length;
+    within_from = within ? length : within_from;
+    computes_from = prompt.memory_bound() ? computes_from : length;
+  }
+  const auto add = [&](const char* what, std::int64_t tokens) {
+    break_even.rows.push_back(row("what", what, "from_tokens", tokens));
+  };
+  add("the step is within twice the line through 512 tokens", within_from);
+  add("compute takes as long as memory", computes_from);
 }
 
 void judge(const Subjects& with, double inside, double beyond, Outcome& out) {

@@ -57,6 +57,9 @@ void options_table(const Subjects& with, StudyTable& table);
 void waste_table(const Subjects& with, StudyTable& table);
 /// Sentences of the text about the line through zero, and about what is slow.
 void add_statements(const Subject& bucketed, StudyTable& table);
+/// The root cause that the text names, verified again in its four steps (where, how large, which
+/// way, without it), and the lengths at which things break even.
+void cause_tables(const Subjects& with, StudyTable& causes, StudyTable& break_even);
 /// The verdict by the published rule, of which either condition refutes, and the finding. `inside`
 /// and `beyond` are the largest inflations up to 2,048 and up to 65,536 tokens.
 void judge(const Subjects& with, double inside, double beyond, Outcome& out);

@@ -218,6 +218,11 @@ core::Result<Outcome> run_h33(const Lab& lab) {
   h33::per_layer_table(with, out.tables[9]);
   h33::causes_table(with, out.tables[10]);
   h33::judge(with, out);
+  auto made = h33::made_tables_table();
+  if (!made) {
+    return core::fail(std::move(made).error());
+  }
+  out.tables.push_back(std::move(*made));
   return out;
 }
 

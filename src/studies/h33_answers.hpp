@@ -40,6 +40,9 @@ void context_falls_table(const Subject& batch, StudyTable& table);
 void per_layer_table(const Subjects& with, StudyTable& table);
 /// The ratios again under each rule for rows that read 0.
 void causes_table(const Subjects& with, StudyTable& table);
+/// The ratios on tables that were made: no zero rows, no holes, no cold calls, so that what is left
+/// belongs to the formulas.
+[[nodiscard]] core::Result<StudyTable> made_tables_table();
 /// The verdict by the published rule, which looks at batches whose contexts differ 10 times or
 /// more, and the finding.
 void judge(const Subjects& with, Outcome& out);

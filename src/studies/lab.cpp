@@ -30,15 +30,6 @@ namespace {
 /// Of every study of rooflines: the published tables are of this GPU.
 constexpr const char* kStudyGpu = "h100";
 
-bool reads_tables(const Arm& arm) {
-  if (const auto* preset = latency::roofline::find_preset(arm.preset)) {
-    return preset->version == latency::roofline::Version::kV2;
-  }
-  const auto* entry = latency::find_step_time_model(arm.preset);
-  RIDGELINE_CHECK(entry != nullptr, arm.preset);
-  return entry->uses.bench_data;
-}
-
 /// Requests as a step-time model reads them.
 class Batch {
  public:
@@ -65,6 +56,15 @@ class Batch {
 };
 
 }  // namespace
+
+bool reads_tables(const Arm& arm) {
+  if (const auto* preset = latency::roofline::find_preset(arm.preset)) {
+    return preset->version == latency::roofline::Version::kV2;
+  }
+  const auto* entry = latency::find_step_time_model(arm.preset);
+  RIDGELINE_CHECK(entry != nullptr, arm.preset);
+  return entry->uses.bench_data;
+}
 
 core::Result<std::unique_ptr<Subject>> Subject::make(const Arm& arm,
                                                      const std::string& network,
@@ -189,6 +189,9 @@ latency::ModelSetting setting(const char* key, double value) {
 }
 latency::ModelSetting setting(const char* key, std::int64_t value) {
   return {.key = key, .value = document::Node::integer(value, {})};
+}
+latency::ModelSetting flag(const char* key, bool value) {
+  return {.key = key, .value = document::Node::boolean(value, {})};
 }
 
 }  // namespace ridgeline::studies

@@ -29,6 +29,9 @@ struct Requests {
   std::vector<std::pair<std::int64_t, std::int64_t>> prefills = {};  ///< (past, new)
 };
 
+/// Whether its step-time model looks kernels up in measured tables.
+[[nodiscard]] bool reads_tables(const Arm& arm);
+
 /// A step-time model of a study, with the network it refers to.
 class Subject {
  public:
@@ -67,6 +70,8 @@ class Lab {
       const std::string& arm, const std::string& network = kLlama8b, std::int64_t ranks = 1) const;
   /// The measured kernels themselves.
   [[nodiscard]] core::Result<latency::measured::KernelTables> tables() const;
+  [[nodiscard]] const StudyOptions& options() const { return options_; }
+  [[nodiscard]] const std::vector<Arm>& arms() const { return study_.arms; }
 
  private:
   const Study& study_;
@@ -118,5 +123,6 @@ template <class... Cells>
 [[nodiscard]] latency::ModelSetting setting(const char* key, const char* value);
 [[nodiscard]] latency::ModelSetting setting(const char* key, double value);
 [[nodiscard]] latency::ModelSetting setting(const char* key, std::int64_t value);
+[[nodiscard]] latency::ModelSetting flag(const char* key, bool value);
 
 }  // namespace ridgeline::studies

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/roofline/roofline_model.hpp"
 #include "latency/roofline/switches.hpp"
+#include "latency/step_time_model.hpp"
 #include "studies/lab.hpp"
 #include "studies/registry.hpp"
 #include "studies/study.hpp"
@@ -119,10 +121,76 @@ std::vector<Arm> rank_arms() {
   for (const auto& preset : latency::roofline::presets()) {
     arms.push_back({.name = std::string(preset.name), .preset = std::string(preset.name)});
   }
+  const auto add = [&](const char* name, std::vector<latency::ModelSetting> settings) {
+    arms.push_back({.name = name, .preset = "v2-final", .settings = std::move(settings)});
+  };
+  // What the review of V2 proposed, and asked of its divisor of prefill attention (as published
+  // 1.8).
+  add("v2-final, divisor 1", {setting("prefill_attention_divisor", 1.0)});
+  add("v2-final, divisor 2", {setting("prefill_attention_divisor", 2.0)});
+  add("v2-final, range", {setting("decode_attention", "range")});
+  add("v2-final, range-count", {setting("decode_attention", "range-count")});
+  add("v2-final, lookup log", {setting("lookup", "log")});
+  add("v2-final, per component", {flag("per_component", true)});
+  add("v2-final, per component, hybrid",
+      {flag("per_component", true), setting("bandwidth", "hybrid")});
   // Ours. Neither is named in the claim, so neither decides.
   arms.push_back({.name = "kernel", .preset = "kernel"});
   arms.push_back({.name = "table", .preset = "table"});
   return arms;
+}
+
+/// A batch of the review's questions about uneven contexts.
+struct UnevenBatch {
+  const char* name;
+  std::vector<std::int64_t> contexts;
+};
+
+std::vector<UnevenBatch> uneven_batches() {
+  std::vector<std::int64_t> one_long(8, 2048);
+  one_long.push_back(32768);
+  return {{"1000, 2000, 3000, 32000", {1000, 2000, 3000, 32000}},
+          {"8 x 2048, 32768", one_long},
+          {"8 x 4096", std::vector<std::int64_t>(8, 4096)},
+          {"7 x 1024, 32768", {1024, 1024, 1024, 1024, 1024, 1024, 1024, 32768}},
+          {"4 x 16384, 4 x 32768", {16384, 16384, 16384, 16384, 32768, 32768, 32768, 32768}}};
+}
+
+/// Attention of uneven batches, where the variants differ: per layer beside the measured latency of
+/// as many KV tokens (arm `table`).
+core::Result<StudyTable> uneven_table(const Lab& lab) {
+  StudyTable table{.name = "uneven_batches", .rows = {}};
+  const auto reference = lab.subject("table");
+  if (!reference) {
+    return core::fail(reference.error());
+  }
+  constexpr double kLayers = 32.0;
+  for (const char* arm : {"v2-h29",
+                          "v2-h33",
+                          "v2-final",
+                          "v2-final, range",
+                          "v2-final, range-count",
+                          "kernel",
+                          "table"}) {
+    const auto subject = lab.subject(arm);
+    if (!subject) {
+      return core::fail(subject.error());
+    }
+    for (const UnevenBatch& batch : uneven_batches()) {
+      const Requests step{.decodes = batch.contexts};
+      const double us = decode_seconds(**subject, step) * kSecondsToMicros / kLayers;
+      const double measured = (*reference)->attention(step).value() * kSecondsToMicros / kLayers;
+      table.rows.push_back(row("contexts",
+                               batch.name,
+                               "model",
+                               arm,
+                               "us_per_layer",
+                               us,
+                               "over_measured",
+                               us / measured));
+    }
+  }
+  return table;
 }
 
 core::Result<Outcome> run_rank(const Lab& lab) {
@@ -149,7 +217,7 @@ core::Result<Outcome> run_rank(const Lab& lab) {
     }
     out.tables[0].rows.push_back(statistics_row(arm.name, "decode attention", errors.decode));
     out.tables[1].rows.push_back(statistics_row(arm.name, "prefill attention", errors.prefill));
-    if (arm.name.starts_with("v")) {
+    if (latency::roofline::find_preset(arm.name) != nullptr) {
       order.emplace_back(out.tables[0].rows.back().find("median_abs_pct")->as_real(), arm.name);
     }
   }
@@ -158,6 +226,11 @@ core::Result<Outcome> run_rank(const Lab& lab) {
       return a.find("median_abs_pct")->as_real() < b.find("median_abs_pct")->as_real();
     });
   }
+  auto uneven = uneven_table(lab);
+  if (!uneven) {
+    return core::fail(std::move(uneven).error());
+  }
+  out.tables.push_back(std::move(*uneven));
   const auto best = std::ranges::min_element(order);
   out.by_rule = best->second.starts_with("v2") ? Verdict::kConfirmed : Verdict::kRefuted;
   out.because = fmt::format(

@@ -9,6 +9,10 @@ namespace ridgeline::studies {
 // One line per study, in the order in which they were asked.
 const std::vector<Study>& studies() {
   static const std::vector<Study> kStudies = {
+      study_h1(),
+      study_h2b(),
+      study_h3(),
+      study_h4(),
       study_h5(),
       study_h6(),
       study_h27(),

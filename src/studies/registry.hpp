@@ -5,6 +5,10 @@
 namespace ridgeline::studies {
 
 // One file each.
+[[nodiscard]] Study study_h1();
+[[nodiscard]] Study study_h2b();
+[[nodiscard]] Study study_h3();
+[[nodiscard]] Study study_h4();
 [[nodiscard]] Study study_h5();
 [[nodiscard]] Study study_h6();
 [[nodiscard]] Study study_h27();

@@ -46,6 +46,12 @@ struct StudyTable {
   std::vector<document::Node> rows;
 };
 
+/// A part of a study that was not run, and what it needs: "--measured FILE".
+struct SkippedPart {
+  std::string part;
+  std::string needs;
+};
+
 /// What an arm changed, over all cases: the harness says where it changed nothing.
 struct Effect {
   std::string name;
@@ -59,6 +65,7 @@ struct Outcome {
   std::string because;                    ///< The numbers that decided.
   std::string finding;                    ///< Ours, which may differ from either verdict.
   std::vector<Effect> effects;
+  std::vector<SkippedPart> skipped;
 };
 
 /// A claim, how it is tested, and what would refute it. One file each, and a line of registry.cpp.
@@ -86,6 +93,10 @@ struct Study {
 /// What a study is run on.
 struct StudyOptions {
   std::string bench_data = {};  ///< Folder of measured kernel tables of an H100.
+  /// File of measured runs, as `validate` reads them; empty: parts that score arms on servers are
+  /// skipped.
+  std::string measured = {};
+  std::int64_t threads = 1;  ///< Outcomes do not depend on it.
 };
 
 /// A study with its outcome, and what the harness noticed by itself.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,10 +15,13 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
+#include "evidence/validate/evidence.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
+#include "studies/gains.hpp"
 #include "studies/lab.hpp"
+#include "studies/measured_arms.hpp"
 #include "studies/registry.hpp"
 #include "studies/study.hpp"
 
@@ -155,6 +159,29 @@ core::Result<void> scale(
   return {};
 }
 
+/// Both ways to cut a network against measured servers, by their number of GPUs.
+core::Result<void> by_tp_on_servers(const Lab& lab, Outcome& out) {
+  if (lab.options().measured.empty()) {
+    out.skipped.push_back({.part = "errors on measured servers by tp", .needs = "--measured FILE"});
+    return {};
+  }
+  const auto runs = score_arms(lab.arms(), lab.options());
+  if (!runs) {
+    return core::fail(runs.error());
+  }
+  std::map<std::int64_t, Runs> by_tp;
+  for (const ScoredRun& run : *runs) {
+    by_tp[run.tensor_parallel].push_back(&run);
+  }
+  std::vector<Group> groups;
+  for (auto& [ranks, of_ranks] : by_tp) {
+    groups.push_back({.name = fmt::format("tp {}", ranks), .runs = std::move(of_ranks)});
+  }
+  out.tables.push_back(
+      errors_table("measured_tpot_by_tp", groups, lab.arms(), evidence::validate::Figure::kTpot));
+  return {};
+}
+
 core::Result<Outcome> run_tp_scaling(const Lab& lab) {
   Outcome out;
   out.tables = {{"tp_scaling", {}}};
@@ -179,7 +206,8 @@ core::Result<Outcome> run_tp_scaling(const Lab& lab) {
       "GPU. V2 divides even the host's overhead.",
       scaling.worst * static_cast<double>(kRanks.back()),
       scaling.best * static_cast<double>(kRanks.back()));
-  return out;
+  const auto scored = by_tp_on_servers(lab, out);
+  return scored ? core::Result<Outcome>(std::move(out)) : core::fail(scored.error());
 }
 
 }  // namespace
@@ -200,7 +228,8 @@ Study study_tp_scaling() {
       .controls = "one rank of V2 with its own shapes instead of a division",
       .reference = Reference::kModel,
       .published = Verdict::kNone,
-      .scope = "steps of two networks, predicted by the kernel model",
+      .scope =
+          "steps of two networks, predicted by the kernel model; with --measured, servers by tp",
       .not_tested = "measured engines: `ridgeline validate` scores them by tp; PCIe; more nodes",
       .run = run_tp_scaling};
 }

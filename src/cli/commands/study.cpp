@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -107,7 +109,11 @@ ExitCode show_studies(const std::vector<const studies::Study*>& asked,
   }
   std::vector<studies::StudyReport> reports;
   for (const studies::Study* study : asked) {
-    auto report = studies::run_study(*study, {.bench_data = arguments.value("bench-data")});
+    auto report = studies::run_study(
+        *study,
+        {.bench_data = arguments.value("bench-data"),
+         .measured = arguments.value("measured"),
+         .threads = std::max<std::int64_t>(1, std::thread::hardware_concurrency())});
     if (!report) {
       return give_up(report.error(), manners);
     }

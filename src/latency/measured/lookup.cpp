@@ -41,9 +41,17 @@ struct Bracket {
   bool outside = false;
 };
 
+/// How far between two ticks, both above 0, a value lies.
+double share_between(std::int64_t low, std::int64_t high, std::int64_t value, LookupMode mode) {
+  if (mode == LookupMode::kLog) {
+    return core::log(real(value) / real(low)) / core::log(real(high) / real(low));
+  }
+  return real(value - low) / real(high - low);
+}
+
 /// `tick(i)` ascends for i below `size`, at least 1.
 template <class Tick>
-Bracket bracket(std::size_t size, const Tick& tick, std::int64_t value) {
+Bracket bracket(std::size_t size, const Tick& tick, std::int64_t value, LookupMode mode) {
   const std::size_t last = size - 1;
   if (value <= tick(0)) {
     return {.outside = value < tick(0)};
@@ -60,8 +68,7 @@ Bracket bracket(std::size_t size, const Tick& tick, std::int64_t value) {
   if (tick(low) == value) {
     return {.low = low, .high = low};
   }
-  return {
-      .low = low, .high = high, .share = real(value - tick(low)) / real(tick(high) - tick(low))};
+  return {.low = low, .high = high, .share = share_between(tick(low), tick(high), value, mode)};
 }
 
 /// Rows that a value came from: the nearest counts.
@@ -174,8 +181,8 @@ Lookup look_up_gemm(const GemmTable& table,
     return std::sqrt(square(real(rows[row].m - m)) + square(real(rows[row].k - target.k)) +
                      square(real(rows[row].n - target.n)));
   };
-  const Bracket at =
-      bracket(column.by_m.size(), [&](std::size_t i) { return rows[column.by_m[i]].m; }, m);
+  const Bracket at = bracket(
+      column.by_m.size(), [&](std::size_t i) { return rows[column.by_m[i]].m; }, m, options.mode);
   Lookup lookup{.outside = at.outside};
   ZeroRule zero = ZeroRule::kNearest;
   if (options.mode == LookupMode::kFloor) {
@@ -204,8 +211,8 @@ Lookup look_up_prefill(const PrefillTable& table,
   const auto distance = [&](std::size_t row) {
     return std::abs(real(rows[row].seq_len - seq_len));
   };
-  const Bracket at =
-      bracket(by_seq.size(), [&](std::size_t i) { return rows[by_seq[i]].seq_len; }, seq_len);
+  const Bracket at = bracket(
+      by_seq.size(), [&](std::size_t i) { return rows[by_seq[i]].seq_len; }, seq_len, options.mode);
   Lookup lookup{.outside = at.outside};
   const std::size_t low = by_seq[at.low];
   if (options.mode == LookupMode::kFloor) {
@@ -258,8 +265,9 @@ Lookup look_up_decode(const DecodeTable& table,
   const auto batches = table.batch_sizes();
   const auto lens = table.kv_lens();
   const Bracket batch =
-      bracket(batches.size(), [&](std::size_t i) { return batches[i]; }, batch_size);
-  const Bracket kv = bracket(lens.size(), [&](std::size_t i) { return lens[i]; }, kv_len);
+      bracket(batches.size(), [&](std::size_t i) { return batches[i]; }, batch_size, options.mode);
+  const Bracket kv =
+      bracket(lens.size(), [&](std::size_t i) { return lens[i]; }, kv_len, options.mode);
   Lookup lookup{.outside = batch.outside || kv.outside};
   if (options.mode == LookupMode::kFloor) {
     lookup.row = floor_row(rows.size(), distance, [&](std::size_t row) {

@@ -15,6 +15,7 @@ namespace ridgeline::latency::measured {
 enum class LookupMode : std::uint8_t {
   kFloor,        ///< The nearest row below the target; before interpolation was introduced.
   kInterpolate,  ///< Linear in m or sequence, bilinear in batch and context, flat outside.
+  kLog,          ///< The same in the logarithms of m, sequence, batch and context; unpublished.
 };
 
 /// What stands in for an MFU below kZeroMfu.
@@ -74,7 +75,7 @@ struct GemmTarget {
                                      std::int64_t seq_len,
                                      const LookupOptions& options);
 
-/// kFloor reads the whole file (some 40 rows); kInterpolate is O(log rows). A hole of the grid
+/// kFloor reads the whole file (some 40 rows); the others are O(log rows). A hole of the grid
 /// counts as an MFU of 0, as published.
 [[nodiscard]] Lookup look_up_decode(const DecodeTable& table,
                                     std::int64_t batch_size,

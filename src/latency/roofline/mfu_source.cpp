@@ -26,6 +26,19 @@
 namespace ridgeline::latency::roofline {
 namespace {
 
+measured::LookupMode mode_of(Lookup lookup) {
+  switch (lookup) {
+    case Lookup::kFloor:
+      return measured::LookupMode::kFloor;
+    case Lookup::kLog:
+      return measured::LookupMode::kLog;
+    case Lookup::kInterpolate:
+    case Lookup::kConstant:
+      break;
+  }
+  return measured::LookupMode::kInterpolate;
+}
+
 /// Batch sizes whose slice is remembered: as many as engines run.
 constexpr std::int64_t kRememberedBatches = 2048;
 
@@ -75,8 +88,7 @@ core::Result<std::unique_ptr<MfuSource>> MfuSource::from_tables(
     std::int64_t tensor_parallel_size,
     const Switches& switches,
     const Constants& constants) {
-  const auto mode = switches.lookup == Lookup::kFloor ? measured::LookupMode::kFloor
-                                                      : measured::LookupMode::kInterpolate;
+  const auto mode = mode_of(switches.lookup);
   const measured::HeadShape own{.heads = whole(network.heads),
                                 .kv_heads = whole(network.kv_heads),
                                 .head_dim = whole(network.head_dim)};
@@ -226,7 +238,7 @@ double MfuSource::weighted_context(std::int64_t batch,
                                    std::span<const core::Tokens> contexts,
                                    LookupLog* log) const {
   double sum = 0.0;
-  if (!has_tables() || decode_options_.mode == measured::LookupMode::kFloor ||
+  if (!has_tables() || decode_options_.mode != measured::LookupMode::kInterpolate ||
       batch > kRememberedBatches) {
     for (const core::Tokens context : contexts) {
       sum += static_cast<double>(context.value()) * decode(batch, context.value(), log).mfu;

@@ -26,15 +26,15 @@ namespace {
 using Words = std::span<const std::string_view>;
 
 // In the order of the enumerations.
-constexpr std::array<std::string_view, 3> kLookupWords = {"floor", "interp", "constant"};
+constexpr std::array<std::string_view, 4> kLookupWords = {"floor", "interp", "constant", "log"};
 constexpr std::array<std::string_view, 4> kMixingWords = {
     "default", "smooth-wa", "additive", "max"};
 constexpr std::array<std::string_view, 2> kRowsWords = {"requests", "tokens"};
 constexpr std::array<std::string_view, 3> kLengthWords = {"bucket", "actual", "hybrid"};
-constexpr std::array<std::string_view, 5> kDecodeWords = {
-    "max", "sum", "per-request", "weighted", "range"};
+constexpr std::array<std::string_view, 6> kDecodeWords = {
+    "max", "sum", "per-request", "weighted", "range", "range-count"};
 constexpr std::array<std::string_view, 2> kTensorParallelWords = {"divide", "shard"};
-constexpr std::array<std::string_view, 3> kBandwidthWords = {"one", "per-phase", "split"};
+constexpr std::array<std::string_view, 4> kBandwidthWords = {"one", "per-phase", "split", "hybrid"};
 constexpr std::array<std::string_view, 3> kOverheadWords = {"legacy", "per-layer", "none"};
 constexpr std::array<std::string_view, 4> kZeroWords = {"published", "nearest", "first", "v1"};
 constexpr std::array<std::string_view, 2> kWeightWords = {"twice", "once"};

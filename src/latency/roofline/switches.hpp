@@ -17,7 +17,12 @@ namespace ridgeline::latency::roofline {
 /// Which formulas: V0 and V1 know one constant MFU per phase, V2 an MFU per kernel shape.
 enum class Version : std::uint8_t { kV0, kV1, kV2 };
 
-enum class Lookup : std::uint8_t { kFloor, kInterpolate, kConstant };
+enum class Lookup : std::uint8_t {
+  kFloor,
+  kInterpolate,
+  kConstant,
+  kLog,  ///< Between rows, in the logarithms of rows, batch and length.
+};
 /// How a step with prefills and decodes combines the two phases' times.
 enum class Mixing : std::uint8_t { kDefault, kSmooth, kAdditive, kMax };
 /// What the rows of a prefill's GEMMs are.
@@ -35,6 +40,9 @@ enum class DecodeAttention : std::uint8_t {
   kPerRequest,  ///< FLOPs summed, each sequence's MFU that of a batch of one.
   kWeighted,    ///< FLOPs summed, MFU the FLOPs-weighted mean of the sequences' at the batch size.
   kRange,       ///< Grouped by bucket of context: per group FLOPs summed, MFU at its longest.
+  /// As kRange in four groups (to 2,048, 8,192, 32,768 tokens and beyond), the MFU at the group's
+  /// own number of sequences instead of the batch's.
+  kRangeCount,
 };
 enum class TensorParallel : std::uint8_t {
   kDivide,  ///< Times of the whole shapes, divided.
@@ -44,6 +52,8 @@ enum class Bandwidth : std::uint8_t {
   kOne,       ///< bwEfficiencyFactor.
   kPerPhase,  ///< prefillBwFactor, decodeBwFactor.
   kSplit,     ///< weightBwFactor for weights, kvBwFactor for scattered KV and activations.
+  /// Weights 0.9 of the peak; KV and activations 0.4 to 0.7 of it, more with more requests.
+  kHybrid,
 };
 enum class Overhead : std::uint8_t { kLegacy, kPerLayer, kNone };
 

@@ -35,6 +35,14 @@ constexpr std::int64_t kRememberedRows = 16384;
 constexpr double kPrefillOverheadRatio = 5.0;
 constexpr double kMixedOverheadRatio = 0.5;
 constexpr double kAllReducesOfALayer = 2.0;
+// Bandwidth::kHybrid, as V2's review proposed it: shares of the peak, and the requests from which
+// the KV cache is read at its best.
+constexpr double kHybridWeights = 0.9;
+constexpr double kHybridKvLeast = 0.4;
+constexpr double kHybridKvGrowth = 0.3;
+constexpr double kHybridFullBatch = 64.0;
+/// Longest contexts of DecodeAttention::kRangeCount's groups; the last group has no end.
+constexpr std::array<std::int64_t, 3> kRangeEnds = {2048, 8192, 32768};
 
 double real_of(std::int64_t count) {
   return static_cast<double>(count);
@@ -57,12 +65,23 @@ std::int64_t bucket_of(std::int64_t context, std::int64_t smallest) {
 
 class TableMfuRoofline::Memo {
  public:
+  Memo() = default;
+  Memo(const Memo&) = delete;
+  Memo& operator=(const Memo&) = delete;
+  Memo(Memo&&) = delete;
+  Memo& operator=(Memo&&) = delete;
+  ~Memo() {
+    for (auto& page : pages_) {
+      delete page.load();
+    }
+  }
+
   template <class Compute>
   GemmSum get(std::int64_t rows, const Compute& compute) {
     if (rows > kRememberedRows) {
       return compute();
     }
-    Entry& entry = entries_[static_cast<std::size_t>(rows)];
+    Entry& entry = entry_of(static_cast<std::size_t>(rows));
     GemmSum sum;
     // A time is never 0, and the time is written last.
     sum.seconds = entry[0].load(std::memory_order_acquire);
@@ -86,6 +105,22 @@ class TableMfuRoofline::Memo {
 
  private:
   using Entry = std::array<std::atomic<double>, 8>;
+  /// Made where rows of theirs are first asked for: short runs see few of them.
+  static constexpr std::size_t kRowsOfPage = 128;
+  using Page = std::array<Entry, kRowsOfPage>;
+
+  Entry& entry_of(std::size_t rows) {
+    auto& place = pages_[rows / kRowsOfPage];
+    Page* known = place.load(std::memory_order_acquire);
+    if (known == nullptr) {
+      auto fresh = std::make_unique<Page>();
+      // Another thread may have been faster: one of the two pages stays.
+      if (place.compare_exchange_strong(known, fresh.get(), std::memory_order_acq_rel)) {
+        known = fresh.release();
+      }
+    }
+    return (*known)[rows % kRowsOfPage];
+  }
 
   /// Count and farthest of misses, in two places from `at` on.
   static LookupLog::Entry load(const Entry& entry, std::size_t at) {
@@ -99,8 +134,7 @@ class TableMfuRoofline::Memo {
     entry[at + 1].store(missed.most, std::memory_order_relaxed);
   }
 
-  std::unique_ptr<Entry[]> entries_ =
-      std::make_unique<Entry[]>(static_cast<std::size_t>(kRememberedRows) + 1);
+  std::array<std::atomic<Page*>, kRememberedRows / kRowsOfPage + 1> pages_{};
 };
 
 TableMfuRoofline::TableMfuRoofline(const Network& network,
@@ -166,6 +200,9 @@ TableMfuRoofline::TableMfuRoofline(const Network& network,
     } else if (switches.bandwidth == Bandwidth::kSplit) {
       weight = constants.weight_bandwidth_factor;
       cache = constants.kv_bandwidth_factor;
+    } else if (switches.bandwidth == Bandwidth::kHybrid) {
+      weight = kHybridWeights;
+      cache = 1.0;  // The share follows the requests.
     }
     weight_bandwidth_[i] = peak_bandwidth * factor_or_one(weight);
     kv_bandwidth_[i] = peak_bandwidth * factor_or_one(cache);
@@ -178,8 +215,13 @@ double TableMfuRoofline::weight_bandwidth(bool prefill) const {
   return weight_bandwidth_[static_cast<std::size_t>(prefill)];
 }
 
-double TableMfuRoofline::kv_bandwidth(bool prefill) const {
-  return kv_bandwidth_[static_cast<std::size_t>(prefill)];
+double TableMfuRoofline::kv_bandwidth(bool prefill, std::int64_t requests) const {
+  const double bandwidth = kv_bandwidth_[static_cast<std::size_t>(prefill)];
+  if (switches_.bandwidth != Bandwidth::kHybrid) {
+    return bandwidth;
+  }
+  const double full = std::min(real_of(requests) / kHybridFullBatch, 1.0);
+  return bandwidth * (kHybridKvLeast + kHybridKvGrowth * full);
 }
 
 double TableMfuRoofline::attention_flops(double pairs) const {
@@ -289,9 +331,11 @@ std::vector<TableMfuRoofline::Bucket> TableMfuRoofline::buckets(
 
 double TableMfuRoofline::per_component_seconds(double attention,
                                                double kv_bytes,
-                                               bool prefill) const {
-  return switches_.per_component ? std::max(attention, kv_bytes * share_ / kv_bandwidth(prefill))
-                                 : attention;
+                                               bool prefill,
+                                               std::int64_t requests) const {
+  return switches_.per_component
+             ? std::max(attention, kv_bytes * share_ / kv_bandwidth(prefill, requests))
+             : attention;
 }
 
 TableMfuRoofline::AttentionTime TableMfuRoofline::prefill_attention(const Bucket& bucket,
@@ -302,7 +346,7 @@ TableMfuRoofline::AttentionTime TableMfuRoofline::prefill_attention(const Bucket
   time.seconds = flops / switches_.prefill_attention_divisor / (peak_ * time.lookup.mfu) * share_;
   const double kv_bytes = network_.kv_bytes_per_token() * real_of(bucket.length) *
                           real_of(bucket.requests) * switches_.byte_factors.prefill_kv;
-  time.seconds = per_component_seconds(time.seconds, kv_bytes, true);
+  time.seconds = per_component_seconds(time.seconds, kv_bytes, true, bucket.requests);
   // Keys and values once, queries and outputs per new token.
   const double query_bytes = 2.0 * network_.heads * network_.head_dim * network_.bytes *
                              network_.layers * real_of(bucket.tokens);
@@ -317,20 +361,26 @@ double TableMfuRoofline::by_range(const domain::StepBatch& batch, LookupLog* log
     std::int64_t bucket = 0;
     std::int64_t longest = 0;
     double context = 0.0;
+    std::int64_t sequences = 0;
   };
+  const bool own_count = switches_.decode_attention == DecodeAttention::kRangeCount;
   std::vector<Range> ranges;
   for (const core::Tokens tokens : batch.decode_lengths) {
-    const std::int64_t bucket = bucket_of(tokens.value(), switches_.min_bucket);
+    const std::int64_t bucket =
+        own_count ? std::ranges::lower_bound(kRangeEnds, tokens.value()) - kRangeEnds.begin()
+                  : bucket_of(tokens.value(), switches_.min_bucket);
     auto place = std::ranges::lower_bound(ranges, bucket, {}, &Range::bucket);
     if (place == ranges.end() || place->bucket != bucket) {
       place = ranges.insert(place, {.bucket = bucket});
     }
     place->longest = std::max(place->longest, tokens.value());
     place->context += real_of(tokens.value());
+    ++place->sequences;
   }
   double seconds = 0.0;
   for (const Range& range : ranges) {
-    const double mfu = source_->decode(batch.num_decodes, range.longest, log).mfu;
+    const std::int64_t looked_up = own_count ? range.sequences : batch.num_decodes;
+    const double mfu = source_->decode(looked_up, range.longest, log).mfu;
     seconds += attention_flops(range.context) / (peak_ * mfu);
   }
   return seconds;
@@ -348,7 +398,8 @@ double TableMfuRoofline::decode_seconds(const domain::StepBatch& batch,
     lookup->mfu = weighted / context;
     return attention_flops(context) / (peak_ * lookup->mfu);
   }
-  if (switches_.decode_attention == DecodeAttention::kRange) {
+  if (switches_.decode_attention == DecodeAttention::kRange ||
+      switches_.decode_attention == DecodeAttention::kRangeCount) {
     return by_range(batch, log);
   }
   if (switches_.decode_attention == DecodeAttention::kPerRequest) {
@@ -361,10 +412,15 @@ double TableMfuRoofline::decode_seconds(const domain::StepBatch& batch,
   }
   const core::Tokens longest = *std::ranges::max_element(batch.decode_lengths);
   *lookup = source_->decode(batch.num_decodes, longest.value(), log);
-  const double counted = switches_.decode_attention == DecodeAttention::kMax
-                             ? real_of(batch.num_decodes) * real_of(longest.value())
-                             : context;
-  return attention_flops(counted) / (peak_ * lookup->mfu);
+  return attention_flops(charged_context(batch)) / (peak_ * lookup->mfu);
+}
+
+double TableMfuRoofline::charged_context(const domain::StepBatch& batch) const {
+  if (switches_.decode_attention != DecodeAttention::kMax || batch.decode_lengths.empty()) {
+    return real_of(batch.decode_context.value());
+  }
+  const core::Tokens longest = *std::ranges::max_element(batch.decode_lengths);
+  return real_of(batch.num_decodes) * real_of(longest.value());
 }
 
 TableMfuRoofline::AttentionTime TableMfuRoofline::decode_attention(const domain::StepBatch& batch,
@@ -373,8 +429,8 @@ TableMfuRoofline::AttentionTime TableMfuRoofline::decode_attention(const domain:
   const double context = real_of(batch.decode_context.value());
   time.seconds = decode_seconds(batch, &time.lookup, log) * share_;
   const double kv_bytes = network_.kv_bytes_per_token() * context;
-  time.seconds =
-      per_component_seconds(time.seconds, kv_bytes * switches_.byte_factors.decode_kv, false);
+  time.seconds = per_component_seconds(
+      time.seconds, kv_bytes * switches_.byte_factors.decode_kv, false, batch.num_decodes);
   time.work = {attention_flops(context) * share_, kv_bytes * share_};
   time.compute_bound = right_of_ridge(time.work);
   return time;
@@ -410,7 +466,7 @@ PhaseCost TableMfuRoofline::prefill_phase(const domain::StepBatch& batch,
   phase.attention_work.bytes = switches_.per_component ? 0.0 : dynamic * share_;
   const bool reads_weights = !(mixed && switches_.weights_once);
   phase.weights = reads_weights ? phase.gemm_work.bytes / weight_bandwidth(true) : 0.0;
-  phase.dynamic = phase.attention_work.bytes / kv_bandwidth(true);
+  phase.dynamic = phase.attention_work.bytes / kv_bandwidth(true, std::ssize(batch.prefills));
   return phase;
 }
 
@@ -433,7 +489,7 @@ PhaseCost TableMfuRoofline::decode_phase(const domain::StepBatch& batch, LookupL
   phase.gemm_work.bytes = weights * share_;
   phase.attention_work.bytes = switches_.per_component ? 0.0 : dynamic * share_;
   phase.weights = phase.gemm_work.bytes / weight_bandwidth(false);
-  phase.dynamic = phase.attention_work.bytes / kv_bandwidth(false);
+  phase.dynamic = phase.attention_work.bytes / kv_bandwidth(false, batch.num_decodes);
   return phase;
 }
 

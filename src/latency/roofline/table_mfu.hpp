@@ -80,6 +80,11 @@ class TableMfuRoofline {
                                                 LookupLog* log = nullptr) const;
   [[nodiscard]] AttentionTime decode_attention(const domain::StepBatch& batch,
                                                LookupLog* log = nullptr) const;
+  /// Context tokens that decode attention is charged for: every sequence's own, or the longest's
+  /// once for each.
+  [[nodiscard]] double charged_context(const domain::StepBatch& batch) const;
+  /// FLOPs of attention over all layers, for so many pairs of query and key token.
+  [[nodiscard]] double attention_flops(double pairs) const;
 
   [[nodiscard]] const MfuSource& source() const { return *source_; }
   [[nodiscard]] const Switches& switches() const { return switches_; }
@@ -116,11 +121,13 @@ class TableMfuRoofline {
                                       measured::Lookup* lookup,
                                       LookupLog* log) const;
   [[nodiscard]] double by_range(const domain::StepBatch& batch, LookupLog* log) const;
-  [[nodiscard]] double per_component_seconds(double attention, double kv_bytes, bool prefill) const;
-  /// FLOPs of attention over all layers, for so many pairs of query and key token.
-  [[nodiscard]] double attention_flops(double pairs) const;
+  [[nodiscard]] double per_component_seconds(double attention,
+                                             double kv_bytes,
+                                             bool prefill,
+                                             std::int64_t requests) const;
   [[nodiscard]] double weight_bandwidth(bool prefill) const;
-  [[nodiscard]] double kv_bandwidth(bool prefill) const;
+  /// Of a phase with so many requests.
+  [[nodiscard]] double kv_bandwidth(bool prefill, std::int64_t requests) const;
   [[nodiscard]] bool right_of_ridge(const Work& work) const {
     return work.flops > work.bytes * ridge_point_;
   }

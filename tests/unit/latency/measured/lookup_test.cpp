@@ -71,6 +71,17 @@ TEST(LookupGemm, InterpolatesInMAndStaysFlatOutside) {
   }
 }
 
+TEST(LookupGemm, TheLogarithmicOneIsHalfWayAtTheGeometricMean) {
+  const auto table =
+      read_gemm_table("m,k,n,latency_us,mfu\n4,1,1,1,0.1\n16,1,1,1,0.3\n", "t").tables.front();
+  const LookupOptions log{.mode = LookupMode::kLog};
+  const auto target = find_gemm_column(table, 1, 1, LookupMode::kLog);
+  EXPECT_NEAR(look_up_gemm(table, target, 8, log).mfu, 0.2, 1e-15);
+  EXPECT_DOUBLE_EQ(look_up_gemm(table, target, 4, log).mfu, 0.1);
+  EXPECT_DOUBLE_EQ(look_up_gemm(table, target, 1, log).mfu, 0.1);
+  EXPECT_DOUBLE_EQ(look_up_gemm(table, target, 100, log).mfu, 0.3);
+}
+
 TEST(LookupGemm, SaysWhichRowItUsedAndHowFarThatIs) {
   const auto tables = sound_tables();
   const auto target = find_gemm_column(tables.gemm, 97, 196, LookupMode::kInterpolate);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -193,7 +194,7 @@ TEST(TableMfu, SwitchesChangeWhatTheyNameAlone) {
               3 * 4096.0 / 4224.0,
               1e-12);
   // One MFU for all: however they are grouped.
-  for (const char* kind : {"per-request", "weighted", "range"}) {
+  for (const char* kind : {"per-request", "weighted", "range", "range-count"}) {
     EXPECT_NEAR(
         cost({setting("decode_attention", kind)}).decode.attention, base.decode.attention, 1e-15);
   }
@@ -244,6 +245,53 @@ TEST(TableMfu, BandwidthIsOneFactorOrPerPhaseOrPerKindOfByte) {
       {setting("bandwidth", "split"), setting("weightBwFactor", 0.5), setting("kvBwFactor", 0.8)});
   EXPECT_NEAR(kinds.decode.weights / one.decode.weights, 2.0, 1e-12);
   EXPECT_NEAR(kinds.decode.dynamic / one.decode.dynamic, 1.25, 1e-12);
+}
+
+// The review's proposal: KV at 0.4 + 0.3 * min(requests / 64, 1) of the peak, weights at 0.9.
+TEST(TableMfu, HybridBandwidthGrowsWithTheRequests) {
+  const auto cost = [&](std::size_t decodes, std::vector<ModelSetting> settings) {
+    return BuiltModel("v2-h33", llama_31_8b(), 1, constant_mfu(std::move(settings)))
+        ->cost(request_step(std::vector<std::int64_t>(decodes, 2000), {}).batch());
+  };
+  for (const auto& [decodes, share] :
+       {std::pair(std::size_t{16}, 0.475), {std::size_t{64}, 0.7}, {std::size_t{100}, 0.7}}) {
+    const StepCost peak = cost(decodes, {setting("bwEfficiencyFactor", 1.0)});
+    const StepCost hybrid = cost(decodes, {setting("bandwidth", "hybrid")});
+    EXPECT_NEAR(peak.decode.dynamic / hybrid.decode.dynamic, share, 1e-12) << decodes;
+    EXPECT_NEAR(peak.decode.weights / hybrid.decode.weights, 0.9, 1e-12) << decodes;
+  }
+}
+
+TEST(TableMfu, RangesAreLookedUpAtTheirOwnCount) {
+  const measured::TableFolder folder;
+  write_flat_tables(folder, 0.5);
+  folder.write("mha/decode/h100/32-8-128-tp1.csv",
+               "dtype,kv_dtype,batch_size,kv_len,latency_us,mfu\n"
+               "bf16,bf16,1,1024,9,0.1\nbf16,bf16,3,1024,9,0.3\nbf16,bf16,4,1024,9,0.4\n");
+  const auto step = request_step({2048, 100, 2000, 2049}, {});
+  const auto attention = [&](const char* kind) {
+    return BuiltModel(
+               "v2-h33", llama_31_8b(), 1, with_tables(folder, {setting("decode_attention", kind)}))
+        ->cost(step.batch())
+        .decode.attention;
+  };
+  // Flat in the context. Three sequences of up to 2,048 tokens at 0.3, one of 2,049 at 0.1.
+  const double kept = 4148.0 / 0.3 + 2049.0 / 0.1;
+  EXPECT_NEAR(attention("range-count") / attention("sum"), kept / (6197.0 / 0.4), 1e-12);
+}
+
+TEST(TableMfu, TheLogarithmicLookupWeighsLikeTheOthers) {
+  const measured::TableFolder folder;
+  write_flat_tables(folder, 0.5);
+  folder.write("mha/decode/h100/32-8-128-tp1.csv",
+               "dtype,kv_dtype,batch_size,kv_len,latency_us,mfu\n"
+               "bf16,bf16,1,1024,9,0.1\nbf16,bf16,1,4096,9,0.3\n");
+  const BuiltModel model(
+      "v2-final", llama_31_8b(), 1, with_tables(folder, {setting("lookup", "log")}));
+  // 2,048 is half of the way in logarithms: 0.2.
+  const double flops = 4.0 * 32 * 2048.0 * 128 * 32;
+  EXPECT_NEAR(
+      model->cost(request_step({2048}, {}).batch()).decode.attention, flops / (kPeak * 0.2), 1e-12);
 }
 
 TEST(TableMfu, LmHeadIsOneMoreGemmOverTheSampled) {

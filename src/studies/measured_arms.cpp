@@ -1,0 +1,181 @@
+#include "studies/measured_arms.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "evidence/validate/evidence.hpp"
+#include "evidence/validate/measured_run.hpp"
+#include "evidence/validate/prediction.hpp"
+#include "evidence/validate/scores.hpp"
+#include "evidence/validate/validate.hpp"
+#include "latency/step_time_model.hpp"
+#include "scenario/scenario.hpp"
+#include "studies/lab.hpp"
+#include "studies/study.hpp"
+
+namespace ridgeline::studies {
+namespace {
+
+using evidence::validate::Evidence;
+using evidence::validate::Figure;
+using evidence::validate::Level;
+using evidence::validate::PartPrediction;
+using evidence::validate::Standing;
+
+/// The arm as `validate` would be asked for it.
+std::vector<scenario::Override> overrides_of(const Arm& arm, const std::string& bench_data) {
+  std::vector<scenario::Override> all = {{.path = "latency.name", .text = arm.preset}};
+  if (reads_tables(arm)) {
+    all.push_back({.path = "latency.bench_data", .text = bench_data});
+  }
+  if (!arm.lookup.empty()) {
+    all.push_back({.path = "latency.lookup", .text = arm.lookup});
+  }
+  for (const latency::ModelSetting& setting : arm.settings) {
+    const std::string value =
+        setting.value.is_string() ? setting.value.as_string() : setting.value.describe();
+    all.push_back({.path = "latency.set", .text = fmt::format("{}={}", setting.key, value)});
+  }
+  return all;
+}
+
+std::vector<PartPrediction> predict_arm(std::vector<Evidence> evidence,
+                                        const Arm& arm,
+                                        const StudyOptions& options,
+                                        std::int64_t threads) {
+  const auto runs = evidence::validate::group_runs(evidence);
+  return evidence::validate::predict(
+      evidence,
+      runs,
+      {.histories = 1, .threads = threads, .overrides = overrides_of(arm, options.bench_data)});
+}
+
+const std::string& server_of(const Evidence& evidence) {
+  return evidence.run.empty() ? evidence.id : evidence.run;
+}
+
+bool is_scored(const Evidence& evidence, const PartPrediction& prediction) {
+  std::string reason;
+  return evidence::validate::standing_of(evidence, prediction, reason) == Standing::kScored;
+}
+
+/// Records of servers of which a stage counts: a stage alone would start cold.
+std::vector<std::size_t> of_counted_servers(const std::vector<Evidence>& evidence,
+                                            const std::vector<PartPrediction>& predictions) {
+  std::set<std::string> servers;
+  for (std::size_t i = 0; i < evidence.size(); ++i) {
+    if (is_scored(evidence[i], predictions[i])) {
+      servers.insert(server_of(evidence[i]));
+    }
+  }
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < evidence.size(); ++i) {
+    if (servers.contains(server_of(evidence[i]))) {
+      kept.push_back(i);
+    }
+  }
+  return kept;
+}
+
+/// Every arm but the first, each by whichever thread is free.
+std::vector<std::vector<PartPrediction>> predict_others(const std::vector<Evidence>& evidence,
+                                                        const std::vector<Arm>& arms,
+                                                        const StudyOptions& options) {
+  std::vector<std::vector<PartPrediction>> results(arms.size());
+  std::atomic<std::size_t> next = 1;
+  const auto work = [&] {
+    for (std::size_t arm = next++; arm < arms.size(); arm = next++) {
+      results[arm] = predict_arm(evidence, arms[arm], options, 1);
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (std::int64_t i = 1; i < options.threads; ++i) {
+    helpers.emplace_back(work);
+  }
+  work();
+  for (auto& helper : helpers) {
+    helper.join();
+  }
+  return results;
+}
+
+ScoredRun run_of(const Evidence& evidence, const evidence::validate::Prediction& first) {
+  ScoredRun run{.group = fmt::format("{}, {}", evidence.family, evidence.strategy),
+                .server = server_of(evidence),
+                .network = evidence.model,
+                .workload = evidence.workload,
+                .tensor_parallel = evidence.tensor_parallel,
+                .clients = 0,
+                .in_flight = first.mean_in_flight,
+                .measured = evidence.measured,
+                .predicted = {}};
+  for (const auto& stage : evidence.stages) {
+    if (evidence.closed_loop) {
+      run.clients = std::max(run.clients, stage.concurrency);
+    }
+  }
+  return run;
+}
+
+}  // namespace
+
+std::optional<double> ScoredRun::error_pct(std::size_t arm, Figure figure) const {
+  return evidence::validate::error_pct(predicted[arm], measured, figure, Level::kMean);
+}
+
+core::Result<std::vector<ScoredRun>> score_arms(const std::vector<Arm>& arms,
+                                                const StudyOptions& options) {
+  auto read = evidence::validate::read_evidence(options.measured);
+  if (!read) {
+    return core::fail(core::with_field(std::move(read).error(), "--measured"));
+  }
+  const auto first = predict_arm(*read, arms.front(), options, options.threads);
+  std::vector<Evidence> evidence;
+  std::vector<PartPrediction> of_first;
+  for (const std::size_t i : of_counted_servers(*read, first)) {
+    evidence.push_back((*read)[i]);
+    of_first.push_back(first[i]);
+  }
+  if (evidence.empty()) {
+    return core::fail(
+        {.field = "--measured",
+         .message = fmt::format(
+             "none of {} records is a run that {} can price", read->size(), arms.front().preset),
+         .where = {.file = options.measured},
+         .hint = fmt::format("ridgeline validate FILE --latency {} says why of each",
+                             arms.front().preset)});
+  }
+  auto predictions = predict_others(evidence, arms, options);
+  predictions.front() = std::move(of_first);
+  std::vector<ScoredRun> runs;
+  for (std::size_t i = 0; i < evidence.size(); ++i) {
+    if (!is_scored(evidence[i], predictions.front()[i])) {
+      continue;
+    }
+    ScoredRun run = run_of(evidence[i], *predictions.front()[i].prediction);
+    for (const auto& of_arm : predictions) {
+      if (!of_arm[i].prediction) {
+        return core::fail({.field = "--measured",
+                           .message = fmt::format("{}: {}", evidence[i].id, of_arm[i].problem),
+                           .where = {.file = options.measured}});
+      }
+      run.predicted.push_back(of_arm[i].prediction->figures);
+    }
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+}  // namespace ridgeline::studies

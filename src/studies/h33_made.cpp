@@ -54,8 +54,10 @@ double attention_of(const TableMfuRoofline& formulas, const std::vector<std::int
     lengths.emplace_back(context);
     sum += core::Tokens(context);
   }
-  const domain::StepBatch batch{
-      .num_decodes = std::ssize(lengths), .decode_context = sum, .decode_lengths = lengths};
+  const domain::StepBatch batch{.num_decodes = std::ssize(lengths),
+                                .decode_context = sum,
+                                .decode_lengths = lengths,
+                                .prefills = {}};
   return formulas.decode_attention(batch).seconds;
 }
 

@@ -252,20 +252,19 @@ void add_statements(const std::vector<ScoredRun>& runs,
                             raised,
                             runs.size(),
                             constants_text(all, groups))));
-  const std::size_t once = kFirstControl + 2 * kConstantPairs.size();
+  const Pair once = {.baseline = kForms.baseline,
+                     .treatment = kFirstControl + 2 * kConstantPairs.size()};
   double moved = 0.0;
-  for (const ScoredRun& run : runs) {
-    const auto twice = run.error_pct(kForms.baseline, Figure::kTpot);
-    const auto one = run.error_pct(once, Figure::kTpot);
-    moved = std::max(moved, twice && one ? std::abs(*twice - *one) : 0.0);
+  for (const Criteria& one : all) {
+    const auto group = std::ranges::find(groups, one.group, &Group::name);
+    moved = std::max(moved, std::abs(gain_of(group->runs, once, Figure::kTpot)->points));
   }
   constexpr double kVisible = 0.05;
-  table.rows.push_back(statement("H5.7",
-                                 "reading the weights once, not in both phases, is what tells",
-                                 moved >= kVisible,
-                                 fmt::format("read once, the default's error changes {:.1f} points "
-                                             "in any run",
-                                             moved)));
+  table.rows.push_back(statement(
+      "H5.7",
+      "reading the weights once, not in both phases, is what tells",
+      moved >= kVisible,
+      fmt::format("read once, the default's mean error changes {:.1f} points at most", moved)));
   const auto low = gain_where(runs, true);
   const auto high = gain_where(runs, false);
   table.rows.push_back(statement(

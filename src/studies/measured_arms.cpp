@@ -1,18 +1,17 @@
 #include "studies/measured_arms.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "core/parallel.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "evidence/validate/evidence.hpp"
@@ -89,25 +88,14 @@ std::vector<std::size_t> of_counted_servers(const std::vector<Evidence>& evidenc
   return kept;
 }
 
-/// Every arm but the first, each by whichever thread is free.
+/// Every arm but the first.
 std::vector<std::vector<PartPrediction>> predict_others(const std::vector<Evidence>& evidence,
                                                         const std::vector<Arm>& arms,
                                                         const StudyOptions& options) {
   std::vector<std::vector<PartPrediction>> results(arms.size());
-  std::atomic<std::size_t> next = 1;
-  const auto work = [&] {
-    for (std::size_t arm = next++; arm < arms.size(); arm = next++) {
-      results[arm] = predict_arm(evidence, arms[arm], options, 1);
-    }
-  };
-  std::vector<std::thread> helpers;
-  for (std::int64_t i = 1; i < options.threads; ++i) {
-    helpers.emplace_back(work);
-  }
-  work();
-  for (auto& helper : helpers) {
-    helper.join();
-  }
+  core::for_each_job(arms.size() - 1, options.threads, [&](std::size_t job) {
+    results[job + 1] = predict_arm(evidence, arms[job + 1], options, 1);
+  });
   return results;
 }
 

@@ -22,7 +22,7 @@ struct ServerRule {
   double least_gain = 1.0;
   /// No split may lose more, in points; 0: no such rule. H2b's.
   double most_loss = 0.0;
-  std::string published;  ///< What the study itself measured, for the finding.
+  std::string published = {};  ///< What the study itself measured, for the finding.
 };
 
 /// Scores a study's arms on the measured runs of the options, and judges its first change:

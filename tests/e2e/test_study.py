@@ -90,7 +90,7 @@ def test_h28_sentences_and_charges(study):
 
 def test_h5_sentences(study):
     report = study("h5")
-    assert statements(report) == [("H5.4", False), ("H5.5", False)]
+    assert statements(report) == [("H5.4", False), ("H5.5", False), ("H5.3", True)]
     edge = [(row["default"], row["smooth_wa"]) for row in report["tables"]["branch_edge"]]
     assert edge == [(10129, 10129), (10675, 10111)]
     assert "13 to 25 % apart in 7 of 12 steps" in report["tables"]["statements"][1]["computed"]
@@ -251,3 +251,128 @@ def test_infersim(ridgeline):
             assert abs(row["error_pct"]) < 15
     off = [row["error_pct"] for row in rows if row["decides"] and abs(row["error_pct"]) > 15]
     assert report["verdict_by_rule"] == ("refuted" if off else "confirmed")
+
+
+@pytest.fixture
+def on_servers(ridgeline):
+    measured = SHARED / "groundtruth" / "experiments.jsonl"
+    if not TABLES.is_dir() or not measured.is_file():
+        pytest.skip(f"no {TABLES} or {measured}")
+
+    def run(name):
+        done = ridgeline("study", "run", name, "--bench-data", TABLES, "--measured", measured, "--format", "json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
+
+
+def rows_of(report, table, **keys):
+    return [row for row in report["tables"][table] if all(row[key] == value for key, value in keys.items())]
+
+
+def test_h5_on_measured_servers(on_servers):
+    """The figures of ../shared/design/seeds.md, rows H5.2 to H5.9."""
+    report = on_servers("h5")
+    assert report["skipped"] == []
+    forms = {row["arm"]: row["mean_abs_pct"] for row in rows_of(report, "measured_tpot", group="silicon, closed")}
+    assert [round(forms[f"v2-final, {form}"], 1) for form in ("default", "smooth-wa", "additive", "max")] == [
+        21.4, 17.6, 16.7, 17.4]
+    gains = rows_of(report, "measured_gains", group="silicon, closed", axis="clients")
+    assert [(row["value"], round(row["gain_points"], 1)) for row in gains] == [
+        ("8", 0.2), ("16", 2.8), ("32", 5.2), ("64", 8.0), ("128", 8.7)]
+    by_tp = {row["value"]: row["gain_points"] for row in rows_of(report, "measured_gains", group="silicon, closed", axis="tp")}
+    assert {tp: round(points, 1) for tp, points in by_tp.items()} == {"2": 3.9, "4": 5.4}
+    criteria = {row["group"]: row for row in report["tables"]["measured_criteria"]}
+    assert criteria["silicon, closed"]["runs"] == 56 and criteria["silicon, closed"]["at_least_2_points"]
+    assert criteria["silicon, closed"]["low_95"] > 2
+    assert criteria["trainval, poisson"]["runs"] == 29
+    assert round(criteria["trainval, poisson"]["gain_points"], 1) == -3.7
+    assert report["verdict_by_rule"] == "partly confirmed"
+    constant = [row["gain_points"] for row in report["tables"]["measured_controls"]
+                if row["control"].startswith("constant") and row["group"] == "silicon, closed"]
+    assert [round(min(constant), 1), round(max(constant), 1)] == [4.4, 6.9]
+    open_loops = [row["gain_points"] for row in report["tables"]["measured_controls"]
+                  if row["control"].startswith("constant") and row["group"] == "trainval, poisson"]
+    assert all(-0.35 < points < 0 for points in open_loops)
+    assert statements(report) == [("H5.4", False), ("H5.5", False), ("H5.3", True), ("H5.6", False), ("H5.7", False),
+                                  ("H5.9", True)]
+    assert [row["id"] for row in report["tables"]["findings"]] == [name for name, _ in statements(report)]
+    assert {row["name"] for row in report["tables"]["metadata"]} >= {"status", "family", "tier", "type", "date", "seed"}
+
+
+@pytest.mark.parametrize(
+    "name, before, after", [("h1", 42.5, 42.3), ("h2b", 42.3, 36.4), ("h3", 35.5, 35.5), ("h4", 35.5, 35.5)])
+def test_changes_on_measured_servers(on_servers, name, before, after):
+    report = on_servers(name)
+    # One group gains a point and another does not; H2b's overhead loses more than it allows in a split.
+    assert report["verdict_by_rule"] == "partly confirmed"
+    row = rows_of(report, "gains_as_run", group="silicon, closed", axis="all")[0]
+    assert row["runs"] == 56
+    assert (round(row["baseline_abs_pct"], 1), round(row["treatment_abs_pct"], 1)) == (before, after)
+
+
+def test_without_servers_the_parts_are_skipped(study):
+    for name in ("h1", "h5", "tp-scaling"):
+        assert [part["needs"] for part in study(name)["skipped"]] == ["--measured FILE"]
+    assert study("h28")["skipped"] == []
+
+
+def test_a_file_that_is_none_of_measured_runs_is_named(ridgeline):
+    if not TABLES.is_dir():
+        pytest.skip(f"no {TABLES}")
+    done = ridgeline("study", "run", "h1", "--bench-data", TABLES, "--measured", "no_such_file")
+    assert done.returncode == 2
+    assert "no_such_file" in done.stderr and len(done.stderr.splitlines()) <= 3
+
+
+def test_step_says_what_decodes_are_charged(ridgeline):
+    """Row H28.2."""
+    if not TABLES.is_dir():
+        pytest.skip(f"no {TABLES}")
+    done = ridgeline("step", "--model", "llama-3.1-8b", "--gpu", "h100", "--bench-data", TABLES, "--decode", "4096,64x3",
+                     "--latency", "v2-h29", "--format", "json")
+    assert json.loads(done.stdout)["charged_attention"] == {
+        "decode_flops": 8589934592, "own_flops": 2248146944, "shortest_over_own": 64}
+
+
+def test_h29_root_cause_and_break_even(study):
+    report = study("h29")
+    assert [row["supports_the_bucket"] for row in report["tables"]["root_cause_verification"]] == [True, False, False, False]
+    assert [row["from_tokens"] for row in report["tables"]["break_even"]] == [145, 5]
+
+
+def test_rank_has_the_arms_of_the_review(study):
+    report = study("rank")
+    prefill = {row["model"]: row["median_abs_pct"] for row in report["tables"]["prefill_attention"]}
+    # A divisor of 2 gives the measured time back, 1.8 is a ninth slower, 1 twice as slow.
+    assert prefill["v2-final, divisor 2"] < 0.5
+    assert prefill["v2-final"] == pytest.approx(11.1, abs=0.3)
+    assert prefill["v2-final, divisor 1"] == pytest.approx(100, abs=0.5)
+    decode = {row["model"] for row in report["tables"]["decode_attention"]}
+    assert decode >= {"v2-final, range-count", "v2-final, lookup log", "v2-final, per component, hybrid"}
+    uneven = {(row["model"], row["contexts"]): row["us_per_layer"] for row in report["tables"]["uneven_batches"]}
+    # The longest context for all: one long request among seven costs what four do.
+    assert uneven["v2-h29", "7 x 1024, 32768"] == pytest.approx(uneven["v2-h29", "4 x 16384, 4 x 32768"], rel=1e-12)
+    assert uneven["v2-final, range-count", "7 x 1024, 32768"] > uneven["v2-final, range", "7 x 1024, 32768"]
+
+
+def test_h6_holds_rows_out(study):
+    medians = {(row["kernel"], row["axis"], row["lookup"]): row["median_abs_pct"]
+               for row in study("h6")["tables"]["held_out"]}
+    assert len(medians) == 12
+    # Logarithms foretell attention better than a line, GEMMs worse.
+    for kernel, axis in (("prefill attention", "seq_len"), ("decode attention", "kv_len"), ("decode attention", "batch_size")):
+        assert medians[kernel, axis, "log"] < medians[kernel, axis, "interp"]
+    assert medians["gemm", "m", "interp"] < medians["gemm", "m", "log"] < medians["gemm", "m", "floor"]
+
+
+def test_infersim_has_each_of_its_errors(ridgeline):
+    done = ridgeline("study", "run", "infersim", "--format", "json")
+    errors = {row["infersim_error_pct"] for row in json.loads(done.stdout)["tables"]["infersim"]}
+    assert errors == {15.2, 15.1, 4.6, -4.3, 8.4, -3.8}
+
+
+def test_rounding_counts_gemm_rows(study):
+    assert study("rounding")["tables"]["gemm_tables"] == [
+        {"rows": 112, "rows_that_read_zero": 0, "stand_in_over_measured": None}]

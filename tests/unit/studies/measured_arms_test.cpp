@@ -1,13 +1,8 @@
 #include "studies/measured_arms.hpp"
 
 #include <cstddef>
-#include <filesystem>
-#include <fstream>
-#include <string>
-#include <unistd.h>
 #include <vector>
 
-#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,44 +10,15 @@
 #include "evidence/validate/evidence.hpp"
 #include "studies/lab.hpp"
 #include "studies/study.hpp"
+#include "unit/studies/servers_file.hpp"
 
 namespace ridgeline::studies {
 namespace {
 
 using evidence::validate::Figure;
 
-/// A file of measured runs that goes away with it.
-class MeasuredFile {
- public:
-  explicit MeasuredFile(const std::string& text)
-      : path_(std::filesystem::temp_directory_path() /
-              fmt::format("ridgeline_measured_{}.jsonl", getpid())) {
-    std::ofstream(path_) << text;
-  }
-  MeasuredFile(const MeasuredFile&) = delete;
-  MeasuredFile& operator=(const MeasuredFile&) = delete;
-  ~MeasuredFile() { std::filesystem::remove(path_); }
-  [[nodiscard]] std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
-
-std::string record(const char* id, int clients, const char* precision) {
-  return fmt::format(
-             R"({{"id": "{}", "family": "made", "exp_name": "{}", "stage": "point",)"
-             R"( "model": "meta-llama/Llama-2-7b-hf", "gpu": "H100-SXM-80GB", "tp": 1,)"
-             R"( "precision": "{}", "engine": "vllm", "engine_version": "0.12.0", "server": {{}},)"
-             R"( "workload": {{"name": "fixed", "loop": "closed", "concurrency": {},)"
-             R"( "input": {{"kind": "fixed", "nominal_tokens": 256}},)"
-             R"( "output": {{"kind": "fixed", "nominal_tokens": 32}}, "prefix": {{"shared": 0}}}},)"
-             R"( "measured": {{"tpot_ms": {{"mean": 10.0}}}}, "flags": []}})",
-             id,
-             id,
-             precision,
-             clients) +
-         "\n";
-}
+using fixtures::MeasuredFile;
+using fixtures::record;
 
 const std::vector<Arm> kTwoArms = {
     {.name = "as it was", .preset = "v1"},

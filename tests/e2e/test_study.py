@@ -192,7 +192,6 @@ def test_mfu_is_flops_over_a_data_sheet_peak(study):
 def test_rounding_and_streaming(study):
     rounding = study("rounding")["tables"]["decode_tables"]
     assert sum(row["rows_that_read_zero"] for row in rounding) == 17
-    assert study("rounding")["tables"]["gemm_tables"] == [{"rows": 112, "rows_that_read_zero": 0}]
     assert "up to 32 times faster" in study("rounding")["finding"]
     stand_ins = {row["table"]: row["stand_in_over_measured"] for row in rounding}
     assert stand_ins["32-8-128-tp1"] == pytest.approx(18.7, abs=0.1) and stand_ins["32-8-128-tp1"] < stand_ins["32-8-128-tp2"]
@@ -213,8 +212,8 @@ def test_rank_orders_by_error(study):
     rows = study("rank")["tables"]["decode_attention"]
     errors = [row["median_abs_pct"] for row in rows]
     assert errors == sorted(errors)
-    # All fifteen presets, and the two models of ours.
-    assert len(rows) == 17 and {"kernel", "table"} < {row["model"] for row in rows}
+    # All fifteen presets, seven arms of the review, and the two models of ours.
+    assert len(rows) == 24 and {"kernel", "table"} < {row["model"] for row in rows}
 
 
 def test_tp_scaling(study):

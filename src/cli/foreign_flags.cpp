@@ -84,6 +84,10 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
     {"has another word here: --latency-set KEY=VALUE, or --latency-constants FILE",
      "alpha-coeffs beta-coeffs defaults-filepath"},
     {"has another word here: --scheduling-policy", "scheduler preemption-policy policy-config"},
+    {"has another word here: --instances 8 --router least-request (ridgeline list routers)",
+     "num-instances routing-policy"},
+    {"has another word here: --gateway-latency 1ms", "routing-latency"},
+    {"has another word here: --refresh-metrics-interval 50ms", "snapshot-refresh-interval"},
     {"has another word here: a workload description with a rate in pieces (docs/workloads.md)",
      "ramp-up-strategy ramp-up-start-rps ramp-up-end-rps"},
     // What is not modelled.
@@ -121,12 +125,13 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
     {"is not modelled: one API server, as by default",
      "api-server-count renderer-num-workers "
      "disable-frontend-multiprocessing"},
-    {"is not modelled: one engine is simulated, and with --data-parallel-size one of its ranks",
+    {"is not modelled: instances are equal behind one gateway (--instances), and of "
+     "--data-parallel-size one rank is simulated",
      "data-parallel-external-lb data-parallel-hybrid-lb data-parallel-multi-port-external-lb "
      "data-parallel-rank data-parallel-size-local data-parallel-start-rank "
-     "disable-nccl-for-dp-synchronization enable-elastic-ep nnodes num-instances "
-     "admission-policy admission-latency routing-latency routing-policy routing-scorers "
-     "token-bucket-capacity token-bucket-refill-rate snapshot-refresh-interval "
+     "disable-nccl-for-dp-synchronization enable-elastic-ep nnodes "
+     "admission-policy admission-latency routing-scorers "
+     "token-bucket-capacity token-bucket-refill-rate "
      "cache-signal-delay prefill-instances decode-instances prefill-decode-instances "
      "encode-instances encode-decider pd-decider pd-prefix-threshold pd-transfer-bandwidth "
      "pd-transfer-base-latency pd-transfer-contention flow-control saturation-detector "

@@ -20,7 +20,7 @@ using engine::Pause;
 
 /// Segments between two looks at the clock and the interrupt flag: milliseconds of work.
 constexpr std::int64_t kSegmentsPerCall = 1024;
-/// Requests of an open loop that are sent ahead of time, together.
+/// Requests of an open loop that are sent ahead of time, together, for each instance.
 constexpr std::int64_t kSentAhead = 32;
 /// Calls of advance() between two progress reports: each costs a look at a clock.
 constexpr std::int64_t kRoundsPerReport = 8;
@@ -93,7 +93,8 @@ bool Driver::interrupted() const {
 /// An open loop's requests are known whatever the server does, so that it may run on to the arrival
 /// of the first that it does not have.
 void Driver::send_ahead(engine::Server& server) {
-  for (std::int64_t i = 0; i < kSentAhead && source_.next_arrival(); ++i) {
+  const std::int64_t most = kSentAhead * inputs_.instances;
+  for (std::int64_t i = 0; i < most && source_.next_arrival(); ++i) {
     send_next(server);
   }
 }

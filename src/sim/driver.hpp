@@ -35,6 +35,7 @@ struct DriverInputs {
   workload::Source& source;         ///< The clients: their requests, in order of arrival.
   const engine::RequestPath& path;  ///< From a record's instants to those that a client sees.
   metrics::Recorder& recorder;      ///< Gets every record, with the latencies of its request.
+  std::int64_t instances = 1;       ///< Behind the server: so many more requests it takes at once.
   const std::atomic<bool>* interrupt = nullptr;  ///< Set: stop soon.
   std::function<void(const Progress&)> progress = {};
   metrics::Listener* listener = nullptr;  ///< Gets each request as it is sent.

@@ -2,6 +2,9 @@
 
 import json
 
+import pytest
+from conftest import SHARED
+
 RUN = ("run", "--model", "llama-3.1-8b", "--gpu", "h100", "--input-len", 300, "--output-len", 40, "--seed", 3)
 OPEN = (*RUN, "--request-rate", 60, "--num-prompts", 300)
 CLOSED = (*RUN, "--max-concurrency", 24, "--num-prompts", 200)
@@ -46,6 +49,45 @@ def test_a_section_says_what_flags_say(ridgeline, tmp_path):
     )
     flags = result_of(ridgeline, *OPEN, "--instances", 3, "--router", "least-request", "--notice-latency", "1ms")
     assert result_of(ridgeline, "run", scenario)["digest"] == flags["digest"]
+
+
+def test_prompts_that_begin_alike_hit_more_where_they_were_sent(ridgeline):
+    words = (*OPEN, "--instances", 3, "--prefix-len", 2000, "--num-prefixes", 60)
+    hits = {}
+    for router in ("random", "llm-d", "llm-d-sticky", "dynamo", "sglang", "blis"):
+        result = result_of(ridgeline, *words, "--router", router)
+        hits[router] = result["summary"]["kv_cache"]["prefix_hit_rate"]
+        assert ("age_ms" in result["summary"]["cluster"]["routing"]) == (router in ("llm-d", "blis"))
+    assert all(hits[router] > hits["random"] + 0.02 for router in hits if router != "random"), hits
+
+
+def test_decisions_of_real_routers_are_repeated(ridgeline):
+    files = sorted((SHARED / "golden" / "cluster").glob("*.json"))
+    if not files:
+        pytest.skip("no recorded decisions beside the checkout")
+    done = ridgeline("conform", *files)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.endswith("289 equal, 0 differ\n")
+
+
+def test_a_decision_that_differs_is_named(ridgeline, tmp_path):
+    case = {
+        "id": "toy/1",
+        "system": "llm-d-router",
+        "version": "main",
+        "policy": "queue-scorer",
+        "endpoints": [{"id": "a", "waiting": 1}, {"id": "b", "waiting": 0}],
+        "expected": {"scores": {"a": 0, "b": 0.5}},
+    }
+    recording = tmp_path / "cases.json"
+    recording.write_text(json.dumps([case]))
+    done = ridgeline("conform", recording)
+    assert done.returncode == 1
+    assert "score of b" in done.stdout
+    recording.write_text(json.dumps([{**case, "policy": "magic"}]))
+    done = ridgeline("conform", recording)
+    assert done.returncode == 2
+    assert "no policy 'magic' of a system 'llm-d-router' is known" in done.stderr
 
 
 def test_bad_fleets_are_named(ridgeline):

@@ -26,7 +26,9 @@ ExitCode conform_command(Words words) {
       .about =
           "Replays decisions recorded from vLLM's own scheduler and compares, for every engine\n"
           "version in the file: schedules, queues, preemptions, free counts, block ids, prefix\n"
-          "statistics and per-request tables. Exit code 1 when anything differs.",
+          "statistics and per-request tables. Or decisions of routers, gateways and autoscalers: "
+          "scores,\n"
+          "picks, saturation, targets. Exit code 1 when anything differs.",
       .flags = manner_flags("table|json"),
       .formats = {"table", "json"}};
   Arguments arguments;

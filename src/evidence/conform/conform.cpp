@@ -16,6 +16,7 @@
 #include "engine/probe.hpp"
 #include "engine/profiles.hpp"
 #include "evidence/conform/comparison.hpp"
+#include "evidence/conform/decisions/decisions.hpp"
 #include "evidence/conform/recording.hpp"
 
 namespace ridgeline::evidence::conform {
@@ -100,6 +101,9 @@ core::Result<std::vector<ConformResult>> conform_file(const std::string& path) {
   const auto document = document::parse_json(*text, path);
   if (!document) {
     return core::fail(document.error());
+  }
+  if (is_decisions(*document)) {
+    return conform_decisions(*document, path);
   }
   core::Errors errors;
   Recording recording;

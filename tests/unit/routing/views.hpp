@@ -5,6 +5,7 @@
 
 #include "core/ids.hpp"
 #include "core/rng.hpp"
+#include "core/units.hpp"
 #include "domain/prompt.hpp"
 #include "domain/request.hpp"
 #include "routing/router.hpp"
@@ -28,16 +29,29 @@ inline std::uint32_t route(Router& router,
                            const std::vector<InstanceView>& views,
                            std::uint32_t id = 0,
                            std::uint64_t seed = 0,
-                           core::SessionId session = {}) {
+                           core::SessionId session = {},
+                           const domain::Prompt& prompt = {}) {
   domain::RequestView request;
   request.id = core::RequestId(id);
   request.session = session;
-  const domain::Prompt prompt;
+  for (const domain::Segment& segment : prompt) {
+    request.prompt_tokens += segment.length;
+  }
   const RouteInput input{.request = request, .prompt = prompt, .instances = views, .now = {}};
   core::RngStream draws(seed, 0, "routing", id);
   const Pick pick = router.pick(input, draws);
   router.on_dispatch(input, pick.instance);
   return pick.instance.value();
+}
+
+/// The same for a prompt that begins with so many tokens of a content and goes on with its own.
+inline std::uint32_t route_prompt(Router& router,
+                                  const std::vector<InstanceView>& views,
+                                  std::uint32_t id,
+                                  std::uint64_t content,
+                                  std::int64_t tokens) {
+  return route(
+      router, views, id, 0, {}, {{content, core::Tokens(tokens)}, {1000 + id, core::Tokens(20)}});
 }
 
 /// How often each instance is chosen over so many seeds.

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "evidence/conform/decisions/decision_case.hpp"
+
+/// One function per recorded system: runs a case's policy through ours and notes the first
+/// difference. False where the policy is not known.
+namespace ridgeline::evidence::conform {
+
+[[nodiscard]] bool check_llm_d(DecisionCase& recorded);
+[[nodiscard]] bool check_inference_sim(DecisionCase& recorded);
+[[nodiscard]] bool check_dynamo(DecisionCase& recorded);
+[[nodiscard]] bool check_data_parallel(DecisionCase& recorded);  ///< vLLM's, and SGLang's.
+[[nodiscard]] bool check_sglang_gateway(DecisionCase& recorded);
+[[nodiscard]] bool check_kubernetes(DecisionCase& recorded);  ///< AIBrix, kthena, production-stack.
+[[nodiscard]] bool check_autoscaler(DecisionCase& recorded);
+
+}  // namespace ridgeline::evidence::conform

@@ -1,0 +1,129 @@
+#include "routing/filters.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "routing/scorers/candidate.hpp"
+
+namespace ridgeline::routing {
+namespace {
+
+Places all_places(Candidates candidates) {
+  Places places(candidates.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  return places;
+}
+
+template <class Keep>
+Places kept(Candidates candidates, const Keep& keep) {
+  Places places;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (keep(i)) {
+      places.push_back(i);
+    }
+  }
+  return places;
+}
+
+double value_of(const Candidate& candidate, Utilization metric) {
+  switch (metric) {
+    case Utilization::kWaiting:
+      return static_cast<double>(candidate.gauges.waiting);
+    case Utilization::kRunning:
+      return static_cast<double>(candidate.gauges.running);
+    case Utilization::kKvUsage:
+      return candidate.gauges.kv_usage;
+    case Utilization::kInFlight:
+      return static_cast<double>(candidate.inflight_requests);
+  }
+  return 0.0;
+}
+
+double concurrency_of(const Candidate& candidate, const ConcurrencyLimits& limits) {
+  const double requests = static_cast<double>(candidate.inflight_requests) / limits.requests;
+  const double tokens = static_cast<double>(candidate.inflight_tokens) / limits.tokens;
+  return limits.mode == Concurrency::kRequests ? requests
+         : limits.mode == Concurrency::kTokens ? tokens
+                                               : std::max(requests, tokens);
+}
+
+}  // namespace
+
+Places sticky_candidates(Candidates candidates, const AffinityOptions& options) {
+  double best_sticky = std::numeric_limits<double>::infinity();
+  double best_other = std::numeric_limits<double>::infinity();
+  Places sticky;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const double ttft_ms =
+        static_cast<double>(candidates[i].inflight_tokens) / options.prefill_rate * 1000.0;
+    if (candidates[i].prefix.ratio() >= options.threshold) {
+      sticky.push_back(i);
+      best_sticky = std::min(best_sticky, ttft_ms);
+    } else {
+      best_other = std::min(best_other, ttft_ms);
+    }
+  }
+  const bool too_late = best_sticky - best_other > options.max_penalty_ms;
+  return sticky.empty() || too_late ? all_places(candidates) : sticky;
+}
+
+Places within_limits(Candidates candidates,
+                     const std::vector<UtilizationLimit>& limits,
+                     bool all_if_empty) {
+  Places places = kept(candidates, [&](std::size_t i) {
+    return std::ranges::all_of(limits, [&](const UtilizationLimit& limit) {
+      return value_of(candidates[i], limit.metric) <= limit.highest;
+    });
+  });
+  return places.empty() && all_if_empty ? all_places(candidates) : places;
+}
+
+double utilization_saturation(Candidates candidates,
+                              const std::vector<bool>& stale,
+                              const UtilizationThresholds& thresholds) {
+  if (candidates.empty()) {
+    return 1.0;
+  }
+  double sum = 0.0;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const Gauges& gauges = candidates[i].gauges;
+    sum += stale[i] ? 1.0
+                    : std::max(static_cast<double>(gauges.waiting) / thresholds.queue_depth,
+                               gauges.kv_usage / thresholds.kv_usage);
+  }
+  return sum / static_cast<double>(candidates.size());
+}
+
+Places unsaturated(Candidates candidates,
+                   const std::vector<bool>& stale,
+                   const UtilizationThresholds& thresholds) {
+  const double room = 1.0 + thresholds.headroom;
+  Places places = kept(candidates, [&](std::size_t i) {
+    const Gauges& gauges = candidates[i].gauges;
+    return !stale[i] && static_cast<double>(gauges.waiting) < thresholds.queue_depth * room &&
+           gauges.kv_usage < thresholds.kv_usage * room;
+  });
+  return places.empty() ? all_places(candidates) : places;
+}
+
+double concurrency_saturation(Candidates candidates, const ConcurrencyLimits& limits) {
+  if (candidates.empty()) {
+    return 1.0;
+  }
+  double sum = 0.0;
+  for (const Candidate& candidate : candidates) {
+    sum += concurrency_of(candidate, limits);
+  }
+  return sum / static_cast<double>(candidates.size());
+}
+
+Places below_concurrency(Candidates candidates, const ConcurrencyLimits& limits) {
+  return kept(candidates, [&](std::size_t i) {
+    return concurrency_of(candidates[i], limits) < 1.0 + limits.headroom;
+  });
+}
+
+}  // namespace ridgeline::routing

@@ -1,0 +1,124 @@
+#include "routing/profile.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/rng.hpp"
+#include "domain/chain.hpp"
+#include "domain/request.hpp"
+#include "routing/choice.hpp"
+#include "routing/filters.hpp"
+#include "routing/prefix_table.hpp"
+#include "routing/router.hpp"
+#include "routing/scorers/candidate.hpp"
+#include "routing/scorers/scorers.hpp"
+
+namespace ridgeline::routing {
+namespace {
+
+class ProfileRouter final : public Router {
+ public:
+  explicit ProfileRouter(Profile profile) : profile_(std::move(profile)) {}
+
+  [[nodiscard]] Needs needs() const override { return profile_.needs; }
+
+  [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
+    read_prompt(input);
+    const std::vector<Candidate> all = candidates(input);
+    Places kept(all.size());
+    std::iota(kept.begin(), kept.end(), std::size_t{0});
+    if (profile_.sticky) {
+      kept = sticky_candidates(all);
+    }
+    std::vector<Candidate> left;
+    left.reserve(kept.size());
+    for (const std::size_t place : kept) {
+      left.push_back(all[place]);
+    }
+    Scores sums(left.size(), 0.0);
+    for (const WeightedScorer& scorer : profile_.scorers) {
+      add_weighted(sums, scorer.score(left), scorer.weight);
+    }
+    const auto best = highest(sums);
+    const std::size_t drawn = best.size() == 1 ? 0 : draws.below(best.size());
+    return {.instance = input.instances[kept[best[drawn]]].id,
+            .equals = static_cast<std::uint32_t>(best.size())};
+  }
+
+  void on_dispatch(const RouteInput& input, core::InstanceId instance) override {
+    if (table_) {
+      table_->add(place_of(input, instance), blocks_);
+    }
+  }
+
+ private:
+  static std::size_t place_of(const RouteInput& input, core::InstanceId instance) {
+    std::size_t place = 0;
+    while (input.instances[place].id != instance) {
+      ++place;
+    }
+    return place;
+  }
+
+  /// The blocks of the prompt, and how many of them each instance is believed to hold.
+  void read_prompt(const RouteInput& input) {
+    if (profile_.block_tokens <= 0) {
+      return;
+    }
+    if (!table_) {
+      table_.emplace(input.instances.size(), profile_.blocks_per_instance);
+    }
+    const domain::RequestView& request = input.request;
+    chain_.assign(input.prompt,
+                  request.prompt_tokens,
+                  request.lora,
+                  domain::unique_content(request.id),
+                  domain::output_content(request.id));
+    blocks_ = block_keys(
+        chain_, request.prompt_tokens.value(), profile_.block_tokens, profile_.most_prefix_tokens);
+    matches_ = table_->matches(blocks_);
+  }
+
+  [[nodiscard]] std::vector<Candidate> candidates(const RouteInput& input) const {
+    const std::int64_t prompt = input.request.prompt_tokens.value();
+    std::vector<Candidate> all;
+    all.reserve(input.instances.size());
+    for (std::size_t i = 0; i < input.instances.size(); ++i) {
+      const InstanceView& view = input.instances[i];
+      Candidate& one = all.emplace_back();
+      one.gauges = view.gauges;
+      one.inflight_requests = view.own.requests;
+      one.inflight_tokens = view.own.prefill_tokens;
+      one.uncached_tokens = prompt;
+      if (table_) {
+        one.prefix = {.matched = matches_[i],
+                      .total = static_cast<std::int64_t>(blocks_.size()),
+                      .block_tokens = profile_.block_tokens};
+        one.uncached_tokens =
+            std::max(prompt - matches_[i] * profile_.block_tokens, std::int64_t{0});
+      }
+    }
+    return all;
+  }
+
+  Profile profile_;
+  std::optional<PrefixTable> table_;
+  domain::Chain chain_;
+  std::vector<std::uint64_t> blocks_;  ///< Of the prompt at hand.
+  std::vector<std::int64_t> matches_;
+};
+
+}  // namespace
+
+std::unique_ptr<Router> make_profile_router(Profile profile) {
+  return std::make_unique<ProfileRouter>(std::move(profile));
+}
+
+}  // namespace ridgeline::routing

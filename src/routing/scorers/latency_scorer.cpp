@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "routing/scorers/candidate.hpp"
+#include "routing/scorers/scorers.hpp"
+
+namespace ridgeline::routing {
+namespace {
+
+/// A range below this is none: its weight goes to the other dimension.
+constexpr double kNoRange = 1e-9;
+
+/// Without predictions: the mean of free cache, short queue and matched prefix, in hundredths.
+Scores composite_scores(Candidates candidates, const LatencyWeights& weights) {
+  const double longest =
+      extent_of(candidates, [](const Candidate& one) { return one.gauges.waiting; }).highest;
+  const double sum = weights.kv + weights.queue + weights.prefix;
+  Scores scores;
+  for (const Candidate& one : candidates) {
+    const double queue =
+        longest > 0.0 ? (longest - static_cast<double>(one.gauges.waiting)) / longest : 1.0;
+    const double mean = (weights.kv * (1.0 - one.gauges.kv_usage) + weights.queue * queue +
+                         weights.prefix * one.prefix.ratio()) /
+                        sum;
+    scores.push_back(std::round(100.0 * mean) / 100.0);
+  }
+  return scores;
+}
+
+/// The places of the best class that is not empty: nothing late; all late: idle; only the tokens
+/// late; only the first token late; both.
+std::vector<std::size_t> best_class(Candidates candidates) {
+  enum Class : std::uint8_t { kNone, kIdle, kTpot, kTtft, kBoth, kCount };
+  std::array<std::vector<std::size_t>, kCount> classes;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const Headroom& room = *candidates[i].headroom;
+    const bool ttft_late = room.ttft_ms < 0.0;
+    const bool tpot_late = room.tpot_ms < 0.0;
+    if (!ttft_late && !tpot_late) {
+      classes[kNone].push_back(i);
+      continue;
+    }
+    if (candidates[i].inflight_requests == 0) {
+      classes[kIdle].push_back(i);
+    }
+    classes[ttft_late && tpot_late ? kBoth : (ttft_late ? kTtft : kTpot)].push_back(i);
+  }
+  const auto* const best =
+      std::ranges::find_if(classes, [](const auto& places) { return !places.empty(); });
+  return best == classes.end() ? std::vector<std::size_t>() : *best;
+}
+
+/// The combined, normalised size of the headroom of each place.
+std::vector<double> combined(Candidates candidates,
+                             const std::vector<std::size_t>& places,
+                             const LatencyWeights& weights) {
+  std::vector<double> ttft;
+  std::vector<double> tpot;
+  for (const std::size_t place : places) {
+    ttft.push_back(std::abs(candidates[place].headroom->ttft_ms));
+    tpot.push_back(std::abs(candidates[place].headroom->tpot_ms));
+  }
+  const auto [ttft_low, ttft_high] = std::ranges::minmax(ttft);
+  const auto [tpot_low, tpot_high] = std::ranges::minmax(tpot);
+  double ttft_weight = weights.ttft / (weights.ttft + weights.tpot);
+  double tpot_weight = weights.tpot / (weights.ttft + weights.tpot);
+  const bool ttft_flat = ttft_high - ttft_low <= kNoRange;
+  const bool tpot_flat = tpot_high - tpot_low <= kNoRange;
+  if (ttft_flat != tpot_flat) {
+    ttft_weight = ttft_flat ? 0.0 : 1.0;
+    tpot_weight = 1.0 - ttft_weight;
+  }
+  std::vector<double> sums;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const double a = ttft_flat ? 0.0 : (ttft[i] - ttft_low) / (ttft_high - ttft_low);
+    const double b = tpot_flat ? 0.0 : (tpot[i] - tpot_low) / (tpot_high - tpot_low);
+    sums.push_back(ttft_weight * a + tpot_weight * b);
+  }
+  return sums;
+}
+
+}  // namespace
+
+Scores latency_scores(Candidates candidates, const LatencyWeights& weights) {
+  const bool predicted = std::ranges::all_of(
+      candidates, [](const Candidate& one) { return one.headroom.has_value(); });
+  if (!predicted || candidates.empty()) {
+    return composite_scores(candidates, weights);
+  }
+  const auto places = best_class(candidates);
+  const auto sums = combined(candidates, places, weights);
+  // Of those that are late, the one that is least late.
+  const Headroom& any = *candidates[places.front()].headroom;
+  const bool prefers_most = weights.most_headroom && any.ttft_ms >= 0.0 && any.tpot_ms >= 0.0;
+  Scores scores(candidates.size(), 0.0);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const double share = prefers_most ? sums[i] : 1.0 - sums[i];
+    scores[places[i]] = (std::floor(100.0 * share) + 1.0) / 100.0;
+  }
+  return scores;
+}
+
+}  // namespace ridgeline::routing

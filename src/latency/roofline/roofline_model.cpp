@@ -19,8 +19,8 @@
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/lookup_log.hpp"
-#include "latency/measured/contradictions.hpp"
 #include "latency/measured/kernel_tables.hpp"
+#include "latency/measured/shared_tables.hpp"
 #include "latency/roofline/constant_mfu.hpp"
 #include "latency/roofline/mfu_source.hpp"
 #include "latency/roofline/network.hpp"
@@ -162,19 +162,19 @@ core::Result<std::unique_ptr<RooflineModel>> make_roofline_model(const Preset& p
     source = std::make_unique<MfuSource>(configuration->constants.mfu_prefill,
                                          configuration->constants.mfu_decode);
   } else {
-    auto tables = measured::load_bench_data(inputs.options.bench_data, inputs.gpu.name);
-    if (!tables) {
-      return core::fail(core::with_field(std::move(tables).error(), "latency.bench_data"));
+    auto shared = measured::share_bench_data(inputs.options.bench_data, inputs.gpu.name);
+    if (!shared) {
+      return core::fail(core::with_field(std::move(shared).error(), "latency.bench_data"));
     }
-    const auto contradictions = measured::contradictions_of(*tables);
-    configuration->notes.insert(
-        configuration->notes.end(), contradictions.begin(), contradictions.end());
-    auto made =
-        MfuSource::from_tables(std::make_shared<const measured::KernelTables>(std::move(*tables)),
-                               *network,
-                               ranks,
-                               switches,
-                               configuration->constants);
+    configuration->notes.insert(configuration->notes.end(),
+                                (*shared)->contradictions.begin(),
+                                (*shared)->contradictions.end());
+    auto made = MfuSource::from_tables(
+        std::shared_ptr<const measured::KernelTables>(*shared, &(*shared)->tables),
+        *network,
+        ranks,
+        switches,
+        configuration->constants);
     if (!made) {
       return core::fail(core::with_field(std::move(made).error(), "latency.bench_data"));
     }

@@ -37,6 +37,7 @@ studies::StudyReport example_study_report(const studies::Study& study) {
   report.outcome.by_rule = studies::Verdict::kRefuted;
   report.outcome.because = "12.5 us";
   report.outcome.finding = "Found.";
+  report.outcome.skipped = {{.part = "on servers", .needs = "--measured FILE"}};
   report.warnings = {{.code = "W-circular-reference", .message = "m", .hint = "h"}};
   return report;
 }
@@ -49,6 +50,7 @@ TEST(StudyReport, TreeHasBothVerdictsAndTablesByName) {
   const document::Node& row = tree.find("tables")->find("times")->items().front();
   EXPECT_DOUBLE_EQ(row.find("us")->as_real(), 12.5);
   EXPECT_TRUE(tree.find("tables")->find("none")->items().empty());
+  EXPECT_EQ(tree.find("skipped")->items().front().find("needs")->as_string(), "--measured FILE");
   EXPECT_EQ(studies_tree({example_study_report(study)}).find("studies")->items().size(), 1U);
 }
 
@@ -58,6 +60,7 @@ TEST(StudyReport, MarkdownShowsClaimVerdictsWarningsAndTables) {
   EXPECT_THAT(text, HasSubstr("# x1: A title"));
   EXPECT_THAT(text, HasSubstr("**Published verdict.** confirmed"));
   EXPECT_THAT(text, HasSubstr("refuted: 12.5 us. (Refuted if b.)"));
+  EXPECT_THAT(text, HasSubstr("> skipped: on servers: needs --measured FILE"));
   EXPECT_THAT(text, HasSubstr("> warning W-circular-reference: m - h"));
   EXPECT_THAT(text, HasSubstr("| us | kv |\n|---|---|\n| 12.5 | 1 2 |\n"));
 }

@@ -89,7 +89,8 @@ bool StepLoop::is_quiet(QuietRun& run) {
     const core::SimTime last = step.step.front().sequence->last_token;
     for (const ScheduledSequence& part : step.step) {
       const Sequence& sequence = *part.sequence;
-      if (sequence.last_token != last || last == core::SimTime::never()) {
+      // The part of a request that has left is not continued.
+      if (sequence.has_ended || sequence.last_token != last || last == core::SimTime::never()) {
         return false;
       }
       tokens = std::min(tokens, sequence.stop_after - sequence.num_delivered_tokens);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
@@ -101,6 +102,28 @@ TEST(StepJump, AModelWithoutLinesIsAskedStepByStep) {
   EXPECT_GT(jumped(test::tiny_options("0.27"), {.per_context = us(1), .affine = false}),
             kMostSteps);
   EXPECT_GT(jumped(test::tiny_options("0.27"), {.per_context = us(1), .bin = 64}), kMostSteps);
+}
+
+TEST(StepJump, NotWhileStepsInFlightHoldRequestsThatLeft) {
+  // A request in each of three stages, and the clients of two give up: three steps in flight, as
+  // many as if the one request that is left stood in each.
+  engine::EngineOptions pipeline = test::tiny_options("0.27");
+  pipeline.pipeline_depth = 3;
+  pipeline.max_num_batched_tokens = core::Tokens(4);
+  const std::vector<domain::Request> requests = {
+      test::tiny_request(0, 4, 40), test::tiny_request(1, 4, 40), test::tiny_request(2, 4, 40)};
+  const core::SimTime at = core::SimTime() + us(30'500);
+  const std::vector<test::Abort> aborts = {{.at = at, .id = core::RequestId(0)},
+                                           {.at = at, .id = core::RequestId(1)}};
+  const auto run = [&](test::Twin twin) {
+    return test::run_engine(pipeline, test::LinearModel(), {}, requests, twin, aborts);
+  };
+  const test::EngineRun stepping = run(test::Twin::kReference);
+  const test::EngineRun jumping = run(test::Twin::kQuiet);
+  EXPECT_GT(jumping.totals.jumped_steps, 0);
+  EXPECT_EQ(jumping.totals.steps, stepping.totals.steps);
+  EXPECT_EQ(jumping.end, stepping.end);
+  EXPECT_EQ(jumping.sink.requests, stepping.sink.requests);
 }
 
 TEST(StepJump, ARequestThatCouldComeInIsWaitedFor) {

@@ -22,7 +22,7 @@ std::optional<ChargedAttention> charged_attention(const StepTimeModel& model,
   const auto [shortest, longest] = std::ranges::minmax(batch.decode_lengths);
   const bool as_longest = formulas->switches().decode_attention == DecodeAttention::kMax;
   ChargedAttention charged{
-      .flops = formulas->attention_flops(formulas->charged_context(batch)),
+      .flops = formulas->attention_flops(formulas->charged_context(batch, longest)),
       .own_flops = formulas->attention_flops(static_cast<double>(batch.decode_context.value())),
       .shortest_ratio = 1.0};
   if (as_longest && shortest.value() > 0) {

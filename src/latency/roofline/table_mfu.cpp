@@ -412,15 +412,14 @@ double TableMfuRoofline::decode_seconds(const domain::StepBatch& batch,
   }
   const core::Tokens longest = *std::ranges::max_element(batch.decode_lengths);
   *lookup = source_->decode(batch.num_decodes, longest.value(), log);
-  return attention_flops(charged_context(batch)) / (peak_ * lookup->mfu);
+  return attention_flops(charged_context(batch, longest)) / (peak_ * lookup->mfu);
 }
 
-double TableMfuRoofline::charged_context(const domain::StepBatch& batch) const {
-  if (switches_.decode_attention != DecodeAttention::kMax || batch.decode_lengths.empty()) {
-    return real_of(batch.decode_context.value());
-  }
-  const core::Tokens longest = *std::ranges::max_element(batch.decode_lengths);
-  return real_of(batch.num_decodes) * real_of(longest.value());
+double TableMfuRoofline::charged_context(const domain::StepBatch& batch,
+                                         core::Tokens longest) const {
+  return switches_.decode_attention == DecodeAttention::kMax
+             ? real_of(batch.num_decodes) * real_of(longest.value())
+             : real_of(batch.decode_context.value());
 }
 
 TableMfuRoofline::AttentionTime TableMfuRoofline::decode_attention(const domain::StepBatch& batch,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/units.hpp"
 #include "domain/step.hpp"
 #include "latency/lookup_log.hpp"
 #include "latency/measured/lookup.hpp"
@@ -82,7 +83,7 @@ class TableMfuRoofline {
                                                LookupLog* log = nullptr) const;
   /// Context tokens that decode attention is charged for: every sequence's own, or the longest's
   /// once for each.
-  [[nodiscard]] double charged_context(const domain::StepBatch& batch) const;
+  [[nodiscard]] double charged_context(const domain::StepBatch& batch, core::Tokens longest) const;
   /// FLOPs of attention over all layers, for so many pairs of query and key token.
   [[nodiscard]] double attention_flops(double pairs) const;
 

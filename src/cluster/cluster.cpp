@@ -75,7 +75,7 @@ void Cluster::abort(core::RequestId id, SimTime at) {
     report_unserved(gone, domain::Outcome::kAborted, at);
   } else if (const auto sent = sent_.find(id.value()); sent != sent_.end()) {
     aborted_at_ = at;
-    instances_[sent->second.instance.value()]->abort(id, at);
+    instances_[sent->second.counted.instance.value()]->abort(id, at);
   }
 }
 
@@ -174,16 +174,12 @@ void Cluster::read_gauges(std::int64_t max_segments) {
 void Cluster::route_arrivals(SimTime now) {
   for (; next_arrival() == now; arrivals_.pop_front()) {
     domain::Request& request = arrivals_.front();
-    const core::InstanceId instance = gateway_.route(request, now);
-    const bool is_new = sent_
-                            .emplace(request.id.value(),
-                                     Sent{.instance = instance,
-                                          .arrival = request.arrival,
-                                          .prompt_tokens = request.prompt_tokens})
-                            .second;
+    const Gateway::Counted counted = gateway_.route(request, now);
+    const Sent sent{.counted = counted, .arrival = request.arrival};
+    const bool is_new = sent_.emplace(request.id.value(), sent).second;
     RIDGELINE_CHECK(is_new, "a request is sent once");
     request.arrival = SimTime::saturating_sum(request.arrival, gateway_.times().gateway_latency);
-    instances_[instance.value()]->submit(request);
+    instances_[counted.instance.value()]->submit(request);
   }
 }
 
@@ -202,14 +198,15 @@ SimTime Cluster::next_visible() const {
 void Cluster::on_request(const domain::RequestRecord& record) {
   const auto sent = sent_.find(record.id.value());
   RIDGELINE_CHECK(sent != sent_.end(), "a request ends once, where it was sent");
-  RIDGELINE_CHECK(sent->second.instance == record.instance, "a request ends where it was sent");
+  RIDGELINE_CHECK(sent->second.counted.instance == record.instance,
+                  "a request ends where it was sent");
   domain::RequestRecord own = record;
   own.arrival = sent->second.arrival;
   if (record.outcome != domain::Outcome::kUnfinished) {
     const SimTime end = record.outcome == domain::Outcome::kAborted ? aborted_at_
                         : record.last_token == SimTime::never()     ? record.queued
                                                                     : record.last_token;
-    gateway_.note_end(record.instance, record.prompt_tokens, sent->second.first_token_seen, end);
+    gateway_.note_end(sent->second.counted, sent->second.first_token_seen, end);
   }
   sent_.erase(sent);
   sink_.on_request(own);
@@ -220,7 +217,7 @@ void Cluster::on_tokens(SimTime end, std::span<const domain::TokenEvent> events)
     Sent& sent = sent_.at(event.request.value());
     if (!sent.first_token_seen) {
       sent.first_token_seen = true;
-      gateway_.note_first_token(sent.instance, sent.prompt_tokens, end);
+      gateway_.note_first_token(sent.counted, end);
     }
   }
   if (tokens_ != nullptr) {

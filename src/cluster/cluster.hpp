@@ -60,9 +60,8 @@ class Cluster final : public engine::Server, private domain::RecordSink, private
  private:
   /// A request that was sent to an instance and has not ended.
   struct Sent {
-    core::InstanceId instance;
+    Gateway::Counted counted;
     core::SimTime arrival;  ///< At the gateway.
-    core::Tokens prompt_tokens;
     bool first_token_seen = false;
   };
 

@@ -37,7 +37,7 @@ Gateway::Gateway(std::unique_ptr<routing::Router> router,
   }
 }
 
-core::InstanceId Gateway::route(const domain::Request& request, SimTime now) {
+Gateway::Counted Gateway::route(const domain::Request& request, SimTime now) {
   read_notices(now);
   const domain::RequestView known = domain::view(request);
   const routing::RouteInput input{
@@ -49,34 +49,37 @@ core::InstanceId Gateway::route(const domain::Request& request, SimTime now) {
   router_->on_dispatch(input, pick.instance);
   routing::InstanceView& view = views_[pick.instance.value()];
   RIDGELINE_CHECK(view.gauges_as_of <= now, "no gauge is known before it was read");
+  const std::int64_t tokens = request.prompt_tokens.value();
+  const Counted counted{.request = request.id,
+                        .instance = pick.instance,
+                        .tokens = tokens,
+                        .prefill_tokens = pick.uncached_tokens < 0 ? tokens : pick.uncached_tokens};
   view.own.requests += 1;
-  view.own.tokens += request.prompt_tokens.value();
-  view.own.prefill_tokens += request.prompt_tokens.value();
+  view.own.tokens += counted.tokens;
+  view.own.prefill_tokens += counted.prefill_tokens;
   view.true_requests += 1;
   totals_.decisions += 1;
   totals_.ties += pick.equals > 1 ? 1 : 0;
   if (needs_.gauges) {
     totals_.gauge_age += now - view.gauges_as_of;
   }
-  return pick.instance;
+  return counted;
 }
 
-void Gateway::note_first_token(core::InstanceId instance, core::Tokens prompt, SimTime at) {
+void Gateway::note_first_token(const Counted& counted, SimTime at) {
   notices_.push({.at = SimTime::saturating_sum(at, times_.notice_latency),
-                 .instance = instance,
-                 .change = {.prefill_tokens = prompt.value()}});
+                 .instance = counted.instance,
+                 .change = {.prefill_tokens = counted.prefill_tokens}});
 }
 
-void Gateway::note_end(core::InstanceId instance,
-                       core::Tokens prompt,
-                       bool first_token_seen,
-                       SimTime at) {
-  views_[instance.value()].true_requests -= 1;
+void Gateway::note_end(const Counted& counted, bool first_token_seen, SimTime at) {
+  views_[counted.instance.value()].true_requests -= 1;
   notices_.push({.at = SimTime::saturating_sum(at, times_.notice_latency),
-                 .instance = instance,
+                 .instance = counted.instance,
                  .change = {.requests = 1,
-                            .tokens = prompt.value(),
-                            .prefill_tokens = first_token_seen ? 0 : prompt.value()}});
+                            .tokens = counted.tokens,
+                            .prefill_tokens = first_token_seen ? 0 : counted.prefill_tokens},
+                 .ended = counted.request});
 }
 
 void Gateway::read_notices(SimTime now) {
@@ -88,6 +91,9 @@ void Gateway::read_notices(SimTime now) {
     own.prefill_tokens -= notice.change.prefill_tokens;
     RIDGELINE_CHECK(own.requests >= 0 && own.tokens >= 0 && own.prefill_tokens >= 0,
                     "nothing ends that was not sent");
+    if (notice.ended.valid() && needs_.own) {
+      router_->on_end(notice.ended, notice.instance);
+    }
   }
   for (routing::InstanceView& view : views_) {
     view.own_as_of = now;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <queue>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -46,16 +47,21 @@ class Gateway {
   [[nodiscard]] std::span<const routing::InstanceView> views() const { return views_; }
   [[nodiscard]] const RoutingTotals& totals() const { return totals_; }
 
+  /// A request as the gateway has counted it at an instance.
+  struct Counted {
+    core::RequestId request;
+    core::InstanceId instance;
+    std::int64_t tokens = 0;          ///< Of its prompt.
+    std::int64_t prefill_tokens = 0;  ///< Of those, believed to be uncached there.
+  };
+
   /// Chooses the instance of a request that arrives now, and counts it there.
-  core::InstanceId route(const domain::Request& request, core::SimTime now);
+  Counted route(const domain::Request& request, core::SimTime now);
 
   /// A request's first token came out at `at`, or it ended at `at` (`first_token_seen`: after its
   /// first token was noted). The router sees it one notice latency later.
-  void note_first_token(core::InstanceId instance, core::Tokens prompt, core::SimTime at);
-  void note_end(core::InstanceId instance,
-                core::Tokens prompt,
-                bool first_token_seen,
-                core::SimTime at);
+  void note_first_token(const Counted& counted, core::SimTime at);
+  void note_end(const Counted& counted, bool first_token_seen, core::SimTime at);
 
   /// The instant of the next reading of gauges; never() where none is needed.
   [[nodiscard]] core::SimTime next_scrape() const;
@@ -73,8 +79,12 @@ class Gateway {
     core::SimTime at;
     core::InstanceId instance;
     routing::OwnCounters change;  ///< To be subtracted.
+    core::RequestId ended = {};   ///< Nothing for a first token.
 
-    friend bool operator>(const Notice& a, const Notice& b) { return a.at > b.at; }
+    /// By instant, then instance, then request.
+    friend bool operator>(const Notice& a, const Notice& b) {
+      return std::tuple(a.at, a.instance, a.ended) > std::tuple(b.at, b.instance, b.ended);
+    }
   };
 
   void read_notices(core::SimTime now);

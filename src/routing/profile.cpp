@@ -49,7 +49,8 @@ class ProfileRouter final : public Router {
     const auto best = highest(sums);
     const std::size_t drawn = best.size() == 1 ? 0 : draws.below(best.size());
     return {.instance = input.instances[kept[best[drawn]]].id,
-            .equals = static_cast<std::uint32_t>(best.size())};
+            .equals = static_cast<std::uint32_t>(best.size()),
+            .uncached_tokens = left[best[drawn]].uncached_tokens};
   }
 
   void on_dispatch(const RouteInput& input, core::InstanceId instance) override {

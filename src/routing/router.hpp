@@ -14,9 +14,10 @@ namespace ridgeline::routing {
 /// What the gateway counts itself of the requests that it has sent to one instance. It learns of a
 /// first token or an end one notice latency late.
 struct OwnCounters {
-  std::int64_t requests = 0;        ///< Sent and not known to have ended.
-  std::int64_t tokens = 0;          ///< Their prompt tokens.
-  std::int64_t prefill_tokens = 0;  ///< Of those, the ones without a known first token.
+  std::int64_t requests = 0;  ///< Sent and not known to have ended.
+  std::int64_t tokens = 0;    ///< Their prompt tokens.
+  /// Of those of requests without a known first token, what the router believed to be uncached.
+  std::int64_t prefill_tokens = 0;
 
   friend bool operator==(const OwnCounters&, const OwnCounters&) = default;
 };
@@ -64,6 +65,8 @@ struct RouteInput {
 struct Pick {
   core::InstanceId instance;
   std::uint32_t equals = 1;  ///< Instances that were as good; the draw was among them.
+  /// What the router believes is left to compute of the prompt there; -1: all of it.
+  std::int64_t uncached_tokens = -1;
 };
 
 /// Decides which instance gets a request. May remember its own decisions; knows nothing else but
@@ -81,6 +84,11 @@ class Router {
   /// The request was sent to that instance.
   virtual void on_dispatch(const RouteInput& input, core::InstanceId instance) {
     static_cast<void>(input);
+    static_cast<void>(instance);
+  }
+  /// The gateway learns that a request has ended there. Only where needs().own.
+  virtual void on_end(core::RequestId request, core::InstanceId instance) {
+    static_cast<void>(request);
     static_cast<void>(instance);
   }
 };

@@ -1,5 +1,6 @@
 #include "cluster/gateway.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -46,24 +47,25 @@ TEST(Gateway, LearnsOfAnEndOneNoticeLatencyLater) {
       routing::make_least_request(), 2, {.notice_latency = core::Duration::milliseconds(5)}, 0);
   const auto first = gateway.route(asked(0), ms(0));
   const auto second = gateway.route(asked(1), ms(1));
-  EXPECT_NE(first, second);
-  gateway.note_end(first, core::Tokens(100), false, ms(2));
-  EXPECT_EQ(gateway.views()[first.value()].own.requests, 1);
-  EXPECT_EQ(gateway.views()[first.value()].true_requests, 0);
-  // At 6 ms both still count one request; at 7 ms the first is known to be idle.
+  EXPECT_NE(first.instance, second.instance);
+  gateway.note_end(first, false, ms(2));
+  EXPECT_EQ(gateway.views()[first.instance.value()].own.requests, 1);
+  EXPECT_EQ(gateway.views()[first.instance.value()].true_requests, 0);
+  // At 6 ms both still count one request; at 7 ms the first is known to have ended.
   static_cast<void>(gateway.route(asked(2), ms(6)));
   EXPECT_EQ(gateway.totals().ties, 2);
 }
 
 TEST(Gateway, CountsTokensUntilTheirFirstTokenAndTheirEnd) {
   Gateway gateway(routing::make_least_request(), 2, {}, 0);
-  const auto at = gateway.route(asked(0, 300), ms(0));
-  EXPECT_EQ(gateway.views()[at.value()].own,
+  const auto sent = gateway.route(asked(0, 300), ms(0));
+  const std::size_t at = sent.instance.value();
+  EXPECT_EQ(gateway.views()[at].own,
             (routing::OwnCounters{.requests = 1, .tokens = 300, .prefill_tokens = 300}));
-  gateway.note_first_token(at, core::Tokens(300), ms(1));
-  gateway.note_end(at, core::Tokens(300), true, ms(3));
+  gateway.note_first_token(sent, ms(1));
+  gateway.note_end(sent, true, ms(3));
   static_cast<void>(gateway.route(asked(1, 7), ms(2)));
-  EXPECT_EQ(gateway.views()[at.value()].own,
+  EXPECT_EQ(gateway.views()[at].own,
             (routing::OwnCounters{.requests = 1, .tokens = 300, .prefill_tokens = 0}));
 }
 
@@ -79,7 +81,7 @@ TEST(Gateway, ReadsEachInstanceOnItsOwnPhase) {
   EXPECT_EQ(gateway.next_scrape(), ms(75));
   // Until the next reading every arrival goes to one instance: the herd.
   for (std::uint32_t id = 0; id < 5; ++id) {
-    EXPECT_EQ(gateway.route(asked(id), ms(60)), core::InstanceId(1));
+    EXPECT_EQ(gateway.route(asked(id), ms(60)).instance, core::InstanceId(1));
   }
   EXPECT_EQ(gateway.totals().gauge_age, core::Duration::milliseconds(50));  // 5 times 10 ms
 }

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "core/ids.hpp"
 #include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
 #include "unit/routing/views.hpp"
@@ -14,12 +16,34 @@ TEST(Dynamo, WeighsOverlapAgainstBlocksInFlight) {
   const auto router = make_dynamo();
   auto views = test::views_with({0, 0});
   const std::uint32_t first = test::route_prompt(*router, views, 0, 7, 640);
+  // The shared 40 blocks are in flight there already: they count once.
   EXPECT_EQ(test::route_prompt(*router, views, 1, 7, 640), first);
-  // 40 blocks of overlap are worth 40 blocks of prefill or of context, and no more.
-  views[first].own.prefill_tokens = 620;
+  // There 40 blocks need no computation and 43 are held with this one, on the other 41: worth 38
+  // blocks of prefill that wait.
+  views[first].own.prefill_tokens = 37 * 16;
   EXPECT_EQ(test::route_prompt(*router, views, 2, 7, 640), first);
-  views[first].own.tokens = 640;
+  views[first].own.prefill_tokens = 39 * 16;
   EXPECT_NE(test::route_prompt(*router, views, 3, 7, 640), first);
+}
+
+TEST(Dynamo, ForgetsTheBlocksOfEndedRequests) {
+  const auto router = make_dynamo();
+  const auto views = test::views_with({0, 0});
+  const std::uint32_t first = test::route_prompt(*router, views, 0, 7, 640);
+  // Another prompt goes to the other one, until the first has ended: then it is a draw.
+  std::vector<std::uint32_t> chosen;
+  for (std::uint32_t id = 1; id < 30; ++id) {
+    chosen.push_back(test::route_prompt(*router, views, id, 100 + id, 640));
+    router->on_end(core::RequestId(id), core::InstanceId(chosen.back()));
+  }
+  EXPECT_EQ(std::ranges::count(chosen, first), 0);
+  router->on_end(core::RequestId(0), core::InstanceId(first));
+  chosen.clear();
+  for (std::uint32_t id = 30; id < 60; ++id) {
+    chosen.push_back(test::route_prompt(*router, views, id, 100 + id, 640));
+    router->on_end(core::RequestId(id), core::InstanceId(chosen.back()));
+  }
+  EXPECT_GT(std::ranges::count(chosen, first), 5);
 }
 
 }  // namespace

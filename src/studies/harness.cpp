@@ -11,6 +11,7 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
+#include "latency/measured/table_notes.hpp"
 #include "latency/step_time_model.hpp"
 #include "studies/lab.hpp"
 #include "studies/study.hpp"
@@ -97,7 +98,7 @@ core::Result<StudyReport> run_study(const Study& study, const StudyOptions& opti
         {.field = "--bench-data",
          .message = fmt::format("missing: {} looks kernels up in measured tables", study.id),
          .where = {.file = "command line"},
-         .hint = "--bench-data FOLDER"});
+         .hint = latency::measured::where_tables_come_from()});
   }
   const Lab lab(study, options);
   auto outcome = study.run(lab);
@@ -113,6 +114,12 @@ core::Result<StudyReport> run_study(const Study& study, const StudyOptions& opti
                      .differences = std::move(*differences),
                      .warnings = {}};
   report.warnings = judge(study, report);
+  if (study.needs_tables) {
+    if (const auto tables = lab.tables()) {
+      const auto notes = latency::measured::notes_of(*tables);
+      report.warnings.insert(report.warnings.end(), notes.begin(), notes.end());
+    }
+  }
   return report;
 }
 

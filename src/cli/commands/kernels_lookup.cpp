@@ -163,7 +163,10 @@ ExitCode kernels_lookup(Words words) {
   if (!answer) {
     return give_up(answer.error(), manners);
   }
-  answer->made = !arguments.has("bench-data");
+  if (!arguments.has("bench-data")) {
+    answer->file.clear();
+    answer->line = 0;
+  }
   return put_out(manners.format == "json" ? report::kernel_lookup_json(*answer)
                                           : report::kernel_lookup_table(*answer),
                  manners);

@@ -18,6 +18,8 @@
 #include "document/document.hpp"
 #include "document/reader.hpp"
 #include "latency/measured/kernel_tables.hpp"
+#include "latency/measured/make_tables.hpp"
+#include "latency/measured/table_notes.hpp"
 
 namespace ridgeline::latency::measured {
 namespace {
@@ -87,6 +89,7 @@ class BenchDataReader {
 
   core::Result<KernelTables> read() && {
     if (auto problem = folder_problem(tables_.directory, {})) {
+      problem->hint = where_tables_come_from();
       return core::fail(std::move(*problem));
     }
     read_gemm();
@@ -131,6 +134,15 @@ class BenchDataReader {
     return names;
   }
 
+  /// The text of a table, noted where it is a made one.
+  std::optional<std::string> read_text(const std::string& path) {
+    auto text = keep(document::read_file(path));
+    if (text && is_made_table(*text)) {
+      tables_.made.push_back(path);
+    }
+    return text;
+  }
+
   void read_gemm() {
     const std::string folder = join_path(join_path(tables_.directory, "gemm"), tables_.gpu);
     if (auto problem = folder_problem(folder, tables_.gpu)) {
@@ -138,7 +150,7 @@ class BenchDataReader {
       return;
     }
     const std::string path = join_path(folder, "data.csv");
-    if (const auto text = keep(document::read_file(path))) {
+    if (const auto text = read_text(path)) {
       auto found = keep(read_gemm_table(*text, path));
       if (!found.empty()) {
         tables_.gemm = std::move(found.front());
@@ -148,7 +160,7 @@ class BenchDataReader {
 
   void read_prefill(const std::string& path) {
     const auto name = keep(parse_attention_file_name(path));
-    const auto text = keep(document::read_file(path));
+    const auto text = read_text(path);
     if (name && text) {
       for (auto& table : keep(read_prefill_table(*text, path, name->shape))) {
         tables_.prefill.push_back(std::move(table));
@@ -158,7 +170,7 @@ class BenchDataReader {
 
   void read_decode(const std::string& path) {
     const auto name = keep(parse_attention_file_name(path));
-    const auto text = keep(document::read_file(path));
+    const auto text = read_text(path);
     if (name && text) {
       for (auto& table :
            keep(read_decode_table(*text, path, name->shape, name->tensor_parallel_size))) {

@@ -26,9 +26,11 @@
 #include "latency/measured/contradictions.hpp"
 #include "latency/measured/data_sheets.hpp"
 #include "latency/measured/kernel_tables.hpp"
+#include "latency/measured/make_tables.hpp"
 #include "latency/measured/measured_kernels.hpp"
 #include "latency/measured/operator_tables.hpp"
 #include "latency/measured/surfaces.hpp"
+#include "latency/measured/table_notes.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 
@@ -124,11 +126,22 @@ class LayoutCheck {
     }
   }
 
+  void note_if_made(std::string_view text, const std::string& path) {
+    if (is_made_table(text)) {
+      check_.findings.push_back(
+          {.code = "made",
+           .file = path,
+           .line = 0,
+           .message = "made by the kernel model (`kernels make`), not measured"});
+    }
+  }
+
   double check_decode() {
     const auto tables = read_named_folder<DecodeTable>(
         folder("mha/decode"),
         check_.refused,
-        [](const auto& text, const auto& path, const AttentionFileName& name) {
+        [this](const auto& text, const auto& path, const AttentionFileName& name) {
+          note_if_made(text, path);
           return read_decode_table(text, path, name.shape, name.tensor_parallel_size);
         });
     if (tables.empty()) {
@@ -197,7 +210,8 @@ class LayoutCheck {
     const auto tables = read_named_folder<PrefillTable>(
         folder("mha/prefill"),
         check_.refused,
-        [](const auto& text, const auto& path, const AttentionFileName& name) {
+        [this](const auto& text, const auto& path, const AttentionFileName& name) {
+          note_if_made(text, path);
           return read_prefill_table(text, path, name.shape);
         });
     if (tables.empty()) {
@@ -236,6 +250,7 @@ class LayoutCheck {
       refuse(text.error());
       return;
     }
+    note_if_made(*text, path);
     const auto reading = read_gemm_table(*text, path);
     refuse(reading.errors);
     if (reading.tables.empty()) {
@@ -297,7 +312,8 @@ core::Result<TableCheck> check_tables(const std::string& directory) {
     return core::fail(core::Error{
         .message = fs::exists(status) ? "is not a folder, expected a folder of kernel tables"
                                       : "no such folder",
-        .where = {.file = directory}});
+        .where = {.file = directory},
+        .hint = where_tables_come_from()});
   }
   return holds_operator_tables(directory) ? check_operator_tables(directory)
                                           : LayoutCheck(directory).run();

@@ -16,7 +16,7 @@ namespace ridgeline::latency::measured {
 struct Finding {
   /// Contradictions: "impossible-row", "mfu-above-1", "wrong-peak", "beats-peak". Notes:
   /// "last-decimal" (an MFU cut off rather than rounded), "rounded-to-zero", "hole", "warm-up",
-  /// "fp8-as-bf16", "drawn-tokens", "not-read".
+  /// "fp8-as-bf16", "drawn-tokens", "made", "not-read".
   std::string code;
   std::string file;
   int line = 0;  ///< From 1; 0: the file.

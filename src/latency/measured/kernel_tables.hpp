@@ -168,6 +168,7 @@ struct KernelTables {
   GemmTable gemm;
   std::vector<PrefillTable> prefill;  ///< By the names of their files.
   std::vector<DecodeTable> decode;
+  std::vector<std::string> made;  ///< Paths of those that were made (make_tables.hpp), in order.
 };
 
 /// Reads every table of a GPU (its catalogue name, in lower case). A folder or file that is not

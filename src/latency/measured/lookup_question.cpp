@@ -1,5 +1,6 @@
 #include "latency/measured/lookup_question.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -91,7 +92,12 @@ core::Result<LookupAnswer> ask_attention(const KernelTables& tables,
 
 core::Result<LookupAnswer> answer_lookup(const KernelTables& tables,
                                          const LookupQuestion& question) {
-  return question.kind == "gemm" ? ask_gemm(tables, question) : ask_attention(tables, question);
+  auto answer =
+      question.kind == "gemm" ? ask_gemm(tables, question) : ask_attention(tables, question);
+  if (answer) {
+    answer->made = std::ranges::find(tables.made, answer->file) != tables.made.end();
+  }
+  return answer;
 }
 
 }  // namespace ridgeline::latency::measured

@@ -21,10 +21,10 @@ struct LookupQuestion {
 /// What is answered.
 struct LookupAnswer {
   std::string target;
-  std::string row;  ///< Its shape.
-  std::string file;
+  std::string row;   ///< Its shape.
+  std::string file;  ///< Empty of a table that was made for this question.
   int line = 0;
-  bool made = false;    ///< By the kernel model just now: no such file was read.
+  bool made = false;    ///< By the kernel model.
   std::string missing;  ///< The table of the shape asked for, where `file` stands in for it.
   double row_latency_us = 0.0;
   double row_mfu = 0.0;

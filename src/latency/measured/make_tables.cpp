@@ -29,6 +29,9 @@
 namespace ridgeline::latency::measured {
 namespace {
 
+/// How the header of every made table ends.
+constexpr std::string_view kMadeColumns = ",source,expected_error_pct\n";
+
 constexpr std::int64_t kLargestRows = 131072;
 constexpr std::int64_t kLargestBatch = 512;
 constexpr std::int64_t kSmallestLength = 64;
@@ -94,7 +97,7 @@ class TableMaker {
       : gpu_(gpu), calibration_(kernel::calibrate(kernel::builtin_constants(), gpu)) {}
 
   [[nodiscard]] MadeFile gemm() const {
-    std::string text = "m,k,n,latency_us,mfu,source,expected_error_pct\n";
+    std::string text = "m,k,n,latency_us,mfu" + std::string(kMadeColumns);
     const auto format = kernel::matmul_format(model::DType::kBf16, gpu_);
     const auto& constants = calibration_.gemm_16bit;
     const FitError error = fit_errors(constants.source).gemm;
@@ -114,7 +117,7 @@ class TableMaker {
   }
 
   [[nodiscard]] MadeFile prefill(const HeadShape& shape) const {
-    std::string text = "dtype,seq_len,latency_us,mfu,source,expected_error_pct\n";
+    std::string text = "dtype,seq_len,latency_us,mfu" + std::string(kMadeColumns);
     const auto& constants = calibration_.prefill_attention;
     const FitError error = fit_errors(constants.source).prefill;
     for (const std::int64_t length : doublings(kSmallestLength, kLargestLength)) {
@@ -134,7 +137,7 @@ class TableMaker {
 
   [[nodiscard]] MadeFile decode(const HeadShape& shape, std::int64_t ranks) const {
     std::string text =
-        "dtype,kv_dtype,batch_size,kv_len,latency_us,mfu,source,expected_error_pct\n";
+        "dtype,kv_dtype,batch_size,kv_len,latency_us,mfu" + std::string(kMadeColumns);
     const auto& constants = calibration_.decode_attention;
     const FitError error = fit_errors(constants.source).decode;
     const auto rank = attention(rank_shape(shape, ranks));
@@ -215,6 +218,10 @@ core::Result<std::vector<MadeFile>> make_tables(const hardware::GpuSpec& gpu,
   return files;
 }
 
+bool is_made_table(std::string_view text) {
+  return text.substr(0, text.find('\n') + 1).ends_with(kMadeColumns);
+}
+
 core::Result<KernelTables> made_kernel_tables(const hardware::GpuSpec& gpu,
                                               const MakeRequest& request) {
   const auto files = make_tables(gpu, request);
@@ -227,6 +234,7 @@ core::Result<KernelTables> made_kernel_tables(const hardware::GpuSpec& gpu,
   tables.prefill_folder = fmt::format("mha/prefill/{}", gpu.name);
   tables.decode_folder = fmt::format("mha/decode/{}", gpu.name);
   for (const MadeFile& file : *files) {
+    tables.made.push_back(file.path);
     if (file.path.starts_with("gemm/")) {
       tables.gemm = read_gemm_table(file.text, file.path).tables.at(0);
       continue;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
@@ -28,6 +29,9 @@ struct MadeFile {
 /// (docs/models/table.md). A head count that a tensor parallel size does not divide is an error.
 [[nodiscard]] core::Result<std::vector<MadeFile>> make_tables(const hardware::GpuSpec& gpu,
                                                               const MakeRequest& request);
+
+/// Whether the text of a table is one that make_tables() writes: it has those two columns.
+[[nodiscard]] bool is_made_table(std::string_view text);
 
 /// The same as tables in memory, for models that need tables where none were measured.
 [[nodiscard]] core::Result<KernelTables> made_kernel_tables(const hardware::GpuSpec& gpu,

@@ -11,9 +11,9 @@
 
 #include "core/result.hpp"
 #include "hardware/gpu_spec.hpp"
-#include "latency/measured/contradictions.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/operator_tables.hpp"
+#include "latency/measured/table_notes.hpp"
 
 namespace ridgeline::latency::measured {
 namespace {
@@ -118,8 +118,8 @@ core::Result<MeasuredKernels> load_measured_kernels(const std::string& directory
     return core::fail(tables.error());
   }
   MeasuredKernels measured = measured_from(*tables, gpu);
-  const auto contradictions = contradictions_of(*tables);
-  measured.notes.insert(measured.notes.end(), contradictions.begin(), contradictions.end());
+  const auto notes = notes_of(*tables);
+  measured.notes.insert(measured.notes.end(), notes.begin(), notes.end());
   return measured;
 }
 

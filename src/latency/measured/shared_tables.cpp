@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "latency/measured/contradictions.hpp"
 #include "latency/measured/kernel_tables.hpp"
+#include "latency/measured/table_notes.hpp"
 
 namespace ridgeline::latency::measured {
 namespace {
@@ -62,9 +62,9 @@ core::Result<std::shared_ptr<const SharedTables>> share_bench_data(const std::st
   if (!loaded) {
     return core::fail(std::move(loaded).error());
   }
-  auto contradictions = contradictions_of(*loaded);
+  auto notes = notes_of(*loaded);
   auto tables = std::make_shared<const SharedTables>(
-      SharedTables{.tables = std::move(*loaded), .contradictions = std::move(contradictions)});
+      SharedTables{.tables = std::move(*loaded), .notes = std::move(notes)});
   known = {.state = std::move(state), .tables = tables};
   return tables;
 }

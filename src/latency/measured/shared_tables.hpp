@@ -8,10 +8,10 @@
 
 namespace ridgeline::latency::measured {
 
-/// Tables of a folder, and what in them contradicts itself.
+/// Tables of a folder, and what a user of them should know (table_notes.hpp).
 struct SharedTables {
   KernelTables tables;
-  core::Warnings contradictions;
+  core::Warnings notes;
 };
 
 /// load_bench_data, once for all models of a folder that live at the same time: a validation makes

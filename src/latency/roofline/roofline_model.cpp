@@ -166,9 +166,8 @@ core::Result<std::unique_ptr<RooflineModel>> make_roofline_model(const Preset& p
     if (!shared) {
       return core::fail(core::with_field(std::move(shared).error(), "latency.bench_data"));
     }
-    configuration->notes.insert(configuration->notes.end(),
-                                (*shared)->contradictions.begin(),
-                                (*shared)->contradictions.end());
+    configuration->notes.insert(
+        configuration->notes.end(), (*shared)->notes.begin(), (*shared)->notes.end());
     auto made = MfuSource::from_tables(
         std::shared_ptr<const measured::KernelTables>(*shared, &(*shared)->tables),
         *network,

@@ -24,6 +24,7 @@
 #include "latency/lookup_log.hpp"
 #include "latency/measured/measured_kernels.hpp"
 #include "latency/measured/surfaces.hpp"
+#include "latency/measured/table_notes.hpp"
 #include "latency/step_time_model.hpp"
 #include "latency/table/table_attention.hpp"
 #include "model/model_spec.hpp"
@@ -272,7 +273,7 @@ core::Result<std::unique_ptr<StepTimeModel>> make_table_model(const ModelInputs&
         core::Error{.field = "latency.bench_data",
                     .message = "the model 'table' needs a folder of measured kernel tables",
                     .where = {},
-                    .hint = "--bench-data DIR; `ridgeline kernels make` writes such a folder"});
+                    .hint = measured::where_tables_come_from()});
   }
   // Whatever `kernel` refuses, it would refuse in the middle of a table model too.
   if (auto formulas = kernel::make_kernel_model(inputs); !formulas) {

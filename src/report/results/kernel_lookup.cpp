@@ -33,10 +33,10 @@ std::string kernel_lookup_table(const LookupAnswer& answer) {
   std::string text = fmt::format("target    {}\n", answer.target);
   const std::string place =
       answer.line > 0 ? fmt::format("{}:{}", answer.file, answer.line) : answer.file;
-  text += fmt::format("row       {}  ({}{})\n",
-                      answer.row,
-                      answer.made ? "made by the kernel model, no file read: " : "",
-                      place);
+  const char* const origin = !answer.made          ? ""
+                             : answer.file.empty() ? "made by the kernel model, no file is read"
+                                                   : ", made by the kernel model";
+  text += fmt::format("row       {}  ({}{})\n", answer.row, place, origin);
   if (!answer.missing.empty()) {
     text += fmt::format("missing   {}: {} stands in\n", answer.missing, answer.file);
   }

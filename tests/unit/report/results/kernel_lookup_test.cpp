@@ -23,5 +23,17 @@ TEST(KernelLookupReport, SaysWhatStandsIn) {
               ::testing::HasSubstr("\"outcome\": \"the table says 0: another row stands in\""));
 }
 
+TEST(KernelLookupReport, AMadeTableIsSaidToBeMade) {
+  latency::measured::LookupAnswer answer;
+  answer.row = "m 8";
+  answer.made = true;
+  EXPECT_THAT(kernel_lookup_table(answer),
+              ::testing::HasSubstr("m 8  (made by the kernel model, no file is read)"));
+  answer.file = "data.csv";
+  answer.line = 2;
+  EXPECT_THAT(kernel_lookup_table(answer),
+              ::testing::HasSubstr("m 8  (data.csv:2, made by the kernel model)"));
+}
+
 }  // namespace
 }  // namespace ridgeline::report

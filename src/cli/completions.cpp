@@ -132,7 +132,7 @@ std::string bash_completions() {
       "    return\n"
       "  fi\n"
       "  if [[ $verb == help ]]; then\n"
-      "    mapfile -t COMPREPLY < <(compgen -W '{0}options coming-from' -- \"$current\")\n"
+      "    mapfile -t COMPREPLY < <(compgen -W '{0}options coming-from glossary' -- \"$current\")\n"
       "    return\n"
       "  fi\n"
       "  if [[ $verb == kernels ]] && ((COMP_CWORD > 2)); then verb=\"kernels "

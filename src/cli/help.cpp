@@ -63,7 +63,10 @@ std::string first_page() {
       "\n"
       "`ridgeline VERB --help` shows a verb's flags, `ridgeline help options` every setting of a "
       "scenario,\n"
-      "`ridgeline help coming-from` what flags of vLLM and inference-sim are called here.\n"
+      "`ridgeline help coming-from` what flags of vLLM and inference-sim are called here, "
+      "`ridgeline "
+      "help\n"
+      "glossary` what words of the original documents are.\n"
       "A flag is a setting's key with dashes; a scenario file holds the same settings as YAML or "
       "JSON.\n";
   return text;

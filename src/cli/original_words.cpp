@@ -16,6 +16,7 @@
 #include "core/result.hpp"
 #include "document/reader.hpp"
 #include "scenario/scenario.hpp"
+#include "workload/generate/presets.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -59,6 +60,13 @@ core::Error original_error(std::string field, std::string message, std::string h
           .hint = std::move(hint)};
 }
 
+std::string in_lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char letter) {
+    return static_cast<char>(std::tolower(letter));
+  });
+  return text;
+}
+
 void add_model(const Arguments& arguments,
                std::vector<scenario::Override>& overrides,
                core::Errors& errors) {
@@ -90,13 +98,20 @@ void add_workload(const Arguments& arguments,
   if (given == nullptr) {
     return;
   }
-  const auto* const found = std::ranges::find(kWorkloads, given->value, &NamedWorkload::name);
+  const std::string wanted = in_lower_case(given->value);
+  const auto* const found = std::ranges::find(kWorkloads, wanted, &NamedWorkload::name);
   if (found == kWorkloads.end()) {
     std::vector<std::string> names;
     for (const NamedWorkload& workload : kWorkloads) {
       names.emplace_back(workload.name);
     }
     errors.push_back(bad_choice("workload", given->value, names));
+    if (workload::find_workload_preset(wanted)) {
+      errors.back().hint = fmt::format(
+          "a preset of ours: --trace FILE with ridgeline_workload: 1 and sources: [{{preset: {}, "
+          "request_rate: 2, num_prompts: 100}}]",
+          wanted);
+    }
     return;
   }
   const auto set = [&](std::string_view flag, std::string path, std::string_view text) {
@@ -121,10 +136,7 @@ std::string config_folder(const std::string& folder, const std::string& network)
   if (std::filesystem::exists(std::filesystem::path(folder) / "config.json", ignored)) {
     return folder;
   }
-  std::string name = network.substr(network.rfind('/') + 1);
-  std::ranges::transform(name, name.begin(), [](unsigned char letter) {
-    return static_cast<char>(std::tolower(letter));
-  });
+  const std::string name = in_lower_case(network.substr(network.rfind('/') + 1));
   const auto below = std::filesystem::path(folder) / name;
   const bool there = !name.empty() && std::filesystem::exists(below / "config.json", ignored);
   return there ? below.string() : folder;

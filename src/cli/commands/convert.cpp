@@ -1,8 +1,14 @@
 #include "workload/traces/writing/convert.hpp"
 
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
 #include <ostream>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -52,6 +58,26 @@ core::Result<workload::Conversion> convert_to(const Arguments& arguments,
   return done;
 }
 
+/// A conversion of inference-sim's that needs none here, or nothing.
+std::optional<core::Error> needless_conversion(Words words) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kTheirs = {
+      {{"preset", "`run --workload NAME` takes it; a description has `sources: [{preset: NAME}]`"},
+       {"inference-perf", "its configuration is read as it is: `run --trace FILE`"},
+       {"servegen", "its folder is read as it is: `run --trace FOLDER`"}}};
+  if (words.size() < 2) {
+    return std::nullopt;
+  }
+  const auto* const theirs =
+      std::ranges::find(kTheirs, words.front(), &decltype(kTheirs)::value_type::first);
+  std::error_code ignored;
+  if (theirs == kTheirs.end() || std::filesystem::exists(words.front(), ignored)) {
+    return std::nullopt;
+  }
+  return core::Error{.message = fmt::format("'convert {}' needs no conversion here", theirs->first),
+                     .where = {.file = "command line"},
+                     .hint = std::string(theirs->second)};
+}
+
 /// What a person should know of the new file; on standard error, which leaves the file alone.
 void tell(const workload::Conversion& done, const Manners& manners) {
   std::string text =
@@ -68,6 +94,9 @@ void tell(const workload::Conversion& done, const Manners& manners) {
 }  // namespace
 
 ExitCode convert_command(Words words) {
+  if (const auto needless = needless_conversion(words)) {
+    return give_up({*needless}, default_manners());
+  }
   Opening opening{.usage = "convert FILE --to FORMAT [-o FILE] [flags]",
                   .about = "Writes a workload in another format and says what is lost.",
                   .flags = trace_flags(),

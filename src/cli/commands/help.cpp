@@ -11,6 +11,7 @@
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/foreign_flags.hpp"
+#include "cli/glossary.hpp"
 #include "core/result.hpp"
 #include "document/reader.hpp"
 
@@ -28,12 +29,15 @@ ExitCode help_command(Words words) {
   if (topic == "coming-from") {
     return put_out(fitted(foreign_page(), manners.out.columns), manners);
   }
+  if (topic == "glossary") {
+    return put_out(fitted(glossary_page(), manners.out.columns), manners);
+  }
   const auto verb = std::ranges::find(verbs(), topic, &Verb::name);
   if (verb != verbs().end() && verb->run != nullptr && topic != "help") {
     static const std::array<std::string, 1> kHelp = {"--help"};
     return verb->run(kHelp);
   }
-  std::vector<std::string> topics = {"options", "coming-from"};
+  std::vector<std::string> topics = {"options", "coming-from", "glossary"};
   for (const auto& known : verbs()) {
     if (known.run != nullptr) {
       topics.emplace_back(known.name);

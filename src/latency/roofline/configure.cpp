@@ -11,8 +11,10 @@
 #include "document/reader.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/measured/lookup.hpp"
+#include "latency/measured/table_notes.hpp"
 #include "latency/roofline/constants.hpp"
 #include "latency/roofline/roofline_model.hpp"
+#include "latency/roofline/setting_names.hpp"
 #include "latency/roofline/switches.hpp"
 #include "latency/step_time_model.hpp"
 
@@ -93,6 +95,30 @@ class Configurator {
     unknown_ = config->unknown;
     unpublished_ = false;
     has_file_ = true;
+    if (config->per_phase) {
+      out_.switches.bandwidth = Bandwidth::kPerPhase;
+    }
+    for (const ModelSetting& setting : config->switches) {
+      if (preset_.version == Version::kV2) {
+        put_switch(setting.key, setting);
+      } else {
+        unknown_.push_back(setting.key);
+      }
+    }
+  }
+
+  /// Sets the switch of that name, or says what is wrong.
+  void put_switch(const std::string& key, const ModelSetting& setting) {
+    const auto done = preset_.version == Version::kV2
+                          ? set_switch(out_.switches, key, setting.value)
+                          : core::Result<bool>(false);
+    if (!done) {
+      errors_.insert(errors_.end(), done.error().begin(), done.error().end());
+    } else if (!*done) {
+      refuse_key(setting);
+    } else {
+      given_.push_back(key);
+    }
   }
 
   void apply(const ModelSetting& setting) {
@@ -100,20 +126,17 @@ class Configurator {
       choose_set(setting.value);
       return;
     }
-    if (const ConstantKey* key = find_constant(setting.key)) {
-      set_constant(*key, setting.value);
+    const SettingName name = setting_name(setting.key);
+    const document::Node value = own_value(name, setting.value);
+    if (name.alias != nullptr && name.alias->per_phase &&
+        std::ranges::find(given_, "bandwidth") == given_.end()) {
+      out_.switches.bandwidth = Bandwidth::kPerPhase;
+    }
+    if (const ConstantKey* key = find_constant(name.key)) {
+      set_constant(*key, value);
       return;
     }
-    const auto done = preset_.version == Version::kV2
-                          ? set_switch(out_.switches, setting.key, setting.value)
-                          : core::Result<bool>(false);
-    if (!done) {
-      errors_.insert(errors_.end(), done.error().begin(), done.error().end());
-    } else if (!*done) {
-      refuse_key(setting);
-    } else {
-      given_.push_back(setting.key);
-    }
+    put_switch(name.key, {.key = setting.key, .value = value});
   }
 
   void choose_set(const document::Node& value) {
@@ -178,7 +201,8 @@ class Configurator {
           {.field = "latency.bench_data",
            .message = fmt::format("missing: {} looks kernels up in measured tables", preset_.name),
            .where = {},
-           .hint = "--bench-data FOLDER, or --latency kernel"});
+           .hint =
+               fmt::format("{}; --latency kernel needs none", measured::where_tables_come_from())});
     }
     const bool constant = s.lookup == Lookup::kConstant;
     if (preset_.version == Version::kV2 && (constant || s.zero_rows == measured::ZeroRule::kV1) &&
@@ -218,7 +242,8 @@ class Configurator {
                                   gpu_.name,
                                   fmt::join(missing, ", ")),
            .where = {.file = options_.hardware_config},
-           .hint = "with kernel tables (--bench-data) the v2 models do without them"});
+           .hint = fmt::format("the v2 models do without them, with kernel tables; {}",
+                               measured::where_tables_come_from())});
     }
   }
 

@@ -17,6 +17,8 @@
 #include "document/reader.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/constant_files.hpp"
+#include "latency/roofline/setting_names.hpp"
+#include "latency/step_time_model.hpp"
 
 namespace ridgeline::latency::roofline {
 namespace {
@@ -93,17 +95,39 @@ bool names_gpu(const std::string& name, const hardware::GpuSpec& gpu) {
   return found && found->name == gpu.name;
 }
 
+/// Takes one member of an entry.
+void read_member(const document::Node::Member& member,
+                 document::ObjectReader& reader,
+                 HardwareConfig& config) {
+  const SettingName name = setting_name(member.key);
+  if (!name.is_known) {
+    config.unknown.push_back(member.key);
+    return;
+  }
+  const bool again =
+      std::ranges::find(config.keys, name.key) != config.keys.end() ||
+      std::ranges::find(config.switches, name.key, &ModelSetting::key) != config.switches.end();
+  if (again && reader.node(member.key) == &member.value) {
+    reader.problem(member.key, fmt::format("{} is given twice", name.key));
+    return;
+  }
+  if (const ConstantKey* key = find_constant(name.key)) {
+    config.values.*key->member = reader.real(member.key, {0.0, key->highest}).value_or(0.0);
+    config.keys.push_back(name.key);
+  } else {
+    config.switches.push_back({.key = name.key, .value = own_value(name, member.value)});
+  }
+  if (name.alias != nullptr && name.alias->per_phase) {
+    config.per_phase = true;
+  }
+}
+
 core::Result<HardwareConfig> read_entry(const document::Node& entry, const std::string& path) {
   HardwareConfig config;
   core::Errors errors;
   document::ObjectReader reader(entry, path, errors, document::ObjectReader::Unknown::kIgnore);
   for (const document::Node::Member& member : entry.members()) {
-    if (const ConstantKey* key = find_constant(member.key)) {
-      config.values.*key->member = reader.real(key->name, {0.0, key->highest}).value_or(0.0);
-      config.keys.push_back(member.key);
-    } else {
-      config.unknown.push_back(member.key);
-    }
+    read_member(member, reader, config);
   }
   reader.finish();
   if (!errors.empty()) {
@@ -154,7 +178,7 @@ core::Result<HardwareConfig> hardware_config_from(const document::Node& document
          .where = document.where()});
   }
   if (std::ranges::any_of(document.members(), [](const document::Node::Member& member) {
-        return find_constant(member.key) != nullptr;
+        return setting_name(member.key).is_known;
       })) {
     return read_entry(document, "latency.hardware_config");
   }

@@ -8,6 +8,7 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "latency/step_time_model.hpp"
 
 namespace ridgeline::latency::roofline {
 
@@ -64,11 +65,14 @@ struct ConstantSet {
 /// What a hardware_config.json says about a GPU.
 struct HardwareConfig {
   Constants values;
-  std::vector<std::string> keys;     ///< Known ones, as they stand there.
+  std::vector<std::string> keys;       ///< Of the constants that stand there, by our names.
+  std::vector<ModelSetting> switches;  ///< Those of V2 that stand there.
+  bool per_phase = false;            ///< It has a bandwidth for each phase by the documents' name.
   std::vector<std::string> unknown;  ///< Keys that no model of ours reads.
 };
 /// Reads the entry of a GPU, named as in the catalogue or by a market name, or the whole map when
-/// its values are numbers. A file without the GPU lists what it has.
+/// its values are numbers. Names are taken in any case, and the documents' own (setting_names.hpp).
+/// A file without the GPU lists what it has.
 [[nodiscard]] core::Result<HardwareConfig> read_hardware_config(const std::string& path,
                                                                 const hardware::GpuSpec& gpu);
 [[nodiscard]] core::Result<HardwareConfig> hardware_config_from(const document::Node& document,

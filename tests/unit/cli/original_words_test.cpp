@@ -59,6 +59,17 @@ TEST(OriginalWords, AWorkloadsNameSetsWhatIsLeftOpen) {
   ASSERT_TRUE(workload.input_len.has_value());
 }
 
+TEST(OriginalWords, EveryPresetOfTheDocumentsIsTakenInAnyCase) {
+  for (const char* name : {"chatbot", "Summarization", "contentgen", "multidoc", "DISTRIBUTION"}) {
+    const auto done = loaded({"--model", "a", "--gpu", "h100", "--workload", name});
+    ASSERT_TRUE(done) << name;
+    EXPECT_EQ(done->scenario.workload.num_prompts, 100);
+  }
+  const auto ours = loaded({"--model", "a", "--gpu", "h100", "--workload", "rag"});
+  ASSERT_FALSE(ours);
+  EXPECT_THAT(ours.error().front().hint, HasSubstr("preset: rag"));
+}
+
 TEST(OriginalWords, RefuseWhatTheyCannotMean) {
   for (const auto& [more, text] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"--roofline", "--latency", "kernel"}, "--latency: would be ignored"},

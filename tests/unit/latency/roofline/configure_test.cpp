@@ -2,6 +2,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,6 +51,44 @@ TEST(Configure, OtherGpusTakeTheirPeaksAndSaySo) {
   ASSERT_TRUE(a100);
   EXPECT_DOUBLE_EQ(a100->constants.bandwidth_efficiency, 0.80);
   EXPECT_TRUE(a100->notes.empty());
+}
+
+core::Result<Configuration> with_setting(const char* preset, std::vector<ModelSetting> settings) {
+  return configure(*find_preset(preset),
+                   latency::fixtures::gpu("h100"),
+                   {.bench_data = "d", .settings = std::move(settings)});
+}
+
+TEST(Configure, ABandwidthOfOnePhaseMeansABandwidthPerPhase) {
+  const ModelSetting decode{.key = "DecodeBwEfficiency", .value = document::Node::real(0.9, {})};
+  const auto done = with_setting("v2-final", {decode});
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->switches.bandwidth, Bandwidth::kPerPhase);
+  EXPECT_DOUBLE_EQ(done->constants.decode_bandwidth_factor, 0.9);
+  // A prefill's is 0 then: the peak.
+  EXPECT_DOUBLE_EQ(done->constants.prefill_bandwidth_factor, 0.0);
+  EXPECT_TRUE(done->notes.empty());
+  const ModelSetting one{.key = "bandwidth", .value = document::Node::string("one", {})};
+  EXPECT_EQ(with_setting("v2-final", {one, decode})->switches.bandwidth, Bandwidth::kOne);
+  EXPECT_EQ(with_setting("v2-final", {decode, one})->switches.bandwidth, Bandwidth::kOne);
+}
+
+TEST(Configure, SwitchesOfAFileAreV2sAndIdleBesideV1) {
+  const auto gpu = latency::fixtures::gpu("h100");
+  const std::string path = testing::TempDir() + "roofline_switches.json";
+  std::ofstream(path) << R"({"TFlopsPeak": 989.5, "BwPeakTBs": 3.35, "BwEffConstant": 0.72,
+                             "mixedBatchMode": "smooth-wa", "mfuPrefill": 0.45, "mfuDecode": 0.3})";
+  const auto v2 =
+      configure(*find_preset("v2-final"), gpu, {.bench_data = "d", .hardware_config = path});
+  ASSERT_TRUE(v2);
+  EXPECT_EQ(v2->switches.mixed, Mixing::kSmooth);
+  const auto v0 = configure(*find_preset("v0"), gpu, {.hardware_config = path});
+  ASSERT_TRUE(v0);
+  EXPECT_THAT(v0->notes.front().message, HasSubstr("does not read mixed"));
+  std::ofstream(path) << R"({"TFlopsPeak": 1, "BwPeakTBs": 1, "mixedBatchMode": "sum"})";
+  EXPECT_FALSE(
+      configure(*find_preset("v2-final"), gpu, {.bench_data = "d", .hardware_config = path}));
+  std::filesystem::remove(path);
 }
 
 TEST(Configure, ASetOfConstantsIsChosenByNameAndASettingAfterItWins) {

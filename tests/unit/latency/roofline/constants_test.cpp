@@ -42,6 +42,30 @@ TEST(HardwareConfig, ReadsAMapWithoutGpus) {
   EXPECT_DOUBLE_EQ(config->values.bandwidth_peak_tbs, 2.039);
 }
 
+TEST(HardwareConfig, TakesTheDocumentsNamesInAnyCase) {
+  const auto config = config_of(
+      R"({"tflopspeak": 989.5, "BwPeakTBs": 3.35, "BwEfficiencyFactor": 0.82,
+          "PerLayerCPUOverhead": 100, "mixedBatchMode": "additive", "FuseQKV": false,
+          "AttentionPrefillCorrectionFactor": 0, "decodeBwEfficiency": 0.9})");
+  ASSERT_TRUE(config);
+  EXPECT_DOUBLE_EQ(config->values.bandwidth_efficiency, 0.82);
+  EXPECT_DOUBLE_EQ(config->values.per_layer_overhead_us, 100.0);
+  EXPECT_DOUBLE_EQ(config->values.decode_bandwidth_factor, 0.9);
+  EXPECT_TRUE(config->per_phase);
+  ASSERT_EQ(config->switches.size(), 3U);
+  EXPECT_EQ(config->switches[0].key, "mixed");
+  EXPECT_EQ(config->switches[1].key, "fuse_qkv");
+  EXPECT_EQ(config->switches[2].value.as_real(), 1.0);
+  EXPECT_THAT(config->unknown, ElementsAre());
+}
+
+TEST(HardwareConfig, TwoNamesOfOneConstantAreOneTooMany) {
+  const auto config = config_of(R"({"perLayerOverhead": 100, "PerLayerCPUOverhead": 80})");
+  ASSERT_FALSE(config);
+  EXPECT_THAT(config.error().front().field, HasSubstr("PerLayerCPUOverhead"));
+  EXPECT_THAT(config.error().front().message, HasSubstr("perLayerOverhead is given twice"));
+}
+
 TEST(HardwareConfig, RefusesWhatItCannotUse) {
   const auto other = config_of(R"({"A100-SXM": {"TFlopsPeak": 312}, "L40S": {}})");
   ASSERT_FALSE(other);

@@ -181,7 +181,7 @@ std::string scores_html(const Validation& validation) {
     }
     rows += fmt::format(
         "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.2f}</td>"
-        "<td>{:.2f}</td><td>{:.2f}</td><td>{:+.2f}</td></tr>\n",
+        "<td>{:.2f}</td><td>{:.2f}</td><td>{:.2f}</td><td>{:+.2f}</td></tr>\n",
         xml_escaped(row.axis),
         xml_escaped(row.value),
         kFigureNames[static_cast<std::size_t>(row.figure)],
@@ -190,11 +190,12 @@ std::string scores_html(const Validation& validation) {
         row.median_abs,
         row.mean_abs,
         row.p95_abs,
+        row.p99_abs,
         row.mean_signed);
   }
   return "<div "
          "class=\"wide\"><table><tr><th>axis</th><th>value</th><th>metric</th><th>of</th><th>n</th>"
-         "<th>median %</th><th>mean %</th><th>p95 %</th><th>signed %</th></tr>\n" +
+         "<th>median %</th><th>mean %</th><th>p95 %</th><th>p99 %</th><th>signed %</th></tr>\n" +
          rows + "</table></div>\n";
 }
 

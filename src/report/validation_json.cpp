@@ -1,4 +1,5 @@
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -31,7 +32,7 @@ using evidence::validate::ScoreRow;
 using evidence::validate::Standing;
 using evidence::validate::Validation;
 
-constexpr int kValidationSchemaVersion = 1;
+constexpr int kValidationSchemaVersion = 2;
 
 /// Writes {"e2e": {"mean": ...}, ...} of what `value` has.
 template <class Value>
@@ -151,6 +152,7 @@ void write_score(document::JsonWriter& json, const ScoreRow& row) {
   json.member("mean_abs_pct", row.mean_abs);
   json.member("mean_signed_pct", row.mean_signed);
   json.member("p95_abs_pct", row.p95_abs);
+  json.member("p99_abs_pct", row.p99_abs);
   json.member("share_over_20pct", row.share_over_20);
   json.end_object();
 }
@@ -182,6 +184,34 @@ void write_pair(document::JsonWriter& json,
   json.member("median_abs_pct", row->median_abs);
   json.member("mean_abs_pct", row->mean_abs);
   json.end_object();
+}
+
+/// The records whose worst mean is off by more than kGrossError.
+void write_outliers(document::JsonWriter& json, const Validation& validation) {
+  json.key("outliers").begin_array();
+  for (const auto& outlier : evidence::validate::worst_errors(validation.records)) {
+    if (std::abs(outlier.error_pct) <= evidence::validate::kGrossError) {
+      break;
+    }
+    json.begin_object();
+    json.member("id", validation.records[outlier.record].evidence.id);
+    json.member("metric", kFigureNames[static_cast<std::size_t>(outlier.figure)]);
+    json.member("error_pct", outlier.error_pct);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_warnings(document::JsonWriter& json, const Validation& validation) {
+  json.key("warnings").begin_array();
+  for (const auto& warning : validation.warnings) {
+    json.begin_object();
+    json.member("code", warning.code);
+    json.member("message", warning.message);
+    json.member("hint", warning.hint);
+    json.end_object();
+  }
+  json.end_array();
 }
 
 }  // namespace
@@ -235,6 +265,8 @@ std::string validation_json(const Validation& validation) {
     }
     json.end_array();
   }
+  write_outliers(json, validation);
+  write_warnings(json, validation);
   json.key("records").begin_array();
   for (const auto& record : validation.records) {
     write_record(json, record);

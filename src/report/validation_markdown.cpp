@@ -39,22 +39,24 @@ std::string pair_text(const std::optional<ScoreRow>& row) {
 
 std::string scores_markdown(const Validation& validation) {
   std::string text =
-      "| axis | value | metric | of | n | median | mean | p95 | signed |\n"
-      "|---|---|---|---|---|---|---|---|---|\n";
+      "| axis | value | metric | of | n | median | mean | p95 | p99 | signed |\n"
+      "|---|---|---|---|---|---|---|---|---|---|\n";
   for (const auto& row : validation.scores) {
     if (row.axis != "all" && row.axis != "family" && row.axis != "model" && row.axis != "gpu") {
       continue;
     }
-    text += fmt::format("| {} | {} | {} | {} | {} | {:.2f} | {:.2f} | {:.2f} | {:+.2f} |\n",
-                        row.axis,
-                        table_text(row.value),
-                        kFigureNames[static_cast<std::size_t>(row.figure)],
-                        kLevelNames[static_cast<std::size_t>(row.level)],
-                        row.n,
-                        row.median_abs,
-                        row.mean_abs,
-                        row.p95_abs,
-                        row.mean_signed);
+    text +=
+        fmt::format("| {} | {} | {} | {} | {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:+.2f} |\n",
+                    row.axis,
+                    table_text(row.value),
+                    kFigureNames[static_cast<std::size_t>(row.figure)],
+                    kLevelNames[static_cast<std::size_t>(row.level)],
+                    row.n,
+                    row.median_abs,
+                    row.mean_abs,
+                    row.p95_abs,
+                    row.p99_abs,
+                    row.mean_signed);
   }
   return text;
 }

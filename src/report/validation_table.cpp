@@ -18,6 +18,7 @@
 #include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/validation.hpp"
+#include "report/warning_lines.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -28,13 +29,13 @@ using evidence::validate::kLevelNames;
 using evidence::validate::kNumFigures;
 using evidence::validate::kNumLevels;
 using evidence::validate::Level;
-using evidence::validate::ScoredRecord;
 using evidence::validate::ScoreRow;
 using evidence::validate::Standing;
 using evidence::validate::Validation;
 
-/// Records named as outliers.
-constexpr std::size_t kMostOutliers = 8;
+/// Records named as outliers, at least and at most.
+constexpr std::size_t kFewestOutliers = 8;
+constexpr std::size_t kMostOutliers = 40;
 constexpr std::size_t kNameWidth = 46;
 
 /// The axes that a person looks at first; the others are in the JSON.
@@ -42,9 +43,14 @@ bool is_headline_axis(std::string_view axis) {
   return axis == "all" || axis == "family" || axis == "model" || axis == "gpu";
 }
 
+/// Those that say which kind of work is predicted worst: of them the mean of e2e.
+bool is_work_axis(std::string_view axis) {
+  return axis == "phase" || axis == "batch" || axis == "context";
+}
+
 std::string score_line(const ScoreRow& row, const TextStyle& style) {
   return fmt::format(
-      "{} {:<10} {:<4} {:>4}  {:>6.2f} {:>7.2f} {:>7.2f} {:>+7.2f}\n",
+      "{} {:<10} {:<4} {:>4}  {:>6.2f} {:>7.2f} {:>7.2f} {:>7.2f} {:>+7.2f}\n",
       pad_right(
           shortened(printable(row.axis + " " + row.value, style.ascii), kNameWidth, style.ascii),
           kNameWidth),
@@ -54,11 +60,12 @@ std::string score_line(const ScoreRow& row, const TextStyle& style) {
       row.median_abs,
       row.mean_abs,
       row.p95_abs,
+      row.p99_abs,
       row.mean_signed);
 }
 
 std::string scores_text(const Validation& validation, const TextStyle& style) {
-  std::string text = fmt::format("{} {:<10} {:<4} {:>4}  {:>6} {:>7} {:>7} {:>7}\n",
+  std::string text = fmt::format("{} {:<10} {:<4} {:>4}  {:>6} {:>7} {:>7} {:>7} {:>7}\n",
                                  pad_right("absolute error, %", kNameWidth),
                                  "metric",
                                  "of",
@@ -66,10 +73,13 @@ std::string scores_text(const Validation& validation, const TextStyle& style) {
                                  "median",
                                  "mean",
                                  "p95",
+                                 "p99",
                                  "signed");
   for (const auto& row : validation.scores) {
     const bool tail = row.level == Level::kP99 && row.figure == Figure::kE2e;
-    if (is_headline_axis(row.axis) && (row.level == Level::kMean || tail)) {
+    const bool of_work =
+        is_work_axis(row.axis) && row.level == Level::kMean && row.figure == Figure::kE2e;
+    if (of_work || (is_headline_axis(row.axis) && (row.level == Level::kMean || tail))) {
       text += score_line(row, style);
     }
   }
@@ -105,37 +115,31 @@ std::string peers_text(const Validation& validation) {
          text;
 }
 
-/// The largest errors of the means, one a record.
+/// The records whose worst mean is off by more than kGrossError; where few are, the next worst too.
 std::string outliers_text(const Validation& validation, const TextStyle& style) {
-  struct Outlier {
-    double error = 0.0;
-    Figure figure = Figure::kE2e;
-    const ScoredRecord* record = nullptr;
-  };
-  std::vector<Outlier> outliers;
-  for (const auto& record : validation.records) {
-    Outlier worst{.record = &record};
-    for (std::size_t i = 0; record.standing == Standing::kScored && i < kNumFigures; ++i) {
-      const auto error = record.error_pct(static_cast<Figure>(i), Level::kMean);
-      if (error && std::abs(*error) > std::abs(worst.error)) {
-        worst.error = *error;
-        worst.figure = static_cast<Figure>(i);
-      }
-    }
-    if (worst.error != 0.0) {
-      outliers.push_back(worst);
-    }
-  }
-  std::ranges::stable_sort(outliers, [](const Outlier& a, const Outlier& b) {
-    return std::abs(a.error) > std::abs(b.error);
-  });
-  outliers.resize(std::min(outliers.size(), kMostOutliers));
-  std::string text = outliers.empty() ? "" : "\nlargest errors\n";
-  for (const auto& outlier : outliers) {
+  const auto outliers = evidence::validate::worst_errors(validation.records);
+  const auto gross = static_cast<std::size_t>(std::ranges::count_if(
+      outliers,
+      [](double error) { return error > evidence::validate::kGrossError; },
+      [](const auto& outlier) { return std::abs(outlier.error_pct); }));
+  const std::size_t shown =
+      std::min(outliers.size(), std::clamp(gross, kFewestOutliers, kMostOutliers));
+  std::string text = outliers.empty() ? ""
+                                      : fmt::format("\nlargest errors; {} of {} over {:.0f} %\n",
+                                                    gross,
+                                                    counted(std::ssize(outliers), "record"),
+                                                    evidence::validate::kGrossError);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto& outlier = outliers[i];
     text += fmt::format("  {:>+7.1f} % {:<6} {}\n",
-                        outlier.error,
+                        outlier.error_pct,
                         kFigureNames[static_cast<std::size_t>(outlier.figure)],
-                        printable(outlier.record->evidence.id, style.ascii));
+                        printable(validation.records[outlier.record].evidence.id, style.ascii));
+  }
+  if (gross > shown) {
+    text += fmt::format("  and {} more over {:.0f} %: outliers in JSON\n",
+                        gross - shown,
+                        evidence::validate::kGrossError);
   }
   return text;
 }
@@ -166,6 +170,10 @@ std::string left_out_text(const Validation& validation, const TextStyle& style) 
                         ids.size() > 1 ? ", ..." : "");
   }
   return text.empty() ? text : "\nnot among the scored\n" + text;
+}
+
+std::string notes_text(const Validation& validation, const TextStyle& style) {
+  return validation.warnings.empty() ? "" : "\n" + warning_lines(validation.warnings, style);
 }
 
 std::string ablation_text(const Validation& validation) {
@@ -222,7 +230,7 @@ std::string unseen_text(const Validation& validation) {
 std::string validation_table(const Validation& validation, const TextStyle& style) {
   return scores_text(validation, style) + peers_text(validation) + ablation_text(validation) +
          unseen_text(validation) + outliers_text(validation, style) +
-         left_out_text(validation, style) +
+         left_out_text(validation, style) + notes_text(validation, style) +
          fmt::format("\n{}: {} scored, {} saturated, {} unpredicted, {} unreadable\n",
                      counted(std::ssize(validation.records), "record"),
                      validation.count(Standing::kScored),

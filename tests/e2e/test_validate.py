@@ -71,9 +71,24 @@ def test_threads_change_no_byte(ridgeline):
 def test_thresholds_decide_the_exit_code(ridgeline):
     path = write(ridgeline.folder, RECORD)
     assert ridgeline("validate", path, "--fail-over", "e2e=1000,p95:tpot=1000").returncode == 0
+    assert ridgeline("validate", path, "--fail-over", "p99:e2e=1000").returncode == 0
+    assert ridgeline("validate", path, "--fail-over", "p99:e2e=0").returncode == 99
     assert ridgeline("validate", path, "--fail-over", "tpot=0").returncode == 99
     assert ridgeline("validate", path, "--fail-over", "speed=1").returncode == 2
     assert ridgeline("validate", path, "--fail-over", "e2e").returncode == 2
+
+
+def test_records_off_by_a_fifth_are_named(ridgeline):
+    far = {**RECORD, "id": "far", "measured": {**RECORD["measured"], "e2e_ms": {"mean": 1}}}
+    path = write(ridgeline.folder, RECORD, far)
+    result = json.loads(ridgeline("validate", path, "--format", "json").stdout)
+    assert "far" in [outlier["id"] for outlier in result["outliers"]]
+    assert all(abs(outlier["error_pct"]) > 20 for outlier in result["outliers"])
+    worst = max(result["records"], key=lambda record: abs(record["error_pct"]["e2e"]["mean"]))
+    assert result["outliers"][0]["id"] == worst["id"]
+    axes = {row["axis"] for row in result["scores"]}
+    assert {"stage", "phase", "batch", "context"} <= axes
+    assert "over 20 %" in ridgeline("validate", path).stdout
 
 
 def test_files_are_written_by_their_extension(ridgeline):

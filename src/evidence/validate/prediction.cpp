@@ -19,6 +19,7 @@
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/load_script.hpp"
 #include "evidence/validate/measured_run.hpp"
+#include "latency/step_time_model.hpp"
 #include "metrics/request_metrics.hpp"
 #include "scenario/rank_share.hpp"
 #include "scenario/resolve.hpp"
@@ -268,6 +269,15 @@ PartPrediction merge(const std::vector<std::vector<PartPrediction>>& histories, 
   return merged;
 }
 
+/// Of a model's notes, those of its kernel tables.
+core::Warnings table_notes(const latency::StepTimeModel& model) {
+  core::Warnings notes = model.notes();
+  std::erase_if(notes, [](const core::Warning& note) {
+    return note.code != "W-made-tables" && note.code != "W-table-contradiction";
+  });
+  return notes;
+}
+
 std::string first_line(const core::Errors& errors) {
   const auto& error = errors.front();
   return error.field.empty() ? error.message : fmt::format("{}: {}", error.field, error.message);
@@ -311,6 +321,7 @@ std::vector<PartPrediction> predict(std::vector<Evidence>& evidence,
       const std::size_t record = runs[i].parts[j].evidence;
       if (results[record].problem.empty()) {
         results[record] = merge(played[i], j);
+        results[record].notes = table_notes(*servers[i]->deployment->latency);
       }
     }
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/result.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/measured_run.hpp"
 #include "scenario/scenario.hpp"
@@ -30,6 +31,7 @@ struct Prediction {
 struct PartPrediction {
   std::optional<Prediction> prediction;
   std::string problem;
+  core::Warnings notes = {};  ///< What the model says of the kernel tables that it reads.
 };
 
 struct PredictOptions {

@@ -27,8 +27,9 @@ constexpr double kKeepsUp = 0.97;
 /// The time that N random gaps take varies by 1 / sqrt(N) of it (a Poisson process); so many times
 /// that is left to chance.
 constexpr double kChance = 2.0;
-/// Errors above are counted apart.
-constexpr double kGross = 20.0;
+/// Shares of an answer's time before its first token that make it a matter of prefill, of decode.
+constexpr double kMostlyPrefill = 0.5;
+constexpr double kMostlyDecode = 0.1;
 
 /// Below this share of the offered rate the server of a record counts as behind. Of a client's
 /// result that only states the rate of random arrivals, the run may have lasted longer by chance.
@@ -61,12 +62,24 @@ constexpr auto kAxes = std::to_array<std::string_view>({"all",
                                                         "workload",
                                                         "strategy",
                                                         "cached",
+                                                        "stage",
                                                         "phase",
                                                         "batch",
                                                         "context"});
 
 /// More than half of the prompt tokens found in the cache.
 constexpr double kMostlyCached = 0.5;
+
+/// What a measured answer's time is mostly spent on.
+std::string phase_of(const Figures& measured) {
+  const auto& first = measured.at(Figure::kTtft, Level::kMean);
+  const auto& whole = measured.at(Figure::kE2e, Level::kMean);
+  if (!first || !whole || *whole <= 0.0) {
+    return "unknown";
+  }
+  const double share = *first / *whole;
+  return share >= kMostlyPrefill ? "prefill" : share <= kMostlyDecode ? "decode" : "mixed";
+}
 
 std::string value_on(std::string_view axis, const ScoredRecord& record) {
   const Evidence& evidence = record.evidence;
@@ -94,8 +107,11 @@ std::string value_on(std::string_view axis, const ScoredRecord& record) {
   if (axis == "cached") {
     return record.prediction->cached_share > kMostlyCached ? "yes" : "no";
   }
-  if (axis == "phase") {
+  if (axis == "stage") {
     return evidence.stage;
+  }
+  if (axis == "phase") {
+    return phase_of(evidence.measured);
   }
   return power_bucket(axis == "batch" ? record.prediction->mean_in_flight
                                       : record.prediction->mean_context);
@@ -168,11 +184,12 @@ ScoreRow summarise_errors(std::vector<double> errors) {
     row.mean_signed += error / count;
     error = std::abs(error);
     row.mean_abs += error / count;
-    over += error > kGross ? 1.0 : 0.0;
+    over += error > kGrossError ? 1.0 : 0.0;
   }
   std::ranges::sort(errors);
   row.median_abs = statistics::sorted_quantile(errors, 0.5);
   row.p95_abs = statistics::sorted_quantile(errors, 0.95);
+  row.p99_abs = statistics::sorted_quantile(errors, 0.99);
   row.share_over_20 = 100.0 * over / count;
   return row;
 }
@@ -200,6 +217,27 @@ Standing standing_of(const Evidence& evidence, const PartPrediction& result, std
     return Standing::kSaturated;
   }
   return Standing::kScored;
+}
+
+std::vector<Outlier> worst_errors(const std::vector<ScoredRecord>& records) {
+  std::vector<Outlier> outliers;
+  for (std::size_t place = 0; place < records.size(); ++place) {
+    Outlier worst{.record = place};
+    for (std::size_t i = 0; records[place].standing == Standing::kScored && i < kNumFigures; ++i) {
+      const auto error = records[place].error_pct(static_cast<Figure>(i), Level::kMean);
+      if (error && std::abs(*error) > std::abs(worst.error_pct)) {
+        worst.error_pct = *error;
+        worst.figure = static_cast<Figure>(i);
+      }
+    }
+    if (worst.error_pct != 0.0) {
+      outliers.push_back(worst);
+    }
+  }
+  std::ranges::stable_sort(outliers, [](const Outlier& a, const Outlier& b) {
+    return std::abs(a.error_pct) > std::abs(b.error_pct);
+  });
+  return outliers;
 }
 
 std::vector<ScoreRow> score(const std::vector<ScoredRecord>& records) {

@@ -49,8 +49,20 @@ struct ScoreRow {
   double mean_abs = 0.0;
   double mean_signed = 0.0;
   double p95_abs = 0.0;
+  double p99_abs = 0.0;
   double share_over_20 = 0.0;  ///< Of the records, from 0 to 100.
 };
+
+/// A scored record whose mean of some figure is off by more than kGrossError.
+struct Outlier {
+  std::size_t record = 0;  ///< Its place among the records.
+  Figure figure = Figure::kE2e;
+  double error_pct = 0.0;  ///< Signed: the worst of its figures.
+};
+/// Errors above are counted apart, and their records named. Percent.
+inline constexpr double kGrossError = 20.0;
+/// The scored records' worst errors of a mean, the largest first.
+[[nodiscard]] std::vector<Outlier> worst_errors(const std::vector<ScoredRecord>& records);
 
 /// Another simulator and ours on the records that it predicted.
 struct PeerRow {
@@ -74,8 +86,10 @@ struct PeerRow {
                                    std::string& reason);
 
 /// Rows by axis: `all` first (with the value `saturated` for those records), then family, model,
-/// gpu, tp, workload, strategy, cached, phase, batch and context. Values in order of their first
-/// record; figures and levels in the order of their enumerations.
+/// gpu, tp, workload, strategy, cached, stage, phase, batch and context. The phase is `prefill`
+/// where at least half of a measured answer's time is before its first token, `decode` where at
+/// most a tenth is, `mixed` between; `unknown` where one of the two was not measured. Values in
+/// order of their first record; figures and levels in the order of their enumerations.
 [[nodiscard]] std::vector<ScoreRow> score(const std::vector<ScoredRecord>& records);
 [[nodiscard]] std::vector<PeerRow> score_peers(const std::vector<ScoredRecord>& records);
 

@@ -158,6 +158,12 @@ Validation validate(std::vector<Evidence> evidence, const PredictOptions& option
       record.standing = Standing::kUnreadable;
     }
     record.prediction = results[i].prediction;
+    for (const core::Warning& note : results[i].notes) {
+      if (std::ranges::find(validation.warnings, note.message, &core::Warning::message) ==
+          validation.warnings.end()) {
+        validation.warnings.push_back(note);
+      }
+    }
     record.evidence = std::move(evidence[i]);
     validation.records.push_back(std::move(record));
   }

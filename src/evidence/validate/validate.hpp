@@ -18,6 +18,7 @@ struct Validation {
   std::vector<ScoredRecord> records;  ///< Every record of every file, in order.
   std::vector<ScoreRow> scores;
   std::vector<PeerRow> peers;
+  core::Warnings warnings;  ///< What their models say of the tables that they read, once each.
   std::vector<AblationRow> ablation;  ///< Where it was asked for, as the next.
   std::vector<LeftOutRow> unseen;
 

@@ -30,7 +30,36 @@ TEST(Scores, SumsUpErrors) {
   EXPECT_DOUBLE_EQ(row.mean_signed, 7.5);
   // Position 0.95 * 3 = 2.85: 10 + 0.85 * (30 - 10).
   EXPECT_DOUBLE_EQ(row.p95_abs, 27.0);
+  // Position 0.99 * 3 = 2.97.
+  EXPECT_DOUBLE_EQ(row.p99_abs, 29.4);
   EXPECT_DOUBLE_EQ(row.share_over_20, 25.0);
+}
+
+TEST(Scores, ThePhaseIsWhatAnAnswerIsMostlySpentOn) {
+  std::vector<ScoredRecord> records(4, record_with(100, 110, "a"));
+  records[0].evidence.measured.at(Figure::kTtft, Level::kMean) = 50.0;
+  records[1].evidence.measured.at(Figure::kTtft, Level::kMean) = 10.0;
+  records[2].evidence.measured.at(Figure::kTtft, Level::kMean) = 30.0;
+  std::vector<std::string> phases;
+  for (const auto& row : score(records)) {
+    if (row.axis == "phase" && row.figure == Figure::kE2e) {
+      phases.push_back(row.value);
+    }
+  }
+  EXPECT_EQ(phases, (std::vector<std::string>{"prefill", "decode", "mixed", "unknown"}));
+}
+
+TEST(Scores, TheWorstErrorsComeFirstAndOnlyOfScoredRecords) {
+  std::vector<ScoredRecord> records = {record_with(100, 110, "a"),
+                                       record_with(100, 60, "b"),
+                                       record_with(100, 100, "c"),
+                                       record_with(100, 300, "d")};
+  records[3].standing = Standing::kSaturated;
+  const auto worst = worst_errors(records);
+  ASSERT_EQ(worst.size(), 2U);
+  EXPECT_EQ(worst[0].record, 1U);
+  EXPECT_DOUBLE_EQ(worst[0].error_pct, -40.0);
+  EXPECT_EQ(worst[1].record, 0U);
 }
 
 TEST(Scores, RowsByAxisAllFirstAndSaturatedApart) {

@@ -93,12 +93,7 @@ core::Error too_long(const latency::Explanation& explanation) {
 core::Result<PricedStep> price(const scenario::LoadedScenario& loaded,
                                const std::string& model,
                                const BatchText& text) {
-  scenario::LoadedScenario chosen = loaded;
-  if (!model.empty()) {
-    chosen.scenario.deployment.latency.name = model;
-    drop_unused(chosen.scenario.deployment.latency);
-  }
-  const auto resolved = scenario::resolve(std::move(chosen));
+  const auto resolved = scenario::resolve(model.empty() ? loaded : with_model(loaded, model));
   if (!resolved) {
     return core::fail(resolved.error());
   }
@@ -127,6 +122,14 @@ core::Result<PricedStep> price(const scenario::LoadedScenario& loaded,
 }
 
 }  // namespace
+
+scenario::LoadedScenario with_model(const scenario::LoadedScenario& loaded,
+                                    const std::string& model) {
+  scenario::LoadedScenario chosen = loaded;
+  chosen.scenario.deployment.latency.name = model;
+  drop_unused(chosen.scenario.deployment.latency);
+  return chosen;
+}
 
 core::Result<std::vector<PricedStep>> price_step(const scenario::LoadedScenario& loaded,
                                                  const BatchText& batch,

@@ -20,6 +20,10 @@ struct PricedStep {
   report::StepReport report;
 };
 
+/// The scenario with another step-time model, and of the latency section what that model reads.
+[[nodiscard]] scenario::LoadedScenario with_model(const scenario::LoadedScenario& loaded,
+                                                  const std::string& model);
+
 /// One step, priced by the scenario's own step-time model, or by each of `models`, which then takes
 /// of the latency section what it reads. Fails with all errors of all models; a step that simulated
 /// time has no room for is infeasible.

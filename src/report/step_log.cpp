@@ -91,12 +91,14 @@ class StepLog final : public sim::StepListener {
     std::array<double, domain::kNumBottlenecks> by_kind{};
     double flops = 0.0;
     double bytes = 0.0;
+    std::int64_t lookups = 0;
     std::int64_t misses = 0;
     double farthest = 0.0;
     for (const latency::OperatorTime& part : segment.parts) {
       by_kind[static_cast<std::size_t>(part.bottleneck)] += microseconds(part.time);
       flops += part.flops.value();
       bytes += part.bytes.value();
+      lookups += part.distance ? 1 : 0;
       misses += part.distance.value_or(0.0) > 0.0 ? 1 : 0;
       farthest = std::max(farthest, part.distance.value_or(0.0));
     }
@@ -112,6 +114,7 @@ class StepLog final : public sim::StepListener {
     json_.end_object()
         .member("flops", flops)
         .member("bytes", bytes)
+        .member("lookups", lookups)
         .member("misses", misses)
         .member("distance", farthest);
   }
@@ -120,9 +123,11 @@ class StepLog final : public sim::StepListener {
     json_.begin_object()
         .member("operator", part.name)
         .member("phase", part.phase)
+        .member("shape", part.shape)
         .member("calls", part.calls)
         .member("us", microseconds(part.time))
         .member("bottleneck", kind_name(static_cast<std::size_t>(part.bottleneck)))
+        .member("flops", part.flops.value())
         .member("bytes", part.bytes.value())
         .key("distance");
     if (part.distance) {
@@ -143,8 +148,30 @@ std::string operator_name(const std::string& name, const std::optional<std::stri
   return !phase || *phase == "step" ? name : fmt::format("{} ({})", name, *phase);
 }
 
-/// Adds one line of a log.
-void add_line(const document::Node& node, StepSummary& summary, core::Errors& errors) {
+/// The two sides of a roofline.
+bool is_on_roofline(std::string_view bottleneck) {
+  return bottleneck == kind_name(static_cast<std::size_t>(domain::Bottleneck::kCompute)) ||
+         bottleneck == kind_name(static_cast<std::size_t>(domain::Bottleneck::kMemory));
+}
+
+/// Counts a step from one side of the ridge to the other; `side` is the last one that was met.
+void note_side(const std::string& bottleneck, std::string& side, StepSummary& summary) {
+  if (!is_on_roofline(bottleneck)) {
+    return;
+  }
+  if (!side.empty() && side != bottleneck) {
+    const bool to_compute =
+        bottleneck == kind_name(static_cast<std::size_t>(domain::Bottleneck::kCompute));
+    ++(to_compute ? summary.memory_to_compute : summary.compute_to_memory);
+  }
+  side = bottleneck;
+}
+
+/// Adds one line of a log; `side` of the ridge is the one met before, then this line's.
+void add_line(const document::Node& node,
+              StepSummary& summary,
+              std::string& side,
+              core::Errors& errors) {
   document::ObjectReader line(node, "", errors, document::ObjectReader::Unknown::kIgnore);
   const std::int64_t steps = line.required_integer("steps", {1, std::int64_t{1} << 62});
   const double busy = line.required_real("busy_us", {0.0, 1e19});
@@ -159,6 +186,9 @@ void add_line(const document::Node& node, StepSummary& summary, core::Errors& er
   of_phase.steps += steps;
   of_phase.us += busy;
   summary.by_bottleneck[bottleneck].steps += steps;
+  auto& within_phase = summary.bottleneck_by_phase[phase];
+  within_phase[bottleneck].steps += steps;
+  note_side(bottleneck, side, summary);
   const document::Node* parts = line.node("parts");
   if (parts == nullptr || !parts->is_list()) {
     line.problem("parts", "expected a list of parts");
@@ -171,7 +201,10 @@ void add_line(const document::Node& node, StepSummary& summary, core::Errors& er
     auto& of_operator = summary.by_operator[operator_name(name, part.string("phase"))];
     of_operator.steps += steps;
     of_operator.us += us;
-    summary.by_bottleneck[part.required_string("bottleneck")].us += us;
+    const std::string kind = part.required_string("bottleneck");
+    summary.by_bottleneck[kind].us += us;
+    within_phase[kind].us += us;
+    summary.lookups += part.real("distance") ? 1 : 0;
   }
 }
 
@@ -186,6 +219,21 @@ document::Node shares_tree(const std::map<std::string, StepSummary::Share>& shar
                         .build());
   }
   return list_node(std::move(items));
+}
+
+/// Each phase with its shares; those are of the phase's own time.
+document::Node phases_tree(const StepSummary& summary) {
+  MapBuilder phases;
+  for (const auto& [phase, kinds] : summary.bottleneck_by_phase) {
+    phases.add(phase, shares_tree(kinds, summary.by_phase.at(phase).us));
+  }
+  return phases.build();
+}
+
+/// Nothing where nothing was counted.
+std::optional<double> rate(std::int64_t part, std::int64_t all) {
+  return all > 0 ? std::optional(static_cast<double>(part) / static_cast<double>(all))
+                 : std::nullopt;
 }
 
 std::string shares_text(const char* title,
@@ -220,6 +268,7 @@ std::unique_ptr<sim::StepListener> make_step_log(std::ostream& out) {
 core::Result<StepSummary> summarise_step_log(workload::LineReader lines, const std::string& file) {
   using Status = workload::LineReader::Status;
   StepSummary summary;
+  std::string side;
   const auto refuse = [&](std::string message, std::int64_t line, std::string hint = {}) {
     return core::fail(core::Error{.message = std::move(message),
                                   .where = {.file = file, .line = static_cast<int>(line)},
@@ -236,7 +285,7 @@ core::Result<StepSummary> summarise_step_log(workload::LineReader lines, const s
     if (!node) {
       found = std::move(node).error();
     } else {
-      add_line(*node, summary, found);
+      add_line(*node, summary, side, found);
     }
     if (!found.empty()) {
       core::Error& first = found.front();
@@ -268,6 +317,15 @@ document::Node summary_tree(const StepSummary& summary) {
       .add("by_bottleneck", shares_tree(summary.by_bottleneck, summary.all.us))
       .add("by_phase", shares_tree(summary.by_phase, summary.all.us))
       .add("by_operator", shares_tree(summary.by_operator, summary.all.us))
+      .add("bottleneck_by_phase", phases_tree(summary))
+      .add("ridge_crossings",
+           MapBuilder()
+               .add("memory_to_compute", integer_node(summary.memory_to_compute))
+               .add("compute_to_memory", integer_node(summary.compute_to_memory))
+               .build())
+      .add("table_lookups", integer_node(summary.lookups))
+      .add("hit_rate", number_node(rate(summary.lookups - summary.misses, summary.lookups)))
+      .add("miss_rate", number_node(rate(summary.misses, summary.lookups)))
       .add("table_misses", integer_node(summary.misses))
       .add("farthest_miss", number_node(summary.farthest))
       .build();
@@ -281,9 +339,18 @@ std::string summary_table(const StepSummary& summary, const TextStyle& style) {
   text += shares_text("bottleneck", summary.by_bottleneck, summary.all.us, style) + "\n";
   text += shares_text("phase", summary.by_phase, summary.all.us, style) + "\n";
   text += shares_text("operator", summary.by_operator, summary.all.us, style);
-  if (summary.misses > 0) {
-    text += fmt::format("\n{} of a table without a row of its own; the farthest {} away\n",
-                        counted(summary.misses, "look-up"),
+  for (const auto& [phase, kinds] : summary.bottleneck_by_phase) {
+    text +=
+        "\n" + shares_text(("of " + phase).c_str(), kinds, summary.by_phase.at(phase).us, style);
+  }
+  text += fmt::format("\nridge crossings: {} from memory to compute, {} back\n",
+                      summary.memory_to_compute,
+                      summary.compute_to_memory);
+  if (summary.lookups > 0) {
+    text += fmt::format("{}: {} hits, {} without a row of its own; the farthest {} away\n",
+                        counted(summary.lookups, "look-up"),
+                        percent(*rate(summary.lookups - summary.misses, summary.lookups)),
+                        percent(*rate(summary.misses, summary.lookups)),
                         significant(summary.farthest));
   }
   return text;

@@ -19,11 +19,13 @@ namespace ridgeline::report {
 /// A listener that writes one JSON object per line and segment (`run --steps-out`):
 ///
 ///   step, steps, start_s, phase, num_decodes, decode_context, prefills [[past, new], ...],
-///   busy_us, cpu_us, bottleneck, time_by_bottleneck, flops, bytes, misses, distance,
-///   parts [{operator, phase, calls, us, bottleneck, bytes, distance}, ...], rounding_us
+///   busy_us, cpu_us, bottleneck, time_by_bottleneck, flops, bytes, lookups, misses, distance,
+///   parts [{operator, phase, shape, calls, us, bottleneck, flops, bytes, distance}, ...],
+///   rounding_us
 ///
 /// Times are of all steps of the segment together, and the parts and rounding_us sum to busy_us.
-/// `misses` are parts whose table row is not the shape's own, `distance` the farthest of them.
+/// `lookups` are parts that a table priced, `misses` those of them whose row is not the shape's
+/// own, `distance` the farthest of these.
 [[nodiscard]] std::unique_ptr<sim::StepListener> make_step_log(std::ostream& out);
 
 /// Where the time of a step log went.
@@ -37,7 +39,14 @@ struct StepSummary {
   std::map<std::string, Share> by_bottleneck;  ///< Steps: those that it holds most of.
   std::map<std::string, Share> by_phase;       ///< "prefill", "decode", "mixed"
   std::map<std::string, Share> by_operator;    ///< "qkv_proj", "attention (decode)"
-  std::int64_t misses = 0;                     ///< Of look-ups, one per part and segment.
+  /// By phase, then by what held its parts up; steps: those that it holds most of.
+  std::map<std::string, std::map<std::string, Share>> bottleneck_by_phase;
+  /// From a segment held up by memory to the next held up by compute, and back; segments held up
+  /// by something else stand between without counting.
+  std::int64_t memory_to_compute = 0;
+  std::int64_t compute_to_memory = 0;
+  std::int64_t lookups = 0;  ///< One per part and segment that a table priced.
+  std::int64_t misses = 0;   ///< Of them.
   double farthest = 0.0;
 };
 /// Reads a log line by line; a malformed line, or one beyond the reader's limit, is an error that

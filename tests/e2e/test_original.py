@@ -1,6 +1,7 @@
 """The command line of the original simulator."""
 
 import json
+import re
 
 import pytest
 
@@ -65,3 +66,83 @@ def test_a_horizon_ends_users_without_a_number_of_requests(ridgeline):
     assert json.loads(ridgeline(*run, "--num-requests", "100").stdout)["summary"]["completed"] == 100
     # Answers take no time there.
     assert json.loads(ridgeline("trace", "w.yaml", "--format", "json").stdout)["requests"] == 960
+
+
+def printed_commands():
+    """Rows of the table of command lines: the words, the exit code, what is said."""
+    page = (SOURCE / "docs" / "original-words.md").read_text()
+    table = page[page.index("| command | exit code |") :]
+    rows = re.findall(r"^\| `([^`]+)` \| (\d+) \| (.+) \|$", table, re.MULTILINE)
+    return [(words.split(), int(code), re.findall(r"`([^`]+)`", said)) for words, code, said in rows]
+
+
+@pytest.mark.parametrize("words, code, said", [pytest.param(*row, id=" ".join(row[0])) for row in printed_commands()])
+def test_a_printed_command_line_runs_or_says_what_is_missing(ridgeline, words, code, said):
+    if "DIR" in words and not TABLES.is_dir():
+        pytest.skip(f"no {TABLES}")
+    folder = ridgeline.folder / "model_configs"
+    folder.mkdir()
+    config = json.loads((SOURCE / "data" / "models" / "llama-3.1-8b.json").read_text())
+    (folder / "config.json").write_text(json.dumps({k: v for k, v in config.items() if not k.startswith("ridgeline")}))
+    ridgeline.write("hardware_config.json", json.dumps({"H100": {"TFlopsPeak": 989.5, "BwPeakTBs": 3.35}}))
+    done = ridgeline(*[TABLES if word == "DIR" else word for word in words])
+    assert done.returncode == code, done.stderr
+    assert said
+    for text in said:
+        assert text in " ".join((done.stdout + done.stderr).split())
+
+
+def test_models_side_by_side(ridgeline):
+    load = ["--model", "llama-3.1-8b", "--gpu", "h100", "--request-rate", "2", "--num-prompts", "20", "--input-len", "300",
+            "--output-len", "20"]
+    done = ridgeline("run", *load, "--compare", "kernel,v0,v1", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    models = json.loads(done.stdout)["models"]
+    assert [result["config"]["latency"]["name"] for result in models] == ["kernel", "v0", "v1"]
+    for result in models:
+        alone = ridgeline("run", *load, "--latency", result["config"]["latency"]["name"], "--format", "json")
+        assert json.loads(alone.stdout)["digest"] == result["digest"]
+    table = ridgeline("run", *load, "--compare", "kernel,v1").stdout
+    assert re.search(r"^ +kernel +v1$", table, re.MULTILINE)
+    assert re.search(r"^E2E ratio +1\.00 ", table, re.MULTILINE)
+    assert ridgeline("run", *load, "--compare", "kernel", "--steps-out", "s.jsonl").returncode == 2
+    assert ridgeline("run", *load, "--compare", "kernel,v9").returncode == 2
+
+
+def test_the_table_of_printed_commands_was_found():
+    rows = printed_commands()
+    assert len(rows) >= 20
+    assert {code for _, code, _ in rows} == {0, 2}
+
+
+def test_made_tables_are_labelled_in_every_output(ridgeline):
+    made = ridgeline("kernels", "make", "--gpu", "h100", "--heads", "32-8-128", "--tp", "1", "-o", "made")
+    assert made.returncode == 0, made.stderr
+    chosen = ["--model", "llama-3.1-8b", "--gpu", "h100", "--bench-data", "made", "--latency"]
+    load = ["--num-prompts", "5", "--request-rate", "1", "--input-len", "64", "--output-len", "8"]
+    record = {
+        "id": "one", "family": "own", "model": "meta-llama/Llama-3.1-8B-Instruct", "gpu": "H100-SXM-80GB", "tp": 1,
+        "engine": "vllm", "engine_version": "0.11.0", "server": {"max_num_seqs": 8, "max_model_len": 4096},
+        "workload": {"loop": "closed", "concurrency": 2, "num_requests": 6,
+                     "input": {"kind": "fixed", "nominal_tokens": 256},
+                     "output": {"kind": "fixed", "nominal_tokens": 16}},
+        "measured": {"ttft_ms": {"mean": 40}, "e2e_ms": {"mean": 150}},
+    }
+    ridgeline.write("runs.jsonl", json.dumps(record) + "\n")
+    for model in ("v2-final", "table"):
+        for words in (["step", *chosen, model, "--decode", "64"],
+                      ["step", *chosen[:-1], "--compare", f"{model},kernel", "--decode", "64"],
+                      ["run", *chosen, model, *load], ["explain", *chosen, model, *load]):
+            for shape in ("table", "json"):
+                done = ridgeline(*words, "--format", shape)
+                assert done.returncode == 0, done.stderr
+                assert "W-made-tables" in done.stdout + done.stderr, words
+                assert shape == "table" or "W-made-tables" in done.stdout, words
+        done = ridgeline("validate", "runs.jsonl", "--latency", model, "--bench-data", "made", "--format", "json")
+        assert "W-made-tables" in done.stdout, done.stderr
+    assert "W-made-tables" in ridgeline("validate", "runs.jsonl", "--latency", "table", "--bench-data", "made").stdout
+    for shape in ("markdown", "json"):
+        assert "W-made-tables" in ridgeline("study", "run", "h28", "--bench-data", "made", "--format", shape).stdout
+    assert "made (3)" in ridgeline("kernels", "check", "made").stdout
+    lookup = ridgeline("kernels", "lookup", "gemm", "8,4096,4096", "--bench-data", "made").stdout
+    assert "made/gemm/h100/data.csv:" in lookup and ", made by the kernel model" in lookup

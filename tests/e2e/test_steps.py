@@ -55,6 +55,31 @@ def test_summary(ridgeline):
     assert ridgeline("steps", "steps.jsonl").stdout.startswith(f"{summary['steps']} steps")
 
 
+def test_rates_of_look_ups_and_what_holds_each_phase_up(ridgeline):
+    made = ridgeline("kernels", "make", "--gpu", "h100", "--heads", "32-8-128", "--tp", "1", "-o", "made")
+    assert made.returncode == 0, made.stderr
+    done = ridgeline(*RUN, "--latency", "v2-final", "--bench-data", "made", "--debug")
+    assert done.returncode == 0, done.stderr
+    # 120 shapes of GEMM with 18 rows, 12 lengths of a prompt, 10 batches by 12 contexts.
+    assert "loaded 2292 rows of 3 kernel tables from made (2160 gemm, 12 prefill attention, 120 decode" in done.stderr
+    summary = json.loads(ridgeline("steps", "steps.jsonl", "--format", "json").stdout)
+    log = records(ridgeline)
+    lookups = sum(record["lookups"] for record in log)
+    assert summary["table_lookups"] == lookups > 0
+    assert summary["miss_rate"] == pytest.approx(sum(record["misses"] for record in log) / lookups)
+    assert summary["hit_rate"] == pytest.approx(1 - summary["miss_rate"])
+    sides = [record["bottleneck"] for record in log if record["bottleneck"] in ("memory", "compute")]
+    turns = [pair for pair in zip(sides, sides[1:]) if pair[0] != pair[1]]
+    assert summary["ridge_crossings"] == {
+        "memory_to_compute": turns.count(("memory", "compute")),
+        "compute_to_memory": turns.count(("compute", "memory")),
+    }
+    for phase in summary["by_phase"]:
+        shares = summary["bottleneck_by_phase"][phase["name"]]
+        assert sum(share["us"] for share in shares) == pytest.approx(phase["us"], rel=1e-3)
+    assert "hits" in ridgeline("steps", "steps.jsonl").stdout
+
+
 def test_logs_summaries_and_steps_keep_to_their_schemas(ridgeline):
     jsonschema = pytest.importorskip("jsonschema")
 

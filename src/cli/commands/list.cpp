@@ -71,10 +71,11 @@ core::Error without_folder(std::string_view flag) {
 }  // namespace
 
 ExitCode list_command(Words words) {
-  const Opening opening{.usage = "list models|gpus|latency|engines|traces|presets|routers|formats|options",
-                        .about = "Lists what there is to choose from.",
-                        .flags = list_flags(),
-                        .formats = {"table", "json", "markdown"}};
+  const Opening opening{
+      .usage = "list models|gpus|latency|engines|traces|presets|routers|formats|options|roadmap",
+      .about = "Lists what there is to choose from.",
+      .flags = list_flags(),
+      .formats = {"table", "json", "markdown"}};
   Arguments arguments;
   Manners manners;
   if (const auto code = open_verb(opening, words, arguments, manners)) {

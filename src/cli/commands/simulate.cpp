@@ -15,6 +15,7 @@
 #include "api/simulate.hpp"
 #include "cli/arguments.hpp"
 #include "cli/bench_words.hpp"
+#include "cli/commands/compare_runs.hpp"
 #include "cli/commands/listeners.hpp"
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
@@ -28,6 +29,7 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "evidence/validate/client_files.hpp"
+#include "latency/measured/table_notes.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
 #include "report/client_results.hpp"
@@ -60,6 +62,9 @@ std::vector<std::string> format_names() {
 std::vector<FlagSpec> simulation_flags() {
   using Takes = FlagSpec::Takes;
   std::vector<FlagSpec> flags = scenario_flags(ScenarioPart::kWhole);
+  flags.push_back({.name = "compare",
+                   .value = "A,B,...",
+                   .help = "Step-time models side by side, instead of --latency"});
   flags.push_back(output_flag());
   flags.push_back({.name = "requests-out",
                    .value = "FILE",
@@ -329,6 +334,12 @@ class Simulation {
   core::Result<report::RunResult> simulate() {
     if (manners_.verbose) {
       static_cast<void>(write_all(STDERR_FILENO, report::provenance_text(resolved_)));
+      const auto& latency = resolved_.deployment->section.latency;
+      if (latency.bench_data) {
+        static_cast<void>(write_all(
+            STDERR_FILENO,
+            latency::measured::loaded_text(*latency.bench_data, resolved_.deployment->gpu)));
+      }
     }
     ProgressDisplay display(progress_, manners_.err);
     sim::RunControls controls;
@@ -475,6 +486,9 @@ ExitCode simulate_command(const SimulationVerb& verb, Words words) {
   Manners manners;
   if (const auto code = open_verb(opening, words, arguments, manners)) {
     return *code;
+  }
+  if (arguments.has("compare")) {
+    return compare_runs(verb, arguments, manners);
   }
   take_saved_result(arguments);
   return Simulation(verb, std::move(arguments), std::move(manners)).run();

@@ -75,8 +75,9 @@ core::Result<Threshold> read_threshold(const std::string& text) {
     threshold.over = rest.substr(0, colon);
     rest.remove_prefix(colon + 1);
   }
-  if (threshold.over != "median" && threshold.over != "mean" && threshold.over != "p95") {
-    return core::fail(bad_threshold(text, "expected median, mean or p95 before the colon"));
+  if (threshold.over != "median" && threshold.over != "mean" && threshold.over != "p95" &&
+      threshold.over != "p99") {
+    return core::fail(bad_threshold(text, "expected median, mean, p95 or p99 before the colon"));
   }
   if (const std::size_t dot = rest.find('.'); dot != std::string_view::npos) {
     const auto level = index_in(evidence::validate::kLevelNames, rest.substr(dot + 1));
@@ -137,7 +138,8 @@ core::Errors missed(const std::vector<Threshold>& thresholds, const Validation& 
     }
     const double value = threshold.over == "median" ? row->median_abs
                          : threshold.over == "mean" ? row->mean_abs
-                                                    : row->p95_abs;
+                         : threshold.over == "p95"  ? row->p95_abs
+                                                    : row->p99_abs;
     if (value > threshold.limit) {
       add(threshold, fmt::format("{:.2f} %", value));
     }

@@ -15,7 +15,7 @@ std::span<const Verb> verbs() {
        explain_command},
       {"list",
        "what there is to choose from: models, gpus, latency, engines, traces, presets, formats, "
-       "options",
+       "options, and what of the review's roadmap works",
        list_command},
       {"schema", "the JSON Schema of a result or a scenario", schema_command},
       {"help", "this page, a verb's flags, or every option", help_command},

@@ -17,9 +17,12 @@
 #include "document/reader.hpp"
 #include "engine/profiles.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "latency/roofline/constants.hpp"
+#include "latency/roofline/switches.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
 #include "report/registry.hpp"
+#include "report/results/roadmap.hpp"
 #include "report/tree.hpp"
 #include "routing/registry.hpp"
 #include "scenario/options.hpp"
@@ -116,10 +119,40 @@ ChoiceList list_gpus() {
   return entries;
 }
 
+/// The constants that a roofline brings for an H100; in words those of how it is cut over GPUs and
+/// of decode's bandwidth, which its review asks for.
+void add_constants(const latency::roofline::Preset& preset, Choice& choice) {
+  const auto values = latency::roofline::find_constant_set(std::string(preset.constants));
+  if (!values) {
+    return;
+  }
+  MapBuilder numbers;
+  for (const auto& key : latency::roofline::constant_keys()) {
+    if ((*values).*key.member != 0.0) {
+      numbers.add(std::string(key.name), number_node((*values).*key.member));
+    }
+  }
+  if (values->tp_exponent > 0.0) {
+    choice.summary +=
+        fmt::format("; prefill by tp^{}, decode by tp^{}, decodeBwFactor {}",
+                    values->tp_exponent,
+                    values->decode_tp_exponent > 0.0 ? values->decode_tp_exponent : 1.0,
+                    values->decode_bandwidth_factor);
+  }
+  choice.facts = MapBuilder()
+                     .add("constants_set", text_node(preset.constants))
+                     .add("constants", numbers.build())
+                     .build()
+                     .members();
+}
+
 ChoiceList list_latency() {
   std::vector<Choice> entries;
   for (const auto& entry : latency::step_time_models()) {
-    entries.push_back({.name = entry.name, .summary = entry.summary});
+    Choice& choice = entries.emplace_back(Choice{.name = entry.name, .summary = entry.summary});
+    if (const auto* preset = latency::roofline::find_preset(entry.name)) {
+      add_constants(*preset, choice);
+    }
   }
   return entries;
 }
@@ -191,7 +224,8 @@ constexpr auto kChoiceKinds = std::to_array<ChoiceKind>({{"models", list_models}
                                                          {"presets", list_presets},
                                                          {"routers", list_routers},
                                                          {"formats", list_formats},
-                                                         {"options", list_options}});
+                                                         {"options", list_options},
+                                                         {"roadmap", list_roadmap}});
 
 }  // namespace
 

@@ -68,7 +68,51 @@ TEST(StepLog, WritesALineThatIsReadBack) {
   EXPECT_EQ(summary->misses, 2);
   EXPECT_DOUBLE_EQ(summary->farthest, 4.0);
   EXPECT_EQ(summary_tree(*summary).find("steps")->as_integer(), 4);
-  EXPECT_THAT(summary_table(*summary, {}), HasSubstr("2 look-ups of a table"));
+  EXPECT_THAT(summary_table(*summary, {}), HasSubstr("2 look-ups: 0 % hits"));
+}
+
+/// Segments one after the other, by what holds them up.
+std::string log_of(const std::vector<domain::Bottleneck>& kinds) {
+  std::ostringstream out;
+  const auto log = make_step_log(out);
+  for (const domain::Bottleneck kind : kinds) {
+    sim::StepSegment segment = example_segment();
+    segment.parts.front().bottleneck = kind;
+    log->on_segment(segment);
+  }
+  return out.str();
+}
+
+TEST(StepLog, CountsCrossingsOfTheRidge) {
+  using enum domain::Bottleneck;
+  const auto summary =
+      summary_of(log_of({kMemory, kMemory, kCompute, kNetwork, kCompute, kMemory, kOverhead}));
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(summary->memory_to_compute, 1);
+  EXPECT_EQ(summary->compute_to_memory, 1);
+  const auto tree = summary_tree(*summary);
+  EXPECT_EQ(tree.find("ridge_crossings")->find("memory_to_compute")->as_integer(), 1);
+  // Three of seven segments of 9.5 us in parts each.
+  const auto& kinds = summary->bottleneck_by_phase.at("decode");
+  EXPECT_NEAR(kinds.at("memory").us, 3 * 9.5, 1e-9);
+  EXPECT_EQ(kinds.at("compute").steps, 4);
+  EXPECT_THAT(summary_table(*summary, {}),
+              HasSubstr("ridge crossings: 1 from memory to compute, 1 back"));
+}
+
+TEST(StepLog, LookUpsAreHitsOrMisses) {
+  std::ostringstream out;
+  sim::StepSegment segment = example_segment();
+  segment.parts.push_back(segment.parts.front());
+  segment.parts.back().distance = 0.0;
+  segment.parts.push_back(segment.parts.front());
+  segment.parts.back().distance.reset();
+  make_step_log(out)->on_segment(segment);
+  EXPECT_THAT(out.str(), HasSubstr(R"("lookups":2,"misses":1)"));
+  const auto tree = summary_tree(*summary_of(out.str()));
+  EXPECT_EQ(tree.find("table_lookups")->as_integer(), 2);
+  EXPECT_EQ(tree.find("hit_rate")->as_real(), 0.5);
+  EXPECT_EQ(tree.find("miss_rate")->as_real(), 0.5);
 }
 
 TEST(StepLog, AVerificationOfDraftsIsADecode) {

@@ -1,0 +1,57 @@
+#include "report/results/roadmap.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "document/document.hpp"
+#include "engine/profiles.hpp"
+#include "report/results/choices.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+std::string fact(const Choice& choice, const std::string& key) {
+  const auto found = std::ranges::find(choice.facts, key, &document::Node::Member::key);
+  return found == choice.facts.end() ? "" : found->value.as_string();
+}
+
+TEST(Roadmap, HasARowForEachItemOfTheReview) {
+  const auto rows = list_roadmap();
+  ASSERT_TRUE(rows);
+  std::vector<std::string> names;
+  for (const Choice& row : *rows) {
+    names.push_back(row.name);
+    EXPECT_THAT(fact(row, "status"), ::testing::AnyOf("works", "in part", "missing")) << row.name;
+    EXPECT_THAT(row.summary, ::testing::StartsWith(fact(row, "status") + ": "));
+    // What works can be tried, or is a list of its own.
+    EXPECT_TRUE(fact(row, "status") != "works" || row.name == "P/D" ||
+                !fact(row, "command").empty())
+        << row.name;
+  }
+  EXPECT_THAT(names,
+              ::testing::ElementsAre("A100",
+                                     "tp8",
+                                     "SGLang",
+                                     "TensorRT-LLM",
+                                     "PP",
+                                     "EP",
+                                     "DP",
+                                     "P/D",
+                                     "drafts",
+                                     "1M contexts"));
+}
+
+TEST(Roadmap, AnEngineWorksWhenItHasAProfile) {
+  const bool has_sglang = std::ranges::any_of(
+      engine::profiles(), [](const auto& profile) { return profile.name.starts_with("sglang"); });
+  const auto rows = list_roadmap().value();
+  EXPECT_EQ(fact(rows[2], "status"), has_sglang ? "works" : "missing");
+  EXPECT_EQ(fact(rows[0], "status"), "works");
+}
+
+}  // namespace
+}  // namespace ridgeline::report

@@ -109,6 +109,7 @@ core::Result<std::unique_ptr<MfuSource>> MfuSource::from_tables(
   source->decode_options_ = {
       .mode = mode, .zero = switches.zero_rows, .v1_mfu = constants.mfu_decode};
   source->network_heads_ = measured::to_string(own);
+  source->ranks_ = tensor_parallel_size;
   for (const std::int64_t context : decode->table->kv_lens()) {
     source->contexts_.push_back(static_cast<double>(context));
   }
@@ -303,17 +304,26 @@ core::Warnings MfuSource::notes() const {
   if (heads_.distance > 0.0) {
     notes.push_back(
         {.code = "W-table-heads",
-         .message = fmt::format("no attention table of {} heads: {} is the nearest, {:.3g} away",
+         .message = fmt::format("no attention table of {} heads: {} is the nearest, {:.3g} away "
+                                "({}/{}.csv is missing, {} stands in)",
                                 network_heads_,
                                 measured::to_string(heads_.prefill->shape()),
-                                heads_.distance),
+                                heads_.distance,
+                                tables_->prefill_folder,
+                                network_heads_,
+                                heads_.prefill->path()),
          .hint = "ridgeline kernels make writes tables of any heads"});
   }
   if (decode_.tp_distance > 0) {
     notes.push_back(
         {.code = "W-table-tp",
-         .message = fmt::format("no decode table of this tensor_parallel_size: that of {} is used",
-                                decode_.table->key().tensor_parallel_size),
+         .message = fmt::format("no decode table of this tensor_parallel_size: that of {} is used "
+                                "({}/{}-tp{}.csv is missing, {} stands in)",
+                                decode_.table->key().tensor_parallel_size,
+                                tables_->decode_folder,
+                                measured::to_string(decode_.table->key().shape),
+                                ranks_,
+                                decode_.table->path()),
          .hint = "ridgeline kernels make writes tables of any size"});
   }
   return notes;

@@ -85,6 +85,7 @@ class MfuSource {
   double constant_prefill_ = 0.0;
   double constant_decode_ = 0.0;
   std::string network_heads_;
+  std::int64_t ranks_ = 1;
   std::vector<double> contexts_;  ///< The decode table's, as doubles.
   /// The decode table's contexts up to the start of each cell of 2^cell_bits_ tokens.
   std::vector<std::uint32_t> ticks_before_;

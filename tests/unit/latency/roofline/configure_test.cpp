@@ -77,6 +77,7 @@ TEST(Configure, SwitchesOfAFileAreV2sAndIdleBesideV1) {
   const auto gpu = latency::fixtures::gpu("h100");
   const std::string path = testing::TempDir() + "roofline_switches.json";
   std::ofstream(path) << R"({"TFlopsPeak": 989.5, "BwPeakTBs": 3.35, "BwEffConstant": 0.72,
+                             "TOverheadMicros": 500, "perLayerOverhead": 100, "allReduceLatency": 20,
                              "mixedBatchMode": "smooth-wa", "mfuPrefill": 0.45, "mfuDecode": 0.3})";
   const auto v2 =
       configure(*find_preset("v2-final"), gpu, {.bench_data = "d", .hardware_config = path});

@@ -179,7 +179,9 @@ TEST(TableMfu, FallsBackToTheNearestHeadsAndRanksAndSaysSo) {
   std::erase_if(notes, [](const auto& note) { return note.code == "W-table-contradiction"; });
   ASSERT_EQ(notes.size(), 2U);
   EXPECT_THAT(notes[0].message, testing::HasSubstr("32-8-128 is the nearest, 4 away"));
+  EXPECT_THAT(notes[0].message, testing::HasSubstr("/mha/prefill/h100/32-4-128.csv is missing"));
   EXPECT_EQ(notes[1].code, "W-table-tp");
+  EXPECT_THAT(notes[1].message, testing::HasSubstr("/mha/decode/h100/32-8-128-tp2.csv is missing"));
 }
 
 TEST(TableMfu, SwitchesChangeWhatTheyNameAlone) {

@@ -16,6 +16,7 @@ STATUSES = ("not reproducible", "reproduced", "corrected", "refuted", "confirmed
 OTHER_NUMBERS = {
     "H5.1": {6},  # Counted from points that were not published.
     "R.17": {0, 2},  # Exit codes, which each claim checks.
+    "R.19": {99},
     "R.6": {38.6},  # 38.5: the mean over the lengths 513 to 1,024, each as frequent.
 }
 
@@ -132,7 +133,9 @@ def numbers(text):
 
 def stated_by(claims_of_row, keys):
     """The numbers in these parts of a row's claims."""
-    return set().union(*(numbers(str(claim.get(key))) for claim in claims_of_row for key in keys))
+    texts = [str(claim.get(key)) for claim in claims_of_row for key in keys]
+    tables = [str(claim["table"]["published_rows"]) for claim in claims_of_row if claim["table"]]
+    return set().union(*map(numbers, [*texts, *tables]))
 
 
 def design_rows():

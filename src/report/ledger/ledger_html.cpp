@@ -106,7 +106,7 @@ std::string cell_html(const Node& theirs, const Node* ours, std::int64_t decimal
 /// The printed table; where a cell of ours is another one, both.
 std::string table_html(const SettledClaim& found) {
   const studies::PrintedTable& table = *found.claim->table;
-  std::string html = "<details><summary>the printed table</summary><table><thead><tr>";
+  std::string html = "<details><summary>the table</summary><table><thead><tr>";
   for (const std::string& column : table.columns) {
     html += fmt::format("<th>{}</th>", xml_escaped(column));
   }
@@ -164,7 +164,7 @@ std::string document_html(const Settlement& settled, const studies::LedgerDocume
       xml_escaped(document.title),
       document.about.empty() ? "" : fmt::format("<p>{}</p>\n", prose(document.about)),
       charts.empty() ? ""
-                     : fmt::format("<p class=\"why\">Rings are published, lines computed.</p>\n"
+                     : fmt::format("<p class=\"why\">Rings are published or, in a follow-up, stated; lines are computed.</p>\n"
                                    "<div class=\"charts\">\n{}</div>\n",
                                    charts),
       rows);

@@ -105,11 +105,33 @@ std::optional<double> aggregate(const Node& rows, std::string_view part) {
   return name == "sum" || name == "max" || name == "min" ? found : std::nullopt;
 }
 
+/// The items of a list that "all(a=1&b=2)" means.
+std::optional<Node> filtered(const Node& rows, std::string_view part) {
+  constexpr std::string_view kAll = "all(";
+  if (!rows.is_list() || !part.starts_with(kAll) || !part.ends_with(')')) {
+    return std::nullopt;
+  }
+  const std::string_view conditions = part.substr(kAll.size(), part.size() - kAll.size() - 1);
+  std::vector<Node> found;
+  for (const Node& item : rows.items()) {
+    if (is_meant(item, conditions)) {
+      found.push_back(item);
+    }
+  }
+  return Node::list(std::move(found), {});
+}
+
 core::Result<Node> follow(const Node& tree, std::string_view path) {
   const Node* at = &tree;
+  Node chosen;
   for (const std::string_view part : split(path, '/')) {
     if (part == "length" && at->is_list()) {
       return Node::integer(std::ssize(at->items()), {});
+    }
+    if (auto some = filtered(*at, part)) {
+      chosen = std::move(*some);
+      at = &chosen;
+      continue;
     }
     if (const auto whole = aggregate(*at, part)) {
       return Node::real(*whole, {});

@@ -94,7 +94,11 @@ void compare_table(const Node& ours, const Claim& claim, SettledClaim& found) {
   }
   found.computed = fmt::format("{} of {} cells equal", found.equal_cells, found.cells);
   const bool whole = labelled && found.equal_cells == found.cells;
-  found.status = whole ? Status::kReproduced : Status::kOpen;
+  found.status = whole ? status_where_equal(claim.kind) : Status::kOpen;
+  if (claim.kind != ClaimKind::kTable) {
+    found.cells = 0;  // Ours, which no document printed.
+    found.equal_cells = 0;
+  }
   if (!labelled) {
     found.reason = "the computed table has other rows";
   }
@@ -116,9 +120,8 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Whether a text holds the words or the number, not within another one; thousands may be set apart
-/// by commas.
-bool states(std::string_view text, std::string_view wanted) {
+/// Without the commas that set thousands apart.
+std::string without_thousands(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool between =
@@ -127,6 +130,13 @@ bool states(std::string_view text, std::string_view wanted) {
       plain += text[i];
     }
   }
+  return plain;
+}
+
+/// Whether an answer holds the words or the number computed, not within another number.
+bool states(std::string_view answer, std::string_view computed) {
+  const std::string plain = without_thousands(answer);
+  const std::string wanted = without_thousands(computed);
   const auto part_of_number = [&](std::size_t at) {
     return at < plain.size() &&
            (is_digit(plain[at]) ||
@@ -134,8 +144,10 @@ bool states(std::string_view text, std::string_view wanted) {
   };
   for (std::size_t at = plain.find(wanted); at != std::string::npos;
        at = plain.find(wanted, at + 1)) {
-    const bool begins_inside = at > 0 && (is_digit(plain[at - 1]) || plain[at - 1] == '.');
-    if (!begins_inside && !part_of_number(at + wanted.size())) {
+    const bool begins_inside =
+        is_digit(wanted.front()) && at > 0 && (is_digit(plain[at - 1]) || plain[at - 1] == '.');
+    const bool ends_inside = is_digit(wanted.back()) && part_of_number(at + wanted.size());
+    if (!begins_inside && !ends_inside) {
       return true;
     }
   }
@@ -151,7 +163,8 @@ void compare_value(const Node& ours, SettledClaim& found) {
           : claim.value;
   if (!said.is_null() && equal(ours, said, claim.digits)) {
     found.status = status_where_equal(claim.kind);
-    if (claim.kind == ClaimKind::kQuestion && !states(claim.answer, found.computed)) {
+    if (claim.kind == ClaimKind::kQuestion &&
+        (found.computed.empty() || !states(claim.answer, found.computed))) {
       found.status = Status::kOpen;
       found.reason = "the answer does not state it";
     }
@@ -202,9 +215,9 @@ class Commands {
  public:
   Commands(const LedgerData& data, const CommandRunner& run) : data_(data), run_(run) {}
 
-  /// Of several commands, joined by "&&", a list of their outputs.
-  const Reading& reading(const std::string& command) {
-    const auto [place, is_new] = readings_.try_emplace(command);
+  /// Of several commands, joined by "&&", a list of their outputs. `json` asks for that format.
+  const Reading& reading(const std::string& command, bool json) {
+    const auto [place, is_new] = readings_.try_emplace({command, json});
     Reading& found = place->second;
     constexpr std::string_view kAnd = " && ";
     const std::size_t and_then = command.find(kAnd);
@@ -212,14 +225,14 @@ class Commands {
       return found;
     }
     if (and_then == std::string::npos) {
-      found.output = run_(words(command));
-      if (auto tree = document::parse_json(found.output.out, command)) {
+      found.output = run_(words(command, json));
+      if (auto tree = document::parse_json(found.output.out, command); json && tree) {
         found.tree = std::move(*tree);
       }
       return found;
     }
-    const Reading first = reading(command.substr(0, and_then));
-    const Reading rest = reading(command.substr(and_then + kAnd.size()));
+    const Reading first = reading(command.substr(0, and_then), json);
+    const Reading rest = reading(command.substr(and_then + kAnd.size()), json);
     found.output = first.output.exit == 0 ? rest.output : first.output;
     std::vector<Node> trees = {first.tree};
     if (command.find(kAnd, and_then + kAnd.size()) == std::string::npos) {
@@ -232,7 +245,7 @@ class Commands {
   }
 
  private:
-  [[nodiscard]] std::vector<std::string> words(std::string_view command) const {
+  [[nodiscard]] std::vector<std::string> words(std::string_view command, bool json) const {
     std::vector<std::string> all;
     while (!command.empty()) {
       const std::size_t end = std::min(command.find(' '), command.size());
@@ -246,7 +259,7 @@ class Commands {
       }
       command.remove_prefix(std::min(end + 1, command.size()));
     }
-    if (std::ranges::find(all, "--format") == all.end()) {
+    if (json) {
       all.insert(all.end(), {"--format", "json"});
     }
     return all;
@@ -254,7 +267,7 @@ class Commands {
 
   const LedgerData& data_;
   const CommandRunner& run_;
-  std::map<std::string, Reading> readings_;
+  std::map<std::pair<std::string, bool>, Reading> readings_;
 };
 
 SettledClaim settle_claim(const Claim& claim, const LedgerData& data, Commands& commands) {
@@ -271,7 +284,7 @@ SettledClaim settle_claim(const Claim& claim, const LedgerData& data, Commands& 
     found.status = Status::kSkipped;
     found.reason = no_tables ? "needs tables" : "needs measured runs";
   } else {
-    settle_on(commands.reading(claim.command), found);
+    settle_on(commands.reading(claim.command, !claim.at.empty()), found);
   }
   return found;
 }

@@ -39,6 +39,8 @@ TEST(Figure, GathersLists) {
   EXPECT_EQ(figure_number("rows/max(v)"), 30.0);
   EXPECT_EQ(figure_number("rows/min(v)"), 5.0);
   EXPECT_EQ(figure_number("rows/count(s=x)"), 2.0);
+  EXPECT_EQ(figure_number("rows/all(s=x)/length"), 2.0);
+  EXPECT_EQ(figure_number("rows/all(k=2)/max(v)"), 30.0);
 }
 
 TEST(Figure, AddsAndCompares) {

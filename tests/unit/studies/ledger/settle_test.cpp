@@ -31,6 +31,7 @@ CommandOutput give(const std::vector<std::string>& words) {
         .out = R"({"x": 2.004, "yes": true, "no": false, "verdict": "refuted",
                    "rows": [{"k": 1, "v": 2.5, "w": [1, 2]}, {"k": 2, "v": 3.5, "w": [3, 4]}]})",
         .err = ""}},
+      {"fail", {.exit = 2, .out = "", .err = "error: gpu: missing\nhint: h\n"}},
       {"fail --format json", {.exit = 2, .out = "", .err = "error: gpu: missing\nhint: h\n"}},
       {"read tables --format json", {.exit = 0, .out = R"({"x": 7})", .err = ""}}};
   const auto found = kOutputs.find(all);
@@ -88,6 +89,11 @@ TEST(Settle, TablesCellByCell) {
   const Ledger other = ledger_of(fmt::format(fmt::runtime(table), 2, 3.6));
   EXPECT_EQ(settled(other).status, Status::kOpen);
   EXPECT_EQ(settled(other).computed, "5 of 6 cells equal");
+  const Ledger stated = ledger_of(
+      "{kind: follow-up, said: s, at: rows, columns: [k, v], decimals: [0, 1], "
+      "rows: [[1, 2.5], [2, 3.5]]}");
+  EXPECT_EQ(settled(stated).status, Status::kDone);
+  EXPECT_EQ(settled(stated).cells, 0);
   const Ledger rows = ledger_of(fmt::format(fmt::runtime(table), 3, 3.5));
   EXPECT_EQ(settled(rows).reason, "the computed table has other rows");
 }

@@ -15,8 +15,8 @@
 namespace ridgeline::report {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 metrics::Summary fleet_of(std::size_t instances) {
   metrics::Summary summary;

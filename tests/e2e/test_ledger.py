@@ -57,14 +57,14 @@ def test_with_data_every_status_is_the_expected_one(ridgeline, data):
 
 def test_a_changed_number_is_named(ridgeline, data):
     text = LEDGER.read_text(encoding="utf-8")
-    for before, after, name in [
-        ("value: 2.640915", "value: 2.640916", "H33.1.4"),
-        ('["mild_4x_range", 4, 1024, 4, 5.0, "OUTSIDE_5%"]', '["mild_4x_range", 4, 1024, 4, 5.1, "OUTSIDE_5%"]', "H33.1.1"),
-        ("derived: 28.2", "derived: 28.3", "H28.4.4"),
+    for document, before, after, name in [
+        ("000", "value: 2.640915", "value: 2.640916", "H33.1.4"),
+        ("000", '["mild_4x_range", 4, 1024, 4, 5.0, "OUTSIDE_5%"]', '["mild_4x_range", 4, 1024, 4, 5.1, "OUTSIDE_5%"]', "H33.1.1"),
+        ("001", "derived: 28.2", "derived: 28.3", "H28.4.4"),
     ]:
         assert text.count(before) == 1, before
         changed = ridgeline.write("changed.yaml", text.replace(before, after))
-        done = ridgeline("study", "all", *data, "--ledger", changed, "--format", "quiet")
+        done = ridgeline("study", "run", document, *data, "--ledger", changed, "--format", "quiet")
         assert done.returncode == 1, done.stderr
         assert [line.split()[1] for line in done.stderr.splitlines() if line.startswith("error:")] == [f"{name}:"]
 

@@ -28,7 +28,7 @@ constexpr double kRight = 12.0;
 constexpr double kTop = 40.0;
 constexpr double kBottom = 46.0;
 constexpr std::size_t kMostLabels = 7;
-constexpr std::size_t kLongestLabel = 14;
+constexpr std::size_t kLongestLabel = 11;
 
 std::string label_of(const Node& node) {
   return node.is_string()   ? node.as_string()

@@ -164,7 +164,8 @@ std::string document_html(const Settlement& settled, const studies::LedgerDocume
       xml_escaped(document.title),
       document.about.empty() ? "" : fmt::format("<p>{}</p>\n", prose(document.about)),
       charts.empty() ? ""
-                     : fmt::format("<p class=\"why\">Rings are published or, in a follow-up, stated; lines are computed.</p>\n"
+                     : fmt::format("<p class=\"why\">Rings are published or, in a follow-up, "
+                                   "stated; lines are computed.</p>\n"
                                    "<div class=\"charts\">\n{}</div>\n",
                                    charts),
       rows);

@@ -38,8 +38,9 @@ constexpr auto kSystems = std::to_array<System>({
 }  // namespace
 
 bool is_decisions(const document::Node& document) {
-  return document.is_list() || (document.is_map() && document.find("campaigns") != nullptr &&
-                                document.find("rows") != nullptr);
+  return (document.is_list() && !document.items().empty()) ||
+         (document.is_map() && document.find("campaigns") != nullptr &&
+          document.find("rows") != nullptr);
 }
 
 core::Result<std::vector<ConformResult>> conform_decisions(const document::Node& document,

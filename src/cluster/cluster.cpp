@@ -70,7 +70,7 @@ void Cluster::submit(const domain::Request& request) {
 void Cluster::abort(core::RequestId id, SimTime at) {
   const auto waiting = std::ranges::find(arrivals_, id, &domain::Request::id);
   if (waiting != arrivals_.end()) {
-    const domain::Request gone = *waiting;
+    const domain::Request gone = std::move(*waiting);
     arrivals_.erase(waiting);
     report_unserved(gone, domain::Outcome::kAborted, at);
   } else if (const auto sent = sent_.find(id.value()); sent != sent_.end()) {

@@ -26,10 +26,10 @@ using document::ObjectReader;
 
 constexpr document::Range<std::int64_t> kDecimals{.lowest = 0, .highest = 12};
 
-template <class Enum, std::size_t count>
+template <class Enum, std::size_t Count>
 std::optional<Enum> choice_of(ObjectReader& reader,
                               std::string_view key,
-                              const std::array<std::string_view, count>& names) {
+                              const std::array<std::string_view, Count>& names) {
   const std::vector<std::string> choices(names.begin(), names.end());
   const auto word = reader.choice(key, choices);
   if (!word) {

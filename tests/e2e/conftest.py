@@ -9,6 +9,8 @@ import pytest
 BINARY = os.environ.get("RIDGELINE_BINARY", "")
 SHARED = Path(os.environ.get("RIDGELINE_SHARED_DIR", ""))
 SOURCE = Path(__file__).resolve().parents[2]
+# A build with sanitizers takes minutes for many arms on all measured runs; the others run them.
+SANITIZED = bool(os.environ.get("RIDGELINE_SANITIZE"))
 
 
 class Ridgeline:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from conftest import SHARED
+from conftest import SANITIZED, SHARED
 
 TABLES = SHARED / "kernels" / "blis_h100"
 GOLDEN = SHARED / "golden" / "roofline"
@@ -257,6 +257,8 @@ def on_servers(ridgeline):
     measured = SHARED / "groundtruth" / "experiments.jsonl"
     if not TABLES.is_dir() or not measured.is_file():
         pytest.skip(f"no {TABLES} or {measured}")
+    if SANITIZED:
+        pytest.skip("sanitizers take minutes for all arms on all measured runs")
 
     def run(name):
         done = ridgeline("study", "run", name, "--bench-data", TABLES, "--measured", measured, "--format", "json")

@@ -28,7 +28,7 @@ for file in usr/bin/ridgeline usr/include/ridgeline.h usr/include/ridgeline/ridg
   usr/share/doc/ridgeline/copyright usr/share/doc/ridgeline/THIRD_PARTY_NOTICES; do
   [[ -s $root/$file ]] || fail "the package has no $file"
 done
-dpkg -I "${deb[0]}" | grep -q 'Depends:.*libfmt9' || fail "the package does not depend on its libraries"
+[[ $(dpkg-deb -f "${deb[0]}" Depends) == *libfmt9* ]] || fail "the package does not depend on its libraries"
 
 # Nothing of the inside is visible.
 shown=$(nm -D --defined-only -C "$lib/libridgeline.so" | cut -d' ' -f3- |

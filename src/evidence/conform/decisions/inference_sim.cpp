@@ -6,11 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "admission/rules.hpp"
+#include "admission/token_bucket.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
 #include "evidence/conform/decisions/decision_case.hpp"
 #include "evidence/conform/decisions/systems.hpp"
-#include "routing/admitters.hpp"
 #include "routing/choice.hpp"
 #include "routing/disaggregation.hpp"
 #include "routing/filters.hpp"
@@ -114,7 +115,7 @@ bool check_cold_requests(DecisionCase& recorded) {
 
 bool check_token_bucket(DecisionCase& recorded) {
   const Node& params = recorded.params();
-  routing::TokenBucket bucket(number_of(params, "capacity"), number_of(params, "refill_rate"));
+  admission::TokenBucket bucket(number_of(params, "capacity"), number_of(params, "refill_rate"));
   for (std::size_t i = 0; i < recorded.steps().size(); ++i) {
     const Node& step = recorded.steps()[i];
     const auto at = core::SimTime::at(core::Duration::microseconds(count_of(step, "time_us")));
@@ -131,11 +132,11 @@ bool check_admission(DecisionCase& recorded) {
   const std::int64_t priority = count_of(recorded.request(), "priority");
   bool admitted = true;
   if (recorded.policy() == "tier-shed") {
-    const routing::TierShed tiers{.threshold = count_of(params, "overload_threshold"),
-                                  .lowest_priority = count_of(params, "min_admit_priority")};
+    const admission::TierShed tiers{.threshold = count_of(params, "overload_threshold"),
+                                    .lowest_priority = count_of(params, "min_admit_priority")};
     admitted = tiers.admits(priority, all);
   } else {
-    admitted = routing::admitted_below_saturation(
+    admitted = admission::admitted_below_saturation(
         priority,
         routing::utilization_saturation(all,
                                         std::vector<bool>(all.size(), false),

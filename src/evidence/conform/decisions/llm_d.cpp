@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "admission/rules.hpp"
 #include "document/document.hpp"
 #include "evidence/conform/decisions/decision_case.hpp"
 #include "evidence/conform/decisions/systems.hpp"
-#include "routing/admitters.hpp"
 #include "routing/choice.hpp"
 #include "routing/disaggregation.hpp"
 #include "routing/filters.hpp"
@@ -166,10 +166,10 @@ bool check_ceilings(DecisionCase& recorded) {
     priorities.push_back(priority.as_integer());
   }
   const Node& params = recorded.params();
-  const auto ceilings = routing::priority_ceilings(priorities,
-                                                   number_of(params, "minCeiling"),
-                                                   number_of(params, "maxCeiling", 1.0),
-                                                   word_of(params, "domain") == "value");
+  const auto ceilings = admission::priority_ceilings(priorities,
+                                                     number_of(params, "minCeiling"),
+                                                     number_of(params, "maxCeiling", 1.0),
+                                                     word_of(params, "domain") == "value");
   const auto& theirs = items_of(recorded.expected(), "ceilings");
   recorded.check_number(
       "ceilings", static_cast<double>(theirs.size()), static_cast<double>(ceilings.size()));
@@ -187,8 +187,8 @@ bool check_admitter(DecisionCase& recorded) {
                                       std::vector<bool>(all.size(), false),
                                       {.queue_depth = number_of(params, "queueDepthThreshold", 5.0),
                                        .kv_usage = number_of(params, "kvCacheUtilThreshold", 0.8)});
-  const routing::ProbabilisticAdmitter admitter{.k = number_of(params, "k", 300.0),
-                                                .power = number_of(params, "power", 5.0)};
+  const admission::ProbabilisticAdmitter admitter{.k = number_of(params, "k", 300.0),
+                                                  .power = number_of(params, "power", 5.0)};
   const bool admitted = admitter.admits(count_of(recorded.request(), "priority"),
                                         saturation,
                                         number_of(recorded.request(), "uniform"));

@@ -1,16 +1,14 @@
-#include "routing/admitters.hpp"
+#include "admission/rules.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "core/math.hpp"
-#include "core/time.hpp"
 #include "routing/scorers/candidate.hpp"
 
-namespace ridgeline::routing {
+namespace ridgeline::admission {
 
 bool ProbabilisticAdmitter::admits(std::int64_t priority, double saturation, double uniform) const {
   if (priority >= 0 || saturation <= 0.0) {
@@ -19,21 +17,12 @@ bool ProbabilisticAdmitter::admits(std::int64_t priority, double saturation, dou
   return uniform >= std::min(k * core::pow(saturation, power), 1.0);
 }
 
-bool TierShed::admits(std::int64_t priority, Candidates candidates) const {
-  const double load = extent_of(candidates, [](const Candidate& one) {
-                        return one.gauges.waiting + one.gauges.running + one.inflight_requests;
-                      }).highest;
-  return load <= static_cast<double>(threshold) || priority >= lowest_priority;
-}
-
-bool TokenBucket::take(double cost, core::SimTime at) {
-  tokens_ = std::min(capacity_, tokens_ + (at - at_).to_seconds() * refill_rate_);
-  at_ = at;
-  if (tokens_ < cost) {
-    return false;
-  }
-  tokens_ -= cost;
-  return true;
+bool TierShed::admits(std::int64_t priority, routing::Candidates candidates) const {
+  const auto load = [](const routing::Candidate& one) {
+    return one.gauges.waiting + one.gauges.running + one.inflight_requests;
+  };
+  return routing::extent_of(candidates, load).highest <= static_cast<double>(threshold) ||
+         priority >= lowest_priority;
 }
 
 std::vector<double> priority_ceilings(const std::vector<std::int64_t>& priorities,
@@ -55,4 +44,4 @@ std::vector<double> priority_ceilings(const std::vector<std::int64_t>& prioritie
   return ceilings;
 }
 
-}  // namespace ridgeline::routing
+}  // namespace ridgeline::admission

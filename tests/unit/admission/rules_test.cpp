@@ -1,15 +1,13 @@
-#include "routing/admitters.hpp"
+#include "admission/rules.hpp"
 
-#include <cstdint>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/time.hpp"
 #include "routing/scorers/candidate.hpp"
 
-namespace ridgeline::routing {
+namespace ridgeline::admission {
 namespace {
 
 TEST(ProbabilisticAdmitter, ShedsMoreAsSaturationRises) {
@@ -23,7 +21,7 @@ TEST(ProbabilisticAdmitter, ShedsMoreAsSaturationRises) {
 }
 
 TEST(TierShed, AdmitsByPriorityAboveTheThreshold) {
-  std::vector<Candidate> all(2);
+  std::vector<routing::Candidate> all(2);
   all[1].gauges = {.waiting = 1, .running = 2, .kv_usage = 0.0};
   all[1].inflight_requests = 3;
   EXPECT_TRUE((TierShed{.threshold = 6}).admits(-3, all));
@@ -31,18 +29,6 @@ TEST(TierShed, AdmitsByPriorityAboveTheThreshold) {
   EXPECT_TRUE((TierShed{.threshold = 5}).admits(3, all));
   EXPECT_TRUE(admitted_below_saturation(-1, 0.99));
   EXPECT_FALSE(admitted_below_saturation(-1, 1.0));
-}
-
-TEST(TokenBucket, NeverGivesMoreThanItsCapacityAndItsRate) {
-  TokenBucket bucket(100.0, 10.0);
-  const auto second = [](std::int64_t count) {
-    return core::SimTime::at(core::Duration::seconds(count));
-  };
-  EXPECT_TRUE(bucket.take(100.0, second(0)));
-  EXPECT_FALSE(bucket.take(11.0, second(1)));
-  EXPECT_TRUE(bucket.take(20.0, second(2)));
-  EXPECT_TRUE(bucket.take(100.0, second(1000)));  // Full again, and no fuller.
-  EXPECT_FALSE(bucket.take(1.0, second(1000)));
 }
 
 TEST(PriorityCeilings, FallByRankOrByValue) {
@@ -54,4 +40,4 @@ TEST(PriorityCeilings, FallByRankOrByValue) {
 }
 
 }  // namespace
-}  // namespace ridgeline::routing
+}  // namespace ridgeline::admission

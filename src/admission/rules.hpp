@@ -3,11 +3,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/time.hpp"
 #include "routing/scorers/candidate.hpp"
 
 /// Rules by which gateways admit requests: llm-d's (ebab687) and inference-sim's (f90a1e3).
-namespace ridgeline::routing {
+namespace ridgeline::admission {
 
 /// llm-d's probabilistic admitter: a request of negative priority is shed with the probability
 /// min(k s^power, 1); `uniform` is the number drawn.
@@ -18,7 +17,8 @@ struct ProbabilisticAdmitter {
   [[nodiscard]] bool admits(std::int64_t priority, double saturation, double uniform) const;
 };
 
-/// A request of negative priority is shed when the saturation reaches 1.
+/// llm-d without flow control: a request of negative priority is shed when the saturation reaches
+/// 1.
 [[nodiscard]] constexpr bool admitted_below_saturation(std::int64_t priority, double saturation) {
   return priority >= 0 || saturation < 1.0;
 }
@@ -29,24 +29,7 @@ struct TierShed {
   std::int64_t threshold = 0;
   std::int64_t lowest_priority = 3;
 
-  [[nodiscard]] bool admits(std::int64_t priority, Candidates candidates) const;
-};
-
-/// Tokens that refill with time up to a capacity; a request costs its prompt. Starts full.
-class TokenBucket {
- public:
-  /// Tokens, and tokens per second.
-  TokenBucket(double capacity, double refill_rate)
-      : capacity_(capacity), refill_rate_(refill_rate), tokens_(capacity) {}
-
-  /// Takes the cost if it is there. Instants do not go back.
-  bool take(double cost, core::SimTime at);
-
- private:
-  double capacity_;
-  double refill_rate_;
-  double tokens_;
-  core::SimTime at_;
+  [[nodiscard]] bool admits(std::int64_t priority, routing::Candidates candidates) const;
 };
 
 /// Up to which saturation requests of each priority pass llm-d's flow control; priorities stand in
@@ -57,4 +40,4 @@ class TokenBucket {
                                                     double highest,
                                                     bool by_value);
 
-}  // namespace ridgeline::routing
+}  // namespace ridgeline::admission

@@ -1,66 +1,83 @@
 #include "metrics/latency_table.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <functional>
 #include <span>
-#include <tuple>
 
 #include "core/time.hpp"
 #include "metrics/integer_table.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/samples.hpp"
-#include "metrics/summary.hpp"
 
 namespace ridgeline::metrics {
 namespace {
 
-using Ticks = std::int64_t;
+/// The lists of LatencyTable::show().
+enum List : std::uint8_t {
+  kQueueTimes,
+  kClientTtft,
+  kClientTpot,
+  kClientE2e,
+  kServerTtft,
+  kServerTpot,
+  kServerE2e,
+  kNumLists,
+};
 
-/// Of a request that has no such time.
-constexpr Ticks kNone = -1;
-
-Ticks mean_gap(Ticks span, std::int64_t gaps) {
-  return gaps > 0 ? mean_of_gaps(core::Duration::ticks(span), gaps).count() : kNone;
+/// Mean gaps of the requests that have any, where `spans` are from the first token to the end.
+/// Returns their number.
+std::size_t mean_gaps(std::span<const std::int64_t> spans,
+                      std::span<const std::int64_t> gaps,
+                      ColumnValues& means) {
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    means[size] =
+        mean_of_gaps(core::Duration::ticks(spans[i]), std::max(gaps[i], std::int64_t{1})).count();
+    size += gaps[i] > 0 ? 1U : 0U;
+  }
+  return size;
 }
 
 }  // namespace
 
-template <class Time, class... Columns>
-std::optional<Distribution> LatencyTable::distribution(const Time& time, Columns... columns) const {
-  const std::array<std::size_t, sizeof...(Columns)> wanted = {columns...};
-  return distribution_ms(static_cast<std::int64_t>(table_.size()), [&](const auto& visit) {
-    ColumnValues times;
-    table_.for_each_block(wanted, [&](const auto& values) {
-      std::size_t size = 0;
-      for (std::size_t i = 0; i < values[0].size(); ++i) {
-        times[size] = std::apply([&](const auto&... of) { return time(of[i]...); }, values);
-        size += times[size] != kNone ? 1U : 0U;
-      }
-      visit(std::span<const Ticks>(times.data(), size));
-    });
+void LatencyTable::show(const std::function<void(ListBlocks)>& visit) const {
+  constexpr std::array<std::size_t, kNumColumns> kAll = {
+      kQueueTime, kTtft, kRest, kGaps, kTtftLead, kRestLead};
+  std::array<ColumnValues, kNumLists> made;
+  std::array<std::span<const std::int64_t>, kNumLists> lists;
+  ColumnValues server_rest;
+  table_.for_each_block(kAll, [&](const auto& columns) {
+    const std::size_t size = columns[kTtft].size();
+    for (std::size_t i = 0; i < size; ++i) {
+      server_rest[i] = columns[kRest][i] - columns[kRestLead][i];
+      made[kClientE2e][i] = columns[kTtft][i] + columns[kRest][i];
+      made[kServerTtft][i] = columns[kTtft][i] - columns[kTtftLead][i];
+      made[kServerE2e][i] = made[kServerTtft][i] + server_rest[i];
+    }
+    for (const List list : {kClientE2e, kServerTtft, kServerE2e}) {
+      lists[list] = {made[list].data(), size};
+    }
+    const std::span<const std::int64_t> gaps = columns[kGaps];
+    const std::size_t with_gaps = mean_gaps(columns[kRest], gaps, made[kClientTpot]);
+    lists[kClientTpot] = {made[kClientTpot].data(), with_gaps};
+    mean_gaps({server_rest.data(), size}, gaps, made[kServerTpot]);
+    lists[kServerTpot] = {made[kServerTpot].data(), with_gaps};
+    lists[kQueueTimes] = columns[kQueueTime];
+    lists[kClientTtft] = columns[kTtft];
+    visit(lists);
   });
 }
 
 LatencyTable::Distributions LatencyTable::distributions_ms() const {
-  const auto of = [this](const auto& time, auto... columns) {
-    return distribution(time, columns...);
-  };
-  const auto ttft = [](Ticks client, Ticks lead) { return client - lead; };
-  const auto tpot = [](Ticks rest, Ticks lead, Ticks gaps) { return mean_gap(rest - lead, gaps); };
-  const auto e2e = [](Ticks client, Ticks lead, Ticks rest, Ticks rest_lead) {
-    return client - lead + rest - rest_lead;
-  };
-  return {
-      .queue_time = of([](Ticks queue) { return queue; }, kQueueTime),
-      .client = {.ttft = of([](Ticks client) { return client; }, kTtft),
-                 .tpot =
-                     of([](Ticks rest, Ticks gaps) { return mean_gap(rest, gaps); }, kRest, kGaps),
-                 .e2e = of([](Ticks client, Ticks rest) { return client + rest; }, kTtft, kRest)},
-      .server = {.ttft = of(ttft, kTtft, kTtftLead),
-                 .tpot = of(tpot, kRest, kRestLead, kGaps),
-                 .e2e = of(e2e, kTtft, kTtftLead, kRest, kRestLead)}};
+  const auto all = metrics::distributions_ms(kNumLists,
+                                             static_cast<std::int64_t>(table_.size()),
+                                             [this](const auto& visit) { show(visit); });
+  return {.queue_time = all[kQueueTimes],
+          .client = {.ttft = all[kClientTtft], .tpot = all[kClientTpot], .e2e = all[kClientE2e]},
+          .server = {.ttft = all[kServerTtft], .tpot = all[kServerTpot], .e2e = all[kServerE2e]}};
 }
 
 }  // namespace ridgeline::metrics

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "core/check.hpp"
@@ -8,13 +9,14 @@
 #include "domain/record.hpp"
 #include "metrics/integer_table.hpp"
 #include "metrics/request_metrics.hpp"
+#include "metrics/samples.hpp"
 #include "metrics/summary.hpp"
 
 namespace ridgeline::metrics {
 
 /// What exact percentiles over requests are made of: of each request the client's times, and the
 /// server's by their differences to them, which are the same for most requests and so take no
-/// memory. Each distribution is worked out from these columns.
+/// memory. The times of each distribution are worked out from these columns.
 class LatencyTable {
  public:
   /// A completed request. The latencies are as measure() requires them (checked).
@@ -55,10 +57,8 @@ class LatencyTable {
     kRestLead,  ///< The client's rest less the server's.
     kNumColumns,
   };
-  /// The distribution over the requests of what time() makes of their values in these columns.
-  template <class Time, class... Columns>
-  [[nodiscard]] std::optional<Distribution> distribution(const Time& time,
-                                                         Columns... columns) const;
+  /// Shows the times of all requests, one list for each distribution.
+  void show(const std::function<void(ListBlocks)>& visit) const;
 
   IntegerTable<kNumColumns> table_;
 };

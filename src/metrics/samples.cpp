@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "metrics/order_search.hpp"
 #include "metrics/slo.hpp"
@@ -41,18 +42,12 @@ Distribution describe(const statistics::Moments& moments, std::span<const double
   return distribution;
 }
 
-/// `show` shows all values to the search that it is given.
-template <class Show>
-Distribution search(const statistics::Moments& moments,
-                    const SystematicSample& sample,
-                    const Show& show) {
-  OrderSearch order(moments, sample, kProbabilities);
-  while (!order.done()) {
-    show(order);
-    order.narrow();
-  }
-  return describe(moments, order.quantiles());
-}
+/// One of several lists of values.
+struct List {
+  statistics::Moments moments;
+  SystematicSample sample;
+  std::optional<OrderSearch> search;  ///< Of a list that has values.
+};
 
 }  // namespace
 
@@ -67,19 +62,43 @@ std::optional<Distribution> distribution_ms(const statistics::QuantileSketch& sk
   return describe(sketch.moments(), quantiles);
 }
 
-std::optional<Distribution> distribution_ms(std::int64_t most, const ValueStream& values) {
-  statistics::Moments moments;
-  SystematicSample sample(most);
-  values([&](std::span<const std::int64_t> block) {
-    moments.add(block);
-    sample.take(block);
+std::vector<std::optional<Distribution>> distributions_ms(std::size_t num_lists,
+                                                          std::int64_t most,
+                                                          const ListStream& lists) {
+  std::vector<List> all(num_lists, {.moments = {}, .sample = SystematicSample(most), .search = {}});
+  lists([&all](ListBlocks blocks) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i].moments.add(blocks[i]);
+      all[i].sample.take(blocks[i]);
+    }
   });
-  if (moments.count() == 0) {
-    return std::nullopt;
+  for (List& list : all) {
+    if (list.moments.count() > 0) {
+      list.search.emplace(list.moments, list.sample, kProbabilities);
+    }
   }
-  return search(moments, sample, [&values](OrderSearch& order) {
-    values([&order](std::span<const std::int64_t> block) { order.take(block); });
-  });
+  const auto unfinished = [](const List& list) { return list.search && !list.search->done(); };
+  while (std::ranges::any_of(all, unfinished)) {
+    lists([&all](ListBlocks blocks) {
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all[i].search) {
+          all[i].search->take(blocks[i]);
+        }
+      }
+    });
+    for (List& list : all) {
+      if (list.search) {
+        list.search->narrow();
+      }
+    }
+  }
+  std::vector<std::optional<Distribution>> distributions;
+  for (const List& list : all) {
+    distributions.push_back(list.search
+                                ? std::optional(describe(list.moments, list.search->quantiles()))
+                                : std::nullopt);
+  }
+  return distributions;
 }
 
 std::optional<Distribution> distribution_ms(const statistics::Moments& moments,
@@ -89,9 +108,12 @@ std::optional<Distribution> distribution_ms(const statistics::Moments& moments,
   }
   SystematicSample sample(moments.count());
   runs([&sample](const RunBlock& block) { sample.take(block); });
-  return search(moments, sample, [&runs](OrderSearch& order) {
-    runs([&order](const RunBlock& block) { order.take(block); });
-  });
+  OrderSearch search(moments, sample, kProbabilities);
+  while (!search.done()) {
+    runs([&search](const RunBlock& block) { search.take(block); });
+    search.narrow();
+  }
+  return describe(moments, search.quantiles());
 }
 
 }  // namespace ridgeline::metrics

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "metrics/order_search.hpp"
 #include "metrics/summary.hpp"
@@ -18,15 +20,19 @@ enum class Percentiles : std::uint8_t {
   kSketch,  ///< In bounded memory, within statistics::QuantileSketch::kRelativeError.
 };
 
-/// Shows all values, or all runs of values, block after block, and the same each time it is called.
-using ValueStream = std::function<void(const std::function<void(std::span<const std::int64_t>)>&)>;
+/// Several lists of values, a block of each.
+using ListBlocks = std::span<const std::span<const std::int64_t>>;
+/// Shows several lists of values, or all runs of values, block after block, and the same each time
+/// it is called.
+using ListStream = std::function<void(const std::function<void(ListBlocks)>&)>;
 using RunStream = std::function<void(const std::function<void(const RunBlock&)>&)>;
 
 /// Of picoseconds, in milliseconds; nothing without values.
 [[nodiscard]] std::optional<Distribution> distribution_ms(const statistics::QuantileSketch& sketch);
-/// `most`: there are not more values than that.
-[[nodiscard]] std::optional<Distribution> distribution_ms(std::int64_t most,
-                                                          const ValueStream& values);
+/// Of each of `num_lists` lists. `most`: no list has more values than that.
+[[nodiscard]] std::vector<std::optional<Distribution>> distributions_ms(std::size_t num_lists,
+                                                                        std::int64_t most,
+                                                                        const ListStream& lists);
 /// Of runs whose values have these moments.
 [[nodiscard]] std::optional<Distribution> distribution_ms(const statistics::Moments& moments,
                                                           const RunStream& runs);

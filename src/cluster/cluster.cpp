@@ -3,17 +3,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
-#include <span>
+#include <optional>
 #include <utility>
 
 #include "cluster/gateway.hpp"
+#include "cluster/part.hpp"
 #include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
-#include "domain/token_sink.hpp"
 #include "engine/instance.hpp"
 #include "engine/server.hpp"
 #include "routing/router.hpp"
@@ -26,6 +27,8 @@ using engine::Pause;
 
 /// The shortest time: an advance to an instant and this goes through that instant.
 constexpr core::Duration kTick = core::Duration::ticks(1);
+/// No limit to what one call may simulate.
+constexpr std::int64_t kAllSegments = std::numeric_limits<std::int64_t>::max();
 
 bool ends_the_call(Pause pause) {
   return pause != Pause::kLimit && pause != Pause::kIdle;
@@ -38,27 +41,60 @@ routing::Gauges gauges_of(const engine::InstanceState& state) {
       .waiting = state.waiting, .running = state.running, .kv_usage = all > 0.0 ? used / all : 0.0};
 }
 
+/// When a client or a gateway sees a request's end.
+SimTime end_of(const domain::RequestRecord& record, SimTime aborted_at) {
+  if (record.outcome == domain::Outcome::kAborted) {
+    return aborted_at;
+  }
+  return record.last_token == SimTime::never() ? record.queued : record.last_token;
+}
+
+/// The record of a request that ends at no instance.
+domain::RequestRecord unserved(const domain::Request& request,
+                               domain::Outcome outcome,
+                               SimTime at) {
+  domain::RequestRecord record;
+  record.id = request.id;
+  record.label_set = request.label_set;
+  record.outcome = outcome;
+  record.prompt_tokens = request.prompt_tokens;
+  record.arrival = request.arrival;
+  record.queued = at;
+  return record;
+}
+
 }  // namespace
 
 Cluster::Cluster(ClusterInputs inputs)
     : sink_(inputs.instance.engine.sink),
-      tokens_(inputs.instance.engine.tokens),
       eager_(inputs.eager),
-      gateway_(std::move(inputs.router), inputs.num_instances, inputs.times, inputs.seed) {
-  const bool watches_tokens = tokens_ != nullptr || gateway_.needs().first_token;
+      gateway_(std::move(inputs.router),
+               {.num_instances = inputs.num_instances, .may_change = !inputs.parts.empty()},
+               inputs.times,
+               inputs.seed) {
   for (const routing::InstanceView& view : gateway_.views()) {
-    instances_.push_back(std::make_unique<engine::Instance>(
-        engine::InstanceInputs{.engine = {.options = inputs.instance.engine.options,
-                                          .model = inputs.instance.engine.model,
-                                          .host = inputs.instance.engine.host,
-                                          .sink = *this,
-                                          .horizon = inputs.instance.engine.horizon,
-                                          .tokens = watches_tokens ? this : nullptr},
-                               .path = inputs.instance.path,
-                               .id = view.id,
-                               .core = inputs.instance.core,
-                               .jump = inputs.instance.jump}));
+    add_instance(inputs.instance, view.id);
   }
+  std::ranges::stable_sort(inputs.parts, {}, &PartMaker::kind);
+  for (const PartMaker& maker : inputs.parts) {
+    parts_.push_back({.kind = maker.kind, .part = maker.make(*this)});
+  }
+}
+
+void Cluster::add_instance(const engine::InstanceInputs& like, core::InstanceId id) {
+  instances_.push_back(std::make_unique<engine::Instance>(engine::InstanceInputs{
+      .engine = {.options = like.engine.options,
+                 .model = like.engine.model,
+                 .host = like.engine.host,
+                 .sink = *this,
+                 .horizon = like.engine.horizon,
+                 .tokens = like.engine.tokens,
+                 .first_tokens = gateway_.needs().first_token ? this : nullptr},
+      .path = like.path,
+      .id = id,
+      .core = like.core,
+      .jump = like.jump}));
+  visible_.add();
 }
 
 void Cluster::submit(const domain::Request& request) {
@@ -72,88 +108,104 @@ void Cluster::abort(core::RequestId id, SimTime at) {
   if (waiting != arrivals_.end()) {
     const domain::Request gone = std::move(*waiting);
     arrivals_.erase(waiting);
-    report_unserved(gone, domain::Outcome::kAborted, at);
-  } else if (const auto sent = sent_.find(id.value()); sent != sent_.end()) {
-    aborted_at_ = at;
-    instances_[sent->second.counted.instance.value()]->abort(id, at);
+    sink_.on_request(unserved(gone, domain::Outcome::kAborted, at));
+    return;
   }
+  Ticket* const ticket = tickets_.find(id);
+  if (ticket == nullptr) {
+    return;
+  }
+  if (ticket->is_delivered) {
+    const std::size_t place = ticket->counted.instance.value();
+    aborted_at_ = at;
+    instances_[place]->abort(id, at);
+    visible_.set(place, instances_[place]->next_visible());
+    return;
+  }
+  for (const OwnPart& own : parts_) {
+    own.part->on_abort(*ticket);
+  }
+  end(*ticket, domain::Outcome::kAborted, at);
 }
 
 Pause Cluster::advance(SimTime limit, bool pause_at_completion, std::int64_t max_segments) {
-  while (true) {
-    const SimTime arrival = next_arrival();
-    const SimTime goal = std::min(limit, arrival);
-    if (const Pause pause = run_to(goal, pause_at_completion, max_segments); ends_the_call(pause)) {
-      return pause;
-    }
-    reached_ = goal == SimTime::never() ? reached_ : std::max(reached_, goal);
-    if (arrival >= limit) {
-      // Every instance, however little the gateway needs to know: the caller may ask for gauges.
-      const Pause pause = run_each_to(goal, false, max_segments);
-      const bool idle = sent_.empty() && arrivals_.empty();
-      if (idle && goal == SimTime::never()) {
-        gateway_.settle_counts();
-      }
-      return ends_the_call(pause) ? pause : (idle ? Pause::kIdle : Pause::kLimit);
-    }
-    route_arrivals(goal);
-  }
-}
-
-/// Every instant before `goal`, as far as something hangs on it before then.
-Pause Cluster::run_to(SimTime goal, bool pause_at_completion, std::int64_t max_segments) {
-  if (instances_.size() == 1) {
-    return instances_.front()->advance(goal, pause_at_completion, max_segments);
-  }
+  watch_ends(pause_at_completion || gateway_.needs().ends() || !parts_.empty());
   for (std::int64_t rounds = 0; rounds < max_segments; ++rounds) {
-    // In a closed loop an end causes an arrival: nothing may be simulated past it.
-    const SimTime visible = pause_at_completion ? next_visible() : SimTime::never();
-    const SimTime scrape = gateway_.next_scrape();
-    if (scrape != SimTime::never() && std::min(goal, visible) != SimTime::never() &&
-        scrape <= std::min(goal, visible)) {
-      read_gauges(max_segments);
-    } else if (visible < goal) {
-      if (const Pause pause = run_each_to(visible, false, max_segments); ends_the_call(pause)) {
-        return pause;
-      }
-      if (const Pause pause = end_at(visible, max_segments); ends_the_call(pause)) {
-        return pause;
-      }
+    const SimTime event = next_event();
+    const SimTime visible = ends_are_watched_ ? visible_.least() : SimTime::never();
+    const bool is_idle = tickets_.empty() && arrivals_.empty() && limit == SimTime::never();
+    Pause pause = Pause::kLimit;
+    if (visible < std::min(event, limit)) {
+      pause = settle(visible, pause_at_completion, max_segments);
+    } else if (event >= limit || is_idle) {
+      return finish(limit, max_segments);
     } else {
-      return run_each_to(goal, !eager_, max_segments);
+      if (eager_) {
+        pause = advance_all(event, max_segments);
+      }
+      if (!ends_the_call(pause)) {
+        process(event);
+      }
+    }
+    if (ends_the_call(pause)) {
+      return pause;
     }
   }
   return Pause::kBudget;
 }
 
-/// Every instant before `goal` of each instance; `lazily`: of those alone of which the gateway may
-/// learn before then.
-Pause Cluster::run_each_to(SimTime goal, bool lazily, std::int64_t max_segments) {
-  const routing::Needs& needs = gateway_.needs();
-  if (lazily && needs.nothing()) {
-    return Pause::kLimit;
-  }
-  const core::Duration delay = needs.truth ? core::Duration() : gateway_.times().notice_latency;
-  for (const auto& instance : instances_) {
-    if (lazily && SimTime::saturating_sum(instance->next_visible(), delay) > goal) {
-      continue;
+/// Whether the ends and first tokens of instances are taken in as they come.
+void Cluster::watch_ends(bool watched) {
+  if (watched && !ends_are_watched_) {
+    for (std::size_t place = 0; place < instances_.size(); ++place) {
+      visible_.set(place, instances_[place]->next_visible());
     }
-    if (const Pause pause = instance->advance(goal, false, max_segments); ends_the_call(pause)) {
+  }
+  ends_are_watched_ = watched;
+}
+
+Pause Cluster::advance_one(std::size_t place,
+                           SimTime limit,
+                           bool pause_at_completion,
+                           std::int64_t max_segments) {
+  engine::Instance& one = *instances_[place];
+  const Pause pause = one.advance(limit, pause_at_completion, max_segments);
+  if (ends_are_watched_) {
+    visible_.set(place, one.next_visible());
+  }
+  return pause;
+}
+
+/// Every instant before `limit` of every instance.
+Pause Cluster::advance_all(SimTime limit, std::int64_t max_segments) {
+  for (std::size_t place = 0; place < instances_.size(); ++place) {
+    const Pause pause = advance_one(place, limit, false, max_segments);
+    if (ends_the_call(pause)) {
       return pause;
     }
   }
   return Pause::kLimit;
 }
 
-/// Requests may end at `instant`, and nothing ended before: goes through it, but forms no batch
-/// there where a request ended.
-Pause Cluster::end_at(SimTime instant, std::int64_t max_segments) {
-  bool ended = false;
-  for (const auto& instance : instances_) {
-    if (instance->next_visible() > instant) {
-      continue;
+/// Instances may show an end or a first token at `instant`, and none before: goes through it. Where
+/// the caller asked for pauses, no batch is formed where a request ended.
+Pause Cluster::settle(SimTime instant, bool pause_at_completion, std::int64_t max_segments) {
+  if (eager_) {
+    if (const Pause pause = advance_all(instant, max_segments); ends_the_call(pause)) {
+      return pause;
     }
-    const Pause pause = instance->advance(instant + kTick, true, max_segments);
+  }
+  // Each once: after a pause an instance may still be due at this instant.
+  due_.clear();
+  for (; visible_.least() <= instant; visible_.set(due_.back(), SimTime::never())) {
+    due_.push_back(visible_.first());
+  }
+  for (const std::size_t place : due_) {
+    visible_.set(place, instant);  // Of those that an early return leaves out.
+  }
+  bool ended = false;
+  for (const std::size_t place : due_) {
+    const Pause pause = advance_one(place, instant + kTick, pause_at_completion, max_segments);
     if (pause == Pause::kBudget || pause == Pause::kHorizon) {
       return pause;
     }
@@ -163,65 +215,174 @@ Pause Cluster::end_at(SimTime instant, std::int64_t max_segments) {
   return ended ? Pause::kCompletion : Pause::kLimit;
 }
 
-void Cluster::read_gauges(std::int64_t max_segments) {
-  const SimTime at = gateway_.next_scrape();
-  engine::Instance& instance = *instances_[gateway_.next_scraped().value()];
-  while (instance.advance(at, false, max_segments) == Pause::kBudget) {
+/// Nothing happens in the cluster before `limit`: every instance is advanced to it, however little
+/// the gateway needs to know, since the caller may ask for their state.
+Pause Cluster::finish(SimTime limit, std::int64_t max_segments) {
+  if (const Pause pause = advance_all(limit, max_segments); ends_the_call(pause)) {
+    return pause;
   }
-  gateway_.scrape(gauges_of(instance.state(at)));
+  if (limit != SimTime::never()) {
+    reached_ = std::max(reached_, limit);
+    return tickets_.empty() && arrivals_.empty() ? Pause::kIdle : Pause::kLimit;
+  }
+  if (next_event() != SimTime::never() && !(tickets_.empty() && arrivals_.empty())) {
+    return Pause::kLimit;  // What just ended made work for a part.
+  }
+  drop_tickets(reached_);
+  gateway_.settle_counts();
+  return Pause::kIdle;
 }
 
-void Cluster::route_arrivals(SimTime now) {
-  for (; next_arrival() == now; arrivals_.pop_front()) {
-    domain::Request& request = arrivals_.front();
-    const Gateway::Counted counted = gateway_.route(request, now);
-    const Sent sent{.counted = counted, .arrival = request.arrival};
-    const bool is_new = sent_.emplace(request.id.value(), sent).second;
-    RIDGELINE_CHECK(is_new, "a request is sent once");
-    request.arrival = SimTime::saturating_sum(request.arrival, gateway_.times().gateway_latency);
-    instances_[counted.instance.value()]->submit(request);
+/// All that is due in the cluster at `now`.
+void Cluster::process(SimTime now) {
+  reached_ = std::max(reached_, now);
+  act(now, PartKind::kFaults, PartKind::kLinks);
+  read_gauges(now);
+  take_arrivals(now);
+  act(now, PartKind::kAdmission, PartKind::kFlowControl);
+  hand_over_deliveries(now);
+  act(now, PartKind::kScaling, PartKind::kScaling);
+}
+
+void Cluster::act(SimTime now, PartKind first, PartKind last) {
+  for (const OwnPart& own : parts_) {
+    if (own.kind >= first && own.kind <= last && own.part->next_instant() <= now) {
+      own.part->act(now);
+    }
   }
+}
+
+void Cluster::read_gauges(SimTime now) {
+  while (gateway_.next_scrape() <= now) {
+    const SimTime at = gateway_.next_scrape();
+    gateway_.scrape(gauges_of(instance(gateway_.next_scraped(), at).state(at)));
+  }
+}
+
+void Cluster::take_arrivals(SimTime now) {
+  for (; next_arrival() == now; arrivals_.pop_front()) {
+    Ticket& ticket = tickets_.add(std::move(arrivals_.front()));
+    const bool is_kept = std::ranges::any_of(
+        parts_, [&](const OwnPart& own) { return own.part->on_arrival(ticket, now); });
+    if (!is_kept && !dispatch(ticket, now)) {
+      end(ticket, domain::Outcome::kRejected, now);
+    }
+  }
+}
+
+void Cluster::hand_over_deliveries(SimTime now) {
+  for (; !deliveries_.empty() && deliveries_.top().at <= now; deliveries_.pop()) {
+    const Delivery& delivery = deliveries_.top();
+    Ticket* const ticket = tickets_.find(delivery.request.id);
+    if (ticket == nullptr || ticket->delivery != delivery.sequence) {
+      continue;  // It was aborted, or sent elsewhere.
+    }
+    ticket->is_delivered = true;
+    submit_to(delivery.request, delivery.instance);
+  }
+}
+
+void Cluster::submit_to(const domain::Request& request, core::InstanceId id) {
+  engine::Instance& one = *instances_[id.value()];
+  one.submit(request);
+  if (ends_are_watched_) {
+    visible_.set(id.value(), one.next_visible());
+  }
+}
+
+bool Cluster::dispatch(Ticket& ticket, SimTime now) {
+  const std::optional<Gateway::Counted> counted = gateway_.route(ticket.request, now);
+  if (!counted) {
+    return false;
+  }
+  ticket.counted = *counted;
+  ticket.is_counted = true;
+  ticket.first_token_seen = false;
+  ++ticket.dispatches;
+  domain::Request sent = ticket.request;
+  deliver(sent, counted->instance, SimTime::saturating_sum(now, gateway_.times().gateway_latency));
+  return true;
+}
+
+void Cluster::deliver(const domain::Request& request, core::InstanceId instance, SimTime at) {
+  Ticket& ticket = *tickets_.find(request.id);
+  domain::Request sent = request;
+  sent.arrival = at;
+  if (parts_.empty()) {
+    // Deliveries keep the order of arrivals: there is nothing to wait for.
+    ticket.is_delivered = true;
+    submit_to(sent, instance);
+    return;
+  }
+  ticket.is_delivered = false;
+  ticket.delivery = num_deliveries_++;
+  deliveries_.push(
+      {.at = at, .instance = instance, .sequence = ticket.delivery, .request = std::move(sent)});
+}
+
+void Cluster::end(Ticket& ticket, domain::Outcome outcome, SimTime at) {
+  if (ticket.is_counted) {
+    gateway_.note_end(ticket.counted, ticket.first_token_seen, at);
+  }
+  domain::RequestRecord record = unserved(ticket.request, outcome, at);
+  for (const OwnPart& own : parts_) {
+    own.part->on_end(ticket, record);
+  }
+  tickets_.erase(ticket.request.id);
+  sink_.on_request(record);
+}
+
+engine::Instance& Cluster::instance(core::InstanceId id, SimTime now) {
+  while (advance_one(id.value(), now, false, kAllSegments) == Pause::kBudget) {
+  }
+  return *instances_[id.value()];
 }
 
 SimTime Cluster::next_arrival() const {
   return arrivals_.empty() ? SimTime::never() : arrivals_.front().arrival;
 }
 
-SimTime Cluster::next_visible() const {
-  SimTime next = SimTime::never();
-  for (const auto& instance : instances_) {
-    next = std::min(next, instance->next_visible());
+/// The next instant at which the cluster itself does something.
+SimTime Cluster::next_event() const {
+  SimTime next = std::min(next_arrival(), gateway_.next_scrape());
+  if (!deliveries_.empty()) {
+    next = std::min(next, deliveries_.top().at);
+  }
+  for (const OwnPart& own : parts_) {
+    next = std::min(next, own.part->next_instant());
   }
   return next;
 }
 
 void Cluster::on_request(const domain::RequestRecord& record) {
-  const auto sent = sent_.find(record.id.value());
-  RIDGELINE_CHECK(sent != sent_.end(), "a request ends once, where it was sent");
-  RIDGELINE_CHECK(sent->second.counted.instance == record.instance,
-                  "a request ends where it was sent");
+  Ticket* const held = tickets_.find(record.id);
+  RIDGELINE_CHECK(held != nullptr, "a request ends once, where it was sent");
+  Ticket& ticket = *held;
+  RIDGELINE_CHECK(ticket.counted.instance == record.instance, "a request ends where it was sent");
   domain::RequestRecord own = record;
-  own.arrival = sent->second.arrival;
+  own.arrival = ticket.request.arrival;
   if (record.outcome != domain::Outcome::kUnfinished) {
-    const SimTime end = record.outcome == domain::Outcome::kAborted ? aborted_at_
-                        : record.last_token == SimTime::never()     ? record.queued
-                                                                    : record.last_token;
-    gateway_.note_end(sent->second.counted, sent->second.first_token_seen, end);
+    gateway_.note_end(ticket.counted, ticket.first_token_seen, end_of(record, aborted_at_));
+    ticket.is_counted = false;
+    ticket.is_delivered = false;
   }
-  sent_.erase(sent);
+  for (const OwnPart& part : parts_) {
+    if (part.part->on_leg_end(ticket, own)) {
+      return;
+    }
+  }
+  for (const OwnPart& part : parts_) {
+    part.part->on_end(ticket, own);
+  }
+  tickets_.erase(record.id);
   sink_.on_request(own);
 }
 
-void Cluster::on_tokens(SimTime end, std::span<const domain::TokenEvent> events) {
-  for (const domain::TokenEvent& event : events) {
-    Sent& sent = sent_.at(event.request.value());
-    if (!sent.first_token_seen) {
-      sent.first_token_seen = true;
-      gateway_.note_first_token(sent.counted, end);
-    }
-  }
-  if (tokens_ != nullptr) {
-    tokens_->on_tokens(end, events);
+void Cluster::on_first_token(core::RequestId id, SimTime at) {
+  Ticket& ticket = *tickets_.find(id);
+  if (!ticket.first_token_seen) {
+    ticket.first_token_seen = true;
+    gateway_.note_first_token(ticket.counted, at);
   }
 }
 
@@ -273,24 +434,19 @@ void Cluster::drop_all() {
   for (const auto& instance : instances_) {
     instance->drop_all();
   }
+  drop_tickets(at);
   for (; !arrivals_.empty(); arrivals_.pop_front()) {
     if (arrivals_.front().arrival <= at) {
-      report_unserved(arrivals_.front(), domain::Outcome::kUnfinished, at);
+      sink_.on_request(unserved(arrivals_.front(), domain::Outcome::kUnfinished, at));
     }
   }
-  sent_.clear();
 }
 
-/// Of a request that no instance got.
-void Cluster::report_unserved(const domain::Request& request, domain::Outcome outcome, SimTime at) {
-  domain::RequestRecord record;
-  record.id = request.id;
-  record.label_set = request.label_set;
-  record.outcome = outcome;
-  record.prompt_tokens = request.prompt_tokens;
-  record.arrival = request.arrival;
-  record.queued = at;
-  sink_.on_request(record);
+/// Reports every request that is at no instance as unfinished, in the order of their ids.
+void Cluster::drop_tickets(SimTime at) {
+  for (const core::RequestId id : tickets_.ids()) {
+    end(*tickets_.find(id), domain::Outcome::kUnfinished, at);
+  }
 }
 
 }  // namespace ridgeline::cluster

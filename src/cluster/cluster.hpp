@@ -1,13 +1,19 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <queue>
 #include <span>
-#include <unordered_map>
+#include <tuple>
 #include <vector>
 
+#include "cluster/earliest.hpp"
 #include "cluster/gateway.hpp"
+#include "cluster/part.hpp"
+#include "cluster/tickets.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -26,15 +32,22 @@ struct ClusterInputs {
   std::unique_ptr<routing::Router> router;
   GatewayTimes times;
   std::uint64_t seed = 0;  ///< Of the policy's draws.
-  /// Advance every instance to every decision: slower, the same results. Off: only those of which
-  /// the gateway may have learned something.
+  /// Advance every instance to every instant at which something happens in the cluster: slower, the
+  /// same results. Off: only those of which the gateway may have learned something.
   bool eager = false;
+  std::vector<PartMaker> parts = {};  ///< Made in the order of their kinds.
 };
 
-/// Instances behind a gateway, as one server. Requests arrive at the gateway, which sends each to
-/// one instance at once. At one instant: notices, readings of gauges, arrivals, deliveries, then
-/// the instances' batches; what ends at that instant is known to an arrival only if it caused it.
-class Cluster final : public engine::Server, private domain::RecordSink, private domain::TokenSink {
+/// Instances behind a gateway, as one server: one loop over instants. The next instant is the
+/// earlier of the next event (a part's, a reading of gauges, an arrival, a delivery) and the next
+/// visible instant of an instance (a first token or an end), which is settled before any later
+/// event. At one instant: faults, links, readings of gauges, arrivals, queues of the gateway,
+/// deliveries, scaling, then the instances' batches; what ends at that instant is known to an
+/// arrival only if it caused it.
+class Cluster final : public engine::Server,
+                      private Fleet,
+                      private domain::RecordSink,
+                      private domain::FirstTokenSink {
  public:
   explicit Cluster(ClusterInputs inputs);
 
@@ -58,36 +71,72 @@ class Cluster final : public engine::Server, private domain::RecordSink, private
   [[nodiscard]] const RoutingTotals& routing() const { return gateway_.totals(); }
 
  private:
-  /// A request that was sent to an instance and has not ended.
-  struct Sent {
-    Gateway::Counted counted;
-    core::SimTime arrival;  ///< At the gateway.
-    bool first_token_seen = false;
+  /// A request, or a leg of one, between the gateway and an instance.
+  struct Delivery {
+    core::SimTime at;
+    core::InstanceId instance;
+    std::uint64_t sequence;
+    domain::Request request;
+
+    friend bool operator>(const Delivery& a, const Delivery& b) {
+      return std::tuple(a.at, a.instance, a.sequence) > std::tuple(b.at, b.instance, b.sequence);
+    }
   };
+
+  // What parts may do.
+  Ticket* find(core::RequestId id) override { return tickets_.find(id); }
+  bool dispatch(Ticket& ticket, core::SimTime now) override;
+  void deliver(const domain::Request& request,
+               core::InstanceId instance,
+               core::SimTime at) override;
+  void end(Ticket& ticket, domain::Outcome outcome, core::SimTime at) override;
+  Gateway& gateway() override { return gateway_; }
+  [[nodiscard]] std::size_t num_instances() const override { return instances_.size(); }
+  engine::Instance& instance(core::InstanceId id, core::SimTime now) override;
 
   void on_request(const domain::RequestRecord& record) override;
   void on_steps(const domain::StepRecord& record) override { sink_.on_steps(record); }
   void on_token_gaps(const domain::TokenGaps& gaps) override { sink_.on_token_gaps(gaps); }
-  void on_tokens(core::SimTime end, std::span<const domain::TokenEvent> events) override;
+  void on_first_token(core::RequestId id, core::SimTime at) override;
 
+  void add_instance(const engine::InstanceInputs& like, core::InstanceId id);
   [[nodiscard]] core::SimTime next_arrival() const;
-  [[nodiscard]] core::SimTime next_visible() const;
-  engine::Pause run_to(core::SimTime goal, bool pause_at_completion, std::int64_t max_segments);
-  engine::Pause run_each_to(core::SimTime goal, bool lazily, std::int64_t max_segments);
-  engine::Pause end_at(core::SimTime instant, std::int64_t max_segments);
-  void read_gauges(std::int64_t max_segments);
-  void route_arrivals(core::SimTime now);
-  void report_unserved(const domain::Request& request, domain::Outcome outcome, core::SimTime at);
+  [[nodiscard]] core::SimTime next_event() const;
+  void watch_ends(bool watched);
+  engine::Pause advance_one(std::size_t place,
+                            core::SimTime limit,
+                            bool pause_at_completion,
+                            std::int64_t max_segments);
+  engine::Pause advance_all(core::SimTime limit, std::int64_t max_segments);
+  engine::Pause settle(core::SimTime instant, bool pause_at_completion, std::int64_t max_segments);
+  engine::Pause finish(core::SimTime limit, std::int64_t max_segments);
+  void process(core::SimTime now);
+  void act(core::SimTime now, PartKind first, PartKind last);
+  void read_gauges(core::SimTime now);
+  void take_arrivals(core::SimTime now);
+  void hand_over_deliveries(core::SimTime now);
+  void submit_to(const domain::Request& request, core::InstanceId id);
+  void drop_tickets(core::SimTime at);
 
   domain::RecordSink& sink_;
-  domain::TokenSink* tokens_;
   bool eager_;
   Gateway gateway_;
   core::SimTime reached_;
   core::SimTime aborted_at_;
-  std::deque<domain::Request> arrivals_;                 ///< Not yet routed, in order of arrival.
-  std::unordered_map<core::RequestId::Rep, Sent> sent_;  ///< Looked up, never walked.
+  std::deque<domain::Request> arrivals_;  ///< Not yet taken, in order of arrival.
+  Tickets tickets_;
+  std::priority_queue<Delivery, std::vector<Delivery>, std::greater<>> deliveries_;
+  std::uint64_t num_deliveries_ = 0;
   std::vector<std::unique_ptr<engine::Instance>> instances_;
+  bool ends_are_watched_ = false;
+  Earliest visible_;              ///< By instance; kept while ends are watched.
+  std::vector<std::size_t> due_;  ///< Scratch of settle().
+
+  struct OwnPart {
+    PartKind kind;
+    std::unique_ptr<Part> part;
+  };
+  std::vector<OwnPart> parts_;  ///< By kind.
 };
 
 }  // namespace ridgeline::cluster

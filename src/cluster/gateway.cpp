@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "core/check.hpp"
@@ -17,18 +19,22 @@ namespace ridgeline::cluster {
 using core::SimTime;
 
 Gateway::Gateway(std::unique_ptr<routing::Router> router,
-                 std::int64_t num_instances,
+                 const Instances& instances,
                  const GatewayTimes& times,
                  std::uint64_t seed)
     : router_(std::move(router)),
       // With one instance there is nothing to choose, and so nothing to know.
-      needs_(num_instances > 1 ? router_->needs() : routing::Needs{}),
+      needs_(instances.num_instances > 1 || instances.may_change ? router_->needs()
+                                                                 : routing::Needs{}),
       times_(times),
       seed_(seed) {
+  const std::int64_t num_instances = instances.num_instances;
   RIDGELINE_CHECK(num_instances > 0, "a cluster has an instance");
   RIDGELINE_CHECK(times.refresh_interval > core::Duration(), "gauges are read now and then");
   for (std::int64_t i = 0; i < num_instances; ++i) {
     views_.push_back({.id = core::InstanceId(static_cast<core::InstanceId::Rep>(i))});
+    is_ready_.push_back(true);
+    ++num_ready_;
     if (needs_.gauges) {
       // Each instance on its own phase of the interval, the last one at its end.
       next_scrapes_.push_back(SimTime::at(
@@ -37,15 +43,40 @@ Gateway::Gateway(std::unique_ptr<routing::Router> router,
   }
 }
 
-Gateway::Counted Gateway::route(const domain::Request& request, SimTime now) {
+void Gateway::set_ready(core::InstanceId instance, bool ready) {
+  if (is_ready_[instance.value()] != ready) {
+    is_ready_[instance.value()] = ready;
+    num_ready_ = ready ? num_ready_ + 1 : num_ready_ - 1;
+  }
+}
+
+/// The views of the ready instances, in the order of their ids.
+std::span<const routing::InstanceView> Gateway::ready_views() {
+  if (num_ready_ == views_.size()) {
+    return views_;
+  }
+  candidates_.clear();
+  for (const routing::InstanceView& view : views_) {
+    if (is_ready_[view.id.value()]) {
+      candidates_.push_back(view);
+    }
+  }
+  return candidates_;
+}
+
+std::optional<Gateway::Counted> Gateway::route(const domain::Request& request, SimTime now) {
   read_notices(now);
   const domain::RequestView known = domain::view(request);
   const routing::RouteInput input{
-      .request = known, .prompt = request.prompt, .instances = views_, .now = now};
+      .request = known, .prompt = request.prompt, .instances = ready_views(), .now = now};
+  if (input.instances.empty()) {
+    return std::nullopt;
+  }
   core::RngStream draws(seed_, 0, "routing", request.id.value());
   const routing::Pick pick = router_->pick(input, draws);
-  RIDGELINE_CHECK(pick.instance.valid() && pick.instance.value() < views_.size(),
-                  "a policy chooses an instance that exists");
+  RIDGELINE_CHECK(pick.instance.valid() && pick.instance.value() < views_.size() &&
+                      is_ready_[pick.instance.value()],
+                  "a policy chooses an instance that exists and is ready");
   router_->on_dispatch(input, pick.instance);
   routing::InstanceView& view = views_[pick.instance.value()];
   RIDGELINE_CHECK(view.gauges_as_of <= now, "no gauge is known before it was read");

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <span>
 #include <tuple>
@@ -37,8 +39,12 @@ struct RoutingTotals {
 /// and the policy that reads them. Holds no instance.
 class Gateway {
  public:
+  struct Instances {
+    std::int64_t num_instances = 1;
+    bool may_change = false;  ///< Instances may come, go or fail during the run.
+  };
   Gateway(std::unique_ptr<routing::Router> router,
-          std::int64_t num_instances,
+          const Instances& instances,
           const GatewayTimes& times,
           std::uint64_t seed);
 
@@ -55,8 +61,11 @@ class Gateway {
     std::int64_t prefill_tokens = 0;  ///< Of those, believed to be uncached there.
   };
 
-  /// Chooses the instance of a request that arrives now, and counts it there.
-  Counted route(const domain::Request& request, core::SimTime now);
+  /// Chooses the instance of a request among the ready ones, and counts it there. None where no
+  /// instance is ready.
+  std::optional<Counted> route(const domain::Request& request, core::SimTime now);
+  /// Whether an instance may be chosen.
+  void set_ready(core::InstanceId instance, bool ready);
 
   /// A request's first token came out at `at`, or it ended at `at` (`first_token_seen`: after its
   /// first token was noted). The router sees it one notice latency later.
@@ -87,6 +96,7 @@ class Gateway {
     }
   };
 
+  [[nodiscard]] std::span<const routing::InstanceView> ready_views();
   void read_notices(core::SimTime now);
 
   std::unique_ptr<routing::Router> router_;
@@ -94,7 +104,10 @@ class Gateway {
   GatewayTimes times_;
   std::uint64_t seed_;
   std::vector<routing::InstanceView> views_;
-  std::vector<core::SimTime> next_scrapes_;  ///< By instance; empty where no gauge is read.
+  std::vector<bool> is_ready_;  ///< By instance.
+  std::size_t num_ready_ = 0;
+  std::vector<routing::InstanceView> candidates_;  ///< Scratch: the ready ones, if not all are.
+  std::vector<core::SimTime> next_scrapes_;        ///< By instance; empty where no gauge is read.
   std::priority_queue<Notice, std::vector<Notice>, std::greater<>> notices_;
   RoutingTotals totals_;
 };

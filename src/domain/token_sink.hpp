@@ -27,4 +27,13 @@ class TokenSink {
   virtual void on_tokens(core::SimTime end, std::span<const TokenEvent> events) = 0;
 };
 
+/// Where an engine reports first tokens, for a gateway that counts prompts. Costs a run no jumps.
+class FirstTokenSink {
+ public:
+  virtual ~FirstTokenSink() = default;
+  /// The step that ended at `at` gave this request its first token. Before the record of the
+  /// request.
+  virtual void on_first_token(core::RequestId id, core::SimTime at) = 0;
+};
+
 }  // namespace ridgeline::domain

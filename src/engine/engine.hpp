@@ -62,6 +62,8 @@ struct EngineInputs {
   core::SimTime horizon = core::SimTime::last();
   /// Gets the tokens of each step, where there is one: the engine then takes no steps together.
   domain::TokenSink* tokens = nullptr;
+  /// Gets the first token of each request, where there is one.
+  domain::FirstTokenSink* first_tokens = nullptr;
 };
 
 /// The scheduler that the options name in the step loop (engine/loop), step by step: the plain

@@ -22,7 +22,8 @@ std::unique_ptr<Engine> make_engine(const InstanceInputs& inputs, domain::Record
                             .host = inputs.engine.host,
                             .sink = sink,
                             .horizon = inputs.engine.horizon,
-                            .tokens = inputs.engine.tokens};
+                            .tokens = inputs.engine.tokens,
+                            .first_tokens = inputs.engine.first_tokens};
   return inputs.core == EngineCore::kReference ? make_reference_engine(own)
                                                : make_fast_engine(own, inputs.jump);
 }

@@ -51,14 +51,18 @@ struct Needs {
   bool truth = false;
 
   /// Whether the router can decide without a word from any instance.
-  [[nodiscard]] constexpr bool nothing() const { return !own && !first_token && !gauges && !truth; }
+  [[nodiscard]] constexpr bool nothing() const { return !ends() && !gauges; }
+  /// Whether it must learn when requests end or get their first token.
+  [[nodiscard]] constexpr bool ends() const { return own || first_token || truth; }
 };
 
 /// One decision to make. The request's output length is not part of it.
 struct RouteInput {
   const domain::RequestView& request;
   const domain::Prompt& prompt;
-  std::span<const InstanceView> instances;  ///< In the order of their ids; at least one.
+  /// Those that may be chosen, in the order of their ids; at least one. Ids may be missing between
+  /// them: what a policy remembers of instances goes by id, not by place.
+  std::span<const InstanceView> instances;
   core::SimTime now;
 };
 

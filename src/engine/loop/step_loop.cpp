@@ -302,6 +302,9 @@ void StepLoop::deliver(const ScheduledStep& step) {
     }
     if (sequence.num_delivered_tokens == 0) {
       sequence.record.first_token = now_;
+      if (inputs_.first_tokens != nullptr) {
+        inputs_.first_tokens->on_first_token(sequence.record.id, now_);
+      }
     } else {
       add_gaps(1, now_ - sequence.last_token);
     }

@@ -43,10 +43,12 @@ class ByGauge final : public routing::Router {
 };
 
 TEST(Gateway, LearnsOfAnEndOneNoticeLatencyLater) {
-  Gateway gateway(
-      routing::make_least_request(), 2, {.notice_latency = core::Duration::milliseconds(5)}, 0);
-  const auto first = gateway.route(asked(0), ms(0));
-  const auto second = gateway.route(asked(1), ms(1));
+  Gateway gateway(routing::make_least_request(),
+                  {.num_instances = 2},
+                  {.notice_latency = core::Duration::milliseconds(5)},
+                  0);
+  const auto first = *gateway.route(asked(0), ms(0));
+  const auto second = *gateway.route(asked(1), ms(1));
   EXPECT_NE(first.instance, second.instance);
   gateway.note_end(first, false, ms(2));
   EXPECT_EQ(gateway.views()[first.instance.value()].own.requests, 1);
@@ -57,8 +59,8 @@ TEST(Gateway, LearnsOfAnEndOneNoticeLatencyLater) {
 }
 
 TEST(Gateway, CountsTokensUntilTheirFirstTokenAndTheirEnd) {
-  Gateway gateway(routing::make_least_request(), 2, {}, 0);
-  const auto sent = gateway.route(asked(0, 300), ms(0));
+  Gateway gateway(routing::make_least_request(), {.num_instances = 2}, {}, 0);
+  const auto sent = *gateway.route(asked(0, 300), ms(0));
   const std::size_t at = sent.instance.value();
   EXPECT_EQ(gateway.views()[at].own,
             (routing::OwnCounters{.requests = 1, .tokens = 300, .prefill_tokens = 300}));
@@ -70,8 +72,10 @@ TEST(Gateway, CountsTokensUntilTheirFirstTokenAndTheirEnd) {
 }
 
 TEST(Gateway, ReadsEachInstanceOnItsOwnPhase) {
-  Gateway gateway(
-      std::make_unique<ByGauge>(), 2, {.refresh_interval = core::Duration::milliseconds(50)}, 0);
+  Gateway gateway(std::make_unique<ByGauge>(),
+                  {.num_instances = 2},
+                  {.refresh_interval = core::Duration::milliseconds(50)},
+                  0);
   EXPECT_EQ(gateway.next_scrape(), ms(25));
   EXPECT_EQ(gateway.next_scraped(), core::InstanceId(0));
   gateway.scrape({.waiting = 4});
@@ -81,13 +85,26 @@ TEST(Gateway, ReadsEachInstanceOnItsOwnPhase) {
   EXPECT_EQ(gateway.next_scrape(), ms(75));
   // Until the next reading every arrival goes to one instance: the herd.
   for (std::uint32_t id = 0; id < 5; ++id) {
-    EXPECT_EQ(gateway.route(asked(id), ms(60)).instance, core::InstanceId(1));
+    EXPECT_EQ(gateway.route(asked(id), ms(60))->instance, core::InstanceId(1));
   }
   EXPECT_EQ(gateway.totals().gauge_age, core::Duration::milliseconds(50));  // 5 times 10 ms
 }
 
+TEST(Gateway, ChoosesAmongTheReadyInstancesAlone) {
+  Gateway gateway(routing::make_round_robin(), {.num_instances = 3, .may_change = true}, {}, 0);
+  gateway.set_ready(core::InstanceId(1), false);
+  for (std::uint32_t id = 0; id < 6; ++id) {
+    EXPECT_NE(gateway.route(asked(id), ms(0))->instance, core::InstanceId(1));
+  }
+  gateway.set_ready(core::InstanceId(0), false);
+  EXPECT_EQ(gateway.route(asked(6), ms(1))->instance, core::InstanceId(2));
+  gateway.set_ready(core::InstanceId(2), false);
+  EXPECT_FALSE(gateway.route(asked(7), ms(1)).has_value());
+  EXPECT_EQ(gateway.totals().decisions, 7);
+}
+
 TEST(Gateway, WithOneInstanceNeedsToKnowNothing) {
-  const Gateway gateway(std::make_unique<ByGauge>(), 1, {}, 0);
+  const Gateway gateway(std::make_unique<ByGauge>(), {.num_instances = 1}, {}, 0);
   EXPECT_TRUE(gateway.needs().nothing());
   EXPECT_EQ(gateway.next_scrape(), core::SimTime::never());
 }

@@ -65,6 +65,16 @@ void Scheduler::report_tokens(const Batch& batch, core::SimTime now, domain::Rec
   preempted_in_flight_.clear();
 }
 
+void Scheduler::report_first_tokens(const Batch& batch,
+                                    core::SimTime now,
+                                    domain::FirstTokenSink& sink) const {
+  for (const BatchItem& item : batch.items) {
+    if (item.samples && item.first && item.generation == slots_[item.slot].generation) {
+      sink.on_first_token(slots_[item.slot].record.id, now);
+    }
+  }
+}
+
 void Scheduler::list_tokens(const Batch& batch, std::vector<domain::TokenEvent>& events) const {
   events.clear();
   const auto add = [&](SlotIndex index) {

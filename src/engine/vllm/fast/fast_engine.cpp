@@ -340,6 +340,9 @@ std::int64_t FastEngine::complete_oldest() {
   if (inputs_.tokens != nullptr) [[unlikely]] {
     hand_over_tokens(batch);
   }
+  if (inputs_.first_tokens != nullptr && !batch.items.empty()) [[unlikely]] {
+    scheduler_.report_first_tokens(batch, now_, *inputs_.first_tokens);
+  }
   // The buffer stays valid: no batch is formed before update() returns.
   return scheduler_.update(batch, now_, inputs_.sink);
 }

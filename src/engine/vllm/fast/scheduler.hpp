@@ -69,6 +69,10 @@ class Scheduler final : private PrefixCache::Keyed {
   /// Reports, at the end `now` of a batch, the gaps of all decodes that had a token in the batch
   /// before.
   void report_gaps(const Batch& batch, core::SimTime now, domain::RecordSink& sink) const;
+  /// Reports the requests to which the batch that ends at `now` gives their first token.
+  void report_first_tokens(const Batch& batch,
+                           core::SimTime now,
+                           domain::FirstTokenSink& sink) const;
   /// Lists the requests to which the batch that ends next gives a token, in ascending order of
   /// their ids. Looks at every running request.
   void list_tokens(const Batch& batch, std::vector<domain::TokenEvent>& events) const;

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "cluster/gateway.hpp"
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
+#include "engine/instance.hpp"
+
+namespace ridgeline::cluster {
+
+/// A request inside the cluster, from its arrival at the gateway to its end.
+struct Ticket {
+  domain::Request request;        ///< As the client sent it.
+  Gateway::Counted counted = {};  ///< Where it was sent last; no instance before that.
+  bool is_counted = false;        ///< By the gateway, as in flight there.
+  bool is_delivered = false;  ///< It is at that instance; otherwise on its way, or held by a part.
+  bool first_token_seen = false;  ///< Of what was sent last.
+  std::int32_t dispatches = 0;    ///< How often an instance was chosen for it.
+  std::uint64_t delivery = 0;     ///< Number of the delivery that counts; any other is void.
+};
+
+/// What a part may do to the cluster that it belongs to. Every instant is the present one, `now`,
+/// or later. What an end causes happens one tick after it at the earliest, so that it makes no
+/// difference in which order instances are advanced to one instant.
+class Fleet {
+ public:
+  Fleet() = default;
+  Fleet(const Fleet&) = delete;
+  Fleet& operator=(const Fleet&) = delete;
+  virtual ~Fleet() = default;
+
+  /// The ticket of a request that is in the cluster; null of any other.
+  [[nodiscard]] virtual Ticket* find(core::RequestId id) = 0;
+  /// Chooses an instance by the routing policy among the ready ones and sends the request there, to
+  /// arrive one gateway latency after `now`. False where none is ready: nothing is done.
+  virtual bool dispatch(Ticket& ticket, core::SimTime now) = 0;
+  /// Sends `request` (the ticket's, or a leg of it under the same id) to an instance, where it
+  /// arrives at `at`.
+  virtual void deliver(const domain::Request& request,
+                       core::InstanceId instance,
+                       core::SimTime at) = 0;
+  /// Ends a request that is at no instance. The ticket is gone afterwards.
+  virtual void end(Ticket& ticket, domain::Outcome outcome, core::SimTime at) = 0;
+
+  [[nodiscard]] virtual Gateway& gateway() = 0;
+  [[nodiscard]] virtual std::size_t num_instances() const = 0;
+  /// An instance, advanced through every instant before `now`.
+  [[nodiscard]] virtual engine::Instance& instance(core::InstanceId id, core::SimTime now) = 0;
+};
+
+/// A part of a cluster that acts at instants of its own: flow control, links, faults, scaling. At
+/// one instant parts act in the order of PartKind.
+class Part {
+ public:
+  Part() = default;
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+  virtual ~Part() = default;
+
+  /// When it next has something to do; never() where nothing is due.
+  [[nodiscard]] virtual core::SimTime next_instant() const = 0;
+  /// Does all that is due at `now`, its next instant.
+  virtual void act(core::SimTime now) = 0;
+
+  /// A request arrived at the gateway. True if this part keeps it, to dispatch or to end it now or
+  /// later; otherwise the next part is asked, and at last it is dispatched.
+  virtual bool on_arrival(Ticket& ticket, core::SimTime now) {
+    static_cast<void>(ticket);
+    static_cast<void>(now);
+    return false;
+  }
+  /// What the ticket had at an instance ended, as its record says. True if the request goes on, so
+  /// that no record is reported; otherwise the next part is asked, and at last it has ended.
+  virtual bool on_leg_end(Ticket& ticket, domain::RequestRecord& record) {
+    static_cast<void>(ticket);
+    static_cast<void>(record);
+    return false;
+  }
+  /// A request has ended for good; its record is about to be reported and may be completed here.
+  virtual void on_end(const Ticket& ticket, domain::RequestRecord& record) {
+    static_cast<void>(ticket);
+    static_cast<void>(record);
+  }
+  /// The client gave up a request that is at no instance: a part that keeps it lets go of it.
+  virtual void on_abort(const Ticket& ticket) { static_cast<void>(ticket); }
+};
+
+/// The order in which parts act at one instant, and in which they are asked.
+enum class PartKind : std::uint8_t { kFaults, kLinks, kAdmission, kFlowControl, kScaling };
+
+/// Makes a part of a cluster once its instances stand.
+struct PartMaker {
+  PartKind kind = PartKind::kFaults;
+  std::function<std::unique_ptr<Part>(Fleet&)> make;
+};
+
+}  // namespace ridgeline::cluster

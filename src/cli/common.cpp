@@ -42,6 +42,10 @@ FlagSpec flag_of(const scenario::Option& option) {
                : !option.unit.empty()  ? std::string(option.unit)
                : is_number             ? "N"
                                        : "VALUE";
+  if (option.shape != scenario::Option::Shape::kOne) {
+    spec.repeatable = true;
+    spec.value = option.shape == scenario::Option::Shape::kPairs ? "NAME=VALUE" : "VALUE";
+  }
   spec.help = option.help;
   return spec;
 }
@@ -256,7 +260,8 @@ core::Result<scenario::LoadedScenario> load(const Arguments& given, scenario::Pu
   }
   auto loaded = scenario::load_scenario(file, overrides, purpose);
   if (loaded) {
-    loaded->warnings = ignored_warnings(arguments);
+    const core::Warnings ignored = ignored_warnings(arguments);
+    loaded->warnings.insert(loaded->warnings.begin(), ignored.begin(), ignored.end());
   }
   return loaded;
 }

@@ -55,6 +55,10 @@ constexpr auto kAliases = std::to_array<ForeignAlias>({
     {"max-num-running-reqs", "max-num-seqs"},
     {"max-num-scheduled-tokens", "max-num-batched-tokens"},
     {"results-path", "output"},
+    {"num-instances", "instances"},
+    {"routing-policy", "router"},
+    {"routing-latency", "gateway-latency"},
+    {"snapshot-refresh-interval", "refresh-metrics-interval"},
 });
 
 // Source: the flag lists of vLLM 0.8 to 0.27 (vllm/engine/arg_utils.py,
@@ -84,10 +88,7 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
     {"has another word here: --latency-set KEY=VALUE, or --latency-constants FILE",
      "alpha-coeffs beta-coeffs defaults-filepath"},
     {"has another word here: --scheduling-policy", "scheduler preemption-policy policy-config"},
-    {"has another word here: --instances 8 --router least-request (ridgeline list routers)",
-     "num-instances routing-policy"},
-    {"has another word here: --gateway-latency 1ms", "routing-latency"},
-    {"has another word here: --refresh-metrics-interval 50ms", "snapshot-refresh-interval"},
+    {"has another word here: --scorer queue-depth=2 --scorer kv-utilization=1", "routing-scorers"},
     {"has another word here: a workload description with a rate in pieces (docs/workloads.md)",
      "ramp-up-strategy ramp-up-start-rps ramp-up-end-rps"},
     // What is not modelled.
@@ -130,7 +131,7 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
      "data-parallel-external-lb data-parallel-hybrid-lb data-parallel-multi-port-external-lb "
      "data-parallel-rank data-parallel-size-local data-parallel-start-rank "
      "disable-nccl-for-dp-synchronization enable-elastic-ep nnodes "
-     "admission-policy admission-latency routing-scorers "
+     "admission-policy admission-latency "
      "token-bucket-capacity token-bucket-refill-rate "
      "cache-signal-delay prefill-instances decode-instances prefill-decode-instances "
      "encode-instances encode-decider pd-decider pd-prefix-threshold pd-transfer-bandwidth "

@@ -1,33 +1,79 @@
 #include "routing/profile.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/check.hpp"
 #include "core/ids.hpp"
+#include "core/math.hpp"
 #include "core/rng.hpp"
 #include "domain/chain.hpp"
 #include "domain/request.hpp"
 #include "routing/choice.hpp"
 #include "routing/filters.hpp"
+#include "routing/parameters.hpp"
 #include "routing/prefix_table.hpp"
 #include "routing/router.hpp"
 #include "routing/scorers/candidate.hpp"
+#include "routing/scorers/registry.hpp"
 #include "routing/scorers/scorers.hpp"
 
 namespace ridgeline::routing {
 namespace {
 
+constexpr std::string_view kMaxScore = "max-score-picker";
+constexpr std::string_view kWeightedRandom = "weighted-random-picker";
+constexpr std::string_view kRandom = "random-picker";
+constexpr auto kPickers = std::to_array<std::string_view>({kMaxScore, kWeightedRandom, kRandom});
+
+/// What two readers need together.
+void add_needs(Needs& all, const Needs& more) {
+  all.own = all.own || more.own;
+  all.first_token = all.first_token || more.first_token;
+  all.gauges = all.gauges || more.gauges;
+}
+
+struct WeightedScorer {
+  Scorer score;
+  double weight = 1.0;
+};
+
 class ProfileRouter final : public Router {
  public:
-  explicit ProfileRouter(Profile profile) : profile_(std::move(profile)) {}
+  ProfileRouter(Profile profile, const RouterSetup& setup)
+      : profile_(std::move(profile)),
+        picker_(setup.picker.empty() ? std::string(kMaxScore) : setup.picker) {
+    const std::vector<NamedWeight>& named =
+        setup.scorers.empty() ? profile_.scorers : setup.scorers;
+    double weights = 0.0;
+    for (const NamedWeight& one : named) {
+      weights += one.weight;
+    }
+    for (const auto& [name, weight] : named) {
+      const ScorerEntry* scorer = find_scorer(name);
+      RIDGELINE_CHECK(scorer != nullptr, name);
+      scorers_.push_back({.score = scorer->make(setup),
+                          .weight = profile_.normalised ? weight / weights : weight});
+      add_needs(needs_, scorer->needs);
+      reads_prefix_ = reads_prefix_ || scorer->reads_prefix;
+    }
+    if (profile_.sticky) {
+      add_needs(needs_, {.own = true, .first_token = true});
+      reads_prefix_ = true;
+    }
+  }
 
-  [[nodiscard]] Needs needs() const override { return profile_.needs; }
+  [[nodiscard]] Needs needs() const override { return needs_; }
 
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
     read_prompt(input);
@@ -35,7 +81,7 @@ class ProfileRouter final : public Router {
     Places kept(all.size());
     std::iota(kept.begin(), kept.end(), std::size_t{0});
     if (profile_.sticky) {
-      kept = sticky_candidates(all);
+      kept = sticky_candidates(all, profile_.affinity);
     }
     std::vector<Candidate> left;
     left.reserve(kept.size());
@@ -43,10 +89,10 @@ class ProfileRouter final : public Router {
       left.push_back(all[place]);
     }
     Scores sums(left.size(), 0.0);
-    for (const WeightedScorer& scorer : profile_.scorers) {
+    for (const WeightedScorer& scorer : scorers_) {
       add_weighted(sums, scorer.score(left), scorer.weight);
     }
-    const auto best = highest(sums);
+    const auto best = best_of(sums, draws);
     const std::size_t drawn = best.size() == 1 ? 0 : draws.below(best.size());
     return {.instance = input.instances[kept[best[drawn]]].id,
             .equals = static_cast<std::uint32_t>(best.size()),
@@ -60,6 +106,21 @@ class ProfileRouter final : public Router {
   }
 
  private:
+  /// The places that the picker draws from.
+  [[nodiscard]] Places best_of(const Scores& sums, core::RngStream& draws) const {
+    if (picker_ == kMaxScore) {
+      return highest(sums);
+    }
+    Scores keys(sums.size(), 0.0);
+    if (picker_ == kWeightedRandom) {
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        const double drawn = draws.uniform();
+        keys[i] = sums[i] > 0.0 ? core::pow(drawn, 1.0 / sums[i]) : 0.0;
+      }
+    }
+    return highest(keys);
+  }
+
   static std::size_t place_of(const RouteInput& input, core::InstanceId instance) {
     std::size_t place = 0;
     while (input.instances[place].id != instance) {
@@ -70,7 +131,7 @@ class ProfileRouter final : public Router {
 
   /// The blocks of the prompt, and how many of them each instance is believed to hold.
   void read_prompt(const RouteInput& input) {
-    if (profile_.block_tokens <= 0) {
+    if (!reads_prefix_) {
       return;
     }
     if (!table_) {
@@ -110,6 +171,10 @@ class ProfileRouter final : public Router {
   }
 
   Profile profile_;
+  std::string picker_;
+  std::vector<WeightedScorer> scorers_;
+  Needs needs_;
+  bool reads_prefix_ = false;
   std::optional<PrefixTable> table_;
   domain::Chain chain_;
   std::vector<std::uint64_t> blocks_;  ///< Of the prompt at hand.
@@ -118,8 +183,12 @@ class ProfileRouter final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_profile_router(Profile profile) {
-  return std::make_unique<ProfileRouter>(std::move(profile));
+std::span<const std::string_view> pickers() {
+  return kPickers;
+}
+
+std::unique_ptr<Router> make_profile_router(Profile profile, const RouterSetup& setup) {
+  return std::make_unique<ProfileRouter>(std::move(profile), setup);
 }
 
 }  // namespace ridgeline::routing

@@ -3,31 +3,36 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <vector>
 
+#include "routing/filters.hpp"
+#include "routing/parameters.hpp"
 #include "routing/router.hpp"
-#include "routing/scorers/scorers.hpp"
 
 namespace ridgeline::routing {
 
-/// A scorer of a profile, with its weight.
-struct WeightedScorer {
-  PlainScorer score = nullptr;
-  double weight = 1.0;
-};
-
 /// A pipeline as llm-d's endpoint picker runs it: what is believed of prompts, an optional filter,
-/// the weighted sum of scores clamped to 0 to 1, and a draw among the highest.
+/// the weighted sum of scores clamped to 0 to 1, and a picker. What its scorers need is what it
+/// needs.
 struct Profile {
-  std::vector<WeightedScorer> scorers;
-  Needs needs;
+  std::vector<NamedWeight> scorers;  ///< Names of scorers/registry.hpp.
+  bool normalised = false;           ///< The weights are divided by their sum.
   bool sticky = false;  ///< Keeps requests where most of their prompt is (sticky_candidates()).
-  /// Of the approximate prefix cache; no prefix is believed anywhere where it is zero.
+  AffinityOptions affinity = {};
+  /// Of the approximate prefix cache, kept where a scorer or the filter reads it.
   std::int64_t block_tokens = 64;
   std::int64_t most_prefix_tokens = 131'072;
   std::size_t blocks_per_instance = 31'250;
 };
 
-[[nodiscard]] std::unique_ptr<Router> make_profile_router(Profile profile);
+/// The pickers that a setup may name: the highest score with a draw among equals; the largest
+/// U^(1/score); any alike.
+[[nodiscard]] std::span<const std::string_view> pickers();
+
+/// The setup's scorers and picker, where it names some, take the place of the profile's.
+[[nodiscard]] std::unique_ptr<Router> make_profile_router(Profile profile,
+                                                          const RouterSetup& setup);
 
 }  // namespace ridgeline::routing

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/result.hpp"
+#include "routing/parameters.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::routing {
@@ -15,7 +16,14 @@ struct RouterEntry {
   std::string_view name;
   std::string_view summary;  ///< One line for `list routers`.
   std::string_view source;   ///< The system and version that it is taken from.
-  std::unique_ptr<Router> (*make)();
+  std::unique_ptr<Router> (*make)(const RouterSetup&);
+  std::span<const Parameter> (*parameters)() = nullptr;  ///< Null: it has none.
+  bool profile = false;                                  ///< Whether it takes scorers and a picker.
+
+  /// What a user may set of it.
+  [[nodiscard]] std::span<const Parameter> table() const {
+    return parameters == nullptr ? std::span<const Parameter>() : parameters();
+  }
 };
 
 /// All policies; the first is the default.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -14,6 +15,7 @@
 #include "core/time.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
+#include "routing/parameters.hpp"
 #include "scenario/length.hpp"
 #include "scenario/options.hpp"
 #include "scenario/speculation.hpp"
@@ -37,9 +39,7 @@ class SlotReader {
   void operator()(std::optional<std::string>* slot) const { assign(text(), slot); }
   void operator()(std::int64_t* slot) const { assign(integer(), slot); }
   void operator()(std::optional<std::int64_t>* slot) const { assign(integer(), slot); }
-  void operator()(std::optional<double>* slot) const {
-    assign(reader_.real(option_.key(), {option_.lowest, option_.highest}), slot);
-  }
+  void operator()(std::optional<double>* slot) const { assign(real(), slot); }
   void operator()(bool* slot) const { assign(reader_.boolean(option_.key()), slot); }
   void operator()(std::optional<bool>* slot) const { assign(reader_.boolean(option_.key()), slot); }
   void operator()(std::optional<core::Duration>* slot) const { assign(duration(), slot); }
@@ -53,6 +53,36 @@ class SlotReader {
     const document::Node* node = reader_.node(option_.key());
     if (node != nullptr && !node->is_null()) {
       assign(read_speculative(*node, reader_.path_of(option_.key()), errors_), slot);
+    }
+  }
+  void operator()(std::optional<document::Node>* slot) const {
+    const document::Node* node = reader_.node(option_.key());
+    if (node == nullptr || node->is_null()) {
+      return;
+    }
+    const bool fits = option_.kind() == "list" ? node->is_list() : node->is_map();
+    if (fits) {
+      *slot = *node;
+    } else {
+      reader_.problem(option_.key(),
+                      fmt::format("expected a {}, found {}", option_.kind(), node->describe()),
+                      std::string(option_.example));
+    }
+  }
+  void operator()(const NamedSlot& slot) const {
+    const document::Node* node = reader_.node(option_.key());
+    if (node == nullptr || node->is_null()) {
+      return;
+    }
+    const std::string_view kind = option_.kind();
+    const bool fits = kind == "integer"         ? integer().has_value()
+                      : kind == "number"        ? real().has_value()
+                      : kind == "true or false" ? reader_.boolean(option_.key()).has_value()
+                                                : text().has_value();
+    if (fits) {
+      std::erase_if(*slot.values,
+                    [&](const routing::NamedValue& value) { return value.name == slot.name; });
+      slot.values->push_back({.name = std::string(slot.name), .value = *node});
     }
   }
 
@@ -83,6 +113,9 @@ class SlotReader {
   }
   [[nodiscard]] std::optional<std::int64_t> integer() const {
     return reader_.integer(option_.key(), integer_range(option_));
+  }
+  [[nodiscard]] std::optional<double> real() const {
+    return reader_.real(option_.key(), {option_.lowest, option_.highest});
   }
   /// "60s", or a bare number of seconds.
   [[nodiscard]] std::optional<core::Duration> duration() const {

@@ -15,8 +15,10 @@
 
 #include "core/time.hpp"
 #include "document/document.hpp"
+#include "routing/parameters.hpp"
 #include "scenario/length.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/sections/sections.hpp"
 #include "scenario/speculation.hpp"
 #include "workload/limits.hpp"
 #include "workload/options.hpp"
@@ -55,13 +57,11 @@ constexpr std::array<std::string_view, 2> kGenerationConfigs = {"auto", "vllm"};
 constexpr std::array<std::string_view, 2> kSchedulingPolicies = {"fcfs", "priority"};
 
 constexpr double kMaxTokens = 16'777'216;  // 2^24: past every network; keeps sums far from overflow
-constexpr double kMaxBlocks = 1'000'000'000;  // as above
-constexpr double kMaxInstances = 4096;
-constexpr double kMaxSeconds = 9'000'000;           // core::Duration ends at 106 days
+constexpr double kMaxBlocks = 1'000'000'000;        // as above
 constexpr double kMaxSeed = 9'007'199'254'740'992;  // 2^53: exact in JSON
 
 // clang-format off
-constexpr std::array kOptions = std::to_array<Option>({
+constexpr auto kServedOptions = std::to_array<Option>({
     {.path = "model", .flag = "model", .unset = "required",
      .help = "The network: a catalogue name, a Hugging Face id, or a path to a config.json or its folder",
      .example = "llama-3.1-8b", .slot = [](DeploymentSection& d) -> Slot { return &d.model; }},
@@ -291,25 +291,9 @@ constexpr std::array kOptions = std::to_array<Option>({
      .lowest = 0, .highest = 10, .unset = "1",
      .help = "Prefix k is used in proportion to k to the minus this", .example = "1.2",
      .slot = [](WorkloadSection& w) -> Slot { return &w.prefix_zipf_exponent; }},
-    {.path = "cluster.instances", .flag = "instances",
-     .lowest = 1, .highest = kMaxInstances, .unset = "one, without a gateway",
-     .help = "Instances of the deployment behind a gateway, each with its own GPUs and KV cache", .example = "8",
-     .slot = [](RunSettings& r) -> Slot { return &r.cluster.instances; }},
-    {.path = "cluster.router", .flag = "router", .unset = "round-robin",
-     .help = "The gateway's routing policy (see `ridgeline list routers`)", .example = "least-request",
-     .slot = [](RunSettings& r) -> Slot { return &r.cluster.router; }},
-    {.path = "cluster.gateway_latency", .flag = "gateway-latency", .unit = "s",
-     .lowest = 0, .highest = kMaxSeconds, .unset = "0s",
-     .help = "From a request at the gateway to its instance", .example = "1ms",
-     .slot = [](RunSettings& r) -> Slot { return &r.cluster.gateway_latency; }},
-    {.path = "cluster.notice_latency", .flag = "notice-latency", .unit = "s",
-     .lowest = 0, .highest = kMaxSeconds, .unset = "0s",
-     .help = "From a first token or an end at an instance to the gateway's own count", .example = "500us",
-     .slot = [](RunSettings& r) -> Slot { return &r.cluster.notice_latency; }},
-    {.path = "cluster.refresh_metrics_interval", .flag = "refresh-metrics-interval", .unit = "s",
-     .lowest = 0, .highest = kMaxSeconds, .unset = "50ms",
-     .help = "From one reading of an instance's gauges by the gateway to the next", .example = "100ms",
-     .slot = [](RunSettings& r) -> Slot { return &r.cluster.refresh_metrics_interval; }},
+});
+
+constexpr auto kRunOptions = std::to_array<Option>({
     {.path = "slo.ttft", .flag = "slo-ttft", .unit = "s",
      .lowest = 0, .highest = kMaxSeconds, .unset = "no limit",
      .help = "A good request's time to first token is at most this", .example = "500ms",
@@ -365,15 +349,37 @@ document::Node node_of(const workload::Length& value) {
 document::Node node_of(const SpeculativeConfig& value) {
   return to_node(value);
 }
+document::Node node_of(const document::Node& value) {
+  return value;
+}
 template <class T>
 document::Node node_of(const std::optional<T>& value) {
   return value ? node_of(*value) : document::Node();
+}
+/// What a slot holds.
+template <class T>
+document::Node held_by(const T* slot) {
+  return node_of(*slot);
+}
+document::Node held_by(const NamedSlot& slot) {
+  const auto found = std::ranges::find(*slot.values, slot.name, &routing::NamedValue::name);
+  return found == slot.values->end() ? document::Node() : found->value;
+}
+
+std::vector<Option> all_options() {
+  std::vector<Option> all(kServedOptions.begin(), kServedOptions.end());
+  for (const SectionEntry& section : cluster_sections()) {
+    const auto own = section.options();
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  all.insert(all.end(), kRunOptions.begin(), kRunOptions.end());
+  return all;
 }
 
 }  // namespace
 
 std::string_view Option::section() const {
-  const auto dot = path.find('.');
+  const auto dot = path.rfind('.');
   return dot == std::string_view::npos ? std::string_view() : path.substr(0, dot);
 }
 
@@ -388,10 +394,14 @@ bool Option::is_switch() const {
 std::string_view Option::kind() const {
   Scenario scratch;
   return std::visit(
-      [](auto* value) -> std::string_view {
+      [this](auto value) -> std::string_view {
         using T = std::remove_pointer_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, std::int64_t> ||
-                      std::is_same_v<T, std::optional<std::int64_t>>) {
+        if constexpr (std::is_same_v<T, NamedSlot>) {
+          return named_kind;
+        } else if constexpr (std::is_same_v<T, std::optional<document::Node>>) {
+          return shape == Shape::kItems ? "list" : "map";
+        } else if constexpr (std::is_same_v<T, std::int64_t> ||
+                             std::is_same_v<T, std::optional<std::int64_t>>) {
           return "integer";
         } else if constexpr (std::is_same_v<T, std::optional<double>>) {
           return "number";
@@ -422,22 +432,45 @@ std::string Option::range_text() const {
 }
 
 std::span<const Option> options() {
-  return kOptions;
+  static const std::vector<Option> all = all_options();
+  return all;
 }
 
 const Option* find_option(std::string_view path) {
-  const auto* const option = std::ranges::find(kOptions, path, &Option::path);
-  return option == kOptions.end() ? nullptr : option;
+  const auto all = options();
+  const auto option = std::ranges::find(all, path, &Option::path);
+  return option == all.end() ? nullptr : &*option;
+}
+
+std::vector<std::string> sections_below(std::string_view section) {
+  std::vector<std::string> keys;
+  const std::string before = section.empty() ? "" : fmt::format("{}.", section);
+  for (const Option& option : options()) {
+    const std::string_view own = option.section();
+    if (own.size() <= before.size() || !own.starts_with(before)) {
+      continue;
+    }
+    const std::string_view rest = own.substr(before.size());
+    const std::string key(rest.substr(0, rest.find('.')));
+    if (std::ranges::find(keys, key) == keys.end()) {
+      keys.push_back(key);
+    }
+  }
+  return keys;
 }
 
 Slot slot_of(const Option& option, Scenario& scenario) {
   struct Finder {
     Scenario& scenario;
+    std::string_view key;
     Slot operator()(Slot (*slot)(DeploymentSection&)) const { return slot(scenario.deployment); }
     Slot operator()(Slot (*slot)(WorkloadSection&)) const { return slot(scenario.workload); }
     Slot operator()(Slot (*slot)(RunSettings&)) const { return slot(scenario.run); }
+    Slot operator()(Slot (*slot)(RunSettings&, std::string_view)) const {
+      return slot(scenario.run, key);
+    }
   };
-  return std::visit(Finder{scenario}, option.slot);
+  return std::visit(Finder{scenario, option.key()}, option.slot);
 }
 
 std::optional<Slot> slot_of(const Option& option, DeploymentSection& deployment) {
@@ -449,7 +482,7 @@ document::Node value_node(const Option& option, const Scenario& scenario) {
   // Slots are made for reading and writing alike; this one is read.
   auto& readable =
       const_cast<Scenario&>(scenario);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
-  return std::visit([](const auto* value) { return node_of(*value); }, slot_of(option, readable));
+  return std::visit([](const auto& slot) { return held_by(slot); }, slot_of(option, readable));
 }
 
 std::string value_text(const Option& option, const Scenario& scenario) {

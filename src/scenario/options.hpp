@@ -6,14 +6,22 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "core/time.hpp"
 #include "document/document.hpp"
+#include "routing/parameters.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/speculation.hpp"
 #include "workload/options.hpp"
 
 namespace ridgeline::scenario {
+
+/// The place of a value that a policy names in a table of its own (Option::named_kind).
+struct NamedSlot {
+  std::vector<routing::NamedValue>* values;
+  std::string_view name;
+};
 
 /// Where an option's value lives; its type is the option's kind, and an optional one may stay
 /// unset.
@@ -26,16 +34,27 @@ using Slot = std::variant<std::string*,
                           std::optional<bool>*,
                           std::optional<core::Duration>*,
                           std::optional<workload::Length>*,
-                          std::optional<SpeculativeConfig>*>;
+                          std::optional<SpeculativeConfig>*,
+                          std::optional<document::Node>*,  ///< For the section's own file to read.
+                          NamedSlot>;
 
 /// Finds an option's slot in the part of a scenario that the option belongs to, whichever object of
 /// that kind it is: a second deployment is filled through the same table.
-using SlotIn =
-    std::variant<Slot (*)(DeploymentSection&), Slot (*)(WorkloadSection&), Slot (*)(RunSettings&)>;
+using SlotIn = std::variant<Slot (*)(DeploymentSection&),
+                            Slot (*)(WorkloadSection&),
+                            Slot (*)(RunSettings&),
+                            Slot (*)(RunSettings&, std::string_view key)>;
 
 /// One line of the table that drives reading YAML, the flags, help, the JSON Schema, the effective
 /// configuration and provenance.
 struct Option {
+  /// How a flag gives the value.
+  enum class Shape : std::uint8_t {
+    kOne,    ///< `--seed 1`
+    kPairs,  ///< A map, `--scorer NAME=VALUE` once per member.
+    kItems,  ///< A list, the flag once per item.
+  };
+
   std::string_view path;       ///< "engine.max_num_seqs"
   std::string_view flag;       ///< "max-num-seqs"
   std::string_view unit = {};  ///< "tokens"; empty for plain numbers and words.
@@ -45,12 +64,16 @@ struct Option {
   std::string_view unset = {};  ///< What holds when it is not given; empty: see the default.
   std::string_view help;
   std::string_view example;
+  Shape shape = Shape::kOne;
+  std::string_view named_kind = {};  ///< kind() of a value in a NamedSlot.
   SlotIn slot;
 
-  [[nodiscard]] std::string_view section() const;  ///< "engine"; empty at the top.
-  [[nodiscard]] std::string_view key() const;      ///< "max_num_seqs"
-  [[nodiscard]] bool is_switch() const;            ///< A yes or no.
-  /// "integer", "number", "true or false", "text", "duration", "integer or distribution", "map".
+  /// "engine", "cluster.router"; empty at the top.
+  [[nodiscard]] std::string_view section() const;
+  [[nodiscard]] std::string_view key() const;  ///< "max_num_seqs"
+  [[nodiscard]] bool is_switch() const;        ///< A yes or no.
+  /// "integer", "number", "true or false", "text", "duration", "integer or distribution", "map",
+  /// "list".
   [[nodiscard]] std::string_view kind() const;
   /// The built-in value, or what is said in `unset`.
   [[nodiscard]] std::string default_text() const;
@@ -58,9 +81,15 @@ struct Option {
   [[nodiscard]] std::string range_text() const;
 };
 
+/// An upper bound for times: core::Duration ends at 106 days.
+inline constexpr double kMaxSeconds = 9'000'000;
+
 [[nodiscard]] std::span<const Option> options();
 /// The option of that path, or nullptr.
 [[nodiscard]] const Option* find_option(std::string_view path);
+
+/// The keys of the sections directly below a section ("" is the top), in the table's order.
+[[nodiscard]] std::vector<std::string> sections_below(std::string_view section);
 
 /// The slot of an option in a whole scenario.
 [[nodiscard]] Slot slot_of(const Option& option, Scenario& scenario);

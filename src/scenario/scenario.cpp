@@ -1,15 +1,12 @@
 #include "scenario/scenario.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <climits>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -21,9 +18,11 @@
 #include "document/document.hpp"
 #include "document/reader.hpp"
 #include "latency/step_time_model.hpp"
+#include "scenario/nested_members.hpp"
 #include "scenario/node_builder.hpp"
 #include "scenario/option_reader.hpp"
 #include "scenario/options.hpp"
+#include "scenario/override_document.hpp"
 #include "scenario/scenario_rules.hpp"
 
 namespace ridgeline::scenario {
@@ -33,38 +32,44 @@ namespace {
 constexpr std::string_view kSet = "set";
 constexpr std::string_view kLatency = "latency";
 constexpr std::string_view kLatencySet = "latency.set";
-constexpr const char* kCommandLine = "command line";
 
 /// Lays documents over a scenario, one after the other.
 class Loader {
  public:
   void read(const document::Node& document, Provenance::Origin origin) {
-    document::ObjectReader top(document, "", errors_);
-    read_options("", document, top, origin);
-    for (const std::string_view section :
-         {"latency", "engine", "serving", "workload", "cluster", "slo"}) {
-      const document::Node* node = top.node(section);
-      if (node != nullptr && !node->is_null()) {
-        document::ObjectReader reader(*node, std::string(section), errors_);
-        read_options(section, *node, reader, origin);
-        if (section == kLatency) {
-          if (const document::Node* settings = reader.node(kSet); settings != nullptr) {
-            read_latency_settings(*settings);
-          }
-        }
-        finish(reader);
-      }
-    }
-    if (const document::Node* patches = top.node(kSet); patches != nullptr && !patches->is_null()) {
-      read_patches(*patches);
-    }
-    finish(top);
+    read_section("", document, origin);
   }
 
   LoadedScenario loaded;
   core::Errors& errors() { return errors_; }
 
  private:
+  /// One section and those below it. Of a section that has a name, a plain word is the name.
+  void read_section(const std::string& path,
+                    const document::Node& node,
+                    Provenance::Origin origin) {
+    const std::string name = path + ".name";
+    if (node.is_string() && find_option(name) != nullptr) {
+      const document::Node named = document::Node::map(
+          {{.key = "name", .value = node, .where = node.where()}}, node.where());
+      read_section(path, named, origin);
+      return;
+    }
+    document::ObjectReader reader(node, path, errors_);
+    read_options(path, node, reader, origin);
+    for (const std::string& key : sections_below(path)) {
+      if (const document::Node* below = reader.node(key); below != nullptr && !below->is_null()) {
+        read_section(path.empty() ? key : fmt::format("{}.{}", path, key), *below, origin);
+      }
+    }
+    if (path.empty() || path == kLatency) {
+      if (const document::Node* set = reader.node(kSet); set != nullptr && !set->is_null()) {
+        path.empty() ? read_patches(*set) : read_latency_settings(*set);
+      }
+    }
+    finish(reader);
+  }
+
   /// Notes unknown keys; of one that is an option elsewhere ("quantization" at the top) the hint is
   /// where it belongs.
   void finish(document::ObjectReader& reader) {
@@ -169,144 +174,6 @@ class Loader {
   core::Errors errors_;
 };
 
-template <class T>
-std::optional<T> parse_number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole ? std::optional(value) : std::nullopt;
-}
-
-/// The text after a flag as a document would hold it: words stay words, numbers become numbers.
-document::Node scalar(const std::string& text) {
-  const core::Location where{.file = kCommandLine};
-  if (const auto integer = parse_number<std::int64_t>(text)) {
-    return document::Node::integer(*integer, where);
-  }
-  if (const auto real = parse_number<double>(text); real && std::isfinite(*real)) {
-    return document::Node::real(*real, where);
-  }
-  if (text == "true" || text == "false") {
-    return document::Node::boolean(text == "true", where);
-  }
-  return document::Node::string(text, where);
-}
-
-/// The same, and maps and lists as YAML writes them in one line: "{quant_method: fp8}".
-core::Result<document::Node> flag_value(const std::string& text) {
-  const bool nested = text.starts_with('{') || text.starts_with('[');
-  return nested ? document::parse_yaml(text, kCommandLine) : scalar(text);
-}
-
-/// Of a program that uses the library: flags have been found in the table before.
-core::Error no_such_option(const std::string& path) {
-  std::vector<std::string> paths;
-  for (const Option& option : options()) {
-    paths.emplace_back(option.path);
-  }
-  const auto meant = document::nearest(path, paths);
-  return {.field = path,
-          .message = "no such option",
-          .where = {.file = kCommandLine},
-          .hint = meant ? fmt::format("did you mean {}?", *meant)
-                        : "`ridgeline schema scenario` lists them"};
-}
-
-/// The overrides as one document.
-class OverrideDocument {
- public:
-  explicit OverrideDocument(core::Errors& errors) : errors_(errors) {}
-
-  void add(const Override& change) {
-    if (change.path == kSet) {
-      add_pair(change, "--set", "--set model.num_hidden_layers=40", patches_);
-      return;
-    }
-    if (change.path == kLatencySet) {
-      add_pair(change, "--latency-set", "--latency-set perLayerOverhead=80", latency_settings_);
-      return;
-    }
-    const Option* option = find_option(change.path);
-    if (option == nullptr) {
-      errors_.push_back(no_such_option(change.path));
-    } else if (option->kind() == "text") {
-      insert(option->section(),
-             option->key(),
-             document::Node::string(change.text, {.file = kCommandLine}));
-    } else if (auto value = keep(flag_value(change.text), change.path)) {
-      insert(option->section(), option->key(), std::move(*value));
-    }
-  }
-
-  document::Node finish() {
-    if (!latency_settings_.empty()) {
-      insert(kLatency,
-             kSet,
-             document::Node::map(std::move(latency_settings_), {.file = kCommandLine}));
-    }
-    if (!patches_.empty()) {
-      insert({}, kSet, document::Node::map(std::move(patches_), {.file = kCommandLine}));
-    }
-    for (auto& [section, members] : sections_) {
-      top_.push_back({.key = section,
-                      .value = document::Node::map(std::move(members), {.file = kCommandLine}),
-                      .where = {.file = kCommandLine}});
-    }
-    return document::Node::map(std::move(top_), {.file = kCommandLine});
-  }
-
- private:
-  using Members = std::vector<document::Node::Member>;
-
-  void add_pair(const Override& change, const char* flag, const char* hint, Members& members) {
-    const auto equals = change.text.find('=');
-    if (equals == std::string::npos) {
-      errors_.push_back({.field = flag,
-                         .message = fmt::format("found \"{}\", expected NAME=VALUE", change.text),
-                         .where = {.file = kCommandLine},
-                         .hint = hint});
-      return;
-    }
-    const std::string key = change.text.substr(0, equals);
-    if (auto value = keep(flag_value(change.text.substr(equals + 1)),
-                          fmt::format("{}.{}", change.path, key))) {
-      members.push_back({.key = key, .value = std::move(*value), .where = {.file = kCommandLine}});
-    }
-  }
-
-  /// The value, or its problems under the name of what it was meant for.
-  std::optional<document::Node> keep(core::Result<document::Node> value, const std::string& field) {
-    if (value) {
-      return std::move(*value);
-    }
-    for (core::Error& error : value.error()) {
-      error.field = error.field.empty() ? field : error.field;
-      errors_.push_back(std::move(error));
-    }
-    return std::nullopt;
-  }
-
-  void insert(std::string_view section, std::string_view key, document::Node value) {
-    Members* members = &top_;
-    if (!section.empty()) {
-      auto found = std::ranges::find(sections_, section, &std::pair<std::string, Members>::first);
-      if (found == sections_.end()) {
-        sections_.emplace_back(section, Members());
-        found = sections_.end() - 1;
-      }
-      members = &found->second;
-    }
-    members->push_back(
-        {.key = std::string(key), .value = std::move(value), .where = {.file = kCommandLine}});
-  }
-
-  core::Errors& errors_;
-  Members top_;
-  Members patches_;
-  Members latency_settings_;
-  std::vector<std::pair<std::string, Members>> sections_;
-};
-
 }  // namespace
 
 const char* name(Provenance::Origin origin) {
@@ -379,37 +246,25 @@ core::Result<LoadedScenario> load_scenario(const std::optional<std::string>& fil
 }
 
 document::Node to_node(const Scenario& scenario) {
-  MapBuilder top;
-  MapBuilder section;
-  std::string_view open;
-  const auto close_section = [&] {
-    if (!section.empty()) {
-      top.add(open, std::exchange(section, {}));
-    }
-  };
+  NestedMembers top;
   for (const auto& option : options()) {
-    if (option.section() != open) {
-      close_section();
-      open = option.section();
-    }
     if (auto value = value_node(option, scenario); !value.is_null()) {
-      (open.empty() ? top : section).add(option.key(), std::move(value));
+      top.add(option.path, std::move(value));
     }
     if (option.path == "latency.lookup" && !scenario.deployment.latency.settings.empty()) {
       MapBuilder settings;
       for (const auto& [key, value] : scenario.deployment.latency.settings) {
         settings.add(key, value);
       }
-      section.add(kSet, settings.finish());
+      top.add(kLatencySet, settings.finish());
     }
   }
-  close_section();
   MapBuilder patches;
   for (const auto& patch : scenario.deployment.patches) {
     patches.add(fmt::format("{}.{}", patch.target, patch.key), patch.value);
   }
   if (!patches.empty()) {
-    top.add(kSet, std::move(patches));
+    top.add(kSet, patches.finish());
   }
   return top.finish();
 }

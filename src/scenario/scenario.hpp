@@ -10,6 +10,7 @@
 #include "core/time.hpp"
 #include "document/document.hpp"
 #include "latency/step_time_model.hpp"
+#include "scenario/sections/cluster.hpp"
 #include "scenario/speculation.hpp"
 #include "workload/options.hpp"
 
@@ -103,20 +104,6 @@ struct ServingSection {
   std::optional<core::Duration> host_step_time;
   std::optional<core::Duration> host_sequence_time;
 };
-
-/// Instances of the deployment behind a gateway. Not set: one instance alone.
-struct ClusterSection {
-  std::optional<std::int64_t> instances;
-  std::optional<std::string> router;  ///< A name of routing/registry.hpp.
-  std::optional<core::Duration> gateway_latency;
-  std::optional<core::Duration> notice_latency;
-  std::optional<core::Duration> refresh_metrics_interval;
-};
-
-/// The policy asked for, or the default.
-[[nodiscard]] inline std::string router_name(const ClusterSection& cluster) {
-  return cluster.router.value_or("round-robin");
-}
 
 /// A what-if on a value of the network's or the GPU's document, applied before it is built.
 struct Patch {

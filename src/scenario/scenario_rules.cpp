@@ -6,18 +6,15 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "core/result.hpp"
-#include "core/time.hpp"
 #include "engine/profiles.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
-#include "routing/registry.hpp"
-#include "routing/router.hpp"
+#include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/requests.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/sections/sections.hpp"
 #include "workload/options.hpp"
 
 namespace ridgeline::scenario {
@@ -26,7 +23,8 @@ namespace {
 
 class Rules {
  public:
-  Rules(LoadedScenario& loaded, core::Errors& errors) : loaded_(loaded), errors_(errors) {}
+  Rules(LoadedScenario& loaded, core::Errors& errors)
+      : loaded_(loaded), errors_(errors), findings_(loaded, errors) {}
 
   void network_and_gpu() {
     if (loaded_.scenario.deployment.model.empty()) {
@@ -53,32 +51,8 @@ class Rules {
   }
 
   void cluster() {
-    const ClusterSection& cluster = loaded_.scenario.run.cluster;
-    if (!cluster.instances) {
-      for (const std::string_view path : {"cluster.router",
-                                          "cluster.gateway_latency",
-                                          "cluster.notice_latency",
-                                          "cluster.refresh_metrics_interval"}) {
-        if (given(path)) {
-          ignored(path, "there is no gateway without cluster.instances");
-        }
-      }
-      return;
-    }
-    if (loaded_.scenario.deployment.engine.data_parallel_size > 1) {
-      errors_.push_back({.field = "cluster.instances",
-                         .message = "instances of several data-parallel ranks are not simulated",
-                         .where = loaded_.of("cluster.instances").where,
-                         .hint = "count each rank as an instance"});
-    }
-    const auto router = routing::find_router(router_name(cluster));
-    if (!router) {
-      core::Error error = router.error().front();
-      error.field = "cluster.router";
-      error.where = loaded_.of("cluster.router").where;
-      errors_.push_back(std::move(error));
-    } else if (cluster.refresh_metrics_interval) {
-      gauge_interval(**router, *cluster.refresh_metrics_interval);
+    for (const SectionEntry& section : cluster_sections()) {
+      section.check(findings_);
     }
   }
 
@@ -157,18 +131,6 @@ class Rules {
   }
 
  private:
-  void gauge_interval(const routing::RouterEntry& router, core::Duration interval) {
-    constexpr std::string_view kPath = "cluster.refresh_metrics_interval";
-    if (!router.make()->needs().gauges) {
-      ignored(kPath, fmt::format("the policy {} reads no gauges", router.name));
-    } else if (interval == core::Duration()) {
-      errors_.push_back({.field = std::string(kPath),
-                         .message = "0s is out of range, expected a time above zero",
-                         .where = loaded_.of(kPath).where,
-                         .hint = "50ms"});
-    }
-  }
-
   /// A setting that is of use only beside others.
   struct Dependency {
     std::string_view path;
@@ -183,9 +145,7 @@ class Rules {
       }
     }
   }
-  [[nodiscard]] bool given(std::string_view path) const {
-    return loaded_.of(path).origin != Provenance::Origin::kDefault;
-  }
+  [[nodiscard]] bool given(std::string_view path) const { return findings_.given(path); }
   void forget(std::string_view path) {
     *std::ranges::find(loaded_.provenance, path, &Provenance::path) = {.path = std::string(path)};
   }
@@ -217,15 +177,11 @@ class Rules {
   void missing(std::string field, std::string hint) {
     errors_.push_back({.field = std::move(field), .message = "missing", .hint = std::move(hint)});
   }
-  void ignored(std::string_view path, std::string_view why) {
-    errors_.push_back({.field = std::string(path),
-                       .message = fmt::format("would be ignored: {}", why),
-                       .where = loaded_.of(path).where,
-                       .hint = "remove this setting, or the one that it conflicts with"});
-  }
+  void ignored(std::string_view path, std::string_view why) { findings_.ignored(path, why); }
 
   LoadedScenario& loaded_;
   core::Errors& errors_;
+  Findings findings_;
 };
 
 }  // namespace

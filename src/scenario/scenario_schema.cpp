@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -37,7 +38,7 @@ document::Node value_schema(const Option& option) {
   if (kind == "integer or distribution") {
     return length_schema();
   }
-  if (kind == "map") {
+  if (kind == "map" && option.path == "engine.speculative_config") {
     return speculative_schema();
   }
   MapBuilder schema;
@@ -49,6 +50,8 @@ document::Node value_schema(const Option& option) {
     schema.add("type", "number").add("minimum", option.lowest).add("maximum", option.highest);
   } else if (kind == "true or false") {
     schema.add("type", "boolean");
+  } else if (kind == "map" || kind == "list") {
+    schema.add("type", kind == "map" ? "object" : "array");
   } else if (kind == "duration") {
     // A number of seconds, or a number with a unit of time.
     schema.add("type", text_list({"number", "string"})).add("minimum", option.lowest);
@@ -85,31 +88,48 @@ document::Node object_schema(MapBuilder properties) {
       .finish();
 }
 
+/// A section and those below it; a plain word is the name of a section that has one.
+document::Node section_schema(const std::string& path);
+
+MapBuilder properties_of(const std::string& path) {
+  MapBuilder properties;
+  std::vector<std::string> seen;
+  for (const auto& option : options()) {
+    const std::string before = path.empty() ? "" : path + ".";
+    if (!option.path.starts_with(before)) {
+      continue;
+    }
+    const std::string rest(option.path.substr(before.size()));
+    const std::string key = rest.substr(0, rest.find('.'));
+    if (std::ranges::find(seen, key) == seen.end()) {
+      seen.push_back(key);
+      properties.add(key, key == rest ? option_schema(option) : section_schema(before + key));
+    }
+  }
+  if (path == "latency") {
+    properties.add("set",
+                   MapBuilder()
+                       .add("description", "Constants and switches of the step-time model, by name")
+                       .add("type", "object"));
+  }
+  return properties;
+}
+
+document::Node section_schema(const std::string& path) {
+  document::Node map = object_schema(properties_of(path));
+  if (find_option(path + ".name") == nullptr) {
+    return map;
+  }
+  std::vector<document::Node> either;
+  either.push_back(std::move(map));
+  either.push_back(MapBuilder().add("type", "string").finish());
+  return MapBuilder().add("anyOf", document::Node::list(std::move(either), {})).finish();
+}
+
 }  // namespace
 
 document::Node scenario_schema() {
-  MapBuilder top;
-  MapBuilder section;
-  std::string_view open;
-  const auto close_section = [&] {
-    if (open == "latency") {
-      section.add("set",
-                  MapBuilder()
-                      .add("description", "Constants and switches of the step-time model, by name")
-                      .add("type", "object"));
-    }
-    if (!open.empty()) {
-      top.add(open, object_schema(std::exchange(section, {})));
-    }
-  };
-  for (const auto& option : options()) {
-    if (option.section() != open) {
-      close_section();
-      open = option.section();
-    }
-    (open.empty() ? top : section).add(option.key(), option_schema(option));
-  }
-  close_section();
+  MapBuilder top = properties_of("");
   top.add("set",
           MapBuilder()
               .add("description",

@@ -17,6 +17,8 @@
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/sections/gateway.hpp"
+#include "scenario/sections/router.hpp"
 
 namespace ridgeline::sim {
 namespace {
@@ -29,15 +31,17 @@ std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolve
                                                const engine::InstanceInputs& instance,
                                                bool eager) {
   const scenario::ClusterSection& section = resolved.run.cluster;
-  cluster::GatewayTimes times{.gateway_latency = section.gateway_latency.value_or(core::Duration()),
-                              .notice_latency = section.notice_latency.value_or(core::Duration())};
-  times.refresh_interval = section.refresh_metrics_interval.value_or(times.refresh_interval);
-  const auto router = routing::find_router(scenario::router_name(section));
-  RIDGELINE_CHECK(router.has_value(), "a scenario's rules look its policy up");
+  const scenario::GatewaySection& gateway = section.gateway;
+  cluster::GatewayTimes times{.gateway_latency = gateway.gateway_latency.value_or(core::Duration()),
+                              .notice_latency = gateway.notice_latency.value_or(core::Duration())};
+  times.refresh_interval = gateway.refresh_metrics_interval.value_or(times.refresh_interval);
+  const auto router = routing::find_router(scenario::router_name(section.router));
+  const auto setup = scenario::router_setup(section.router);
+  RIDGELINE_CHECK(router.has_value() && setup.has_value(), "a scenario's rules look its policy up");
   return std::make_unique<cluster::Cluster>(
       cluster::ClusterInputs{.instance = instance,
                              .num_instances = *section.instances,
-                             .router = (*router)->make(),
+                             .router = (*router)->make(*setup),
                              .times = times,
                              .seed = static_cast<std::uint64_t>(resolved.run.seed),
                              .eager = eager});
@@ -52,7 +56,7 @@ void fill_fleet(const scenario::Resolved& resolved,
     return whole > 0.0 ? std::optional(part / whole) : std::nullopt;
   };
   const cluster::RoutingTotals& routing = cluster.routing();
-  fleet.router = scenario::router_name(resolved.run.cluster);
+  fleet.router = scenario::router_name(resolved.run.cluster.router);
   fleet.decisions = routing.decisions;
   fleet.ties = routing.ties;
   if (cluster.reads_gauges()) {

@@ -45,7 +45,7 @@ def test_a_section_says_what_flags_say(ridgeline, tmp_path):
     scenario.write_text(
         "model: llama-3.1-8b\ngpu: h100\nseed: 3\n"
         "workload: {input_len: 300, output_len: 40, request_rate: 60, num_prompts: 300}\n"
-        "cluster: {instances: 3, router: least-request, notice_latency: 1ms}\n"
+        "cluster: {instances: 3, router: least-request, gateway: {notice_latency: 1ms}}\n"
     )
     flags = result_of(ridgeline, *OPEN, "--instances", 3, "--router", "least-request", "--notice-latency", "1ms")
     assert result_of(ridgeline, "run", scenario)["digest"] == flags["digest"]
@@ -93,8 +93,8 @@ def test_a_decision_that_differs_is_named(ridgeline, tmp_path):
 def test_bad_fleets_are_named(ridgeline):
     for words, message in (
         (("--instances", 0), "cluster.instances: 0 is out of range, expected 1 to 4096"),
-        (("--instances", 2, "--router", "round-robbin"), "cluster.router: no routing policy 'round-robbin'"),
-        (("--router", "random"), "cluster.router: would be ignored"),
+        (("--instances", 2, "--router", "round-robbin"), "cluster.router.name: no routing policy 'round-robbin'"),
+        (("--router", "random"), "cluster.router.name: would be ignored"),
         (("--instances", 2, "--refresh-metrics-interval", "1s"), "the policy round-robin reads no gauges"),
         (("--instances", 2, "--steps-out", "steps.jsonl"), "--steps-out: the log would mix the steps"),
     ):

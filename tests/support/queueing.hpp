@@ -17,6 +17,7 @@
 #include "engine/instance.hpp"
 #include "engine/options.hpp"
 #include "engine/server.hpp"
+#include "routing/parameters.hpp"
 #include "routing/router.hpp"
 #include "support/linear_model.hpp"
 
@@ -27,7 +28,7 @@ namespace ridgeline::test {
 struct Queueing {
   enum class Service : std::uint8_t { kDeterministic, kExponential };
 
-  std::unique_ptr<routing::Router> (*router)() = nullptr;
+  std::unique_ptr<routing::Router> (*router)(const routing::RouterSetup&) = nullptr;
   std::int64_t servers = 1;
   double load = 0.5;  ///< Of each server.
   Service service = Service::kExponential;
@@ -110,7 +111,7 @@ inline QueueingResult run_queueing(const Queueing& setup) {
                     .path = path,
                     .id = {}},
        .num_instances = setup.servers,
-       .router = setup.router(),
+       .router = setup.router({}),
        .times = setup.times,
        .seed = setup.seed,
        .eager = setup.eager});

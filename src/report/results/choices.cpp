@@ -178,10 +178,23 @@ ChoiceList list_traces() {
 ChoiceList list_routers() {
   std::vector<Choice> entries;
   for (const auto& router : routing::routers()) {
-    entries.push_back(
-        {.name = std::string(router.name),
-         .summary = fmt::format("{}; as {}", router.summary, router.source),
-         .facts = MapBuilder().add("source", text_node(router.source)).build().members()});
+    std::vector<document::Node> parameters;
+    for (const auto& parameter : router.table()) {
+      parameters.push_back(MapBuilder()
+                               .add("name", text_node(parameter.name))
+                               .add("kind", text_node(parameter.kind()))
+                               .add("default", text_node(parameter.default_text()))
+                               .add("help", text_node(parameter.help))
+                               .add("source", text_node(parameter.source))
+                               .build());
+    }
+    entries.push_back({.name = std::string(router.name),
+                       .summary = fmt::format("{}; as {}", router.summary, router.source),
+                       .facts = MapBuilder()
+                                    .add("source", text_node(router.source))
+                                    .add("parameters", list_node(std::move(parameters)))
+                                    .build()
+                                    .members()});
   }
   return entries;
 }

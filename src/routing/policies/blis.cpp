@@ -1,26 +1,42 @@
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
+#include "routing/parameters.hpp"
 #include "routing/policies/policies.hpp"
 #include "routing/profile.hpp"
 #include "routing/router.hpp"
-#include "routing/scorers/scorers.hpp"
 
 namespace ridgeline::routing {
+namespace {
 
-std::unique_ptr<Router> make_blis() {
-  constexpr double kPrefixShare = 0.5;  // Weights 2, 1, 1, normalised.
-  constexpr double kLoadShare = 0.25;
+constexpr auto kBlisParameters = std::to_array<Parameter>({
+    {.name = "lru_blocks_per_instance",
+     .standard = std::int64_t{10'000},
+     .lowest = 1.0,
+     .highest = 1e9,
+     .help = "Blocks of prompts that the router remembers of each instance",
+     .source = "inference-sim f90a1e3"},
+});
+
+}  // namespace
+
+std::span<const Parameter> blis_parameters() {
+  return kBlisParameters;
+}
+
+std::unique_ptr<Router> make_blis(const RouterSetup& setup) {
   constexpr std::int64_t kBlockTokens = 16;
-  constexpr std::size_t kBlocks = 10'000;
-  return make_profile_router(
-      {.scorers = {{.score = find_scorer("prefix-affinity"), .weight = kPrefixShare},
-                   {.score = find_scorer("queue-depth"), .weight = kLoadShare},
-                   {.score = find_scorer("kv-utilization"), .weight = kLoadShare}},
-       .needs = {.gauges = true},
-       .block_tokens = kBlockTokens,
-       .blocks_per_instance = kBlocks});
+  return make_profile_router({.scorers = {{.name = "prefix-affinity", .weight = 2.0},
+                                          {.name = "queue-depth", .weight = 1.0},
+                                          {.name = "kv-utilization", .weight = 1.0}},
+                              .normalised = true,
+                              .block_tokens = kBlockTokens,
+                              .blocks_per_instance = static_cast<std::size_t>(
+                                  setup.integer(kBlisParameters, "lru_blocks_per_instance"))},
+                             setup);
 }
 
 }  // namespace ridgeline::routing

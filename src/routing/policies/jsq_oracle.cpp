@@ -2,6 +2,7 @@
 
 #include "core/rng.hpp"
 #include "routing/choice.hpp"
+#include "routing/parameters.hpp"
 #include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
 
@@ -18,7 +19,7 @@ class JsqOracle final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_jsq_oracle() {
+std::unique_ptr<Router> make_jsq_oracle(const RouterSetup& /*setup*/) {
   return std::make_unique<JsqOracle>();
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/rng.hpp"
 #include "routing/choice.hpp"
+#include "routing/parameters.hpp"
 #include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
 
@@ -18,7 +19,7 @@ class LeastRequest final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_least_request() {
+std::unique_ptr<Router> make_least_request(const RouterSetup& /*setup*/) {
   return std::make_unique<LeastRequest>();
 }
 

@@ -1,26 +1,115 @@
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "routing/parameters.hpp"
 #include "routing/policies/policies.hpp"
 #include "routing/profile.hpp"
 #include "routing/router.hpp"
-#include "routing/scorers/scorers.hpp"
+#include "routing/scorers/registry.hpp"
 
 namespace ridgeline::routing {
+namespace {
 
-std::unique_ptr<Router> make_llm_d() {
-  constexpr double kPrefixWeight = 3.0;
-  constexpr double kLoadWeight = 2.0;
-  return make_profile_router(
-      {.scorers = {{.score = find_scorer("queue-scorer"), .weight = kLoadWeight},
-                   {.score = find_scorer("kv-cache-utilization-scorer"), .weight = kLoadWeight},
-                   {.score = find_scorer("prefix-cache-scorer"), .weight = kPrefixWeight}},
-       .needs = {.gauges = true}});
+constexpr std::string_view kLlmdSource = "llm-d-router ebab687 (August 2026)";
+constexpr double kLlmdMost = 1e9;
+
+std::vector<Parameter> with_scorers(std::vector<Parameter> own) {
+  const auto scorers = scorer_parameters();
+  own.insert(own.end(), scorers.begin(), scorers.end());
+  return own;
 }
 
-std::unique_ptr<Router> make_llm_d_sticky() {
-  return make_profile_router({.scorers = {{.score = find_scorer("token-load-scorer")}},
-                              .needs = {.own = true, .first_token = true},
-                              .sticky = true});
+/// Of the approximate prefix cache and of the scorers that a profile may have.
+const std::vector<Parameter>& profile_parameters() {
+  static const std::vector<Parameter> parameters = with_scorers({
+      {.name = "blockSizeTokens",
+       .standard = std::int64_t{64},
+       .lowest = 1.0,
+       .highest = kLlmdMost,
+       .help = "Tokens of a block of the approximate prefix cache",
+       .source = kLlmdSource},
+      {.name = "lruCapacityPerServer",
+       .standard = std::int64_t{31'250},
+       .lowest = 1.0,
+       .highest = kLlmdMost,
+       .help = "Blocks that it remembers of each instance",
+       .source = kLlmdSource},
+      {.name = "maxPrefixTokensToMatch",
+       .standard = std::int64_t{131'072},
+       .lowest = 1.0,
+       .highest = kLlmdMost,
+       .help = "Tokens of a prompt that it looks at",
+       .source = kLlmdSource},
+  });
+  return parameters;
+}
+
+const std::vector<Parameter>& sticky_parameters() {
+  static const std::vector<Parameter> parameters = [] {
+    std::vector<Parameter> all = profile_parameters();
+    all.push_back({.name = "affinityThreshold",
+                   .standard = 0.8,
+                   .lowest = 0.0,
+                   .highest = 1.0,
+                   .help = "Matched share of the prompt from which it stays",
+                   .source = kLlmdSource});
+    all.push_back({.name = "maxTTFTPenaltyMs",
+                   .standard = 18e3,
+                   .lowest = 0.0,
+                   .highest = kLlmdMost,
+                   .help = "Milliseconds of time to first token that staying may cost",
+                   .source = kLlmdSource});
+    all.push_back({.name = "peakPrefillThroughput",
+                   .standard = 15'928.0,
+                   .lowest = 1.0,
+                   .highest = kLlmdMost,
+                   .help = "Prompt tokens per second, for its estimate of that time",
+                   .source = kLlmdSource});
+    return all;
+  }();
+  return parameters;
+}
+
+Profile with_prefix_cache(std::vector<NamedWeight> scorers, const RouterSetup& setup) {
+  const auto& table = profile_parameters();
+  return {.scorers = std::move(scorers),
+          .block_tokens = setup.integer(table, "blockSizeTokens"),
+          .most_prefix_tokens = setup.integer(table, "maxPrefixTokensToMatch"),
+          .blocks_per_instance =
+              static_cast<std::size_t>(setup.integer(table, "lruCapacityPerServer"))};
+}
+
+}  // namespace
+
+std::span<const Parameter> llm_d_parameters() {
+  return profile_parameters();
+}
+
+std::span<const Parameter> llm_d_sticky_parameters() {
+  return sticky_parameters();
+}
+
+std::unique_ptr<Router> make_llm_d(const RouterSetup& setup) {
+  return make_profile_router(
+      with_prefix_cache({{.name = "queue-scorer", .weight = 2.0},
+                         {.name = "kv-cache-utilization-scorer", .weight = 2.0},
+                         {.name = "prefix-cache-scorer", .weight = 3.0}},
+                        setup),
+      setup);
+}
+
+std::unique_ptr<Router> make_llm_d_sticky(const RouterSetup& setup) {
+  Profile profile = with_prefix_cache({{.name = "token-load-scorer"}}, setup);
+  profile.sticky = true;
+  profile.affinity = {.threshold = setup.number(sticky_parameters(), "affinityThreshold"),
+                      .max_penalty_ms = setup.number(sticky_parameters(), "maxTTFTPenaltyMs"),
+                      .prefill_rate = setup.number(sticky_parameters(), "peakPrefillThroughput")};
+  return make_profile_router(std::move(profile), setup);
 }
 
 }  // namespace ridgeline::routing

@@ -1,25 +1,34 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
+#include "routing/parameters.hpp"
 #include "routing/router.hpp"
 
-/// One function per file of this folder; routing/registry.cpp lists them.
+/// One function per policy of this folder, and one for its table of parameters where it has any;
+/// routing/registry.cpp lists them.
 namespace ridgeline::routing {
 
-[[nodiscard]] std::unique_ptr<Router> make_blis();
-[[nodiscard]] std::unique_ptr<Router> make_dynamo();
-[[nodiscard]] std::unique_ptr<Router> make_jsq_oracle();
-[[nodiscard]] std::unique_ptr<Router> make_least_request();
-[[nodiscard]] std::unique_ptr<Router> make_llm_d();
-[[nodiscard]] std::unique_ptr<Router> make_llm_d_sticky();
-[[nodiscard]] std::unique_ptr<Router> make_power_of_two();
-[[nodiscard]] std::unique_ptr<Router> make_random();
-[[nodiscard]] std::unique_ptr<Router> make_round_robin();
-[[nodiscard]] std::unique_ptr<Router> make_session();
-[[nodiscard]] std::unique_ptr<Router> make_sglang();
-[[nodiscard]] std::unique_ptr<Router> make_vllm_dp();
-[[nodiscard]] std::unique_ptr<Router> make_vllm_dp_fixed();
-[[nodiscard]] std::unique_ptr<Router> make_vllm_dp_rotating();
+[[nodiscard]] std::unique_ptr<Router> make_blis(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_dynamo(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_jsq_oracle(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_least_request(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_llm_d(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_llm_d_sticky(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_power_of_two(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_random(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_round_robin(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_session(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_sglang(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_vllm_dp(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_vllm_dp_fixed(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_vllm_dp_rotating(const RouterSetup& setup = {});
+
+[[nodiscard]] std::span<const Parameter> blis_parameters();
+[[nodiscard]] std::span<const Parameter> dynamo_parameters();
+[[nodiscard]] std::span<const Parameter> llm_d_parameters();
+[[nodiscard]] std::span<const Parameter> llm_d_sticky_parameters();
+[[nodiscard]] std::span<const Parameter> sglang_parameters();
 
 }  // namespace ridgeline::routing

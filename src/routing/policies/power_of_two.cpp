@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "core/rng.hpp"
+#include "routing/parameters.hpp"
 #include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
 
@@ -29,7 +30,7 @@ class PowerOfTwo final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_power_of_two() {
+std::unique_ptr<Router> make_power_of_two(const RouterSetup& /*setup*/) {
   return std::make_unique<PowerOfTwo>();
 }
 

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "core/rng.hpp"
+#include "routing/parameters.hpp"
 #include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
 
@@ -20,7 +21,7 @@ class Random final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_random() {
+std::unique_ptr<Router> make_random(const RouterSetup& /*setup*/) {
   return std::make_unique<Random>();
 }
 

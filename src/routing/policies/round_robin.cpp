@@ -3,6 +3,7 @@
 
 #include "core/ids.hpp"
 #include "core/rng.hpp"
+#include "routing/parameters.hpp"
 #include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
 
@@ -23,7 +24,7 @@ class RoundRobin final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_round_robin() {
+std::unique_ptr<Router> make_round_robin(const RouterSetup& /*setup*/) {
   return std::make_unique<RoundRobin>();
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/rng.hpp"
 #include "domain/request.hpp"
+#include "routing/parameters.hpp"
 #include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
 
@@ -37,7 +38,7 @@ class Session final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_session() {
+std::unique_ptr<Router> make_session(const RouterSetup& /*setup*/) {
   return std::make_unique<Session>();
 }
 

@@ -1,30 +1,63 @@
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/rng.hpp"
 #include "domain/request.hpp"
 #include "routing/cache_aware.hpp"
 #include "routing/character_tree.hpp"
+#include "routing/parameters.hpp"
 #include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::routing {
 namespace {
 
-/// SGLang gateway's cache_aware with its launcher's defaults. Prompts are tokens here, so that a
-/// token counts as one character, and what a worker keeps is measured in tokens; the tree is not
-/// evicted within a run.
+constexpr std::string_view kSglangSource =
+    "SGLang gateway e8d57e7 (May 2026), its launcher's default";
+
+constexpr auto kSglangParameters = std::to_array<Parameter>({
+    {.name = "cache_threshold",
+     .standard = 0.3,
+     .lowest = 0.0,
+     .highest = 1.0,
+     .help = "Matched share of the prompt above which it goes where it was",
+     .source = kSglangSource},
+    {.name = "balance_abs_threshold",
+     .standard = std::int64_t{64},
+     .lowest = 0.0,
+     .highest = 1e9,
+     .help = "Loads are far apart when they differ by more requests than this",
+     .source = kSglangSource},
+    {.name = "balance_rel_threshold",
+     .standard = 1.5,
+     .lowest = 1.0,
+     .highest = 1e9,
+     .help = "and when the most is more than so many times the least",
+     .source = kSglangSource},
+});
+
+/// SGLang gateway's cache_aware with its launcher's defaults unless the setup says otherwise.
+/// Prompts are tokens here, so that a token counts as one character, and what a worker keeps is
+/// measured in tokens; the tree is not evicted within a run.
 class Sglang final : public Router {
  public:
+  explicit Sglang(const RouterSetup& setup)
+      : options_{.cache_threshold = setup.number(kSglangParameters, "cache_threshold"),
+                 .balance_abs = setup.integer(kSglangParameters, "balance_abs_threshold"),
+                 .balance_rel = setup.number(kSglangParameters, "balance_rel_threshold")} {}
+
   [[nodiscard]] Needs needs() const override { return {.own = true}; }
 
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& /*draws*/) override {
     const std::size_t count = input.instances.size();
     if (!policy_) {
-      policy_.emplace(count, CacheAware::Options{});
+      policy_.emplace(count, options_);
     }
     Text text;
     std::int64_t stated = 0;
@@ -48,13 +81,18 @@ class Sglang final : public Router {
   }
 
  private:
+  CacheAware::Options options_;
   std::optional<CacheAware> policy_;
 };
 
 }  // namespace
 
-std::unique_ptr<Router> make_sglang() {
-  return std::make_unique<Sglang>();
+std::span<const Parameter> sglang_parameters() {
+  return kSglangParameters;
+}
+
+std::unique_ptr<Router> make_sglang(const RouterSetup& setup) {
+  return std::make_unique<Sglang>(setup);
 }
 
 }  // namespace ridgeline::routing

@@ -6,6 +6,7 @@
 #include "core/rng.hpp"
 #include "core/time.hpp"
 #include "routing/dp_balancer.hpp"
+#include "routing/parameters.hpp"
 #include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
 
@@ -45,13 +46,13 @@ class VllmDp final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_vllm_dp() {
+std::unique_ptr<Router> make_vllm_dp(const RouterSetup& /*setup*/) {
   return std::make_unique<VllmDp>(DpBalancer::Generation::kKvPressure);
 }
-std::unique_ptr<Router> make_vllm_dp_rotating() {
+std::unique_ptr<Router> make_vllm_dp_rotating(const RouterSetup& /*setup*/) {
   return std::make_unique<VllmDp>(DpBalancer::Generation::kRotatingStart);
 }
-std::unique_ptr<Router> make_vllm_dp_fixed() {
+std::unique_ptr<Router> make_vllm_dp_fixed(const RouterSetup& /*setup*/) {
   return std::make_unique<VllmDp>(DpBalancer::Generation::kFixedStart);
 }
 

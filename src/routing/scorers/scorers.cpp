@@ -1,14 +1,11 @@
 #include "routing/scorers/scorers.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
 
 #include "routing/scorers/candidate.hpp"
 
@@ -167,32 +164,6 @@ Scores resident_adapter_scores(Candidates candidates, const std::string& adapter
   return highest_first(candidates, [&](const Candidate& one) {
     return has(one.adapters.active, adapter) ? 1.0 : 0.0;
   });
-}
-
-PlainScorer find_scorer(std::string_view name) {
-  static constexpr auto kScorers = std::to_array<std::pair<std::string_view, PlainScorer>>({
-      {"queue-scorer", queue_scores},
-      {"running-requests-size-scorer", running_scores},
-      {"kv-cache-utilization-scorer", kv_utilization_scores},
-      {"load-aware-scorer", [](Candidates all) { return load_aware_scores(all); }},
-      {"active-request-scorer", [](Candidates all) { return active_request_scores(all); }},
-      {"token-load-scorer", [](Candidates all) { return token_load_scores(all); }},
-      {"prefix-cache-scorer", [](Candidates all) { return prefix_scores(all); }},
-      {"latency-scorer", [](Candidates all) { return latency_scores(all); }},
-      // inference-sim's names.
-      {"queue-depth", queue_scores},
-      {"running-requests", running_scores},
-      {"kv-utilization", kv_utilization_scores},
-      {"load-aware", [](Candidates all) { return load_aware_scores(all); }},
-      {"load-balance", load_balance_scores},
-      {"active-requests", active_requests_scores},
-      {"vllm-dp", vllm_dp_scores},
-      {"precise-prefix-cache", precise_prefix_scores},
-      {"prefix-affinity", [](Candidates all) { return prefix_scores(all); }},
-  });
-  const auto* const found =
-      std::ranges::find(kScorers, name, &std::pair<std::string_view, PlainScorer>::first);
-  return found == kScorers.end() ? nullptr : found->second;
 }
 
 void add_weighted(Scores& sums, const Scores& scores, double weight) {

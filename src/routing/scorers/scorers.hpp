@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "routing/scorers/candidate.hpp"
@@ -69,11 +68,6 @@ struct LatencyWeights {
 /// inference-sim's: 1 where the adapter is active, else 0; 1 where all are equal or none is asked
 /// for.
 [[nodiscard]] Scores resident_adapter_scores(Candidates candidates, const std::string& adapter);
-
-/// A scorer that needs nothing beyond the candidates, by the name that a profile gives it; null
-/// where no such scorer exists.
-using PlainScorer = Scores (*)(Candidates);
-[[nodiscard]] PlainScorer find_scorer(std::string_view name);
 
 /// The weighted sum of scores clamped to 0 to 1.
 void add_weighted(Scores& sums, const Scores& scores, double weight);

@@ -95,7 +95,7 @@ Outcome run(const RandomCluster& all, bool eager, bool jump) {
                     .core = eager ? engine::EngineCore::kReference : engine::EngineCore::kFast,
                     .jump = jump},
        .num_instances = all.instances,
-       .router = all.router->make(),
+       .router = all.router->make({}),
        .times = all.times,
        .seed = 7,
        .eager = eager});

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "core/time.hpp"
+#include "routing/parameters.hpp"
 #include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
 #include "support/queueing.hpp"
@@ -22,7 +23,7 @@ using ridgeline::test::run_queueing;
 /// The mean that queueing theory gives, in units of the mean service time.
 struct ClosedForm {
   std::string name;
-  std::unique_ptr<routing::Router> (*router)();
+  std::unique_ptr<routing::Router> (*router)(const routing::RouterSetup&);
   std::int64_t servers;
   Queueing::Service service;
   double load;

@@ -13,10 +13,8 @@ namespace ridgeline::routing {
 namespace {
 
 TEST(Profile, DrawsAmongTheHighestSums) {
-  const auto router = make_profile_router(
-      {.scorers = {{.score = find_scorer("active-request-scorer"), .weight = 2.0}},
-       .needs = {.own = true},
-       .block_tokens = 0});
+  const auto router =
+      make_profile_router({.scorers = {{.name = "active-request-scorer", .weight = 2.0}}}, {});
   const auto counts = test::counts_over_seeds(*router, test::views_with({2, 1, 1}), 4'000);
   EXPECT_EQ(counts[0], 0.0);
   EXPECT_NEAR(counts[1], 2000, 127);  // Four standard deviations.

@@ -12,7 +12,7 @@ TEST(Routers, EachNameStandsOnceAndMakesARouter) {
   std::set<std::string_view> names;
   for (const RouterEntry& entry : routers()) {
     EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
-    EXPECT_NE(entry.make(), nullptr) << entry.name;
+    EXPECT_NE(entry.make({}), nullptr) << entry.name;
     EXPECT_FALSE(entry.summary.empty() || entry.source.empty()) << entry.name;
   }
   EXPECT_EQ(routers().front().name, "round-robin");

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "routing/scorers/candidate.hpp"
+#include "routing/scorers/registry.hpp"
 
 namespace ridgeline::routing {
 namespace {
@@ -80,7 +81,8 @@ TEST(Scorers, PreferNarrowContextRanges) {
 }
 
 TEST(Scorers, AreFoundByNameAndClampedInSums) {
-  EXPECT_EQ(find_scorer("queue-scorer"), &queue_scores);
+  ASSERT_NE(find_scorer("queue-scorer"), nullptr);
+  EXPECT_TRUE(find_scorer("queue-scorer")->needs.gauges);
   EXPECT_EQ(find_scorer("queue-scorers"), nullptr);
   Scores sums(2, 1.0);
   add_weighted(sums, {1.01, -1.0}, 2.0);

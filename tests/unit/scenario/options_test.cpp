@@ -1,6 +1,6 @@
 #include "scenario/options.hpp"
 
-#include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <optional>
 #include <set>
@@ -18,17 +18,31 @@
 namespace ridgeline::scenario {
 namespace {
 
+/// Without what is written differently in a flag: "maxBusyScore", "max-busy-score".
+std::string letters_of(std::string_view name) {
+  std::string letters;
+  for (const char letter : name) {
+    if (letter != '_' && letter != '-') {
+      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    }
+  }
+  return letters;
+}
+
 TEST(OptionTable, NamesAreUniqueAndFlagsFollowTheKeys) {
   std::set<std::string_view> paths;
   std::set<std::string_view> flags;
   for (const auto& option : options()) {
     EXPECT_TRUE(paths.insert(option.path).second) << option.path;
     EXPECT_TRUE(flags.insert(option.flag).second) << option.flag;
-    std::string dashed(option.key());
-    std::ranges::replace(dashed, '_', '-');
-    // Keys that say too little alone are preceded by their section.
-    const bool prefixed = option.flag == std::string(option.section()) + "-" + dashed;
-    EXPECT_TRUE(option.flag == dashed || prefixed || option.path == "latency.name") << option.path;
+    const std::string flag = letters_of(option.flag);
+    const std::string key = letters_of(option.key());
+    const std::string_view section = option.section().substr(option.section().rfind('.') + 1);
+    // Keys that say too little alone are preceded by their section; a section's name has its flag.
+    const bool prefixed = flag == letters_of(section) + key;
+    const bool of_section = key == "name" && flag == letters_of(section);
+    const bool repeated = option.shape != Option::Shape::kOne && key == flag + "s";
+    EXPECT_TRUE(flag == key || prefixed || of_section || repeated) << option.path;
   }
 }
 
@@ -84,11 +98,17 @@ TEST(ScenarioSchema, HasEveryOptionAndNothingElse) {
   std::size_t leaves = 0;
   for (const auto& option : options()) {
     const document::Node* section = properties;
-    if (!option.section().empty()) {
-      const document::Node* object = properties->find(option.section());
+    std::string_view rest = option.section();
+    while (!rest.empty()) {
+      const auto dot = rest.find('.');
+      const document::Node* object = section->find(rest.substr(0, dot));
       ASSERT_NE(object, nullptr) << option.path;
+      if (const document::Node* either = object->find("anyOf"); either != nullptr) {
+        object = &either->items().front();
+      }
       EXPECT_FALSE(object->find("additionalProperties")->as_bool());
       section = object->find("properties");
+      rest = dot == std::string_view::npos ? std::string_view() : rest.substr(dot + 1);
     }
     ASSERT_NE(section->find(option.key()), nullptr) << option.path;
     EXPECT_EQ(section->find(option.key())->find("description")->as_string(), option.help);

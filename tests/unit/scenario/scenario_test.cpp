@@ -175,20 +175,21 @@ TEST(LoadScenario, RefusesWhatWouldBeIgnored) {
 TEST(LoadScenario, RefusesAClusterThatDoesNotAddUp) {
   EXPECT_THAT(errors_of(kSmall,
                         {{"cluster.instances", "4"},
-                         {"cluster.router", "least-request"},
-                         {"cluster.notice_latency", "1ms"}}),
+                         {"cluster.router.name", "least-request"},
+                         {"cluster.gateway.notice_latency", "1ms"}}),
               testing::IsEmpty());
-  EXPECT_THAT(lines_of(errors_of(
-                  kSmall, {{"cluster.router", "random"}, {"cluster.gateway_latency", "1ms"}})),
-              testing::ElementsAre(HasSubstr("cluster.router: would be ignored"),
-                                   HasSubstr("cluster.gateway_latency: would be ignored")));
-  EXPECT_THAT(lines_of(errors_of(
-                  kSmall, {{"cluster.instances", "4"}, {"cluster.router", "least-requests"}})),
-              testing::ElementsAre(HasSubstr("no routing policy 'least-requests'")));
   EXPECT_THAT(
-      lines_of(errors_of(kSmall,
-                         {{"cluster.instances", "4"}, {"cluster.refresh_metrics_interval", "1s"}})),
-      testing::ElementsAre(HasSubstr("the policy round-robin reads no gauges")));
+      lines_of(errors_of(
+          kSmall, {{"cluster.router.name", "random"}, {"cluster.gateway.gateway_latency", "1ms"}})),
+      testing::ElementsAre(HasSubstr("cluster.router.name: would be ignored"),
+                           HasSubstr("cluster.gateway.gateway_latency: would be ignored")));
+  EXPECT_THAT(lines_of(errors_of(
+                  kSmall, {{"cluster.instances", "4"}, {"cluster.router.name", "least-requests"}})),
+              testing::ElementsAre(HasSubstr("no routing policy 'least-requests'")));
+  EXPECT_THAT(lines_of(errors_of(kSmall,
+                                 {{"cluster.instances", "4"},
+                                  {"cluster.gateway.refresh_metrics_interval", "1s"}})),
+              testing::ElementsAre(HasSubstr("the policy round-robin reads no gauges")));
   EXPECT_THAT(
       lines_of(errors_of(kSmall, {{"cluster.instances", "2"}, {"engine.data_parallel_size", "2"}})),
       testing::ElementsAre(HasSubstr("several data-parallel ranks")));

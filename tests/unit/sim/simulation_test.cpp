@@ -254,7 +254,7 @@ TEST_P(EveryEngine, AnIdleEngineWakesUp) {
 scenario::Resolved cluster_of(std::int64_t instances, std::string router) {
   scenario::Resolved resolved = small_engine(engine::serving_constants().path);
   resolved.run.cluster.instances = instances;
-  resolved.run.cluster.router = std::move(router);
+  resolved.run.cluster.router.name = std::move(router);
   return resolved;
 }
 

@@ -18,6 +18,7 @@
 #include "routing/no_hit_lru.hpp"
 #include "routing/prefix_table.hpp"
 #include "routing/scaling.hpp"
+#include "routing/scorers/registry.hpp"
 #include "routing/scorers/scorers.hpp"
 
 namespace ridgeline::evidence::conform {
@@ -38,8 +39,8 @@ bool check_weighted(DecisionCase& recorded) {
     routing::Scores scores;
     if (member.key == "lora-affinity") {
       scores = routing::resident_adapter_scores(all, word_of(recorded.request(), "adapter"));
-    } else if (const auto plain = routing::find_scorer(member.key); plain != nullptr) {
-      scores = plain(all);
+    } else if (const auto* scorer = routing::find_scorer(member.key); scorer != nullptr) {
+      scores = scorer->make({})(all);
     } else {
       return false;
     }

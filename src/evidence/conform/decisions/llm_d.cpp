@@ -17,6 +17,7 @@
 #include "routing/filters.hpp"
 #include "routing/no_hit_lru.hpp"
 #include "routing/prefix_table.hpp"
+#include "routing/scorers/registry.hpp"
 #include "routing/scorers/scorers.hpp"
 
 namespace ridgeline::evidence::conform {
@@ -75,19 +76,19 @@ std::optional<routing::Scores> scores_of(const DecisionCase& recorded) {
     }
     return scores;
   }
-  const auto plain = routing::find_scorer(policy);
-  return plain == nullptr ? std::nullopt : std::optional(plain(all));
+  const auto* scorer = routing::find_scorer(policy);
+  return scorer == nullptr ? std::nullopt : std::optional(scorer->make({})(all));
 }
 
 bool check_profile(DecisionCase& recorded) {
   const auto all = recorded.candidates();
   routing::Scores sums(all.size(), 0.0);
   for (const auto& [name, weight, where] : part_of(recorded.params(), "scorers").members()) {
-    const auto scorer = routing::find_scorer(name);
+    const auto* scorer = routing::find_scorer(name);
     if (scorer == nullptr) {
       return false;
     }
-    routing::add_weighted(sums, scorer(all), weight.as_real());
+    routing::add_weighted(sums, scorer->make({})(all), weight.as_real());
   }
   const auto ids = recorded.endpoint_ids();
   recorded.check_scores(

@@ -1,0 +1,143 @@
+#include "routing/scorers/registry.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "routing/parameters.hpp"
+#include "routing/router.hpp"
+#include "routing/scorers/candidate.hpp"
+#include "routing/scorers/scorers.hpp"
+
+namespace ridgeline::routing {
+namespace {
+
+constexpr std::string_view kScorerSource = "llm-d-router ebab687 (August 2026)";
+constexpr double kMostTokens = 1e9;
+
+constexpr auto kScorerParameters = std::to_array<Parameter>({
+    {.name = "matchLengthWeight",
+     .standard = 0.0,
+     .lowest = 0.0,
+     .highest = 1.0,
+     .help = "prefix-cache-scorer: share of the matched length in the score, beside the ratio",
+     .source = kScorerSource},
+    {.name = "matchLengthScaleTokens",
+     .standard = 8192.0,
+     .lowest = 1.0,
+     .highest = kMostTokens,
+     .help = "prefix-cache-scorer: matched tokens from which the length counts in full",
+     .source = kScorerSource},
+    {.name = "threshold",
+     .standard = 128.0,
+     .lowest = 1.0,
+     .highest = kMostTokens,
+     .help = "load-aware-scorer: waiting requests from which the score is 0",
+     .source = kScorerSource},
+    {.name = "queueThresholdTokens",
+     .standard = 4'194'304.0,
+     .lowest = 1.0,
+     .highest = kMostTokens,
+     .help = "token-load-scorer: tokens in flight from which the score is 0",
+     .source = kScorerSource},
+    {.name = "idleThreshold",
+     .standard = std::int64_t{0},
+     .lowest = 0.0,
+     .highest = kMostTokens,
+     .help = "active-request-scorer: requests in flight up to which an instance is idle",
+     .source = kScorerSource},
+    {.name = "maxBusyScore",
+     .standard = 1.0,
+     .lowest = 0.0,
+     .highest = 1.0,
+     .help = "active-request-scorer: the most that a busy instance scores",
+     .source = kScorerSource},
+});
+
+Scorer load_aware(const RouterSetup& setup) {
+  return [threshold = setup.number(kScorerParameters, "threshold")](Candidates all) {
+    return load_aware_scores(all, threshold);
+  };
+}
+
+Scorer active_request(const RouterSetup& setup) {
+  return [idle = setup.integer(kScorerParameters, "idleThreshold"),
+          busy = setup.number(kScorerParameters, "maxBusyScore")](Candidates all) {
+    return active_request_scores(all, idle, busy);
+  };
+}
+
+Scorer token_load(const RouterSetup& setup) {
+  return [threshold = setup.number(kScorerParameters, "queueThresholdTokens")](Candidates all) {
+    return token_load_scores(all, threshold);
+  };
+}
+
+Scorer prefix_cache(const RouterSetup& setup) {
+  return [weight = setup.number(kScorerParameters, "matchLengthWeight"),
+          scale = setup.number(kScorerParameters, "matchLengthScaleTokens")](Candidates all) {
+    return prefix_scores(all, weight, scale);
+  };
+}
+
+/// A scorer without parameters.
+template <Scores (*kScores)(Candidates)>
+Scorer plain(const RouterSetup& /*setup*/) {
+  return kScores;
+}
+
+Scores load_aware_by_default(Candidates all) {
+  return load_aware_scores(all);
+}
+Scores prefix_by_default(Candidates all) {
+  return prefix_scores(all);
+}
+Scores latency_by_default(Candidates all) {
+  return latency_scores(all);
+}
+
+constexpr Needs kGauges{.gauges = true};
+constexpr Needs kOwn{.own = true};
+constexpr Needs kOwnTokens{.own = true, .first_token = true};
+constexpr Needs kOwnAndGauges{.own = true, .gauges = true};
+
+// One line per scorer.
+constexpr auto kScorerEntries = std::to_array<ScorerEntry>({
+    {"queue-scorer", plain<queue_scores>, kGauges},
+    {"running-requests-size-scorer", plain<running_scores>, kGauges},
+    {"kv-cache-utilization-scorer", plain<kv_utilization_scores>, kGauges},
+    {"load-aware-scorer", load_aware, kGauges},
+    {"active-request-scorer", active_request, kOwn},
+    {"token-load-scorer", token_load, kOwnTokens, true},
+    {"prefix-cache-scorer", prefix_cache, {}, true},
+    {"latency-scorer", plain<latency_by_default>, kOwnAndGauges},
+    // inference-sim's names.
+    {"queue-depth", plain<queue_scores>, kGauges},
+    {"running-requests", plain<running_scores>, kGauges},
+    {"kv-utilization", plain<kv_utilization_scores>, kGauges},
+    {"load-aware", plain<load_aware_by_default>, kGauges},
+    {"load-balance", plain<load_balance_scores>, kOwnAndGauges},
+    {"active-requests", plain<active_requests_scores>, kOwn},
+    {"vllm-dp", plain<vllm_dp_scores>, kGauges},
+    {"precise-prefix-cache", plain<precise_prefix_scores>, {}, true},
+    {"prefix-affinity", plain<prefix_by_default>, {}, true},
+});
+
+}  // namespace
+
+std::span<const ScorerEntry> scorers() {
+  return kScorerEntries;
+}
+
+const ScorerEntry* find_scorer(std::string_view name) {
+  const auto* const found = std::ranges::find(kScorerEntries, name, &ScorerEntry::name);
+  return found == kScorerEntries.end() ? nullptr : found;
+}
+
+std::span<const Parameter> scorer_parameters() {
+  return kScorerParameters;
+}
+
+}  // namespace ridgeline::routing

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "routing/parameters.hpp"
+#include "routing/router.hpp"
+#include "routing/scorers/candidate.hpp"
+#include "routing/scorers/scorers.hpp"
+
+namespace ridgeline::routing {
+
+using Scorer = std::function<Scores(Candidates)>;
+
+/// A scorer by the name that a profile gives it.
+struct ScorerEntry {
+  std::string_view name;
+  Scorer (*make)(const RouterSetup&);
+  Needs needs = {};
+  bool reads_prefix = false;  ///< What is believed of the prompt.
+};
+
+/// All scorers that a profile may name: llm-d's, then inference-sim's.
+[[nodiscard]] std::span<const ScorerEntry> scorers();
+/// Null where no such scorer exists.
+[[nodiscard]] const ScorerEntry* find_scorer(std::string_view name);
+/// The parameters of llm-d's scorers.
+[[nodiscard]] std::span<const Parameter> scorer_parameters();
+
+}  // namespace ridgeline::routing

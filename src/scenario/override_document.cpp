@@ -1,0 +1,154 @@
+#include "scenario/override_document.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
+#include "scenario/options.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::scenario {
+namespace {
+
+constexpr std::string_view kSet = "set";
+constexpr std::string_view kLatencySet = "latency.set";
+constexpr const char* kCommandLine = "command line";
+
+template <class T>
+std::optional<T> parse_number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+/// The text after a flag as a document would hold it: words stay words, numbers become numbers.
+document::Node scalar(const std::string& text) {
+  const core::Location where{.file = kCommandLine};
+  if (const auto integer = parse_number<std::int64_t>(text)) {
+    return document::Node::integer(*integer, where);
+  }
+  if (const auto real = parse_number<double>(text); real && std::isfinite(*real)) {
+    return document::Node::real(*real, where);
+  }
+  if (text == "true" || text == "false") {
+    return document::Node::boolean(text == "true", where);
+  }
+  return document::Node::string(text, where);
+}
+
+/// The same, and maps and lists as YAML writes them in one line: "{quant_method: fp8}".
+core::Result<document::Node> flag_value(const std::string& text) {
+  const bool nested = text.starts_with('{') || text.starts_with('[');
+  return nested ? document::parse_yaml(text, kCommandLine) : scalar(text);
+}
+
+/// Of a program that uses the library: flags have been found in the table before.
+core::Error no_such_option(const std::string& path) {
+  std::vector<std::string> paths;
+  for (const Option& option : options()) {
+    paths.emplace_back(option.path);
+  }
+  const auto meant = document::nearest(path, paths);
+  return {.field = path,
+          .message = "no such option",
+          .where = {.file = kCommandLine},
+          .hint = meant ? fmt::format("did you mean {}?", *meant)
+                        : "`ridgeline schema scenario` lists them"};
+}
+
+}  // namespace
+
+void OverrideDocument::add(const Override& change) {
+  if (change.path == kSet) {
+    add_pair(change, "--set", "--set model.num_hidden_layers=40");
+    return;
+  }
+  if (change.path == kLatencySet) {
+    add_pair(change, "--latency-set", "--latency-set perLayerOverhead=80");
+    return;
+  }
+  const Option* option = find_option(change.path);
+  if (option == nullptr) {
+    errors_.push_back(no_such_option(change.path));
+  } else if (change.text.starts_with('{') || change.text.starts_with('[') ||
+             option->shape == Option::Shape::kOne) {
+    if (option->kind() == "text") {
+      top_.add(option->path, document::Node::string(change.text, {.file = kCommandLine}));
+    } else if (auto value = keep(flag_value(change.text), change.path)) {
+      top_.add(option->path, std::move(*value));
+    }
+  } else if (option->shape == Option::Shape::kPairs) {
+    const std::string flag = fmt::format("--{}", option->flag);
+    add_pair(change, flag, fmt::format("{} NAME=VALUE", flag));
+  } else {
+    add_item(change);
+  }
+}
+
+document::Node OverrideDocument::finish() {
+  const core::Location where{.file = kCommandLine};
+  for (Pairs& pairs : pairs_) {
+    top_.add(pairs.path, document::Node::map(std::move(pairs.members), where));
+  }
+  for (Items& items : items_) {
+    top_.add(items.path, document::Node::list(std::move(items.items), where));
+  }
+  return top_.finish(where);
+}
+
+void OverrideDocument::add_pair(const Override& change, const std::string& flag, std::string hint) {
+  const auto equals = change.text.find('=');
+  if (equals == std::string::npos) {
+    errors_.push_back({.field = flag,
+                       .message = fmt::format("found \"{}\", expected NAME=VALUE", change.text),
+                       .where = {.file = kCommandLine},
+                       .hint = std::move(hint)});
+    return;
+  }
+  const std::string key = change.text.substr(0, equals);
+  if (auto value = keep(flag_value(change.text.substr(equals + 1)),
+                        fmt::format("{}.{}", change.path, key))) {
+    auto pairs = std::ranges::find(pairs_, change.path, &Pairs::path);
+    if (pairs == pairs_.end()) {
+      pairs = pairs_.insert(pairs_.end(), {.path = change.path, .members = {}});
+    }
+    pairs->members.push_back(
+        {.key = key, .value = std::move(*value), .where = {.file = kCommandLine}});
+  }
+}
+
+void OverrideDocument::add_item(const Override& change) {
+  auto items = std::ranges::find(items_, change.path, &Items::path);
+  if (items == items_.end()) {
+    items = items_.insert(items_.end(), {.path = change.path, .items = {}});
+  }
+  items->items.push_back(document::Node::string(change.text, {.file = kCommandLine}));
+}
+
+/// The value, or its problems under the name of what it was meant for.
+std::optional<document::Node> OverrideDocument::keep(core::Result<document::Node> value,
+                                                     const std::string& field) {
+  if (value) {
+    return std::move(*value);
+  }
+  for (core::Error& error : value.error()) {
+    error.field = error.field.empty() ? field : error.field;
+    errors_.push_back(std::move(error));
+  }
+  return std::nullopt;
+}
+
+}  // namespace ridgeline::scenario

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "scenario/sections/gateway.hpp"
+#include "scenario/sections/router.hpp"
+
+namespace ridgeline::scenario {
+
+/// Section `cluster`: instances of the deployment behind a gateway, with one member per section
+/// below it. Without `instances`: one instance alone.
+struct ClusterSection {
+  std::optional<std::int64_t> instances;
+  RouterSection router = {};
+  GatewaySection gateway = {};
+};
+
+}  // namespace ridgeline::scenario

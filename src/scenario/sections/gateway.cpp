@@ -1,0 +1,62 @@
+#include "scenario/sections/gateway.hpp"
+
+#include <array>
+#include <span>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "core/time.hpp"
+#include "routing/registry.hpp"
+#include "routing/router.hpp"
+#include "scenario/findings.hpp"
+#include "scenario/options.hpp"
+#include "scenario/scenario.hpp"
+#include "scenario/sections/router.hpp"
+#include "scenario/sections/sections.hpp"
+
+namespace ridgeline::scenario {
+namespace {
+
+constexpr std::string_view kRefresh = "cluster.gateway.refresh_metrics_interval";
+
+// clang-format off
+constexpr auto kGatewayOptions = std::to_array<Option>({
+    {.path = "cluster.gateway.gateway_latency", .flag = "gateway-latency", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "0s",
+     .help = "From a request at the gateway to its instance", .example = "1ms",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.gateway.gateway_latency; }},
+    {.path = "cluster.gateway.notice_latency", .flag = "notice-latency", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "0s",
+     .help = "From a first token or an end at an instance to the gateway's own count", .example = "500us",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.gateway.notice_latency; }},
+    {.path = kRefresh, .flag = "refresh-metrics-interval", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "50ms",
+     .help = "From one reading of an instance's gauges by the gateway to the next", .example = "100ms",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.gateway.refresh_metrics_interval; }},
+});
+// clang-format on
+
+}  // namespace
+
+std::span<const Option> gateway_options() {
+  return kGatewayOptions;
+}
+
+void check_gateway(Findings& findings) {
+  const ClusterSection& cluster = findings.scenario().run.cluster;
+  const auto router = routing::find_router(router_name(cluster.router));
+  const auto setup = router_setup(cluster.router);
+  if (!cluster.instances || !router || !setup) {
+    return;  // check_cluster() and check_router() say so.
+  }
+  const routing::Needs needs = (*router)->make(*setup)->needs();
+  const GatewaySection& gateway = cluster.gateway;
+  if (gateway.refresh_metrics_interval && !needs.gauges) {
+    findings.ignored(kRefresh, fmt::format("the policy {} reads no gauges", (*router)->name));
+  } else if (gateway.refresh_metrics_interval == core::Duration()) {
+    findings.problem(kRefresh, "0s is out of range, expected a time above zero", "50ms");
+  }
+}
+
+}  // namespace ridgeline::scenario

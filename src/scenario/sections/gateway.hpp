@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/time.hpp"
+
+namespace ridgeline::scenario {
+
+/// Section `cluster.gateway`: how many gateways there are, and how long and how often they take.
+struct GatewaySection {
+  std::optional<core::Duration> gateway_latency;
+  std::optional<core::Duration> notice_latency;
+  std::optional<core::Duration> refresh_metrics_interval;
+};
+
+}  // namespace ridgeline::scenario

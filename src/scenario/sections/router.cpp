@@ -1,0 +1,222 @@
+#include "scenario/sections/router.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <deque>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
+#include "routing/parameters.hpp"
+#include "routing/profile.hpp"
+#include "routing/registry.hpp"
+#include "routing/scorers/registry.hpp"
+#include "scenario/findings.hpp"
+#include "scenario/options.hpp"
+#include "scenario/scenario.hpp"
+#include "scenario/sections/sections.hpp"
+
+namespace ridgeline::scenario {
+namespace {
+
+constexpr std::string_view kName = "cluster.router.name";
+constexpr std::string_view kScorers = "cluster.router.scorers";
+constexpr std::string_view kPicker = "cluster.router.picker";
+
+/// "maxTTFTPenaltyMs" and "cache_threshold" as a flag: "max-ttft-penalty-ms", "cache-threshold".
+std::string flag_word(std::string_view name) {
+  std::string word;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const auto upper = [&](std::size_t at) {
+      return at < name.size() && std::isupper(static_cast<unsigned char>(name[at])) != 0;
+    };
+    const bool begins =
+        upper(i) && i > 0 && (!upper(i - 1) || (i + 1 < name.size() && !upper(i + 1)));
+    word += begins ? "-" : "";
+    word +=
+        name[i] == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
+  }
+  return word;
+}
+
+/// A parameter of one or several policies, as one option.
+struct ParameterOption {
+  const routing::Parameter* parameter = nullptr;
+  std::string path = {};
+  std::string flag = {};
+  std::string unset = {};  ///< "llm-d: 64", by policy where they differ.
+  std::string example = {};
+};
+
+std::deque<ParameterOption> parameter_texts() {
+  std::deque<ParameterOption> all;
+  for (const routing::RouterEntry& router : routing::routers()) {
+    for (const routing::Parameter& parameter : router.table()) {
+      auto known = std::ranges::find(all, parameter.name, [](const ParameterOption& option) {
+        return option.parameter->name;
+      });
+      if (known == all.end()) {
+        all.push_back({.parameter = &parameter,
+                       .path = fmt::format("cluster.router.{}", parameter.name),
+                       .flag = flag_word(parameter.name),
+                       .example = parameter.default_text()});
+        known = std::prev(all.end());
+      }
+      known->unset += fmt::format(
+          "{}{}: {}", known->unset.empty() ? "" : ", ", router.name, parameter.default_text());
+    }
+  }
+  return all;
+}
+
+std::vector<Option> make_options() {
+  // clang-format off
+  std::vector<Option> all = {
+      {.path = kName, .flag = "router", .unset = "round-robin",
+       .help = "The gateway's routing policy (see `ridgeline list routers`)", .example = "least-request",
+       .slot = [](RunSettings& r) -> Slot { return &r.cluster.router.name; }},
+      {.path = kScorers, .flag = "scorer", .unset = "the policy's own",
+       .help = "Scorers and their weights, of a policy that has some", .example = "{queue-scorer: 2, prefix-cache-scorer: 3}",
+       .shape = Option::Shape::kPairs,
+       .slot = [](RunSettings& r) -> Slot { return &r.cluster.router.scorers; }},
+      {.path = kPicker, .flag = "picker", .choices = routing::pickers(), .unset = "the policy's own",
+       .help = "How such a policy chooses by the scores", .example = "max-score-picker",
+       .slot = [](RunSettings& r) -> Slot { return &r.cluster.router.picker; }},
+  };
+  // clang-format on
+  static const std::deque<ParameterOption> texts = parameter_texts();
+  for (const ParameterOption& text : texts) {
+    all.push_back({.path = text.path,
+                   .flag = text.flag,
+                   .lowest = text.parameter->lowest,
+                   .highest = text.parameter->highest,
+                   .choices = text.parameter->choices,
+                   .unset = text.unset,
+                   .help = text.parameter->help,
+                   .example = text.example,
+                   .named_kind = text.parameter->kind(),
+                   .slot = [](RunSettings& r, std::string_view key) -> Slot {
+                     return NamedSlot{.values = &r.cluster.router.parameters, .name = key};
+                   }});
+  }
+  return all;
+}
+
+core::Error at_member(const document::Node::Member& member, std::string message, std::string hint) {
+  return {.field = fmt::format("{}.{}", kScorers, member.key),
+          .message = std::move(message),
+          .where = member.where,
+          .hint = std::move(hint)};
+}
+
+void check_scorer(const document::Node::Member& member, core::Errors& errors) {
+  if (routing::find_scorer(member.key) == nullptr) {
+    std::vector<std::string> names;
+    for (const routing::ScorerEntry& entry : routing::scorers()) {
+      names.emplace_back(entry.name);
+    }
+    const auto meant = document::nearest(member.key, names);
+    errors.push_back(at_member(member,
+                               "no such scorer",
+                               meant ? fmt::format("did you mean '{}'?", *meant)
+                                     : fmt::format("one of {}", fmt::join(names, ", "))));
+  }
+  if (!member.value.is_number() || member.value.as_real() < 0.0) {
+    errors.push_back(
+        at_member(member,
+                  fmt::format("found {}, expected a weight of 0 or more", member.value.describe()),
+                  "2"));
+  }
+}
+
+/// The policies that have a parameter of that name.
+std::string policies_with(std::string_view parameter) {
+  std::vector<std::string_view> names;
+  for (const routing::RouterEntry& router : routing::routers()) {
+    if (std::ranges::find(router.table(), parameter, &routing::Parameter::name) !=
+        router.table().end()) {
+      names.push_back(router.name);
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void check_parameters(const routing::RouterEntry& router, Findings& findings) {
+  for (const routing::NamedValue& value : findings.scenario().run.cluster.router.parameters) {
+    if (std::ranges::find(router.table(), value.name, &routing::Parameter::name) ==
+        router.table().end()) {
+      findings.problem(fmt::format("cluster.router.{}", value.name),
+                       fmt::format("is no parameter of {}", router.name),
+                       fmt::format("of {}", policies_with(value.name)));
+    }
+  }
+}
+
+}  // namespace
+
+core::Result<routing::RouterSetup> router_setup(const RouterSection& router) {
+  routing::RouterSetup setup{.parameters = router.parameters, .picker = router.picker.value_or("")};
+  core::Errors errors;
+  double sum = 0.0;
+  if (router.scorers) {
+    for (const document::Node::Member& member : router.scorers->members()) {
+      check_scorer(member, errors);
+      if (std::ranges::find(setup.scorers, member.key, &routing::NamedWeight::name) !=
+          setup.scorers.end()) {
+        errors.push_back(at_member(member, "given twice", ""));
+      }
+      const double weight = member.value.is_number() ? member.value.as_real() : 0.0;
+      setup.scorers.push_back({.name = member.key, .weight = weight});
+      sum += weight;
+    }
+    if (errors.empty() && sum <= 0.0) {
+      errors.push_back({.field = std::string(kScorers),
+                        .message = "no scorer has a weight above 0",
+                        .where = router.scorers->where()});
+    }
+  }
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  return setup;
+}
+
+std::span<const Option> router_options() {
+  static const std::vector<Option> options = make_options();
+  return options;
+}
+
+void check_router(Findings& findings) {
+  const ClusterSection& cluster = findings.scenario().run.cluster;
+  if (!cluster.instances) {
+    return;
+  }
+  if (auto setup = router_setup(cluster.router); !setup) {
+    for (core::Error& error : setup.error()) {
+      findings.errors().push_back(std::move(error));
+    }
+  }
+  const auto router = routing::find_router(router_name(cluster.router));
+  if (!router) {
+    const core::Error& error = router.error().front();
+    findings.problem(kName, error.message, error.hint);
+    return;
+  }
+  for (const std::string_view path : {kScorers, kPicker}) {
+    if (findings.given(path) && !(*router)->profile) {
+      findings.ignored(path, fmt::format("the policy {} has no scorers", (*router)->name));
+    }
+  }
+  check_parameters(**router, findings);
+}
+
+}  // namespace ridgeline::scenario

@@ -40,8 +40,10 @@ class Engine {
   /// batch is due, the end of the oldest step in flight, or never() where it is idle.
   [[nodiscard]] virtual core::SimTime next_instant() const = 0;
   /// No first token comes out and no request ends before this instant, unless a request is
-  /// submitted or aborted before: a lower bound, not before next_instant().
-  [[nodiscard]] virtual core::SimTime next_visible() const = 0;
+  /// submitted or aborted before: a lower bound, not before next_instant(). Exact in the fast
+  /// engine while requests only decode on one line of the step-time model. A query: changes no
+  /// result.
+  [[nodiscard]] virtual core::SimTime next_visible() = 0;
   /// As Server::state().
   [[nodiscard]] virtual InstanceState state(core::SimTime at) const = 0;
   /// How many leading tokens of the request's prompt the prefix cache holds now: what it would not

@@ -37,7 +37,7 @@ class StepLoop final : public Engine {
 
   [[nodiscard]] core::SimTime now() const override { return now_; }
   [[nodiscard]] core::SimTime next_instant() const override;
-  [[nodiscard]] core::SimTime next_visible() const override { return next_instant(); }
+  [[nodiscard]] core::SimTime next_visible() override { return next_instant(); }
   [[nodiscard]] InstanceState state(core::SimTime at) const override;
   [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request) override {
     return scheduler_->cached_prefix(request);

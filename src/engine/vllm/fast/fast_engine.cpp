@@ -32,6 +32,15 @@ namespace {
 
 using vllm::fast::Batch;
 
+/// The decodes of the next batch, and how batches of them follow each other.
+struct Decodes {
+  vllm::fast::StepLines::Line* line;
+  core::Tokens context;  ///< Less what sharing spares.
+  core::Tokens shared;   ///< domain::StepBatch::shared_context.
+  core::Tokens spared;
+  Pace pace;
+};
+
 /// Successive batches that hold the same decodes, each decode one token further per batch.
 struct Run {
   vllm::fast::StepLines::Line* line;
@@ -72,7 +81,7 @@ class FastEngine final : public Engine {
 
   [[nodiscard]] core::SimTime now() const override { return now_; }
   [[nodiscard]] core::SimTime next_instant() const override;
-  [[nodiscard]] core::SimTime next_visible() const override;
+  [[nodiscard]] core::SimTime next_visible() override;
   [[nodiscard]] InstanceState state(core::SimTime at) const override;
   [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request) override {
     return scheduler_.cached_prefix(request);
@@ -95,6 +104,12 @@ class FastEngine final : public Engine {
   [[gnu::always_inline]] inline std::int64_t complete_oldest();
   void hand_over_gaps();
   [[gnu::noinline]] void hand_over_tokens(const Batch& batch);
+  [[nodiscard]] inline std::optional<Decodes> next_decodes(std::int64_t most);
+  /// One tick more than the horizon leaves, as Pace::batches_within() counts batches that end
+  /// earlier.
+  [[nodiscard]] core::Duration room_from(core::SimTime start) const {
+    return inputs_.horizon - start + core::Duration::ticks(1);
+  }
   [[nodiscard]] std::optional<Run> plan_run(std::int64_t most,
                                             core::SimTime limit,
                                             bool pause_at_completion);
@@ -169,20 +184,28 @@ core::SimTime FastEngine::next_instant() const {
   return num_in_flight_ > 0 ? in_flight(0).end : core::SimTime::never();
 }
 
-/// The end of the first batch in flight that brings a first token or a request's last one. If no
-/// batch in flight does, the batch formed after them may, so that the end of the newest is
-/// returned.
-core::SimTime FastEngine::next_visible() const {
+/// The end of the first batch in flight that brings a first token or a request's last one. If none
+/// does, that of the batch of decodes with which a request ends next; or of the last batch before
+/// it that is certain.
+core::SimTime FastEngine::next_visible() {
+  core::SimTime end = next_instant();
   for (std::size_t i = 0; i < num_in_flight_; ++i) {
     const Batch& batch = in_flight(i);
+    end = batch.end;
     const auto items = batch.items.span();
     const bool has_first =
         std::any_of(items.begin(), items.end(), [](const auto& item) { return item.first; });
     if (has_first || scheduler_.request_ends_in(batch.number)) {
-      return batch.end;
+      return end;
     }
   }
-  return num_in_flight_ > 0 ? in_flight(num_in_flight_ - 1).end : next_instant();
+  const std::int64_t batches = scheduler_.batches_to_next_end();
+  const std::optional<Decodes> decodes = batches > 0 ? next_decodes(batches) : std::nullopt;
+  if (!decodes) {
+    return end;
+  }
+  const Pace& pace = decodes->pace;
+  return end + pace.length(pace.batches_within(room_from(end), pace.batches));
 }
 
 InstanceState FastEngine::state(core::SimTime at) const {
@@ -362,11 +385,9 @@ void FastEngine::hand_over_tokens(const Batch& batch) {
   }
 }
 
-/// The run from here, as long as free blocks, the model's line and the horizon permit. None where
-/// not even one batch can be formed.
-std::optional<Run> FastEngine::plan_run(std::int64_t most,
-                                        core::SimTime limit,
-                                        bool pause_at_completion) {
+/// Up to `most` batches of the decodes, as long as free blocks and the model's line permit. None
+/// where not even one batch can be formed.
+inline std::optional<Decodes> FastEngine::next_decodes(std::int64_t most) {
   const vllm::fast::DecodeSet& decodes = scheduler_.decodes();
   const std::int64_t first = scheduler_.num_batches();
   most = decodes.batches_within(scheduler_.cache().num_free(), first, most);
@@ -381,18 +402,32 @@ std::optional<Run> FastEngine::plan_run(std::int64_t most,
   if (line == nullptr) {
     return std::nullopt;
   }
-  const Pace pace = pace_of({.gpu = line->gpu(context),
-                             .slope = line->slope,
-                             .cpu = line->cpu,
-                             .room = line->highest - context},
-                            decodes.count(),
-                            most,
-                            async_);
+  return Decodes{.line = line,
+                 .context = context,
+                 .shared = shared,
+                 .spared = saved,
+                 .pace = pace_of({.gpu = line->gpu(context),
+                                  .slope = line->slope,
+                                  .cpu = line->cpu,
+                                  .room = line->highest - context},
+                                 decodes.count(),
+                                 most,
+                                 async_)};
+}
+
+/// The run from here, as far as next_decodes() and the horizon permit. None where not even one
+/// batch can be formed.
+std::optional<Run> FastEngine::plan_run(std::int64_t most,
+                                        core::SimTime limit,
+                                        bool pause_at_completion) {
+  const std::optional<Decodes> decodes = next_decodes(most);
+  if (!decodes) {
+    return std::nullopt;
+  }
+  const Pace& pace = decodes->pace;
   const bool has_older = num_in_flight_ > 0;
   const core::SimTime start = has_older ? in_flight(0).end : now_;
-  // One tick more than the horizon leaves, as batches_within() counts batches that end earlier.
-  const core::Duration room = inputs_.horizon - start + core::Duration::ticks(1);
-  most = pace.batches_within(room, pace.batches);
+  most = pace.batches_within(room_from(start), pace.batches);
   if (most == 0) [[unlikely]] {
     return std::nullopt;
   }
@@ -402,12 +437,12 @@ std::optional<Run> FastEngine::plan_run(std::int64_t most,
   }
   // A request may end with the last batch: complete_oldest() ends that one later.
   const std::int64_t ended = most > 1 ? pace.batches_within(limit - start, most - 1) : 0;
-  const Run run{.line = line,
-                .first = first,
-                .decodes = decodes.count(),
-                .context = context,
-                .shared = shared,
-                .spared = saved,
+  const Run run{.line = decodes->line,
+                .first = scheduler_.num_batches(),
+                .decodes = scheduler_.decodes().count(),
+                .context = decodes->context,
+                .shared = decodes->shared,
+                .spared = decodes->spared,
                 .start = start,
                 .period = pace.period,
                 .growth = pace.growth,

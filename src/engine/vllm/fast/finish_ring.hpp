@@ -73,6 +73,9 @@ class FinishRing {
     }
   }
 
+  /// Whether next_end() can be asked from this batch on, which is not before those of advance().
+  [[nodiscard]] bool reaches(std::int64_t batch) const { return batch < horizon_; }
+
   /// The first batch from `from` on with which a request may end. No request ends before it. If no
   /// request ends within the ring, it is the ring's last batch.
   [[nodiscard]] std::int64_t next_end(std::int64_t from) const {

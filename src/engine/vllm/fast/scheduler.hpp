@@ -90,6 +90,10 @@ class Scheduler final : private PrefixCache::Keyed {
                         decodes_.count() < options_.max_num_batched_tokens.value();
     return is_new ? 0 : batches_to_change();
   }
+  /// The same for a caller between two batches, changing nothing: zero too where a batch in flight
+  /// ends a request. No request ends, and none has a first token, before the last of these batches
+  /// ends.
+  [[nodiscard]] inline std::int64_t batches_to_next_end() const;
   /// Call before form_decodes(): the head of the queue is tried, and does not fit, in each of these
   /// batches.
   void begin_forming_decodes() {
@@ -192,6 +196,8 @@ class Scheduler final : private PrefixCache::Keyed {
   }
   std::int64_t retire_ending();
   [[nodiscard]] inline std::int64_t batches_to_change();
+  [[nodiscard]] inline bool only_decodes() const;
+  [[nodiscard]] inline bool decodes_repeat() const;
   inline Running run_decodes(Batch& batch, std::int64_t wasted);
   inline bool finish_forming(Batch& batch);
   void schedule_running(Batch& batch);
@@ -495,20 +501,27 @@ inline bool Scheduler::waiting_stays_out(std::int64_t budget) const {
          match_.growing_elsewhere == PrefixCache::kNone;
 }
 
-inline std::int64_t Scheduler::batches_to_change() {
+/// Whether no running request but the decodes has a token in the next batch.
+inline bool Scheduler::only_decodes() const {
   // With an empty queue no request looks blocks up, so that single blocks can be entered after a
   // run.
   const std::size_t special =
       prefilling_.size() + preempted_in_flight_.size() + skipped_decodes_.size() +
       (waiting_.empty() ? 0 : single_block_decodes_.size()) + passed_over_.size();
-  const std::int64_t oldest = last_done_ + 1;
-  ends_.advance(oldest);
-  if (special != 0 || keep_decode_lengths_ || cache_.keeps_ids() || retire_last_tokens() != 0) {
-    return 0;
-  }
+  return special == 0 && !keep_decode_lengths_ && !cache_.keeps_ids();
+}
+
+/// Whether the decodes have a token each in the next batch, and no request is admitted.
+inline bool Scheduler::decodes_repeat() const {
   const std::int64_t decodes = decodes_.count();
   const std::int64_t budget = options_.max_num_batched_tokens.value() - decodes;
-  if (decodes == 0 || budget < 0 || !waiting_stays_out(budget)) {
+  return decodes > 0 && budget >= 0 && waiting_stays_out(budget);
+}
+
+inline std::int64_t Scheduler::batches_to_change() {
+  const std::int64_t oldest = last_done_ + 1;
+  ends_.advance(oldest);
+  if (!only_decodes() || retire_last_tokens() != 0 || !decodes_repeat()) {
     return 0;
   }
   // A request that ends with the batch in flight frees its seat and blocks, and changes the shared
@@ -516,6 +529,18 @@ inline std::int64_t Scheduler::batches_to_change() {
   if ((!waiting_.empty() || num_shared_blocks_ != 0) && oldest < num_batches_ &&
       request_ends_in(oldest)) {
     return 1;
+  }
+  return ends_.next_end(num_batches_) - num_batches_ + 1;
+}
+
+inline std::int64_t Scheduler::batches_to_next_end() const {
+  for (std::int64_t batch = last_done_ + 1; batch < num_batches_; ++batch) {
+    if (request_ends_in(batch)) {
+      return 0;
+    }
+  }
+  if (!only_decodes() || !decodes_repeat() || !ends_.reaches(num_batches_)) {
+    return 0;
   }
   return ends_.next_end(num_batches_) - num_batches_ + 1;
 }

@@ -1,0 +1,170 @@
+// Engine::next_visible() against what comes out: no first token and no end before it, whatever the
+// scenario, and exactly at it while requests only decode.
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
+#include "engine/engine.hpp"
+#include "equal_runs.hpp"
+#include "random_scenario.hpp"
+#include "support/drive.hpp"
+#include "support/linear_model.hpp"
+#include "support/recording_sink.hpp"
+
+namespace ridgeline {
+namespace {
+
+using core::SimTime;
+
+/// What next_visible() said at an instant, with nothing to come before `undisturbed_until`.
+struct Answer {
+  SimTime at;
+  SimTime bound;
+  SimTime undisturbed_until = SimTime::never();
+};
+
+/// First tokens and ends, ascending.
+std::vector<SimTime> visible_instants(const std::vector<domain::RequestRecord>& records) {
+  std::vector<SimTime> instants;
+  for (const domain::RequestRecord& record : records) {
+    if (record.first_token != SimTime::never()) {
+      instants.push_back(record.first_token);
+    }
+    if (record.outcome != domain::Outcome::kAborted && record.last_token != SimTime::never()) {
+      instants.push_back(record.last_token);
+    }
+  }
+  std::ranges::sort(instants);
+  return instants;
+}
+
+SimTime first_from(const std::vector<SimTime>& instants, SimTime from) {
+  const auto next = std::ranges::lower_bound(instants, from);
+  return next == instants.end() ? SimTime::never() : *next;
+}
+
+/// Runs a scenario, and asks before and after each arrival and abort, and at random instants.
+std::vector<Answer> ask_along(engine::Engine& engine, const test::Scenario& scenario) {
+  struct Event {
+    SimTime at;
+    const domain::Request* request = nullptr;
+    const test::Abort* abort = nullptr;
+  };
+  std::vector<Event> events;
+  for (const domain::Request& request : scenario.requests) {
+    events.push_back({.at = request.arrival, .request = &request});
+  }
+  for (const test::Abort& abort : scenario.aborts) {
+    events.push_back({.at = abort.at, .abort = &abort});
+  }
+  const std::int64_t last = scenario.requests.back().arrival.count();
+  for (int i = 0; i < 20; ++i) {
+    events.push_back({.at = SimTime::at(core::Duration::ticks(
+                          *rc::gen::inRange<std::int64_t>(0, 2 * last + 1'000'000'000'000)))});
+  }
+  std::ranges::stable_sort(events, {}, &Event::at);
+  std::vector<Answer> answers;
+  for (const Event& event : events) {
+    engine.advance(event.at, false, test::kNoBudget);
+    answers.push_back({.at = event.at, .bound = engine.next_visible()});
+    RC_ASSERT(answers.back().bound >= engine.next_instant());
+    if (event.request == nullptr && event.abort == nullptr) {
+      continue;
+    }
+    for (Answer& answer : answers) {
+      answer.undisturbed_until = std::min(answer.undisturbed_until, event.at);
+    }
+    if (event.request != nullptr) {
+      engine.submit(*event.request, event.at);
+    } else {
+      engine.abort(event.abort->id, std::max(event.at, engine.now()));
+    }
+    answers.push_back({.at = event.at, .bound = engine.next_visible()});
+  }
+  engine.advance(SimTime::never(), false, test::kNoBudget);
+  return answers;
+}
+
+std::unique_ptr<engine::Engine> make(const engine::EngineInputs& inputs, test::Twin twin) {
+  return twin == test::Twin::kReference
+             ? engine::make_reference_engine(inputs)
+             : engine::make_fast_engine(inputs, twin != test::Twin::kStepping);
+}
+
+void expect_bounds(const test::Scenario& scenario) {
+  const auto plain = test::run_scenario(scenario, test::Twin::kReference);
+  const std::vector<SimTime> visible = visible_instants(plain.sink.requests);
+  const test::LinearModel model(scenario.costs);
+  for (const auto twin : {test::Twin::kReference, test::Twin::kStepping, test::Twin::kJumping}) {
+    test::EngineRun asked;
+    const auto one = make(
+        {.options = scenario.options, .model = model, .host = scenario.host, .sink = asked.sink},
+        twin);
+    const std::vector<Answer> answers = ask_along(*one, scenario);
+    asked.totals = one->totals();
+    asked.end = one->now();
+    test::expect_equal(plain, asked);  // Asking changes nothing.
+    for (const Answer& answer : answers) {
+      const SimTime next = first_from(visible, answer.at);
+      RC_ASSERT(next >= std::min(answer.bound, answer.undisturbed_until));
+    }
+  }
+}
+
+RC_GTEST_PROP(NextVisible, IsNeverLaterThanWhatComesOut, ()) {
+  expect_bounds(test::random_scenario());
+}
+
+RC_GTEST_PROP(NextVisible, IsNeverLaterWithAborts, ()) {
+  expect_bounds(test::random_scenario({.aborts = true}));
+}
+
+RC_GTEST_PROP(NextVisible, IsNeverLaterWhateverIsMixed, ()) {
+  expect_bounds(test::random_scenario({.handed_over = true, .aborts = true}));
+}
+
+/// Requests that have all had their first token decode with seats, blocks and budget to spare: the
+/// answer is the next end.
+RC_GTEST_PROP(NextVisible, IsExactWhileRequestsDecode, ()) {
+  test::Scenario scenario = test::random_scenario();
+  scenario.options.max_num_seqs = 100;
+  scenario.options.max_num_batched_tokens = core::Tokens(100'000);
+  scenario.options.long_prefill_token_threshold = {};
+  scenario.options.num_gpu_blocks = core::Blocks(100'000);
+  scenario.costs.bin = 0;
+  scenario.costs.affine = true;
+  for (const auto twin : {test::Twin::kStepping, test::Twin::kJumping}) {
+    const test::LinearModel model(scenario.costs);
+    test::EngineRun run;
+    const auto one =
+        make({.options = scenario.options, .model = model, .host = scenario.host, .sink = run.sink},
+             twin);
+    const std::vector<Answer> answers = ask_along(*one, scenario);
+    const std::vector<SimTime> visible = visible_instants(run.sink.requests);
+    bool asked_in_decode = false;
+    for (const Answer& answer : answers) {
+      const bool all_decode =
+          std::ranges::none_of(run.sink.requests, [&](const domain::RequestRecord& record) {
+            return record.queued <= answer.at && record.first_token >= answer.at &&
+                   record.first_token != SimTime::never();
+          });
+      const SimTime next = first_from(visible, answer.at);
+      if (all_decode && next < answer.undisturbed_until) {
+        RC_ASSERT(answer.bound == next);
+        asked_in_decode = asked_in_decode || next != SimTime::never();
+      }
+    }
+    RC_CLASSIFY(asked_in_decode, "asked in decode");
+  }
+}
+
+}  // namespace
+}  // namespace ridgeline

@@ -32,13 +32,13 @@ namespace {
 
 using vllm::fast::Batch;
 
-/// The decodes of the next batch, and how batches of them follow each other.
+/// The decodes of the next batches.
 struct Decodes {
+  std::int64_t most;  ///< Batches for which there are blocks.
   vllm::fast::StepLines::Line* line;
   core::Tokens context;  ///< Less what sharing spares.
   core::Tokens shared;   ///< domain::StepBatch::shared_context.
   core::Tokens spared;
-  Pace pace;
 };
 
 /// Successive batches that hold the same decodes, each decode one token further per batch.
@@ -105,6 +105,18 @@ class FastEngine final : public Engine {
   void hand_over_gaps();
   [[gnu::noinline]] void hand_over_tokens(const Batch& batch);
   [[nodiscard]] inline std::optional<Decodes> next_decodes(std::int64_t most);
+  /// Of up to `most` batches of the decodes on a line that holds the context of the first.
+  [[nodiscard]] Pace pace_on(const vllm::fast::StepLines::Line& line,
+                             core::Tokens context,
+                             std::int64_t most) const {
+    return pace_of({.gpu = line.gpu(context),
+                    .slope = line.slope,
+                    .cpu = line.cpu,
+                    .room = line.highest - context},
+                   scheduler_.decodes().count(),
+                   most,
+                   async_);
+  }
   /// One tick more than the horizon leaves, as Pace::batches_within() counts batches that end
   /// earlier.
   [[nodiscard]] core::Duration room_from(core::SimTime start) const {
@@ -204,8 +216,16 @@ core::SimTime FastEngine::next_visible() {
   if (!decodes) {
     return end;
   }
-  const Pace& pace = decodes->pace;
-  return end + pace.length(pace.batches_within(room_from(end), pace.batches));
+  // Twice at most: until the GPU's time has grown past the host's, and from then on.
+  core::Tokens context = decodes->context;
+  for (std::int64_t left = decodes->most; left > 0 && decodes->line->holds(context);) {
+    const Pace pace = pace_on(*decodes->line, context, left);
+    const std::int64_t in_time = pace.batches_within(room_from(end), pace.batches);
+    end += pace.length(in_time);
+    context += core::Tokens(scheduler_.decodes().count() * in_time);
+    left = in_time < pace.batches ? 0 : left - in_time;
+  }
+  return end;
 }
 
 InstanceState FastEngine::state(core::SimTime at) const {
@@ -385,8 +405,8 @@ void FastEngine::hand_over_tokens(const Batch& batch) {
   }
 }
 
-/// Up to `most` batches of the decodes, as long as free blocks and the model's line permit. None
-/// where not even one batch can be formed.
+/// Up to `most` batches of the decodes, as long as there are free blocks. None where not even one
+/// batch can be formed, or none is on a line.
 inline std::optional<Decodes> FastEngine::next_decodes(std::int64_t most) {
   const vllm::fast::DecodeSet& decodes = scheduler_.decodes();
   const std::int64_t first = scheduler_.num_batches();
@@ -402,17 +422,7 @@ inline std::optional<Decodes> FastEngine::next_decodes(std::int64_t most) {
   if (line == nullptr) {
     return std::nullopt;
   }
-  return Decodes{.line = line,
-                 .context = context,
-                 .shared = shared,
-                 .spared = saved,
-                 .pace = pace_of({.gpu = line->gpu(context),
-                                  .slope = line->slope,
-                                  .cpu = line->cpu,
-                                  .room = line->highest - context},
-                                 decodes.count(),
-                                 most,
-                                 async_)};
+  return Decodes{.most = most, .line = line, .context = context, .shared = shared, .spared = saved};
 }
 
 /// The run from here, as far as next_decodes() and the horizon permit. None where not even one
@@ -424,7 +434,7 @@ std::optional<Run> FastEngine::plan_run(std::int64_t most,
   if (!decodes) {
     return std::nullopt;
   }
-  const Pace& pace = decodes->pace;
+  const Pace pace = pace_on(*decodes->line, decodes->context, decodes->most);
   const bool has_older = num_in_flight_ > 0;
   const core::SimTime start = has_older ? in_flight(0).end : now_;
   most = pace.batches_within(room_from(start), pace.batches);

@@ -17,8 +17,10 @@ enum class Outcome : std::uint8_t {
                   ///< exist).
   kAborted,       ///< Cancelled by the client.
   kUnfinished,    ///< Still in the system when the run was interrupted or its horizon ended.
+  kFailed,        ///< Lost with an instance or a gateway that failed, after the last attempt.
+  kNoSuchModel,   ///< Refused at the gateway: no pool serves its model.
 };
-inline constexpr std::size_t kNumOutcomes = 5;
+inline constexpr std::size_t kNumOutcomes = 7;
 
 /// One request's life on the engine's clock. Instants after its end are SimTime::never().
 struct RequestRecord {
@@ -35,6 +37,8 @@ struct RequestRecord {
   core::SimTime first_scheduled = core::SimTime::never();
   core::SimTime first_token = core::SimTime::never();  ///< End of the step that sampled it.
   core::SimTime last_token = core::SimTime::never();
+  core::SimTime failed = core::SimTime::never();  ///< When a kFailed one did.
+  std::int32_t attempts = 1;  ///< How often it was sent to an instance; the rest is of the last.
 
   friend bool operator==(const RequestRecord&, const RequestRecord&) = default;
 };

@@ -52,6 +52,15 @@ class Engine {
   [[nodiscard]] virtual EngineTotals totals() const = 0;
   /// Reports every request still inside as unfinished and forgets it.
   virtual void drop_all() = 0;
+
+  /// The engine dies at `at` (every instant before it is done): every request inside is reported as
+  /// failed. Only its totals may be asked for afterwards.
+  virtual void fail_all(core::SimTime at) = 0;
+  /// Nothing happened from `from` (every instant before it is done) to `until`: what was to come is
+  /// so much later.
+  virtual void stall(core::SimTime from, core::SimTime until) = 0;
+  /// The step-time model answers otherwise from now on. Steps in flight keep the time they have.
+  virtual void forget_step_times() = 0;
 };
 
 /// References outlive the engine.

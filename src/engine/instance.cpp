@@ -16,9 +16,11 @@
 namespace ridgeline::engine {
 namespace {
 
-std::unique_ptr<Engine> make_engine(const InstanceInputs& inputs, domain::RecordSink& sink) {
+std::unique_ptr<Engine> make_engine(const InstanceInputs& inputs,
+                                    const latency::StepTimeModel& model,
+                                    domain::RecordSink& sink) {
   const EngineInputs own = {.options = inputs.engine.options,
-                            .model = inputs.engine.model,
+                            .model = model,
                             .host = inputs.engine.host,
                             .sink = sink,
                             .horizon = inputs.engine.horizon,
@@ -35,7 +37,8 @@ Instance::Instance(const InstanceInputs& inputs)
       id_(inputs.id),
       horizon_(inputs.engine.horizon),
       frontend_(inputs.path),
-      engine_(make_engine(inputs, *this)) {}
+      slowed_(inputs.may_slow_down ? std::make_unique<SlowedModel>(inputs.engine.model) : nullptr),
+      engine_(make_engine(inputs, slowed_ ? *slowed_ : inputs.engine.model, *this)) {}
 
 void Instance::submit(const domain::Request& request) {
   RIDGELINE_CHECK(in_frontend_.empty() || in_frontend_.back().request.arrival <= request.arrival,
@@ -49,6 +52,9 @@ void Instance::submit(const domain::Request& request) {
 }
 
 Pause Instance::advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) {
+  if (hangs()) [[unlikely]] {
+    return Pause::kLimit;
+  }
   while (true) {
     const core::SimTime handover = next_handover();
     const Pause pause =
@@ -75,15 +81,31 @@ Pause Instance::advance(core::SimTime limit, bool pause_at_completion, std::int6
   }
 }
 
+InstanceState Instance::state(core::SimTime at) const {
+  InstanceState state = engine_->state(hangs() ? hangs_since_ : at);
+  state.at = at;
+  return state;
+}
+
 core::SimTime Instance::next_instant() const {
+  if (hangs()) {
+    return core::SimTime::never();
+  }
   return std::min(engine_->next_instant(), next_handover());
 }
 
 core::SimTime Instance::next_visible() const {
+  if (hangs()) {
+    return core::SimTime::never();
+  }
   return std::min(engine_->next_visible(), next_handover());
 }
 
 void Instance::abort(core::RequestId id, core::SimTime at) {
+  if (hangs()) [[unlikely]] {
+    engine_->stall(hangs_since_, at);
+    hangs_since_ = at;
+  }
   for (std::size_t i = 0; i < in_frontend_.size(); ++i) {
     if (in_frontend_[i].request.id == id) {
       const InFrontend gone = in_frontend_[i];
@@ -106,8 +128,39 @@ void Instance::drop_all() {
   }
 }
 
+void Instance::fail(core::SimTime at) {
+  engine_->fail_all(at);
+  for (; !in_frontend_.empty(); in_frontend_.pop_front()) {
+    report_unserved(in_frontend_.front(), domain::Outcome::kFailed, at, at);
+  }
+  hangs_since_ = core::SimTime::never();
+}
+
+void Instance::hang(core::SimTime at) {
+  RIDGELINE_CHECK(!hangs(), "an instance that hangs does not hang again");
+  hangs_since_ = at;
+}
+
+void Instance::go_on(core::SimTime at) {
+  RIDGELINE_CHECK(hangs() && at >= hangs_since_, "an instance goes on after it hung");
+  engine_->stall(hangs_since_, at);
+  hangs_since_ = core::SimTime::never();
+  for (std::size_t i = 0; i < in_frontend_.size(); ++i) {
+    in_frontend_[i].done = std::max(in_frontend_[i].done, at);
+  }
+}
+
+void Instance::set_slowdown(Slowdown slowdown) {
+  RIDGELINE_CHECK(slowed_ != nullptr, "an instance slows down only where its inputs say so");
+  slowed_->set_slowdown(slowdown);
+  engine_->forget_step_times();
+}
+
 /// Of a request that never reached the engine.
-void Instance::report_unserved(const InFrontend& entry, domain::Outcome outcome, core::SimTime at) {
+void Instance::report_unserved(const InFrontend& entry,
+                               domain::Outcome outcome,
+                               core::SimTime at,
+                               core::SimTime failed) {
   domain::RequestRecord record;
   record.id = entry.request.id;
   record.label_set = entry.request.label_set;
@@ -115,6 +168,7 @@ void Instance::report_unserved(const InFrontend& entry, domain::Outcome outcome,
   record.prompt_tokens = entry.request.prompt_tokens;
   record.arrival = entry.request.arrival;
   record.queued = at;
+  record.failed = failed;
   on_request(record);
 }
 

@@ -14,6 +14,7 @@
 #include "engine/frontend.hpp"
 #include "engine/options.hpp"
 #include "engine/server.hpp"
+#include "engine/slowed_model.hpp"
 
 namespace ridgeline::engine {
 
@@ -25,7 +26,8 @@ struct InstanceInputs {
   const RequestPath& path;
   core::InstanceId id;
   EngineCore core = EngineCore::kFast;
-  bool jump = true;  ///< Advance equal steps in closed form.
+  bool jump = true;            ///< Advance equal steps in closed form.
+  bool may_slow_down = false;  ///< set_slowdown() may be called.
 };
 
 /// One serving instance: the API server's frontend, the engine and its KV cache. Requests pass the
@@ -37,10 +39,20 @@ class Instance final : public Server, private domain::RecordSink {
   void submit(const domain::Request& request) override;
   void abort(core::RequestId id, core::SimTime at) override;
   Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) override;
-  [[nodiscard]] InstanceState state(core::SimTime at) const override { return engine_->state(at); }
+  [[nodiscard]] InstanceState state(core::SimTime at) const override;
   [[nodiscard]] core::SimTime now() const override { return std::max(engine_->now(), reached_); }
   [[nodiscard]] EngineTotals totals() const override { return engine_->totals(); }
   void drop_all() override;
+
+  /// The instance dies at `at` (every instant before it is done): every request that it has got and
+  /// not ended is reported as failed. It serves no more; its totals stay.
+  void fail(core::SimTime at);
+  /// From `at` on (every instant before it is done) no step ends and none is formed, and no request
+  /// leaves the frontend, until it goes on.
+  void hang(core::SimTime at);
+  void go_on(core::SimTime at);
+  /// Steps formed from now on take so much longer than the model says.
+  void set_slowdown(Slowdown slowdown);
 
   [[nodiscard]] core::InstanceId id() const { return id_; }
   /// As Engine::next_instant() and Engine::next_visible(), with the requests in the frontend.
@@ -65,7 +77,11 @@ class Instance final : public Server, private domain::RecordSink {
   [[nodiscard]] core::SimTime next_handover() const {
     return in_frontend_.empty() ? core::SimTime::never() : in_frontend_.front().done;
   }
-  void report_unserved(const InFrontend& entry, domain::Outcome outcome, core::SimTime at);
+  [[nodiscard]] bool hangs() const { return hangs_since_ != core::SimTime::never(); }
+  void report_unserved(const InFrontend& entry,
+                       domain::Outcome outcome,
+                       core::SimTime at,
+                       core::SimTime failed = core::SimTime::never());
 
   domain::RecordSink& sink_;
   core::InstanceId id_;
@@ -74,6 +90,8 @@ class Instance final : public Server, private domain::RecordSink {
   core::Ring<InFrontend> in_frontend_;  ///< In order of arrival.
   core::SimTime reached_;               ///< The last instant at which a request reached the queue.
   std::int64_t num_ended_ = 0;
+  core::SimTime hangs_since_ = core::SimTime::never();
+  std::unique_ptr<SlowedModel> slowed_;  ///< Where it may slow down.
   std::unique_ptr<Engine> engine_;
 };
 

@@ -22,6 +22,12 @@ core::SimTime Pipeline::pass(core::SimTime now, std::span<const core::Duration> 
   return reached;
 }
 
+void Pipeline::stall(core::SimTime from, core::Duration delay) {
+  for (core::SimTime& free : free_) {
+    free = free > from ? core::SimTime::saturating_sum(free, delay) : free;
+  }
+}
+
 domain::StepTime in_proportion(const domain::StepTime& time, core::Duration total) {
   const std::int64_t whole = time.gpu().count();
   RIDGELINE_CHECK(whole > 0, "no part of nothing");

@@ -16,6 +16,8 @@ class Pipeline {
  public:
   /// When a step that comes at `now` leaves the last stage; `times` as many at every call.
   core::SimTime pass(core::SimTime now, std::span<const core::Duration> times);
+  /// Every stage that is busy at `from` stands still for `delay`.
+  void stall(core::SimTime from, core::Duration delay);
 
  private:
   std::vector<core::SimTime> free_;  ///< Of each stage.

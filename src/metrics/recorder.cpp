@@ -134,8 +134,12 @@ bool Recorder::judge(const RequestMetrics& metrics) {
 }
 
 std::int64_t Recorder::num_failed() const {
-  return by_outcome_[static_cast<std::size_t>(domain::Outcome::kRejected)] +
-         by_outcome_[static_cast<std::size_t>(domain::Outcome::kAborted)];
+  std::int64_t failed = 0;
+  for (std::size_t i = 0; i < by_outcome_.size(); ++i) {
+    const auto outcome = static_cast<domain::Outcome>(i);
+    failed += completed(outcome) || outcome == domain::Outcome::kUnfinished ? 0 : by_outcome_[i];
+  }
+  return failed;
 }
 
 std::optional<core::Duration> Recorder::duration() const {

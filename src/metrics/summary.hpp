@@ -20,7 +20,7 @@ namespace ridgeline::metrics {
 
 /// What results call the outcomes.
 inline constexpr std::array<const char*, domain::kNumOutcomes> kOutcomeNames = {
-    "finished", "length_capped", "rejected", "aborted", "unfinished"};
+    "finished", "length_capped", "rejected", "aborted", "unfinished", "failed", "no_such_model"};
 
 /// A set of numbers, described. The percentiles interpolate linearly between order statistics and
 /// the standard deviation is the population's, as numpy's defaults and hence vLLM's `bench serve`

@@ -229,10 +229,13 @@ std::string headline(const RunResult& result, const TextStyle& style) {
 }
 
 std::string requests_line(const metrics::Summary& summary, const TextStyle& style) {
-  constexpr std::array kFailures = {
-      domain::Outcome::kRejected, domain::Outcome::kAborted, domain::Outcome::kUnfinished};
+  constexpr std::array kFailures = {domain::Outcome::kRejected,
+                                    domain::Outcome::kAborted,
+                                    domain::Outcome::kUnfinished,
+                                    domain::Outcome::kFailed,
+                                    domain::Outcome::kNoSuchModel};
   constexpr std::array<const char*, kFailures.size()> kNames = {
-      "rejected", "aborted", "unfinished"};
+      "rejected", "aborted", "unfinished", "failed", "for a model that no pool serves"};
   std::vector<Piece> pieces = {{.text = grouped(summary.completed) + " completed"}};
   if (const auto capped = summary.count(domain::Outcome::kLengthCapped); capped > 0) {
     pieces.push_back({.text = "of which " + grouped(capped) + " cut by max_model_len",

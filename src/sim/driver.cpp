@@ -31,7 +31,9 @@ metrics::RequestLatency latency_of(const engine::RequestPath& path,
     // A refusal travels back like a first token; nothing else of such a request is read.
     metrics::RequestLatency refusal;
     if (record.outcome != domain::Outcome::kUnfinished) {
-      refusal.client_end = record.queued + path.emit + path.deliver;
+      const core::SimTime told =
+          record.outcome == domain::Outcome::kFailed ? record.failed : record.queued;
+      refusal.client_end = told + path.emit + path.deliver;
     }
     return refusal;
   }

@@ -364,4 +364,25 @@ void StepLoop::drop_all() {
   }
 }
 
+void StepLoop::fail_all(core::SimTime at) {
+  hold_blocks_until(at, scheduler_->counts().used_blocks);
+  num_in_flight_ = 0;
+  schedule_due_ = false;
+  for (const SequencePtr& sequence : scheduler_->drain()) {
+    sequence->record.failed = at;
+    report_end(sequence, domain::Outcome::kFailed);
+  }
+}
+
+void StepLoop::stall(core::SimTime from, core::SimTime until) {
+  const core::Duration delay = until - from;
+  for (std::size_t place = 0; place < num_in_flight_; ++place) {
+    core::SimTime& end = in_flight(place).end;
+    end = core::SimTime::saturating_sum(end, delay);
+    past_horizon_ = past_horizon_ || end > inputs_.horizon;
+  }
+  pipeline_.stall(from, delay);
+  hold_blocks_until(until, scheduler_->counts().used_blocks);
+}
+
 }  // namespace ridgeline::engine

@@ -34,6 +34,9 @@ class StepLoop final : public Engine {
   void abort(core::RequestId id, core::SimTime at) override;
   Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) override;
   void drop_all() override;
+  void fail_all(core::SimTime at) override;
+  void stall(core::SimTime from, core::SimTime until) override;
+  void forget_step_times() override { lines_.clear(); }
 
   [[nodiscard]] core::SimTime now() const override { return now_; }
   [[nodiscard]] core::SimTime next_instant() const override;

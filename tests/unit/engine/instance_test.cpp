@@ -59,11 +59,13 @@ class InstanceOf : public testing::TestWithParam<EngineCore> {
                                                                 .tokens = tokens_},
                                                      .path = path_,
                                                      .id = core::InstanceId(7),
-                                                     .core = GetParam()});
+                                                     .core = GetParam(),
+                                                     .may_slow_down = may_slow_down_});
   }
 
   test::RecordingSink sink_;
   domain::TokenSink* tokens_ = nullptr;
+  bool may_slow_down_ = false;
   EngineOptions options_ = small_engine();
   HostTime host_;
   RequestPath path_;
@@ -199,6 +201,54 @@ TEST_P(InstanceOf, AnInterruptLeavesWhatWasSentUnfinished) {
   ASSERT_EQ(sink_.requests.size(), 2);
   EXPECT_EQ(sink_.requests[0].outcome, domain::Outcome::kUnfinished);
   EXPECT_EQ(sink_.requests[1].outcome, domain::Outcome::kUnfinished);
+}
+
+TEST_P(InstanceOf, StandsStillWhileItHangs) {
+  const auto one = instance();
+  one->submit(request(0, 0));
+  one->advance(instant(2500), false, test::kNoBudget);
+  one->hang(instant(2500));
+  EXPECT_EQ(one->next_visible(), core::SimTime::never());
+  one->submit(request(1, 3000));
+  EXPECT_EQ(one->advance(core::SimTime::never(), false, test::kNoBudget), Pause::kLimit);
+  EXPECT_EQ(one->state(instant(7500)).running, 1);
+  one->go_on(instant(7500));
+  EXPECT_EQ(one->advance(core::SimTime::never(), false, test::kNoBudget), Pause::kIdle);
+  ASSERT_EQ(sink_.requests.size(), 2);
+  // 8 steps of 1,000 us from 10 us on, and 5,000 us between: the third step ends at 8,010 us.
+  EXPECT_EQ(sink_.requests[0].last_token, instant(13'010));
+  EXPECT_EQ(sink_.requests[1].queued, instant(7500));
+  EXPECT_EQ(sink_.requests[1].first_scheduled, instant(8010));
+}
+
+TEST_P(InstanceOf, FailsWithAllThatItHas) {
+  const auto one = instance();
+  one->submit(request(0, 0));
+  one->advance(instant(2500), false, test::kNoBudget);
+  one->submit(request(1, 2500));
+  one->fail(instant(2505));  // The second is in the frontend.
+  ASSERT_EQ(sink_.requests.size(), 2);
+  for (const domain::RequestRecord& record : sink_.requests) {
+    EXPECT_EQ(record.outcome, domain::Outcome::kFailed);
+    EXPECT_EQ(record.failed, instant(2505));
+  }
+  EXPECT_EQ(sink_.requests[0].output_tokens, core::Tokens(2));
+  EXPECT_EQ(sink_.requests[1].output_tokens, core::Tokens(0));
+  EXPECT_EQ(one->advance(core::SimTime::never(), false, test::kNoBudget), Pause::kIdle);
+  EXPECT_EQ(one->next_visible(), core::SimTime::never());
+}
+
+TEST_P(InstanceOf, TakesLongerStepsWhileItIsSlow) {
+  may_slow_down_ = true;
+  const auto one = instance();
+  one->submit(request(0, 0));
+  one->advance(instant(2500), false, test::kNoBudget);
+  one->set_slowdown({.thousandths = 2500});
+  one->advance(instant(6000), false, test::kNoBudget);
+  one->set_slowdown({});
+  one->advance(core::SimTime::never(), false, test::kNoBudget);
+  // Steps end at 1,010, 2,010 and 3,010 us; the next two take 2,500 us each, the last three 1,000.
+  EXPECT_EQ(sink_.requests[0].last_token, instant(11'010));
 }
 
 TEST_P(InstanceOf, StopsAtTheHorizonInFrontOfTheEngine) {

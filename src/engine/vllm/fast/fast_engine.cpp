@@ -78,6 +78,9 @@ class FastEngine final : public Engine {
   void abort(core::RequestId id, core::SimTime at) override;
   Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) override;
   void drop_all() override;
+  void fail_all(core::SimTime at) override;
+  void stall(core::SimTime from, core::SimTime until) override;
+  void forget_step_times() override { lines_.forget(); }
 
   [[nodiscard]] core::SimTime now() const override { return now_; }
   [[nodiscard]] core::SimTime next_instant() const override;
@@ -584,7 +587,27 @@ void FastEngine::drop_all() {
   num_in_flight_ = 0;
   schedule_due_ = false;
   hand_over_gaps();
-  scheduler_.drain(inputs_.sink);
+  scheduler_.drain(domain::Outcome::kUnfinished, core::SimTime::never(), inputs_.sink);
+}
+
+void FastEngine::fail_all(core::SimTime at) {
+  hold_blocks_until(at);
+  num_in_flight_ = 0;
+  schedule_due_ = false;
+  hand_over_gaps();
+  scheduler_.drain(domain::Outcome::kFailed, at, inputs_.sink);
+}
+
+void FastEngine::stall(core::SimTime from, core::SimTime until) {
+  const core::Duration delay = until - from;
+  hand_over_gaps();
+  for (std::size_t i = 0; i < num_in_flight_; ++i) {
+    Batch& batch = in_flight(i);
+    batch.end = core::SimTime::saturating_sum(batch.end, delay);
+    batch.continues_run = false;  // The gap before its tokens is longer.
+    past_horizon_ = past_horizon_ || batch.end > inputs_.horizon;
+  }
+  hold_blocks_until(until);
 }
 
 }  // namespace

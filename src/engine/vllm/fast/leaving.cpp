@@ -8,6 +8,7 @@
 
 #include "core/check.hpp"
 #include "core/ids.hpp"
+#include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "engine/vllm/fast/prefix_cache.hpp"
@@ -73,18 +74,18 @@ void Scheduler::leave_running(SlotIndex index) {
   unlink(index);
 }
 
-void Scheduler::drain(domain::RecordSink& sink) {
+void Scheduler::drain(domain::Outcome outcome, core::SimTime failed, domain::RecordSink& sink) {
   preempted_in_flight_.clear();
   while (first_running_ != kNoSlot) {
     const SlotIndex index = first_running_;
     leave_running(index);
-    report_gone(Waiting::preempted(index), domain::Outcome::kUnfinished, sink);
+    report_gone(Waiting::preempted(index), outcome, sink, failed);
   }
   prefilling_.clear();
   single_block_decodes_.clear();
   skipped_decodes_.clear();
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
-    report_gone(waiting_[i], domain::Outcome::kUnfinished, sink);
+    report_gone(waiting_[i], outcome, sink, failed);
   }
   waiting_.clear();
   RIDGELINE_CHECK(num_running_ == 0 && decodes_.count() == 0 && cache_.num_used() == 0,
@@ -93,7 +94,8 @@ void Scheduler::drain(domain::RecordSink& sink) {
 
 void Scheduler::report_gone(const Waiting& entry,
                             domain::Outcome outcome,
-                            domain::RecordSink& sink) {
+                            domain::RecordSink& sink,
+                            core::SimTime failed) {
   domain::RequestRecord record;
   if (entry.slot != kNoSlot) {
     const Slot& slot = slots_[entry.slot];
@@ -115,6 +117,7 @@ void Scheduler::report_gone(const Waiting& entry,
     }
   }
   record.outcome = outcome;
+  record.failed = failed;
   sink.on_request(record);
 }
 

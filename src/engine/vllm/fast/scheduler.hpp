@@ -79,7 +79,7 @@ class Scheduler final : private PrefixCache::Keyed {
   /// Ends a batch at `now`: reports all other gaps and the requests that end with it. Returns their
   /// number.
   std::int64_t update(const Batch& batch, core::SimTime now, domain::RecordSink& sink);
-  void drain(domain::RecordSink& sink);
+  void drain(domain::Outcome outcome, core::SimTime failed, domain::RecordSink& sink);
 
   /// The number of batches, from the next one on, that hold the same decodes and nothing else, each
   /// decode one token further, unless a request arrives. Zero if that is not certain.
@@ -234,7 +234,10 @@ class Scheduler final : private PrefixCache::Keyed {
   void abort_running(SlotIndex index);
   void abort_preempted(SlotIndex index);
   void leave_running(SlotIndex index);
-  void report_gone(const Waiting& entry, domain::Outcome outcome, domain::RecordSink& sink);
+  void report_gone(const Waiting& entry,
+                   domain::Outcome outcome,
+                   domain::RecordSink& sink,
+                   core::SimTime failed = core::SimTime::never());
   inline void release(SlotIndex index,
                       std::int64_t blocks,
                       std::int64_t keyed,

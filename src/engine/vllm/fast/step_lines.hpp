@@ -77,6 +77,14 @@ class StepLines {
     return line.prompt > 0 ? with_prompt_.step_of(line) : alone_.step_of(line);
   }
 
+  /// The model answers otherwise from now on: no line is valid any more.
+  void forget() {
+    settled_ = total();
+    alone_ = {};
+    with_prompt_ = {};
+    seen_ = {};
+  }
+
   /// The time of all batches counted, without the engine's waits for the host.
   [[nodiscard]] domain::StepTime total() const {
     domain::StepTime sum = settled_;

@@ -9,7 +9,7 @@
 #include "document/document.hpp"
 #include "evidence/conform/decisions/decision_case.hpp"
 #include "evidence/conform/decisions/systems.hpp"
-#include "routing/scaling.hpp"
+#include "scaling/rules.hpp"
 
 namespace ridgeline::evidence::conform {
 namespace {
@@ -18,14 +18,14 @@ using document::Node;
 
 bool check_spare(DecisionCase& recorded) {
   std::vector<std::string> names;
-  std::vector<routing::VariantCounts> variants;
+  std::vector<scaling::VariantCounts> variants;
   for (const Node& variant : items_of(recorded.request(), "variants")) {
     names.push_back(word_of(variant, "variant"));
     variants.push_back({.current = count_of(variant, "current"),
                         .desired = count_of(variant, "desired"),
                         .pending = count_of(variant, "pending")});
   }
-  std::vector<routing::ReplicaGauges> replicas;
+  std::vector<scaling::ReplicaGauges> replicas;
   for (const Node& replica : items_of(recorded.request(), "replicas")) {
     const std::size_t place = place_of(names, word_of(replica, "variant"));
     variants[place].cost = number_of(replica, "cost");
@@ -35,7 +35,7 @@ bool check_spare(DecisionCase& recorded) {
   }
   const Node& params = recorded.params();
   const auto decision =
-      routing::spare_capacity(replicas,
+      scaling::spare_capacity(replicas,
                               variants,
                               {.kv = number_of(params, "kvCacheThreshold", 0.8),
                                .queue = number_of(params, "queueLengthThreshold", 5.0),
@@ -64,7 +64,7 @@ bool check_spare(DecisionCase& recorded) {
 
 bool check_tokens(DecisionCase& recorded) {
   std::vector<std::string> names;
-  std::vector<routing::ReplicaTokens> replicas;
+  std::vector<scaling::ReplicaTokens> replicas;
   for (const Node& replica : items_of(recorded.request(), "replicas")) {
     const std::string name = word_of(replica, "variant");
     const std::size_t place = place_of(names, name);
@@ -79,7 +79,7 @@ bool check_tokens(DecisionCase& recorded) {
   }
   const Node& params = recorded.params();
   const auto decision =
-      routing::token_capacity(replicas,
+      scaling::token_capacity(replicas,
                               number_of(recorded.request(), "pending_kv_capacity_tokens"),
                               {.mean_input = number_of(params, "avg_input_tokens", 512.0),
                                .kv = number_of(params, "kv_cache_threshold", 0.8),
@@ -106,7 +106,7 @@ bool check_planner(DecisionCase& recorded, const std::string& stage) {
   const Node& params = recorded.params();
   const std::string target = word_of(params, "optimization_target");
   const bool prefill = stage == "prefill";
-  routing::PlannerBounds bounds{
+  scaling::PlannerBounds bounds{
       .up = 1.0, .down = prefill ? 0.1 : 0.6, .up_included = prefill, .down_included = false};
   double scale = 1.0 / (prefill ? number_of(params, "context_length", 1.0)
                                 : number_of(params, "max_kv_tokens", 1.0));
@@ -131,7 +131,7 @@ bool check_planner(DecisionCase& recorded, const std::string& stage) {
                           number_of(worker, "queued_decode_kv_tokens");
     loads.push_back((prefill ? queued : decode + (stage == "agg" ? queued : 0.0)) * scale);
   }
-  const auto planned = routing::planned_replicas(
+  const auto planned = scaling::planned_replicas(
       loads, count_of(recorded.request(), "replicas"), count_of(params, "min_endpoint", 1), bounds);
   const Node* desired = recorded.expected().find("desired");
   recorded.check_text(

@@ -17,7 +17,6 @@
 #include "routing/filters.hpp"
 #include "routing/no_hit_lru.hpp"
 #include "routing/prefix_table.hpp"
-#include "routing/scaling.hpp"
 #include "routing/scorers/registry.hpp"
 #include "routing/scorers/scorers.hpp"
 

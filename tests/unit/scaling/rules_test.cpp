@@ -1,4 +1,4 @@
-#include "routing/scaling.hpp"
+#include "scaling/rules.hpp"
 
 #include <optional>
 #include <vector>
@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ridgeline::routing {
+namespace ridgeline::scaling {
 namespace {
 
 using testing::ElementsAre;
@@ -45,4 +45,4 @@ TEST(PlannedReplicas, OneAboveIsEnoughAllMustBeBelow) {
 }
 
 }  // namespace
-}  // namespace ridgeline::routing
+}  // namespace ridgeline::scaling

@@ -1,4 +1,4 @@
-#include "routing/scaling.hpp"
+#include "scaling/rules.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-namespace ridgeline::routing {
+namespace ridgeline::scaling {
 namespace {
 
 /// The mean spare capacity, and whether one replica less still leaves both triggers.
@@ -129,4 +129,4 @@ std::optional<std::int64_t> planned_replicas(const std::vector<double>& loads,
   return std::nullopt;
 }
 
-}  // namespace ridgeline::routing
+}  // namespace ridgeline::scaling

@@ -6,7 +6,7 @@
 #include <vector>
 
 /// Rules by which autoscalers choose the number of replicas.
-namespace ridgeline::routing {
+namespace ridgeline::scaling {
 
 /// One replica as the workload-variant autoscaler sees it.
 struct ReplicaGauges {
@@ -80,4 +80,4 @@ struct PlannerBounds {
                                                            std::int64_t fewest,
                                                            const PlannerBounds& bounds);
 
-}  // namespace ridgeline::routing
+}  // namespace ridgeline::scaling

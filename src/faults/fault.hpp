@@ -1,0 +1,41 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/ids.hpp"
+#include "core/time.hpp"
+
+/// What goes wrong in a cluster, and how it is noticed and retried.
+namespace ridgeline::faults {
+
+enum class FaultKind : std::uint8_t {
+  kCrash,           ///< All requests of an instance are lost, and its KV cache; it starts again.
+  kSlowdown,        ///< Steps of an instance take longer.
+  kHang,            ///< No step of an instance ends; requests stay.
+  kScrapeLoss,      ///< The gateway cannot read an instance's gauges: they grow old.
+  kGatewayRestart,  ///< The gateway forgets its counters and what its router remembers.
+};
+inline constexpr std::size_t kNumFaultKinds = 5;
+/// What users call them.
+inline constexpr std::array<std::string_view, kNumFaultKinds> kFaultKindNames = {
+    "crash", "slowdown", "hang", "scrape-loss", "gateway-restart"};
+
+/// One fault at one instant.
+struct Fault {
+  FaultKind kind = FaultKind::kCrash;
+  core::SimTime at = {};
+  core::InstanceId instance = {};  ///< None of a gateway's.
+  /// From the crash until the instance serves again (nothing: it starts as a new one does); of the
+  /// others, how long they last (nothing: to the end).
+  std::optional<core::Duration> lasts = {};
+  std::int64_t factor_thousandths = 1000;  ///< Of step times, for a slow-down.
+  bool cuts_requests = false;              ///< A gateway's restart ends the requests in flight.
+
+  friend bool operator==(const Fault&, const Fault&) = default;
+};
+
+}  // namespace ridgeline::faults

@@ -1,0 +1,96 @@
+#include "scaling/policies/hpa.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+
+#include "core/time.hpp"
+#include "scaling/metric.hpp"
+#include "scaling/policies/policies.hpp"
+#include "scaling/registry.hpp"
+#include "scaling/scaler.hpp"
+
+namespace ridgeline::scaling {
+namespace {
+
+// The default scaleUp policies of autoscaling/v2: the larger of the two.
+constexpr std::int64_t kPodsPerPeriod = 4;
+constexpr std::int64_t kFactorPerPeriod = 2;  // 100 % more.
+constexpr core::Duration kPeriod = core::Duration::seconds(15);
+
+}  // namespace
+
+/// By the newest reading alone. A replica without a reading counts as idle where more are wanted,
+/// and as on target where fewer are; a change that this turns round is none.
+std::int64_t Hpa::wanted(const PoolHistory& history) const {
+  const PoolReading* const newest = history.newest();
+  if (newest == nullptr || newest->replicas.empty()) {
+    return history.replicas;
+  }
+  double sum = 0.0;
+  for (const ReplicaReading& replica : newest->replicas) {
+    sum += value_of(settings_.metric, replica);
+  }
+  const auto seen = static_cast<double>(newest->replicas.size());
+  const double missing = std::max(0.0, static_cast<double>(history.replicas) - seen);
+  const double ratio = sum / seen / settings_.target;
+  if (ratio < 1.0) {
+    sum += missing * settings_.target;
+  }
+  const double all = seen + missing;
+  const double with_missing = sum / all / settings_.target;
+  const bool turned = (ratio - 1.0) * (with_missing - 1.0) < 0.0;
+  if (turned || std::abs(with_missing - 1.0) <= settings_.tolerance) {
+    return history.replicas;
+  }
+  const auto wanted = static_cast<std::int64_t>(
+      std::ceil(std::min(with_missing * all, static_cast<double>(history.max_replicas))));
+  return with_missing > 1.0 ? std::max(wanted, history.replicas)
+                            : std::min(wanted, history.replicas);
+}
+
+std::int64_t Hpa::highest_wanted(std::int64_t wanted, core::SimTime now) {
+  while (!wanted_.empty() && now - wanted_.front().at >= settings_.stabilization_window) {
+    wanted_.pop_front();
+  }
+  wanted_.push_back({.at = now, .replicas = wanted});
+  return std::ranges::max_element(wanted_, {}, &Change::replicas)->replicas;
+}
+
+std::int64_t Hpa::most_allowed(std::int64_t replicas, core::SimTime now) {
+  while (!added_.empty() && now - added_.front().at >= kPeriod) {
+    added_.pop_front();
+  }
+  std::int64_t before = replicas;
+  for (const Change& change : added_) {
+    before -= change.replicas;
+  }
+  return std::max(before + kPodsPerPeriod, before * kFactorPerPeriod);
+}
+
+ScalePlan Hpa::evaluate(const PoolHistory& history, core::SimTime now) {
+  const std::int64_t current = history.replicas;
+  if (wanted_.empty()) {
+    wanted_.push_back({.at = now, .replicas = current});  // What it finds is its first wish.
+  }
+  const std::int64_t wanted =
+      std::clamp(this->wanted(history), history.min_replicas, history.max_replicas);
+  const std::int64_t highest = highest_wanted(wanted, now);
+  if (wanted > current) {
+    const std::int64_t most = std::max(current, most_allowed(current, now));
+    const std::int64_t replicas = std::min(wanted, most);
+    added_.push_back({.at = now, .replicas = replicas - current});
+    return {.replicas = replicas, .reason = "above target"};
+  }
+  if (highest < current) {
+    return {.replicas = highest, .reason = "below target"};
+  }
+  return {.replicas = current};
+}
+
+std::unique_ptr<Scaler> make_hpa(const ScalerSettings& settings) {
+  return std::make_unique<Hpa>(settings);
+}
+
+}  // namespace ridgeline::scaling

@@ -1,0 +1,58 @@
+#include <algorithm>
+#include <memory>
+
+#include "core/time.hpp"
+#include "scaling/policies/hpa.hpp"
+#include "scaling/policies/policies.hpp"
+#include "scaling/registry.hpp"
+#include "scaling/scaler.hpp"
+
+namespace ridgeline::scaling {
+namespace {
+
+/// KEDA's pollingInterval.
+constexpr core::Duration kPoll = core::Duration::seconds(30);
+
+/// KEDA: the pod autoscaler from one replica on; the last replica goes after a time without a
+/// request, and the first comes with the first poll that sees one.
+class Keda final : public Scaler {
+ public:
+  explicit Keda(const ScalerSettings& settings) : cooldown_(settings.cooldown), hpa_(settings) {}
+
+  [[nodiscard]] core::SimTime next_decision(core::SimTime now) const override {
+    return std::min(hpa_.next_decision(now), next_multiple(now, kPoll));
+  }
+
+  [[nodiscard]] ScalePlan evaluate(const PoolHistory& history, core::SimTime now) override {
+    const PoolReading* const newest = history.newest();
+    if (newest != nullptr && newest->is_active()) {
+      last_active_ = newest->at;
+    }
+    const bool polls = now.count() % kPoll.count() == 0;
+    if (history.replicas == 0) {
+      return polls && newest != nullptr && newest->is_active()
+                 ? ScalePlan{.replicas = 1, .reason = "requests wait"}
+                 : ScalePlan{};
+    }
+    if (polls && history.min_replicas == 0 && history.replicas == 1 &&
+        now - last_active_ >= cooldown_) {
+      return {.replicas = 0, .reason = "no request"};
+    }
+    ScalePlan plan = hpa_.evaluate(history, now);
+    plan.replicas = std::max<std::int64_t>(plan.replicas, 1);
+    return plan;
+  }
+
+ private:
+  core::Duration cooldown_;
+  core::SimTime last_active_;
+  Hpa hpa_;
+};
+
+}  // namespace
+
+std::unique_ptr<Scaler> make_keda(const ScalerSettings& settings) {
+  return std::make_unique<Keda>(settings);
+}
+
+}  // namespace ridgeline::scaling

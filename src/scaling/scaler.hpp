@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+
+/// How many replicas there are: what autoscalers see, and what they decide.
+namespace ridgeline::scaling {
+
+/// What one ready replica showed at a reading.
+struct ReplicaReading {
+  core::InstanceId id = {};
+  std::int64_t waiting = 0;         ///< Requests in the engine's queue.
+  std::int64_t running = 0;         ///< Requests that hold a seat.
+  double kv_usage = 0.0;            ///< Used share of the KV blocks, 0 to 1.
+  double busy = 0.0;                ///< Share of the time since the reading before spent in steps.
+  core::Tokens queued_tokens = {};  ///< Of the prompts of the waiting requests.
+  core::Tokens kv_capacity = {};
+};
+
+/// What a pool's metrics showed at one instant.
+struct PoolReading {
+  core::SimTime at = {};
+  std::vector<ReplicaReading> replicas = {};  ///< Ready then, in the order of their ids.
+  std::int64_t held = 0;                      ///< Requests at the gateway that wait for a replica.
+  std::int64_t arrivals = 0;                  ///< Since the reading before.
+
+  /// Whether there was a request anywhere.
+  [[nodiscard]] bool is_active() const;
+};
+
+/// What an autoscaler may look at.
+struct PoolHistory {
+  std::span<const PoolReading> readings;  ///< In order of time; the last is the newest.
+  std::int64_t replicas = 0;              ///< Ready or on their way to be.
+  std::int64_t ready = 0;                 ///< Of those.
+  std::int64_t min_replicas = 0;
+  std::int64_t max_replicas = 0;
+
+  [[nodiscard]] const PoolReading* newest() const {
+    return readings.empty() ? nullptr : &readings.back();
+  }
+};
+
+/// How many replicas there are to be. What lies outside min_replicas to max_replicas is cut to it.
+struct ScalePlan {
+  std::int64_t replicas = 0;
+  std::string_view reason = "no change";
+};
+
+/// Decides how many replicas a pool has. May remember what it was shown; is shown readings, and
+/// never an engine.
+class Scaler {
+ public:
+  Scaler() = default;
+  Scaler(const Scaler&) = delete;
+  Scaler& operator=(const Scaler&) = delete;
+  virtual ~Scaler() = default;
+
+  /// The next instant of a decision, later than `now`; never() for none.
+  [[nodiscard]] virtual core::SimTime next_decision(core::SimTime now) const = 0;
+  [[nodiscard]] virtual ScalePlan evaluate(const PoolHistory& history, core::SimTime now) = 0;
+};
+
+/// The next multiple of `interval` after `now`.
+[[nodiscard]] core::SimTime next_multiple(core::SimTime now, core::Duration interval);
+
+}  // namespace ridgeline::scaling

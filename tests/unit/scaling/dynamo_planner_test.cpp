@@ -1,0 +1,39 @@
+#include <gtest/gtest.h>
+
+#include "core/units.hpp"
+#include "readings.hpp"
+#include "scaling/metric.hpp"
+#include "scaling/policies/policies.hpp"
+#include "scaling/registry.hpp"
+
+namespace ridgeline::scaling {
+namespace {
+
+TEST(DynamoPlanner, ComparesTokensHeldAndQueuedWithTheCache) {
+  const auto planner = make_dynamo_planner(settings_of("dynamo-planner"));
+  UniformPool pool{
+      .replicas = 2,
+      .ready = 2,
+      .each = {
+          .kv_usage = 0.8, .queued_tokens = core::Tokens(300), .kv_capacity = core::Tokens(1000)}};
+  EXPECT_EQ(pool.decide(*planner, second(5)).replicas, 3);  // 1.1 > 1.0
+  pool.replicas = 3;
+  EXPECT_EQ(pool.decide(*planner, second(10)).replicas, 3);  // One is on its way.
+  pool.replicas = 2;
+  pool.each.queued_tokens = core::Tokens(100);
+  EXPECT_EQ(pool.decide(*planner, second(15)).replicas, 2);
+  pool.each.kv_usage = 0.4;
+  EXPECT_EQ(pool.decide(*planner, second(20)).replicas, 1);  // 0.5 < 0.6
+}
+
+TEST(DynamoPlanner, TheLatencyTargetAddsReplicasEarlier) {
+  ScalerSettings settings = settings_of("dynamo-planner");
+  settings.optimization_target = OptimizationTarget::kLatency;
+  const auto planner = make_dynamo_planner(settings);
+  const UniformPool pool{
+      .replicas = 2, .ready = 2, .each = {.kv_usage = 0.5, .kv_capacity = core::Tokens(1000)}};
+  EXPECT_EQ(pool.decide(*planner, second(5)).replicas, 3);
+}
+
+}  // namespace
+}  // namespace ridgeline::scaling

@@ -1,11 +1,14 @@
 #include "cli/arguments.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -244,6 +247,25 @@ core::Error bad_word(std::string_view verb,
               "found \"{}\", expected one of: {}", fmt::join(words, " "), fmt::join(choices, ", ")),
           .where = {.file = "command line"},
           .hint = near ? fmt::format("did you mean '{}'?", *near) : std::move(example)};
+}
+
+core::Result<std::int64_t> read_count(const Arguments& arguments,
+                                      std::string_view flag,
+                                      std::int64_t otherwise,
+                                      std::int64_t highest) {
+  const std::string text = arguments.value(flag);
+  if (text.empty()) {
+    return otherwise;
+  }
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > highest) {
+    return core::fail(core::Error{
+        .field = fmt::format("--{}", flag),
+        .message = fmt::format("\"{}\" is out of range, expected 1 to {}", text, highest),
+        .where = {.file = "command line"}});
+  }
+  return value;
 }
 
 }  // namespace ridgeline::cli

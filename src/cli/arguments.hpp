@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -67,5 +68,15 @@ struct Arguments {
                                    std::span<const std::string> words,
                                    std::span<const std::string> choices,
                                    std::string example);
+
+/// The highest --threads.
+inline constexpr std::int64_t kMostThreads = 1024;
+
+/// The value of a flag that counts something, from 1 to `highest`; `otherwise` where it is not
+/// given.
+[[nodiscard]] core::Result<std::int64_t> read_count(const Arguments& arguments,
+                                                    std::string_view flag,
+                                                    std::int64_t otherwise,
+                                                    std::int64_t highest);
 
 }  // namespace ridgeline::cli

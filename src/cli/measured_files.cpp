@@ -1,12 +1,9 @@
 #include "cli/measured_files.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
-#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -26,26 +23,6 @@ namespace ridgeline::cli {
 namespace {
 
 constexpr std::int64_t kMostHistories = 1000;
-constexpr std::int64_t kMostThreads = 1024;
-
-core::Result<std::int64_t> read_count(const Arguments& arguments,
-                                      std::string_view flag,
-                                      std::int64_t otherwise,
-                                      std::int64_t highest) {
-  const std::string text = arguments.value(flag);
-  if (text.empty()) {
-    return otherwise;
-  }
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > highest) {
-    return core::fail(core::Error{
-        .field = fmt::format("--{}", flag),
-        .message = fmt::format("\"{}\" is out of range, expected 1 to {}", text, highest),
-        .where = {.file = "command line"}});
-  }
-  return value;
-}
 
 void read_what_ifs(const Arguments& arguments, std::vector<scenario::Override>& overrides) {
   for (const auto& flag : arguments.flags) {

@@ -12,6 +12,7 @@
 #include "cluster/part.hpp"
 #include "core/check.hpp"
 #include "core/ids.hpp"
+#include "core/parallel.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
@@ -68,6 +69,7 @@ domain::RequestRecord unserved(const domain::Request& request,
 Cluster::Cluster(ClusterInputs inputs)
     : sink_(inputs.instance.engine.sink),
       eager_(inputs.eager),
+      threads_(inputs.parts.empty() && inputs.router->needs().nothing() ? inputs.threads : 1),
       gateway_(std::move(inputs.router),
                {.num_instances = inputs.num_instances, .may_change = !inputs.parts.empty()},
                inputs.times,
@@ -82,11 +84,14 @@ Cluster::Cluster(ClusterInputs inputs)
 }
 
 void Cluster::add_instance(const engine::InstanceInputs& like, core::InstanceId id) {
+  if (threads_ > 1) {
+    held_.push_back(std::make_unique<HeldRecords>());
+  }
   instances_.push_back(std::make_unique<engine::Instance>(engine::InstanceInputs{
       .engine = {.options = like.engine.options,
                  .model = like.engine.model,
                  .host = like.engine.host,
-                 .sink = *this,
+                 .sink = threads_ > 1 ? static_cast<domain::RecordSink&>(*held_.back()) : *this,
                  .horizon = like.engine.horizon,
                  .tokens = like.engine.tokens,
                  .first_tokens = gateway_.needs().first_token ? this : nullptr},
@@ -170,6 +175,9 @@ Pause Cluster::advance_one(std::size_t place,
                            std::int64_t max_segments) {
   engine::Instance& one = *instances_[place];
   const Pause pause = one.advance(limit, pause_at_completion, max_segments);
+  if (!held_.empty()) {
+    held_[place]->hand_on(*this);
+  }
   if (ends_are_watched_) {
     visible_.set(place, one.next_visible());
   }
@@ -178,6 +186,9 @@ Pause Cluster::advance_one(std::size_t place,
 
 /// Every instant before `limit` of every instance.
 Pause Cluster::advance_all(SimTime limit, std::int64_t max_segments) {
+  if (threads_ > 1 && !ends_are_watched_) {
+    return advance_apart(limit);
+  }
   for (std::size_t place = 0; place < instances_.size(); ++place) {
     const Pause pause = advance_one(place, limit, false, max_segments);
     if (ends_the_call(pause)) {
@@ -185,6 +196,21 @@ Pause Cluster::advance_all(SimTime limit, std::int64_t max_segments) {
     }
   }
   return Pause::kLimit;
+}
+
+/// The same, each instance by itself on one of the threads. Their records are handed on as one
+/// thread would have them.
+Pause Cluster::advance_apart(SimTime limit) {
+  std::vector<Pause> pauses(instances_.size(), Pause::kLimit);
+  core::for_each_job(instances_.size(), threads_, [&](std::size_t place) {
+    pauses[place] = instances_[place]->advance(limit, false, kAllSegments);
+  });
+  Pause all = Pause::kLimit;
+  for (std::size_t place = 0; place < instances_.size(); ++place) {
+    held_[place]->hand_on(*this);
+    all = ends_the_call(pauses[place]) ? pauses[place] : all;
+  }
+  return all;
 }
 
 /// Instances may show an end or a first token at `instant`, and none before: goes through it. Where

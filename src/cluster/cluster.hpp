@@ -12,6 +12,7 @@
 
 #include "cluster/earliest.hpp"
 #include "cluster/gateway.hpp"
+#include "cluster/held_records.hpp"
 #include "cluster/part.hpp"
 #include "cluster/tickets.hpp"
 #include "core/ids.hpp"
@@ -35,6 +36,10 @@ struct ClusterInputs {
   /// Advance every instance to every instant at which something happens in the cluster: slower, the
   /// same results. Off: only those of which the gateway may have learned something.
   bool eager = false;
+  /// Threads for instances that nothing connects: an open loop under a policy that needs no word
+  /// from them. Any other cluster runs on one. The results do not depend on it. The step-time model
+  /// is then called from all of them.
+  std::int64_t threads = 1;
   std::vector<PartMaker> parts = {};  ///< Made in the order of their kinds.
 };
 
@@ -108,6 +113,7 @@ class Cluster final : public engine::Server,
                             bool pause_at_completion,
                             std::int64_t max_segments);
   engine::Pause advance_all(core::SimTime limit, std::int64_t max_segments);
+  engine::Pause advance_apart(core::SimTime limit);
   engine::Pause settle(core::SimTime instant, bool pause_at_completion, std::int64_t max_segments);
   engine::Pause finish(core::SimTime limit, std::int64_t max_segments);
   void process(core::SimTime now);
@@ -120,6 +126,7 @@ class Cluster final : public engine::Server,
 
   domain::RecordSink& sink_;
   bool eager_;
+  std::int64_t threads_;
   Gateway gateway_;
   core::SimTime reached_;
   core::SimTime aborted_at_;
@@ -127,6 +134,7 @@ class Cluster final : public engine::Server,
   Tickets tickets_;
   std::priority_queue<Delivery, std::vector<Delivery>, std::greater<>> deliveries_;
   std::uint64_t num_deliveries_ = 0;
+  std::vector<std::unique_ptr<HeldRecords>> held_;  ///< By instance; empty on one thread.
   std::vector<std::unique_ptr<engine::Instance>> instances_;
   bool ends_are_watched_ = false;
   Earliest visible_;              ///< By instance; kept while ends are watched.

@@ -29,7 +29,8 @@ constexpr core::Blocks kNullBlock{1};  ///< Holds no tokens.
 
 std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolved,
                                                const engine::InstanceInputs& instance,
-                                               bool eager) {
+                                               bool eager,
+                                               std::int64_t threads) {
   const scenario::ClusterSection& section = resolved.run.cluster;
   const scenario::GatewaySection& gateway = section.gateway;
   cluster::GatewayTimes times{.gateway_latency = gateway.gateway_latency.value_or(core::Duration()),
@@ -44,7 +45,8 @@ std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolve
                              .router = (*router)->make(*setup),
                              .times = times,
                              .seed = static_cast<std::uint64_t>(resolved.run.seed),
-                             .eager = eager});
+                             .eager = eager,
+                             .threads = threads});
 }
 
 /// What the requests of a cluster's instances do not say.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "cluster/cluster.hpp"
@@ -10,10 +11,11 @@
 namespace ridgeline::sim {
 
 /// The cluster of a scenario that has one (scenario::ClusterSection), of instances like this one.
-/// `eager` as in cluster::ClusterInputs.
+/// `eager` and `threads` as in cluster::ClusterInputs.
 [[nodiscard]] std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolved,
                                                              const engine::InstanceInputs& instance,
-                                                             bool eager);
+                                                             bool eager,
+                                                             std::int64_t threads);
 
 /// Adds to the summary's fleet, which there must be, what the requests do not say: the gateway's
 /// part and the engines'.

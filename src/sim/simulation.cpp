@@ -111,9 +111,12 @@ void name_groups(const workload::Labels& labels, metrics::Summary& summary) {
 /// What serves: a cluster where the scenario has one, else one instance.
 class Servers {
  public:
-  Servers(const scenario::Resolved& resolved, const engine::InstanceInputs& inputs) {
+  Servers(const scenario::Resolved& resolved,
+          const engine::InstanceInputs& inputs,
+          std::int64_t threads) {
     if (resolved.run.cluster.instances) {
-      cluster_ = make_cluster(resolved, inputs, inputs.core == engine::EngineCore::kReference);
+      const bool eager = inputs.core == engine::EngineCore::kReference;
+      cluster_ = make_cluster(resolved, inputs, eager, threads);
     } else {
       instance_ = std::make_unique<engine::Instance>(inputs);
     }
@@ -187,7 +190,9 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
       .id = core::InstanceId(0),
       .core = controls.core,
       .jump = controls.jump};
-  const Servers servers(resolved, inputs);
+  // A log of look-ups and a sink of tokens are for one thread.
+  const bool alone = deployment.latency->logs() || controls.tokens != nullptr;
+  const Servers servers(resolved, inputs, alone ? 1 : controls.threads);
   const Driver::End end = driver.run(servers.front());
   if (end == Driver::End::kPastHorizon) {
     return core::fail(past_horizon(resolved, recorder.num_completed(), source.size()));

@@ -24,6 +24,7 @@ namespace ridgeline::sim {
 struct RunControls {
   engine::EngineCore core = engine::EngineCore::kFast;
   bool jump = true;                              ///< Advance equal steps in closed form.
+  std::int64_t threads = 1;                      ///< As cluster::ClusterInputs::threads.
   const std::atomic<bool>* interrupt = nullptr;  ///< Set: stop soon, with what there is.
   std::function<void(const Progress&)> progress = {};
   metrics::Listener* listener = nullptr;

@@ -38,6 +38,7 @@ def test_a_fleet_is_the_sum_of_its_instances_and_the_same_from_both_engines(ridg
             assert result["summary"]["cluster"]["routing"]["decisions"] == result["summary"]["completed"]
             assert result_of(ridgeline, *fleet, "--engine-core", "reference")["digest"] == result["digest"]
             assert result_of(ridgeline, *fleet, "--no-jump")["digest"] == result["digest"]
+            assert result_of(ridgeline, *fleet, "--threads", 2)["summary"] == result["summary"]
 
 
 def test_a_section_says_what_flags_say(ridgeline, tmp_path):

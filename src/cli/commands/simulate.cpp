@@ -86,6 +86,10 @@ std::vector<FlagSpec> simulation_flags() {
   flags.push_back({.name = "no-jump",
                    .takes = Takes::kNothing,
                    .help = "Step one by one; the same result, slower"});
+  flags.push_back({.name = "threads",
+                   .value = "N",
+                   .help = "Threads for instances that nothing connects [1]; results do not "
+                           "depend on it"});
   for (auto& flag : saved_result_flags()) {
     flags.push_back(std::move(flag));
   }
@@ -154,6 +158,12 @@ class Simulation {
     core_ = arguments_.value("engine-core", "fast");
     if (std::ranges::find(kCores, core_) == kCores.end()) {
       errors.push_back(bad_choice("engine-core", core_, kCores));
+    }
+    const auto threads = read_count(arguments_, "threads", 1, kMostThreads);
+    if (threads) {
+      threads_ = *threads;
+    } else {
+      errors.insert(errors.end(), threads.error().begin(), threads.error().end());
     }
     const auto progress = progress_mode(arguments_, manners_.err);
     if (!progress) {
@@ -346,6 +356,7 @@ class Simulation {
     controls.core =
         core_ == "reference" ? engine::EngineCore::kReference : engine::EngineCore::kFast;
     controls.jump = !arguments_.has("no-jump");
+    controls.threads = threads_;
     controls.interrupt = &InterruptGuard::flag();
     controls.progress = [&display](const sim::Progress& progress) { display.update(progress); };
     controls.steps = steps_.get();
@@ -462,6 +473,7 @@ class Simulation {
   Arguments arguments_;
   Manners manners_;
   std::string core_;
+  std::int64_t threads_ = 1;
   ProgressDisplay::Mode progress_ = ProgressDisplay::Mode::kNever;
   scenario::Resolved resolved_;
   std::unique_ptr<workload::Source> source_;

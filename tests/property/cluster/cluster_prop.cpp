@@ -35,6 +35,7 @@ struct RandomCluster {
   GatewayTimes times;
   std::vector<domain::Request> requests;
   bool closed_loop = false;
+  std::int64_t threads = 1;
 };
 
 core::Duration some_microseconds(std::int64_t most) {
@@ -98,7 +99,8 @@ Outcome run(const RandomCluster& all, bool eager, bool jump) {
        .router = all.router->make({}),
        .times = all.times,
        .seed = 7,
-       .eager = eager});
+       .eager = eager,
+       .threads = all.threads});
   constexpr std::int64_t kSegments = 50;
   constexpr std::size_t kClients = 3;
   std::size_t sent = 0;
@@ -130,10 +132,11 @@ Outcome run(const RandomCluster& all, bool eager, bool jump) {
 }
 
 RC_GTEST_PROP(Clusters, SettledLazilyGiveWhatTheReferenceGives, ()) {
-  const RandomCluster all = random_cluster();
+  RandomCluster all = random_cluster();
   const Outcome reference = run(all, true, false);
   RC_ASSERT(reference.requests.size() == all.requests.size());
   for (const bool jump : {true, false}) {
+    all.threads = jump ? 2 : 1;
     const Outcome lazy = run(all, false, jump);
     RC_ASSERT(lazy.requests == reference.requests);
     RC_ASSERT(lazy.gaps == reference.gaps);

@@ -325,8 +325,9 @@ bool Cluster::dispatch(Ticket& ticket, SimTime now) {
   ticket.is_counted = true;
   ticket.first_token_seen = false;
   ++ticket.dispatches;
-  domain::Request sent = ticket.request;
-  deliver(sent, counted->instance, SimTime::saturating_sum(now, gateway_.times().gateway_latency));
+  deliver(ticket.request,
+          counted->instance,
+          SimTime::saturating_sum(now, gateway_.times().gateway_latency));
   return true;
 }
 

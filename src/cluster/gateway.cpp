@@ -26,6 +26,7 @@ Gateway::Gateway(std::unique_ptr<routing::Router> router,
       // With one instance there is nothing to choose, and so nothing to know.
       needs_(instances.num_instances > 1 || instances.may_change ? router_->needs()
                                                                  : routing::Needs{}),
+      counts_(needs_.ends() || instances.may_change),
       times_(times),
       seed_(seed) {
   const std::int64_t num_instances = instances.num_instances;
@@ -85,10 +86,12 @@ std::optional<Gateway::Counted> Gateway::route(const domain::Request& request, S
                         .instance = pick.instance,
                         .tokens = tokens,
                         .prefill_tokens = pick.uncached_tokens < 0 ? tokens : pick.uncached_tokens};
-  view.own.requests += 1;
-  view.own.tokens += counted.tokens;
-  view.own.prefill_tokens += counted.prefill_tokens;
-  view.true_requests += 1;
+  if (counts_) {
+    view.own.requests += 1;
+    view.own.tokens += counted.tokens;
+    view.own.prefill_tokens += counted.prefill_tokens;
+    view.true_requests += 1;
+  }
   totals_.decisions += 1;
   totals_.ties += pick.equals > 1 ? 1 : 0;
   if (needs_.gauges) {
@@ -104,6 +107,9 @@ void Gateway::note_first_token(const Counted& counted, SimTime at) {
 }
 
 void Gateway::note_end(const Counted& counted, bool first_token_seen, SimTime at) {
+  if (!counts_) {
+    return;
+  }
   views_[counted.instance.value()].true_requests -= 1;
   notices_.push({.at = SimTime::saturating_sum(at, times_.notice_latency),
                  .instance = counted.instance,
@@ -126,27 +132,23 @@ void Gateway::read_notices(SimTime now) {
       router_->on_end(notice.ended, notice.instance);
     }
   }
-  for (routing::InstanceView& view : views_) {
-    view.own_as_of = now;
-  }
 }
 
 SimTime Gateway::next_scrape() const {
-  return next_scrapes_.empty() ? SimTime::never() : *std::ranges::min_element(next_scrapes_);
+  return next_scrapes_.empty() ? SimTime::never() : next_scrapes_[next_scraped_];
 }
 
 core::InstanceId Gateway::next_scraped() const {
-  const auto next = std::ranges::min_element(next_scrapes_);
-  return core::InstanceId(static_cast<core::InstanceId::Rep>(next - next_scrapes_.begin()));
+  return core::InstanceId(static_cast<core::InstanceId::Rep>(next_scraped_));
 }
 
 void Gateway::scrape(const routing::Gauges& gauges) {
-  const core::InstanceId instance = next_scraped();
-  SimTime& at = next_scrapes_[instance.value()];
-  routing::InstanceView& view = views_[instance.value()];
+  SimTime& at = next_scrapes_[next_scraped_];
+  routing::InstanceView& view = views_[next_scraped_];
   view.gauges = gauges;
   view.gauges_as_of = at;
   at = SimTime::saturating_sum(at, times_.refresh_interval);
+  next_scraped_ = (next_scraped_ + 1) % next_scrapes_.size();
 }
 
 void Gateway::settle_counts() {

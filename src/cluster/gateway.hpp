@@ -101,6 +101,7 @@ class Gateway {
 
   std::unique_ptr<routing::Router> router_;
   routing::Needs needs_;
+  bool counts_;  ///< Requests are counted: the policy reads counters, or a part of the cluster may.
   GatewayTimes times_;
   std::uint64_t seed_;
   std::vector<routing::InstanceView> views_;
@@ -108,6 +109,8 @@ class Gateway {
   std::size_t num_ready_ = 0;
   std::vector<routing::InstanceView> candidates_;  ///< Scratch: the ready ones, if not all are.
   std::vector<core::SimTime> next_scrapes_;        ///< By instance; empty where no gauge is read.
+  /// The instance that is read next: in the order of their phases, round after round.
+  std::size_t next_scraped_ = 0;
   std::priority_queue<Notice, std::vector<Notice>, std::greater<>> notices_;
   RoutingTotals totals_;
 };

@@ -3,18 +3,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <optional>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include "cluster/part.hpp"
 #include "core/check.hpp"
 #include "core/ids.hpp"
+#include "core/ring.hpp"
 
 namespace ridgeline::cluster {
 
 /// The tickets of the requests in a cluster, by id. Ids grow with the arrivals, so that a place per
-/// id from the oldest request on is small. A ticket stays where it is until it is erased.
+/// id from the oldest request on is small. A ticket stays where it is until it is erased; its
+/// memory is the next one's.
 class Tickets {
  public:
   [[nodiscard]] bool empty() const { return size_ == 0; }
@@ -23,8 +25,10 @@ class Tickets {
   /// The ticket of a request; null where there is none.
   [[nodiscard]] Ticket* find(core::RequestId id) {
     const std::uint64_t place = std::uint64_t{id.value()} - first_;
-    return id.value() >= first_ && place < places_.size() && places_[place] ? &*places_[place]
-                                                                            : nullptr;
+    if (id.value() < first_ || place >= places_.size() || places_[place] == kNone) {
+      return nullptr;
+    }
+    return &slots_[places_[place]];
   }
 
   /// The ticket of a request that has none yet.
@@ -35,22 +39,30 @@ class Tickets {
       first_ = id;
     }
     for (; id < first_; --first_) {
-      places_.emplace_front();
+      places_.push_front(kNone);
     }
     while (id - first_ >= places_.size()) {
-      places_.emplace_back();
+      places_.push_back(kNone);
     }
-    std::optional<Ticket>& place = places_[id - first_];
-    RIDGELINE_CHECK(!place, "a request arrives once");
+    RIDGELINE_CHECK(places_[id - first_] == kNone, "a request arrives once");
+    if (free_.empty()) {
+      free_.push_back(static_cast<Slot>(slots_.size()));
+      slots_.emplace_back();
+    }
+    const Slot slot = free_.back();
+    free_.pop_back();
+    places_[id - first_] = slot;
     ++size_;
-    return place.emplace(Ticket{.request = std::move(request)});
+    slots_[slot] = Ticket{.request = std::move(request)};
+    return slots_[slot];
   }
 
   void erase(core::RequestId id) {
     RIDGELINE_CHECK(find(id) != nullptr, "a request ends once, where it was sent");
-    places_[id.value() - first_].reset();
+    Slot& place = places_[id.value() - first_];
+    free_.push_back(std::exchange(place, kNone));
     --size_;
-    for (; !places_.empty() && !places_.front(); ++first_) {
+    for (; !places_.empty() && places_.front() == kNone; ++first_) {
       places_.pop_front();
     }
   }
@@ -58,17 +70,22 @@ class Tickets {
   /// The ids of all, in ascending order.
   [[nodiscard]] std::vector<core::RequestId> ids() const {
     std::vector<core::RequestId> all;
-    for (const std::optional<Ticket>& place : places_) {
-      if (place) {
-        all.push_back(place->request.id);
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      if (places_[i] != kNone) {
+        all.push_back(slots_[places_[i]].request.id);
       }
     }
     return all;
   }
 
  private:
+  using Slot = std::uint32_t;
+  static constexpr Slot kNone = std::numeric_limits<Slot>::max();
+
   std::uint64_t first_ = 0;  ///< The id of the first place.
-  std::deque<std::optional<Ticket>> places_;
+  core::Ring<Slot> places_;
+  std::deque<Ticket> slots_;
+  std::vector<Slot> free_;
   std::size_t size_ = 0;
 };
 

@@ -66,6 +66,20 @@ class Chain {
     }
     return end > history_tokens_ ? own_.key(end, salt_) : history_->key(end, salt_);
   }
+  /// The prompt's tokens from shared_tokens() on, which only a prompt that quotes the request has.
+  struct OwnTokens {
+    std::uint64_t hash = 0;
+    std::uint64_t content = 0;
+    std::int64_t begin = 0;
+
+    /// As Chain::key(), of an end in the prompt and behind `begin`.
+    [[nodiscard]] std::uint64_t key(std::int64_t end) const {
+      return History::key_in(hash, content, end - begin);
+    }
+  };
+  [[nodiscard]] OwnTokens own_tokens() const {
+    return {.hash = tail_hash_ ^ salt_, .content = unique_content_, .begin = shared_tokens_};
+  }
   /// Leading tokens that another request may state as well: what follows is the request's own.
   [[nodiscard]] std::int64_t shared_tokens() const { return shared_tokens_; }
   /// Whether the prompt states what another request was asked or answered.

@@ -26,26 +26,40 @@ template <class Score>
   return best;
 }
 
-/// Uniform among the instances with the highest score: one score per instance of the input.
-template <class Score>
-[[nodiscard]] Pick draw_highest(const RouteInput& input,
-                                const std::vector<Score>& scores,
-                                core::RngStream& draws) {
-  const auto best = highest(scores);
-  const std::size_t drawn = best.size() == 1 ? 0 : draws.below(best.size());
-  return {.instance = input.instances[best[drawn]].id,
-          .equals = static_cast<std::uint32_t>(best.size())};
+/// A place of `count` with the highest value, uniform among equals.
+struct Drawn {
+  std::size_t place = 0;
+  std::uint32_t equals = 1;  ///< Places with that value.
+};
+/// `value` is a function of a place. Requires a place.
+template <class Value>
+[[nodiscard]] Drawn draw_place(std::size_t count, const Value& value, core::RngStream& draws) {
+  RIDGELINE_CHECK(count > 0, "there is an instance to choose");
+  auto best = value(std::size_t{0});
+  Drawn drawn;
+  for (std::size_t i = 1; i < count; ++i) {
+    const auto one = value(i);
+    if (one > best) {
+      best = one;
+      drawn = {.place = i};
+    } else if (one == best) {
+      ++drawn.equals;
+    }
+  }
+  for (std::uint64_t left = drawn.equals == 1 ? 0 : draws.below(drawn.equals); left > 0; --left) {
+    do {
+      ++drawn.place;
+    } while (!(value(drawn.place) == best));
+  }
+  return drawn;
 }
 
-/// The same with the lowest value of `load`, a function of a view.
+/// Uniform among the instances with the lowest value of `load`, a function of a view.
 template <class Load>
 [[nodiscard]] Pick draw_least(const RouteInput& input, const Load& load, core::RngStream& draws) {
-  std::vector<decltype(load(input.instances.front()))> scores;
-  scores.reserve(input.instances.size());
-  for (const InstanceView& view : input.instances) {
-    scores.push_back(-load(view));
-  }
-  return draw_highest(input, scores, draws);
+  const Drawn drawn = draw_place(
+      input.instances.size(), [&](std::size_t i) { return -load(input.instances[i]); }, draws);
+  return {.instance = input.instances[drawn.place].id, .equals = drawn.equals};
 }
 
 }  // namespace ridgeline::routing

@@ -12,19 +12,29 @@ namespace ridgeline::routing {
 std::vector<double> dynamo_costs(const std::vector<DynamoWorker>& workers,
                                  std::int64_t prompt_tokens,
                                  const DynamoWeights& weights) {
+  std::vector<double> costs;
+  fill_dynamo_costs(workers, prompt_tokens, weights, costs);
+  return costs;
+}
+
+void fill_dynamo_costs(const std::vector<DynamoWorker>& workers,
+                       std::int64_t prompt_tokens,
+                       const DynamoWeights& weights,
+                       std::vector<double>& costs) {
   const double blocks = weights.block_tokens;
   const auto prompt = static_cast<double>(prompt_tokens);
   double least = workers.empty() ? 0.0 : static_cast<double>(workers.front().prefill_tokens);
   for (const DynamoWorker& worker : workers) {
     least = std::min(least, static_cast<double>(worker.prefill_tokens));
   }
-  std::vector<double> costs;
+  const double prompt_blocks = std::max(1.0, std::ceil(prompt / blocks));
+  const bool decays = weights.tracks_prefill && weights.overlap_decay != 0.0;
+  costs.clear();
   for (const DynamoWorker& worker : workers) {
     const auto prefill = static_cast<double>(worker.prefill_tokens);
     const double excess = (prefill - least) / blocks;
-    const double prompt_blocks = std::max(1.0, std::ceil(prompt / blocks));
     const double decay =
-        weights.tracks_prefill ? 1.0 / (1.0 + weights.overlap_decay * excess / prompt_blocks) : 1.0;
+        decays ? 1.0 / (1.0 + weights.overlap_decay * excess / prompt_blocks) : 1.0;
     const double credit = weights.overlap_credit * decay * worker.device_blocks +
                           weights.host * worker.host_blocks + weights.disk * worker.disk_blocks +
                           weights.shared * worker.shared_blocks;
@@ -36,7 +46,6 @@ std::vector<double> dynamo_costs(const std::vector<DynamoWorker>& workers,
     const double load = std::max(0.0, (prefill + prompt) / blocks - credit);
     costs.push_back(weights.prefill_scale * load + worker.decode_blocks + request);
   }
-  return costs;
 }
 
 std::vector<double> dynamo_probabilities(const std::vector<double>& costs, double temperature) {

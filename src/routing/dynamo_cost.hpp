@@ -33,6 +33,11 @@ struct DynamoWeights {
 [[nodiscard]] std::vector<double> dynamo_costs(const std::vector<DynamoWorker>& workers,
                                                std::int64_t prompt_tokens,
                                                const DynamoWeights& weights = {});
+/// The same into `costs`.
+void fill_dynamo_costs(const std::vector<DynamoWorker>& workers,
+                       std::int64_t prompt_tokens,
+                       const DynamoWeights& weights,
+                       std::vector<double>& costs);
 /// With which probability each is chosen at a temperature above zero.
 [[nodiscard]] std::vector<double> dynamo_probabilities(const std::vector<double>& costs,
                                                        double temperature);

@@ -1,49 +1,152 @@
 #include "routing/prefix_table.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
+#include "core/ids.hpp"
 #include "domain/chain.hpp"
+#include "domain/request.hpp"
+#include "routing/router.hpp"
 
 namespace ridgeline::routing {
+namespace {
 
-std::vector<std::int64_t> PrefixTable::matches(const std::vector<std::uint64_t>& blocks) const {
-  std::vector<std::int64_t> counts(recent_.size());
-  for (const std::uint64_t block : blocks) {
+/// Bits of a word of owners.
+constexpr std::size_t kWord = 64;
+
+}  // namespace
+
+const PromptBlocks& PromptReader::read(const RouteInput& input) {
+  const domain::RequestView& request = input.request;
+  chain_.assign(input.prompt,
+                request.prompt_tokens,
+                request.lora,
+                domain::unique_content(request.id),
+                domain::output_content(request.id));
+  const std::int64_t prompt = std::min(request.prompt_tokens.value(), blocks_.most);
+  const std::int64_t end = blocks_.whole ? prompt / blocks_.tokens * blocks_.tokens : prompt;
+  const std::int64_t size = (end + blocks_.tokens - 1) / blocks_.tokens;
+  own_blocks_have_keys_ = own_blocks_have_keys_ || chain_.quotes() ||
+                          request.id.value() < next_id_ || size > blocks_.memory;
+  // A block with a token of the request's own is its own.
+  const std::int64_t shared = chain_.shared_tokens() >= end || own_blocks_have_keys_
+                                  ? size
+                                  : chain_.shared_tokens() / blocks_.tokens;
+  prompt_.keys.clear();
+  for (std::int64_t i = 0; i < shared; ++i) {
+    prompt_.keys.push_back(chain_.key(std::min((i + 1) * blocks_.tokens, end)));
+  }
+  prompt_.own = {.tokens = chain_.own_tokens(),
+                 .first = shared,
+                 .count = size - shared,
+                 .block_tokens = blocks_.tokens,
+                 .end = end};
+  return prompt_;
+}
+
+void PromptReader::note_sent(core::RequestId id) {
+  next_id_ = std::max(next_id_, id.value() + 1);
+}
+
+std::span<const std::int64_t> PrefixTable::matches(const PromptBlocks& blocks) {
+  std::ranges::fill(counts_, 0);
+  for (const std::uint64_t block : blocks.keys) {
     const auto owners = owners_.find(block);
     if (owners == owners_.end()) {
       break;
     }
-    for (std::size_t server = 0; server < counts.size(); ++server) {
-      counts[server] += owners->second[server] ? 1 : 0;
+    for (std::size_t word = 0; word < owners->second.size(); ++word) {
+      for (std::uint64_t bits = owners->second[word]; bits != 0; bits &= bits - 1) {
+        ++counts_[word * kWord + static_cast<std::size_t>(std::countr_zero(bits))];
+      }
     }
   }
-  return counts;
+  return counts_;
 }
 
-void PrefixTable::add(std::size_t server, const std::vector<std::uint64_t>& blocks) {
+void PrefixTable::add(std::size_t server, const PromptBlocks& blocks) {
+  for (const std::uint64_t block : blocks.keys) {
+    push(server, block);
+  }
+  for (const std::uint64_t block : blocks.keys) {
+    own(server, block);
+  }
+  if (blocks.own.count > 0) {
+    push_own(server, blocks.own);
+  }
+}
+
+void PrefixTable::push(std::size_t server, std::uint64_t key) {
   Recent& recent = recent_[server];
-  for (const std::uint64_t block : blocks) {
-    if (const auto known = recent.places.find(block); known != recent.places.end()) {
-      recent.order.splice(recent.order.begin(), recent.order, known->second);
-      continue;
+  if (const auto known = recent.places.find(key); known != recent.places.end()) {
+    recent.order.splice(recent.order.begin(), recent.order, known->second);
+    return;
+  }
+  recent.order.push_front({.key = key});
+  recent.places.emplace(key, recent.order.begin());
+  ++recent.size;
+  forget_oldest(server);
+}
+
+void PrefixTable::push_own(std::size_t server, const OwnBlocks& own) {
+  Recent& recent = recent_[server];
+  has_own_blocks_ = true;
+  recent.order.push_front({.own = own});
+  recent.size += own.count;
+  forget_oldest(server);
+}
+
+/// Until there are no more than `capacity` blocks. Of a prompt the first block is the oldest.
+void PrefixTable::forget_oldest(std::size_t server) {
+  Recent& recent = recent_[server];
+  while (recent.size > capacity_) {
+    Row& oldest = recent.order.back();
+    const std::int64_t gone = std::min(oldest.size(), recent.size - capacity_);
+    recent.size -= gone;
+    if (gone < oldest.size()) {
+      oldest.own.first += gone;
+      oldest.own.count -= gone;
+      return;
     }
-    recent.order.push_front(block);
-    recent.places.emplace(block, recent.order.begin());
-    if (recent.order.size() > capacity_) {
-      const std::uint64_t oldest = recent.order.back();
-      recent.places.erase(oldest);
-      recent.order.pop_back();
-      disown(server, oldest);
+    if (oldest.own.count == 0) {
+      recent.places.erase(oldest.key);
+      disown(server, oldest.key);
+    }
+    recent.order.pop_back();
+  }
+}
+
+void PrefixTable::give_keys_to_own_blocks() {
+  if (!std::exchange(has_own_blocks_, false)) {
+    return;
+  }
+  for (std::size_t server = 0; server < recent_.size(); ++server) {
+    Recent& recent = recent_[server];
+    for (auto row = recent.order.begin(); row != recent.order.end();) {
+      const OwnBlocks own_blocks = row->own;
+      if (own_blocks.count == 0) {
+        ++row;
+        continue;
+      }
+      for (std::int64_t i = own_blocks.count - 1; i >= 0; --i) {
+        const std::uint64_t key = own_blocks.key(i);
+        recent.places.emplace(key, recent.order.insert(row, {.key = key}));
+        own(server, key);
+      }
+      row = recent.order.erase(row);
     }
   }
-  for (const std::uint64_t block : blocks) {
-    auto& owners = owners_[block];
-    owners.resize(recent_.size());
-    owners[server] = true;
-  }
+}
+
+void PrefixTable::own(std::size_t server, std::uint64_t block) {
+  auto& owners = owners_[block];
+  owners.resize((recent_.size() + kWord - 1) / kWord);
+  owners[server / kWord] |= std::uint64_t{1} << (server % kWord);
 }
 
 void PrefixTable::disown(std::size_t server, std::uint64_t block) {
@@ -51,8 +154,8 @@ void PrefixTable::disown(std::size_t server, std::uint64_t block) {
   if (owners == owners_.end()) {
     return;
   }
-  owners->second[server] = false;
-  if (std::ranges::find(owners->second, true) == owners->second.end()) {
+  owners->second[server / kWord] &= ~(std::uint64_t{1} << (server % kWord));
+  if (std::ranges::all_of(owners->second, [](std::uint64_t word) { return word == 0; })) {
     owners_.erase(owners);
   }
 }

@@ -1,45 +1,126 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
-#include "core/units.hpp"
-
-namespace ridgeline::domain {
-class Chain;
-}
+#include "core/ids.hpp"
+#include "domain/chain.hpp"
+#include "routing/router.hpp"
 
 namespace ridgeline::routing {
 
+/// The blocks of a prompt that are its request's own: no other prompt has them unless it quotes the
+/// request.
+struct OwnBlocks {
+  domain::Chain::OwnTokens tokens = {};
+  std::int64_t first = 0;         ///< Place of the first in the prompt, in blocks.
+  std::int64_t count = 0;         ///< The last may be partial.
+  std::int64_t block_tokens = 1;  ///< Tokens of a block.
+  std::int64_t end = 0;           ///< Of the last block, in tokens of the prompt.
+
+  /// The key of block i of these.
+  [[nodiscard]] std::uint64_t key(std::int64_t i) const {
+    return tokens.key(std::min((first + i + 1) * block_tokens, end));
+  }
+};
+
+/// The blocks of a prompt: first those by key that other prompts may have too, then its own.
+struct PromptBlocks {
+  std::vector<std::uint64_t> keys;
+  OwnBlocks own = {};
+
+  [[nodiscard]] std::int64_t size() const {
+    return static_cast<std::int64_t>(keys.size()) + own.count;
+  }
+};
+
+/// Reads prompts as blocks for one router. From the first prompt on that may have an earlier one's
+/// own blocks (it quotes a request, or its request was sent before), every block has its key. So it
+/// has from the first one on that is longer than a router's memory, which is a case of its own.
+class PromptReader {
+ public:
+  struct Blocks {
+    std::int64_t tokens = 64;     ///< Of a block.
+    std::int64_t most = 131'072;  ///< Tokens of a prompt that count.
+    bool whole = false;           ///< A last and partial block does not count.
+    std::int64_t memory = 0;      ///< Blocks that the router remembers of a server.
+  };
+  explicit PromptReader(const Blocks& blocks) : blocks_(blocks) {}
+
+  /// Valid until the next call.
+  const PromptBlocks& read(const RouteInput& input);
+  /// The request that was read last is sent.
+  void note_sent(core::RequestId id);
+  /// Whether own blocks have keys from now on: those that are remembered need theirs too.
+  [[nodiscard]] bool own_blocks_have_keys() const { return own_blocks_have_keys_; }
+
+ private:
+  Blocks blocks_;
+  core::RequestId::Rep next_id_ = 0;  ///< No request from this one on was sent.
+  bool own_blocks_have_keys_ = false;
+  domain::Chain chain_;
+  PromptBlocks prompt_;
+};
+
 /// A router's memory of where it sent which prompts, as llm-d's approximate prefix cache keeps it
 /// (ebab687): blocks of a prompt by a chained key, and per server the last `capacity` of them. It
-/// is never corrected by what the server really holds.
+/// is never corrected by what the server really holds. Own blocks are one row until they are given
+/// keys.
 class PrefixTable {
  public:
-  PrefixTable(std::size_t servers, std::size_t capacity) : capacity_(capacity), recent_(servers) {}
+  PrefixTable(std::size_t servers, std::size_t capacity)
+      : capacity_(static_cast<std::int64_t>(capacity)) {
+    make_room(servers);
+  }
 
+  /// There are at least so many servers.
+  void make_room(std::size_t servers) {
+    if (servers > recent_.size()) {
+      recent_.resize(servers);
+      counts_.resize(servers);
+    }
+  }
   /// Of each server, how many of these blocks it has: counted up to the first block that no server
-  /// has.
-  [[nodiscard]] std::vector<std::int64_t> matches(const std::vector<std::uint64_t>& blocks) const;
+  /// has. Own blocks are on no server. Valid until the next call.
+  [[nodiscard]] std::span<const std::int64_t> matches(const PromptBlocks& blocks);
   /// The prompt with these blocks went to that server. Quirk kept: of a prompt that is longer than
   /// the server's memory, the blocks it pushed out itself still count as held, until they are
   /// pushed out again.
-  void add(std::size_t server, const std::vector<std::uint64_t>& blocks);
+  void add(std::size_t server, const PromptBlocks& blocks);
+  /// From now on the own blocks of all prompts so far can be found by their keys.
+  void give_keys_to_own_blocks();
 
  private:
+  /// A block with its key, or blocks of one prompt without keys.
+  struct Row {
+    std::uint64_t key = 0;
+    OwnBlocks own = {};  ///< Empty: the row is a block.
+
+    [[nodiscard]] std::int64_t size() const { return own.count > 0 ? own.count : 1; }
+  };
   struct Recent {
-    std::list<std::uint64_t> order;  ///< The newest first.
-    std::unordered_map<std::uint64_t, std::list<std::uint64_t>::iterator> places;
+    std::list<Row> order;                                                ///< The newest first.
+    std::int64_t size = 0;                                               ///< In blocks.
+    std::unordered_map<std::uint64_t, std::list<Row>::iterator> places;  ///< Of blocks with keys.
   };
 
+  void push(std::size_t server, std::uint64_t key);
+  void push_own(std::size_t server, const OwnBlocks& own);
+  void forget_oldest(std::size_t server);
+  void own(std::size_t server, std::uint64_t block);
   void disown(std::size_t server, std::uint64_t block);
 
-  std::size_t capacity_;
+  std::int64_t capacity_;
   std::vector<Recent> recent_;
-  std::unordered_map<std::uint64_t, std::vector<bool>> owners_;  ///< By block: of each server.
+  /// By block: a bit for each server that has it.
+  std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> owners_;
+  std::vector<std::int64_t> counts_;  ///< Scratch of matches().
+  bool has_own_blocks_ = false;       ///< There may be rows of them.
 };
 
 /// The keys of a prompt's blocks, the last and partial one too, of at most `most` tokens.

@@ -52,7 +52,10 @@ class ProfileRouter final : public Router {
  public:
   ProfileRouter(Profile profile, const RouterSetup& setup)
       : profile_(std::move(profile)),
-        picker_(setup.picker.empty() ? std::string(kMaxScore) : setup.picker) {
+        picker_(setup.picker.empty() ? std::string(kMaxScore) : setup.picker),
+        reader_({.tokens = profile_.block_tokens,
+                 .most = profile_.most_prefix_tokens,
+                 .memory = static_cast<std::int64_t>(profile_.blocks_per_instance)}) {
     const std::vector<NamedWeight>& named =
         setup.scorers.empty() ? profile_.scorers : setup.scorers;
     double weights = 0.0;
@@ -77,56 +80,45 @@ class ProfileRouter final : public Router {
 
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
     read_prompt(input);
-    const std::vector<Candidate> all = candidates(input);
-    Places kept(all.size());
-    std::iota(kept.begin(), kept.end(), std::size_t{0});
+    read_views(input);
+    Candidates left = all_;
     if (profile_.sticky) {
-      kept = sticky_candidates(all, profile_.affinity);
+      kept_ = sticky_candidates(all_, profile_.affinity);
+      few_.clear();
+      for (const std::size_t place : kept_) {
+        few_.push_back(all_[place]);
+      }
+      left = few_;
     }
-    std::vector<Candidate> left;
-    left.reserve(kept.size());
-    for (const std::size_t place : kept) {
-      left.push_back(all[place]);
-    }
-    Scores sums(left.size(), 0.0);
+    sums_.assign(left.size(), 0.0);
     for (const WeightedScorer& scorer : scorers_) {
-      add_weighted(sums, scorer.score(left), scorer.weight);
+      add_weighted(sums_, scorer.score(left), scorer.weight);
     }
-    const auto best = best_of(sums, draws);
-    const std::size_t drawn = best.size() == 1 ? 0 : draws.below(best.size());
-    return {.instance = input.instances[kept[best[drawn]]].id,
-            .equals = static_cast<std::uint32_t>(best.size()),
-            .uncached_tokens = left[best[drawn]].uncached_tokens};
+    replace_by_keys(draws);
+    const Drawn drawn = draw_place(sums_.size(), [&](std::size_t i) { return sums_[i]; }, draws);
+    const std::size_t place = profile_.sticky ? kept_[drawn.place] : drawn.place;
+    return {.instance = input.instances[place].id,
+            .equals = drawn.equals,
+            .uncached_tokens = all_[place].uncached_tokens};
   }
 
   void on_dispatch(const RouteInput& input, core::InstanceId instance) override {
     if (table_) {
-      table_->add(place_of(input, instance), blocks_);
+      table_->add(instance.value(), *prompt_);
+      reader_.note_sent(input.request.id);
     }
   }
 
  private:
-  /// The places that the picker draws from.
-  [[nodiscard]] Places best_of(const Scores& sums, core::RngStream& draws) const {
+  /// The picker's keys in the place of the sums, where it does not take the highest of those.
+  void replace_by_keys(core::RngStream& draws) {
     if (picker_ == kMaxScore) {
-      return highest(sums);
+      return;
     }
-    Scores keys(sums.size(), 0.0);
-    if (picker_ == kWeightedRandom) {
-      for (std::size_t i = 0; i < sums.size(); ++i) {
-        const double drawn = draws.uniform();
-        keys[i] = sums[i] > 0.0 ? core::pow(drawn, 1.0 / sums[i]) : 0.0;
-      }
+    for (double& sum : sums_) {
+      const double drawn = picker_ == kWeightedRandom ? draws.uniform() : 0.0;
+      sum = picker_ == kWeightedRandom && sum > 0.0 ? core::pow(drawn, 1.0 / sum) : 0.0;
     }
-    return highest(keys);
-  }
-
-  static std::size_t place_of(const RouteInput& input, core::InstanceId instance) {
-    std::size_t place = 0;
-    while (input.instances[place].id != instance) {
-      ++place;
-    }
-    return place;
   }
 
   /// The blocks of the prompt, and how many of them each instance is believed to hold.
@@ -135,39 +127,33 @@ class ProfileRouter final : public Router {
       return;
     }
     if (!table_) {
-      table_.emplace(input.instances.size(), profile_.blocks_per_instance);
+      table_.emplace(0, profile_.blocks_per_instance);
     }
-    const domain::RequestView& request = input.request;
-    chain_.assign(input.prompt,
-                  request.prompt_tokens,
-                  request.lora,
-                  domain::unique_content(request.id),
-                  domain::output_content(request.id));
-    blocks_ = block_keys(
-        chain_, request.prompt_tokens.value(), profile_.block_tokens, profile_.most_prefix_tokens);
-    matches_ = table_->matches(blocks_);
+    table_->make_room(input.instances.back().id.value() + std::size_t{1});
+    prompt_ = &reader_.read(input);
+    if (reader_.own_blocks_have_keys()) {
+      table_->give_keys_to_own_blocks();
+    }
+    matches_ = table_->matches(*prompt_);
   }
 
-  [[nodiscard]] std::vector<Candidate> candidates(const RouteInput& input) const {
+  void read_views(const RouteInput& input) {
     const std::int64_t prompt = input.request.prompt_tokens.value();
-    std::vector<Candidate> all;
-    all.reserve(input.instances.size());
-    for (std::size_t i = 0; i < input.instances.size(); ++i) {
+    all_.resize(input.instances.size());
+    for (std::size_t i = 0; i < all_.size(); ++i) {
       const InstanceView& view = input.instances[i];
-      Candidate& one = all.emplace_back();
+      Candidate& one = all_[i];
       one.gauges = view.gauges;
       one.inflight_requests = view.own.requests;
       one.inflight_tokens = view.own.prefill_tokens;
       one.uncached_tokens = prompt;
       if (table_) {
-        one.prefix = {.matched = matches_[i],
-                      .total = static_cast<std::int64_t>(blocks_.size()),
-                      .block_tokens = profile_.block_tokens};
-        one.uncached_tokens =
-            std::max(prompt - matches_[i] * profile_.block_tokens, std::int64_t{0});
+        const std::int64_t matched = matches_[view.id.value()];
+        one.prefix = {
+            .matched = matched, .total = prompt_->size(), .block_tokens = profile_.block_tokens};
+        one.uncached_tokens = std::max(prompt - matched * profile_.block_tokens, std::int64_t{0});
       }
     }
-    return all;
   }
 
   Profile profile_;
@@ -175,10 +161,15 @@ class ProfileRouter final : public Router {
   std::vector<WeightedScorer> scorers_;
   Needs needs_;
   bool reads_prefix_ = false;
+  PromptReader reader_;
   std::optional<PrefixTable> table_;
-  domain::Chain chain_;
-  std::vector<std::uint64_t> blocks_;  ///< Of the prompt at hand.
-  std::vector<std::int64_t> matches_;
+  // Of the decision at hand.
+  const PromptBlocks* prompt_ = nullptr;
+  std::span<const std::int64_t> matches_;  ///< Blocks of the prompt, by instance.
+  std::vector<Candidate> all_;
+  Places kept_;  ///< Of those the sticky ones, where the profile asks for them.
+  std::vector<Candidate> few_;
+  Scores sums_;
 };
 
 }  // namespace

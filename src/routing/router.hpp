@@ -35,8 +35,7 @@ struct Gauges {
 /// a router may look at.
 struct InstanceView {
   core::InstanceId id;
-  OwnCounters own = {};
-  core::SimTime own_as_of = {};
+  OwnCounters own = {};  ///< As of the decision.
   Gauges gauges = {};
   core::SimTime gauges_as_of = {};
   /// Requests at the instance or on their way there, now. No gateway knows it.

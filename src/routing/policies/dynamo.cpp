@@ -2,8 +2,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -12,8 +12,6 @@
 
 #include "core/ids.hpp"
 #include "core/rng.hpp"
-#include "domain/chain.hpp"
-#include "domain/request.hpp"
 #include "routing/choice.hpp"
 #include "routing/dynamo_cost.hpp"
 #include "routing/parameters.hpp"
@@ -58,6 +56,94 @@ constexpr auto kDynamoParameters = std::to_array<Parameter>({
      .source = kDynamoSource},
 });
 
+/// The blocks of the prompts in flight at each instance, each block once however many share it.
+class ActiveBlocks {
+ public:
+  /// There are at least so many instances.
+  void make_room(std::size_t instances) {
+    if (instances > sizes_.size()) {
+      sizes_.resize(instances);
+      held_.resize(instances);
+    }
+  }
+  /// How many blocks of a prompt each instance has in flight, for with().
+  void count_held(const PromptBlocks& prompt) {
+    std::ranges::fill(held_, 0);
+    for (const std::uint64_t block : prompt.keys) {
+      const auto holders = holders_.find(block);
+      if (holders == holders_.end()) {
+        return;  // Nor does a prompt in flight have any block behind it.
+      }
+      for (std::size_t i = 0; i < holders->second.size(); ++i) {
+        held_[i] += holders->second[i] > 0 ? 1 : 0;
+      }
+    }
+  }
+  /// The blocks in flight at an instance once that prompt is there too.
+  [[nodiscard]] std::int64_t with(std::size_t instance, const PromptBlocks& prompt) const {
+    return sizes_[instance] + prompt.size() - held_[instance];
+  }
+  void begin(core::RequestId request, std::size_t instance, const PromptBlocks& prompt) {
+    requests_.emplace(request.value(), Sent{.instance = instance, .prompt = prompt});
+    sizes_[instance] += prompt.own.count;
+    hold(instance, prompt.keys);
+  }
+  void end(core::RequestId request, std::size_t instance) {
+    // A request may be sent again before the router learns that it has ended elsewhere.
+    auto sent = requests_.find(request.value());
+    while (sent->second.instance != instance) {
+      ++sent;
+    }
+    sizes_[instance] -= sent->second.prompt.own.count;
+    for (const std::uint64_t block : sent->second.prompt.keys) {
+      const auto holders = holders_.find(block);
+      if (--holders->second[instance] == 0) {
+        --sizes_[instance];
+        if (std::ranges::all_of(holders->second, [](std::int32_t held) { return held == 0; })) {
+          holders_.erase(holders);
+        }
+      }
+    }
+    requests_.erase(sent);
+  }
+  /// From now on the own blocks of prompts in flight are found by their keys.
+  void give_keys_to_own_blocks() {
+    if (std::exchange(own_blocks_have_keys_, true)) {
+      return;
+    }
+    for (auto& [request, sent] : requests_) {  // Sums, whatever the order.
+      const OwnBlocks own = std::exchange(sent.prompt.own, {});
+      const std::size_t shared = sent.prompt.keys.size();
+      for (std::int64_t i = 0; i < own.count; ++i) {
+        sent.prompt.keys.push_back(own.key(i));
+      }
+      sizes_[sent.instance] -= own.count;
+      hold(sent.instance, std::span(sent.prompt.keys).subspan(shared));
+    }
+  }
+
+ private:
+  struct Sent {
+    std::size_t instance = 0;
+    PromptBlocks prompt;
+  };
+
+  void hold(std::size_t instance, std::span<const std::uint64_t> blocks) {
+    for (const std::uint64_t block : blocks) {
+      auto& holders = holders_[block];
+      holders.resize(std::max(holders.size(), sizes_.size()));
+      sizes_[instance] += holders[instance]++ == 0 ? 1 : 0;
+    }
+  }
+
+  std::vector<std::int64_t> sizes_;  ///< By instance.
+  std::vector<std::int64_t> held_;   ///< By instance: of the prompt that count_held() got.
+  /// By block with a key: how many prompts in flight at each instance have it.
+  std::unordered_map<std::uint64_t, std::vector<std::int32_t>> holders_;
+  std::unordered_multimap<core::RequestId::Rep, Sent> requests_;
+  bool own_blocks_have_keys_ = false;
+};
+
 /// Dynamo's KV router without KV events: it believes what it sent. Whole blocks alone count. Active
 /// blocks are those of the prompts in flight, each once however many of them share it; those of
 /// answers are not counted.
@@ -76,89 +162,77 @@ class Dynamo final : public Router {
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
     read_prompt(input);
     const std::int64_t prompt = input.request.prompt_tokens.value();
-    const auto matches = table_->matches(blocks_);
-    std::vector<DynamoWorker> workers;
-    for (std::size_t i = 0; i < input.instances.size(); ++i) {
-      const auto fresh = std::ranges::count_if(
-          blocks_, [&](std::uint64_t block) { return !active_[i].contains(block); });
-      workers.push_back(
-          {.device_blocks = static_cast<double>(matches[i]),
-           .prefill_tokens = input.instances[i].own.prefill_tokens,
-           .decode_blocks = static_cast<double>(active_[i].size()) + static_cast<double>(fresh),
-           .requests = input.instances[i].own.requests});
+    const auto matches = table_.matches(*prompt_);
+    active_.count_held(*prompt_);
+    workers_.clear();
+    for (const InstanceView& view : input.instances) {
+      const std::size_t id = view.id.value();
+      workers_.push_back({.device_blocks = static_cast<double>(matches[id]),
+                          .prefill_tokens = view.own.prefill_tokens,
+                          .decode_blocks = static_cast<double>(active_.with(id, *prompt_)),
+                          .requests = view.own.requests});
     }
-    const std::vector<double> costs = dynamo_costs(workers, prompt, weights_);
-    Pick pick = temperature_ > 0.0 ? draw_softly(input, costs, draws)
-                                   : draw_highest(input, negated(costs), draws);
-    pick.uncached_tokens = prompt - matches[pick.instance.value()] * kBlockTokens;
-    return pick;
+    fill_dynamo_costs(workers_, prompt, weights_, costs_);
+    Drawn drawn;
+    if (temperature_ > 0.0) {
+      drawn = {.place = draw_softly(draws)};
+    } else {
+      drawn = draw_place(costs_.size(), [&](std::size_t i) { return -costs_[i]; }, draws);
+    }
+    const core::InstanceId chosen = input.instances[drawn.place].id;
+    return {.instance = chosen,
+            .equals = drawn.equals,
+            .uncached_tokens = prompt - matches[chosen.value()] * kBlockTokens};
   }
 
   void on_dispatch(const RouteInput& input, core::InstanceId instance) override {
-    table_->add(instance.value(), blocks_);
-    for (const std::uint64_t block : blocks_) {
-      ++active_[instance.value()][block];
-    }
-    in_flight_.emplace(input.request.id.value(), std::move(blocks_));
+    table_.add(instance.value(), *prompt_);
+    active_.begin(input.request.id, instance.value(), *prompt_);
+    reader_.note_sent(input.request.id);
   }
 
   void on_end(core::RequestId request, core::InstanceId instance) override {
-    const auto blocks = in_flight_.extract(request.value());
-    auto& active = active_[instance.value()];
-    for (const std::uint64_t block : blocks.mapped()) {
-      if (const auto held = active.find(block); --held->second == 0) {
-        active.erase(held);
-      }
-    }
+    active_.end(request, instance.value());
   }
 
  private:
-  static constexpr std::int32_t kBlockTokens = 16;
-
-  static std::vector<double> negated(std::vector<double> numbers) {
-    for (double& number : numbers) {
-      number = -number;
-    }
-    return numbers;
-  }
+  static constexpr std::int64_t kBlockTokens = 16;
+  static constexpr std::int64_t kBlocks = 100'000;  ///< Per instance: more than a GPU holds.
 
   /// By the softmax of the costs, walked in order.
-  [[nodiscard]] Pick draw_softly(const RouteInput& input,
-                                 const std::vector<double>& costs,
-                                 core::RngStream& draws) const {
-    const std::vector<double> shares = dynamo_probabilities(costs, temperature_);
+  [[nodiscard]] std::size_t draw_softly(core::RngStream& draws) const {
+    const std::vector<double> shares = dynamo_probabilities(costs_, temperature_);
     double left = draws.uniform();
     std::size_t drawn = 0;
     while (drawn + 1 < shares.size() && left >= shares[drawn]) {
       left -= shares[drawn++];
     }
-    return {.instance = input.instances[drawn].id};
+    return drawn;
   }
-  static constexpr std::size_t kBlocks = 100'000;  ///< Per instance: more than a GPU holds.
 
   void read_prompt(const RouteInput& input) {
-    const domain::RequestView& request = input.request;
-    if (!table_) {
-      table_.emplace(input.instances.size(), kBlocks);
-      active_.resize(input.instances.size());
+    const std::size_t instances = input.instances.back().id.value() + std::size_t{1};
+    table_.make_room(instances);
+    active_.make_room(instances);
+    prompt_ = &reader_.read(input);
+    if (reader_.own_blocks_have_keys()) {
+      table_.give_keys_to_own_blocks();
+      active_.give_keys_to_own_blocks();
     }
-    domain::Chain chain;
-    chain.assign(input.prompt,
-                 request.prompt_tokens,
-                 request.lora,
-                 domain::unique_content(request.id),
-                 domain::output_content(request.id));
-    const std::int64_t whole = request.prompt_tokens.value() / kBlockTokens * kBlockTokens;
-    blocks_ = block_keys(chain, whole, kBlockTokens, whole);
   }
 
   DynamoWeights weights_;
   double temperature_;
-  std::optional<PrefixTable> table_;
-  std::vector<std::uint64_t> blocks_;  ///< Of the prompt at hand.
-  /// By instance: how many prompts in flight hold each block. Looked up, never walked.
-  std::vector<std::unordered_map<std::uint64_t, std::int64_t>> active_;
-  std::unordered_map<core::RequestId::Rep, std::vector<std::uint64_t>> in_flight_;
+  PromptReader reader_{{.tokens = kBlockTokens,
+                        .most = std::numeric_limits<std::int64_t>::max(),
+                        .whole = true,
+                        .memory = kBlocks}};
+  PrefixTable table_{0, kBlocks};
+  ActiveBlocks active_;
+  // Of the decision at hand.
+  const PromptBlocks* prompt_ = nullptr;
+  std::vector<DynamoWorker> workers_;
+  std::vector<double> costs_;
 };
 
 }  // namespace

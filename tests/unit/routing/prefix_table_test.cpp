@@ -36,25 +36,25 @@ TEST(BlockKeys, CountTheLastPartialBlockAndShareBeginnings) {
 
 TEST(PrefixTable, CountsWhatEachServerWasGiven) {
   PrefixTable table(2, 10);
-  table.add(0, {1, 2, 3});
-  table.add(1, {1, 2, 9});
-  EXPECT_THAT(table.matches({1, 2, 3, 4}), ElementsAre(3, 2));
-  EXPECT_THAT(table.matches({4, 1}), ElementsAre(0, 0));
+  table.add(0, {{1, 2, 3}});
+  table.add(1, {{1, 2, 9}});
+  EXPECT_THAT(table.matches({{1, 2, 3, 4}}), ElementsAre(3, 2));
+  EXPECT_THAT(table.matches({{4, 1}}), ElementsAre(0, 0));
 }
 
 TEST(PrefixTable, ForgetsTheLeastRecent) {
   PrefixTable table(1, 3);
-  table.add(0, {1, 2, 3});
-  table.add(0, {1, 4});  // 2 goes.
-  EXPECT_THAT(table.matches({1}), ElementsAre(1));
-  EXPECT_THAT(table.matches({2}), ElementsAre(0));
-  EXPECT_THAT(table.matches({3}), ElementsAre(1));
+  table.add(0, {{1, 2, 3}});
+  table.add(0, {{1, 4}});  // 2 goes.
+  EXPECT_THAT(table.matches({{1}}), ElementsAre(1));
+  EXPECT_THAT(table.matches({{2}}), ElementsAre(0));
+  EXPECT_THAT(table.matches({{3}}), ElementsAre(1));
 }
 
 TEST(PrefixTable, APromptLongerThanItsMemoryLeavesEntriesBehind) {
   PrefixTable table(1, 2);
-  table.add(0, {1, 2, 3});  // 1 is pushed out, and still counts.
-  EXPECT_THAT(table.matches({1, 2, 3}), ElementsAre(3));
+  table.add(0, {{1, 2, 3}});  // 1 is pushed out, and still counts.
+  EXPECT_THAT(table.matches({{1, 2, 3}}), ElementsAre(3));
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ bool check_prefix_affinity(DecisionCase& recorded) {
     const auto keys = routing::block_keys(
         prompt.chain, prompt.length / block_tokens * block_tokens, block_tokens, prompt.length);
     std::vector<routing::Candidate> all(ids.size());
-    const auto matches = table.matches(keys);
+    const auto matches = table.matches({.keys = keys});
     for (std::size_t place = 0; place < ids.size(); ++place) {
       all[place].prefix = {.matched = matches[place],
                            .total = static_cast<std::int64_t>(keys.size()),
@@ -89,7 +89,7 @@ bool check_prefix_affinity(DecisionCase& recorded) {
                           part_of(step, "weighted_scores"),
                           ids,
                           routing::prefix_scores(all));
-    table.add(place_of(ids, word_of(step, "routed_to")), keys);
+    table.add(place_of(ids, word_of(step, "routed_to")), {.keys = keys});
   }
   return true;
 }

@@ -250,7 +250,7 @@ bool check_prefix_table(DecisionCase& recorded) {
     const auto prompt = prompts.read(step, "tokens");
     const auto keys = routing::block_keys(
         prompt.chain, prompt.length, block_tokens, count_of(params, "maxPrefixTokensToMatch"));
-    const auto matches = table.matches(keys);
+    const auto matches = table.matches({.keys = keys});
     recorded.check_scores(fmt::format("step {}: matched blocks", i),
                           part_of(step, "match_blocks"),
                           ids,
@@ -258,7 +258,7 @@ bool check_prefix_table(DecisionCase& recorded) {
     recorded.check_number(fmt::format("step {}: blocks", i),
                           number_of(step, "total_blocks"),
                           static_cast<double>(keys.size()));
-    table.add(place_of(ids, word_of(step, "routed_to")), keys);
+    table.add(place_of(ids, word_of(step, "routed_to")), {.keys = keys});
   }
   return true;
 }

@@ -84,18 +84,25 @@ class ActiveBlocks {
     return sizes_[instance] + prompt.size() - held_[instance];
   }
   void begin(core::RequestId request, std::size_t instance, const PromptBlocks& prompt) {
-    requests_.emplace(request.value(), Sent{.instance = instance, .prompt = prompt});
+    if (free_.empty()) {
+      free_.push_back(sent_.size());
+      sent_.emplace_back();
+    }
+    requests_.emplace(request.value(), free_.back());
+    sent_[free_.back()] = {.instance = instance, .prompt = prompt};
+    free_.pop_back();
     sizes_[instance] += prompt.own.count;
     hold(instance, prompt.keys);
   }
   void end(core::RequestId request, std::size_t instance) {
     // A request may be sent again before the router learns that it has ended elsewhere.
-    auto sent = requests_.find(request.value());
-    while (sent->second.instance != instance) {
-      ++sent;
+    auto found = requests_.find(request.value());
+    while (sent_[found->second].instance != instance) {
+      ++found;
     }
-    sizes_[instance] -= sent->second.prompt.own.count;
-    for (const std::uint64_t block : sent->second.prompt.keys) {
+    Sent& sent = sent_[found->second];
+    sizes_[instance] -= sent.prompt.own.count;
+    for (const std::uint64_t block : sent.prompt.keys) {
       const auto holders = holders_.find(block);
       if (--holders->second[instance] == 0) {
         --sizes_[instance];
@@ -104,14 +111,16 @@ class ActiveBlocks {
         }
       }
     }
-    requests_.erase(sent);
+    sent = {};
+    free_.push_back(found->second);
+    requests_.erase(found);
   }
   /// From now on the own blocks of prompts in flight are found by their keys.
   void give_keys_to_own_blocks() {
     if (std::exchange(own_blocks_have_keys_, true)) {
       return;
     }
-    for (auto& [request, sent] : requests_) {  // Sums, whatever the order.
+    for (Sent& sent : sent_) {
       const OwnBlocks own = std::exchange(sent.prompt.own, {});
       const std::size_t shared = sent.prompt.keys.size();
       for (std::int64_t i = 0; i < own.count; ++i) {
@@ -140,7 +149,9 @@ class ActiveBlocks {
   std::vector<std::int64_t> held_;   ///< By instance: of the prompt that count_held() got.
   /// By block with a key: how many prompts in flight at each instance have it.
   std::unordered_map<std::uint64_t, std::vector<std::int32_t>> holders_;
-  std::unordered_multimap<core::RequestId::Rep, Sent> requests_;
+  std::vector<Sent> sent_;         ///< Of requests in flight, and empty ones.
+  std::vector<std::size_t> free_;  ///< Places of the empty ones.
+  std::unordered_multimap<core::RequestId::Rep, std::size_t> requests_;  ///< Places in sent_.
   bool own_blocks_have_keys_ = false;
 };
 

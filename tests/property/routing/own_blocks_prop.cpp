@@ -29,7 +29,7 @@ struct Sent {
   core::InstanceId instance = {};
 };
 
-/// One router and what it is told.
+/// One router, with draws of each request alone.
 class Driven {
  public:
   explicit Driven(std::unique_ptr<Router> router) : router_(std::move(router)) {}

@@ -115,10 +115,8 @@ core::Result<StudyReport> run_study(const Study& study, const StudyOptions& opti
                      .warnings = {}};
   report.warnings = judge(study, report);
   if (study.needs_tables) {
-    if (const auto tables = lab.tables()) {
-      const auto notes = latency::measured::notes_of(*tables);
-      report.warnings.insert(report.warnings.end(), notes.begin(), notes.end());
-    }
+    const auto notes = lab.table_notes();
+    report.warnings.insert(report.warnings.end(), notes.begin(), notes.end());
   }
   return report;
 }

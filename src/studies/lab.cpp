@@ -17,6 +17,7 @@
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/measured/kernel_tables.hpp"
+#include "latency/measured/shared_tables.hpp"
 #include "latency/roofline/roofline_model.hpp"
 #include "latency/roofline/step_cost.hpp"
 #include "latency/roofline/switches.hpp"
@@ -56,6 +57,14 @@ class Batch {
 };
 
 }  // namespace
+
+std::shared_ptr<const latency::measured::SharedTables> keep_tables(const std::string& bench_data) {
+  if (bench_data.empty()) {
+    return nullptr;
+  }
+  const auto shared = latency::measured::share_bench_data(bench_data, kStudyGpu);
+  return shared ? *shared : nullptr;
+}
 
 bool reads_tables(const Arm& arm) {
   if (const auto* preset = latency::roofline::find_preset(arm.preset)) {
@@ -130,7 +139,15 @@ core::Result<std::unique_ptr<Subject>> Lab::subject(const std::string& arm,
 }
 
 core::Result<latency::measured::KernelTables> Lab::tables() const {
-  return latency::measured::load_bench_data(options_.bench_data, kStudyGpu);
+  const auto shared = latency::measured::share_bench_data(options_.bench_data, kStudyGpu);
+  if (!shared) {
+    return core::fail(shared.error());
+  }
+  return (*shared)->tables;
+}
+
+core::Warnings Lab::table_notes() const {
+  return tables_ == nullptr ? core::Warnings() : tables_->notes;
 }
 
 document::Node cell(std::int64_t value) {

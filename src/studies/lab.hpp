@@ -12,6 +12,7 @@
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/measured/kernel_tables.hpp"
+#include "latency/measured/shared_tables.hpp"
 #include "latency/roofline/roofline_model.hpp"
 #include "latency/roofline/step_cost.hpp"
 #include "latency/step_time_model.hpp"
@@ -28,6 +29,11 @@ struct Requests {
   std::vector<std::int64_t> decodes = {};                            ///< KV lengths.
   std::vector<std::pair<std::int64_t, std::int64_t>> prefills = {};  ///< (past, new)
 };
+
+/// Keeps the tables that studies read: commands and arms that ask for them while the result lives
+/// do not read the files again. nullptr where there are none, which is the error of those that ask.
+[[nodiscard]] std::shared_ptr<const latency::measured::SharedTables> keep_tables(
+    const std::string& bench_data);
 
 /// Whether its step-time model looks kernels up in measured tables.
 [[nodiscard]] bool reads_tables(const Arm& arm);
@@ -64,18 +70,22 @@ class Subject {
 /// ends the study.
 class Lab {
  public:
-  Lab(const Study& study, const StudyOptions& options) : study_(study), options_(options) {}
+  Lab(const Study& study, const StudyOptions& options)
+      : study_(study), options_(options), tables_(keep_tables(options.bench_data)) {}
 
   [[nodiscard]] core::Result<std::unique_ptr<Subject>> subject(
       const std::string& arm, const std::string& network = kLlama8b, std::int64_t ranks = 1) const;
   /// The measured kernels themselves.
   [[nodiscard]] core::Result<latency::measured::KernelTables> tables() const;
+  /// What a reader of the tables should know of them; nothing where they cannot be read.
+  [[nodiscard]] core::Warnings table_notes() const;
   [[nodiscard]] const StudyOptions& options() const { return options_; }
   [[nodiscard]] const std::vector<Arm>& arms() const { return study_.arms; }
 
  private:
   const Study& study_;
   const StudyOptions& options_;
+  std::shared_ptr<const latency::measured::SharedTables> tables_;
 };
 
 /// Cells of a table.

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -11,7 +14,6 @@
 
 #include <fmt/core.h>
 
-#include "core/parallel.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "evidence/validate/evidence.hpp"
@@ -50,15 +52,13 @@ std::vector<scenario::Override> overrides_of(const Arm& arm, const std::string& 
   return all;
 }
 
-std::vector<PartPrediction> predict_arm(std::vector<Evidence> evidence,
-                                        const Arm& arm,
-                                        const StudyOptions& options,
-                                        std::int64_t threads) {
-  const auto runs = evidence::validate::group_runs(evidence);
-  return evidence::validate::predict(
-      evidence,
-      runs,
-      {.histories = 1, .threads = threads, .overrides = overrides_of(arm, options.bench_data)});
+/// The same words for the same predictions.
+std::string key_of(const std::vector<scenario::Override>& overrides, const std::string& measured) {
+  std::string key = measured;
+  for (const scenario::Override& one : overrides) {
+    key += fmt::format("\n{}={}", one.path, one.text);
+  }
+  return key;
 }
 
 const std::string& server_of(const Evidence& evidence) {
@@ -68,6 +68,12 @@ const std::string& server_of(const Evidence& evidence) {
 bool is_scored(const Evidence& evidence, const PartPrediction& prediction) {
   std::string reason;
   return evidence::validate::standing_of(evidence, prediction, reason) == Standing::kScored;
+}
+
+std::vector<std::size_t> every_place(std::size_t size) {
+  std::vector<std::size_t> places(size);
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  return places;
 }
 
 /// Records of servers of which a stage counts: a stage alone would start cold.
@@ -86,17 +92,6 @@ std::vector<std::size_t> of_counted_servers(const std::vector<Evidence>& evidenc
     }
   }
   return kept;
-}
-
-/// Every arm but the first.
-std::vector<std::vector<PartPrediction>> predict_others(const std::vector<Evidence>& evidence,
-                                                        const std::vector<Arm>& arms,
-                                                        const StudyOptions& options) {
-  std::vector<std::vector<PartPrediction>> results(arms.size());
-  core::for_each_job(arms.size() - 1, options.threads, [&](std::size_t job) {
-    results[job + 1] = predict_arm(evidence, arms[job + 1], options, 1);
-  });
-  return results;
 }
 
 ScoredRun run_of(const Evidence& evidence, const evidence::validate::Prediction& first) {
@@ -123,20 +118,44 @@ std::optional<double> ScoredRun::error_pct(std::size_t arm, Figure figure) const
   return evidence::validate::error_pct(predicted[arm], measured, figure, Level::kMean);
 }
 
+std::vector<PartPrediction> ArmPredictions::predict(const std::vector<Evidence>& evidence,
+                                                    const std::vector<std::size_t>& places,
+                                                    const Arm& arm,
+                                                    const StudyOptions& options) {
+  const auto overrides = overrides_of(arm, options.bench_data);
+  auto& known = known_[key_of(overrides, options.measured)];
+  std::vector<std::size_t> missing;
+  std::ranges::copy_if(places, std::back_inserter(missing), [&](std::size_t place) {
+    return !known.contains(place);
+  });
+  std::vector<Evidence> asked;
+  for (const std::size_t place : missing) {
+    asked.push_back(evidence[place]);
+  }
+  const auto runs = evidence::validate::group_runs(asked);
+  auto found = evidence::validate::predict(
+      asked, runs, {.histories = 1, .threads = options.threads, .overrides = overrides});
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    known[missing[i]] = std::move(found[i]);
+  }
+  std::vector<PartPrediction> predictions;
+  for (const std::size_t place : places) {
+    predictions.push_back(known.at(place));
+  }
+  return predictions;
+}
+
 core::Result<std::vector<ScoredRun>> score_arms(const std::vector<Arm>& arms,
                                                 const StudyOptions& options) {
   auto read = evidence::validate::read_evidence(options.measured);
   if (!read) {
     return core::fail(core::with_field(std::move(read).error(), "--measured"));
   }
-  const auto first = predict_arm(*read, arms.front(), options, options.threads);
-  std::vector<Evidence> evidence;
-  std::vector<PartPrediction> of_first;
-  for (const std::size_t i : of_counted_servers(*read, first)) {
-    evidence.push_back((*read)[i]);
-    of_first.push_back(first[i]);
-  }
-  if (evidence.empty()) {
+  ArmPredictions own;
+  ArmPredictions& all = options.predictions == nullptr ? own : *options.predictions;
+  const auto first = all.predict(*read, every_place(read->size()), arms.front(), options);
+  const auto counted = of_counted_servers(*read, first);
+  if (counted.empty()) {
     return core::fail(
         {.field = "--measured",
          .message = fmt::format(
@@ -145,18 +164,21 @@ core::Result<std::vector<ScoredRun>> score_arms(const std::vector<Arm>& arms,
          .hint = fmt::format("ridgeline validate FILE --latency {} says why of each",
                              arms.front().preset)});
   }
-  auto predictions = predict_others(evidence, arms, options);
-  predictions.front() = std::move(of_first);
+  std::vector<std::vector<PartPrediction>> predictions;
+  for (const Arm& arm : arms) {
+    predictions.push_back(all.predict(*read, counted, arm, options));
+  }
   std::vector<ScoredRun> runs;
-  for (std::size_t i = 0; i < evidence.size(); ++i) {
-    if (!is_scored(evidence[i], predictions.front()[i])) {
+  for (std::size_t i = 0; i < counted.size(); ++i) {
+    const Evidence& evidence = (*read)[counted[i]];
+    if (!is_scored(evidence, predictions.front()[i])) {
       continue;
     }
-    ScoredRun run = run_of(evidence[i], *predictions.front()[i].prediction);
+    ScoredRun run = run_of(evidence, *predictions.front()[i].prediction);
     for (const auto& of_arm : predictions) {
       if (!of_arm[i].prediction) {
         return core::fail({.field = "--measured",
-                           .message = fmt::format("{}: {}", evidence[i].id, of_arm[i].problem),
+                           .message = fmt::format("{}: {}", evidence.id, of_arm[i].problem),
                            .where = {.file = options.measured}});
       }
       run.predicted.push_back(of_arm[i].prediction->figures);

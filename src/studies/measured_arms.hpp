@@ -2,12 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/result.hpp"
 #include "evidence/validate/evidence.hpp"
+#include "evidence/validate/prediction.hpp"
 #include "studies/study.hpp"
 
 /// Arms of a study held against measured servers, by the means of `validate`.
@@ -28,6 +30,24 @@ struct ScoredRun {
   /// Signed, of the mean, in percent; nothing where the figure was not measured.
   [[nodiscard]] std::optional<double> error_pct(std::size_t arm,
                                                 evidence::validate::Figure figure) const;
+};
+
+/// What arms predict of measured runs, kept while several studies run: a run is simulated once
+/// under equal arms.
+class ArmPredictions {
+ public:
+  /// Of the records at these places of `evidence`, which was read from `options.measured`, in that
+  /// order. With a stage of a server, all others that are to count are asked for: a stage alone
+  /// starts cold.
+  [[nodiscard]] std::vector<evidence::validate::PartPrediction> predict(
+      const std::vector<evidence::validate::Evidence>& evidence,
+      const std::vector<std::size_t>& places,
+      const Arm& arm,
+      const StudyOptions& options);
+
+ private:
+  /// By file and what is overridden, then by record.
+  std::map<std::string, std::map<std::size_t, evidence::validate::PartPrediction>> known_;
 };
 
 /// Simulates every run of `options.measured` once under each arm (one history, so that arms see the

@@ -13,6 +13,7 @@
 
 namespace ridgeline::studies {
 
+class ArmPredictions;
 class Lab;
 
 /// What a study ends in.
@@ -97,6 +98,8 @@ struct StudyOptions {
   /// skipped.
   std::string measured = {};
   std::int64_t threads = 1;  ///< Outcomes do not depend on it.
+  /// Shared with other studies, whose equal arms are then not simulated again; nullptr: not shared.
+  ArmPredictions* predictions = nullptr;
 };
 
 /// A study with its outcome, and what the harness noticed by itself.

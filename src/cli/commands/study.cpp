@@ -21,6 +21,7 @@
 #include "report/palette.hpp"
 #include "report/result_json.hpp"
 #include "report/study_report.hpp"
+#include "studies/measured_arms.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -102,7 +103,8 @@ core::Result<std::vector<const studies::Study*>> chosen(const std::vector<std::s
 
 ExitCode show_studies(const std::vector<const studies::Study*>& asked,
                       const Arguments& arguments,
-                      const Manners& manners) {
+                      const Manners& manners,
+                      studies::ArmPredictions& predictions) {
   auto outputs = VerbOutputs::open(arguments, manners, {"markdown", "json"});
   if (!outputs) {
     return give_up(outputs.error(), manners);
@@ -113,7 +115,8 @@ ExitCode show_studies(const std::vector<const studies::Study*>& asked,
         *study,
         {.bench_data = arguments.value("bench-data"),
          .measured = arguments.value("measured"),
-         .threads = std::max<std::int64_t>(1, std::thread::hardware_concurrency())});
+         .threads = std::max<std::int64_t>(1, std::thread::hardware_concurrency()),
+         .predictions = &predictions});
     if (!report) {
       return give_up(report.error(), manners);
     }
@@ -137,6 +140,11 @@ ExitCode show_studies(const std::vector<const studies::Study*>& asked,
 }  // namespace
 
 ExitCode study_command(Words words) {
+  studies::ArmPredictions predictions;
+  return study_command(words, predictions);
+}
+
+ExitCode study_command(Words words, studies::ArmPredictions& predictions) {
   const Opening opening{.usage = "study list | study run ID... | study all [flags]",
                         .about =
                             "Repeats a published study of the rooflines: its claim, arms, tables "
@@ -155,7 +163,7 @@ ExitCode study_command(Words words) {
   const std::vector<std::string>& asked_for = arguments.positionals;
   const bool all = asked_for.size() == 1 && asked_for[0] == "all";
   if (const auto documents = documents_of(asked_for); all || !documents.empty()) {
-    return show_ledger(documents, arguments, manners);
+    return show_ledger(documents, arguments, manners, predictions);
   }
   const auto asked = chosen(asked_for);
   if (!asked) {
@@ -167,7 +175,7 @@ ExitCode study_command(Words words) {
   if (manners.format == "html") {
     return give_up({study_usage("html is a format of `study all` and of documents")}, manners);
   }
-  return show_studies(*asked, arguments, manners);
+  return show_studies(*asked, arguments, manners, predictions);
 }
 
 }  // namespace ridgeline::cli

@@ -9,6 +9,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/command_line.hpp"
+#include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/terminal.hpp"
@@ -19,6 +20,7 @@
 #include "report/result_json.hpp"
 #include "studies/ledger/ledger.hpp"
 #include "studies/ledger/settle.hpp"
+#include "studies/measured_arms.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -35,10 +37,13 @@ core::Result<studies::Ledger> ledger_of(const Arguments& arguments) {
   return studies::read_ledger(*document);
 }
 
-studies::CommandOutput run_inside(std::vector<std::string> words) {
+studies::CommandOutput run_inside(std::vector<std::string> words,
+                                  studies::ArmPredictions& predictions) {
   words.insert(words.end(), {"--color", "never"});
   KeptOutput kept;
-  const ExitCode code = run_command_line(words);
+  const ExitCode code = words.front() == "study"
+                            ? study_command(Words(words).subspan(1), predictions)
+                            : run_command_line(words);
   return {.exit = static_cast<int>(code), .out = std::move(kept.out), .err = std::move(kept.err)};
 }
 
@@ -80,7 +85,8 @@ std::vector<std::string> ledger_documents() {
 
 ExitCode show_ledger(const std::vector<std::string>& documents,
                      const Arguments& arguments,
-                     const Manners& manners) {
+                     const Manners& manners,
+                     studies::ArmPredictions& predictions) {
   const auto ledger = ledger_of(arguments);
   if (!ledger) {
     return give_up(ledger.error(), manners);
@@ -93,7 +99,7 @@ ExitCode show_ledger(const std::vector<std::string>& documents,
       *ledger,
       documents,
       {.bench_data = arguments.value("bench-data"), .measured = arguments.value("measured")},
-      run_inside);
+      [&](const std::vector<std::string>& words) { return run_inside(words, predictions); });
   const ExitCode written = outputs->put_out(
       [&](std::string_view format, const report::TextStyle& style) {
         return rendered(settled, format, style);

@@ -292,19 +292,20 @@ std::vector<PartPrediction> predict(std::vector<Evidence>& evidence,
   for (std::size_t i = 0; i < evidence.size(); ++i) {
     results[i].problem = evidence[i].problem;
   }
-  // Servers first, one after the other: they note what they assume in the records.
+  // Servers first: each notes what it assumes in its own records.
   std::vector<std::optional<scenario::Resolved>> servers(runs.size());
-  for (std::size_t i = 0; i < runs.size(); ++i) {
+  core::for_each_job(runs.size(), options.threads, [&](std::size_t i) {
     for (const auto& part : runs[i].parts) {
       auto server = deploy(evidence[part.evidence], options.overrides);
       if (server) {
         servers[i] = std::move(*server);
+        servers[i]->run.percentiles = "sketch";  // Of summaries, which are not read.
       } else {
         evidence[part.evidence].problem = first_line(server.error());
         results[part.evidence].problem = evidence[part.evidence].problem;
       }
     }
-  }
+  });
   // Then every history of every run, each by whichever thread is free; each has its own place.
   const auto histories = static_cast<std::size_t>(options.histories);
   std::vector<std::vector<std::vector<PartPrediction>>> played(

@@ -71,7 +71,8 @@ Bracket bracket(std::size_t size, const Tick& tick, std::int64_t value, LookupMo
   return {.low = low, .high = high, .share = share_between(tick(low), tick(high), value, mode)};
 }
 
-/// Rows that a value came from: the nearest counts.
+/// Rows that a value came from: the nearest counts. `distance` and the distance noted may be
+/// squares: they are compared only.
 template <class Distance>
 void note_nearest(Lookup& lookup, std::size_t row, const Distance& distance) {
   const double away = distance(row);
@@ -177,9 +178,9 @@ Lookup look_up_gemm(const GemmTable& table,
                     const LookupOptions& options) {
   const auto rows = table.rows();
   const GemmTable::Column& column = table.columns()[target.column];
-  const auto distance = [&](std::size_t row) {
-    return std::sqrt(square(real(rows[row].m - m)) + square(real(rows[row].k - target.k)) +
-                     square(real(rows[row].n - target.n)));
+  const auto squared_distance = [&](std::size_t row) {
+    return square(real(rows[row].m - m)) + square(real(rows[row].k - target.k)) +
+           square(real(rows[row].n - target.n));
   };
   const Bracket at = bracket(
       column.by_m.size(), [&](std::size_t i) { return rows[column.by_m[i]].m; }, m, options.mode);
@@ -188,17 +189,18 @@ Lookup look_up_gemm(const GemmTable& table,
   if (options.mode == LookupMode::kFloor) {
     // Below the smallest m there is no row to take but that one; the bracket is there then.
     lookup.row = column.last_of_file[at.low];
-    lookup.distance = distance(lookup.row);
+    lookup.distance = squared_distance(lookup.row);
     lookup.mfu = rows[lookup.row].mfu;
     zero = ZeroRule::kFirst;
   } else {
     const std::size_t low = column.by_m[at.low];
     const std::size_t high = column.by_m[at.high];
-    note_nearest(lookup, low, distance);
-    note_nearest(lookup, high, distance);
+    note_nearest(lookup, low, squared_distance);
+    note_nearest(lookup, high, squared_distance);
     lookup.mfu = low == high ? rows[low].mfu : lerp(rows[low].mfu, rows[high].mfu, at.share);
   }
-  apply_zero_rule(lookup, rows, resolved(options.zero, zero), options.v1_mfu, distance);
+  apply_zero_rule(lookup, rows, resolved(options.zero, zero), options.v1_mfu, squared_distance);
+  lookup.distance = std::sqrt(lookup.distance);
   return lookup;
 }
 
@@ -258,9 +260,9 @@ Lookup look_up_decode(const DecodeTable& table,
                       const LookupOptions& options) {
   const auto rows = table.rows();
   RIDGELINE_CHECK(!rows.empty(), "a decode table has rows");
-  const auto distance = [&](std::size_t row) {
-    return std::sqrt(square(real(rows[row].batch_size - batch_size)) +
-                     square(real(rows[row].kv_len - kv_len)));
+  const auto squared_distance = [&](std::size_t row) {
+    return square(real(rows[row].batch_size - batch_size)) +
+           square(real(rows[row].kv_len - kv_len));
   };
   const auto batches = table.batch_sizes();
   const auto lens = table.kv_lens();
@@ -270,23 +272,29 @@ Lookup look_up_decode(const DecodeTable& table,
       bracket(lens.size(), [&](std::size_t i) { return lens[i]; }, kv_len, options.mode);
   Lookup lookup{.outside = batch.outside || kv.outside};
   if (options.mode == LookupMode::kFloor) {
-    lookup.row = floor_row(rows.size(), distance, [&](std::size_t row) {
+    const auto is_below = [&](std::size_t row) {
       return rows[row].batch_size <= batch_size && rows[row].kv_len <= kv_len;
-    });
-    lookup.distance = distance(lookup.row);
+    };
+    // Where the grid has the corner below the target, every other row below is farther.
+    const std::size_t corner = table.cell(batch.low, kv.low);
+    lookup.row = corner != DecodeTable::kNoRow && is_below(corner)
+                     ? corner
+                     : floor_row(rows.size(), squared_distance, is_below);
+    lookup.distance = squared_distance(lookup.row);
     lookup.mfu = rows[lookup.row].mfu;
   } else {
     interpolate_decode(table, batch, kv, lookup);
     for (const std::size_t i : {batch.low, batch.high}) {
       for (const std::size_t j : {kv.low, kv.high}) {
         if (table.cell(i, j) != DecodeTable::kNoRow) {
-          note_nearest(lookup, table.cell(i, j), distance);
+          note_nearest(lookup, table.cell(i, j), squared_distance);
         }
       }
     }
   }
   apply_zero_rule(
-      lookup, rows, resolved(options.zero, ZeroRule::kNearest), options.v1_mfu, distance);
+      lookup, rows, resolved(options.zero, ZeroRule::kNearest), options.v1_mfu, squared_distance);
+  lookup.distance = std::sqrt(lookup.distance);
   return lookup;
 }
 

@@ -75,8 +75,8 @@ struct GemmTarget {
                                      std::int64_t seq_len,
                                      const LookupOptions& options);
 
-/// kFloor reads the whole file (some 40 rows); the others are O(log rows). A hole of the grid
-/// counts as an MFU of 0, as published.
+/// O(log rows); kFloor reads the whole file (some 40 rows) where the grid has no row right below
+/// the target. To the others a hole of the grid counts as an MFU of 0, as published.
 [[nodiscard]] Lookup look_up_decode(const DecodeTable& table,
                                     std::int64_t batch_size,
                                     std::int64_t kv_len,

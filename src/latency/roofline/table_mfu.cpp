@@ -71,67 +71,40 @@ class TableMfuRoofline::Memo {
   Memo(Memo&&) = delete;
   Memo& operator=(Memo&&) = delete;
   ~Memo() {
-    for (auto& page : pages_) {
-      delete page.load();
+    for (auto& place : pages_) {
+      const std::unique_ptr<Page> page(place.load());
+      for (std::size_t i = 0; page != nullptr && i < kRowsOfPage; ++i) {
+        delete (*page)[i].load();
+      }
     }
   }
 
+  /// `compute(rows)`, once for each number of rows up to kRememberedRows.
   template <class Compute>
-  GemmSum get(std::int64_t rows, const Compute& compute) {
-    if (rows > kRememberedRows) {
-      return compute();
-    }
-    Entry& entry = entry_of(static_cast<std::size_t>(rows));
-    GemmSum sum;
-    // A time is never 0, and the time is written last.
-    sum.seconds = entry[0].load(std::memory_order_acquire);
-    if (sum.seconds > 0.0) {
-      sum.compute_seconds = entry[1].load(std::memory_order_relaxed);
-      sum.work.flops = entry[2].load(std::memory_order_relaxed);
-      sum.work.bytes = entry[3].load(std::memory_order_relaxed);
-      sum.outside = load(entry, 4);
-      sum.replaced = load(entry, 6);
-      return sum;
-    }
-    sum = compute();
-    entry[1].store(sum.compute_seconds, std::memory_order_relaxed);
-    entry[2].store(sum.work.flops, std::memory_order_relaxed);
-    entry[3].store(sum.work.bytes, std::memory_order_relaxed);
-    store(sum.outside, entry, 4);
-    store(sum.replaced, entry, 6);
-    entry[0].store(sum.seconds, std::memory_order_release);
-    return sum;
+  const GemmSum& get(std::int64_t rows, const Compute& compute) {
+    const auto row = static_cast<std::size_t>(rows);
+    Page& page = keep(pages_[row / kRowsOfPage], [] { return std::make_unique<Page>(); });
+    return keep(page[row % kRowsOfPage],
+                [&] { return std::make_unique<const GemmSum>(compute()); });
   }
 
  private:
-  using Entry = std::array<std::atomic<double>, 8>;
   /// Made where rows of theirs are first asked for: short runs see few of them.
   static constexpr std::size_t kRowsOfPage = 128;
-  using Page = std::array<Entry, kRowsOfPage>;
+  using Page = std::array<std::atomic<const GemmSum*>, kRowsOfPage>;
 
-  Entry& entry_of(std::size_t rows) {
-    auto& place = pages_[rows / kRowsOfPage];
-    Page* known = place.load(std::memory_order_acquire);
-    if (known == nullptr) {
-      auto fresh = std::make_unique<Page>();
-      // Another thread may have been faster: one of the two pages stays.
+  /// What stands in a place, made where nothing does. Another thread may be faster: one of the two
+  /// equal things stays.
+  template <class Thing, class Make>
+  static Thing& keep(std::atomic<Thing*>& place, const Make& make) {
+    Thing* known = place.load(std::memory_order_acquire);
+    if (known == nullptr) [[unlikely]] {
+      auto fresh = make();
       if (place.compare_exchange_strong(known, fresh.get(), std::memory_order_acq_rel)) {
         known = fresh.release();
       }
     }
-    return (*known)[rows % kRowsOfPage];
-  }
-
-  /// Count and farthest of misses, in two places from `at` on.
-  static LookupLog::Entry load(const Entry& entry, std::size_t at) {
-    LookupLog::Entry missed;
-    missed.count = static_cast<std::int64_t>(entry[at].load(std::memory_order_relaxed));
-    missed.most = entry[at + 1].load(std::memory_order_relaxed);
-    return missed;
-  }
-  static void store(const LookupLog::Entry& missed, Entry& entry, std::size_t at) {
-    entry[at].store(real_of(missed.count), std::memory_order_relaxed);
-    entry[at + 1].store(missed.most, std::memory_order_relaxed);
+    return *known;
   }
 
   std::array<std::atomic<Page*>, kRememberedRows / kRowsOfPage + 1> pages_{};
@@ -274,15 +247,19 @@ TableMfuRoofline::GemmSum TableMfuRoofline::gemms(std::int64_t rows,
   if (rows == 0) {
     return {};
   }
-  GemmSum sum = memo_[static_cast<std::size_t>(prefill)]->get(
-      rows, [&] { return compute_gemms(rows, prefill); });
+  const auto compute = [&] { return compute_gemms(rows, prefill); };
+  const GemmSum sum = rows > kRememberedRows
+                          ? compute()
+                          : memo_[static_cast<std::size_t>(prefill)]->get(rows, compute);
   const auto note = [log](Miss miss, const LookupLog::Entry& missed) {
-    if (log != nullptr && missed.count > 0) {
+    if (missed.count > 0) {
       log->note(static_cast<std::size_t>(miss), missed.most, missed.count);
     }
   };
-  note(Miss::kRows, sum.outside);
-  note(Miss::kReplaced, sum.replaced);
+  if (log != nullptr) {
+    note(Miss::kRows, sum.outside);
+    note(Miss::kReplaced, sum.replaced);
+  }
   return sum;
 }
 

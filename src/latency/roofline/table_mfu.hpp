@@ -100,7 +100,7 @@ class TableMfuRoofline {
     LookupLog::Entry outside;
     LookupLog::Entry replaced;
   };
-  /// Remembers GemmSum by rows: threads that fill the same entry write the same numbers.
+  /// Remembers GemmSum by rows, over threads.
   class Memo;
 
   [[nodiscard]] GemmSum gemms(std::int64_t rows, bool prefill, LookupLog* log) const;

@@ -15,6 +15,7 @@
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "document/document.hpp"
+#include "studies/lab.hpp"
 #include "studies/ledger/figure.hpp"
 #include "studies/ledger/ledger.hpp"
 
@@ -316,6 +317,7 @@ Settlement settle(const Ledger& ledger,
                   const LedgerData& data,
                   const CommandRunner& run) {
   Settlement all{.ledger = &ledger, .rows = {}};
+  const auto tables = keep_tables(data.bench_data);  // Read once for all commands.
   Commands commands(data, run);
   for (const LedgerRow& row : ledger.rows) {
     if (!documents.empty() && std::ranges::find(documents, row.document) == documents.end()) {

@@ -8,6 +8,7 @@
 
 #include "core/result.hpp"
 #include "evidence/validate/evidence.hpp"
+#include "evidence/validate/validate.hpp"
 #include "studies/lab.hpp"
 #include "studies/study.hpp"
 #include "unit/studies/servers_file.hpp"
@@ -48,6 +49,39 @@ TEST(MeasuredArms, DoNotDependOnThreads) {
   ASSERT_EQ(alone->size(), many->size());
   for (std::size_t i = 0; i < alone->size(); ++i) {
     EXPECT_EQ((*alone)[i].predicted, (*many)[i].predicted);
+  }
+}
+
+// The second study asks something else of a record, and still gets the first prediction.
+TEST(ArmPredictions, AreMadeOncePerArm) {
+  const MeasuredFile file(record("a", 2, "bf16") + record("b", 4, "bf16"));
+  const StudyOptions options{.measured = file.path()};
+  auto evidence = evidence::validate::read_evidence(file.path());
+  ASSERT_TRUE(evidence);
+  ArmPredictions known;
+  const auto first = known.predict(*evidence, {1}, kTwoArms[0], options);
+  const auto one_of_b = first[0].prediction->figures;
+  for (auto& stage : (*evidence)[1].stages) {
+    stage.concurrency = 1;
+  }
+  const auto again = known.predict(*evidence, {0, 1}, kTwoArms[0], options);
+  EXPECT_EQ(again[1].prediction->figures, one_of_b);
+  EXPECT_NE(again[0].prediction->figures, one_of_b);
+  const auto other_arm = known.predict(*evidence, {1}, kTwoArms[1], options);
+  EXPECT_NE(other_arm[0].prediction->figures, one_of_b);
+}
+
+TEST(ArmPredictions, ChangeNothingWhereTheyAreShared) {
+  const MeasuredFile file(record("a", 1, "bf16") + record("b", 4, "bf16"));
+  ArmPredictions known;
+  const auto alone = score_arms(kTwoArms, {.measured = file.path()});
+  for (int study = 0; study < 2; ++study) {
+    const auto shared = score_arms(kTwoArms, {.measured = file.path(), .predictions = &known});
+    ASSERT_TRUE(alone && shared);
+    ASSERT_EQ(shared->size(), alone->size());
+    for (std::size_t i = 0; i < alone->size(); ++i) {
+      EXPECT_EQ((*shared)[i].predicted, (*alone)[i].predicted);
+    }
   }
 }
 

@@ -50,16 +50,20 @@ class DecodeSet {
 
   void add(std::int64_t base) {
     ++count_;
+    ++changes_;
     base_sum_ += base;
     change(residue(-base), 1);
   }
   void remove(std::int64_t base) {
     --count_;
+    ++changes_;
     base_sum_ -= base;
     change(residue(-base), -1);
   }
 
   [[nodiscard]] std::int64_t count() const { return count_; }
+  /// How many requests were added and removed so far: as long as it stays, so does the set.
+  [[nodiscard]] std::int64_t changes() const { return changes_; }
   [[nodiscard]] core::Tokens context(std::int64_t batch) const {
     return core::Tokens(base_sum_ + count_ * batch);
   }
@@ -195,6 +199,7 @@ class DecodeSet {
   BlockSize block_size_;
   bool is_usual_;
   std::int64_t count_ = 0;
+  std::int64_t changes_ = 0;
   std::int64_t base_sum_ = 0;
   std::vector<std::int64_t> starting_;  ///< Blocks begun, by batch number mod block size.
   /// The same numbers twice in a row, so that a window from any place on is contiguous.

@@ -285,13 +285,26 @@ void Scheduler::count_decodes(Batch& batch) {
     resume_skipped(batch);
   }
   if (keep_decode_lengths_) {
-    batch.decode_lengths.clear();
+    list_decode_lengths(batch);
+  }
+}
+
+/// Of every decode, in running order. The running list is followed only where the decodes are not
+/// those of the last time.
+void Scheduler::list_decode_lengths(Batch& batch) {
+  if (listed_changes_ != decodes_.changes()) {
+    listed_changes_ = decodes_.changes();
+    decode_bases_.clear();
     for (SlotIndex i = first_running_; i != kNoSlot; i = slots_[i].next) {
       if (slots_[i].status == Status::kDecoding) {
-        batch.decode_lengths.push_back(core::Tokens(slots_[i].base + num_batches_));
+        decode_bases_.push_back(slots_[i].base);
       }
     }
   }
+  batch.decode_lengths.resize(decode_bases_.size());
+  std::ranges::transform(decode_bases_, batch.decode_lengths.begin(), [this](std::int64_t base) {
+    return core::Tokens(base + num_batches_);
+  });
 }
 
 /// Decodes that the newest batch skipped have a token again: their gap is longer than the others'.

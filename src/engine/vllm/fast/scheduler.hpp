@@ -207,6 +207,7 @@ class Scheduler final : private PrefixCache::Keyed {
   void run_in_order(Batch& batch);
   bool make_room(SlotIndex index, std::int64_t blocks);
   void count_decodes(Batch& batch);
+  void list_decode_lengths(Batch& batch);
   void skip_decode(Slot& slot, SlotIndex index);
   void resume_skipped(Batch& batch);
   void add_single_block_decode(SlotIndex index);
@@ -294,6 +295,8 @@ class Scheduler final : private PrefixCache::Keyed {
   bool keep_decode_lengths_;
   PrefixCache cache_;
   DecodeSet decodes_;
+  core::Buffer<std::int64_t> decode_bases_;  ///< Of the decodes, in running order, ...
+  std::int64_t listed_changes_ = -1;         ///< ... as they were after so many changes of the set.
   FinishRing ends_;
   std::vector<Slot> slots_;
   core::Buffer<SlotIndex> free_slots_;

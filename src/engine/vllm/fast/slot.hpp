@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "core/buffer.hpp"
 #include "core/ids.hpp"
@@ -110,7 +111,7 @@ struct Batch {
   core::SimTime end;
   core::Buffer<BatchItem> items;
   core::Buffer<domain::PrefillChunk> prefills;
-  core::Buffer<core::Tokens> decode_lengths;  ///< Only if the model needs them.
+  std::vector<core::Tokens> decode_lengths;  ///< Only if the model needs them.
   core::Buffer<ResumedDecode> resumed_decodes;
 
   /// Makes this a batch of decodes alone, each with a delivered token and one in the batch before.
@@ -126,7 +127,7 @@ struct Batch {
     return {.num_decodes = num_decodes,
             .decode_context = decode_context,
             .shared_context = shared_context,
-            .decode_lengths = decode_lengths.span(),
+            .decode_lengths = decode_lengths,
             .prefills = prefills.span()};
   }
 };

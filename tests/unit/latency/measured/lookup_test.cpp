@@ -1,15 +1,19 @@
 #include "latency/measured/lookup.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/rng.hpp"
 #include "document/document.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "support/paths.hpp"
@@ -179,6 +183,40 @@ TEST(LookupDecode, FloorPrefersRowsBelowOnBothAxes) {
   EXPECT_DOUBLE_EQ(zero.mfu, 0.02);
   EXPECT_EQ(zero.outcome, LookupOutcome::kReplaced);
   EXPECT_DOUBLE_EQ(look_up_decode(table, 1, 1000, {.zero = ZeroRule::kV1, .v1_mfu = 0.2}).mfu, 0.2);
+}
+
+// Grids with holes: rows below on both axes before others, of those the nearest, of equals the
+// first of the file.
+TEST(LookupDecode, FloorIsThatOfTheWholeFile) {
+  core::RngStream rng(1, 0, "grids with holes");
+  const auto draw = [&](std::int64_t most) {
+    return 1 + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(most)));
+  };
+  for (int grid = 0; grid < 50; ++grid) {
+    std::vector<DecodeRow> rows;
+    for (std::int64_t batch = 3; batch <= 12; batch += 3) {
+      for (std::int64_t kv = 10; kv <= 40; kv += 10) {
+        if (rows.empty() || draw(4) > 1) {
+          rows.push_back({.batch_size = batch, .kv_len = kv, .latency_us = 1.0, .mfu = 0.1});
+        }
+      }
+    }
+    const DecodeTable table("grid", {}, rows);
+    for (int question = 0; question < 50; ++question) {
+      const std::int64_t batch = draw(15);
+      const std::int64_t kv = draw(50);
+      const auto rank = [&](const DecodeRow& row) {
+        const bool below = row.batch_size <= batch && row.kv_len <= kv;
+        return std::pair(!below,
+                         std::hypot(static_cast<double>(row.batch_size - batch),
+                                    static_cast<double>(row.kv_len - kv)));
+      };
+      const auto best = std::ranges::min_element(rows, {}, rank);
+      const Lookup found = look_up_decode(table, batch, kv, kFloorLookup);
+      EXPECT_EQ(found.row, static_cast<std::size_t>(best - rows.begin())) << batch << ' ' << kv;
+      EXPECT_DOUBLE_EQ(found.distance, rank(*best).second);
+    }
+  }
 }
 
 TEST(LookupChoice, NearestHeadsAndTheFirstOfEquals) {

@@ -59,6 +59,7 @@ constexpr auto kAliases = std::to_array<ForeignAlias>({
     {"routing-policy", "router"},
     {"routing-latency", "gateway-latency"},
     {"snapshot-refresh-interval", "refresh-metrics-interval"},
+    {"cache-signal-delay", "kv-events-delay"},
 });
 
 // Source: the flag lists of vLLM 0.8 to 0.27 (vllm/engine/arg_utils.py,
@@ -133,7 +134,7 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
      "disable-nccl-for-dp-synchronization enable-elastic-ep nnodes "
      "admission-policy admission-latency "
      "token-bucket-capacity token-bucket-refill-rate "
-     "cache-signal-delay prefill-instances decode-instances prefill-decode-instances "
+     "prefill-instances decode-instances prefill-decode-instances "
      "encode-instances encode-decider pd-decider pd-prefix-threshold pd-transfer-bandwidth "
      "pd-transfer-base-latency pd-transfer-contention flow-control saturation-detector "
      "queue-depth-threshold kv-cache-util-threshold dispatch-order max-gateway-queue-depth "

@@ -77,6 +77,10 @@ Cluster::Cluster(ClusterInputs inputs)
   for (const routing::InstanceView& view : gateway_.views()) {
     add_instance(inputs.instance, view.id);
   }
+  gateway_.look_at_caches(
+      [this](const domain::Request& request, core::InstanceId id, SimTime as_of) {
+        return instance(id, as_of).cached_prefix_at(request, as_of);
+      });
   std::ranges::stable_sort(inputs.parts, {}, &PartMaker::kind);
   for (const PartMaker& maker : inputs.parts) {
     parts_.push_back({.kind = maker.kind, .part = maker.make(*this)});
@@ -94,7 +98,9 @@ void Cluster::add_instance(const engine::InstanceInputs& like, core::InstanceId 
                  .sink = threads_ > 1 ? static_cast<domain::RecordSink&>(*held_.back()) : *this,
                  .horizon = like.engine.horizon,
                  .tokens = like.engine.tokens,
-                 .first_tokens = gateway_.needs().first_token ? this : nullptr},
+                 .first_tokens = gateway_.needs().first_token ? this : nullptr,
+                 .kv_history =
+                     gateway_.needs().cache ? gateway_.times().kv_events_delay : core::Duration()},
       .path = like.path,
       .id = id,
       .core = like.core,

@@ -65,8 +65,25 @@ std::span<const routing::InstanceView> Gateway::ready_views() {
   return candidates_;
 }
 
+/// Puts into the views what KV events have reported of the request's prompt.
+void Gateway::look_at_caches(const domain::Request& request, SimTime now) {
+  const core::Duration delay = std::min(times_.kv_events_delay, now - SimTime());
+  for (routing::InstanceView& view : views_) {
+    if (is_ready_[view.id.value()]) {
+      view.cache_as_of = now - delay;
+      view.cached_tokens = look_at_cache_(request, view.id, view.cache_as_of).value();
+      RIDGELINE_CHECK(
+          view.cached_tokens >= 0 && view.cached_tokens <= request.prompt_tokens.value(),
+          "of a prompt no more is cached than it has");
+    }
+  }
+}
+
 std::optional<Gateway::Counted> Gateway::route(const domain::Request& request, SimTime now) {
   read_notices(now);
+  if (needs_.cache) {
+    look_at_caches(request, now);
+  }
   const domain::RequestView known = domain::view(request);
   const routing::RouteInput input{
       .request = known, .prompt = request.prompt, .instances = ready_views(), .now = now};

@@ -13,6 +13,7 @@
 #include "core/ids.hpp"
 #include "core/rng.hpp"
 #include "core/time.hpp"
+#include "core/units.hpp"
 #include "domain/request.hpp"
 #include "routing/router.hpp"
 
@@ -24,6 +25,8 @@ struct GatewayTimes {
   core::Duration notice_latency = {};   ///< From an event at an instance to the gateway knowing it.
   /// From one reading of an instance's gauges to the next. Above zero.
   core::Duration refresh_interval = core::Duration::milliseconds(50);
+  /// From a change of an instance's KV cache to the gateway knowing it.
+  core::Duration kv_events_delay = core::Duration::milliseconds(5);
 };
 
 /// How a gateway decided, in numbers.
@@ -61,6 +64,13 @@ class Gateway {
     std::int64_t prefill_tokens = 0;  ///< Of those, believed to be uncached there.
   };
 
+  /// Leading tokens of a request's prompt that were in the KV cache of an instance when all before
+  /// an instant had happened: what its KV events have reported one delay later.
+  using CacheLook =
+      std::function<core::Tokens(const domain::Request&, core::InstanceId, core::SimTime)>;
+  /// Called at each decision, where the policy needs it (Needs::cache).
+  void look_at_caches(CacheLook look) { look_at_cache_ = std::move(look); }
+
   /// Chooses the instance of a request among the ready ones, and counts it there. None where no
   /// instance is ready.
   std::optional<Counted> route(const domain::Request& request, core::SimTime now);
@@ -97,6 +107,7 @@ class Gateway {
   };
 
   [[nodiscard]] std::span<const routing::InstanceView> ready_views();
+  void look_at_caches(const domain::Request& request, core::SimTime now);
   void read_notices(core::SimTime now);
 
   std::unique_ptr<routing::Router> router_;
@@ -104,6 +115,7 @@ class Gateway {
   bool counts_;  ///< Requests are counted: the policy reads counters, or a part of the cluster may.
   GatewayTimes times_;
   std::uint64_t seed_;
+  CacheLook look_at_cache_;
   std::vector<routing::InstanceView> views_;
   std::vector<bool> is_ready_;  ///< By instance.
   std::size_t num_ready_ = 0;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -49,6 +50,14 @@ class Engine {
   /// How many leading tokens of the request's prompt the prefix cache holds now: what it would not
   /// compute if it were admitted at once. A query: changes no result.
   [[nodiscard]] virtual core::Tokens cached_prefix(const domain::Request& request) = 0;
+  /// The same when all before `as_of` had happened, and nothing later: what KV events with that
+  /// delay have reported. Requires that it is not longer before now() than
+  /// EngineInputs::kv_history. Here: of an engine without a history, now.
+  [[nodiscard]] virtual core::Tokens cached_prefix_at(const domain::Request& request,
+                                                      core::SimTime as_of) {
+    RIDGELINE_CHECK(as_of >= now(), "an engine without a history is asked of now");
+    return cached_prefix(request);
+  }
   [[nodiscard]] virtual EngineTotals totals() const = 0;
   /// Reports every request still inside as unfinished and forgets it.
   virtual void drop_all() = 0;
@@ -75,6 +84,8 @@ struct EngineInputs {
   domain::TokenSink* tokens = nullptr;
   /// Gets the first token of each request, where there is one.
   domain::FirstTokenSink* first_tokens = nullptr;
+  /// How long changes of the prefix cache are kept. Above zero the step loop runs, without jumps.
+  core::Duration kv_history = {};
 };
 
 /// The scheduler that the options name in the step loop (engine/loop), step by step: the plain

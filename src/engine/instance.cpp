@@ -25,7 +25,8 @@ std::unique_ptr<Engine> make_engine(const InstanceInputs& inputs,
                             .sink = sink,
                             .horizon = inputs.engine.horizon,
                             .tokens = inputs.engine.tokens,
-                            .first_tokens = inputs.engine.first_tokens};
+                            .first_tokens = inputs.engine.first_tokens,
+                            .kv_history = inputs.engine.kv_history};
   return inputs.core == EngineCore::kReference ? make_reference_engine(own)
                                                : make_fast_engine(own, inputs.jump);
 }

@@ -62,6 +62,9 @@ class Instance final : public Server, private domain::RecordSink {
   [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request) {
     return engine_->cached_prefix(request);
   }
+  [[nodiscard]] core::Tokens cached_prefix_at(const domain::Request& request, core::SimTime as_of) {
+    return engine_->cached_prefix_at(request, as_of);
+  }
 
  private:
   /// A request in the frontend.

@@ -27,6 +27,7 @@ std::size_t least_loaded(const std::vector<std::int64_t>& loads, const std::vect
 std::size_t CacheAware::pick(const Text& text,
                              const std::vector<std::int64_t>& loads,
                              const std::vector<bool>& healthy) {
+  tree_.reserve(loads.size());
   const auto [least, most] = std::ranges::minmax(loads);
   const bool apart = most - least > options_.balance_abs &&
                      static_cast<double>(most) > options_.balance_rel * static_cast<double>(least);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -25,6 +26,8 @@ using Text = std::vector<TextPiece>;
 class CharacterTree {
  public:
   explicit CharacterTree(std::size_t workers);
+  /// Makes room for that many workers; those there are stay.
+  void reserve(std::size_t workers) { characters_.resize(std::max(workers, characters_.size())); }
 
   struct Match {
     std::int64_t characters = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <tuple>
 
+#include "core/check.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::routing {
@@ -17,7 +18,16 @@ DpBalancer::DpBalancer(Generation generation,
       clients_(clients),
       start_(engines * static_cast<std::size_t>(client) / static_cast<std::size_t>(clients)),
       gauges_(engines),
-      in_flight_(engines) {}
+      in_flight_(engines),
+      open_(engines, true) {}
+
+void DpBalancer::reserve(std::size_t engines) {
+  if (engines > gauges_.size()) {
+    gauges_.resize(engines);
+    in_flight_.resize(engines);
+    open_.resize(engines, true);
+  }
+}
 
 double DpBalancer::score(std::size_t engine) const {
   const Gauges& gauges = gauges_[engine];
@@ -32,13 +42,14 @@ double DpBalancer::score(std::size_t engine) const {
 }
 
 std::size_t DpBalancer::pick() {
-  std::size_t best = start_ % gauges_.size();
-  for (std::size_t i = 1; i < gauges_.size(); ++i) {
+  std::size_t best = gauges_.size();
+  for (std::size_t i = 0; i < gauges_.size(); ++i) {
     const std::size_t engine = (start_ + i) % gauges_.size();
-    if (score(engine) < score(best)) {
+    if (open_[engine] && (best == gauges_.size() || score(engine) < score(best))) {
       best = engine;
     }
   }
+  RIDGELINE_CHECK(best < gauges_.size(), "an engine may be picked");
   gauges_[best].waiting += clients_;
   ++in_flight_[best];
   start_ += generation_ == Generation::kFixedStart ? 0 : 1;
@@ -51,13 +62,13 @@ void DpBudget::report(std::size_t rank,
                       std::int64_t tokens) {
   Load& load = loads_[rank];
   if (timestamp != load.timestamp) {
-    load = {.timestamp = timestamp, .requests = requests, .tokens = tokens};
+    load = {.timestamp = timestamp, .requests = requests, .tokens = tokens, .open = load.open};
   }
 }
 
 std::size_t DpBudget::pick(std::int64_t tokens) {
   const auto best = std::ranges::min_element(loads_, {}, [&](const Load& load) {
-    return std::tuple(by_tokens_ ? load.tokens : load.requests, load.requests);
+    return std::tuple(!load.open, by_tokens_ ? load.tokens : load.requests, load.requests);
   });
   best->requests += 1;
   best->tokens += tokens;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -24,8 +25,12 @@ class DpBalancer {
 
   /// The coordinator published these gauges of an engine: they replace the local counts.
   void publish(std::size_t engine, const Gauges& gauges) { gauges_[engine] = gauges; }
-  /// The first engine with the lowest score, from the start on, which is then counted as waiting
-  /// there.
+  /// Makes room for that many engines; those there are stay.
+  void reserve(std::size_t engines);
+  /// Whether an engine may be picked; at least one may.
+  void set_open(std::size_t engine, bool open) { open_[engine] = open; }
+  /// The first open engine with the lowest score, from the start on, which is then counted as
+  /// waiting there.
   std::size_t pick();
   /// How many of its own requests are at that engine.
   void set_in_flight(std::size_t engine, std::int64_t requests) { in_flight_[engine] = requests; }
@@ -40,6 +45,7 @@ class DpBalancer {
   std::size_t start_;
   std::vector<Gauges> gauges_;
   std::vector<std::int64_t> in_flight_;
+  std::vector<bool> open_;
 };
 
 /// SGLang's data-parallel controller (August 2026): the rank with the fewest requests, or with the
@@ -47,6 +53,11 @@ class DpBalancer {
 class DpBudget {
  public:
   explicit DpBudget(std::size_t ranks, bool by_tokens) : by_tokens_(by_tokens), loads_(ranks) {}
+
+  /// Makes room for that many ranks; those there are stay.
+  void reserve(std::size_t ranks) { loads_.resize(std::max(ranks, loads_.size())); }
+  /// Whether a rank may be picked; at least one may.
+  void set_open(std::size_t rank, bool open) { loads_[rank].open = open; }
 
   /// A rank's report. One with the timestamp of its last report is skipped.
   void report(std::size_t rank, double timestamp, std::int64_t requests, std::int64_t tokens);
@@ -58,6 +69,7 @@ class DpBudget {
     double timestamp = -1.0;
     std::int64_t requests = 0;
     std::int64_t tokens = 0;
+    bool open = true;
   };
   bool by_tokens_;
   std::vector<Load> loads_;

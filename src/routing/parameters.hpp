@@ -48,6 +48,7 @@ struct RouterSetup {
   std::vector<NamedValue> parameters = {};
   std::vector<NamedWeight> scorers = {};  ///< In place of the profile's; empty: the profile's.
   std::string picker = {};                ///< Empty: the profile's.
+  std::int64_t block_tokens = 16;         ///< Of a block of the instances' KV cache.
   std::int64_t gateways = 1;              ///< Of which each has a policy of its own.
   std::int64_t gateway = 0;               ///< Which of them this is.
 

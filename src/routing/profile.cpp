@@ -74,6 +74,11 @@ class ProfileRouter final : public Router {
       add_needs(needs_, {.own = true, .first_token = true});
       reads_prefix_ = true;
     }
+    if (profile_.exact) {
+      needs_.cache = reads_prefix_;
+      reads_prefix_ = false;
+      profile_.block_tokens = setup.block_tokens;
+    }
   }
 
   [[nodiscard]] Needs needs() const override { return needs_; }
@@ -129,7 +134,7 @@ class ProfileRouter final : public Router {
     if (!table_) {
       table_.emplace(0, profile_.blocks_per_instance);
     }
-    table_->make_room(input.instances.back().id.value() + std::size_t{1});
+    table_->make_room(input.id_room());
     prompt_ = &reader_.read(input);
     if (reader_.own_blocks_have_keys()) {
       table_->give_keys_to_own_blocks();
@@ -147,7 +152,12 @@ class ProfileRouter final : public Router {
       one.inflight_requests = view.own.requests;
       one.inflight_tokens = view.own.prefill_tokens;
       one.uncached_tokens = prompt;
-      if (table_) {
+      if (needs_.cache) {
+        one.prefix = {.matched = view.cached_tokens / profile_.block_tokens,
+                      .total = prompt / profile_.block_tokens,
+                      .block_tokens = profile_.block_tokens};
+        one.uncached_tokens = prompt - view.cached_tokens;
+      } else if (table_) {
         const std::int64_t matched = matches_[view.id.value()];
         one.prefix = {
             .matched = matched, .total = prompt_->size(), .block_tokens = profile_.block_tokens};

@@ -21,6 +21,9 @@ struct Profile {
   bool normalised = false;           ///< The weights are divided by their sum.
   bool sticky = false;  ///< Keeps requests where most of their prompt is (sticky_candidates()).
   AffinityOptions affinity = {};
+  /// What is cached where is known from KV events, in the instances' own blocks; otherwise an
+  /// approximate prefix cache remembers what was sent.
+  bool exact = false;
   /// Of the approximate prefix cache, kept where a scorer or the filter reads it.
   std::int64_t block_tokens = 64;
   std::int64_t most_prefix_tokens = 131'072;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -38,6 +39,9 @@ struct InstanceView {
   OwnCounters own = {};  ///< As of the decision.
   Gauges gauges = {};
   core::SimTime gauges_as_of = {};
+  /// Leading tokens of this prompt in the instance's KV cache, as its KV events tell.
+  std::int64_t cached_tokens = 0;
+  core::SimTime cache_as_of = {};
   /// Requests at the instance or on their way there, now. No gateway knows it.
   std::int64_t true_requests = 0;
 };
@@ -47,10 +51,11 @@ struct Needs {
   bool own = false;
   bool first_token = false;  ///< Own counters of prefill tokens.
   bool gauges = false;
+  bool cache = false;  ///< InstanceView::cached_tokens.
   bool truth = false;
 
   /// Whether the router can decide without a word from any instance.
-  [[nodiscard]] constexpr bool nothing() const { return !ends() && !gauges; }
+  [[nodiscard]] constexpr bool nothing() const { return !ends() && !gauges && !cache; }
   /// Whether it must learn when requests end or get their first token.
   [[nodiscard]] constexpr bool ends() const { return own || first_token || truth; }
 };
@@ -63,6 +68,9 @@ struct RouteInput {
   /// them: what a policy remembers of instances goes by id, not by place.
   std::span<const InstanceView> instances;
   core::SimTime now;
+
+  /// One more than the highest id among them: room for what is remembered of each.
+  [[nodiscard]] std::size_t id_room() const { return std::size_t{instances.back().id.value()} + 1; }
 };
 
 struct Pick {

@@ -36,9 +36,11 @@ std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolve
   cluster::GatewayTimes times{.gateway_latency = gateway.gateway_latency.value_or(core::Duration()),
                               .notice_latency = gateway.notice_latency.value_or(core::Duration())};
   times.refresh_interval = gateway.refresh_metrics_interval.value_or(times.refresh_interval);
+  times.kv_events_delay = gateway.kv_events_delay.value_or(times.kv_events_delay);
   const auto router = routing::find_router(scenario::router_name(section.router));
-  const auto setup = scenario::router_setup(section.router);
+  auto setup = scenario::router_setup(section.router);
   RIDGELINE_CHECK(router.has_value() && setup.has_value(), "a scenario's rules look its policy up");
+  setup->block_tokens = resolved.deployment->engine.block_size.value();
   return std::make_unique<cluster::Cluster>(
       cluster::ClusterInputs{.instance = instance,
                              .num_instances = *section.instances,

@@ -28,10 +28,15 @@ namespace ridgeline::engine {
 StepLoop::StepLoop(const EngineInputs& inputs, std::unique_ptr<StepScheduler> scheduler, bool jump)
     : inputs_(inputs),
       scheduler_(std::move(scheduler)),
-      jump_(jump && inputs.tokens == nullptr),
+      keeps_history_(inputs.kv_history > core::Duration()),
+      jump_(jump && inputs.tokens == nullptr && !keeps_history_),
       needs_decode_lengths_(inputs.model.needs_decode_lengths()),
       depth_(static_cast<std::size_t>(steps_in_flight(inputs.options))),
-      steps_(depth_) {}
+      steps_(depth_) {
+  if (keeps_history_) {
+    scheduler_->keep_kv_changes(inputs.kv_history);
+  }
+}
 
 void StepLoop::submit(const domain::Request& request, core::SimTime queued) {
   RIDGELINE_CHECK(queued >= now_, "request submitted in the past");
@@ -54,7 +59,7 @@ void StepLoop::submit(const domain::Request& request, core::SimTime queued) {
 void StepLoop::abort(core::RequestId id, core::SimTime at) {
   RIDGELINE_CHECK(at >= now_, "request aborted in the past");
   hold_blocks_until(at, scheduler_->counts().used_blocks);
-  if (const SequencePtr sequence = scheduler_->abort(id); sequence != nullptr) {
+  if (const SequencePtr sequence = scheduler_at(at).abort(id); sequence != nullptr) {
     report_end(sequence, domain::Outcome::kAborted);
   }
 }
@@ -140,7 +145,7 @@ bool StepLoop::fill_pipeline() {
   while (num_in_flight_ < depth_) {
     InFlight& next = in_flight(num_in_flight_);
     const std::int64_t preemptions = scheduler_->counts().preemptions;
-    scheduler_->schedule(next.step);
+    scheduler_at(now_).schedule(next.step);
     const SchedulerCounts counts = scheduler_->counts();
     totals_.peak_used_blocks = std::max(totals_.peak_used_blocks, core::Blocks(counts.used_blocks));
     if (!next.step.empty()) {
@@ -264,7 +269,7 @@ void StepLoop::retire_oldest() {
 
 bool StepLoop::complete_oldest() {
   hand_out_tokens();
-  const std::vector<SequencePtr> finished = scheduler_->update(in_flight(0).step, tokens_);
+  const std::vector<SequencePtr> finished = scheduler_at(now_).update(in_flight(0).step, tokens_);
   for (const SequencePtr& sequence : finished) {
     report_end(sequence, sequence->outcome_at_stop);
   }

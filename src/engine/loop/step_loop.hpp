@@ -43,7 +43,11 @@ class StepLoop final : public Engine {
   [[nodiscard]] core::SimTime next_visible() override { return next_instant(); }
   [[nodiscard]] InstanceState state(core::SimTime at) const override;
   [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request) override {
-    return scheduler_->cached_prefix(request);
+    return scheduler_->cached_prefix(request, std::nullopt);
+  }
+  [[nodiscard]] core::Tokens cached_prefix_at(const domain::Request& request,
+                                              core::SimTime as_of) override {
+    return scheduler_->cached_prefix(request, keeps_history_ ? std::optional(as_of) : std::nullopt);
   }
   [[nodiscard]] EngineTotals totals() const override;
 
@@ -83,6 +87,13 @@ class StepLoop final : public Engine {
   };
 
   [[nodiscard]] bool fill_pipeline();
+  /// The scheduler, which gets the instant first where it keeps changes.
+  [[nodiscard]] StepScheduler& scheduler_at(core::SimTime now) {
+    if (keeps_history_) {
+      scheduler_->set_now(now);
+    }
+    return *scheduler_;
+  }
   /// The step that many places behind the oldest in flight.
   [[nodiscard]] InFlight& in_flight(std::size_t place) { return steps_[ring_place(place)]; }
   [[nodiscard]] std::size_t ring_place(std::size_t place) const;
@@ -118,6 +129,7 @@ class StepLoop final : public Engine {
 
   EngineInputs inputs_;
   std::unique_ptr<StepScheduler> scheduler_;
+  bool keeps_history_;  ///< EngineInputs::kv_history.
   bool jump_;
   bool needs_decode_lengths_;
   std::size_t depth_;

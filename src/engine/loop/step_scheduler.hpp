@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -95,11 +96,18 @@ class StepScheduler {
   [[nodiscard]] virtual SchedulerCounts counts() const = 0;
   /// Sum of the prompt lengths of the waiting requests.
   [[nodiscard]] virtual core::Tokens queued_prompt_tokens() const = 0;
-  /// As Engine::cached_prefix(). Here: nothing is cached.
-  [[nodiscard]] virtual core::Tokens cached_prefix(const domain::Request& request) {
+  /// As Engine::cached_prefix(), now or as it was when all before `as_of` had happened. Here:
+  /// nothing is cached.
+  [[nodiscard]] virtual core::Tokens cached_prefix(const domain::Request& request,
+                                                   std::optional<core::SimTime> as_of) {
     static_cast<void>(request);
+    static_cast<void>(as_of);
     return {};
   }
+  /// Called once, before anything else, where cached_prefix() is asked of instants so long ago; and
+  /// then before each other call, with its instant.
+  virtual void keep_kv_changes(core::Duration kept) { static_cast<void>(kept); }
+  virtual void set_now(core::SimTime now) { static_cast<void>(now); }
 
   /// A round is: the oldest step in flight ends (update), and the next is formed (schedule). For
   /// how many rounds from here on, if nothing is added or aborted, the step formed has the requests

@@ -222,7 +222,7 @@ class Dynamo final : public Router {
   }
 
   void read_prompt(const RouteInput& input) {
-    const std::size_t instances = input.instances.back().id.value() + std::size_t{1};
+    const std::size_t instances = input.id_room();
     table_.make_room(instances);
     active_.make_room(instances);
     prompt_ = &reader_.read(input);

@@ -103,6 +103,14 @@ std::unique_ptr<Router> make_llm_d(const RouterSetup& setup) {
       setup);
 }
 
+std::unique_ptr<Router> make_llm_d_precise(const RouterSetup& setup) {
+  return make_profile_router({.scorers = {{.name = "queue-scorer", .weight = 2.0},
+                                          {.name = "kv-cache-utilization-scorer", .weight = 2.0},
+                                          {.name = "prefix-cache-scorer", .weight = 3.0}},
+                              .exact = true},
+                             setup);
+}
+
 std::unique_ptr<Router> make_llm_d_sticky(const RouterSetup& setup) {
   Profile profile = with_prefix_cache({{.name = "token-load-scorer"}}, setup);
   profile.sticky = true;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/ids.hpp"
 #include "core/rng.hpp"
 #include "domain/request.hpp"
 #include "routing/cache_aware.hpp"
@@ -55,7 +56,7 @@ class Sglang final : public Router {
   [[nodiscard]] Needs needs() const override { return {.own = true}; }
 
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& /*draws*/) override {
-    const std::size_t count = input.instances.size();
+    const std::size_t count = input.id_room();
     if (!policy_) {
       policy_.emplace(count, options_);
     }
@@ -72,12 +73,15 @@ class Sglang final : public Router {
       text.push_back(
           {.content = domain::unique_content(input.request.id), .offset = 0, .length = rest});
     }
-    std::vector<std::int64_t> loads;
+    // Instances that cannot be chosen have no part in what is far apart.
+    std::vector<std::int64_t> loads(count, input.instances.front().own.requests);
+    std::vector<bool> healthy(count, false);
     for (const InstanceView& view : input.instances) {
-      loads.push_back(view.own.requests);
+      loads[view.id.value()] = view.own.requests;
+      healthy[view.id.value()] = true;
     }
-    const std::size_t chosen = policy_->pick(text, loads, std::vector<bool>(count, true));
-    return {.instance = input.instances[chosen].id};
+    const std::size_t chosen = policy_->pick(text, loads, healthy);
+    return {.instance = core::InstanceId(static_cast<core::InstanceId::Rep>(chosen))};
   }
 
  private:

@@ -1,8 +1,11 @@
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "core/ids.hpp"
 #include "core/rng.hpp"
 #include "core/time.hpp"
 #include "routing/dp_balancer.hpp"
@@ -17,43 +20,50 @@ namespace {
 /// an instance replaces its local counts, as a publication of the coordinator does.
 class VllmDp final : public Router {
  public:
-  explicit VllmDp(DpBalancer::Generation generation) : generation_(generation) {}
+  VllmDp(DpBalancer::Generation generation, const RouterSetup& setup)
+      : generation_(generation), clients_(setup.gateways), client_(setup.gateway) {}
 
   [[nodiscard]] Needs needs() const override { return {.own = true, .gauges = true}; }
 
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& /*draws*/) override {
-    const std::size_t engines = input.instances.size();
     if (!balancer_) {
-      balancer_.emplace(generation_, engines);
+      balancer_.emplace(generation_, input.id_room(), clients_, client_);
     }
-    published_.resize(engines);
-    for (std::size_t i = 0; i < engines; ++i) {
-      const InstanceView& view = input.instances[i];
-      balancer_->set_in_flight(i, view.own.requests);
-      if (view.gauges_as_of > published_[i]) {
-        balancer_->publish(i, view.gauges);
-        published_[i] = view.gauges_as_of;
+    balancer_->reserve(input.id_room());
+    published_.resize(std::max(published_.size(), input.id_room()));
+    for (std::size_t engine = 0; engine < published_.size(); ++engine) {
+      balancer_->set_open(engine, false);
+    }
+    for (const InstanceView& view : input.instances) {
+      const std::size_t engine = view.id.value();
+      balancer_->set_open(engine, true);
+      balancer_->set_in_flight(engine, view.own.requests);
+      if (view.gauges_as_of > published_[engine]) {
+        balancer_->publish(engine, view.gauges);
+        published_[engine] = view.gauges_as_of;
       }
     }
-    return {.instance = input.instances[balancer_->pick()].id};
+    return {.instance = core::InstanceId(static_cast<core::InstanceId::Rep>(balancer_->pick()))};
   }
 
  private:
   DpBalancer::Generation generation_;
+  std::int64_t clients_;
+  std::int64_t client_;
   std::optional<DpBalancer> balancer_;
   std::vector<core::SimTime> published_;  ///< By instance.
 };
 
 }  // namespace
 
-std::unique_ptr<Router> make_vllm_dp(const RouterSetup& /*setup*/) {
-  return std::make_unique<VllmDp>(DpBalancer::Generation::kKvPressure);
+std::unique_ptr<Router> make_vllm_dp(const RouterSetup& setup) {
+  return std::make_unique<VllmDp>(DpBalancer::Generation::kKvPressure, setup);
 }
-std::unique_ptr<Router> make_vllm_dp_rotating(const RouterSetup& /*setup*/) {
-  return std::make_unique<VllmDp>(DpBalancer::Generation::kRotatingStart);
+std::unique_ptr<Router> make_vllm_dp_rotating(const RouterSetup& setup) {
+  return std::make_unique<VllmDp>(DpBalancer::Generation::kRotatingStart, setup);
 }
-std::unique_ptr<Router> make_vllm_dp_fixed(const RouterSetup& /*setup*/) {
-  return std::make_unique<VllmDp>(DpBalancer::Generation::kFixedStart);
+std::unique_ptr<Router> make_vllm_dp_fixed(const RouterSetup& setup) {
+  return std::make_unique<VllmDp>(DpBalancer::Generation::kFixedStart, setup);
 }
 
 }  // namespace ridgeline::routing

@@ -18,6 +18,7 @@
 namespace ridgeline::scenario {
 namespace {
 
+constexpr std::string_view kEventsDelay = "cluster.gateway.kv_events_delay";
 constexpr std::string_view kRefresh = "cluster.gateway.refresh_metrics_interval";
 
 // clang-format off
@@ -34,6 +35,10 @@ constexpr auto kGatewayOptions = std::to_array<Option>({
      .lowest = 0, .highest = kMaxSeconds, .unset = "50ms",
      .help = "From one reading of an instance's gauges by the gateway to the next", .example = "100ms",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.gateway.refresh_metrics_interval; }},
+    {.path = kEventsDelay, .flag = "kv-events-delay", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "5ms",
+     .help = "From a change of an instance's KV cache to the gateway knowing it", .example = "20ms",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.gateway.kv_events_delay; }},
 });
 // clang-format on
 
@@ -56,6 +61,10 @@ void check_gateway(Findings& findings) {
     findings.ignored(kRefresh, fmt::format("the policy {} reads no gauges", (*router)->name));
   } else if (gateway.refresh_metrics_interval == core::Duration()) {
     findings.problem(kRefresh, "0s is out of range, expected a time above zero", "50ms");
+  }
+  if (gateway.kv_events_delay && !needs.cache) {
+    findings.ignored(kEventsDelay,
+                     fmt::format("the policy {} reads no KV events", (*router)->name));
   }
 }
 

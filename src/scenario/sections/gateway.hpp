@@ -12,6 +12,7 @@ struct GatewaySection {
   std::optional<core::Duration> gateway_latency;
   std::optional<core::Duration> notice_latency;
   std::optional<core::Duration> refresh_metrics_interval;
+  std::optional<core::Duration> kv_events_delay;
 };
 
 }  // namespace ridgeline::scenario

@@ -217,6 +217,16 @@ void check_router(Findings& findings) {
     }
   }
   check_parameters(**router, findings);
+  const auto setup = router_setup(cluster.router);
+  if (setup && (*router)->make(*setup)->needs().cache &&
+      !findings.scenario().deployment.engine.enable_prefix_caching) {
+    findings.problem(
+        kName,
+        fmt::format("the policy {} follows KV events, and without prefix caching there "
+                    "are none",
+                    (*router)->name),
+        "--enable-prefix-caching");
+  }
 }
 
 }  // namespace ridgeline::scenario

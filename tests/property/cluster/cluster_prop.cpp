@@ -56,7 +56,8 @@ RandomCluster random_cluster() {
   all.router = &routers[*rc::gen::inRange<std::size_t>(0, routers.size())];
   all.times = {.gateway_latency = some_microseconds(2000),
                .notice_latency = some_microseconds(2000),
-               .refresh_interval = core::Duration::microseconds(1) + some_microseconds(4000)};
+               .refresh_interval = core::Duration::microseconds(1) + some_microseconds(4000),
+               .kv_events_delay = some_microseconds(*rc::gen::element(0, 4000))};
   all.closed_loop = *rc::gen::arbitrary<bool>();
   const auto count = *rc::gen::inRange<std::uint32_t>(1, 60);
   core::SimTime now;

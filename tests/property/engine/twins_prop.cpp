@@ -60,6 +60,55 @@ RC_GTEST_PROP(EngineTwins, EqualWhateverIsMixed, ()) {
   expect_twins(test::random_scenario({.handed_over = true, .aborts = true}));
 }
 
+/// The cached prefix of an instant gone by is what was answered at that instant.
+RC_GTEST_PROP(EngineTwins, TellWhatWasCachedShortlyBefore, ()) {
+  const test::Scenario scenario = test::random_scenario();
+  const test::LinearModel model(scenario.costs);
+  test::EngineRun own_run;
+  test::EngineRun other_run;
+  const auto history = core::Duration::microseconds(*rc::gen::inRange<std::int64_t>(1, 20'000));
+  const auto inputs = [&](test::EngineRun& run, core::Duration kept) {
+    return engine::EngineInputs{.options = scenario.options,
+                                .model = model,
+                                .host = scenario.host,
+                                .sink = run.sink,
+                                .kv_history = kept};
+  };
+  const auto one = engine::make_fast_engine(inputs(own_run, history), true);
+  struct Answer {
+    core::SimTime as_of;
+    std::size_t request;
+    core::Tokens tokens;
+  };
+  std::vector<Answer> answers;
+  for (std::size_t i = 0; i < scenario.requests.size(); ++i) {
+    const domain::Request& request = scenario.requests[i];
+    one->advance(request.arrival, false, test::kNoBudget);
+    const core::Duration back =
+        std::min(core::Duration::ticks(*rc::gen::inRange<std::int64_t>(0, history.count() + 1)),
+                 request.arrival - core::SimTime());
+    const core::SimTime as_of = request.arrival - back;
+    answers.push_back(
+        {.as_of = as_of, .request = i, .tokens = one->cached_prefix_at(request, as_of)});
+    one->submit(request, request.arrival);
+  }
+  std::ranges::stable_sort(answers, {}, &Answer::as_of);
+  const auto other = engine::make_fast_engine(inputs(other_run, {}), true);
+  std::size_t sent = 0;
+  bool cached = false;
+  for (const Answer& answer : answers) {
+    for (; sent < scenario.requests.size() && scenario.requests[sent].arrival < answer.as_of;
+         ++sent) {
+      other->advance(scenario.requests[sent].arrival, false, test::kNoBudget);
+      other->submit(scenario.requests[sent], scenario.requests[sent].arrival);
+    }
+    other->advance(answer.as_of, false, test::kNoBudget);
+    RC_ASSERT(answer.tokens == other->cached_prefix(scenario.requests[answer.request]));
+    cached = cached || answer.tokens > core::Tokens(0);
+  }
+  RC_CLASSIFY(cached, "a prefix was cached");
+}
+
 /// What a router asks: the gauges and the cached prefix at each arrival. Both twins answer the
 /// same, no answer is older than what has happened, and asking changes nothing.
 RC_GTEST_PROP(EngineTwins, AgreeOnWhatARouterAsks, ()) {

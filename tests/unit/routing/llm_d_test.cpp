@@ -33,5 +33,17 @@ TEST(LlmD, StickyStaysUntilItIsFarTooLate) {
   EXPECT_TRUE(router->needs().first_token);
 }
 
+TEST(LlmDPrecise, GoesByWhatTheEventsTell) {
+  const auto router = make_llm_d_precise();
+  EXPECT_TRUE(router->needs().cache);
+  auto views = test::views_with({0, 0, 0});
+  views[2].cached_tokens = 160;
+  EXPECT_EQ(test::route_prompt(*router, views, 0, 7, 300), 2U);
+  // It remembers nothing of its own.
+  views[2].cached_tokens = 0;
+  views[0].cached_tokens = 16;
+  EXPECT_EQ(test::route_prompt(*router, views, 1, 7, 300), 0U);
+}
+
 }  // namespace
 }  // namespace ridgeline::routing

@@ -613,7 +613,7 @@ void FastEngine::stall(core::SimTime from, core::SimTime until) {
 }  // namespace
 
 std::unique_ptr<Engine> vllm::fast::make_engine(const EngineInputs& inputs, bool jump) {
-  if (!vllm::fast::Scheduler::covers(inputs.options)) {
+  if (!vllm::fast::Scheduler::covers(inputs.options) || inputs.kv_history > core::Duration()) {
     return nullptr;
   }
   return std::make_unique<FastEngine>(inputs, jump);

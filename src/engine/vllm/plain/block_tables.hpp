@@ -113,6 +113,7 @@ class BlockManager {
   bool reset_prefix_cache() { return pool_.reset(); }
 
   [[nodiscard]] const KvCache& pool() const { return pool_; }
+  [[nodiscard]] KvCache& pool() { return pool_; }
   [[nodiscard]] std::int64_t block_size() const { return block_size_; }
   [[nodiscard]] std::size_t num_groups() const { return windows_.size(); }
 

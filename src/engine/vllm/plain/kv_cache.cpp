@@ -131,6 +131,15 @@ std::size_t KvCache::bucket_of(std::uint64_t hash, std::size_t group) const {
 }
 
 std::optional<core::BlockId> KvCache::find(std::uint64_t hash, std::size_t group) const {
+  if (as_of_) {
+    const std::optional<bool> was_there = changes_->found_at(hash, group, *as_of_);
+    return was_there.value_or(find_now(hash, group).has_value()) ? std::optional(kNullBlock)
+                                                                 : std::nullopt;
+  }
+  return find_now(hash, group);
+}
+
+std::optional<core::BlockId> KvCache::find_now(std::uint64_t hash, std::size_t group) const {
   if (!has_lookups_) {
     return std::nullopt;
   }
@@ -153,6 +162,9 @@ void KvCache::forget(core::BlockId id) {
   link = block.next_in_bucket;
   blocks_[block.next_in_bucket].previous_in_bucket = block.previous_in_bucket;
   block.is_cached = false;
+  if (changes_ && !find_now(block.hash, block.group)) {
+    changes_->note(block.hash, block.group, false);
+  }
 }
 
 std::int64_t KvCache::num_unheld(const std::vector<core::BlockId>& blocks) const {
@@ -217,6 +229,9 @@ core::BlockId KvCache::allocate() {
 void KvCache::set_hash(core::BlockId id, std::uint64_t hash, std::size_t group) {
   Block& block = blocks_[id];
   RIDGELINE_CHECK(!block.is_cached, "block hashed twice");
+  if (changes_ && !find_now(hash, group)) {
+    changes_->note(hash, group, true);
+  }
   block.hash = hash;
   block.group = static_cast<std::uint16_t>(group);
   block.is_cached = true;

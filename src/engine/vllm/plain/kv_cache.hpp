@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "core/ids.hpp"
+#include "core/time.hpp"
 #include "core/units.hpp"
 #include "engine/vllm/plain/block_hashes.hpp"
 #include "engine/vllm/plain/content.hpp"
+#include "engine/vllm/plain/kv_changes.hpp"
 #include "engine/vllm/plain/unsought_blocks.hpp"
 
 namespace ridgeline::engine::vllm::plain {
@@ -72,6 +74,19 @@ class KvCache {
     unsought_.give_back(part, in_order, options_.free_unhashed_first);
     num_free_ += std::ssize(part.blocks);
   }
+
+  /// From now on changes are noted, so that find_at() knows what was there so long ago. Before any
+  /// block is handed out.
+  void keep_changes(core::Duration kept) { changes_.emplace(kept); }
+  /// The instant of what happens next, for the notes.
+  void set_now(core::SimTime now) {
+    if (changes_) {
+      changes_->set_now(now);
+    }
+  }
+  /// While one is set, find() finds what was there when all changes before that instant had
+  /// happened: the null block stands for it, and no row begins with that. Requires keep_changes().
+  void look_back_to(std::optional<core::SimTime> as_of) { as_of_ = as_of; }
 
   /// The oldest block that holds this hash for this group.
   [[nodiscard]] std::optional<core::BlockId> find(std::uint64_t hash, std::size_t group = 0) const;
@@ -138,6 +153,7 @@ class KvCache {
   void drop_row(const HeldRow& row);
   void dissolve(HeldRow& row);
   void forget(core::BlockId id);
+  [[nodiscard]] std::optional<core::BlockId> find_now(std::uint64_t hash, std::size_t group) const;
   void insert_free_after(core::BlockId where, core::BlockId id);
   void take_free(core::BlockId id);
 
@@ -151,6 +167,8 @@ class KvCache {
   std::vector<core::BlockId> buckets_;  ///< The youngest block of each; a power of two of them.
   std::int64_t num_free_ = 0;
   std::int64_t num_shared_ = 0;
+  std::optional<KvChanges> changes_;
+  std::optional<core::SimTime> as_of_;
   /// By their first block.
   std::map<core::BlockId, std::vector<std::shared_ptr<HeldRow>>> rows_;
 };

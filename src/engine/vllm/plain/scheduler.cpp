@@ -346,7 +346,13 @@ void Scheduler::finish_remote_load(const SequencePtr& sequence) {
   }
 }
 
-core::Tokens Scheduler::cached_prefix(const domain::Request& request) {
+void Scheduler::keep_kv_changes(core::Duration kept) {
+  begin_lookups();
+  manager_.pool().keep_changes(kept);
+}
+
+core::Tokens Scheduler::cached_prefix(const domain::Request& request,
+                                      std::optional<core::SimTime> as_of) {
   if (!options_.enable_prefix_caching) {
     return {};
   }
@@ -357,7 +363,10 @@ core::Tokens Scheduler::cached_prefix(const domain::Request& request) {
   extend_hash_chain(sequence);
   const std::int64_t block_size = manager_.block_size();
   const std::int64_t most = (sequence.num_prompt_tokens - 1) / block_size;
-  return core::Tokens(manager_.find_prefix(sequence.block_hashes, most).num_blocks * block_size);
+  manager_.pool().look_back_to(as_of);
+  const std::int64_t blocks = manager_.find_prefix(sequence.block_hashes, most).num_blocks;
+  manager_.pool().look_back_to(std::nullopt);
+  return core::Tokens(blocks * block_size);
 }
 
 bool Scheduler::extend(Sequence& sequence, std::int64_t tokens, std::int64_t lookahead) {

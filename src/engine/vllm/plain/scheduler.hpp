@@ -75,7 +75,10 @@ class Scheduler final : public QueueScheduler<Sequence> {
   /// Running requests first, then waiting ones unless a request was preempted.
   void schedule(ScheduledStep& step) override;
   [[nodiscard]] SchedulerCounts counts() const override;
-  [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request) override;
+  [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request,
+                                           std::optional<core::SimTime> as_of) override;
+  void keep_kv_changes(core::Duration kept) override;
+  void set_now(core::SimTime now) override { manager_.pool().set_now(now); }
   [[nodiscard]] std::int64_t quiet_steps() const override;
   void advance_round(ScheduledStep& step, std::span<const std::int64_t> tokens) override;
   std::vector<BlockChange> advance_quiet(std::span<ScheduledStep* const> in_flight,

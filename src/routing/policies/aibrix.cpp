@@ -1,0 +1,98 @@
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/rng.hpp"
+#include "routing/characters.hpp"
+#include "routing/kubernetes.hpp"
+#include "routing/parameters.hpp"
+#include "routing/policies/policies.hpp"
+#include "routing/prefix_table.hpp"
+#include "routing/router.hpp"
+
+namespace ridgeline::routing {
+namespace {
+
+constexpr std::string_view kAibrixSource = "AIBrix e3e10f9 (August 2026), its code's default";
+constexpr std::int64_t kBlockCharacters = 128;
+constexpr std::int64_t kTableBlocks = 200'000;
+constexpr std::int64_t kAibrixMostTokens = 1'000'000'000;  ///< All of a prompt.
+
+constexpr auto kAibrixParameters = std::to_array<Parameter>({
+    {.name = "imbalance_abs_count",
+     .standard = std::int64_t{8},
+     .lowest = 0.0,
+     .highest = 1e9,
+     .help =
+         "Requests in flight that instances may differ by before the least busy alone is chosen",
+     .source = kAibrixSource},
+    {.name = "standard_deviation_factor",
+     .standard = 1.0,
+     .lowest = 0.0,
+     .highest = 1e3,
+     .help = "Deviations above the mean of requests in flight up to which a match is taken",
+     .source = kAibrixSource},
+    chars_per_token_parameter(),
+});
+
+/// AIBrix's prefix-cache: by the gateway's own counts, and by a table of what it sent where.
+class Aibrix final : public Router {
+ public:
+  explicit Aibrix(const RouterSetup& setup)
+      : imbalance_(setup.integer(kAibrixParameters, "imbalance_abs_count")),
+        deviations_(setup.number(kAibrixParameters, "standard_deviation_factor")),
+        reader_({.tokens = tokens_of_characters(kBlockCharacters, setup, kAibrixParameters),
+                 .most = kAibrixMostTokens,
+                 .memory = kTableBlocks}) {}
+
+  [[nodiscard]] Needs needs() const override { return {.own = true}; }
+
+  [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
+    table_.make_room(input.id_room());
+    prompt_ = &reader_.read(input);
+    if (reader_.own_blocks_have_keys()) {
+      table_.give_keys_to_own_blocks();
+    }
+    const auto matches = table_.matches(*prompt_);
+    const std::int64_t total = prompt_->size();
+    std::vector<std::int64_t> percent;
+    std::vector<std::int64_t> running;
+    for (const InstanceView& view : input.instances) {
+      percent.push_back(total > 0 ? matches[view.id.value()] * 100 / total : 0);
+      running.push_back(view.own.requests);
+    }
+    const auto picks = aibrix_prefix_cache(percent, running, imbalance_, deviations_).picks;
+    const std::size_t drawn = picks.size() == 1 ? 0 : draws.below(picks.size());
+    return {.instance = input.instances[picks[drawn]].id,
+            .equals = static_cast<std::uint32_t>(picks.size())};
+  }
+
+  void on_dispatch(const RouteInput& input, core::InstanceId instance) override {
+    table_.add(instance.value(), *prompt_);
+    reader_.note_sent(input.request.id);
+  }
+
+ private:
+  std::int64_t imbalance_;
+  double deviations_;
+  PromptReader reader_;
+  const PromptBlocks* prompt_ = nullptr;  ///< At hand.
+  PrefixTable table_{0, static_cast<std::size_t>(kTableBlocks)};
+};
+
+}  // namespace
+
+std::span<const Parameter> aibrix_parameters() {
+  return kAibrixParameters;
+}
+
+std::unique_ptr<Router> make_aibrix(const RouterSetup& setup) {
+  return std::make_unique<Aibrix>(setup);
+}
+
+}  // namespace ridgeline::routing

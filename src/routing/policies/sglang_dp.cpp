@@ -1,0 +1,47 @@
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+
+#include "core/ids.hpp"
+#include "core/rng.hpp"
+#include "routing/dp_balancer.hpp"
+#include "routing/parameters.hpp"
+#include "routing/policies/policies.hpp"
+#include "routing/router.hpp"
+
+namespace ridgeline::routing {
+namespace {
+
+/// SGLang's data-parallel controller, total_requests: a new reading of an instance is a report of
+/// its scheduler.
+class SglangDp final : public Router {
+ public:
+  [[nodiscard]] Needs needs() const override { return {.gauges = true}; }
+
+  [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& /*draws*/) override {
+    budget_.reserve(input.id_room());
+    for (std::size_t rank = 0; rank < input.id_room(); ++rank) {
+      budget_.set_open(rank, false);
+    }
+    for (const InstanceView& view : input.instances) {
+      budget_.set_open(view.id.value(), true);
+      budget_.report(view.id.value(),
+                     view.gauges_as_of.to_seconds(),
+                     view.gauges.waiting + view.gauges.running,
+                     0);
+    }
+    const std::size_t rank = budget_.pick(input.request.prompt_tokens.value());
+    return {.instance = core::InstanceId(static_cast<core::InstanceId::Rep>(rank))};
+  }
+
+ private:
+  DpBudget budget_{0, false};
+};
+
+}  // namespace
+
+std::unique_ptr<Router> make_sglang_dp(const RouterSetup& /*setup*/) {
+  return std::make_unique<SglangDp>();
+}
+
+}  // namespace ridgeline::routing

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -40,11 +41,17 @@ class Engine {
   /// When the engine next acts, unless a request is submitted or aborted before: now() where a
   /// batch is due, the end of the oldest step in flight, or never() where it is idle.
   [[nodiscard]] virtual core::SimTime next_instant() const = 0;
-  /// No first token comes out and no request ends before this instant, unless a request is
-  /// submitted or aborted before: a lower bound, not before next_instant(). Exact in the fast
-  /// engine while requests only decode on one line of the step-time model. A query: changes no
-  /// result.
+  /// No request ends before this instant, and none gets its first token where those are reported
+  /// (EngineInputs::first_tokens), unless a request is submitted or aborted before: a lower bound,
+  /// not before next_instant(). Exact in the fast engine while requests only decode on one line of
+  /// the step-time model. A query: changes no result.
   [[nodiscard]] virtual core::SimTime next_visible() = 0;
+  /// The same if that request is submitted at `at`, and none before.
+  [[nodiscard]] virtual core::SimTime next_visible_with(const domain::Request& request,
+                                                        core::SimTime at) {
+    static_cast<void>(request);
+    return std::min(next_visible(), at);
+  }
   /// As Server::state().
   [[nodiscard]] virtual InstanceState state(core::SimTime at) const = 0;
   /// How many leading tokens of the request's prompt the prefix cache holds now: what it would not

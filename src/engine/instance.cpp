@@ -99,7 +99,13 @@ core::SimTime Instance::next_visible() const {
   if (hangs()) {
     return core::SimTime::never();
   }
-  return std::min(engine_->next_visible(), next_handover());
+  if (in_frontend_.empty()) {
+    return engine_->next_visible();
+  }
+  const InFrontend& first = in_frontend_.front();
+  const core::SimTime second =
+      in_frontend_.size() > 1 ? in_frontend_[1].done : core::SimTime::never();
+  return std::min(engine_->next_visible_with(first.request, first.done), second);
 }
 
 void Instance::abort(core::RequestId id, core::SimTime at) {

@@ -64,8 +64,9 @@ Driver::End Driver::run(engine::Server& server) {
 }
 
 Driver::End Driver::run_to_end(engine::Server& server) {
+  bool wants_more = !closed_loop_;
   while (!interrupted()) {
-    if (!closed_loop_) {
+    if (wants_more) {
       send_ahead(server);
     }
     const SimTime next = next_event();
@@ -74,6 +75,8 @@ Driver::End Driver::run_to_end(engine::Server& server) {
     if (pause == Pause::kHorizon) [[unlikely]] {
       return End::kPastHorizon;
     }
+    // Of an open loop: once the server has done what it was sent.
+    wants_more = !closed_loop_ && pause != Pause::kBudget;
     if (pause == Pause::kBudget || pause == Pause::kCompletion) {
       continue;
     }

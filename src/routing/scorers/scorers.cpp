@@ -101,8 +101,11 @@ Scores token_load_scores(Candidates candidates, double threshold) {
 
 Scores prefix_scores(Candidates candidates, double length_weight, double length_scale) {
   return each(candidates, [&](const Candidate& one) {
-    if (one.prefix.total <= 0) {
+    if (one.prefix.total <= 0 || one.prefix.matched == 0) {
       return 0.0;
+    }
+    if (length_weight == 0.0) {
+      return one.prefix.ratio();
     }
     const auto tokens = static_cast<double>(one.prefix.matched * one.prefix.block_tokens);
     const double length = std::min(1.0, tokens / length_scale);

@@ -1,6 +1,7 @@
 // Engine::next_visible() against what comes out: no first token and no end before it, whatever the
 // scenario, and exactly at it while requests only decode.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -8,10 +9,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
+#include "domain/token_sink.hpp"
 #include "engine/engine.hpp"
 #include "equal_runs.hpp"
 #include "random_scenario.hpp"
@@ -29,9 +32,15 @@ struct Answer {
   SimTime at;
   SimTime bound;
   SimTime undisturbed_until = SimTime::never();
+  const domain::Request* counts_on =
+      nullptr;  ///< A request whose arrival was part of the question.
 };
 
-/// First tokens and ends, ascending.
+struct IgnoredFirstTokens final : domain::FirstTokenSink {
+  void on_first_token(core::RequestId /*id*/, SimTime /*at*/) override {}
+};
+
+/// First tokens and ends, ascending; refusals come with the submission.
 std::vector<SimTime> visible_instants(const std::vector<domain::RequestRecord>& records) {
   std::vector<SimTime> instants;
   for (const domain::RequestRecord& record : records) {
@@ -72,15 +81,25 @@ std::vector<Answer> ask_along(engine::Engine& engine, const test::Scenario& scen
   }
   std::ranges::stable_sort(events, {}, &Event::at);
   std::vector<Answer> answers;
-  for (const Event& event : events) {
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const Event& event = events[i];
     engine.advance(event.at, false, test::kNoBudget);
     answers.push_back({.at = event.at, .bound = engine.next_visible()});
     RC_ASSERT(answers.back().bound >= engine.next_instant());
+    if (i + 1 < events.size() && events[i + 1].request != nullptr && event.request == nullptr &&
+        event.abort == nullptr) {
+      const domain::Request* next = events[i + 1].request;
+      answers.push_back({.at = event.at,
+                         .bound = engine.next_visible_with(*next, next->arrival),
+                         .counts_on = next});
+    }
     if (event.request == nullptr && event.abort == nullptr) {
       continue;
     }
     for (Answer& answer : answers) {
-      answer.undisturbed_until = std::min(answer.undisturbed_until, event.at);
+      if (answer.counts_on != event.request || event.request == nullptr) {
+        answer.undisturbed_until = std::min(answer.undisturbed_until, event.at);
+      }
     }
     if (event.request != nullptr) {
       engine.submit(*event.request, event.at);
@@ -105,15 +124,26 @@ void expect_bounds(const test::Scenario& scenario) {
   const test::LinearModel model(scenario.costs);
   for (const auto twin : {test::Twin::kReference, test::Twin::kStepping, test::Twin::kJumping}) {
     test::EngineRun asked;
-    const auto one = make(
-        {.options = scenario.options, .model = model, .host = scenario.host, .sink = asked.sink},
-        twin);
+    IgnoredFirstTokens ignored;
+    const auto one = make({.options = scenario.options,
+                           .model = model,
+                           .host = scenario.host,
+                           .sink = asked.sink,
+                           .first_tokens = &ignored},
+                          twin);
     const std::vector<Answer> answers = ask_along(*one, scenario);
     asked.totals = one->totals();
     asked.end = one->now();
     test::expect_equal(plain, asked);  // Asking changes nothing.
     for (const Answer& answer : answers) {
-      const SimTime next = first_from(visible, answer.at);
+      const bool is_refused =
+          answer.counts_on != nullptr &&
+          std::ranges::any_of(plain.sink.requests, [&](const domain::RequestRecord& record) {
+            return record.id == answer.counts_on->id &&
+                   record.outcome == domain::Outcome::kRejected;
+          });
+      const SimTime next = std::min(first_from(visible, answer.at),
+                                    is_refused ? answer.counts_on->arrival : SimTime::never());
       RC_ASSERT(next >= std::min(answer.bound, answer.undisturbed_until));
     }
   }
@@ -157,7 +187,7 @@ RC_GTEST_PROP(NextVisible, IsExactWhileRequestsDecode, ()) {
                    record.first_token != SimTime::never();
           });
       const SimTime next = first_from(visible, answer.at);
-      if (all_decode && next < answer.undisturbed_until) {
+      if (all_decode && next < answer.undisturbed_until && answer.counts_on == nullptr) {
         RC_ASSERT(answer.bound == next);
         asked_in_decode = asked_in_decode || next != SimTime::never();
       }

@@ -85,6 +85,8 @@ class FastEngine final : public Engine {
   [[nodiscard]] core::SimTime now() const override { return now_; }
   [[nodiscard]] core::SimTime next_instant() const override;
   [[nodiscard]] core::SimTime next_visible() override;
+  [[nodiscard]] core::SimTime next_visible_with(const domain::Request& request,
+                                                core::SimTime at) override;
   [[nodiscard]] InstanceState state(core::SimTime at) const override;
   [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request) override {
     return scheduler_.cached_prefix(request);
@@ -199,7 +201,8 @@ core::SimTime FastEngine::next_instant() const {
   return num_in_flight_ > 0 ? in_flight(0).end : core::SimTime::never();
 }
 
-/// The end of the first batch in flight that brings a first token or a request's last one. If none
+/// The end of the first batch in flight that brings a first token, where those are reported, or a
+/// request's last one. If none
 /// does, that of the batch of decodes with which a request ends next; or of the last batch before
 /// it that is certain.
 core::SimTime FastEngine::next_visible() {
@@ -209,6 +212,7 @@ core::SimTime FastEngine::next_visible() {
     end = batch.end;
     const auto items = batch.items.span();
     const bool has_first =
+        inputs_.first_tokens != nullptr &&
         std::any_of(items.begin(), items.end(), [](const auto& item) { return item.first; });
     if (has_first || scheduler_.request_ends_in(batch.number)) {
       return end;
@@ -229,6 +233,18 @@ core::SimTime FastEngine::next_visible() {
     left = in_time < pace.batches ? 0 : left - in_time;
   }
   return end;
+}
+
+/// The request is in no batch that is in flight: the next batch with it begins when those have
+/// ended.
+core::SimTime FastEngine::next_visible_with(const domain::Request& request, core::SimTime at) {
+  const core::SimTime without = next_visible();
+  if (at >= without) {
+    return without;
+  }
+  return num_in_flight_ > 0 && scheduler_.fits(request)
+             ? std::min(without, std::max(at, in_flight(num_in_flight_ - 1).end))
+             : at;
 }
 
 InstanceState FastEngine::state(core::SimTime at) const {

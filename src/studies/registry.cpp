@@ -27,6 +27,9 @@ const std::vector<Study>& studies() {
       study_rank(),
       study_tp_scaling(),
       study_infersim(),
+      study_llmd_37(),
+      study_llmd_73(),
+      study_staleness(),
   };
   return kStudies;
 }

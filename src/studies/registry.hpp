@@ -23,5 +23,8 @@ namespace ridgeline::studies {
 [[nodiscard]] Study study_rank();
 [[nodiscard]] Study study_tp_scaling();
 [[nodiscard]] Study study_infersim();
+[[nodiscard]] Study study_llmd_37();
+[[nodiscard]] Study study_llmd_73();
+[[nodiscard]] Study study_staleness();
 
 }  // namespace ridgeline::studies

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/embedded_file.hpp"
+#include "scenario/scenario.hpp"
+
+/// Published measurements of a whole fleet under several routing strategies.
+namespace ridgeline::studies {
+
+/// data/studies/llm-d.yaml, compiled in.
+std::span<const document::EmbeddedFile> campaign_files();
+
+/// What a load generator was asked for, one after the other on warm servers.
+struct CampaignStage {
+  double rate = 0.0;     ///< Requests per second, nominal.
+  double seconds = 0.0;  ///< Nominal: rate * seconds requests are sent.
+};
+
+/// A way to route, as settings of a scenario.
+struct Strategy {
+  std::string name;
+  std::vector<scenario::Override> settings;
+};
+
+/// A stage as it was measured.
+struct MeasuredStage {
+  std::string strategy;
+  double rate = 0.0;            ///< Which stage.
+  double arrivals_per_s = 0.0;  ///< Achieved.
+  double output_tokens_per_s = 0.0;
+  double ttft_mean_s = 0.0;
+  double ttft_p90_s = 0.0;
+  double itl_mean_s = 0.0;
+};
+
+/// Prompts are a group's system prompt and a question; each of the groups' prompts comes again and
+/// again, in one drawn order.
+struct Campaign {
+  std::string id;  ///< Of its study.
+  std::string model;
+  std::int64_t tensor_parallel_size = 1;
+  std::int64_t instances = 1;
+  std::int64_t kv_tokens = 0;  ///< Of one instance, as its engine reported.
+  bool poisson = false;        ///< Else evenly spaced arrivals.
+  std::int64_t groups = 0;
+  std::int64_t prompts_per_group = 0;
+  std::int64_t system_tokens = 0;
+  std::int64_t question_tokens = 0;
+  std::int64_t output_tokens = 0;
+  std::vector<CampaignStage> stages;
+  std::vector<Strategy> strategies;
+  std::vector<MeasuredStage> measured;
+
+  /// The row of a stage under a strategy; nullptr where none was published.
+  [[nodiscard]] const MeasuredStage* find(const std::string& strategy, double rate) const;
+};
+
+/// Campaigns of a document. Problems name the campaign and its key.
+[[nodiscard]] core::Result<std::vector<Campaign>> read_campaigns(const document::Node& document);
+/// The campaign of a study, of the file compiled in; there must be one.
+[[nodiscard]] Campaign published_campaign(const std::string& id);
+
+}  // namespace ridgeline::studies

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "core/result.hpp"
+#include "studies/campaign.hpp"
+#include "studies/lab.hpp"
+#include "studies/study.hpp"
+
+/// Published fleets behind llm-d's router, predicted beside measured.
+namespace ridgeline::studies {
+
+/// Simulates a campaign under each of its strategies that there is a router for, and
+/// judges it: confirmed where the strategies' order by throughput is right at every rate and four
+/// in five of the throughputs are within 15 %, refuted where neither holds, partly between.
+[[nodiscard]] core::Result<Outcome> judge_campaign(const Campaign& campaign, const Lab& lab);
+
+}  // namespace ridgeline::studies

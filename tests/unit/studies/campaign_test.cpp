@@ -1,0 +1,74 @@
+#include "studies/campaign.hpp"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+
+namespace ridgeline::studies {
+namespace {
+
+std::string problems_of(const std::string& yaml) {
+  const auto campaigns = read_campaigns(document::parse_yaml(yaml, "c.yaml").value());
+  if (campaigns) {
+    return "";
+  }
+  std::string all;
+  for (const core::Error& error : campaigns.error()) {
+    all += core::to_string(error) + "\n";
+  }
+  return all;
+}
+
+std::string campaign_with(const std::string& stages, const std::string& rows) {
+  return "campaigns:\n- {id: a, model: m, tensor_parallel_size: 1, instances: 2, kv_tokens: 100, "
+         "poisson: true, groups: 2, prompts_per_group: 1, system_tokens: 5, question_tokens: 5, "
+         "output_tokens: 5, stages: " +
+         stages +
+         ", strategies: [{name: s, settings: {cluster.router.name: random}}], columns: [strategy, "
+         "rate, requests_per_s, output_tokens_per_s, ttft_mean_s, ttft_p90_s, itl_mean_s], rows: " +
+         rows + "}\n";
+}
+
+TEST(Campaign, IsReadWithItsRows) {
+  const auto campaigns = read_campaigns(
+      document::parse_yaml(campaign_with("[[3, 20]]", "[[s, 3, 2.9, 50, 0.1, 0.2, 0.01]]"), "c")
+          .value());
+  ASSERT_TRUE(campaigns);
+  const Campaign& one = campaigns->front();
+  EXPECT_DOUBLE_EQ(one.stages.front().seconds, 20.0);
+  EXPECT_EQ(one.strategies.front().settings.front().text, "random");
+  ASSERT_NE(one.find("s", 3.0), nullptr);
+  EXPECT_DOUBLE_EQ(one.find("s", 3.0)->arrivals_per_s, 2.9);
+  EXPECT_DOUBLE_EQ(one.find("s", 3.0)->itl_mean_s, 0.01);
+  EXPECT_EQ(one.find("s", 4.0), nullptr);
+  EXPECT_EQ(one.find("t", 3.0), nullptr);
+}
+
+TEST(Campaign, NamesWhatItCannotRead) {
+  EXPECT_THAT(problems_of(campaign_with("[[3]]", "[[s, 3, 3, 50, 0.1, 0.2, 0.01]]")),
+              testing::HasSubstr("stages: found"));
+  EXPECT_THAT(problems_of(campaign_with("[[3, 20]]", "[[s, 3, 3, 0, 0.1, 0.2, 0.01]]")),
+              testing::HasSubstr("rows: found"));
+  EXPECT_THAT(problems_of(campaign_with("[[3, 20]]", "[]")),
+              testing::HasSubstr("rows: expected a list that is not empty"));
+}
+
+TEST(Campaign, ThePublishedOnesHaveARowPerStrategyAndRate) {
+  for (const char* id : {"llmd-37", "llmd-73"}) {
+    const Campaign campaign = published_campaign(id);
+    EXPECT_EQ(campaign.strategies.size(), 4U);
+    EXPECT_EQ(campaign.measured.size() % campaign.strategies.size(), 0U);
+    for (const MeasuredStage& row : campaign.measured) {
+      for (const Strategy& strategy : campaign.strategies) {
+        EXPECT_NE(campaign.find(strategy.name, row.rate), nullptr) << id << ' ' << row.rate;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ridgeline::studies

@@ -53,24 +53,34 @@ struct Waiting {
 
 /// Whether anything that the policy reads can be old. The oracle knows the truth, whatever is said.
 bool reads_old_news(const routing::Needs& needs) {
-  return needs.own || needs.gauges;
+  return needs.own || needs.first_token || needs.gauges;
+}
+
+/// Of a policy that has several names the first alone.
+std::vector<const routing::RouterEntry*> policies_of(const StalenessPlan& plan) {
+  std::vector<const routing::RouterEntry*> found;
+  for (const routing::RouterEntry& router : routing::routers()) {
+    const bool wanted = plan.policies.empty() ||
+                        std::ranges::find(plan.policies, router.name) != plan.policies.end();
+    if (wanted &&
+        std::ranges::find(found, router.make, &routing::RouterEntry::make) == found.end()) {
+      found.push_back(&router);
+    }
+  }
+  return found;
 }
 
 /// The first delay stands for policies that nothing can be old for.
 std::vector<Case> cases(const StalenessPlan& plan) {
   std::vector<Case> all;
   for (const std::int64_t instances : plan.sizes) {
-    for (const routing::RouterEntry& router : routing::routers()) {
-      if (!plan.policies.empty() &&
-          std::ranges::find(plan.policies, router.name) == plan.policies.end()) {
-        continue;
-      }
-      const routing::Needs needs = router.make({})->needs();
+    for (const routing::RouterEntry* router : policies_of(plan)) {
+      const routing::Needs needs = router->make({})->needs();
       for (const double delay : plan.delays_s) {
         if (delay == plan.delays_s.front() || reads_old_news(needs)) {
           all.push_back({.instances = instances,
                          .delay_s = delay,
-                         .policy = std::string(router.name),
+                         .policy = std::string(router->name),
                          .needs = needs});
         }
       }
@@ -95,7 +105,7 @@ core::Result<Waiting> wait_of(const Case& one, const StalenessPlan& plan) {
       {.path = "cluster.instances", .text = fmt::format("{}", one.instances)},
       {.path = "cluster.router.name", .text = one.policy}};
   const std::string delay = fmt::format("{}s", one.delay_s);
-  if (one.needs.own) {
+  if (one.needs.own || one.needs.first_token) {
     settings.push_back({.path = "cluster.gateway.notice_latency", .text = delay});
   }
   if (one.needs.gauges) {

@@ -20,10 +20,10 @@ def study(ridgeline):
     return run
 
 
-@pytest.mark.parametrize("name, rates", [("llmd-37", [3, 5, 10, 12, 15, 20]),
-                                         ("llmd-73", [3, 10, 15, 22, 30, 35, 43, 46, 49, 57, 60])])
-def test_published_ladders(study, name, rates):
-    report = study(name)
+def test_a_published_ladder(study):
+    """llmd-37; llmd-73 takes four times as long."""
+    report = study("llmd-37")
+    rates = [3, 5, 10, 12, 15, 20]
     ladder = report["tables"]["ladder"]
     strategies = {row["strategy"] for row in ladder}
     assert strategies | {part["part"] for part in report["skipped"]} == {"approximate", "precise", "load", "random"}

@@ -9,7 +9,7 @@
 namespace ridgeline::studies {
 namespace {
 
-// Its figures: tests/e2e/test_study.py.
+// Its figures: tests/e2e/test_fleet_studies.py.
 TEST(StudyLlmd37, IsOfAPublishedCampaign) {
   const Study study = study_llmd_37();
   const Campaign campaign = published_campaign(std::string(study.id));

@@ -9,7 +9,7 @@
 namespace ridgeline::studies {
 namespace {
 
-// Its figures: tests/e2e/test_study.py.
+// Its figures are printed by `study run llmd-73`: too slow for a test.
 TEST(StudyLlmd73, IsOfAPublishedCampaign) {
   const Study study = study_llmd_73();
   const Campaign campaign = published_campaign(std::string(study.id));

@@ -46,7 +46,8 @@ struct Progress {
 /// did not come so far.
 struct RequestEnd {
   std::int64_t id = 0;
-  /// "finished", "length_capped", "rejected", "aborted", "unfinished", "failed" or "no_such_model".
+  /// "finished", "length_capped", "rejected", "aborted", "unfinished", "failed", "no_such_model" or
+  /// "expired".
   std::string outcome;
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;  ///< Generated.

@@ -95,9 +95,6 @@ Decision Control::arrive(const domain::Request& request, Views instances, SimTim
 }
 
 Decision Control::decide(const Claim& claim, Views instances, SimTime now) {
-  if (instances.empty() && !flow_) {
-    return Decision::reject(Reason::kNoEndpoint);
-  }
   const double measured = policy_->needs_saturation() ? saturation(instances, now) : 0.0;
   core::RngStream draws(seed_, 0, "admission", claim.request.value());
   const Decision decision =
@@ -131,12 +128,20 @@ std::optional<core::RequestId> Control::next(Views instances, SimTime now) {
 
 std::vector<core::RequestId> Control::sweep(SimTime now) {
   std::vector<core::RequestId> expired;
-  for (const Claim& claim : flow_ ? flow_->sweep(now) : std::vector<Claim>()) {
+  if (next_sweep() > now) {
+    return expired;
+  }
+  for (const Claim& claim : flow_->sweep(now)) {
     expired.push_back(claim.request);
   }
   totals_.rejected[static_cast<std::size_t>(Reason::kExpired)] +=
       static_cast<std::int64_t>(expired.size());
   return expired;
+}
+
+void Control::note_no_endpoint() {
+  totals_.admitted -= 1;
+  totals_.rejected[static_cast<std::size_t>(Reason::kNoEndpoint)] += 1;
 }
 
 bool Control::remove(core::RequestId request) {

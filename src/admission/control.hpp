@@ -54,8 +54,10 @@ class Control {
   /// The request to send now of those that wait, if there is one and the instances have room. Call
   /// it again after it was sent.
   std::optional<core::RequestId> next(Views instances, core::SimTime now);
-  /// Those that have waited too long, in order.
+  /// Those that have waited too long, in order; none before next_sweep().
   [[nodiscard]] std::vector<core::RequestId> sweep(core::SimTime now);
+  /// A request that was let through at once found no instance that is ready.
+  void note_no_endpoint();
   /// The client of a request gave up; whether it waited here.
   bool remove(core::RequestId request);
   /// The gateway will know at `known` that a request has ended after so many tokens.

@@ -57,6 +57,9 @@ constexpr auto kAliases = std::to_array<ForeignAlias>({
     {"results-path", "output"},
     {"num-instances", "instances"},
     {"routing-policy", "router"},
+    {"admission-policy", "admission"},
+    {"per-band-capacity", "per-band-requests"},
+    {"usage-limit-threshold", "min-ceiling"},
     {"routing-latency", "gateway-latency"},
     {"snapshot-refresh-interval", "refresh-metrics-interval"},
     {"cache-signal-delay", "kv-events-delay"},
@@ -132,14 +135,10 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
      "data-parallel-external-lb data-parallel-hybrid-lb data-parallel-multi-port-external-lb "
      "data-parallel-rank data-parallel-size-local data-parallel-start-rank "
      "disable-nccl-for-dp-synchronization enable-elastic-ep nnodes "
-     "admission-policy admission-latency "
-     "token-bucket-capacity token-bucket-refill-rate "
-     "prefill-instances decode-instances prefill-decode-instances "
+     "admission-latency prefill-instances decode-instances prefill-decode-instances "
      "encode-instances encode-decider pd-decider pd-prefix-threshold pd-transfer-bandwidth "
-     "pd-transfer-base-latency pd-transfer-contention flow-control saturation-detector "
-     "queue-depth-threshold kv-cache-util-threshold dispatch-order max-gateway-queue-depth "
-     "per-band-capacity usage-limit-threshold fairness-policy request-ttl queue-shedding "
-     "dispatch-tick-interval in-flight-eviction model-autoscaler-interval-us"},
+     "pd-transfer-base-latency pd-transfer-contention max-gateway-queue-depth "
+     "queue-shedding in-flight-eviction model-autoscaler-interval-us"},
     {"is not modelled: context is cut by --prefill-context-parallel-size alone",
      "cp-kv-cache-interleave-size dcp-kv-cache-interleave-size dcp-comm-backend"},
     {"is not modelled: experts are spread evenly and are alike busy",

@@ -155,7 +155,9 @@ Pause Cluster::advance(SimTime limit, bool pause_at_completion, std::int64_t max
         pause = advance_all(event, max_segments);
       }
       if (!ends_the_call(pause)) {
+        ended_ = false;
         process(event);
+        pause = pause_at_completion && ended_ ? Pause::kCompletion : pause;
       }
     }
     if (ends_the_call(pause)) {
@@ -357,6 +359,7 @@ void Cluster::end(Ticket& ticket, domain::Outcome outcome, SimTime at) {
   if (ticket.is_counted) {
     gateway_.note_end(ticket.counted, ticket.first_token_seen, at);
   }
+  ended_ = true;
   domain::RequestRecord record = unserved(ticket.request, outcome, at);
   for (const OwnPart& own : parts_) {
     own.part->on_end(ticket, record);

@@ -136,6 +136,7 @@ class Cluster final : public engine::Server,
   std::uint64_t num_deliveries_ = 0;
   std::vector<std::unique_ptr<HeldRecords>> held_;  ///< By instance; empty on one thread.
   std::vector<std::unique_ptr<engine::Instance>> instances_;
+  bool ended_ = false;  ///< A request, at no instance, since this was last put back.
   bool ends_are_watched_ = false;
   Earliest visible_;              ///< By instance; kept while ends are watched.
   std::vector<std::size_t> due_;  ///< Scratch of settle().

@@ -26,6 +26,7 @@ Gateway::Gateway(std::unique_ptr<routing::Router> router,
       // With one instance there is nothing to choose, and so nothing to know.
       needs_(instances.num_instances > 1 || instances.may_change ? router_->needs()
                                                                  : routing::Needs{}),
+      router_reads_own_(needs_.own),
       counts_(needs_.ends() || instances.may_change),
       times_(times),
       seed_(seed) {
@@ -36,23 +37,38 @@ Gateway::Gateway(std::unique_ptr<routing::Router> router,
     views_.push_back({.id = core::InstanceId(static_cast<core::InstanceId::Rep>(i))});
     is_ready_.push_back(true);
     ++num_ready_;
-    if (needs_.gauges) {
-      // Each instance on its own phase of the interval, the last one at its end.
-      next_scrapes_.push_back(SimTime::at(
-          core::Duration::ticks(times.refresh_interval.count() / num_instances) * (i + 1)));
-    }
+  }
+  start_scrapes();
+}
+
+/// Each instance on its own phase of the interval, the last one at its end.
+void Gateway::start_scrapes() {
+  const auto num_instances = static_cast<std::int64_t>(views_.size());
+  for (std::int64_t i = 0; needs_.gauges && next_scrapes_.size() < views_.size(); ++i) {
+    next_scrapes_.push_back(SimTime::at(
+        core::Duration::ticks(times_.refresh_interval.count() / num_instances) * (i + 1)));
   }
 }
 
-void Gateway::set_ready(core::InstanceId instance, bool ready) {
+void Gateway::keep(const routing::Needs& needs) {
+  RIDGELINE_CHECK(totals_.decisions == 0, "what is kept is known before the first request");
+  needs_.own = needs_.own || needs.own;
+  needs_.gauges = needs_.gauges || needs.gauges;
+  watched_ = needs;
+  counts_ = counts_ || needs_.ends();
+  start_scrapes();
+}
+
+void Gateway::set_ready(core::InstanceId instance, bool ready, SimTime now) {
   if (is_ready_[instance.value()] != ready) {
     is_ready_[instance.value()] = ready;
     num_ready_ = ready ? num_ready_ + 1 : num_ready_ - 1;
+    note_change(now);
   }
 }
 
-/// The views of the ready instances, in the order of their ids.
-std::span<const routing::InstanceView> Gateway::ready_views() {
+std::span<const routing::InstanceView> Gateway::ready_views(SimTime now) {
+  read_notices(now);
   if (num_ready_ == views_.size()) {
     return views_;
   }
@@ -80,13 +96,12 @@ void Gateway::look_at_caches(const domain::Request& request, SimTime now) {
 }
 
 std::optional<Gateway::Counted> Gateway::route(const domain::Request& request, SimTime now) {
-  read_notices(now);
   if (needs_.cache) {
     look_at_caches(request, now);
   }
   const domain::RequestView known = domain::view(request);
   const routing::RouteInput input{
-      .request = known, .prompt = request.prompt, .instances = ready_views(), .now = now};
+      .request = known, .prompt = request.prompt, .instances = ready_views(now), .now = now};
   if (input.instances.empty()) {
     return std::nullopt;
   }
@@ -145,8 +160,11 @@ void Gateway::read_notices(SimTime now) {
     own.prefill_tokens -= notice.change.prefill_tokens;
     RIDGELINE_CHECK(own.requests >= 0 && own.tokens >= 0 && own.prefill_tokens >= 0,
                     "nothing ends that was not sent");
-    if (notice.ended.valid() && needs_.own) {
+    if (notice.ended.valid() && router_reads_own_) {
       router_->on_end(notice.ended, notice.instance);
+    }
+    if (watched_.own) {
+      note_change(now);
     }
   }
 }
@@ -164,8 +182,16 @@ void Gateway::scrape(const routing::Gauges& gauges) {
   routing::InstanceView& view = views_[next_scraped_];
   view.gauges = gauges;
   view.gauges_as_of = at;
+  if (watched_.gauges) {
+    note_change(at);
+  }
   at = SimTime::saturating_sum(at, times_.refresh_interval);
   next_scraped_ = (next_scraped_ + 1) % next_scrapes_.size();
+}
+
+void Gateway::note_change(SimTime at) {
+  ++num_changes_;
+  last_change_ = at;
 }
 
 void Gateway::settle_counts() {

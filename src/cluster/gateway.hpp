@@ -75,7 +75,21 @@ class Gateway {
   /// instance is ready.
   std::optional<Counted> route(const domain::Request& request, core::SimTime now);
   /// Whether an instance may be chosen.
-  void set_ready(core::InstanceId instance, bool ready);
+  void set_ready(core::InstanceId instance, bool ready, core::SimTime now);
+  /// The views of those, with what has come in by now, in the order of their ids.
+  [[nodiscard]] std::span<const routing::InstanceView> ready_views(core::SimTime now);
+
+  /// Keeps also these parts of the views: something besides the router reads them, and asks for
+  /// their changes. Before the first request, once.
+  void keep(const routing::Needs& needs);
+  /// How often what keep() asked for changed, or instances became ready or unready, and when that
+  /// was last seen.
+  [[nodiscard]] std::int64_t num_changes() const { return num_changes_; }
+  [[nodiscard]] core::SimTime last_change() const { return last_change_; }
+  /// When the next notice on its way comes in; never() without one.
+  [[nodiscard]] core::SimTime next_notice() const {
+    return notices_.empty() ? core::SimTime::never() : notices_.top().at;
+  }
 
   /// A request's first token came out at `at`, or it ended at `at` (`first_token_seen`: after its
   /// first token was noted). The router sees it one notice latency later.
@@ -106,12 +120,15 @@ class Gateway {
     }
   };
 
-  [[nodiscard]] std::span<const routing::InstanceView> ready_views();
   void look_at_caches(const domain::Request& request, core::SimTime now);
+  void start_scrapes();
+  void note_change(core::SimTime at);
   void read_notices(core::SimTime now);
 
   std::unique_ptr<routing::Router> router_;
-  routing::Needs needs_;
+  routing::Needs needs_;    ///< The router's, and what keep() added.
+  routing::Needs watched_;  ///< What keep() asked for: its changes are counted.
+  bool router_reads_own_;
   bool counts_;  ///< Requests are counted: the policy reads counters, or a part of the cluster may.
   GatewayTimes times_;
   std::uint64_t seed_;
@@ -124,6 +141,8 @@ class Gateway {
   /// The instance that is read next: in the order of their phases, round after round.
   std::size_t next_scraped_ = 0;
   std::priority_queue<Notice, std::vector<Notice>, std::greater<>> notices_;
+  std::int64_t num_changes_ = 0;
+  core::SimTime last_change_;
   RoutingTotals totals_;
 };
 

@@ -19,9 +19,10 @@ struct Ticket {
   Gateway::Counted counted = {};  ///< Where it was sent last; no instance before that.
   bool is_counted = false;        ///< By the gateway, as in flight there.
   bool is_delivered = false;  ///< It is at that instance; otherwise on its way, or held by a part.
-  bool first_token_seen = false;  ///< Of what was sent last.
-  std::int32_t dispatches = 0;    ///< How often an instance was chosen for it.
-  std::uint64_t delivery = 0;     ///< Number of the delivery that counts; any other is void.
+  bool first_token_seen = false;     ///< Of what was sent last.
+  std::int32_t dispatches = 0;       ///< How often an instance was chosen for it.
+  core::Duration gateway_wait = {};  ///< From its arrival to its leaving a queue of the gateway.
+  std::uint64_t delivery = 0;        ///< Number of the delivery that counts; any other is void.
 };
 
 /// What a part may do to the cluster that it belongs to. Every instant is the present one, `now`,

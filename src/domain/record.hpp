@@ -19,8 +19,9 @@ enum class Outcome : std::uint8_t {
   kUnfinished,    ///< Still in the system when the run was interrupted or its horizon ended.
   kFailed,        ///< Lost with an instance or a gateway that failed, after the last attempt.
   kNoSuchModel,   ///< Refused at the gateway: no pool serves its model.
+  kExpired,       ///< Waited in a gateway's queue for as long as it may.
 };
-inline constexpr std::size_t kNumOutcomes = 7;
+inline constexpr std::size_t kNumOutcomes = 8;
 
 /// One request's life on the engine's clock. Instants after its end are SimTime::never().
 struct RequestRecord {
@@ -39,6 +40,7 @@ struct RequestRecord {
   core::SimTime last_token = core::SimTime::never();
   core::SimTime failed = core::SimTime::never();  ///< When a kFailed one did.
   std::int32_t attempts = 1;  ///< How often it was sent to an instance; the rest is of the last.
+  core::Duration gateway_wait = {};  ///< From its arrival at a gateway to its leaving a queue.
 
   friend bool operator==(const RequestRecord&, const RequestRecord&) = default;
 };

@@ -57,6 +57,8 @@ Recorder::Recorder(const RecorderOptions& options)
       latencies_(options.percentiles),
       groups_(options.label_sets, options.percentiles),
       fleet_(options.instances, options.percentiles),
+      tenants_(options.tenants, options.percentiles),
+      gateway_waits_(options.percentiles),
       gaps_(options.percentiles) {}
 
 void Recorder::on_request(const domain::RequestRecord& record, const RequestLatency& latency) {
@@ -71,6 +73,9 @@ void Recorder::on_request(const domain::RequestRecord& record, const RequestLate
     input_tokens_ += record.prompt_tokens.value();
     output_tokens_ += record.output_tokens.value();
     cached_tokens_ += record.cached_tokens.value();
+    if (options_.gateway_queues) {
+      gateway_waits_.add(record.gateway_wait);
+    }
     last_end_ = std::max(last_end_, latency.client_end);
     if (exact) {
       latencies_.add(record, latency);
@@ -80,7 +85,7 @@ void Recorder::on_request(const domain::RequestRecord& record, const RequestLate
     note_in_queue(record);
   }
   const bool needed = options_.listener != nullptr || groups_.any() || fleet_.any() ||
-                      (counts && (!exact || options_.slo.any()));
+                      tenants_.any() || (counts && (!exact || options_.slo.any()));
   if (!needed) {
     return;  // Nothing needs this request's own numbers.
   }
@@ -97,6 +102,9 @@ void Recorder::on_request(const domain::RequestRecord& record, const RequestLate
   }
   if (fleet_.any()) {
     fleet_.add(record, latency, metrics);
+  }
+  if (tenants_.any()) {
+    tenants_.add(record, latency, metrics, good);
   }
   if (options_.listener != nullptr) {
     options_.listener->on_request(record, metrics);
@@ -161,6 +169,13 @@ Summary Recorder::summarise(const EngineCounts& engine) {
   fill_overload(summary);
   summary.groups = groups_.summarise(summary.duration_s, options_.slo.any());
   summary.fleet = fleet_.summarise();
+  if (summary.fleet && tenants_.any()) {
+    summary.fleet->tenants = tenants_.summarise(summary.duration_s, options_.slo.any());
+    summary.fleet->fairness = jain_index(summary.fleet->tenants);
+  }
+  if (summary.fleet && options_.gateway_queues) {
+    summary.fleet->admission.emplace().queue_ms = gateway_waits_.distribution();
+  }
   return summary;
 }
 

@@ -10,8 +10,10 @@
 #include "core/time.hpp"
 #include "domain/label_set.hpp"
 #include "domain/record.hpp"
+#include "domain/tenants.hpp"
 #include "metrics/fleet.hpp"
 #include "metrics/gap_samples.hpp"
+#include "metrics/gateway_waits.hpp"
 #include "metrics/groups.hpp"
 #include "metrics/record_digest.hpp"
 #include "metrics/request_latencies.hpp"
@@ -19,6 +21,7 @@
 #include "metrics/samples.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
+#include "metrics/tenant_table.hpp"
 #include "statistics/queue_growth.hpp"
 
 namespace ridgeline::metrics {
@@ -33,8 +36,10 @@ struct RecorderOptions {
   bool of_trace = false;  ///< Requests are a trace's.
   /// Requests that the client holds back; null: it holds none. Outlives the recorder and may grow.
   const statistics::QueueGrowth* held_back = nullptr;
-  std::int64_t instances = 0;    ///< Of a cluster, each summed up apart; 0: one alone.
-  Listener* listener = nullptr;  ///< Gets everything too, as it comes; outlives the recorder.
+  std::int64_t instances = 0;          ///< Of a cluster, each summed up apart; 0: one alone.
+  domain::Tenants* tenants = nullptr;  ///< Of a cluster, each summed up apart; null: none is.
+  bool gateway_queues = false;         ///< Requests can wait in a gateway.
+  Listener* listener = nullptr;        ///< Gets everything too, as it comes; outlives the recorder.
 };
 
 /// Gathers what a run reports and sums it up. Feeds as domain::RecordSink does, with the latencies
@@ -82,6 +87,8 @@ class Recorder {
   RequestLatencies latencies_;
   Groups groups_;
   Fleet fleet_;
+  TenantTable tenants_;
+  GatewayWaits gateway_waits_;
   GapSamples gaps_;
   statistics::QueueGrowth queue_;  ///< Of an open loop's requests, from arrival to first schedule.
   std::array<std::int64_t, domain::kNumOutcomes> by_outcome_{};

@@ -19,8 +19,14 @@
 namespace ridgeline::metrics {
 
 /// What results call the outcomes.
-inline constexpr std::array<const char*, domain::kNumOutcomes> kOutcomeNames = {
-    "finished", "length_capped", "rejected", "aborted", "unfinished", "failed", "no_such_model"};
+inline constexpr std::array<const char*, domain::kNumOutcomes> kOutcomeNames = {"finished",
+                                                                                "length_capped",
+                                                                                "rejected",
+                                                                                "aborted",
+                                                                                "unfinished",
+                                                                                "failed",
+                                                                                "no_such_model",
+                                                                                "expired"};
 
 /// A set of numbers, described. The percentiles interpolate linearly between order statistics and
 /// the standard deviation is the population's, as numpy's defaults and hence vLLM's `bench serve`
@@ -112,15 +118,52 @@ struct InstanceSummary {
   std::optional<double> prefix_hit_rate;  ///< Likewise.
 };
 
+/// One tenant of a cluster, in numbers; latencies on the client's clock.
+struct TenantSummary {
+  std::string name;
+  double weight = 1.0;  ///< Its configured share.
+  std::int64_t requests = 0;
+  std::int64_t completed = 0;
+  std::int64_t rejected = 0;
+  std::int64_t expired = 0;
+  std::int64_t total_input_tokens = 0;  ///< Of completed requests, like the next one.
+  std::int64_t total_output_tokens = 0;
+  std::optional<Distribution> ttft_ms;
+  std::optional<Distribution> tpot_ms;
+  std::optional<Distribution> e2e_ms;
+  std::optional<Distribution> gateway_wait_ms;
+  std::optional<double> goodput;     ///< By its own targets, else by the run's.
+  std::optional<double> good_share;  ///< Of the completed and the refused requests.
+  std::optional<double> share;       ///< Of all tenants' completed tokens.
+};
+
+/// What a gateway's admission did, in numbers.
+struct AdmissionSummary {
+  /// Requests refused for one reason.
+  struct Refused {
+    std::string reason;
+    std::int64_t requests = 0;
+  };
+
+  std::string policy;
+  bool flow_control = false;
+  std::int64_t admitted = 0;
+  std::vector<Refused> rejected;         ///< Every reason, those without a request too.
+  std::optional<Distribution> queue_ms;  ///< In the gateway's queue, of completed requests.
+};
+
 /// A cluster of instances behind a gateway, in numbers.
 struct FleetSummary {
   std::string router;  ///< The routing policy.
   std::int64_t decisions = 0;
-  std::int64_t ties = 0;                    ///< Decisions that were a draw among equals.
-  std::optional<double> age_ms;             ///< Mean age of the gauges of the chosen instance.
-  std::optional<double> request_variation;  ///< Standard deviation over mean of the requests.
-  std::optional<double> token_variation;    ///< The same of the completed requests' tokens.
-  std::vector<InstanceSummary> instances;   ///< In the order of their ids.
+  std::int64_t ties = 0;                      ///< Decisions that were a draw among equals.
+  std::optional<double> age_ms;               ///< Mean age of the gauges of the chosen instance.
+  std::optional<double> request_variation;    ///< Standard deviation over mean of the requests.
+  std::optional<double> token_variation;      ///< The same of the completed requests' tokens.
+  std::vector<InstanceSummary> instances;     ///< In the order of their ids.
+  std::optional<AdmissionSummary> admission;  ///< Where requests can be refused or wait.
+  std::vector<TenantSummary> tenants;         ///< Where tenants are kept apart; listed ones first.
+  std::optional<double> fairness;             ///< Jain's index of the tenants.
 };
 
 /// A run in numbers, under the names that vLLM's `bench serve` gives them.

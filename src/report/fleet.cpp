@@ -14,6 +14,7 @@
 #include "document/document.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
+#include "report/fleet_admission.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/result_tree.hpp"
@@ -144,10 +145,15 @@ document::Node fleet_tree(const FleetSummary& fleet) {
   }
   routing.add("request_variation", number_node(fleet.request_variation))
       .add("token_variation", number_node(fleet.token_variation));
-  return MapBuilder()
-      .add("routing", routing.build())
-      .add("per_instance", list_node(std::move(instances)))
-      .build();
+  MapBuilder map;
+  map.add("routing", routing.build()).add("per_instance", list_node(std::move(instances)));
+  if (fleet.admission) {
+    map.add("admission", admission_tree(*fleet.admission));
+  }
+  if (!fleet.tenants.empty()) {
+    map.add("per_tenant", tenants_tree(fleet)).add("fairness", number_node(fleet.fairness));
+  }
+  return map.build();
 }
 
 std::string fleet_table(const metrics::Summary& summary, const TextStyle& style) {
@@ -163,7 +169,7 @@ std::string fleet_table(const metrics::Summary& summary, const TextStyle& style)
   if (instances.size() > kMostRows) {
     text += fmt::format("and {} more: --format json\n", instances.size() - kMostRows);
   }
-  return text + "\n";
+  return text + admission_table(summary, style) + "\n";
 }
 
 }  // namespace ridgeline::report

@@ -233,9 +233,14 @@ std::string requests_line(const metrics::Summary& summary, const TextStyle& styl
                                     domain::Outcome::kAborted,
                                     domain::Outcome::kUnfinished,
                                     domain::Outcome::kFailed,
-                                    domain::Outcome::kNoSuchModel};
-  constexpr std::array<const char*, kFailures.size()> kNames = {
-      "rejected", "aborted", "unfinished", "failed", "for a model that no pool serves"};
+                                    domain::Outcome::kNoSuchModel,
+                                    domain::Outcome::kExpired};
+  constexpr std::array<const char*, kFailures.size()> kNames = {"rejected",
+                                                                "aborted",
+                                                                "unfinished",
+                                                                "failed",
+                                                                "for a model that no pool serves",
+                                                                "expired at the gateway"};
   std::vector<Piece> pieces = {{.text = grouped(summary.completed) + " completed"}};
   if (const auto capped = summary.count(domain::Outcome::kLengthCapped); capped > 0) {
     pieces.push_back({.text = "of which " + grouped(capped) + " cut by max_model_len",

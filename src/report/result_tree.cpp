@@ -39,7 +39,8 @@ document::Node failed_tree(const metrics::Summary& summary) {
             integer_node(summary.count(outcome)));
   }
   // Those that only a fleet knows.
-  for (const auto outcome : {domain::Outcome::kFailed, domain::Outcome::kNoSuchModel}) {
+  for (const auto outcome :
+       {domain::Outcome::kFailed, domain::Outcome::kNoSuchModel, domain::Outcome::kExpired}) {
     if (const std::int64_t count = summary.count(outcome); count > 0) {
       map.add(metrics::kOutcomeNames[static_cast<std::size_t>(outcome)], integer_node(count));
     }

@@ -60,7 +60,10 @@ class SlotReader {
     if (node == nullptr || node->is_null()) {
       return;
     }
-    const bool fits = option_.kind() == "list" ? node->is_list() : node->is_map();
+    const bool is_choice =
+        node->is_string() &&
+        std::ranges::find(option_.choices, node->as_string()) != option_.choices.end();
+    const bool fits = is_choice || (option_.kind() == "list" ? node->is_list() : node->is_map());
     if (fits) {
       *slot = *node;
     } else {

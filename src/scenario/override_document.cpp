@@ -83,8 +83,8 @@ void OverrideDocument::add(const Override& change) {
   const Option* option = find_option(change.path);
   if (option == nullptr) {
     errors_.push_back(no_such_option(change.path));
-  } else if (change.text.starts_with('{') || change.text.starts_with('[') ||
-             option->shape == Option::Shape::kOne) {
+  } else if (change.text.starts_with('[') || option->shape == Option::Shape::kOne ||
+             (change.text.starts_with('{') && option->shape == Option::Shape::kPairs)) {
     if (option->kind() == "text") {
       top_.add(option->path, document::Node::string(change.text, {.file = kCommandLine}));
     } else if (auto value = keep(flag_value(change.text), change.path)) {
@@ -131,11 +131,17 @@ void OverrideDocument::add_pair(const Override& change, const std::string& flag,
 }
 
 void OverrideDocument::add_item(const Override& change) {
+  const bool is_map = change.text.starts_with('{');
+  auto item = is_map ? keep(flag_value(change.text), change.path)
+                     : std::optional(document::Node::string(change.text, {.file = kCommandLine}));
+  if (!item) {
+    return;
+  }
   auto items = std::ranges::find(items_, change.path, &Items::path);
   if (items == items_.end()) {
     items = items_.insert(items_.end(), {.path = change.path, .items = {}});
   }
-  items->items.push_back(document::Node::string(change.text, {.file = kCommandLine}));
+  items->items.push_back(std::move(*item));
 }
 
 /// The value, or its problems under the name of what it was meant for.

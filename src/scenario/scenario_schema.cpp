@@ -51,7 +51,12 @@ document::Node value_schema(const Option& option) {
   } else if (kind == "true or false") {
     schema.add("type", "boolean");
   } else if (kind == "map" || kind == "list") {
-    schema.add("type", kind == "map" ? "object" : "array");
+    const std::string_view type = kind == "map" ? "object" : "array";
+    if (option.choices.empty()) {
+      schema.add("type", std::string(type));
+    } else {
+      schema.add("type", text_list({type, "string"}));  // Or a word that stands for one.
+    }
   } else if (kind == "duration") {
     // A number of seconds, or a number with a unit of time.
     schema.add("type", text_list({"number", "string"})).add("minimum", option.lowest);

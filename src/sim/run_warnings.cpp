@@ -12,24 +12,41 @@
 #include <fmt/ranges.h>
 
 #include "core/result.hpp"
+#include "core/time.hpp"
 #include "domain/record.hpp"
 #include "engine/options.hpp"
+#include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
 #include "scenario/memory_limits.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/sections/admission.hpp"
 #include "workload/carried.hpp"
 #include "workload/source.hpp"
 
 namespace ridgeline::sim {
 namespace {
 
+/// Of the rejected requests, those that the gateway let in at no time.
+std::int64_t rejected_at_gateway(const metrics::Summary& summary) {
+  std::int64_t requests = 0;
+  if (summary.fleet && summary.fleet->admission) {
+    for (const auto& refused : summary.fleet->admission->rejected) {
+      requests += refused.requests;
+    }
+    requests -= summary.count(domain::Outcome::kExpired);
+  }
+  return requests;
+}
+
 /// What happened to requests that a user may not expect.
 void warn_of_outcomes(const scenario::Resolved& resolved,
                       const metrics::Summary& summary,
                       core::Warnings& warnings) {
   const auto& options = resolved.deployment->engine;
-  if (const std::int64_t rejected = summary.count(domain::Outcome::kRejected); rejected > 0) {
+  const std::int64_t rejected =
+      summary.count(domain::Outcome::kRejected) - rejected_at_gateway(summary);
+  if (rejected > 0) {
     warnings.push_back(
         {.code = "W-rejected",
          .message = fmt::format(
@@ -145,6 +162,25 @@ void warn_of_prefixes(const scenario::Resolved& resolved,
   }
 }
 
+/// Requests that expire at the gateway sooner than others are answered.
+void warn_of_short_waits(const scenario::Resolved& resolved,
+                         const metrics::Summary& summary,
+                         core::Warnings& warnings) {
+  const auto& section = resolved.run.cluster.admission;
+  const auto& ttft = summary.client.of(metrics::Metric::kTtft);
+  const core::Duration ttl = scenario::admission_settings(section).request_ttl;
+  if (section.flow_control.value_or(false) && ttft &&
+      ttl.to_milliseconds() < ttft->of(metrics::Statistic::kP50)) {
+    warnings.push_back(
+        {.code = "W-short-ttl",
+         .message = fmt::format("requests expire at the gateway after {}s, and the median TTFT is "
+                                "{:.3g}s",
+                                ttl.to_seconds(),
+                                ttft->of(metrics::Statistic::kP50) / 1000.0),
+         .hint = "--request-ttl"});
+  }
+}
+
 }  // namespace
 
 void add_run_warnings(const scenario::Resolved& resolved,
@@ -152,6 +188,7 @@ void add_run_warnings(const scenario::Resolved& resolved,
                       const workload::Source& source,
                       core::Warnings& warnings) {
   warn_of_outcomes(resolved, summary, warnings);
+  warn_of_short_waits(resolved, summary, warnings);
   warn_of_overload(resolved, summary, warnings);
   warn_of_carried(resolved, source.carried(), warnings);
   warn_of_prefixes(resolved, source, warnings);

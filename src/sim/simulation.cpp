@@ -5,16 +5,19 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "cluster/cluster.hpp"
+#include "cluster/part.hpp"
 #include "core/ids.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/label_set.hpp"
+#include "domain/tenants.hpp"
 #include "engine/instance.hpp"
 #include "engine/options.hpp"
 #include "engine/server.hpp"
@@ -28,6 +31,7 @@
 #include "scenario/resolve.hpp"
 #include "sim/driver.hpp"
 #include "sim/fleet.hpp"
+#include "sim/fleet_admission.hpp"
 #include "sim/horizon.hpp"
 #include "sim/logged_model.hpp"
 #include "sim/run_warnings.hpp"
@@ -51,6 +55,7 @@ metrics::RecorderOptions recorder_options(const scenario::Resolved& resolved,
                                                              : metrics::Percentiles::kExact;
   options.listener = listener;
   options.instances = resolved.run.cluster.instances.value_or(0);
+  options.gateway_queues = resolved.run.cluster.admission.flow_control.value_or(false);
   const auto limit = [&](metrics::Metric metric) -> std::optional<core::Duration>& {
     return options.slo.limits[static_cast<std::size_t>(metric)];
   };
@@ -111,12 +116,18 @@ void name_groups(const workload::Labels& labels, metrics::Summary& summary) {
 /// What serves: a cluster where the scenario has one, else one instance.
 class Servers {
  public:
+  /// `tenants` outlive it.
   Servers(const scenario::Resolved& resolved,
           const engine::InstanceInputs& inputs,
+          domain::Tenants& tenants,
           std::int64_t threads) {
     if (resolved.run.cluster.instances) {
       const bool eager = inputs.core == engine::EngineCore::kReference;
-      cluster_ = make_cluster(resolved, inputs, eager, threads);
+      std::vector<cluster::PartMaker> makers;
+      if (auto admission = admission_maker(resolved, tenants, parts_.admission)) {
+        makers.push_back(std::move(*admission));
+      }
+      cluster_ = make_cluster(resolved, inputs, eager, threads, std::move(makers));
     } else {
       instance_ = std::make_unique<engine::Instance>(inputs);
     }
@@ -125,8 +136,10 @@ class Servers {
     return cluster_ ? static_cast<engine::Server&>(*cluster_) : *instance_;
   }
   [[nodiscard]] const cluster::Cluster* cluster() const { return cluster_.get(); }
+  [[nodiscard]] const FleetParts& parts() const { return parts_; }
 
  private:
+  FleetParts parts_;
   std::unique_ptr<engine::Instance> instance_;
   std::unique_ptr<cluster::Cluster> cluster_;
 };
@@ -142,7 +155,7 @@ RunOutcome outcome_of(const scenario::Resolved& resolved,
   outcome.summary = recorder.summarise(
       counts_of(outcome.totals, deployment.engine, resolved.run.cluster.instances.value_or(1)));
   if (servers.cluster() != nullptr) {
-    fill_fleet(resolved, *servers.cluster(), outcome.summary);
+    fill_fleet(resolved, *servers.cluster(), servers.parts(), outcome.summary);
   }
   outcome.summary.kv_cache.block_size = deployment.engine.block_size.value();
   name_groups(source.labels(), outcome.summary);
@@ -157,7 +170,13 @@ RunOutcome outcome_of(const scenario::Resolved& resolved,
 core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
                                   workload::Source& source,
                                   const RunControls& controls) {
-  metrics::Recorder recorder(recorder_options(resolved, source, controls.listener));
+  domain::Tenants tenants = tenants_of(resolved, source);
+  if (auto errors = tenant_errors(resolved, source, tenants); !errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  metrics::RecorderOptions recorder_inputs = recorder_options(resolved, source, controls.listener);
+  recorder_inputs.tenants = resolved.run.cluster.tenants ? &tenants : nullptr;
+  metrics::Recorder recorder(recorder_inputs);
   const scenario::Deployment& deployment = *resolved.deployment;
   const LoggedModel logged(*deployment.latency);
   const latency::StepTimeModel& model = deployment.latency->logs()
@@ -192,13 +211,16 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
       .jump = controls.jump};
   // A log of look-ups and a sink of tokens are for one thread.
   const bool alone = deployment.latency->logs() || controls.tokens != nullptr;
-  const Servers servers(resolved, inputs, alone ? 1 : controls.threads);
+  const Servers servers(resolved, inputs, tenants, alone ? 1 : controls.threads);
   const Driver::End end = driver.run(servers.front());
   if (end == Driver::End::kPastHorizon) {
     return core::fail(past_horizon(resolved, recorder.num_completed(), source.size()));
   }
   if (!source.errors().empty()) {
     return core::fail(source.errors());
+  }
+  if (auto errors = tenant_errors(resolved, source, tenants); !errors.empty()) {
+    return core::fail(std::move(errors));
   }
   RunOutcome outcome = outcome_of(resolved, servers, recorder, source);
   outcome.partial = end == Driver::End::kInterrupted;

@@ -3,10 +3,14 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "admission/settings.hpp"
+#include "cluster/admission_part.hpp"
 #include "cluster/cluster.hpp"
+#include "cluster/part.hpp"
 #include "core/ids.hpp"
 #include "core/math.hpp"
 #include "core/rng.hpp"
@@ -14,6 +18,7 @@
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
+#include "domain/tenants.hpp"
 #include "engine/instance.hpp"
 #include "engine/options.hpp"
 #include "engine/server.hpp"
@@ -36,6 +41,7 @@ struct Queueing {
   std::uint64_t seed = 1;
   cluster::GatewayTimes times = {};
   bool eager = false;
+  std::optional<admission::Settings> admission = {};
 };
 
 /// A mean with its standard deviation, from the means of batches.
@@ -106,6 +112,14 @@ inline QueueingResult run_queueing(const Queueing& setup) {
   const engine::HostTime host;
   const engine::RequestPath path;
   BatchMeans sink(setup.requests);
+  domain::Tenants tenants;
+  std::vector<cluster::PartMaker> parts;
+  if (setup.admission) {
+    parts.push_back({.kind = cluster::PartKind::kAdmission, .make = [&](cluster::Fleet& fleet) {
+                       return std::make_unique<cluster::AdmissionPart>(
+                           fleet, *setup.admission, tenants, setup.seed);
+                     }});
+  }
   cluster::Cluster cluster(
       {.instance = {.engine = {.options = options, .model = model, .host = host, .sink = sink},
                     .path = path,
@@ -114,7 +128,8 @@ inline QueueingResult run_queueing(const Queueing& setup) {
        .router = setup.router({}),
        .times = setup.times,
        .seed = setup.seed,
-       .eager = setup.eager});
+       .eager = setup.eager,
+       .parts = std::move(parts)});
   core::RngStream gaps(setup.seed, 0, "gaps");
   core::RngStream lengths(setup.seed, 0, "lengths");
   const double rate = setup.load * static_cast<double>(setup.servers);

@@ -72,7 +72,9 @@ core::Error without_folder(std::string_view flag) {
 
 ExitCode list_command(Words words) {
   const Opening opening{
-      .usage = "list models|gpus|latency|engines|traces|presets|routers|formats|options|roadmap",
+      .usage =
+          "list "
+          "models|gpus|latency|engines|traces|presets|routers|admission|formats|options|roadmap",
       .about = "Lists what there is to choose from.",
       .flags = list_flags(),
       .formats = {"table", "json", "markdown"}};

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "admission/registry.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
@@ -199,6 +200,27 @@ ChoiceList list_routers() {
   return entries;
 }
 
+/// Of all choices that a gateway's admission has, under what they are choices of.
+ChoiceList list_admission() {
+  std::vector<Choice> entries;
+  const auto add = [&](std::string_view option, const auto& all) {
+    for (const auto& one : all) {
+      entries.push_back({.name = std::string(one.name),
+                         .summary = fmt::format("{}; as {}", one.summary, one.source),
+                         .facts = MapBuilder()
+                                      .add("option", text_node(option))
+                                      .add("source", text_node(one.source))
+                                      .add("simulated", bool_node(one.make != nullptr))
+                                      .build()
+                                      .members()});
+    }
+  };
+  add("admission", admission::policies());
+  add("saturation-detector", admission::detectors());
+  add("fairness-policy", admission::fairness_policies());
+  return entries;
+}
+
 ChoiceList list_presets() {
   std::vector<Choice> entries;
   for (const auto& preset : workload::workload_presets()) {
@@ -236,6 +258,7 @@ constexpr auto kChoiceKinds = std::to_array<ChoiceKind>({{"models", list_models}
                                                          {"traces", list_traces},
                                                          {"presets", list_presets},
                                                          {"routers", list_routers},
+                                                         {"admission", list_admission},
                                                          {"formats", list_formats},
                                                          {"options", list_options},
                                                          {"roadmap", list_roadmap}});

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "document/document.hpp"
+#include "scenario/sections/admission.hpp"
 #include "scenario/sections/gateway.hpp"
 #include "scenario/sections/router.hpp"
 
@@ -14,6 +16,8 @@ struct ClusterSection {
   std::optional<std::int64_t> instances;
   RouterSection router = {};
   GatewaySection gateway = {};
+  AdmissionSection admission = {};
+  std::optional<document::Node> tenants;  ///< A list of maps, or `auto` (sections/tenants.hpp).
 };
 
 }  // namespace ridgeline::scenario

@@ -12,6 +12,7 @@
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/sections/admission.hpp"
 #include "scenario/sections/router.hpp"
 #include "scenario/sections/sections.hpp"
 
@@ -56,8 +57,9 @@ void check_gateway(Findings& findings) {
     return;  // check_cluster() and check_router() say so.
   }
   const routing::Needs needs = (*router)->make(*setup)->needs();
+  const bool reads_gauges = needs.gauges || reads_gauges_for_admission(cluster.admission);
   const GatewaySection& gateway = cluster.gateway;
-  if (gateway.refresh_metrics_interval && !needs.gauges) {
+  if (gateway.refresh_metrics_interval && !reads_gauges) {
     findings.ignored(kRefresh, fmt::format("the policy {} reads no gauges", (*router)->name));
   } else if (gateway.refresh_metrics_interval == core::Duration()) {
     findings.problem(kRefresh, "0s is out of range, expected a time above zero", "50ms");

@@ -25,5 +25,9 @@ void check_cluster(Findings& findings);
 void check_router(Findings& findings);
 [[nodiscard]] std::span<const Option> gateway_options();
 void check_gateway(Findings& findings);
+[[nodiscard]] std::span<const Option> admission_options();
+void check_admission(Findings& findings);
+[[nodiscard]] std::span<const Option> tenant_options();
+void check_tenants(Findings& findings);
 
 }  // namespace ridgeline::scenario

@@ -1,18 +1,29 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "admission/registry.hpp"
+#include "admission/settings.hpp"
+#include "cluster/admission_part.hpp"
 #include "cluster/cluster.hpp"
+#include "cluster/part.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "domain/label_set.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
+#include "domain/tenants.hpp"
 #include "engine/instance.hpp"
 #include "engine/options.hpp"
 #include "engine/server.hpp"
@@ -33,6 +44,9 @@ struct RandomCluster {
   std::int64_t instances = 1;
   const routing::RouterEntry* router = nullptr;
   GatewayTimes times;
+  std::optional<admission::Settings>
+      admission;  ///< A gateway that refuses requests, or holds them.
+  domain::LabelSets label_sets;
   std::vector<domain::Request> requests;
   bool closed_loop = false;
   std::int64_t threads = 1;
@@ -40,6 +54,32 @@ struct RandomCluster {
 
 core::Duration some_microseconds(std::int64_t most) {
   return core::Duration::microseconds(*rc::gen::inRange<std::int64_t>(0, most + 1));
+}
+
+/// Tight enough that requests wait, expire and are refused.
+admission::Settings random_admission() {
+  admission::Settings settings;
+  const char* const names[] = {"always", "priority", "probabilistic", "token-bucket"};
+  settings.policy = names[*rc::gen::inRange(0, 4)];
+  const auto detectors = admission::detectors();
+  settings.saturation_detector =
+      detectors[*rc::gen::inRange<std::size_t>(0, detectors.size())].name;
+  const auto fairness = admission::fairness_policies();
+  settings.fairness_policy = fairness[*rc::gen::inRange<std::size_t>(0, fairness.size())].name;
+  const auto orders = admission::dispatch_orders();
+  settings.dispatch_order = orders[*rc::gen::inRange<std::size_t>(0, orders.size())];
+  settings.flow_control = *rc::gen::arbitrary<bool>();
+  settings.queue_depth_threshold = *rc::gen::inRange(1, 4);
+  settings.metrics_staleness_threshold = some_microseconds(5000);
+  settings.max_concurrency = *rc::gen::inRange(1, 5);
+  settings.token_bucket_capacity = *rc::gen::inRange(300, 2'000);
+  settings.token_bucket_refill_rate = *rc::gen::inRange(1'000, 1'000'000);
+  settings.min_ceiling = *rc::gen::inRange(0, 101) / 100.0;
+  settings.request_ttl = core::Duration::microseconds(1) + some_microseconds(50'000);
+  settings.expiry_interval = core::Duration::microseconds(1) + some_microseconds(3000);
+  settings.dispatch_tick_interval = core::Duration::microseconds(1) + some_microseconds(1500);
+  settings.per_band_requests = *rc::gen::inRange(1, 20);
+  return settings;
 }
 
 RandomCluster random_cluster() {
@@ -59,6 +99,9 @@ RandomCluster random_cluster() {
                .refresh_interval = core::Duration::microseconds(1) + some_microseconds(4000),
                .kv_events_delay = some_microseconds(*rc::gen::element(0, 4000))};
   all.closed_loop = *rc::gen::arbitrary<bool>();
+  if (*rc::gen::arbitrary<bool>()) {
+    all.admission = random_admission();
+  }
   const auto count = *rc::gen::inRange<std::uint32_t>(1, 60);
   core::SimTime now;
   for (std::uint32_t id = 0; id < count; ++id) {
@@ -73,6 +116,10 @@ RandomCluster random_cluster() {
     request.prompt = {{*rc::gen::inRange<std::uint64_t>(0, 3),
                        core::Tokens(*rc::gen::inRange<std::int64_t>(1, 256))}};
     request.prompt_tokens = std::max(request.prompt_tokens, request.prompt[0].length);
+    request.priority = *rc::gen::inRange(-1, 2);
+    domain::LabelSet labels;
+    labels.of(domain::Label::kTenant) = *rc::gen::inRange(-1, 3);
+    request.label_set = all.label_sets.number_of(labels);
     all.requests.push_back(request);
   }
   return all;
@@ -83,13 +130,33 @@ struct Outcome {
   std::map<std::int64_t, std::int64_t> gaps;
   std::int64_t steps = 0;
   std::int64_t ties = 0;
+  admission::Totals admission;
 };
+
+/// Three tenants, the last of which is not listed.
+domain::Tenants tenants_of(const RandomCluster& all) {
+  return {{{.name = "0", .share = 2.0, .ttft = core::Duration::milliseconds(20)},
+           {.name = "1", .priority = -1, .requests_per_minute = 15}},
+          &all.label_sets,
+          [](std::int32_t label) { return std::to_string(label); }};
+}
 
 /// Sends each request at its time, or, in a closed loop, when the one two before it has ended.
 Outcome run(const RandomCluster& all, bool eager, bool jump) {
   test::RecordingSink sink;
   const test::LinearModel model(all.costs);
   const engine::HostTime host;
+  domain::Tenants tenants = tenants_of(all);
+  AdmissionPart* admission = nullptr;
+  std::vector<PartMaker> parts;
+  if (all.admission) {
+    parts.push_back({.kind = PartKind::kAdmission, .make = [&](Fleet& fleet) {
+                       auto part =
+                           std::make_unique<AdmissionPart>(fleet, *all.admission, tenants, 3);
+                       admission = part.get();
+                       return part;
+                     }});
+  }
   Cluster cluster(
       {.instance = {.engine = {.options = all.options, .model = model, .host = host, .sink = sink},
                     .path = all.path,
@@ -101,7 +168,8 @@ Outcome run(const RandomCluster& all, bool eager, bool jump) {
        .times = all.times,
        .seed = 7,
        .eager = eager,
-       .threads = all.threads});
+       .threads = all.threads,
+       .parts = std::move(parts)});
   constexpr std::int64_t kSegments = 50;
   constexpr std::size_t kClients = 3;
   std::size_t sent = 0;
@@ -126,9 +194,14 @@ Outcome run(const RandomCluster& all, bool eager, bool jump) {
   Outcome outcome{.requests = sink.requests,
                   .gaps = sink.gaps,
                   .steps = cluster.totals().steps,
-                  .ties = cluster.routing().ties};
+                  .ties = cluster.routing().ties,
+                  .admission = admission == nullptr ? admission::Totals() : admission->totals()};
   std::ranges::sort(outcome.requests, {}, &domain::RequestRecord::id);
-  RC_ASSERT(cluster.routing().decisions == static_cast<std::int64_t>(all.requests.size()));
+  const auto& rejected = outcome.admission.rejected;
+  const std::int64_t refused = std::accumulate(rejected.begin(), rejected.end(), std::int64_t{0});
+  RC_ASSERT(cluster.routing().decisions + refused ==
+            static_cast<std::int64_t>(all.requests.size()));
+  RC_ASSERT(!admission || outcome.admission.admitted == cluster.routing().decisions);
   return outcome;
 }
 
@@ -143,6 +216,7 @@ RC_GTEST_PROP(Clusters, SettledLazilyGiveWhatTheReferenceGives, ()) {
     RC_ASSERT(lazy.gaps == reference.gaps);
     RC_ASSERT(lazy.steps == reference.steps);
     RC_ASSERT(lazy.ties == reference.ties);
+    RC_ASSERT(lazy.admission.rejected == reference.admission.rejected);
   }
 }
 

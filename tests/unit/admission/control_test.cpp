@@ -63,9 +63,11 @@ TEST_F(ControlOf, WithoutAQueueAdmitsOrRejects) {
   // A request's own priority is the better the lower it is.
   EXPECT_EQ(one.arrive(request(0, -1), views_, ms(0)).verdict, Verdict::kAdmit);
   EXPECT_EQ(one.arrive(request(1, 1), views_, ms(0)).why, Reason::kSaturated);
-  EXPECT_EQ(one.arrive(request(2), {}, ms(0)).why, Reason::kNoEndpoint);
+  EXPECT_EQ(one.arrive(request(2, 1), {}, ms(0)).why, Reason::kSaturated);
+  EXPECT_EQ(one.arrive(request(3), {}, ms(0)).verdict, Verdict::kAdmit);
+  one.note_no_endpoint();
   EXPECT_EQ(one.totals().admitted, 1);
-  EXPECT_EQ(one.totals().count(Reason::kSaturated), 1);
+  EXPECT_EQ(one.totals().count(Reason::kSaturated), 2);
   EXPECT_EQ(one.totals().count(Reason::kNoEndpoint), 1);
 }
 
@@ -109,6 +111,7 @@ TEST_F(ControlOf, TicksAndSweepsAreMultiplesOfTheirIntervals) {
   one.arrive(request(0), views_, ms(200));
   EXPECT_EQ(one.next_sweep(), ms(2000));
   EXPECT_THAT(one.sweep(ms(1699)), testing::IsEmpty());
+  EXPECT_THAT(one.sweep(ms(1999)), testing::IsEmpty());
   EXPECT_THAT(one.sweep(ms(2000)), testing::ElementsAre(core::RequestId(0)));
   EXPECT_EQ(one.totals().count(Reason::kExpired), 1);
 }

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "admission/settings.hpp"
 #include "core/time.hpp"
 #include "routing/parameters.hpp"
 #include "routing/policies/policies.hpp"
@@ -87,6 +88,52 @@ std::string name_of(const testing::TestParamInfo<ClosedForm>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, ClosedForms, testing::ValuesIn(closed_forms()), name_of);
+
+/// Servers behind one queue: the gateway holds what they have no seat for (M/M/c, Erlang's C
+/// formula).
+struct OneQueue {
+  std::int64_t servers;
+  double load;
+  double response;
+};
+
+class OneGatewayQueue : public testing::TestWithParam<OneQueue> {};
+
+TEST_P(OneGatewayQueue, GivesErlangsResponseTime) {
+  const OneQueue& form = GetParam();
+  admission::Settings settings;
+  settings.flow_control = true;
+  settings.saturation_detector = "concurrency-detector";
+  settings.max_concurrency = 1.0;
+  settings.request_ttl = core::Duration::max();
+  settings.dispatch_tick_interval = core::Duration::microseconds(1);
+  const char* drawn = std::getenv("RIDGELINE_CLOSED_FORMS_SEED");
+  const auto found = run_queueing({.router = routing::make_least_request,
+                                   .servers = form.servers,
+                                   .load = form.load,
+                                   .requests = drawn == nullptr ? 40'000 : 1'000'000,
+                                   .seed = drawn == nullptr ? 1 : std::strtoull(drawn, nullptr, 10),
+                                   .admission = settings})
+                         .response;
+  EXPECT_LT(std::abs(found.mean - form.response), 3.0 * found.deviation)
+      << found.mean << " +- " << found.deviation << ", expected " << form.response;
+}
+
+INSTANTIATE_TEST_SUITE_P(ClosedForms,
+                         OneGatewayQueue,
+                         testing::Values(OneQueue{2, 0.5, 1.333333},
+                                         OneQueue{2, 0.8, 2.777778},
+                                         OneQueue{2, 0.9, 5.263158},
+                                         OneQueue{4, 0.5, 1.086957},
+                                         OneQueue{4, 0.8, 1.745541},
+                                         OneQueue{4, 0.9, 2.969383},
+                                         OneQueue{8, 0.5, 1.014761},
+                                         OneQueue{8, 0.8, 1.286028},
+                                         OneQueue{8, 0.9, 1.876916}),
+                         [](const auto& one) {
+                           return "Of" + std::to_string(one.param.servers) + "At" +
+                                  std::to_string(std::lround(one.param.load * 100.0));
+                         });
 
 /// Two choices of many servers: mean response of the limit of infinitely many (Mitzenmacher 1996,
 /// Vvedenskaya and others 1996). 100 servers are within two in a hundred of it.

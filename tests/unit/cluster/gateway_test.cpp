@@ -92,13 +92,13 @@ TEST(Gateway, ReadsEachInstanceOnItsOwnPhase) {
 
 TEST(Gateway, ChoosesAmongTheReadyInstancesAlone) {
   Gateway gateway(routing::make_round_robin(), {.num_instances = 3, .may_change = true}, {}, 0);
-  gateway.set_ready(core::InstanceId(1), false);
+  gateway.set_ready(core::InstanceId(1), false, ms(1));
   for (std::uint32_t id = 0; id < 6; ++id) {
     EXPECT_NE(gateway.route(asked(id), ms(0))->instance, core::InstanceId(1));
   }
-  gateway.set_ready(core::InstanceId(0), false);
+  gateway.set_ready(core::InstanceId(0), false, ms(1));
   EXPECT_EQ(gateway.route(asked(6), ms(1))->instance, core::InstanceId(2));
-  gateway.set_ready(core::InstanceId(2), false);
+  gateway.set_ready(core::InstanceId(2), false, ms(1));
   EXPECT_FALSE(gateway.route(asked(7), ms(1)).has_value());
   EXPECT_EQ(gateway.totals().decisions, 7);
 }
@@ -107,6 +107,25 @@ TEST(Gateway, WithOneInstanceNeedsToKnowNothing) {
   const Gateway gateway(std::make_unique<ByGauge>(), {.num_instances = 1}, {}, 0);
   EXPECT_TRUE(gateway.needs().nothing());
   EXPECT_EQ(gateway.next_scrape(), core::SimTime::never());
+}
+
+TEST(Gateway, KeepsWhatSomethingElseReads) {
+  Gateway gateway(routing::make_round_robin(), {.num_instances = 2}, {}, 0);
+  EXPECT_EQ(gateway.next_scrape(), core::SimTime::never());
+  gateway.keep({.own = true, .gauges = true});
+  EXPECT_EQ(gateway.next_scrape(), ms(25));
+  EXPECT_TRUE(gateway.needs().own);
+  gateway.scrape({.waiting = 3});
+  EXPECT_EQ(gateway.ready_views(ms(30))[0].gauges.waiting, 3);
+  EXPECT_EQ(gateway.num_changes(), 1);
+  EXPECT_EQ(gateway.last_change(), ms(25));
+  const auto sent = *gateway.route(asked(0), ms(40));
+  gateway.note_end(sent, false, ms(41));
+  EXPECT_EQ(gateway.next_notice(), ms(41));
+  EXPECT_EQ(gateway.ready_views(ms(45))[0].own.requests, 0);
+  EXPECT_EQ(gateway.num_changes(), 2);
+  EXPECT_EQ(gateway.last_change(), ms(45));
+  EXPECT_EQ(gateway.next_notice(), core::SimTime::never());
 }
 
 }  // namespace

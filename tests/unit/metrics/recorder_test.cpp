@@ -72,7 +72,7 @@ TEST(Recorder, CountsRequestsAndTokens) {
   const Summary summary = recorder.summarise({});
   EXPECT_EQ(summary.requests(), 5);
   EXPECT_EQ(summary.completed, 3);
-  EXPECT_THAT(summary.by_outcome, ::testing::ElementsAre(2, 1, 1, 0, 1, 0, 0));
+  EXPECT_THAT(summary.by_outcome, ::testing::ElementsAre(2, 1, 1, 0, 1, 0, 0, 0));
   EXPECT_EQ(summary.total_input_tokens, 300);
   EXPECT_EQ(summary.total_output_tokens, 11);
   EXPECT_EQ(summary.total_cached_tokens, 64);

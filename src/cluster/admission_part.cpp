@@ -1,0 +1,105 @@
+#include "cluster/admission_part.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "admission/admission.hpp"
+#include "admission/settings.hpp"
+#include "cluster/gateway.hpp"
+#include "cluster/part.hpp"
+#include "core/check.hpp"
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "domain/record.hpp"
+#include "domain/tenants.hpp"
+
+namespace ridgeline::cluster {
+namespace {
+
+using core::SimTime;
+using domain::Outcome;
+
+/// What an end causes happens at least this much later (Fleet).
+constexpr core::Duration kOnePicosecond = core::Duration::ticks(1);
+
+}  // namespace
+
+AdmissionPart::AdmissionPart(Fleet& fleet,
+                             const admission::Settings& settings,
+                             domain::Tenants& tenants,
+                             std::uint64_t seed)
+    : fleet_(fleet), control_(settings, tenants, seed) {
+  fleet_.gateway().keep(control_.needs());
+}
+
+SimTime AdmissionPart::next_instant() const {
+  if (control_.empty()) {
+    return SimTime::never();
+  }
+  const Gateway& gateway = fleet_.gateway();
+  SimTime change = gateway.num_changes() != changes_seen_
+                       ? gateway.last_change()
+                       : control_.next_change(gateway.views(), tried_);
+  if (control_.needs().own) {
+    change = std::min(change, SimTime::saturating_sum(gateway.next_notice(), after_an_end()));
+  }
+  return std::min(control_.tick_after(change), control_.next_sweep());
+}
+
+/// From the instant at which an end is known to that at which it may have an effect.
+core::Duration AdmissionPart::after_an_end() const {
+  const bool is_known_at_once = fleet_.gateway().times().notice_latency == core::Duration();
+  return is_known_at_once ? kOnePicosecond : core::Duration();
+}
+
+void AdmissionPart::act(SimTime now) {
+  for (const core::RequestId id : control_.sweep(now)) {
+    fleet_.end(*fleet_.find(id), Outcome::kExpired, now);
+  }
+  send_waiting(now);
+}
+
+bool AdmissionPart::on_arrival(Ticket& ticket, SimTime now) {
+  using Verdict = admission::Decision::Verdict;
+  const auto decision = control_.arrive(ticket.request, fleet_.gateway().ready_views(now), now);
+  if (decision.verdict == Verdict::kReject) {
+    is_refusing_ = true;
+    fleet_.end(ticket, Outcome::kRejected, now);
+    is_refusing_ = false;
+  } else if (decision.verdict == Verdict::kQueue) {
+    send_waiting(now);
+  }
+  return decision.verdict != Verdict::kAdmit;
+}
+
+/// All that wait and for which the instances have room.
+void AdmissionPart::send_waiting(SimTime now) {
+  Gateway& gateway = fleet_.gateway();
+  while (const auto id = control_.next(gateway.ready_views(now), now)) {
+    Ticket& ticket = *fleet_.find(*id);
+    ticket.gateway_wait = now - ticket.request.arrival;
+    const bool was_sent = fleet_.dispatch(ticket, now);
+    RIDGELINE_CHECK(was_sent, "a request leaves its queue for an instance that is ready");
+  }
+  tried_ = now;
+  changes_seen_ = gateway.num_changes();
+}
+
+void AdmissionPart::on_end(const Ticket& ticket, domain::RequestRecord& record) {
+  record.gateway_wait = ticket.gateway_wait;
+  if (record.outcome == Outcome::kRejected && ticket.dispatches == 0 && !is_refusing_) {
+    control_.note_no_endpoint();
+  }
+  if (!control_.remove(record.id)) {
+    const SimTime end = record.last_token == SimTime::never() ? record.queued : record.last_token;
+    control_.note_end(record.id,
+                      record.output_tokens,
+                      SimTime::saturating_sum(end, fleet_.gateway().times().notice_latency));
+  }
+}
+
+void AdmissionPart::on_abort(const Ticket& ticket) {
+  control_.remove(ticket.request.id);
+}
+
+}  // namespace ridgeline::cluster

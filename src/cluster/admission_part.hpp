@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "admission/control.hpp"
+#include "admission/settings.hpp"
+#include "cluster/part.hpp"
+#include "core/time.hpp"
+#include "domain/record.hpp"
+#include "domain/tenants.hpp"
+
+namespace ridgeline::cluster {
+
+/// A gateway's admission and flow control: requests that arrive are let through, refused, or wait
+/// here until the instances have room. The queue is tried when a request comes, and at the first
+/// tick after each change of what saturation reads: between such changes a tick could do nothing,
+/// so that it is no event.
+class AdmissionPart final : public Part {
+ public:
+  /// `tenants` outlives it.
+  AdmissionPart(Fleet& fleet,
+                const admission::Settings& settings,
+                domain::Tenants& tenants,
+                std::uint64_t seed);
+
+  [[nodiscard]] core::SimTime next_instant() const override;
+  void act(core::SimTime now) override;
+  bool on_arrival(Ticket& ticket, core::SimTime now) override;
+  void on_end(const Ticket& ticket, domain::RequestRecord& record) override;
+  void on_abort(const Ticket& ticket) override;
+
+  [[nodiscard]] const admission::Totals& totals() const { return control_.totals(); }
+  [[nodiscard]] bool queues() const { return control_.queues(); }
+
+ private:
+  [[nodiscard]] core::Duration after_an_end() const;
+  void send_waiting(core::SimTime now);
+
+  Fleet& fleet_;
+  admission::Control control_;
+  bool is_refusing_ = false;       ///< The request that ends now is refused here.
+  core::SimTime tried_;            ///< When the queue was last tried,
+  std::int64_t changes_seen_ = 0;  ///< and how many changes the gateway had seen by then.
+};
+
+}  // namespace ridgeline::cluster

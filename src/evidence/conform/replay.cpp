@@ -159,7 +159,7 @@ void Replay::add_arrivals(std::int64_t step) {
       continue;
     }
     ++arrived_;
-    if (entry.remote_delay) {
+    if (entry.remote_steps) {
       extras_->add_loading(entry.request, entry.remote_tokens);
     } else {
       probe_.add(entry.request, entry.remote_tokens);
@@ -182,7 +182,7 @@ std::vector<RequestId> Replay::abort_requests(std::int64_t step) {
 
 void Replay::note_loads(std::int64_t step) {
   for (const auto id : extras_->loading()) {
-    loads_.try_emplace(id, step + *recording_.entries[index_.at(id)].remote_delay);
+    loads_.try_emplace(id, step + *recording_.entries[index_.at(id)].remote_steps);
   }
 }
 
@@ -200,7 +200,7 @@ void Replay::finish_loads(std::int64_t step) {
 bool Replay::can_run() const {
   return extras_ != nullptr ||
          std::none_of(recording_.entries.begin(), recording_.entries.end(), [](const auto& entry) {
-           return entry.remote_delay.has_value();
+           return entry.remote_steps.has_value();
          });
 }
 

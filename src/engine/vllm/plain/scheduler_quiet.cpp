@@ -31,7 +31,9 @@ std::int64_t times_in(std::int64_t rounds, std::int64_t place, std::int64_t step
 
 std::int64_t Scheduler::quiet_steps() const {
   const bool seats_left = num_running() < options_.max_num_seqs;
-  if (running_.empty() || (has_waiting() && seats_left)) {
+  const auto on_their_way = std::ranges::count_if(
+      loading_, [](const auto& load) { return load.second->status == Status::kLoading; });
+  if (running_.empty() || (num_waiting() > on_their_way && seats_left)) {
     return 0;
   }
   std::int64_t tokens = std::numeric_limits<std::int64_t>::max();

@@ -52,6 +52,7 @@ const std::array<Profile, 10>& table() {
     v09.prefix_stats_in_blocks = false;
     v09.has_priority_policy = true;
     v09.ignores_whole_prompt = false;
+    v09.reverses_passed_over = true;
     v09.hashes_less_all_drafts = false;
     v09.keeps_last_position_free = true;
     v09.frees_uncached_in_order = false;
@@ -71,6 +72,7 @@ const std::array<Profile, 10>& table() {
     Profile v15 = v13;
     v15.name = "vllm@0.15";
     v15.async_by_default = true;
+    v15.reverses_passed_over = false;
     Profile v18 = v15;
     v18.name = "vllm@0.18";
     v18.has_skipped_queue = true;
@@ -141,6 +143,9 @@ constexpr auto kSwitchTexts = std::to_array<SwitchText>({
     {&Profile::has_skipped_queue,
      "a queue for requests passed over",
      "requests passed over stay at the head of the queue"},
+    {&Profile::reverses_passed_over,
+     "requests passed over go back in reverse order",
+     "requests passed over keep their order"},
     {&Profile::lookahead_from_first_chunk,
      "draft slots from the first chunk on",
      "draft slots from the second chunk on"},

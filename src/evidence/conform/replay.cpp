@@ -80,11 +80,14 @@ bool Replay::form_step(std::int64_t step, Record& record) {
   std::set<std::string> hits;
   bool any_hit = false;
   for (const auto& admitted : formed.admitted) {
+    auto& row = rows_[index_.at(admitted.id)];
+    row.first_scheduled = row.first_scheduled.value_or(step);
+    if (!admitted.resumed && recording_.entries[index_.at(admitted.id)].remote_steps) {
+      continue;  // Recorders take it for admitted when it gets the blocks for its KV.
+    }
     (admitted.resumed ? resumed : fresh).push_back(admitted.id);
     any_hit = any_hit || admitted.computed_tokens > 0;
     hits.insert(fmt::format("{}:{}", name(admitted.id), admitted.computed_tokens));
-    auto& row = rows_[index_.at(admitted.id)];
-    row.first_scheduled = row.first_scheduled.value_or(step);
   }
   if (!fresh.empty()) {
     record.emplace_back("new", Value{sorted_names(fresh)});

@@ -261,6 +261,9 @@ void Scheduler::schedule_waiting(ScheduledStep& step) {
     }
   }
   Queue& home = options_.profile.has_skipped_queue ? skipped_ : waiting_;
+  if (options_.profile.reverses_passed_over) {
+    std::ranges::reverse(passed_over);
+  }
   for (auto sequence = passed_over.rbegin(); sequence != passed_over.rend(); ++sequence) {
     push_waiting(home, *sequence, true);
   }

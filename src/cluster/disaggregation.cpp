@@ -34,6 +34,7 @@ Disaggregation::Disaggregation(DisaggregationInputs inputs, Fleet& fleet)
       link_(
           inputs_.transfer.sharing,
           inputs_.transfer.topology.capacities(static_cast<std::int64_t>(fleet.num_instances()))) {
+  totals_.prefills.resize(static_cast<std::size_t>(inputs_.prefill_instances));
   // The cluster's gateway chooses among the others.
   for (std::int64_t i = 0; i < inputs_.prefill_instances; ++i) {
     fleet_.gateway().set_ready(core::InstanceId(static_cast<core::InstanceId::Rep>(i)), false);
@@ -131,6 +132,7 @@ std::optional<bool> Disaggregation::on_dispatch(Ticket& ticket, SimTime now) {
   ticket.first_token_seen = false;
   ++ticket.dispatches;
   ++totals_.disaggregated;
+  ++totals_.prefills[prefill->instance.value()];
   plan(
       SimTime::saturating_sum(now, inputs_.times.gateway_latency), serial, Action::kDeliverPrefill);
   return true;
@@ -377,6 +379,7 @@ void Disaggregation::complete(const HandOver& part,
   RIDGELINE_CHECK(part.prefill.last_token <= part.transfer_start &&
                       part.transfer_start <= part.transfer_end && part.transfer_end <= first,
                   "a prefill ends, its KV moves, and then the answer begins");
+  ++totals_.answered;
   totals_.gateway += part.delivered - ticket.request.arrival;
   totals_.prefill += part.prefill.last_token - part.delivered;
   totals_.hand_over += part.decode_delivered - part.prefill.last_token;

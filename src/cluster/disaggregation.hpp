@@ -54,14 +54,17 @@ struct DisaggregationInputs {
 
 /// What the transfers of a run were, in numbers.
 struct TransferTotals {
-  std::int64_t disaggregated = 0;  ///< Requests that were sent to a prefill instance.
-  std::int64_t count = 0;          ///< Transfers that ended.
-  std::int64_t failed = 0;         ///< Loads that failed: the lease had ended.
-  std::int64_t bytes = 0;          ///< Of those that ended.
-  core::Duration busy;             ///< Sum of their times, first to last byte.
-  core::Duration waited;           ///< Of that, more than each would have taken alone.
-  /// Sums over disaggregated requests that got their first token, in the order in which they
-  /// follow each other from arrival to first token. Their sum is that of the TTFTs, exactly.
+  std::int64_t disaggregated = 0;           ///< Requests that were sent to a prefill instance.
+  std::int64_t count = 0;                   ///< Transfers that ended.
+  std::int64_t failed = 0;                  ///< Loads that failed: the lease had ended.
+  std::int64_t bytes = 0;                   ///< Of those that ended.
+  core::Duration busy;                      ///< Sum of their times, first to last byte.
+  core::Duration waited;                    ///< Of that, more than each would have taken alone.
+  std::vector<std::int64_t> prefills = {};  ///< By prefill instance, requests sent there.
+  std::int64_t answered = 0;                ///< Requests of the following sums.
+  /// Sums over disaggregated requests whose KV arrived and that got their first token, in the order
+  /// in which they follow each other from arrival to first token. Their sum is that of the TTFTs,
+  /// exactly.
   core::Duration gateway;         ///< Arrival to the prefill instance's server.
   core::Duration prefill;         ///< To the end of the step that computed the last prompt token.
   core::Duration hand_over;       ///< To the decode instance's server.
@@ -70,6 +73,8 @@ struct TransferTotals {
   core::Duration transfer;        ///< To the last.
   core::Duration first_step;      ///< To the first token.
   double link_utilisation = 0.0;  ///< Of the busiest wire, over the time until its last transfer.
+
+  friend bool operator==(const TransferTotals&, const TransferTotals&) = default;
 };
 
 /// Prefill and decode apart: sends a request's prompt to a prefill instance, its KV over the link,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
@@ -112,15 +113,37 @@ struct InstanceSummary {
   std::optional<double> prefix_hit_rate;  ///< Likewise.
 };
 
+/// The parts of the time to first token where prefill and decode are apart, in their order: from
+/// the gateway to the prefill instance, to the prompt's last token, to the decode instance, to
+/// blocks there, to the first byte of KV, to the last, to the decode instance's first token.
+inline constexpr auto kTtftParts = std::to_array<std::string_view>(
+    {"gateway", "prefill", "hand_over", "decode_wait", "setup", "transfer", "first_step"});
+
+/// KV that moved from prefill to decode instances, in numbers.
+struct TransferSummary {
+  std::int64_t prefill_instances = 0;  ///< The first ones.
+  std::int64_t requests = 0;           ///< Whose prompt was computed apart.
+  std::int64_t count = 0;              ///< Transfers.
+  std::int64_t failed = 0;             ///< Loads whose KV was gone.
+  std::int64_t bytes = 0;
+  std::optional<double> ms;       ///< Mean of a transfer, first to last byte.
+  std::optional<double> wait_ms;  ///< Of that, more than it would have taken alone.
+  /// Of the busiest wire, the share of its capacity until the last transfer's end.
+  std::optional<double> link_utilisation;
+  /// Means; they sum to the mean time to the decode instance's first token.
+  std::array<std::optional<double>, kTtftParts.size()> ttft_parts_ms = {};
+};
+
 /// A cluster of instances behind a gateway, in numbers.
 struct FleetSummary {
   std::string router;  ///< The routing policy.
   std::int64_t decisions = 0;
-  std::int64_t ties = 0;                    ///< Decisions that were a draw among equals.
-  std::optional<double> age_ms;             ///< Mean age of the gauges of the chosen instance.
-  std::optional<double> request_variation;  ///< Standard deviation over mean of the requests.
-  std::optional<double> token_variation;    ///< The same of the completed requests' tokens.
-  std::vector<InstanceSummary> instances;   ///< In the order of their ids.
+  std::int64_t ties = 0;                     ///< Decisions that were a draw among equals.
+  std::optional<double> age_ms;              ///< Mean age of the gauges of the chosen instance.
+  std::optional<double> request_variation;   ///< Standard deviation over mean of the requests.
+  std::optional<double> token_variation;     ///< The same of the completed requests' tokens.
+  std::vector<InstanceSummary> instances;    ///< In the order of their ids.
+  std::optional<TransferSummary> transfers;  ///< Where prefill and decode are apart.
 };
 
 /// A run in numbers, under the names that vLLM's `bench serve` gives them.

@@ -18,6 +18,7 @@
 #include "report/palette.hpp"
 #include "report/result_tree.hpp"
 #include "report/text_lines.hpp"
+#include "report/transfers.hpp"
 #include "report/tree.hpp"
 
 namespace ridgeline::report {
@@ -144,10 +145,12 @@ document::Node fleet_tree(const FleetSummary& fleet) {
   }
   routing.add("request_variation", number_node(fleet.request_variation))
       .add("token_variation", number_node(fleet.token_variation));
-  return MapBuilder()
-      .add("routing", routing.build())
-      .add("per_instance", list_node(std::move(instances)))
-      .build();
+  MapBuilder tree;
+  tree.add("routing", routing.build());
+  if (fleet.transfers) {
+    tree.add("transfers", transfers_tree(*fleet.transfers));
+  }
+  return tree.add("per_instance", list_node(std::move(instances))).build();
 }
 
 std::string fleet_table(const metrics::Summary& summary, const TextStyle& style) {
@@ -156,7 +159,11 @@ std::string fleet_table(const metrics::Summary& summary, const TextStyle& style)
   }
   const auto& instances = summary.fleet->instances;
   const InstanceRows rows(summary, style);
-  std::string text = "\n" + gateway_line(*summary.fleet, style) + rows.header();
+  std::string text = "\n" + gateway_line(*summary.fleet, style);
+  if (summary.fleet->transfers) {
+    text += transfers_lines(*summary.fleet->transfers, instances.size(), style);
+  }
+  text += rows.header();
   for (std::size_t id = 0; id < std::min(instances.size(), kMostRows); ++id) {
     text += rows.row(id, instances[id]);
   }

@@ -4,9 +4,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "cluster/cluster.hpp"
 #include "cluster/gateway.hpp"
+#include "cluster/part.hpp"
 #include "core/check.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -19,6 +22,7 @@
 #include "scenario/scenario.hpp"
 #include "scenario/sections/gateway.hpp"
 #include "scenario/sections/router.hpp"
+#include "sim/fleet_disaggregation.hpp"
 
 namespace ridgeline::sim {
 namespace {
@@ -30,7 +34,8 @@ constexpr core::Blocks kNullBlock{1};  ///< Holds no tokens.
 std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolved,
                                                const engine::InstanceInputs& instance,
                                                bool eager,
-                                               std::int64_t threads) {
+                                               std::int64_t threads,
+                                               std::vector<cluster::PartMaker> parts) {
   const scenario::ClusterSection& section = resolved.run.cluster;
   const scenario::GatewaySection& gateway = section.gateway;
   cluster::GatewayTimes times{.gateway_latency = gateway.gateway_latency.value_or(core::Duration()),
@@ -48,12 +53,14 @@ std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolve
                              .times = times,
                              .seed = static_cast<std::uint64_t>(resolved.run.seed),
                              .eager = eager,
-                             .threads = threads});
+                             .threads = threads,
+                             .parts = std::move(parts)});
 }
 
 /// What the requests of a cluster's instances do not say.
 void fill_fleet(const scenario::Resolved& resolved,
                 const cluster::Cluster& cluster,
+                const FleetParts& parts,
                 metrics::Summary& summary) {
   metrics::FleetSummary& fleet = *summary.fleet;
   const auto share = [](double part, double whole) {
@@ -77,6 +84,7 @@ void fill_fleet(const scenario::Resolved& resolved,
     instance.prefix_hit_rate = share(static_cast<double>(totals.prefix_hits.value()),
                                      static_cast<double>(totals.prefix_queries.value()));
   }
+  fill_transfers(resolved, parts.disaggregation, fleet);
 }
 
 }  // namespace ridgeline::sim

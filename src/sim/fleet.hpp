@@ -2,25 +2,36 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "cluster/cluster.hpp"
+#include "cluster/disaggregation.hpp"
+#include "cluster/part.hpp"
 #include "engine/instance.hpp"
 #include "metrics/summary.hpp"
 #include "scenario/resolve.hpp"
 
 namespace ridgeline::sim {
 
+/// The parts of a cluster that results ask; null where the scenario has none of the kind. The
+/// cluster owns them.
+struct FleetParts {
+  const cluster::Disaggregation* disaggregation = nullptr;
+};
+
 /// The cluster of a scenario that has one (scenario::ClusterSection), of instances like this one.
-/// `eager` and `threads` as in cluster::ClusterInputs.
+/// `eager`, `threads` and `parts` as in cluster::ClusterInputs.
 [[nodiscard]] std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolved,
                                                              const engine::InstanceInputs& instance,
                                                              bool eager,
-                                                             std::int64_t threads);
+                                                             std::int64_t threads,
+                                                             std::vector<cluster::PartMaker> parts);
 
 /// Adds to the summary's fleet, which there must be, what the requests do not say: the gateway's
 /// part and the engines'.
 void fill_fleet(const scenario::Resolved& resolved,
                 const cluster::Cluster& cluster,
+                const FleetParts& parts,
                 metrics::Summary& summary);
 
 }  // namespace ridgeline::sim

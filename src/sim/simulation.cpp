@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "cluster/cluster.hpp"
+#include "cluster/part.hpp"
 #include "core/ids.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
@@ -28,6 +30,7 @@
 #include "scenario/resolve.hpp"
 #include "sim/driver.hpp"
 #include "sim/fleet.hpp"
+#include "sim/fleet_disaggregation.hpp"
 #include "sim/horizon.hpp"
 #include "sim/logged_model.hpp"
 #include "sim/run_warnings.hpp"
@@ -116,7 +119,11 @@ class Servers {
           std::int64_t threads) {
     if (resolved.run.cluster.instances) {
       const bool eager = inputs.core == engine::EngineCore::kReference;
-      cluster_ = make_cluster(resolved, inputs, eager, threads);
+      std::vector<cluster::PartMaker> makers;
+      if (auto apart = disaggregation_maker(resolved, parts_.disaggregation)) {
+        makers.push_back(std::move(*apart));
+      }
+      cluster_ = make_cluster(resolved, inputs, eager, threads, std::move(makers));
     } else {
       instance_ = std::make_unique<engine::Instance>(inputs);
     }
@@ -125,8 +132,10 @@ class Servers {
     return cluster_ ? static_cast<engine::Server&>(*cluster_) : *instance_;
   }
   [[nodiscard]] const cluster::Cluster* cluster() const { return cluster_.get(); }
+  [[nodiscard]] const FleetParts& parts() const { return parts_; }
 
  private:
+  FleetParts parts_;
   std::unique_ptr<engine::Instance> instance_;
   std::unique_ptr<cluster::Cluster> cluster_;
 };
@@ -142,7 +151,7 @@ RunOutcome outcome_of(const scenario::Resolved& resolved,
   outcome.summary = recorder.summarise(
       counts_of(outcome.totals, deployment.engine, resolved.run.cluster.instances.value_or(1)));
   if (servers.cluster() != nullptr) {
-    fill_fleet(resolved, *servers.cluster(), outcome.summary);
+    fill_fleet(resolved, *servers.cluster(), servers.parts(), outcome.summary);
   }
   outcome.summary.kv_cache.block_size = deployment.engine.block_size.value();
   name_groups(source.labels(), outcome.summary);
@@ -165,6 +174,7 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
                                             : *deployment.latency;
   StepWatch watch(model);
   engine::EngineOptions options = deployment.engine;
+  options.kv_transfer = is_disaggregated(resolved);
   options.acceptance_seed = static_cast<std::uint64_t>(resolved.run.seed);
   const bool wanted = controls.listener != nullptr && controls.listener->needs_steps();
   options.log_steps = options.log_steps || wanted || controls.steps != nullptr;

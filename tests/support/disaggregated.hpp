@@ -10,6 +10,7 @@
 #include "disaggregation/decider.hpp"
 #include "disaggregation/deciders/deciders.hpp"
 #include "disaggregation/registry.hpp"
+#include "routing/parameters.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::test {
@@ -17,7 +18,7 @@ namespace ridgeline::test {
 /// Inputs of prefill and decode apart, with makers instead of what they make.
 struct DisaggregationSetup {
   std::int64_t prefill_instances = 1;
-  std::unique_ptr<routing::Router> (*prefill_router)() = nullptr;
+  std::unique_ptr<routing::Router> (*prefill_router)(const routing::RouterSetup&) = nullptr;
   cluster::GatewayTimes times = {};
   std::unique_ptr<disaggregation::Decider> (*decider)(const disaggregation::DeciderParameters&) =
       nullptr;
@@ -33,7 +34,7 @@ inline cluster::PartMaker disaggregation_part(
   return {.kind = cluster::PartKind::kLinks, .make = [setup, made](cluster::Fleet& fleet) {
             auto part = std::make_unique<cluster::Disaggregation>(
                 cluster::DisaggregationInputs{.prefill_instances = setup.prefill_instances,
-                                              .prefill_router = setup.prefill_router(),
+                                              .prefill_router = setup.prefill_router({}),
                                               .times = setup.times,
                                               .decider = setup.decider(setup.parameters),
                                               .order = setup.order,

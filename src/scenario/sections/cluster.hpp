@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "scenario/sections/disaggregation.hpp"
 #include "scenario/sections/gateway.hpp"
+#include "scenario/sections/kv_transfer.hpp"
 #include "scenario/sections/router.hpp"
 
 namespace ridgeline::scenario {
@@ -14,6 +16,8 @@ struct ClusterSection {
   std::optional<std::int64_t> instances;
   RouterSection router = {};
   GatewaySection gateway = {};
+  DisaggregationSection disaggregation = {};
+  KvTransferSection kv_transfer = {};
 };
 
 }  // namespace ridgeline::scenario

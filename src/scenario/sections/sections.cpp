@@ -10,6 +10,8 @@ std::span<const SectionEntry> cluster_sections() {
       {cluster_options, check_cluster},
       {router_options, check_router},
       {gateway_options, check_gateway},
+      {disaggregation_options, check_disaggregation},
+      {kv_transfer_options, check_kv_transfer},
   });
   return kSections;
 }

@@ -25,5 +25,9 @@ void check_cluster(Findings& findings);
 void check_router(Findings& findings);
 [[nodiscard]] std::span<const Option> gateway_options();
 void check_gateway(Findings& findings);
+[[nodiscard]] std::span<const Option> disaggregation_options();
+void check_disaggregation(Findings& findings);
+[[nodiscard]] std::span<const Option> kv_transfer_options();
+void check_kv_transfer(Findings& findings);
 
 }  // namespace ridgeline::scenario

@@ -277,6 +277,7 @@ void Disaggregation::fail_load(HandOver& part, SimTime now) {
   if (inputs_.transfer.failure == LoadFailure::kRecompute) {
     fleet_.finish_load(part.request, part.at_decode->instance, now, false);
   } else {
+    part.has_failed = true;
     static_cast<void>(fleet_.instance(part.at_decode->instance, now));
     fleet_.abort(part.request, now);
   }
@@ -348,10 +349,15 @@ void Disaggregation::on_end(const Ticket& ticket, domain::RequestRecord& record)
     return;
   }
   HandOver& part = parts_.at(*serial);
+  const SimTime end = fleet_.end_of(record);
   if (part.decode_delivered != SimTime::never()) {
     complete(part, ticket, record);
   }
-  let_go(*serial, fleet_.end_of(record));
+  if (part.has_failed) {
+    record.outcome = domain::Outcome::kFailed;
+    record.failed = end;
+  }
+  let_go(*serial, end);
 }
 
 /// The record of the answer's leg becomes that of the request.

@@ -105,6 +105,7 @@ class Disaggregation final : public Part {
     bool holds_blocks = false;                       ///< On the prefill instance.
     bool is_lost = false;  ///< The lease ended before the transfer started.
     bool is_transferring = false;
+    bool has_failed = false;                           ///< With the load of its KV.
     core::SimTime delivered = core::SimTime::never();  ///< To the prefill instance.
     core::SimTime decode_delivered = core::SimTime::never();
     core::SimTime load_start = core::SimTime::never();

@@ -32,7 +32,7 @@ struct KvWires {
 [[nodiscard]] core::Result<KvWires> kv_wires(const KvTransferSection& section);
 
 /// From the moment that a decode instance has blocks to the first byte: a control message and a
-/// look-up of metadata. Assumed; nobody has published it.
+/// look-up of metadata. Assumed: no measurement of it is published.
 inline constexpr core::Duration kDefaultTransferSetup = core::Duration::milliseconds(2);
 /// vLLM's NIXL connector, July 2026.
 inline constexpr core::Duration kDefaultKvLease = core::Duration::seconds(30);

@@ -200,7 +200,7 @@ TEST_F(PrefillApart, KvThatWaitsTooLongIsLost) {
     EXPECT_EQ(totals_.failed, 1);
     EXPECT_EQ(totals_.count, 1);
     EXPECT_EQ(record(1).outcome,
-              failure == LoadFailure::kFail ? Outcome::kAborted : Outcome::kFinished);
+              failure == LoadFailure::kFail ? Outcome::kFailed : Outcome::kFinished);
     EXPECT_EQ(state_.used_blocks, core::Blocks(0));
   }
 }

@@ -28,6 +28,7 @@ constexpr std::size_t kNameWidth = 13;
 constexpr std::size_t kMaxWidth = 100;
 constexpr std::size_t kMinWidth = 48;
 constexpr double kGigabyte = 1e9;
+constexpr double kShownMs = 1e-6;
 /// As people read them, in the order of metrics::kTtftParts.
 constexpr auto kPartWords = std::to_array<std::string_view>(
     {"gateway", "prefill", "hand-over", "decode queue", "set-up", "transfer", "first step"});
@@ -86,11 +87,13 @@ std::string transfers_lines(const TransferSummary& transfers,
   if (transfers.failed > 0) {
     moved.push_back({.text = fmt::format("{} lost", grouped(transfers.failed))});
   }
-  std::string text = paragraph("prefill apart", moved, style);
+  std::string text = paragraph("apart", moved, style);
   std::vector<Piece> parts;
   for (std::size_t i = 0; i < kPartWords.size(); ++i) {
     if (const auto& mean = transfers.ttft_parts_ms[i]; mean) {
-      parts.push_back({.text = fmt::format("{} {}", kPartWords[i], significant(*mean))});
+      // An instant that follows at once is a picosecond later.
+      const double shown = *mean < kShownMs ? 0.0 : *mean;
+      parts.push_back({.text = fmt::format("{} {}", kPartWords[i], significant(shown))});
     }
   }
   if (!parts.empty()) {

@@ -109,7 +109,8 @@ document::Node outcome_row(std::int64_t input_len,
 /// One prompt length under all settings.
 struct LengthRuns {
   double gain = 0.0;  ///< Of throughput, apart over one instance.
-  double itl = 0.0;   ///< Change of the mean ITL, likewise.
+  double gain_over_two = 0.0;
+  double itl = 0.0;  ///< Change of the mean ITL, likewise.
   std::array<double, kReadings.size()> cost_ms{};
 };
 
@@ -134,6 +135,7 @@ core::Result<LengthRuns> run_length(const PublishedGain& published, Outcome& out
            1.0;
   };
   const LengthRuns runs{.gain = gain_over(0),
+                        .gain_over_two = gain_over(1),
                         .itl = mean_itl(found[3]) / mean_itl(found[0]) - 1.0,
                         .cost_ms = {transfer_cost(found[2]), transfer_cost(found[3])}};
   out.tables[1].rows.push_back(row("input_len",
@@ -143,7 +145,7 @@ core::Result<LengthRuns> run_length(const PublishedGain& published, Outcome& out
                                    "gain_over_one_pct",
                                    100.0 * runs.gain,
                                    "gain_over_two_pct",
-                                   100.0 * gain_over(1),
+                                   100.0 * runs.gain_over_two,
                                    "itl_over_one_pct",
                                    100.0 * runs.itl));
   return runs;
@@ -151,19 +153,20 @@ core::Result<LengthRuns> run_length(const PublishedGain& published, Outcome& out
 
 void judge_dynamo(const LengthRuns& longest, double worst, Outcome& out) {
   const auto fits = [](double cost) { return std::abs(cost / kPublishedCostMs - 1.0) < 0.5; };
+  const bool gain = std::abs(longest.gain - kPublishedGains.back().gain) <= kGainTolerance;
   const bool gains = worst <= kGainTolerance;
   const bool gaps = std::abs(longest.itl - kPublishedItl) <= kItlTolerance;
   const bool slow = fits(longest.cost_ms[0]);
   const bool fast = fits(longest.cost_ms[1]);
   auto& statements = out.tables[2].rows;
-  statements.push_back(statement(
-      "gain",
-      "throughput of one prefill and one decode instance over one instance: 0, 3, 14 and 22 % at "
-      "1000, 2000, 4000 and 8000 tokens",
-      gains,
-      fmt::format("{:+.0f} % at 8000 tokens; at most {:.0f} points off",
-                  100.0 * longest.gain,
-                  100.0 * worst)));
+  statements.push_back(statement("gain",
+                                 "22 % more throughput than one instance at 8000 tokens",
+                                 gain,
+                                 fmt::format("{:+.0f} %", 100.0 * longest.gain)));
+  statements.push_back(statement("gain by length",
+                                 "0, 3, 14 and 22 % at 1000, 2000, 4000 and 8000 tokens",
+                                 gains,
+                                 fmt::format("at most {:.0f} points off", 100.0 * worst)));
   statements.push_back(statement("itl",
                                  "ITL falls by 41 % at 8000 tokens",
                                  gaps,
@@ -176,15 +179,17 @@ void judge_dynamo(const LengthRuns& longest, double worst, Outcome& out) {
                                    holds,
                                    fmt::format("{:.0f} ms", cost)));
   }
-  out.by_rule = gains && gaps   ? Verdict::kConfirmed
-                : gains || gaps ? Verdict::kPartlyConfirmed
-                                : Verdict::kRefuted;
+  out.by_rule = longest.gain <= 0.0 || longest.itl >= 0.0 ? Verdict::kRefuted
+                : gain && gains && gaps                   ? Verdict::kConfirmed
+                                                          : Verdict::kPartlyConfirmed;
   out.because = fmt::format(
       "gain {:+.0f} % and ITL {:+.0f} % at 8000 tokens", 100.0 * longest.gain, 100.0 * longest.itl);
   out.finding = fmt::format(
       "Which GPUs and how many instances the baseline had is not published; here it is one H100, "
-      "and prefill apart has two. The stated 9.6 GB/s means {:.0f} ms after the prefill, a rate of "
+      "and prefill apart has two. Two that share all requests give {:.0f} % more throughput than "
+      "prefill apart. The stated 9.6 GB/s means {:.0f} ms after the prefill, a rate of "
       "28.4 GB/s {:.0f} ms: the published 37 ms fit {}.",
+      100.0 * (1.0 / (1.0 + longest.gain_over_two) - 1.0),
       longest.cost_ms[0],
       longest.cost_ms[1],
       fast && !slow   ? "the second alone"
@@ -222,8 +227,8 @@ Study study_dynamo_pd() {
           .arms = {{.name = "kernel", .preset = "kernel"}},
           .held_fixed = "network, GPU, 10 requests at once, 50 output tokens",
           .refuted_if =
-              "neither the gains by prompt length are within 10 points nor the change of "
-              "ITL within 20",
+              "throughput does not rise, or ITL does not fall, at 8000 tokens; partly where a gain "
+              "is more than 10 points off, or ITL 20",
           .controls = "two instances without prefill apart: as many GPUs",
           .reference = Reference::kModel,
           .published = Verdict::kConfirmed,

@@ -43,7 +43,7 @@ std::vector<Override> threshold_settings(const RequestKind& kind, double rate) {
           {.path = "gpu", .text = "h100"},
           {.path = "engine.tensor_parallel_size", .text = "4"},
           {.path = "cluster.instances", .text = "4"},
-          {.path = "cluster.router", .text = "least-request"},
+          {.path = "cluster.router.name", .text = "least-request"},
           {.path = "workload.num_prompts", .text = std::to_string(kRequests)},
           {.path = "workload.request_rate", .text = fmt::format("{}", rate)},
           {.path = "workload.input_len", .text = std::to_string(kind.input_len)},

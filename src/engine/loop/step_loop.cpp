@@ -86,6 +86,9 @@ void StepLoop::abort(core::RequestId id, core::SimTime at) {
   if (const SequencePtr sequence = scheduler_at(at).abort(id); sequence != nullptr) {
     report_end(sequence, domain::Outcome::kAborted);
   }
+  if (scheduler_->counts().waiting > 0) {
+    wake(at);  // For blocks that it held without a seat.
+  }
 }
 
 void StepLoop::report_end(const SequencePtr& sequence, domain::Outcome outcome) {

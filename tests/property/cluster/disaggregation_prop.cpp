@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "domain/request.hpp"
 #include "engine/instance.hpp"
 #include "engine/options.hpp"
+#include "engine/profiles.hpp"
 #include "engine/server.hpp"
 #include "link/kv_link.hpp"
 #include "routing/parameters.hpp"
@@ -80,17 +82,17 @@ RandomHandOvers random_hand_overs() {
   all.options.num_gpu_blocks = core::Blocks(*rc::gen::inRange<std::int64_t>(34, 80));
   all.options.async_scheduling = *rc::gen::arbitrary<bool>();
   all.options.kv_transfer = true;
+  all.options.profile =
+      *engine::find_profile(*rc::gen::element<std::string>("0.11", "0.20", "0.27"));
   all.costs.per_context = core::Duration::ticks(*rc::gen::inRange<std::int64_t>(0, 1000));
   all.decode_instances = *rc::gen::inRange<std::int64_t>(1, 4);
   all.times = {.gateway_latency = up_to_microseconds(2000),
                .notice_latency = up_to_microseconds(2000),
                .refresh_interval = core::Duration::microseconds(1) + up_to_microseconds(4000)};
-  using Make = std::unique_ptr<routing::Router> (*)(const routing::RouterSetup&);
-  const auto router =
-      *rc::gen::element<Make>(routing::make_round_robin, routing::make_least_request);
+  const bool counts = *rc::gen::arbitrary<bool>();
   all.setup = {
       .prefill_instances = *rc::gen::inRange<std::int64_t>(1, 4),
-      .prefill_router = router,
+      .prefill_router = counts ? routing::make_least_request : routing::make_round_robin,
       .times = all.times,
       .decider = disaggregation::make_prefix_based,
       .parameters = {.non_cached_tokens = core::Tokens(*rc::gen::inRange<std::int64_t>(1, 100))},

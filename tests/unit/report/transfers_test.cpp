@@ -10,8 +10,8 @@
 namespace ridgeline::report {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 metrics::TransferSummary some_transfers() {
   return {.prefill_instances = 2,

@@ -252,11 +252,13 @@ void Scheduler::schedule_waiting(ScheduledStep& step) {
     Queue& queue = from_skipped ? skipped_ : waiting_;
     const SequencePtr sequence = queue.front();
     const Verdict verdict = try_admit(sequence, step);
-    if (verdict == Verdict::kBlocked) {
-      break;  // Nothing behind a request that does not fit is tried.
+    // Nothing behind a request that does not fit is tried; unless all that could make room are
+    // requests behind it whose KV has arrived. vLLM would stand still there for ever.
+    if (verdict == Verdict::kBlocked && !(running_.empty() && has_loaded_behind(*sequence))) {
+      break;
     }
     queue.pop_front();
-    if (verdict == Verdict::kSkipped) {
+    if (verdict != Verdict::kAdmitted) {
       passed_over.push_back(sequence);
     }
   }
@@ -267,6 +269,13 @@ void Scheduler::schedule_waiting(ScheduledStep& step) {
   for (auto sequence = passed_over.rbegin(); sequence != passed_over.rend(); ++sequence) {
     push_waiting(home, *sequence, true);
   }
+}
+
+/// Whether a waiting request other than this one holds blocks with KV that has arrived.
+bool Scheduler::has_loaded_behind(const Sequence& blocked) const {
+  return options_.kv_transfer && std::ranges::any_of(waiting(), [&](const SequencePtr& other) {
+           return other.get() != &blocked && other->remote_arrived && !other->blocks.groups.empty();
+         });
 }
 
 void Scheduler::preempt(const SequencePtr& victim, std::int64_t computed) {

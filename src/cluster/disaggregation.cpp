@@ -34,6 +34,10 @@ Disaggregation::Disaggregation(DisaggregationInputs inputs, Fleet& fleet)
       link_(
           inputs_.transfer.sharing,
           inputs_.transfer.topology.capacities(static_cast<std::int64_t>(fleet.num_instances()))) {
+  prefill_gateway_.look_at_caches(
+      [this](const domain::Request& request, core::InstanceId id, SimTime as_of) {
+        return fleet_.instance(id, as_of).cached_prefix_at(request, as_of);
+      });
   totals_.prefills.resize(static_cast<std::size_t>(inputs_.prefill_instances));
   // The cluster's gateway chooses among the others.
   for (std::int64_t i = 0; i < inputs_.prefill_instances; ++i) {

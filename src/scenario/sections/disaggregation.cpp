@@ -16,9 +16,11 @@
 #include "disaggregation/deciders/deciders.hpp"
 #include "disaggregation/registry.hpp"
 #include "routing/registry.hpp"
+#include "routing/router.hpp"
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/sections/router.hpp"
 #include "scenario/sections/sections.hpp"
 #include "workload/limits.hpp"
 
@@ -191,6 +193,11 @@ void check_disaggregation(Findings& findings) {
   if (const auto& name = cluster.disaggregation.prefill_router; name) {
     if (const auto router = routing::find_router(*name); !router) {
       findings.problem(kPrefillRouter, router.error().front().message, router.error().front().hint);
+    } else if ((*router)->make({})->needs().cache && *name != router_name(cluster.router)) {
+      findings.problem(
+          kPrefillRouter,
+          fmt::format("{} follows KV events, which the router has to follow too", *name),
+          "--router " + *name);
     }
   }
 }

@@ -35,21 +35,6 @@ bool ends_the_call(Pause pause) {
   return pause != Pause::kLimit && pause != Pause::kIdle;
 }
 
-routing::Gauges gauges_of(const engine::InstanceState& state) {
-  const auto used = static_cast<double>(state.used_blocks.value());
-  const auto all = static_cast<double>((state.used_blocks + state.free_blocks).value());
-  return {
-      .waiting = state.waiting, .running = state.running, .kv_usage = all > 0.0 ? used / all : 0.0};
-}
-
-/// When a client or a gateway sees a request's end.
-SimTime end_of(const domain::RequestRecord& record, SimTime aborted_at) {
-  if (record.outcome == domain::Outcome::kAborted) {
-    return aborted_at;
-  }
-  return record.last_token == SimTime::never() ? record.queued : record.last_token;
-}
-
 /// The record of a request that ends at no instance.
 domain::RequestRecord unserved(const domain::Request& request,
                                domain::Outcome outcome,
@@ -100,7 +85,8 @@ void Cluster::add_instance(const engine::InstanceInputs& like, core::InstanceId 
                  .tokens = like.engine.tokens,
                  .first_tokens = gateway_.needs().first_token ? this : nullptr,
                  .kv_history =
-                     gateway_.needs().cache ? gateway_.times().kv_events_delay : core::Duration()},
+                     gateway_.needs().cache ? gateway_.times().kv_events_delay : core::Duration(),
+                 .loads = this},
       .path = like.path,
       .id = id,
       .core = like.core,
@@ -126,9 +112,9 @@ void Cluster::abort(core::RequestId id, SimTime at) {
   if (ticket == nullptr) {
     return;
   }
+  aborted_at_ = at;
   if (ticket->is_delivered) {
     const std::size_t place = ticket->counted.instance.value();
-    aborted_at_ = at;
     instances_[place]->abort(id, at);
     visible_.set(place, instances_[place]->next_visible());
     return;
@@ -289,8 +275,23 @@ void Cluster::act(SimTime now, PartKind first, PartKind last) {
 void Cluster::read_gauges(SimTime now) {
   while (gateway_.next_scrape() <= now) {
     const SimTime at = gateway_.next_scrape();
-    gateway_.scrape(gauges_of(instance(gateway_.next_scraped(), at).state(at)));
+    gateway_.scrape(gauges(gateway_.next_scraped(), at));
   }
+}
+
+routing::Gauges Cluster::gauges(core::InstanceId id, SimTime at) {
+  const engine::InstanceState state = instance(id, at).state(at);
+  const auto used = static_cast<double>(state.used_blocks.value());
+  const auto all = static_cast<double>((state.used_blocks + state.free_blocks).value());
+  return {
+      .waiting = state.waiting, .running = state.running, .kv_usage = all > 0.0 ? used / all : 0.0};
+}
+
+SimTime Cluster::end_of(const domain::RequestRecord& record) const {
+  if (record.outcome == domain::Outcome::kAborted) {
+    return aborted_at_;
+  }
+  return record.last_token == SimTime::never() ? record.queued : record.last_token;
 }
 
 void Cluster::take_arrivals(SimTime now) {
@@ -312,19 +313,51 @@ void Cluster::hand_over_deliveries(SimTime now) {
       continue;  // It was aborted, or sent elsewhere.
     }
     ticket->is_delivered = true;
-    submit_to(delivery.request, delivery.instance);
+    submit_to(delivery.request, delivery.instance, {});
   }
 }
 
-void Cluster::submit_to(const domain::Request& request, core::InstanceId id) {
-  engine::Instance& one = *instances_[id.value()];
-  one.submit(request);
+void Cluster::submit_to(const domain::Request& request,
+                        core::InstanceId id,
+                        const engine::Leg& leg) {
+  instances_[id.value()]->submit_leg(request, leg);
+  note_visible(id);
+}
+
+/// What an instance was given may change when it next shows something.
+void Cluster::note_visible(core::InstanceId id) {
   if (ends_are_watched_) {
-    visible_.set(id.value(), one.next_visible());
+    visible_.set(id.value(), instances_[id.value()]->next_visible());
+  }
+}
+
+void Cluster::submit(const domain::Request& request, core::InstanceId id, const engine::Leg& leg) {
+  static_cast<void>(instance(id, request.arrival));
+  submit_to(request, id, leg);
+}
+
+void Cluster::finish_load(core::RequestId id, core::InstanceId place, SimTime at, bool arrived) {
+  instance(place, at).finish_load(id, at, arrived);
+  note_visible(place);
+}
+
+void Cluster::release_blocks(core::RequestId id, core::InstanceId place, SimTime at) {
+  instance(place, at).release_blocks(id, at);
+  note_visible(place);
+}
+
+void Cluster::on_load_start(const engine::LoadStart& load, SimTime at) {
+  for (const OwnPart& own : parts_) {
+    own.part->on_load_start(load, at);
   }
 }
 
 bool Cluster::dispatch(Ticket& ticket, SimTime now) {
+  for (const OwnPart& own : parts_) {
+    if (const auto sent = own.part->on_dispatch(ticket, now)) {
+      return *sent;
+    }
+  }
   const std::optional<Gateway::Counted> counted = gateway_.route(ticket.request, now);
   if (!counted) {
     return false;
@@ -346,7 +379,7 @@ void Cluster::deliver(const domain::Request& request, core::InstanceId instance,
   if (parts_.empty()) {
     // Deliveries keep the order of arrivals: there is nothing to wait for.
     ticket.is_delivered = true;
-    submit_to(sent, instance);
+    submit_to(sent, instance, {});
     return;
   }
   ticket.is_delivered = false;
@@ -398,7 +431,9 @@ void Cluster::on_request(const domain::RequestRecord& record) {
   domain::RequestRecord own = record;
   own.arrival = ticket.request.arrival;
   if (record.outcome != domain::Outcome::kUnfinished) {
-    gateway_.note_end(ticket.counted, ticket.first_token_seen, end_of(record, aborted_at_));
+    if (ticket.is_counted) {
+      gateway_.note_end(ticket.counted, ticket.first_token_seen, end_of(record));
+    }
     ticket.is_counted = false;
     ticket.is_delivered = false;
   }
@@ -416,7 +451,7 @@ void Cluster::on_request(const domain::RequestRecord& record) {
 
 void Cluster::on_first_token(core::RequestId id, SimTime at) {
   Ticket& ticket = *tickets_.find(id);
-  if (!ticket.first_token_seen) {
+  if (ticket.is_counted && !ticket.first_token_seen) {
     ticket.first_token_seen = true;
     gateway_.note_first_token(ticket.counted, at);
   }

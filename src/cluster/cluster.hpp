@@ -22,6 +22,7 @@
 #include "domain/request.hpp"
 #include "domain/token_sink.hpp"
 #include "engine/instance.hpp"
+#include "engine/leg.hpp"
 #include "engine/server.hpp"
 #include "routing/router.hpp"
 
@@ -52,7 +53,8 @@ struct ClusterInputs {
 class Cluster final : public engine::Server,
                       private Fleet,
                       private domain::RecordSink,
-                      private domain::FirstTokenSink {
+                      private domain::FirstTokenSink,
+                      private engine::LoadSink {
  public:
   explicit Cluster(ClusterInputs inputs);
 
@@ -95,7 +97,18 @@ class Cluster final : public engine::Server,
                core::InstanceId instance,
                core::SimTime at) override;
   void end(Ticket& ticket, domain::Outcome outcome, core::SimTime at) override;
+  void submit(const domain::Request& request,
+              core::InstanceId instance,
+              const engine::Leg& leg) override;
+  void finish_load(core::RequestId id,
+                   core::InstanceId instance,
+                   core::SimTime at,
+                   bool arrived) override;
+  void release_blocks(core::RequestId id, core::InstanceId instance, core::SimTime at) override;
   Gateway& gateway() override { return gateway_; }
+  domain::RecordSink& sink() override { return sink_; }
+  [[nodiscard]] core::SimTime end_of(const domain::RequestRecord& record) const override;
+  [[nodiscard]] routing::Gauges gauges(core::InstanceId id, core::SimTime at) override;
   [[nodiscard]] std::size_t num_instances() const override { return instances_.size(); }
   engine::Instance& instance(core::InstanceId id, core::SimTime now) override;
 
@@ -103,6 +116,7 @@ class Cluster final : public engine::Server,
   void on_steps(const domain::StepRecord& record) override { sink_.on_steps(record); }
   void on_token_gaps(const domain::TokenGaps& gaps) override { sink_.on_token_gaps(gaps); }
   void on_first_token(core::RequestId id, core::SimTime at) override;
+  void on_load_start(const engine::LoadStart& load, core::SimTime at) override;
 
   void add_instance(const engine::InstanceInputs& like, core::InstanceId id);
   [[nodiscard]] core::SimTime next_arrival() const;
@@ -121,7 +135,8 @@ class Cluster final : public engine::Server,
   void read_gauges(core::SimTime now);
   void take_arrivals(core::SimTime now);
   void hand_over_deliveries(core::SimTime now);
-  void submit_to(const domain::Request& request, core::InstanceId id);
+  void submit_to(const domain::Request& request, core::InstanceId id, const engine::Leg& leg);
+  void note_visible(core::InstanceId id);
   void drop_tickets(core::SimTime at);
 
   domain::RecordSink& sink_;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "cluster/gateway.hpp"
 #include "core/ids.hpp"
@@ -10,6 +11,8 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/instance.hpp"
+#include "engine/leg.hpp"
+#include "routing/router.hpp"
 
 namespace ridgeline::cluster {
 
@@ -48,7 +51,26 @@ class Fleet {
   /// Ends a request that is at no instance. The ticket is gone afterwards.
   virtual void end(Ticket& ticket, domain::Outcome outcome, core::SimTime at) = 0;
 
+  /// A leg of a request begins at an instance now: `request.arrival`.
+  virtual void submit(const domain::Request& request,
+                      core::InstanceId instance,
+                      const engine::Leg& leg) = 0;
+  /// As Engine::finish_load() and Engine::release_blocks(), of an instance.
+  virtual void finish_load(core::RequestId id,
+                           core::InstanceId instance,
+                           core::SimTime at,
+                           bool arrived) = 0;
+  virtual void release_blocks(core::RequestId id, core::InstanceId instance, core::SimTime at) = 0;
+  /// As Server::abort().
+  virtual void abort(core::RequestId id, core::SimTime at) = 0;
+
   [[nodiscard]] virtual Gateway& gateway() = 0;
+  /// Where records of requests go.
+  [[nodiscard]] virtual domain::RecordSink& sink() = 0;
+  /// When a client or a gateway sees the end that a record reports.
+  [[nodiscard]] virtual core::SimTime end_of(const domain::RequestRecord& record) const = 0;
+  /// What an instance's gauges show at `at`, to which it is advanced.
+  [[nodiscard]] virtual routing::Gauges gauges(core::InstanceId id, core::SimTime at) = 0;
   [[nodiscard]] virtual std::size_t num_instances() const = 0;
   /// An instance, advanced through every instant before `now`.
   [[nodiscard]] virtual engine::Instance& instance(core::InstanceId id, core::SimTime now) = 0;
@@ -74,6 +96,18 @@ class Part {
     static_cast<void>(ticket);
     static_cast<void>(now);
     return false;
+  }
+  /// A request is to be dispatched. Nothing if this part leaves that to others; otherwise whether
+  /// it has sent the request, or no instance is ready.
+  virtual std::optional<bool> on_dispatch(Ticket& ticket, core::SimTime now) {
+    static_cast<void>(ticket);
+    static_cast<void>(now);
+    return std::nullopt;
+  }
+  /// An instance has blocks for KV from elsewhere.
+  virtual void on_load_start(const engine::LoadStart& load, core::SimTime at) {
+    static_cast<void>(load);
+    static_cast<void>(at);
   }
   /// What the ticket had at an instance ended, as its record says. True if the request goes on, so
   /// that no record is reported; otherwise the next part is asked, and at last it has ended.

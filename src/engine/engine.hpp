@@ -11,6 +11,7 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "domain/token_sink.hpp"
+#include "engine/leg.hpp"
 #include "engine/options.hpp"
 #include "engine/server.hpp"
 #include "latency/step_time_model.hpp"
@@ -31,6 +32,25 @@ class Engine {
   virtual void submit(const domain::Request& request, core::SimTime queued) = 0;
   /// As Server::abort().
   virtual void abort(core::RequestId id, core::SimTime at) = 0;
+
+  /// As submit(), of a request of which this engine computes a part (EngineOptions::kv_transfer).
+  virtual void submit_leg(const domain::Request& request, core::SimTime queued, const Leg& leg) {
+    RIDGELINE_CHECK(leg == Leg(), "KV from elsewhere without kv_transfer");
+    submit(request, queued);
+  }
+  /// The KV of a request that loads is there, or (`arrived` false) never comes and is computed
+  /// here. `at`: not before now(); every instant before it is done. Seen by the next scheduling
+  /// from then on. Nothing happens where the request has left.
+  virtual void finish_load(core::RequestId id, core::SimTime at, bool arrived) {
+    static_cast<void>(id);
+    static_cast<void>(at);
+    static_cast<void>(arrived);
+  }
+  /// The blocks of a finished request that holds them are free. Nothing happens where none are.
+  virtual void release_blocks(core::RequestId id, core::SimTime at) {
+    static_cast<void>(id);
+    static_cast<void>(at);
+  }
   /// As Server::advance().
   virtual Pause advance(core::SimTime limit,
                         bool pause_at_completion,
@@ -93,6 +113,7 @@ struct EngineInputs {
   domain::FirstTokenSink* first_tokens = nullptr;
   /// How long changes of the prefix cache are kept. Above zero the step loop runs, without jumps.
   core::Duration kv_history = {};
+  LoadSink* loads = nullptr;  ///< Needed where legs load.
 };
 
 /// The scheduler that the options name in the step loop (engine/loop), step by step: the plain

@@ -11,6 +11,7 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/engine.hpp"
+#include "engine/leg.hpp"
 #include "engine/server.hpp"
 
 namespace ridgeline::engine {
@@ -26,7 +27,8 @@ std::unique_ptr<Engine> make_engine(const InstanceInputs& inputs,
                             .horizon = inputs.engine.horizon,
                             .tokens = inputs.engine.tokens,
                             .first_tokens = inputs.engine.first_tokens,
-                            .kv_history = inputs.engine.kv_history};
+                            .kv_history = inputs.engine.kv_history,
+                            .loads = inputs.engine.loads};
   return inputs.core == EngineCore::kReference ? make_reference_engine(own)
                                                : make_fast_engine(own, inputs.jump);
 }
@@ -41,11 +43,12 @@ Instance::Instance(const InstanceInputs& inputs)
       slowed_(inputs.may_slow_down ? std::make_unique<SlowedModel>(inputs.engine.model) : nullptr),
       engine_(make_engine(inputs, slowed_ ? *slowed_ : inputs.engine.model, *this)) {}
 
-void Instance::submit(const domain::Request& request) {
+void Instance::submit_leg(const domain::Request& request, const Leg& leg) {
   RIDGELINE_CHECK(in_frontend_.empty() || in_frontend_.back().request.arrival <= request.arrival,
                   "requests are submitted in order of arrival");
-  auto& [kept, done] = in_frontend_.extend();
+  auto& [kept, done, kept_leg] = in_frontend_.extend();
   kept = request;
+  kept_leg = leg;
   done = frontend_.admit(request.arrival, request.prompt_tokens);
   if (done > horizon_) [[unlikely]] {
     done = core::SimTime::never();
@@ -73,7 +76,8 @@ Pause Instance::advance(core::SimTime limit, bool pause_at_completion, std::int6
     reached_ = handover;
     const std::int64_t ended = num_ended_;
     while (next_handover() == handover) {
-      engine_->submit(in_frontend_.front().request, handover);
+      const InFrontend& next = in_frontend_.front();
+      engine_->submit_leg(next.request, handover, next.leg);
       in_frontend_.pop_front();
     }
     if (pause_at_completion && num_ended_ > ended) {

@@ -12,6 +12,7 @@
 #include "domain/request.hpp"
 #include "engine/engine.hpp"
 #include "engine/frontend.hpp"
+#include "engine/leg.hpp"
 #include "engine/options.hpp"
 #include "engine/server.hpp"
 #include "engine/slowed_model.hpp"
@@ -36,7 +37,14 @@ class Instance final : public Server, private domain::RecordSink {
  public:
   explicit Instance(const InstanceInputs& inputs);
 
-  void submit(const domain::Request& request) override;
+  void submit(const domain::Request& request) override { submit_leg(request, {}); }
+  /// As submit(), of a request of which this instance computes a part.
+  void submit_leg(const domain::Request& request, const Leg& leg);
+  /// As Engine::finish_load() and Engine::release_blocks().
+  void finish_load(core::RequestId id, core::SimTime at, bool arrived) {
+    engine_->finish_load(id, at, arrived);
+  }
+  void release_blocks(core::RequestId id, core::SimTime at) { engine_->release_blocks(id, at); }
   void abort(core::RequestId id, core::SimTime at) override;
   Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) override;
   [[nodiscard]] InstanceState state(core::SimTime at) const override;
@@ -71,6 +79,7 @@ class Instance final : public Server, private domain::RecordSink {
   struct InFrontend {
     domain::Request request;
     core::SimTime done;  ///< never() where that lies after the horizon.
+    Leg leg;
   };
 
   void on_request(const domain::RequestRecord& record) override;

@@ -44,53 +44,52 @@ Profile oldest() {
                  .graph_sizes = GraphSizes::kStep8To512};
 }
 
+/// The next profile, without its differences.
+Profile after(Profile previous, std::string name) {
+  previous.name = std::move(name);
+  return previous;
+}
+
 const std::array<Profile, 10>& table() {
   static const std::array<Profile, 10> kProfiles = [] {
     const Profile v08 = oldest();
-    Profile v09 = v08;
-    v09.name = "vllm@0.9";
+    Profile v09 = after(v08, "vllm@0.9");
     v09.prefix_stats_in_blocks = false;
     v09.has_priority_policy = true;
     v09.ignores_whole_prompt = false;
+    v09.reverses_passed_over = true;
     v09.hashes_less_all_drafts = false;
     v09.keeps_last_position_free = true;
     v09.frees_uncached_in_order = false;
     v09.graph_sizes = GraphSizes::kStep8;
-    Profile v11 = v09;
-    v11.name = "vllm@0.11";
+    Profile v11 = after(v09, "vllm@0.11");
     v11.prefix_stats_split_preempted = true;
     v11.updates_running_only = false;
     v11.lookahead_from_first_chunk = false;
     v11.counts_preemptions = true;
-    Profile v13 = v11;
-    v13.name = "vllm@0.13";
+    Profile v13 = after(v11, "vllm@0.13");
     v13.async_skips_last_token = true;
     v13.victim_returns_budget = true;
     v13.whole_prompt_blocks_queue = true;
     v13.graph_sizes = GraphSizes::kStep8Then16;
-    Profile v15 = v13;
-    v15.name = "vllm@0.15";
+    Profile v15 = after(v13, "vllm@0.15");
     v15.async_by_default = true;
-    Profile v18 = v15;
-    v18.name = "vllm@0.18";
+    v15.reverses_passed_over = false;
+    Profile v18 = after(v15, "vllm@0.18");
     v18.has_skipped_queue = true;
     v18.remote_rounds_up_to_blocks = false;
-    Profile v19 = v18;
-    v19.name = "vllm@0.19";
+    Profile v19 = after(v18, "vllm@0.19");
     v19.sorts_to_sample = false;
-    Profile v20 = v19;
-    v20.name = "vllm@0.20";
+    Profile v20 = after(v19, "vllm@0.20");
     v20.reserve_full_prompt = true;
-    Profile v24 = v20;
-    v24.name = "vllm@0.24";
+    Profile v24 = after(v20, "vllm@0.24");
     v24.free_unhashed_first = true;
     v24.has_watermark = true;
     v24.caps_windows_at_admission = true;
     v24.draft_drops_block_per_layout = false;
     v24.graphs_in_kv_budget = true;
     v24.default_gpu_memory_utilization = 0.92;
-    Profile v27 = v24;
-    v27.name = "vllm@0.27";
+    Profile v27 = after(v24, "vllm@0.27");
     v27.prefix_stats_per_lookup = false;
     v27.lookahead_from_first_chunk = true;
     v27.pads_single_tokens_to_drafts = true;
@@ -141,6 +140,9 @@ constexpr auto kSwitchTexts = std::to_array<SwitchText>({
     {&Profile::has_skipped_queue,
      "a queue for requests passed over",
      "requests passed over stay at the head of the queue"},
+    {&Profile::reverses_passed_over,
+     "requests passed over go back in reverse order",
+     "requests passed over keep their order"},
     {&Profile::lookahead_from_first_chunk,
      "draft slots from the first chunk on",
      "draft slots from the second chunk on"},

@@ -60,6 +60,8 @@ struct Profile {
   bool ignores_whole_prompt = false;
   /// Requests passed over (adapters, remote KV) keep a queue of their own, served first.
   bool has_skipped_queue = false;
+  /// Requests passed over go back to the head of the queue in reverse order.
+  bool reverses_passed_over = false;
   /// KV slots for drafts are reserved from the first chunk of a prompt on. Without, a request that
   /// begins at token 0 gets none at its admission.
   bool lookahead_from_first_chunk = false;

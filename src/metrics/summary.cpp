@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -72,8 +73,12 @@ void groups_missing(const Summary& summary, Missing& missing) {
 
 /// A kind of number once, whatever the number of instances.
 void fleet_missing(const FleetSummary& fleet, Missing& missing) {
+  // An instance that computes prompts alone ends no request.
+  const auto prompts_alone = static_cast<std::size_t>(
+      fleet.transfers ? fleet.transfers->prefill_instances : std::int64_t{0});
+  const auto serving = std::span(fleet.instances).subspan(prompts_alone);
   const auto lacks = [&](const auto& number, std::string_view field) {
-    missing.add_if(std::ranges::any_of(fleet.instances,
+    missing.add_if(std::ranges::any_of(serving,
                                        [&](const InstanceSummary& instance) {
                                          return !(instance.*number).has_value();
                                        }),

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
@@ -152,6 +153,27 @@ struct AdmissionSummary {
   std::optional<Distribution> queue_ms;  ///< In the gateway's queue, of completed requests.
 };
 
+/// The parts of the time to first token where prefill and decode are apart, in their order: from
+/// the gateway to the prefill instance, to the prompt's last token, to the decode instance, to
+/// blocks there, to the first byte of KV, to the last, to the decode instance's first token.
+inline constexpr auto kTtftParts = std::to_array<std::string_view>(
+    {"gateway", "prefill", "hand_over", "decode_wait", "setup", "transfer", "first_step"});
+
+/// KV that moved from prefill to decode instances, in numbers.
+struct TransferSummary {
+  std::int64_t prefill_instances = 0;  ///< The first ones.
+  std::int64_t requests = 0;           ///< Whose prompt was computed apart.
+  std::int64_t count = 0;              ///< Transfers.
+  std::int64_t failed = 0;             ///< Loads whose KV was gone.
+  std::int64_t bytes = 0;
+  std::optional<double> ms;       ///< Mean of a transfer, first to last byte.
+  std::optional<double> wait_ms;  ///< Of that, more than it would have taken alone.
+  /// Of the busiest wire, the share of its capacity until the last transfer's end.
+  std::optional<double> link_utilisation;
+  /// Means; they sum to the mean time to the decode instance's first token.
+  std::array<std::optional<double>, kTtftParts.size()> ttft_parts_ms = {};
+};
+
 /// A cluster of instances behind a gateway, in numbers.
 struct FleetSummary {
   std::string router;  ///< The routing policy.
@@ -164,6 +186,7 @@ struct FleetSummary {
   std::optional<AdmissionSummary> admission;  ///< Where requests can be refused or wait.
   std::vector<TenantSummary> tenants;         ///< Where tenants are kept apart; listed ones first.
   std::optional<double> fairness;             ///< Jain's index of the tenants.
+  std::optional<TransferSummary> transfers;   ///< Where prefill and decode are apart.
 };
 
 /// A run in numbers, under the names that vLLM's `bench serve` gives them.

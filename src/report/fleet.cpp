@@ -19,6 +19,7 @@
 #include "report/palette.hpp"
 #include "report/result_tree.hpp"
 #include "report/text_lines.hpp"
+#include "report/transfers.hpp"
 #include "report/tree.hpp"
 
 namespace ridgeline::report {
@@ -146,7 +147,11 @@ document::Node fleet_tree(const FleetSummary& fleet) {
   routing.add("request_variation", number_node(fleet.request_variation))
       .add("token_variation", number_node(fleet.token_variation));
   MapBuilder map;
-  map.add("routing", routing.build()).add("per_instance", list_node(std::move(instances)));
+  map.add("routing", routing.build());
+  if (fleet.transfers) {
+    map.add("transfers", transfers_tree(*fleet.transfers));
+  }
+  map.add("per_instance", list_node(std::move(instances)));
   if (fleet.admission) {
     map.add("admission", admission_tree(*fleet.admission));
   }
@@ -162,7 +167,11 @@ std::string fleet_table(const metrics::Summary& summary, const TextStyle& style)
   }
   const auto& instances = summary.fleet->instances;
   const InstanceRows rows(summary, style);
-  std::string text = "\n" + gateway_line(*summary.fleet, style) + rows.header();
+  std::string text = "\n" + gateway_line(*summary.fleet, style);
+  if (summary.fleet->transfers) {
+    text += transfers_lines(*summary.fleet->transfers, instances.size(), style);
+  }
+  text += rows.header();
   for (std::size_t id = 0; id < std::min(instances.size(), kMostRows); ++id) {
     text += rows.row(id, instances[id]);
   }

@@ -23,6 +23,7 @@
 #include "scenario/sections/gateway.hpp"
 #include "scenario/sections/router.hpp"
 #include "sim/fleet_admission.hpp"
+#include "sim/fleet_disaggregation.hpp"
 
 namespace ridgeline::sim {
 namespace {
@@ -85,6 +86,7 @@ void fill_fleet(const scenario::Resolved& resolved,
     instance.prefix_hit_rate = share(static_cast<double>(totals.prefix_hits.value()),
                                      static_cast<double>(totals.prefix_queries.value()));
   }
+  fill_transfers(resolved, parts.disaggregation, fleet);
 }
 
 }  // namespace ridgeline::sim

@@ -6,6 +6,7 @@
 
 #include "cluster/admission_part.hpp"
 #include "cluster/cluster.hpp"
+#include "cluster/disaggregation.hpp"
 #include "cluster/part.hpp"
 #include "engine/instance.hpp"
 #include "metrics/summary.hpp"
@@ -17,6 +18,7 @@ namespace ridgeline::sim {
 /// cluster owns them.
 struct FleetParts {
   const cluster::AdmissionPart* admission = nullptr;
+  const cluster::Disaggregation* disaggregation = nullptr;
 };
 
 /// The cluster of a scenario that has one (scenario::ClusterSection), of instances like this one.

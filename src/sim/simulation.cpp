@@ -32,6 +32,7 @@
 #include "sim/driver.hpp"
 #include "sim/fleet.hpp"
 #include "sim/fleet_admission.hpp"
+#include "sim/fleet_disaggregation.hpp"
 #include "sim/horizon.hpp"
 #include "sim/logged_model.hpp"
 #include "sim/run_warnings.hpp"
@@ -127,6 +128,9 @@ class Servers {
       if (auto admission = admission_maker(resolved, tenants, parts_.admission)) {
         makers.push_back(std::move(*admission));
       }
+      if (auto apart = disaggregation_maker(resolved, parts_.disaggregation)) {
+        makers.push_back(std::move(*apart));
+      }
       cluster_ = make_cluster(resolved, inputs, eager, threads, std::move(makers));
     } else {
       instance_ = std::make_unique<engine::Instance>(inputs);
@@ -184,6 +188,7 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
                                             : *deployment.latency;
   StepWatch watch(model);
   engine::EngineOptions options = deployment.engine;
+  options.kv_transfer = is_disaggregated(resolved);
   options.acceptance_seed = static_cast<std::uint64_t>(resolved.run.seed);
   const bool wanted = controls.listener != nullptr && controls.listener->needs_steps();
   options.log_steps = options.log_steps || wanted || controls.steps != nullptr;

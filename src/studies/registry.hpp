@@ -26,5 +26,7 @@ namespace ridgeline::studies {
 [[nodiscard]] Study study_llmd_37();
 [[nodiscard]] Study study_llmd_73();
 [[nodiscard]] Study study_staleness();
+[[nodiscard]] Study study_dynamo_pd();
+[[nodiscard]] Study study_pd_threshold();
 
 }  // namespace ridgeline::studies

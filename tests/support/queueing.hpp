@@ -52,13 +52,15 @@ struct Estimate {
 
 struct QueueingResult {
   Estimate wait;      ///< Seconds from arrival to service.
-  Estimate response;  ///< Seconds from arrival to the token.
+  Estimate response;  ///< Seconds from arrival to the first token.
+  Estimate sojourn;   ///< Seconds from arrival to the last.
 };
 
 /// Sums of a run's requests, batch by batch; the first batch is left out, because it starts empty.
 class BatchMeans final : public domain::RecordSink {
  public:
-  explicit BatchMeans(std::int64_t requests) : waits_(kBatches), responses_(kBatches) {
+  explicit BatchMeans(std::int64_t requests)
+      : waits_(kBatches), responses_(kBatches), sojourns_(kBatches) {
     per_batch_ = requests / static_cast<std::int64_t>(kBatches);
   }
   void on_request(const domain::RequestRecord& record) override {
@@ -66,13 +68,15 @@ class BatchMeans final : public domain::RecordSink {
     if (batch < kBatches) {
       waits_[batch] += (record.first_scheduled - record.arrival).to_seconds();
       responses_[batch] += (record.first_token - record.arrival).to_seconds();
+      sojourns_[batch] += (record.last_token - record.arrival).to_seconds();
     }
   }
   void on_steps(const domain::StepRecord& /*record*/) override {}
   void on_token_gaps(const domain::TokenGaps& /*gaps*/) override {}
 
   [[nodiscard]] QueueingResult result() const {
-    return {.wait = estimate(waits_), .response = estimate(responses_)};
+    return {
+        .wait = estimate(waits_), .response = estimate(responses_), .sojourn = estimate(sojourns_)};
   }
 
  private:
@@ -94,6 +98,7 @@ class BatchMeans final : public domain::RecordSink {
   std::int64_t per_batch_ = 1;
   std::vector<double> waits_;
   std::vector<double> responses_;
+  std::vector<double> sojourns_;
 };
 
 inline QueueingResult run_queueing(const Queueing& setup) {

@@ -19,6 +19,7 @@
 #include "domain/token_sink.hpp"
 #include "engine/acceptance.hpp"
 #include "engine/engine.hpp"
+#include "engine/leg.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
 #include "engine/pipeline.hpp"
@@ -39,9 +40,13 @@ StepLoop::StepLoop(const EngineInputs& inputs, std::unique_ptr<StepScheduler> sc
 }
 
 void StepLoop::submit(const domain::Request& request, core::SimTime queued) {
+  submit_leg(request, queued, {});
+}
+
+void StepLoop::submit_leg(const domain::Request& request, core::SimTime queued, const Leg& leg) {
   RIDGELINE_CHECK(queued >= now_, "request submitted in the past");
   RIDGELINE_CHECK(queued <= inputs_.horizon, "request submitted after the horizon");
-  const SequencePtr sequence = scheduler_->add(request);
+  const SequencePtr sequence = scheduler_->add_leg(request, leg);
   if (sequence == nullptr) {
     Sequence refused(request, inputs_.options.max_model_len);
     refused.record.queued = queued;
@@ -50,10 +55,29 @@ void StepLoop::submit(const domain::Request& request, core::SimTime queued) {
     return;
   }
   sequence->record.queued = queued;
+  wake(queued);
+}
+
+/// Something changed at `at`: a step may be formed, unless one is in flight.
+void StepLoop::wake(core::SimTime at) {
   if (num_in_flight_ == 0 && !schedule_due_) {
-    now_ = queued;
+    hold_blocks_until(at, scheduler_->counts().used_blocks);
     schedule_due_ = true;
   }
+}
+
+void StepLoop::finish_load(core::RequestId id, core::SimTime at, bool arrived) {
+  RIDGELINE_CHECK(at >= now_, "KV arrived in the past");
+  hold_blocks_until(at, scheduler_->counts().used_blocks);
+  scheduler_at(at).finish_load(id, arrived);
+  wake(at);
+}
+
+void StepLoop::release_blocks(core::RequestId id, core::SimTime at) {
+  RIDGELINE_CHECK(at >= now_, "blocks released in the past");
+  hold_blocks_until(at, scheduler_->counts().used_blocks);
+  scheduler_at(at).release_blocks(id);
+  wake(at);
 }
 
 void StepLoop::abort(core::RequestId id, core::SimTime at) {
@@ -61,6 +85,9 @@ void StepLoop::abort(core::RequestId id, core::SimTime at) {
   hold_blocks_until(at, scheduler_->counts().used_blocks);
   if (const SequencePtr sequence = scheduler_at(at).abort(id); sequence != nullptr) {
     report_end(sequence, domain::Outcome::kAborted);
+  }
+  if (scheduler_->counts().waiting > 0) {
+    wake(at);  // For blocks that it held without a seat.
   }
 }
 
@@ -109,7 +136,8 @@ Pause StepLoop::advance(core::SimTime limit, bool pause_at_completion, std::int6
       return Pause::kHorizon;
     }
     if (num_in_flight_ == 0) {
-      RIDGELINE_CHECK(scheduler_->counts().waiting == 0, "requests wait although nothing runs");
+      RIDGELINE_CHECK(scheduler_->counts().waiting == 0 || scheduler_->waits_for_others(),
+                      "requests wait although nothing runs");
       return Pause::kIdle;
     }
     if (in_flight(0).end >= limit) {
@@ -146,6 +174,9 @@ bool StepLoop::fill_pipeline() {
     InFlight& next = in_flight(num_in_flight_);
     const std::int64_t preemptions = scheduler_->counts().preemptions;
     scheduler_at(now_).schedule(next.step);
+    for (const LoadStart& load : scheduler_->load_starts()) {
+      inputs_.loads->on_load_start(load, now_);
+    }
     const SchedulerCounts counts = scheduler_->counts();
     totals_.peak_used_blocks = std::max(totals_.peak_used_blocks, core::Blocks(counts.used_blocks));
     if (!next.step.empty()) {

@@ -16,6 +16,7 @@
 #include "domain/step.hpp"
 #include "domain/token_sink.hpp"
 #include "engine/engine.hpp"
+#include "engine/leg.hpp"
 #include "engine/loop/pace.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/pipeline.hpp"
@@ -31,7 +32,10 @@ class StepLoop final : public Engine {
   StepLoop(const EngineInputs& inputs, std::unique_ptr<StepScheduler> scheduler, bool jump);
 
   void submit(const domain::Request& request, core::SimTime queued) override;
+  void submit_leg(const domain::Request& request, core::SimTime queued, const Leg& leg) override;
   void abort(core::RequestId id, core::SimTime at) override;
+  void finish_load(core::RequestId id, core::SimTime at, bool arrived) override;
+  void release_blocks(core::RequestId id, core::SimTime at) override;
   Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) override;
   void drop_all() override;
   void fail_all(core::SimTime at) override;
@@ -115,6 +119,7 @@ class StepLoop final : public Engine {
   void hand_over_gaps();
   void report_end(const SequencePtr& sequence, domain::Outcome outcome);
   void hold_blocks_until(core::SimTime now, std::int64_t used);
+  void wake(core::SimTime at);
 
   [[nodiscard]] bool jump(core::SimTime limit);
   [[nodiscard]] bool is_quiet(QuietRun& run);

@@ -6,11 +6,13 @@
 #include <span>
 #include <vector>
 
+#include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
+#include "engine/leg.hpp"
 
 namespace ridgeline::engine {
 
@@ -82,6 +84,21 @@ class StepScheduler {
   /// Takes a request into the waiting queue; nullptr, and nothing done, where it could not run even
   /// alone.
   virtual SequencePtr add(const domain::Request& request) = 0;
+  /// The same of a request of which a part is computed elsewhere. Here: of whole ones alone.
+  virtual SequencePtr add_leg(const domain::Request& request, const Leg& leg) {
+    RIDGELINE_CHECK(leg == Leg(), "the scheduler takes no KV from elsewhere");
+    return add(request);
+  }
+  /// The requests to which the last schedule() gave blocks for their KV from elsewhere, in order.
+  [[nodiscard]] virtual std::span<const LoadStart> load_starts() const { return {}; }
+  /// As Engine::finish_load() and Engine::release_blocks().
+  virtual void finish_load(core::RequestId id, bool arrived) {
+    static_cast<void>(id);
+    static_cast<void>(arrived);
+  }
+  virtual void release_blocks(core::RequestId id) { static_cast<void>(id); }
+  /// Whether requests may wait for what another engine does: a load, or blocks that it reads.
+  [[nodiscard]] virtual bool waits_for_others() const { return false; }
   /// The client of a request gives up: it leaves, with its blocks. nullptr where none of that id is
   /// inside. What steps in flight compute for it is thrown away.
   virtual SequencePtr abort(core::RequestId id) = 0;

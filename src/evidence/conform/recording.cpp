@@ -124,10 +124,10 @@ void read_prompt(const document::Node& prompt,
 
 /// How long the KV that another engine hands over is on the way: a number of iterations, or one
 /// where it is only said that it takes time.
-std::optional<std::int64_t> read_remote_delay(document::ObjectReader& reader) {
-  const auto delay = reader.integer("remote_delay", {0, 1'000'000});
-  const bool async = reader.boolean("remote_async").value_or(delay.has_value());
-  return async ? std::optional(delay.value_or(1)) : std::nullopt;
+std::optional<std::int64_t> read_remote_steps(document::ObjectReader& reader) {
+  const auto steps = reader.integer("remote_steps", {0, 1'000'000});
+  const bool async = reader.boolean("remote_async").value_or(steps.has_value());
+  return async ? std::optional(steps.value_or(1)) : std::nullopt;
 }
 
 /// A name or a number from 1 on; absent and 0 mean none.
@@ -161,7 +161,7 @@ Recording::Entry read_request(const document::Node& node,
   entry.arrive_step = reader.integer("arrive_step", {0, 1'000'000}).value_or(0);
   entry.abort_step = reader.integer("abort_step", {0, 1'000'000});
   entry.remote_tokens = core::Tokens(reader.integer("remote_tokens", {0, 1'000'000}).value_or(0));
-  entry.remote_delay = read_remote_delay(reader);
+  entry.remote_steps = read_remote_steps(reader);
   domain::Request& request = entry.request;
   if (names.ids.contains(entry.name)) {
     request.id = names.ids.at(entry.name);
@@ -213,7 +213,7 @@ void read_requests(const document::Node& list, Recording& recording, core::Error
     const Recording::Entry& entry = recording.entries.back();
     recording.options.kv_transfer = recording.options.kv_transfer ||
                                     entry.remote_tokens > core::Tokens(0) ||
-                                    entry.remote_delay.has_value();
+                                    entry.remote_steps.has_value();
   }
 }
 

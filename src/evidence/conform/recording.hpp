@@ -22,7 +22,7 @@ struct Recording {
     std::optional<std::int64_t> abort_step;
     core::Tokens remote_tokens;
     /// The KV of those tokens takes so many iterations to arrive; none: it is there at once.
-    std::optional<std::int64_t> remote_delay;
+    std::optional<std::int64_t> remote_steps;
     domain::Request request;
   };
   std::string scenario;

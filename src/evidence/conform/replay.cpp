@@ -80,11 +80,14 @@ bool Replay::form_step(std::int64_t step, Record& record) {
   std::set<std::string> hits;
   bool any_hit = false;
   for (const auto& admitted : formed.admitted) {
+    auto& row = rows_[index_.at(admitted.id)];
+    row.first_scheduled = row.first_scheduled.value_or(step);
+    if (!admitted.resumed && recording_.entries[index_.at(admitted.id)].remote_steps) {
+      continue;  // Recorders take it for admitted when it gets the blocks for its KV.
+    }
     (admitted.resumed ? resumed : fresh).push_back(admitted.id);
     any_hit = any_hit || admitted.computed_tokens > 0;
     hits.insert(fmt::format("{}:{}", name(admitted.id), admitted.computed_tokens));
-    auto& row = rows_[index_.at(admitted.id)];
-    row.first_scheduled = row.first_scheduled.value_or(step);
   }
   if (!fresh.empty()) {
     record.emplace_back("new", Value{sorted_names(fresh)});
@@ -159,7 +162,7 @@ void Replay::add_arrivals(std::int64_t step) {
       continue;
     }
     ++arrived_;
-    if (entry.remote_delay) {
+    if (entry.remote_steps) {
       extras_->add_loading(entry.request, entry.remote_tokens);
     } else {
       probe_.add(entry.request, entry.remote_tokens);
@@ -182,7 +185,7 @@ std::vector<RequestId> Replay::abort_requests(std::int64_t step) {
 
 void Replay::note_loads(std::int64_t step) {
   for (const auto id : extras_->loading()) {
-    loads_.try_emplace(id, step + *recording_.entries[index_.at(id)].remote_delay);
+    loads_.try_emplace(id, step + *recording_.entries[index_.at(id)].remote_steps);
   }
 }
 
@@ -200,7 +203,7 @@ void Replay::finish_loads(std::int64_t step) {
 bool Replay::can_run() const {
   return extras_ != nullptr ||
          std::none_of(recording_.entries.begin(), recording_.entries.end(), [](const auto& entry) {
-           return entry.remote_delay.has_value();
+           return entry.remote_steps.has_value();
          });
 }
 

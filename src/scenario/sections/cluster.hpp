@@ -5,7 +5,9 @@
 
 #include "document/document.hpp"
 #include "scenario/sections/admission.hpp"
+#include "scenario/sections/disaggregation.hpp"
 #include "scenario/sections/gateway.hpp"
+#include "scenario/sections/kv_transfer.hpp"
 #include "scenario/sections/router.hpp"
 
 namespace ridgeline::scenario {
@@ -18,6 +20,8 @@ struct ClusterSection {
   GatewaySection gateway = {};
   AdmissionSection admission = {};
   std::optional<document::Node> tenants;  ///< A list of maps, or `auto` (sections/tenants.hpp).
+  DisaggregationSection disaggregation = {};
+  KvTransferSection kv_transfer = {};
 };
 
 }  // namespace ridgeline::scenario

@@ -12,6 +12,8 @@ std::span<const SectionEntry> cluster_sections() {
       {gateway_options, check_gateway},
       {admission_options, check_admission},
       {tenant_options, check_tenants},
+      {disaggregation_options, check_disaggregation},
+      {kv_transfer_options, check_kv_transfer},
   });
   return kSections;
 }

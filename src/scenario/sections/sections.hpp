@@ -29,5 +29,9 @@ void check_gateway(Findings& findings);
 void check_admission(Findings& findings);
 [[nodiscard]] std::span<const Option> tenant_options();
 void check_tenants(Findings& findings);
+[[nodiscard]] std::span<const Option> disaggregation_options();
+void check_disaggregation(Findings& findings);
+[[nodiscard]] std::span<const Option> kv_transfer_options();
+void check_kv_transfer(Findings& findings);
 
 }  // namespace ridgeline::scenario

@@ -45,10 +45,8 @@ EngineOptions small_engine(bool async, std::int64_t drafts) {
 
 TEST(SchedulerUpdate, TokensBehindTheEndAreDropped) {
   Scheduler scheduler(small_engine(false, 2));
-  const auto a = std::make_shared<Sequence>(request(0, 5, 9, 9), core::Tokens(64));
-  const auto b = std::make_shared<Sequence>(request(1, 5, 3, 3), core::Tokens(64));
-  scheduler.add(a);
-  scheduler.add(b);
+  const auto a = scheduler.take(request(0, 5, 9, 9), {});
+  const auto b = scheduler.take(request(1, 5, 3, 3), {});
   ScheduledStep step;
   scheduler.schedule(step);
   EXPECT_THAT(scheduler.update(step, std::vector<std::int64_t>{1, 1}), IsEmpty());
@@ -67,8 +65,7 @@ TEST(SchedulerUpdate, ATokenBehindTheEndIsThrownAway) {
   // The answer's length of 2 is not the client's limit of 8, so that the next step is formed with
   // the request before its end is known.
   Scheduler scheduler(small_engine(true, 0));
-  const auto sequence = std::make_shared<Sequence>(request(0, 5, 2, 8), core::Tokens(64));
-  scheduler.add(sequence);
+  const auto sequence = scheduler.take(request(0, 5, 2, 8), {});
   const std::vector<std::int64_t> one = {1};
   std::vector<ScheduledStep> steps(3);
   scheduler.schedule(steps[0]);

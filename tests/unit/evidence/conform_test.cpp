@@ -47,11 +47,11 @@ void expect_equal(const std::vector<std::string>& files) {
 }
 
 /// Recordings of rules that are not modelled yet: an end that is seen without chunked prefill
-/// (g11), KV that arrives from another engine after a number of steps (g29), drafts that are
-/// trimmed to the token budget (s06). A name leaves the list when its rule arrives.
+/// (g11), drafts that are trimmed to the token budget (s06). A name leaves the list when its rule
+/// arrives.
 bool awaits_a_rule(const std::string& file) {
-  constexpr std::array<std::string_view, 3> kNames = {
-      "g11_no_chunked_prefill", "g29_remote_kv_async", "s06_stress_spec_sync"};
+  constexpr std::array<std::string_view, 2> kNames = {"g11_no_chunked_prefill",
+                                                      "s06_stress_spec_sync"};
   return std::ranges::find(kNames, std::filesystem::path(file).stem().string()) != kNames.end();
 }
 

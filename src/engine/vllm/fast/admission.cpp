@@ -79,8 +79,9 @@ void Scheduler::schedule_waiting(Batch& batch, core::SimTime now) {
       passed_over_.push_back(entry);
     }
   }
-  for (std::size_t i = passed_over_.size(); i-- > 0;) {
-    waiting_.push_front(passed_over_[i]);
+  const std::size_t last = passed_over_.size();
+  for (std::size_t i = 1; i <= last; ++i) {
+    waiting_.push_front(passed_over_[options_.profile.reverses_passed_over ? i - 1 : last - i]);
   }
 }
 

@@ -33,35 +33,27 @@ std::vector<core::RequestId> ids(const std::vector<Pointer>& sequences) {
 
 class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
  public:
-  explicit ReferenceProbe(const EngineOptions& options) : options_(options), scheduler_(options) {}
+  explicit ReferenceProbe(const EngineOptions& options) : scheduler_(options) {}
 
   void add(const domain::Request& request, core::Tokens remote_tokens) override {
-    auto sequence = std::make_shared<vllm::plain::Sequence>(request, options_.max_model_len);
-    sequence->num_remote_tokens = remote_tokens.value();
-    sequences_[request.id] = sequence;
-    scheduler_.add(sequence);
+    sequences_[request.id] = scheduler_.take(request, {.remote_tokens = remote_tokens});
   }
   void abort(core::RequestId id) override { scheduler_.drop(sequences_.at(id)); }
 
   void add_loading(const domain::Request& request, core::Tokens tokens) override {
-    add(request, tokens);
-    sequences_.at(request.id)->loads_remote = true;
+    sequences_[request.id] = scheduler_.take(request, {.remote_tokens = tokens, .loads = true});
   }
   [[nodiscard]] std::vector<core::RequestId> loading() const override {
     std::vector<core::RequestId> result;
-    for (const auto& [id, sequence] : sequences_) {
-      if (!sequence->remote_arrived) {
-        result.push_back(id);
-      }
+    for (const auto& [id, sequence] : scheduler_.loading()) {
+      result.push_back(id);
     }
     return result;
   }
   [[nodiscard]] std::int64_t num_passed_over() const override {
     return scheduler_.num_passed_over();
   }
-  void finish_load(core::RequestId id) override {
-    scheduler_.finish_remote_load(sequences_.at(id));
-  }
+  void finish_load(core::RequestId id) override { scheduler_.finish_load(id, true); }
 
   Step schedule() override {
     const auto before = scheduler_.running();
@@ -131,7 +123,6 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
   }
 
  private:
-  EngineOptions options_;
   vllm::plain::Scheduler scheduler_;
   std::map<core::RequestId, SequencePtr> sequences_;
   std::deque<ScheduledStep> in_flight_;

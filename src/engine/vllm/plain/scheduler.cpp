@@ -64,20 +64,21 @@ Scheduler::Scheduler(const EngineOptions& options)
       draft_slots_(input_slots(options)),
       manager_(options) {}
 
-engine::SequencePtr Scheduler::add(const domain::Request& request) {
-  auto sequence = std::make_shared<Sequence>(request, options_.max_model_len);
-  if (!can_ever_run(*sequence)) {
-    return nullptr;
-  }
-  add(sequence);
-  return sequence;
+engine::SequencePtr Scheduler::add_leg(const domain::Request& request, const Leg& leg) {
+  const Sequence sequence(request, options_.max_model_len);
+  return can_ever_run(sequence) ? take(request, leg) : nullptr;
 }
 
-void Scheduler::add(const SequencePtr& sequence) {
+SequencePtr Scheduler::take(const domain::Request& request, const Leg& leg) {
+  auto sequence = std::make_shared<Sequence>(request, options_.max_model_len);
+  sequence->num_remote_tokens = leg.remote_tokens.value();
+  sequence->loads_remote = leg.loads;
+  sequence->holds_blocks = leg.holds_blocks;
   if (sequence->states_content || sequence->num_remote_tokens > 0) {
     begin_lookups();
   }
   push_waiting(waiting_, sequence, false);
+  return sequence;
 }
 
 /// A request may find what is cached from now on: one whose prompt states what others may have, or
@@ -88,6 +89,9 @@ void Scheduler::begin_lookups() {
   }
   manager_.begin_lookups();
   for (const SequencePtr& sequence : running_) {
+    manager_.hold(sequence->blocks, sequence->block_hashes);
+  }
+  for (const auto& [id, sequence] : holding_) {
     manager_.hold(sequence->blocks, sequence->block_hashes);
   }
 }
@@ -142,6 +146,7 @@ void Scheduler::schedule(ScheduledStep& step) {
   budget_ = options_.max_num_batched_tokens.value();
   input_budget_ = budget_;
   preempted_.clear();
+  load_starts_.clear();
   schedule_running(step);
   if (preempted_.empty() && has_waiting()) {
     schedule_waiting(step);
@@ -247,18 +252,30 @@ void Scheduler::schedule_waiting(ScheduledStep& step) {
     Queue& queue = from_skipped ? skipped_ : waiting_;
     const SequencePtr sequence = queue.front();
     const Verdict verdict = try_admit(sequence, step);
-    if (verdict == Verdict::kBlocked) {
-      break;  // Nothing behind a request that does not fit is tried.
+    // Nothing behind a request that does not fit is tried; unless all that could make room are
+    // requests behind it whose KV has arrived. vLLM would stand still there for ever.
+    if (verdict == Verdict::kBlocked && !(running_.empty() && has_loaded_behind(*sequence))) {
+      break;
     }
     queue.pop_front();
-    if (verdict == Verdict::kSkipped) {
+    if (verdict != Verdict::kAdmitted) {
       passed_over.push_back(sequence);
     }
   }
   Queue& home = options_.profile.has_skipped_queue ? skipped_ : waiting_;
+  if (options_.profile.reverses_passed_over) {
+    std::ranges::reverse(passed_over);
+  }
   for (auto sequence = passed_over.rbegin(); sequence != passed_over.rend(); ++sequence) {
     push_waiting(home, *sequence, true);
   }
+}
+
+/// Whether a waiting request other than this one holds blocks with KV that has arrived.
+bool Scheduler::has_loaded_behind(const Sequence& blocked) const {
+  return options_.kv_transfer && std::ranges::any_of(waiting(), [&](const SequencePtr& other) {
+           return other.get() != &blocked && other->remote_arrived && !other->blocks.groups.empty();
+         });
 }
 
 void Scheduler::preempt(const SequencePtr& victim, std::int64_t computed) {
@@ -313,15 +330,19 @@ void Scheduler::take_back(const ScheduledSequence& part) const {
   }
 }
 
-/// With its blocks.
+/// With its blocks, unless it holds them.
 SequencePtr Scheduler::remove(Sequence& sequence) {
   SequencePtr removed = QueueScheduler::remove(sequence);
   if (removed == nullptr) {
     removed = take_out(skipped_, sequence);
   }
   RIDGELINE_CHECK(removed != nullptr, "a request that is removed is in a list");
-  manager_.release(sequence.blocks, sequence.block_hashes);
   sequence.status = Status::kFinished;
+  if (sequence.holds_blocks) {
+    holding_.emplace(sequence.record.id, removed);
+  } else {
+    manager_.release(sequence.blocks, sequence.block_hashes);
+  }
   return removed;
 }
 
@@ -329,21 +350,24 @@ void Scheduler::drop(const SequencePtr& sequence) {
   if (sequence->status == Status::kFinished) {
     return;
   }
-  const bool still_loading = sequence->status == Status::kLoading && !sequence->remote_arrived;
-  if (still_loading && options_.profile.remote_abort_waits_for_load) {
+  sequence->holds_blocks = false;
+  if (!sequence->remote_arrived && options_.profile.remote_abort_waits_for_load) {
     std::erase(waiting_, sequence);
     std::erase(skipped_, sequence);
     sequence->status = Status::kFinished;
   } else {
     remove(*sequence);
+    loading_.erase(sequence->record.id);
   }
 }
 
-void Scheduler::finish_remote_load(const SequencePtr& sequence) {
-  sequence->remote_arrived = true;
-  if (sequence->status == Status::kFinished) {
-    manager_.release(sequence->blocks, sequence->block_hashes);  // Aborted on the way.
+std::vector<engine::SequencePtr> Scheduler::drain() {
+  std::vector<engine::SequencePtr> inside = QueueScheduler::drain();
+  loading_.clear();
+  while (!holding_.empty()) {
+    release_blocks(holding_.begin()->first);
   }
+  return inside;
 }
 
 void Scheduler::keep_kv_changes(core::Duration kept) {

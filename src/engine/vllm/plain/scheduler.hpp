@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +11,7 @@
 #include "core/ids.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
+#include "engine/leg.hpp"
 #include "engine/loop/queue_scheduler.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
@@ -47,10 +49,12 @@ struct Sequence : engine::Sequence {
   BlockHashes block_hashes;          ///< Of all full blocks of known tokens.
   std::int64_t num_hashes_made = 0;  ///< Of those, as many as vLLM 0.8 has made so far.
   std::int64_t num_remote_tokens =
-      0;                        ///< Leading prompt tokens whose KV another engine hands over.
-  bool states_content = false;  ///< Its prompt says what others may have too.
-  bool loads_remote = false;    ///< That KV takes time to arrive: the request waits for it.
-  bool remote_arrived = true;   ///< Nothing of it is on the way.
+      0;                              ///< Leading prompt tokens whose KV another engine hands over.
+  bool states_content = false;        ///< Its prompt says what others may have too.
+  bool loads_remote = false;          ///< That KV takes time to arrive: the request waits for it.
+  bool remote_arrived = true;         ///< Nothing of it is on the way.
+  bool holds_blocks = false;          ///< When it finishes, its blocks stay.
+  std::int64_t num_local_tokens = 0;  ///< Of a request that loads: found in the own cache.
 
   [[nodiscard]] std::int64_t num_tokens() const { return num_prompt_tokens + num_output_tokens; }
 };
@@ -71,7 +75,15 @@ class Scheduler final : public QueueScheduler<Sequence> {
  public:
   explicit Scheduler(const EngineOptions& options);
 
-  engine::SequencePtr add(const domain::Request& request) override;
+  engine::SequencePtr add(const domain::Request& request) override { return add_leg(request, {}); }
+  engine::SequencePtr add_leg(const domain::Request& request, const Leg& leg) override;
+  [[nodiscard]] std::span<const LoadStart> load_starts() const override { return load_starts_; }
+  void finish_load(core::RequestId id, bool arrived) override;
+  void release_blocks(core::RequestId id) override;
+  [[nodiscard]] bool waits_for_others() const override {
+    return !loading_.empty() || !holding_.empty();
+  }
+  std::vector<engine::SequencePtr> drain() override;
   /// Running requests first, then waiting ones unless a request was preempted.
   void schedule(ScheduledStep& step) override;
   [[nodiscard]] SchedulerCounts counts() const override;
@@ -84,11 +96,11 @@ class Scheduler final : public QueueScheduler<Sequence> {
   std::vector<BlockChange> advance_quiet(std::span<ScheduledStep* const> in_flight,
                                          std::int64_t rounds) override;
 
-  /// As add(): also of a request with KV from elsewhere, and unchecked.
-  void add(const SequencePtr& sequence);
+  /// As add_leg(), unchecked: also of a request that could never run.
+  SequencePtr take(const domain::Request& request, const Leg& leg);
   void drop(const SequencePtr& sequence) override;
-  /// The KV that the request waits for is there.
-  void finish_remote_load(const SequencePtr& sequence);
+  /// The requests whose KV is on the way, those that were aborted meanwhile included.
+  [[nodiscard]] const std::map<core::RequestId, SequencePtr>& loading() const { return loading_; }
   /// Forgets what the prefix cache holds; refused while a request holds a block.
   bool reset_prefix_cache() { return manager_.reset_prefix_cache(); }
   /// Whether the request could run alone on an empty cache, up to its token limit.
@@ -114,6 +126,7 @@ class Scheduler final : public QueueScheduler<Sequence> {
     CachedPrefix prefix;
     bool looked_up = false;
     std::int64_t cached = 0;  ///< Tokens that need no computing: found, handed over or loaded.
+    std::int64_t local = 0;   ///< Of those, found here.
     std::int64_t tokens = 0;  ///< To compute in this step.
     std::int64_t lookahead = 0;
     bool loads = false;  ///< Gets blocks only, until its KV has arrived.
@@ -145,13 +158,15 @@ class Scheduler final : public QueueScheduler<Sequence> {
   bool cut_to_budget(Admission& admission, const ScheduledStep& step) const;
   void admit(const SequencePtr& sequence, const Admission& admission, ScheduledStep& step);
   void adopt(Sequence& sequence, CachedPrefix prefix);
-  void hold_for_load(Sequence& sequence, const Admission& admission);
+  void hold_for_load(const SequencePtr& sequence, const Admission& admission);
+  void give_up_load(Sequence& sequence);
   void note_adapters(const ScheduledStep& step);
   [[nodiscard]] bool exceeds_lora_cap(const Sequence& sequence) const;
   [[nodiscard]] bool fits(const Sequence& sequence, const Admission& admission) const;
   [[nodiscard]] std::int64_t watermark_blocks() const;
   [[nodiscard]] std::int64_t blocks_of_running_prefills() const;
   void count_lookup(const Sequence& sequence, const CachedPrefix& prefix);
+  [[nodiscard]] bool has_loaded_behind(const Sequence& blocked) const;
   void preempt(const SequencePtr& victim, std::int64_t computed);
   void begin_lookups();
   void push_waiting(Queue& queue, const SequencePtr& sequence, bool front);
@@ -181,6 +196,9 @@ class Scheduler final : public QueueScheduler<Sequence> {
   std::int64_t lookahead_;
   std::int64_t draft_slots_;  ///< Input positions that drafting takes per scheduled request.
   BlockManager manager_;
+  std::vector<LoadStart> load_starts_;              ///< Of the last schedule().
+  std::map<core::RequestId, SequencePtr> loading_;  ///< Their KV is on the way.
+  std::map<core::RequestId, SequencePtr> holding_;  ///< Finished, and their blocks are not free.
   Queue skipped_;                       ///< Passed over: waiting for an adapter slot or for KV.
   std::vector<core::LoraId> adapters_;  ///< Distinct ones of the step being formed.
   std::int64_t budget_ = 0;             ///< Tokens left in the step being formed.

@@ -54,6 +54,10 @@ bool Scheduler::is_held_back(Sequence& sequence) {
 /// The KV has arrived: its blocks can be found by others, and the request computes the rest, at
 /// least one token.
 void Scheduler::take_remote_tokens(Sequence& sequence) {
+  // Preempted later, it is computed here: the other engine has freed its blocks.
+  sequence.loads_remote = false;
+  sequence.num_remote_tokens = 0;
+  sequence.status = sequence.record.preemptions > 0 ? Status::kPreempted : Status::kWaiting;
   std::int64_t there = sequence.num_computed_tokens;
   if (options_.profile.remote_rounds_up_to_blocks) {
     const std::int64_t blocks = sequence.blocks.groups.front().size();
@@ -62,7 +66,6 @@ void Scheduler::take_remote_tokens(Sequence& sequence) {
   }
   hash_full_blocks(sequence, there);
   sequence.num_computed_tokens = std::min(there, sequence.num_tokens() - 1);
-  sequence.status = sequence.record.preemptions > 0 ? Status::kPreempted : Status::kWaiting;
 }
 
 std::int64_t Scheduler::watermark_blocks() const {
@@ -153,6 +156,7 @@ Scheduler::Admission Scheduler::plan(Sequence& sequence) {
     const std::int64_t reach =
         std::min(sequence.num_remote_tokens, known - (may_bring_all ? 0 : 1));
     const std::int64_t remote = std::max<std::int64_t>(reach - local, 0);
+    admission.local = local;
     admission.cached = local + remote;
     admission.loads = sequence.loads_remote && remote > 0;
     admission.lookahead = options_.profile.lookahead_from_first_chunk ? drafting : 0;
@@ -213,10 +217,15 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
   if (admission.looked_up) {
     adopt(*sequence, std::move(admission.prefix));
     sequence->num_computed_tokens = admission.cached;
+    sequence->num_local_tokens = admission.local;
   }
   if (admission.loads) {
-    hold_for_load(*sequence, admission);
+    hold_for_load(sequence, admission);
     return Verdict::kSkipped;
+  }
+  if (sequence->loads_remote) {
+    sequence->loads_remote = false;
+    load_starts_.push_back({.request = sequence->record.id, .blocks = {}});  // Nothing is missing.
   }
   admit(sequence, admission, step);
   return Verdict::kAdmitted;
@@ -228,10 +237,49 @@ void Scheduler::adopt(Sequence& sequence, CachedPrefix prefix) {
 }
 
 /// It gets the blocks that its KV is written into, and takes part again when that has arrived.
-void Scheduler::hold_for_load(Sequence& sequence, const Admission& admission) {
-  manager_.extend(sequence.blocks, admission.cached);
-  sequence.status = Status::kLoading;
-  sequence.remote_arrived = false;
+void Scheduler::hold_for_load(const SequencePtr& sequence, const Admission& admission) {
+  manager_.extend(sequence->blocks, admission.cached);
+  sequence->status = Status::kLoading;
+  sequence->remote_arrived = false;
+  loading_.emplace(sequence->record.id, sequence);
+  const core::Tokens missing(admission.cached - admission.local);
+  load_starts_.push_back({.request = sequence->record.id,
+                          .blocks = core::Blocks(core::ceil_div(missing, options_.block_size))});
+}
+
+void Scheduler::finish_load(core::RequestId id, bool arrived) {
+  const auto place = loading_.find(id);
+  if (place == loading_.end()) {
+    return;
+  }
+  const SequencePtr sequence = place->second;
+  loading_.erase(place);
+  sequence->remote_arrived = true;
+  if (sequence->status == Status::kFinished) {
+    manager_.release(sequence->blocks, sequence->block_hashes);  // Aborted on the way.
+  } else if (!arrived) {
+    give_up_load(*sequence);
+  }
+}
+
+/// What was to be loaded is computed here, behind what the own cache held; where that is nothing,
+/// the request gives its blocks back and is looked up anew, as vLLM does.
+void Scheduler::give_up_load(Sequence& sequence) {
+  sequence.loads_remote = false;
+  sequence.num_remote_tokens = 0;
+  sequence.status = Status::kWaiting;
+  sequence.num_computed_tokens = sequence.num_local_tokens;
+  if (sequence.num_computed_tokens == 0) {
+    manager_.release(sequence.blocks, sequence.block_hashes);
+  }
+}
+
+void Scheduler::release_blocks(core::RequestId id) {
+  const auto place = holding_.find(id);
+  if (place != holding_.end()) {
+    manager_.release(place->second->blocks, place->second->block_hashes);
+    holding_.erase(place);
+  }
 }
 
 void Scheduler::admit(const SequencePtr& sequence,

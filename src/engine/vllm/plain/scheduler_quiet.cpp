@@ -31,7 +31,13 @@ std::int64_t times_in(std::int64_t rounds, std::int64_t place, std::int64_t step
 
 std::int64_t Scheduler::quiet_steps() const {
   const bool seats_left = num_running() < options_.max_num_seqs;
-  if (running_.empty() || (has_waiting() && seats_left)) {
+  // Those that wait for KV are passed over; each pass may change their order.
+  const auto on_their_way = options_.profile.reverses_passed_over
+                                ? 0
+                                : std::ranges::count_if(loading_, [](const auto& load) {
+                                    return load.second->status == Status::kLoading;
+                                  });
+  if (running_.empty() || (num_waiting() > on_their_way && seats_left)) {
     return 0;
   }
   std::int64_t tokens = std::numeric_limits<std::int64_t>::max();

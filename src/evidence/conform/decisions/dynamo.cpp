@@ -6,11 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "core/units.hpp"
+#include "disaggregation/deciders/deciders.hpp"
 #include "document/document.hpp"
 #include "evidence/conform/decisions/decision_case.hpp"
 #include "evidence/conform/decisions/systems.hpp"
 #include "routing/choice.hpp"
-#include "routing/disaggregation.hpp"
 #include "routing/dynamo_cost.hpp"
 
 namespace ridgeline::evidence::conform {
@@ -86,12 +87,15 @@ bool check_router(DecisionCase& recorded) {
 
 bool check_bound(DecisionCase& recorded) {
   const Node& params = recorded.params();
-  const routing::PromptBound bound{.tokens = count_of(params, "eff_isl_threshold", 2048),
-                                   .share = number_of(params, "eff_isl_ratio_threshold", 0.7)};
+  const auto decider = disaggregation::make_isl_bounding(
+      {.non_cached_tokens = core::Tokens(count_of(params, "eff_isl_threshold", 2048)),
+       .uncached_share = number_of(params, "eff_isl_ratio_threshold", 0.7)});
   const Node& request = recorded.request();
   const bool stays =
       flag_of(params, "enabled") &&
-      bound.stays(count_of(request, "prompt_tokens"), count_of(request, "decode_cached_tokens"));
+      !decider->disaggregates(
+          {.tokens = core::Tokens(count_of(request, "prompt_tokens")),
+           .cached_on_decode = core::Tokens(count_of(request, "decode_cached_tokens"))});
   recorded.check_text("bypass_remote_prefill",
                       fmt::format("{}", flag_of(recorded.expected(), "bypass_remote_prefill")),
                       fmt::format("{}", stays));

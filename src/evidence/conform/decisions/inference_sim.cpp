@@ -9,11 +9,12 @@
 #include "admission/rules.hpp"
 #include "admission/token_bucket.hpp"
 #include "core/time.hpp"
+#include "core/units.hpp"
+#include "disaggregation/deciders/deciders.hpp"
 #include "document/document.hpp"
 #include "evidence/conform/decisions/decision_case.hpp"
 #include "evidence/conform/decisions/systems.hpp"
 #include "routing/choice.hpp"
-#include "routing/disaggregation.hpp"
 #include "routing/filters.hpp"
 #include "routing/no_hit_lru.hpp"
 #include "routing/prefix_table.hpp"
@@ -154,8 +155,11 @@ bool check_threshold(DecisionCase& recorded) {
   const auto all = recorded.candidates();
   const std::int64_t cached =
       all.empty() ? 0 : all.front().prefix.matched * count_of(params, "block_size");
-  const bool apart = routing::exceeds_prefix_threshold(
-      count_of(recorded.request(), "prompt_tokens"), cached, count_of(params, "threshold"));
+  const bool apart =
+      disaggregation::make_prefix_threshold(
+          {.non_cached_tokens = core::Tokens(count_of(params, "threshold"))})
+          ->disaggregates({.tokens = core::Tokens(count_of(recorded.request(), "prompt_tokens")),
+                           .cached_on_decode = core::Tokens(cached)});
   recorded.check_text("disaggregate",
                       fmt::format("{}", flag_of(recorded.expected(), "disaggregate")),
                       fmt::format("{}", apart));

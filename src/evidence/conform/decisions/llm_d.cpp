@@ -9,11 +9,12 @@
 #include <fmt/format.h>
 
 #include "admission/rules.hpp"
+#include "core/units.hpp"
+#include "disaggregation/deciders/deciders.hpp"
 #include "document/document.hpp"
 #include "evidence/conform/decisions/decision_case.hpp"
 #include "evidence/conform/decisions/systems.hpp"
 #include "routing/choice.hpp"
-#include "routing/disaggregation.hpp"
 #include "routing/filters.hpp"
 #include "routing/no_hit_lru.hpp"
 #include "routing/prefix_table.hpp"
@@ -201,12 +202,14 @@ bool check_admitter(DecisionCase& recorded) {
 
 bool check_decider(DecisionCase& recorded) {
   const Node& params = recorded.params();
-  const routing::PrefixDecider decider{.non_cached_tokens = count_of(params, "nonCachedTokens"),
-                                       .prompt_tokens = count_of(params, "promptTokens")};
+  const auto decider = disaggregation::make_prefix_based(
+      {.non_cached_tokens = core::Tokens(count_of(params, "nonCachedTokens")),
+       .min_prompt_tokens = core::Tokens(count_of(params, "promptTokens"))});
   const auto all = recorded.candidates();
-  const bool apart =
-      decider.disaggregates(count_of(recorded.request(), "prompt_tokens"),
-                            all.empty() ? routing::PrefixMatch{} : all.front().prefix);
+  const routing::PrefixMatch match = all.empty() ? routing::PrefixMatch{} : all.front().prefix;
+  const bool apart = decider->disaggregates(
+      {.tokens = core::Tokens(count_of(recorded.request(), "prompt_tokens")),
+       .cached_on_decode = core::Tokens(match.matched * match.block_tokens)});
   recorded.check_text("disaggregate",
                       fmt::format("{}", flag_of(recorded.expected(), "disaggregate")),
                       fmt::format("{}", apart));

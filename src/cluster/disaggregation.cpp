@@ -1,0 +1,423 @@
+#include "cluster/disaggregation.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "cluster/gateway.hpp"
+#include "cluster/part.hpp"
+#include "core/check.hpp"
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "disaggregation/registry.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
+#include "engine/leg.hpp"
+#include "link/kv_link.hpp"
+
+namespace ridgeline::cluster {
+
+using core::SimTime;
+using disaggregation::FirstToken;
+using disaggregation::LegOrder;
+
+Disaggregation::Disaggregation(DisaggregationInputs inputs, Fleet& fleet)
+    : inputs_(std::move(inputs)),
+      fleet_(fleet),
+      prefill_gateway_(std::move(inputs_.prefill_router),
+                       {.num_instances = inputs_.prefill_instances, .may_change = false},
+                       inputs_.times,
+                       inputs_.seed),
+      link_(
+          inputs_.transfer.sharing,
+          inputs_.transfer.topology.capacities(static_cast<std::int64_t>(fleet.num_instances()))) {
+  prefill_gateway_.look_at_caches(
+      [this](const domain::Request& request, core::InstanceId id, SimTime as_of) {
+        return fleet_.instance(id, as_of).cached_prefix_at(request, as_of);
+      });
+  totals_.prefills.resize(static_cast<std::size_t>(inputs_.prefill_instances));
+  // The cluster's gateway chooses among the others.
+  for (std::int64_t i = 0; i < inputs_.prefill_instances; ++i) {
+    fleet_.gateway().set_ready(core::InstanceId(static_cast<core::InstanceId::Rep>(i)), false);
+  }
+}
+
+/// What an instance causes happens a tick later at the earliest (Fleet).
+SimTime Disaggregation::after(SimTime at, core::Duration duration) {
+  return SimTime::saturating_sum(at, std::max(duration, core::Duration::ticks(1)));
+}
+
+void Disaggregation::plan(SimTime at, Serial serial, Action action) {
+  events_.push({.at = at, .serial = serial, .action = action});
+}
+
+std::optional<Disaggregation::Serial> Disaggregation::serial_of(core::RequestId request) const {
+  const auto found = serials_.find(request);
+  return found == serials_.end() ? std::nullopt : std::optional(found->second);
+}
+
+SimTime Disaggregation::next_instant() const {
+  const SimTime event = events_.empty() ? SimTime::never() : events_.top().at;
+  return std::min({event, link_.next_end(), prefill_gateway_.next_scrape()});
+}
+
+/// Transfers that end first, so that a lease or an instance that ends with them changes nothing.
+void Disaggregation::act(SimTime now) {
+  if (link_.next_end() <= now) {
+    end_transfers(now);
+  }
+  while (!events_.empty() && events_.top().at <= now) {
+    const Event event = events_.top();
+    events_.pop();
+    perform(event);
+  }
+  read_gauges(now);
+}
+
+void Disaggregation::perform(const Event& event) {
+  if (!parts_.contains(event.serial)) {
+    return;
+  }
+  const bool is_gone = parts_.at(event.serial).is_gone;
+  switch (event.action) {
+    case Action::kDeliverPrefill:
+      return is_gone ? void() : deliver_prefill(event.serial, event.at);
+    case Action::kHandOver:
+      return is_gone ? void() : hand_over(event.serial, event.at);
+    case Action::kDeliverDecode:
+      return is_gone ? void() : deliver_decode(event.serial, event.at);
+    case Action::kStartTransfer:
+      return is_gone ? void() : start_transfer(event.serial, event.at);
+    case Action::kRelease:
+      return release(event.serial, event.at);
+    case Action::kEndLease:
+      return end_lease(event.serial, event.at);
+  }
+}
+
+std::optional<bool> Disaggregation::on_dispatch(Ticket& ticket, SimTime now) {
+  const core::RequestId id = ticket.request.id;
+  if (const auto earlier = serial_of(id)) {
+    let_go(*earlier, now);
+  }
+  std::optional<Gateway::Counted> decode;
+  if (inputs_.order == LegOrder::kDecodeFirst) {
+    decode = fleet_.gateway().route(ticket.request, now);
+    if (!decode) {
+      return false;
+    }
+  }
+  const core::Tokens cached(decode ? decode->tokens - decode->prefill_tokens : 0);
+  if (!inputs_.decider->disaggregates(
+          {.tokens = ticket.request.prompt_tokens, .cached_on_decode = cached})) {
+    if (!decode) {
+      decode = fleet_.gateway().route(ticket.request, now);
+    }
+    if (decode) {
+      send_whole(ticket, *decode, now);
+    }
+    return decode.has_value();
+  }
+  const auto prefill = prefill_gateway_.route(ticket.request, now);
+  if (!prefill) {
+    if (decode) {
+      fleet_.gateway().note_end(*decode, false, now);
+    }
+    return false;
+  }
+  const Serial serial = num_parts_++;
+  parts_.emplace(serial, HandOver{.request = id, .at_prefill = *prefill, .at_decode = decode});
+  serials_[id] = serial;
+  ticket.counted = *prefill;
+  ticket.is_counted = false;  // By this part's own gateway.
+  ticket.first_token_seen = false;
+  ++ticket.dispatches;
+  ++totals_.disaggregated;
+  ++totals_.prefills[prefill->instance.value()];
+  plan(
+      SimTime::saturating_sum(now, inputs_.times.gateway_latency), serial, Action::kDeliverPrefill);
+  return true;
+}
+
+void Disaggregation::send_whole(Ticket& ticket, const Gateway::Counted& counted, SimTime now) {
+  ticket.counted = counted;
+  ticket.is_counted = true;
+  ticket.first_token_seen = false;
+  ++ticket.dispatches;
+  fleet_.deliver(ticket.request,
+                 counted.instance,
+                 SimTime::saturating_sum(now, inputs_.times.gateway_latency));
+}
+
+/// The prompt and one token, whose blocks stay.
+void Disaggregation::deliver_prefill(Serial serial, SimTime now) {
+  HandOver& part = parts_.at(serial);
+  Ticket& ticket = *fleet_.find(part.request);
+  domain::Request leg = ticket.request;
+  leg.arrival = now;
+  leg.output_tokens = core::Tokens(1);
+  leg.max_tokens = core::Tokens(1);
+  part.delivered = now;
+  ticket.is_delivered = true;
+  fleet_.submit(leg, part.at_prefill.instance, {.holds_blocks = true});
+}
+
+/// The answer of the prefill instance is known.
+void Disaggregation::hand_over(Serial serial, SimTime now) {
+  HandOver& part = parts_.at(serial);
+  Ticket& ticket = *fleet_.find(part.request);
+  if (!part.at_decode) {
+    part.at_decode = fleet_.gateway().route(ticket.request, now);
+  }
+  if (!part.at_decode) {
+    fleet_.end(ticket, domain::Outcome::kRejected, now);
+    return;
+  }
+  plan(SimTime::saturating_sum(now, inputs_.times.gateway_latency), serial, Action::kDeliverDecode);
+}
+
+/// The whole request again, with the KV of its prompt to be loaded; where the client has the first
+/// token, that one is part of the prompt.
+void Disaggregation::deliver_decode(Serial serial, SimTime now) {
+  HandOver& part = parts_.at(serial);
+  Ticket& ticket = *fleet_.find(part.request);
+  domain::Request leg = ticket.request;
+  leg.arrival = now;
+  if (inputs_.first_token == FirstToken::kPrefill) {
+    core::Tokens stated;
+    for (const auto& segment : leg.prompt) {
+      stated += segment.length;
+    }
+    if (stated == leg.prompt_tokens) {
+      leg.prompt.push_back({domain::output_content(leg.id), core::Tokens(1)});
+    }
+    leg.prompt_tokens += core::Tokens(1);
+    leg.output_tokens -= core::Tokens(1);
+    leg.max_tokens -= core::Tokens(1);
+  }
+  ticket.counted = *part.at_decode;
+  ticket.is_counted = true;
+  ticket.is_delivered = true;
+  part.decode_delivered = now;
+  const bool recomputes = part.is_lost && inputs_.transfer.failure == LoadFailure::kRecompute;
+  fleet_.submit(leg,
+                part.at_decode->instance,
+                recomputes
+                    ? engine::Leg{}
+                    : engine::Leg{.remote_tokens = ticket.request.prompt_tokens, .loads = true});
+}
+
+/// The decode instance has blocks for the KV.
+void Disaggregation::on_load_start(const engine::LoadStart& load, SimTime at) {
+  const auto serial = serial_of(load.request);
+  RIDGELINE_CHECK(serial.has_value(), "what loads has a prefill leg");
+  HandOver& part = parts_.at(*serial);
+  RIDGELINE_CHECK(part.load_start == SimTime::never(), "a leg loads once");
+  part.load_start = at;
+  part.blocks = load.blocks;
+  if (load.blocks == core::Blocks(0)) {
+    part.transfer_start = part.transfer_end = at;
+    plan(after(at, inputs_.times.notice_latency), *serial, Action::kRelease);
+    return;
+  }
+  const core::Duration setup = core::Duration::saturating_sum(
+      inputs_.transfer.setup,
+      core::Duration::saturating_product(inputs_.transfer.per_block, load.blocks.value()));
+  plan(after(at, setup), *serial, Action::kStartTransfer);
+}
+
+void Disaggregation::start_transfer(Serial serial, SimTime now) {
+  HandOver& part = parts_.at(serial);
+  if (part.is_lost) {
+    fail_load(part, now);
+    return;
+  }
+  RIDGELINE_CHECK(part.holds_blocks && part.prefill.last_token <= now,
+                  "KV is sent after it was computed, from blocks that hold it");
+  part.transfer_start = now;
+  part.is_transferring = true;
+  const link::TransferId id = link_.start(
+      part.blocks.value() * inputs_.transfer.bytes_per_block,
+      inputs_.transfer.topology.route(part.at_prefill.instance, part.at_decode->instance),
+      now);
+  transfers_.emplace(id, serial);
+}
+
+void Disaggregation::end_transfers(SimTime now) {
+  for (const link::TransferId id : link_.end_next()) {
+    const Serial serial = transfers_.at(id);
+    transfers_.erase(id);
+    HandOver& part = parts_.at(serial);
+    part.is_transferring = false;
+    part.transfer_end = now;
+    last_end_ = now;
+    const std::int64_t bytes = part.blocks.value() * inputs_.transfer.bytes_per_block;
+    const core::Duration taken = now - part.transfer_start;
+    ++totals_.count;
+    totals_.bytes += bytes;
+    totals_.busy += taken;
+    totals_.waited += taken - link_.alone(bytes,
+                                          inputs_.transfer.topology.route(
+                                              part.at_prefill.instance, part.at_decode->instance));
+    fleet_.finish_load(part.request, part.at_decode->instance, now, true);
+    plan(after(now, inputs_.times.notice_latency), serial, Action::kRelease);
+  }
+}
+
+/// The blocks that no transfer has begun to read are free.
+void Disaggregation::end_lease(Serial serial, SimTime now) {
+  HandOver& part = parts_.at(serial);
+  if (part.holds_blocks && part.transfer_start == SimTime::never()) {
+    part.is_lost = true;
+    release(serial, now);
+  }
+}
+
+void Disaggregation::fail_load(HandOver& part, SimTime now) {
+  ++totals_.failed;
+  if (inputs_.transfer.failure == LoadFailure::kRecompute) {
+    fleet_.finish_load(part.request, part.at_decode->instance, now, false);
+  } else {
+    part.has_failed = true;
+    static_cast<void>(fleet_.instance(part.at_decode->instance, now));
+    fleet_.abort(part.request, now);
+  }
+}
+
+void Disaggregation::release(Serial serial, SimTime now) {
+  HandOver& part = parts_.at(serial);
+  if (part.holds_blocks) {
+    part.holds_blocks = false;
+    fleet_.release_blocks(part.request, part.at_prefill.instance, now);
+  }
+  forget_if_over(serial);
+}
+
+void Disaggregation::forget_if_over(Serial serial) {
+  const HandOver& part = parts_.at(serial);
+  if (part.is_gone && !part.holds_blocks && !part.is_transferring) {
+    parts_.erase(serial);
+  }
+}
+
+/// The request has ended or is tried anew: what it has here is given back.
+void Disaggregation::let_go(Serial serial, SimTime at) {
+  HandOver& part = parts_.at(serial);
+  if (part.counts_prefill) {
+    prefill_gateway_.note_end(part.at_prefill, false, at);
+  }
+  if (part.at_decode && part.decode_delivered == SimTime::never()) {
+    fleet_.gateway().note_end(*part.at_decode, false, at);
+  }
+  part.counts_prefill = false;
+  part.is_gone = true;
+  serials_.erase(part.request);
+  if (part.holds_blocks && !part.is_transferring) {
+    plan(after(at, inputs_.times.notice_latency), serial, Action::kRelease);
+  }
+  forget_if_over(serial);
+}
+
+bool Disaggregation::on_leg_end(Ticket& ticket, domain::RequestRecord& record) {
+  const auto serial = serial_of(ticket.request.id);
+  if (!serial || record.outcome == domain::Outcome::kUnfinished) {
+    return false;
+  }
+  HandOver& part = parts_.at(*serial);
+  if (part.decode_delivered != SimTime::never()) {
+    return false;  // The answer's leg: the request ends with it.
+  }
+  const bool has_prompt = record.outcome == domain::Outcome::kFinished;
+  const SimTime end = has_prompt ? record.last_token : fleet_.end_of(record);
+  prefill_gateway_.note_end(part.at_prefill, false, end);
+  part.counts_prefill = false;
+  part.holds_blocks = has_prompt;
+  part.prefill = record;
+  const bool is_all =
+      inputs_.first_token == FirstToken::kPrefill &&
+      std::min(ticket.request.output_tokens, ticket.request.max_tokens) == core::Tokens(1);
+  if (!has_prompt || is_all) {
+    return false;
+  }
+  plan(after(end, inputs_.times.notice_latency), *serial, Action::kHandOver);
+  plan(after(end, inputs_.transfer.lease), *serial, Action::kEndLease);
+  return true;
+}
+
+void Disaggregation::on_end(const Ticket& ticket, domain::RequestRecord& record) {
+  const auto serial = serial_of(ticket.request.id);
+  if (!serial) {
+    return;
+  }
+  HandOver& part = parts_.at(*serial);
+  const SimTime end = fleet_.end_of(record);
+  if (part.decode_delivered != SimTime::never()) {
+    complete(part, ticket, record);
+  }
+  if (part.has_failed) {
+    record.outcome = domain::Outcome::kFailed;
+    record.failed = end;
+  }
+  let_go(*serial, end);
+}
+
+/// The record of the answer's leg becomes that of the request.
+void Disaggregation::complete(const HandOver& part,
+                              const Ticket& ticket,
+                              domain::RequestRecord& record) {
+  record.queued = part.prefill.queued;
+  record.first_scheduled = part.prefill.first_scheduled;
+  record.cached_tokens = part.prefill.cached_tokens;
+  record.preemptions += part.prefill.preemptions;
+  record.prompt_tokens = ticket.request.prompt_tokens;
+  const SimTime first = record.first_token;
+  if (inputs_.first_token == FirstToken::kPrefill) {
+    record.first_token = part.prefill.first_token;
+    record.output_tokens += core::Tokens(1);
+    if (first == SimTime::never()) {
+      record.last_token = record.first_token;
+    } else {
+      fleet_.sink().on_token_gaps({.gap = first - record.first_token, .growth = {}});
+    }
+  }
+  if (first == SimTime::never() || part.transfer_end == SimTime::never()) {
+    return;
+  }
+  RIDGELINE_CHECK(part.prefill.last_token <= part.transfer_start &&
+                      part.transfer_start <= part.transfer_end && part.transfer_end <= first,
+                  "a prefill ends, its KV moves, and then the answer begins");
+  ++totals_.answered;
+  totals_.gateway += part.delivered - ticket.request.arrival;
+  totals_.prefill += part.prefill.last_token - part.delivered;
+  totals_.hand_over += part.decode_delivered - part.prefill.last_token;
+  totals_.decode_wait += part.load_start - part.decode_delivered;
+  totals_.setup += part.transfer_start - part.load_start;
+  totals_.transfer += part.transfer_end - part.transfer_start;
+  totals_.first_step += first - part.transfer_end;
+}
+
+void Disaggregation::read_gauges(SimTime now) {
+  while (prefill_gateway_.next_scrape() <= now) {
+    const SimTime at = prefill_gateway_.next_scrape();
+    prefill_gateway_.scrape(fleet_.gauges(prefill_gateway_.next_scraped(), at));
+  }
+}
+
+TransferTotals Disaggregation::totals() const {
+  TransferTotals totals = totals_;
+  const double seconds = last_end_.to_seconds();
+  const auto wires =
+      inputs_.transfer.topology.capacities(static_cast<std::int64_t>(fleet_.num_instances()))
+          .size();
+  for (std::size_t wire = 0; wire < wires && seconds > 0.0; ++wire) {
+    const link::WireTotals moved = link_.totals(link::WireId(static_cast<link::WireId::Rep>(wire)));
+    totals.link_utilisation = std::max(
+        totals.link_utilisation, moved.bytes / (static_cast<double>(moved.capacity) * seconds));
+  }
+  return totals;
+}
+
+}  // namespace ridgeline::cluster

@@ -1,0 +1,166 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <tuple>
+#include <vector>
+
+#include "cluster/gateway.hpp"
+#include "cluster/part.hpp"
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "disaggregation/decider.hpp"
+#include "disaggregation/registry.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
+#include "engine/leg.hpp"
+#include "link/kv_link.hpp"
+#include "link/topology.hpp"
+#include "routing/router.hpp"
+
+namespace ridgeline::cluster {
+
+/// What becomes of a request whose KV is lost before it was read (vLLM's
+/// kv_load_failure_policy).
+enum class LoadFailure : std::uint8_t { kFail, kRecompute };
+
+/// How KV moves from one instance to another.
+struct TransferOptions {
+  link::Topology topology = {};
+  link::Sharing sharing = link::Sharing::kMaxMin;
+  std::int64_t bytes_per_block = 0;
+  core::Duration setup = {};      ///< Before the first byte of a transfer ...
+  core::Duration per_block = {};  ///< ... and for each of its blocks.
+  /// How long after a prefill its blocks wait for a transfer to start.
+  core::Duration lease = core::Duration::seconds(30);
+  LoadFailure failure = LoadFailure::kFail;
+};
+
+struct DisaggregationInputs {
+  std::int64_t prefill_instances = 1;                    ///< The first ones of the cluster.
+  std::unique_ptr<routing::Router> prefill_router = {};  ///< Chooses among them.
+  GatewayTimes times = {};
+  std::uint64_t seed = 0;
+  std::unique_ptr<disaggregation::Decider> decider = {};
+  disaggregation::LegOrder order = disaggregation::LegOrder::kDecodeFirst;
+  disaggregation::FirstToken first_token = disaggregation::FirstToken::kDecode;
+  TransferOptions transfer = {};
+};
+
+/// What the transfers of a run were, in numbers.
+struct TransferTotals {
+  std::int64_t disaggregated = 0;           ///< Requests that were sent to a prefill instance.
+  std::int64_t count = 0;                   ///< Transfers that ended.
+  std::int64_t failed = 0;                  ///< Loads that failed: the lease had ended.
+  std::int64_t bytes = 0;                   ///< Of those that ended.
+  core::Duration busy;                      ///< Sum of their times, first to last byte.
+  core::Duration waited;                    ///< Of that, more than each would have taken alone.
+  std::vector<std::int64_t> prefills = {};  ///< By prefill instance, requests sent there.
+  std::int64_t answered = 0;                ///< Requests of the following sums.
+  /// Sums over disaggregated requests whose KV arrived and that got their first token, in the order
+  /// in which they follow each other from arrival to first token. Their sum is that of the TTFTs,
+  /// exactly.
+  core::Duration gateway;         ///< Arrival to the prefill instance's server.
+  core::Duration prefill;         ///< To the end of the step that computed the last prompt token.
+  core::Duration hand_over;       ///< To the decode instance's server.
+  core::Duration decode_wait;     ///< To blocks on the decode instance.
+  core::Duration setup;           ///< To the first byte.
+  core::Duration transfer;        ///< To the last.
+  core::Duration first_step;      ///< To the first token.
+  double link_utilisation = 0.0;  ///< Of the busiest wire, over the time until its last transfer.
+
+  friend bool operator==(const TransferTotals&, const TransferTotals&) = default;
+};
+
+/// Prefill and decode apart: sends a request's prompt to a prefill instance, its KV over the link,
+/// and the answer's leg to a decode instance (docs/internals/fleet.md). The cluster's own policy
+/// chooses decode instances.
+class Disaggregation final : public Part {
+ public:
+  Disaggregation(DisaggregationInputs inputs, Fleet& fleet);
+
+  [[nodiscard]] core::SimTime next_instant() const override;
+  void act(core::SimTime now) override;
+  std::optional<bool> on_dispatch(Ticket& ticket, core::SimTime now) override;
+  bool on_leg_end(Ticket& ticket, domain::RequestRecord& record) override;
+  void on_end(const Ticket& ticket, domain::RequestRecord& record) override;
+  void on_load_start(const engine::LoadStart& load, core::SimTime at) override;
+
+  [[nodiscard]] TransferTotals totals() const;
+
+ private:
+  /// One attempt to serve a request on two instances.
+  struct HandOver {
+    core::RequestId request;
+    Gateway::Counted at_prefill;
+    std::optional<Gateway::Counted> at_decode = {};  ///< As counted by the cluster's gateway.
+    domain::RequestRecord prefill = {};              ///< Of the prefill leg, once it has ended.
+    bool counts_prefill = true;                      ///< By this part's gateway, as in flight.
+    bool is_gone = false;                            ///< The request has ended, or is tried anew.
+    bool holds_blocks = false;                       ///< On the prefill instance.
+    bool is_lost = false;  ///< The lease ended before the transfer started.
+    bool is_transferring = false;
+    bool has_failed = false;                           ///< With the load of its KV.
+    core::SimTime delivered = core::SimTime::never();  ///< To the prefill instance.
+    core::SimTime decode_delivered = core::SimTime::never();
+    core::SimTime load_start = core::SimTime::never();
+    core::SimTime transfer_start = core::SimTime::never();
+    core::SimTime transfer_end = core::SimTime::never();
+    core::Blocks blocks = {};
+  };
+  using Serial = std::uint64_t;
+  enum class Action : std::uint8_t {
+    kDeliverPrefill,
+    kHandOver,
+    kDeliverDecode,
+    kStartTransfer,
+    kRelease,
+    kEndLease,
+  };
+  struct Event {
+    core::SimTime at;
+    Serial serial;
+    Action action;
+
+    friend bool operator>(const Event& a, const Event& b) {
+      return std::tuple(a.at, a.serial, a.action) > std::tuple(b.at, b.serial, b.action);
+    }
+  };
+
+  [[nodiscard]] static core::SimTime after(core::SimTime at, core::Duration duration);
+  void plan(core::SimTime at, Serial serial, Action action);
+  [[nodiscard]] std::optional<Serial> serial_of(core::RequestId request) const;
+  void send_whole(Ticket& ticket, const Gateway::Counted& counted, core::SimTime now);
+  void perform(const Event& event);
+  void deliver_prefill(Serial serial, core::SimTime now);
+  void hand_over(Serial serial, core::SimTime now);
+  void deliver_decode(Serial serial, core::SimTime now);
+  void start_transfer(Serial serial, core::SimTime now);
+  void end_transfers(core::SimTime now);
+  void end_lease(Serial serial, core::SimTime now);
+  void release(Serial serial, core::SimTime now);
+  void fail_load(HandOver& part, core::SimTime now);
+  void let_go(Serial serial, core::SimTime at);
+  void forget_if_over(Serial serial);
+  void read_gauges(core::SimTime now);
+  void complete(const HandOver& part, const Ticket& ticket, domain::RequestRecord& record);
+
+  DisaggregationInputs inputs_;
+  Fleet& fleet_;
+  Gateway prefill_gateway_;
+  link::KvLink link_;
+  std::map<Serial, HandOver> parts_;
+  std::map<core::RequestId, Serial> serials_;  ///< Of the requests in two legs.
+  std::map<link::TransferId, Serial> transfers_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  Serial num_parts_ = 0;
+  core::SimTime last_end_;  ///< Of a transfer.
+  TransferTotals totals_;
+};
+
+}  // namespace ridgeline::cluster

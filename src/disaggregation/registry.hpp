@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+#include "disaggregation/decider.hpp"
+#include "disaggregation/deciders/deciders.hpp"
+
+namespace ridgeline::disaggregation {
+
+/// One rule that says which prompts are computed apart, by name.
+struct DeciderEntry {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view source;  ///< The system and version that it is taken from.
+  std::unique_ptr<Decider> (*make)(const DeciderParameters&);
+  /// Its values where none are given, and which of them it reads.
+  DeciderParameters defaults = {};
+  bool reads_non_cached_tokens = false;
+  bool reads_min_prompt_tokens = false;
+  bool reads_uncached_share = false;
+};
+
+/// When a request's two legs are sent.
+enum class LegOrder : std::uint8_t {
+  kDecodeFirst,   ///< The decode instance is chosen first; it gets its leg after the prefill.
+  kPrefillFirst,  ///< The decode instance is chosen when the prefill has ended.
+};
+
+/// Which leg's first token the client sees first.
+enum class FirstToken : std::uint8_t { kPrefill, kDecode };
+
+/// How one system serves a request on two instances.
+struct SystemEntry {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view source;
+  LegOrder order = LegOrder::kDecodeFirst;
+  FirstToken first_token = FirstToken::kDecode;
+  std::string_view decider;  ///< Where none is named.
+};
+
+[[nodiscard]] std::span<const DeciderEntry> deciders();
+[[nodiscard]] std::span<const SystemEntry> systems();  ///< The first is the default.
+/// The entry of that name, else an error that names the nearest. The error has no field.
+[[nodiscard]] core::Result<const DeciderEntry*> find_decider(const std::string& name);
+[[nodiscard]] core::Result<const SystemEntry*> find_system(const std::string& name);
+
+}  // namespace ridgeline::disaggregation

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+
+namespace ridgeline::engine {
+
+/// Of a request of which an engine computes one part alone: the prompt (its blocks
+/// stay until another engine has read them), or the answer (KV of the prompt comes from elsewhere).
+struct Leg {
+  /// Leading prompt tokens whose KV another engine has computed, at most all of them.
+  core::Tokens remote_tokens = {};
+  /// That KV takes time to arrive: the request gets its blocks, waits without a seat, and goes on
+  /// once finish_load() was called. Otherwise it is there at admission.
+  bool loads = false;
+  /// When it finishes, its blocks stay until release_blocks().
+  bool holds_blocks = false;
+
+  friend bool operator==(const Leg&, const Leg&) = default;
+};
+
+/// A request that loads has got its blocks: from now on its KV may be written into them.
+struct LoadStart {
+  core::RequestId request;
+  core::Blocks blocks;  ///< To read: those of the prompt that the engine's own cache does not hold.
+};
+
+/// Where an engine reports loads that may start.
+class LoadSink {
+ public:
+  virtual ~LoadSink() = default;
+  /// At the instant of the scheduling that gave the blocks.
+  virtual void on_load_start(const LoadStart& load, core::SimTime at) = 0;
+};
+
+}  // namespace ridgeline::engine

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "link/kv_link.hpp"
+
+namespace ridgeline::link {
+
+/// The wires between instances: each host has a network card that sends and receives at once at
+/// this rate, and all hosts hang on one fabric.
+struct Topology {
+  std::int64_t network_card = 0;  ///< Bytes per second, each way.
+  std::int64_t fabric = 0;        ///< Bytes per second of all together; 0: it is never the limit.
+  std::int64_t instances_per_host = 1;
+
+  /// Of each wire: the fabric, where it has a limit, and then two per host.
+  [[nodiscard]] std::vector<std::int64_t> capacities(std::int64_t instances) const {
+    const std::int64_t hosts = (instances + instances_per_host - 1) / instances_per_host;
+    std::vector<std::int64_t> all(static_cast<std::size_t>(first_card() + 2 * hosts), network_card);
+    if (fabric > 0) {
+      all.front() = fabric;
+    }
+    return all;
+  }
+
+  /// The sender's card, the receiver's, and the fabric. Two instances of one host talk through
+  /// their card as well.
+  [[nodiscard]] Route route(core::InstanceId from, core::InstanceId to) const {
+    Route wires = {card(from, 0), card(to, 1)};
+    if (fabric > 0) {
+      wires.emplace_back(0);
+    }
+    return wires;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t first_card() const { return fabric > 0 ? 1 : 0; }
+  [[nodiscard]] WireId card(core::InstanceId instance, std::int64_t direction) const {
+    const std::int64_t host = std::int64_t{instance.value()} / instances_per_host;
+    return WireId(static_cast<WireId::Rep>(first_card() + 2 * host + direction));
+  }
+};
+
+}  // namespace ridgeline::link

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "document/document.hpp"
+#include "metrics/summary.hpp"
+#include "report/palette.hpp"
+
+namespace ridgeline::report {
+
+/// KV that moved, as a tree: summary.cluster.transfers of a result.
+[[nodiscard]] document::Node transfers_tree(const metrics::TransferSummary& transfers);
+/// The same for people, in two paragraphs: what moved, and the parts of the time to first token.
+[[nodiscard]] std::string transfers_lines(const metrics::TransferSummary& transfers,
+                                          std::size_t instances,
+                                          const TextStyle& style);
+
+}  // namespace ridgeline::report

@@ -1,0 +1,124 @@
+#include "scenario/sections/kv_transfer.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "document/reader.hpp"
+#include "link/kv_link.hpp"
+#include "scenario/findings.hpp"
+#include "scenario/options.hpp"
+#include "scenario/scenario.hpp"
+#include "scenario/sections/sections.hpp"
+
+namespace ridgeline::scenario {
+namespace {
+
+constexpr double kMaxInstancesPerHost = 64;
+constexpr std::string_view kCardBandwidth = "cluster.kv_transfer.transfer_bandwidth";
+constexpr std::string_view kFabricBandwidth = "cluster.kv_transfer.fabric_bandwidth";
+/// A 400 Gb/s port moves 49.5 of its 50 GB/s (llm-d's networking post of 2026-06-23).
+constexpr std::string_view kDefaultCard = "50GB/s";
+constexpr std::array<std::string_view, 1> kConnectors = {"nixl"};
+constexpr std::array<std::string_view, 2> kSharings = {"max-min", "fifo"};
+constexpr std::array<std::string_view, 1> kTransferModes = {"after-prefill"};
+constexpr std::array<std::string_view, 2> kLoadFailures = {"fail", "recompute"};
+
+// clang-format off
+constexpr auto kKvTransferOptions = std::to_array<Option>({
+    {.path = "cluster.kv_transfer.kv_connector", .flag = "kv-connector", .choices = kConnectors, .unset = "nixl",
+     .help = "What moves KV: the decode instance pulls it once it has blocks", .example = "nixl",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.kv_connector; }},
+    {.path = kCardBandwidth, .flag = "transfer-bandwidth", .unset = kDefaultCard,
+     .help = "Of a host's network card, each way, with its unit", .example = "12.5GB/s",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.transfer_bandwidth; }},
+    {.path = kFabricBandwidth, .flag = "fabric-bandwidth", .unset = "no limit",
+     .help = "Of all transfers together, with its unit", .example = "200GB/s",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.fabric_bandwidth; }},
+    {.path = "cluster.kv_transfer.instances_per_host", .flag = "instances-per-host",
+     .lowest = 1, .highest = kMaxInstancesPerHost, .unset = "1",
+     .help = "Instances that share a network card, neighbours by number", .example = "8",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.instances_per_host; }},
+    {.path = "cluster.kv_transfer.transfer_setup", .flag = "transfer-setup", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "2ms",
+     .help = "From blocks on the decode instance to the first byte", .example = "1ms",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.transfer_setup; }},
+    {.path = "cluster.kv_transfer.transfer_block_time", .flag = "transfer-block-time", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "0s",
+     .help = "More of that for each block", .example = "1us",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.transfer_block_time; }},
+    {.path = "cluster.kv_transfer.sharing", .flag = "sharing", .choices = kSharings, .unset = "max-min",
+     .help = "How transfers share a wire: fairly at once, or one after the other", .example = "fifo",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.sharing; }},
+    {.path = "cluster.kv_transfer.transfer_mode", .flag = "transfer-mode", .choices = kTransferModes, .unset = "after-prefill",
+     .help = "When KV is sent: after the step that computed the prompt's last token has ended", .example = "after-prefill",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.transfer_mode; }},
+    {.path = "cluster.kv_transfer.kv_load_failure_policy", .flag = "kv-load-failure-policy", .choices = kLoadFailures, .unset = "fail",
+     .help = "What becomes of a request whose KV is gone before it was sent", .example = "recompute",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.kv_load_failure_policy; }},
+    {.path = "cluster.kv_transfer.kv_lease", .flag = "kv-lease", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "30s",
+     .help = "How long a prompt's blocks wait on the prefill instance for their transfer to start", .example = "60s",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.kv_lease; }},
+});
+// clang-format on
+
+core::Result<std::int64_t> bandwidth(std::string_view path, const std::string& text) {
+  const auto refuse = [&](std::string message) {
+    return core::fail(core::Error{.field = std::string(path),
+                                  .message = std::move(message),
+                                  .hint = fmt::format("with a unit: {}", kDefaultCard)});
+  };
+  if (text.find_first_not_of("0123456789.eE+-") == std::string::npos) {
+    return refuse(fmt::format("found {}, expected a rate with its unit", text));
+  }
+  const auto parsed = document::parse_quantity(text, "bytes_per_second");
+  if (!parsed) {
+    return refuse(parsed.error().front().message);
+  }
+  constexpr double kMost = 1e15;  // A picosecond for a kilobyte.
+  if (!(*parsed >= static_cast<double>(link::KvLink::kLeastCapacity) && *parsed <= kMost)) {
+    return refuse(fmt::format("found {}, expected 1MB/s to 1000TB/s", text));
+  }
+  return std::llround(*parsed);
+}
+
+}  // namespace
+
+std::span<const Option> kv_transfer_options() {
+  return kKvTransferOptions;
+}
+
+core::Result<KvWires> kv_wires(const KvTransferSection& section) {
+  const auto card =
+      bandwidth(kCardBandwidth, section.transfer_bandwidth.value_or(std::string(kDefaultCard)));
+  if (!card) {
+    return core::fail(card.error());
+  }
+  KvWires wires{.network_card = *card};
+  if (section.fabric_bandwidth) {
+    const auto fabric = bandwidth(kFabricBandwidth, *section.fabric_bandwidth);
+    if (!fabric) {
+      return core::fail(fabric.error());
+    }
+    wires.fabric = *fabric;
+  }
+  return wires;
+}
+
+void check_kv_transfer(Findings& findings) {
+  if (const auto wires = kv_wires(findings.scenario().run.cluster.kv_transfer); !wires) {
+    const core::Error& error = wires.error().front();
+    findings.problem(error.field, error.message, error.hint);
+  }
+}
+
+}  // namespace ridgeline::scenario

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/result.hpp"
+#include "core/time.hpp"
+
+namespace ridgeline::scenario {
+
+/// Section `cluster.kv_transfer`: how KV moves from prefill to decode instances.
+struct KvTransferSection {
+  std::optional<std::string> kv_connector;
+  std::optional<std::string> transfer_bandwidth;
+  std::optional<std::string> fabric_bandwidth;
+  std::optional<std::int64_t> instances_per_host;
+  std::optional<core::Duration> transfer_setup;
+  std::optional<core::Duration> transfer_block_time;
+  std::optional<std::string> sharing;
+  std::optional<std::string> transfer_mode;
+  std::optional<std::string> kv_load_failure_policy;
+  std::optional<core::Duration> kv_lease;
+};
+
+/// The wires that the section names, in whole bytes per second. The field of an error is the
+/// option's path.
+struct KvWires {
+  std::int64_t network_card = 0;
+  std::int64_t fabric = 0;  ///< 0: no limit.
+};
+[[nodiscard]] core::Result<KvWires> kv_wires(const KvTransferSection& section);
+
+/// From the moment that a decode instance has blocks to the first byte: a control message and a
+/// look-up of metadata. Assumed: no measurement of it is published.
+inline constexpr core::Duration kDefaultTransferSetup = core::Duration::milliseconds(2);
+/// vLLM's NIXL connector, July 2026.
+inline constexpr core::Duration kDefaultKvLease = core::Duration::seconds(30);
+
+}  // namespace ridgeline::scenario

@@ -1,0 +1,151 @@
+#include "sim/fleet_disaggregation.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "cluster/disaggregation.hpp"
+#include "cluster/gateway.hpp"
+#include "cluster/part.hpp"
+#include "core/check.hpp"
+#include "core/time.hpp"
+#include "link/kv_link.hpp"
+#include "metrics/summary.hpp"
+#include "routing/registry.hpp"
+#include "routing/router.hpp"
+#include "scenario/deployment.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
+#include "scenario/sections/disaggregation.hpp"
+#include "scenario/sections/gateway.hpp"
+#include "scenario/sections/kv_transfer.hpp"
+#include "scenario/sections/router.hpp"
+
+namespace ridgeline::sim {
+namespace {
+
+cluster::TransferOptions transfer_options(const scenario::Resolved& resolved) {
+  const scenario::KvTransferSection& section = resolved.run.cluster.kv_transfer;
+  const auto wires = scenario::kv_wires(section);
+  RIDGELINE_CHECK(wires.has_value(), "a scenario's rules read its bandwidths");
+  const scenario::EngineSection& engine = resolved.deployment->section.engine;
+  // A rank's block holds its share of heads and layers; what ranks hold alike, each of them sends.
+  const double bytes =
+      resolved.deployment->memory.block.value() *
+      static_cast<double>(engine.tensor_parallel_size * engine.pipeline_parallel_size);
+  cluster::TransferOptions options{
+      .topology = {.network_card = wires->network_card,
+                   .fabric = wires->fabric,
+                   .instances_per_host = section.instances_per_host.value_or(1)},
+      .sharing = section.sharing == "fifo" ? link::Sharing::kFifo : link::Sharing::kMaxMin,
+      .bytes_per_block = std::llround(std::ceil(bytes)),
+      .setup = section.transfer_setup.value_or(scenario::kDefaultTransferSetup),
+      .per_block = section.transfer_block_time.value_or(core::Duration()),
+      .lease = section.kv_lease.value_or(scenario::kDefaultKvLease)};
+  options.failure = section.kv_load_failure_policy == "recompute" ? cluster::LoadFailure::kRecompute
+                                                                  : cluster::LoadFailure::kFail;
+  return options;
+}
+
+std::unique_ptr<routing::Router> prefill_router(const scenario::ClusterSection& section) {
+  const auto& own = section.disaggregation.prefill_router;
+  const auto setup = own ? core::Result<routing::RouterSetup>(routing::RouterSetup{})
+                         : scenario::router_setup(section.router);
+  const auto router = routing::find_router(own.value_or(scenario::router_name(section.router)));
+  RIDGELINE_CHECK(router.has_value() && setup.has_value(), "a scenario's rules look policies up");
+  return (*router)->make(*setup);
+}
+
+/// Standard deviation over mean of one count of instances; nothing where the mean is zero.
+template <class Count>
+std::optional<double> variation(std::span<const metrics::InstanceSummary> instances,
+                                const Count& count) {
+  double sum = 0.0;
+  double squares = 0.0;
+  for (const metrics::InstanceSummary& instance : instances) {
+    const auto value = static_cast<double>(count(instance));
+    sum += value;
+    squares += value * value;
+  }
+  const auto number = static_cast<double>(instances.size());
+  const double mean = sum / number;
+  return mean > 0.0 ? std::optional(std::sqrt(std::max(squares / number - mean * mean, 0.0)) / mean)
+                    : std::nullopt;
+}
+
+}  // namespace
+
+bool is_disaggregated(const scenario::Resolved& resolved) {
+  return resolved.run.cluster.disaggregation.prefill_instances.has_value();
+}
+
+std::optional<cluster::PartMaker> disaggregation_maker(const scenario::Resolved& resolved,
+                                                       const cluster::Disaggregation*& part) {
+  if (!is_disaggregated(resolved)) {
+    return std::nullopt;
+  }
+  return cluster::PartMaker{
+      .kind = cluster::PartKind::kLinks, .make = [&resolved, &part](cluster::Fleet& fleet) {
+        const scenario::ClusterSection& section = resolved.run.cluster;
+        auto rules = scenario::disaggregation_rules(section.disaggregation);
+        RIDGELINE_CHECK(rules.has_value(), "a scenario's rules look deciders up");
+        auto made = std::make_unique<cluster::Disaggregation>(
+            cluster::DisaggregationInputs{
+                .prefill_instances = *section.disaggregation.prefill_instances,
+                .prefill_router = prefill_router(section),
+                .times = fleet.gateway().times(),
+                .seed = static_cast<std::uint64_t>(resolved.run.seed),
+                .decider = std::move(rules->decider),
+                .order = rules->order,
+                .first_token = rules->first_token,
+                .transfer = transfer_options(resolved)},
+            fleet);
+        part = made.get();
+        return made;
+      }};
+}
+
+void fill_transfers(const scenario::Resolved& resolved,
+                    const cluster::Disaggregation* part,
+                    metrics::FleetSummary& fleet) {
+  if (part == nullptr) {
+    return;
+  }
+  const cluster::TransferTotals totals = part->totals();
+  const auto mean_ms = [](core::Duration sum, std::int64_t count) {
+    return count > 0 ? std::optional(sum.to_milliseconds() / static_cast<double>(count))
+                     : std::nullopt;
+  };
+  const auto prefills =
+      static_cast<std::size_t>(*resolved.run.cluster.disaggregation.prefill_instances);
+  for (std::size_t i = 0; i < prefills; ++i) {
+    fleet.instances[i].requests = totals.prefills[i];
+  }
+  const auto decodes = std::span(fleet.instances).subspan(prefills);
+  fleet.request_variation = variation(decodes, [](const auto& one) { return one.requests; });
+  fleet.token_variation = variation(
+      decodes, [](const auto& one) { return one.total_input_tokens + one.total_output_tokens; });
+  fleet.transfers =
+      metrics::TransferSummary{.prefill_instances = static_cast<std::int64_t>(prefills),
+                               .requests = totals.disaggregated,
+                               .count = totals.count,
+                               .failed = totals.failed,
+                               .bytes = totals.bytes,
+                               .ms = mean_ms(totals.busy, totals.count),
+                               .wait_ms = mean_ms(totals.waited, totals.count),
+                               .link_utilisation = totals.link_utilisation,
+                               .ttft_parts_ms = {mean_ms(totals.gateway, totals.answered),
+                                                 mean_ms(totals.prefill, totals.answered),
+                                                 mean_ms(totals.hand_over, totals.answered),
+                                                 mean_ms(totals.decode_wait, totals.answered),
+                                                 mean_ms(totals.setup, totals.answered),
+                                                 mean_ms(totals.transfer, totals.answered),
+                                                 mean_ms(totals.first_step, totals.answered)}};
+}
+
+}  // namespace ridgeline::sim

@@ -1,0 +1,98 @@
+"""Prefill and decode on instances of their own, as `run` shows them."""
+
+import json
+
+import pytest
+
+RUN = ("run", "--model", "llama-3.1-8b", "--gpu", "h100", "--input-len", 2000, "--output-len", 60, "--seed", 3,
+       "--request-rate", 12, "--num-prompts", 200, "--instances", 3)
+APART = (*RUN, "--prefill-instances", 1, "--decode-instances", 2)
+
+
+def result_of(ridgeline, *words):
+    done = ridgeline(*words, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_kv_moves_once_for_every_prompt_and_the_parts_are_the_whole(ridgeline):
+    result = result_of(ridgeline, *APART)
+    transfers = result["summary"]["cluster"]["transfers"]
+    assert result["summary"]["completed"] == 200
+    assert transfers["requests"] == transfers["count"] == 200
+    assert transfers["failed"] == 0
+    # 125 blocks of 16 tokens, 131 072 bytes a token.
+    assert transfers["bytes"] == 200 * 125 * 16 * 131072
+    assert 0 < transfers["link_utilisation"] < 1
+    parts = transfers["ttft_parts_ms"]
+    assert parts["setup"] == pytest.approx(2.0)
+    assert parts["transfer"] == pytest.approx(transfers["ms"])
+    path = result["summary"]["ttft_ms"]["mean"] - sum(parts.values())
+    assert 0 < path < 10, "network, frontend and emission"
+    rows = result["summary"]["cluster"]["per_instance"]
+    assert rows[0]["requests"] == 200
+    assert rows[0]["completed"] == 0
+    assert rows[1]["completed"] + rows[2]["completed"] == 200
+
+
+def test_both_engines_and_no_jump_give_one_digest(ridgeline):
+    for extra in ((), ("--disaggregation", "production-stack", "--sharing", "fifo"),
+                  ("--first-token", "prefill", "--router", "llm-d", "--gateway-latency", "1ms", "--notice-latency", "1ms"),
+                  ("--max-concurrency", 20, "--transfer-bandwidth", "2GB/s", "--fabric-bandwidth", "3GB/s")):
+        words = (*APART, *extra)
+        digest = result_of(ridgeline, *words)["digest"]
+        assert result_of(ridgeline, *words, "--engine-core", "reference")["digest"] == digest, extra
+        assert result_of(ridgeline, *words, "--no-jump")["digest"] == digest, extra
+
+
+def test_never_apart_leaves_the_prefill_instance_idle(ridgeline):
+    transfers = result_of(ridgeline, *APART, "--decider", "never")["summary"]["cluster"]["transfers"]
+    assert transfers["requests"] == transfers["bytes"] == 0
+    assert transfers["ms"] is None
+
+
+def test_a_slow_link_delays_first_tokens_and_a_short_lease_loses_kv(ridgeline):
+    fast = result_of(ridgeline, *APART)["summary"]
+    slow = result_of(ridgeline, *APART, "--transfer-bandwidth", "5GB/s")["summary"]
+    assert slow["ttft_ms"]["mean"] > fast["ttft_ms"]["mean"] + 40
+    lost = (*APART, "--kv-lease", "1ms", "--transfer-setup", "5ms")
+    failed = ridgeline(*lost)
+    assert failed.returncode == 4
+    assert "none of 200 requests got an answer" in failed.stderr
+    computed = result_of(ridgeline, *lost, "--kv-load-failure-policy", "recompute")["summary"]
+    assert computed["completed"] == 200
+    assert computed["cluster"]["transfers"]["failed"] == 200
+
+
+def test_a_section_says_what_flags_say(ridgeline, tmp_path):
+    scenario = tmp_path / "apart.yaml"
+    scenario.write_text(
+        "model: llama-3.1-8b\ngpu: h100\nseed: 3\n"
+        "workload: {input_len: 2000, output_len: 60, request_rate: 12, num_prompts: 200}\n"
+        "cluster:\n"
+        "  instances: 3\n"
+        "  disaggregation: {prefill_instances: 1, decode_instances: 2, decider: prefix-based-pd-decider,"
+        " non_cached_tokens: 16}\n"
+        "  kv_transfer: {kv_connector: nixl, transfer_bandwidth: 50GB/s, transfer_setup: 2ms, sharing: max-min,"
+        " transfer_mode: after-prefill, kv_load_failure_policy: fail, kv_lease: 30s}\n"
+    )
+    assert result_of(ridgeline, "run", scenario)["digest"] == result_of(ridgeline, *APART)["digest"]
+
+
+@pytest.mark.parametrize(("words", "expected"), [
+    (("--prefill-instances", 1, "--decode-instances", 3), "1 prefill and 3 decode instances are not the 3"),
+    (("--prefill-instances", 3), "3 prefill and 0 decode instances"),
+    (("--decider", "always"), "cluster.disaggregation.decider: would be ignored"),
+    (("--transfer-bandwidth", "50GB/s"), "cluster.kv_transfer.transfer_bandwidth: would be ignored"),
+    (("--prefill-instances", 1, "--decider", "alway"), "did you mean 'always'?"),
+    (("--prefill-instances", 1, "--disaggregation", "dinamo"), "did you mean 'dynamo'?"),
+    (("--prefill-instances", 1, "--prefill-router", "randm"), "did you mean 'random'?"),
+    (("--prefill-instances", 1, "--decider", "always", "--non-cached-tokens", 5), "the decider always does not read it"),
+    (("--prefill-instances", 1, "--transfer-bandwidth", 50), "expected a rate with its unit"),
+    (("--prefill-instances", 1, "--transfer-bandwidth", "1kB/s"), "expected 1MB/s to 1000TB/s"),
+    (("--prefill-instances", 1, "--sharing", "fair"), "max-min"),
+])
+def test_what_contradicts_itself_is_refused(ridgeline, words, expected):
+    done = ridgeline(*RUN, *words)
+    assert done.returncode == 2
+    assert expected in done.stderr

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "cluster/disaggregation.hpp"
+#include "cluster/gateway.hpp"
+#include "cluster/part.hpp"
+#include "disaggregation/decider.hpp"
+#include "disaggregation/deciders/deciders.hpp"
+#include "disaggregation/registry.hpp"
+#include "routing/parameters.hpp"
+#include "routing/router.hpp"
+
+namespace ridgeline::test {
+
+/// Inputs of prefill and decode apart, with makers instead of what they make.
+struct DisaggregationSetup {
+  std::int64_t prefill_instances = 1;
+  std::unique_ptr<routing::Router> (*prefill_router)(const routing::RouterSetup&) = nullptr;
+  cluster::GatewayTimes times = {};
+  std::unique_ptr<disaggregation::Decider> (*decider)(const disaggregation::DeciderParameters&) =
+      nullptr;
+  disaggregation::DeciderParameters parameters = {};
+  disaggregation::LegOrder order = disaggregation::LegOrder::kDecodeFirst;
+  disaggregation::FirstToken first_token = disaggregation::FirstToken::kDecode;
+  cluster::TransferOptions transfer = {};
+};
+
+/// The part, which `made` then points to.
+inline cluster::PartMaker disaggregation_part(
+    const DisaggregationSetup& setup, const std::shared_ptr<cluster::Disaggregation*>& made) {
+  return {.kind = cluster::PartKind::kLinks, .make = [setup, made](cluster::Fleet& fleet) {
+            auto part = std::make_unique<cluster::Disaggregation>(
+                cluster::DisaggregationInputs{.prefill_instances = setup.prefill_instances,
+                                              .prefill_router = setup.prefill_router({}),
+                                              .times = setup.times,
+                                              .decider = setup.decider(setup.parameters),
+                                              .order = setup.order,
+                                              .first_token = setup.first_token,
+                                              .transfer = setup.transfer},
+                fleet);
+            *made = part.get();
+            return part;
+          }};
+}
+
+}  // namespace ridgeline::test

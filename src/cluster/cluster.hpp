@@ -71,6 +71,18 @@ class Cluster final : public engine::Server,
   [[nodiscard]] std::span<const std::unique_ptr<engine::Instance>> instances() const {
     return instances_;
   }
+  /// Of one instance, in all its lives; the peak of used blocks is the highest of them.
+  [[nodiscard]] engine::EngineTotals totals_of(core::InstanceId id) const;
+  /// The cluster's part of that class; null where it has none.
+  template <class Kind>
+  [[nodiscard]] const Kind* part() const {
+    for (const OwnPart& own : parts_) {
+      if (const auto* const found = dynamic_cast<const Kind*>(own.part.get()); found != nullptr) {
+        return found;
+      }
+    }
+    return nullptr;
+  }
   /// Whether the policy reads gauges, which then have an age.
   [[nodiscard]] bool reads_gauges() const { return gateway_.needs().gauges; }
   [[nodiscard]] const RoutingTotals& routing() const { return gateway_.totals(); }
@@ -98,13 +110,18 @@ class Cluster final : public engine::Server,
   Gateway& gateway() override { return gateway_; }
   [[nodiscard]] std::size_t num_instances() const override { return instances_.size(); }
   engine::Instance& instance(core::InstanceId id, core::SimTime now) override;
+  void note_change(core::InstanceId id) override;
+  void stop(core::InstanceId id, core::SimTime now) override;
+  void renew(core::InstanceId id) override;
+  void serve(core::InstanceId id) override { serves_[id.value()] = true; }
+  void cut_all(core::SimTime now) override;
 
   void on_request(const domain::RequestRecord& record) override;
   void on_steps(const domain::StepRecord& record) override { sink_.on_steps(record); }
   void on_token_gaps(const domain::TokenGaps& gaps) override { sink_.on_token_gaps(gaps); }
   void on_first_token(core::RequestId id, core::SimTime at) override;
 
-  void add_instance(const engine::InstanceInputs& like, core::InstanceId id);
+  [[nodiscard]] std::unique_ptr<engine::Instance> new_instance(core::InstanceId id);
   [[nodiscard]] core::SimTime next_arrival() const;
   [[nodiscard]] core::SimTime next_event() const;
   void watch_ends(bool watched);
@@ -122,6 +139,7 @@ class Cluster final : public engine::Server,
   void take_arrivals(core::SimTime now);
   void hand_over_deliveries(core::SimTime now);
   void submit_to(const domain::Request& request, core::InstanceId id);
+  void refuse(const domain::Request& request, core::InstanceId id, core::SimTime now);
   void drop_tickets(core::SimTime at);
 
   domain::RecordSink& sink_;
@@ -136,6 +154,9 @@ class Cluster final : public engine::Server,
   std::uint64_t num_deliveries_ = 0;
   std::vector<std::unique_ptr<HeldRecords>> held_;  ///< By instance; empty on one thread.
   std::vector<std::unique_ptr<engine::Instance>> instances_;
+  engine::InstanceInputs like_;  ///< Each of them, but for its id and where it reports.
+  std::vector<bool> serves_;     ///< By instance: it takes what is delivered to it.
+  std::vector<engine::EngineTotals> before_;  ///< By instance: of those that it has replaced.
   bool ends_are_watched_ = false;
   Earliest visible_;              ///< By instance; kept while ends are watched.
   std::vector<std::size_t> due_;  ///< Scratch of settle().

@@ -13,6 +13,7 @@
 #include "domain/label_set.hpp"
 #include "domain/record.hpp"
 #include "domain/step.hpp"
+#include "metrics/operations_summary.hpp"
 #include "metrics/slo.hpp"
 #include "statistics/queue_growth.hpp"
 
@@ -110,17 +111,19 @@ struct InstanceSummary {
   std::optional<double> busy;             ///< Share of the run's duration spent in steps.
   std::optional<double> kv_peak;          ///< As KvCacheSummary, of its own cache.
   std::optional<double> prefix_hit_rate;  ///< Likewise.
+  std::optional<double> ready_s;          ///< Time in service, where instances come, fail or go.
 };
 
 /// A cluster of instances behind a gateway, in numbers.
 struct FleetSummary {
   std::string router;  ///< The routing policy.
   std::int64_t decisions = 0;
-  std::int64_t ties = 0;                    ///< Decisions that were a draw among equals.
-  std::optional<double> age_ms;             ///< Mean age of the gauges of the chosen instance.
-  std::optional<double> request_variation;  ///< Standard deviation over mean of the requests.
-  std::optional<double> token_variation;    ///< The same of the completed requests' tokens.
-  std::vector<InstanceSummary> instances;   ///< In the order of their ids.
+  std::int64_t ties = 0;                        ///< Decisions that were a draw among equals.
+  std::optional<double> age_ms;                 ///< Mean age of the gauges of the chosen instance.
+  std::optional<double> request_variation;      ///< Standard deviation over mean of the requests.
+  std::optional<double> token_variation;        ///< The same of the completed requests' tokens.
+  std::vector<InstanceSummary> instances;       ///< In the order of their ids.
+  std::optional<OperationsSummary> operations;  ///< Where instances come, fail or go, or cost.
 };
 
 /// A run in numbers, under the names that vLLM's `bench serve` gives them.

@@ -25,6 +25,7 @@
 #include "report/results/roadmap.hpp"
 #include "report/tree.hpp"
 #include "routing/registry.hpp"
+#include "scaling/registry.hpp"
 #include "scenario/options.hpp"
 #include "workload/generate/presets.hpp"
 #include "workload/traces/format.hpp"
@@ -199,6 +200,17 @@ ChoiceList list_routers() {
   return entries;
 }
 
+ChoiceList list_autoscalers() {
+  std::vector<Choice> entries;
+  for (const auto& scaler : scaling::scalers()) {
+    entries.push_back(
+        {.name = std::string(scaler.name),
+         .summary = fmt::format("{}; as {}", scaler.summary, scaler.source),
+         .facts = MapBuilder().add("source", text_node(scaler.source)).build().members()});
+  }
+  return entries;
+}
+
 ChoiceList list_presets() {
   std::vector<Choice> entries;
   for (const auto& preset : workload::workload_presets()) {
@@ -236,6 +248,7 @@ constexpr auto kChoiceKinds = std::to_array<ChoiceKind>({{"models", list_models}
                                                          {"traces", list_traces},
                                                          {"presets", list_presets},
                                                          {"routers", list_routers},
+                                                         {"autoscalers", list_autoscalers},
                                                          {"formats", list_formats},
                                                          {"options", list_options},
                                                          {"roadmap", list_roadmap}});

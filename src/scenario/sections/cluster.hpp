@@ -3,6 +3,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "document/document.hpp"
+#include "scenario/sections/autoscaling.hpp"
+#include "scenario/sections/faults.hpp"
 #include "scenario/sections/gateway.hpp"
 #include "scenario/sections/router.hpp"
 
@@ -14,6 +17,11 @@ struct ClusterSection {
   std::optional<std::int64_t> instances;
   RouterSection router = {};
   GatewaySection gateway = {};
+  AutoscalingSection autoscaling = {};
+  std::optional<document::Node> faults = {};  ///< A list, for scenario/sections/faults.hpp to read.
+  RetriesSection retries = {};
+  HealthCheckSection health_check = {};
+  std::optional<double> price_per_hour = {};  ///< Of each instance.
 };
 
 }  // namespace ridgeline::scenario

@@ -10,6 +10,8 @@ std::span<const SectionEntry> cluster_sections() {
       {cluster_options, check_cluster},
       {router_options, check_router},
       {gateway_options, check_gateway},
+      {autoscaling_options, check_autoscaling},
+      {faults_options, check_faults},
   });
   return kSections;
 }

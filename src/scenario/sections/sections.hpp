@@ -25,5 +25,9 @@ void check_cluster(Findings& findings);
 void check_router(Findings& findings);
 [[nodiscard]] std::span<const Option> gateway_options();
 void check_gateway(Findings& findings);
+[[nodiscard]] std::span<const Option> autoscaling_options();
+void check_autoscaling(Findings& findings);
+[[nodiscard]] std::span<const Option> faults_options();
+void check_faults(Findings& findings);
 
 }  // namespace ridgeline::scenario

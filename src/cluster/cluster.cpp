@@ -35,6 +35,21 @@ bool ends_the_call(Pause pause) {
   return pause != Pause::kLimit && pause != Pause::kIdle;
 }
 
+void add(engine::EngineTotals& all, const engine::EngineTotals& one) {
+  all.steps += one.steps;
+  all.preemptions += one.preemptions;
+  all.step_time.cpu += one.step_time.cpu;
+  for (std::size_t part = 0; part < domain::kNumBottlenecks; ++part) {
+    all.step_time.by_bottleneck[part] += one.step_time.by_bottleneck[part];
+  }
+  all.busy += one.busy;
+  all.prefix_queries += one.prefix_queries;
+  all.prefix_hits += one.prefix_hits;
+  all.peak_used_blocks += one.peak_used_blocks;
+  all.used_block_seconds += one.used_block_seconds;
+  all.jumped_steps += one.jumped_steps;
+}
+
 /// The record of a request that ends at no instance.
 domain::RequestRecord unserved(const domain::Request& request,
                                domain::Outcome outcome,
@@ -58,40 +73,46 @@ Cluster::Cluster(ClusterInputs inputs)
       gateway_(std::move(inputs.router),
                {.num_instances = inputs.num_instances, .may_change = !inputs.parts.empty()},
                inputs.times,
-               inputs.seed) {
+               inputs.seed),
+      like_(inputs.instance) {
   for (const routing::InstanceView& view : gateway_.views()) {
-    add_instance(inputs.instance, view.id);
+    if (threads_ > 1) {
+      held_.push_back(std::make_unique<HeldRecords>());
+    }
+    instances_.push_back(new_instance(view.id));
+    visible_.add();
   }
   gateway_.look_at_caches(
       [this](const domain::Request& request, core::InstanceId id, SimTime as_of) {
         return instance(id, as_of).cached_prefix_at(request, as_of);
       });
+  serves_.assign(instances_.size(), true);
+  before_.resize(instances_.size());
   std::ranges::stable_sort(inputs.parts, {}, &PartMaker::kind);
   for (const PartMaker& maker : inputs.parts) {
     parts_.push_back({.kind = maker.kind, .part = maker.make(*this)});
   }
 }
 
-void Cluster::add_instance(const engine::InstanceInputs& like, core::InstanceId id) {
-  if (threads_ > 1) {
-    held_.push_back(std::make_unique<HeldRecords>());
-  }
-  instances_.push_back(std::make_unique<engine::Instance>(engine::InstanceInputs{
-      .engine = {.options = like.engine.options,
-                 .model = like.engine.model,
-                 .host = like.engine.host,
-                 .sink = threads_ > 1 ? static_cast<domain::RecordSink&>(*held_.back()) : *this,
-                 .horizon = like.engine.horizon,
-                 .tokens = like.engine.tokens,
+/// One that has done nothing yet.
+std::unique_ptr<engine::Instance> Cluster::new_instance(core::InstanceId id) {
+  return std::make_unique<engine::Instance>(engine::InstanceInputs{
+      .engine = {.options = like_.engine.options,
+                 .model = like_.engine.model,
+                 .host = like_.engine.host,
+                 .sink =
+                     threads_ > 1 ? static_cast<domain::RecordSink&>(*held_[id.value()]) : *this,
+                 .horizon = like_.engine.horizon,
+                 .tokens = like_.engine.tokens,
                  .first_tokens = gateway_.needs().first_token ? this : nullptr,
                  .kv_history =
                      gateway_.needs().cache ? gateway_.times().kv_events_delay : core::Duration(),
                  .loads = this},
-      .path = like.path,
+      .path = like_.path,
       .id = id,
-      .core = like.core,
-      .jump = like.jump}));
-  visible_.add();
+      .core = like_.core,
+      .jump = like_.jump,
+      .may_slow_down = like_.may_slow_down});
 }
 
 void Cluster::submit(const domain::Request& request) {
@@ -291,6 +312,9 @@ SimTime Cluster::end_of(const domain::RequestRecord& record) const {
   if (record.outcome == domain::Outcome::kAborted) {
     return aborted_at_;
   }
+  if (record.outcome == domain::Outcome::kFailed) {
+    return record.failed;
+  }
   return record.last_token == SimTime::never() ? record.queued : record.last_token;
 }
 
@@ -299,7 +323,12 @@ void Cluster::take_arrivals(SimTime now) {
     Ticket& ticket = tickets_.add(std::move(arrivals_.front()));
     const bool is_kept = std::ranges::any_of(
         parts_, [&](const OwnPart& own) { return own.part->on_arrival(ticket, now); });
-    if (!is_kept && !dispatch(ticket, now)) {
+    if (is_kept || dispatch(ticket, now)) {
+      continue;
+    }
+    const bool is_held = std::ranges::any_of(
+        parts_, [&](const OwnPart& own) { return own.part->on_no_instance(ticket, now); });
+    if (!is_held) {
       end(ticket, domain::Outcome::kRejected, now);
     }
   }
@@ -313,7 +342,11 @@ void Cluster::hand_over_deliveries(SimTime now) {
       continue;  // It was aborted, or sent elsewhere.
     }
     ticket->is_delivered = true;
-    submit_to(delivery.request, delivery.instance, {});
+    if (serves_[delivery.instance.value()]) {
+      submit_to(delivery.request, delivery.instance, {});
+    } else {
+      refuse(delivery.request, delivery.instance, now);
+    }
   }
 }
 
@@ -321,11 +354,11 @@ void Cluster::submit_to(const domain::Request& request,
                         core::InstanceId id,
                         const engine::Leg& leg) {
   instances_[id.value()]->submit_leg(request, leg);
-  note_visible(id);
+  note_change(id);
 }
 
 /// What an instance was given may change when it next shows something.
-void Cluster::note_visible(core::InstanceId id) {
+void Cluster::note_change(core::InstanceId id) {
   if (ends_are_watched_) {
     visible_.set(id.value(), instances_[id.value()]->next_visible());
   }
@@ -338,12 +371,12 @@ void Cluster::submit(const domain::Request& request, core::InstanceId id, const 
 
 void Cluster::finish_load(core::RequestId id, core::InstanceId place, SimTime at, bool arrived) {
   instance(place, at).finish_load(id, at, arrived);
-  note_visible(place);
+  note_change(place);
 }
 
 void Cluster::release_blocks(core::RequestId id, core::InstanceId place, SimTime at) {
   instance(place, at).release_blocks(id, at);
-  note_visible(place);
+  note_change(place);
 }
 
 void Cluster::on_load_start(const engine::LoadStart& load, SimTime at) {
@@ -405,6 +438,36 @@ engine::Instance& Cluster::instance(core::InstanceId id, SimTime now) {
   while (advance_one(id.value(), now, false, kAllSegments) == Pause::kBudget) {
   }
   return *instances_[id.value()];
+}
+
+/// A request reaches an instance that is dead.
+void Cluster::refuse(const domain::Request& request, core::InstanceId id, SimTime now) {
+  domain::RequestRecord record = unserved(request, domain::Outcome::kFailed, now);
+  record.instance = id;
+  record.failed = now;
+  on_request(record);
+}
+
+void Cluster::stop(core::InstanceId id, SimTime now) {
+  serves_[id.value()] = false;
+  instance(id, now).fail(now);
+  note_change(id);
+}
+
+void Cluster::renew(core::InstanceId id) {
+  const std::size_t place = id.value();
+  before_[place] = totals_of(id);
+  instances_[place] = new_instance(id);
+  note_change(id);
+}
+
+void Cluster::cut_all(SimTime now) {
+  for (const auto& one : instances_) {
+    instance(one->id(), now);
+  }
+  for (const core::RequestId id : tickets_.ids()) {
+    abort(id, now);
+  }
 }
 
 SimTime Cluster::next_arrival() const {
@@ -480,22 +543,19 @@ SimTime Cluster::now() const {
   return first == SimTime::never() ? reached_ : std::max(reached_, first);
 }
 
+engine::EngineTotals Cluster::totals_of(core::InstanceId id) const {
+  engine::EngineTotals all = before_[id.value()];
+  const core::Blocks peak = all.peak_used_blocks;
+  const engine::EngineTotals now = instances_[id.value()]->totals();
+  add(all, now);
+  all.peak_used_blocks = std::max(peak, now.peak_used_blocks);
+  return all;
+}
+
 engine::EngineTotals Cluster::totals() const {
   engine::EngineTotals all;
   for (const auto& instance : instances_) {
-    const engine::EngineTotals one = instance->totals();
-    all.steps += one.steps;
-    all.preemptions += one.preemptions;
-    all.step_time.cpu += one.step_time.cpu;
-    for (std::size_t part = 0; part < domain::kNumBottlenecks; ++part) {
-      all.step_time.by_bottleneck[part] += one.step_time.by_bottleneck[part];
-    }
-    all.busy += one.busy;
-    all.prefix_queries += one.prefix_queries;
-    all.prefix_hits += one.prefix_hits;
-    all.peak_used_blocks += one.peak_used_blocks;
-    all.used_block_seconds += one.used_block_seconds;
-    all.jumped_steps += one.jumped_steps;
+    add(all, totals_of(instance->id()));
   }
   return all;
 }

@@ -73,6 +73,18 @@ class Cluster final : public engine::Server,
   [[nodiscard]] std::span<const std::unique_ptr<engine::Instance>> instances() const {
     return instances_;
   }
+  /// Of one instance, in all its lives; the peak of used blocks is the highest of them.
+  [[nodiscard]] engine::EngineTotals totals_of(core::InstanceId id) const;
+  /// The cluster's part of that class; null where it has none.
+  template <class Kind>
+  [[nodiscard]] const Kind* part() const {
+    for (const OwnPart& own : parts_) {
+      if (const auto* const found = dynamic_cast<const Kind*>(own.part.get()); found != nullptr) {
+        return found;
+      }
+    }
+    return nullptr;
+  }
   /// Whether the policy reads gauges, which then have an age.
   [[nodiscard]] bool reads_gauges() const { return gateway_.needs().gauges; }
   [[nodiscard]] const RoutingTotals& routing() const { return gateway_.totals(); }
@@ -111,6 +123,11 @@ class Cluster final : public engine::Server,
   [[nodiscard]] routing::Gauges gauges(core::InstanceId id, core::SimTime at) override;
   [[nodiscard]] std::size_t num_instances() const override { return instances_.size(); }
   engine::Instance& instance(core::InstanceId id, core::SimTime now) override;
+  void note_change(core::InstanceId id) override;
+  void stop(core::InstanceId id, core::SimTime now) override;
+  void renew(core::InstanceId id) override;
+  void serve(core::InstanceId id) override { serves_[id.value()] = true; }
+  void cut_all(core::SimTime now) override;
 
   void on_request(const domain::RequestRecord& record) override;
   void on_steps(const domain::StepRecord& record) override { sink_.on_steps(record); }
@@ -118,7 +135,7 @@ class Cluster final : public engine::Server,
   void on_first_token(core::RequestId id, core::SimTime at) override;
   void on_load_start(const engine::LoadStart& load, core::SimTime at) override;
 
-  void add_instance(const engine::InstanceInputs& like, core::InstanceId id);
+  [[nodiscard]] std::unique_ptr<engine::Instance> new_instance(core::InstanceId id);
   [[nodiscard]] core::SimTime next_arrival() const;
   [[nodiscard]] core::SimTime next_event() const;
   void watch_ends(bool watched);
@@ -136,7 +153,7 @@ class Cluster final : public engine::Server,
   void take_arrivals(core::SimTime now);
   void hand_over_deliveries(core::SimTime now);
   void submit_to(const domain::Request& request, core::InstanceId id, const engine::Leg& leg);
-  void note_visible(core::InstanceId id);
+  void refuse(const domain::Request& request, core::InstanceId id, core::SimTime now);
   void drop_tickets(core::SimTime at);
 
   domain::RecordSink& sink_;
@@ -151,7 +168,10 @@ class Cluster final : public engine::Server,
   std::uint64_t num_deliveries_ = 0;
   std::vector<std::unique_ptr<HeldRecords>> held_;  ///< By instance; empty on one thread.
   std::vector<std::unique_ptr<engine::Instance>> instances_;
-  bool ended_ = false;  ///< A request, at no instance, since this was last put back.
+  bool ended_ = false;           ///< A request, at no instance, since this was last put back.
+  engine::InstanceInputs like_;  ///< Each of them, but for its id and where it reports.
+  std::vector<bool> serves_;     ///< By instance: it takes what is delivered to it.
+  std::vector<engine::EngineTotals> before_;  ///< By instance: of those that it has replaced.
   bool ends_are_watched_ = false;
   Earliest visible_;              ///< By instance; kept while ends are watched.
   std::vector<std::size_t> due_;  ///< Scratch of settle().

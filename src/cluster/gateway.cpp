@@ -36,6 +36,7 @@ Gateway::Gateway(std::unique_ptr<routing::Router> router,
   for (std::int64_t i = 0; i < num_instances; ++i) {
     views_.push_back({.id = core::InstanceId(static_cast<core::InstanceId::Rep>(i))});
     is_ready_.push_back(true);
+    is_readable_.push_back(true);
     ++num_ready_;
   }
   start_scrapes();
@@ -117,7 +118,8 @@ std::optional<Gateway::Counted> Gateway::route(const domain::Request& request, S
   const Counted counted{.request = request.id,
                         .instance = pick.instance,
                         .tokens = tokens,
-                        .prefill_tokens = pick.uncached_tokens < 0 ? tokens : pick.uncached_tokens};
+                        .prefill_tokens = pick.uncached_tokens < 0 ? tokens : pick.uncached_tokens,
+                        .epoch = epoch_};
   if (counts_) {
     view.own.requests += 1;
     view.own.tokens += counted.tokens;
@@ -132,7 +134,25 @@ std::optional<Gateway::Counted> Gateway::route(const domain::Request& request, S
   return counted;
 }
 
+void Gateway::set_readable(core::InstanceId instance, bool readable) {
+  is_readable_[instance.value()] = readable;
+}
+
+void Gateway::restart(std::unique_ptr<routing::Router> router, SimTime now) {
+  router_ = std::move(router);
+  notices_ = {};
+  ++epoch_;
+  for (routing::InstanceView& view : views_) {
+    view.own = {};
+    view.gauges = {};
+    view.gauges_as_of = now;
+  }
+}
+
 void Gateway::note_first_token(const Counted& counted, SimTime at) {
+  if (counted.epoch != epoch_) {
+    return;
+  }
   notices_.push({.at = SimTime::saturating_sum(at, times_.notice_latency),
                  .instance = counted.instance,
                  .change = {.prefill_tokens = counted.prefill_tokens}});
@@ -143,6 +163,9 @@ void Gateway::note_end(const Counted& counted, bool first_token_seen, SimTime at
     return;
   }
   views_[counted.instance.value()].true_requests -= 1;
+  if (counted.epoch != epoch_) {
+    return;  // It does not know of the request any more.
+  }
   notices_.push({.at = SimTime::saturating_sum(at, times_.notice_latency),
                  .instance = counted.instance,
                  .change = {.requests = 1,
@@ -180,10 +203,12 @@ core::InstanceId Gateway::next_scraped() const {
 void Gateway::scrape(const routing::Gauges& gauges) {
   SimTime& at = next_scrapes_[next_scraped_];
   routing::InstanceView& view = views_[next_scraped_];
-  view.gauges = gauges;
-  view.gauges_as_of = at;
-  if (watched_.gauges) {
-    note_change(at);
+  if (is_readable_[next_scraped_]) {
+    view.gauges = gauges;
+    view.gauges_as_of = at;
+    if (watched_.gauges) {
+      note_change(at);
+    }
   }
   at = SimTime::saturating_sum(at, times_.refresh_interval);
   next_scraped_ = (next_scraped_ + 1) % next_scrapes_.size();

@@ -62,6 +62,7 @@ class Gateway {
     core::InstanceId instance;
     std::int64_t tokens = 0;          ///< Of its prompt.
     std::int64_t prefill_tokens = 0;  ///< Of those, believed to be uncached there.
+    std::int64_t epoch = 0;           ///< Restarts of the gateway before.
   };
 
   /// Leading tokens of a request's prompt that were in the KV cache of an instance when all before
@@ -90,6 +91,13 @@ class Gateway {
   [[nodiscard]] core::SimTime next_notice() const {
     return notices_.empty() ? core::SimTime::never() : notices_.top().at;
   }
+  /// Whether its gauges can be read; otherwise what was read last grows old.
+  void set_readable(core::InstanceId instance, bool readable);
+  /// The instance is gone, and what stands in its place later is another one.
+  void forget(core::InstanceId instance) { router_->on_gone(instance); }
+  /// Starts again at `now` with a policy that remembers nothing: counts of requests in flight,
+  /// gauges and what is on its way are lost.
+  void restart(std::unique_ptr<routing::Router> router, core::SimTime now);
 
   /// A request's first token came out at `at`, or it ended at `at` (`first_token_seen`: after its
   /// first token was noted). The router sees it one notice latency later.
@@ -134,7 +142,9 @@ class Gateway {
   std::uint64_t seed_;
   CacheLook look_at_cache_;
   std::vector<routing::InstanceView> views_;
-  std::vector<bool> is_ready_;  ///< By instance.
+  std::vector<bool> is_ready_;     ///< By instance.
+  std::vector<bool> is_readable_;  ///< By instance.
+  std::int64_t epoch_ = 0;         ///< Restarts.
   std::size_t num_ready_ = 0;
   std::vector<routing::InstanceView> candidates_;  ///< Scratch: the ready ones, if not all are.
   std::vector<core::SimTime> next_scrapes_;        ///< By instance; empty where no gauge is read.

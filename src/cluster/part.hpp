@@ -74,6 +74,17 @@ class Fleet {
   [[nodiscard]] virtual std::size_t num_instances() const = 0;
   /// An instance, advanced through every instant before `now`.
   [[nodiscard]] virtual engine::Instance& instance(core::InstanceId id, core::SimTime now) = 0;
+
+  /// A part has changed when the instance next shows something.
+  virtual void note_change(core::InstanceId id) = 0;
+  /// The instance dies at `now`: every request there fails, and so does what arrives there until it
+  /// serves again.
+  virtual void stop(core::InstanceId id, core::SimTime now) = 0;
+  /// An instance that was stopped is replaced by one that has done nothing yet.
+  virtual void renew(core::InstanceId id) = 0;
+  virtual void serve(core::InstanceId id) = 0;
+  /// The connection of every client breaks: all requests end, in the order of their ids.
+  virtual void cut_all(core::SimTime now) = 0;
 };
 
 /// A part of a cluster that acts at instants of its own: flow control, links, faults, scaling. At
@@ -108,6 +119,13 @@ class Part {
   virtual void on_load_start(const engine::LoadStart& load, core::SimTime at) {
     static_cast<void>(load);
     static_cast<void>(at);
+  }
+  /// No instance is ready for the request. True if this part keeps it, to dispatch it later;
+  /// otherwise the next part is asked, and at last it is rejected.
+  virtual bool on_no_instance(Ticket& ticket, core::SimTime now) {
+    static_cast<void>(ticket);
+    static_cast<void>(now);
+    return false;
   }
   /// What the ticket had at an instance ended, as its record says. True if the request goes on, so
   /// that no record is reported; otherwise the next part is asked, and at last it has ended.

@@ -14,6 +14,7 @@
 #include "domain/label_set.hpp"
 #include "domain/record.hpp"
 #include "domain/step.hpp"
+#include "metrics/operations_summary.hpp"
 #include "metrics/slo.hpp"
 #include "statistics/queue_growth.hpp"
 
@@ -117,6 +118,7 @@ struct InstanceSummary {
   std::optional<double> busy;             ///< Share of the run's duration spent in steps.
   std::optional<double> kv_peak;          ///< As KvCacheSummary, of its own cache.
   std::optional<double> prefix_hit_rate;  ///< Likewise.
+  std::optional<double> ready_s;          ///< Time in service, where instances come, fail or go.
 };
 
 /// One tenant of a cluster, in numbers; latencies on the client's clock.
@@ -187,6 +189,7 @@ struct FleetSummary {
   std::vector<TenantSummary> tenants;         ///< Where tenants are kept apart; listed ones first.
   std::optional<double> fairness;             ///< Jain's index of the tenants.
   std::optional<TransferSummary> transfers;   ///< Where prefill and decode are apart.
+  std::optional<OperationsSummary> operations;  ///< Where instances come, fail or go, or cost.
 };
 
 /// A run in numbers, under the names that vLLM's `bench serve` gives them.

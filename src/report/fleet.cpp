@@ -16,6 +16,7 @@
 #include "metrics/summary.hpp"
 #include "report/fleet_admission.hpp"
 #include "report/format.hpp"
+#include "report/operations.hpp"
 #include "report/palette.hpp"
 #include "report/result_tree.hpp"
 #include "report/text_lines.hpp"
@@ -39,8 +40,8 @@ constexpr std::size_t kMaxWidth = 100;
 constexpr std::size_t kMinWidth = 48;
 
 document::Node instance_tree(std::size_t id, const InstanceSummary& instance) {
-  return MapBuilder()
-      .add("id", integer_node(static_cast<std::int64_t>(id)))
+  MapBuilder map;
+  map.add("id", integer_node(static_cast<std::int64_t>(id)))
       .add("requests", integer_node(instance.requests))
       .add("completed", integer_node(instance.completed))
       .add("total_input_tokens", integer_node(instance.total_input_tokens))
@@ -52,8 +53,11 @@ document::Node instance_tree(std::size_t id, const InstanceSummary& instance) {
       .add("queue_time_ms", distribution_tree(instance.queue_time_ms))
       .add("busy", number_node(instance.busy))
       .add("kv_peak", number_node(instance.kv_peak))
-      .add("prefix_hit_rate", number_node(instance.prefix_hit_rate))
-      .build();
+      .add("prefix_hit_rate", number_node(instance.prefix_hit_rate));
+  if (instance.ready_s) {
+    map.add("ready_s", number_node(*instance.ready_s));
+  }
+  return map.build();
 }
 
 /// What routing did, in one line.
@@ -158,6 +162,9 @@ document::Node fleet_tree(const FleetSummary& fleet) {
   if (!fleet.tenants.empty()) {
     map.add("per_tenant", tenants_tree(fleet)).add("fairness", number_node(fleet.fairness));
   }
+  if (fleet.operations) {
+    add_operations(*fleet.operations, map);
+  }
   return map.build();
 }
 
@@ -177,6 +184,9 @@ std::string fleet_table(const metrics::Summary& summary, const TextStyle& style)
   }
   if (instances.size() > kMostRows) {
     text += fmt::format("and {} more: --format json\n", instances.size() - kMostRows);
+  }
+  if (summary.fleet->operations) {
+    text += operations_lines(*summary.fleet->operations, style);
   }
   return text + admission_table(summary, style) + "\n";
 }

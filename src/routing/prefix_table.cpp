@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>
@@ -78,6 +79,22 @@ void PrefixTable::add(std::size_t server, const PromptBlocks& blocks) {
   }
   if (blocks.own.count > 0) {
     push_own(server, blocks.own);
+  }
+}
+
+void PrefixTable::forget(std::size_t server) {
+  if (server >= recent_.size()) {
+    return;
+  }
+  recent_[server] = {};
+  // Each block by itself, in whatever order.
+  for (auto block = owners_.begin(); block != owners_.end();) {
+    std::vector<std::uint64_t>& owners = block->second;
+    if (server / kWord < owners.size()) {
+      owners[server / kWord] &= ~(std::uint64_t{1} << (server % kWord));
+    }
+    const bool is_free = std::ranges::all_of(owners, [](std::uint64_t word) { return word == 0; });
+    block = is_free ? owners_.erase(block) : std::next(block);
   }
 }
 

@@ -92,6 +92,8 @@ class PrefixTable {
   /// the server's memory, the blocks it pushed out itself still count as held, until they are
   /// pushed out again.
   void add(std::size_t server, const PromptBlocks& blocks);
+  /// The server is gone: what it got is forgotten.
+  void forget(std::size_t server);
   /// From now on the own blocks of all prompts so far can be found by their keys.
   void give_keys_to_own_blocks();
 

@@ -114,6 +114,12 @@ class ProfileRouter final : public Router {
     }
   }
 
+  void on_gone(core::InstanceId instance) override {
+    if (table_) {
+      table_->forget(instance.value());
+    }
+  }
+
  private:
   /// The picker's keys in the place of the sums, where it does not take the highest of those.
   void replace_by_keys(core::RngStream& draws) {

@@ -97,6 +97,8 @@ class Router {
     static_cast<void>(input);
     static_cast<void>(instance);
   }
+  /// The instance is gone for good: an id that comes again is another instance.
+  virtual void on_gone(core::InstanceId instance) { static_cast<void>(instance); }
   /// The gateway learns that a request has ended there. Only where needs().own.
   virtual void on_end(core::RequestId request, core::InstanceId instance) {
     static_cast<void>(request);

@@ -11,6 +11,7 @@
 #include "cluster/gateway.hpp"
 #include "cluster/part.hpp"
 #include "core/check.hpp"
+#include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "engine/instance.hpp"
@@ -24,6 +25,7 @@
 #include "scenario/sections/router.hpp"
 #include "sim/fleet_admission.hpp"
 #include "sim/fleet_disaggregation.hpp"
+#include "sim/operations.hpp"
 
 namespace ridgeline::sim {
 namespace {
@@ -47,15 +49,17 @@ std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolve
   auto setup = scenario::router_setup(section.router);
   RIDGELINE_CHECK(router.has_value() && setup.has_value(), "a scenario's rules look its policy up");
   setup->block_tokens = resolved.deployment->engine.block_size.value();
-  return std::make_unique<cluster::Cluster>(
-      cluster::ClusterInputs{.instance = instance,
-                             .num_instances = *section.instances,
-                             .router = (*router)->make(*setup),
-                             .times = times,
-                             .seed = static_cast<std::uint64_t>(resolved.run.seed),
-                             .eager = eager,
-                             .threads = threads,
-                             .parts = std::move(parts)});
+  const auto new_router = [make = (*router)->make, setup = *setup] { return make(setup); };
+  cluster::ClusterInputs inputs{.instance = instance,
+                                .num_instances = num_places(resolved),
+                                .router = new_router(),
+                                .times = times,
+                                .seed = static_cast<std::uint64_t>(resolved.run.seed),
+                                .eager = eager,
+                                .threads = threads,
+                                .parts = std::move(parts)};
+  add_operations(resolved, new_router, inputs);
+  return std::make_unique<cluster::Cluster>(std::move(inputs));
 }
 
 /// What the requests of a cluster's instances do not say.
@@ -79,7 +83,8 @@ void fill_fleet(const scenario::Resolved& resolved,
   const auto blocks =
       static_cast<double>((resolved.deployment->engine.num_gpu_blocks - kNullBlock).value());
   for (std::size_t i = 0; i < fleet.instances.size(); ++i) {
-    const engine::EngineTotals totals = cluster.instances()[i]->totals();
+    const engine::EngineTotals totals =
+        cluster.totals_of(core::InstanceId(static_cast<core::InstanceId::Rep>(i)));
     metrics::InstanceSummary& instance = fleet.instances[i];
     instance.busy = share(totals.busy.to_seconds(), summary.duration_s.value_or(0.0));
     instance.kv_peak = share(static_cast<double>(totals.peak_used_blocks.value()), blocks);
@@ -87,6 +92,7 @@ void fill_fleet(const scenario::Resolved& resolved,
                                      static_cast<double>(totals.prefix_queries.value()));
   }
   fill_transfers(resolved, parts.disaggregation, fleet);
+  fill_operations(resolved, cluster, summary);
 }
 
 }  // namespace ridgeline::sim

@@ -35,6 +35,7 @@
 #include "sim/fleet_disaggregation.hpp"
 #include "sim/horizon.hpp"
 #include "sim/logged_model.hpp"
+#include "sim/operations.hpp"
 #include "sim/run_warnings.hpp"
 #include "sim/step_watch.hpp"
 #include "workload/item.hpp"
@@ -55,7 +56,7 @@ metrics::RecorderOptions recorder_options(const scenario::Resolved& resolved,
   options.percentiles = resolved.run.percentiles == "sketch" ? metrics::Percentiles::kSketch
                                                              : metrics::Percentiles::kExact;
   options.listener = listener;
-  options.instances = resolved.run.cluster.instances.value_or(0);
+  options.instances = num_places(resolved);
   options.gateway_queues = resolved.run.cluster.admission.flow_control.value_or(false);
   const auto limit = [&](metrics::Metric metric) -> std::optional<core::Duration>& {
     return options.slo.limits[static_cast<std::size_t>(metric)];
@@ -156,8 +157,8 @@ RunOutcome outcome_of(const scenario::Resolved& resolved,
   RunOutcome outcome;
   outcome.totals = servers.front().totals();
   outcome.of_other_ranks = source.of_other_ranks();
-  outcome.summary = recorder.summarise(
-      counts_of(outcome.totals, deployment.engine, resolved.run.cluster.instances.value_or(1)));
+  outcome.summary = recorder.summarise(counts_of(
+      outcome.totals, deployment.engine, std::max<std::int64_t>(num_places(resolved), 1)));
   if (servers.cluster() != nullptr) {
     fill_fleet(resolved, *servers.cluster(), servers.parts(), outcome.summary);
   }
@@ -195,7 +196,7 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
   Driver driver({.source = source,
                  .path = deployment.path,
                  .recorder = recorder,
-                 .instances = resolved.run.cluster.instances.value_or(1),
+                 .instances = std::max<std::int64_t>(num_places(resolved), 1),
                  .interrupt = controls.interrupt,
                  .progress = controls.progress,
                  .listener = controls.listener,

@@ -43,6 +43,7 @@
 #include "scenario/options.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
+#include "sim/operations.hpp"
 #include "sim/simulation.hpp"
 #include "sim/step_watch.hpp"
 #include "workload/source.hpp"
@@ -193,7 +194,7 @@ class Simulation {
                                     .where = {.file = "command line"},
                                     .hint = "--slo-ttft, --slo-tpot, --slo-itl or --slo-e2e"});
     }
-    if (arguments_.has("steps-out") && resolved_.run.cluster.instances.value_or(1) > 1) {
+    if (arguments_.has("steps-out") && sim::num_places(resolved_) > 1) {
       return core::fail(core::Error{.field = "--steps-out",
                                     .message = "the log would mix the steps of all instances",
                                     .where = {.file = "command line"},

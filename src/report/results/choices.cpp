@@ -26,6 +26,7 @@
 #include "report/results/roadmap.hpp"
 #include "report/tree.hpp"
 #include "routing/registry.hpp"
+#include "scaling/registry.hpp"
 #include "scenario/options.hpp"
 #include "workload/generate/presets.hpp"
 #include "workload/traces/format.hpp"
@@ -221,6 +222,17 @@ ChoiceList list_admission() {
   return entries;
 }
 
+ChoiceList list_autoscalers() {
+  std::vector<Choice> entries;
+  for (const auto& scaler : scaling::scalers()) {
+    entries.push_back(
+        {.name = std::string(scaler.name),
+         .summary = fmt::format("{}; as {}", scaler.summary, scaler.source),
+         .facts = MapBuilder().add("source", text_node(scaler.source)).build().members()});
+  }
+  return entries;
+}
+
 ChoiceList list_presets() {
   std::vector<Choice> entries;
   for (const auto& preset : workload::workload_presets()) {
@@ -259,6 +271,7 @@ constexpr auto kChoiceKinds = std::to_array<ChoiceKind>({{"models", list_models}
                                                          {"presets", list_presets},
                                                          {"routers", list_routers},
                                                          {"admission", list_admission},
+                                                         {"autoscalers", list_autoscalers},
                                                          {"formats", list_formats},
                                                          {"options", list_options},
                                                          {"roadmap", list_roadmap}});

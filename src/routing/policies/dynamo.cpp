@@ -202,6 +202,8 @@ class Dynamo final : public Router {
     reader_.note_sent(input.request.id);
   }
 
+  void on_gone(core::InstanceId instance) override { table_.forget(instance.value()); }
+
   void on_end(core::RequestId request, core::InstanceId instance) override {
     active_.end(request, instance.value());
   }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -56,7 +57,8 @@ class Sglang final : public Router {
   [[nodiscard]] Needs needs() const override { return {.own = true}; }
 
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& /*draws*/) override {
-    const std::size_t count = input.id_room();
+    workers_ = std::max(workers_, input.id_room());
+    const std::size_t count = workers_;
     if (!policy_) {
       policy_.emplace(count, options_);
     }
@@ -87,6 +89,7 @@ class Sglang final : public Router {
  private:
   CacheAware::Options options_;
   std::optional<CacheAware> policy_;
+  std::size_t workers_ = 0;  ///< That were ever seen: some may be gone now.
 };
 
 }  // namespace

@@ -19,8 +19,9 @@ class SglangDp final : public Router {
   [[nodiscard]] Needs needs() const override { return {.gauges = true}; }
 
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& /*draws*/) override {
-    budget_.reserve(input.id_room());
-    for (std::size_t rank = 0; rank < input.id_room(); ++rank) {
+    ranks_ = std::max(ranks_, input.id_room());
+    budget_.reserve(ranks_);
+    for (std::size_t rank = 0; rank < ranks_; ++rank) {
       budget_.set_open(rank, false);
     }
     for (const InstanceView& view : input.instances) {
@@ -36,6 +37,7 @@ class SglangDp final : public Router {
 
  private:
   DpBudget budget_{0, false};
+  std::size_t ranks_ = 0;  ///< That were ever seen: some may be gone now.
 };
 
 }  // namespace

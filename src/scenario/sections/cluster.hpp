@@ -5,7 +5,9 @@
 
 #include "document/document.hpp"
 #include "scenario/sections/admission.hpp"
+#include "scenario/sections/autoscaling.hpp"
 #include "scenario/sections/disaggregation.hpp"
+#include "scenario/sections/faults.hpp"
 #include "scenario/sections/gateway.hpp"
 #include "scenario/sections/kv_transfer.hpp"
 #include "scenario/sections/router.hpp"
@@ -22,6 +24,11 @@ struct ClusterSection {
   std::optional<document::Node> tenants;  ///< A list of maps, or `auto` (sections/tenants.hpp).
   DisaggregationSection disaggregation = {};
   KvTransferSection kv_transfer = {};
+  AutoscalingSection autoscaling = {};
+  std::optional<document::Node> faults = {};  ///< A list, for scenario/sections/faults.hpp to read.
+  RetriesSection retries = {};
+  HealthCheckSection health_check = {};
+  std::optional<double> price_per_hour = {};  ///< Of each instance.
 };
 
 }  // namespace ridgeline::scenario

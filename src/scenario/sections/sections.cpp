@@ -14,6 +14,8 @@ std::span<const SectionEntry> cluster_sections() {
       {tenant_options, check_tenants},
       {disaggregation_options, check_disaggregation},
       {kv_transfer_options, check_kv_transfer},
+      {autoscaling_options, check_autoscaling},
+      {faults_options, check_faults},
   });
   return kSections;
 }

@@ -33,5 +33,9 @@ void check_tenants(Findings& findings);
 void check_disaggregation(Findings& findings);
 [[nodiscard]] std::span<const Option> kv_transfer_options();
 void check_kv_transfer(Findings& findings);
+[[nodiscard]] std::span<const Option> autoscaling_options();
+void check_autoscaling(Findings& findings);
+[[nodiscard]] std::span<const Option> faults_options();
+void check_faults(Findings& findings);
 
 }  // namespace ridgeline::scenario

@@ -51,6 +51,18 @@ TEST(PrefixTable, ForgetsTheLeastRecent) {
   EXPECT_THAT(table.matches({{3}}), ElementsAre(1));
 }
 
+TEST(PrefixTable, ForgetsAServerThatIsGone) {
+  PrefixTable table(2, 10);
+  table.add(0, {{1, 2}});
+  table.add(1, {{1, 3}});
+  table.forget(1);
+  EXPECT_THAT(table.matches({{1, 2}}), ElementsAre(2, 0));
+  EXPECT_THAT(table.matches({{3}}), ElementsAre(0, 0));
+  table.add(1, {{3}});
+  EXPECT_THAT(table.matches({{3}}), ElementsAre(0, 1));
+  table.forget(7);
+}
+
 TEST(PrefixTable, APromptLongerThanItsMemoryLeavesEntriesBehind) {
   PrefixTable table(1, 2);
   table.add(0, {{1, 2, 3}});  // 1 is pushed out, and still counts.

@@ -1,0 +1,330 @@
+// The lifecycle of instances, and what becomes of requests that lose theirs. Faults:
+// cluster/operations_faults.cpp.
+#include "cluster/operations.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "cluster/gateway.hpp"
+#include "cluster/part.hpp"
+#include "core/check.hpp"
+#include "core/ids.hpp"
+#include "core/rng.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "faults/fault.hpp"
+#include "scaling/cold_start.hpp"
+#include "scaling/victim.hpp"
+
+namespace ridgeline::cluster {
+
+using core::SimTime;
+
+namespace {
+
+/// What an end causes comes after it.
+constexpr core::Duration kNextTick = core::Duration::ticks(1);
+
+core::InstanceId id_of(std::size_t place) {
+  return core::InstanceId(static_cast<core::InstanceId::Rep>(place));
+}
+
+}  // namespace
+
+Operations::Operations(Fleet& fleet, OperationsInputs inputs)
+    : fleet_(fleet),
+      inputs_(std::move(inputs)),
+      lives_(fleet.num_instances()),
+      faults_(inputs_.faults.listed()) {
+  for (std::size_t place = 0; place < lives_.size(); ++place) {
+    const core::InstanceId id = id_of(place);
+    if (static_cast<std::int64_t>(place) < inputs_.initial_instances) {
+      ++num_starting_;
+      life(id).was_used = true;
+      become_ready(id, SimTime());
+    } else {
+      fleet_.gateway().set_ready(id, false, SimTime());
+    }
+  }
+  for (std::size_t i = 0; i < faults_.size(); ++i) {
+    push(faults_[i].at, Step::kFault, faults_[i].instance, static_cast<std::int64_t>(i));
+  }
+}
+
+void Operations::push(SimTime at, Step step, core::InstanceId instance, std::int64_t number) {
+  agenda_.push({.at = at,
+                .step = step,
+                .instance = instance,
+                .sequence = num_events_++,
+                .life = instance.valid() ? life(instance).life : 0,
+                .number = number});
+}
+
+SimTime Operations::next_instant() const {
+  return agenda_.empty() ? SimTime::never() : agenda_.top().at;
+}
+
+void Operations::act(SimTime now) {
+  seen_ = std::max(seen_, now);
+  while (!agenda_.empty() && agenda_.top().at <= now) {
+    const Event event = agenda_.top();
+    agenda_.pop();
+    const bool is_listed = event.step == Step::kFault &&
+                           event.number < static_cast<std::int64_t>(inputs_.faults.listed().size());
+    if (is_listed || !event.instance.valid() || life(event.instance).life == event.life) {
+      handle(event, now);
+    }
+  }
+}
+
+void Operations::handle(const Event& event, SimTime now) {
+  switch (event.step) {
+    case Step::kLifecycle:
+      move_on(event.instance, now);
+      break;
+    case Step::kFault:
+      strike(event.number, now);
+      break;
+    case Step::kFaultEnd:
+      end_fault(event.instance, event.number, now);
+      break;
+    case Step::kHealthCheck:
+      crash(event.instance, event.number, now);
+      break;
+    case Step::kDrained:
+      become_gone(event.instance, now);
+      break;
+    case Step::kDrainTimeout:
+      lose_requests(event.instance, -1, now);
+      become_gone(event.instance, now);
+      break;
+    case Step::kRetry:
+      retry(core::RequestId(static_cast<core::RequestId::Rep>(event.number)), now);
+      break;
+  }
+}
+
+/// A new engine, without a cache.
+void Operations::begin_start(core::InstanceId id, SimTime now) {
+  Life& one = life(id);
+  if (one.was_used) {
+    fleet_.renew(id);
+  }
+  one.was_used = true;
+  one.state = Lifecycle::kPending;
+  core::RngStream draws(
+      inputs_.seed, static_cast<std::uint64_t>(one.starts++), "cold start", id.value());
+  one.start = scaling::start_times(inputs_.cold_start, draws);
+  push(SimTime::saturating_sum(now, one.start.pending), Step::kLifecycle, id);
+}
+
+void Operations::move_on(core::InstanceId id, SimTime now) {
+  Life& one = life(id);
+  if (one.state == Lifecycle::kPending) {
+    one.state = Lifecycle::kLoading;
+    push(SimTime::saturating_sum(now, one.start.loading), Step::kLifecycle, id);
+  } else if (one.state == Lifecycle::kLoading) {
+    one.state = Lifecycle::kWarming;
+    push(SimTime::saturating_sum(now, one.start.warming), Step::kLifecycle, id);
+  } else {
+    become_ready(id, now);
+  }
+}
+
+void Operations::become_ready(core::InstanceId id, SimTime now) {
+  Life& one = life(id);
+  one.state = Lifecycle::kReady;
+  one.ready_since = now;
+  --num_starting_;
+  ++num_ready_;
+  close_report(one.down, now);
+  fleet_.serve(id);
+  fleet_.gateway().set_ready(id, true, now);
+  if (const auto fault = inputs_.faults.of_service(id, one.services++, now)) {
+    faults_.push_back(*fault);
+    push(fault->at, Step::kFault, id, static_cast<std::int64_t>(faults_.size()) - 1);
+  }
+  dispatch_held(now);
+}
+
+/// It serves no more: what was to happen to it is void.
+void Operations::leave_ready(core::InstanceId id, SimTime now) {
+  Life& one = life(id);
+  one.ready += now - one.ready_since;
+  ++one.life;
+  --num_ready_;
+  fleet_.gateway().set_ready(id, false, now);
+}
+
+void Operations::become_gone(core::InstanceId id, SimTime now) {
+  Life& one = life(id);
+  close_report(one.down, now);
+  close_report(one.slow, now);
+  close_report(one.unread, now);
+  one.existed += now - one.created;
+  one.state = Lifecycle::kGone;
+  ++one.life;
+  fleet_.stop(id, now);
+  fleet_.gateway().forget(id);
+}
+
+void Operations::start(std::int64_t count, SimTime now) {
+  for (std::size_t place = 0; place < lives_.size() && count > 0; ++place) {
+    if (lives_[place].state == Lifecycle::kGone) {
+      lives_[place].created = now;
+      ++num_starting_;
+      begin_start(id_of(place), now);
+      --count;
+    }
+  }
+  RIDGELINE_CHECK(count == 0, "no more instances are started than there are places for");
+}
+
+void Operations::retire(std::int64_t count, SimTime now) {
+  for (; count > 0; --count) {
+    std::vector<scaling::VictimCandidate> candidates;
+    for (std::size_t place = 0; place < lives_.size(); ++place) {
+      const Life& one = lives_[place];
+      if (one.state != Lifecycle::kGone && one.state != Lifecycle::kDraining) {
+        candidates.push_back({.id = id_of(place),
+                              .is_ready = one.state == Lifecycle::kReady,
+                              .created = one.created,
+                              .requests = fleet_.gateway().views()[place].own.requests});
+      }
+    }
+    const core::InstanceId id = candidates[scaling::victim(candidates, inputs_.victim)].id;
+    if (life(id).state == Lifecycle::kReady) {
+      drain(id, now);
+    } else {
+      --num_starting_;
+      become_gone(id, now);
+    }
+  }
+}
+
+void Operations::drain(core::InstanceId id, SimTime now) {
+  leave_ready(id, now);
+  Life& one = life(id);
+  one.state = Lifecycle::kDraining;
+  if (fleet_.gateway().views()[id.value()].true_requests == 0) {
+    become_gone(id, now);
+    return;
+  }
+  if (one.hangs) {
+    // What it has would never end: the health check's restart is its end.
+    push(inputs_.health_check.noticed(now), Step::kDrainTimeout, id);
+  }
+  push(SimTime::saturating_sum(now, inputs_.drain_timeout), Step::kDrainTimeout, id);
+}
+
+std::int64_t Operations::num_gone() const {
+  return std::ranges::count(lives_, Lifecycle::kGone, &Life::state);
+}
+
+bool Operations::on_arrival(Ticket&, SimTime) {
+  ++arrivals_;
+  return false;
+}
+
+bool Operations::on_no_instance(Ticket& ticket, SimTime) {
+  held_.push_back(ticket.request.id);
+  ++totals_.held_requests;
+  return true;
+}
+
+void Operations::dispatch_held(SimTime now) {
+  std::deque<core::RequestId> held;
+  held.swap(held_);
+  for (const core::RequestId id : held) {
+    Ticket* const ticket = fleet_.find(id);
+    if (ticket != nullptr && !fleet_.dispatch(*ticket, now)) {
+      held_.push_back(id);
+    }
+  }
+}
+
+bool Operations::on_leg_end(Ticket& ticket, domain::RequestRecord& record) {
+  const core::InstanceId id = ticket.counted.instance;
+  const bool has_failed = record.outcome == domain::Outcome::kFailed;
+  const SimTime last = has_failed                              ? record.failed
+                       : record.last_token == SimTime::never() ? record.queued
+                                                               : record.last_token;
+  seen_ = std::max(seen_, last);
+  if (life(id).state == Lifecycle::kDraining &&
+      fleet_.gateway().views()[id.value()].true_requests == 0) {
+    push(SimTime::saturating_sum(seen_, kNextTick), Step::kDrained, id);
+  }
+  return has_failed && !cuts_ && goes_on(record);
+}
+
+/// Whether a request that has failed is sent again.
+bool Operations::goes_on(const domain::RequestRecord& record) {
+  count_loss(record);
+  const auto before = retries_.find(record.id.value());
+  const std::int32_t retried = before == retries_.end() ? 0 : before->second;
+  // After its first token the client sees the error.
+  if (record.output_tokens > core::Tokens(0) || retried >= inputs_.retries.max_retries) {
+    return false;
+  }
+  retries_[record.id.value()] = retried + 1;
+  totals_.retried_requests += retried == 0 ? 1 : 0;
+  const core::Duration wait = core::Duration::saturating_sum(
+      fleet_.gateway().times().notice_latency, inputs_.retries.backoff(retried + 1));
+  push(SimTime::saturating_sum(record.failed, std::max(wait, kNextTick)),
+       Step::kRetry,
+       {},
+       static_cast<std::int64_t>(record.id.value()));
+  return true;
+}
+
+void Operations::count_loss(const domain::RequestRecord& record) {
+  if (losing_ >= 0) {
+    ++totals_.faults[static_cast<std::size_t>(losing_)].failed_requests;
+  }
+  if (record.first_scheduled != SimTime::never()) {
+    totals_.wasted_tokens += record.prompt_tokens - record.cached_tokens + record.output_tokens;
+  }
+}
+
+void Operations::retry(core::RequestId id, SimTime now) {
+  Ticket* const ticket = fleet_.find(id);
+  if (ticket == nullptr) {
+    return;  // Its client has given up.
+  }
+  ++totals_.retries;
+  if (!fleet_.dispatch(*ticket, now)) {
+    on_no_instance(*ticket, now);
+  }
+}
+
+void Operations::on_end(const Ticket& ticket, domain::RequestRecord& record) {
+  if (cuts_) {
+    record.outcome = domain::Outcome::kFailed;
+    record.failed = seen_;
+    count_loss(record);
+  }
+  if (const auto retried = retries_.find(ticket.request.id.value()); retried != retries_.end()) {
+    record.attempts += retried->second;
+    retries_.erase(retried);
+  }
+}
+
+void Operations::on_abort(const Ticket& ticket) {
+  std::erase(held_, ticket.request.id);
+}
+
+core::Duration Operations::existed(core::InstanceId id, SimTime end) const {
+  const Life& one = life(id);
+  return one.state == Lifecycle::kGone ? one.existed : one.existed + (end - one.created);
+}
+
+core::Duration Operations::was_ready(core::InstanceId id, SimTime end) const {
+  const Life& one = life(id);
+  return one.state == Lifecycle::kReady ? one.ready + (end - one.ready_since) : one.ready;
+}
+
+}  // namespace ridgeline::cluster

@@ -1,0 +1,177 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "cluster/lifecycle.hpp"
+#include "cluster/part.hpp"
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "domain/record.hpp"
+#include "faults/fault.hpp"
+#include "faults/health_check.hpp"
+#include "faults/plan.hpp"
+#include "faults/retry.hpp"
+#include "routing/router.hpp"
+#include "scaling/cold_start.hpp"
+#include "scaling/victim.hpp"
+
+namespace ridgeline::cluster {
+
+struct OperationsInputs {
+  std::int64_t initial_instances = 1;  ///< Ready from the start: those with the lowest ids.
+  faults::FaultPlan faults = {};
+  faults::Retries retries = {};
+  faults::HealthCheck health_check = {};
+  scaling::ColdStart cold_start = {};
+  core::Duration drain_timeout = core::Duration::max();
+  scaling::VictimPolicy victim = scaling::VictimPolicy::kNewest;
+  std::uint64_t seed = 0;  ///< Of cold starts.
+  /// The gateway's policy anew, for its restarts.
+  std::function<std::unique_ptr<routing::Router>()> new_router = {};
+};
+
+/// A fault as it went.
+struct FaultReport {
+  faults::Fault fault;
+  std::int64_t failed_requests = 0;             ///< Lost with it, retried ones among them.
+  core::SimTime over = core::SimTime::never();  ///< The instance is as before.
+};
+
+/// What operations did, in numbers.
+struct OperationsTotals {
+  std::vector<FaultReport> faults;  ///< In order of time.
+  std::int64_t retries = 0;         ///< Attempts after the first.
+  std::int64_t retried_requests = 0;
+  /// Of attempts that failed: prompt tokens that were to be computed, if the prompt was begun, and
+  /// output tokens.
+  core::Tokens wasted_tokens = {};
+  std::int64_t held_requests = 0;  ///< Arrived while no instance was ready.
+};
+
+/// Instances that come, fail and go: their lifecycle, the faults of a run, and what becomes of the
+/// requests that they lose. Scaling (cluster/scaling_part.hpp) starts and drains instances here.
+class Operations final : public Part {
+ public:
+  Operations(Fleet& fleet, OperationsInputs inputs);
+
+  [[nodiscard]] core::SimTime next_instant() const override;
+  void act(core::SimTime now) override;
+  bool on_arrival(Ticket& ticket, core::SimTime now) override;
+  bool on_no_instance(Ticket& ticket, core::SimTime now) override;
+  bool on_leg_end(Ticket& ticket, domain::RequestRecord& record) override;
+  void on_end(const Ticket& ticket, domain::RequestRecord& record) override;
+  void on_abort(const Ticket& ticket) override;
+
+  // For scaling.
+  /// Starts so many new instances: the lowest ids that are gone.
+  void start(std::int64_t count, core::SimTime now);
+  /// Takes so many away: those that have not started at once, the others when they are empty.
+  void retire(std::int64_t count, core::SimTime now);
+  /// Ready or on their way to be.
+  [[nodiscard]] std::int64_t num_replicas() const { return num_starting_ + num_ready_; }
+  [[nodiscard]] std::int64_t num_ready() const { return num_ready_; }
+  [[nodiscard]] std::int64_t num_gone() const;
+  /// Requests that arrived since the last call.
+  [[nodiscard]] std::int64_t take_arrivals() { return std::exchange(arrivals_, 0); }
+  [[nodiscard]] std::int64_t num_held() const { return static_cast<std::int64_t>(held_.size()); }
+  [[nodiscard]] Lifecycle state(core::InstanceId id) const { return life(id).state; }
+
+  // For results.
+  [[nodiscard]] const OperationsTotals& totals() const { return totals_; }
+  /// How long an instance existed until `end`, and how long of that it was ready.
+  [[nodiscard]] core::Duration existed(core::InstanceId id, core::SimTime end) const;
+  [[nodiscard]] core::Duration was_ready(core::InstanceId id, core::SimTime end) const;
+
+ private:
+  struct Life {
+    Lifecycle state = Lifecycle::kGone;
+    core::SimTime created;
+    core::SimTime ready_since;
+    core::Duration existed;  ///< In earlier lives.
+    core::Duration ready;    ///< In earlier times in service.
+    scaling::StartTimes start;
+    std::int64_t starts = 0;
+    std::int64_t services = 0;
+    std::uint64_t life = 0;  ///< Events of an earlier one are void.
+    bool was_used = false;   ///< Its engine is not as new.
+    bool hangs = false;
+    // The reports of the faults that it is under; -1: none.
+    std::int64_t down = -1;  ///< A crash or a hang.
+    std::int64_t slow = -1;
+    std::int64_t unread = -1;
+  };
+  enum class Step : std::uint8_t {
+    kLifecycle,  ///< The next state.
+    kFault,
+    kFaultEnd,
+    kHealthCheck,
+    kDrained,
+    kDrainTimeout,
+    kRetry,
+  };
+  struct Event {
+    core::SimTime at;
+    Step step;
+    core::InstanceId instance;
+    std::uint64_t sequence;
+    std::uint64_t life = 0;
+    std::int64_t number = 0;  ///< Of the fault, its report, or the request.
+
+    friend bool operator>(const Event& a, const Event& b) {
+      return std::tuple(a.at, a.step, a.instance, a.sequence) >
+             std::tuple(b.at, b.step, b.instance, b.sequence);
+    }
+  };
+
+  [[nodiscard]] Life& life(core::InstanceId id) { return lives_[id.value()]; }
+  [[nodiscard]] const Life& life(core::InstanceId id) const { return lives_[id.value()]; }
+  void push(core::SimTime at, Step step, core::InstanceId instance, std::int64_t number = 0);
+  void handle(const Event& event, core::SimTime now);
+
+  void begin_start(core::InstanceId id, core::SimTime now);
+  void move_on(core::InstanceId id, core::SimTime now);
+  void become_ready(core::InstanceId id, core::SimTime now);
+  void leave_ready(core::InstanceId id, core::SimTime now);
+  void become_gone(core::InstanceId id, core::SimTime now);
+  void drain(core::InstanceId id, core::SimTime now);
+
+  void strike(std::int64_t number, core::SimTime now);
+  void crash(core::InstanceId id, std::int64_t report, core::SimTime now);
+  void hang(core::InstanceId id, std::int64_t report, core::SimTime now);
+  void end_fault(core::InstanceId id, std::int64_t report, core::SimTime now);
+  void close_report(std::int64_t& report, core::SimTime now);
+  void restart_gateway(std::int64_t report, core::SimTime now);
+  void lose_requests(core::InstanceId id, std::int64_t report, core::SimTime now);
+  [[nodiscard]] bool goes_on(const domain::RequestRecord& record);
+  void count_loss(const domain::RequestRecord& record);
+  void retry(core::RequestId id, core::SimTime now);
+  void dispatch_held(core::SimTime now);
+
+  Fleet& fleet_;
+  OperationsInputs inputs_;
+  std::vector<Life> lives_;
+  std::vector<faults::Fault> faults_;  ///< Those listed, then those that came by chance.
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> agenda_;
+  std::uint64_t num_events_ = 0;
+  std::int64_t num_starting_ = 0;
+  std::int64_t num_ready_ = 0;
+  std::int64_t arrivals_ = 0;
+  core::SimTime seen_;                ///< The latest instant that it has seen.
+  std::deque<core::RequestId> held_;  ///< In the order in which they found no instance.
+  std::unordered_map<core::RequestId::Rep, std::int32_t> retries_;  ///< Looked up, never walked.
+  std::int64_t losing_ = -1;  ///< The report whose requests are being lost.
+  bool cuts_ = false;         ///< The gateway's restart ends all requests.
+  OperationsTotals totals_;
+};
+
+}  // namespace ridgeline::cluster

@@ -1,0 +1,159 @@
+// Faults as they strike, and their ends.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cluster/gateway.hpp"
+#include "cluster/lifecycle.hpp"
+#include "cluster/operations.hpp"
+#include "cluster/part.hpp"
+#include "core/check.hpp"
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "domain/record.hpp"
+#include "engine/instance.hpp"
+#include "faults/fault.hpp"
+
+namespace ridgeline::cluster {
+
+using core::SimTime;
+using faults::FaultKind;
+
+void Operations::strike(std::int64_t number, SimTime now) {
+  const faults::Fault fault = faults_[static_cast<std::size_t>(number)];
+  const auto report = static_cast<std::int64_t>(totals_.faults.size());
+  totals_.faults.push_back({.fault = fault});
+  if (fault.kind == FaultKind::kGatewayRestart) {
+    restart_gateway(report, now);
+    return;
+  }
+  const core::InstanceId id = fault.instance;
+  Life& one = life(id);
+  if (one.state != Lifecycle::kReady) {
+    totals_.faults.back().over = now;  // There is nothing that it could strike.
+    return;
+  }
+  switch (fault.kind) {
+    case FaultKind::kCrash:
+      crash(id, report, now);
+      return;
+    case FaultKind::kHang:
+      hang(id, report, now);
+      return;
+    case FaultKind::kSlowdown:
+      close_report(one.slow, now);
+      one.slow = report;
+      fleet_.instance(id, now).set_slowdown({.thousandths = fault.factor_thousandths});
+      fleet_.note_change(id);
+      break;
+    case FaultKind::kScrapeLoss:
+      close_report(one.unread, now);
+      one.unread = report;
+      fleet_.gateway().set_readable(id, false);
+      break;
+    case FaultKind::kGatewayRestart:
+      break;
+  }
+  if (fault.lasts) {
+    push(SimTime::saturating_sum(now, *fault.lasts), Step::kFaultEnd, id, report);
+  }
+}
+
+/// All requests of an instance are lost; it starts again, or lies still for as long as the fault
+/// says.
+void Operations::crash(core::InstanceId id, std::int64_t report, SimTime now) {
+  Life& one = life(id);
+  const auto lasts = totals_.faults[static_cast<std::size_t>(report)].fault.lasts;
+  const bool is_noticed_hang = one.hangs;
+  if (one.down != report) {
+    close_report(one.down, now);
+  }
+  close_report(one.slow, now);
+  close_report(one.unread, now);
+  one.down = report;
+  leave_ready(id, now);
+  ++num_starting_;
+  lose_requests(id, report, now);
+  if (!lasts || is_noticed_hang) {
+    begin_start(id, now);
+    return;
+  }
+  fleet_.renew(id);
+  one.state = Lifecycle::kWarming;  // Ready when the time is over.
+  push(SimTime::saturating_sum(now, *lasts), Step::kLifecycle, id);
+}
+
+/// No step ends, until the fault is over or the health check has noticed and restarts it.
+void Operations::hang(core::InstanceId id, std::int64_t report, SimTime now) {
+  Life& one = life(id);
+  if (one.hangs) {
+    totals_.faults[static_cast<std::size_t>(report)].over = now;
+    return;
+  }
+  one.hangs = true;
+  one.down = report;
+  fleet_.instance(id, now).hang(now);
+  fleet_.note_change(id);
+  const SimTime noticed = inputs_.health_check.noticed(now);
+  const auto lasts = totals_.faults[static_cast<std::size_t>(report)].fault.lasts;
+  const SimTime over = lasts ? SimTime::saturating_sum(now, *lasts) : SimTime::never();
+  if (over <= noticed) {
+    push(over, Step::kFaultEnd, id, report);
+  } else {
+    push(noticed, Step::kHealthCheck, id, report);
+  }
+}
+
+void Operations::end_fault(core::InstanceId id, std::int64_t report, SimTime now) {
+  Life& one = life(id);
+  if (one.slow == report) {
+    fleet_.instance(id, now).set_slowdown({});
+    fleet_.note_change(id);
+    close_report(one.slow, now);
+  } else if (one.unread == report) {
+    fleet_.gateway().set_readable(id, true);
+    close_report(one.unread, now);
+  } else if (one.down == report && one.hangs) {
+    one.hangs = false;
+    fleet_.instance(id, now).go_on(now);
+    fleet_.note_change(id);
+    close_report(one.down, now);
+    if (const auto fault = inputs_.faults.of_service(id, one.services++, now)) {
+      faults_.push_back(*fault);
+      push(fault->at, Step::kFault, id, static_cast<std::int64_t>(faults_.size()) - 1);
+    }
+  }
+}
+
+/// That fault is over.
+void Operations::close_report(std::int64_t& report, SimTime now) {
+  if (report >= 0) {
+    totals_.faults[static_cast<std::size_t>(report)].over = now;
+    report = -1;
+  }
+}
+
+/// Every request at the instance, or on its way there, fails now.
+void Operations::lose_requests(core::InstanceId id, std::int64_t report, SimTime now) {
+  life(id).hangs = false;
+  losing_ = report;
+  fleet_.gateway().set_readable(id, true);
+  fleet_.stop(id, now);
+  losing_ = -1;
+}
+
+void Operations::restart_gateway(std::int64_t report, SimTime now) {
+  FaultReport& own = totals_.faults[static_cast<std::size_t>(report)];
+  own.over = now;
+  if (own.fault.cuts_requests) {
+    losing_ = report;
+    cuts_ = true;
+    fleet_.cut_all(now);
+    cuts_ = false;
+    losing_ = -1;
+  }
+  fleet_.gateway().restart(inputs_.new_router(), now);
+}
+
+}  // namespace ridgeline::cluster

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ridgeline::metrics {
+
+/// A change of the number of instances.
+struct ScaleEventSummary {
+  double at_s = 0.0;
+  std::int64_t from = 0;  ///< Ready or on their way to be.
+  std::int64_t to = 0;
+  std::string reason;
+};
+
+/// What an autoscaler did, and what the instances cost.
+struct ScalingSummary {
+  std::string policy = {};  ///< Empty without an autoscaler.
+  std::vector<ScaleEventSummary> events = {};
+  double replica_seconds = 0.0;  ///< Sum over instances of the time from pending to gone.
+  double gpu_hours = 0.0;
+  std::optional<double> cost = {};  ///< Where instances have a price.
+};
+
+/// A fault as it went.
+struct FaultSummary {
+  std::string kind;
+  std::optional<std::int64_t> instance;  ///< None of a gateway's.
+  double at_s = 0.0;
+  std::optional<double> over_s;  ///< When the instance was as before; nothing if not by the end.
+  std::int64_t failed_requests = 0;  ///< Lost with it, retried ones among them.
+};
+
+struct RetriesSummary {
+  std::int64_t attempts = 0;  ///< After the first.
+  std::int64_t retried_requests = 0;
+  std::int64_t wasted_tokens = 0;  ///< To be computed, or generated, in attempts that failed.
+};
+
+/// What happened to the instances of a cluster.
+struct OperationsSummary {
+  std::optional<ScalingSummary> scaling = {};
+  std::vector<FaultSummary> faults = {};
+  std::optional<RetriesSummary> retries = {};  ///< Where requests can be lost.
+  std::int64_t held_requests = 0;              ///< Found no ready instance.
+};
+
+}  // namespace ridgeline::metrics

@@ -1,0 +1,362 @@
+#include "scenario/sections/autoscaling.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
+#include "scaling/cold_start.hpp"
+#include "scaling/metric.hpp"
+#include "scaling/registry.hpp"
+#include "scaling/victim.hpp"
+#include "scenario/findings.hpp"
+#include "scenario/options.hpp"
+#include "scenario/scenario.hpp"
+#include "scenario/sections/faults.hpp"
+#include "scenario/sections/sections.hpp"
+#include "scenario/time_value.hpp"
+
+namespace ridgeline::scenario {
+namespace {
+
+constexpr std::string_view kName = "cluster.autoscaling.name";
+constexpr std::string_view kMin = "cluster.autoscaling.min_replicas";
+constexpr std::string_view kMax = "cluster.autoscaling.max_replicas";
+constexpr std::string_view kTarget = "cluster.autoscaling.target";
+constexpr std::string_view kReplicasAt = "cluster.autoscaling.replicas_at";
+constexpr std::string_view kColdStart = "cluster.autoscaling.cold_start";
+constexpr double kMostReplicas = 4096;
+
+// clang-format off
+constexpr auto kAutoscalingOptions = std::to_array<Option>({
+    {.path = kName, .flag = "autoscaling", .unset = "off: a fixed number of instances",
+     .help = "The policy that decides how many instances there are (see `ridgeline list autoscalers`)", .example = "hpa",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.name; }},
+    {.path = kMin, .flag = "min-replicas", .lowest = 0, .highest = kMostReplicas, .unset = "1",
+     .help = "Fewest instances; 0 for keda and wva, which then wake at a request", .example = "2",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.min_replicas; }},
+    {.path = kMax, .flag = "max-replicas", .lowest = 1, .highest = kMostReplicas, .unset = "required with an autoscaler",
+     .help = "Most instances, those that drain among them: as many as there are GPUs for", .example = "16",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.max_replicas; }},
+    {.path = "cluster.autoscaling.scaling_interval", .flag = "scaling-interval", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "the policy's: hpa and keda 15s, wva 30s, dynamo-planner 5s",
+     .help = "From one decision to the next", .example = "30s",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.scaling_interval; }},
+    {.path = "cluster.autoscaling.metrics_interval", .flag = "metrics-interval", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "15s",
+     .help = "From one reading of the metrics that the autoscaler sees to the next", .example = "30s",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.metrics_interval; }},
+    {.path = "cluster.autoscaling.metric", .flag = "metric", .choices = scaling::kMetricNames, .unset = "requests",
+     .help = "What hpa and keda hold on target, of each instance", .example = "running",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.metric; }},
+    {.path = kTarget, .flag = "target", .lowest = 1e-6, .highest = 1e9, .unset = "required with hpa and keda",
+     .help = "The metric's target per instance", .example = "40",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.target; }},
+    {.path = "cluster.autoscaling.tolerance", .flag = "tolerance", .lowest = 0, .highest = 1, .unset = "0.1",
+     .help = "hpa and keda change nothing so near the target", .example = "0.05",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.tolerance; }},
+    {.path = "cluster.autoscaling.stabilization_window", .flag = "stabilization-window", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "300s",
+     .help = "hpa and keda go down no further than the most that they wanted in this time", .example = "60s",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.stabilization_window; }},
+    {.path = "cluster.autoscaling.cooldown", .flag = "cooldown", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "300s",
+     .help = "keda takes the last instance after so long without a request", .example = "600s",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.cooldown; }},
+    {.path = "cluster.autoscaling.analyzer", .flag = "analyzer", .choices = scaling::kAnalyzerNames, .unset = "v1",
+     .help = "wva judges spare KV blocks and queues (v1), or tokens (v2)", .example = "v2",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.analyzer; }},
+    {.path = "cluster.autoscaling.optimization_target", .flag = "optimization-target",
+     .choices = scaling::kOptimizationTargetNames, .unset = "throughput",
+     .help = "Which thresholds dynamo-planner compares with", .example = "latency",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.optimization_target; }},
+    {.path = kReplicasAt, .flag = "replicas-at", .unset = "required with schedule",
+     .help = "How many instances schedule wants from which time on, as [time, number] or time=number",
+     .example = "[[0s, 4], [600s, 8]]", .shape = Option::Shape::kItems,
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.replicas_at; }},
+    {.path = "cluster.autoscaling.scale_down", .flag = "scale-down", .choices = scaling::kVictimPolicyNames,
+     .unset = "newest",
+     .help = "Which instance goes first; those that still start go before all", .example = "least-loaded",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.scale_down; }},
+    {.path = "cluster.autoscaling.drain_timeout", .flag = "drain-timeout", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "none: it finishes what it has",
+     .help = "An instance that is to go loses the requests that it has after this time", .example = "60s",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.drain_timeout; }},
+    {.path = kColdStart, .flag = "cold-start", .unset = "weights at 2GB/s, compile 40s, capture 20s",
+     .help = "How an instance starts: load_bandwidth, and times or {mean, sd} of schedule, pull, load, compile, capture, warm_up",
+     .example = "{load_bandwidth: 1GB/s, compile: {mean: 40s, sd: 5s}}", .shape = Option::Shape::kPairs,
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.cold_start; }},
+});
+// clang-format on
+
+template <class Names>
+std::size_t place_of(const Names& names, const std::optional<std::string>& name) {
+  return name ? static_cast<std::size_t>(std::ranges::find(names, *name) - names.begin()) : 0;
+}
+
+core::Error wrong_entry(const document::Node& item, std::string message) {
+  return {.field = std::string(kReplicasAt),
+          .message = std::move(message),
+          .where = item.where(),
+          .hint = "[[0s, 4], [600s, 8]], or --replicas-at 600s=8"};
+}
+
+using Entry = std::pair<core::SimTime, std::int64_t>;
+
+/// "600s=8", or [600s, 8].
+std::optional<Entry> entry_of(const document::Node& item) {
+  std::optional<core::Duration> at;
+  std::int64_t replicas = -1;
+  if (item.is_string()) {
+    const std::string& text = item.as_string();
+    const auto equals = text.find('=');
+    if (equals == std::string::npos) {
+      return std::nullopt;
+    }
+    at = time_value(text.substr(0, equals));
+    const char* const end = text.data() + text.size();
+    if (std::from_chars(text.data() + equals + 1, end, replicas).ptr != end) {
+      return std::nullopt;
+    }
+  } else if (item.is_list() && item.items().size() == 2 &&
+             item.items()[1].kind() == document::Node::Kind::kInteger) {
+    at = time_value(item.items()[0]);
+    replicas = item.items()[1].as_integer();
+  }
+  if (!at || replicas < 0) {
+    return std::nullopt;
+  }
+  return Entry(core::SimTime::at(*at), replicas);
+}
+
+std::vector<Entry> read_replicas_at(const document::Node& list, core::Errors& errors) {
+  std::vector<Entry> entries;
+  for (const document::Node& item : list.items()) {
+    const auto entry = entry_of(item);
+    if (!entry) {
+      errors.push_back(wrong_entry(
+          item, fmt::format("found {}, expected a time and a number", flow_text(item))));
+    } else if (!entries.empty() && entry->first <= entries.back().first) {
+      errors.push_back(
+          wrong_entry(item, fmt::format("{} is not later than the entry before", flow_text(item))));
+    } else {
+      entries.push_back(*entry);
+    }
+  }
+  return entries;
+}
+
+/// A time, or {mean, sd}.
+std::optional<scaling::StartPhase> phase(document::ObjectReader& reader,
+                                         std::string_view key,
+                                         core::Errors& errors) {
+  const document::Node* const node = reader.node(key);
+  if (node == nullptr || node->is_null()) {
+    return std::nullopt;
+  }
+  scaling::StartPhase phase;
+  if (const auto time = time_value(*node)) {
+    phase.mean = *time;
+    return phase;
+  }
+  if (!node->is_map()) {
+    reader.problem(
+        key, fmt::format("found {}, expected a time or {{mean, sd}}", flow_text(*node)), "40s");
+    return std::nullopt;
+  }
+  document::ObjectReader inner(*node, reader.path_of(key), errors);
+  for (const auto& [name, slot] :
+       {std::pair<const char*, core::Duration*>{"mean", &phase.mean}, {"sd", &phase.sd}}) {
+    const document::Node* const value = inner.node(name);
+    const auto time = value == nullptr ? std::nullopt : time_value(*value);
+    if (time) {
+      *slot = *time;
+    } else {
+      inner.problem(name, "expected a time", "40s");
+    }
+  }
+  inner.finish();
+  return phase;
+}
+
+void check_policy(const scaling::ScalerEntry& policy, Findings& findings) {
+  const AutoscalingSection& section = findings.scenario().run.cluster.autoscaling;
+  for (const std::string_view setting : {"metric",
+                                         "target",
+                                         "tolerance",
+                                         "stabilization_window",
+                                         "cooldown",
+                                         "analyzer",
+                                         "optimization_target",
+                                         "replicas_at"}) {
+    const std::string path = fmt::format("cluster.autoscaling.{}", setting);
+    if (findings.given(path) && !policy.reads_setting(setting)) {
+      findings.ignored(path, fmt::format("the policy {} does not read it", policy.name));
+    }
+  }
+  if (policy.reads_setting("target") && !section.target) {
+    findings.problem(kTarget, fmt::format("missing: {} needs a target", policy.name), "target: 40");
+  }
+  if (policy.reads_setting("replicas_at") && !section.replicas_at) {
+    findings.problem(kReplicasAt, "missing: schedule needs times and numbers", "[[600s, 8]]");
+  }
+}
+
+void check_bounds(const scaling::ScalerEntry& policy, Findings& findings) {
+  const ClusterSection& cluster = findings.scenario().run.cluster;
+  const AutoscalingSection& section = cluster.autoscaling;
+  const std::int64_t fewest = section.min_replicas.value_or(1);
+  if (!section.max_replicas) {
+    findings.problem(kMax, "missing: an autoscaler needs a bound", "max_replicas: 16");
+    return;
+  }
+  if (fewest > *section.max_replicas) {
+    findings.problem(kMin,
+                     fmt::format("{} is above max_replicas, {}", fewest, *section.max_replicas));
+    return;
+  }
+  if (*cluster.instances < fewest || *cluster.instances > *section.max_replicas) {
+    findings.problem("cluster.instances",
+                     fmt::format("{} is outside {} to {}, the bounds of the autoscaler",
+                                 *cluster.instances,
+                                 fewest,
+                                 *section.max_replicas));
+  }
+  if (fewest == 0 && policy.name != "keda" && policy.name != "wva") {
+    findings.problem(kMin,
+                     fmt::format("{} never starts a first instance", policy.name),
+                     "0 is for keda and wva");
+  }
+}
+
+}  // namespace
+
+core::Result<scaling::ScalerSettings> scaler_settings(const AutoscalingSection& section) {
+  core::Errors errors;
+  scaling::ScalerSettings settings;
+  const auto policy = scaling::find_scaler(section.name.value_or("hpa"));
+  if (!policy) {
+    return core::fail(policy.error());
+  }
+  settings.scaling_interval = section.scaling_interval.value_or((*policy)->interval);
+  settings.metric = static_cast<scaling::Metric>(place_of(scaling::kMetricNames, section.metric));
+  settings.target = section.target.value_or(settings.target);
+  settings.tolerance = section.tolerance.value_or(settings.tolerance);
+  settings.stabilization_window =
+      section.stabilization_window.value_or(settings.stabilization_window);
+  settings.cooldown = section.cooldown.value_or(settings.cooldown);
+  settings.analyzer =
+      static_cast<scaling::Analyzer>(place_of(scaling::kAnalyzerNames, section.analyzer));
+  settings.optimization_target = static_cast<scaling::OptimizationTarget>(
+      place_of(scaling::kOptimizationTargetNames, section.optimization_target));
+  if (section.replicas_at) {
+    settings.replicas_at = read_replicas_at(*section.replicas_at, errors);
+  }
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  return settings;
+}
+
+core::Result<scaling::ColdStart> cold_start(const AutoscalingSection& section,
+                                            core::Bytes weights) {
+  core::Errors errors;
+  scaling::ColdStart start;
+  core::BytesPerSecond bandwidth = scaling::kDefaultLoadBandwidth;
+  std::optional<scaling::StartPhase> load;
+  if (section.cold_start) {
+    document::ObjectReader reader(*section.cold_start, std::string(kColdStart), errors);
+    if (const auto given = reader.quantity("load_bandwidth", "bytes_per_second")) {
+      bandwidth = core::BytesPerSecond(*given);
+      if (*given <= 0.0) {
+        reader.problem("load_bandwidth", "expected a rate above zero", "2GB/s");
+      }
+    }
+    load = phase(reader, "load", errors);
+    start.schedule = phase(reader, "schedule", errors).value_or(start.schedule);
+    start.pull = phase(reader, "pull", errors).value_or(start.pull);
+    start.compile = phase(reader, "compile", errors).value_or(start.compile);
+    start.capture = phase(reader, "capture", errors).value_or(start.capture);
+    start.warm_up = phase(reader, "warm_up", errors).value_or(start.warm_up);
+    reader.finish();
+  }
+  start.load =
+      load.value_or(scaling::StartPhase{.mean = core::Duration::saturating(weights / bandwidth)});
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  return start;
+}
+
+scaling::VictimPolicy victim_policy(const AutoscalingSection& section) {
+  return static_cast<scaling::VictimPolicy>(
+      place_of(scaling::kVictimPolicyNames, section.scale_down));
+}
+
+std::int64_t most_instances(const AutoscalingSection& section, std::int64_t instances) {
+  return section.name ? section.max_replicas.value_or(instances) : instances;
+}
+
+std::span<const Option> autoscaling_options() {
+  return kAutoscalingOptions;
+}
+
+void check_autoscaling(Findings& findings) {
+  const ClusterSection& cluster = findings.scenario().run.cluster;
+  const AutoscalingSection& section = cluster.autoscaling;
+  if (!cluster.instances) {
+    return;  // check_cluster() says so.
+  }
+  if (!section.name) {
+    for (const Option& option : kAutoscalingOptions) {
+      const bool is_for_crashes = option.path == kColdStart && cluster.faults;
+      if (findings.given(option.path) && !is_for_crashes) {
+        findings.ignored(option.path, "there is no autoscaler without cluster.autoscaling.name");
+      }
+    }
+  }
+  const auto add_all = [&](core::Errors errors) {
+    for (core::Error& error : errors) {
+      findings.errors().push_back(std::move(error));
+    }
+  };
+  if (auto start = cold_start(section, core::Bytes(0.0)); !start) {
+    add_all(start.error());
+  }
+  if (!section.name) {
+    return;
+  }
+  const auto policy = scaling::find_scaler(*section.name);
+  if (!policy) {
+    findings.problem(kName, policy.error().front().message, policy.error().front().hint);
+    return;
+  }
+  if (auto settings = scaler_settings(section); !settings) {
+    add_all(settings.error());
+  }
+  for (const auto& [path, interval] :
+       {std::pair("cluster.autoscaling.scaling_interval", section.scaling_interval),
+        std::pair("cluster.autoscaling.metrics_interval", section.metrics_interval)}) {
+    if (interval == core::Duration()) {
+      findings.problem(path, "0s is out of range, expected a time above zero", "15s");
+    }
+  }
+  check_policy(**policy, findings);
+  check_bounds(**policy, findings);
+}
+
+}  // namespace ridgeline::scenario

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "document/document.hpp"
+#include "scaling/cold_start.hpp"
+#include "scaling/registry.hpp"
+#include "scaling/victim.hpp"
+
+namespace ridgeline::scenario {
+
+/// Section `cluster.autoscaling`: which policy decides how many instances there are, and how they
+/// start and go. Without `name`: as many as `cluster.instances`.
+struct AutoscalingSection {
+  std::optional<std::string> name;  ///< Of scaling/registry.hpp.
+  std::optional<std::int64_t> min_replicas;
+  std::optional<std::int64_t> max_replicas;
+  std::optional<core::Duration> scaling_interval;
+  std::optional<core::Duration> metrics_interval;
+  std::optional<std::string> metric;
+  std::optional<double> target;
+  std::optional<double> tolerance;
+  std::optional<core::Duration> stabilization_window;
+  std::optional<core::Duration> cooldown;
+  std::optional<std::string> analyzer;
+  std::optional<std::string> optimization_target;
+  std::optional<document::Node> replicas_at;  ///< A list of [time, replicas].
+  std::optional<std::string> scale_down;
+  std::optional<core::Duration> drain_timeout;
+  std::optional<document::Node> cold_start;  ///< Times by phase.
+};
+
+/// The policy's settings; problems name the keys below the section.
+[[nodiscard]] core::Result<scaling::ScalerSettings> scaler_settings(
+    const AutoscalingSection& section);
+/// How an instance starts that has so many bytes of weights to read.
+[[nodiscard]] core::Result<scaling::ColdStart> cold_start(const AutoscalingSection& section,
+                                                          core::Bytes weights);
+[[nodiscard]] scaling::VictimPolicy victim_policy(const AutoscalingSection& section);
+
+/// Instances that there may be at most, at once.
+[[nodiscard]] std::int64_t most_instances(const AutoscalingSection& section,
+                                          std::int64_t instances);
+
+}  // namespace ridgeline::scenario

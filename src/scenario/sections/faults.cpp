@@ -1,0 +1,358 @@
+#include "scenario/sections/faults.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/ids.hpp"
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
+#include "faults/fault.hpp"
+#include "faults/plan.hpp"
+#include "scenario/findings.hpp"
+#include "scenario/options.hpp"
+#include "scenario/scenario.hpp"
+#include "scenario/sections/sections.hpp"
+#include "scenario/time_value.hpp"
+
+namespace ridgeline::scenario {
+namespace {
+
+using faults::FaultKind;
+
+constexpr std::string_view kFaults = "cluster.faults";
+constexpr std::string_view kMaxRetries = "cluster.retries.max_retries";
+constexpr std::string_view kBackoff = "cluster.retries.retry_backoff";
+constexpr double kMostRetries = 1000;
+constexpr double kThousandths = 1000.0;
+constexpr const char* kExample = "{kind: crash, instance: 3, at: 60s}, or --fault crash@60s:3";
+
+// clang-format off
+constexpr auto kFaultOptions = std::to_array<Option>({
+    {.path = kFaults, .flag = "fault", .unset = "none",
+     .help = "What goes wrong: KIND@TIME[+TIME][:INSTANCE][xFACTOR], or KIND~MTBF/MTTR by chance; "
+             "crash, slowdown, hang, scrape-loss, gateway-restart",
+     .example = "crash@60s:3", .shape = Option::Shape::kItems,
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.faults; }},
+    {.path = kMaxRetries, .flag = "max-retries", .lowest = 0, .highest = kMostRetries, .unset = "0",
+     .help = "How often the gateway sends a request again that was lost before its first token", .example = "5",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.retries.max_retries; }},
+    {.path = kBackoff, .flag = "retry-backoff", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "50ms",
+     .help = "Before the first retry; twice as long before each further one, 30s at most", .example = "200ms",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.retries.retry_backoff; }},
+    {.path = "cluster.health_check.probe_interval", .flag = "probe-interval", .unit = "s",
+     .lowest = 0.001, .highest = kMaxSeconds, .unset = "10s",
+     .help = "From one health check of an instance to the next", .example = "60s",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.health_check.probe_interval; }},
+    {.path = "cluster.health_check.probe_failures", .flag = "probe-failures", .lowest = 1, .highest = 1000, .unset = "3",
+     .help = "An instance that missed so many checks in a row is restarted", .example = "5",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.health_check.probe_failures; }},
+});
+// clang-format on
+
+/// One entry of the list.
+class FaultReader {
+ public:
+  FaultReader(const document::Node& node, std::size_t place, core::Errors& errors)
+      : node_(node), path_(fmt::format("{}[{}]", kFaults, place)), errors_(errors) {}
+
+  void read(FaultSettings& settings) {
+    const std::size_t before = errors_.size();
+    if (node_.is_string()) {
+      from_text(node_.as_string());
+    } else if (node_.is_map()) {
+      from_map();
+    } else {
+      problem(fmt::format("found {}, expected a fault", node_.describe()));
+    }
+    if (errors_.size() > before) {
+      return;
+    }
+    if (random_) {
+      if (settings.random) {
+        problem("only one kind of fault can come by chance");
+      }
+      settings.random = random_;
+      return;
+    }
+    check();
+    settings.listed.push_back(listed_);
+  }
+
+ private:
+  void problem(std::string message) {
+    errors_.push_back(
+        {.field = path_, .message = std::move(message), .where = node_.where(), .hint = kExample});
+  }
+
+  void set_kind(const std::string& word) {
+    const auto found = std::ranges::find(faults::kFaultKindNames, word);
+    if (found == faults::kFaultKindNames.end()) {
+      const std::vector<std::string> names(faults::kFaultKindNames.begin(),
+                                           faults::kFaultKindNames.end());
+      const auto meant = document::nearest(word, names);
+      errors_.push_back({.field = path_,
+                         .message = fmt::format("no fault '{}'", word),
+                         .where = node_.where(),
+                         .hint = meant ? fmt::format("did you mean '{}'?", *meant)
+                                       : "crash, slowdown, hang, scrape-loss, gateway-restart"});
+      return;
+    }
+    listed_.fault.kind = static_cast<FaultKind>(found - faults::kFaultKindNames.begin());
+  }
+
+  void set_instance(std::int64_t number) {
+    if (number < 0) {
+      problem(fmt::format("instance {} is out of range: they count from 0", number));
+      return;
+    }
+    listed_.fault.instance = core::InstanceId(static_cast<core::InstanceId::Rep>(number));
+  }
+
+  void set_factor(double factor) {
+    if (!(factor > 0.0) || factor > kThousandths) {
+      problem(fmt::format("factor {} is out of range, expected 0.001 to 1000", factor));
+      return;
+    }
+    listed_.fault.factor_thousandths = std::llround(factor * kThousandths);
+  }
+
+  core::Duration time_of(std::string_view text) {
+    const auto time = time_value(text);
+    if (!time) {
+      problem(fmt::format("found '{}', expected a time with a unit", text));
+    }
+    return time.value_or(core::Duration());
+  }
+
+  template <class T>
+  T number_of(std::string_view text) {
+    T value{};
+    const char* const end = text.data() + text.size();
+    const auto [reached, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || reached != end) {
+      problem(fmt::format("found '{}', expected a number", text));
+    }
+    return value;
+  }
+
+  /// What follows `mark`, taken off the text.
+  static std::optional<std::string> take_after(std::string& text, char mark) {
+    const auto at = text.rfind(mark);
+    if (at == std::string::npos) {
+      return std::nullopt;
+    }
+    std::string rest = text.substr(at + 1);
+    text.resize(at);
+    return rest;
+  }
+
+  void from_text(std::string text) {
+    if (const auto tilde = text.find('~'); tilde != std::string::npos) {
+      std::string times = text.substr(tilde + 1);
+      set_kind(text.substr(0, tilde));
+      const auto repair = take_after(times, '/');
+      if (!repair) {
+        problem(fmt::format("found '{}', expected MTBF/MTTR after ~", times));
+        return;
+      }
+      set_random(time_of(times), time_of(*repair));
+      return;
+    }
+    const auto mark = text.find('@');
+    if (mark == std::string::npos) {
+      problem(fmt::format("found '{}', expected KIND@TIME", text));
+      return;
+    }
+    set_kind(text.substr(0, mark));
+    std::string rest = text.substr(mark + 1);
+    if (const auto factor = take_after(rest, 'x')) {
+      set_factor(number_of<double>(*factor));
+    }
+    if (const auto instance = take_after(rest, ':')) {
+      set_instance(number_of<std::int64_t>(*instance));
+    }
+    if (const auto lasts = take_after(rest, '+')) {
+      listed_.fault.lasts = time_of(*lasts);
+    }
+    listed_.fault.at = core::SimTime::at(time_of(rest));
+  }
+
+  std::optional<core::Duration> time(document::ObjectReader& reader, std::string_view key) {
+    const document::Node* const value = reader.node(key);
+    if (value == nullptr || value->is_null()) {
+      return std::nullopt;
+    }
+    const auto time = time_value(*value);
+    if (!time) {
+      reader.problem(key, fmt::format("found {}, expected a time", flow_text(*value)), "60s");
+    }
+    return time;
+  }
+
+  void from_map() {
+    document::ObjectReader reader(node_, path_, errors_);
+    set_kind(reader.required_string("kind"));
+    const auto at = time(reader, "at");
+    const auto restart = time(reader, "restart_after");
+    const auto lasts = time(reader, "lasts");
+    const auto mtbf = time(reader, "mtbf");
+    const auto mttr = time(reader, "mttr");
+    if (const auto instance = reader.integer("instance", {0, 1 << 20})) {
+      set_instance(*instance);
+    }
+    listed_.share = reader.real("share", {0.0, 1.0});
+    if (const auto factor = reader.real("factor")) {
+      set_factor(*factor);
+    }
+    const std::vector<std::string> fates = {"kept", "cut"};
+    listed_.fault.cuts_requests = reader.choice("requests", fates) == "cut";
+    reader.finish();
+    if (mtbf || mttr) {
+      if (!mtbf || !mttr || at || listed_.share || listed_.fault.instance.valid()) {
+        problem("faults by chance have mtbf and mttr, and neither at nor instance nor share");
+      }
+      set_random(mtbf.value_or(core::Duration()), mttr.value_or(core::Duration()));
+      return;
+    }
+    if (!at) {
+      problem("missing: at, when it strikes");
+    }
+    if (restart && listed_.fault.kind != FaultKind::kCrash) {
+      problem("restart_after is of a crash; other faults have lasts");
+    } else if (lasts && listed_.fault.kind == FaultKind::kCrash) {
+      problem("a crash has restart_after, not lasts");
+    }
+    listed_.fault.lasts = restart ? restart : lasts;
+    listed_.fault.at = core::SimTime::at(at.value_or(core::Duration()));
+  }
+
+  void set_random(core::Duration mtbf, core::Duration mttr) {
+    const FaultKind kind = listed_.fault.kind;
+    if (kind != FaultKind::kCrash && kind != FaultKind::kHang) {
+      problem("crash and hang come by chance, other faults at a given time");
+    } else if (mtbf == core::Duration()) {
+      problem("mtbf is out of range, expected a time above zero");
+    }
+    random_ = {.kind = kind, .mtbf = mtbf, .mttr = mttr};
+  }
+
+  void check() {
+    const faults::Fault& fault = listed_.fault;
+    const bool has_place = fault.instance.valid() || listed_.share;
+    if (fault.kind == FaultKind::kGatewayRestart) {
+      if (has_place || fault.lasts) {
+        problem("a gateway's restart has no instance and no length");
+      }
+    } else if (!has_place) {
+      problem("missing: the instance that it strikes, or a share of them");
+    } else if (fault.instance.valid() && listed_.share) {
+      problem("has an instance and a share");
+    }
+    if ((fault.factor_thousandths != 1000) != (fault.kind == FaultKind::kSlowdown)) {
+      problem(fault.kind == FaultKind::kSlowdown ? "missing: the factor of its steps, above 1"
+                                                 : "a factor is of a slowdown");
+    }
+  }
+
+  const document::Node& node_;
+  std::string path_;
+  core::Errors& errors_;
+  faults::ListedFault listed_;
+  std::optional<faults::RandomFaults> random_;
+};
+
+/// Faults strike instances that exist, and whose number says which they are.
+void check_instances(const FaultSettings& settings, Findings& findings) {
+  const ClusterSection& cluster = findings.scenario().run.cluster;
+  const std::int64_t instances = *cluster.instances;
+  for (const faults::ListedFault& listed : settings.listed) {
+    if (!listed.fault.instance.valid()) {
+      continue;
+    }
+    const auto number = static_cast<std::int64_t>(listed.fault.instance.value());
+    if (number >= instances) {
+      findings.problem(
+          kFaults,
+          fmt::format("a {} of instance {}, of {} that count from 0",
+                      faults::kFaultKindNames[static_cast<std::size_t>(listed.fault.kind)],
+                      number,
+                      instances));
+    } else if (cluster.autoscaling.name && number >= cluster.autoscaling.min_replicas.value_or(1)) {
+      findings.problem(kFaults,
+                       fmt::format("instance {} may have been scaled away: min_replicas is {}",
+                                   number,
+                                   cluster.autoscaling.min_replicas.value_or(1)),
+                       "a share of the instances, or by chance: crash~1h/5m");
+    }
+  }
+}
+
+}  // namespace
+
+core::Result<FaultSettings> fault_settings(const std::optional<document::Node>& faults) {
+  FaultSettings settings;
+  core::Errors errors;
+  if (faults) {
+    std::size_t place = 0;
+    for (const document::Node& item : faults->items()) {
+      FaultReader(item, place++, errors).read(settings);
+    }
+  }
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  return settings;
+}
+
+std::span<const Option> faults_options() {
+  return kFaultOptions;
+}
+
+void check_faults(Findings& findings) {
+  const ClusterSection& cluster = findings.scenario().run.cluster;
+  if (!cluster.instances) {
+    return;  // check_cluster() says so.
+  }
+  auto settings = fault_settings(cluster.faults);
+  if (!settings) {
+    for (core::Error& error : settings.error()) {
+      findings.errors().push_back(std::move(error));
+    }
+    return;
+  }
+  check_instances(*settings, findings);
+  const bool may_lose = cluster.faults || cluster.autoscaling.drain_timeout;
+  for (const std::string_view path : {kMaxRetries, kBackoff}) {
+    if (findings.given(path) && !may_lose) {
+      findings.ignored(path, "no request is lost without cluster.faults");
+    }
+  }
+  const bool may_hang =
+      (settings->random && settings->random->kind == FaultKind::kHang) ||
+      std::ranges::any_of(settings->listed, [](const faults::ListedFault& listed) {
+        return listed.fault.kind == FaultKind::kHang;
+      });
+  for (const char* const path :
+       {"cluster.health_check.probe_interval", "cluster.health_check.probe_failures"}) {
+    if (findings.given(path) && !may_hang) {
+      findings.ignored(path, "no instance hangs");
+    }
+  }
+}
+
+}  // namespace ridgeline::scenario

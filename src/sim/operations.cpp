@@ -1,0 +1,190 @@
+#include "sim/operations.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cluster/cluster.hpp"
+#include "cluster/operations.hpp"
+#include "cluster/part.hpp"
+#include "cluster/scaling_part.hpp"
+#include "core/check.hpp"
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "faults/fault.hpp"
+#include "faults/plan.hpp"
+#include "metrics/operations_summary.hpp"
+#include "metrics/summary.hpp"
+#include "routing/router.hpp"
+#include "scaling/metric.hpp"
+#include "scaling/registry.hpp"
+#include "scenario/deployment.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/sections/autoscaling.hpp"
+#include "scenario/sections/cluster.hpp"
+#include "scenario/sections/faults.hpp"
+
+namespace ridgeline::sim {
+namespace {
+
+constexpr double kSecondsPerHour = 3600.0;
+constexpr core::Blocks kUnusedBlock{1};  ///< Holds no tokens.
+
+bool has_operations(const scenario::ClusterSection& section) {
+  return section.autoscaling.name || section.faults;
+}
+
+cluster::OperationsInputs operations_inputs(const scenario::Resolved& resolved) {
+  const scenario::ClusterSection& section = resolved.run.cluster;
+  const scenario::Deployment& deployment = *resolved.deployment;
+  const auto faults = scenario::fault_settings(section.faults);
+  const auto start = scenario::cold_start(
+      section.autoscaling,
+      deployment.memory.weights * static_cast<double>(deployment.execution.sharding.gpus()));
+  RIDGELINE_CHECK(faults.has_value() && start.has_value(), "a scenario's rules read its sections");
+  const auto seed = static_cast<std::uint64_t>(resolved.run.seed);
+  cluster::OperationsInputs inputs{
+      .initial_instances = *section.instances,
+      .faults = faults::FaultPlan(faults->listed, faults->random, *section.instances, seed),
+      .cold_start = *start,
+      .victim = scenario::victim_policy(section.autoscaling),
+      .seed = seed};
+  inputs.drain_timeout = section.autoscaling.drain_timeout.value_or(inputs.drain_timeout);
+  inputs.retries.max_retries = section.retries.max_retries.value_or(0);
+  inputs.retries.retry_backoff =
+      section.retries.retry_backoff.value_or(inputs.retries.retry_backoff);
+  inputs.health_check.interval =
+      section.health_check.probe_interval.value_or(inputs.health_check.interval);
+  inputs.health_check.failures =
+      section.health_check.probe_failures.value_or(inputs.health_check.failures);
+  return inputs;
+}
+
+cluster::ScalingInputs scaling_inputs(const scenario::Resolved& resolved) {
+  const scenario::AutoscalingSection& section = resolved.run.cluster.autoscaling;
+  const engine::EngineOptions& engine = resolved.deployment->engine;
+  const auto policy = scaling::find_scaler(*section.name);
+  const auto settings = scenario::scaler_settings(section);
+  RIDGELINE_CHECK(policy.has_value() && settings.has_value(),
+                  "a scenario's rules look its autoscaler up");
+  cluster::ScalingInputs inputs{
+      .scaler = (*policy)->make(*settings),
+      .min_replicas = section.min_replicas.value_or(1),
+      .max_replicas = *section.max_replicas,
+      .kv_capacity = engine.block_size * (engine.num_gpu_blocks - kUnusedBlock).value(),
+      .reads_busy = settings->metric == scaling::Metric::kBusy};
+  inputs.metrics_interval = section.metrics_interval.value_or(inputs.metrics_interval);
+  return inputs;
+}
+
+metrics::ScalingSummary scaling_summary(const scenario::Resolved& resolved,
+                                        const cluster::Cluster& cluster,
+                                        double replica_seconds) {
+  const scenario::ClusterSection& section = resolved.run.cluster;
+  metrics::ScalingSummary summary{.policy = section.autoscaling.name.value_or(""),
+                                  .events = {},
+                                  .replica_seconds = replica_seconds,
+                                  .cost = {}};
+  if (const auto* const scaling = cluster.part<cluster::ScalingPart>(); scaling != nullptr) {
+    for (const cluster::ScaleEvent& event : scaling->events()) {
+      summary.events.push_back({.at_s = event.at.to_seconds(),
+                                .from = event.from,
+                                .to = event.to,
+                                .reason = std::string(event.reason)});
+    }
+  }
+  const double hours = replica_seconds / kSecondsPerHour;
+  summary.gpu_hours = hours * static_cast<double>(resolved.deployment->execution.sharding.gpus());
+  if (section.price_per_hour) {
+    summary.cost = hours * *section.price_per_hour;
+  }
+  return summary;
+}
+
+void fill_faults(const cluster::OperationsTotals& totals, metrics::OperationsSummary& summary) {
+  for (const cluster::FaultReport& report : totals.faults) {
+    const faults::Fault& fault = report.fault;
+    metrics::FaultSummary& one = summary.faults.emplace_back();
+    one.kind = faults::kFaultKindNames[static_cast<std::size_t>(fault.kind)];
+    one.at_s = fault.at.to_seconds();
+    one.failed_requests = report.failed_requests;
+    if (fault.instance.valid()) {
+      one.instance = static_cast<std::int64_t>(fault.instance.value());
+    }
+    if (report.over != core::SimTime::never()) {
+      one.over_s = report.over.to_seconds();
+    }
+  }
+  summary.held_requests = totals.held_requests;
+  summary.retries = {.attempts = totals.retries,
+                     .retried_requests = totals.retried_requests,
+                     .wasted_tokens = totals.wasted_tokens.value()};
+}
+
+}  // namespace
+
+std::int64_t num_places(const scenario::Resolved& resolved) {
+  const scenario::ClusterSection& section = resolved.run.cluster;
+  return scenario::most_instances(section.autoscaling, section.instances.value_or(0));
+}
+
+void add_operations(const scenario::Resolved& resolved,
+                    std::function<std::unique_ptr<routing::Router>()> new_router,
+                    cluster::ClusterInputs& inputs) {
+  if (!has_operations(resolved.run.cluster)) {
+    return;
+  }
+  auto operations = operations_inputs(resolved);
+  operations.new_router = std::move(new_router);
+  inputs.instance.may_slow_down = operations.faults.has(faults::FaultKind::kSlowdown);
+  // Makers are called in the order of their kinds.
+  const auto made = std::make_shared<cluster::Operations*>(nullptr);
+  const auto own = std::make_shared<cluster::OperationsInputs>(std::move(operations));
+  inputs.parts.push_back({.kind = cluster::PartKind::kFaults, .make = [=](cluster::Fleet& fleet) {
+                            auto part =
+                                std::make_unique<cluster::Operations>(fleet, std::move(*own));
+                            *made = part.get();
+                            return part;
+                          }});
+  if (resolved.run.cluster.autoscaling.name) {
+    const auto scaling = std::make_shared<cluster::ScalingInputs>(scaling_inputs(resolved));
+    inputs.parts.push_back(
+        {.kind = cluster::PartKind::kScaling, .make = [=](cluster::Fleet& fleet) {
+           return std::make_unique<cluster::ScalingPart>(fleet, **made, std::move(*scaling));
+         }});
+  }
+}
+
+void fill_operations(const scenario::Resolved& resolved,
+                     const cluster::Cluster& cluster,
+                     metrics::Summary& summary) {
+  const scenario::ClusterSection& section = resolved.run.cluster;
+  const auto* const operations = cluster.part<cluster::Operations>();
+  metrics::FleetSummary& fleet = *summary.fleet;
+  if (operations == nullptr && !section.price_per_hour) {
+    return;
+  }
+  metrics::OperationsSummary& own = fleet.operations.emplace();
+  const core::SimTime end = cluster.now();
+  core::Duration existed;
+  for (std::size_t i = 0; i < fleet.instances.size(); ++i) {
+    const core::InstanceId id(static_cast<core::InstanceId::Rep>(i));
+    existed += operations != nullptr ? operations->existed(id, end) : end.since_start();
+    if (operations != nullptr) {
+      fleet.instances[i].ready_s = operations->was_ready(id, end).to_seconds();
+    }
+  }
+  if (section.autoscaling.name || section.price_per_hour) {
+    own.scaling = scaling_summary(resolved, cluster, existed.to_seconds());
+  }
+  if (operations != nullptr) {
+    fill_faults(operations->totals(), own);
+  }
+}
+
+}  // namespace ridgeline::sim

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "cluster/cluster.hpp"
+#include "metrics/summary.hpp"
+#include "routing/router.hpp"
+#include "scenario/resolve.hpp"
+
+namespace ridgeline::sim {
+
+/// Places for instances in a scenario's cluster: as many as there may be at once.
+[[nodiscard]] std::int64_t num_places(const scenario::Resolved& resolved);
+
+/// Adds to a cluster what makes its instances come, fail and go, where the scenario says so.
+/// `new_router` makes the gateway's policy anew.
+void add_operations(const scenario::Resolved& resolved,
+                    std::function<std::unique_ptr<routing::Router>()> new_router,
+                    cluster::ClusterInputs& inputs);
+
+/// Adds to the summary's fleet, which there must be, what these parts did.
+void fill_operations(const scenario::Resolved& resolved,
+                     const cluster::Cluster& cluster,
+                     metrics::Summary& summary);
+
+}  // namespace ridgeline::sim

@@ -1,0 +1,127 @@
+"""Instances that come, fail and go, as `run` shows them."""
+
+import json
+
+import pytest
+
+RUN = ("run", "--model", "llama-3.1-8b", "--gpu", "h100", "--input-len", 300, "--output-len", 60, "--seed", 3)
+OPEN = (*RUN, "--request-rate", 60, "--num-prompts", 1200, "--instances", 3)
+LEAST = ("--router", "least-request")
+SCALED = (*OPEN, *LEAST, "--autoscaling", "hpa", "--target", 4, "--max-replicas", 8, "--scaling-interval", "2s",
+          "--metrics-interval", "1s", "--cold-start", "compile=1s", "--cold-start", "capture=500ms",
+          "--cold-start", "load=1s")
+
+
+def result_of(ridgeline, *words):
+    done = ridgeline(*words, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_fault_after_the_end_changes_nothing(ridgeline):
+    plain = result_of(ridgeline, *OPEN)
+    assert "faults" not in plain["summary"]["cluster"]
+    late = result_of(ridgeline, *OPEN, "--fault", "crash@2h:1", "--fault", "gateway-restart@2h")
+    assert late["digest"] == plain["digest"]
+    assert late["summary"]["cluster"]["faults"] == []
+
+
+def test_a_crash_loses_requests_unless_they_are_sent_again(ridgeline):
+    crash = (*OPEN, *LEAST, "--fault", "crash@5s+4s:1")
+    lost = result_of(ridgeline, *crash)
+    (fault,) = lost["summary"]["cluster"]["faults"]
+    failed = lost["summary"]["failed"]["failed"]
+    assert fault["kind"] == "crash" and fault["instance"] == 1 and fault["at_s"] == 5 and fault["over_s"] == 9
+    assert fault["failed_requests"] == failed > 0
+    assert lost["summary"]["completed"] + failed == 1200
+    assert lost["summary"]["cluster"]["retries"]["attempts"] == 0
+    again = result_of(ridgeline, *crash, "--max-retries", 3)
+    retries = again["summary"]["cluster"]["retries"]
+    assert again["summary"]["failed"].get("failed", 0) + retries["retried_requests"] == failed
+    assert again["summary"]["cluster"]["per_instance"][1]["ready_s"] < again["summary"]["cluster"]["per_instance"][0]["ready_s"]
+
+
+def test_scaling_keeps_its_bounds_and_counts_what_it_costs(ridgeline):
+    result = result_of(ridgeline, *SCALED, "--price-per-hour", 3.6)
+    scaling = result["summary"]["cluster"]["scaling"]
+    assert scaling["events"][0]["from"] == 3
+    assert all(1 <= event["to"] <= 8 for event in scaling["events"])
+    assert scaling["cost"] == pytest.approx(scaling["gpu_hours"] * 3.6)
+    assert scaling["gpu_hours"] == pytest.approx(scaling["replica_seconds"] / 3600)
+    assert max(event["to"] for event in scaling["events"]) > 3
+    assert result["summary"]["completed"] == 1200
+
+
+@pytest.mark.parametrize("words", [
+    ("--fault", "crash@5s:1", "--fault", "slowdown@8s+5s:0x2", "--fault", "hang@9s:2", "--max-retries", 2, *LEAST),
+    ("--fault", "crash~4s/2s", "--max-retries", 5, "--router", "power-of-two"),
+    ("--fault", "scrape-loss@2s+5s:0", "--fault", "gateway-restart@6s", "--router", "llm-d"),
+])
+def test_both_engines_agree_whatever_fails(ridgeline, words):
+    first = result_of(ridgeline, *OPEN, *words)
+    assert first["summary"]["cluster"]["faults"]
+    for other in (("--engine-core", "reference"), ("--no-jump",)):
+        assert result_of(ridgeline, *OPEN, *words, *other)["digest"] == first["digest"]
+
+
+def test_both_engines_agree_on_scaling(ridgeline):
+    first = result_of(ridgeline, *SCALED)
+    second = result_of(ridgeline, *SCALED, "--engine-core", "reference")
+    assert first["digest"] == second["digest"]
+    assert first["summary"]["cluster"]["scaling"] == second["summary"]["cluster"]["scaling"]
+
+
+def test_sections_of_a_file_are_the_flags(ridgeline, tmp_path):
+    file = tmp_path / "fleet.yaml"
+    file.write_text("""
+model: llama-3.1-8b
+gpu: h100
+seed: 3
+workload: {request_rate: 60, num_prompts: 1200, input_len: 300, output_len: 60}
+cluster:
+  instances: 3
+  router: least-request
+  autoscaling:
+    {name: hpa, target: 4, max_replicas: 8, scaling_interval: 2s, metrics_interval: 1s,
+     cold_start: {compile: 1s, capture: 500ms, load: 1s}}
+  faults: [{kind: crash, share: 0.3, at: 5s, restart_after: 4s}]
+  retries: {max_retries: 2}
+""")
+    from_file = result_of(ridgeline, "run", file)
+    assert from_file["summary"]["cluster"]["faults"][0]["at_s"] == 5
+    assert from_file["summary"]["cluster"]["scaling"]["policy"] == "hpa"
+
+
+@pytest.mark.parametrize(("words", "expected"), [
+    (("--fault", "crush@5s:1"), "did you mean 'crash'?"),
+    (("--fault", "crash@5s:3"), "a crash of instance 3, of 3 that count from 0"),
+    (("--fault", "crash@5s"), "missing: the instance that it strikes"),
+    (("--fault", "crash:1"), "expected KIND@TIME"),
+    (("--fault", "crash@soon:1"), "found 'soon', expected a time"),
+    (("--fault", "slowdown@5s:1"), "missing: the factor"),
+    (("--fault", "slowdown~1h/5m"), "crash and hang come by chance"),
+    (("--max-retries", 3), "no request is lost without cluster.faults"),
+    (("--probe-interval", "5s"), "no instance hangs"),
+    (("--max-replicas", 8), "there is no autoscaler"),
+    (("--autoscaling", "hpaa"), "did you mean 'hpa'?"),
+    (("--autoscaling", "hpa", "--max-replicas", 8), "hpa needs a target"),
+    (("--autoscaling", "wva"), "an autoscaler needs a bound"),
+    (("--autoscaling", "wva", "--max-replicas", 8, "--target", 3), "the policy wva does not read it"),
+    (("--autoscaling", "wva", "--max-replicas", 8, "--min-replicas", 9), "9 is above max_replicas, 8"),
+    (("--autoscaling", "wva", "--max-replicas", 2), "3 is outside 1 to 2"),
+    (("--autoscaling", "hpa", "--target", 3, "--max-replicas", 8, "--min-replicas", 0), "hpa never starts"),
+    (("--autoscaling", "schedule", "--max-replicas", 8), "schedule needs times and numbers"),
+    (("--autoscaling", "schedule", "--max-replicas", 8, "--replicas-at", "9s=x"), "expected a time and a number"),
+    (("--autoscaling", "wva", "--max-replicas", 8, "--cold-start", "compil=3s"), "compile"),
+    (("--autoscaling", "wva", "--max-replicas", 8, "--cold-start", "load_bandwidth=3"), "unit"),
+    (("--autoscaling", "wva", "--max-replicas", 8, "--fault", "crash@5s:2"), "instance 2 may have been scaled away"),
+])
+def test_bad_input_is_one_clear_line(ridgeline, words, expected):
+    done = ridgeline(*OPEN, *words)
+    assert done.returncode == 2
+    assert expected in done.stderr, done.stderr
+
+
+def test_autoscalers_are_listed(ridgeline):
+    names = [entry["name"] for entry in json.loads(ridgeline("list", "autoscalers", "--format", "json").stdout)]
+    assert names == ["hpa", "keda", "wva", "dynamo-planner", "schedule"]

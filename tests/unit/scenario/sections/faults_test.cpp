@@ -1,0 +1,92 @@
+#include "scenario/sections/faults.hpp"
+
+#include <optional>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "document/document.hpp"
+#include "faults/fault.hpp"
+#include "scenario/time_value.hpp"
+
+namespace ridgeline::scenario {
+namespace {
+
+using core::Duration;
+using faults::FaultKind;
+
+core::Result<FaultSettings> read(const std::string& yaml) {
+  return fault_settings(*document::parse_yaml(yaml, "test.yaml"));
+}
+
+TEST(FaultSettings, TextsAndMapsSayTheSame) {
+  const auto texts = read(
+      "[crash@60s+300s:3, hang@1m:0, slowdown@10s+5s:2x1.5, gateway-restart@9s, scrape-loss@1s:1]");
+  const auto maps = read(
+      "[{kind: crash, at: 60s, restart_after: 300s, instance: 3}, {kind: hang, at: 60s, instance: "
+      "0},"
+      "{kind: slowdown, at: 10s, lasts: 5s, instance: 2, factor: 1.5},"
+      "{kind: gateway-restart, at: 9s}, {kind: scrape-loss, at: 1s, instance: 1}]");
+  ASSERT_TRUE(texts.has_value());
+  ASSERT_TRUE(maps.has_value());
+  ASSERT_EQ(texts->listed.size(), 5);
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(texts->listed[i].fault, maps->listed[i].fault) << i;
+  }
+  EXPECT_EQ(texts->listed[0].fault,
+            (faults::Fault{.kind = FaultKind::kCrash,
+                           .at = core::SimTime::at(Duration::seconds(60)),
+                           .instance = core::InstanceId(3),
+                           .lasts = Duration::seconds(300)}));
+  EXPECT_EQ(texts->listed[2].fault.factor_thousandths, 1500);
+}
+
+TEST(FaultSettings, SharesAndChance) {
+  const auto settings = read(
+      "[{kind: slowdown, share: 0.25, at: 0s, factor: 2}, crash~1h/5m,"
+      "{kind: gateway-restart, at: 1s, requests: cut}]");
+  ASSERT_TRUE(settings.has_value());
+  EXPECT_EQ(settings->listed[0].share, 0.25);
+  EXPECT_TRUE(settings->listed[1].fault.cuts_requests);
+  ASSERT_TRUE(settings->random.has_value());
+  EXPECT_EQ(settings->random->mtbf, Duration::seconds(3600));
+  EXPECT_EQ(settings->random->mttr, Duration::seconds(300));
+  EXPECT_TRUE(fault_settings(std::nullopt)->listed.empty());
+}
+
+TEST(FaultSettings, NameWhatIsWrongAndWhere) {
+  const auto problem = [](const std::string& yaml) {
+    const auto settings = read(yaml);
+    return settings ? std::string("none")
+                    : settings.error().front().field + ": " + settings.error().front().message;
+  };
+  EXPECT_EQ(problem("[crush@1s:0]"), "cluster.faults[0]: no fault 'crush'");
+  EXPECT_EQ(problem("[crash@1s:0, 7]"), "cluster.faults[1]: found 7, expected a fault");
+  EXPECT_THAT(problem("[{kind: crash, at: 1s, instance: 0, lasts: 5s}]"),
+              testing::HasSubstr("a crash has restart_after, not lasts"));
+  EXPECT_THAT(problem("[{kind: hang, at: 1s, instance: 0, restart_after: 5s}]"),
+              testing::HasSubstr("restart_after is of a crash"));
+  EXPECT_THAT(problem("[{kind: crash, at: 1s, instance: 0, share: 0.5}]"),
+              testing::HasSubstr("has an instance and a share"));
+  EXPECT_THAT(problem("[crash@1s:0x2]"), testing::HasSubstr("a factor is of a slowdown"));
+  EXPECT_THAT(problem("[{kind: gateway-restart, at: 1s, instance: 0}]"),
+              testing::HasSubstr("a gateway's restart has no instance"));
+  EXPECT_THAT(problem("[{kind: crash, mtbf: 1h}]"), testing::HasSubstr("mtbf and mttr"));
+  EXPECT_THAT(problem("[crash~1h/5m, hang~1h/5m]"), testing::HasSubstr("only one kind"));
+  EXPECT_THAT(problem("[{kind: crash, instance: 1}]"), testing::HasSubstr("missing: at"));
+  EXPECT_THAT(problem("[{kind: crash, at: 1s, instance: 1, speed: 3}]"),
+              testing::HasSubstr("speed"));
+}
+
+TEST(TimeValue, HasAUnitOrIsSeconds) {
+  EXPECT_EQ(time_value("250ms"), Duration::milliseconds(250));
+  EXPECT_EQ(time_value(document::Node::integer(3, {})), Duration::seconds(3));
+  EXPECT_EQ(time_value("3"), std::nullopt);
+  EXPECT_EQ(time_value(document::Node::boolean(true, {})), std::nullopt);
+}
+
+}  // namespace
+}  // namespace ridgeline::scenario

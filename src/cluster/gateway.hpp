@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,6 +11,8 @@
 #include <tuple>
 #include <vector>
 
+#include "cluster/decision.hpp"
+#include "cluster/routing_audit.hpp"
 #include "core/ids.hpp"
 #include "core/rng.hpp"
 #include "core/time.hpp"
@@ -32,20 +35,36 @@ struct GatewayTimes {
 /// How a gateway decided, in numbers.
 struct RoutingTotals {
   std::int64_t decisions = 0;
+  std::array<std::int64_t, routing::kNumReasons> by_reason = {};
   std::int64_t ties = 0;  ///< Decisions that were a draw among equals.
   /// Sum over decisions of the age of the chosen instance's gauges; zero where no policy reads
   /// them.
   core::Duration gauge_age;
 };
 
-/// The gateway in front of a cluster: the views of its instances, kept as old as a real gateway's,
-/// and the policy that reads them. Holds no instance.
+/// How requests are split among several gateways.
+enum class GatewaySplit : std::uint8_t {
+  kRandom,   ///< Each request by itself.
+  kSession,  ///< A session keeps to one; a request without a session is one by itself.
+};
+
+/// The gateways in front of a cluster: the views of its instances, kept as old as a real gateway's,
+/// and the policy that reads them. Each gateway counts what it sent itself and remembers its own
+/// decisions alone; gauges are read for all of them at the same instants. Holds no instance.
 class Gateway {
  public:
+  /// One policy per gateway, made alike.
+  using Routers = std::vector<std::unique_ptr<routing::Router>>;
   struct Instances {
     std::int64_t num_instances = 1;
     bool may_change = false;  ///< Instances may come, go or fail during the run.
   };
+  Gateway(Routers routers,
+          const Instances& instances,
+          const GatewayTimes& times,
+          std::uint64_t seed,
+          GatewaySplit split = GatewaySplit::kRandom);
+  /// One gateway.
   Gateway(std::unique_ptr<routing::Router> router,
           const Instances& instances,
           const GatewayTimes& times,
@@ -53,7 +72,10 @@ class Gateway {
 
   [[nodiscard]] const routing::Needs& needs() const { return needs_; }
   [[nodiscard]] const GatewayTimes& times() const { return times_; }
-  [[nodiscard]] std::span<const routing::InstanceView> views() const { return views_; }
+  /// Of the first gateway.
+  [[nodiscard]] std::span<const routing::InstanceView> views() const {
+    return desks_.front().views;
+  }
   [[nodiscard]] const RoutingTotals& totals() const { return totals_; }
 
   /// A request as the gateway has counted it at an instance.
@@ -62,6 +84,7 @@ class Gateway {
     core::InstanceId instance;
     std::int64_t tokens = 0;          ///< Of its prompt.
     std::int64_t prefill_tokens = 0;  ///< Of those, believed to be uncached there.
+    std::uint32_t gateway = 0;        ///< Which of several.
   };
 
   /// Leading tokens of a request's prompt that were in the KV cache of an instance when all before
@@ -70,6 +93,16 @@ class Gateway {
       std::function<core::Tokens(const domain::Request&, core::InstanceId, core::SimTime)>;
   /// Called at each decision, where the policy needs it (Needs::cache).
   void look_at_caches(CacheLook look) { look_at_cache_ = std::move(look); }
+
+  /// Gets every decision.
+  void watch_decisions(DecisionSink* sink) { decisions_ = sink; }
+  /// Every decision is made again on views of age 0, by one more policy per gateway.
+  void audit(Routers routers, const RoutingAudit::Look& look);
+  [[nodiscard]] bool is_audited() const { return !audits_.empty(); }
+  /// Of the audit, over all gateways: the share of decisions that would have been otherwise; and
+  /// the tokens computed although another instance had them.
+  [[nodiscard]] std::optional<double> regret() const;
+  [[nodiscard]] core::Tokens hit_lost() const;
 
   /// Chooses the instance of a request among the ready ones, and counts it there. None where no
   /// instance is ready.
@@ -99,6 +132,7 @@ class Gateway {
     core::InstanceId instance;
     routing::OwnCounters change;  ///< To be subtracted.
     core::RequestId ended = {};   ///< Nothing for a first token.
+    std::uint32_t gateway = 0;    ///< The one that sent it.
 
     /// By instant, then instance, then request.
     friend bool operator>(const Notice& a, const Notice& b) {
@@ -106,18 +140,31 @@ class Gateway {
     }
   };
 
-  [[nodiscard]] std::span<const routing::InstanceView> ready_views();
-  void look_at_caches(const domain::Request& request, core::SimTime now);
+  /// One gateway: its policy, and what it knows.
+  struct Desk {
+    std::unique_ptr<routing::Router> router;
+    std::vector<routing::InstanceView> views;
+  };
+
+  [[nodiscard]] std::size_t gateway_of(const domain::Request& request) const;
+  [[nodiscard]] std::span<const routing::InstanceView> ready_views(const Desk& desk);
+  void look_at_caches(Desk& desk, const domain::Request& request, core::SimTime now);
+  void report(const routing::RouteInput& input, const routing::Pick& pick, std::size_t gateway);
+  void note(const Counted& counted, core::SimTime at, Notice notice);
   void read_notices(core::SimTime now);
 
-  std::unique_ptr<routing::Router> router_;
+  std::vector<Desk> desks_;
   routing::Needs needs_;
-  bool counts_;  ///< Requests are counted: the policy reads counters, or a part of the cluster may.
+  GatewaySplit split_;
+  bool counts_ =
+      false;  ///< Requests are counted: the policy reads counters, or a part of the cluster may.
   GatewayTimes times_;
   std::uint64_t seed_;
   CacheLook look_at_cache_;
-  std::vector<routing::InstanceView> views_;
-  std::vector<bool> is_ready_;  ///< By instance.
+  DecisionSink* decisions_ = nullptr;
+  std::vector<double> scores_;        ///< Scratch of the decision at hand.
+  std::vector<RoutingAudit> audits_;  ///< By gateway; empty where there is no audit.
+  std::vector<bool> is_ready_;        ///< By instance.
   std::size_t num_ready_ = 0;
   std::vector<routing::InstanceView> candidates_;  ///< Scratch: the ready ones, if not all are.
   std::vector<core::SimTime> next_scrapes_;        ///< By instance; empty where no gauge is read.

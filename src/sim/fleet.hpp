@@ -4,18 +4,25 @@
 #include <memory>
 
 #include "cluster/cluster.hpp"
+#include "cluster/decision.hpp"
 #include "engine/instance.hpp"
 #include "metrics/summary.hpp"
 #include "scenario/resolve.hpp"
 
 namespace ridgeline::sim {
 
+/// How a cluster runs, as far as it changes no record; each as in cluster::ClusterInputs.
+struct FleetControls {
+  bool eager = false;
+  std::int64_t threads = 1;
+  bool audit = false;  ///< Every decision is made again on views of age 0.
+  cluster::DecisionSink* decisions = nullptr;
+};
+
 /// The cluster of a scenario that has one (scenario::ClusterSection), of instances like this one.
-/// `eager` and `threads` as in cluster::ClusterInputs.
 [[nodiscard]] std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolved,
                                                              const engine::InstanceInputs& instance,
-                                                             bool eager,
-                                                             std::int64_t threads);
+                                                             const FleetControls& controls);
 
 /// Adds to the summary's fleet, which there must be, what the requests do not say: the gateway's
 /// part and the engines'.

@@ -113,10 +113,9 @@ class Servers {
  public:
   Servers(const scenario::Resolved& resolved,
           const engine::InstanceInputs& inputs,
-          std::int64_t threads) {
+          const FleetControls& controls) {
     if (resolved.run.cluster.instances) {
-      const bool eager = inputs.core == engine::EngineCore::kReference;
-      cluster_ = make_cluster(resolved, inputs, eager, threads);
+      cluster_ = make_cluster(resolved, inputs, controls);
     } else {
       instance_ = std::make_unique<engine::Instance>(inputs);
     }
@@ -192,7 +191,12 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
       .jump = controls.jump};
   // A log of look-ups and a sink of tokens are for one thread.
   const bool alone = deployment.latency->logs() || controls.tokens != nullptr;
-  const Servers servers(resolved, inputs, alone ? 1 : controls.threads);
+  const Servers servers(resolved,
+                        inputs,
+                        {.eager = controls.core == engine::EngineCore::kReference,
+                         .threads = alone ? 1 : controls.threads,
+                         .audit = controls.routing_audit,
+                         .decisions = controls.decisions});
   const Driver::End end = driver.run(servers.front());
   if (end == Driver::End::kPastHorizon) {
     return core::fail(past_horizon(resolved, recorder.num_completed(), source.size()));

@@ -24,6 +24,7 @@
 #include "cli/terminal.hpp"
 #include "cli/trace_flags.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "report/palette.hpp"
 #include "scenario/imports/imports.hpp"
 #include "scenario/options.hpp"

@@ -128,11 +128,11 @@ class Gateway {
 
  private:
   struct Notice {
-    core::SimTime at;
-    core::InstanceId instance;
-    routing::OwnCounters change;  ///< To be subtracted.
-    core::RequestId ended = {};   ///< Nothing for a first token.
-    std::uint32_t gateway = 0;    ///< The one that sent it.
+    core::SimTime at = {};
+    core::InstanceId instance = {};
+    routing::OwnCounters change = {};  ///< To be subtracted.
+    core::RequestId ended = {};        ///< Nothing for a first token.
+    std::uint32_t gateway = 0;         ///< The one that sent it.
 
     /// By instant, then instance, then request.
     friend bool operator>(const Notice& a, const Notice& b) {

@@ -79,7 +79,7 @@ class EppImporter {
     const bool precise = sees_events_;
     overrides_.insert(overrides_.begin(),
                       {.path = "cluster.router.name",
-                       .text = precise     ? "llm-d-precise"
+                       .text = precise      ? "llm-d-precise"
                                : is_sticky_ ? "llm-d-sticky"
                                             : "llm-d"});
     return std::move(overrides_);
@@ -88,7 +88,9 @@ class EppImporter {
  private:
   void read_plugin(const Node& node) {
     document::ObjectReader reader(node, "plugins", errors_);
-    Plugin plugin{.type = reader.required_string("type"), .where = node.where()};
+    Plugin plugin;
+    plugin.type = reader.required_string("type");
+    plugin.where = node.where();
     plugin.name = reader.string("name").value_or(plugin.type);
     plugin.parameters = reader.node("parameters");
     reader.finish();

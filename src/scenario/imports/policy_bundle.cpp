@@ -25,9 +25,9 @@ struct Counterpart {
   std::string_view ours;
 };
 constexpr auto kBundleRouting = std::to_array<Counterpart>({{"round-robin", "round-robin"},
-                                                      {"random", "random"},
-                                                      {"weighted", "blis"},
-                                                      {"least-loaded", "least-request"}});
+                                                            {"random", "random"},
+                                                            {"weighted", "blis"},
+                                                            {"least-loaded", "least-request"}});
 constexpr auto kBundleSchedulers =
     std::to_array<Counterpart>({{"fcfs", "fcfs"}, {"priority-fcfs", "priority"}});
 

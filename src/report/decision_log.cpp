@@ -11,6 +11,7 @@
 #include "cluster/decision.hpp"
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
+#include "document/node_json.hpp"
 #include "report/tree.hpp"
 #include "routing/router.hpp"
 

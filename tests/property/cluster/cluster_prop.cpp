@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -33,6 +35,7 @@ struct RandomCluster {
   std::int64_t instances = 1;
   const routing::RouterEntry* router = nullptr;
   GatewayTimes times;
+  std::int64_t gateways = 1;
   std::vector<domain::Request> requests;
   bool closed_loop = false;
   std::int64_t threads = 1;
@@ -58,6 +61,7 @@ RandomCluster random_cluster() {
                .notice_latency = some_microseconds(2000),
                .refresh_interval = core::Duration::microseconds(1) + some_microseconds(4000),
                .kv_events_delay = some_microseconds(*rc::gen::element(0, 4000))};
+  all.gateways = *rc::gen::inRange<std::int64_t>(1, 4);
   all.closed_loop = *rc::gen::arbitrary<bool>();
   const auto count = *rc::gen::inRange<std::uint32_t>(1, 60);
   core::SimTime now;
@@ -85,11 +89,22 @@ struct Outcome {
   std::int64_t ties = 0;
 };
 
+Gateway::Routers routers_of(const RandomCluster& all, std::int64_t count) {
+  Gateway::Routers routers;
+  for (std::int64_t gateway = 0; gateway < count; ++gateway) {
+    routers.push_back(all.router->make({.gateways = all.gateways, .gateway = gateway}));
+  }
+  return routers;
+}
+
 /// Sends each request at its time, or, in a closed loop, when the one two before it has ended.
-Outcome run(const RandomCluster& all, bool eager, bool jump) {
+Outcome run(const RandomCluster& all, bool eager, bool jump, bool audit = false) {
   test::RecordingSink sink;
   const test::LinearModel model(all.costs);
   const engine::HostTime host;
+  Gateway::Routers routers = routers_of(all, all.gateways);
+  std::unique_ptr<routing::Router> first = std::move(routers.front());
+  routers.erase(routers.begin());
   Cluster cluster(
       {.instance = {.engine = {.options = all.options, .model = model, .host = host, .sink = sink},
                     .path = all.path,
@@ -97,8 +112,11 @@ Outcome run(const RandomCluster& all, bool eager, bool jump) {
                     .core = eager ? engine::EngineCore::kReference : engine::EngineCore::kFast,
                     .jump = jump},
        .num_instances = all.instances,
-       .router = all.router->make({}),
+       .router = std::move(first),
        .times = all.times,
+       .more_routers = std::move(routers),
+       .split = GatewaySplit::kSession,
+       .audit = audit ? routers_of(all, all.gateways) : Gateway::Routers(),
        .seed = 7,
        .eager = eager,
        .threads = all.threads});
@@ -142,6 +160,7 @@ RC_GTEST_PROP(Clusters, SettledLazilyGiveWhatTheReferenceGives, ()) {
     RC_ASSERT(lazy.requests == reference.requests);
     RC_ASSERT(lazy.gaps == reference.gaps);
     RC_ASSERT(lazy.steps == reference.steps);
+    RC_ASSERT(run(all, false, jump, true).requests == reference.requests);
     RC_ASSERT(lazy.ties == reference.ties);
   }
 }

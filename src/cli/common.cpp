@@ -24,7 +24,9 @@
 #include "cli/terminal.hpp"
 #include "cli/trace_flags.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "report/palette.hpp"
+#include "scenario/imports/imports.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
 
@@ -112,6 +114,14 @@ std::vector<FlagSpec> scenario_flags(ScenarioPart part) {
        .repeatable = true,
        .value = "NAME=VALUE",
        .help = "What if: changes a value of the network (model.KEY) or of the GPU (hardware.KEY)"});
+  if (part == ScenarioPart::kWhole) {
+    flags.push_back({.name = "epp-config",
+                     .value = "FILE",
+                     .help = "Routing as an EndpointPickerConfig of llm-d says"});
+    flags.push_back({.name = "policy-config",
+                     .value = "FILE",
+                     .help = "Routing and scheduling as a policy bundle of inference-sim says"});
+  }
   flags.push_back({.name = "latency-set",
                    .repeatable = true,
                    .value = "KEY=VALUE",
@@ -213,6 +223,38 @@ Manners default_manners() {
           .err = inspect_terminal(STDERR_FILENO, ColorMode::kAuto, false)};
 }
 
+namespace {
+
+/// Settings from configuration files of other systems; those that a flag states too are the
+/// flag's.
+core::Result<std::vector<scenario::Override>> imported_overrides(const Arguments& arguments) {
+  struct Import {
+    std::string_view flag;
+    core::Result<std::vector<scenario::Override>> (*read)(const document::Node&);
+  };
+  constexpr std::array kImports = {
+      Import{.flag = "epp-config", .read = scenario::overrides_of_epp_config},
+      Import{.flag = "policy-config", .read = scenario::overrides_of_policy_bundle}};
+  std::vector<scenario::Override> all;
+  for (const auto& [flag, read] : kImports) {
+    if (!arguments.has(flag)) {
+      continue;
+    }
+    auto imported = document::read_document(arguments.value(flag)).and_then(read);
+    if (!imported) {
+      return imported;
+    }
+    std::erase_if(*imported, [&](const scenario::Override& change) {
+      const scenario::Option* option = scenario::find_option(change.path);
+      return option != nullptr && arguments.has(option->flag);
+    });
+    all.insert(all.end(), imported->begin(), imported->end());
+  }
+  return all;
+}
+
+}  // namespace
+
 core::Result<scenario::LoadedScenario> load(const Arguments& given, scenario::Purpose purpose) {
   if (given.positionals.size() > 1) {
     return core::fail({.message = fmt::format("expected one scenario file, found {}: {}",
@@ -237,6 +279,11 @@ core::Result<scenario::LoadedScenario> load(const Arguments& given, scenario::Pu
     return core::fail(std::move(original).error());
   }
   std::vector<scenario::Override> overrides = std::move(*original);
+  if (auto imported = imported_overrides(arguments); imported) {
+    overrides.insert(overrides.end(), imported->begin(), imported->end());
+  } else {
+    return core::fail(std::move(imported).error());
+  }
   for (const auto& flag : arguments.flags) {
     if (flag.name == "model" && arguments.has("model-config-folder")) {
       continue;  // The name of what the folder holds.

@@ -91,8 +91,7 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
      "ray-workers-use-nsight trace-level summarize-trace trace-output"},
     {"has another word here: --latency-set KEY=VALUE, or --latency-constants FILE",
      "alpha-coeffs beta-coeffs defaults-filepath"},
-    {"has another word here: --scheduling-policy", "scheduler preemption-policy policy-config"},
-    {"has another word here: --scorer queue-depth=2 --scorer kv-utilization=1", "routing-scorers"},
+    {"has another word here: --scheduling-policy", "scheduler preemption-policy"},
     {"has another word here: a workload description with a rate in pieces (docs/workloads.md)",
      "ramp-up-strategy ramp-up-start-rps ramp-up-end-rps"},
     // What is not modelled.

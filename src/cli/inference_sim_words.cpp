@@ -45,6 +45,7 @@ class InferenceSimWords final : FlagRewriter {
     horizon();
     session_mode();
     trace_header();
+    gateway();
     for (const auto& [length, tokens] : kLengths) {
       spread(length, tokens);
     }
@@ -143,6 +144,43 @@ class InferenceSimWords final : FlagRewriter {
     }
   }
 
+  /// Its times of a gateway are bare microseconds; two policies have other names.
+  void gateway() {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kTimes = {
+        {{"gateway-latency", "--routing-latency"},
+         {"refresh-metrics-interval", "--snapshot-refresh-interval"},
+         {"kv-events-delay", "--cache-signal-delay"}}};
+    for (const auto& [name, theirs] : kTimes) {
+      GivenFlag* time = find(name);
+      const bool is_theirs = time != nullptr && time->typed == theirs;
+      if (is_theirs && time->value.find_first_not_of("0123456789") == std::string::npos) {
+        time->value += "us";
+      }
+    }
+    if (GivenFlag* policy = find("router");
+        policy != nullptr && policy->typed == "--routing-policy") {
+      policy->value = policy->value == "weighted"       ? "blis"
+                      : policy->value == "least-loaded" ? "least-request"
+                                                        : policy->value;
+    }
+    const auto scorers = take("routing-scorers");
+    for (std::string_view rest = scorers ? std::string_view(scorers->value) : ""; !rest.empty();) {
+      const std::string_view one = rest.substr(0, rest.find(','));
+      rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+      const auto colon = one.find(':');
+      if (colon == std::string_view::npos) {
+        problem(scorers->typed,
+                fmt::format("found \"{}\", expected NAME:WEIGHT", one),
+                "queue-depth:2,kv-utilization:1");
+        continue;
+      }
+      arguments_.flags.push_back(
+          {.name = "scorer",
+           .value = fmt::format("{}={}", one.substr(0, colon), one.substr(colon + 1)),
+           .typed = scorers->typed});
+    }
+  }
+
   /// --prompt-tokens-stdev, -min and -max make a length normal.
   void spread(std::string_view length, std::string_view tokens) {
     const auto deviation = take(fmt::format("{}-stdev", tokens));
@@ -211,6 +249,7 @@ std::vector<FlagSpec> inference_sim_flags() {
   flags.push_back({.name = "session-mode", .value = "fixed|closed-loop"});
   flags.push_back({.name = "trace-header", .value = "FILE"});
   flags.push_back({.name = "log", .value = "LEVEL"});
+  flags.push_back({.name = "routing-scorers", .value = "NAME:WEIGHT,..."});
   for (const auto& [length, tokens] : kLengths) {
     for (const char* end : {"stdev", "min", "max"}) {
       flags.push_back({.name = fmt::format("{}-{}", tokens, end), .value = "N"});

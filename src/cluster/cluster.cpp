@@ -10,6 +10,7 @@
 
 #include "cluster/gateway.hpp"
 #include "cluster/part.hpp"
+#include "cluster/routing_audit.hpp"
 #include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/parallel.hpp"
@@ -64,16 +65,26 @@ domain::RequestRecord unserved(const domain::Request& request,
   return record;
 }
 
+/// The policies of all gateways.
+Gateway::Routers all_routers(ClusterInputs& inputs) {
+  Gateway::Routers all = std::move(inputs.more_routers);
+  all.insert(all.begin(), std::move(inputs.router));
+  return all;
+}
+
 }  // namespace
 
 Cluster::Cluster(ClusterInputs inputs)
     : sink_(inputs.instance.engine.sink),
       eager_(inputs.eager),
-      threads_(inputs.parts.empty() && inputs.router->needs().nothing() ? inputs.threads : 1),
-      gateway_(std::move(inputs.router),
+      threads_(inputs.parts.empty() && inputs.router->needs().nothing() && inputs.audit.empty()
+                   ? inputs.threads
+                   : 1),
+      gateway_(all_routers(inputs),
                {.num_instances = inputs.num_instances, .may_change = !inputs.parts.empty()},
                inputs.times,
-               inputs.seed),
+               inputs.seed,
+               inputs.split),
       like_(inputs.instance) {
   for (const routing::InstanceView& view : gateway_.views()) {
     if (threads_ > 1) {
@@ -88,6 +99,15 @@ Cluster::Cluster(ClusterInputs inputs)
       });
   serves_.assign(instances_.size(), true);
   before_.resize(instances_.size());
+  gateway_.watch_decisions(inputs.decisions);
+  if (!inputs.audit.empty()) {
+    gateway_.audit(std::move(inputs.audit),
+                   [this](const domain::Request& request, core::InstanceId id, SimTime now) {
+                     const routing::Gauges read = gauges(id, now);
+                     return TrueState{.gauges = read,
+                                      .cached = instance(id, now).cached_prefix(request)};
+                   });
+  }
   std::ranges::stable_sort(inputs.parts, {}, &PartMaker::kind);
   for (const PartMaker& maker : inputs.parts) {
     parts_.push_back({.kind = maker.kind, .part = maker.make(*this)});
@@ -147,7 +167,8 @@ void Cluster::abort(core::RequestId id, SimTime at) {
 }
 
 Pause Cluster::advance(SimTime limit, bool pause_at_completion, std::int64_t max_segments) {
-  watch_ends(pause_at_completion || gateway_.needs().ends() || !parts_.empty());
+  watch_ends(pause_at_completion || gateway_.needs().ends() || gateway_.is_audited() ||
+             !parts_.empty());
   for (std::int64_t rounds = 0; rounds < max_segments; ++rounds) {
     const SimTime event = next_event();
     const SimTime visible = ends_are_watched_ ? visible_.least() : SimTime::never();

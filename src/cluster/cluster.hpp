@@ -5,11 +5,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <span>
 #include <tuple>
 #include <vector>
 
+#include "cluster/decision.hpp"
 #include "cluster/earliest.hpp"
 #include "cluster/gateway.hpp"
 #include "cluster/held_records.hpp"
@@ -33,7 +35,13 @@ struct ClusterInputs {
   std::int64_t num_instances = 1;
   std::unique_ptr<routing::Router> router;
   GatewayTimes times;
-  std::uint64_t seed = 0;  ///< Of the policy's draws.
+  /// Of further gateways, made like `router`; `split` says which requests come to which.
+  Gateway::Routers more_routers = {};
+  GatewaySplit split = GatewaySplit::kRandom;
+  /// One per gateway, made alike: every decision is made again on views of age 0. Empty: not.
+  Gateway::Routers audit = {};
+  DecisionSink* decisions = nullptr;  ///< Gets every decision, where there is one.
+  std::uint64_t seed = 0;             ///< Of the policy's draws.
   /// Advance every instance to every instant at which something happens in the cluster: slower, the
   /// same results. Off: only those of which the gateway may have learned something.
   bool eager = false;
@@ -88,6 +96,9 @@ class Cluster final : public engine::Server,
   /// Whether the policy reads gauges, which then have an age.
   [[nodiscard]] bool reads_gauges() const { return gateway_.needs().gauges; }
   [[nodiscard]] const RoutingTotals& routing() const { return gateway_.totals(); }
+  /// Of the audit (ClusterInputs::audit): nothing where there is none, or no decision.
+  [[nodiscard]] std::optional<double> regret() const { return gateway_.regret(); }
+  [[nodiscard]] core::Tokens hit_lost() const { return gateway_.hit_lost(); }
 
  private:
   /// A request, or a leg of one, between the gateway and an instance.

@@ -1,16 +1,20 @@
 #include "cluster/gateway.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 
+#include "cluster/decision.hpp"
+#include "cluster/routing_audit.hpp"
 #include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/rng.hpp"
 #include "core/time.hpp"
+#include "core/units.hpp"
 #include "domain/request.hpp"
 #include "routing/router.hpp"
 
@@ -18,23 +22,43 @@ namespace ridgeline::cluster {
 
 using core::SimTime;
 
+namespace {
+
+Gateway::Routers only(std::unique_ptr<routing::Router> router) {
+  Gateway::Routers routers;
+  routers.push_back(std::move(router));
+  return routers;
+}
+
+}  // namespace
+
 Gateway::Gateway(std::unique_ptr<routing::Router> router,
                  const Instances& instances,
                  const GatewayTimes& times,
                  std::uint64_t seed)
-    : router_(std::move(router)),
-      // With one instance there is nothing to choose, and so nothing to know.
-      needs_(instances.num_instances > 1 || instances.may_change ? router_->needs()
-                                                                 : routing::Needs{}),
-      router_reads_own_(needs_.own),
-      counts_(needs_.ends() || instances.may_change),
-      times_(times),
-      seed_(seed) {
+    : Gateway(only(std::move(router)), instances, times, seed) {}
+
+Gateway::Gateway(Routers routers,
+                 const Instances& instances,
+                 const GatewayTimes& times,
+                 std::uint64_t seed,
+                 GatewaySplit split)
+    : split_(split), times_(times), seed_(seed) {
   const std::int64_t num_instances = instances.num_instances;
-  RIDGELINE_CHECK(num_instances > 0, "a cluster has an instance");
+  RIDGELINE_CHECK(!routers.empty() && num_instances > 0, "a cluster has a gateway and an instance");
   RIDGELINE_CHECK(times.refresh_interval > core::Duration(), "gauges are read now and then");
+  if (num_instances > 1 || instances.may_change) {
+    needs_ = routers.front()->needs();
+  }  // With one instance there is nothing to choose, and so nothing to know.
+  router_reads_own_ = needs_.own;
+  counts_ = needs_.ends() || instances.may_change;
+  for (auto& router : routers) {
+    desks_.push_back({.router = std::move(router), .views = {}});
+  }
   for (std::int64_t i = 0; i < num_instances; ++i) {
-    views_.push_back({.id = core::InstanceId(static_cast<core::InstanceId::Rep>(i))});
+    for (Desk& desk : desks_) {
+      desk.views.push_back({.id = core::InstanceId(static_cast<core::InstanceId::Rep>(i))});
+    }
     is_ready_.push_back(true);
     is_readable_.push_back(true);
     ++num_ready_;
@@ -44,8 +68,9 @@ Gateway::Gateway(std::unique_ptr<routing::Router> router,
 
 /// Each instance on its own phase of the interval, the last one at its end.
 void Gateway::start_scrapes() {
-  const auto num_instances = static_cast<std::int64_t>(views_.size());
-  for (std::int64_t i = 0; needs_.gauges && next_scrapes_.size() < views_.size(); ++i) {
+  const std::size_t instances = is_ready_.size();
+  const auto num_instances = static_cast<std::int64_t>(instances);
+  for (std::int64_t i = 0; needs_.gauges && next_scrapes_.size() < instances; ++i) {
     next_scrapes_.push_back(SimTime::at(
         core::Duration::ticks(times_.refresh_interval.count() / num_instances) * (i + 1)));
   }
@@ -60,6 +85,45 @@ void Gateway::keep(const routing::Needs& needs) {
   start_scrapes();
 }
 
+void Gateway::audit(Routers routers, const RoutingAudit::Look& look) {
+  RIDGELINE_CHECK(routers.size() == desks_.size(), "each gateway has its audit");
+  for (auto& router : routers) {
+    audits_.emplace_back(std::move(router), look);
+  }
+}
+
+std::optional<double> Gateway::regret() const {
+  std::int64_t decisions = 0;
+  std::int64_t regretted = 0;
+  for (const RoutingAudit& one : audits_) {
+    decisions += one.decisions();
+    regretted += one.regretted();
+  }
+  return decisions == 0
+             ? std::nullopt
+             : std::optional(static_cast<double>(regretted) / static_cast<double>(decisions));
+}
+
+core::Tokens Gateway::hit_lost() const {
+  core::Tokens lost;
+  for (const RoutingAudit& one : audits_) {
+    lost += one.hit_lost();
+  }
+  return lost;
+}
+
+/// Which gateway a request comes to: a draw by the request or by its session.
+std::size_t Gateway::gateway_of(const domain::Request& request) const {
+  if (desks_.size() == 1) {
+    return 0;
+  }
+  const bool by_session = split_ == GatewaySplit::kSession && request.session.valid();
+  core::RngStream draws =
+      by_session ? core::RngStream(seed_, 0, "gateway of session", request.session.value())
+                 : core::RngStream(seed_, 0, "gateway", request.id.value());
+  return draws.below(desks_.size());
+}
+
 void Gateway::set_ready(core::InstanceId instance, bool ready, SimTime now) {
   if (is_ready_[instance.value()] != ready) {
     is_ready_[instance.value()] = ready;
@@ -70,11 +134,15 @@ void Gateway::set_ready(core::InstanceId instance, bool ready, SimTime now) {
 
 std::span<const routing::InstanceView> Gateway::ready_views(SimTime now) {
   read_notices(now);
-  if (num_ready_ == views_.size()) {
-    return views_;
+  return ready_views(desks_.front());
+}
+
+std::span<const routing::InstanceView> Gateway::ready_views(const Desk& desk) {
+  if (num_ready_ == desk.views.size()) {
+    return desk.views;
   }
   candidates_.clear();
-  for (const routing::InstanceView& view : views_) {
+  for (const routing::InstanceView& view : desk.views) {
     if (is_ready_[view.id.value()]) {
       candidates_.push_back(view);
     }
@@ -83,9 +151,9 @@ std::span<const routing::InstanceView> Gateway::ready_views(SimTime now) {
 }
 
 /// Puts into the views what KV events have reported of the request's prompt.
-void Gateway::look_at_caches(const domain::Request& request, SimTime now) {
+void Gateway::look_at_caches(Desk& desk, const domain::Request& request, SimTime now) {
   const core::Duration delay = std::min(times_.kv_events_delay, now - SimTime());
-  for (routing::InstanceView& view : views_) {
+  for (routing::InstanceView& view : desk.views) {
     if (is_ready_[view.id.value()]) {
       view.cache_as_of = now - delay;
       view.cached_tokens = look_at_cache_(request, view.id, view.cache_as_of).value();
@@ -97,37 +165,50 @@ void Gateway::look_at_caches(const domain::Request& request, SimTime now) {
 }
 
 std::optional<Gateway::Counted> Gateway::route(const domain::Request& request, SimTime now) {
+  read_notices(now);
+  const std::size_t gateway = gateway_of(request);
+  Desk& desk = desks_[gateway];
   if (needs_.cache) {
-    look_at_caches(request, now);
+    look_at_caches(desk, request, now);
   }
   const domain::RequestView known = domain::view(request);
-  const routing::RouteInput input{
-      .request = known, .prompt = request.prompt, .instances = ready_views(now), .now = now};
+  scores_.clear();
+  const routing::RouteInput input{.request = known,
+                                  .prompt = request.prompt,
+                                  .instances = ready_views(desk),
+                                  .now = now,
+                                  .scores = decisions_ != nullptr ? &scores_ : nullptr};
   if (input.instances.empty()) {
     return std::nullopt;
   }
   core::RngStream draws(seed_, 0, "routing", request.id.value());
-  const routing::Pick pick = router_->pick(input, draws);
-  RIDGELINE_CHECK(pick.instance.valid() && pick.instance.value() < views_.size() &&
+  const core::RngStream again = draws;
+  const routing::Pick pick = desk.router->pick(input, draws);
+  RIDGELINE_CHECK(pick.instance.valid() && pick.instance.value() < desk.views.size() &&
                       is_ready_[pick.instance.value()],
                   "a policy chooses an instance that exists and is ready");
-  router_->on_dispatch(input, pick.instance);
-  routing::InstanceView& view = views_[pick.instance.value()];
+  report(input, pick, gateway);
+  if (!audits_.empty()) {
+    audits_[gateway].on_decision(request, input, pick, again);
+  }
+  desk.router->on_dispatch(input, pick.instance);
+  routing::InstanceView& view = desk.views[pick.instance.value()];
   RIDGELINE_CHECK(view.gauges_as_of <= now, "no gauge is known before it was read");
   const std::int64_t tokens = request.prompt_tokens.value();
   const Counted counted{.request = request.id,
                         .instance = pick.instance,
                         .tokens = tokens,
                         .prefill_tokens = pick.uncached_tokens < 0 ? tokens : pick.uncached_tokens,
-                        .epoch = epoch_};
+                        .epoch = epoch_,
+                        .gateway = static_cast<std::uint32_t>(gateway)};
   if (counts_) {
     view.own.requests += 1;
     view.own.tokens += counted.tokens;
     view.own.prefill_tokens += counted.prefill_tokens;
-    view.true_requests += 1;
+    for (Desk& each : desks_) {
+      each.views[pick.instance.value()].true_requests += 1;
+    }
   }
-  totals_.decisions += 1;
-  totals_.ties += pick.equals > 1 ? 1 : 0;
   if (needs_.gauges) {
     totals_.gauge_age += now - view.gauges_as_of;
   }
@@ -138,53 +219,92 @@ void Gateway::set_readable(core::InstanceId instance, bool readable) {
   is_readable_[instance.value()] = readable;
 }
 
-void Gateway::restart(std::unique_ptr<routing::Router> router, SimTime now) {
-  router_ = std::move(router);
+void Gateway::forget(core::InstanceId instance) {
+  for (Desk& desk : desks_) {
+    desk.router->on_gone(instance);
+  }
+}
+
+void Gateway::restart(Routers routers, SimTime now) {
+  RIDGELINE_CHECK(routers.size() == desks_.size(), "every gateway starts again");
   notices_ = {};
   ++epoch_;
-  for (routing::InstanceView& view : views_) {
-    view.own = {};
-    view.gauges = {};
-    view.gauges_as_of = now;
+  for (std::size_t i = 0; i < desks_.size(); ++i) {
+    desks_[i].router = std::move(routers[i]);
+    for (routing::InstanceView& view : desks_[i].views) {
+      view.own = {};
+      view.gauges = {};
+      view.gauges_as_of = now;
+    }
+  }
+}
+
+/// Counts a decision, and hands it out.
+void Gateway::report(const routing::RouteInput& input,
+                     const routing::Pick& pick,
+                     std::size_t gateway) {
+  totals_.decisions += 1;
+  totals_.ties += pick.equals > 1 ? 1 : 0;
+  totals_.by_reason[static_cast<std::size_t>(pick.reason)] += 1;
+  if (decisions_ != nullptr) {
+    decisions_->on_decision({.request = input.request.id,
+                             .at = input.now,
+                             .gateway = static_cast<std::int64_t>(gateway),
+                             .pick = pick,
+                             .instances = input.instances,
+                             .scores = scores_,
+                             .needs = needs_,
+                             .notice_latency = times_.notice_latency});
+  }
+}
+
+/// The gateway that sent it gets the notice one notice latency later, the audit now.
+void Gateway::note(const Counted& counted, SimTime at, Notice notice) {
+  notice.at = SimTime::saturating_sum(at, times_.notice_latency);
+  notice.instance = counted.instance;
+  notice.gateway = counted.gateway;
+  if (!audits_.empty()) {
+    audits_[counted.gateway].subtract(counted.instance, notice.change);
+    if (notice.ended.valid() && router_reads_own_) {
+      audits_[counted.gateway].on_end(notice.ended, counted.instance);
+    }
+  }
+  if (counted.epoch == epoch_) {  // Otherwise it does not know of the request any more.
+    notices_.push(notice);
   }
 }
 
 void Gateway::note_first_token(const Counted& counted, SimTime at) {
-  if (counted.epoch != epoch_) {
-    return;
-  }
-  notices_.push({.at = SimTime::saturating_sum(at, times_.notice_latency),
-                 .instance = counted.instance,
-                 .change = {.prefill_tokens = counted.prefill_tokens}});
+  note(counted, at, {.change = {.prefill_tokens = counted.prefill_tokens}});
 }
 
 void Gateway::note_end(const Counted& counted, bool first_token_seen, SimTime at) {
   if (!counts_) {
     return;
   }
-  views_[counted.instance.value()].true_requests -= 1;
-  if (counted.epoch != epoch_) {
-    return;  // It does not know of the request any more.
+  for (Desk& desk : desks_) {
+    desk.views[counted.instance.value()].true_requests -= 1;
   }
-  notices_.push({.at = SimTime::saturating_sum(at, times_.notice_latency),
-                 .instance = counted.instance,
-                 .change = {.requests = 1,
-                            .tokens = counted.tokens,
-                            .prefill_tokens = first_token_seen ? 0 : counted.prefill_tokens},
-                 .ended = counted.request});
+  note(counted,
+       at,
+       {.change = {.requests = 1,
+                   .tokens = counted.tokens,
+                   .prefill_tokens = first_token_seen ? 0 : counted.prefill_tokens},
+        .ended = counted.request});
 }
 
 void Gateway::read_notices(SimTime now) {
   for (; !notices_.empty() && notices_.top().at <= now; notices_.pop()) {
     const Notice& notice = notices_.top();
-    routing::OwnCounters& own = views_[notice.instance.value()].own;
+    Desk& desk = desks_[notice.gateway];
+    routing::OwnCounters& own = desk.views[notice.instance.value()].own;
     own.requests -= notice.change.requests;
     own.tokens -= notice.change.tokens;
     own.prefill_tokens -= notice.change.prefill_tokens;
     RIDGELINE_CHECK(own.requests >= 0 && own.tokens >= 0 && own.prefill_tokens >= 0,
                     "nothing ends that was not sent");
     if (notice.ended.valid() && router_reads_own_) {
-      router_->on_end(notice.ended, notice.instance);
+      desk.router->on_end(notice.ended, notice.instance);
     }
     if (watched_.own) {
       note_change(now);
@@ -202,10 +322,11 @@ core::InstanceId Gateway::next_scraped() const {
 
 void Gateway::scrape(const routing::Gauges& gauges) {
   SimTime& at = next_scrapes_[next_scraped_];
-  routing::InstanceView& view = views_[next_scraped_];
   if (is_readable_[next_scraped_]) {
-    view.gauges = gauges;
-    view.gauges_as_of = at;
+    for (Desk& desk : desks_) {
+      desk.views[next_scraped_].gauges = gauges;
+      desk.views[next_scraped_].gauges_as_of = at;
+    }
     if (watched_.gauges) {
       note_change(at);
     }
@@ -221,9 +342,11 @@ void Gateway::note_change(SimTime at) {
 
 void Gateway::settle_counts() {
   read_notices(SimTime::never());
-  for (const routing::InstanceView& view : views_) {
-    RIDGELINE_CHECK(view.own == routing::OwnCounters() && view.true_requests == 0,
-                    "what was sent has ended");
+  for (const Desk& desk : desks_) {
+    for (const routing::InstanceView& view : desk.views) {
+      RIDGELINE_CHECK(view.own == routing::OwnCounters() && view.true_requests == 0,
+                      "what was sent has ended");
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,6 +11,8 @@
 #include <tuple>
 #include <vector>
 
+#include "cluster/decision.hpp"
+#include "cluster/routing_audit.hpp"
 #include "core/ids.hpp"
 #include "core/rng.hpp"
 #include "core/time.hpp"
@@ -32,20 +35,36 @@ struct GatewayTimes {
 /// How a gateway decided, in numbers.
 struct RoutingTotals {
   std::int64_t decisions = 0;
+  std::array<std::int64_t, routing::kNumReasons> by_reason = {};
   std::int64_t ties = 0;  ///< Decisions that were a draw among equals.
   /// Sum over decisions of the age of the chosen instance's gauges; zero where no policy reads
   /// them.
   core::Duration gauge_age;
 };
 
-/// The gateway in front of a cluster: the views of its instances, kept as old as a real gateway's,
-/// and the policy that reads them. Holds no instance.
+/// How requests are split among several gateways.
+enum class GatewaySplit : std::uint8_t {
+  kRandom,   ///< Each request by itself.
+  kSession,  ///< A session keeps to one; a request without a session is one by itself.
+};
+
+/// The gateways in front of a cluster: the views of its instances, kept as old as a real gateway's,
+/// and the policy that reads them. Each gateway counts what it sent itself and remembers its own
+/// decisions alone; gauges are read for all of them at the same instants. Holds no instance.
 class Gateway {
  public:
+  /// One policy per gateway, made alike.
+  using Routers = std::vector<std::unique_ptr<routing::Router>>;
   struct Instances {
     std::int64_t num_instances = 1;
     bool may_change = false;  ///< Instances may come, go or fail during the run.
   };
+  Gateway(Routers routers,
+          const Instances& instances,
+          const GatewayTimes& times,
+          std::uint64_t seed,
+          GatewaySplit split = GatewaySplit::kRandom);
+  /// One gateway.
   Gateway(std::unique_ptr<routing::Router> router,
           const Instances& instances,
           const GatewayTimes& times,
@@ -53,7 +72,10 @@ class Gateway {
 
   [[nodiscard]] const routing::Needs& needs() const { return needs_; }
   [[nodiscard]] const GatewayTimes& times() const { return times_; }
-  [[nodiscard]] std::span<const routing::InstanceView> views() const { return views_; }
+  /// Of the first gateway.
+  [[nodiscard]] std::span<const routing::InstanceView> views() const {
+    return desks_.front().views;
+  }
   [[nodiscard]] const RoutingTotals& totals() const { return totals_; }
 
   /// A request as the gateway has counted it at an instance.
@@ -63,6 +85,7 @@ class Gateway {
     std::int64_t tokens = 0;          ///< Of its prompt.
     std::int64_t prefill_tokens = 0;  ///< Of those, believed to be uncached there.
     std::int64_t epoch = 0;           ///< Restarts of the gateway before.
+    std::uint32_t gateway = 0;        ///< Which of several.
   };
 
   /// Leading tokens of a request's prompt that were in the KV cache of an instance when all before
@@ -72,12 +95,22 @@ class Gateway {
   /// Called at each decision, where the policy needs it (Needs::cache).
   void look_at_caches(CacheLook look) { look_at_cache_ = std::move(look); }
 
+  /// Gets every decision.
+  void watch_decisions(DecisionSink* sink) { decisions_ = sink; }
+  /// Every decision is made again on views of age 0, by one more policy per gateway.
+  void audit(Routers routers, const RoutingAudit::Look& look);
+  [[nodiscard]] bool is_audited() const { return !audits_.empty(); }
+  /// Of the audit, over all gateways: the share of decisions that would have been otherwise; and
+  /// the tokens computed although another instance had them.
+  [[nodiscard]] std::optional<double> regret() const;
+  [[nodiscard]] core::Tokens hit_lost() const;
+
   /// Chooses the instance of a request among the ready ones, and counts it there. None where no
   /// instance is ready.
   std::optional<Counted> route(const domain::Request& request, core::SimTime now);
   /// Whether an instance may be chosen.
   void set_ready(core::InstanceId instance, bool ready, core::SimTime now);
-  /// The views of those, with what has come in by now, in the order of their ids.
+  /// The first gateway's views of those, with what has come in by now, in the order of their ids.
   [[nodiscard]] std::span<const routing::InstanceView> ready_views(core::SimTime now);
 
   /// Keeps also these parts of the views: something besides the router reads them, and asks for
@@ -94,10 +127,10 @@ class Gateway {
   /// Whether its gauges can be read; otherwise what was read last grows old.
   void set_readable(core::InstanceId instance, bool readable);
   /// The instance is gone, and what stands in its place later is another one.
-  void forget(core::InstanceId instance) { router_->on_gone(instance); }
-  /// Starts again at `now` with a policy that remembers nothing: counts of requests in flight,
+  void forget(core::InstanceId instance);
+  /// Starts again at `now` with policies that remember nothing: counts of requests in flight,
   /// gauges and what is on its way are lost.
-  void restart(std::unique_ptr<routing::Router> router, core::SimTime now);
+  void restart(Routers routers, core::SimTime now);
 
   /// A request's first token came out at `at`, or it ended at `at` (`first_token_seen`: after its
   /// first token was noted). The router sees it one notice latency later.
@@ -117,10 +150,11 @@ class Gateway {
 
  private:
   struct Notice {
-    core::SimTime at;
-    core::InstanceId instance;
-    routing::OwnCounters change;  ///< To be subtracted.
-    core::RequestId ended = {};   ///< Nothing for a first token.
+    core::SimTime at = {};
+    core::InstanceId instance = {};
+    routing::OwnCounters change = {};  ///< To be subtracted.
+    core::RequestId ended = {};        ///< Nothing for a first token.
+    std::uint32_t gateway = 0;         ///< The one that sent it.
 
     /// By instant, then instance, then request.
     friend bool operator>(const Notice& a, const Notice& b) {
@@ -128,23 +162,37 @@ class Gateway {
     }
   };
 
-  void look_at_caches(const domain::Request& request, core::SimTime now);
+  /// One gateway: its policy, and what it knows.
+  struct Desk {
+    std::unique_ptr<routing::Router> router;
+    std::vector<routing::InstanceView> views;
+  };
+
+  [[nodiscard]] std::size_t gateway_of(const domain::Request& request) const;
+  [[nodiscard]] std::span<const routing::InstanceView> ready_views(const Desk& desk);
+  void look_at_caches(Desk& desk, const domain::Request& request, core::SimTime now);
+  void report(const routing::RouteInput& input, const routing::Pick& pick, std::size_t gateway);
+  void note(const Counted& counted, core::SimTime at, Notice notice);
   void start_scrapes();
   void note_change(core::SimTime at);
   void read_notices(core::SimTime now);
 
-  std::unique_ptr<routing::Router> router_;
+  std::vector<Desk> desks_;
   routing::Needs needs_;    ///< The router's, and what keep() added.
   routing::Needs watched_;  ///< What keep() asked for: its changes are counted.
-  bool router_reads_own_;
-  bool counts_;  ///< Requests are counted: the policy reads counters, or a part of the cluster may.
+  bool router_reads_own_ = false;
+  GatewaySplit split_;
+  bool counts_ =
+      false;  ///< Requests are counted: the policy reads counters, or a part of the cluster may.
   GatewayTimes times_;
   std::uint64_t seed_;
   CacheLook look_at_cache_;
-  std::vector<routing::InstanceView> views_;
-  std::vector<bool> is_ready_;     ///< By instance.
-  std::vector<bool> is_readable_;  ///< By instance.
-  std::int64_t epoch_ = 0;         ///< Restarts.
+  DecisionSink* decisions_ = nullptr;
+  std::vector<double> scores_;        ///< Scratch of the decision at hand.
+  std::vector<RoutingAudit> audits_;  ///< By gateway; empty where there is no audit.
+  std::vector<bool> is_ready_;        ///< By instance.
+  std::vector<bool> is_readable_;     ///< By instance.
+  std::int64_t epoch_ = 0;            ///< Restarts.
   std::size_t num_ready_ = 0;
   std::vector<routing::InstanceView> candidates_;  ///< Scratch: the ready ones, if not all are.
   std::vector<core::SimTime> next_scrapes_;        ///< By instance; empty where no gauge is read.

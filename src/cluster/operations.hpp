@@ -37,7 +37,7 @@ struct OperationsInputs {
   scaling::VictimPolicy victim = scaling::VictimPolicy::kNewest;
   std::uint64_t seed = 0;  ///< Of cold starts.
   /// The gateway's policy anew, for its restarts.
-  std::function<std::unique_ptr<routing::Router>()> new_router = {};
+  std::function<Gateway::Routers()> new_routers = {};
 };
 
 /// A fault as it went.

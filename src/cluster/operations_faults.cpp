@@ -153,7 +153,7 @@ void Operations::restart_gateway(std::int64_t report, SimTime now) {
     cuts_ = false;
     losing_ = -1;
   }
-  fleet_.gateway().restart(inputs_.new_router(), now);
+  fleet_.gateway().restart(inputs_.new_routers(), now);
 }
 
 }  // namespace ridgeline::cluster

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/result.hpp"
@@ -180,7 +181,13 @@ struct TransferSummary {
 struct FleetSummary {
   std::string router;  ///< The routing policy.
   std::int64_t decisions = 0;
-  std::int64_t ties = 0;                      ///< Decisions that were a draw among equals.
+  std::int64_t ties = 0;  ///< Decisions that were a draw among equals.
+  /// Decisions by what decided; those that occurred.
+  std::vector<std::pair<std::string, std::int64_t>> by_reason;
+  /// Of an audit: share of decisions that views of age 0 would have made otherwise.
+  std::optional<double> regret;
+  /// Of an audit: prompt tokens computed although another instance had them.
+  std::optional<std::int64_t> hit_lost_tokens;
   std::optional<double> age_ms;               ///< Mean age of the gauges of the chosen instance.
   std::optional<double> request_variation;    ///< Standard deviation over mean of the requests.
   std::optional<double> token_variation;      ///< The same of the completed requests' tokens.

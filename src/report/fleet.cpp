@@ -76,6 +76,11 @@ std::string gateway_line(const FleetSummary& fleet, const TextStyle& style) {
   if (fleet.age_ms) {
     pieces.push_back({.text = fmt::format("gauges {} ms old", significant(*fleet.age_ms))});
   }
+  if (fleet.regret) {
+    pieces.push_back({.text = fmt::format("{} otherwise on fresh views", percent(*fleet.regret))});
+    pieces.push_back({.text = fmt::format("{} cached elsewhere",
+                                          counted(*fleet.hit_lost_tokens, "recomputed token"))});
+  }
   const auto width = static_cast<std::size_t>(std::max(style.width, 0));
   return wrapped(
       pad_right(counted(static_cast<std::int64_t>(fleet.instances.size()), "instance"), kNameWidth),
@@ -145,8 +150,17 @@ document::Node fleet_tree(const FleetSummary& fleet) {
   routing.add("router", text_node(fleet.router))
       .add("decisions", integer_node(fleet.decisions))
       .add("ties", integer_node(fleet.ties));
+  MapBuilder reasons;
+  for (const auto& [reason, decisions] : fleet.by_reason) {
+    reasons.add(reason, integer_node(decisions));
+  }
+  routing.add("by_reason", reasons.build());
   if (fleet.age_ms) {
     routing.add("age_ms", number_node(fleet.age_ms));
+  }
+  if (fleet.regret) {
+    routing.add("regret", number_node(fleet.regret))
+        .add("hit_lost_tokens", integer_node(*fleet.hit_lost_tokens));
   }
   routing.add("request_variation", number_node(fleet.request_variation))
       .add("token_variation", number_node(fleet.token_variation));

@@ -32,6 +32,7 @@ std::size_t CacheAware::pick(const Text& text,
   const bool apart = most - least > options_.balance_abs &&
                      static_cast<double>(most) > options_.balance_rel * static_cast<double>(least);
   std::size_t chosen = least_loaded(loads, healthy);
+  followed_prompt_ = false;
   if (!apart) {
     const CharacterTree::Match match = tree_.match(text);
     const auto length = static_cast<double>(std::max(length_of(text), std::int64_t{1}));
@@ -41,6 +42,7 @@ std::size_t CacheAware::pick(const Text& text,
         return static_cast<std::size_t>(std::ranges::find(healthy, true) - healthy.begin());
       }
       chosen = *match.worker;
+      followed_prompt_ = true;
     }
   }
   tree_.insert(text, chosen);

@@ -26,12 +26,15 @@ class CacheAware {
   std::size_t pick(const Text& text,
                    const std::vector<std::int64_t>& loads,
                    const std::vector<bool>& healthy);
+  /// Whether the last pick was of where the prompt was.
+  [[nodiscard]] bool followed_prompt() const { return followed_prompt_; }
   /// What the gateway does once a minute.
   void evict() { tree_.evict(options_.most_characters); }
 
  private:
   Options options_;
   CharacterTree tree_;
+  bool followed_prompt_ = false;
 };
 
 }  // namespace ridgeline::routing

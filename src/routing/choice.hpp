@@ -54,11 +54,23 @@ template <class Value>
   return drawn;
 }
 
+/// Puts in the score of each instance where the decision asks for it; `score` is a function of a
+/// place.
+template <class Score>
+void report_scores(const RouteInput& input, const Score& score) {
+  if (input.scores != nullptr) {
+    for (std::size_t i = 0; i < input.instances.size(); ++i) {
+      input.scores->push_back(static_cast<double>(score(i)));
+    }
+  }
+}
+
 /// Uniform among the instances with the lowest value of `load`, a function of a view.
 template <class Load>
 [[nodiscard]] Pick draw_least(const RouteInput& input, const Load& load, core::RngStream& draws) {
-  const Drawn drawn = draw_place(
-      input.instances.size(), [&](std::size_t i) { return -load(input.instances[i]); }, draws);
+  const auto score = [&](std::size_t i) { return -load(input.instances[i]); };
+  const Drawn drawn = draw_place(input.instances.size(), score, draws);
+  report_scores(input, score);
   return {.instance = input.instances[drawn.place].id, .equals = drawn.equals};
 }
 

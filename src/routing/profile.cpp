@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -99,12 +100,14 @@ class ProfileRouter final : public Router {
     for (const WeightedScorer& scorer : scorers_) {
       add_weighted(sums_, scorer.score(left), scorer.weight);
     }
+    report_sums(input);
     replace_by_keys(draws);
     const Drawn drawn = draw_place(sums_.size(), [&](std::size_t i) { return sums_[i]; }, draws);
     const std::size_t place = profile_.sticky ? kept_[drawn.place] : drawn.place;
     return {.instance = input.instances[place].id,
             .equals = drawn.equals,
-            .uncached_tokens = all_[place].uncached_tokens};
+            .uncached_tokens = all_[place].uncached_tokens,
+            .reason = left.size() < all_.size() ? Reason::kPrefix : Reason::kScore};
   }
 
   void on_dispatch(const RouteInput& input, core::InstanceId instance) override {
@@ -121,6 +124,17 @@ class ProfileRouter final : public Router {
   }
 
  private:
+  /// Of what the filter left out, no score is known.
+  void report_sums(const RouteInput& input) const {
+    if (input.scores == nullptr) {
+      return;
+    }
+    input.scores->assign(all_.size(), std::numeric_limits<double>::quiet_NaN());
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      (*input.scores)[profile_.sticky ? kept_[i] : i] = sums_[i];
+    }
+  }
+
   /// The picker's keys in the place of the sums, where it does not take the highest of those.
   void replace_by_keys(core::RngStream& draws) {
     if (picker_ == kMaxScore) {

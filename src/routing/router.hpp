@@ -1,8 +1,11 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "core/ids.hpp"
 #include "core/rng.hpp"
@@ -68,16 +71,36 @@ struct RouteInput {
   /// them: what a policy remembers of instances goes by id, not by place.
   std::span<const InstanceView> instances;
   core::SimTime now;
+  /// Where there is one, a policy that scores puts in the score of each instance.
+  std::vector<double>* scores = nullptr;
 
   /// One more than the highest id among them: room for what is remembered of each.
   [[nodiscard]] std::size_t id_room() const { return std::size_t{instances.back().id.value()} + 1; }
 };
+
+/// What decided.
+enum class Reason : std::uint8_t {
+  kScore,    ///< The best of a sum of several things.
+  kTurn,     ///< The next one.
+  kDraw,     ///< A draw of all.
+  kSession,  ///< The request's session.
+  kPrefix,   ///< Where its prompt was, or is.
+  kLoad,     ///< The least busy.
+};
+inline constexpr std::size_t kNumReasons = 6;
+/// "score", "turn", ...
+[[nodiscard]] constexpr std::string_view name(Reason reason) {
+  constexpr std::array<std::string_view, kNumReasons> kNames = {
+      "score", "turn", "draw", "session", "prefix", "load"};
+  return kNames[static_cast<std::size_t>(reason)];
+}
 
 struct Pick {
   core::InstanceId instance;
   std::uint32_t equals = 1;  ///< Instances that were as good; the draw was among them.
   /// What the router believes is left to compute of the prompt there; -1: all of it.
   std::int64_t uncached_tokens = -1;
+  Reason reason = Reason::kScore;
 };
 
 /// Decides which instance gets a request. May remember its own decisions; knows nothing else but

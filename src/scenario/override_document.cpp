@@ -22,9 +22,9 @@
 namespace ridgeline::scenario {
 namespace {
 
-constexpr std::string_view kSet = "set";
-constexpr std::string_view kLatencySet = "latency.set";
-constexpr const char* kCommandLine = "command line";
+constexpr std::string_view kPatchOption = "set";
+constexpr std::string_view kLatencySetOption = "latency.set";
+constexpr const char* kFlagsFile = "command line";
 
 template <class T>
 std::optional<T> parse_number(std::string_view text) {
@@ -36,7 +36,7 @@ std::optional<T> parse_number(std::string_view text) {
 
 /// The text after a flag as a document would hold it: words stay words, numbers become numbers.
 document::Node scalar(const std::string& text) {
-  const core::Location where{.file = kCommandLine};
+  const core::Location where{.file = kFlagsFile};
   if (const auto integer = parse_number<std::int64_t>(text)) {
     return document::Node::integer(*integer, where);
   }
@@ -52,7 +52,7 @@ document::Node scalar(const std::string& text) {
 /// The same, and maps and lists as YAML writes them in one line: "{quant_method: fp8}".
 core::Result<document::Node> flag_value(const std::string& text) {
   const bool nested = text.starts_with('{') || text.starts_with('[');
-  return nested ? document::parse_yaml(text, kCommandLine) : scalar(text);
+  return nested ? document::parse_yaml(text, kFlagsFile) : scalar(text);
 }
 
 /// Of a program that uses the library: flags have been found in the table before.
@@ -64,7 +64,7 @@ core::Error no_such_option(const std::string& path) {
   const auto meant = document::nearest(path, paths);
   return {.field = path,
           .message = "no such option",
-          .where = {.file = kCommandLine},
+          .where = {.file = kFlagsFile},
           .hint = meant ? fmt::format("did you mean {}?", *meant)
                         : "`ridgeline schema scenario` lists them"};
 }
@@ -72,11 +72,11 @@ core::Error no_such_option(const std::string& path) {
 }  // namespace
 
 void OverrideDocument::add(const Override& change) {
-  if (change.path == kSet) {
+  if (change.path == kPatchOption) {
     add_pair(change, "--set", "--set model.num_hidden_layers=40");
     return;
   }
-  if (change.path == kLatencySet) {
+  if (change.path == kLatencySetOption) {
     add_pair(change, "--latency-set", "--latency-set perLayerOverhead=80");
     return;
   }
@@ -86,7 +86,7 @@ void OverrideDocument::add(const Override& change) {
   } else if (change.text.starts_with('[') || option->shape == Option::Shape::kOne ||
              (change.text.starts_with('{') && option->shape == Option::Shape::kPairs)) {
     if (option->kind() == "text") {
-      top_.add(option->path, document::Node::string(change.text, {.file = kCommandLine}));
+      top_.add(option->path, document::Node::string(change.text, {.file = kFlagsFile}));
     } else if (auto value = keep(flag_value(change.text), change.path)) {
       top_.add(option->path, std::move(*value));
     }
@@ -99,7 +99,7 @@ void OverrideDocument::add(const Override& change) {
 }
 
 document::Node OverrideDocument::finish() {
-  const core::Location where{.file = kCommandLine};
+  const core::Location where{.file = kFlagsFile};
   for (Pairs& pairs : pairs_) {
     top_.add(pairs.path, document::Node::map(std::move(pairs.members), where));
   }
@@ -114,7 +114,7 @@ void OverrideDocument::add_pair(const Override& change, const std::string& flag,
   if (equals == std::string::npos) {
     errors_.push_back({.field = flag,
                        .message = fmt::format("found \"{}\", expected NAME=VALUE", change.text),
-                       .where = {.file = kCommandLine},
+                       .where = {.file = kFlagsFile},
                        .hint = std::move(hint)});
     return;
   }
@@ -126,7 +126,7 @@ void OverrideDocument::add_pair(const Override& change, const std::string& flag,
       pairs = pairs_.insert(pairs_.end(), {.path = change.path, .members = {}});
     }
     pairs->members.push_back(
-        {.key = key, .value = std::move(*value), .where = {.file = kCommandLine}});
+        {.key = key, .value = std::move(*value), .where = {.file = kFlagsFile}});
   }
 }
 

@@ -18,6 +18,7 @@
 #include "engine/server.hpp"
 #include "metrics/summary.hpp"
 #include "routing/registry.hpp"
+#include "routing/router.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
@@ -36,8 +37,7 @@ constexpr core::Blocks kNullBlock{1};  ///< Holds no tokens.
 
 std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolved,
                                                const engine::InstanceInputs& instance,
-                                               bool eager,
-                                               std::int64_t threads,
+                                               const FleetControls& controls,
                                                std::vector<cluster::PartMaker> parts) {
   const scenario::ClusterSection& section = resolved.run.cluster;
   const scenario::GatewaySection& gateway = section.gateway;
@@ -49,16 +49,33 @@ std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolve
   auto setup = scenario::router_setup(section.router);
   RIDGELINE_CHECK(router.has_value() && setup.has_value(), "a scenario's rules look its policy up");
   setup->block_tokens = resolved.deployment->engine.block_size.value();
-  const auto new_router = [make = (*router)->make, setup = *setup] { return make(setup); };
+  setup->gateways = gateway.gateways.value_or(1);
+  const auto make_all = [make = (*router)->make, setup = *setup] {
+    cluster::Gateway::Routers all;
+    routing::RouterSetup one = setup;
+    for (one.gateway = 0; one.gateway < one.gateways; ++one.gateway) {
+      all.push_back(make(one));
+    }
+    return all;
+  };
+  cluster::Gateway::Routers routers = make_all();
   cluster::ClusterInputs inputs{.instance = instance,
                                 .num_instances = num_places(resolved),
-                                .router = new_router(),
+                                .router = std::move(routers.front()),
                                 .times = times,
                                 .seed = static_cast<std::uint64_t>(resolved.run.seed),
-                                .eager = eager,
-                                .threads = threads,
+                                .eager = controls.eager,
+                                .threads = controls.threads,
                                 .parts = std::move(parts)};
-  add_operations(resolved, new_router, inputs);
+  routers.erase(routers.begin());
+  inputs.more_routers = std::move(routers);
+  inputs.split = gateway.gateway_split == "session" ? cluster::GatewaySplit::kSession
+                                                    : cluster::GatewaySplit::kRandom;
+  inputs.decisions = controls.decisions;
+  if (controls.audit) {
+    inputs.audit = make_all();
+  }
+  add_operations(resolved, make_all, inputs);
   return std::make_unique<cluster::Cluster>(std::move(inputs));
 }
 
@@ -75,6 +92,16 @@ void fill_fleet(const scenario::Resolved& resolved,
   fleet.router = scenario::router_name(resolved.run.cluster.router);
   fleet.decisions = routing.decisions;
   fleet.ties = routing.ties;
+  for (std::size_t i = 0; i < routing::kNumReasons; ++i) {
+    if (routing.by_reason[i] > 0) {
+      fleet.by_reason.emplace_back(routing::name(static_cast<routing::Reason>(i)),
+                                   routing.by_reason[i]);
+    }
+  }
+  fleet.regret = cluster.regret();
+  if (fleet.regret) {
+    fleet.hit_lost_tokens = cluster.hit_lost().value();
+  }
   if (cluster.reads_gauges()) {
     fleet.age_ms =
         share(routing.gauge_age.to_milliseconds(), static_cast<double>(routing.decisions));

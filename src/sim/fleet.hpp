@@ -6,6 +6,7 @@
 
 #include "cluster/admission_part.hpp"
 #include "cluster/cluster.hpp"
+#include "cluster/decision.hpp"
 #include "cluster/disaggregation.hpp"
 #include "cluster/part.hpp"
 #include "engine/instance.hpp"
@@ -21,12 +22,19 @@ struct FleetParts {
   const cluster::Disaggregation* disaggregation = nullptr;
 };
 
+/// How a cluster runs, as far as it changes no record; each as in cluster::ClusterInputs.
+struct FleetControls {
+  bool eager = false;
+  std::int64_t threads = 1;
+  bool audit = false;  ///< Every decision is made again on views of age 0.
+  cluster::DecisionSink* decisions = nullptr;
+};
+
 /// The cluster of a scenario that has one (scenario::ClusterSection), of instances like this one.
-/// `eager`, `threads` and `parts` as in cluster::ClusterInputs.
+/// `parts` as in cluster::ClusterInputs.
 [[nodiscard]] std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolved,
                                                              const engine::InstanceInputs& instance,
-                                                             bool eager,
-                                                             std::int64_t threads,
+                                                             const FleetControls& controls,
                                                              std::vector<cluster::PartMaker> parts);
 
 /// Adds to the summary's fleet, which there must be, what the requests do not say: the gateway's

@@ -134,13 +134,13 @@ std::int64_t num_places(const scenario::Resolved& resolved) {
 }
 
 void add_operations(const scenario::Resolved& resolved,
-                    std::function<std::unique_ptr<routing::Router>()> new_router,
+                    std::function<cluster::Gateway::Routers()> new_routers,
                     cluster::ClusterInputs& inputs) {
   if (!has_operations(resolved.run.cluster)) {
     return;
   }
   auto operations = operations_inputs(resolved);
-  operations.new_router = std::move(new_router);
+  operations.new_routers = std::move(new_routers);
   inputs.instance.may_slow_down = operations.faults.has(faults::FaultKind::kSlowdown);
   // Makers are called in the order of their kinds.
   const auto made = std::make_shared<cluster::Operations*>(nullptr);

@@ -15,9 +15,9 @@ namespace ridgeline::sim {
 [[nodiscard]] std::int64_t num_places(const scenario::Resolved& resolved);
 
 /// Adds to a cluster what makes its instances come, fail and go, where the scenario says so.
-/// `new_router` makes the gateway's policy anew.
+/// `new_routers` makes the gateways' policies anew.
 void add_operations(const scenario::Resolved& resolved,
-                    std::function<std::unique_ptr<routing::Router>()> new_router,
+                    std::function<cluster::Gateway::Routers()> new_routers,
                     cluster::ClusterInputs& inputs);
 
 /// Adds to the summary's fleet, which there must be, what these parts did.

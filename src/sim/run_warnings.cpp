@@ -21,6 +21,7 @@
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/sections/admission.hpp"
+#include "sim/fleet_warnings.hpp"
 #include "workload/carried.hpp"
 #include "workload/source.hpp"
 
@@ -192,6 +193,7 @@ void add_run_warnings(const scenario::Resolved& resolved,
   warn_of_overload(resolved, summary, warnings);
   warn_of_carried(resolved, source.carried(), warnings);
   warn_of_prefixes(resolved, source, warnings);
+  add_fleet_warnings(resolved, summary, warnings);
   for (auto& warning : source.warnings()) {
     if (!warning.code.starts_with(workload::kBlisWarning) || resolved.run.compat == "blis") {
       warnings.push_back(std::move(warning));

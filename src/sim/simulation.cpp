@@ -122,9 +122,8 @@ class Servers {
   Servers(const scenario::Resolved& resolved,
           const engine::InstanceInputs& inputs,
           domain::Tenants& tenants,
-          std::int64_t threads) {
+          const FleetControls& controls) {
     if (resolved.run.cluster.instances) {
-      const bool eager = inputs.core == engine::EngineCore::kReference;
       std::vector<cluster::PartMaker> makers;
       if (auto admission = admission_maker(resolved, tenants, parts_.admission)) {
         makers.push_back(std::move(*admission));
@@ -132,7 +131,7 @@ class Servers {
       if (auto apart = disaggregation_maker(resolved, parts_.disaggregation)) {
         makers.push_back(std::move(*apart));
       }
-      cluster_ = make_cluster(resolved, inputs, eager, threads, std::move(makers));
+      cluster_ = make_cluster(resolved, inputs, controls, std::move(makers));
     } else {
       instance_ = std::make_unique<engine::Instance>(inputs);
     }
@@ -217,7 +216,13 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
       .jump = controls.jump};
   // A log of look-ups and a sink of tokens are for one thread.
   const bool alone = deployment.latency->logs() || controls.tokens != nullptr;
-  const Servers servers(resolved, inputs, tenants, alone ? 1 : controls.threads);
+  const Servers servers(resolved,
+                        inputs,
+                        tenants,
+                        {.eager = controls.core == engine::EngineCore::kReference,
+                         .threads = alone ? 1 : controls.threads,
+                         .audit = controls.routing_audit,
+                         .decisions = controls.decisions});
   const Driver::End end = driver.run(servers.front());
   if (end == Driver::End::kPastHorizon) {
     return core::fail(past_horizon(resolved, recorder.num_completed(), source.size()));

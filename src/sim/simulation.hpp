@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "cluster/decision.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "domain/token_sink.hpp"
@@ -28,7 +29,9 @@ struct RunControls {
   const std::atomic<bool>* interrupt = nullptr;  ///< Set: stop soon, with what there is.
   std::function<void(const Progress&)> progress = {};
   metrics::Listener* listener = nullptr;
-  StepListener* steps = nullptr;        ///< Every step taken apart: slow.
+  StepListener* steps = nullptr;               ///< Every step taken apart: slow.
+  bool routing_audit = false;                  ///< As FleetControls::audit.
+  cluster::DecisionSink* decisions = nullptr;  ///< Gets every decision of a cluster's gateways.
   domain::TokenSink* tokens = nullptr;  ///< Gets tokens as they come out: slow, without jumps.
 };
 

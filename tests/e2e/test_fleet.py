@@ -102,3 +102,85 @@ def test_bad_fleets_are_named(ridgeline):
         done = ridgeline(*OPEN, *words)
         assert done.returncode == 2
         assert message in done.stderr
+
+
+def test_a_decision_log_has_a_record_per_decision(ridgeline, tmp_path):
+    log = tmp_path / "decisions.jsonl"
+    result = result_of(
+        ridgeline, *OPEN, "--instances", 3, "--router", "llm-d", "--gateways", 2, "--routing-out", log
+    )
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    routing = result["summary"]["cluster"]["routing"]
+    assert [record["request"] for record in records] == list(range(300))
+    assert len(records) == routing["decisions"] == sum(routing["by_reason"].values())
+    assert sum(record["equals"] > 1 for record in records) == routing["ties"]
+    assert {record["gateway"] for record in records} == {0, 1}
+    for record in records:
+        assert record["instances"] == [0, 1, 2]
+        best = max(record["scores"])
+        assert record["scores"][record["pick"]] == best
+        assert record["scores"].count(best) == record["equals"]
+        assert all(record["at"] - 0.05 <= as_of <= record["at"] for as_of in record["as_of"]) or record["at"] < 0.05
+    plain = result_of(ridgeline, *OPEN, "--instances", 3, "--router", "llm-d", "--gateways", 2)
+    assert plain["digest"] == result["digest"]
+    alone = ridgeline(*OPEN, "--routing-out", log)
+    assert alone.returncode == 2
+    assert "--routing-out: there is no gateway to decide" in alone.stderr
+
+
+def test_an_audit_changes_nothing_and_regret_grows_with_staleness(ridgeline):
+    regrets = []
+    for interval in ("5ms", "100ms", "2s"):
+        found = []
+        for seed in range(4):
+            words = (*OPEN, "--instances", 4, "--router", "blis", "--refresh-metrics-interval", interval)
+            words = (*words[: words.index("--seed")], "--seed", seed, *words[words.index("--seed") + 2 :])
+            audited = result_of(ridgeline, *words, "--routing-audit")
+            assert audited["digest"] == result_of(ridgeline, *words)["digest"]
+            found.append(audited["summary"]["cluster"]["routing"]["regret"])
+        regrets.append(sum(found) / len(found))
+    assert regrets[0] < regrets[1] < regrets[2], regrets
+
+
+def test_what_is_blind_or_fresh_is_not_regretted(ridgeline):
+    for router in ("round-robin", "random", "least-request", "jsq-oracle"):
+        routing = result_of(ridgeline, *OPEN, "--instances", 3, "--router", router, "--routing-audit")["summary"]["cluster"]["routing"]
+        assert routing["regret"] == 0
+        assert routing["hit_lost_tokens"] == 0
+
+
+def test_kv_events_see_what_is_there(ridgeline):
+    words = (*OPEN, "--instances", 3, "--prefix-len", 2000, "--num-prefixes", 60, "--router", "llm-d-precise")
+    now = result_of(ridgeline, *words, "--kv-events-delay", 0)
+    assert result_of(ridgeline, *words, "--kv-events-delay", 0, "--engine-core", "reference")["digest"] == now["digest"]
+    late = result_of(ridgeline, *words, "--kv-events-delay", "20s")
+    hits = [run["summary"]["kv_cache"]["prefix_hit_rate"] for run in (late, now)]
+    assert hits[0] < hits[1]
+    refused = ridgeline(*words, "--no-enable-prefix-caching")
+    assert refused.returncode == 2
+    assert "the policy llm-d-precise follows KV events" in refused.stderr
+    ignored = ridgeline(*OPEN, "--instances", 2, "--router", "llm-d", "--kv-events-delay", "1ms")
+    assert "the policy llm-d reads no KV events" in ignored.stderr
+
+
+def test_configurations_of_other_systems_are_read(ridgeline, tmp_path):
+    epp = tmp_path / "epp.yaml"
+    epp.write_text(
+        "plugins: [{type: queue-scorer}, {type: prefix-cache-scorer}]\n"
+        "schedulingProfiles: [{plugins: [{pluginRef: queue-scorer, weight: 2}, {pluginRef: prefix-cache-scorer}]}]\n"
+    )
+    flags = ("--router", "llm-d", "--scorer", "queue-scorer=2", "--scorer", "prefix-cache-scorer=1")
+    told = result_of(ridgeline, *OPEN, "--instances", 3, *flags)
+    assert result_of(ridgeline, *OPEN, "--instances", 3, "--epp-config", epp)["digest"] == told["digest"]
+    bundle = tmp_path / "bundle.yaml"
+    bundle.write_text("routing: {policy: weighted, scorers: [{name: queue-depth, weight: 1}]}\nscheduler: fcfs\n")
+    words = ("--num-instances", 3, "--routing-policy", "weighted", "--routing-scorers", "queue-depth:1")
+    alias = result_of(ridgeline, *OPEN, *words, "--snapshot-refresh-interval", 20000)
+    read = result_of(
+        ridgeline, *OPEN, "--instances", 3, "--policy-config", bundle, "--refresh-metrics-interval", "20ms"
+    )
+    assert read["digest"] == alias["digest"]
+    bundle.write_text("routing: {policy: weighted}\nautoscaler: {interval_us: 5}\n")
+    refused = ridgeline(*OPEN, "--instances", 3, "--policy-config", bundle)
+    assert refused.returncode == 2
+    assert "autoscaler: is not imported from a policy bundle" in refused.stderr

@@ -29,8 +29,8 @@ namespace ridgeline::cli {
 namespace {
 
 /// Flags of one run, which several would share.
-constexpr std::array<std::string_view, 4> kOfOneRun = {
-    "latency", "requests-out", "steps-out", "client-results"};
+constexpr std::array<std::string_view, 6> kOfOneRun = {
+    "latency", "requests-out", "steps-out", "routing-out", "routing-audit", "client-results"};
 
 core::Errors misplaced_flags(const Arguments& arguments) {
   core::Errors errors;

@@ -25,6 +25,7 @@
 #include "cli/output_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
+#include "cluster/decision.hpp"
 #include "core/result.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
@@ -33,6 +34,7 @@
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
 #include "report/client_results.hpp"
+#include "report/decision_log.hpp"
 #include "report/palette.hpp"
 #include "report/registry.hpp"
 #include "report/request_log.hpp"
@@ -70,6 +72,12 @@ std::vector<FlagSpec> simulation_flags() {
   flags.push_back({.name = "requests-out",
                    .value = "FILE",
                    .help = "One record per request, as .csv, .jsonl or .ndjson"});
+  flags.push_back({.name = "routing-out",
+                   .value = "FILE.jsonl",
+                   .help = "One record per routing decision, with its scores and what it knew"});
+  flags.push_back({.name = "routing-audit",
+                   .takes = Takes::kNothing,
+                   .help = "Makes every routing decision again on views of age 0; slow"});
   flags.push_back({.name = "client-results",
                    .repeatable = true,
                    .value = "CLIENT=FILE",
@@ -200,6 +208,14 @@ class Simulation {
                                     .where = {.file = "command line"},
                                     .hint = "--instances 1"});
     }
+    for (const std::string_view flag : {"routing-out", "routing-audit"}) {
+      if (arguments_.has(flag) && !resolved_.run.cluster.instances) {
+        return core::fail(core::Error{.field = fmt::format("--{}", flag),
+                                      .message = "there is no gateway to decide",
+                                      .where = {.file = "command line"},
+                                      .hint = "--instances 2"});
+      }
+    }
     auto source = resolved_.workload.open();
     if (!source) {
       return core::fail(source.error());
@@ -249,6 +265,14 @@ class Simulation {
       if (auto file = OutputFile::open("--steps-out", flag->value)) {
         steps_file_.emplace(std::move(*file));
         steps_ = report::make_step_log(steps_file_->stream());
+      } else {
+        keep(file.error());
+      }
+    }
+    if (const GivenFlag* flag = arguments_.find("routing-out")) {
+      if (auto file = OutputFile::open("--routing-out", flag->value)) {
+        decisions_file_.emplace(std::move(*file));
+        decisions_ = report::make_decision_log(decisions_file_->stream());
       } else {
         keep(file.error());
       }
@@ -361,6 +385,8 @@ class Simulation {
     controls.interrupt = &InterruptGuard::flag();
     controls.progress = [&display](const sim::Progress& progress) { display.update(progress); };
     controls.steps = steps_.get();
+    controls.decisions = decisions_.get();
+    controls.routing_audit = arguments_.has("routing-audit");
     Listeners listeners;
     if (log_) {
       listeners.add(log_.get());
@@ -377,6 +403,7 @@ class Simulation {
     client_results_.put_in_order();
     log_.reset();
     steps_.reset();
+    decisions_.reset();
     if (result) {
       warn_of_sampling(result->warnings);
       warn_of_prompts(result->warnings);
@@ -425,6 +452,9 @@ class Simulation {
     }
     if (steps_file_) {
       keep_error(steps_file_->commit(), errors);
+    }
+    if (decisions_file_) {
+      keep_error(decisions_file_->commit(), errors);
     }
     const auto exporter = report::find_exporter(manners_.format);
     if (!OutputFile::has_standard_output()) {
@@ -484,6 +514,8 @@ class Simulation {
   std::optional<PromptCount> prompts_;
   std::optional<OutputFile> steps_file_;
   std::unique_ptr<sim::StepListener> steps_;
+  std::optional<OutputFile> decisions_file_;
+  std::unique_ptr<cluster::DecisionSink> decisions_;
   std::vector<ClientTarget> client_targets_;
   report::ClientResults client_results_;
 };

@@ -67,9 +67,13 @@ class Aibrix final : public Router {
       running.push_back(view.own.requests);
     }
     const auto picks = aibrix_prefix_cache(percent, running, imbalance_, deviations_).picks;
+    if (input.scores != nullptr) {
+      input.scores->assign(percent.begin(), percent.end());
+    }
     const std::size_t drawn = picks.size() == 1 ? 0 : draws.below(picks.size());
     return {.instance = input.instances[picks[drawn]].id,
-            .equals = static_cast<std::uint32_t>(picks.size())};
+            .equals = static_cast<std::uint32_t>(picks.size()),
+            .reason = percent[picks[drawn]] > 0 ? Reason::kPrefix : Reason::kLoad};
   }
 
   void on_dispatch(const RouteInput& input, core::InstanceId instance) override {

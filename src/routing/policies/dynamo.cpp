@@ -190,6 +190,7 @@ class Dynamo final : public Router {
     } else {
       drawn = draw_place(costs_.size(), [&](std::size_t i) { return -costs_[i]; }, draws);
     }
+    report_scores(input, [&](std::size_t i) { return -costs_[i]; });
     const core::InstanceId chosen = input.instances[drawn.place].id;
     return {.instance = chosen,
             .equals = drawn.equals,

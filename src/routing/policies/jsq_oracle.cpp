@@ -13,7 +13,10 @@ class JsqOracle final : public Router {
  public:
   [[nodiscard]] Needs needs() const override { return {.truth = true}; }
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
-    return draw_least(input, [](const InstanceView& view) { return view.true_requests; }, draws);
+    Pick pick =
+        draw_least(input, [](const InstanceView& view) { return view.true_requests; }, draws);
+    pick.reason = Reason::kLoad;
+    return pick;
   }
 };
 

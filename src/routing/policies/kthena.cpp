@@ -91,7 +91,9 @@ class Kthena final : public Router {
                                  prefix_weight_ * prefix
                            : std::int64_t{-1});
     }
-    const Drawn drawn = draw_place(sums.size(), [&](std::size_t i) { return sums[i]; }, draws);
+    const auto score = [&](std::size_t i) { return sums[i]; };
+    const Drawn drawn = draw_place(sums.size(), score, draws);
+    report_scores(input, score);
     return {.instance = input.instances[drawn.place].id, .equals = drawn.equals};
   }
 

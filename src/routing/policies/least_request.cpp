@@ -13,7 +13,10 @@ class LeastRequest final : public Router {
  public:
   [[nodiscard]] Needs needs() const override { return {.own = true}; }
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
-    return draw_least(input, [](const InstanceView& view) { return view.own.requests; }, draws);
+    Pick pick =
+        draw_least(input, [](const InstanceView& view) { return view.own.requests; }, draws);
+    pick.reason = Reason::kLoad;
+    return pick;
   }
 };
 

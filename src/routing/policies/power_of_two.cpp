@@ -24,7 +24,8 @@ class PowerOfTwo final : public Router {
     const InstanceView& one = input.instances[first];
     const InstanceView& other = input.instances[second];
     return {.instance = one.own.requests <= other.own.requests ? one.id : other.id,
-            .equals = one.own.requests == other.own.requests ? 2U : 1U};
+            .equals = one.own.requests == other.own.requests ? 2U : 1U,
+            .reason = Reason::kLoad};
   }
 };
 

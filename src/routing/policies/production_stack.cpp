@@ -52,7 +52,8 @@ class StackRoundRobin final : public Router {
  public:
   [[nodiscard]] Needs needs() const override { return {}; }
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& /*draws*/) override {
-    return {.instance = input.instances[turns_[set_of(input)] % input.instances.size()].id};
+    return {.instance = input.instances[turns_[set_of(input)] % input.instances.size()].id,
+            .reason = Reason::kTurn};
   }
   void on_dispatch(const RouteInput& input, core::InstanceId /*instance*/) override {
     ++turns_[set_of(input)];
@@ -80,7 +81,8 @@ class StackSession final : public Router {
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
     return input.request.session.valid()
                ? hashed_->pick(input, draws)
-               : Pick{.instance = input.instances[lowest_place(input, rates_)].id};
+               : Pick{.instance = input.instances[lowest_place(input, rates_)].id,
+                      .reason = Reason::kLoad};
   }
   void on_dispatch(const RouteInput& input, core::InstanceId instance) override {
     rates_.add(instance, input.now);
@@ -104,7 +106,7 @@ class StackPrefixAware final : public Router {
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
     const ChunkTrie::Match match = trie_.longest(reader_.read(input).keys);
     if (match.chunks * kChunkCharacters < least_match_) {
-      return {.instance = input.instances[lowest_place(input, rates_)].id};
+      return {.instance = input.instances[lowest_place(input, rates_)].id, .reason = Reason::kLoad};
     }
     std::vector<int> scores(input.instances.size(), 0);
     for (std::size_t i = 0; i < scores.size(); ++i) {
@@ -112,8 +114,12 @@ class StackPrefixAware final : public Router {
         scores[i] += endpoint == input.instances[i].id.value() ? 1 : 0;
       }
     }
-    const Drawn drawn = draw_place(scores.size(), [&](std::size_t i) { return scores[i]; }, draws);
-    return {.instance = input.instances[drawn.place].id, .equals = drawn.equals};
+    const auto score = [&](std::size_t i) { return scores[i]; };
+    const Drawn drawn = draw_place(scores.size(), score, draws);
+    report_scores(input, score);
+    return {.instance = input.instances[drawn.place].id,
+            .equals = drawn.equals,
+            .reason = match.chunks > 0 ? Reason::kPrefix : Reason::kDraw};
   }
   void on_dispatch(const RouteInput& input, core::InstanceId instance) override {
     trie_.insert(reader_.read(input).keys, instance.value());

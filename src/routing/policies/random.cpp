@@ -15,7 +15,8 @@ class Random final : public Router {
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
     const std::size_t count = input.instances.size();
     return {.instance = input.instances[draws.below(count)].id,
-            .equals = static_cast<std::uint32_t>(count)};
+            .equals = static_cast<std::uint32_t>(count),
+            .reason = Reason::kDraw};
   }
 };
 

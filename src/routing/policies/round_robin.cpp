@@ -14,7 +14,8 @@ class RoundRobin final : public Router {
  public:
   [[nodiscard]] Needs needs() const override { return {}; }
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& /*draws*/) override {
-    return {.instance = input.instances[next_ % input.instances.size()].id};
+    return {.instance = input.instances[next_ % input.instances.size()].id,
+            .reason = Reason::kTurn};
   }
   void on_dispatch(const RouteInput& /*input*/, core::InstanceId /*instance*/) override { ++next_; }
 

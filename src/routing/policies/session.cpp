@@ -29,7 +29,7 @@ class Session final : public Router {
         highest = weight;
       }
     }
-    return {.instance = best->id};
+    return {.instance = best->id, .reason = Reason::kSession};
   }
 
  private:

@@ -83,7 +83,8 @@ class Sglang final : public Router {
       healthy[view.id.value()] = true;
     }
     const std::size_t chosen = policy_->pick(text, loads, healthy);
-    return {.instance = core::InstanceId(static_cast<core::InstanceId::Rep>(chosen))};
+    return {.instance = core::InstanceId(static_cast<core::InstanceId::Rep>(chosen)),
+            .reason = policy_->followed_prompt() ? Reason::kPrefix : Reason::kLoad};
   }
 
  private:

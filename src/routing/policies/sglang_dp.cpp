@@ -32,7 +32,8 @@ class SglangDp final : public Router {
                      0);
     }
     const std::size_t rank = budget_.pick(input.request.prompt_tokens.value());
-    return {.instance = core::InstanceId(static_cast<core::InstanceId::Rep>(rank))};
+    return {.instance = core::InstanceId(static_cast<core::InstanceId::Rep>(rank)),
+            .reason = Reason::kLoad};
   }
 
  private:

@@ -43,7 +43,8 @@ class VllmDp final : public Router {
         published_[engine] = view.gauges_as_of;
       }
     }
-    return {.instance = core::InstanceId(static_cast<core::InstanceId::Rep>(balancer_->pick()))};
+    return {.instance = core::InstanceId(static_cast<core::InstanceId::Rep>(balancer_->pick())),
+            .reason = Reason::kLoad};
   }
 
  private:

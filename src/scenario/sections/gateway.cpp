@@ -19,11 +19,22 @@
 namespace ridgeline::scenario {
 namespace {
 
+constexpr double kMaxGateways = 64;
+constexpr std::array<std::string_view, 2> kSplits = {"random", "session"};
+constexpr std::string_view kGateways = "cluster.gateway.gateways";
+constexpr std::string_view kSplit = "cluster.gateway.gateway_split";
 constexpr std::string_view kEventsDelay = "cluster.gateway.kv_events_delay";
 constexpr std::string_view kRefresh = "cluster.gateway.refresh_metrics_interval";
 
 // clang-format off
 constexpr auto kGatewayOptions = std::to_array<Option>({
+    {.path = kGateways, .flag = "gateways",
+     .lowest = 1, .highest = kMaxGateways, .unset = "1",
+     .help = "Gateways side by side, each with its own counts and memory", .example = "2",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.gateway.gateways; }},
+    {.path = kSplit, .flag = "gateway-split", .choices = kSplits, .unset = "random",
+     .help = "Which gateway gets a request: any, or the session's", .example = "session",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.gateway.gateway_split; }},
     {.path = "cluster.gateway.gateway_latency", .flag = "gateway-latency", .unit = "s",
      .lowest = 0, .highest = kMaxSeconds, .unset = "0s",
      .help = "From a request at the gateway to its instance", .example = "1ms",
@@ -63,6 +74,9 @@ void check_gateway(Findings& findings) {
     findings.ignored(kRefresh, fmt::format("the policy {} reads no gauges", (*router)->name));
   } else if (gateway.refresh_metrics_interval == core::Duration()) {
     findings.problem(kRefresh, "0s is out of range, expected a time above zero", "50ms");
+  }
+  if (gateway.gateway_split && gateway.gateways.value_or(1) == 1) {
+    findings.ignored(kSplit, "there is one gateway");
   }
   if (gateway.kv_events_delay && !needs.cache) {
     findings.ignored(kEventsDelay,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "core/time.hpp"
 
@@ -9,6 +10,8 @@ namespace ridgeline::scenario {
 
 /// Section `cluster.gateway`: how many gateways there are, and how long and how often they take.
 struct GatewaySection {
+  std::optional<std::int64_t> gateways;
+  std::optional<std::string> gateway_split;
   std::optional<core::Duration> gateway_latency;
   std::optional<core::Duration> notice_latency;
   std::optional<core::Duration> refresh_metrics_interval;

@@ -47,6 +47,7 @@ struct RandomCluster {
   std::optional<admission::Settings>
       admission;  ///< A gateway that refuses requests, or holds them.
   domain::LabelSets label_sets;
+  std::int64_t gateways = 1;
   std::vector<domain::Request> requests;
   bool closed_loop = false;
   std::int64_t threads = 1;
@@ -98,6 +99,7 @@ RandomCluster random_cluster() {
                .notice_latency = some_microseconds(2000),
                .refresh_interval = core::Duration::microseconds(1) + some_microseconds(4000),
                .kv_events_delay = some_microseconds(*rc::gen::element(0, 4000))};
+  all.gateways = *rc::gen::inRange<std::int64_t>(1, 4);
   all.closed_loop = *rc::gen::arbitrary<bool>();
   if (*rc::gen::arbitrary<bool>()) {
     all.admission = random_admission();
@@ -141,8 +143,16 @@ domain::Tenants tenants_of(const RandomCluster& all) {
           [](std::int32_t label) { return std::to_string(label); }};
 }
 
+Gateway::Routers routers_of(const RandomCluster& all, std::int64_t count) {
+  Gateway::Routers routers;
+  for (std::int64_t gateway = 0; gateway < count; ++gateway) {
+    routers.push_back(all.router->make({.gateways = all.gateways, .gateway = gateway}));
+  }
+  return routers;
+}
+
 /// Sends each request at its time, or, in a closed loop, when the one two before it has ended.
-Outcome run(const RandomCluster& all, bool eager, bool jump) {
+Outcome run(const RandomCluster& all, bool eager, bool jump, bool audit = false) {
   test::RecordingSink sink;
   const test::LinearModel model(all.costs);
   const engine::HostTime host;
@@ -157,6 +167,9 @@ Outcome run(const RandomCluster& all, bool eager, bool jump) {
                        return part;
                      }});
   }
+  Gateway::Routers routers = routers_of(all, all.gateways);
+  std::unique_ptr<routing::Router> first = std::move(routers.front());
+  routers.erase(routers.begin());
   Cluster cluster(
       {.instance = {.engine = {.options = all.options, .model = model, .host = host, .sink = sink},
                     .path = all.path,
@@ -164,8 +177,11 @@ Outcome run(const RandomCluster& all, bool eager, bool jump) {
                     .core = eager ? engine::EngineCore::kReference : engine::EngineCore::kFast,
                     .jump = jump},
        .num_instances = all.instances,
-       .router = all.router->make({}),
+       .router = std::move(first),
        .times = all.times,
+       .more_routers = std::move(routers),
+       .split = GatewaySplit::kSession,
+       .audit = audit ? routers_of(all, all.gateways) : Gateway::Routers(),
        .seed = 7,
        .eager = eager,
        .threads = all.threads,
@@ -215,6 +231,7 @@ RC_GTEST_PROP(Clusters, SettledLazilyGiveWhatTheReferenceGives, ()) {
     RC_ASSERT(lazy.requests == reference.requests);
     RC_ASSERT(lazy.gaps == reference.gaps);
     RC_ASSERT(lazy.steps == reference.steps);
+    RC_ASSERT(run(all, false, jump, true).requests == reference.requests);
     RC_ASSERT(lazy.ties == reference.ties);
     RC_ASSERT(lazy.admission.rejected == reference.admission.rejected);
   }

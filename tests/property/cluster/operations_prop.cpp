@@ -188,7 +188,11 @@ ClusterInputs inputs_of(const RandomOperations& all,
                             OperationsInputs own = all.inputs;
                             own.initial_instances = all.initial;
                             own.faults = faults::FaultPlan(all.faults, all.random, all.places, 3);
-                            own.new_router = new_router;
+                            own.new_routers = [new_router] {
+                              Gateway::Routers one;
+                              one.push_back(new_router());
+                              return one;
+                            };
                             auto part = std::make_unique<Operations>(fleet, std::move(own));
                             operations = part.get();
                             return part;

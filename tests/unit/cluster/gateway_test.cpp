@@ -3,9 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "cluster/decision.hpp"
 #include "core/ids.hpp"
 #include "core/rng.hpp"
 #include "core/time.hpp"
@@ -126,6 +129,57 @@ TEST(Gateway, KeepsWhatSomethingElseReads) {
   EXPECT_EQ(gateway.num_changes(), 2);
   EXPECT_EQ(gateway.last_change(), ms(45));
   EXPECT_EQ(gateway.next_notice(), core::SimTime::never());
+}
+
+TEST(Gateway, SeveralCountEachTheirOwn) {
+  Gateway::Routers routers;
+  routers.push_back(routing::make_least_request());
+  routers.push_back(routing::make_least_request());
+  Gateway gateway(std::move(routers), {.num_instances = 2}, {}, 0, GatewaySplit::kSession);
+  std::vector<Gateway::Counted> sent;
+  std::int64_t of_second = 0;
+  for (std::uint32_t id = 0; id < 40; ++id) {
+    domain::Request request = asked(id);
+    request.session = core::SessionId(id % 4);
+    sent.push_back(*gateway.route(request, ms(0)));
+    EXPECT_EQ(sent.back().gateway, sent[id % 4].gateway);  // A session keeps to its gateway.
+    of_second += sent.back().gateway;
+  }
+  std::int64_t known = 0;  // To the first gateway, whose views these are.
+  for (const routing::InstanceView& view : gateway.views()) {
+    known += view.own.requests;
+    EXPECT_NEAR(static_cast<double>(view.own.requests), static_cast<double>(40 - of_second) / 2, 1);
+  }
+  EXPECT_EQ(known, 40 - of_second);
+  for (const Gateway::Counted& one : sent) {
+    gateway.note_end(one, false, ms(1));
+  }
+  gateway.settle_counts();
+}
+
+TEST(Gateway, HandsOutEachDecision) {
+  struct Sink final : DecisionSink {
+    std::vector<double> scores;
+    routing::Reason reason = routing::Reason::kScore;
+    core::SimTime as_of;
+    void on_decision(const Decision& decision) override {
+      scores.assign(decision.scores.begin(), decision.scores.end());
+      reason = decision.pick.reason;
+      as_of = decision.known_as_of(decision.instances.front());
+    }
+  } sink;
+  Gateway gateway(routing::make_least_request(),
+                  {.num_instances = 3},
+                  {.notice_latency = core::Duration::milliseconds(2)},
+                  0);
+  gateway.watch_decisions(&sink);
+  const auto first = *gateway.route(asked(0), ms(10));
+  static_cast<void>(gateway.route(asked(1), ms(10)));
+  ASSERT_EQ(sink.scores.size(), 3U);
+  EXPECT_EQ(sink.scores[first.instance.value()], -1.0);
+  EXPECT_EQ(sink.reason, routing::Reason::kLoad);
+  EXPECT_EQ(sink.as_of, ms(8));
+  EXPECT_EQ(gateway.totals().by_reason[static_cast<std::size_t>(routing::Reason::kLoad)], 2);
 }
 
 }  // namespace

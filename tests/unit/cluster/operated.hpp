@@ -56,7 +56,11 @@ class Operated : public testing::Test {
                           .compile = {.mean = Duration::milliseconds(2)},
                           .capture = {},
                           .warm_up = {}};
-    inputs_.new_router = new_router;
+    inputs_.new_routers = [] {
+      Gateway::Routers one;
+      one.push_back(new_router());
+      return one;
+    };
     inputs_.health_check = {.interval = Duration::milliseconds(10), .failures = 2};
   }
 

@@ -1,0 +1,62 @@
+#include "report/decision_log.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <ostream>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cluster/decision.hpp"
+#include "document/document.hpp"
+#include "document/json_writer.hpp"
+#include "document/node_json.hpp"
+#include "report/tree.hpp"
+#include "routing/router.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+class DecisionLog final : public cluster::DecisionSink {
+ public:
+  explicit DecisionLog(std::ostream& out) : out_(out) {}
+
+  void on_decision(const cluster::Decision& decision) override {
+    std::vector<document::Node> ids;
+    std::vector<document::Node> as_of;
+    for (const routing::InstanceView& view : decision.instances) {
+      ids.push_back(integer_node(view.id.value()));
+      as_of.push_back(number_node(decision.known_as_of(view).to_seconds()));
+    }
+    std::vector<document::Node> scores;
+    for (const double score : decision.scores) {
+      scores.push_back(std::isnan(score) ? document::Node() : number_node(score));
+    }
+    const document::Node record = MapBuilder()
+                                      .add("request", integer_node(decision.request.value()))
+                                      .add("at", number_node(decision.at.to_seconds()))
+                                      .add("gateway", integer_node(decision.gateway))
+                                      .add("pick", integer_node(decision.pick.instance.value()))
+                                      .add("equals", integer_node(decision.pick.equals))
+                                      .add("reason", text_node(name(decision.pick.reason)))
+                                      .add("instances", list_node(std::move(ids)))
+                                      .add("scores", list_node(std::move(scores)))
+                                      .add("as_of", list_node(std::move(as_of)))
+                                      .build();
+    document::JsonWriter json(document::JsonWriter::Layout::kOneLine);
+    document::write(record, json);
+    out_ << json.text() << '\n';
+  }
+
+ private:
+  std::ostream& out_;
+};
+
+}  // namespace
+
+std::unique_ptr<cluster::DecisionSink> make_decision_log(std::ostream& out) {
+  return std::make_unique<DecisionLog>(out);
+}
+
+}  // namespace ridgeline::report

@@ -1,0 +1,189 @@
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
+#include "routing/profile.hpp"
+#include "routing/registry.hpp"
+#include "routing/scorers/registry.hpp"
+#include "scenario/imports/imports.hpp"
+#include "scenario/options.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::scenario {
+namespace {
+
+using document::Node;
+
+/// Plugins without a part in the choice here, or that our policies have built in.
+constexpr std::array<std::string_view, 8> kBuiltIn = {"single-profile-handler",
+                                                      "queue-producer",
+                                                      "approx-prefix-cache-producer",
+                                                      "inflight-load-producer",
+                                                      "metrics-data-source",
+                                                      "core-metrics-extractor",
+                                                      "openai-parser",
+                                                      "decode-filter"};
+constexpr std::string_view kAffinityFilter = "prefix-cache-affinity-filter";
+/// Those that follow KV events.
+constexpr std::array<std::string_view, 2> kPrecise = {"precise-prefix-cache-scorer",
+                                                      "precise-prefix-cache-producer"};
+constexpr std::string_view kPrefixScorer = "prefix-cache-scorer";
+
+template <class List>
+bool has(const List& list, std::string_view name) {
+  return std::ranges::find(list, name) != list.end();
+}
+
+struct Plugin {
+  std::string name;
+  std::string type;
+  const Node* parameters = nullptr;
+  core::Location where;
+};
+
+class EppImporter {
+ public:
+  core::Result<std::vector<Override>> run(const Node& document) {
+    document::ObjectReader top(document, "", errors_);
+    for (const std::string_view ignored : {"apiVersion", "kind", "metadata"}) {
+      static_cast<void>(top.node(ignored));
+    }
+    if (const Node* plugins = top.node("plugins"); plugins != nullptr && plugins->is_list()) {
+      for (const Node& plugin : plugins->items()) {
+        read_plugin(plugin);
+      }
+    }
+    const Node* profiles = top.node("schedulingProfiles");
+    if (profiles == nullptr || !profiles->is_list() || profiles->items().size() != 1) {
+      errors_.push_back({.field = "schedulingProfiles",
+                         .message = "expected one profile",
+                         .where = profiles == nullptr ? document.where() : profiles->where(),
+                         .hint = "prefill and decode profiles are cluster.disaggregation"});
+    } else {
+      read_profile(profiles->items().front());
+    }
+    top.finish();
+    if (!errors_.empty()) {
+      return core::fail(std::move(errors_));
+    }
+    const bool precise = sees_events_;
+    overrides_.insert(overrides_.begin(),
+                      {.path = "cluster.router.name",
+                       .text = precise      ? "llm-d-precise"
+                               : is_sticky_ ? "llm-d-sticky"
+                                            : "llm-d"});
+    return std::move(overrides_);
+  }
+
+ private:
+  void read_plugin(const Node& node) {
+    document::ObjectReader reader(node, "plugins", errors_);
+    Plugin plugin;
+    plugin.type = reader.required_string("type");
+    plugin.where = node.where();
+    plugin.name = reader.string("name").value_or(plugin.type);
+    plugin.parameters = reader.node("parameters");
+    reader.finish();
+    const bool known = routing::find_scorer(plugin.type) != nullptr ||
+                       has(routing::pickers(), plugin.type) || has(kBuiltIn, plugin.type) ||
+                       has(kPrecise, plugin.type) || plugin.type == kAffinityFilter;
+    if (!known && !plugin.type.empty()) {
+      unknown(plugin);
+    }
+    sees_events_ = sees_events_ || has(kPrecise, plugin.type);
+    read_parameters(plugin);
+    plugins_.push_back(std::move(plugin));
+  }
+
+  void unknown(const Plugin& plugin) {
+    std::vector<std::string> names;
+    for (const routing::ScorerEntry& scorer : routing::scorers()) {
+      names.emplace_back(scorer.name);
+    }
+    const auto meant = document::nearest(plugin.type, names);
+    errors_.push_back({.field = fmt::format("plugins.{}", plugin.type),
+                       .message = "no such plugin here",
+                       .where = plugin.where,
+                       .hint = meant ? fmt::format("did you mean '{}'?", *meant)
+                                     : "`ridgeline schema scenario`: cluster.router"});
+  }
+
+  /// Parameters of the same name are the policy's.
+  void read_parameters(const Plugin& plugin) {
+    if (plugin.parameters == nullptr || !plugin.parameters->is_map()) {
+      return;
+    }
+    for (const Node::Member& member : plugin.parameters->members()) {
+      const std::string path = fmt::format("cluster.router.{}", member.key);
+      const bool quiet = member.key == "autoTune" || member.key == "explorationProbability" ||
+                         member.key == "ttftSource";
+      if (find_option(path) != nullptr) {
+        overrides_.push_back({.path = path, .text = flow_text(member.value)});
+      } else if (!quiet) {
+        errors_.push_back({.field = fmt::format("plugins.{}.{}", plugin.type, member.key),
+                           .message = "no such parameter here",
+                           .where = member.where});
+      }
+    }
+  }
+
+  void read_profile(const Node& node) {
+    document::ObjectReader reader(node, "schedulingProfiles", errors_);
+    static_cast<void>(reader.string("name"));
+    const Node* refs = reader.node("plugins");
+    reader.finish();
+    if (refs == nullptr || !refs->is_list()) {
+      return;
+    }
+    for (const Node& ref : refs->items()) {
+      document::ObjectReader one(ref, "schedulingProfiles.plugins", errors_);
+      const std::string name = one.required_string("pluginRef");
+      const double weight = one.real("weight").value_or(1.0);
+      one.finish();
+      const auto plugin = std::ranges::find(plugins_, name, &Plugin::name);
+      if (plugin == plugins_.end()) {
+        errors_.push_back({.field = "schedulingProfiles.plugins.pluginRef",
+                           .message = fmt::format("no plugin is called '{}'", name),
+                           .where = ref.where()});
+      } else {
+        use(*plugin, weight);
+      }
+    }
+  }
+
+  void use(const Plugin& plugin, double weight) {
+    if (plugin.type == kAffinityFilter) {
+      is_sticky_ = true;
+    } else if (has(routing::pickers(), plugin.type)) {
+      overrides_.push_back({.path = "cluster.router.picker", .text = plugin.type});
+    } else if (!has(kBuiltIn, plugin.type)) {
+      const std::string_view scorer = has(kPrecise, plugin.type) ? kPrefixScorer : plugin.type;
+      overrides_.push_back(
+          {.path = "cluster.router.scorers", .text = fmt::format("{}={}", scorer, weight)});
+    }
+  }
+
+  core::Errors errors_;
+  std::vector<Plugin> plugins_;
+  std::vector<Override> overrides_;
+  bool is_sticky_ = false;
+  bool sees_events_ = false;
+};
+
+}  // namespace
+
+core::Result<std::vector<Override>> overrides_of_epp_config(const Node& document) {
+  return EppImporter().run(document);
+}
+
+}  // namespace ridgeline::scenario

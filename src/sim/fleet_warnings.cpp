@@ -1,0 +1,87 @@
+#include "sim/fleet_warnings.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "metrics/summary.hpp"
+#include "routing/characters.hpp"
+#include "routing/parameters.hpp"
+#include "routing/registry.hpp"
+#include "scenario/deployment.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/sections/cluster.hpp"
+#include "scenario/sections/gateway.hpp"
+#include "scenario/sections/router.hpp"
+
+namespace ridgeline::sim {
+namespace {
+
+constexpr std::string_view kMemory = "lruCapacityPerServer";
+constexpr std::string_view kBlock = "blockSizeTokens";
+
+bool has(const routing::RouterEntry& router, std::string_view parameter) {
+  const auto table = router.table();
+  return std::ranges::find(table, parameter, &routing::Parameter::name) != table.end();
+}
+
+}  // namespace
+
+void add_fleet_warnings(const scenario::Resolved& resolved,
+                        const metrics::Summary& summary,
+                        core::Warnings& warnings) {
+  const scenario::ClusterSection& cluster = resolved.run.cluster;
+  const auto found = routing::find_router(scenario::router_name(cluster.router));
+  const auto setup = scenario::router_setup(cluster.router);
+  if (!cluster.instances || !found || !setup) {
+    return;
+  }
+  const routing::RouterEntry& router = **found;
+  if (*cluster.instances == 1 && !setup->scorers.empty()) {
+    warnings.push_back({.code = "W-one-instance",
+                        .message = "weights of scorers cannot matter: there is one instance",
+                        .hint = "--instances 2"});
+  }
+  const core::Duration interval =
+      cluster.gateway.refresh_metrics_interval.value_or(core::Duration());
+  if (interval.to_seconds() > summary.duration_s.value_or(interval.to_seconds())) {
+    warnings.push_back(
+        {.code = "W-refresh-interval",
+         .message = fmt::format("gauges were read every {} s, and the run took {:.3g} s",
+                                interval.to_seconds(),
+                                *summary.duration_s),
+         .hint = "--refresh-metrics-interval 50ms"});
+  }
+  if (has(router, kMemory)) {
+    const std::int64_t remembered =
+        setup->integer(router.table(), kMemory) * setup->integer(router.table(), kBlock);
+    const auto& engine = resolved.deployment->engine;
+    const std::int64_t held = engine.num_gpu_blocks.value() * engine.block_size.value();
+    if (remembered > held) {
+      warnings.push_back({.code = "W-router-memory",
+                          .message = fmt::format(
+                              "the router remembers {} tokens of prompts per instance, whose KV "
+                              "cache holds {}: it may send prompts where they are gone",
+                              remembered,
+                              held),
+                          .hint = "--lru-capacity-per-server, or --router llm-d-precise"});
+    }
+  }
+  const std::string_view per_token = routing::chars_per_token_parameter().name;
+  if (has(router, per_token) &&
+      std::ranges::find(setup->parameters, per_token, &routing::NamedValue::name) ==
+          setup->parameters.end()) {
+    warnings.push_back({.code = "W-characters",
+                        .message = fmt::format("{} counts characters, and prompts here are tokens: "
+                                               "each counts for {:g}",
+                                               router.name,
+                                               setup->number(router.table(), per_token)),
+                        .hint = "--chars-per-token"});
+  }
+}
+
+}  // namespace ridgeline::sim

@@ -1,0 +1,90 @@
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "scenario/imports/imports.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::scenario {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> lines_of(const core::Result<std::vector<Override>>& imported) {
+  std::vector<std::string> lines;
+  if (imported) {
+    for (const Override& change : *imported) {
+      lines.push_back(change.path + " " + change.text);
+    }
+  } else {
+    for (const core::Error& error : imported.error()) {
+      lines.push_back(core::to_string(error));
+    }
+  }
+  return lines;
+}
+
+std::vector<std::string> imported(const std::string& text) {
+  return lines_of(overrides_of_epp_config(*document::parse_yaml(text, "epp.yaml")));
+}
+
+TEST(EppConfig, IsARouter) {
+  EXPECT_THAT(imported(R"(
+apiVersion: inference.networking.x-k8s.io/v1alpha1
+kind: EndpointPickerConfig
+plugins:
+- type: queue-scorer
+- type: prefix-cache-scorer
+  name: prefix
+- type: approx-prefix-cache-producer
+  parameters: {autoTune: false, blockSizeTokens: 128}
+- type: max-score-picker
+- type: single-profile-handler
+schedulingProfiles:
+- name: default
+  plugins:
+  - {pluginRef: queue-scorer, weight: 2}
+  - {pluginRef: prefix, weight: 3}
+  - {pluginRef: max-score-picker}
+)"),
+              ElementsAre("cluster.router.name llm-d",
+                          "cluster.router.blockSizeTokens 128",
+                          "cluster.router.scorers queue-scorer=2",
+                          "cluster.router.scorers prefix-cache-scorer=3",
+                          "cluster.router.picker max-score-picker"));
+}
+
+TEST(EppConfig, KvEventsAndTheAffinityFilterNameTheRouter) {
+  EXPECT_THAT(imported("plugins: [{type: precise-prefix-cache-scorer}]\n"
+                       "schedulingProfiles: [{name: default, plugins: [{pluginRef: "
+                       "precise-prefix-cache-scorer, weight: 3}]}]\n"),
+              ElementsAre("cluster.router.name llm-d-precise",
+                          "cluster.router.scorers prefix-cache-scorer=3"));
+  EXPECT_THAT(imported("plugins: [{type: prefix-cache-affinity-filter, parameters: "
+                       "{affinityThreshold: 0.5}}, {type: token-load-scorer}]\n"
+                       "schedulingProfiles: [{plugins: [{pluginRef: prefix-cache-affinity-filter}, "
+                       "{pluginRef: token-load-scorer}]}]\n"),
+              ElementsAre("cluster.router.name llm-d-sticky",
+                          "cluster.router.affinityThreshold 0.5",
+                          "cluster.router.scorers token-load-scorer=1"));
+}
+
+TEST(EppConfig, WhatIsUnknownIsNamed) {
+  EXPECT_THAT(
+      imported("plugins: [{type: queue-scorers}, {type: queue-scorer, parameters: {x: 1}}]\n"
+               "schedulingProfiles: [{plugins: [{pluginRef: nothing}]}]\n"),
+      ElementsAre(testing::AllOf(HasSubstr("plugins.queue-scorers: no such plugin here"),
+                                 HasSubstr("did you mean 'queue-scorer'?")),
+                  HasSubstr("plugins.queue-scorer.x: no such parameter here"),
+                  HasSubstr("no plugin is called 'nothing'")));
+  EXPECT_THAT(imported("plugins: []\n"),
+              ElementsAre(HasSubstr("schedulingProfiles: expected one profile")));
+}
+
+}  // namespace
+}  // namespace ridgeline::scenario

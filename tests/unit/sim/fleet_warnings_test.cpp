@@ -1,0 +1,67 @@
+#include "sim/fleet_warnings.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/result.hpp"
+#include "metrics/summary.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::sim {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<std::string> warnings_of(std::vector<scenario::Override> flags,
+                                     double duration_s = 60) {
+  flags.insert(flags.end(),
+               {{"model", "llama-3.1-8b"},
+                {"gpu", "h100"},
+                {"workload.input_len", "100"},
+                {"workload.output_len", "10"},
+                {"workload.request_rate", "1"}});
+  auto loaded = scenario::load_scenario(std::nullopt, flags, scenario::Purpose::kRun);
+  EXPECT_TRUE(loaded.has_value());
+  const auto resolved = scenario::resolve(std::move(*loaded));
+  EXPECT_TRUE(resolved.has_value());
+  metrics::Summary summary;
+  summary.duration_s = duration_s;
+  core::Warnings warnings;
+  add_fleet_warnings(*resolved, summary, warnings);
+  std::vector<std::string> lines;
+  for (const core::Warning& warning : warnings) {
+    lines.push_back(warning.code + ": " + warning.message);
+  }
+  return lines;
+}
+
+TEST(FleetWarnings, NameWhatCannotMatterOrMisleads) {
+  EXPECT_THAT(warnings_of({}), IsEmpty());
+  EXPECT_THAT(warnings_of({{"cluster.instances", "4"}}), IsEmpty());
+  EXPECT_THAT(warnings_of({{"cluster.instances", "1"},
+                           {"cluster.router.name", "llm-d-precise"},
+                           {"cluster.router.scorers", "queue-scorer=1"}}),
+              ElementsAre(HasSubstr("W-one-instance")));
+  EXPECT_THAT(warnings_of({{"cluster.instances", "4"},
+                           {"cluster.router.name", "llm-d-precise"},
+                           {"cluster.gateway.refresh_metrics_interval", "90s"}}),
+              ElementsAre(HasSubstr("W-refresh-interval: gauges were read every 90 s")));
+  EXPECT_THAT(
+      warnings_of({{"cluster.instances", "4"}, {"cluster.router.name", "llm-d"}}),
+      ElementsAre(HasSubstr("W-router-memory: the router remembers 2000000 tokens of prompts")));
+  EXPECT_THAT(warnings_of({{"cluster.instances", "4"},
+                           {"cluster.router.name", "llm-d"},
+                           {"cluster.router.lruCapacityPerServer", "100"}}),
+              IsEmpty());
+  EXPECT_THAT(warnings_of({{"cluster.instances", "4"}, {"cluster.router.name", "aibrix"}}),
+              ElementsAre(HasSubstr("W-characters: aibrix counts characters")));
+}
+
+}  // namespace
+}  // namespace ridgeline::sim

@@ -32,7 +32,7 @@ using metrics::InstanceSummary;
 using metrics::Metric;
 using metrics::Statistic;
 
-constexpr std::size_t kNameWidth = 13;
+constexpr std::size_t kInstanceWidth = 13;
 constexpr std::size_t kCellWidth = 10;
 /// The other formats have all.
 constexpr std::size_t kMostRows = 16;
@@ -82,12 +82,12 @@ std::string gateway_line(const FleetSummary& fleet, const TextStyle& style) {
                                           counted(*fleet.hit_lost_tokens, "recomputed token"))});
   }
   const auto width = static_cast<std::size_t>(std::max(style.width, 0));
-  return wrapped(
-      pad_right(counted(static_cast<std::int64_t>(fleet.instances.size()), "instance"), kNameWidth),
-      pieces,
-      {.width = std::clamp(width, kMinWidth, kMaxWidth),
-       .indent = kNameWidth,
-       .reset = style.palette.reset});
+  return wrapped(pad_right(counted(static_cast<std::int64_t>(fleet.instances.size()), "instance"),
+                           kInstanceWidth),
+                 pieces,
+                 {.width = std::clamp(width, kMinWidth, kMaxWidth),
+                  .indent = kInstanceWidth,
+                  .reset = style.palette.reset});
 }
 
 class InstanceRows {
@@ -98,7 +98,7 @@ class InstanceRows {
         tpot_(unit_of(summary.client.of(Metric::kTpot))) {}
 
   [[nodiscard]] std::string header() const {
-    std::string line = pad_right("by instance", kNameWidth);
+    std::string line = pad_right("by instance", kInstanceWidth);
     for (const std::string& title : {std::string("requests"),
                                      fmt::format("TTFT {}", ttft_.name),
                                      std::string("p99"),
@@ -113,7 +113,7 @@ class InstanceRows {
   }
 
   [[nodiscard]] std::string row(std::size_t id, const InstanceSummary& instance) const {
-    std::string line = pad_right(fmt::format("{}", id), kNameWidth) +
+    std::string line = pad_right(fmt::format("{}", id), kInstanceWidth) +
                        pad_left(grouped(instance.requests), kCellWidth);
     for (const auto& [values, unit] :
          {std::pair(&instance.ttft_ms, ttft_), std::pair(&instance.tpot_ms, tpot_)}) {

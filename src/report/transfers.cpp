@@ -24,7 +24,7 @@ namespace {
 
 using metrics::TransferSummary;
 
-constexpr std::size_t kNameWidth = 13;
+constexpr std::size_t kLabelWidth = 13;
 constexpr std::size_t kMaxWidth = 100;
 constexpr std::size_t kMinWidth = 48;
 constexpr double kGigabyte = 1e9;
@@ -38,10 +38,10 @@ std::string paragraph(std::string_view label,
                       const std::vector<Piece>& pieces,
                       const TextStyle& style) {
   const auto width = static_cast<std::size_t>(std::max(style.width, 0));
-  return wrapped(pad_right(label, kNameWidth),
+  return wrapped(pad_right(label, kLabelWidth),
                  pieces,
                  {.width = std::clamp(width, kMinWidth, kMaxWidth),
-                  .indent = kNameWidth,
+                  .indent = kLabelWidth,
                   .reset = style.palette.reset});
 }
 

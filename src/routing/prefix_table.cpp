@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>
@@ -86,16 +85,12 @@ void PrefixTable::forget(std::size_t server) {
   if (server >= recent_.size()) {
     return;
   }
-  recent_[server] = {};
-  // Each block by itself, in whatever order.
-  for (auto block = owners_.begin(); block != owners_.end();) {
-    std::vector<std::uint64_t>& owners = block->second;
-    if (server / kWord < owners.size()) {
-      owners[server / kWord] &= ~(std::uint64_t{1} << (server % kWord));
+  for (const Row& row : recent_[server].order) {
+    if (row.own.count == 0) {
+      disown(server, row.key);
     }
-    const bool is_free = std::ranges::all_of(owners, [](std::uint64_t word) { return word == 0; });
-    block = is_free ? owners_.erase(block) : std::next(block);
   }
+  recent_[server] = {};
 }
 
 void PrefixTable::push(std::size_t server, std::uint64_t key) {

@@ -133,7 +133,7 @@ void OverrideDocument::add_pair(const Override& change, const std::string& flag,
 void OverrideDocument::add_item(const Override& change) {
   const bool is_map = change.text.starts_with('{');
   auto item = is_map ? keep(flag_value(change.text), change.path)
-                     : std::optional(document::Node::string(change.text, {.file = kCommandLine}));
+                     : std::optional(document::Node::string(change.text, {.file = kFlagsFile}));
   if (!item) {
     return;
   }

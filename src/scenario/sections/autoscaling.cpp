@@ -340,6 +340,11 @@ void check_autoscaling(Findings& findings) {
   if (!section.name) {
     return;
   }
+  if (cluster.disaggregation.prefill_instances) {
+    findings.problem(kName,
+                     "scaling where prefill and decode are apart is not simulated",
+                     "remove cluster.autoscaling or cluster.disaggregation");
+  }
   const auto policy = scaling::find_scaler(*section.name);
   if (!policy) {
     findings.problem(kName, policy.error().front().message, policy.error().front().hint);

@@ -181,13 +181,6 @@ void check_disaggregation(Findings& findings) {
     return;
   }
   check_numbers(cluster, findings);
-  if (cluster.autoscaling.name || cluster.faults) {
-    findings.problem(kPrefillInstances,
-                     "prefill and decode apart are simulated with instances that neither come nor "
-                     "fail, and cluster.autoscaling or cluster.faults is set",
-                     "leave one of them out");
-    return;
-  }
   if (const auto rules = disaggregation_rules(cluster.disaggregation); !rules) {
     const core::Error& error = rules.error().front();
     findings.problem(error.field, error.message, error.hint);

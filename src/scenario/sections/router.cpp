@@ -28,7 +28,7 @@
 namespace ridgeline::scenario {
 namespace {
 
-constexpr std::string_view kName = "cluster.router.name";
+constexpr std::string_view kRouterName = "cluster.router.name";
 constexpr std::string_view kScorers = "cluster.router.scorers";
 constexpr std::string_view kPicker = "cluster.router.picker";
 
@@ -81,7 +81,7 @@ std::deque<ParameterOption> parameter_texts() {
 std::vector<Option> make_options() {
   // clang-format off
   std::vector<Option> all = {
-      {.path = kName, .flag = "router", .unset = "round-robin",
+      {.path = kRouterName, .flag = "router", .unset = "round-robin",
        .help = "The gateway's routing policy (see `ridgeline list routers`)", .example = "least-request",
        .slot = [](RunSettings& r) -> Slot { return &r.cluster.router.name; }},
       {.path = kScorers, .flag = "scorer", .unset = "the policy's own",
@@ -208,7 +208,7 @@ void check_router(Findings& findings) {
   const auto router = routing::find_router(router_name(cluster.router));
   if (!router) {
     const core::Error& error = router.error().front();
-    findings.problem(kName, error.message, error.hint);
+    findings.problem(kRouterName, error.message, error.hint);
     return;
   }
   for (const std::string_view path : {kScorers, kPicker}) {
@@ -221,7 +221,7 @@ void check_router(Findings& findings) {
   if (setup && (*router)->make(*setup)->needs().cache &&
       !findings.scenario().deployment.engine.enable_prefix_caching) {
     findings.problem(
-        kName,
+        kRouterName,
         fmt::format("the policy {} follows KV events, and without prefix caching there "
                     "are none",
                     (*router)->name),

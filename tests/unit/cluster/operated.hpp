@@ -38,7 +38,7 @@ using core::Duration;
 using faults::Fault;
 using faults::FaultKind;
 
-inline core::SimTime at_ms(std::int64_t count) {
+inline core::SimTime in_ms(std::int64_t count) {
   return core::SimTime::at(Duration::milliseconds(count));
 }
 
@@ -106,14 +106,14 @@ class Operated : public testing::Test {
   void send(std::uint32_t id, std::int64_t when_ms) {
     domain::Request one;
     one.id = core::RequestId(id);
-    one.arrival = at_ms(when_ms);
+    one.arrival = in_ms(when_ms);
     one.prompt_tokens = core::Tokens(32);
     one.output_tokens = core::Tokens(8);
     one.max_tokens = one.output_tokens;
     cluster_->submit(one);
   }
   void run() { cluster_->advance(core::SimTime::never(), false, test::kNoBudget); }
-  void run_to(std::int64_t when_ms) { cluster_->advance(at_ms(when_ms), false, test::kNoBudget); }
+  void run_to(std::int64_t when_ms) { cluster_->advance(in_ms(when_ms), false, test::kNoBudget); }
 
   [[nodiscard]] const domain::RequestRecord& record(std::uint32_t id) const {
     return *std::ranges::find(sink_.requests, core::RequestId(id), &domain::RequestRecord::id);

@@ -15,7 +15,7 @@ namespace ridgeline::cluster {
 namespace {
 
 TEST_F(Operated, ACrashLosesRequestsAndTheInstanceStartsAgain) {
-  strike({.kind = FaultKind::kCrash, .at = at_ms(3), .instance = core::InstanceId(0)});
+  strike({.kind = FaultKind::kCrash, .at = in_ms(3), .instance = core::InstanceId(0)});
   build(2, 2);
   send(0, 0);
   send(1, 0);
@@ -25,7 +25,7 @@ TEST_F(Operated, ACrashLosesRequestsAndTheInstanceStartsAgain) {
   ASSERT_EQ(sink_.requests.size(), 4);
   const auto& lost = record(record(0).instance == core::InstanceId(0) ? 0 : 1);
   EXPECT_EQ(lost.outcome, domain::Outcome::kFailed);
-  EXPECT_EQ(lost.failed, at_ms(3));
+  EXPECT_EQ(lost.failed, in_ms(3));
   // Faults come before the ends of steps: two steps have ended, and the third ends at 3 ms.
   EXPECT_EQ(lost.output_tokens, core::Tokens(2));
   EXPECT_EQ(record(2).instance, core::InstanceId(1));
@@ -34,33 +34,33 @@ TEST_F(Operated, ACrashLosesRequestsAndTheInstanceStartsAgain) {
   const OperationsTotals& totals = operations_->totals();
   ASSERT_EQ(totals.faults.size(), 1);
   EXPECT_EQ(totals.faults[0].failed_requests, 1);
-  EXPECT_EQ(totals.faults[0].over, at_ms(10));
+  EXPECT_EQ(totals.faults[0].over, in_ms(10));
   EXPECT_EQ(totals.wasted_tokens, core::Tokens(34));
-  EXPECT_EQ(operations_->was_ready(core::InstanceId(0), at_ms(20)), Duration::milliseconds(13));
-  EXPECT_EQ(operations_->existed(core::InstanceId(0), at_ms(20)), Duration::milliseconds(20));
+  EXPECT_EQ(operations_->was_ready(core::InstanceId(0), in_ms(20)), Duration::milliseconds(13));
+  EXPECT_EQ(operations_->existed(core::InstanceId(0), in_ms(20)), Duration::milliseconds(20));
 }
 
 TEST_F(Operated, AHangIsNoticedByTheHealthCheckOrEndsBefore) {
   strike({.kind = FaultKind::kHang,
-          .at = at_ms(3),
+          .at = in_ms(3),
           .instance = core::InstanceId(0),
           .lasts = Duration::milliseconds(5)});
-  strike({.kind = FaultKind::kHang, .at = at_ms(53), .instance = core::InstanceId(0)});
+  strike({.kind = FaultKind::kHang, .at = in_ms(53), .instance = core::InstanceId(0)});
   build(1, 1);
   send(0, 0);
   send(1, 50);
   run();
-  EXPECT_EQ(record(0).last_token, at_ms(13));  // 8 steps, and 5 ms between.
+  EXPECT_EQ(record(0).last_token, in_ms(13));  // 8 steps, and 5 ms between.
   EXPECT_EQ(record(1).outcome, domain::Outcome::kFailed);
-  EXPECT_EQ(record(1).failed, at_ms(70));  // It misses the checks of 60 and 70 ms.
+  EXPECT_EQ(record(1).failed, in_ms(70));  // It misses the checks of 60 and 70 ms.
   const auto& faults = operations_->totals().faults;
-  EXPECT_EQ(faults[0].over, at_ms(8));
+  EXPECT_EQ(faults[0].over, in_ms(8));
   EXPECT_EQ(faults[1].failed_requests, 1);
 }
 
 TEST_F(Operated, ASlowdownStretchesStepsWhileItLasts) {
   strike({.kind = FaultKind::kSlowdown,
-          .at = at_ms(3),
+          .at = in_ms(3),
           .instance = core::InstanceId(0),
           .lasts = Duration::milliseconds(4),
           .factor_thousandths = 3000});
@@ -68,11 +68,11 @@ TEST_F(Operated, ASlowdownStretchesStepsWhileItLasts) {
   send(0, 0);
   run();
   // Steps end at 1, 2, 3 ms; the next two take 3 ms each, the last three 1 ms.
-  EXPECT_EQ(record(0).last_token, at_ms(12));
+  EXPECT_EQ(record(0).last_token, in_ms(12));
 }
 
 TEST_F(Operated, AGatewayThatRestartsForgetsItsCounts) {
-  strike({.kind = FaultKind::kGatewayRestart, .at = at_ms(2)});
+  strike({.kind = FaultKind::kGatewayRestart, .at = in_ms(2)});
   build(2, 2);
   send(0, 0);
   send(1, 3);  // By the counts of before, instance 1 is free; now both look empty.
@@ -84,7 +84,7 @@ TEST_F(Operated, AGatewayThatRestartsForgetsItsCounts) {
 
 TEST_F(Operated, AGatewayThatRestartsMayCutAllRequests) {
   inputs_.retries.max_retries = 3;
-  strike({.kind = FaultKind::kGatewayRestart, .at = at_ms(2), .cuts_requests = true});
+  strike({.kind = FaultKind::kGatewayRestart, .at = in_ms(2), .cuts_requests = true});
   build(1, 1);
   for (std::uint32_t id = 0; id < 3; ++id) {
     send(id, 0);
@@ -93,7 +93,7 @@ TEST_F(Operated, AGatewayThatRestartsMayCutAllRequests) {
   run();
   for (std::uint32_t id = 0; id < 3; ++id) {
     EXPECT_EQ(record(id).outcome, domain::Outcome::kFailed);
-    EXPECT_EQ(record(id).failed, at_ms(2));
+    EXPECT_EQ(record(id).failed, in_ms(2));
   }
   EXPECT_EQ(record(3).outcome, domain::Outcome::kFinished);
   EXPECT_EQ(operations_->totals().faults[0].failed_requests, 3);
@@ -111,7 +111,7 @@ TEST_F(Operated, RandomCrashesGiveTheAvailability) {
   run();
   Duration ready;
   for (std::uint32_t id = 0; id < kInstances; ++id) {
-    ready += operations_->was_ready(core::InstanceId(id), at_ms(kEnd));
+    ready += operations_->was_ready(core::InstanceId(id), in_ms(kEnd));
   }
   // Of n = 8 * 1000 cycles the share deviates by A (1 - A) sqrt(2 / n) = 0.003; three of them.
   EXPECT_NEAR(ready.to_seconds() / (kInstances * 400.0), 0.75, 0.009);

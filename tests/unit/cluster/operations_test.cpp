@@ -22,7 +22,7 @@ namespace {
 TEST_F(Operated, WhatHasSentNoTokenIsSentAgain) {
   inputs_.retries = {.max_retries = 1, .retry_backoff = Duration::milliseconds(2)};
   strike({.kind = FaultKind::kCrash,
-          .at = at_ms(3),
+          .at = in_ms(3),
           .instance = core::InstanceId(0),
           .lasts = Duration::milliseconds(100)});
   build(1, 1);
@@ -34,9 +34,9 @@ TEST_F(Operated, WhatHasSentNoTokenIsSentAgain) {
   EXPECT_EQ(record(1).outcome, domain::Outcome::kFailed);
   EXPECT_EQ(record(2).outcome, domain::Outcome::kFinished);
   EXPECT_EQ(record(2).attempts, 2);
-  EXPECT_EQ(record(2).arrival, at_ms(0));
+  EXPECT_EQ(record(2).arrival, in_ms(0));
   // Sent again at 5 ms, it waits for the instance, which is back at 103 ms.
-  EXPECT_EQ(record(2).queued, at_ms(103));
+  EXPECT_EQ(record(2).queued, in_ms(103));
   EXPECT_EQ(operations_->totals().retries, 1);
   EXPECT_EQ(operations_->totals().held_requests, 1);
 }
@@ -44,7 +44,7 @@ TEST_F(Operated, WhatHasSentNoTokenIsSentAgain) {
 TEST_F(Operated, RetriesEnd) {
   inputs_.retries = {.max_retries = 2, .retry_backoff = Duration()};
   for (const std::int64_t at : {1, 20, 40}) {
-    strike({.kind = FaultKind::kCrash, .at = at_ms(at), .instance = core::InstanceId(0)});
+    strike({.kind = FaultKind::kCrash, .at = in_ms(at), .instance = core::InstanceId(0)});
   }
   model_ = test::LinearModel({.step = Duration::milliseconds(100), .per_token = Duration()});
   build(1, 1);
@@ -52,12 +52,12 @@ TEST_F(Operated, RetriesEnd) {
   run();
   EXPECT_EQ(record(0).outcome, domain::Outcome::kFailed);
   EXPECT_EQ(record(0).attempts, 3);
-  EXPECT_EQ(record(0).failed, at_ms(40));
+  EXPECT_EQ(record(0).failed, in_ms(40));
 }
 
 TEST_F(Operated, AScheduleStartsAndDrainsInstances) {
   scaling::ScalerSettings settings;
-  settings.replicas_at = {{at_ms(10), 3}, {at_ms(40), 1}};
+  settings.replicas_at = {{in_ms(10), 3}, {in_ms(40), 1}};
   scaler_ = scaling::make_schedule(settings);
   build(3, 1);
   run_to(12);
@@ -82,13 +82,13 @@ TEST_F(Operated, AScheduleStartsAndDrainsInstances) {
     EXPECT_EQ(record(id).outcome, domain::Outcome::kFinished);
   }
   // From 10 ms until a tick after the last token, at 43 ms.
-  EXPECT_EQ(operations_->existed(core::InstanceId(1), at_ms(60)),
+  EXPECT_EQ(operations_->existed(core::InstanceId(1), in_ms(60)),
             Duration::milliseconds(33) + Duration::ticks(1));
 }
 
 TEST_F(Operated, ADrainThatTakesTooLongLosesRequests) {
   scaling::ScalerSettings settings;
-  settings.replicas_at = {{at_ms(10), 1}};
+  settings.replicas_at = {{in_ms(10), 1}};
   scaler_ = scaling::make_schedule(settings);
   inputs_.drain_timeout = Duration::milliseconds(3);
   build(2, 2);
@@ -99,7 +99,7 @@ TEST_F(Operated, ADrainThatTakesTooLongLosesRequests) {
   const auto& lost = record(first_failed ? 0 : 1);
   EXPECT_EQ(lost.instance, core::InstanceId(1));
   EXPECT_EQ(lost.outcome, domain::Outcome::kFailed);
-  EXPECT_EQ(lost.failed, at_ms(13));
+  EXPECT_EQ(lost.failed, in_ms(13));
   EXPECT_EQ(record(first_failed ? 1 : 0).outcome, domain::Outcome::kFinished);
 }
 
@@ -112,7 +112,7 @@ TEST_F(Operated, AnEmptyPoolWakesForARequest) {
   send(0, 12);
   run();
   // Held; seen by the reading and the decision of 20 ms; ready at 27 ms.
-  EXPECT_EQ(record(0).queued, at_ms(27));
+  EXPECT_EQ(record(0).queued, in_ms(27));
   EXPECT_EQ(record(0).outcome, domain::Outcome::kFinished);
 }
 

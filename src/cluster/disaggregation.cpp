@@ -41,7 +41,8 @@ Disaggregation::Disaggregation(DisaggregationInputs inputs, Fleet& fleet)
   totals_.prefills.resize(static_cast<std::size_t>(inputs_.prefill_instances));
   // The cluster's gateway chooses among the others.
   for (std::int64_t i = 0; i < inputs_.prefill_instances; ++i) {
-    fleet_.gateway().set_ready(core::InstanceId(static_cast<core::InstanceId::Rep>(i)), false);
+    fleet_.gateway().set_ready(
+        core::InstanceId(static_cast<core::InstanceId::Rep>(i)), false, SimTime());
   }
 }
 

@@ -42,7 +42,7 @@ Disaggregation::Disaggregation(DisaggregationInputs inputs, Fleet& fleet)
   // The cluster's gateway chooses among the others.
   for (std::int64_t i = 0; i < inputs_.prefill_instances; ++i) {
     fleet_.gateway().set_ready(
-        core::InstanceId(static_cast<core::InstanceId::Rep>(i)), false, core::SimTime());
+        core::InstanceId(static_cast<core::InstanceId::Rep>(i)), false, SimTime());
   }
 }
 

@@ -263,7 +263,10 @@ TEST(Tandem, PrefillAndDecodeAreTwoQueuesOneAfterTheOther) {
         {.prefill_instances = 1,
          .prefill_router = routing::make_round_robin,
          .decider = disaggregation::make_always,
-         .transfer = {.topology = {.network_card = 1'000'000'000'000'000}, .bytes_per_block = 1}},
+         .transfer = {.topology = {.network_card = 1'000'000'000'000'000},
+                      .bytes_per_block = 1,
+                      // A request waits for its seat with its KV still on the prefill instance.
+                      .lease = Duration::seconds(1'000'000)}},
         part));
     Cluster cluster(
         {.instance = {.engine = {.options = options, .model = model, .host = host, .sink = sink},

@@ -211,11 +211,9 @@ RC_GTEST_PROP(Invariants, NoBlockIsLeaked, ()) {
       break;
     }
     if (next < scenario.requests.size() && round % 3 == 0) {
-      auto sequence = std::make_shared<engine::vllm::plain::Sequence>(
-          scenario.requests[next++], scenario.options.max_model_len);
-      if (scheduler.can_ever_run(*sequence)) {
-        alive.push_back(sequence);
-        scheduler.add(sequence);
+      const domain::Request& request = scenario.requests[next++];
+      if (scheduler.can_ever_run({request, scenario.options.max_model_len})) {
+        alive.push_back(scheduler.take(request, {}));
       }
     }
     if (in_flight.size() < depth) {

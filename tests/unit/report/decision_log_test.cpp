@@ -32,7 +32,7 @@ TEST(DecisionLog, WritesOneObjectALine) {
                     .notice_latency = {}});
   EXPECT_EQ(out.str(),
             R"({"request":7,"at":0.5,"gateway":1,"pick":3,"equals":1,"reason":"prefix",)"
-            R"("instances":[0,3],"scores":[null,4.5],"as_of":[0.0,0.25]})"
+            R"("instances":[0,3],"scores":[null,4.5],"as_of":[0,0.25]})"
             "\n");
 }
 

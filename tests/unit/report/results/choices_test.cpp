@@ -13,7 +13,7 @@ namespace ridgeline::report {
 namespace {
 
 TEST(Choices, EveryKindHasNamesAndSummaries) {
-  EXPECT_EQ(choice_kinds().size(), 11U);
+  EXPECT_EQ(choice_kinds().size(), 12U);
   for (const ChoiceKind& kind : choice_kinds()) {
     const auto choices = kind.list();
     ASSERT_TRUE(choices) << kind.name;

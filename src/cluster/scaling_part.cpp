@@ -67,7 +67,8 @@ void ScalingPart::read(SimTime now) {
                                 .queued_tokens = state.queued_prompt_tokens,
                                 .kv_capacity = inputs_.kv_capacity});
   }
-  newest_.assign(1, std::move(reading));
+  newest_.clear();
+  newest_.push_back(std::move(reading));
 }
 
 void ScalingPart::decide(SimTime now) {

@@ -49,7 +49,6 @@ class ScalingPart final : public Part {
   ScalingInputs inputs_;
   core::SimTime next_reading_;
   core::SimTime next_decision_;
-  std::int64_t arrivals_ = 0;                 ///< Since the last reading.
   std::vector<scaling::PoolReading> newest_;  ///< One, once there was one.
   std::vector<core::Duration> busy_;          ///< Of each instance, at the last reading.
   std::vector<ScaleEvent> events_;

@@ -55,7 +55,7 @@ document::Node instance_tree(std::size_t id, const InstanceSummary& instance) {
       .add("kv_peak", number_node(instance.kv_peak))
       .add("prefix_hit_rate", number_node(instance.prefix_hit_rate));
   if (instance.ready_s) {
-    map.add("ready_s", number_node(*instance.ready_s));
+    map.add("ready_s", number_node(instance.ready_s));
   }
   return map.build();
 }

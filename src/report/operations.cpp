@@ -59,7 +59,7 @@ document::Node scaling_tree(const ScalingSummary& scaling) {
   map.add("replica_seconds", number_node(scaling.replica_seconds))
       .add("gpu_hours", number_node(scaling.gpu_hours));
   if (scaling.cost) {
-    map.add("cost", number_node(*scaling.cost));
+    map.add("cost", number_node(scaling.cost));
   }
   return map.build();
 }

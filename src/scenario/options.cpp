@@ -432,8 +432,8 @@ std::string Option::range_text() const {
 }
 
 std::span<const Option> options() {
-  static const std::vector<Option> all = all_options();
-  return all;
+  static const std::vector<Option> kAll = all_options();
+  return kAll;
 }
 
 const Option* find_option(std::string_view path) {

@@ -26,7 +26,7 @@ std::vector<Parameter> with_scorers(std::vector<Parameter> own) {
 
 /// Of the approximate prefix cache and of the scorers that a profile may have.
 const std::vector<Parameter>& profile_parameters() {
-  static const std::vector<Parameter> parameters = with_scorers({
+  static const std::vector<Parameter> kParameters = with_scorers({
       {.name = "blockSizeTokens",
        .standard = std::int64_t{64},
        .lowest = 1.0,
@@ -46,11 +46,11 @@ const std::vector<Parameter>& profile_parameters() {
        .help = "Tokens of a prompt that it looks at",
        .source = kLlmdSource},
   });
-  return parameters;
+  return kParameters;
 }
 
 const std::vector<Parameter>& sticky_parameters() {
-  static const std::vector<Parameter> parameters = [] {
+  static const std::vector<Parameter> kParameters = [] {
     std::vector<Parameter> all = profile_parameters();
     all.push_back({.name = "affinityThreshold",
                    .standard = 0.8,
@@ -72,7 +72,7 @@ const std::vector<Parameter>& sticky_parameters() {
                    .source = kLlmdSource});
     return all;
   }();
-  return parameters;
+  return kParameters;
 }
 
 Profile with_prefix_cache(std::vector<NamedWeight> scorers, const RouterSetup& setup) {

@@ -83,9 +83,9 @@ Scorer prefix_cache(const RouterSetup& setup) {
 }
 
 /// A scorer without parameters.
-template <Scores (*kScores)(Candidates)>
+template <Scores (*Function)(Candidates)>
 Scorer plain(const RouterSetup& /*setup*/) {
-  return kScores;
+  return Function;
 }
 
 Scores load_aware_by_default(Candidates all) {

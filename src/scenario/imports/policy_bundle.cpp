@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <array>
-#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,13 +63,12 @@ class BundleImporter {
   }
 
  private:
-  template <std::size_t kCount>
   void add(std::string_view path,
            std::string_view key,
            const Node& value,
-           const std::array<Counterpart, kCount>& words) {
+           std::span<const Counterpart> words) {
     const std::string word = value.is_string() ? value.as_string() : value.describe();
-    const auto* const found = std::ranges::find(words, word, &Counterpart::theirs);
+    const auto found = std::ranges::find(words, word, &Counterpart::theirs);
     if (found != words.end()) {
       overrides_.push_back({.path = std::string(path), .text = std::string(found->ours)});
       return;

@@ -93,8 +93,8 @@ std::vector<Option> make_options() {
        .slot = [](RunSettings& r) -> Slot { return &r.cluster.router.picker; }},
   };
   // clang-format on
-  static const std::deque<ParameterOption> texts = parameter_texts();
-  for (const ParameterOption& text : texts) {
+  static const std::deque<ParameterOption> kTexts = parameter_texts();
+  for (const ParameterOption& text : kTexts) {
     all.push_back({.path = text.path,
                    .flag = text.flag,
                    .lowest = text.parameter->lowest,
@@ -191,8 +191,8 @@ core::Result<routing::RouterSetup> router_setup(const RouterSection& router) {
 }
 
 std::span<const Option> router_options() {
-  static const std::vector<Option> options = make_options();
-  return options;
+  static const std::vector<Option> kOptions = make_options();
+  return kOptions;
 }
 
 void check_router(Findings& findings) {

@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,17 +35,21 @@ def demo_arguments() -> str:
 def run(command: str, binary: Path) -> str:
     command = command.replace("./dev demo", f"ridgeline {demo_arguments()}")
     environment = {"PATH": f"{binary.parent}:{os.environ['PATH']}", "LANG": "C.UTF-8", "COLUMNS": "100"}
-    done = subprocess.run(
-        ["bash", "-c", command],
-        cwd=ROOT,
-        env=environment,
-        text=True,
-        encoding="utf-8",
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
+    # A folder that looks like the checkout, so that files which a command writes do not stay in it.
+    with tempfile.TemporaryDirectory() as folder:
+        for entry in ROOT.iterdir():
+            (Path(folder) / entry.name).symlink_to(entry)
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=folder,
+            env=environment,
+            text=True,
+            encoding="utf-8",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
     return "\n".join(line.rstrip() for line in done.stdout.strip("\n").split("\n")) + "\n"
 
 

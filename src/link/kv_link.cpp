@@ -45,14 +45,17 @@ TransferId KvLink::start(std::int64_t bytes, const Route& route, SimTime at) {
   RIDGELINE_CHECK(bytes > 0 && !route.empty(), "a transfer moves something somewhere");
   move_to(at);
   const TransferId id(num_started_++);
-  flows_.emplace(id, Flow{.route = route, .left = ticks_of(bytes)});
+  flows_.emplace(id, Flow{.route = route, .whole = ticks_of(bytes), .left = ticks_of(bytes)});
   find_rates();
   return id;
 }
 
 void KvLink::stop(TransferId id, SimTime at) {
   move_to(at);
-  if (flows_.erase(id) > 0) {
+  if (const auto flow = flows_.find(id); flow != flows_.end()) {
+    settle(flow->second);
+    flows_.erase(flow);
+    check_bytes();
     find_rates();
   }
 }
@@ -78,12 +81,14 @@ std::vector<TransferId> KvLink::end_next() {
   for (auto flow = flows_.begin(); flow != flows_.end();) {
     if (flow->second.left == 0) {
       ended.push_back(flow->first);
+      settle(flow->second);
       flow = flows_.erase(flow);
     } else {
       ++flow;
     }
   }
   RIDGELINE_CHECK(!ended.empty(), "a transfer ends at the next end");
+  check_bytes();
   find_rates();
   return ended;
 }
@@ -107,6 +112,9 @@ WireTotals KvLink::totals(WireId wire) const {
 void KvLink::move_to(SimTime at) {
   RIDGELINE_CHECK(at >= now_ && at <= next_end(), "a link's clock passes no end");
   const std::int64_t ticks = (at - now_).count();
+  for (Wire& wire : wires_) {
+    wire.could_move += static_cast<Int128>(wire.capacity) * ticks;
+  }
   for (auto& [id, flow] : flows_) {
     const Int128 moved = std::min(flow.left, static_cast<Int128>(flow.rate) * ticks);
     flow.left -= moved;
@@ -115,6 +123,30 @@ void KvLink::move_to(SimTime at) {
     }
   }
   now_ = at;
+}
+
+/// A transfer is over.
+void KvLink::settle(const Flow& flow) {
+  for (const WireId wire : flow.route) {
+    wires_[wire].over += flow.whole - flow.left;
+  }
+}
+
+void KvLink::check_bytes() const {
+  core::IndexVector<Int128, WireId> of_transfers;
+  for (const Wire& wire : wires_) {
+    of_transfers.push_back(wire.over);
+  }
+  for (const auto& [id, flow] : flows_) {
+    for (const WireId wire : flow.route) {
+      of_transfers[wire] += flow.whole - flow.left;
+    }
+  }
+  auto sum = of_transfers.begin();
+  for (const Wire& wire : wires_) {
+    RIDGELINE_CHECK(wire.moved == *sum++, "a wire has moved the sum of its transfers");
+    RIDGELINE_CHECK(wire.moved <= wire.could_move, "a wire has moved no more than it can");
+  }
 }
 
 void KvLink::find_rates() {

@@ -35,7 +35,9 @@ struct WireTotals {
 
 /// Transfers over shared wires, as fluids: between two changes each moves at a constant whole
 /// number of bytes per second. What is left of a transfer is counted in bytes times picoseconds per
-/// second, so that every end is exact: the first picosecond at which nothing is left.
+/// second, so that every end is exact: the first picosecond at which nothing is left. Always
+/// checked: what a wire has moved is the sum of its transfers, and no more than its capacity
+/// allows.
 class KvLink {
  public:
   /// The wires in bytes per second, each at least kLeastCapacity.
@@ -67,19 +69,24 @@ class KvLink {
  private:
   struct Wire {
     std::int64_t capacity = 0;
-    core::Int128 moved = 0;      ///< Byte picoseconds per second.
-    std::int64_t room = 0;       ///< Of the capacity, not given away yet; while rates are found.
-    std::int64_t num_flows = 0;  ///< Without a rate yet.
-    bool is_taken = false;       ///< In a line: by an earlier transfer.
+    core::Int128 moved = 0;       ///< Byte picoseconds per second.
+    core::Int128 could_move = 0;  ///< The same at its capacity all the time.
+    core::Int128 over = 0;        ///< Of what was moved, for transfers that are over.
+    std::int64_t room = 0;        ///< Of the capacity, not given away yet; while rates are found.
+    std::int64_t num_flows = 0;   ///< Without a rate yet.
+    bool is_taken = false;        ///< In a line: by an earlier transfer.
   };
   struct Flow {
     Route route;
-    core::Int128 left = 0;  ///< Byte picoseconds per second.
+    core::Int128 whole = 0;  ///< Byte picoseconds per second.
+    core::Int128 left = 0;   ///< Of that.
     std::int64_t rate = 0;
     bool has_rate = false;
   };
 
   void move_to(core::SimTime at);
+  void settle(const Flow& flow);
+  void check_bytes() const;
   void find_rates();
   void fill_progressively();
   void serve_in_line();

@@ -1,0 +1,76 @@
+#include "store/tier.hpp"
+
+#include <cstdint>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/time.hpp"
+#include "store/eviction.hpp"
+#include "store/policies/policies.hpp"
+
+namespace ridgeline::store {
+namespace {
+
+using core::Duration;
+using core::SimTime;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+SimTime at_ms(std::int64_t ms) {
+  return SimTime::at(Duration::milliseconds(ms));
+}
+
+TEST(Tier, ABlockCanBeReadOnceItIsWritten) {
+  Tier tier(2, make_lru(2));
+  std::vector<BlockKey> evicted;
+  EXPECT_EQ(tier.begin_write(1, evicted), Tier::Write::kBegun);
+  EXPECT_FALSE(tier.holds(1));
+  EXPECT_EQ(tier.begin_write(1, evicted), Tier::Write::kPresent);
+  tier.end_write(1);
+  EXPECT_TRUE(tier.holds(1));
+  EXPECT_THAT(evicted, IsEmpty());
+  EXPECT_EQ(tier.totals(), (TierTotals{.written = 1, .peak = 1}));
+}
+
+TEST(Tier, BlocksThatAreReadOrWrittenStay) {
+  Tier tier(2, make_lru(2));
+  std::vector<BlockKey> evicted;
+  tier.begin_write(1, evicted);
+  tier.end_write(1);
+  tier.begin_read(1);
+  tier.begin_write(2, evicted);
+  EXPECT_EQ(tier.begin_write(3, evicted), Tier::Write::kRefused);
+  EXPECT_THAT(evicted, IsEmpty());
+  tier.end_write(2);
+  EXPECT_EQ(tier.begin_write(3, evicted), Tier::Write::kBegun);
+  EXPECT_THAT(evicted, ElementsAre(2));
+  tier.end_read(1);
+  EXPECT_EQ(tier.begin_write(4, evicted), Tier::Write::kBegun);
+  EXPECT_THAT(evicted, ElementsAre(2, 1));
+  EXPECT_EQ(tier.totals(), (TierTotals{.written = 2, .evicted = 2, .refused = 1, .peak = 2}));
+}
+
+TEST(Tier, IsLookedUpAsItWas) {
+  Tier tier(1, make_lru(1), Duration::milliseconds(10));
+  std::vector<BlockKey> evicted;
+  tier.begin_write(1, evicted);
+  tier.set_now(at_ms(5));
+  tier.end_write(1);
+  tier.set_now(at_ms(8));
+  tier.begin_write(2, evicted);
+  tier.end_write(2);
+  EXPECT_FALSE(tier.held_at(1, at_ms(5)));  // What happened at that instant had not happened.
+  EXPECT_TRUE(tier.held_at(1, at_ms(6)));
+  EXPECT_TRUE(tier.held_at(1, at_ms(8)));
+  EXPECT_FALSE(tier.held_at(1, at_ms(9)));
+  EXPECT_FALSE(tier.held_at(2, at_ms(8)));
+  EXPECT_TRUE(tier.held_at(2, at_ms(9)));
+  tier.set_now(at_ms(18));
+  EXPECT_TRUE(tier.held_at(1, at_ms(8)));
+  EXPECT_FALSE(tier.holds(1));
+}
+
+}  // namespace
+}  // namespace ridgeline::store

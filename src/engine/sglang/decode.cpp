@@ -1,0 +1,201 @@
+// Decode steps of the scheduler, what happens when the pool is full, and quiet steps.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/check.hpp"
+#include "engine/loop/step_scheduler.hpp"
+#include "engine/sglang/options.hpp"
+#include "engine/sglang/policy.hpp"
+#include "engine/sglang/request.hpp"
+#include "engine/sglang/scheduler.hpp"
+
+namespace ridgeline::engine::sglang {
+
+/// Pages that a token more of each takes.
+std::int64_t Scheduler::pages_for_decode(const RequestList& requests) const {
+  return std::ranges::count_if(requests, [this](const RequestPtr& request) {
+    return request->kv_len % settings_.page_size == 0;
+  });
+}
+
+/// The same as SGLang's check reckons it: 0.5.5 goes by the tokens that are known, which lag behind
+/// by one where a step in flight holds the request, and takes that to be so for all.
+std::int64_t Scheduler::pages_expected(const RequestList& requests) const {
+  if (settings_.rules.keeps_delayed_token || settings_.page_size == 1) {
+    return pages_for_decode(requests);
+  }
+  return std::ranges::count_if(requests, [this](const RequestPtr& request) {
+    return (request->num_tokens() - (settings_.overlap ? 0 : 1)) % settings_.page_size == 0;
+  });
+}
+
+bool Scheduler::check_decode_memory(const RequestList& requests) {
+  const std::int64_t tokens = pages_expected(requests) * settings_.page_size;
+  make_room(tokens);
+  const std::int64_t evictable = settings_.disable_radix_cache ? 0 : tree_.evictable();
+  return free_tokens() >= tokens &&
+         free_tokens() + evictable >= pages_for_decode(requests) * settings_.page_size;
+}
+
+void Scheduler::form_decode(ScheduledStep& step) {
+  RequestList& running = running_.requests;
+  if (running.empty()) {
+    return;
+  }
+  const auto before = running.size();
+  std::erase_if(running, [](const RequestPtr& request) { return request->is_finished; });
+  if (running.empty()) {
+    running_.is_full = false;
+    return;
+  }
+  if (check_decode_memory(running)) {
+    ratio_ = std::max(ratio_ - ratio_decay_, min_ratio_);
+  } else {
+    retract();
+  }
+  if (running.size() < before) {
+    running_.is_full = false;
+  }
+  if (!running.empty()) {
+    iteration_.mode = Mode::kDecode;
+    put_decodes(step);
+  }
+}
+
+/// A token of each running request joins the step.
+void Scheduler::put_decodes(ScheduledStep& step) {
+  make_room(std::ssize(running_.requests) * settings_.page_size);
+  for (const RequestPtr& request : running_.requests) {
+    step.push_back({.sequence = request.get(),
+                    .num_computed_tokens = request->kv_len,
+                    .num_scheduled_tokens = 1,
+                    .num_drafts = 0,
+                    .is_prefill = false,
+                    .samples = true});
+    extend_kv(*request, 1);
+  }
+}
+
+/// The pool cannot give the next tokens: running requests go back to the queue until it can
+/// (retract_decode).
+void Scheduler::retract() {
+  RequestList& running = running_.requests;
+  const bool by_priority = settings_.retraction_policy == RetractionPolicy::kPriority;
+  std::ranges::stable_sort(running, [&](const RequestPtr& a, const RequestPtr& b) {
+    const std::int64_t lead = by_priority ? priority_lead(*a, *b, settings_) : 0;
+    if (lead != 0) {
+      return lead > 0;
+    }
+    return std::pair(a->outputs, -a->num_prompt_tokens) >
+           std::pair(b->outputs, -b->num_prompt_tokens);
+  });
+  bool is_first = true;
+  while (running.size() > 1 && (is_first || !check_decode_memory(running))) {
+    is_first = false;
+    const RequestPtr victim = running.back();
+    running.pop_back();
+    retract_one(victim, std::ssize(running));
+    enter(victim);
+  }
+  if (running.size() == 1 && !check_decode_memory(running)) {
+    fail(running.front());
+    running.clear();
+  }
+  std::int64_t outputs = settings_.retract_decode_steps * std::ssize(running);
+  std::int64_t most = 1;
+  for (const RequestPtr& request : running) {
+    outputs += request->outputs;
+    most += request->max_output_tokens;
+  }
+  ratio_ = std::min(1.0, static_cast<double>(outputs) / static_cast<double>(most));
+}
+
+/// A running request loses its KV, and what steps in flight sample for it.
+void Scheduler::retract_one(const RequestPtr& request, std::int64_t remaining) {
+  release(*request);
+  make_room(remaining * settings_.retract_decode_steps);
+  request->drops_tokens = true;
+  ++request->record.preemptions;
+  ++num_retractions_;
+  queued_prompt_tokens_ += request->num_prompt_tokens;
+  iteration_.retracted.push_back(request->record.id);
+}
+
+/// A request that finds no room even alone ends with an error.
+void Scheduler::fail(const RequestPtr& request) {
+  release(*request);
+  request->is_finished = true;
+  failed_.push_back(request);
+}
+
+std::int64_t Scheduler::quiet_steps() const {
+  const RequestList& running = running_.requests;
+  const bool may_admit = !waiting_.empty() && (!running_.is_full || settings_.preempts());
+  if (last_.mode != Mode::kDecode || chunked_ != nullptr || may_admit || running.empty()) {
+    return 0;
+  }
+  std::int64_t rounds = std::numeric_limits<std::int64_t>::max();
+  if (!inbox_.empty()) {
+    rounds = settings_.scheduler_recv_interval - receive_counter_ - 1;
+  }
+  for (const RequestPtr& request : running) {
+    if (request->is_finished) {
+      return 0;
+    }
+    rounds = std::min(rounds, request->stop_after - request->outputs - 1);
+  }
+  // The pool gives a page to each, and evicts where it has none: no request is taken back.
+  const std::int64_t room =
+      free_pages_ + (settings_.disable_radix_cache ? 0 : evictable() / settings_.page_size);
+  const std::int64_t pages_each = (room / std::ssize(running)) * settings_.page_size;
+  return std::max<std::int64_t>(std::min(rounds, pages_each), 0);
+}
+
+std::vector<BlockChange> Scheduler::advance_quiet(std::span<ScheduledStep* const> in_flight,
+                                                  std::int64_t rounds) {
+  const std::int64_t page = settings_.page_size;
+  const std::int64_t count = std::ssize(running_.requests);
+  // Of the requests, how many take a page in each round of `page` in turn.
+  std::vector<std::int64_t> takers(static_cast<std::size_t>(page), 0);
+  for (const RequestPtr& request : running_.requests) {
+    const std::int64_t round = (page - request->kv_len % page) % page;
+    ++takers[static_cast<std::size_t>(round)];
+    request->kv_len += rounds;
+    request->outputs += rounds;
+  }
+  std::vector<BlockChange> changes;
+  iteration_ = {.mode = Mode::kDecode};
+  std::int64_t used = counts().used_blocks;
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    if (settings_.scheduler_recv_interval > 1 &&
+        ++receive_counter_ >= settings_.scheduler_recv_interval) {
+      receive_counter_ = 0;
+    }
+    const std::int64_t taken = takers[static_cast<std::size_t>(round % page)];
+    make_room(taken * page);
+    ratio_ = std::max(ratio_ - ratio_decay_, min_ratio_);
+    make_room(count * page);
+    free_pages_ -= taken;
+    RIDGELINE_CHECK(free_pages_ >= 0, "a quiet step found no page");
+    if (taken > 0) {
+      used += taken;
+      changes.push_back({.step = round, .used_blocks = used});
+    }
+  }
+  const auto depth = static_cast<std::int64_t>(in_flight.size());
+  for (std::int64_t place = 0; place < depth; ++place) {
+    const std::int64_t times = (rounds - place + depth - 1) / depth;
+    for (ScheduledSequence& part : *in_flight[static_cast<std::size_t>(place)]) {
+      part.num_computed_tokens += depth * times;
+    }
+  }
+  return changes;
+}
+
+}  // namespace ridgeline::engine::sglang

@@ -1,0 +1,137 @@
+// The scheduler's pool of KV: pages that requests hold, and what enters and leaves the tree.
+#include <algorithm>
+#include <cstdint>
+
+#include "core/check.hpp"
+#include "engine/loop/step_scheduler.hpp"
+#include "engine/sglang/options.hpp"
+#include "engine/sglang/radix_cache.hpp"
+#include "engine/sglang/request.hpp"
+#include "engine/sglang/scheduler.hpp"
+
+namespace ridgeline::engine::sglang {
+
+/// Slots that steps in flight fill behind the tokens that are known, where they are freed when
+/// those steps end.
+std::int64_t Scheduler::slots_in_flight(const Sequence& request) const {
+  const std::int64_t known = std::max(request.num_tokens() - 1, request.fill_len);
+  return settings_.rules.keeps_delayed_token ? 0
+                                             : std::max<std::int64_t>(request.kv_len - known, 0);
+}
+
+std::int64_t Scheduler::private_tokens() const {
+  return settings_.max_total_num_tokens / settings_.page_size * settings_.page_size -
+         free_tokens() - tree_.evictable() - tree_.protected_size();
+}
+
+/// Evicts where fewer tokens are free: as many as are asked for, not as many as are missing
+/// (evict_from_tree_cache).
+void Scheduler::make_room(std::int64_t tokens) {
+  if (settings_.disable_radix_cache || free_tokens() >= tokens) {
+    return;
+  }
+  const std::int64_t evicted = tree_.evict(tokens);
+  free_pages_ += evicted / settings_.page_size;
+  iteration_.evicted_tokens += evicted;
+}
+
+void Scheduler::extend_kv(Sequence& request, std::int64_t tokens) {
+  const std::int64_t before = pages(request.kv_len);
+  request.kv_len += tokens;
+  free_pages_ -= pages(request.kv_len) - before;
+  RIDGELINE_CHECK(free_pages_ >= 0, "the pool gives no page that it has not");
+}
+
+/// What the tree holds of its tokens, one less at most (init_next_round_input).
+void Scheduler::match_prefix(Sequence& request) {
+  if (!settings_.disable_radix_cache) {
+    const RadixCache::Match match =
+        tree_.match(request.tokens, request.num_tokens() - 1, request.salt);
+    request.prefix_len = match.length;
+    request.node = match.node;
+  }
+  request.extend_len = request.num_tokens() - request.prefix_len;
+}
+
+/// Keeps what match_prefix() found: from now on the request holds it.
+void Scheduler::lock(Sequence& request) {
+  request.tree_len = request.prefix_len;
+  request.kv_len = request.prefix_len;
+  if (request.node != nullptr) {
+    tree_.lock(request.node);
+  }
+}
+
+void Scheduler::unlock(Sequence& request) {
+  if (request.node != nullptr) {
+    tree_.unlock(request.node);
+  }
+  request.node = nullptr;
+  request.tree_len = 0;
+  request.kv_len = 0;
+}
+
+/// The KV up to the end of its last prefill step enters the tree; what is there already is freed,
+/// and the request uses the tree's.
+void Scheduler::cache_unfinished(Sequence& request, bool is_chunk) {
+  request.prefix_len = request.fill_len;
+  if (settings_.disable_radix_cache) {
+    return;
+  }
+  const std::int64_t whole = whole_pages(request.fill_len);
+  const std::int64_t known =
+      tree_.insert(request.tokens,
+                   whole,
+                   {.salt = request.salt, .priority = request.priority, .is_chunk = is_chunk});
+  free_pages_ += (known - request.tree_len) / settings_.page_size;
+  const RadixCache::Match match = tree_.match(request.tokens, whole, request.salt);
+  RIDGELINE_CHECK(match.length == whole, "what was entered is found");
+  if (request.node != nullptr) {
+    tree_.unlock(request.node);
+  }
+  tree_.lock(match.node);
+  request.node = match.node;
+  request.tree_len = whole;
+}
+
+/// A request has ended: prompt and outputs that have KV enter the tree, the rest is freed.
+void Scheduler::cache_finished(Sequence& request) {
+  request.is_finished = true;
+  const bool keeps_all = settings_.rules.keeps_delayed_token;
+  const std::int64_t kept =
+      keeps_all ? std::min(request.kv_len, request.num_tokens()) : request.num_tokens() - 1;
+  const std::int64_t held = keeps_all ? request.kv_len : kept;
+  // Slots behind it are freed when the steps that fill them end.
+  request.delayed = request.kv_len - held;
+  if (settings_.disable_radix_cache) {
+    free_pages_ += pages(held);
+    unlock(request);
+    return;
+  }
+  const std::int64_t whole = whole_pages(kept);
+  const std::int64_t known =
+      tree_.insert(request.tokens, whole, {.salt = request.salt, .priority = request.priority});
+  free_pages_ += (known - request.tree_len) / settings_.page_size;
+  free_pages_ += pages(held) - whole / settings_.page_size;
+  unlock(request);
+}
+
+void Scheduler::free_delayed(Sequence& request, const ScheduledSequence& part) {
+  if (request.delayed == 0) {
+    return;
+  }
+  --request.delayed;
+  free_pages_ += part.num_computed_tokens % settings_.page_size == 0 ? 1 : 0;
+}
+
+/// Gives back all that a request holds; nothing of it enters the tree.
+void Scheduler::release(Sequence& request) {
+  request.delayed = slots_in_flight(request);
+  free_pages_ += pages(request.kv_len - request.delayed) - request.tree_len / settings_.page_size;
+  unlock(request);
+  request.prefix_len = 0;
+  request.extend_len = 0;
+  request.fill_len = 0;
+}
+
+}  // namespace ridgeline::engine::sglang

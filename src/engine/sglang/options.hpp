@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/units.hpp"
+#include "engine/options.hpp"
+
+namespace ridgeline::engine::sglang {
+
+/// In which order waiting requests are tried (`schedule_policy`).
+enum class SchedulePolicy : std::uint8_t {
+  kFcfs,       ///< The order of the list.
+  kLpm,        ///< Longest cached prefix first.
+  kDfsWeight,  ///< Along the radix tree, the branches with most waiting requests first.
+  kLof,        ///< Longest max_new_tokens first.
+  kRandom,     ///< A shuffle; SGLang's own draws are not reproducible, these are seeded.
+};
+
+/// Which cached leaf is evicted first (`radix_eviction_policy`).
+enum class EvictionPolicy : std::uint8_t {
+  kLru,       ///< Least recently used.
+  kLfu,       ///< Least often inserted, then least recently used.
+  kFifo,      ///< Oldest.
+  kMru,       ///< Most recently used.
+  kFilo,      ///< Youngest.
+  kSlru,      ///< Those inserted once before the others, each least recently used first.
+  kPriority,  ///< Lowest priority of its requests, then least recently used.
+};
+
+/// Victims when a decode step finds no room (`retraction_policy`).
+enum class RetractionPolicy : std::uint8_t {
+  kLength,    ///< Fewest outputs, among them the longest prompt.
+  kPriority,  ///< Worst priority first, then as above.
+};
+
+/// What distinguishes one version from another. Source: managers/schedule_policy.py,
+/// schedule_batch.py and scheduler.py of 0.5.5 (0c006b880) and of main (8905cbd42f, after 0.5.15).
+struct Rules {
+  /// Admission keeps a page for every admitted request on top of its tokens.
+  bool reserves_page = true;
+  /// Once something was added, a prompt must stay below max_prefill_tokens also where chunks are
+  /// cut.
+  bool bounds_input_with_chunks = false;
+  /// The KV of the step that runs past a request's end enters the tree; else its slot is freed.
+  bool keeps_delayed_token = true;
+  /// Preemption stops when enough tokens are freed; else all candidates go, and what the new
+  /// request itself may still generate is refunded for each.
+  bool preempts_as_needed = true;
+  /// Any empty iteration resets new_token_ratio; else only one in which nothing waits or runs.
+  bool resets_ratio_when_empty = false;
+  /// max_new_tokens is clipped to what the pool can hold as well.
+  bool clips_to_pool = true;
+
+  friend bool operator==(const Rules&, const Rules&) = default;
+};
+
+/// SGLang's settings by its own names (`python -m sglang.launch_server --help`), resolved.
+struct Options final : EngineSettings {
+  Rules rules;
+  std::int64_t max_total_num_tokens = 0;  ///< Of the KV pool, in whole pages.
+  std::int64_t page_size = 1;
+  std::int64_t context_length = 4096;
+  std::int64_t max_running_requests = 2048;
+  std::int64_t max_prefill_tokens = 16'384;
+  std::int64_t chunked_prefill_size = 0;  ///< 0: prompts are not cut.
+  SchedulePolicy schedule_policy = SchedulePolicy::kFcfs;
+  double schedule_conservativeness = 1.0;
+  bool disable_radix_cache = false;
+  EvictionPolicy radix_eviction_policy = EvictionPolicy::kLru;
+  bool enable_mixed_chunk = false;
+  bool overlap = true;  ///< Not disable_overlap_schedule.
+  std::int64_t scheduler_recv_interval = 1;
+  std::int64_t prefill_max_requests = 0;  ///< 0: no limit.
+  bool enable_priority_scheduling = false;
+  bool schedule_low_priority_values_first = false;
+  std::int64_t priority_scheduling_preemption_threshold = 10;
+  bool disable_priority_preemption = false;
+  RetractionPolicy retraction_policy = RetractionPolicy::kLength;
+
+  // Environment variables: SGLANG_INIT_NEW_TOKEN_RATIO, SGLANG_MIN_NEW_TOKEN_RATIO_FACTOR,
+  // SGLANG_NEW_TOKEN_RATIO_DECAY_STEPS, SGLANG_RETRACT_DECODE_STEPS,
+  // SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION, IN_BATCH_PREFIX_CACHING_CHECK_THRESHOLD and
+  // IN_BATCH_PREFIX_CACHING_DEPRIORITIZE_THRESHOLD.
+  double init_new_token_ratio = 0.7;
+  double min_new_token_ratio_factor = 0.14;
+  std::int64_t new_token_ratio_decay_steps = 600;
+  std::int64_t retract_decode_steps = 20;
+  std::int64_t clip_max_new_tokens = 4096;
+  std::int64_t in_batch_check_threshold = 32;
+  std::int64_t in_batch_deprioritize_threshold = 32;
+
+  /// Requests are ordered by priority and may take the place of running ones.
+  [[nodiscard]] bool preempts() const {
+    return enable_priority_scheduling && !disable_priority_preemption;
+  }
+};
+
+/// The settings that EngineOptions::own points to. Requires options of SGLang.
+[[nodiscard]] const Options& settings_of(const EngineOptions& options);
+
+}  // namespace ridgeline::engine::sglang

@@ -1,0 +1,398 @@
+// How SGLang's server divides a GPU's memory and fills its defaults (server_args.py,
+// mem_cache/kv_cache_configurator.py).
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "document/document.hpp"
+#include "document/parameter.hpp"
+#include "engine/capacity.hpp"
+#include "engine/engine_plan.hpp"
+#include "engine/options.hpp"
+#include "engine/sglang/options.hpp"
+#include "engine/sglang/settings.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "model/model_spec.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::engine::sglang {
+namespace {
+
+constexpr double kMib = 1024.0 * 1024.0;
+constexpr double kGib = 1024.0 * kMib;
+
+/// Defaults by the GPU's memory (ServerArgs._handle_gpu_memory_settings).
+struct MemoryClass {
+  double below_gib;
+  std::int64_t chunk;
+  std::int64_t graphs;       ///< Largest decode graph with fewer than kWideRanks ranks ...
+  std::int64_t graphs_wide;  ///< ... and with that many or more.
+};
+constexpr std::int64_t kWideRanks = 4;
+constexpr auto kClasses = std::to_array<MemoryClass>({
+    {.below_gib = 20, .chunk = 2048, .graphs = 8, .graphs_wide = 8},
+    {.below_gib = 35, .chunk = 2048, .graphs = 24, .graphs_wide = 80},
+    {.below_gib = 60, .chunk = 4096, .graphs = 32, .graphs_wide = 160},
+    {.below_gib = 90, .chunk = 8192, .graphs = 256, .graphs_wide = 512},
+    {.below_gib = 160, .chunk = 8192, .graphs = 256, .graphs_wide = 512},
+    {.below_gib = std::numeric_limits<double>::max(),
+     .chunk = 16'384,
+     .graphs = 512,
+     .graphs_wide = 512},
+});
+
+const MemoryClass& class_of(const hardware::GpuSpec& gpu) {
+  return *std::ranges::find_if(kClasses, [&](const MemoryClass& one) {
+    return core::as_gibibytes(gpu.memory) < one.below_gib;
+  });
+}
+
+core::Error refusal(std::string_view setting, std::string message, std::string hint = {}) {
+  return {.field = fmt::format("engine.{}", setting),
+          .message = std::move(message),
+          .hint = std::move(hint)};
+}
+
+/// Decode batches with a CUDA graph, up to a size.
+std::vector<std::int64_t> graph_sizes(std::int64_t most) {
+  constexpr std::int64_t kFine = 8;
+  constexpr std::int64_t kCoarse = 16;
+  constexpr std::int64_t kCoarseFrom = 256;
+  constexpr std::int64_t kWide = 32;
+  constexpr std::int64_t kWideFrom = 512;
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t small : {1, 2, 4}) {
+    if (small <= most) {
+      sizes.push_back(small);
+    }
+  }
+  for (std::int64_t size = kFine; size <= most;
+       size += size >= kWideFrom ? kWide : (size >= kCoarseFrom ? kCoarse : kFine)) {
+    sizes.push_back(size);
+  }
+  if (sizes.back() != most) {
+    sizes.push_back(most);
+  }
+  return sizes;
+}
+
+/// What is not modelled is refused by its name.
+core::Errors refusals(const PlanInputs& in) {
+  core::Errors errors;
+  const auto refuse = [&](bool refused, std::string_view setting, std::string_view what) {
+    if (refused) {
+      errors.push_back(refusal(setting, fmt::format("{} is not modelled for sglang yet", what)));
+    }
+  };
+  const model::Sharding& sharding = in.sharding;
+  refuse(sharding.pipeline_parallel_size > 1, "pipeline_parallel_size", "a pipeline");
+  refuse(sharding.data_parallel_size > 1, "data_parallel_size", "data parallelism");
+  refuse(sharding.prefill_context_parallel_size > 1,
+         "prefill_context_parallel_size",
+         "context parallelism");
+  refuse(in.has_drafts, "speculative_config", "speculative decoding");
+  refuse(in.settings.truth("enable_dp_attention"),
+         "enable_dp_attention",
+         "attention in data parallel");
+  refuse(in.settings.word("load_balance_method") != "auto",
+         "load_balance_method",
+         "a choice among ranks");
+  refuse(in.settings.word("disaggregation_mode") != "null",
+         "disaggregation_mode",
+         "SGLang's split of prefill and decode");
+  refuse(in.settings.integer("stream_interval") != 1, "stream_interval", "an interval above 1");
+  refuse(in.settings.integer("max_queued_requests") != 0,
+         "max_queued_requests",
+         "a limit of the queue");
+  refuse(in.settings.word("schedule_policy") == "routing-key", "schedule_policy", "routing-key");
+  const bool one_cache = std::ranges::all_of(in.network.layers, [](const model::LayerGroup& group) {
+    return group.attention.window == 0 && !group.recurrent;
+  });
+  if (!one_cache) {
+    errors.push_back(
+        {.field = "model",
+         .message = fmt::format("{} has sliding windows or recurrent states, whose pools "
+                                "are not modelled for sglang yet",
+                                in.network.name)});
+  }
+  return errors;
+}
+
+/// Whether a setting is stated with another value than its default.
+bool is_changed(const PlanInputs& in, std::string_view name) {
+  const document::Node* stated = in.settings.stated(name);
+  if (stated == nullptr) {
+    return false;
+  }
+  const document::ParameterValues standard(kSettings.settings, {});
+  if (stated->is_string()) {
+    return stated->as_string() != standard.word(name);
+  }
+  return stated->kind() == document::Node::Kind::kBool
+             ? stated->as_bool() != standard.truth(name)
+             : stated->as_integer() != standard.integer(name);
+}
+
+/// What SGLang's server itself refuses (ServerArgs.check_server_args).
+core::Errors illegal(const PlanInputs& in, const Options& options) {
+  core::Errors errors;
+  const std::int64_t page = options.page_size;
+  if (options.chunked_prefill_size % page != 0) {
+    errors.push_back(
+        refusal("chunked_prefill_size",
+                fmt::format("{} is no multiple of page_size {}, as SGLang's server asks for",
+                            options.chunked_prefill_size,
+                            page),
+                fmt::format("{}", std::max(options.chunked_prefill_size / page * page, page))));
+  }
+  const auto beside = [&](bool wrong, std::string_view setting, std::string_view missing) {
+    if (wrong && is_changed(in, setting)) {
+      errors.push_back(refusal(setting, fmt::format("needs {}", missing)));
+    }
+  };
+  const bool by_priority = options.enable_priority_scheduling;
+  beside(!by_priority, "schedule_low_priority_values_first", "enable_priority_scheduling");
+  beside(!by_priority, "priority_scheduling_preemption_threshold", "enable_priority_scheduling");
+  beside(!by_priority, "disable_priority_preemption", "enable_priority_scheduling");
+  beside(options.disable_radix_cache, "radix_eviction_policy", "the radix cache");
+  beside(options.chunked_prefill_size == 0 && options.enable_mixed_chunk,
+         "enable_mixed_chunk",
+         "chunked_prefill_size above 0");
+  const bool sorts_by_priority = options.schedule_policy == SchedulePolicy::kFcfs ||
+                                 options.schedule_policy == SchedulePolicy::kLof;
+  if (by_priority && !sorts_by_priority) {
+    errors.push_back(refusal("schedule_policy",
+                             "with enable_priority_scheduling SGLang's server takes fcfs or lof",
+                             "fcfs"));
+  }
+  return errors;
+}
+
+Options options_of(const PlanInputs& in) {
+  const document::ParameterValues& given = in.settings;
+  Options options;
+  options.rules = rules_of(in.version);
+  options.page_size = given.integer("page_size");
+  options.context_length = in.max_model_len.value();
+  options.max_prefill_tokens = given.integer("max_prefill_tokens");
+  const std::int64_t chunk = given.stated("chunked_prefill_size") != nullptr
+                                 ? given.integer("chunked_prefill_size")
+                                 : class_of(in.gpu).chunk;
+  options.chunked_prefill_size = std::max<std::int64_t>(chunk, 0);
+  options.schedule_conservativeness = given.number("schedule_conservativeness");
+  options.disable_radix_cache = given.truth("disable_radix_cache");
+  options.radix_eviction_policy = eviction_policy_of(given.word("radix_eviction_policy"));
+  options.enable_mixed_chunk = given.truth("enable_mixed_chunk");
+  options.overlap = !given.truth("disable_overlap_schedule");
+  options.scheduler_recv_interval = given.integer("scheduler_recv_interval");
+  options.prefill_max_requests = given.integer("prefill_max_requests");
+  options.enable_priority_scheduling = given.truth("enable_priority_scheduling");
+  options.schedule_low_priority_values_first = given.truth("schedule_low_priority_values_first");
+  options.priority_scheduling_preemption_threshold =
+      given.integer("priority_scheduling_preemption_threshold");
+  options.disable_priority_preemption = given.truth("disable_priority_preemption");
+  options.retraction_policy = given.word("retraction_policy") == "priority"
+                                  ? RetractionPolicy::kPriority
+                                  : RetractionPolicy::kLength;
+  options.init_new_token_ratio = given.number("init_new_token_ratio");
+  options.min_new_token_ratio_factor = given.number("min_new_token_ratio_factor");
+  options.new_token_ratio_decay_steps = given.integer("new_token_ratio_decay_steps");
+  options.retract_decode_steps = given.integer("retract_decode_steps");
+  options.clip_max_new_tokens = given.integer("clip_max_new_tokens_estimation");
+  options.in_batch_check_threshold = given.integer("in_batch_prefix_caching_check_threshold");
+  options.in_batch_deprioritize_threshold =
+      given.integer("in_batch_prefix_caching_deprioritize_threshold");
+  const std::string policy = given.word("schedule_policy");
+  options.schedule_policy =
+      policy == "routing-key" ? SchedulePolicy::kFcfs : schedule_policy_of(policy);
+  return options;
+}
+
+/// The memory that SGLang leaves to everything but weights and KV pool, as its default for
+/// mem_fraction_static reckons it.
+double default_fraction(const PlanInputs& in, std::int64_t chunk, std::int64_t graphs) {
+  constexpr double kBaseMib = 512;
+  constexpr double kMibPerChunkToken = 1.5;
+  constexpr double kLeastChunk = 2048;
+  constexpr double kMibPerGraph = 2;
+  constexpr double kRanksOfGib = 8;
+  constexpr double kMibOfGib = 1024;
+  constexpr double kLargeGib = 60;
+  constexpr double kLeastReserveGib = 10;
+  constexpr double kDigits = 1000;
+  const double whole = in.gpu.memory.value() / kMib;
+  double reserve = kBaseMib +
+                   kMibPerChunkToken * std::max(static_cast<double>(chunk), kLeastChunk) +
+                   static_cast<double>(in.sharding.gpus()) / kRanksOfGib * kMibOfGib +
+                   kMibPerGraph * static_cast<double>(graphs);
+  if (whole > kLargeGib * kMibOfGib) {
+    reserve = std::max(reserve, kLeastReserveGib * kMibOfGib);
+  }
+  return std::round((whole - reserve) / whole * kDigits) / kDigits;
+}
+
+/// The pool and what stands beside it.
+struct Pool {
+  double fraction = 0;
+  core::Bytes free = {};  ///< Before the weights are loaded.
+  core::Bytes weights = {};
+  core::Bytes bytes = {};  ///< Of the KV pool.
+  double per_token = 0;
+  std::int64_t holds = 0;  ///< Tokens that fit.
+};
+
+Pool pool_of(const PlanInputs& in, double fraction) {
+  const bool communicates = in.sharding.gpus() > 1;
+  const core::Bytes libraries((kNonTorchGib + (communicates ? kCommunicationGib : 0.0)) * kGib);
+  Pool pool{.fraction = fraction, .free = in.gpu.usable_memory - libraries};
+  pool.weights = model::weight_bytes_per_rank(in.network, in.sharding);
+  pool.bytes = pool.free * fraction - pool.weights;
+  pool.per_token = model::kv_bytes_per_token_per_rank(in.network, in.sharding).value();
+  pool.holds = static_cast<std::int64_t>(std::max(pool.bytes.value(), 0.0) / pool.per_token);
+  return pool;
+}
+
+std::int64_t default_running(const Options& options) {
+  constexpr std::int64_t kOverContext = 512;
+  constexpr std::int64_t kLeast = 2048;
+  constexpr std::int64_t kMost = 4096;
+  const std::int64_t tokens = options.max_total_num_tokens;
+  const std::int64_t wanted = tokens * kOverContext / options.context_length;
+  return std::max<std::int64_t>(std::min(std::clamp(wanted, kLeast, kMost), tokens / 2), 1);
+}
+
+void describe_memory(const PlanInputs& in,
+                     const Pool& pool,
+                     const Options& options,
+                     EnginePlan& plan) {
+  plan.memory.usable = in.gpu.usable_memory;
+  plan.memory.utilization = pool.fraction;
+  plan.memory.weights = pool.weights;
+  plan.memory.kv_cache = pool.bytes;
+  plan.memory.layouts = {{.kind = CacheLayout::Kind::kWhole,
+                          .layers = in.network.num_layers(),
+                          .window = {},
+                          .groups = 1}};
+  plan.memory.block_size = core::Tokens(options.page_size);
+  plan.memory.block = core::Bytes(pool.per_token * static_cast<double>(options.page_size));
+  plan.memory.num_gpu_blocks = core::Blocks(options.max_total_num_tokens / options.page_size + 1);
+  const core::Bytes taken(pool.per_token * static_cast<double>(options.max_total_num_tokens));
+  plan.lines = {{.key = "usable", .label = "usable", .bytes = in.gpu.usable_memory},
+                {.key = "free",
+                 .label = "free before loading",
+                 .bytes = pool.free,
+                 .note = "without CUDA libraries"},
+                {.key = "static",
+                 .label = "static",
+                 .bytes = pool.free * pool.fraction,
+                 .note = fmt::format("mem_fraction_static {}", pool.fraction)},
+                {.key = "weights", .label = "- weights", .bytes = pool.weights},
+                {.key = "kv_cache", .label = "= room for the KV pool", .bytes = pool.bytes},
+                {.key = "kv_pool",
+                 .label = "KV pool",
+                 .bytes = taken,
+                 .note = fmt::format("max_total_num_tokens {}", options.max_total_num_tokens)},
+                {.key = "rest",
+                 .label = "left to activations",
+                 .bytes = pool.free - pool.weights - taken,
+                 .note = "and CUDA graphs"}};
+}
+
+document::NamedValue derived(std::string_view name, std::int64_t value) {
+  return {.name = std::string(name), .value = document::Node::integer(value, {})};
+}
+
+core::Error does_not_fit(const PlanInputs& in, const Pool& pool) {
+  return {.code = core::ErrorCode::kInfeasible,
+          .field = "model",
+          .message = fmt::format("{} does not fit: {:.2f} GiB free on each {} x {} "
+                                 "mem_fraction_static - {:.2f} weights = "
+                                 "{:.2f} GiB for the KV pool",
+                                 in.network.name,
+                                 core::as_gibibytes(pool.free),
+                                 in.gpu.name,
+                                 pool.fraction,
+                                 core::as_gibibytes(pool.weights),
+                                 core::as_gibibytes(pool.bytes)),
+          .hint = "a larger --mem-fraction-static or --tensor-parallel-size"};
+}
+
+/// A setting as it is stated, else as it is derived.
+std::int64_t stated_or(const PlanInputs& in, std::string_view name, std::int64_t derived) {
+  return in.settings.stated(name) != nullptr ? in.settings.integer(name) : derived;
+}
+
+/// What the loop and others read of an engine.
+void fill_engine_options(const Options& options, EnginePlan& plan) {
+  plan.options.max_num_seqs = options.max_running_requests;
+  plan.options.max_num_batched_tokens = core::Tokens(
+      options.chunked_prefill_size > 0 ? options.chunked_prefill_size : options.max_prefill_tokens);
+  plan.options.block_size = core::Tokens(options.page_size);
+  plan.options.num_gpu_blocks = plan.memory.num_gpu_blocks;
+  plan.options.enable_prefix_caching = !options.disable_radix_cache;
+  plan.options.async_scheduling = options.overlap;
+  plan.options.own = std::make_shared<const Options>(options);
+}
+
+}  // namespace
+
+core::Result<EnginePlan> plan(const PlanInputs& in) {
+  core::Errors errors = refusals(in);
+  Options options = options_of(in);
+  for (core::Error& error : illegal(in, options)) {
+    errors.push_back(std::move(error));
+  }
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  const MemoryClass& standard = class_of(in.gpu);
+  const bool is_wide = in.sharding.tensor_parallel_size >= kWideRanks;
+  const std::int64_t graphs =
+      stated_or(in, "cuda_graph_max_bs", is_wide ? standard.graphs_wide : standard.graphs);
+  const double fraction = in.settings.stated("mem_fraction_static") != nullptr
+                              ? in.settings.number("mem_fraction_static")
+                              : default_fraction(in, options.chunked_prefill_size, graphs);
+  const Pool pool = pool_of(in, fraction);
+  const std::int64_t wanted = stated_or(in, "max_total_tokens", pool.holds);
+  options.max_total_num_tokens =
+      std::min(wanted, pool.holds) / options.page_size * options.page_size;
+  if (options.max_total_num_tokens <= options.page_size) {
+    return core::fail(does_not_fit(in, pool));
+  }
+  EnginePlan plan;
+  if (wanted > pool.holds) {
+    plan.warnings.push_back(
+        {.code = "W-max-total-tokens",
+         .message =
+             fmt::format("max_total_tokens {} is more than the memory holds: SGLang takes {}",
+                         wanted,
+                         options.max_total_num_tokens),
+         .hint = {}});
+  }
+  options.max_running_requests = stated_or(in, "max_running_requests", default_running(options));
+  describe_memory(in, pool, options, plan);
+  plan.derived = {{.name = "mem_fraction_static", .value = document::Node::real(fraction, {})},
+                  derived("max_total_tokens", options.max_total_num_tokens),
+                  derived("max_running_requests", options.max_running_requests),
+                  derived("chunked_prefill_size",
+                          options.chunked_prefill_size > 0 ? options.chunked_prefill_size : -1),
+                  derived("cuda_graph_max_bs", graphs)};
+  plan.cuda_graph_sizes = graph_sizes(graphs);
+  fill_engine_options(options, plan);
+  return plan;
+}
+
+}  // namespace ridgeline::engine::sglang

@@ -1,0 +1,154 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/rng.hpp"
+#include "core/units.hpp"
+#include "domain/request.hpp"
+#include "engine/loop/step_scheduler.hpp"
+#include "engine/options.hpp"
+#include "engine/sglang/options.hpp"
+#include "engine/sglang/radix_cache.hpp"
+#include "engine/sglang/request.hpp"
+
+namespace ridgeline::engine::sglang {
+
+class PrefillAdder;
+
+/// What a step is: prompts, decodes, or with enable_mixed_chunk both.
+enum class Mode : std::uint8_t { kNone, kExtend, kDecode, kMixed };
+
+/// One iteration of SGLang's event loop up to the launch of its batch.
+struct Iteration {
+  Mode mode = Mode::kNone;
+  std::vector<core::RequestId> received = {};
+  std::vector<core::RequestId> retracted = {};
+  std::int64_t evicted_tokens = 0;
+  double new_token_ratio = 0.0;  ///< After its choice; idle housekeeping comes later.
+};
+
+/// SGLang's scheduler, decision for decision (docs/internals/engine.md). Its pool, its tree and its
+/// budgets count tokens, in whole pages.
+class Scheduler final : public StepScheduler {
+ public:
+  explicit Scheduler(const EngineOptions& options);
+
+  engine::SequencePtr add(const domain::Request& request) override;
+  engine::SequencePtr abort(core::RequestId id) override;
+  void schedule(ScheduledStep& step) override;
+  std::vector<engine::SequencePtr> take_failed() override;
+  std::vector<engine::SequencePtr> update(const ScheduledStep& step,
+                                          std::span<const std::int64_t> tokens) override;
+  std::vector<engine::SequencePtr> drain() override;
+  [[nodiscard]] SchedulerCounts counts() const override;
+  [[nodiscard]] core::Tokens queued_prompt_tokens() const override;
+  [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request,
+                                           std::optional<core::SimTime> as_of) override;
+  [[nodiscard]] std::int64_t quiet_steps() const override;
+  std::vector<BlockChange> advance_quiet(std::span<ScheduledStep* const> in_flight,
+                                         std::int64_t rounds) override;
+
+  /// As add(), unchecked: also of a request that the server would refuse.
+  RequestPtr take(const domain::Request& request, bool ignore_eos);
+  /// One iteration of the event loop: receives, and forms a batch or none. schedule() goes on where
+  /// nothing is in flight and requests wait.
+  void iterate(ScheduledStep& step);
+
+  [[nodiscard]] const Iteration& iteration() const { return iteration_; }
+  [[nodiscard]] const RequestList& running() const { return running_.requests; }
+  [[nodiscard]] const WaitingQueue& waiting() const { return waiting_; }
+  [[nodiscard]] const Sequence* chunked() const { return chunked_.get(); }
+  [[nodiscard]] bool batch_is_full() const { return running_.is_full; }
+  [[nodiscard]] std::int64_t free_tokens() const { return free_pages_ * settings_.page_size; }
+  [[nodiscard]] std::int64_t evictable() const { return tree_.evictable(); }
+  [[nodiscard]] std::int64_t protected_size() const { return tree_.protected_size(); }
+  [[nodiscard]] std::int64_t num_retractions() const { return num_retractions_; }
+  /// Tokens of requests' own pages: the pool less what is free or in the tree. For checks.
+  [[nodiscard]] std::int64_t private_tokens() const;
+
+ private:
+  friend class PrefillAdder;
+
+  /// A batch that goes on from step to step, with the latch that stops prefills.
+  struct Running {
+    RequestList requests;
+    bool is_full = false;
+  };
+  /// The batch of the last iteration.
+  struct Last {
+    Mode mode = Mode::kNone;
+    RequestList requests;  ///< Of a prefill.
+    RequestPtr chunked;    ///< Of a prefill: the request that it left in mid-prompt.
+  };
+
+  void receive();
+  void enter(const RequestPtr& request);
+  void merge_last();
+  bool form_prefill(ScheduledStep& step);
+  [[nodiscard]] bool prefill_is_due();
+  void fill_adder(PrefillAdder& adder);
+  void launch_prefill(PrefillAdder& adder, ScheduledStep& step);
+  void mix_with_running(ScheduledStep& step);
+  void form_decode(ScheduledStep& step);
+  void put_decodes(ScheduledStep& step);
+  void reset_when_idle(bool was_empty);
+
+  [[nodiscard]] std::int64_t pages_for_decode(const RequestList& requests) const;
+  [[nodiscard]] std::int64_t pages_expected(const RequestList& requests) const;
+  [[nodiscard]] bool check_decode_memory(const RequestList& requests);
+  void retract();
+  void retract_one(const RequestPtr& request, std::int64_t remaining);
+  void fail(const RequestPtr& request);
+
+  [[nodiscard]] std::int64_t slots_in_flight(const Sequence& request) const;
+  [[nodiscard]] std::int64_t pages(std::int64_t tokens) const {
+    return (tokens + settings_.page_size - 1) / settings_.page_size;
+  }
+  [[nodiscard]] std::int64_t whole_pages(std::int64_t tokens) const {
+    return tokens / settings_.page_size * settings_.page_size;
+  }
+  void make_room(std::int64_t tokens);
+  void extend_kv(Sequence& request, std::int64_t tokens);
+  void match_prefix(Sequence& request);
+  void cache_unfinished(Sequence& request, bool is_chunk);
+  void cache_finished(Sequence& request);
+  void release(Sequence& request);
+  void lock(Sequence& request);
+  void unlock(Sequence& request);
+  [[nodiscard]] bool take_token(Sequence& request, const ScheduledSequence& part);
+  void free_delayed(Sequence& request, const ScheduledSequence& part);
+  [[nodiscard]] std::int64_t longest(const domain::Request& request) const;
+  [[nodiscard]] bool can_ever_run(const domain::Request& request, bool ignore_eos) const;
+  [[nodiscard]] RequestPtr owner_of(const Sequence& request) const;
+  [[nodiscard]] RequestList inside() const;
+
+  Options settings_;
+  std::uint64_t seed_;
+  RadixCache tree_;
+  std::int64_t free_pages_;
+  double init_ratio_;
+  double min_ratio_;
+  double ratio_decay_;
+  double ratio_;
+  WaitingQueue inbox_;  ///< Arrived, not received yet.
+  WaitingQueue waiting_;
+  Running running_;
+  Last last_;
+  RequestPtr chunked_;  ///< In mid-prompt.
+  Iteration iteration_;
+  RequestList failed_;
+  core::RngStream draws_;
+  std::int64_t receive_counter_ = 0;
+  std::int64_t stamp_ = 0;  ///< Of entries into the queue.
+  std::int64_t in_flight_ = 0;
+  std::int64_t queued_prompt_tokens_ = 0;
+  std::int64_t num_retractions_ = 0;
+  core::Tokens prefix_queries_;
+  core::Tokens prefix_hits_;
+};
+
+}  // namespace ridgeline::engine::sglang

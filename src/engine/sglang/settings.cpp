@@ -1,0 +1,165 @@
+#include "engine/sglang/settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/check.hpp"
+#include "document/parameter.hpp"
+#include "engine/engine_plan.hpp"
+#include "engine/sglang/options.hpp"
+
+namespace ridgeline::engine::sglang {
+namespace {
+
+constexpr double kMaxTokens = 1'000'000'000;
+constexpr std::string_view kArguments = "server_args.py";
+constexpr std::string_view kEnvironment = "environ.py";
+
+constexpr auto kPolicies =
+    std::to_array<std::string_view>({"fcfs", "lpm", "dfs-weight", "lof", "random", "routing-key"});
+constexpr auto kEvictions =
+    std::to_array<std::string_view>({"lru", "lfu", "fifo", "mru", "filo", "slru", "priority"});
+constexpr auto kRetractions = std::to_array<std::string_view>({"length", "priority"});
+constexpr auto kBalances =
+    std::to_array<std::string_view>({"auto", "round_robin", "total_requests", "total_tokens"});
+constexpr auto kDisaggregation = std::to_array<std::string_view>({"null", "prefill", "decode"});
+
+constexpr auto kVersions = std::to_array<EngineVersion>({
+    {.name = "0.5.5",
+     .since = "0.5.5",
+     .summary = "admission without a page of reserve; later prompts stay below max_prefill_tokens; "
+                "preemption takes all candidates; any empty iteration resets new_token_ratio; the "
+                "token past a request's end is freed"},
+    {.name = "main",
+     .since = "0.5.15",
+     .summary = "admission keeps a page per request; preemption stops when enough is freed; idle "
+                "resets new_token_ratio; the token past a request's end enters the tree; outputs "
+                "are clipped to the pool"},
+});
+
+// clang-format off
+constexpr auto kTable = std::to_array<document::Parameter>({
+    {.name = "mem_fraction_static", .standard = 0.9, .lowest = 0.01, .highest = 0.999,
+     .help = "Share of the GPU's memory for weights and KV pool", .source = kArguments,
+     .unset = "by GPU, chunks, graphs and parallelism"},
+    {.name = "max_total_tokens", .standard = std::int64_t{0}, .lowest = 2, .highest = kMaxTokens,
+     .help = "Tokens of the KV pool; at most what the memory holds", .source = kArguments,
+     .unset = "what the memory holds"},
+    {.name = "max_running_requests", .standard = std::int64_t{0}, .lowest = 1, .highest = 65536,
+     .help = "Requests that may decode at once", .source = kArguments,
+     .unset = "2048 to 4096 by context, half the pool's tokens at most"},
+    {.name = "chunked_prefill_size", .standard = std::int64_t{0}, .lowest = -1, .highest = kMaxTokens,
+     .help = "Tokens of the prompts in one step; -1: prompts are not cut", .source = kArguments,
+     .unset = "2048 to 16384 by the GPU's memory"},
+    {.name = "max_prefill_tokens", .standard = std::int64_t{16'384}, .lowest = 1, .highest = kMaxTokens,
+     .help = "Tokens of a prefill step without chunks; the first prompt is always taken", .source = kArguments},
+    {.name = "schedule_policy", .standard = std::string_view("fcfs"), .choices = kPolicies,
+     .help = "Order of waiting requests", .source = kArguments},
+    {.name = "schedule_conservativeness", .standard = 1.0, .lowest = 0, .highest = 100,
+     .help = "Factor on the outputs that admission expects of running requests", .source = kArguments},
+    {.name = "page_size", .standard = std::int64_t{1}, .lowest = 1, .highest = 1024,
+     .help = "Tokens of a page of the KV pool", .source = kArguments},
+    {.name = "disable_radix_cache", .standard = false,
+     .help = "Keep no KV of ended requests", .source = kArguments},
+    {.name = "radix_eviction_policy", .standard = std::string_view("lru"), .choices = kEvictions,
+     .help = "Which leaf of the radix tree is evicted first", .source = kArguments},
+    {.name = "enable_mixed_chunk", .standard = false,
+     .help = "Running requests join prefill steps with a token each", .source = kArguments},
+    {.name = "disable_overlap_schedule", .standard = false,
+     .help = "Schedule after the results of the step before, not while it runs", .source = kArguments},
+    {.name = "scheduler_recv_interval", .standard = std::int64_t{1}, .lowest = 1, .highest = 1000,
+     .help = "Decode steps between two looks for new requests", .source = kArguments},
+    {.name = "stream_interval", .standard = std::int64_t{1}, .lowest = 1, .highest = 1000,
+     .help = "Tokens that a client gets at once; only 1 is modelled yet", .source = kArguments},
+    {.name = "prefill_max_requests", .standard = std::int64_t{0}, .lowest = 0, .highest = 65536,
+     .help = "Requests of one prefill step; 0: no limit", .source = kArguments},
+    {.name = "enable_priority_scheduling", .standard = false,
+     .help = "Order waiting requests by priority; better ones may take the place of running ones", .source = kArguments},
+    {.name = "schedule_low_priority_values_first", .standard = false,
+     .help = "Lower priority values are better", .source = kArguments},
+    {.name = "priority_scheduling_preemption_threshold", .standard = std::int64_t{10}, .lowest = 0, .highest = 1'000'000,
+     .help = "By how much a priority must be better to preempt", .source = kArguments},
+    {.name = "disable_priority_preemption", .standard = false,
+     .help = "Priorities order the queue alone", .source = kArguments},
+    {.name = "retraction_policy", .standard = std::string_view("length"), .choices = kRetractions,
+     .help = "Which running request goes back when the pool is full", .source = kArguments},
+    {.name = "max_queued_requests", .standard = std::int64_t{0}, .lowest = 0, .highest = 1'000'000,
+     .help = "Waiting requests above which the server refuses; only 0, no limit, is modelled yet", .source = kArguments},
+    {.name = "enable_dp_attention", .standard = false,
+     .help = "Attention in data parallel; not modelled yet", .source = kArguments},
+    {.name = "load_balance_method", .standard = std::string_view("auto"), .choices = kBalances,
+     .help = "How data-parallel ranks get requests; only auto is modelled yet", .source = kArguments},
+    {.name = "disaggregation_mode", .standard = std::string_view("null"), .choices = kDisaggregation,
+     .help = "Prefill or decode alone; only null is modelled yet", .source = kArguments},
+    {.name = "num_reserved_decode_tokens", .standard = std::int64_t{512}, .lowest = 1, .highest = kMaxTokens,
+     .help = "Tokens that a decode instance keeps per request; of no effect yet", .source = kArguments},
+    {.name = "cuda_graph_max_bs", .standard = std::int64_t{0}, .lowest = 1, .highest = 4096,
+     .help = "Largest decode batch with a CUDA graph", .source = kArguments,
+     .unset = "8 to 512 by the GPU's memory"},
+    {.name = "init_new_token_ratio", .standard = 0.7, .lowest = 0, .highest = 1,
+     .help = "SGLANG_INIT_NEW_TOKEN_RATIO: share of max_new_tokens that admission expects at first", .source = kEnvironment},
+    {.name = "min_new_token_ratio_factor", .standard = 0.14, .lowest = 0, .highest = 1,
+     .help = "SGLANG_MIN_NEW_TOKEN_RATIO_FACTOR: the least share, over the first", .source = kEnvironment},
+    {.name = "new_token_ratio_decay_steps", .standard = std::int64_t{600}, .lowest = 1, .highest = 1'000'000,
+     .help = "SGLANG_NEW_TOKEN_RATIO_DECAY_STEPS: decode steps from the first to the least", .source = kEnvironment},
+    {.name = "retract_decode_steps", .standard = std::int64_t{20}, .lowest = 1, .highest = 10'000,
+     .help = "SGLANG_RETRACT_DECODE_STEPS: steps for which a retraction makes room", .source = kEnvironment},
+    {.name = "clip_max_new_tokens_estimation", .standard = std::int64_t{4096}, .lowest = 1, .highest = kMaxTokens,
+     .help = "SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION: outputs above that admission does not expect", .source = kEnvironment},
+    {.name = "in_batch_prefix_caching_check_threshold", .standard = std::int64_t{32}, .lowest = -1, .highest = kMaxTokens,
+     .help = "lpm: cached tokens up to which prompts are compared with others that wait", .source = kEnvironment},
+    {.name = "in_batch_prefix_caching_deprioritize_threshold", .standard = std::int64_t{32}, .lowest = 0, .highest = kMaxTokens,
+     .help = "lpm: tokens in common from which the later of them comes last", .source = kEnvironment},
+});
+// clang-format on
+
+constexpr auto kCounterparts = std::to_array<Counterpart>({
+    {.own = "max_running_requests", .vllm = "max_num_seqs"},
+    {.own = "chunked_prefill_size", .vllm = "max_num_batched_tokens"},
+    {.own = "page_size", .vllm = "block_size"},
+    {.own = "max_total_tokens", .vllm = "num_gpu_blocks"},
+    {.own = "mem_fraction_static", .vllm = "gpu_memory_utilization"},
+    {.own = "disable_radix_cache", .vllm = "enable_prefix_caching"},
+    {.own = "chunked_prefill_size", .vllm = "enable_chunked_prefill"},
+    {.own = "disable_overlap_schedule", .vllm = "async_scheduling"},
+    {.own = "chunked_prefill_size", .vllm = "long_prefill_token_threshold"},
+    {.own = "schedule_policy", .vllm = "scheduling_policy"},
+});
+
+/// The place of a word among the choices, which stand in the order of the enumeration.
+template <class Choices>
+std::size_t place_of(const Choices& choices, std::string_view word) {
+  const auto found = std::ranges::find(choices, word);
+  RIDGELINE_CHECK(found != choices.end(), word);
+  return static_cast<std::size_t>(found - choices.begin());
+}
+
+}  // namespace
+
+const OwnSettings kSettings = {
+    .versions = kVersions, .settings = kTable, .counterparts = kCounterparts, .plan = plan};
+
+Rules rules_of(std::string_view version) {
+  if (version == kVersions.back().name) {
+    return {};
+  }
+  return {.reserves_page = false,
+          .bounds_input_with_chunks = true,
+          .keeps_delayed_token = false,
+          .preempts_as_needed = false,
+          .resets_ratio_when_empty = true,
+          .clips_to_pool = false};
+}
+
+SchedulePolicy schedule_policy_of(std::string_view word) {
+  return static_cast<SchedulePolicy>(place_of(kPolicies, word));
+}
+
+EvictionPolicy eviction_policy_of(std::string_view word) {
+  return static_cast<EvictionPolicy>(place_of(kEvictions, word));
+}
+
+}  // namespace ridgeline::engine::sglang

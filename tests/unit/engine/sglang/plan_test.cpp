@@ -1,0 +1,118 @@
+// How SGLang fills its defaults and divides a GPU's memory.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "document/document.hpp"
+#include "document/parameter.hpp"
+#include "engine/engine_plan.hpp"
+#include "engine/sglang/options.hpp"
+#include "engine/sglang/settings.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "model/model_spec.hpp"
+
+namespace ridgeline::engine::sglang {
+namespace {
+
+using document::NamedValue;
+using document::Node;
+
+core::Result<EnginePlan> planned(const std::string& gpu,
+                                 const std::vector<NamedValue>& stated = {},
+                                 std::int64_t ranks = 1,
+                                 const std::string& network = "llama-3.1-8b") {
+  const auto spec = model::find_model(network);
+  const auto board = hardware::find_gpu(gpu);
+  return plan({.network = *spec,
+               .gpu = *board,
+               .sharding = {.tensor_parallel_size = ranks},
+               .version = "main",
+               .max_model_len = core::Tokens(8192),
+               .enforce_eager = false,
+               .has_drafts = false,
+               .settings = {kSettings.settings, stated}});
+}
+
+TEST(SglangPlan, HasTheDefaultsOfAnH100) {
+  const auto plan = planned("h100");
+  ASSERT_TRUE(plan);
+  const Options& options = settings_of(plan->options);
+  EXPECT_EQ(options.chunked_prefill_size, 8192);
+  EXPECT_EQ(options.page_size, 1);
+  EXPECT_EQ(plan->cuda_graph_sizes.back(), 256);
+  // 512 + 1.5 * 8192 + 1024 / 8 + 2 * 256 MiB of 80 GiB are left.
+  EXPECT_NEAR(plan->memory.utilization, 1.0 - 13'440.0 / 81'920.0, 5e-4);
+  EXPECT_GT(options.max_total_num_tokens, 300'000);
+  EXPECT_EQ(plan->memory.num_gpu_blocks.value(), options.max_total_num_tokens + 1);
+  EXPECT_EQ(options.max_running_requests, 4096);  // 512 for each 8192 tokens, at most so many.
+  EXPECT_TRUE(plan->options.async_scheduling);
+}
+
+TEST(SglangPlan, FollowsTheSizeOfTheGpu) {
+  const auto large = planned("b200");
+  const auto wide = planned("h100", {}, 4);
+  ASSERT_TRUE(large && wide);
+  EXPECT_EQ(settings_of(large->options).chunked_prefill_size, 16'384);
+  EXPECT_EQ(large->cuda_graph_sizes.back(), 512);
+  EXPECT_EQ(wide->cuda_graph_sizes.back(), 512);
+}
+
+TEST(SglangPlan, TakesWhatIsStatedUpToTheMemory) {
+  const auto small = planned(
+      "h100",
+      {{"max_total_tokens", Node::integer(10'003, {})}, {"page_size", Node::integer(16, {})}});
+  ASSERT_TRUE(small);
+  EXPECT_EQ(settings_of(small->options).max_total_num_tokens, 10'000);
+  EXPECT_TRUE(small->warnings.empty());
+  const auto large = planned("h100", {{"max_total_tokens", Node::integer(10'000'000, {})}});
+  ASSERT_TRUE(large);
+  EXPECT_LT(settings_of(large->options).max_total_num_tokens, 10'000'000);
+  EXPECT_EQ(large->warnings.front().code, "W-max-total-tokens");
+  const auto whole = planned("h100", {{"chunked_prefill_size", Node::integer(-1, {})}});
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(settings_of(whole->options).chunked_prefill_size, 0);
+}
+
+/// The field of the first error.
+std::string refused(const std::vector<NamedValue>& stated) {
+  const auto plan = planned("h100", stated);
+  return plan ? "" : plan.error().front().field;
+}
+
+TEST(SglangPlan, RefusesWhatTheServerRefusesAndWhatIsNotModelled) {
+  EXPECT_EQ(refused({{"chunked_prefill_size", Node::integer(100, {})},
+                     {"page_size", Node::integer(64, {})}}),
+            "engine.chunked_prefill_size");
+  EXPECT_EQ(refused({{"disable_priority_preemption", Node::boolean(true, {})}}),
+            "engine.disable_priority_preemption");
+  EXPECT_EQ(refused({{"schedule_policy", Node::string("lpm", {})},
+                     {"enable_priority_scheduling", Node::boolean(true, {})}}),
+            "engine.schedule_policy");
+  EXPECT_EQ(refused({{"schedule_policy", Node::string("routing-key", {})}}),
+            "engine.schedule_policy");
+  EXPECT_EQ(refused({{"enable_dp_attention", Node::boolean(true, {})}}),
+            "engine.enable_dp_attention");
+  EXPECT_EQ(refused({{"disaggregation_mode", Node::string("prefill", {})}}),
+            "engine.disaggregation_mode");
+}
+
+TEST(SglangPlan, TakesADefaultThatIsStated) {
+  EXPECT_EQ(refused({{"disable_priority_preemption", Node::boolean(false, {})},
+                     {"priority_scheduling_preemption_threshold", Node::integer(10, {})},
+                     {"disable_radix_cache", Node::boolean(true, {})},
+                     {"radix_eviction_policy", Node::string("lru", {})}}),
+            "");
+}
+
+TEST(SglangPlan, ANetworkThatDoesNotFitIsInfeasible) {
+  const auto plan = planned("h100", {}, 1, "llama-3.1-70b");
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().front().code, core::ErrorCode::kInfeasible);
+}
+
+}  // namespace
+}  // namespace ridgeline::engine::sglang

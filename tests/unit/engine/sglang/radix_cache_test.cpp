@@ -1,0 +1,112 @@
+#include "engine/sglang/radix_cache.hpp"
+
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/sglang/options.hpp"
+#include "engine/sglang/tokens.hpp"
+
+namespace ridgeline::engine::sglang {
+namespace {
+
+Tokens tokens_of(const std::vector<Piece>& pieces) {
+  Tokens tokens;
+  for (const Piece& piece : pieces) {
+    tokens.add(piece);
+  }
+  return tokens;
+}
+
+TEST(SglangTokens, RunsThatGoOnAreOnePiece) {
+  const Tokens tokens = tokens_of({{1, 0, 3}, {1, 3, 4}, {2, 0, 2}});
+  EXPECT_EQ(tokens.pieces().size(), 2U);
+  EXPECT_EQ(tokens.length(), 9);
+  const Tokens part = tokens.part(5, 8);
+  ASSERT_EQ(part.pieces().size(), 2U);
+  EXPECT_EQ(part.pieces()[0].offset, 5);
+  EXPECT_EQ(part.length(), 3);
+}
+
+TEST(RadixCache, FindsTheLongestPrefixAndSplitsThere) {
+  RadixCache tree(1, EvictionPolicy::kLru);
+  const Tokens first = tokens_of({{1, 0, 10}, {2, 0, 5}});
+  EXPECT_EQ(tree.insert(first, 15, {}), 0);
+  EXPECT_EQ(tree.evictable(), 15);
+  const Tokens second = tokens_of({{1, 0, 10}, {3, 0, 5}});
+  EXPECT_EQ(tree.find(second, 15, 0), 10);
+  const RadixCache::Match match = tree.match(second, 15, 0);
+  EXPECT_EQ(match.length, 10);
+  EXPECT_EQ(match.node->key.length(), 10);
+  EXPECT_EQ(tree.insert(second, 15, {}), 10);
+  EXPECT_EQ(tree.evictable(), 20);
+  EXPECT_EQ(tree.counted(), 20);
+  EXPECT_EQ(tree.match(second, 7, 0).length, 7);
+}
+
+TEST(RadixCache, AnAdaptersTreeIsItsOwn) {
+  RadixCache tree(1, EvictionPolicy::kLru);
+  const Tokens tokens = tokens_of({{1, 0, 10}});
+  static_cast<void>(tree.insert(tokens, 10, {.salt = 1}));
+  EXPECT_EQ(tree.find(tokens, 10, 0), 0);
+  EXPECT_EQ(tree.find(tokens, 10, 1), 10);
+  // A salt is no content.
+  EXPECT_EQ(tree.find(tokens_of({{2, 0, 10}}), 10, 0), 0);
+}
+
+TEST(RadixCache, MatchesWholePages) {
+  RadixCache tree(4, EvictionPolicy::kLru);
+  static_cast<void>(tree.insert(tokens_of({{1, 0, 12}}), 12, {}));
+  EXPECT_EQ(tree.match(tokens_of({{1, 0, 11}}), 11, 0).length, 8);
+  EXPECT_EQ(tree.match(tokens_of({{1, 0, 6}, {2, 0, 6}}), 12, 0).length, 4);
+  EXPECT_EQ(tree.match(tokens_of({{1, 0, 3}, {2, 0, 9}}), 12, 0).length, 0);
+}
+
+TEST(RadixCache, WhatIsLockedStaysWithAllBeforeIt) {
+  RadixCache tree(1, EvictionPolicy::kLru);
+  const Tokens shared = tokens_of({{1, 0, 10}});
+  const Tokens longer = tokens_of({{1, 0, 10}, {2, 0, 5}});
+  const Tokens other = tokens_of({{1, 0, 10}, {3, 0, 6}});
+  static_cast<void>(tree.insert(shared, 10, {}));
+  static_cast<void>(tree.insert(longer, 15, {}));
+  static_cast<void>(tree.insert(other, 16, {}));
+  const RadixCache::Match match = tree.match(longer, 15, 0);
+  tree.lock(match.node);
+  EXPECT_EQ(tree.protected_size(), 15);
+  EXPECT_EQ(tree.evictable(), 6);
+  EXPECT_EQ(tree.evict(100), 6);
+  tree.unlock(match.node);
+  EXPECT_EQ(tree.evict(3), 5);  // Whole leaves.
+  EXPECT_EQ(tree.evict(3), 10);
+  EXPECT_EQ(tree.counted(), 0);
+}
+
+/// Three prompts, of which the first is used again and the second twice.
+std::int64_t evicted_first(EvictionPolicy policy) {
+  RadixCache tree(1, policy);
+  const auto prompt = [](std::uint64_t content) {
+    return tokens_of({{content, 0, static_cast<std::int64_t>(content)}});
+  };
+  for (const std::uint64_t content : {5ULL, 6ULL, 7ULL}) {
+    static_cast<void>(tree.insert(
+        prompt(content), static_cast<std::int64_t>(content), {.priority = content == 6 ? -1 : 0}));
+  }
+  static_cast<void>(tree.insert(prompt(6), 6, {.priority = -1}));
+  static_cast<void>(tree.insert(prompt(5), 5, {}));
+  static_cast<void>(tree.match(prompt(6), 6, 0));
+  return tree.evict(1);
+}
+
+TEST(RadixCache, EvictsInTheOrderOfThePolicy) {
+  EXPECT_EQ(evicted_first(EvictionPolicy::kLru), 7);
+  EXPECT_EQ(evicted_first(EvictionPolicy::kMru), 6);
+  EXPECT_EQ(evicted_first(EvictionPolicy::kFifo), 5);
+  EXPECT_EQ(evicted_first(EvictionPolicy::kFilo), 7);
+  EXPECT_EQ(evicted_first(EvictionPolicy::kLfu), 7);
+  EXPECT_EQ(evicted_first(EvictionPolicy::kSlru), 7);
+  EXPECT_EQ(evicted_first(EvictionPolicy::kPriority), 6);
+}
+
+}  // namespace
+}  // namespace ridgeline::engine::sglang

@@ -1,0 +1,23 @@
+#include "engine/tensorrt_llm/capacity.hpp"
+#include "engine/tensorrt_llm/duplicate_prefixes.hpp"
+#include "engine/tensorrt_llm/reservation.hpp"
+#include "engine/tensorrt_llm/sequence.hpp"
+
+namespace ridgeline::engine::tensorrt_llm {
+
+void guaranteed_no_evict(const CapacityInputs& inputs, Selection& selection) {
+  Reservation blocks(inputs.kv);
+  keep_generations(inputs, selection, blocks);
+  DuplicatePrefixes prefixes(inputs);
+  for (const SequencePtr& sequence : inputs.active) {
+    if (!sequence->is_context() || prefixes.holds_back(*sequence)) {
+      continue;
+    }
+    if (selection.size() >= inputs.max_requests || !blocks.try_take(*sequence)) {
+      return;
+    }
+    selection.fitting.push_back(sequence.get());
+  }
+}
+
+}  // namespace ridgeline::engine::tensorrt_llm

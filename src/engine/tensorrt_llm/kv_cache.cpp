@@ -1,0 +1,291 @@
+#include "engine/tensorrt_llm/kv_cache.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/check.hpp"
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "engine/tensorrt_llm/sequence.hpp"
+#include "engine/vllm/plain/block_hashes.hpp"
+
+namespace ridgeline::engine::tensorrt_llm {
+
+using vllm::plain::chain;
+
+KvCache::KvCache(const KvCacheLimits& limits)
+    : limits_(limits), blocks_(static_cast<std::size_t>(limits.num_blocks)) {
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    push_free(static_cast<Index>(i));
+  }
+}
+
+std::int64_t KvCache::blocks_to_completion(const Sequence& sequence) const {
+  const auto held = static_cast<std::int64_t>(sequence.blocks.size());
+  return std::max<std::int64_t>(blocks_of(sequence.most_tokens()) - held, 0);
+}
+
+std::int64_t KvCache::blocks_for_steps(const Sequence& sequence,
+                                       std::int64_t steps,
+                                       std::int64_t tokens_per_step) const {
+  if (!sequence.holds_blocks) {
+    return blocks_of(sequence.context_tokens);
+  }
+  if (sequence.is_context()) {
+    return 0;  // It has had the blocks of its whole context from the first chunk on.
+  }
+  const std::int64_t now = sequence.kv_tokens;
+  const std::int64_t then = std::min(now + steps * tokens_per_step, sequence.most_tokens());
+  return std::max<std::int64_t>(blocks_of(then) - blocks_of(now), 0);
+}
+
+std::uint64_t KvCache::sibling_key(Content& content, std::int64_t block) const {
+  return chain(key_before(content, block), content[block * limits_.tokens_per_block]);
+}
+
+void KvCache::begin_lookups() {
+  if (has_lookups_ || !limits_.enable_block_reuse) {
+    return;
+  }
+  has_lookups_ = true;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    if (blocks_[i].tokens > 0) {
+      enter(static_cast<Index>(i));
+    }
+  }
+}
+
+bool KvCache::is_found(std::uint64_t key, std::optional<core::SimTime> as_of) const {
+  if (as_of && changes_) {
+    if (const auto found = changes_->found_at(key, 0, *as_of)) {
+      return *found;
+    }
+  }
+  return stored_.contains(key);
+}
+
+/// At least one token is left to compute.
+std::int64_t KvCache::full_blocks_found(const Sequence& sequence,
+                                        std::optional<core::SimTime> as_of) const {
+  const std::int64_t most = (sequence.context_tokens - 1) / limits_.tokens_per_block;
+  std::int64_t found = 0;
+  while (has_lookups_ && found < most && is_found(key_of(sequence, found), as_of)) {
+    ++found;
+  }
+  return found;
+}
+
+/// Of a stored block and a block of a context, but for the context's last token.
+std::int64_t KvCache::common_tokens(const Block& stored,
+                                    const Sequence& sequence,
+                                    std::int64_t block) const {
+  const std::int64_t begin = block * limits_.tokens_per_block;
+  const std::int64_t most = std::min(stored.tokens, sequence.context_tokens - 1 - begin);
+  std::int64_t common = 0;
+  while (common < most &&
+         (*stored.content)[begin + common] == (*sequence.content)[begin + common]) {
+    ++common;
+  }
+  return common;
+}
+
+bool KvCache::is_free_leaf(Index index) const {
+  const Block& block = blocks_[index];
+  return block.references == 0 &&
+         (block.tokens < limits_.tokens_per_block || !children_.contains(key_of(block)));
+}
+
+/// The stored block that begins with the most tokens of a context's block, which is not stored.
+KvCache::PartialMatch KvCache::find_partial(const Sequence& sequence, std::int64_t block) const {
+  PartialMatch best;
+  if (!has_lookups_ || !limits_.enable_partial_reuse ||
+      block * limits_.tokens_per_block >= sequence.context_tokens - 1) {
+    return best;
+  }
+  const auto siblings = siblings_.find(sibling_key(*sequence.content, block));
+  if (siblings == siblings_.end()) {
+    return best;
+  }
+  for (const Index index : siblings->second) {
+    if (!limits_.copy_on_partial_reuse && !is_free_leaf(index)) {
+      continue;
+    }
+    const std::int64_t tokens = common_tokens(blocks_[index], sequence, block);
+    if (tokens > best.tokens) {
+      best = {.block = index, .tokens = tokens};
+    }
+  }
+  return best;
+}
+
+std::int64_t KvCache::find_prefix(const Sequence& sequence,
+                                  std::optional<core::SimTime> as_of) const {
+  const std::int64_t full = full_blocks_found(sequence, as_of);
+  return full * limits_.tokens_per_block + find_partial(sequence, full).tokens;
+}
+
+std::optional<std::uint64_t> KvCache::first_new_block(const Sequence& sequence) const {
+  const std::int64_t blocks = has_lookups_ ? sequence.context_tokens / limits_.tokens_per_block : 0;
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    if (const std::uint64_t key = key_of(sequence, block); !stored_.contains(key)) {
+      return key;
+    }
+  }
+  return std::nullopt;
+}
+
+std::int64_t KvCache::start(Sequence& sequence) {
+  const std::int64_t full = full_blocks_found(sequence, std::nullopt);
+  const PartialMatch partial = find_partial(sequence, full);
+  for (std::int64_t block = 0; block < full; ++block) {
+    claim(sequence, stored_.at(key_of(sequence, block)));
+  }
+  if (partial.tokens > 0 && is_free_leaf(partial.block)) {
+    forget(partial.block);  // The request writes on in it.
+    claim(sequence, partial.block);
+  }
+  while (std::ssize(sequence.blocks) < blocks_of(sequence.context_tokens)) {
+    take_into(sequence);
+  }
+  sequence.kv_tokens = sequence.context_tokens;
+  return full * limits_.tokens_per_block + partial.tokens;
+}
+
+std::int64_t KvCache::extend(Sequence& sequence, std::int64_t tokens, std::int64_t most) {
+  std::int64_t taken = 0;
+  for (; std::ssize(sequence.blocks) < blocks_of(tokens) && taken < most; ++taken) {
+    take_into(sequence);
+  }
+  return taken;
+}
+
+void KvCache::shrink(Sequence& sequence, std::int64_t tokens) {
+  while (std::ssize(sequence.blocks) > blocks_of(tokens)) {
+    give_back(sequence);
+  }
+}
+
+void KvCache::store(const Sequence& sequence, std::int64_t tokens, bool tail) {
+  if (!limits_.enable_block_reuse) {
+    return;
+  }
+  const std::int64_t size = limits_.tokens_per_block;
+  const std::int64_t full = tokens / size;
+  for (std::int64_t place = 0; place < full; ++place) {
+    put(sequence, place, size);
+  }
+  if (tail && limits_.enable_partial_reuse && tokens % size > 0) {
+    put(sequence, full, tokens % size);
+  }
+}
+
+/// Of equal blocks the one stored first is found; the others are not stored.
+void KvCache::put(const Sequence& sequence, std::int64_t place, std::int64_t tokens) {
+  const Index index = sequence.blocks[static_cast<std::size_t>(place)].value();
+  Block& block = blocks_[index];
+  const bool is_known = has_lookups_ && tokens == limits_.tokens_per_block &&
+                        stored_.contains(key_of(sequence, place));
+  if (block.tokens > 0 || is_known) {
+    return;
+  }
+  block.tokens = tokens;
+  block.place = place;
+  block.content = sequence.content;
+  if (has_lookups_) {
+    enter(index);
+  }
+}
+
+/// What a block stores can be found from now on.
+void KvCache::enter(Index index) {
+  const Block& block = blocks_[index];
+  if (block.tokens == limits_.tokens_per_block) {
+    const std::uint64_t key = key_of(block);
+    stored_.emplace(key, index);
+    note(key, true);
+  }
+  if (limits_.enable_partial_reuse) {
+    siblings_[sibling_key(*block.content, block.place)].push_back(index);
+    ++children_[key_before(*block.content, block.place)];
+  }
+}
+
+/// What a block stores is lost.
+void KvCache::forget(Index index) {
+  Block& block = blocks_[index];
+  if (has_lookups_ && block.tokens == limits_.tokens_per_block) {
+    stored_.erase(key_of(block));
+    note(key_of(block), false);
+  }
+  if (has_lookups_ && block.tokens > 0 && limits_.enable_partial_reuse) {
+    const auto siblings = siblings_.find(sibling_key(*block.content, block.place));
+    std::erase(siblings->second, index);
+    if (siblings->second.empty()) {
+      siblings_.erase(siblings);
+    }
+    const auto children = children_.find(key_before(*block.content, block.place));
+    if (--children->second == 0) {
+      children_.erase(children);
+    }
+  }
+  block.tokens = 0;
+  block.content = nullptr;
+}
+
+void KvCache::note(std::uint64_t key, bool came) {
+  if (changes_) {
+    changes_->note(key, 0, came);
+  }
+}
+
+void KvCache::claim(Sequence& sequence, Index index) {
+  if (blocks_[index].references++ == 0) {
+    unlink_free(index);
+  }
+  sequence.blocks.emplace_back(index);
+}
+
+/// The free block given back first; what it stores is lost.
+void KvCache::take_into(Sequence& sequence) {
+  RIDGELINE_CHECK(num_free_ > 0, "a request was scheduled without free KV blocks");
+  const Index index = first_free_;
+  num_evicted_ += blocks_[index].tokens > 0 ? 1 : 0;
+  forget(index);
+  claim(sequence, index);
+}
+
+void KvCache::release(Sequence& sequence) {
+  while (!sequence.blocks.empty()) {
+    give_back(sequence);
+  }
+}
+
+/// The last block of a request.
+void KvCache::give_back(Sequence& sequence) {
+  const Index index = sequence.blocks.back().value();
+  sequence.blocks.pop_back();
+  if (--blocks_[index].references == 0) {
+    push_free(index);
+  }
+}
+
+void KvCache::push_free(Index index) {
+  Block& block = blocks_[index];
+  block.previous = last_free_;
+  block.next = kNone;
+  (last_free_ == kNone ? first_free_ : blocks_[last_free_].next) = index;
+  last_free_ = index;
+  ++num_free_;
+}
+
+void KvCache::unlink_free(Index index) {
+  const Block& block = blocks_[index];
+  (block.previous == kNone ? first_free_ : blocks_[block.previous].next) = block.next;
+  (block.next == kNone ? last_free_ : blocks_[block.next].previous) = block.previous;
+  --num_free_;
+}
+
+}  // namespace ridgeline::engine::tensorrt_llm

@@ -1,0 +1,89 @@
+#include "engine/tensorrt_llm/options.hpp"
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "document/parameter.hpp"
+#include "engine/engine_plan.hpp"
+
+namespace ridgeline::engine::tensorrt_llm {
+namespace {
+
+constexpr double kMaxTokens = 1'000'000'000;
+constexpr std::string_view kArguments = "llmapi/llm_args.py";
+constexpr std::string_view kServe = "commands/serve.py";
+
+constexpr auto kCapacityPolicies =
+    std::to_array<std::string_view>({"GUARANTEED_NO_EVICT", "MAX_UTILIZATION", "STATIC_BATCH"});
+constexpr auto kChunkingPolicies =
+    std::to_array<std::string_view>({"FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS", "FORCE_CHUNK"});
+
+constexpr auto kVersions = std::to_array<EngineVersion>({
+    {.name = "1.2",
+     .since = "1.0",
+     .summary = "PyTorch backend: contexts and generations in one step; blocks are promised to the "
+                "last token; graphs only of listed batch sizes"},
+});
+
+// clang-format off
+constexpr auto kTable = std::to_array<document::Parameter>({
+    {.name = "max_batch_size", .standard = std::int64_t{2048}, .lowest = 1, .highest = 65536,
+     .help = "Requests that may be active at once", .source = kServe},
+    {.name = "max_num_tokens", .standard = std::int64_t{8192}, .lowest = 1, .highest = kMaxTokens,
+     .help = "Tokens of one step; without chunks also the longest prompt", .source = kServe},
+    {.name = "capacity_scheduler_policy", .standard = std::string_view("GUARANTEED_NO_EVICT"), .choices = kCapacityPolicies,
+     .help = "Which active requests have KV blocks for the next step", .source = kArguments},
+    {.name = "context_chunking_policy", .standard = std::string_view("FIRST_COME_FIRST_SERVED"), .choices = kChunkingPolicies,
+     .help = "How prompts that do not all fit share max_num_tokens", .source = kArguments},
+    {.name = "disable_overlap_scheduler", .standard = false,
+     .help = "Schedule after the results of the step before, not while it runs", .source = kArguments},
+    {.name = "tokens_per_block", .standard = std::int64_t{32}, .lowest = 1, .highest = 1024,
+     .help = "Tokens of a KV block", .source = kArguments},
+    {.name = "free_gpu_memory_fraction", .standard = 0.9, .lowest = 0.01, .highest = 1.0,
+     .help = "Share for the KV cache of what is free after a profiling run", .source = kArguments},
+    {.name = "max_tokens", .standard = std::int64_t{0}, .lowest = 1, .highest = kMaxTokens,
+     .help = "Tokens of the KV cache; at most what the memory holds", .source = kArguments,
+     .unset = "what the memory holds"},
+    {.name = "host_cache_size", .standard = std::int64_t{0}, .lowest = 0, .highest = 1e15,
+     .help = "Bytes of host memory for blocks; only 0 is modelled yet", .source = kArguments},
+    {.name = "enable_block_reuse", .standard = true,
+     .help = "Keep KV blocks of ended requests for prompts that begin alike", .source = kArguments},
+    {.name = "enable_partial_reuse", .standard = true,
+     .help = "Find a block by its first tokens, too", .source = kArguments},
+    {.name = "copy_on_partial_reuse", .standard = true,
+     .help = "Copy such a block where it is in use", .source = kArguments},
+    {.name = "batch_wait_timeout_ms", .standard = std::int64_t{0}, .lowest = 0, .highest = 1'000'000,
+     .help = "How long the server waits for more requests; only 0 is modelled yet", .source = kArguments},
+    {.name = "batch_wait_timeout_iters", .standard = std::int64_t{0}, .lowest = 0, .highest = 1'000'000,
+     .help = "Iterations for which prompts wait beside generations", .source = kArguments},
+    {.name = "batch_wait_max_tokens_ratio", .standard = 0.0, .lowest = 0, .highest = 1,
+     .help = "Share of max_num_tokens from which they wait no longer", .source = kArguments},
+    {.name = "enable_attention_dp", .standard = false,
+     .help = "Attention in data parallel; not modelled yet", .source = kArguments},
+    {.name = "cuda_graph_max_batch_size", .standard = std::int64_t{128}, .lowest = 1, .highest = 4096,
+     .help = "cuda_graph_config.max_batch_size: largest batch with a CUDA graph", .source = kArguments},
+    {.name = "cuda_graph_enable_padding", .standard = false,
+     .help = "cuda_graph_config.enable_padding: pad batches to the next size that has a graph", .source = kArguments},
+});
+// clang-format on
+
+constexpr auto kCounterparts = std::to_array<Counterpart>({
+    {.own = "max_batch_size", .vllm = "max_num_seqs"},
+    {.own = "max_num_tokens", .vllm = "max_num_batched_tokens"},
+    {.own = "tokens_per_block", .vllm = "block_size"},
+    {.own = "free_gpu_memory_fraction", .vllm = "gpu_memory_utilization"},
+    {.own = "max_tokens", .vllm = "num_gpu_blocks"},
+    {.own = "enable_block_reuse", .vllm = "enable_prefix_caching"},
+    {.own = "disable_overlap_scheduler", .vllm = "async_scheduling"},
+    {.own = "capacity_scheduler_policy", .vllm = "scheduling_policy"},
+    // The same key: the scenario's own option serves both.
+    {.own = kChunkedPrefill, .vllm = kChunkedPrefill},
+});
+
+}  // namespace
+
+const OwnSettings kSettings{
+    .versions = kVersions, .settings = kTable, .counterparts = kCounterparts, .plan = plan};
+
+}  // namespace ridgeline::engine::tensorrt_llm

@@ -1,0 +1,292 @@
+// How trtllm-serve divides a GPU's memory and fills its defaults (llmapi/llm_args.py,
+// _torch/pyexecutor/_util.py).
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "document/document.hpp"
+#include "engine/capacity.hpp"
+#include "engine/engine_plan.hpp"
+#include "engine/options.hpp"
+#include "engine/tensorrt_llm/options.hpp"
+#include "engine/tensorrt_llm/settings.hpp"
+#include "model/model_spec.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::engine::tensorrt_llm {
+namespace {
+
+core::Error refusal(std::string_view setting, std::string message, std::string hint = {}) {
+  return {.field = fmt::format("engine.{}", setting),
+          .message = std::move(message),
+          .hint = std::move(hint)};
+}
+
+bool cuts_prompts(const PlanInputs& in) {
+  const document::Node* const stated = in.settings.stated(kChunkedPrefill);
+  return stated != nullptr && stated->as_bool();
+}
+
+/// What is not modelled is refused by its name.
+core::Errors not_modelled(const PlanInputs& in) {
+  core::Errors errors;
+  const auto refuse = [&](bool refused, std::string_view setting, std::string_view what) {
+    if (refused) {
+      errors.push_back(
+          refusal(setting, fmt::format("{} is not modelled for tensorrt-llm yet", what)));
+    }
+  };
+  refuse(in.sharding.data_parallel_size > 1, "data_parallel_size", "data parallelism");
+  refuse(in.sharding.prefill_context_parallel_size > 1,
+         "prefill_context_parallel_size",
+         "context parallelism");
+  refuse(in.has_drafts, "speculative_config", "speculative decoding");
+  refuse(in.settings.truth("enable_attention_dp"),
+         "enable_attention_dp",
+         "attention in data parallel");
+  refuse(in.settings.integer("host_cache_size") > 0, "host_cache_size", "a host cache");
+  refuse(in.settings.integer("batch_wait_timeout_ms") > 0,
+         "batch_wait_timeout_ms",
+         "waiting for more requests");
+  refuse(in.settings.word("context_chunking_policy") == "FORCE_CHUNK",
+         "context_chunking_policy",
+         "FORCE_CHUNK");
+  const bool one_cache = std::ranges::all_of(in.network.layers, [](const model::LayerGroup& group) {
+    return group.attention.window == 0 && !group.recurrent;
+  });
+  if (!one_cache) {
+    errors.push_back(
+        {.field = "model",
+         .message = fmt::format("{} has sliding windows or recurrent states, whose blocks are not "
+                                "modelled for tensorrt-llm yet",
+                                in.network.name)});
+  }
+  return errors;
+}
+
+/// What the server itself refuses, or what could only be ignored.
+core::Errors illegal(const PlanInputs& in) {
+  core::Errors errors;
+  const document::ParameterValues& given = in.settings;
+  const std::string policy = given.word("capacity_scheduler_policy");
+  if (policy == "STATIC_BATCH" && !given.truth("disable_overlap_scheduler")) {
+    errors.push_back(refusal("capacity_scheduler_policy",
+                             "STATIC_BATCH does not go with the overlap scheduler",
+                             "disable_overlap_scheduler: true"));
+  }
+  const std::int64_t budget = given.integer("max_num_tokens");
+  const std::int64_t block = given.integer("tokens_per_block");
+  if (cuts_prompts(in) && budget < block) {
+    errors.push_back(refusal(
+        "max_num_tokens",
+        fmt::format("{} is less than a chunk, which is tokens_per_block: {}", budget, block),
+        fmt::format("{}", block)));
+  }
+  if ((block & (block - 1)) != 0) {
+    errors.push_back(refusal("tokens_per_block",
+                             fmt::format("{} is no power of two, as the server asks for", block)));
+  }
+  // What is stated as it is by default changes nothing: a written configuration states everything.
+  const document::ParameterValues standard(kSettings.settings, {});
+  const auto beside = [&](bool wrong, std::string_view setting, std::string_view missing) {
+    if (wrong && given.stated(setting) != nullptr) {
+      errors.push_back(refusal(setting, fmt::format("would be ignored: it needs {}", missing)));
+    }
+  };
+  const auto changes_truth = [&](std::string_view setting) {
+    return given.truth(setting) != standard.truth(setting);
+  };
+  const bool reuses = given.truth("enable_block_reuse");
+  beside(!cuts_prompts(in) &&
+             given.word("context_chunking_policy") != standard.word("context_chunking_policy"),
+         "context_chunking_policy",
+         "enable_chunked_prefill");
+  beside(!reuses && changes_truth("enable_partial_reuse"),
+         "enable_partial_reuse",
+         "enable_block_reuse");
+  beside(
+      (!reuses || !given.truth("enable_partial_reuse")) && changes_truth("copy_on_partial_reuse"),
+      "copy_on_partial_reuse",
+      "enable_partial_reuse");
+  beside(in.enforce_eager && given.integer("cuda_graph_max_batch_size") !=
+                                 standard.integer("cuda_graph_max_batch_size"),
+         "cuda_graph_max_batch_size",
+         "CUDA graphs");
+  beside(in.enforce_eager && changes_truth("cuda_graph_enable_padding"),
+         "cuda_graph_enable_padding",
+         "CUDA graphs");
+  return errors;
+}
+
+/// Batches of generations with a CUDA graph (llm_args.py: CudaGraphConfig). Without padding a batch
+/// needs a graph of its own size: every size to 32, then 64 and 128. Larger steps without a graph
+/// between two sizes cannot be said here, so that the list ends where it has its first hole.
+std::vector<std::int64_t> graph_sizes(std::int64_t most, bool padding) {
+  constexpr std::int64_t kEverySizeTo = 32;
+  constexpr std::int64_t kFine = 8;
+  constexpr std::int64_t kFineTo = 128;
+  std::vector<std::int64_t> sizes;
+  if (!padding) {
+    for (std::int64_t size = 1; size <= std::min(most, kEverySizeTo); ++size) {
+      sizes.push_back(size);
+    }
+    return sizes;
+  }
+  for (const std::int64_t small : {1, 2, 4}) {
+    if (small <= most) {
+      sizes.push_back(small);
+    }
+  }
+  for (std::int64_t size = kFine; size <= most; size += size < kFineTo ? kFine : size) {
+    sizes.push_back(size);
+  }
+  if (sizes.back() != most) {
+    sizes.push_back(most);
+  }
+  return sizes;
+}
+
+EngineOptions options_of(const PlanInputs& in) {
+  const document::ParameterValues& given = in.settings;
+  const std::int64_t stages = in.sharding.pipeline_parallel_size;
+  EngineOptions options;
+  options.max_num_seqs = given.integer("max_batch_size");
+  options.max_num_batched_tokens = core::Tokens(given.integer("max_num_tokens"));
+  options.max_model_len = in.max_model_len;
+  options.block_size = core::Tokens(given.integer("tokens_per_block"));
+  options.enable_chunked_prefill = cuts_prompts(in);
+  options.enable_prefix_caching = given.truth("enable_block_reuse");
+  options.pipeline_depth = stages > 1 ? stages : 0;
+  options.async_scheduling = stages == 1 && !given.truth("disable_overlap_scheduler");
+  auto own = std::make_shared<OwnOptions>();
+  Settings& settings = own->settings;
+  const std::string policy = given.word("capacity_scheduler_policy");
+  settings.capacity_scheduler_policy = policy == "MAX_UTILIZATION" ? CapacityPolicy::kMaxUtilization
+                                       : policy == "STATIC_BATCH"
+                                           ? CapacityPolicy::kStaticBatch
+                                           : CapacityPolicy::kGuaranteedNoEvict;
+  settings.context_chunking_policy = given.word("context_chunking_policy") == "EQUAL_PROGRESS"
+                                         ? ChunkingPolicy::kEqualProgress
+                                         : ChunkingPolicy::kFirstComeFirstServed;
+  settings.two_step_lookahead = stages > 1;
+  settings.enable_partial_reuse = given.truth("enable_partial_reuse");
+  settings.copy_on_partial_reuse = given.truth("copy_on_partial_reuse");
+  settings.batch_wait_timeout_iters = given.integer("batch_wait_timeout_iters");
+  settings.batch_wait_max_tokens_ratio = given.number("batch_wait_max_tokens_ratio");
+  options.own = std::move(own);
+  return options;
+}
+
+/// The memory, with the KV cache as a share of what is free after the profiling run, which computes
+/// max_num_tokens of the longest prompts (_util.py: KvCacheCreator). The terms before it are those
+/// measured for vLLM (docs/models/capacity.md).
+MemoryPlan divide(const PlanInputs& in, const EngineOptions& options) {
+  const std::int64_t prompts =
+      core::ceil_div(options.max_num_batched_tokens, options.max_model_len);
+  MemoryPlan memory = plan_memory(in.network,
+                                  in.gpu,
+                                  {.sharding = in.sharding,
+                                   .gpu_memory_utilization = 1.0,
+                                   .block_size = options.block_size,
+                                   .max_num_seqs = prompts,
+                                   .max_num_batched_tokens = options.max_num_batched_tokens,
+                                   .enforce_eager = in.enforce_eager});
+  const double fraction = in.settings.number("free_gpu_memory_fraction");
+  memory.utilization = fraction;
+  memory.kv_cache = (memory.usable - memory.weights - memory.activations - memory.non_torch -
+                     memory.position_tables) *
+                    fraction;
+  memory.block_size = options.block_size;
+  memory.block = core::Bytes(model::kv_bytes_per_token_per_rank(in.network, in.sharding).value() *
+                             static_cast<double>(options.block_size.value()));
+  const double blocks = std::floor(std::max(memory.kv_cache / memory.block, 0.0));
+  memory.num_gpu_blocks = core::Blocks(static_cast<std::int64_t>(blocks));
+  return memory;
+}
+
+std::vector<MemoryLine> lines_of(const MemoryPlan& memory, std::int64_t tokens) {
+  const double bytes_per_token =
+      memory.block.value() / static_cast<double>(memory.block_size.value());
+  return {{.key = "usable", .label = "usable", .bytes = memory.usable},
+          {.key = "weights", .label = "- weights", .bytes = memory.weights},
+          {.key = "activations",
+           .label = "- activations",
+           .bytes = memory.activations + memory.position_tables,
+           .note = "of the profiling run: max_num_tokens"},
+          {.key = "libraries", .label = "- CUDA libraries", .bytes = memory.non_torch},
+          {.key = "kv_cache",
+           .label = "= room for the KV cache",
+           .bytes = memory.kv_cache,
+           .note = fmt::format("free_gpu_memory_fraction {} of the rest", memory.utilization)},
+          {.key = "kv_pool",
+           .label = "KV cache",
+           .bytes = core::Bytes(bytes_per_token * static_cast<double>(tokens)),
+           .note = fmt::format("max_tokens {}", tokens)}};
+}
+
+core::Error does_not_fit(const PlanInputs& in, const MemoryPlan& memory) {
+  core::Error error{.field = "model",
+                    .message = fmt::format(
+                        "{} does not fit: {:.2f} GiB on each {}, {:.2f} of them weights, leave "
+                        "{:.2f} GiB for the KV cache",
+                        in.network.name,
+                        core::as_gibibytes(memory.usable),
+                        in.gpu.name,
+                        core::as_gibibytes(memory.weights),
+                        core::as_gibibytes(memory.kv_cache)),
+                    .hint = "a larger --tensor-parallel-size, or a smaller --max-num-tokens"};
+  error.code = core::ErrorCode::kInfeasible;
+  return error;
+}
+
+}  // namespace
+
+core::Result<EnginePlan> plan(const PlanInputs& in) {
+  core::Errors errors = not_modelled(in);
+  for (core::Error& error : illegal(in)) {
+    errors.push_back(std::move(error));
+  }
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  EnginePlan plan;
+  plan.options = options_of(in);
+  plan.memory = divide(in, plan.options);
+  const std::int64_t size = plan.options.block_size.value();
+  const std::int64_t holds = plan.memory.num_gpu_blocks.value();
+  if (holds < 1) {
+    return core::fail(does_not_fit(in, plan.memory));
+  }
+  std::int64_t blocks = holds;
+  if (in.settings.stated("max_tokens") != nullptr) {
+    const std::int64_t wanted = (in.settings.integer("max_tokens") + size - 1) / size;
+    blocks = std::min(wanted, holds);
+    if (wanted > holds) {
+      plan.warnings.push_back(
+          {.code = "W-max-tokens",
+           .message =
+               fmt::format("max_tokens {} is more than the memory holds: TensorRT-LLM takes {}",
+                           in.settings.integer("max_tokens"),
+                           holds * size),
+           .hint = {}});
+    }
+  }
+  plan.lines = lines_of(plan.memory, blocks * size);
+  plan.memory.num_gpu_blocks = core::Blocks(blocks + 1);
+  plan.options.num_gpu_blocks = plan.memory.num_gpu_blocks;
+  plan.derived = {{.name = "max_tokens", .value = document::Node::integer(blocks * size, {})}};
+  plan.cuda_graph_sizes = graph_sizes(in.settings.integer("cuda_graph_max_batch_size"),
+                                      in.settings.truth("cuda_graph_enable_padding"));
+  return plan;
+}
+
+}  // namespace ridgeline::engine::tensorrt_llm

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/request.hpp"
+#include "engine/loop/queue_scheduler.hpp"
+#include "engine/loop/step_scheduler.hpp"
+#include "engine/options.hpp"
+#include "engine/tensorrt_llm/batch_wait.hpp"
+#include "engine/tensorrt_llm/capacity.hpp"
+#include "engine/tensorrt_llm/kv_cache.hpp"
+#include "engine/tensorrt_llm/micro_batch.hpp"
+#include "engine/tensorrt_llm/sequence.hpp"
+#include "engine/tensorrt_llm/settings.hpp"
+
+namespace ridgeline::engine::tensorrt_llm {
+
+/// TensorRT-LLM's PyTorch executor, decision for decision (docs/internals/tensorrt-llm.md): active
+/// requests, the capacity scheduler that says which of them have blocks, and the micro-batch
+/// scheduler that says what a step computes. `running_` of the base are the active requests, in the
+/// order of their arrival, which never changes.
+class Scheduler final : public QueueScheduler<Sequence> {
+ public:
+  /// With the settings that the options point to (OwnOptions), or else its defaults.
+  explicit Scheduler(const EngineOptions& options);
+  Scheduler(const EngineOptions& options, const Settings& settings);
+
+  engine::SequencePtr add(const domain::Request& request) override;
+  void schedule(ScheduledStep& step) override;
+  [[nodiscard]] SchedulerCounts counts() const override;
+  [[nodiscard]] core::Tokens queued_prompt_tokens() const override;
+  [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request,
+                                           std::optional<core::SimTime> as_of) override;
+  void keep_kv_changes(core::Duration kept) override { kv_.keep_changes(kept); }
+  void set_now(core::SimTime now) override { kv_.set_now(now); }
+  [[nodiscard]] std::int64_t quiet_steps() const override;
+  std::vector<BlockChange> advance_quiet(std::span<ScheduledStep* const> in_flight,
+                                         std::int64_t rounds) override;
+
+  /// Whether a request could run alone, to its last possible token.
+  [[nodiscard]] bool can_ever_run(const Sequence& sequence) const;
+  [[nodiscard]] const KvCache& kv_cache() const { return kv_; }
+  /// What the last schedule() decided.
+  [[nodiscard]] const Selection& selection() const { return selection_; }
+
+ private:
+  void activate();
+  void pause(Sequence& sequence);
+  void set_context(Sequence& sequence) const;
+  void launch_contexts(ScheduledStep& step);
+  void launch(const ContextChunk& context, ScheduledStep& step);
+  void launch_generation(Sequence& sequence, ScheduledStep& step);
+  void make_room_for_generations();
+  [[nodiscard]] std::int64_t spare_blocks() const;
+  bool take_tokens(Sequence& sequence, const ScheduledSequence& part, std::int64_t tokens) override;
+  RequestPtr remove(Sequence& sequence) override;
+  void take_back(Sequence& sequence, std::int64_t drafts);
+  void release(Sequence& sequence);
+  [[nodiscard]] std::int64_t tokens_per_step() const { return 1 + options_.num_speculative_tokens; }
+  [[nodiscard]] std::int64_t quiet_tokens(const Sequence& sequence) const;
+  [[nodiscard]] std::int64_t blocks_taken(std::int64_t tokens) const;
+
+  EngineOptions options_;
+  KvCache kv_;
+  CapacityScheduler select_;
+  bool reserves_;  ///< A request that has come in is promised its blocks to the last token.
+  bool skips_duplicate_prefixes_;
+  std::int64_t most_active_;      ///< Requests, over all stages of a pipeline.
+  std::int64_t lookahead_steps_;  ///< Of maximum utilisation.
+  MicroBatchLimits limits_;
+  BatchWait batch_wait_;
+  Selection selection_;
+  MicroBatch batch_;
+  bool has_changed_ = false;      ///< The next pass may select others than the last.
+  std::int64_t num_started_ = 0;  ///< Active requests that hold blocks.
+  std::int64_t num_pauses_ = 0;
+  std::int64_t prefix_queries_ = 0;  ///< Tokens.
+  std::int64_t prefix_hits_ = 0;
+};
+
+}  // namespace ridgeline::engine::tensorrt_llm

@@ -112,8 +112,11 @@ core::Bytes graph_bytes(const model::ModelSpec& network, const MemoryOptions& op
   if (options.enforce_eager) {
     return core::Bytes(0);
   }
-  const auto sizes =
-      cuda_graph_sizes(options.profile, options.max_num_seqs, options.max_num_batched_tokens);
+  const auto sizes = cuda_graph_sizes(options.profile,
+                                      {.max_num_seqs = options.max_num_seqs,
+                                       .max_num_batched_tokens = options.max_num_batched_tokens,
+                                       .num_speculative_tokens = options.num_speculative_tokens,
+                                       .is_large_blackwell = options.is_large_blackwell});
   constexpr double kMib = 1024.0 * 1024.0;
   return core::Bytes(static_cast<double>(sizes.size()) * static_cast<double>(network.num_layers()) *
                      kGraphMibPerLayer * kMib);

@@ -70,6 +70,8 @@ struct MemoryOptions {
   std::int64_t max_num_seqs = 256;
   core::Tokens max_num_batched_tokens{2048};
   bool enforce_eager = false;  ///< No CUDA graphs.
+  std::int64_t num_speculative_tokens = 0;
+  bool is_large_blackwell = false;  ///< GraphLimits::is_large_blackwell.
   Profile profile = {};
 };
 

@@ -11,6 +11,7 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "domain/token_sink.hpp"
+#include "engine/kv_connector.hpp"
 #include "engine/leg.hpp"
 #include "engine/options.hpp"
 #include "engine/server.hpp"
@@ -50,6 +51,12 @@ class Engine {
   virtual void release_blocks(core::RequestId id, core::SimTime at) {
     static_cast<void>(id);
     static_cast<void>(at);
+  }
+  /// Keeps KV outside the GPUs from now on: before the first request, where
+  /// EngineOptions::kv_transfer holds. The connector outlives the engine.
+  virtual void connect(KvConnector& connector) {
+    static_cast<void>(connector);
+    RIDGELINE_CHECK(false, "KV outside the GPUs without kv_transfer");
   }
   /// As Server::advance().
   virtual Pause advance(core::SimTime limit,

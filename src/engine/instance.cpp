@@ -3,34 +3,43 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <span>
+#include <utility>
 
 #include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
+#include "domain/token_sink.hpp"
 #include "engine/engine.hpp"
 #include "engine/leg.hpp"
+#include "engine/loop/step_loop.hpp"
+#include "engine/options.hpp"
+#include "engine/schedulers.hpp"
 #include "engine/server.hpp"
+#include "engine/slowed_model.hpp"
+#include "latency/step_time_model.hpp"
 
 namespace ridgeline::engine {
 namespace {
 
-std::unique_ptr<Engine> make_engine(const InstanceInputs& inputs,
-                                    const latency::StepTimeModel& model,
-                                    domain::RecordSink& sink) {
-  const EngineInputs own = {.options = inputs.engine.options,
-                            .model = model,
-                            .host = inputs.engine.host,
-                            .sink = sink,
-                            .horizon = inputs.engine.horizon,
-                            .tokens = inputs.engine.tokens,
-                            .first_tokens = inputs.engine.first_tokens,
-                            .kv_history = inputs.engine.kv_history,
-                            .loads = inputs.engine.loads};
-  return inputs.core == EngineCore::kReference ? make_reference_engine(own)
-                                               : make_fast_engine(own, inputs.jump);
+EngineInputs own_inputs(const EngineInputs& given,
+                        const latency::StepTimeModel& model,
+                        const HostTime& host,
+                        domain::RecordSink& sink,
+                        domain::FirstTokenSink* first_tokens) {
+  return {.options = given.options,
+          .model = model,
+          .host = host,
+          .sink = sink,
+          .horizon = given.horizon,
+          .tokens = given.tokens,
+          .first_tokens = first_tokens,
+          .kv_history = given.kv_history,
+          .loads = given.loads};
 }
 
 }  // namespace
@@ -40,8 +49,76 @@ Instance::Instance(const InstanceInputs& inputs)
       id_(inputs.id),
       horizon_(inputs.engine.horizon),
       frontend_(inputs.path),
-      slowed_(inputs.may_slow_down ? std::make_unique<SlowedModel>(inputs.engine.model) : nullptr),
-      engine_(make_engine(inputs, slowed_ ? *slowed_ : inputs.engine.model, *this)) {}
+      host_(inputs.warm_from.empty() ? inputs.engine.host : HostTime{}),
+      first_tokens_(inputs.engine.first_tokens),
+      pace_(inputs.pace),
+      slowed_(inputs.may_slow_down || pace_ != Slowdown() || !inputs.warm_from.empty()
+                  ? std::make_unique<SlowedModel>(inputs.engine.model)
+                  : nullptr) {
+  const bool is_warm = !inputs.warm_from.empty();
+  const EngineInputs own =
+      own_inputs(inputs.engine,
+                 slowed_ ? *slowed_ : inputs.engine.model,
+                 is_warm ? host_ : inputs.engine.host,
+                 *this,
+                 is_warm && first_tokens_ != nullptr ? static_cast<domain::FirstTokenSink*>(this)
+                                                     : first_tokens_);
+  const bool steps_alone = inputs.core == EngineCore::kReference;
+  if (inputs.in_lock_step) {
+    auto rank = std::make_unique<StepLoop>(
+        own, scheduler_of(own.options).make(own.options), inputs.jump && !steps_alone);
+    rank_ = rank.get();
+    engine_ = std::move(rank);
+  } else {
+    engine_ = steps_alone ? make_reference_engine(own) : make_fast_engine(own, inputs.jump);
+  }
+  if (slowed_) {
+    slowed_->set_slowdown(pace_);
+  }
+  if (is_warm) {
+    RIDGELINE_CHECK(rank_ == nullptr && own.tokens == nullptr,
+                    "ranks in lock-step, and a run whose tokens are listed, start cold");
+    warm(inputs.warm_from, inputs.engine.host);
+  }
+}
+
+/// Runs requests through the engine one after the other, at time zero and in no time.
+void Instance::warm(std::span<const domain::Request> requests, const HostTime& host) {
+  constexpr core::SimTime kStart;
+  is_warming_ = true;
+  slowed_->set_slowdown({.thousandths = 0});
+  for (domain::Request request : requests) {
+    request.arrival = kStart;
+    engine_->submit(request, kStart);
+    const Pause pause = engine_->advance(
+        kStart + core::Duration::ticks(1), false, std::numeric_limits<std::int64_t>::max());
+    RIDGELINE_CHECK(pause == Pause::kIdle, "a request from before the run has ended");
+  }
+  slowed_->set_slowdown(pace_);
+  host_ = host;
+  engine_->forget_step_times();
+  before_ = engine_->totals();
+  num_ended_ = 0;
+  is_warming_ = false;
+}
+
+EngineTotals Instance::totals() const {
+  EngineTotals totals = engine_->totals();
+  totals.steps -= before_.steps;
+  totals.preemptions -= before_.preemptions;
+  totals.prefix_queries -= before_.prefix_queries;
+  totals.prefix_hits -= before_.prefix_hits;
+  totals.jumped_steps -= before_.jumped_steps;
+  return totals;
+}
+
+void Instance::on_steps(const domain::StepRecord& record) {
+  if (!is_warming_) {
+    domain::StepRecord own = record;
+    own.first_step -= before_.steps;
+    sink_.on_steps(own);
+  }
+}
 
 void Instance::submit_leg(const domain::Request& request, const Leg& leg) {
   RIDGELINE_CHECK(in_frontend_.empty() || in_frontend_.back().request.arrival <= request.arrival,
@@ -56,6 +133,7 @@ void Instance::submit_leg(const domain::Request& request, const Leg& leg) {
 }
 
 Pause Instance::advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) {
+  RIDGELINE_CHECK(rank_ == nullptr, "a rank in lock-step is advanced with its group");
   if (hangs()) [[unlikely]] {
     return Pause::kLimit;
   }
@@ -73,16 +151,24 @@ Pause Instance::advance(core::SimTime limit, bool pause_at_completion, std::int6
       // The engine is idle, and the frontend is not: a request it will never get out in time.
       return limit == core::SimTime::never() ? Pause::kHorizon : Pause::kLimit;
     }
-    reached_ = handover;
     const std::int64_t ended = num_ended_;
-    while (next_handover() == handover) {
-      const InFrontend& next = in_frontend_.front();
-      engine_->submit_leg(next.request, handover, next.leg);
-      in_frontend_.pop_front();
-    }
+    hand_over();
     if (pause_at_completion && num_ended_ > ended) {
       return Pause::kCompletion;  // Refused.
     }
+  }
+}
+
+/// The requests that the frontend is done with next reach the engine's queue.
+void Instance::hand_over() {
+  reached_ = next_handover();
+  while (next_handover() == reached_) {
+    const InFrontend& next = in_frontend_.front();
+    engine_->submit_leg(next.request, reached_, next.leg);
+    in_frontend_.pop_front();
+  }
+  if (in_frontend_.empty()) {
+    in_frontend_.clear();  // The next one stands where the last one stood, in the same memory.
   }
 }
 
@@ -163,7 +249,8 @@ void Instance::go_on(core::SimTime at) {
 
 void Instance::set_slowdown(Slowdown slowdown) {
   RIDGELINE_CHECK(slowed_ != nullptr, "an instance slows down only where its inputs say so");
-  slowed_->set_slowdown(slowdown);
+  slowed_->set_slowdown({.thousandths = std::max<std::int64_t>(
+                             pace_.thousandths * slowdown.thousandths / Slowdown::kWhole, 1)});
   engine_->forget_step_times();
 }
 
@@ -184,6 +271,9 @@ void Instance::report_unserved(const InFrontend& entry,
 }
 
 void Instance::on_request(const domain::RequestRecord& record) {
+  if (is_warming_) [[unlikely]] {
+    return;
+  }
   ++num_ended_;
   domain::RequestRecord own = record;
   own.instance = id_;

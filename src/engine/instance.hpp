@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "core/ids.hpp"
 #include "core/ring.hpp"
@@ -10,8 +11,10 @@
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
+#include "domain/token_sink.hpp"
 #include "engine/engine.hpp"
 #include "engine/frontend.hpp"
+#include "engine/kv_connector.hpp"
 #include "engine/leg.hpp"
 #include "engine/options.hpp"
 #include "engine/server.hpp"
@@ -29,11 +32,20 @@ struct InstanceInputs {
   EngineCore core = EngineCore::kFast;
   bool jump = true;            ///< Advance equal steps in closed form.
   bool may_slow_down = false;  ///< set_slowdown() may be called.
+  bool in_lock_step = false;   ///< A rank of an InstanceGroup, which alone advances it.
+  Slowdown pace = {};          ///< Its steps always take so much longer than the model says.
+  /// Requests that were here before the run, in the order in which they ended: the prefix cache
+  /// begins as they left it. Their ids are no request's of the run. Not with `in_lock_step`.
+  std::span<const domain::Request> warm_from = {};
 };
+
+class StepLoop;
 
 /// One serving instance: the API server's frontend, the engine and its KV cache. Requests pass the
 /// frontend one after the other and reach the engine's queue when it is done with them.
-class Instance final : public Server, private domain::RecordSink {
+class Instance final : public Server, private domain::RecordSink, private domain::FirstTokenSink {
+  friend class InstanceGroup;
+
  public:
   explicit Instance(const InstanceInputs& inputs);
 
@@ -45,11 +57,13 @@ class Instance final : public Server, private domain::RecordSink {
     engine_->finish_load(id, at, arrived);
   }
   void release_blocks(core::RequestId id, core::SimTime at) { engine_->release_blocks(id, at); }
+  /// As Engine::connect().
+  void connect(KvConnector& connector) { engine_->connect(connector); }
   void abort(core::RequestId id, core::SimTime at) override;
   Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) override;
   [[nodiscard]] InstanceState state(core::SimTime at) const override;
   [[nodiscard]] core::SimTime now() const override { return std::max(engine_->now(), reached_); }
-  [[nodiscard]] EngineTotals totals() const override { return engine_->totals(); }
+  [[nodiscard]] EngineTotals totals() const override;
   void drop_all() override;
 
   /// The instance dies at `at` (every instant before it is done): every request that it has got and
@@ -59,7 +73,7 @@ class Instance final : public Server, private domain::RecordSink {
   /// leaves the frontend, until it goes on.
   void hang(core::SimTime at);
   void go_on(core::SimTime at);
-  /// Steps formed from now on take so much longer than the model says.
+  /// Steps formed from now on take so much longer than at its own pace.
   void set_slowdown(Slowdown slowdown);
 
   [[nodiscard]] core::InstanceId id() const { return id_; }
@@ -83,12 +97,23 @@ class Instance final : public Server, private domain::RecordSink {
   };
 
   void on_request(const domain::RequestRecord& record) override;
-  void on_steps(const domain::StepRecord& record) override { sink_.on_steps(record); }
-  void on_token_gaps(const domain::TokenGaps& gaps) override { sink_.on_token_gaps(gaps); }
+  void on_steps(const domain::StepRecord& record) override;
+  void on_token_gaps(const domain::TokenGaps& gaps) override {
+    if (!is_warming_) {
+      sink_.on_token_gaps(gaps);
+    }
+  }
+  void on_first_token(core::RequestId id, core::SimTime at) override {
+    if (!is_warming_) {
+      first_tokens_->on_first_token(id, at);
+    }
+  }
+  void warm(std::span<const domain::Request> requests, const HostTime& host);
 
   [[nodiscard]] core::SimTime next_handover() const {
     return in_frontend_.empty() ? core::SimTime::never() : in_frontend_.front().done;
   }
+  void hand_over();
   [[nodiscard]] bool hangs() const { return hangs_since_ != core::SimTime::never(); }
   void report_unserved(const InFrontend& entry,
                        domain::Outcome outcome,
@@ -103,8 +128,14 @@ class Instance final : public Server, private domain::RecordSink {
   core::SimTime reached_;               ///< The last instant at which a request reached the queue.
   std::int64_t num_ended_ = 0;
   core::SimTime hangs_since_ = core::SimTime::never();
-  std::unique_ptr<SlowedModel> slowed_;  ///< Where it may slow down.
+  HostTime host_;             ///< None while it warms.
+  bool is_warming_ = false;   ///< The requests inside are from before the run.
+  EngineTotals before_ = {};  ///< What those added.
+  domain::FirstTokenSink* first_tokens_;
+  Slowdown pace_;                        ///< When nothing slows it down.
+  std::unique_ptr<SlowedModel> slowed_;  ///< Where it may slow down, or has a pace of its own.
   std::unique_ptr<Engine> engine_;
+  StepLoop* rank_ = nullptr;  ///< The engine, where it is in lock-step.
 };
 
 }  // namespace ridgeline::engine

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,14 @@ struct CacheGroup {
   friend bool operator==(const CacheGroup&, const CacheGroup&) = default;
 };
 
+/// Settings of an engine that is not vLLM: a struct of the engine's own folder derives from it.
+struct EngineSettings {
+  EngineSettings() = default;
+  EngineSettings(const EngineSettings&) = default;
+  EngineSettings& operator=(const EngineSettings&) = default;
+  virtual ~EngineSettings() = default;
+};
+
 /// The resolved limits of one engine, in vLLM's words. Nothing here is optional any more: the
 /// scenario's resolution (scenario/) has filled every default.
 struct EngineOptions {
@@ -59,7 +68,8 @@ struct EngineOptions {
   bool kv_transfer = false;  ///< Requests may bring KV that another engine computed.
   std::vector<CacheGroup> cache_groups = {CacheGroup{}};
   bool log_steps = false;  ///< Report StepRecords (needed by --steps-out; totals are kept anyway).
-  Profile profile;         ///< What the engine's version does differently from others.
+  Profile profile;         ///< What vLLM's version does differently from others.
+  std::shared_ptr<const EngineSettings> own = nullptr;  ///< Of an engine that is not vLLM.
 };
 
 /// Whether every layer keeps its whole context in one cache: no windows, no states.

@@ -24,6 +24,9 @@ using Version = std::pair<int, int>;
 
 constexpr std::string_view kEngine = "vllm@";
 
+/// GPUs of this much memory and more are vLLM's largest class.
+constexpr double kLargestGib = 160.0;
+
 Profile oldest() {
   return Profile{.name = "vllm@0.8",
                  .async_by_default = false,
@@ -41,7 +44,8 @@ Profile oldest() {
                  .keeps_last_position_free = false,
                  .remote_rounds_up_to_blocks = true,
                  .frees_uncached_in_order = true,
-                 .graph_sizes = GraphSizes::kStep8To512};
+                 .graph_sizes = GraphSizes::kStep8To512,
+                 .graphs_count_drafts = false};
 }
 
 /// The next profile, without its differences.
@@ -50,8 +54,8 @@ Profile after(Profile previous, std::string name) {
   return previous;
 }
 
-const std::array<Profile, 10>& table() {
-  static const std::array<Profile, 10> kProfiles = [] {
+const std::array<Profile, 11>& table() {
+  static const std::array<Profile, 11> kProfiles = [] {
     const Profile v08 = oldest();
     Profile v09 = after(v08, "vllm@0.9");
     v09.prefix_stats_in_blocks = false;
@@ -67,14 +71,18 @@ const std::array<Profile, 10>& table() {
     v11.updates_running_only = false;
     v11.lookahead_from_first_chunk = false;
     v11.counts_preemptions = true;
+    v11.keeps_drafts_of_preempted = true;
     Profile v13 = after(v11, "vllm@0.13");
     v13.async_skips_last_token = true;
     v13.victim_returns_budget = true;
     v13.whole_prompt_blocks_queue = true;
     v13.graph_sizes = GraphSizes::kStep8Then16;
-    Profile v15 = after(v13, "vllm@0.15");
-    v15.async_by_default = true;
-    v15.reverses_passed_over = false;
+    v13.graphs_count_drafts = true;
+    Profile v14 = after(v13, "vllm@0.14");
+    v14.async_by_default = true;
+    v14.reverses_passed_over = false;
+    v14.keeps_drafts_of_preempted = false;
+    const Profile v15 = after(v14, "vllm@0.15");
     Profile v18 = after(v15, "vllm@0.18");
     v18.has_skipped_queue = true;
     v18.remote_rounds_up_to_blocks = false;
@@ -82,6 +90,7 @@ const std::array<Profile, 10>& table() {
     v19.sorts_to_sample = false;
     Profile v20 = after(v19, "vllm@0.20");
     v20.reserve_full_prompt = true;
+    v20.graphs_include_budget = true;
     Profile v24 = after(v20, "vllm@0.24");
     v24.free_unhashed_first = true;
     v24.has_watermark = true;
@@ -99,7 +108,9 @@ const std::array<Profile, 10>& table() {
     v27.windows_keep_steps_in_flight = true;
     v27.remote_load_spares_prefills = true;
     v27.remote_abort_waits_for_load = true;
-    return std::array<Profile, 10>{v08, v09, v11, v13, v15, v18, v19, v20, v24, v27};
+    v27.larger_graphs_on_blackwell = true;
+    v27.larger_budget_on_large_gpus = true;
+    return std::array<Profile, 11>{v08, v09, v11, v13, v14, v15, v18, v19, v20, v24, v27};
   }();
   return kProfiles;
 }
@@ -153,6 +164,9 @@ constexpr auto kSwitchTexts = std::to_array<SwitchText>({
      "a draft model takes input positions",
      "a draft model takes no input positions"},
     {&Profile::hashes_less_all_drafts, "caches tokens less all drafts", "caches all tokens known"},
+    {&Profile::keeps_drafts_of_preempted,
+     "a preempted request keeps its drafts",
+     "a preempted request drops its drafts"},
     {&Profile::draft_drops_block_per_layout,
      "drafts give up a cached block per layout",
      "drafts give up one cached block"},
@@ -193,6 +207,18 @@ constexpr auto kSwitchTexts = std::to_array<SwitchText>({
     {&Profile::sorts_to_sample,
      "samples by sorting the logits",
      "samples without sorting the logits"},
+    {&Profile::graphs_count_drafts,
+     "the largest CUDA graph counts drafts",
+     "the largest CUDA graph counts no drafts"},
+    {&Profile::graphs_include_budget,
+     "a CUDA graph of the whole token budget",
+     "no CUDA graph of the whole token budget"},
+    {&Profile::larger_graphs_on_blackwell,
+     "CUDA graphs to 1024 tokens on Blackwell",
+     "CUDA graphs to 512 tokens on Blackwell"},
+    {&Profile::larger_budget_on_large_gpus,
+     "a budget of 16384 tokens on GPUs of 160 GiB",
+     "a budget of 8192 tokens on GPUs of 160 GiB"},
     {&Profile::graphs_in_kv_budget,
      "CUDA graphs in the KV budget",
      "CUDA graphs on top of the KV budget"},
@@ -254,6 +280,9 @@ std::vector<std::string> distinctions(const Profile& profile) {
     texts.push_back(
         fmt::format("gpu_memory_utilization {}", profile.default_gpu_memory_utilization));
   }
+  if (texts.empty()) {
+    texts.push_back("as " + other.name);
+  }
   return texts;
 }
 
@@ -281,16 +310,25 @@ core::Result<Profile> find_profile(std::string_view version) {
   return *found;
 }
 
-std::vector<std::int64_t> cuda_graph_sizes(const Profile& profile,
-                                           std::int64_t max_num_seqs,
-                                           core::Tokens max_num_batched_tokens) {
+bool is_large_blackwell(core::Bytes gpu_memory, std::string_view gpu_architecture) {
+  return gpu_architecture == "blackwell" && core::as_gibibytes(gpu_memory) >= kLargestGib;
+}
+
+std::vector<std::int64_t> cuda_graph_sizes(const Profile& profile, const GraphLimits& limits) {
   constexpr std::int64_t kLargestGraph = 512;
+  constexpr std::int64_t kLargestOnBlackwell = 1024;
   constexpr std::int64_t kFineStep = 8;
   constexpr std::int64_t kCoarseStep = 16;
   constexpr std::int64_t kCoarseFrom = 256;
+  const std::int64_t budget = limits.max_num_batched_tokens.value();
   std::int64_t top = kLargestGraph;
+  if (profile.larger_graphs_on_blackwell && limits.is_large_blackwell) {
+    top = kLargestOnBlackwell;
+  }
   if (profile.graph_sizes != GraphSizes::kStep8To512) {
-    top = std::min({2 * max_num_seqs, kLargestGraph, max_num_batched_tokens.value()});
+    const std::int64_t per_sequence =
+        profile.graphs_count_drafts ? 1 + limits.num_speculative_tokens : 1;
+    top = std::min({2 * limits.max_num_seqs * per_sequence, top, budget});
   }
   std::vector<std::int64_t> sizes;
   for (const std::int64_t small : {1, 2, 4}) {
@@ -304,15 +342,27 @@ std::vector<std::int64_t> cuda_graph_sizes(const Profile& profile,
     const bool coarse = profile.graph_sizes == GraphSizes::kStep8Then16 && size >= kCoarseFrom;
     size += coarse ? kCoarseStep : kFineStep;
   }
+  if (profile.graphs_include_budget && budget == top && sizes.back() < budget) {
+    sizes.push_back(budget);
+  }
   return sizes;
 }
 
-DefaultLimits default_limits(core::Bytes gpu_memory, std::string_view gpu_architecture) {
+DefaultLimits default_limits(const Profile& profile,
+                             core::Bytes gpu_memory,
+                             std::string_view gpu_architecture) {
   // vLLM's EngineArgs: large GPUs get the larger class, but for the A100.
   constexpr double kLargeGib = 70.0;
-  const bool large = core::as_gibibytes(gpu_memory) >= kLargeGib && gpu_architecture != "ampere";
-  return large ? DefaultLimits{.max_num_seqs = 1024, .max_num_batched_tokens = core::Tokens(8192)}
-               : DefaultLimits{.max_num_seqs = 256, .max_num_batched_tokens = core::Tokens(2048)};
+  constexpr core::Tokens kLargestBudget{16384};
+  const double gib = core::as_gibibytes(gpu_memory);
+  const bool large = gib >= kLargeGib && gpu_architecture != "ampere";
+  DefaultLimits limits =
+      large ? DefaultLimits{.max_num_seqs = 1024, .max_num_batched_tokens = core::Tokens(8192)}
+            : DefaultLimits{.max_num_seqs = 256, .max_num_batched_tokens = core::Tokens(2048)};
+  if (profile.larger_budget_on_large_gpus && large && gib >= kLargestGib) {
+    limits.max_num_batched_tokens = kLargestBudget;
+  }
+  return limits;
 }
 
 }  // namespace ridgeline::engine

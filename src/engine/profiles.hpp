@@ -71,6 +71,9 @@ struct Profile {
   /// Tokens less all drafts of the request are entered into the prefix cache, though some of the
   /// drafts may not be scheduled. Without, all tokens that are known.
   bool hashes_less_all_drafts = false;
+  /// A preempted request keeps its drafts, which are verified when a later chunk of it reaches its
+  /// last token (vLLM before 2026-01-08, #31944).
+  bool keeps_drafts_of_preempted = false;
   /// Drafting from hidden states gives up the last block found once per kind of cache layout, not
   /// once in all.
   bool draft_drops_block_per_layout = true;
@@ -99,6 +102,14 @@ struct Profile {
   bool graphs_in_kv_budget = false;
   double default_gpu_memory_utilization = 0.90;
   GraphSizes graph_sizes = GraphSizes::kStep8Then16;
+  /// The largest graph leaves room for every sequence's drafts (from 2025-12-10, #30330).
+  bool graphs_count_drafts = true;
+  /// The token budget itself has a graph where it is below the top (from 2026-04-28, #40734).
+  bool graphs_include_budget = false;
+  /// Data-centre Blackwell captures graphs to 1024 tokens (from 2026-08-07, #49390).
+  bool larger_graphs_on_blackwell = false;
+  /// GPUs of 160 GiB or more have a default budget of 16384 tokens (from 2026-08-11, #51726).
+  bool larger_budget_on_large_gpus = false;
 
   friend bool operator==(const Profile&, const Profile&) = default;
 };
@@ -117,17 +128,26 @@ struct Profile {
 /// changed; nullptr otherwise.
 [[nodiscard]] const Profile* newest_below(std::string_view version);
 
+/// What the list of captured graphs follows.
+struct GraphLimits {
+  std::int64_t max_num_seqs = 256;
+  core::Tokens max_num_batched_tokens{2048};
+  std::int64_t num_speculative_tokens = 0;
+  /// Data-centre Blackwell: 160 GiB or more, where workstations have 96.
+  bool is_large_blackwell = false;
+};
+[[nodiscard]] bool is_large_blackwell(core::Bytes gpu_memory, std::string_view gpu_architecture);
 /// Ascending token counts with a captured graph under a profile.
 [[nodiscard]] std::vector<std::int64_t> cuda_graph_sizes(const Profile& profile,
-                                                         std::int64_t max_num_seqs,
-                                                         core::Tokens max_num_batched_tokens);
+                                                         const GraphLimits& limits);
 
 /// vLLM's default token budget and sequence limit of an API server on this much memory.
 struct DefaultLimits {
   std::int64_t max_num_seqs;
   core::Tokens max_num_batched_tokens;
 };
-[[nodiscard]] DefaultLimits default_limits(core::Bytes gpu_memory,
+[[nodiscard]] DefaultLimits default_limits(const Profile& profile,
+                                           core::Bytes gpu_memory,
                                            std::string_view gpu_architecture);
 
 }  // namespace ridgeline::engine

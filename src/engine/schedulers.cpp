@@ -2,15 +2,32 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/check.hpp"
+#include "core/result.hpp"
+#include "document/reader.hpp"
 #include "engine/engine.hpp"
+#include "engine/engine_plan.hpp"
 #include "engine/loop/step_loop.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
+#include "engine/profiles.hpp"
+#include "engine/sglang/scheduler.hpp"
+#include "engine/sglang/settings.hpp"
+#include "engine/tensorrt_llm/options.hpp"
+#include "engine/tensorrt_llm/scheduler.hpp"
 #include "engine/vllm/fast/fast_engine.hpp"
 #include "engine/vllm/plain/scheduler.hpp"
 
@@ -26,16 +43,115 @@ constexpr auto kSchedulers = std::to_array<SchedulerEntry>({
     {.name = "vllm",
      .summary = "vLLM V1: first come first served or by priority, paged KV blocks, preemption",
      .make = make_policy<vllm::plain::Scheduler>,
-     .make_fast = vllm::fast::make_engine},
+     .make_fast = vllm::fast::make_engine,
+     // _has_global_unfinished_reqs (vllm/v1/engine/core.py)
+     .ranks_agree_every = 32},
+    {.name = "sglang",
+     .summary =
+         "SGLang: prefill steps first, radix cache, admission by expected outputs, retraction",
+     .make = make_policy<sglang::Scheduler>,
+     .own = &sglang::kSettings},
+    {.name = "tensorrt-llm",
+     .summary = "TensorRT-LLM's PyTorch executor: blocks to the last token, prompts beside decodes",
+     .make = make_policy<tensorrt_llm::Scheduler>,
+     .own = &tensorrt_llm::kSettings},
 });
 
-const SchedulerEntry& entry_of(const EngineOptions& options) {
+}  // namespace
+
+const SchedulerEntry& scheduler_of(const EngineOptions& options) {
   const SchedulerEntry* const entry = find_scheduler(kSchedulers, options.scheduler);
   RIDGELINE_CHECK(entry != nullptr, "the options name a scheduler of the registry");
   return *entry;
 }
 
+namespace {
+
+/// "0.5.5" as numbers, which compare as versions do.
+std::optional<std::vector<std::int64_t>> version_numbers(std::string_view text) {
+  std::vector<std::int64_t> numbers;
+  while (true) {
+    const std::string_view part = text.substr(0, text.find('.'));
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(part.begin(), part.end(), number);
+    if (error != std::errc() || end != part.end()) {
+      return std::nullopt;
+    }
+    numbers.push_back(number);
+    if (part.size() == text.size()) {
+      return numbers;
+    }
+    text.remove_prefix(part.size() + 1);
+  }
+}
+
+/// The version named: by its name, or the greatest not above a number.
+const EngineVersion* find_version(std::span<const EngineVersion> versions, std::string_view named) {
+  const auto same = std::ranges::find(versions, named, &EngineVersion::name);
+  if (same != versions.end()) {
+    return &*same;
+  }
+  const auto wanted = version_numbers(named);
+  const EngineVersion* found = nullptr;
+  for (const EngineVersion& version : versions) {
+    if (wanted && *version_numbers(version.since) <= *wanted) {
+      found = &version;
+    }
+  }
+  return found;
+}
+
+core::Error unknown_engine(std::string_view version) {
+  std::vector<std::string> names;
+  for (const EngineName& known : engine_names()) {
+    names.push_back(known.name);
+  }
+  const auto near = document::nearest(version, names);
+  return {
+      .field = "engine.version",
+      .message = fmt::format(
+          "\"{}\" is not an engine version, expected one of {}", version, fmt::join(names, ", ")),
+      .hint = near ? fmt::format("did you mean '{}'?", *near) : ""};
+}
+
 }  // namespace
+
+core::Result<EngineChoice> find_engine(std::string_view version) {
+  const std::string_view name = version.substr(0, version.find('@'));
+  const SchedulerEntry* const entry = find_scheduler(kSchedulers, name);
+  if (entry == nullptr || entry->own == nullptr) {
+    if (!find_profile(version)) {
+      return core::fail(unknown_engine(version));
+    }
+    return EngineChoice{
+        .engine = kSchedulers.data(), .version = {}, .is_beyond = newest_below(version) != nullptr};
+  }
+  const std::span<const EngineVersion> versions = entry->own->versions;
+  if (name.size() == version.size()) {
+    return EngineChoice{.engine = entry, .version = versions.back().name};
+  }
+  const EngineVersion* const found = find_version(versions, version.substr(name.size() + 1));
+  return found == nullptr ? core::Result<EngineChoice>(core::fail(unknown_engine(version)))
+                          : EngineChoice{.engine = entry, .version = found->name};
+}
+
+std::vector<EngineName> engine_names() {
+  std::vector<EngineName> names;
+  for (const Profile& profile : profiles()) {
+    names.push_back({.name = profile.name,
+                     .summary = fmt::format("{}", fmt::join(distinctions(profile), "; "))});
+  }
+  for (const SchedulerEntry& entry : kSchedulers) {
+    if (entry.own == nullptr) {
+      continue;
+    }
+    for (const EngineVersion& version : entry.own->versions) {
+      names.push_back({.name = fmt::format("{}@{}", entry.name, version.name),
+                       .summary = std::string(version.summary)});
+    }
+  }
+  return names;
+}
 
 std::span<const SchedulerEntry> schedulers() {
   return kSchedulers;
@@ -53,11 +169,11 @@ std::unique_ptr<Engine> make_step_engine(const SchedulerEntry& entry,
 }
 
 std::unique_ptr<Engine> make_reference_engine(const EngineInputs& inputs) {
-  return make_step_engine(entry_of(inputs.options), inputs, false);
+  return make_step_engine(scheduler_of(inputs.options), inputs, false);
 }
 
 std::unique_ptr<Engine> make_fast_engine(const EngineInputs& inputs, bool jump) {
-  const SchedulerEntry& entry = entry_of(inputs.options);
+  const SchedulerEntry& entry = scheduler_of(inputs.options);
   if (entry.make_fast != nullptr) {
     if (auto engine = entry.make_fast(inputs, jump); engine != nullptr) {
       return engine;

@@ -1,10 +1,15 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/result.hpp"
 #include "engine/engine.hpp"
+#include "engine/engine_plan.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
 
@@ -19,6 +24,10 @@ struct SchedulerEntry {
   /// An engine of its own with the same results, where the policy has one and it covers the
   /// options; nullptr otherwise.
   std::unique_ptr<Engine> (*make_fast)(const EngineInputs& inputs, bool jump) = nullptr;
+  /// After how many steps data-parallel ranks in lock-step agree whether any has requests left.
+  std::int64_t ranks_agree_every = 1;
+  /// How it is configured; nullptr for vLLM, whose settings are options of the scenario.
+  const OwnSettings* own = nullptr;
 };
 
 [[nodiscard]] std::span<const SchedulerEntry> schedulers();
@@ -26,9 +35,28 @@ struct SchedulerEntry {
 [[nodiscard]] const SchedulerEntry* find_scheduler(std::span<const SchedulerEntry> table,
                                                    std::string_view name);
 
+/// An engine and one of its versions, as `engine.version` names them.
+struct EngineChoice {
+  const SchedulerEntry* engine;
+  std::string_view version;  ///< A name of OwnSettings::versions; empty for vLLM.
+  bool is_beyond = false;    ///< The version named is newer than any whose rules are known.
+};
+/// "sglang", "sglang@main", "sglang@0.5.9": the newest version of that engine, the one named, or
+/// the greatest not above it. Anything else is vLLM's (find_profile).
+[[nodiscard]] core::Result<EngineChoice> find_engine(std::string_view version);
+/// All that `engine.version` may name, oldest first, and what each does differently.
+struct EngineName {
+  std::string name;
+  std::string summary;
+};
+[[nodiscard]] std::vector<EngineName> engine_names();
+
 /// A policy in the step loop; with `jump`, through its quiet steps at once.
 [[nodiscard]] std::unique_ptr<Engine> make_step_engine(const SchedulerEntry& entry,
                                                        const EngineInputs& inputs,
                                                        bool jump);
+
+/// The policy that the options name.
+[[nodiscard]] const SchedulerEntry& scheduler_of(const EngineOptions& options);
 
 }  // namespace ridgeline::engine

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
@@ -34,21 +36,22 @@ std::optional<double> variation(const FleetSummary& fleet, const Count& count) {
 
 }  // namespace
 
-Fleet::Fleet(std::int64_t instances, Percentiles percentiles)
-    : exact_(percentiles == Percentiles::kExact) {
+Fleet::Fleet(std::int64_t instances, Percentiles percentiles, std::vector<std::size_t> pools)
+    : exact_(percentiles == Percentiles::kExact), pool_of_(std::move(pools)) {
   for (std::int64_t i = 0; i < instances; ++i) {
     instances_.emplace_back(percentiles);
   }
+  for (const std::size_t pool : pool_of_) {
+    while (pools_.size() <= pool) {
+      pools_.emplace_back(percentiles);
+    }
+  }
 }
 
-void Fleet::add(const domain::RequestRecord& record,
-                const RequestLatency& latency,
-                const RequestMetrics& metrics) {
-  if (!record.instance.valid() || record.instance.value() >= instances_.size()) {
-    return;
-  }
-  Instance& instance = instances_[record.instance.value()];
-  InstanceSummary& counts = instance.counts;
+void Fleet::Instance::add(const domain::RequestRecord& record,
+                          const RequestLatency& latency,
+                          const RequestMetrics& metrics,
+                          bool exact) {
   ++counts.requests;
   if (!completed(record.outcome)) {
     return;
@@ -57,10 +60,33 @@ void Fleet::add(const domain::RequestRecord& record,
   counts.total_input_tokens += record.prompt_tokens.value();
   counts.total_output_tokens += record.output_tokens.value();
   counts.total_cached_tokens += record.cached_tokens.value();
-  if (exact_) {
-    instance.latencies.add(record, latency);
+  if (exact) {
+    latencies.add(record, latency);
   } else {
-    instance.latencies.add(metrics);
+    latencies.add(metrics);
+  }
+}
+
+InstanceSummary Fleet::Instance::summarise() const {
+  InstanceSummary summary = counts;
+  const auto spread = latencies.distributions_ms();
+  summary.ttft_ms = spread.client.ttft;
+  summary.tpot_ms = spread.client.tpot;
+  summary.e2e_ms = spread.client.e2e;
+  summary.queue_time_ms = spread.queue_time;
+  return summary;
+}
+
+void Fleet::add(const domain::RequestRecord& record,
+                const RequestLatency& latency,
+                const RequestMetrics& metrics) {
+  if (!record.instance.valid() || record.instance.value() >= instances_.size()) {
+    return;
+  }
+  const std::size_t place = record.instance.value();
+  instances_[place].add(record, latency, metrics, exact_);
+  if (place < pool_of_.size()) {
+    pools_[pool_of_[place]].add(record, latency, metrics, exact_);
   }
 }
 
@@ -70,12 +96,10 @@ std::optional<FleetSummary> Fleet::summarise() const {
   }
   FleetSummary fleet;
   for (const Instance& instance : instances_) {
-    InstanceSummary& summary = fleet.instances.emplace_back(instance.counts);
-    const auto spread = instance.latencies.distributions_ms();
-    summary.ttft_ms = spread.client.ttft;
-    summary.tpot_ms = spread.client.tpot;
-    summary.e2e_ms = spread.client.e2e;
-    summary.queue_time_ms = spread.queue_time;
+    fleet.instances.push_back(instance.summarise());
+  }
+  for (const Instance& pool : pools_) {
+    fleet.pools.emplace_back().together = pool.summarise();
   }
   fleet.request_variation =
       variation(fleet, [](const InstanceSummary& one) { return one.requests; });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -15,8 +16,9 @@ namespace ridgeline::metrics {
 /// Gathers the requests of each instance of a cluster apart.
 class Fleet {
  public:
-  /// Without instances it gathers nothing.
-  Fleet(std::int64_t instances, Percentiles percentiles);
+  /// Without instances it gathers nothing. `pools`: that of each instance, counted from 0; empty:
+  /// there are none.
+  Fleet(std::int64_t instances, Percentiles percentiles, std::vector<std::size_t> pools = {});
 
   [[nodiscard]] bool any() const { return !instances_.empty(); }
   /// A request that has ended. One that no instance got is not counted.
@@ -29,12 +31,20 @@ class Fleet {
  private:
   struct Instance {
     explicit Instance(Percentiles percentiles) : latencies(percentiles) {}
+    void add(const domain::RequestRecord& record,
+             const RequestLatency& latency,
+             const RequestMetrics& metrics,
+             bool exact);
+    [[nodiscard]] InstanceSummary summarise() const;
+
     InstanceSummary counts;
     RequestLatencies latencies;
   };
 
   bool exact_;
   std::vector<Instance> instances_;
+  std::vector<std::size_t> pool_of_;  ///< By instance.
+  std::vector<Instance> pools_;       ///< All instances of each together.
 };
 
 }  // namespace ridgeline::metrics

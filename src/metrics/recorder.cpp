@@ -7,9 +7,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "core/check.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
@@ -50,19 +52,40 @@ void fill_engine(Summary& summary, const EngineCounts& engine) {
                                            static_cast<double>(engine.prefix_queries.value()));
 }
 
+/// Every completed request is of one part of the fleet; where there are no parts, of none.
+template <class Part>
+void check_sums(const Summary& whole, const std::vector<Part>& parts, const char* what) {
+  std::int64_t requests = 0;
+  std::int64_t tokens = 0;
+  for (const Part& part : parts) {
+    requests += part.completed;
+    tokens += part.total_input_tokens + part.total_output_tokens;
+  }
+  RIDGELINE_CHECK(parts.empty() || (requests == whole.completed &&
+                                    tokens == whole.total_input_tokens + whole.total_output_tokens),
+                  what);
+}
+
 }  // namespace
 
 Recorder::Recorder(const RecorderOptions& options)
     : options_(options),
       latencies_(options.percentiles),
       groups_(options.label_sets, options.percentiles),
-      fleet_(options.instances, options.percentiles),
+      fleet_(options.instances, options.percentiles, options.pools),
       tenants_(options.tenants, options.percentiles),
       gateway_waits_(options.percentiles),
       gaps_(options.percentiles) {}
 
 void Recorder::on_request(const domain::RequestRecord& record, const RequestLatency& latency) {
   records_.add(record);
+  if (options_.warmup && record.arrival < *options_.warmup) {
+    ++warmup_requests_;
+    if (options_.listener != nullptr) {
+      options_.listener->on_request(record, measure(record, latency));
+    }
+    return;
+  }
   by_outcome_[static_cast<std::size_t>(record.outcome)] += 1;
   preemptions_ += record.preemptions;
   first_arrival_ = std::min(first_arrival_, record.arrival);
@@ -169,9 +192,16 @@ Summary Recorder::summarise(const EngineCounts& engine) {
   fill_overload(summary);
   summary.groups = groups_.summarise(summary.duration_s, options_.slo.any());
   summary.fleet = fleet_.summarise();
+  if (options_.warmup) {
+    summary.warmup_requests = warmup_requests_;
+  }
   if (summary.fleet && tenants_.any()) {
     summary.fleet->tenants = tenants_.summarise(summary.duration_s, options_.slo.any());
     summary.fleet->fairness = jain_index(summary.fleet->tenants);
+  }
+  if (summary.fleet) {
+    check_sums(summary, summary.fleet->instances, "what a fleet completed its instances did");
+    check_sums(summary, summary.fleet->tenants, "what a fleet completed was its tenants'");
   }
   if (summary.fleet && options_.gateway_queues) {
     summary.fleet->admission.emplace().queue_ms = gateway_waits_.distribution();

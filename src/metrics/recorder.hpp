@@ -1,10 +1,12 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/result.hpp"
 #include "core/time.hpp"
@@ -36,7 +38,10 @@ struct RecorderOptions {
   bool of_trace = false;  ///< Requests are a trace's.
   /// Requests that the client holds back; null: it holds none. Outlives the recorder and may grow.
   const statistics::QueueGrowth* held_back = nullptr;
-  std::int64_t instances = 0;          ///< Of a cluster, each summed up apart; 0: one alone.
+  std::int64_t instances = 0;           ///< Of a cluster, each summed up apart; 0: one alone.
+  std::vector<std::size_t> pools = {};  ///< Of each of them, counted from 0; empty: there are none.
+  /// Requests that arrive before it are not measured: they are in the digest alone.
+  std::optional<core::SimTime> warmup = {};
   domain::Tenants* tenants = nullptr;  ///< Of a cluster, each summed up apart; null: none is.
   bool gateway_queues = false;         ///< Requests can wait in a gateway.
   Listener* listener = nullptr;        ///< Gets everything too, as it comes; outlives the recorder.
@@ -92,6 +97,7 @@ class Recorder {
   GapSamples gaps_;
   statistics::QueueGrowth queue_;  ///< Of an open loop's requests, from arrival to first schedule.
   std::array<std::int64_t, domain::kNumOutcomes> by_outcome_{};
+  std::int64_t warmup_requests_ = 0;
   std::int64_t completed_ = 0;
   std::int64_t input_tokens_ = 0;
   std::int64_t output_tokens_ = 0;

@@ -15,6 +15,8 @@
 #include "domain/label_set.hpp"
 #include "domain/record.hpp"
 #include "domain/step.hpp"
+#include "metrics/lock_step_summary.hpp"
+#include "metrics/offload_summary.hpp"
 #include "metrics/operations_summary.hpp"
 #include "metrics/slo.hpp"
 #include "statistics/queue_growth.hpp"
@@ -122,6 +124,20 @@ struct InstanceSummary {
   std::optional<double> ready_s;          ///< Time in service, where instances come, fail or go.
 };
 
+/// Instances of a cluster that are alike, in numbers.
+struct PoolSummary {
+  std::string name = {};
+  std::string model = {};
+  std::string gpu = {};
+  std::int64_t instances = 0;
+  std::int64_t gpus = 0;          ///< Of each instance.
+  InstanceSummary together = {};  ///< Of all; the peak of KV blocks is that of the fullest.
+  std::optional<double> output_throughput =
+      {};                           ///< Output tokens per second of the run's duration.
+  double gpu_hours = 0.0;           ///< While its instances existed.
+  std::optional<double> cost = {};  ///< Where they have a price.
+};
+
 /// One tenant of a cluster, in numbers; latencies on the client's clock.
 struct TenantSummary {
   std::string name;
@@ -192,10 +208,13 @@ struct FleetSummary {
   std::optional<double> request_variation;    ///< Standard deviation over mean of the requests.
   std::optional<double> token_variation;      ///< The same of the completed requests' tokens.
   std::vector<InstanceSummary> instances;     ///< In the order of their ids.
+  std::vector<PoolSummary> pools;             ///< Where the scenario lists pools.
   std::optional<AdmissionSummary> admission;  ///< Where requests can be refused or wait.
   std::vector<TenantSummary> tenants;         ///< Where tenants are kept apart; listed ones first.
   std::optional<double> fairness;             ///< Jain's index of the tenants.
   std::optional<TransferSummary> transfers;   ///< Where prefill and decode are apart.
+  std::optional<LockStepSummary> lock_step;   ///< Where instances are ranks that step together.
+  std::optional<OffloadSummary> offload;      ///< Where KV is kept outside the GPUs.
   std::optional<OperationsSummary> operations;  ///< Where instances come, fail or go, or cost.
 };
 
@@ -219,6 +238,9 @@ struct Summary {
   std::optional<Overload> overload;
   std::vector<GroupSummary> groups;   ///< Of each label in which requests differ, label by label.
   std::optional<FleetSummary> fleet;  ///< Where a cluster served.
+  /// Requests sent before the end of the warm-up, where there is one: in no other number of
+  /// requests, latencies or tokens but the gaps between tokens.
+  std::optional<std::int64_t> warmup_requests;
   std::int64_t preemptions = 0;
   KvCacheSummary kv_cache;
   /// What the engine's busy time went to, exactly. Time in which the GPU waits for the host is

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -43,17 +44,34 @@ bool StepLoop::jump(core::SimTime limit) {
     jump_with_drafts(limit, run.most);
     return true;
   }
-  std::vector<ScheduledStep*> steps;
-  for (std::size_t place = 0; place < depth_; ++place) {
-    run.ends.push_back(in_flight(place).end);
-    steps.push_back(&in_flight(place).step);
-  }
-  run.shared_context = scheduler_->counts().shared_context;
-  if (!plan_on_line(limit, run)) {
+  start_run(run);
+  if (const auto place = on_line(run)) {
+    run.pace = place->pace;
+    cut_at(limit, run);
+    count_on_line(*place, run);
+  } else {
     plan_step_by_step(limit, run);
   }
   if (run.rounds == 0) {
     return false;
+  }
+  take_rounds(run);
+  return true;
+}
+
+/// What the steps in flight say of those to come.
+void StepLoop::start_run(QuietRun& run) {
+  for (std::size_t place = 0; place < depth_; ++place) {
+    run.ends.push_back(in_flight(place).end);
+  }
+  run.shared_context = scheduler_->counts().shared_context;
+}
+
+/// Does the rounds of a run, whose times are known and counted.
+void StepLoop::take_rounds(QuietRun& run) {
+  std::vector<ScheduledStep*> steps;
+  for (std::size_t place = 0; place < depth_; ++place) {
+    steps.push_back(&in_flight(place).step);
   }
   report_gaps(run);
   const std::int64_t used = scheduler_->counts().used_blocks;
@@ -63,7 +81,6 @@ bool StepLoop::jump(core::SimTime limit) {
   }
   move_steps(run);
   totals_.jumped_steps += run.rounds;
-  return true;
 }
 
 /// Whether the steps in flight repeat themselves for a while: they are full, the requests of each
@@ -134,77 +151,85 @@ const domain::AffineStep* StepLoop::line_at(std::int64_t decodes, core::Tokens c
   return holds() ? &*line : nullptr;
 }
 
-/// The run as one row of the step log; `first`: the time of its first step.
-void StepLoop::log_on_line(const domain::AffineStep& line, domain::StepTime first, QuietRun& run) {
+/// The run as one row of the step log.
+void StepLoop::log_on_line(const OnLine& place, QuietRun& run) {
   const InFlight& newest = in_flight(depth_ - 1);
-  const auto decodes = static_cast<std::int64_t>(newest.step.size());
-  const core::Tokens decode_context = newest.context + core::Tokens(decodes);
+  domain::StepTime first = place.first;
   first.add(domain::Bottleneck::kOverhead, run.pace->period - first.gpu());
   run.log.push_back({.first_step = totals_.steps,
                      .steps = run.rounds,
                      .start = newest.end,
                      .period = run.pace->period,
                      .period_growth = run.pace->growth,
-                     .num_decodes = decodes,
-                     .decode_context = decode_context,
+                     .num_decodes = place.decodes,
+                     .decode_context = newest.context + core::Tokens(place.decodes),
                      .shared_context = run.shared_context,
                      .num_prefills = 0,
                      .prefill_tokens = {},
                      .time = first,
-                     .gpu_growth = line.slope * decodes,
-                     .growth_kind = line.slope_kind,
+                     .gpu_growth = place.line->slope * place.decodes,
+                     .growth_kind = place.line->slope_kind,
                      .used_blocks = {}});
 }
 
-/// Steps of one composition on the model's line, priced in closed form. False where the model has
-/// no line, or a pipeline's stages decide when steps end.
-bool StepLoop::plan_on_line(core::SimTime limit, QuietRun& run) {
+/// Steps of one composition on the model's line. Nothing where the model has no line, or a
+/// pipeline's stages decide when steps end.
+std::optional<StepLoop::OnLine> StepLoop::on_line(const QuietRun& run) {
   const auto depth = static_cast<std::int64_t>(depth_);
   if (inputs_.options.pipeline_depth > 0 || run.steps_per_request != depth) {
-    return false;
+    return std::nullopt;
   }
   const InFlight& newest = in_flight(depth_ - 1);
   const auto decodes = static_cast<std::int64_t>(newest.step.size());
-  const core::Tokens decode_context = newest.context + core::Tokens(decodes);
-  const core::Tokens context = decode_context - inputs_.model.spared_context(run.shared_context);
+  const core::Tokens context =
+      newest.context + core::Tokens(decodes) - inputs_.model.spared_context(run.shared_context);
   const domain::AffineStep* const line =
       context >= core::Tokens(0) ? line_at(decodes, context) : nullptr;
   if (line == nullptr) {
-    return false;
+    return std::nullopt;
   }
   domain::StepTime first = line->at(context);
   first.cpu = inputs_.host.of(decodes, line->base.cpu);
-  run.pace = pace_of(
+  const Pace pace = pace_of(
       {.gpu = first.gpu(), .slope = line->slope, .cpu = first.cpu, .room = line->highest - context},
       decodes,
       run.most,
       inputs_.options.async_scheduling);
-  // As many as end by the horizon.
-  run.rounds = run.pace->batches_within(inputs_.horizon - newest.end + core::Duration::ticks(1),
+  return OnLine{.line = line, .context = context, .decodes = decodes, .first = first, .pace = pace};
+}
+
+/// As many rounds at the run's pace as end by the horizon, and before `limit`.
+void StepLoop::cut_at(core::SimTime limit, QuietRun& run) {
+  const auto depth = static_cast<std::int64_t>(depth_);
+  const core::SimTime newest_end = run.ends.back();
+  run.rounds = run.pace->batches_within(inputs_.horizon - newest_end + core::Duration::ticks(1),
                                         run.pace->batches);
   const auto before_limit = std::count_if(
       run.ends.begin(), run.ends.end(), [&](core::SimTime end) { return end < limit; });
   if (before_limit < depth) {
     run.rounds = std::min<std::int64_t>(run.rounds, before_limit);
   } else if (run.rounds > depth) {
-    run.rounds = depth + run.pace->batches_within(limit - newest.end, run.rounds - depth);
+    run.rounds = depth + run.pace->batches_within(limit - newest_end, run.rounds - depth);
   }
+}
+
+/// The steps of a run, at its pace, in closed form.
+void StepLoop::count_on_line(const OnLine& place, QuietRun& run) {
   if (run.rounds == 0) {
-    return true;
+    return;
   }
-  const core::Tokens all =
-      context * run.rounds + core::Tokens(decodes * sum_below(run.rounds));  // Their contexts.
+  const core::Tokens all = place.context * run.rounds +
+                           core::Tokens(place.decodes * sum_below(run.rounds));  // Their contexts.
   const core::Duration busy = run.pace->length(run.rounds);
   domain::StepTime sum;
-  sum.add(line->base, run.rounds);
-  sum.add(line->slope_kind, line->slope * all.value());
+  sum.add(place.line->base, run.rounds);
+  sum.add(place.line->slope_kind, place.line->slope * all.value());
   sum.add(domain::Bottleneck::kOverhead, busy - sum.gpu());
-  sum.cpu = first.cpu * run.rounds;
+  sum.cpu = place.first.cpu * run.rounds;
   if (inputs_.options.log_steps) {
-    log_on_line(*line, first, run);
+    log_on_line(place, run);
   }
   count(sum, busy, run.rounds);
-  return true;
 }
 
 /// Steps priced one by one, each in place of the one that ended before it was formed.

@@ -19,6 +19,7 @@
 #include "domain/token_sink.hpp"
 #include "engine/acceptance.hpp"
 #include "engine/engine.hpp"
+#include "engine/kv_connector.hpp"
 #include "engine/leg.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
@@ -80,6 +81,13 @@ void StepLoop::release_blocks(core::RequestId id, core::SimTime at) {
   wake(at);
 }
 
+/// Blocks of answers are stored step by step.
+void StepLoop::connect(KvConnector& connector) {
+  connector_ = &connector;
+  scheduler_->connect(connector);
+  jump_ = jump_ && !connector.stores_answers();
+}
+
 void StepLoop::abort(core::RequestId id, core::SimTime at) {
   RIDGELINE_CHECK(at >= now_, "request aborted in the past");
   hold_blocks_until(at, scheduler_->counts().used_blocks);
@@ -99,9 +107,12 @@ void StepLoop::report_end(const SequencePtr& sequence, domain::Outcome outcome) 
   }
 }
 
-/// So many blocks were in use from now_ on.
+/// So many blocks were in use from now_ on. What is held while no step is in flight is not counted:
+/// the mean is over steps.
 void StepLoop::hold_blocks_until(core::SimTime now, std::int64_t used) {
-  used_block_ticks_ += static_cast<core::Int128>(used) * (now - now_).count();
+  if (num_in_flight_ > 0) {
+    used_block_ticks_ += static_cast<core::Int128>(used) * (now - now_).count();
+  }
   now_ = now;
 }
 
@@ -172,22 +183,36 @@ core::SimTime StepLoop::newest_end() {
 bool StepLoop::fill_pipeline() {
   while (num_in_flight_ < depth_) {
     InFlight& next = in_flight(num_in_flight_);
+    if (!form(next)) {
+      return true;
+    }
+    if (!launch(next)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Asks the scheduler for the next step; false where there is nothing to run.
+bool StepLoop::form(InFlight& next) {
+  while (true) {
     const std::int64_t preemptions = scheduler_->counts().preemptions;
     scheduler_at(now_).schedule(next.step);
     for (const LoadStart& load : scheduler_->load_starts()) {
       inputs_.loads->on_load_start(load, now_);
     }
+    for (const SequencePtr& sequence : scheduler_->take_failed()) {
+      report_end(sequence, domain::Outcome::kAborted);
+    }
     const SchedulerCounts counts = scheduler_->counts();
     totals_.peak_used_blocks = std::max(totals_.peak_used_blocks, core::Blocks(counts.used_blocks));
     if (!next.step.empty()) {
-      if (!launch(next)) {
-        return false;
-      }
-    } else if (num_in_flight_ > 0 || counts.preemptions == preemptions) {
       return true;
     }
+    if (num_in_flight_ > 0 || counts.preemptions == preemptions) {
+      return false;
+    }
   }
-  return true;
 }
 
 /// The step as the model sees it.
@@ -267,7 +292,12 @@ bool StepLoop::launch(InFlight& next) {
   if (priced.end > inputs_.horizon) {
     return false;
   }
-  if (inputs_.options.log_steps) {
+  put_in_flight(next, batch, priced);
+  return true;
+}
+
+void StepLoop::put_in_flight(InFlight& next, const domain::StepBatch& batch, const Priced& priced) {
+  if (inputs_.options.log_steps && !next.step.empty()) {
     inputs_.sink.on_steps(
         domain::StepRecord::of_one(totals_.steps,
                                    batch,
@@ -279,7 +309,6 @@ bool StepLoop::launch(InFlight& next) {
   count(priced.time, priced.end - priced.start, 1);
   next.end = priced.end;
   ++num_in_flight_;
-  return true;
 }
 
 /// The oldest step ends: its tokens reach the clients.
@@ -333,7 +362,7 @@ void StepLoop::deliver(const ScheduledStep& step) {
     Sequence& sequence = *step[i].sequence;
     const std::int64_t delivered =
         std::min(tokens_[i], sequence.stop_after - sequence.num_delivered_tokens);
-    if (!step[i].samples || sequence.has_ended || delivered <= 0) {
+    if (!step[i].samples || sequence.has_ended || sequence.drops_tokens || delivered <= 0) {
       continue;
     }
     if (sequence.num_delivered_tokens == 0) {

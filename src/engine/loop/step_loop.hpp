@@ -16,9 +16,11 @@
 #include "domain/step.hpp"
 #include "domain/token_sink.hpp"
 #include "engine/engine.hpp"
+#include "engine/kv_connector.hpp"
 #include "engine/leg.hpp"
 #include "engine/loop/pace.hpp"
 #include "engine/loop/step_scheduler.hpp"
+#include "engine/options.hpp"
 #include "engine/pipeline.hpp"
 
 namespace ridgeline::engine {
@@ -27,7 +29,12 @@ namespace ridgeline::engine {
 /// two with asynchronous scheduling; as many as a pipeline has stages), form a step and price it;
 /// otherwise wait for the oldest and hand out its tokens. With `jump`, rounds of quiet steps
 /// (StepScheduler::quiet_steps) are taken at once, with the same results.
+///
+/// As a rank of a group (engine/loop/lock_step.hpp) it does each of these when the group does, with
+/// the group's step time: it is never advanced by itself.
 class StepLoop final : public Engine {
+  friend class LockStep;
+
  public:
   StepLoop(const EngineInputs& inputs, std::unique_ptr<StepScheduler> scheduler, bool jump);
 
@@ -36,6 +43,7 @@ class StepLoop final : public Engine {
   void abort(core::RequestId id, core::SimTime at) override;
   void finish_load(core::RequestId id, core::SimTime at, bool arrived) override;
   void release_blocks(core::RequestId id, core::SimTime at) override;
+  void connect(KvConnector& connector) override;
   Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) override;
   void drop_all() override;
   void fail_all(core::SimTime at) override;
@@ -54,6 +62,7 @@ class StepLoop final : public Engine {
     return scheduler_->cached_prefix(request, keeps_history_ ? std::optional(as_of) : std::nullopt);
   }
   [[nodiscard]] EngineTotals totals() const override;
+  [[nodiscard]] const EngineOptions& options() const { return inputs_.options; }
 
  private:
   /// A step on its way through the GPU.
@@ -89,10 +98,22 @@ class StepLoop final : public Engine {
     /// When the n-th step from the oldest in flight on ends, counted from 1.
     [[nodiscard]] core::SimTime end_of(std::int64_t n) const;
   };
+  /// The steps of a quiet run on the model's line: the first of them, and how they follow.
+  struct OnLine {
+    const domain::AffineStep* line = nullptr;
+    core::Tokens context;  ///< At which the line is asked for the first.
+    std::int64_t decodes = 0;
+    domain::StepTime first;
+    Pace pace;  ///< `batches`: as many as are on the line, of those that are quiet.
+  };
 
   [[nodiscard]] bool fill_pipeline();
-  /// The scheduler, which gets the instant first where it keeps changes.
+  [[nodiscard]] bool form(InFlight& next);
+  /// The scheduler, for which it is that instant where it keeps changes, or KV elsewhere.
   [[nodiscard]] StepScheduler& scheduler_at(core::SimTime now) {
+    if (connector_ != nullptr) {
+      connector_->set_now(now);
+    }
     if (keeps_history_) {
       scheduler_->set_now(now);
     }
@@ -103,6 +124,7 @@ class StepLoop final : public Engine {
   [[nodiscard]] std::size_t ring_place(std::size_t place) const;
   [[nodiscard]] core::SimTime newest_end();
   [[nodiscard]] bool launch(InFlight& next);
+  void put_in_flight(InFlight& next, const domain::StepBatch& batch, const Priced& priced);
   [[nodiscard]] domain::StepBatch batch_of(InFlight& next);
   [[nodiscard]] Priced price(const domain::StepBatch& batch,
                              std::int64_t requests,
@@ -125,15 +147,20 @@ class StepLoop final : public Engine {
   [[nodiscard]] bool is_quiet(QuietRun& run);
   void jump_with_drafts(core::SimTime limit, std::int64_t rounds);
   [[nodiscard]] const domain::AffineStep* line_at(std::int64_t decodes, core::Tokens context);
-  [[nodiscard]] bool plan_on_line(core::SimTime limit, QuietRun& run);
-  void log_on_line(const domain::AffineStep& line, domain::StepTime first, QuietRun& run);
+  void start_run(QuietRun& run);
+  [[nodiscard]] std::optional<OnLine> on_line(const QuietRun& run);
+  void cut_at(core::SimTime limit, QuietRun& run);
+  void count_on_line(const OnLine& place, QuietRun& run);
+  void log_on_line(const OnLine& place, QuietRun& run);
   void plan_step_by_step(core::SimTime limit, QuietRun& run);
+  void take_rounds(QuietRun& run);
   void report_gaps(const QuietRun& run);
   void hold_blocks(QuietRun& run, std::int64_t used, std::span<const BlockChange> changes);
   void move_steps(const QuietRun& run);
 
   EngineInputs inputs_;
   std::unique_ptr<StepScheduler> scheduler_;
+  KvConnector* connector_ = nullptr;
   bool keeps_history_;  ///< EngineInputs::kv_history.
   bool jump_;
   bool needs_decode_lengths_;

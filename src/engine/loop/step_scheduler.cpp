@@ -18,7 +18,9 @@ Sequence::Sequence(const domain::Request& request, core::Tokens max_model_len)
   const std::int64_t room = max_model_len.value() - num_prompt_tokens;
   const std::int64_t wanted = std::min(request.output_tokens, request.max_tokens).value();
   max_output_tokens = std::min(request.max_tokens.value(), room);
-  stop_after = std::min(wanted, room);
+  // A prompt that leaves no room is refused; a scheduler driven without a server gives it one
+  // token.
+  stop_after = std::min(wanted, std::max<std::int64_t>(room, 1));
   outcome_at_stop = room < wanted ? domain::Outcome::kLengthCapped : domain::Outcome::kFinished;
   record.id = request.id;
   record.label_set = request.label_set;

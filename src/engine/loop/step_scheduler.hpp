@@ -12,6 +12,7 @@
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
+#include "engine/kv_connector.hpp"
 #include "engine/leg.hpp"
 
 namespace ridgeline::engine {
@@ -34,6 +35,8 @@ struct Sequence {
   core::SimTime last_token = core::SimTime::never();
   std::int64_t num_verifications = 0;  ///< Steps so far that verified drafts of it.
   bool has_ended = false;
+  bool drops_tokens = false;  ///< The scheduler took it back: what steps in flight sample for it is
+                              ///< thrown away.
 
   /// Completes the record.
   void end(domain::Outcome outcome);
@@ -97,6 +100,11 @@ class StepScheduler {
     static_cast<void>(arrived);
   }
   virtual void release_blocks(core::RequestId id) { static_cast<void>(id); }
+  /// As Engine::connect(). Here: no KV is kept elsewhere.
+  virtual void connect(KvConnector& connector) {
+    static_cast<void>(connector);
+    RIDGELINE_CHECK(false, "the scheduler keeps no KV outside the GPUs");
+  }
   /// Whether requests may wait for what another engine does: a load, or blocks that it reads.
   [[nodiscard]] virtual bool waits_for_others() const { return false; }
   /// The client of a request gives up: it leaves, with its blocks. nullptr where none of that id is
@@ -104,6 +112,9 @@ class StepScheduler {
   virtual SequencePtr abort(core::RequestId id) = 0;
   /// Forms the next step. `step` is overwritten; empty where there is nothing to run.
   virtual void schedule(ScheduledStep& step) = 0;
+  /// The requests that the last schedule() ended because they can never go on, in order; they are
+  /// handed over once.
+  [[nodiscard]] virtual std::vector<SequencePtr> take_failed() { return {}; }
   /// The oldest step in flight has ended; `tokens` came out for each of its requests (looked at
   /// where `samples`). Returns the requests that ended with it, in order.
   virtual std::vector<SequencePtr> update(const ScheduledStep& step,

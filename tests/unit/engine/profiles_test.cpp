@@ -1,7 +1,9 @@
 #include "engine/profiles.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +33,7 @@ TEST(Profiles, WhatIsNoVersionIsRefused) {
 
 TEST(Profiles, AreOrderedAndNamedOnce) {
   const auto all = profiles();
-  ASSERT_EQ(all.size(), 10U);
+  ASSERT_EQ(all.size(), 11U);
   for (const auto& profile : all) {
     EXPECT_EQ(find_profile(profile.name)->name, profile.name);
   }
@@ -42,7 +44,10 @@ TEST(Profiles, SayWhatDistinguishesThem) {
     const auto texts = distinctions(*find_profile(version));
     return std::find(texts.begin(), texts.end(), text) != texts.end();
   };
-  EXPECT_TRUE(has("0.15", "asynchronous by default"));
+  EXPECT_TRUE(has("0.14", "asynchronous by default"));
+  EXPECT_TRUE(has("0.14", "requests passed over keep their order"));
+  EXPECT_TRUE(has("0.14", "a preempted request drops its drafts"));
+  EXPECT_TRUE(has("0.15", "as vllm@0.14"));
   EXPECT_FALSE(has("0.18", "asynchronous by default"));
   EXPECT_TRUE(has("0.19", "samples without sorting the logits"));
   EXPECT_TRUE(has("0.20", "admits only requests whose whole prompt has blocks"));
@@ -54,8 +59,13 @@ TEST(Profiles, SayWhatDistinguishesThem) {
   }
 }
 
+std::vector<std::int64_t> sizes_of(const char* version, const GraphLimits& limits) {
+  return cuda_graph_sizes(*find_profile(version), limits);
+}
+
 TEST(CudaGraphSizes, GrowBy8To256ThenBy16) {
-  const auto sizes = cuda_graph_sizes(*find_profile("0.15"), 256, core::Tokens(8192));
+  const auto sizes =
+      sizes_of("0.15", {.max_num_seqs = 256, .max_num_batched_tokens = core::Tokens(8192)});
   // 1, 2, 4; 8 to 256 by 8 (32 of them); 272 to 512 by 16 (16 of them).
   ASSERT_EQ(sizes.size(), 3U + 32U + 16U);
   EXPECT_EQ(sizes[3], 8);
@@ -65,19 +75,65 @@ TEST(CudaGraphSizes, GrowBy8To256ThenBy16) {
 }
 
 TEST(CudaGraphSizes, TopFollowsTheSequenceLimitAndTheBudget) {
-  EXPECT_EQ(cuda_graph_sizes(*find_profile("0.15"), 32, core::Tokens(8192)).back(), 64);
-  EXPECT_EQ(cuda_graph_sizes(*find_profile("0.15"), 256, core::Tokens(100)).back(), 96);
-  EXPECT_EQ(cuda_graph_sizes(*find_profile("0.11"), 256, core::Tokens(8192)).size(), 3U + 64U);
-  EXPECT_EQ(cuda_graph_sizes(*find_profile("0.8"), 4, core::Tokens(8192)).back(), 512);
+  EXPECT_EQ(
+      sizes_of("0.15", {.max_num_seqs = 32, .max_num_batched_tokens = core::Tokens(8192)}).back(),
+      64);
+  EXPECT_EQ(
+      sizes_of("0.15", {.max_num_seqs = 256, .max_num_batched_tokens = core::Tokens(100)}).back(),
+      96);
+  EXPECT_EQ(
+      sizes_of("0.11", {.max_num_seqs = 256, .max_num_batched_tokens = core::Tokens(8192)}).size(),
+      3U + 64U);
+  EXPECT_EQ(
+      sizes_of("0.8", {.max_num_seqs = 4, .max_num_batched_tokens = core::Tokens(8192)}).back(),
+      512);
+}
+
+TEST(CudaGraphSizes, LeaveRoomForDraftsFrom013On) {
+  const GraphLimits drafts{.max_num_seqs = 64,
+                           .max_num_batched_tokens = core::Tokens(8192),
+                           .num_speculative_tokens = 3};
+  EXPECT_EQ(sizes_of("0.11", drafts).back(), 128);
+  EXPECT_EQ(sizes_of("0.13", drafts).back(), 512);
+}
+
+TEST(CudaGraphSizes, IncludeASmallBudgetFrom020On) {
+  const GraphLimits small{.max_num_seqs = 256, .max_num_batched_tokens = core::Tokens(300)};
+  EXPECT_EQ(sizes_of("0.19", small).back(), 288);
+  EXPECT_EQ(sizes_of("0.20", small).back(), 300);
+  const GraphLimits smallest{.max_num_seqs = 1, .max_num_batched_tokens = core::Tokens(1)};
+  EXPECT_EQ(sizes_of("0.20", smallest), std::vector<std::int64_t>{1});
+}
+
+TEST(CudaGraphSizes, GoTo1024OnDataCentreBlackwellFrom027On) {
+  const GraphLimits b200{
+      .max_num_seqs = 1024,
+      .max_num_batched_tokens = core::Tokens(16384),
+      .is_large_blackwell = is_large_blackwell(core::gibibytes(178), "blackwell")};
+  EXPECT_EQ(sizes_of("0.24", b200).back(), 512);
+  EXPECT_EQ(sizes_of("0.27", b200).back(), 1024);
+  EXPECT_FALSE(is_large_blackwell(core::gibibytes(95), "blackwell"));
+}
+
+TEST(DefaultLimits, TheLargestGpusGetALargerBudgetFrom027On) {
+  const auto budget = [](const char* version) {
+    return default_limits(*find_profile(version), core::gibibytes(178), "blackwell")
+        .max_num_batched_tokens;
+  };
+  EXPECT_EQ(budget("0.24"), core::Tokens(8192));
+  EXPECT_EQ(budget("0.27"), core::Tokens(16384));
 }
 
 TEST(DefaultLimits, LargeGpusGetTheLargerClassButForTheA100) {
-  EXPECT_EQ(default_limits(core::gibibytes(79.2), "hopper").max_num_batched_tokens,
-            core::Tokens(8192));
-  EXPECT_EQ(default_limits(core::gibibytes(79.2), "hopper").max_num_seqs, 1024);
-  EXPECT_EQ(default_limits(core::gibibytes(79.2), "ampere").max_num_batched_tokens,
-            core::Tokens(2048));
-  EXPECT_EQ(default_limits(core::gibibytes(44.4), "ada").max_num_seqs, 256);
+  EXPECT_EQ(
+      default_limits(*find_profile("0.20"), core::gibibytes(79.2), "hopper").max_num_batched_tokens,
+      core::Tokens(8192));
+  EXPECT_EQ(default_limits(*find_profile("0.20"), core::gibibytes(79.2), "hopper").max_num_seqs,
+            1024);
+  EXPECT_EQ(
+      default_limits(*find_profile("0.20"), core::gibibytes(79.2), "ampere").max_num_batched_tokens,
+      core::Tokens(2048));
+  EXPECT_EQ(default_limits(*find_profile("0.20"), core::gibibytes(44.4), "ada").max_num_seqs, 256);
 }
 
 }  // namespace

@@ -34,5 +34,38 @@ TEST(Schedulers, AnotherIsOneLineOfATable) {
   EXPECT_EQ(scheduler->counts().running, 0);
 }
 
+TEST(FindEngine, AVersionWithoutAnEngineIsVllms) {
+  for (const char* version : {"vllm@0.15", "0.15", "0.15.3"}) {
+    const auto found = find_engine(version);
+    ASSERT_TRUE(found) << version;
+    EXPECT_EQ(found->engine->name, "vllm");
+    EXPECT_FALSE(found->is_beyond);
+  }
+  EXPECT_TRUE(find_engine("vllm@9.9")->is_beyond);
+}
+
+TEST(FindEngine, NamesTheNearestOfAnUnknownOne) {
+  const auto found = find_engine("vlm@0.15");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().front().field, "engine.version");
+  EXPECT_EQ(found.error().front().hint, "did you mean 'vllm@0.15'?");
+}
+
+TEST(FindEngine, TakesTheVersionBelowTheOneNamed) {
+  EXPECT_EQ(find_engine("sglang")->version, "main");
+  EXPECT_EQ(find_engine("sglang@0.5.5")->version, "0.5.5");
+  EXPECT_EQ(find_engine("sglang@0.5.9")->version, "0.5.5");
+  EXPECT_EQ(find_engine("sglang@0.6")->version, "main");
+  EXPECT_FALSE(find_engine("sglang@0.4"));
+  EXPECT_FALSE(find_engine("sglang@newest"));
+}
+
+TEST(EngineNames, AreThoseThatAreFound) {
+  for (const EngineName& engine : engine_names()) {
+    EXPECT_TRUE(find_engine(engine.name)) << engine.name;
+    EXPECT_FALSE(engine.summary.empty()) << engine.name;
+  }
+}
+
 }  // namespace
 }  // namespace ridgeline::engine

@@ -434,7 +434,8 @@ inline bool Scheduler::fits(const domain::Request& request) const {
 inline void Scheduler::add(const domain::Request& request, core::SimTime queued) {
   const std::int64_t prompt = request.prompt_tokens.value();
   const std::int64_t room = options_.max_model_len.value() - prompt;
-  const std::int64_t most = std::min(request.max_tokens.value(), room);
+  // Without a server, that refuses it, a prompt that leaves no room gets one token.
+  const std::int64_t most = std::min(request.max_tokens.value(), std::max<std::int64_t>(room, 1));
   RIDGELINE_CHECK(prompt >= 1 && most >= 1, "scheduler: a request in the queue fits alone");
   Waiting& entry = waiting_.extend();
   entry.slot = kNoSlot;

@@ -170,7 +170,7 @@ class StepLines {
   }
 
   const latency::StepTimeModel& model_;
-  HostTime host_;
+  const HostTime& host_;
   Kept alone_;        ///< By number of decodes.
   Kept with_prompt_;  ///< By a hash of decodes and prompt; one pair per place.
   std::array<std::uint32_t, kPromptLines> seen_{};  ///< The pair asked for last, by place.

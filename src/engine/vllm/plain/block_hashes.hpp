@@ -22,6 +22,15 @@ class BlockHashes {
     return i < shared_ ? (*head_)[i] : own_[i - shared_];
   }
   [[nodiscard]] std::uint64_t back() const { return (*this)[size() - 1]; }
+  /// The first `count` of them, at most size(), one behind the other.
+  [[nodiscard]] std::vector<std::uint64_t> list(std::size_t count) const {
+    std::vector<std::uint64_t> all;
+    all.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      all.push_back((*this)[i]);
+    }
+    return all;
+  }
   void push_back(std::uint64_t hash) { own_.push_back(hash); }
   /// Room for so many in all.
   void reserve(std::size_t size) { own_.reserve(size > shared_ ? size - shared_ : 0); }

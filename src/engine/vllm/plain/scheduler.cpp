@@ -245,6 +245,10 @@ void Scheduler::schedule_waiting(ScheduledStep& step) {
   if (options_.max_loras > 0) {
     note_adapters(step);
   }
+  // Of the running requests alone: what this pass admits is not asked.
+  only_decodes_run_ = options_.profile.pads_single_tokens_to_drafts &&
+                      options_.num_speculative_tokens > 0 && !step.empty() &&
+                      std::ranges::none_of(step, &ScheduledSequence::is_prefill);
   while (has_waiting() && has_budget() && num_running() < options_.max_num_seqs) {
     const bool from_skipped =
         !skipped_.empty() &&
@@ -271,6 +275,13 @@ void Scheduler::schedule_waiting(ScheduledStep& step) {
   }
 }
 
+void Scheduler::connect(KvConnector& connector) {
+  RIDGELINE_CHECK(options_.kv_transfer && options_.enable_prefix_caching,
+                  "KV is kept elsewhere by the hashes of the prefix cache");
+  connector_ = &connector;
+  begin_lookups();
+}
+
 /// Whether a waiting request other than this one holds blocks with KV that has arrived.
 bool Scheduler::has_loaded_behind(const Sequence& blocked) const {
   return options_.kv_transfer && std::ranges::any_of(waiting(), [&](const SequencePtr& other) {
@@ -282,7 +293,7 @@ void Scheduler::preempt(const SequencePtr& victim, std::int64_t computed) {
   manager_.release(victim->blocks, victim->block_hashes);
   victim->status = Status::kPreempted;
   victim->num_computed_tokens = computed;
-  if (!options_.profile.hashes_less_all_drafts) {
+  if (!options_.profile.hashes_less_all_drafts && !options_.profile.keeps_drafts_of_preempted) {
     victim->num_drafts = 0;  // Else they stay until it runs again, and count there as well.
   }
   ++victim->record.preemptions;
@@ -312,7 +323,9 @@ void Scheduler::count_in_flight(const ScheduledSequence& part) const {
   auto& sequence = static_cast<Sequence&>(*part.sequence);
   sequence.num_computed_tokens += part.num_scheduled_tokens;
   sequence.num_in_flight_tokens += part.num_scheduled_tokens;
-  sequence.num_drafts = 0;
+  if (part.num_drafts > 0 || part.samples || !options_.profile.keeps_drafts_of_preempted) {
+    sequence.num_drafts = 0;
+  }
   if (options_.async_scheduling && part.samples) {
     sequence.num_placeholders += 1 + part.num_drafts;
     sequence.num_drafts = options_.num_speculative_tokens;
@@ -338,7 +351,8 @@ SequencePtr Scheduler::remove(Sequence& sequence) {
   }
   RIDGELINE_CHECK(removed != nullptr, "a request that is removed is in a list");
   sequence.status = Status::kFinished;
-  if (sequence.holds_blocks) {
+  const bool is_read = connector_ != nullptr && connector_->hold(sequence.record.id);
+  if (sequence.holds_blocks || is_read) {
     holding_.emplace(sequence.record.id, removed);
   } else {
     manager_.release(sequence.blocks, sequence.block_hashes);

@@ -11,6 +11,7 @@
 #include "core/ids.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
+#include "engine/kv_connector.hpp"
 #include "engine/leg.hpp"
 #include "engine/loop/queue_scheduler.hpp"
 #include "engine/loop/step_scheduler.hpp"
@@ -55,6 +56,7 @@ struct Sequence : engine::Sequence {
   bool remote_arrived = true;         ///< Nothing of it is on the way.
   bool holds_blocks = false;          ///< When it finishes, its blocks stay.
   std::int64_t num_local_tokens = 0;  ///< Of a request that loads: found in the own cache.
+  std::int64_t num_offered = 0;       ///< Of its blocks, offered to the connector.
 
   [[nodiscard]] std::int64_t num_tokens() const { return num_prompt_tokens + num_output_tokens; }
 };
@@ -80,6 +82,7 @@ class Scheduler final : public QueueScheduler<Sequence> {
   [[nodiscard]] std::span<const LoadStart> load_starts() const override { return load_starts_; }
   void finish_load(core::RequestId id, bool arrived) override;
   void release_blocks(core::RequestId id) override;
+  void connect(KvConnector& connector) override;
   [[nodiscard]] bool waits_for_others() const override {
     return !loading_.empty() || !holding_.empty();
   }
@@ -129,7 +132,8 @@ class Scheduler final : public QueueScheduler<Sequence> {
     std::int64_t local = 0;   ///< Of those, found here.
     std::int64_t tokens = 0;  ///< To compute in this step.
     std::int64_t lookahead = 0;
-    bool loads = false;  ///< Gets blocks only, until its KV has arrived.
+    bool loads = false;       ///< Gets blocks only, until its KV has arrived.
+    std::int64_t stored = 0;  ///< Blocks that the connector loads.
   };
 
   /// Of a victim's part of the step that is being formed.
@@ -155,11 +159,13 @@ class Scheduler final : public QueueScheduler<Sequence> {
   bool is_held_back(Sequence& sequence);
   void take_remote_tokens(Sequence& sequence);
   [[nodiscard]] Admission plan(Sequence& sequence);
-  bool cut_to_budget(Admission& admission, const ScheduledStep& step) const;
+  bool cut_to_budget(Admission& admission) const;
   void admit(const SequencePtr& sequence, const Admission& admission, ScheduledStep& step);
   void adopt(Sequence& sequence, CachedPrefix prefix);
   void hold_for_load(const SequencePtr& sequence, const Admission& admission);
   void give_up_load(Sequence& sequence);
+  [[nodiscard]] std::int64_t find_stored(const Sequence& sequence, std::int64_t local) const;
+  void offer_blocks(Sequence& sequence, const ScheduledSequence& part);
   void note_adapters(const ScheduledStep& step);
   [[nodiscard]] bool exceeds_lora_cap(const Sequence& sequence) const;
   [[nodiscard]] bool fits(const Sequence& sequence, const Admission& admission) const;
@@ -196,10 +202,13 @@ class Scheduler final : public QueueScheduler<Sequence> {
   std::int64_t lookahead_;
   std::int64_t draft_slots_;  ///< Input positions that drafting takes per scheduled request.
   BlockManager manager_;
+  KvConnector* connector_ = nullptr;
   std::vector<LoadStart> load_starts_;              ///< Of the last schedule().
   std::map<core::RequestId, SequencePtr> loading_;  ///< Their KV is on the way.
   std::map<core::RequestId, SequencePtr> holding_;  ///< Finished, and their blocks are not free.
-  Queue skipped_;                       ///< Passed over: waiting for an adapter slot or for KV.
+  Queue skipped_;  ///< Passed over: waiting for an adapter slot or for KV.
+  /// The step being formed has running requests, and none of them a prefill; asked for padding.
+  bool only_decodes_run_ = false;
   std::vector<core::LoraId> adapters_;  ///< Distinct ones of the step being formed.
   std::int64_t budget_ = 0;             ///< Tokens left in the step being formed.
   std::int64_t input_budget_ = 0;       ///< Input positions left in it.

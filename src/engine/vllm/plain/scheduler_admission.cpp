@@ -157,8 +157,9 @@ Scheduler::Admission Scheduler::plan(Sequence& sequence) {
         std::min(sequence.num_remote_tokens, known - (may_bring_all ? 0 : 1));
     const std::int64_t remote = std::max<std::int64_t>(reach - local, 0);
     admission.local = local;
-    admission.cached = local + remote;
-    admission.loads = sequence.loads_remote && remote > 0;
+    admission.stored = remote > 0 ? 0 : find_stored(sequence, admission.prefix.num_blocks);
+    admission.cached = local + remote + admission.stored * manager_.block_size();
+    admission.loads = (sequence.loads_remote && remote > 0) || admission.stored > 0;
     admission.lookahead = options_.profile.lookahead_from_first_chunk ? drafting : 0;
   }
   admission.tokens = known - admission.cached;
@@ -170,19 +171,15 @@ Scheduler::Admission Scheduler::plan(Sequence& sequence) {
 }
 
 /// Cuts the tokens to what the step has left; false where they may not be cut and are too many.
-bool Scheduler::cut_to_budget(Admission& admission, const ScheduledStep& step) const {
+bool Scheduler::cut_to_budget(Admission& admission) const {
   if (admission.loads) {
     return true;
   }
-  const std::int64_t drafts = options_.num_speculative_tokens;
-  const auto decodes = [&](const ScheduledSequence& scheduled) {
-    return scheduled.num_scheduled_tokens == 1 + drafts;
-  };
-  if (options_.profile.pads_single_tokens_to_drafts && drafts > 0 && admission.tokens == 1 &&
-      !step.empty() && std::all_of(step.begin(), step.end(), decodes)) {
-    // As long as the others, so that the batch still fits a CUDA graph.
-    admission.tokens += drafts;
-    if (admission.tokens > std::min(budget_, input_budget_ - draft_slots_)) {
+  if (only_decodes_run_ && admission.tokens == 1) {
+    // As long as the decodes, so that the batch still fits a CUDA graph.
+    admission.tokens += options_.num_speculative_tokens;
+    const std::int64_t room = options_.max_model_len.value() - admission.cached;
+    if (admission.tokens > std::min({budget_, input_budget_ - draft_slots_, room})) {
       return false;
     }
   }
@@ -205,7 +202,7 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
   if (admission.looked_up && options_.profile.prefix_stats_per_lookup) {
     count_lookup(*sequence, admission.prefix);
   }
-  if (!cut_to_budget(admission, step)) {
+  if (!cut_to_budget(admission)) {
     return options_.profile.whole_prompt_blocks_queue ? Verdict::kBlocked : Verdict::kSkipped;
   }
   if (!fits(*sequence, admission)) {
@@ -215,6 +212,12 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
     count_lookup(*sequence, admission.prefix);
   }
   if (admission.looked_up) {
+    if (connector_ != nullptr) {
+      connector_->begin(sequence->record.id,
+                        sequence->block_hashes.list(sequence->block_hashes.size()),
+                        admission.prefix.num_blocks,
+                        admission.stored);
+    }
     adopt(*sequence, std::move(admission.prefix));
     sequence->num_computed_tokens = admission.cached;
     sequence->num_local_tokens = admission.local;
@@ -242,6 +245,9 @@ void Scheduler::hold_for_load(const SequencePtr& sequence, const Admission& admi
   sequence->status = Status::kLoading;
   sequence->remote_arrived = false;
   loading_.emplace(sequence->record.id, sequence);
+  if (admission.stored > 0) {
+    return;  // The connector knows.
+  }
   const core::Tokens missing(admission.cached - admission.local);
   load_starts_.push_back({.request = sequence->record.id,
                           .blocks = core::Blocks(core::ceil_div(missing, options_.block_size))});
@@ -271,6 +277,29 @@ void Scheduler::give_up_load(Sequence& sequence) {
   sequence.num_computed_tokens = sequence.num_local_tokens;
   if (sequence.num_computed_tokens == 0) {
     manager_.release(sequence.blocks, sequence.block_hashes);
+  }
+}
+
+/// Blocks behind the first `local` that the connector can load. Where it has all, one token is left
+/// to compute: there has to be another.
+std::int64_t Scheduler::find_stored(const Sequence& sequence, std::int64_t local) const {
+  return connector_ == nullptr || sequence.num_tokens() < 2
+             ? 0
+             : connector_->find(sequence.block_hashes.list(sequence.block_hashes.size()), local);
+}
+
+/// A step of a request has ended: full blocks of its prompt, or of all its tokens, may be stored.
+void Scheduler::offer_blocks(Sequence& sequence, const ScheduledSequence& part) {
+  const std::int64_t known =
+      connector_->stores_answers() ? sequence.num_tokens() : sequence.num_prompt_tokens;
+  const std::int64_t computed = part.num_computed_tokens + part.num_scheduled_tokens;
+  const std::int64_t blocks = std::min(computed, known) / manager_.block_size();
+  if (blocks > sequence.num_offered) {
+    extend_hash_chain(sequence);
+    connector_->store(sequence.record.id,
+                      sequence.block_hashes.list(static_cast<std::size_t>(blocks)),
+                      sequence.num_offered);
+    sequence.num_offered = blocks;
   }
 }
 

@@ -13,6 +13,9 @@ bool Scheduler::take_tokens(Sequence& sequence,
                             const ScheduledSequence& part,
                             std::int64_t tokens) {
   sequence.num_in_flight_tokens -= part.num_scheduled_tokens;
+  if (connector_ != nullptr && sequence.status == Status::kRunning) {
+    offer_blocks(sequence, part);
+  }
   // A token after the end is thrown away; an unfinished prefill has none.
   if (!part.samples || sequence.status == Status::kFinished) {
     return false;

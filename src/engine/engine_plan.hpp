@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "document/parameter.hpp"
+#include "engine/capacity.hpp"
+#include "engine/options.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "model/model_spec.hpp"
+#include "model/operators.hpp"
+
+namespace ridgeline::engine {
+
+/// What is known of a deployment when an engine that is not vLLM divides its memory.
+struct PlanInputs {
+  const model::ModelSpec& network;
+  const hardware::GpuSpec& gpu;
+  model::Sharding sharding;
+  std::string_view version;    ///< A name of OwnSettings::versions.
+  core::Tokens max_model_len;  ///< The stated length, else the network's; at most the network's.
+  bool enforce_eager = false;
+  bool has_drafts = false;  ///< The scenario asks for speculative decoding.
+  document::ParameterValues settings;
+};
+
+/// One line of a memory plan, for people and for results.
+struct MemoryLine {
+  std::string_view key;    ///< "weights"; in JSON with _gib behind it.
+  std::string_view label;  ///< "- weights"
+  core::Bytes bytes;
+  std::string note = {};
+};
+
+/// An engine's limits and settings, with all that its defaults derive.
+struct EnginePlan {
+  EngineOptions options;  ///< But for the seed and the log.
+  /// `usable`, `weights`, `kv_cache`, `block_size`, `block`, `num_gpu_blocks` and `layouts` of it.
+  /// num_gpu_blocks counts one block more than hold tokens, as vLLM's null block.
+  MemoryPlan memory;
+  std::vector<MemoryLine> lines;              ///< How the memory is divided, in order.
+  std::vector<document::NamedValue> derived;  ///< Settings whose default is derived.
+  std::vector<std::int64_t> cuda_graph_sizes;
+  core::Warnings warnings;
+};
+
+/// A version profile of an engine.
+struct EngineVersion {
+  std::string_view name;     ///< "0.5.5", "main".
+  std::string_view since;    ///< The first version with its rules: "0.5.15".
+  std::string_view summary;  ///< What it does differently.
+};
+
+/// A setting of an engine and vLLM's for the same purpose.
+struct Counterpart {
+  std::string_view own;
+  std::string_view vllm;
+};
+
+/// How an engine other than vLLM is configured: by settings of its own, which are keys of the
+/// scenario's section `engine` and flags.
+struct OwnSettings {
+  std::span<const EngineVersion> versions;  ///< Oldest first; the last is the default.
+  std::span<const document::Parameter> settings;
+  std::span<const Counterpart> counterparts;
+  /// Fills every default, or says what the engine's server refuses. Errors name the setting as the
+  /// scenario does: "engine.page_size".
+  core::Result<EnginePlan> (*plan)(const PlanInputs& inputs);
+};
+
+}  // namespace ridgeline::engine

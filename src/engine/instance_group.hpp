@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/time.hpp"
+#include "engine/instance.hpp"
+#include "engine/loop/lock_step.hpp"
+#include "engine/server.hpp"
+
+namespace ridgeline::engine {
+
+/// Instances that are the data-parallel ranks of one engine in lock-step
+/// (engine/loop/lock_step.hpp): requests come to each by its own frontend, and time goes on for all
+/// of them together.
+class InstanceGroup {
+ public:
+  /// Instances made as ranks (InstanceInputs::in_lock_step), which outlive this.
+  explicit InstanceGroup(std::vector<Instance*> members);
+
+  /// As Server::advance(), of all members.
+  Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments);
+  /// As Instance::next_visible(), of any member.
+  [[nodiscard]] core::SimTime next_visible() const;
+  /// What the rank in that place did besides its EngineTotals.
+  [[nodiscard]] const RankSteps& steps_of(std::size_t rank) const { return ranks_.steps_of(rank); }
+
+ private:
+  [[nodiscard]] core::SimTime next_handover() const;
+  [[nodiscard]] std::int64_t num_ended() const;
+
+  std::vector<Instance*> members_;
+  LockStep ranks_;
+};
+
+}  // namespace ridgeline::engine

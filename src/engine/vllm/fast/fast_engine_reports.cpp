@@ -1,0 +1,123 @@
+// What the engine reports, and what ends requests from outside.
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "core/check.hpp"
+#include "core/int128.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
+#include "domain/step.hpp"
+#include "engine/engine.hpp"
+#include "engine/loop/pace.hpp"
+#include "engine/options.hpp"
+#include "engine/vllm/fast/decode_set.hpp"
+#include "engine/vllm/fast/fast_engine.hpp"
+#include "engine/vllm/fast/scheduler.hpp"
+#include "engine/vllm/fast/step_lines.hpp"
+
+namespace ridgeline::engine::vllm::fast {
+
+void FastEngine::log_step(const Batch& batch, core::Duration period, const domain::StepTime& time) {
+  inputs_.sink.on_steps(domain::StepRecord::of_one(batch.number,
+                                                   batch.view(),
+                                                   batch.start,
+                                                   period,
+                                                   time,
+                                                   core::Blocks(scheduler_.cache().num_used())));
+}
+
+EngineTotals FastEngine::totals() const {
+  RIDGELINE_CHECK(used_block_ticks_ >= 0, "engine: blocks are in use for some time");
+  EngineTotals totals = totals_;
+  totals.steps = scheduler_.num_batches();
+  domain::StepTime on_lines = lines_.total();
+  on_lines.add(domain::Bottleneck::kOverhead, totals_.busy - busy_off_lines_ - on_lines.gpu());
+  totals.step_time.add(on_lines, 1);
+  totals.step_time.cpu += on_lines.cpu;
+  totals.preemptions = scheduler_.num_preemptions();
+  const std::int64_t unit =
+      inputs_.options.profile.prefix_stats_in_blocks ? inputs_.options.block_size.value() : 1;
+  totals.prefix_queries = core::Tokens(scheduler_.prefix_counts().queries * unit);
+  totals.prefix_hits = core::Tokens(scheduler_.prefix_counts().hits * unit);
+  totals.used_block_seconds = static_cast<double>(used_block_ticks_) * 1e-12;
+  return totals;
+}
+
+void FastEngine::drop_all() {
+  num_in_flight_ = 0;
+  schedule_due_ = false;
+  hand_over_gaps();
+  scheduler_.drain(domain::Outcome::kUnfinished, core::SimTime::never(), inputs_.sink);
+}
+
+void FastEngine::fail_all(core::SimTime at) {
+  hold_blocks_until(at);
+  num_in_flight_ = 0;
+  schedule_due_ = false;
+  hand_over_gaps();
+  scheduler_.drain(domain::Outcome::kFailed, at, inputs_.sink);
+}
+
+void FastEngine::stall(core::SimTime from, core::SimTime until) {
+  const core::Duration delay = until - from;
+  hand_over_gaps();
+  for (std::size_t i = 0; i < num_in_flight_; ++i) {
+    Batch& batch = in_flight(i);
+    batch.end = core::SimTime::saturating_sum(batch.end, delay);
+    batch.continues_run = false;  // The gap before its tokens is longer.
+    past_horizon_ = past_horizon_ || batch.end > inputs_.horizon;
+  }
+  hold_blocks_until(until);
+}
+
+InstanceState FastEngine::state(core::SimTime at) const {
+  RIDGELINE_CHECK(at >= now_ && at <= next_instant(), "state asked for an instant not reached");
+  return {.at = at,
+          .running = scheduler_.num_running(),
+          .waiting = scheduler_.num_waiting(),
+          .queued_prompt_tokens = scheduler_.queued_prompt_tokens(),
+          .used_blocks = core::Blocks(scheduler_.cache().num_used()),
+          .free_blocks = core::Blocks(scheduler_.cache().num_free())};
+}
+
+void FastEngine::abort(core::RequestId id, core::SimTime at) {
+  RIDGELINE_CHECK(at >= now_, "request aborted in the past");
+  hold_blocks_until(at);
+  std::array<Batch*, kMaxDepth> batches{};
+  for (std::size_t i = 0; i < num_in_flight_; ++i) {
+    batches[i] = &in_flight(i);
+  }
+  scheduler_.abort(id, std::span(batches.data(), num_in_flight_), inputs_.sink);
+}
+
+void FastEngine::hand_over_tokens(const Batch& batch) {
+  scheduler_.list_tokens(batch, token_events_);
+  if (!token_events_.empty()) {
+    inputs_.tokens->on_tokens(now_, token_events_);
+  }
+}
+
+void FastEngine::log_run(Run run) {
+  const domain::AffineStep& step = lines_.step_of(*run.line);
+  domain::StepTime time = step.at(run.context);
+  time.add(domain::Bottleneck::kOverhead, run.period - time.gpu());
+  time.cpu = run.line->cpu;
+  inputs_.sink.on_steps({.first_step = run.first,
+                         .steps = run.formed,
+                         .start = run.start,
+                         .period = run.period,
+                         .period_growth = run.growth,
+                         .num_decodes = run.decodes,
+                         .decode_context = run.context + run.spared,
+                         .shared_context = run.shared,
+                         .num_prefills = 0,
+                         .prefill_tokens = {},
+                         .time = time,
+                         .gpu_growth = step.slope * run.decodes,
+                         .growth_kind = step.slope_kind,
+                         .used_blocks = core::Blocks(scheduler_.cache().num_used())});
+}
+
+}  // namespace ridgeline::engine::vllm::fast

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -169,8 +170,21 @@ CharacterTree::Node* CharacterTree::oldest_leaf(Node* node, std::size_t worker) 
 }
 
 void CharacterTree::forget(std::size_t worker) {
-  while (characters_[worker] > 0) {
-    disown(oldest_leaf(root_.get(), worker), worker);
+  forget_below(*root_, worker);
+  characters_[worker] = 0;
+}
+
+/// A worker that owns a node owns those above it.
+void CharacterTree::forget_below(Node& node, std::size_t worker) {
+  for (auto child = node.children.begin(); child != node.children.end();) {
+    Node& below = *child->second;
+    if (below.owners.erase(worker) == 0) {
+      ++child;
+      continue;
+    }
+    forget_below(below, worker);
+    const bool is_empty = below.owners.empty() && below.children.empty();
+    child = is_empty ? node.children.erase(child) : std::next(child);
   }
 }
 

@@ -57,6 +57,7 @@ class CharacterTree {
   void own(Node* node, std::size_t worker);
   /// The node no longer counts for the worker; without owners and children it goes.
   void disown(Node* node, std::size_t worker);
+  static void forget_below(Node& node, std::size_t worker);
   [[nodiscard]] Node* oldest_leaf(Node* node, std::size_t worker) const;
 
   std::unique_ptr<Node> root_;

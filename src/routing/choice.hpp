@@ -1,12 +1,16 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <span>
 #include <vector>
 
 #include "core/check.hpp"
 #include "core/rng.hpp"
 #include "routing/router.hpp"
+#include "routing/scorers/columns.hpp"
 
 namespace ridgeline::routing {
 
@@ -54,6 +58,18 @@ template <class Value>
   return drawn;
 }
 
+/// The same of a row of numbers.
+[[nodiscard]] inline Drawn draw_highest(std::span<const double> numbers, core::RngStream& draws) {
+  RIDGELINE_CHECK(!numbers.empty(), "there is an instance to choose");
+  const double best = extent_of(numbers).highest;
+  const auto equals = static_cast<std::uint32_t>(std::ranges::count(numbers, best));
+  auto place = std::ranges::find(numbers, best);
+  for (std::uint64_t left = equals == 1 ? 0 : draws.below(equals); left > 0; --left) {
+    place = std::find(std::next(place), numbers.end(), best);
+  }
+  return {.place = static_cast<std::size_t>(place - numbers.begin()), .equals = equals};
+}
+
 /// Puts in the score of each instance where the decision asks for it; `score` is a function of a
 /// place.
 template <class Score>
@@ -63,6 +79,12 @@ void report_scores(const RouteInput& input, const Score& score) {
       input.scores->push_back(static_cast<double>(score(i)));
     }
   }
+}
+
+/// Requests in flight there, with the one to come, by the instance's weight: Envoy's least request
+/// with an active_request_bias of 1 takes the highest inverse of it.
+[[nodiscard]] inline double weighed_requests(const InstanceView& view) {
+  return static_cast<double>(view.own.requests + 1) / view.weight;
 }
 
 /// Uniform among the instances with the lowest value of `load`, a function of a view.

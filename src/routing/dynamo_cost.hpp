@@ -29,12 +29,24 @@ struct DynamoWeights {
   bool tracks_prefill = true;
 };
 
+/// Workers number by number: a pass over many of them reads one row. A row that counts for nothing
+/// may be empty: blocks in other tiers, and requests where their weight is 0.
+struct DynamoColumns {
+  std::vector<double> device_blocks = {};
+  std::vector<double> host_blocks = {};
+  std::vector<double> disk_blocks = {};
+  std::vector<double> shared_blocks = {};
+  std::vector<double> prefill_tokens = {};
+  std::vector<double> decode_blocks = {};
+  std::vector<double> requests = {};
+};
+
 /// Of each worker, lower is better.
 [[nodiscard]] std::vector<double> dynamo_costs(const std::vector<DynamoWorker>& workers,
                                                std::int64_t prompt_tokens,
                                                const DynamoWeights& weights = {});
 /// The same into `costs`.
-void fill_dynamo_costs(const std::vector<DynamoWorker>& workers,
+void fill_dynamo_costs(const DynamoColumns& workers,
                        std::int64_t prompt_tokens,
                        const DynamoWeights& weights,
                        std::vector<double>& costs);

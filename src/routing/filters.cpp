@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "routing/scorers/candidate.hpp"
+#include "routing/scorers/columns.hpp"
 
 namespace ridgeline::routing {
 namespace {
 
-Places all_places(Candidates candidates) {
-  Places places(candidates.size());
+Places all_places(std::size_t count) {
+  Places places(count);
   std::iota(places.begin(), places.end(), std::size_t{0});
   return places;
 }
@@ -52,14 +53,13 @@ double concurrency_of(const Candidate& candidate, const ConcurrencyLimits& limit
 
 }  // namespace
 
-Places sticky_candidates(Candidates candidates, const AffinityOptions& options) {
+Places sticky_candidates(const Columns& all, const AffinityOptions& options) {
   double best_sticky = std::numeric_limits<double>::infinity();
   double best_other = std::numeric_limits<double>::infinity();
   Places sticky;
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const double ttft_ms =
-        static_cast<double>(candidates[i].inflight_tokens) / options.prefill_rate * 1000.0;
-    if (candidates[i].prefix.ratio() >= options.threshold) {
+  for (std::size_t i = 0; i < all.size; ++i) {
+    const double ttft_ms = all.inflight_tokens[i] / options.prefill_rate * 1000.0;
+    if (all.ratio(i) >= options.threshold) {
       sticky.push_back(i);
       best_sticky = std::min(best_sticky, ttft_ms);
     } else {
@@ -67,7 +67,7 @@ Places sticky_candidates(Candidates candidates, const AffinityOptions& options) 
     }
   }
   const bool too_late = best_sticky - best_other > options.max_penalty_ms;
-  return sticky.empty() || too_late ? all_places(candidates) : sticky;
+  return sticky.empty() || too_late ? all_places(all.size) : sticky;
 }
 
 Places within_limits(Candidates candidates,
@@ -78,7 +78,7 @@ Places within_limits(Candidates candidates,
       return value_of(candidates[i], limit.metric) <= limit.highest;
     });
   });
-  return places.empty() && all_if_empty ? all_places(candidates) : places;
+  return places.empty() && all_if_empty ? all_places(candidates.size()) : places;
 }
 
 double utilization_saturation(Candidates candidates,
@@ -106,7 +106,7 @@ Places unsaturated(Candidates candidates,
     return !stale[i] && static_cast<double>(gauges.waiting) < thresholds.queue_depth * room &&
            gauges.kv_usage < thresholds.kv_usage * room;
   });
-  return places.empty() ? all_places(candidates) : places;
+  return places.empty() ? all_places(candidates.size()) : places;
 }
 
 double concurrency_saturation(Candidates candidates, const ConcurrencyLimits& limits) {

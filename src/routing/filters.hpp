@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "routing/scorers/candidate.hpp"
+#include "routing/scorers/columns.hpp"
 
 /// Filters and saturation detectors of llm-d (llm-d-router ebab687): which candidates stay.
 namespace ridgeline::routing {
@@ -21,7 +22,7 @@ struct AffinityOptions {
 };
 /// The sticky candidates; all where none is, or where the best of them is later by more than the
 /// penalty.
-[[nodiscard]] Places sticky_candidates(Candidates candidates, const AffinityOptions& options = {});
+[[nodiscard]] Places sticky_candidates(const Columns& all, const AffinityOptions& options = {});
 
 /// What a utilization filter looks at.
 enum class Utilization : std::uint8_t { kWaiting, kRunning, kKvUsage, kInFlight };

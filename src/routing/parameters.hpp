@@ -4,37 +4,14 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
-#include "document/document.hpp"
+#include "document/parameter.hpp"
 
 namespace ridgeline::routing {
 
-/// One parameter of a routing policy: a line of the policy's own table, from which the scenario's
-/// keys and flags, `list routers` and the docs come.
-struct Parameter {
-  /// What holds when it is not given; its type is the parameter's.
-  using Value = std::variant<bool, std::int64_t, double, std::string_view>;
-
-  std::string_view name;  ///< As the system calls it.
-  Value standard;
-  double lowest = 0.0;  ///< Numbers: the inclusive range.
-  double highest = 0.0;
-  std::span<const std::string_view> choices = {};  ///< Words: what is allowed.
-  std::string_view help;
-  std::string_view source;  ///< Where the default is taken from.
-
-  /// "true or false", "integer", "number" or "text".
-  [[nodiscard]] std::string_view kind() const;
-  [[nodiscard]] std::string default_text() const;
-};
-
-/// A stated value of a parameter.
-struct NamedValue {
-  std::string name;
-  document::Node value;
-};
+using document::NamedValue;
+using document::Parameter;
 
 /// A scorer of a profile as the user states it.
 struct NamedWeight {
@@ -54,10 +31,19 @@ struct RouterSetup {
 
   /// The value of a parameter: the stated one, else that of the policy's table. Requires that the
   /// table has it, with this type.
-  [[nodiscard]] bool truth(std::span<const Parameter> table, std::string_view name) const;
-  [[nodiscard]] std::int64_t integer(std::span<const Parameter> table, std::string_view name) const;
-  [[nodiscard]] double number(std::span<const Parameter> table, std::string_view name) const;
-  [[nodiscard]] std::string word(std::span<const Parameter> table, std::string_view name) const;
+  [[nodiscard]] bool truth(std::span<const Parameter> table, std::string_view name) const {
+    return document::ParameterValues(table, parameters).truth(name);
+  }
+  [[nodiscard]] std::int64_t integer(std::span<const Parameter> table,
+                                     std::string_view name) const {
+    return document::ParameterValues(table, parameters).integer(name);
+  }
+  [[nodiscard]] double number(std::span<const Parameter> table, std::string_view name) const {
+    return document::ParameterValues(table, parameters).number(name);
+  }
+  [[nodiscard]] std::string word(std::span<const Parameter> table, std::string_view name) const {
+    return document::ParameterValues(table, parameters).word(name);
+  }
 };
 
 }  // namespace ridgeline::routing

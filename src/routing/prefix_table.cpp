@@ -85,21 +85,21 @@ void PrefixTable::forget(std::size_t server) {
   if (server >= recent_.size()) {
     return;
   }
-  for (const Row& row : recent_[server].order) {
-    if (row.own.count == 0) {
-      disown(server, row.key);
-    }
+  for (const Block& block : recent_[server].order) {
+    disown(server, block.key);
   }
   recent_[server] = {};
 }
 
 void PrefixTable::push(std::size_t server, std::uint64_t key) {
   Recent& recent = recent_[server];
+  const std::uint64_t turn = ++recent.turns;
   if (const auto known = recent.places.find(key); known != recent.places.end()) {
+    known->second->turn = turn;
     recent.order.splice(recent.order.begin(), recent.order, known->second);
     return;
   }
-  recent.order.push_front({.key = key});
+  recent.order.push_front({.key = key, .turn = turn});
   recent.places.emplace(key, recent.order.begin());
   ++recent.size;
   forget_oldest(server);
@@ -108,7 +108,7 @@ void PrefixTable::push(std::size_t server, std::uint64_t key) {
 void PrefixTable::push_own(std::size_t server, const OwnBlocks& own) {
   Recent& recent = recent_[server];
   has_own_blocks_ = true;
-  recent.order.push_front({.own = own});
+  recent.own.extend() = {.own = own, .turn = ++recent.turns};
   recent.size += own.count;
   forget_oldest(server);
 }
@@ -117,19 +117,28 @@ void PrefixTable::push_own(std::size_t server, const OwnBlocks& own) {
 void PrefixTable::forget_oldest(std::size_t server) {
   Recent& recent = recent_[server];
   while (recent.size > capacity_) {
-    Row& oldest = recent.order.back();
-    const std::int64_t gone = std::min(oldest.size(), recent.size - capacity_);
-    recent.size -= gone;
-    if (gone < oldest.size()) {
-      oldest.own.first += gone;
-      oldest.own.count -= gone;
-      return;
+    if (!recent.own.empty() &&
+        (recent.order.empty() || recent.own.front().turn < recent.order.back().turn)) {
+      forget_own_blocks(recent, recent.size - capacity_);
+      continue;
     }
-    if (oldest.own.count == 0) {
-      recent.places.erase(oldest.key);
-      disown(server, oldest.key);
-    }
+    const std::uint64_t key = recent.order.back().key;
+    recent.places.erase(key);
+    disown(server, key);
     recent.order.pop_back();
+    --recent.size;
+  }
+}
+
+/// The first `count` blocks of the oldest row, or all of it.
+void PrefixTable::forget_own_blocks(Recent& recent, std::int64_t count) {
+  OwnBlocks& own = recent.own.front().own;
+  count = std::min(count, own.count);
+  recent.size -= count;
+  own.first += count;
+  own.count -= count;
+  if (own.count == 0) {
+    recent.own.pop_front();
   }
 }
 
@@ -139,19 +148,19 @@ void PrefixTable::give_keys_to_own_blocks() {
   }
   for (std::size_t server = 0; server < recent_.size(); ++server) {
     Recent& recent = recent_[server];
-    for (auto row = recent.order.begin(); row != recent.order.end();) {
-      const OwnBlocks own_blocks = row->own;
-      if (own_blocks.count == 0) {
-        ++row;
-        continue;
+    auto older = recent.order.begin();
+    for (std::size_t row = recent.own.size(); row-- > 0;) {
+      const OwnRow& own_row = recent.own[row];
+      while (older != recent.order.end() && older->turn > own_row.turn) {
+        ++older;
       }
-      for (std::int64_t i = own_blocks.count - 1; i >= 0; --i) {
-        const std::uint64_t key = own_blocks.key(i);
-        recent.places.emplace(key, recent.order.insert(row, {.key = key}));
+      for (std::int64_t i = own_row.own.count - 1; i >= 0; --i) {
+        const std::uint64_t key = own_row.own.key(i);
+        recent.places.emplace(key, recent.order.insert(older, {.key = key, .turn = own_row.turn}));
         own(server, key);
       }
-      row = recent.order.erase(row);
     }
+    recent.own = {};
   }
 }
 

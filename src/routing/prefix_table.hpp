@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/ids.hpp"
+#include "core/ring.hpp"
 #include "domain/chain.hpp"
 #include "routing/router.hpp"
 
@@ -69,8 +70,8 @@ class PromptReader {
 
 /// A router's memory of where it sent which prompts, as llm-d's approximate prefix cache keeps it
 /// (ebab687): blocks of a prompt by a chained key, and per server the last `capacity` of them. It
-/// is never corrected by what the server really holds. Own blocks are one row until they are given
-/// keys.
+/// is never corrected by what the server really holds. Own blocks are one row, apart from the
+/// blocks with keys, until they are given keys.
 class PrefixTable {
  public:
   PrefixTable(std::size_t servers, std::size_t capacity)
@@ -98,22 +99,28 @@ class PrefixTable {
   void give_keys_to_own_blocks();
 
  private:
-  /// A block with its key, or blocks of one prompt without keys.
-  struct Row {
+  /// A block with its key.
+  struct Block {
     std::uint64_t key = 0;
-    OwnBlocks own = {};  ///< Empty: the row is a block.
-
-    [[nodiscard]] std::int64_t size() const { return own.count > 0 ? own.count : 1; }
+    std::uint64_t turn = 0;  ///< Of the server, when the block last went there; grows.
+  };
+  /// Blocks of one prompt without keys.
+  struct OwnRow {
+    OwnBlocks own = {};
+    std::uint64_t turn = 0;
   };
   struct Recent {
-    std::list<Row> order;                                                ///< The newest first.
-    std::int64_t size = 0;                                               ///< In blocks.
-    std::unordered_map<std::uint64_t, std::list<Row>::iterator> places;  ///< Of blocks with keys.
+    std::list<Block> order;  ///< The newest first.
+    core::Ring<OwnRow> own;  ///< The oldest first.
+    std::int64_t size = 0;   ///< In blocks, of both.
+    std::uint64_t turns = 0;
+    std::unordered_map<std::uint64_t, std::list<Block>::iterator> places;
   };
 
   void push(std::size_t server, std::uint64_t key);
   void push_own(std::size_t server, const OwnBlocks& own);
   void forget_oldest(std::size_t server);
+  static void forget_own_blocks(Recent& recent, std::int64_t count);
   void own(std::size_t server, std::uint64_t block);
   void disown(std::size_t server, std::uint64_t block);
 
@@ -123,6 +130,41 @@ class PrefixTable {
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> owners_;
   std::vector<std::int64_t> counts_;  ///< Scratch of matches().
   bool has_own_blocks_ = false;       ///< There may be rows of them.
+};
+
+/// The prompts that a router has sent, and where: what policies that follow prompts have in common.
+class SentPrompts {
+ public:
+  /// Blocks::memory is the table's capacity.
+  explicit SentPrompts(const PromptReader::Blocks& blocks)
+      : reader_(blocks), table_(0, static_cast<std::size_t>(blocks.memory)) {}
+
+  /// Of each instance by its id, how many blocks of the prompt at hand were sent there. Valid until
+  /// the next call.
+  [[nodiscard]] std::span<const std::int64_t> matches(const RouteInput& input) {
+    table_.make_room(input.id_room());
+    prompt_ = &reader_.read(input);
+    if (reader_.own_blocks_have_keys()) {
+      table_.give_keys_to_own_blocks();
+    }
+    return table_.matches(*prompt_);
+  }
+  /// The prompt of the last matches().
+  [[nodiscard]] const PromptBlocks& prompt() const { return *prompt_; }
+  /// PromptReader::own_blocks_have_keys().
+  [[nodiscard]] bool own_blocks_have_keys() const { return reader_.own_blocks_have_keys(); }
+
+  /// As Router::on_dispatch() and Router::on_gone(), of the prompt at hand.
+  void on_dispatch(const RouteInput& input, core::InstanceId instance) {
+    table_.add(instance.value(), *prompt_);
+    reader_.note_sent(input.request.id);
+  }
+  void on_gone(core::InstanceId instance) { table_.forget(instance.value()); }
+
+ private:
+  PromptReader reader_;
+  PrefixTable table_;
+  const PromptBlocks* prompt_ = nullptr;
 };
 
 /// The keys of a prompt's blocks, the last and partial one too, of at most `most` tokens.

@@ -7,7 +7,6 @@
 #include <limits>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,7 +24,7 @@
 #include "routing/parameters.hpp"
 #include "routing/prefix_table.hpp"
 #include "routing/router.hpp"
-#include "routing/scorers/candidate.hpp"
+#include "routing/scorers/columns.hpp"
 #include "routing/scorers/registry.hpp"
 #include "routing/scorers/scorers.hpp"
 
@@ -54,9 +53,9 @@ class ProfileRouter final : public Router {
   ProfileRouter(Profile profile, const RouterSetup& setup)
       : profile_(std::move(profile)),
         picker_(setup.picker.empty() ? std::string(kMaxScore) : setup.picker),
-        reader_({.tokens = profile_.block_tokens,
-                 .most = profile_.most_prefix_tokens,
-                 .memory = static_cast<std::int64_t>(profile_.blocks_per_instance)}) {
+        sent_({.tokens = profile_.block_tokens,
+               .most = profile_.most_prefix_tokens,
+               .memory = static_cast<std::int64_t>(profile_.blocks_per_instance)}) {
     const std::vector<NamedWeight>& named =
         setup.scorers.empty() ? profile_.scorers : setup.scorers;
     double weights = 0.0;
@@ -85,43 +84,37 @@ class ProfileRouter final : public Router {
   [[nodiscard]] Needs needs() const override { return needs_; }
 
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
-    read_prompt(input);
+    if (reads_prefix_) {
+      matches_ = sent_.matches(input);
+    }
     read_views(input);
-    Candidates left = all_;
     if (profile_.sticky) {
       kept_ = sticky_candidates(all_, profile_.affinity);
-      few_.clear();
-      for (const std::size_t place : kept_) {
-        few_.push_back(all_[place]);
-      }
-      left = few_;
+      few_.assign(all_, kept_);
     }
-    sums_.assign(left.size(), 0.0);
+    const Columns& left = profile_.sticky ? few_ : all_;
+    sums_.assign(left.size, 0.0);
     for (const WeightedScorer& scorer : scorers_) {
-      add_weighted(sums_, scorer.score(left), scorer.weight);
+      scores_ = scorer.score(left, std::move(scores_));
+      add_weighted(sums_, scores_, scorer.weight);
     }
     report_sums(input);
     replace_by_keys(draws);
-    const Drawn drawn = draw_place(sums_.size(), [&](std::size_t i) { return sums_[i]; }, draws);
+    const Drawn drawn = draw_highest(sums_, draws);
     const std::size_t place = profile_.sticky ? kept_[drawn.place] : drawn.place;
     return {.instance = input.instances[place].id,
             .equals = drawn.equals,
-            .uncached_tokens = all_[place].uncached_tokens,
-            .reason = left.size() < all_.size() ? Reason::kPrefix : Reason::kScore};
+            .uncached_tokens = uncached_tokens(input, place),
+            .reason = left.size < all_.size ? Reason::kPrefix : Reason::kScore};
   }
 
   void on_dispatch(const RouteInput& input, core::InstanceId instance) override {
-    if (table_) {
-      table_->add(instance.value(), *prompt_);
-      reader_.note_sent(input.request.id);
+    if (reads_prefix_) {
+      sent_.on_dispatch(input, instance);
     }
   }
 
-  void on_gone(core::InstanceId instance) override {
-    if (table_) {
-      table_->forget(instance.value());
-    }
-  }
+  void on_gone(core::InstanceId instance) override { sent_.on_gone(instance); }
 
  private:
   /// Of what the filter left out, no score is known.
@@ -129,7 +122,7 @@ class ProfileRouter final : public Router {
     if (input.scores == nullptr) {
       return;
     }
-    input.scores->assign(all_.size(), std::numeric_limits<double>::quiet_NaN());
+    input.scores->assign(all_.size, std::numeric_limits<double>::quiet_NaN());
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       (*input.scores)[profile_.sticky ? kept_[i] : i] = sums_[i];
     }
@@ -146,43 +139,66 @@ class ProfileRouter final : public Router {
     }
   }
 
-  /// The blocks of the prompt, and how many of them each instance is believed to hold.
-  void read_prompt(const RouteInput& input) {
-    if (!reads_prefix_) {
-      return;
+  /// Of the prompt, at that place of the views.
+  [[nodiscard]] std::int64_t uncached_tokens(const RouteInput& input, std::size_t place) const {
+    const std::int64_t prompt = input.request.prompt_tokens.value();
+    const InstanceView& view = input.instances[place];
+    if (needs_.cache) {
+      return prompt - view.cached_tokens;
     }
-    if (!table_) {
-      table_.emplace(0, profile_.blocks_per_instance);
-    }
-    table_->make_room(input.id_room());
-    prompt_ = &reader_.read(input);
-    if (reader_.own_blocks_have_keys()) {
-      table_->give_keys_to_own_blocks();
-    }
-    matches_ = table_->matches(*prompt_);
+    const std::int64_t matched = reads_prefix_ ? matches_[view.id.value()] : 0;
+    return std::max(prompt - matched * profile_.block_tokens, std::int64_t{0});
   }
 
+  /// Fills the rows that some scorer reads.
   void read_views(const RouteInput& input) {
-    const std::int64_t prompt = input.request.prompt_tokens.value();
-    all_.resize(input.instances.size());
-    for (std::size_t i = 0; i < all_.size(); ++i) {
-      const InstanceView& view = input.instances[i];
-      Candidate& one = all_[i];
-      one.gauges = view.gauges;
-      one.inflight_requests = view.own.requests;
-      one.inflight_tokens = view.own.prefill_tokens;
-      one.uncached_tokens = prompt;
-      if (needs_.cache) {
-        one.prefix = {.matched = view.cached_tokens / profile_.block_tokens,
-                      .total = prompt / profile_.block_tokens,
-                      .block_tokens = profile_.block_tokens};
-        one.uncached_tokens = prompt - view.cached_tokens;
-      } else if (table_) {
-        const std::int64_t matched = matches_[view.id.value()];
-        one.prefix = {
-            .matched = matched, .total = prompt_->size(), .block_tokens = profile_.block_tokens};
-        one.uncached_tokens = std::max(prompt - matched * profile_.block_tokens, std::int64_t{0});
+    const std::size_t size = input.instances.size();
+    all_.size = size;
+    if (needs_.gauges) {
+      all_.waiting.resize(size);
+      all_.running.resize(size);
+      all_.kv_usage.resize(size);
+      for (std::size_t i = 0; i < size; ++i) {
+        const Gauges& gauges = input.instances[i].gauges;
+        all_.waiting[i] = static_cast<double>(gauges.waiting);
+        all_.running[i] = static_cast<double>(gauges.running);
+        all_.kv_usage[i] = gauges.kv_usage;
       }
+    }
+    if (needs_.own) {
+      all_.inflight_requests.resize(size);
+      all_.inflight_tokens.resize(size);
+      all_.uncached_tokens.resize(size);
+      for (std::size_t i = 0; i < size; ++i) {
+        const OwnCounters& own = input.instances[i].own;
+        all_.inflight_requests[i] = static_cast<double>(own.requests);
+        all_.inflight_tokens[i] = static_cast<double>(own.prefill_tokens);
+        all_.uncached_tokens[i] = static_cast<double>(uncached_tokens(input, i));
+      }
+    }
+    read_matches(input);
+  }
+
+  void read_matches(const RouteInput& input) {
+    const std::size_t size = input.instances.size();
+    all_.matched.assign(size, 0.0);
+    std::int64_t total = 0;
+    if (needs_.cache) {
+      total = input.request.prompt_tokens.value() / profile_.block_tokens;
+      for (std::size_t i = 0; i < size; ++i) {
+        const std::int64_t tokens = input.instances[i].cached_tokens;
+        const std::int64_t blocks = tokens == 0 ? 0 : tokens / profile_.block_tokens;
+        all_.matched[i] = static_cast<double>(blocks);
+      }
+    } else if (reads_prefix_) {
+      total = sent_.prompt().size();
+      for (std::size_t i = 0; i < size; ++i) {
+        all_.matched[i] = static_cast<double>(matches_[input.instances[i].id.value()]);
+      }
+    }
+    if (all_.total.size() != size || all_.total.front() != static_cast<double>(total)) {
+      all_.total.assign(size, static_cast<double>(total));
+      all_.block_tokens.assign(size, static_cast<double>(profile_.block_tokens));
     }
   }
 
@@ -190,16 +206,15 @@ class ProfileRouter final : public Router {
   std::string picker_;
   std::vector<WeightedScorer> scorers_;
   Needs needs_;
-  bool reads_prefix_ = false;
-  PromptReader reader_;
-  std::optional<PrefixTable> table_;
+  bool reads_prefix_ = false;  ///< What it sent itself; not what KV events tell.
+  SentPrompts sent_;
   // Of the decision at hand.
-  const PromptBlocks* prompt_ = nullptr;
   std::span<const std::int64_t> matches_;  ///< Blocks of the prompt, by instance.
-  std::vector<Candidate> all_;
+  Columns all_;
   Places kept_;  ///< Of those the sticky ones, where the profile asks for them.
-  std::vector<Candidate> few_;
+  Columns few_;
   Scores sums_;
+  Scores scores_;  ///< Of one scorer.
 };
 
 }  // namespace

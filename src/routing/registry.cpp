@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,16 +19,22 @@ namespace {
 
 // One line per policy.
 constexpr auto kRouters = std::to_array<RouterEntry>({
-    {"round-robin", "one after the other", "every proxy", make_round_robin},
-    {"random", "each with the same probability", "every proxy", make_random},
+    {"round-robin", "one after the other", "every proxy", make_round_robin, nullptr, false, true},
+    {"random", "each with the same probability", "every proxy", make_random, nullptr, false, true},
     {"least-request",
      "fewest requests in flight by the gateway's own count, a draw among equals",
      "Envoy FULL_SCAN, NGINX least_conn",
-     make_least_request},
+     make_least_request,
+     nullptr,
+     false,
+     true},
     {"power-of-two",
      "of two drawn, the one with fewer requests in flight by the gateway's own count",
      "Envoy choice_count 2, SGLang gateway",
-     make_power_of_two},
+     make_power_of_two,
+     nullptr,
+     false,
+     true},
     {"session",
      "the requests of a session stay with one instance",
      "rendezvous hashing (Thaler, Ravishankar 1998)",
@@ -127,6 +134,16 @@ constexpr auto kRouters = std::to_array<RouterEntry>({
 
 std::span<const RouterEntry> routers() {
   return kRouters;
+}
+
+std::string weighing_routers() {
+  std::vector<std::string_view> names;
+  for (const RouterEntry& entry : kRouters) {
+    if (entry.weights) {
+      names.push_back(entry.name);
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 core::Result<const RouterEntry*> find_router(const std::string& name) {

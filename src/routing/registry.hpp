@@ -19,6 +19,7 @@ struct RouterEntry {
   std::unique_ptr<Router> (*make)(const RouterSetup&);
   std::span<const Parameter> (*parameters)() = nullptr;  ///< Null: it has none.
   bool profile = false;                                  ///< Whether it takes scorers and a picker.
+  bool weights = false;                                  ///< Whether it reads weights of instances.
 
   /// What a user may set of it.
   [[nodiscard]] std::span<const Parameter> table() const {
@@ -28,6 +29,8 @@ struct RouterEntry {
 
 /// All policies; the first is the default.
 [[nodiscard]] std::span<const RouterEntry> routers();
+/// The names of those that read weights of instances, for people.
+[[nodiscard]] std::string weighing_routers();
 /// The policy of that name, else an error that names the nearest. The error has no field.
 [[nodiscard]] core::Result<const RouterEntry*> find_router(const std::string& name);
 

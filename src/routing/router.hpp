@@ -47,6 +47,7 @@ struct InstanceView {
   core::SimTime cache_as_of = {};
   /// Requests at the instance or on their way there, now. No gateway knows it.
   std::int64_t true_requests = 0;
+  double weight = 1.0;  ///< Its share of the load against the others', as configured.
 };
 
 /// Which parts of a view a router reads. What is not needed is not kept.
@@ -55,12 +56,23 @@ struct Needs {
   bool first_token = false;  ///< Own counters of prefill tokens.
   bool gauges = false;
   bool cache = false;  ///< InstanceView::cached_tokens.
+  bool tiers = false;  ///< RouteInput::tiers, where there are tiers.
   bool truth = false;
 
   /// Whether the router can decide without a word from any instance.
   [[nodiscard]] constexpr bool nothing() const { return !ends() && !gauges && !cache; }
   /// Whether it must learn when requests end or get their first token.
   [[nodiscard]] constexpr bool ends() const { return own || first_token || truth; }
+};
+
+/// Leading tokens of a prompt whose KV is kept outside an instance's GPUs, whether they have it
+/// too.
+struct TierTokens {
+  std::int64_t host = 0;
+  std::int64_t disk = 0;    ///< Not in host memory.
+  std::int64_t shared = 0;  ///< In a store that all instances share, wherever else they are.
+
+  friend bool operator==(const TierTokens&, const TierTokens&) = default;
 };
 
 /// One decision to make. The request's output length is not part of it.
@@ -71,8 +83,14 @@ struct RouteInput {
   /// them: what a policy remembers of instances goes by id, not by place.
   std::span<const InstanceView> instances;
   core::SimTime now;
+  /// Of each of them, as KV events tell; empty where no KV is kept outside the GPUs, or the policy
+  /// does not need it.
+  std::span<const TierTokens> tiers = {};
   /// Where there is one, a policy that scores puts in the score of each instance.
   std::vector<double>* scores = nullptr;
+  /// Of the groups of instances that serve different models, the request's (routing/by_group.hpp).
+  std::uint32_t group = 0;
+  bool is_weighted = false;  ///< Instances differ in weight.
 
   /// One more than the highest id among them: room for what is remembered of each.
   [[nodiscard]] std::size_t id_room() const { return std::size_t{instances.back().id.value()} + 1; }

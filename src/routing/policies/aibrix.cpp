@@ -46,20 +46,15 @@ class Aibrix final : public Router {
   explicit Aibrix(const RouterSetup& setup)
       : imbalance_(setup.integer(kAibrixParameters, "imbalance_abs_count")),
         deviations_(setup.number(kAibrixParameters, "standard_deviation_factor")),
-        reader_({.tokens = tokens_of_characters(kBlockCharacters, setup, kAibrixParameters),
-                 .most = kAibrixMostTokens,
-                 .memory = kTableBlocks}) {}
+        sent_({.tokens = tokens_of_characters(kBlockCharacters, setup, kAibrixParameters),
+               .most = kAibrixMostTokens,
+               .memory = kTableBlocks}) {}
 
   [[nodiscard]] Needs needs() const override { return {.own = true}; }
 
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
-    table_.make_room(input.id_room());
-    prompt_ = &reader_.read(input);
-    if (reader_.own_blocks_have_keys()) {
-      table_.give_keys_to_own_blocks();
-    }
-    const auto matches = table_.matches(*prompt_);
-    const std::int64_t total = prompt_->size();
+    const auto matches = sent_.matches(input);
+    const std::int64_t total = sent_.prompt().size();
     std::vector<std::int64_t> percent;
     std::vector<std::int64_t> running;
     for (const InstanceView& view : input.instances) {
@@ -77,16 +72,15 @@ class Aibrix final : public Router {
   }
 
   void on_dispatch(const RouteInput& input, core::InstanceId instance) override {
-    table_.add(instance.value(), *prompt_);
-    reader_.note_sent(input.request.id);
+    sent_.on_dispatch(input, instance);
   }
+
+  void on_gone(core::InstanceId instance) override { sent_.on_gone(instance); }
 
  private:
   std::int64_t imbalance_;
   double deviations_;
-  PromptReader reader_;
-  const PromptBlocks* prompt_ = nullptr;  ///< At hand.
-  PrefixTable table_{0, static_cast<std::size_t>(kTableBlocks)};
+  SentPrompts sent_;
 };
 
 }  // namespace

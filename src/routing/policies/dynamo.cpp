@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/id_table.hpp"
 #include "core/ids.hpp"
 #include "core/rng.hpp"
 #include "routing/choice.hpp"
@@ -35,6 +36,24 @@ constexpr auto kDynamoParameters = std::to_array<Parameter>({
      .lowest = 0.0,
      .highest = 1e3,
      .help = "How much less it saves where more prompt tokens wait than elsewhere",
+     .source = kDynamoSource},
+    {.name = "host_cache_hit_weight",
+     .standard = 0.75,
+     .lowest = 0.0,
+     .highest = 1e3,
+     .help = "What a block saves that the host's memory has, and the GPUs have not",
+     .source = kDynamoSource},
+    {.name = "disk_cache_hit_weight",
+     .standard = 0.25,
+     .lowest = 0.0,
+     .highest = 1e3,
+     .help = "The same of a block that is on disk alone",
+     .source = kDynamoSource},
+    {.name = "shared_cache_multiplier",
+     .standard = 0.0,
+     .lowest = 0.0,
+     .highest = 1e3,
+     .help = "The same of a block in the store that all instances share",
      .source = kDynamoSource},
     {.name = "prefill_load_scale",
      .standard = 1.0,
@@ -84,59 +103,78 @@ class ActiveBlocks {
     return sizes_[instance] + prompt.size() - held_[instance];
   }
   void begin(core::RequestId request, std::size_t instance, const PromptBlocks& prompt) {
-    if (free_.empty()) {
-      free_.push_back(sent_.size());
-      sent_.emplace_back();
-    }
-    requests_.emplace(request.value(), free_.back());
-    sent_[free_.back()] = {.instance = instance, .prompt = prompt};
-    free_.pop_back();
+    // A request may be sent again before the router learns that it has ended elsewhere.
+    Sent* const before = sent_.find(request.value());
+    Sent& sent = before == nullptr ? sent_.add(request.value()) : before->again.emplace_back();
+    sent.instance = instance;
+    sent.own_count = prompt.own.count;
+    sent.keys = prompt.keys;
+    sent.own = prompt.own;
     sizes_[instance] += prompt.own.count;
     hold(instance, prompt.keys);
   }
   void end(core::RequestId request, std::size_t instance) {
-    // A request may be sent again before the router learns that it has ended elsewhere.
-    auto found = requests_.find(request.value());
-    while (sent_[found->second].instance != instance) {
-      ++found;
-    }
-    Sent& sent = sent_[found->second];
-    sizes_[instance] -= sent.prompt.own.count;
-    for (const std::uint64_t block : sent.prompt.keys) {
-      const auto holders = holders_.find(block);
-      if (--holders->second[instance] == 0) {
-        --sizes_[instance];
-        if (std::ranges::all_of(holders->second, [](std::int32_t held) { return held == 0; })) {
-          holders_.erase(holders);
-        }
+    Sent& first = *sent_.find(request.value());
+    if (!first.again.empty()) {
+      const auto place = std::ranges::find(first.again, instance, &Sent::instance);
+      Sent& sent = place == first.again.end() ? first : *place;
+      let_go(sent);
+      if (place == first.again.end()) {
+        std::vector<Sent> others = std::move(first.again);
+        first = std::move(others.back());
+        others.pop_back();
+        first.again = std::move(others);
+      } else {
+        first.again.erase(place);
       }
+      return;
     }
-    sent = {};
-    free_.push_back(found->second);
-    requests_.erase(found);
+    let_go(first);
+    sent_.erase(request.value());
   }
   /// From now on the own blocks of prompts in flight are found by their keys.
   void give_keys_to_own_blocks() {
     if (std::exchange(own_blocks_have_keys_, true)) {
       return;
     }
-    for (Sent& sent : sent_) {
-      const OwnBlocks own = std::exchange(sent.prompt.own, {});
-      const std::size_t shared = sent.prompt.keys.size();
-      for (std::int64_t i = 0; i < own.count; ++i) {
-        sent.prompt.keys.push_back(own.key(i));
+    sent_.for_each([this](std::uint64_t /*request*/, Sent& sent) {
+      give_keys(sent);
+      for (Sent& again : sent.again) {
+        give_keys(again);
       }
-      sizes_[sent.instance] -= own.count;
-      hold(sent.instance, std::span(sent.prompt.keys).subspan(shared));
-    }
+    });
   }
 
  private:
-  struct Sent {
+  /// What its end needs is one cache line.
+  struct alignas(64) Sent {
     std::size_t instance = 0;
-    PromptBlocks prompt;
+    std::int64_t own_count = 0;  ///< Of `own`.
+    std::vector<std::uint64_t> keys;
+    std::vector<Sent> again;  ///< Sent once more, elsewhere or there.
+    OwnBlocks own = {};
   };
 
+  void give_keys(Sent& sent) {
+    const std::size_t shared = sent.keys.size();
+    for (std::int64_t i = 0; i < sent.own_count; ++i) {
+      sent.keys.push_back(sent.own.key(i));
+    }
+    sizes_[sent.instance] -= std::exchange(sent.own_count, 0);
+    hold(sent.instance, std::span(sent.keys).subspan(shared));
+  }
+  void let_go(const Sent& sent) {
+    sizes_[sent.instance] -= sent.own_count;
+    for (const std::uint64_t block : sent.keys) {
+      const auto holders = holders_.find(block);
+      if (--holders->second[sent.instance] == 0) {
+        --sizes_[sent.instance];
+        if (std::ranges::all_of(holders->second, [](std::int32_t held) { return held == 0; })) {
+          holders_.erase(holders);
+        }
+      }
+    }
+  }
   void hold(std::size_t instance, std::span<const std::uint64_t> blocks) {
     for (const std::uint64_t block : blocks) {
       auto& holders = holders_[block];
@@ -149,9 +187,7 @@ class ActiveBlocks {
   std::vector<std::int64_t> held_;   ///< By instance: of the prompt that count_held() got.
   /// By block with a key: how many prompts in flight at each instance have it.
   std::unordered_map<std::uint64_t, std::vector<std::int32_t>> holders_;
-  std::vector<Sent> sent_;         ///< Of requests in flight, and empty ones.
-  std::vector<std::size_t> free_;  ///< Places of the empty ones.
-  std::unordered_multimap<core::RequestId::Rep, std::size_t> requests_;  ///< Places in sent_.
+  core::IdTable<Sent> sent_;  ///< Requests in flight, by id.
   bool own_blocks_have_keys_ = false;
 };
 
@@ -164,33 +200,31 @@ class Dynamo final : public Router {
       : weights_{.block_tokens = double{kBlockTokens},
                  .overlap_credit = setup.number(kDynamoParameters, "overlap_score_credit"),
                  .overlap_decay = setup.number(kDynamoParameters, "overlap_score_credit_decay"),
+                 .host = setup.number(kDynamoParameters, "host_cache_hit_weight"),
+                 .disk = setup.number(kDynamoParameters, "disk_cache_hit_weight"),
+                 .shared = setup.number(kDynamoParameters, "shared_cache_multiplier"),
                  .prefill_scale = setup.number(kDynamoParameters, "prefill_load_scale"),
                  .request = setup.number(kDynamoParameters, "decode_active_request_weight")},
         temperature_(setup.number(kDynamoParameters, "router_temperature")) {}
 
-  [[nodiscard]] Needs needs() const override { return {.own = true, .first_token = true}; }
+  [[nodiscard]] Needs needs() const override {
+    return {.own = true, .first_token = true, .tiers = true};
+  }
 
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
-    read_prompt(input);
     const std::int64_t prompt = input.request.prompt_tokens.value();
-    const auto matches = table_.matches(*prompt_);
-    active_.count_held(*prompt_);
-    workers_.clear();
-    for (const InstanceView& view : input.instances) {
-      const std::size_t id = view.id.value();
-      workers_.push_back({.device_blocks = static_cast<double>(matches[id]),
-                          .prefill_tokens = view.own.prefill_tokens,
-                          .decode_blocks = static_cast<double>(active_.with(id, *prompt_)),
-                          .requests = view.own.requests});
+    const auto matches = sent_.matches(input);
+    active_.make_room(input.id_room());
+    if (sent_.own_blocks_have_keys()) {
+      active_.give_keys_to_own_blocks();
     }
+    active_.count_held(sent_.prompt());
+    read_workers(input, matches);
+    read_tiers(input, matches);
     fill_dynamo_costs(workers_, prompt, weights_, costs_);
-    Drawn drawn;
-    if (temperature_ > 0.0) {
-      drawn = {.place = draw_softly(draws)};
-    } else {
-      drawn = draw_place(costs_.size(), [&](std::size_t i) { return -costs_[i]; }, draws);
-    }
     report_scores(input, [&](std::size_t i) { return -costs_[i]; });
+    const Drawn drawn =
+        temperature_ > 0.0 ? Drawn{.place = draw_softly(draws)} : draw_lowest(draws);
     const core::InstanceId chosen = input.instances[drawn.place].id;
     return {.instance = chosen,
             .equals = drawn.equals,
@@ -198,12 +232,11 @@ class Dynamo final : public Router {
   }
 
   void on_dispatch(const RouteInput& input, core::InstanceId instance) override {
-    table_.add(instance.value(), *prompt_);
-    active_.begin(input.request.id, instance.value(), *prompt_);
-    reader_.note_sent(input.request.id);
+    sent_.on_dispatch(input, instance);
+    active_.begin(input.request.id, instance.value(), sent_.prompt());
   }
 
-  void on_gone(core::InstanceId instance) override { table_.forget(instance.value()); }
+  void on_gone(core::InstanceId instance) override { sent_.on_gone(instance); }
 
   void on_end(core::RequestId request, core::InstanceId instance) override {
     active_.end(request, instance.value());
@@ -212,6 +245,33 @@ class Dynamo final : public Router {
  private:
   static constexpr std::int64_t kBlockTokens = 16;
   static constexpr std::int64_t kBlocks = 100'000;  ///< Per instance: more than a GPU holds.
+
+  [[nodiscard]] Drawn draw_lowest(core::RngStream& draws) {
+    for (double& cost : costs_) {
+      cost = -cost;
+    }
+    return draw_highest(costs_, draws);
+  }
+
+  void read_workers(const RouteInput& input, std::span<const std::int64_t> matches) {
+    const std::size_t size = input.instances.size();
+    workers_.device_blocks.resize(size);
+    workers_.prefill_tokens.resize(size);
+    workers_.decode_blocks.resize(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      const InstanceView& view = input.instances[i];
+      const std::size_t id = view.id.value();
+      workers_.device_blocks[i] = static_cast<double>(matches[id]);
+      workers_.prefill_tokens[i] = static_cast<double>(view.own.prefill_tokens);
+      workers_.decode_blocks[i] = static_cast<double>(active_.with(id, sent_.prompt()));
+    }
+    if (weights_.request != 0.0) {
+      workers_.requests.resize(size);
+      for (std::size_t i = 0; i < size; ++i) {
+        workers_.requests[i] = static_cast<double>(input.instances[i].own.requests);
+      }
+    }
+  }
 
   /// By the softmax of the costs, walked in order.
   [[nodiscard]] std::size_t draw_softly(core::RngStream& draws) const {
@@ -224,28 +284,36 @@ class Dynamo final : public Router {
     return drawn;
   }
 
-  void read_prompt(const RouteInput& input) {
-    const std::size_t instances = input.id_room();
-    table_.make_room(instances);
-    active_.make_room(instances);
-    prompt_ = &reader_.read(input);
-    if (reader_.own_blocks_have_keys()) {
-      table_.give_keys_to_own_blocks();
-      active_.give_keys_to_own_blocks();
+  /// Blocks outside the GPUs, beyond those that the router believes on them.
+  template <class Matches>
+  void read_tiers(const RouteInput& input, const Matches& matches) {
+    const std::size_t size = input.tiers.size();
+    for (auto* const row :
+         {&workers_.host_blocks, &workers_.disk_blocks, &workers_.shared_blocks}) {
+      row->resize(size);
+    }
+    const auto beyond = [](std::int64_t tokens, std::int64_t held) {
+      const std::int64_t blocks = std::max<std::int64_t>(tokens - held, 0) / kBlockTokens;
+      return static_cast<double>(blocks);
+    };
+    for (std::size_t i = 0; i < size; ++i) {
+      const TierTokens& tiers = input.tiers[i];
+      const std::int64_t device = matches[input.instances[i].id.value()] * kBlockTokens;
+      workers_.host_blocks[i] = beyond(tiers.host, device);
+      workers_.disk_blocks[i] = beyond(tiers.host + tiers.disk, std::max(tiers.host, device));
+      workers_.shared_blocks[i] = beyond(tiers.shared, device);
     }
   }
 
   DynamoWeights weights_;
   double temperature_;
-  PromptReader reader_{{.tokens = kBlockTokens,
-                        .most = std::numeric_limits<std::int64_t>::max(),
-                        .whole = true,
-                        .memory = kBlocks}};
-  PrefixTable table_{0, kBlocks};
+  SentPrompts sent_{{.tokens = kBlockTokens,
+                     .most = std::numeric_limits<std::int64_t>::max(),
+                     .whole = true,
+                     .memory = kBlocks}};
   ActiveBlocks active_;
   // Of the decision at hand.
-  const PromptBlocks* prompt_ = nullptr;
-  std::vector<DynamoWorker> workers_;
+  DynamoColumns workers_;
   std::vector<double> costs_;
 };
 

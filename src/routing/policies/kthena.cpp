@@ -57,18 +57,13 @@ class Kthena final : public Router {
         request_weight_(setup.integer(kKthenaParameters, "least_request_weight")),
         usage_weight_(setup.integer(kKthenaParameters, "gpu_usage_weight")),
         prefix_weight_(setup.integer(kKthenaParameters, "prefix_cache_weight")),
-        reader_(blocks_of(setup)) {}
+        sent_(blocks_of(setup)) {}
 
   [[nodiscard]] Needs needs() const override { return {.own = true, .gauges = true}; }
 
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
-    table_.make_room(input.id_room());
-    prompt_ = &reader_.read(input);
-    if (reader_.own_blocks_have_keys()) {
-      table_.give_keys_to_own_blocks();
-    }
-    const auto matches = table_.matches(*prompt_);
-    const std::int64_t total = prompt_->size();
+    const auto matches = sent_.matches(input);
+    const std::int64_t total = sent_.prompt().size();
     std::vector<std::int64_t> in_flight;
     std::vector<std::int64_t> running;
     std::vector<double> usage;
@@ -98,9 +93,10 @@ class Kthena final : public Router {
   }
 
   void on_dispatch(const RouteInput& input, core::InstanceId instance) override {
-    table_.add(instance.value(), *prompt_);
-    reader_.note_sent(input.request.id);
+    sent_.on_dispatch(input, instance);
   }
+
+  void on_gone(core::InstanceId instance) override { sent_.on_gone(instance); }
 
  private:
   static PromptReader::Blocks blocks_of(const RouterSetup& setup) {
@@ -112,9 +108,7 @@ class Kthena final : public Router {
   std::int64_t request_weight_;
   std::int64_t usage_weight_;
   std::int64_t prefix_weight_;
-  PromptReader reader_;
-  const PromptBlocks* prompt_ = nullptr;  ///< At hand.
-  PrefixTable table_{0, static_cast<std::size_t>(kKthenaRemembered)};
+  SentPrompts sent_;
 };
 
 }  // namespace

@@ -14,7 +14,9 @@ class LeastRequest final : public Router {
   [[nodiscard]] Needs needs() const override { return {.own = true}; }
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
     Pick pick =
-        draw_least(input, [](const InstanceView& view) { return view.own.requests; }, draws);
+        input.is_weighted
+            ? draw_least(input, weighed_requests, draws)
+            : draw_least(input, [](const InstanceView& view) { return view.own.requests; }, draws);
     pick.reason = Reason::kLoad;
     return pick;
   }

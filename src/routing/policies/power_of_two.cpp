@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "core/rng.hpp"
+#include "routing/choice.hpp"
 #include "routing/parameters.hpp"
 #include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
@@ -23,8 +24,10 @@ class PowerOfTwo final : public Router {
     second += second >= first ? 1 : 0;
     const InstanceView& one = input.instances[first];
     const InstanceView& other = input.instances[second];
-    return {.instance = one.own.requests <= other.own.requests ? one.id : other.id,
-            .equals = one.own.requests == other.own.requests ? 2U : 1U,
+    const double load = weighed_requests(one);
+    const double other_load = weighed_requests(other);
+    return {.instance = load <= other_load ? one.id : other.id,
+            .equals = load == other_load ? 2U : 1U,
             .reason = Reason::kLoad};
   }
 };

@@ -3,9 +3,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "routing/scorers/candidate.hpp"
+#include "routing/scorers/columns.hpp"
 #include "routing/scorers/scorers.hpp"
 
 namespace ridgeline::routing {
@@ -15,16 +17,14 @@ namespace {
 constexpr double kNoRange = 1e-9;
 
 /// Without predictions: the mean of free cache, short queue and matched prefix, in hundredths.
-Scores composite_scores(Candidates candidates, const LatencyWeights& weights) {
-  const double longest =
-      extent_of(candidates, [](const Candidate& one) { return one.gauges.waiting; }).highest;
+Scores composite_scores(const Columns& all, const LatencyWeights& weights) {
+  const double longest = extent_of(all.waiting).highest;
   const double sum = weights.kv + weights.queue + weights.prefix;
   Scores scores;
-  for (const Candidate& one : candidates) {
-    const double queue =
-        longest > 0.0 ? (longest - static_cast<double>(one.gauges.waiting)) / longest : 1.0;
-    const double mean = (weights.kv * (1.0 - one.gauges.kv_usage) + weights.queue * queue +
-                         weights.prefix * one.prefix.ratio()) /
+  for (std::size_t i = 0; i < all.size; ++i) {
+    const double queue = longest > 0.0 ? (longest - all.waiting[i]) / longest : 1.0;
+    const double mean = (weights.kv * (1.0 - all.kv_usage[i]) + weights.queue * queue +
+                         weights.prefix * all.ratio(i)) /
                         sum;
     scores.push_back(std::round(100.0 * mean) / 100.0);
   }
@@ -33,18 +33,18 @@ Scores composite_scores(Candidates candidates, const LatencyWeights& weights) {
 
 /// The places of the best class that is not empty: nothing late; all late: idle; only the tokens
 /// late; only the first token late; both.
-std::vector<std::size_t> best_class(Candidates candidates) {
+std::vector<std::size_t> best_class(const Columns& all) {
   enum Class : std::uint8_t { kNone, kIdle, kTpot, kTtft, kBoth, kCount };
   std::array<std::vector<std::size_t>, kCount> classes;
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const Headroom& room = *candidates[i].headroom;
+  for (std::size_t i = 0; i < all.size; ++i) {
+    const Headroom& room = *all.headroom[i];
     const bool ttft_late = room.ttft_ms < 0.0;
     const bool tpot_late = room.tpot_ms < 0.0;
     if (!ttft_late && !tpot_late) {
       classes[kNone].push_back(i);
       continue;
     }
-    if (candidates[i].inflight_requests == 0) {
+    if (all.inflight_requests[i] == 0.0) {
       classes[kIdle].push_back(i);
     }
     classes[ttft_late && tpot_late ? kBoth : (ttft_late ? kTtft : kTpot)].push_back(i);
@@ -55,14 +55,14 @@ std::vector<std::size_t> best_class(Candidates candidates) {
 }
 
 /// The combined, normalised size of the headroom of each place.
-std::vector<double> combined(Candidates candidates,
+std::vector<double> combined(const Columns& all,
                              const std::vector<std::size_t>& places,
                              const LatencyWeights& weights) {
   std::vector<double> ttft;
   std::vector<double> tpot;
   for (const std::size_t place : places) {
-    ttft.push_back(std::abs(candidates[place].headroom->ttft_ms));
-    tpot.push_back(std::abs(candidates[place].headroom->tpot_ms));
+    ttft.push_back(std::abs(all.headroom[place]->ttft_ms));
+    tpot.push_back(std::abs(all.headroom[place]->tpot_ms));
   }
   const auto [ttft_low, ttft_high] = std::ranges::minmax(ttft);
   const auto [tpot_low, tpot_high] = std::ranges::minmax(tpot);
@@ -85,18 +85,18 @@ std::vector<double> combined(Candidates candidates,
 
 }  // namespace
 
-Scores latency_scores(Candidates candidates, const LatencyWeights& weights) {
+Scores latency_scores(const Columns& all, const LatencyWeights& weights) {
   const bool predicted = std::ranges::all_of(
-      candidates, [](const Candidate& one) { return one.headroom.has_value(); });
-  if (!predicted || candidates.empty()) {
-    return composite_scores(candidates, weights);
+      all.headroom, [](const std::optional<Headroom>& one) { return one.has_value(); });
+  if (!predicted || all.headroom.empty()) {
+    return composite_scores(all, weights);
   }
-  const auto places = best_class(candidates);
-  const auto sums = combined(candidates, places, weights);
+  const auto places = best_class(all);
+  const auto sums = combined(all, places, weights);
   // Of those that are late, the one that is least late.
-  const Headroom& any = *candidates[places.front()].headroom;
+  const Headroom& any = *all.headroom[places.front()];
   const bool prefers_most = weights.most_headroom && any.ttft_ms >= 0.0 && any.tpot_ms >= 0.0;
-  Scores scores(candidates.size(), 0.0);
+  Scores scores(all.size, 0.0);
   for (std::size_t i = 0; i < places.size(); ++i) {
     const double share = prefers_most ? sums[i] : 1.0 - sums[i];
     scores[places[i]] = (std::floor(100.0 * share) + 1.0) / 100.0;

@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "routing/parameters.hpp"
 #include "routing/router.hpp"
-#include "routing/scorers/candidate.hpp"
+#include "routing/scorers/columns.hpp"
 #include "routing/scorers/scorers.hpp"
 
 namespace ridgeline::routing {
@@ -57,45 +58,49 @@ constexpr auto kScorerParameters = std::to_array<Parameter>({
 });
 
 Scorer load_aware(const RouterSetup& setup) {
-  return [threshold = setup.number(kScorerParameters, "threshold")](Candidates all) {
-    return load_aware_scores(all, threshold);
-  };
+  return
+      [threshold = setup.number(kScorerParameters, "threshold")](const Columns& all, Scores room) {
+        return load_aware_scores(all, threshold, std::move(room));
+      };
 }
 
 Scorer active_request(const RouterSetup& setup) {
   return [idle = setup.integer(kScorerParameters, "idleThreshold"),
-          busy = setup.number(kScorerParameters, "maxBusyScore")](Candidates all) {
-    return active_request_scores(all, idle, busy);
+          busy = setup.number(kScorerParameters, "maxBusyScore")](const Columns& all, Scores room) {
+    return active_request_scores(all, idle, busy, std::move(room));
   };
 }
 
 Scorer token_load(const RouterSetup& setup) {
-  return [threshold = setup.number(kScorerParameters, "queueThresholdTokens")](Candidates all) {
-    return token_load_scores(all, threshold);
+  return [threshold = setup.number(kScorerParameters, "queueThresholdTokens")](const Columns& all,
+                                                                               Scores room) {
+    return token_load_scores(all, threshold, std::move(room));
   };
 }
 
 Scorer prefix_cache(const RouterSetup& setup) {
   return [weight = setup.number(kScorerParameters, "matchLengthWeight"),
-          scale = setup.number(kScorerParameters, "matchLengthScaleTokens")](Candidates all) {
-    return prefix_scores(all, weight, scale);
+          scale = setup.number(kScorerParameters, "matchLengthScaleTokens")](const Columns& all,
+                                                                             Scores room) {
+    return prefix_scores(all, weight, scale, std::move(room));
   };
 }
 
 /// A scorer without parameters.
-template <Scores (*Function)(Candidates)>
+template <Scores (*Function)(const Columns&, Scores)>
 Scorer plain(const RouterSetup& /*setup*/) {
   return Function;
 }
 
-Scores load_aware_by_default(Candidates all) {
-  return load_aware_scores(all);
+Scores load_aware_by_default(const Columns& all, Scores room) {
+  return load_aware_scores(all, 128.0, std::move(room));
 }
-Scores prefix_by_default(Candidates all) {
-  return prefix_scores(all);
+Scores prefix_by_default(const Columns& all, Scores room) {
+  return prefix_scores(all, 0.0, 8192.0, std::move(room));
 }
-Scores latency_by_default(Candidates all) {
-  return latency_scores(all);
+Scores latency_by_default(const Columns& all, Scores room) {
+  room = latency_scores(all, {});
+  return room;
 }
 
 constexpr Needs kGauges{.gauges = true};

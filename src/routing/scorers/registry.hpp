@@ -6,12 +6,13 @@
 
 #include "routing/parameters.hpp"
 #include "routing/router.hpp"
-#include "routing/scorers/candidate.hpp"
+#include "routing/scorers/columns.hpp"
 #include "routing/scorers/scorers.hpp"
 
 namespace ridgeline::routing {
 
-using Scorer = std::function<Scores(Candidates)>;
+/// Scores of candidates, in the memory of the second argument.
+using Scorer = std::function<Scores(const Columns&, Scores)>;
 
 /// A scorer by the name that a profile gives it.
 struct ScorerEntry {

@@ -5,45 +5,49 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "routing/scorers/candidate.hpp"
+#include "routing/scorers/columns.hpp"
 
 namespace ridgeline::routing {
 namespace {
 
+/// `value` is a function of a place.
 template <class Value>
-Scores each(Candidates candidates, const Value& value) {
-  Scores scores;
-  scores.reserve(candidates.size());
-  for (const Candidate& candidate : candidates) {
-    scores.push_back(value(candidate));
+Scores each(const Columns& all, const Value& value, Scores&& room) {
+  Scores scores = std::move(room);
+  scores.resize(all.size);
+  for (std::size_t i = 0; i < all.size; ++i) {
+    scores[i] = value(i);
   }
   return scores;
 }
 
 /// (max - x) / (max - min); 1 where all are equal.
-template <class Value>
-Scores lowest_first(Candidates candidates, const Value& value) {
-  const Extent extent = extent_of(candidates, value);
-  return each(candidates, [&](const Candidate& candidate) {
-    return extent.highest > extent.lowest
-               ? (extent.highest - static_cast<double>(value(candidate))) /
-                     (extent.highest - extent.lowest)
-               : 1.0;
-  });
+Scores lowest_first(const Columns& all, const std::vector<double>& row, Scores&& room) {
+  const Extent extent = extent_of(row);
+  if (!(extent.highest > extent.lowest)) {
+    return each(all, [](std::size_t) { return 1.0; }, std::move(room));
+  }
+  const double range = extent.highest - extent.lowest;
+  return each(
+      all, [&](std::size_t i) { return (extent.highest - row[i]) / range; }, std::move(room));
 }
 
 /// (x - min) / (max - min); 1 where all are equal.
-template <class Value>
-Scores highest_first(Candidates candidates, const Value& value) {
-  const Extent extent = extent_of(candidates, value);
-  return each(candidates, [&](const Candidate& candidate) {
-    return extent.highest > extent.lowest
-               ? (static_cast<double>(value(candidate)) - extent.lowest) /
-                     (extent.highest - extent.lowest)
-               : 1.0;
-  });
+Scores highest_first(std::span<const double> row) {
+  const Extent extent = extent_of(row);
+  Scores scores;
+  for (const double number : row) {
+    scores.push_back(extent.highest > extent.lowest
+                         ? (number - extent.lowest) / (extent.highest - extent.lowest)
+                         : 1.0);
+  }
+  return scores;
 }
 
 bool has(const std::vector<std::string>& names, const std::string& name) {
@@ -63,59 +67,66 @@ double adapter_score(const Adapters& adapters, const std::string& adapter) {
 
 }  // namespace
 
-Scores queue_scores(Candidates candidates) {
-  return lowest_first(candidates, [](const Candidate& one) { return one.gauges.waiting; });
+Scores queue_scores(const Columns& all, Scores room) {
+  return lowest_first(all, all.waiting, std::move(room));
 }
 
-Scores running_scores(Candidates candidates) {
-  return lowest_first(candidates, [](const Candidate& one) { return one.gauges.running; });
+Scores running_scores(const Columns& all, Scores room) {
+  return lowest_first(all, all.running, std::move(room));
 }
 
-Scores kv_utilization_scores(Candidates candidates) {
-  return each(candidates, [](const Candidate& one) { return 1.0 - one.gauges.kv_usage; });
+Scores kv_utilization_scores(const Columns& all, Scores room) {
+  return each(all, [&](std::size_t i) { return 1.0 - all.kv_usage[i]; }, std::move(room));
 }
 
-Scores load_aware_scores(Candidates candidates, double threshold) {
-  return each(candidates, [&](const Candidate& one) {
-    const auto waiting = static_cast<double>(one.gauges.waiting);
-    return 0.5 * (1.0 - std::min(waiting, threshold) / threshold);
-  });
+Scores load_aware_scores(const Columns& all, double threshold, Scores room) {
+  const auto score = [&](std::size_t i) {
+    return 0.5 * (1.0 - std::min(all.waiting[i], threshold) / threshold);
+  };
+  return each(all, score, std::move(room));
 }
 
-Scores active_request_scores(Candidates candidates, std::int64_t idle, double busy_score) {
-  const auto in_flight = [](const Candidate& one) { return one.inflight_requests; };
-  const double most = extent_of(candidates, in_flight).highest;
-  return each(candidates, [&](const Candidate& one) {
-    return one.inflight_requests <= idle
+Scores active_request_scores(const Columns& all,
+                             std::int64_t idle,
+                             double busy_score,
+                             Scores room) {
+  const double most = extent_of(all.inflight_requests).highest;
+  const auto score = [&](std::size_t i) {
+    return all.inflight_requests[i] <= static_cast<double>(idle)
                ? 1.0
-               : (most - static_cast<double>(one.inflight_requests)) / most * busy_score;
-  });
+               : (most - all.inflight_requests[i]) / most * busy_score;
+  };
+  return each(all, score, std::move(room));
 }
 
-Scores token_load_scores(Candidates candidates, double threshold) {
-  return each(candidates, [&](const Candidate& one) {
-    const auto tokens = static_cast<double>(one.inflight_tokens + one.uncached_tokens);
+Scores token_load_scores(const Columns& all, double threshold, Scores room) {
+  const auto score = [&](std::size_t i) {
+    const double tokens = all.inflight_tokens[i] + all.uncached_tokens[i];
     return 1.0 - std::min(tokens, threshold) / threshold;
-  });
+  };
+  return each(all, score, std::move(room));
 }
 
-Scores prefix_scores(Candidates candidates, double length_weight, double length_scale) {
-  return each(candidates, [&](const Candidate& one) {
-    if (one.prefix.total <= 0 || one.prefix.matched == 0) {
+Scores prefix_scores(const Columns& all, double length_weight, double length_scale, Scores room) {
+  if (length_weight == 0.0) {
+    return each(all, [&](std::size_t i) { return all.ratio(i); }, std::move(room));
+  }
+  const auto score = [&](std::size_t i) {
+    if (all.total[i] <= 0.0 || all.matched[i] == 0.0) {
       return 0.0;
     }
-    if (length_weight == 0.0) {
-      return one.prefix.ratio();
-    }
-    const auto tokens = static_cast<double>(one.prefix.matched * one.prefix.block_tokens);
-    const double length = std::min(1.0, tokens / length_scale);
-    return length_weight * length * length + (1.0 - length_weight) * one.prefix.ratio();
-  });
+    const double length = std::min(1.0, all.matched[i] * all.block_tokens[i] / length_scale);
+    return length_weight * length * length + (1.0 - length_weight) * all.ratio(i);
+  };
+  return each(all, score, std::move(room));
 }
 
 Scores lora_affinity_scores(Candidates candidates, const std::string& adapter) {
-  return each(candidates,
-              [&](const Candidate& one) { return adapter_score(one.adapters, adapter); });
+  Scores scores;
+  for (const Candidate& one : candidates) {
+    scores.push_back(adapter_score(one.adapters, adapter));
+  }
+  return scores;
 }
 
 double context_length_score(std::optional<ContextRange> range, std::int64_t prompt_tokens) {
@@ -136,42 +147,48 @@ double context_length_score(std::optional<ContextRange> range, std::int64_t prom
   return 0.3 + 0.7 * (0.7 * narrow + 0.3 * room);
 }
 
-Scores load_balance_scores(Candidates candidates) {
-  return each(candidates, [](const Candidate& one) {
-    return 1.0 / (1.0 + static_cast<double>(one.gauges.waiting + one.gauges.running +
-                                            one.inflight_requests));
-  });
+Scores load_balance_scores(const Columns& all, Scores room) {
+  const auto score = [&](std::size_t i) {
+    return 1.0 / (1.0 + (all.waiting[i] + all.running[i] + all.inflight_requests[i]));
+  };
+  return each(all, score, std::move(room));
 }
 
-Scores active_requests_scores(Candidates candidates) {
-  const auto in_flight = [](const Candidate& one) { return one.inflight_requests; };
-  const double most = extent_of(candidates, in_flight).highest;
-  return each(candidates, [&](const Candidate& one) {
-    return most > 0.0 ? (most - static_cast<double>(one.inflight_requests)) / most : 1.0;
-  });
+Scores active_requests_scores(const Columns& all, Scores room) {
+  const double most = extent_of(all.inflight_requests).highest;
+  const auto score = [&](std::size_t i) {
+    return most > 0.0 ? (most - all.inflight_requests[i]) / most : 1.0;
+  };
+  return each(all, score, std::move(room));
 }
 
-Scores vllm_dp_scores(Candidates candidates) {
-  return lowest_first(
-      candidates, [](const Candidate& one) { return 4 * one.gauges.waiting + one.gauges.running; });
+Scores vllm_dp_scores(const Columns& all, Scores room) {
+  std::vector<double> load(all.size);
+  for (std::size_t i = 0; i < all.size; ++i) {
+    load[i] = 4.0 * all.waiting[i] + all.running[i];
+  }
+  return lowest_first(all, load, std::move(room));
 }
 
-Scores precise_prefix_scores(Candidates candidates) {
-  return highest_first(candidates, [](const Candidate& one) { return one.prefix.matched; });
+Scores precise_prefix_scores(const Columns& all, Scores room) {
+  static_cast<void>(room);
+  return highest_first(all.matched);
 }
 
 Scores resident_adapter_scores(Candidates candidates, const std::string& adapter) {
   if (adapter.empty()) {
     return Scores(candidates.size(), 1.0);
   }
-  return highest_first(candidates, [&](const Candidate& one) {
-    return has(one.adapters.active, adapter) ? 1.0 : 0.0;
-  });
+  std::vector<double> holds;
+  for (const Candidate& one : candidates) {
+    holds.push_back(has(one.adapters.active, adapter) ? 1.0 : 0.0);
+  }
+  return highest_first(holds);
 }
 
 void add_weighted(Scores& sums, const Scores& scores, double weight) {
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    sums[i] += weight * std::clamp(scores[i], 0.0, 1.0);
+    sums[i] += weight * std::min(std::max(scores[i], 0.0), 1.0);
   }
 }
 

@@ -5,6 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "core/ids.hpp"
+#include "core/rng.hpp"
+#include "core/units.hpp"
+#include "document/document.hpp"
+#include "domain/prompt.hpp"
+#include "domain/request.hpp"
+#include "routing/parameters.hpp"
 #include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
 #include "unit/routing/views.hpp"
@@ -24,6 +30,41 @@ TEST(Dynamo, WeighsOverlapAgainstBlocksInFlight) {
   EXPECT_EQ(test::route_prompt(*router, views, 2, 7, 640), first);
   views[first].own.prefill_tokens = 39 * 16;
   EXPECT_NE(test::route_prompt(*router, views, 3, 7, 640), first);
+}
+
+/// Which instance gets a prompt of 640 tokens, 40 blocks, that tiers have.
+std::uint32_t choose_by_tiers(const std::vector<InstanceView>& views,
+                              const std::vector<TierTokens>& tiers,
+                              const RouterSetup& setup = {}) {
+  const auto router = make_dynamo(setup);
+  domain::RequestView request;
+  request.id = core::RequestId(0);
+  request.prompt_tokens = core::Tokens(640);
+  const domain::Prompt prompt = {{7, core::Tokens(640)}};
+  core::RngStream draws(0, 0, "routing", 0);
+  return router
+      ->pick({.request = request, .prompt = prompt, .instances = views, .now = {}, .tiers = tiers},
+             draws)
+      .instance.value();
+}
+
+/// 40 blocks in host memory are worth 30 to compute, on disk 10, and in a store nothing unless the
+/// multiplier says so.
+TEST(Dynamo, CreditsTiersOutsideTheGpus) {
+  auto views = test::views_with({0, 0});
+  views[1].own.prefill_tokens = 29 * 16;
+  EXPECT_EQ(choose_by_tiers(views, {{}, {.host = 640}}), 1U);
+  EXPECT_EQ(choose_by_tiers(views, {{}, {.disk = 640}}), 0U);
+  EXPECT_EQ(choose_by_tiers(views, {{}, {.shared = 640}}), 0U);
+  EXPECT_EQ(choose_by_tiers(views,
+                            {{}, {.shared = 640}},
+                            {.parameters = {{.name = "shared_cache_multiplier",
+                                             .value = document::Node::real(0.9, {})}}}),
+            1U);
+  views[1].own.prefill_tokens = 31 * 16;
+  EXPECT_EQ(choose_by_tiers(views, {{}, {.host = 640}}), 0U);
+  views[1].own.prefill_tokens = 9 * 16;
+  EXPECT_EQ(choose_by_tiers(views, {{}, {.disk = 640}}), 1U);
 }
 
 TEST(Dynamo, ForgetsTheBlocksOfEndedRequests) {

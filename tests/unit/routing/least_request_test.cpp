@@ -20,5 +20,14 @@ TEST(LeastRequest, TakesTheFewestAndDrawsUniformlyAmongEquals) {
   EXPECT_TRUE(router->needs().own);
 }
 
+TEST(LeastRequest, WeighsRequestsWithTheOneToCome) {
+  const auto router = make_least_request();
+  auto views = test::views_with({1, 4});
+  views[1].weight = 3.0;
+  EXPECT_EQ(test::route(*router, views), 1);  // 5/3 against 2.
+  views[1].own.requests = 6;
+  EXPECT_EQ(test::route(*router, views), 0);  // 7/3 against 2.
+}
+
 }  // namespace
 }  // namespace ridgeline::routing

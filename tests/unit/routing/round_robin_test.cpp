@@ -23,5 +23,16 @@ TEST(RoundRobin, GoesAroundWhateverTheLoad) {
   EXPECT_TRUE(router->needs().nothing());
 }
 
+/// The sequence that NGINX documents for weights 5, 1, 1.
+TEST(RoundRobin, TakesTurnsByWeightSmoothly) {
+  const auto router = make_round_robin();
+  const auto views = test::weighted_views({5.0, 1.0, 1.0});
+  std::vector<std::uint32_t> chosen;
+  for (std::uint32_t id = 0; id < 8; ++id) {
+    chosen.push_back(test::route(*router, views, id));
+  }
+  EXPECT_EQ(chosen, (std::vector<std::uint32_t>{0, 0, 1, 0, 2, 0, 0, 0}));
+}
+
 }  // namespace
 }  // namespace ridgeline::routing

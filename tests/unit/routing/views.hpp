@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -24,6 +25,15 @@ inline std::vector<InstanceView> views_with(const std::vector<std::int64_t>& req
   return views;
 }
 
+/// Idle instances of these weights.
+inline std::vector<InstanceView> weighted_views(const std::vector<double>& weights) {
+  std::vector<InstanceView> views = views_with(std::vector<std::int64_t>(weights.size()));
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    views[i].weight = weights[i];
+  }
+  return views;
+}
+
 /// A decision for a request with that id and session, drawn with that seed; the router notes it.
 inline std::uint32_t route(Router& router,
                            const std::vector<InstanceView>& views,
@@ -37,7 +47,13 @@ inline std::uint32_t route(Router& router,
   for (const domain::Segment& segment : prompt) {
     request.prompt_tokens += segment.length;
   }
-  const RouteInput input{.request = request, .prompt = prompt, .instances = views, .now = {}};
+  const bool is_weighted = std::ranges::any_of(
+      views, [&](const InstanceView& view) { return view.weight != views.front().weight; });
+  const RouteInput input{.request = request,
+                         .prompt = prompt,
+                         .instances = views,
+                         .now = {},
+                         .is_weighted = is_weighted};
   core::RngStream draws(seed, 0, "routing", id);
   const Pick pick = router.pick(input, draws);
   router.on_dispatch(input, pick.instance);

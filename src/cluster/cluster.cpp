@@ -3,21 +3,25 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "cluster/gateway.hpp"
 #include "cluster/part.hpp"
+#include "cluster/pools.hpp"
 #include "cluster/routing_audit.hpp"
+#include "cluster/tickets.hpp"
 #include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/parallel.hpp"
 #include "core/time.hpp"
+#include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/instance.hpp"
+#include "engine/instance_group.hpp"
 #include "engine/server.hpp"
 #include "routing/router.hpp"
 
@@ -29,40 +33,9 @@ using engine::Pause;
 
 /// The shortest time: an advance to an instant and this goes through that instant.
 constexpr core::Duration kTick = core::Duration::ticks(1);
-/// No limit to what one call may simulate.
-constexpr std::int64_t kAllSegments = std::numeric_limits<std::int64_t>::max();
 
 bool ends_the_call(Pause pause) {
   return pause != Pause::kLimit && pause != Pause::kIdle;
-}
-
-void add(engine::EngineTotals& all, const engine::EngineTotals& one) {
-  all.steps += one.steps;
-  all.preemptions += one.preemptions;
-  all.step_time.cpu += one.step_time.cpu;
-  for (std::size_t part = 0; part < domain::kNumBottlenecks; ++part) {
-    all.step_time.by_bottleneck[part] += one.step_time.by_bottleneck[part];
-  }
-  all.busy += one.busy;
-  all.prefix_queries += one.prefix_queries;
-  all.prefix_hits += one.prefix_hits;
-  all.peak_used_blocks += one.peak_used_blocks;
-  all.used_block_seconds += one.used_block_seconds;
-  all.jumped_steps += one.jumped_steps;
-}
-
-/// The record of a request that ends at no instance.
-domain::RequestRecord unserved(const domain::Request& request,
-                               domain::Outcome outcome,
-                               SimTime at) {
-  domain::RequestRecord record;
-  record.id = request.id;
-  record.label_set = request.label_set;
-  record.outcome = outcome;
-  record.prompt_tokens = request.prompt_tokens;
-  record.arrival = request.arrival;
-  record.queued = at;
-  return record;
 }
 
 /// The policies of all gateways.
@@ -72,34 +45,79 @@ Gateway::Routers all_routers(ClusterInputs& inputs) {
   return all;
 }
 
+/// What the gateway has to know of the instances.
+Gateway::Instances instances_behind(const ClusterInputs& inputs) {
+  Gateway::Instances behind{.num_instances = inputs.num_instances,
+                            .may_change = !inputs.parts.empty()};
+  const std::vector<std::size_t> pool_of = pools_of_instances(inputs.pools);
+  for (const std::size_t pool : pool_of) {
+    behind.weights.push_back(inputs.pools[pool].weight);
+  }
+  for (const std::vector<bool>& members : inputs.groups.members) {
+    std::vector<bool>& group = behind.groups.emplace_back();
+    for (const std::size_t pool : pool_of) {
+      group.push_back(members[pool]);
+    }
+  }
+  return behind;
+}
+
 }  // namespace
 
 Cluster::Cluster(ClusterInputs inputs)
     : sink_(inputs.instance.engine.sink),
       eager_(inputs.eager),
-      threads_(inputs.parts.empty() && inputs.router->needs().nothing() && inputs.audit.empty()
+      threads_(inputs.parts.empty() && inputs.router->needs().nothing() && inputs.audit.empty() &&
+                       inputs.ranks_in_lock_step == 1
                    ? inputs.threads
                    : 1),
-      gateway_(all_routers(inputs),
-               {.num_instances = inputs.num_instances, .may_change = !inputs.parts.empty()},
-               inputs.times,
-               inputs.seed,
-               inputs.split),
-      like_(inputs.instance) {
+      gateway_(
+          all_routers(inputs), instances_behind(inputs), inputs.times, inputs.seed, inputs.split),
+      looks_ahead_(inputs.arrivals_are_known && !inputs.eager && inputs.parts.empty() &&
+                   inputs.ranks_in_lock_step == 1 && gateway_.needs().cache &&
+                   inputs.times.kv_events_delay > core::Duration()),
+      unit_size_(static_cast<std::size_t>(inputs.ranks_in_lock_step)),
+      like_(inputs.instance),
+      pools_(inputs.pools),
+      pool_of_(pools_of_instances(inputs.pools)),
+      pool_groups_(std::move(inputs.groups)),
+      seed_(inputs.seed) {
+  like_.in_lock_step = unit_size_ > 1;
+  RIDGELINE_CHECK(pools_.empty() || std::ssize(pool_of_) == inputs.num_instances,
+                  "the pools have all instances");
   for (const routing::InstanceView& view : gateway_.views()) {
     if (threads_ > 1) {
       held_.push_back(std::make_unique<HeldRecords>());
     }
-    instances_.push_back(new_instance(view.id));
+    instances_.push_back(
+        inputs.warm_from.empty()
+            ? new_instance(view.id)
+            : new_instance(view.id, inputs.warm_from[static_cast<std::size_t>(view.id.value())]));
+  }
+  RIDGELINE_CHECK(instances_.size() % unit_size_ == 0, "every group of ranks is whole");
+  for (std::size_t unit = 0; unit < num_units(); ++unit) {
     visible_.add();
+    if (like_.in_lock_step) {
+      std::vector<engine::Instance*> ranks;
+      for (std::size_t rank = 0; rank < unit_size_; ++rank) {
+        ranks.push_back(instances_[unit * unit_size_ + rank].get());
+      }
+      groups_.push_back(std::make_unique<engine::InstanceGroup>(std::move(ranks)));
+    }
   }
   gateway_.look_at_caches(
       [this](const domain::Request& request, core::InstanceId id, SimTime as_of) {
+        if (looks_ahead_) {
+          return looks_.front().empty() ? core::Tokens() : looks_.front()[id.value()];
+        }
         return instance(id, as_of).cached_prefix_at(request, as_of);
       });
   serves_.assign(instances_.size(), true);
   before_.resize(instances_.size());
   gateway_.watch_decisions(inputs.decisions);
+  if (inputs.stories != nullptr) {
+    stories_ = std::make_unique<Stories>(*inputs.stories);
+  }
   if (!inputs.audit.empty()) {
     gateway_.audit(std::move(inputs.audit),
                    [this](const domain::Request& request, core::InstanceId id, SimTime now) {
@@ -115,39 +133,52 @@ Cluster::Cluster(ClusterInputs inputs)
 }
 
 /// One that has done nothing yet.
-std::unique_ptr<engine::Instance> Cluster::new_instance(core::InstanceId id) {
+std::unique_ptr<engine::Instance> Cluster::new_instance(
+    core::InstanceId id, std::span<const domain::Request> warm_from) {
+  const InstancePool pool = pool_of_.empty() ? InstancePool{.options = &like_.engine.options,
+                                                            .model = &like_.engine.model,
+                                                            .host = &like_.engine.host}
+                                             : pools_[pool_of_[id.value()]];
   return std::make_unique<engine::Instance>(engine::InstanceInputs{
-      .engine = {.options = like_.engine.options,
-                 .model = like_.engine.model,
-                 .host = like_.engine.host,
+      .engine = {.options = *pool.options,
+                 .model = *pool.model,
+                 .host = *pool.host,
                  .sink =
                      threads_ > 1 ? static_cast<domain::RecordSink&>(*held_[id.value()]) : *this,
                  .horizon = like_.engine.horizon,
                  .tokens = like_.engine.tokens,
                  .first_tokens = gateway_.needs().first_token ? this : nullptr,
-                 .kv_history =
-                     gateway_.needs().cache ? gateway_.times().kv_events_delay : core::Duration(),
+                 .kv_history = gateway_.needs().cache && !looks_ahead_
+                                   ? gateway_.times().kv_events_delay
+                                   : core::Duration(),
                  .loads = this},
       .path = like_.path,
       .id = id,
       .core = like_.core,
       .jump = like_.jump,
-      .may_slow_down = like_.may_slow_down});
+      .may_slow_down = like_.may_slow_down,
+      .in_lock_step = like_.in_lock_step,
+      .pace = own_pace(pool.spread, id, seed_),
+      .warm_from = warm_from});
 }
 
 void Cluster::submit(const domain::Request& request) {
   RIDGELINE_CHECK(arrivals_.empty() || arrivals_.back().arrival <= request.arrival,
                   "requests are submitted in order of arrival");
-  arrivals_.push_back(request);
+  arrivals_.extend() = request;
 }
 
 void Cluster::abort(core::RequestId id, SimTime at) {
-  const auto waiting = std::ranges::find(arrivals_, id, &domain::Request::id);
-  if (waiting != arrivals_.end()) {
-    const domain::Request gone = std::move(*waiting);
-    arrivals_.erase(waiting);
-    sink_.on_request(unserved(gone, domain::Outcome::kAborted, at));
-    return;
+  for (std::size_t i = 0; i < arrivals_.size(); ++i) {
+    if (arrivals_[i].id == id) {
+      const domain::RequestRecord gone = unserved(arrivals_[i], domain::Outcome::kAborted, at);
+      arrivals_.erase_at(i);
+      if (i < looks_.size()) {
+        looks_.erase_at(i);
+      }
+      sink_.on_request(gone);
+      return;
+    }
   }
   Ticket* const ticket = tickets_.find(id);
   if (ticket == nullptr) {
@@ -155,9 +186,9 @@ void Cluster::abort(core::RequestId id, SimTime at) {
   }
   aborted_at_ = at;
   if (ticket->is_delivered) {
-    const std::size_t place = ticket->counted.instance.value();
-    instances_[place]->abort(id, at);
-    visible_.set(place, instances_[place]->next_visible());
+    const core::InstanceId place = ticket->counted.instance;
+    instances_[place.value()]->abort(id, at);
+    look_at(unit_of(place));
     return;
   }
   for (const OwnPart& own : parts_) {
@@ -167,6 +198,10 @@ void Cluster::abort(core::RequestId id, SimTime at) {
 }
 
 Pause Cluster::advance(SimTime limit, bool pause_at_completion, std::int64_t max_segments) {
+  if (looks_ahead_ && limit != SimTime::never()) {
+    // Caches are still to be looked into as of this instant, for the first request not yet known.
+    limit = known_at(limit);
+  }
   watch_ends(pause_at_completion || gateway_.needs().ends() || gateway_.is_audited() ||
              !parts_.empty());
   for (std::int64_t rounds = 0; rounds < max_segments; ++rounds) {
@@ -198,24 +233,31 @@ Pause Cluster::advance(SimTime limit, bool pause_at_completion, std::int64_t max
 /// Whether the ends and first tokens of instances are taken in as they come.
 void Cluster::watch_ends(bool watched) {
   if (watched && !ends_are_watched_) {
-    for (std::size_t place = 0; place < instances_.size(); ++place) {
-      visible_.set(place, instances_[place]->next_visible());
+    for (std::size_t unit = 0; unit < num_units(); ++unit) {
+      look_at(unit);
     }
   }
   ends_are_watched_ = watched;
 }
 
-Pause Cluster::advance_one(std::size_t place,
+/// When a unit next shows something.
+void Cluster::look_at(std::size_t unit) {
+  visible_.set(unit,
+               groups_.empty() ? instances_[unit]->next_visible() : groups_[unit]->next_visible());
+}
+
+Pause Cluster::advance_one(std::size_t unit,
                            SimTime limit,
                            bool pause_at_completion,
                            std::int64_t max_segments) {
-  engine::Instance& one = *instances_[place];
-  const Pause pause = one.advance(limit, pause_at_completion, max_segments);
+  const Pause pause = groups_.empty()
+                          ? instances_[unit]->advance(limit, pause_at_completion, max_segments)
+                          : groups_[unit]->advance(limit, pause_at_completion, max_segments);
   if (!held_.empty()) {
-    held_[place]->hand_on(*this);
+    held_[unit]->hand_on(*this);
   }
   if (ends_are_watched_) {
-    visible_.set(place, one.next_visible());
+    look_at(unit);
   }
   return pause;
 }
@@ -225,8 +267,8 @@ Pause Cluster::advance_all(SimTime limit, std::int64_t max_segments) {
   if (threads_ > 1 && !ends_are_watched_) {
     return advance_apart(limit);
   }
-  for (std::size_t place = 0; place < instances_.size(); ++place) {
-    const Pause pause = advance_one(place, limit, false, max_segments);
+  for (std::size_t unit = 0; unit < num_units(); ++unit) {
+    const Pause pause = advance_one(unit, limit, false, max_segments);
     if (ends_the_call(pause)) {
       return pause;
     }
@@ -259,15 +301,10 @@ Pause Cluster::settle(SimTime instant, bool pause_at_completion, std::int64_t ma
   }
   // Each once: after a pause an instance may still be due at this instant.
   due_.clear();
-  for (; visible_.least() <= instant; visible_.set(due_.back(), SimTime::never())) {
-    due_.push_back(visible_.first());
-  }
-  for (const std::size_t place : due_) {
-    visible_.set(place, instant);  // Of those that an early return leaves out.
-  }
+  visible_.list_due(instant, due_);
   bool ended = false;
-  for (const std::size_t place : due_) {
-    const Pause pause = advance_one(place, instant + kTick, pause_at_completion, max_segments);
+  for (const std::size_t unit : due_) {
+    const Pause pause = advance_one(unit, instant + kTick, pause_at_completion, max_segments);
     if (pause == Pause::kBudget || pause == Pause::kHorizon) {
       return pause;
     }
@@ -292,12 +329,26 @@ Pause Cluster::finish(SimTime limit, std::int64_t max_segments) {
   }
   drop_tickets(reached_);
   gateway_.settle_counts();
+  if (next_event() == SimTime::never()) {
+    check_rest();
+  }
   return Pause::kIdle;
+}
+
+/// Blocks that were taken are free again when all requests have ended.
+void Cluster::check_rest() const {
+  for (const auto& instance : instances_) {
+    const engine::InstanceState state = instance->state(instance->now());
+    RIDGELINE_CHECK(
+        state.running == 0 && state.waiting == 0 && state.used_blocks == core::Blocks(0),
+        "an instance without requests holds no blocks");
+  }
 }
 
 /// All that is due in the cluster at `now`.
 void Cluster::process(SimTime now) {
   reached_ = std::max(reached_, now);
+  look_ahead(now);
   act(now, PartKind::kFaults, PartKind::kLinks);
   read_gauges(now);
   take_arrivals(now);
@@ -340,8 +391,22 @@ SimTime Cluster::end_of(const domain::RequestRecord& record) const {
 }
 
 void Cluster::take_arrivals(SimTime now) {
-  for (; next_arrival() == now; arrivals_.pop_front()) {
-    Ticket& ticket = tickets_.add(std::move(arrivals_.front()));
+  for (; next_arrival() == now; pop_arrival()) {
+    domain::Request& request = arrivals_.front();
+    Ticket& ticket = tickets_.add(request.id, request.arrival);
+    const std::optional<std::uint32_t> group =
+        pool_groups_.of ? pool_groups_.of(request) : std::optional(std::uint32_t{0});
+    if (!group) {
+      ticket.request = std::move(request);
+      end(ticket, domain::Outcome::kNoSuchModel, now);
+      continue;
+    }
+    if (parts_.empty()) {
+      send_at_once(ticket, request, *group, now);
+      continue;
+    }
+    ticket.request = std::move(request);
+    ticket.group = *group;
     const bool is_kept = std::ranges::any_of(
         parts_, [&](const OwnPart& own) { return own.part->on_arrival(ticket, now); });
     if (is_kept || dispatch(ticket, now)) {
@@ -353,6 +418,38 @@ void Cluster::take_arrivals(SimTime now) {
       end(ticket, domain::Outcome::kRejected, now);
     }
   }
+  if (arrivals_.empty()) {
+    arrivals_.clear();  // The next ones stand in the same memory.
+    looks_.clear();
+  }
+}
+
+/// Without parts. Deliveries keep the order of arrivals: there is nothing to wait for, and no copy
+/// of the request to keep.
+void Cluster::send_at_once(Ticket& ticket,
+                           domain::Request& request,
+                           std::uint32_t group,
+                           SimTime now) {
+  const std::optional<Gateway::Counted> counted = gateway_.route(request, now, group);
+  if (!counted) {
+    ticket.request = request;
+    end(ticket, domain::Outcome::kRejected, now);
+    return;
+  }
+  note_dispatch(ticket, *counted);
+  ticket.is_delivered = true;
+  request.arrival = SimTime::saturating_sum(now, gateway_.times().gateway_latency);
+  if (stories_) {
+    stories_->on_sent(request.id, counted->instance, Share::kWhole, now, request.arrival);
+  }
+  submit_to(request, counted->instance, {});
+}
+
+void Cluster::note_dispatch(Ticket& ticket, const Gateway::Counted& counted) {
+  ticket.counted = counted;
+  ticket.is_counted = true;
+  ticket.first_token_seen = false;
+  ++ticket.dispatches;
 }
 
 void Cluster::hand_over_deliveries(SimTime now) {
@@ -371,133 +468,13 @@ void Cluster::hand_over_deliveries(SimTime now) {
   }
 }
 
-void Cluster::submit_to(const domain::Request& request,
-                        core::InstanceId id,
-                        const engine::Leg& leg) {
-  instances_[id.value()]->submit_leg(request, leg);
-  note_change(id);
-}
-
-/// What an instance was given may change when it next shows something.
-void Cluster::note_change(core::InstanceId id) {
-  if (ends_are_watched_) {
-    visible_.set(id.value(), instances_[id.value()]->next_visible());
-  }
-}
-
-void Cluster::submit(const domain::Request& request, core::InstanceId id, const engine::Leg& leg) {
-  static_cast<void>(instance(id, request.arrival));
-  submit_to(request, id, leg);
-}
-
-void Cluster::finish_load(core::RequestId id, core::InstanceId place, SimTime at, bool arrived) {
-  instance(place, at).finish_load(id, at, arrived);
-  note_change(place);
-}
-
-void Cluster::release_blocks(core::RequestId id, core::InstanceId place, SimTime at) {
-  instance(place, at).release_blocks(id, at);
-  note_change(place);
-}
-
-void Cluster::on_load_start(const engine::LoadStart& load, SimTime at) {
-  for (const OwnPart& own : parts_) {
-    own.part->on_load_start(load, at);
-  }
-}
-
-bool Cluster::dispatch(Ticket& ticket, SimTime now) {
-  for (const OwnPart& own : parts_) {
-    if (const auto sent = own.part->on_dispatch(ticket, now)) {
-      return *sent;
-    }
-  }
-  const std::optional<Gateway::Counted> counted = gateway_.route(ticket.request, now);
-  if (!counted) {
-    return false;
-  }
-  ticket.counted = *counted;
-  ticket.is_counted = true;
-  ticket.first_token_seen = false;
-  ++ticket.dispatches;
-  deliver(ticket.request,
-          counted->instance,
-          SimTime::saturating_sum(now, gateway_.times().gateway_latency));
-  return true;
-}
-
-void Cluster::deliver(const domain::Request& request, core::InstanceId instance, SimTime at) {
-  Ticket& ticket = *tickets_.find(request.id);
-  domain::Request sent = request;
-  sent.arrival = at;
-  if (parts_.empty()) {
-    // Deliveries keep the order of arrivals: there is nothing to wait for.
-    ticket.is_delivered = true;
-    submit_to(sent, instance, {});
-    return;
-  }
-  ticket.is_delivered = false;
-  ticket.delivery = num_deliveries_++;
-  deliveries_.push(
-      {.at = at, .instance = instance, .sequence = ticket.delivery, .request = std::move(sent)});
-}
-
-void Cluster::end(Ticket& ticket, domain::Outcome outcome, SimTime at) {
-  if (ticket.is_counted) {
-    gateway_.note_end(ticket.counted, ticket.first_token_seen, at);
-  }
-  ended_ = true;
-  domain::RequestRecord record = unserved(ticket.request, outcome, at);
-  for (const OwnPart& own : parts_) {
-    own.part->on_end(ticket, record);
-  }
-  tickets_.erase(ticket.request.id);
-  sink_.on_request(record);
-}
-
-engine::Instance& Cluster::instance(core::InstanceId id, SimTime now) {
-  while (advance_one(id.value(), now, false, kAllSegments) == Pause::kBudget) {
-  }
-  return *instances_[id.value()];
-}
-
-/// A request reaches an instance that is dead.
-void Cluster::refuse(const domain::Request& request, core::InstanceId id, SimTime now) {
-  domain::RequestRecord record = unserved(request, domain::Outcome::kFailed, now);
-  record.instance = id;
-  record.failed = now;
-  on_request(record);
-}
-
-void Cluster::stop(core::InstanceId id, SimTime now) {
-  serves_[id.value()] = false;
-  instance(id, now).fail(now);
-  note_change(id);
-}
-
-void Cluster::renew(core::InstanceId id) {
-  const std::size_t place = id.value();
-  before_[place] = totals_of(id);
-  instances_[place] = new_instance(id);
-  note_change(id);
-}
-
-void Cluster::cut_all(SimTime now) {
-  for (const auto& one : instances_) {
-    instance(one->id(), now);
-  }
-  for (const core::RequestId id : tickets_.ids()) {
-    abort(id, now);
-  }
-}
-
 SimTime Cluster::next_arrival() const {
   return arrivals_.empty() ? SimTime::never() : arrivals_.front().arrival;
 }
 
 /// The next instant at which the cluster itself does something.
 SimTime Cluster::next_event() const {
-  SimTime next = std::min(next_arrival(), gateway_.next_scrape());
+  SimTime next = std::min({next_arrival(), gateway_.next_scrape(), next_look()});
   if (!deliveries_.empty()) {
     next = std::min(next, deliveries_.top().at);
   }
@@ -505,53 +482,6 @@ SimTime Cluster::next_event() const {
     next = std::min(next, own.part->next_instant());
   }
   return next;
-}
-
-void Cluster::on_request(const domain::RequestRecord& record) {
-  Ticket* const held = tickets_.find(record.id);
-  RIDGELINE_CHECK(held != nullptr, "a request ends once, where it was sent");
-  Ticket& ticket = *held;
-  RIDGELINE_CHECK(ticket.counted.instance == record.instance, "a request ends where it was sent");
-  domain::RequestRecord own = record;
-  own.arrival = ticket.request.arrival;
-  if (record.outcome != domain::Outcome::kUnfinished) {
-    if (ticket.is_counted) {
-      gateway_.note_end(ticket.counted, ticket.first_token_seen, end_of(record));
-    }
-    ticket.is_counted = false;
-    ticket.is_delivered = false;
-  }
-  for (const OwnPart& part : parts_) {
-    if (part.part->on_leg_end(ticket, own)) {
-      return;
-    }
-  }
-  for (const OwnPart& part : parts_) {
-    part.part->on_end(ticket, own);
-  }
-  tickets_.erase(record.id);
-  sink_.on_request(own);
-}
-
-void Cluster::on_first_token(core::RequestId id, SimTime at) {
-  Ticket& ticket = *tickets_.find(id);
-  if (ticket.is_counted && !ticket.first_token_seen) {
-    ticket.first_token_seen = true;
-    gateway_.note_first_token(ticket.counted, at);
-  }
-}
-
-engine::InstanceState Cluster::state(SimTime at) const {
-  engine::InstanceState all{.at = at};
-  for (const auto& instance : instances_) {
-    const engine::InstanceState one = instance->state(at);
-    all.running += one.running;
-    all.waiting += one.waiting;
-    all.queued_prompt_tokens += one.queued_prompt_tokens;
-    all.used_blocks += one.used_blocks;
-    all.free_blocks += one.free_blocks;
-  }
-  return all;
 }
 
 SimTime Cluster::now() const {
@@ -564,30 +494,13 @@ SimTime Cluster::now() const {
   return first == SimTime::never() ? reached_ : std::max(reached_, first);
 }
 
-engine::EngineTotals Cluster::totals_of(core::InstanceId id) const {
-  engine::EngineTotals all = before_[id.value()];
-  const core::Blocks peak = all.peak_used_blocks;
-  const engine::EngineTotals now = instances_[id.value()]->totals();
-  add(all, now);
-  all.peak_used_blocks = std::max(peak, now.peak_used_blocks);
-  return all;
-}
-
-engine::EngineTotals Cluster::totals() const {
-  engine::EngineTotals all;
-  for (const auto& instance : instances_) {
-    add(all, totals_of(instance->id()));
-  }
-  return all;
-}
-
 void Cluster::drop_all() {
   const SimTime at = now();
   for (const auto& instance : instances_) {
     instance->drop_all();
   }
   drop_tickets(at);
-  for (; !arrivals_.empty(); arrivals_.pop_front()) {
+  for (; !arrivals_.empty(); pop_arrival()) {
     if (arrivals_.front().arrival <= at) {
       sink_.on_request(unserved(arrivals_.front(), domain::Outcome::kUnfinished, at));
     }

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <queue>
@@ -16,15 +16,20 @@
 #include "cluster/gateway.hpp"
 #include "cluster/held_records.hpp"
 #include "cluster/part.hpp"
+#include "cluster/pools.hpp"
+#include "cluster/request_story.hpp"
 #include "cluster/tickets.hpp"
 #include "core/ids.hpp"
+#include "core/ring.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "domain/token_sink.hpp"
 #include "engine/instance.hpp"
+#include "engine/instance_group.hpp"
 #include "engine/leg.hpp"
+#include "engine/loop/lock_step.hpp"
 #include "engine/server.hpp"
 #include "routing/router.hpp"
 
@@ -41,15 +46,32 @@ struct ClusterInputs {
   /// One per gateway, made alike: every decision is made again on views of age 0. Empty: not.
   Gateway::Routers audit = {};
   DecisionSink* decisions = nullptr;  ///< Gets every decision, where there is one.
+  StorySink* stories = nullptr;       ///< Gets what happened to each request, where there is one.
   std::uint64_t seed = 0;             ///< Of the policy's draws.
   /// Advance every instance to every instant at which something happens in the cluster: slower, the
   /// same results. Off: only those of which the gateway may have learned something.
   bool eager = false;
+  /// Before each advance() to a limit every request is submitted that arrives before it, and no end
+  /// causes an arrival: an open loop. What KV events tell a gateway of a request can then be looked
+  /// up when it is true, so that no instance keeps the changes of its prefix cache.
+  bool arrivals_are_known = false;
   /// Threads for instances that nothing connects: an open loop under a policy that needs no word
   /// from them. Any other cluster runs on one. The results do not depend on it. The step-time model
   /// is then called from all of them.
   std::int64_t threads = 1;
   std::vector<PartMaker> parts = {};  ///< Made in the order of their kinds.
+  /// So many instances, one after the other in the order of their ids, are data-parallel ranks in
+  /// lock-step (engine/instance_group.hpp). Divides num_instances; above 1 no instance may stop.
+  std::int64_t ranks_in_lock_step = 1;
+  /// Instances of several kinds, in the order of their ids; `num_instances` is their sum, and
+  /// `instance` says all that a pool does not. Empty: all are like `instance`.
+  std::vector<InstancePool> pools = {};
+  /// Which of them serve a request; one that none serves ends as kNoSuchModel. Empty: all serve
+  /// all.
+  PoolGroups groups = {};
+  /// As engine::InstanceInputs::warm_from, by instance; empty: all start cold. Read when the
+  /// cluster is made.
+  std::span<const std::vector<domain::Request>> warm_from = {};
 };
 
 /// Instances behind a gateway, as one server: one loop over instants. The next instant is the
@@ -83,6 +105,8 @@ class Cluster final : public engine::Server,
   }
   /// Of one instance, in all its lives; the peak of used blocks is the highest of them.
   [[nodiscard]] engine::EngineTotals totals_of(core::InstanceId id) const;
+  /// Where instances are ranks in lock-step: what one did besides its totals.
+  [[nodiscard]] std::optional<engine::RankSteps> rank_steps_of(core::InstanceId id) const;
   /// The cluster's part of that class; null where it has none.
   template <class Kind>
   [[nodiscard]] const Kind* part() const {
@@ -101,6 +125,9 @@ class Cluster final : public engine::Server,
   [[nodiscard]] core::Tokens hit_lost() const { return gateway_.hit_lost(); }
 
  private:
+  /// No limit to what one call may simulate.
+  static constexpr std::int64_t kAllSegments = std::numeric_limits<std::int64_t>::max();
+
   /// A request, or a leg of one, between the gateway and an instance.
   struct Delivery {
     core::SimTime at;
@@ -146,11 +173,16 @@ class Cluster final : public engine::Server,
   void on_first_token(core::RequestId id, core::SimTime at) override;
   void on_load_start(const engine::LoadStart& load, core::SimTime at) override;
 
-  [[nodiscard]] std::unique_ptr<engine::Instance> new_instance(core::InstanceId id);
+  [[nodiscard]] std::unique_ptr<engine::Instance> new_instance(
+      core::InstanceId id, std::span<const domain::Request> warm_from = {});
   [[nodiscard]] core::SimTime next_arrival() const;
   [[nodiscard]] core::SimTime next_event() const;
   void watch_ends(bool watched);
-  engine::Pause advance_one(std::size_t place,
+  // Instances that are advanced together are a unit: a group of ranks, or one instance.
+  [[nodiscard]] std::size_t num_units() const { return instances_.size() / unit_size_; }
+  [[nodiscard]] std::size_t unit_of(core::InstanceId id) const { return id.value() / unit_size_; }
+  void look_at(std::size_t unit);
+  engine::Pause advance_one(std::size_t unit,
                             core::SimTime limit,
                             bool pause_at_completion,
                             std::int64_t max_segments);
@@ -158,14 +190,25 @@ class Cluster final : public engine::Server,
   engine::Pause advance_apart(core::SimTime limit);
   engine::Pause settle(core::SimTime instant, bool pause_at_completion, std::int64_t max_segments);
   engine::Pause finish(core::SimTime limit, std::int64_t max_segments);
+  void check_rest() const;
   void process(core::SimTime now);
   void act(core::SimTime now, PartKind first, PartKind last);
   void read_gauges(core::SimTime now);
+  [[nodiscard]] core::SimTime known_at(core::SimTime now) const;
+  [[nodiscard]] core::SimTime next_look() const;
+  void look_ahead(core::SimTime now);
+  void pop_arrival();
   void take_arrivals(core::SimTime now);
+  void send_at_once(Ticket& ticket,
+                    domain::Request& request,
+                    std::uint32_t group,
+                    core::SimTime now);
+  static void note_dispatch(Ticket& ticket, const Gateway::Counted& counted);
   void hand_over_deliveries(core::SimTime now);
   void submit_to(const domain::Request& request, core::InstanceId id, const engine::Leg& leg);
   void refuse(const domain::Request& request, core::InstanceId id, core::SimTime now);
   void drop_tickets(core::SimTime at);
+  void report(const domain::RequestRecord& record, core::SimTime at);
 
   domain::RecordSink& sink_;
   bool eager_;
@@ -173,18 +216,28 @@ class Cluster final : public engine::Server,
   Gateway gateway_;
   core::SimTime reached_;
   core::SimTime aborted_at_;
-  std::deque<domain::Request> arrivals_;  ///< Not yet taken, in order of arrival.
+  core::Ring<domain::Request> arrivals_;  ///< Not yet taken, in order of arrival.
+  bool looks_ahead_;  ///< Into the prefix caches, for requests that will arrive.
+  /// Of the first arrivals_, leading tokens cached at each instance; empty: none anywhere.
+  core::Ring<std::vector<core::Tokens>> looks_;
   Tickets tickets_;
   std::priority_queue<Delivery, std::vector<Delivery>, std::greater<>> deliveries_;
   std::uint64_t num_deliveries_ = 0;
   std::vector<std::unique_ptr<HeldRecords>> held_;  ///< By instance; empty on one thread.
+  std::size_t unit_size_;
   std::vector<std::unique_ptr<engine::Instance>> instances_;
+  std::vector<std::unique_ptr<engine::InstanceGroup>> groups_;  ///< Of ranks; else empty.
   bool ended_ = false;           ///< A request, at no instance, since this was last put back.
   engine::InstanceInputs like_;  ///< Each of them, but for its id and where it reports.
-  std::vector<bool> serves_;     ///< By instance: it takes what is delivered to it.
+  std::vector<InstancePool> pools_;
+  std::vector<std::size_t> pool_of_;  ///< By instance; empty without pools.
+  PoolGroups pool_groups_;
+  std::uint64_t seed_;
+  std::unique_ptr<Stories> stories_;          ///< Where they are wanted.
+  std::vector<bool> serves_;                  ///< By instance: it takes what is delivered to it.
   std::vector<engine::EngineTotals> before_;  ///< By instance: of those that it has replaced.
   bool ends_are_watched_ = false;
-  Earliest visible_;              ///< By instance; kept while ends are watched.
+  Earliest visible_;              ///< By unit; kept while ends are watched.
   std::vector<std::size_t> due_;  ///< Scratch of settle().
 
   struct OwnPart {

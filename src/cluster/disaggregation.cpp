@@ -91,7 +91,7 @@ void Disaggregation::perform(const Event& event) {
     case Action::kDeliverDecode:
       return is_gone ? void() : deliver_decode(event.serial, event.at);
     case Action::kStartTransfer:
-      return is_gone ? void() : start_transfer(event.serial, event.at);
+      return start_transfer(event.serial, event.at);
     case Action::kRelease:
       return release(event.serial, event.at);
     case Action::kEndLease:
@@ -227,11 +227,19 @@ void Disaggregation::on_load_start(const engine::LoadStart& load, SimTime at) {
   const core::Duration setup = core::Duration::saturating_sum(
       inputs_.transfer.setup,
       core::Duration::saturating_product(inputs_.transfer.per_block, load.blocks.value()));
+  part.awaits_setup = true;
   plan(after(at, setup), *serial, Action::kStartTransfer);
 }
 
 void Disaggregation::start_transfer(Serial serial, SimTime now) {
   HandOver& part = parts_.at(serial);
+  part.awaits_setup = false;
+  if (part.is_gone) {
+    // No KV comes any more into the blocks that an engine keeps for it.
+    fleet_.finish_load(part.request, part.at_decode->instance, now, false);
+    forget_if_over(serial);
+    return;
+  }
   if (part.is_lost) {
     fail_load(part, now);
     return;
@@ -283,8 +291,11 @@ void Disaggregation::fail_load(HandOver& part, SimTime now) {
     fleet_.finish_load(part.request, part.at_decode->instance, now, false);
   } else {
     part.has_failed = true;
-    static_cast<void>(fleet_.instance(part.at_decode->instance, now));
-    fleet_.abort(part.request, now);
+    const core::RequestId request = part.request;
+    const core::InstanceId place = part.at_decode->instance;
+    static_cast<void>(fleet_.instance(place, now));
+    fleet_.abort(request, now);  // Which may forget the part.
+    fleet_.finish_load(request, place, now, false);
   }
 }
 
@@ -299,7 +310,7 @@ void Disaggregation::release(Serial serial, SimTime now) {
 
 void Disaggregation::forget_if_over(Serial serial) {
   const HandOver& part = parts_.at(serial);
-  if (part.is_gone && !part.holds_blocks && !part.is_transferring) {
+  if (part.is_gone && !part.holds_blocks && !part.awaits_setup && !part.is_transferring) {
     parts_.erase(serial);
   }
 }

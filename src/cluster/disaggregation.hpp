@@ -103,7 +103,8 @@ class Disaggregation final : public Part {
     bool counts_prefill = true;                      ///< By this part's gateway, as in flight.
     bool is_gone = false;                            ///< The request has ended, or is tried anew.
     bool holds_blocks = false;                       ///< On the prefill instance.
-    bool is_lost = false;  ///< The lease ended before the transfer started.
+    bool is_lost = false;       ///< The lease ended before the transfer started.
+    bool awaits_setup = false;  ///< The decode instance has blocks; the transfer is to start.
     bool is_transferring = false;
     bool has_failed = false;                           ///< With the load of its KV.
     core::SimTime delivered = core::SimTime::never();  ///< To the prefill instance.

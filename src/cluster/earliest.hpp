@@ -40,21 +40,36 @@ class Earliest {
     }
   }
 
+  /// Adds the places that are not later than `instant`, which is not never(), to `due`, in
+  /// ascending order.
+  void list_due(core::SimTime instant, std::vector<std::size_t>& due) const {
+    if (least() <= instant) {
+      list_due_below(1, instant, due);
+    }
+  }
+
   [[nodiscard]] core::SimTime at(std::size_t place) const { return tree_[leaves_ + place]; }
   /// The earliest instant of all; never() where there is none.
   [[nodiscard]] core::SimTime least() const {
     return size_ == 0 ? core::SimTime::never() : tree_[1];
   }
-  /// The lowest place with the earliest instant. There is a place.
-  [[nodiscard]] std::size_t first() const {
-    std::size_t node = 1;
-    while (node < leaves_) {
-      node = 2 * node + (tree_[2 * node] == tree_[node] ? 0 : 1);
-    }
-    return node - leaves_;
-  }
 
  private:
+  void list_due_below(std::size_t node,
+                      core::SimTime instant,
+                      std::vector<std::size_t>& due) const {
+    while (node < leaves_) {
+      node *= 2;
+      if (tree_[node] > instant) {
+        ++node;
+      } else if (tree_[node + 1] <= instant) {
+        list_due_below(node, instant, due);
+        ++node;
+      }
+    }
+    due.push_back(node - leaves_);
+  }
+
   std::size_t size_ = 0;
   std::size_t leaves_ = 0;           ///< A power of two, at least size_.
   std::vector<core::SimTime> tree_;  ///< Node 1 is the root; the leaves begin at leaves_.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -52,12 +53,19 @@ Gateway::Gateway(Routers routers,
   }  // With one instance there is nothing to choose, and so nothing to know.
   router_reads_own_ = needs_.own;
   counts_ = needs_.ends() || instances.may_change;
+  groups_ = instances.groups;
+  is_weighted_ = std::ranges::any_of(
+      instances.weights, [&](double weight) { return weight != instances.weights.front(); });
   for (auto& router : routers) {
     desks_.push_back({.router = std::move(router), .views = {}});
   }
   for (std::int64_t i = 0; i < num_instances; ++i) {
     for (Desk& desk : desks_) {
-      desk.views.push_back({.id = core::InstanceId(static_cast<core::InstanceId::Rep>(i))});
+      routing::InstanceView& view = desk.views.emplace_back();
+      view.id = core::InstanceId(static_cast<core::InstanceId::Rep>(i));
+      if (!instances.weights.empty()) {
+        view.weight = instances.weights[static_cast<std::size_t>(i)];
+      }
     }
     is_ready_.push_back(true);
     is_readable_.push_back(true);
@@ -134,29 +142,44 @@ void Gateway::set_ready(core::InstanceId instance, bool ready, SimTime now) {
 
 std::span<const routing::InstanceView> Gateway::ready_views(SimTime now) {
   read_notices(now);
-  return ready_views(desks_.front());
-}
-
-std::span<const routing::InstanceView> Gateway::ready_views(const Desk& desk) {
+  const Desk& desk = desks_.front();
   if (num_ready_ == desk.views.size()) {
     return desk.views;
   }
   candidates_.clear();
-  for (const routing::InstanceView& view : desk.views) {
-    if (is_ready_[view.id.value()]) {
-      candidates_.push_back(view);
-    }
-  }
+  std::ranges::copy_if(
+      desk.views, std::back_inserter(candidates_), [&](const routing::InstanceView& view) {
+        return is_ready_[view.id.value()];
+      });
   return candidates_;
 }
 
-/// Puts into the views what KV events have reported of the request's prompt.
-void Gateway::look_at_caches(Desk& desk, const domain::Request& request, SimTime now) {
-  const core::Duration delay = std::min(times_.kv_events_delay, now - SimTime());
+/// The views of the ready instances of a group.
+std::span<const routing::InstanceView> Gateway::candidates(const Desk& desk, std::uint32_t group) {
+  if (num_ready_ == desk.views.size() && groups_.empty()) {
+    return desk.views;
+  }
+  candidates_.clear();
+  std::ranges::copy_if(desk.views,
+                       std::back_inserter(candidates_),
+                       [&](const routing::InstanceView& view) { return may_get(view.id, group); });
+  return candidates_;
+}
+
+/// Puts into the views what KV events have reported of the request's prompt. No instance has a part
+/// of a prompt that is its request's own before that was sent.
+void Gateway::look_at_caches(Desk& desk,
+                             const domain::Request& request,
+                             SimTime now,
+                             std::uint32_t group) {
+  const SimTime as_of = now - std::min(times_.kv_events_delay, now - SimTime());
+  const bool is_new = request.id.value() >= next_id_;
+  next_id_ = std::max(next_id_, request.id.value() + 1);
   for (routing::InstanceView& view : desk.views) {
-    if (is_ready_[view.id.value()]) {
-      view.cache_as_of = now - delay;
-      view.cached_tokens = look_at_cache_(request, view.id, view.cache_as_of).value();
+    view.cache_as_of = as_of;
+    view.cached_tokens = 0;
+    if (may_get(view.id, group) && !(is_new && request.prompt.empty())) {
+      view.cached_tokens = look_at_cache_(request, view.id, as_of).value();
       RIDGELINE_CHECK(
           view.cached_tokens >= 0 && view.cached_tokens <= request.prompt_tokens.value(),
           "of a prompt no more is cached than it has");
@@ -164,20 +187,40 @@ void Gateway::look_at_caches(Desk& desk, const domain::Request& request, SimTime
   }
 }
 
-std::optional<Gateway::Counted> Gateway::route(const domain::Request& request, SimTime now) {
+/// The same of tiers outside the GPUs, for those that may be chosen.
+void Gateway::look_at_tiers(std::span<const routing::InstanceView> views,
+                            const domain::Request& request,
+                            SimTime now) {
+  const core::Duration delay = std::min(times_.kv_events_delay, now - SimTime());
+  tiers_.clear();
+  for (const routing::InstanceView& view : views) {
+    tiers_.push_back(look_at_tier_(request, view.id, now - delay));
+  }
+}
+
+std::optional<Gateway::Counted> Gateway::route(const domain::Request& request,
+                                               SimTime now,
+                                               std::uint32_t group) {
   read_notices(now);
   const std::size_t gateway = gateway_of(request);
   Desk& desk = desks_[gateway];
   if (needs_.cache) {
-    look_at_caches(desk, request, now);
+    look_at_caches(desk, request, now, group);
+  }
+  const std::span<const routing::InstanceView> ready = candidates(desk, group);
+  if (needs_.tiers && look_at_tier_) {
+    look_at_tiers(ready, request, now);
   }
   const domain::RequestView known = domain::view(request);
   scores_.clear();
   const routing::RouteInput input{.request = known,
                                   .prompt = request.prompt,
-                                  .instances = ready_views(desk),
+                                  .instances = ready,
                                   .now = now,
-                                  .scores = decisions_ != nullptr ? &scores_ : nullptr};
+                                  .tiers = tiers_,
+                                  .scores = decisions_ != nullptr ? &scores_ : nullptr,
+                                  .group = group,
+                                  .is_weighted = is_weighted_};
   if (input.instances.empty()) {
     return std::nullopt;
   }
@@ -185,8 +228,8 @@ std::optional<Gateway::Counted> Gateway::route(const domain::Request& request, S
   const core::RngStream again = draws;
   const routing::Pick pick = desk.router->pick(input, draws);
   RIDGELINE_CHECK(pick.instance.valid() && pick.instance.value() < desk.views.size() &&
-                      is_ready_[pick.instance.value()],
-                  "a policy chooses an instance that exists and is ready");
+                      may_get(pick.instance, group),
+                  "a policy chooses an instance that exists, is ready and serves the request");
   report(input, pick, gateway);
   if (!audits_.empty()) {
     audits_[gateway].on_decision(request, input, pick, again);

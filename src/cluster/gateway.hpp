@@ -57,7 +57,10 @@ class Gateway {
   using Routers = std::vector<std::unique_ptr<routing::Router>>;
   struct Instances {
     std::int64_t num_instances = 1;
-    bool may_change = false;  ///< Instances may come, go or fail during the run.
+    bool may_change = false;           ///< Instances may come, go or fail during the run.
+    std::vector<double> weights = {};  ///< By instance; empty: all alike.
+    /// By group of those that serve the same, whether each instance is one; empty: all are of one.
+    std::vector<std::vector<bool>> groups = {};
   };
   Gateway(Routers routers,
           const Instances& instances,
@@ -95,6 +98,13 @@ class Gateway {
   /// Called at each decision, where the policy needs it (Needs::cache).
   void look_at_caches(CacheLook look) { look_at_cache_ = std::move(look); }
 
+  /// What tiers outside an instance's GPUs had of a request's prompt when all before an instant had
+  /// happened.
+  using TierLook =
+      std::function<routing::TierTokens(const domain::Request&, core::InstanceId, core::SimTime)>;
+  /// Called at each decision, where the policy needs it (Needs::tiers).
+  void look_at_tiers(TierLook look) { look_at_tier_ = std::move(look); }
+
   /// Gets every decision.
   void watch_decisions(DecisionSink* sink) { decisions_ = sink; }
   /// Every decision is made again on views of age 0, by one more policy per gateway.
@@ -106,8 +116,10 @@ class Gateway {
   [[nodiscard]] core::Tokens hit_lost() const;
 
   /// Chooses the instance of a request among the ready ones, and counts it there. None where no
-  /// instance is ready.
-  std::optional<Counted> route(const domain::Request& request, core::SimTime now);
+  /// instance of the request's group is ready.
+  std::optional<Counted> route(const domain::Request& request,
+                               core::SimTime now,
+                               std::uint32_t group = 0);
   /// Whether an instance may be chosen.
   void set_ready(core::InstanceId instance, bool ready, core::SimTime now);
   /// The first gateway's views of those, with what has come in by now, in the order of their ids.
@@ -169,8 +181,18 @@ class Gateway {
   };
 
   [[nodiscard]] std::size_t gateway_of(const domain::Request& request) const;
-  [[nodiscard]] std::span<const routing::InstanceView> ready_views(const Desk& desk);
-  void look_at_caches(Desk& desk, const domain::Request& request, core::SimTime now);
+  [[nodiscard]] bool may_get(core::InstanceId instance, std::uint32_t group) const {
+    return is_ready_[instance.value()] && (groups_.empty() || groups_[group][instance.value()]);
+  }
+  [[nodiscard]] std::span<const routing::InstanceView> candidates(const Desk& desk,
+                                                                  std::uint32_t group);
+  void look_at_caches(Desk& desk,
+                      const domain::Request& request,
+                      core::SimTime now,
+                      std::uint32_t group);
+  void look_at_tiers(std::span<const routing::InstanceView> views,
+                     const domain::Request& request,
+                     core::SimTime now);
   void report(const routing::RouteInput& input, const routing::Pick& pick, std::size_t gateway);
   void note(const Counted& counted, core::SimTime at, Notice notice);
   void start_scrapes();
@@ -182,17 +204,22 @@ class Gateway {
   routing::Needs watched_;  ///< What keep() asked for: its changes are counted.
   bool router_reads_own_ = false;
   GatewaySplit split_;
+  bool is_weighted_ = false;  ///< Instances differ in weight.
   bool counts_ =
       false;  ///< Requests are counted: the policy reads counters, or a part of the cluster may.
   GatewayTimes times_;
   std::uint64_t seed_;
   CacheLook look_at_cache_;
+  core::RequestId::Rep next_id_ = 0;  ///< No request from this one on was looked up.
+  TierLook look_at_tier_;
+  std::vector<routing::TierTokens> tiers_;  ///< Scratch of the decision at hand.
   DecisionSink* decisions_ = nullptr;
-  std::vector<double> scores_;        ///< Scratch of the decision at hand.
-  std::vector<RoutingAudit> audits_;  ///< By gateway; empty where there is no audit.
-  std::vector<bool> is_ready_;        ///< By instance.
-  std::vector<bool> is_readable_;     ///< By instance.
-  std::int64_t epoch_ = 0;            ///< Restarts.
+  std::vector<double> scores_;             ///< Scratch of the decision at hand.
+  std::vector<RoutingAudit> audits_;       ///< By gateway; empty where there is no audit.
+  std::vector<bool> is_ready_;             ///< By instance.
+  std::vector<std::vector<bool>> groups_;  ///< By group and instance; empty: all are of one.
+  std::vector<bool> is_readable_;          ///< By instance.
+  std::int64_t epoch_ = 0;                 ///< Restarts.
   std::size_t num_ready_ = 0;
   std::vector<routing::InstanceView> candidates_;  ///< Scratch: the ready ones, if not all are.
   std::vector<core::SimTime> next_scrapes_;        ///< By instance; empty where no gauge is read.

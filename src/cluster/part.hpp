@@ -16,16 +16,20 @@
 
 namespace ridgeline::cluster {
 
-/// A request inside the cluster, from its arrival at the gateway to its end.
-struct Ticket {
-  domain::Request request;        ///< As the client sent it.
+/// A request inside the cluster, from its arrival at the gateway to its end. What every request
+/// needs is one cache line.
+struct alignas(64) Ticket {
   Gateway::Counted counted = {};  ///< Where it was sent last; no instance before that.
+  core::SimTime arrival;          ///< At the gateway.
+  std::int32_t dispatches = 0;    ///< How often an instance was chosen for it.
   bool is_counted = false;        ///< By the gateway, as in flight there.
   bool is_delivered = false;  ///< It is at that instance; otherwise on its way, or held by a part.
   bool first_token_seen = false;     ///< Of what was sent last.
-  std::int32_t dispatches = 0;       ///< How often an instance was chosen for it.
   core::Duration gateway_wait = {};  ///< From its arrival to its leaving a queue of the gateway.
-  std::uint64_t delivery = 0;        ///< Number of the delivery that counts; any other is void.
+  /// As the client sent it. Where there are no parts, only of a request that ends at no instance.
+  domain::Request request;
+  std::uint32_t group = 0;     ///< Of the pools that serve its model; where there are parts.
+  std::uint64_t delivery = 0;  ///< Number of the delivery that counts; any other is void.
 };
 
 /// What a part may do to the cluster that it belongs to. Every instant is the present one, `now`,

@@ -32,7 +32,10 @@ void RoutingAudit::on_decision(const domain::Request& request,
                                   .prompt = input.prompt,
                                   .instances = views_,
                                   .now = input.now,
-                                  .scores = nullptr};
+                                  .tiers = input.tiers,
+                                  .scores = nullptr,
+                                  .group = input.group,
+                                  .is_weighted = input.is_weighted};
   ++decisions_;
   regretted_ += router_->pick(fresh, draws).instance != pick.instance ? 1 : 0;
   hit_lost_ += most - here;

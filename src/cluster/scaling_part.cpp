@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "cluster/gateway.hpp"
+#include "cluster/lifecycle.hpp"
 #include "cluster/operations.hpp"
 #include "cluster/part.hpp"
 #include "core/check.hpp"

@@ -22,6 +22,7 @@
 #include "domain/request.hpp"
 #include "engine/instance.hpp"
 #include "engine/options.hpp"
+#include "engine/profiles.hpp"
 #include "routing/policies/policies.hpp"
 #include "support/disaggregated.hpp"
 #include "support/drive.hpp"
@@ -214,6 +215,25 @@ TEST_F(PrefillApart, AnAbortAtAnyTimeLeavesNothingBehind) {
     EXPECT_EQ(record(1).outcome, Outcome::kFinished);
     EXPECT_EQ(state_.used_blocks, core::Blocks(0)) << at;
   }
+}
+
+/// An engine that keeps the blocks of an aborted load until the load has ended.
+TEST_F(PrefillApart, ALoadThatNeverStartsGivesItsBlocksBack) {
+  options_.profile = *engine::find_profile("0.27");
+  ASSERT_TRUE(options_.profile.remote_abort_waits_for_load);
+  transfer_.setup = Duration::microseconds(3'000);
+  for (std::int64_t at = 50; at < 12'000; at += 150) {
+    sink_ = {};
+    run({sent(0, 0), sent(1, 15'000)}, {{.at = micros(at), .id = core::RequestId(0)}});
+    EXPECT_EQ(record(1).outcome, Outcome::kFinished);
+    EXPECT_EQ(state_.used_blocks, core::Blocks(0)) << at;
+  }
+  transfer_.lease = Duration::microseconds(10'000);
+  options_.num_gpu_blocks = core::Blocks(33);
+  sink_ = {};
+  run({sent(0, 0, 320, 60), sent(1, 0, 200, 3)});
+  EXPECT_EQ(record(1).outcome, Outcome::kFailed);
+  EXPECT_EQ(state_.used_blocks, core::Blocks(0));
 }
 
 /// Prompts take 100 us a token, every other step 20 ms: two stages whose times are independent.

@@ -20,7 +20,7 @@ TEST(Earliest, OfNothingIsNever) {
   EXPECT_EQ(none.least(), core::SimTime::never());
 }
 
-TEST(Earliest, IsTheLowestPlaceWithTheLeastInstant) {
+TEST(Earliest, IsTheLeastInstantAndListsWhatIsDue) {
   core::RngStream draws(3, 0, "earliest", 0);
   Earliest tree;
   std::vector<core::SimTime> plain;
@@ -36,7 +36,16 @@ TEST(Earliest, IsTheLowestPlaceWithTheLeastInstant) {
     tree.set(place, plain[place]);
     const auto least = std::ranges::min_element(plain);
     ASSERT_EQ(tree.least(), *least);
-    ASSERT_EQ(tree.first(), static_cast<std::size_t>(least - plain.begin()));
+    const auto instant = core::SimTime::at(core::Duration::ticks(round % 20));
+    std::vector<std::size_t> late;
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      if (plain[i] <= instant) {
+        late.push_back(i);
+      }
+    }
+    std::vector<std::size_t> due;
+    tree.list_due(instant, due);
+    ASSERT_EQ(due, late);
     ASSERT_EQ(tree.at(place), plain[place]);
   }
 }

@@ -9,16 +9,10 @@
 
 #include "core/ids.hpp"
 #include "core/rng.hpp"
-#include "domain/request.hpp"
+#include "core/time.hpp"
 
 namespace ridgeline::cluster {
 namespace {
-
-domain::Request request(std::uint32_t id) {
-  domain::Request one;
-  one.id = core::RequestId(id);
-  return one;
-}
 
 TEST(Tickets, AreFoundByIdWhereverTheyWere) {
   core::RngStream draws(5, 0, "tickets", 0);
@@ -29,7 +23,7 @@ TEST(Tickets, AreFoundByIdWhereverTheyWere) {
     const auto late = static_cast<std::uint32_t>(draws.next_u64() % 8);
     const std::uint32_t id = 2 * round + 10 - late;
     if (!plain.contains(id)) {
-      plain[id] = &tickets.add(request(id));
+      plain[id] = &tickets.add(core::RequestId(id), core::SimTime());
     }
     if (draws.next_u64() % 3 != 0) {
       auto gone = plain.begin();

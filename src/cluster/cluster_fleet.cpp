@@ -1,0 +1,193 @@
+// What the parts of a cluster may do with it, and what its instances report to it.
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "cluster/cluster.hpp"
+#include "cluster/gateway.hpp"
+#include "cluster/part.hpp"
+#include "cluster/request_story.hpp"
+#include "cluster/tickets.hpp"
+#include "core/check.hpp"
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
+#include "engine/instance.hpp"
+#include "engine/leg.hpp"
+#include "engine/server.hpp"
+
+namespace ridgeline::cluster {
+
+using core::SimTime;
+
+void Cluster::submit_to(const domain::Request& request,
+                        core::InstanceId id,
+                        const engine::Leg& leg) {
+  instances_[id.value()]->submit_leg(request, leg);
+  note_change(id);
+}
+
+/// What an instance was given may change when it next shows something.
+void Cluster::note_change(core::InstanceId id) {
+  if (ends_are_watched_) {
+    look_at(unit_of(id));
+  }
+}
+
+void Cluster::submit(const domain::Request& request, core::InstanceId id, const engine::Leg& leg) {
+  static_cast<void>(instance(id, request.arrival));
+  if (stories_) {
+    const Share share = leg.loads ? Share::kDecode : Share::kPrefill;
+    stories_->on_sent(request.id, id, share, request.arrival, request.arrival);
+  }
+  submit_to(request, id, leg);
+}
+
+void Cluster::finish_load(core::RequestId id, core::InstanceId place, SimTime at, bool arrived) {
+  if (stories_ && arrived) {
+    stories_->on_loaded(id, place, at);
+  }
+  instance(place, at).finish_load(id, at, arrived);
+  note_change(place);
+}
+
+void Cluster::release_blocks(core::RequestId id, core::InstanceId place, SimTime at) {
+  instance(place, at).release_blocks(id, at);
+  note_change(place);
+}
+
+void Cluster::on_load_start(const engine::LoadStart& load, SimTime at) {
+  for (const OwnPart& own : parts_) {
+    own.part->on_load_start(load, at);
+  }
+}
+
+bool Cluster::dispatch(Ticket& ticket, SimTime now) {
+  for (const OwnPart& own : parts_) {
+    if (const auto sent = own.part->on_dispatch(ticket, now)) {
+      return *sent;
+    }
+  }
+  const std::optional<Gateway::Counted> counted = gateway_.route(ticket.request, now, ticket.group);
+  if (!counted) {
+    return false;
+  }
+  note_dispatch(ticket, *counted);
+  deliver(ticket.request,
+          counted->instance,
+          SimTime::saturating_sum(now, gateway_.times().gateway_latency));
+  return true;
+}
+
+void Cluster::deliver(const domain::Request& request, core::InstanceId instance, SimTime at) {
+  Ticket& ticket = *tickets_.find(request.id);
+  domain::Request sent = request;
+  sent.arrival = at;
+  if (stories_) {
+    stories_->on_sent(request.id, instance, Share::kWhole, reached_, at);
+  }
+  ticket.is_delivered = false;
+  ticket.delivery = num_deliveries_++;
+  deliveries_.push(
+      {.at = at, .instance = instance, .sequence = ticket.delivery, .request = std::move(sent)});
+}
+
+void Cluster::end(Ticket& ticket, domain::Outcome outcome, SimTime at) {
+  if (ticket.is_counted) {
+    gateway_.note_end(ticket.counted, ticket.first_token_seen, at);
+  }
+  ended_ = true;
+  domain::RequestRecord record = unserved(ticket.request, outcome, at);
+  for (const OwnPart& own : parts_) {
+    own.part->on_end(ticket, record);
+  }
+  tickets_.erase(ticket.request.id);
+  report(record, at);
+}
+
+/// A request has ended for good.
+void Cluster::report(const domain::RequestRecord& record, SimTime at) {
+  if (stories_) {
+    stories_->on_end(record, at);
+  }
+  sink_.on_request(record);
+}
+
+engine::Instance& Cluster::instance(core::InstanceId id, SimTime now) {
+  while (advance_one(unit_of(id), now, false, kAllSegments) == engine::Pause::kBudget) {
+  }
+  return *instances_[id.value()];
+}
+
+/// A request reaches an instance that is dead.
+void Cluster::refuse(const domain::Request& request, core::InstanceId id, SimTime now) {
+  domain::RequestRecord record = unserved(request, domain::Outcome::kFailed, now);
+  record.instance = id;
+  record.failed = now;
+  on_request(record);
+  ended_ = true;
+}
+
+void Cluster::stop(core::InstanceId id, SimTime now) {
+  RIDGELINE_CHECK(groups_.empty(), "no rank of a group stops by itself");
+  serves_[id.value()] = false;
+  instance(id, now).fail(now);
+  ended_ = true;  // What it had: a closed loop's clients go on from here.
+  note_change(id);
+}
+
+void Cluster::renew(core::InstanceId id) {
+  const std::size_t place = id.value();
+  before_[place] = totals_of(id);
+  instances_[place] = new_instance(id);
+  note_change(id);
+}
+
+void Cluster::cut_all(SimTime now) {
+  for (const auto& one : instances_) {
+    instance(one->id(), now);
+  }
+  for (const core::RequestId id : tickets_.ids()) {
+    abort(id, now);
+  }
+}
+
+void Cluster::on_request(const domain::RequestRecord& record) {
+  Ticket* const held = tickets_.find(record.id);
+  RIDGELINE_CHECK(held != nullptr, "a request ends once, where it was sent");
+  Ticket& ticket = *held;
+  RIDGELINE_CHECK(ticket.counted.instance == record.instance, "a request ends where it was sent");
+  domain::RequestRecord own = record;
+  own.arrival = ticket.arrival;
+  if (record.outcome != domain::Outcome::kUnfinished) {
+    if (ticket.is_counted) {
+      gateway_.note_end(ticket.counted, ticket.first_token_seen, end_of(record));
+    }
+    ticket.is_counted = false;
+    ticket.is_delivered = false;
+  }
+  if (stories_) {
+    stories_->on_leg_end(record, end_of(record));
+  }
+  for (const OwnPart& part : parts_) {
+    if (part.part->on_leg_end(ticket, own)) {
+      return;
+    }
+  }
+  for (const OwnPart& part : parts_) {
+    part.part->on_end(ticket, own);
+  }
+  tickets_.erase(record.id);
+  report(own, end_of(own));
+}
+
+void Cluster::on_first_token(core::RequestId id, SimTime at) {
+  Ticket& ticket = *tickets_.find(id);
+  if (ticket.is_counted && !ticket.first_token_seen) {
+    ticket.first_token_seen = true;
+    gateway_.note_first_token(ticket.counted, at);
+  }
+}
+
+}  // namespace ridgeline::cluster

@@ -1,0 +1,73 @@
+// The sums over the instances of a cluster.
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+#include "cluster/cluster.hpp"
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "engine/engine.hpp"
+#include "engine/instance.hpp"
+#include "engine/instance_group.hpp"
+#include "engine/loop/lock_step.hpp"
+
+namespace ridgeline::cluster {
+namespace {
+
+void add(engine::EngineTotals& all, const engine::EngineTotals& one) {
+  all.steps += one.steps;
+  all.preemptions += one.preemptions;
+  all.step_time.cpu += one.step_time.cpu;
+  for (std::size_t part = 0; part < domain::kNumBottlenecks; ++part) {
+    all.step_time.by_bottleneck[part] += one.step_time.by_bottleneck[part];
+  }
+  all.busy += one.busy;
+  all.prefix_queries += one.prefix_queries;
+  all.prefix_hits += one.prefix_hits;
+  all.peak_used_blocks += one.peak_used_blocks;
+  all.used_block_seconds += one.used_block_seconds;
+  all.jumped_steps += one.jumped_steps;
+}
+
+}  // namespace
+
+engine::InstanceState Cluster::state(core::SimTime at) const {
+  engine::InstanceState all{.at = at};
+  for (const auto& instance : instances_) {
+    const engine::InstanceState one = instance->state(at);
+    all.running += one.running;
+    all.waiting += one.waiting;
+    all.queued_prompt_tokens += one.queued_prompt_tokens;
+    all.used_blocks += one.used_blocks;
+    all.free_blocks += one.free_blocks;
+  }
+  return all;
+}
+
+engine::EngineTotals Cluster::totals_of(core::InstanceId id) const {
+  engine::EngineTotals all = before_[id.value()];
+  const core::Blocks peak = all.peak_used_blocks;
+  const engine::EngineTotals now = instances_[id.value()]->totals();
+  add(all, now);
+  all.peak_used_blocks = std::max(peak, now.peak_used_blocks);
+  return all;
+}
+
+std::optional<engine::RankSteps> Cluster::rank_steps_of(core::InstanceId id) const {
+  if (groups_.empty()) {
+    return std::nullopt;
+  }
+  return groups_[unit_of(id)]->steps_of(id.value() % unit_size_);
+}
+
+engine::EngineTotals Cluster::totals() const {
+  engine::EngineTotals all;
+  for (const auto& instance : instances_) {
+    add(all, totals_of(instance->id()));
+  }
+  return all;
+}
+
+}  // namespace ridgeline::cluster

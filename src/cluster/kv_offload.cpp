@@ -1,0 +1,591 @@
+#include "cluster/kv_offload.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cluster/part.hpp"
+#include "core/check.hpp"
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/request.hpp"
+#include "domain/step.hpp"
+#include "engine/kv_connector.hpp"
+#include "engine/prefix_hashes.hpp"
+#include "link/kv_link.hpp"
+#include "routing/router.hpp"
+#include "store/eviction.hpp"
+#include "store/tier.hpp"
+
+namespace ridgeline::cluster {
+namespace {
+
+using core::SimTime;
+using link::WireId;
+
+constexpr core::Duration kOneTick = core::Duration::ticks(1);
+constexpr std::int64_t kWiresPerHost = 4;  ///< Memory and disk, each read and written.
+constexpr std::int64_t kWiresOfStore = 2;  ///< Read and written; then two of each host.
+
+std::size_t place(TierKind kind) {
+  return static_cast<std::size_t>(kind);
+}
+
+std::int64_t num_hosts(const OffloadOptions& options, const Fleet& fleet) {
+  const auto instances = static_cast<std::int64_t>(fleet.num_instances());
+  return (instances + options.instances_per_host - 1) / options.instances_per_host;
+}
+
+/// A link of a tier that does not exist moves nothing.
+std::int64_t rate_or_least(std::int64_t rate) {
+  return std::max(rate, link::KvLink::kLeastCapacity);
+}
+
+std::vector<std::int64_t> host_wires(const OffloadOptions& options, std::int64_t hosts) {
+  std::vector<std::int64_t> wires;
+  for (std::int64_t host = 0; host < hosts; ++host) {
+    for (const TierKind kind : {TierKind::kHost, TierKind::kDisk}) {
+      wires.push_back(rate_or_least(options.tiers[place(kind)].read_rate));
+      wires.push_back(rate_or_least(options.tiers[place(kind)].write_rate));
+    }
+  }
+  return wires;
+}
+
+std::vector<std::int64_t> store_wires(const OffloadOptions& options, std::int64_t hosts) {
+  const TierOptions& store = options.tiers[place(TierKind::kShared)];
+  const bool has_limit = options.store_rate > 0;
+  std::vector<std::int64_t> wires = {
+      rate_or_least(has_limit ? options.store_rate : store.read_rate * hosts),
+      rate_or_least(has_limit ? options.store_rate : store.write_rate * hosts)};
+  for (std::int64_t host = 0; host < hosts; ++host) {
+    wires.push_back(rate_or_least(store.read_rate));
+    wires.push_back(rate_or_least(store.write_rate));
+  }
+  return wires;
+}
+
+}  // namespace
+
+/// What the engine of one instance asks.
+class KvOffload::Connector final : public engine::KvConnector {
+ public:
+  Connector(KvOffload& all, core::InstanceId instance) : all_(all), instance_(instance) {}
+
+  void set_now(SimTime now) override { now_ = now; }
+
+  [[nodiscard]] std::int64_t find(Hashes hashes, std::int64_t local) const override {
+    const std::int64_t blocks = available(hashes, local);
+    return blocks > 0 && all_.loads_sooner(instance_, hashes, local, blocks) ? blocks : 0;
+  }
+
+  void begin(core::RequestId request,
+             Hashes hashes,
+             std::int64_t local,
+             std::int64_t loaded) override {
+    const std::int64_t chunk = all_.options_.blocks_per_chunk;
+    const std::int64_t chunks = std::ssize(hashes) / chunk;
+    all_.totals_.queries += std::ssize(hashes) - local;
+    all_.totals_.hits += loaded;
+    all_.totals_.recomputed += loaded == 0 && available(hashes, local) > 0 ? 1 : 0;
+    for (std::int64_t i = local / chunk; i < chunks; ++i) {
+      ++uses()[key(hashes, i)];
+    }
+    Keys used;
+    for (std::int64_t i = 0; i < chunks; ++i) {
+      used.push_back(key(hashes, i));
+    }
+    plan(Due::Kind::kTouch,
+         {.instance = instance_, .request = request, .keys = std::move(used)},
+         {});
+    if (loaded > 0) {
+      load(request, hashes, local, loaded);
+    }
+  }
+
+  void store(core::RequestId request, Hashes hashes, std::int64_t before) override {
+    const std::int64_t chunk = all_.options_.blocks_per_chunk;
+    Keys keys;
+    for (std::int64_t i = before / chunk; i < std::ssize(hashes) / chunk; ++i) {
+      keys.push_back(key(hashes, i));
+    }
+    if (!keys.empty()) {
+      ++storing_[request].moves;
+      plan(Due::Kind::kStore,
+           {.kind = Move::Kind::kStore,
+            .tier = all_.top(),
+            .instance = instance_,
+            .request = request,
+            .keys = std::move(keys)},
+           {});
+    }
+  }
+
+  [[nodiscard]] bool stores_answers() const override { return all_.options_.stores_answers; }
+
+  [[nodiscard]] bool hold(core::RequestId request) override {
+    const auto storing = storing_.find(request);
+    if (storing == storing_.end()) {
+      return false;
+    }
+    storing->second.has_left = true;
+    return true;
+  }
+
+  /// How many requests wanted a block, beyond what their GPUs held.
+  [[nodiscard]] std::int64_t uses_of(store::BlockKey block) {
+    const auto found = uses().find(block);
+    return found == uses().end() ? 0 : found->second;
+  }
+
+  /// A transfer of a request to a tier is over. Whether the request has left and its blocks, which
+  /// stayed for that, are free now.
+  [[nodiscard]] bool end_store(core::RequestId request) {
+    Storing& storing = storing_.at(request);
+    if (--storing.moves > 0) {
+      return false;
+    }
+    const bool has_left = storing.has_left;
+    storing_.erase(request);
+    return has_left;
+  }
+
+ private:
+  struct Storing {
+    std::int64_t moves = 0;
+    bool has_left = false;
+  };
+  using Uses = std::unordered_map<store::BlockKey, std::int64_t>;
+
+  [[nodiscard]] store::BlockKey key(Hashes hashes, std::int64_t chunk) const {
+    return hashes[static_cast<std::size_t>((chunk + 1) * all_.options_.blocks_per_chunk - 1)];
+  }
+  /// Of the tier that is written first.
+  [[nodiscard]] Uses& uses() {
+    return all_.top() == TierKind::kShared ? all_.connectors_.front()->uses_ : uses_;
+  }
+  void plan(Due::Kind kind, Move move, core::Duration after) const {
+    all_.plan(SimTime::saturating_sum(now_, std::max(after, kOneTick)),
+              {.kind = kind, .move = std::move(move)});
+  }
+
+  /// Blocks behind the first `local` that tiers hold one after the other, in whole blocks of a
+  /// tier; less than one of those is not worth a load (vLLM).
+  [[nodiscard]] std::int64_t available(Hashes hashes, std::int64_t local) const {
+    const std::int64_t chunk = all_.options_.blocks_per_chunk;
+    const std::int64_t chunks = std::ssize(hashes) / chunk;
+    std::int64_t end = local / chunk;
+    while (end < chunks && all_.where(key(hashes, end), instance_)) {
+      ++end;
+    }
+    const std::int64_t blocks = end * chunk - local;
+    return blocks >= std::max(chunk, all_.options_.min_hit_blocks) ? blocks : 0;
+  }
+
+  /// Each block from the fastest tier that has it, tier by tier.
+  void load(core::RequestId request, Hashes hashes, std::int64_t local, std::int64_t loaded) {
+    const std::int64_t chunk = all_.options_.blocks_per_chunk;
+    std::array<Move, kNumTiers> moves;
+    for (std::int64_t i = local / chunk; i < (local + loaded) / chunk; ++i) {
+      const store::BlockKey block = key(hashes, i);
+      const TierKind kind = *all_.where(block, instance_);
+      all_.tier(kind, instance_)->begin_read(block);
+      Move& move = moves[place(kind)];
+      move.keys.push_back(block);
+      move.blocks += (i + 1) * chunk - std::max(i * chunk, local);
+    }
+    Load& waiting = all_.loads_[request];
+    RIDGELINE_CHECK(waiting.parts == 0, "a request loads once at a time");
+    waiting.begun = now_;
+    for (std::size_t i = 0; i < kNumTiers; ++i) {
+      if (moves[i].blocks == 0) {
+        continue;
+      }
+      ++waiting.parts;
+      moves[i].tier = static_cast<TierKind>(i);
+      moves[i].instance = instance_;
+      moves[i].request = request;
+      plan(Due::Kind::kLoad, std::move(moves[i]), all_.options_.tiers[i].latency);
+    }
+  }
+
+  KvOffload& all_;
+  core::InstanceId instance_;
+  SimTime now_;
+  std::map<core::RequestId, Storing> storing_;
+  Uses uses_;
+};
+
+KvOffload::KvOffload(const OffloadOptions& options, Fleet& fleet)
+    : options_(options),
+      fleet_(fleet),
+      host_lines_{.link = {options.sharing, host_wires(options, num_hosts(options, fleet))},
+                  .moves = {}},
+      store_lines_{
+          .link = {link::Sharing::kMaxMin, store_wires(options, num_hosts(options, fleet))},
+          .moves = {}},
+      kept_(fleet.gateway().needs().tiers ? fleet.gateway().times().kv_events_delay
+                                          : core::Duration()) {
+  for (std::size_t kind = 0; kind < kNumTiers; ++kind) {
+    const TierOptions& tier = options.tiers[kind];
+    const bool is_shared = static_cast<TierKind>(kind) == TierKind::kShared;
+    const std::size_t count = is_shared ? 1 : fleet.num_instances();
+    for (std::size_t i = 0; tier.blocks > 0 && i < count; ++i) {
+      tiers_[kind].push_back(
+          std::make_unique<store::Tier>(tier.blocks, tier.eviction(tier.blocks), kept_));
+    }
+  }
+  for (std::size_t i = 0; i < fleet.num_instances(); ++i) {
+    const core::InstanceId id(static_cast<core::InstanceId::Rep>(i));
+    connectors_.push_back(std::make_unique<Connector>(*this, id));
+    fleet.instance(id, SimTime()).connect(*connectors_.back());
+  }
+  fleet.gateway().look_at_tiers([this](const domain::Request& request,
+                                       core::InstanceId id,
+                                       SimTime as_of) { return overlap(request, id, as_of); });
+}
+
+KvOffload::~KvOffload() = default;
+
+store::Tier* KvOffload::tier(TierKind kind, core::InstanceId instance) const {
+  const auto& all = tiers_[place(kind)];
+  if (all.empty()) {
+    return nullptr;
+  }
+  return kind == TierKind::kShared ? all.front().get() : all[instance.value()].get();
+}
+
+/// The fastest tier that there is.
+TierKind KvOffload::top() const {
+  const auto first = std::ranges::find_if(tiers_, [](const auto& all) { return !all.empty(); });
+  RIDGELINE_CHECK(first != tiers_.end(), "there is a tier");
+  return static_cast<TierKind>(first - tiers_.begin());
+}
+
+std::optional<TierKind> KvOffload::below(TierKind kind) const {
+  for (std::size_t next = place(kind) + 1; next < kNumTiers; ++next) {
+    if (!tiers_[next].empty()) {
+      return static_cast<TierKind>(next);
+    }
+  }
+  return std::nullopt;
+}
+
+/// The fastest tier that has the block.
+std::optional<TierKind> KvOffload::where(store::BlockKey key, core::InstanceId instance) const {
+  for (std::size_t i = 0; i < kNumTiers; ++i) {
+    const store::Tier* const one = tier(static_cast<TierKind>(i), instance);
+    if (one != nullptr && one->holds(key)) {
+      return static_cast<TierKind>(i);
+    }
+  }
+  return std::nullopt;
+}
+
+WireId KvOffload::wire(TierKind kind, std::int64_t host, bool writes) const {
+  const std::int64_t first = kind == TierKind::kShared
+                                 ? kWiresOfStore + 2 * host
+                                 : kWiresPerHost * host + (kind == TierKind::kDisk ? 2 : 0);
+  return WireId(static_cast<WireId::Rep>(first + (writes ? 1 : 0)));
+}
+
+/// What comes from a disk or a store passes the host's memory on its way, which is never slower.
+link::Route KvOffload::route(const Move& move) const {
+  const std::int64_t host = std::int64_t{move.instance.value()} / options_.instances_per_host;
+  const bool writes = move.kind != Move::Kind::kLoad;
+  link::Route wires = {wire(move.tier, host, writes)};
+  if (move.tier == TierKind::kShared) {
+    wires.emplace_back(writes ? 1 : 0);
+  }
+  return wires;
+}
+
+/// Whether what tiers hold would arrive before it could be computed: bytes over rate, on idle
+/// links, against one step with that prompt alone.
+bool KvOffload::loads_sooner(core::InstanceId instance,
+                             engine::KvConnector::Hashes hashes,
+                             std::int64_t local,
+                             std::int64_t blocks) const {
+  if (options_.recompute == nullptr) {
+    return true;
+  }
+  const std::int64_t chunk = options_.blocks_per_chunk;
+  std::array<std::int64_t, kNumTiers> from = {};
+  for (std::int64_t i = local / chunk; i < (local + blocks) / chunk; ++i) {
+    const auto last = static_cast<std::size_t>((i + 1) * chunk - 1);
+    from[place(*where(hashes[last], instance))] += (i + 1) * chunk - std::max(i * chunk, local);
+  }
+  core::Duration longest;
+  for (std::size_t i = 0; i < kNumTiers; ++i) {
+    if (from[i] > 0) {
+      const Move move{.tier = static_cast<TierKind>(i), .instance = instance};
+      const link::KvLink& lines =
+          move.tier == TierKind::kShared ? store_lines_.link : host_lines_.link;
+      longest = std::max(longest,
+                         core::Duration::saturating_sum(options_.tiers[i].latency,
+                                                        lines.alone(bytes(from[i]), route(move))));
+    }
+  }
+  const std::array<domain::PrefillChunk, 1> prompt = {
+      {{.past = options_.block_tokens * local, .new_tokens = options_.block_tokens * blocks}}};
+  domain::StepBatch batch;
+  batch.prefills = prompt;
+  return longest < options_.recompute->predict(batch).gpu();
+}
+
+void KvOffload::plan(SimTime at, Due due) {
+  const core::InstanceId instance = due.move.instance;
+  due_.emplace(DueKey(at, instance, num_due_++), std::move(due));
+}
+
+SimTime KvOffload::next_instant() const {
+  const SimTime due = due_.empty() ? SimTime::never() : std::get<SimTime>(due_.begin()->first);
+  return std::min({due, host_lines_.link.next_end(), store_lines_.link.next_end()});
+}
+
+void KvOffload::act(SimTime now) {
+  for (const auto& all : tiers_) {
+    for (std::size_t i = 0; i < all.size() && kept_ > core::Duration(); ++i) {
+      all[i]->set_now(now);
+    }
+  }
+  end_moves(host_lines_, now);
+  end_moves(store_lines_, now);
+  while (!due_.empty() && std::get<SimTime>(due_.begin()->first) <= now) {
+    Due due = std::move(due_.begin()->second);
+    due_.erase(due_.begin());
+    perform(std::move(due), now);
+  }
+}
+
+void KvOffload::perform(Due due, SimTime now) {
+  switch (due.kind) {
+    case Due::Kind::kTouch:
+      return touch(due.move);
+    case Due::Kind::kLoad:
+      return start(std::move(due.move), now);
+    case Due::Kind::kStore:
+      return write(std::move(due.move), now);
+  }
+}
+
+/// The last block of a prompt first, so that it goes before those that it needs (vLLM).
+void KvOffload::touch(const Move& move) {
+  for (std::size_t i = 0; i < kNumTiers; ++i) {
+    if (store::Tier* const one = tier(static_cast<TierKind>(i), move.instance); one != nullptr) {
+      for (auto key = move.keys.rbegin(); key != move.keys.rend(); ++key) {
+        one->touch(*key);
+      }
+    }
+  }
+}
+
+/// Blocks of a step go to the first tier, those that it lacks and wants.
+void KvOffload::write(Move move, SimTime now) {
+  store::Tier& first = *tier(move.tier, move.instance);
+  Keys gone;
+  std::erase_if(move.keys, [&](store::BlockKey key) {
+    return connectors_[move.instance.value()]->uses_of(key) < options_.store_threshold ||
+           first.begin_write(key, gone) != store::Tier::Write::kBegun;
+  });
+  if (options_.write_back) {
+    copy_down(gone, move.tier, false, move.instance, now);
+  }
+  if (move.keys.empty()) {
+    end_store(move, now);
+    return;
+  }
+  move.blocks = std::ssize(move.keys) * options_.blocks_per_chunk;
+  start(std::move(move), now);
+}
+
+void KvOffload::start(Move move, SimTime now) {
+  Lines& lines = lines_of(move.tier);
+  move.start = now;
+  const link::TransferId id = lines.link.start(bytes(move.blocks), route(move), now);
+  lines.moves.emplace(id, std::move(move));
+}
+
+void KvOffload::end_moves(Lines& lines, SimTime now) {
+  if (lines.link.next_end() > now) {
+    return;
+  }
+  for (const link::TransferId id : lines.link.end_next()) {
+    const auto found = lines.moves.find(id);
+    const Move move = std::move(found->second);
+    lines.moves.erase(found);
+    if (move.kind == Move::Kind::kLoad) {
+      end_load(move, now);
+    } else {
+      end_write(move, now);
+    }
+  }
+}
+
+void KvOffload::end_load(const Move& move, SimTime now) {
+  TierUse& use = totals_.tiers[place(move.tier)];
+  use.hit_blocks += move.blocks;
+  ++use.loads;
+  use.bytes_read += bytes(move.blocks);
+  use.read_time += now - move.start;
+  for (const store::BlockKey key : move.keys) {
+    tier(move.tier, move.instance)->end_read(key);
+  }
+  if (options_.promote_on_hit && move.tier != top()) {
+    promote(move, now);
+  }
+  const auto load = loads_.find(move.request);
+  if (--load->second.parts > 0) {
+    return;
+  }
+  ++totals_.loads;
+  totals_.load_time += now - load->second.begun;
+  loads_.erase(load);
+  fleet_.finish_load(move.request, move.instance, reached(move.instance, now), true);
+}
+
+/// What passed the host on its way stays there.
+void KvOffload::promote(const Move& move, SimTime now) {
+  store::Tier& first = *tier(top(), move.instance);
+  Keys gone;
+  for (const store::BlockKey key : move.keys) {
+    if (first.begin_write(key, gone) == store::Tier::Write::kBegun) {
+      first.end_write(key);
+    }
+  }
+  if (options_.write_back) {
+    copy_down(gone, top(), false, move.instance, now);
+  }
+}
+
+void KvOffload::end_write(const Move& move, SimTime now) {
+  totals_.tiers[place(move.tier)].bytes_written += bytes(move.blocks);
+  store::Tier& written = *tier(move.tier, move.instance);
+  for (const store::BlockKey key : move.keys) {
+    written.end_write(key);
+  }
+  if (move.source) {
+    for (const store::BlockKey key : move.keys) {
+      tier(*move.source, move.instance)->end_read(key);
+    }
+  }
+  if (!options_.write_back) {
+    copy_down(move.keys, move.tier, true, move.instance, now);
+  }
+  if (move.kind == Move::Kind::kStore) {
+    end_store(move, now);
+  }
+}
+
+/// Blocks go on to the tier below, those that it lacks. What gives way above (`stays` false) leaves
+/// through a buffer.
+void KvOffload::copy_down(
+    const Keys& keys, TierKind from, bool stays, core::InstanceId id, SimTime now) {
+  const std::optional<TierKind> next = below(from);
+  if (!next || keys.empty()) {
+    return;
+  }
+  Move move{.kind = Move::Kind::kCopy, .tier = *next, .instance = id};
+  Keys gone;
+  for (const store::BlockKey key : keys) {
+    if (tier(*next, id)->begin_write(key, gone) == store::Tier::Write::kBegun) {
+      move.keys.push_back(key);
+    }
+  }
+  if (options_.write_back) {
+    copy_down(gone, *next, false, id, now);
+  }
+  if (move.keys.empty()) {
+    return;
+  }
+  if (stays) {
+    move.source = from;
+    for (const store::BlockKey key : move.keys) {
+      tier(from, id)->begin_read(key);
+    }
+  }
+  move.blocks = std::ssize(move.keys) * options_.blocks_per_chunk;
+  start(std::move(move), now);
+}
+
+/// The blocks of a request that has left were read for the last time.
+void KvOffload::end_store(const Move& move, SimTime now) {
+  if (connectors_[move.instance.value()]->end_store(move.request)) {
+    fleet_.release_blocks(move.request, move.instance, reached(move.instance, now));
+  }
+}
+
+/// An instance that had nothing left to serve may have ended its last steps since.
+SimTime KvOffload::reached(core::InstanceId id, SimTime now) {
+  return std::max(now, fleet_.instance(id, now).now());
+}
+
+routing::TierTokens KvOffload::overlap(const domain::Request& request,
+                                       core::InstanceId instance,
+                                       SimTime as_of) {
+  if (asked_.first != request.id) {
+    asked_ = {request.id, engine::prefix_hashes(request, options_.block_tokens)};
+  }
+  const std::vector<std::uint64_t>& hashes = asked_.second;
+  const std::int64_t chunk = options_.blocks_per_chunk;
+  const std::int64_t tokens = chunk * options_.block_tokens.value();
+  routing::TierTokens found;
+  bool in_store = true;
+  for (std::int64_t i = 0; i < std::ssize(hashes) / chunk; ++i) {
+    const auto has = [&](TierKind kind) {
+      const store::Tier* const one = tier(kind, instance);
+      return one != nullptr &&
+             one->held_at(hashes[static_cast<std::size_t>((i + 1) * chunk - 1)], as_of);
+    };
+    in_store = in_store && has(TierKind::kShared);
+    found.shared += in_store ? tokens : 0;
+    if (has(TierKind::kHost)) {
+      found.host += tokens;
+    } else if (has(TierKind::kDisk)) {
+      found.disk += tokens;
+    } else if (!in_store) {
+      break;
+    }
+  }
+  return found;
+}
+
+OffloadTotals KvOffload::totals() const {
+  OffloadTotals totals = totals_;
+  const std::int64_t hosts = num_hosts(options_, fleet_);
+  for (std::size_t i = 0; i < kNumTiers; ++i) {
+    TierUse& use = totals.tiers[i];
+    for (const auto& one : tiers_[i]) {
+      const store::TierTotals& blocks = one->totals();
+      use.blocks.written += blocks.written;
+      use.blocks.evicted += blocks.evicted;
+      use.blocks.refused += blocks.refused;
+      use.blocks.peak += blocks.peak;
+      use.capacity += one->capacity();
+    }
+    if (tiers_[i].empty()) {
+      continue;
+    }
+    use.read_rate = options_.tiers[i].read_rate;
+    use.write_rate = options_.tiers[i].write_rate;
+    const TierKind kind = static_cast<TierKind>(i);
+    const link::KvLink& lines = kind == TierKind::kShared ? store_lines_.link : host_lines_.link;
+    for (std::int64_t host = 0; host < hosts; ++host) {
+      const auto moved = [&](bool writes) {
+        return static_cast<std::int64_t>(lines.totals(wire(kind, host, writes)).bytes);
+      };
+      use.read_link_bytes = std::max(use.read_link_bytes, moved(false));
+      use.write_link_bytes = std::max(use.write_link_bytes, moved(true));
+    }
+  }
+  return totals;
+}
+
+}  // namespace ridgeline::cluster

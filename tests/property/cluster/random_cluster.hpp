@@ -1,0 +1,99 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <rapidcheck.h>
+
+#include "admission/registry.hpp"
+#include "admission/settings.hpp"
+#include "cluster/gateway.hpp"
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/label_set.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
+#include "engine/instance.hpp"
+#include "engine/options.hpp"
+#include "routing/registry.hpp"
+#include "support/linear_model.hpp"
+#include "support/recording_sink.hpp"
+
+/// What random clusters of several kinds have in common.
+namespace ridgeline::test {
+
+/// 0 to that.
+inline core::Duration up_to_microseconds(std::int64_t most) {
+  return core::Duration::microseconds(*rc::gen::inRange<std::int64_t>(0, most + 1));
+}
+inline core::Duration from_1_to_microseconds(std::int64_t most) {
+  return core::Duration::microseconds(1) + up_to_microseconds(most);
+}
+
+/// A small engine in corners that a real one seldom sees: few seats, few blocks.
+inline engine::EngineOptions random_engine() {
+  engine::EngineOptions options;
+  options.max_num_seqs = *rc::gen::inRange<std::int64_t>(1, 5);
+  options.max_num_batched_tokens = core::Tokens(*rc::gen::inRange<std::int64_t>(64, 512));
+  options.max_model_len = core::Tokens(512);
+  options.num_gpu_blocks = core::Blocks(*rc::gen::inRange<std::int64_t>(34, 80));
+  options.async_scheduling = *rc::gen::arbitrary<bool>();
+  return options;
+}
+
+inline LinearModel::Costs random_costs() {
+  LinearModel::Costs costs;
+  costs.per_context = core::Duration::ticks(*rc::gen::inRange<std::int64_t>(0, 1000));
+  return costs;
+}
+
+inline cluster::GatewayTimes random_times() {
+  return {.gateway_latency = up_to_microseconds(2000),
+          .notice_latency = up_to_microseconds(2000),
+          .refresh_interval = from_1_to_microseconds(4000),
+          .kv_events_delay = up_to_microseconds(*rc::gen::element(0, 4000))};
+}
+
+/// Fewer than `most`, up to `gap_us` apart; prompts that begin alike, some too long for the engine.
+inline std::vector<domain::Request> random_requests(std::uint32_t most, std::int64_t gap_us) {
+  std::vector<domain::Request> requests;
+  const auto count = *rc::gen::inRange<std::uint32_t>(1, most);
+  core::SimTime now;
+  for (std::uint32_t id = 0; id < count; ++id) {
+    now += up_to_microseconds(gap_us);
+    domain::Request request;
+    request.id = core::RequestId(id);
+    request.arrival = now;
+    request.prompt_tokens = core::Tokens(*rc::gen::inRange<std::int64_t>(1, 540));
+    request.output_tokens = core::Tokens(*rc::gen::inRange<std::int64_t>(1, 40));
+    request.max_tokens = request.output_tokens;
+    request.session = core::SessionId(*rc::gen::inRange<std::uint32_t>(0, 4));
+    request.prompt = {{*rc::gen::inRange<std::uint64_t>(0, 3),
+                       core::Tokens(*rc::gen::inRange<std::int64_t>(1, 256))}};
+    request.prompt_tokens = std::max(request.prompt_tokens, request.prompt[0].length);
+    requests.push_back(request);
+  }
+  return requests;
+}
+
+/// What every run is compared by.
+struct Ended {
+  std::vector<domain::RequestRecord> requests;  ///< In the order of their ids.
+  std::map<std::int64_t, std::int64_t> gaps;
+  std::int64_t steps = 0;
+
+  bool operator==(const Ended&) const = default;
+};
+
+inline Ended ended(const RecordingSink& sink, std::int64_t steps) {
+  Ended all{.requests = sink.requests, .gaps = sink.gaps, .steps = steps};
+  std::ranges::sort(all.requests, {}, &domain::RequestRecord::id);
+  return all;
+}
+
+}  // namespace ridgeline::test

@@ -17,6 +17,7 @@
 #include "engine/profiles.hpp"
 #include "evidence/conform/comparison.hpp"
 #include "evidence/conform/decisions/decisions.hpp"
+#include "evidence/conform/engine_recording.hpp"
 #include "evidence/conform/recording.hpp"
 
 namespace ridgeline::evidence::conform {
@@ -65,6 +66,7 @@ const document::Node* read_recording(const document::Node& document,
                                      core::Errors& errors) {
   document::ObjectReader reader(document, "", errors);
   recording.scenario = reader.required_string("scenario");
+  reader.node("engine");
   reader.node("derivation");  // For people: why the results are what they are.
   const document::Node* cfg = reader.node("cfg");
   const document::Node* requests = reader.node("requests");
@@ -91,6 +93,12 @@ const document::Node* read_recording(const document::Node& document,
   return results;
 }
 
+/// vLLM's need not name their engine.
+bool is_of_other_engine(const document::Node& document) {
+  const document::Node* engine = document.is_map() ? document.find("engine") : nullptr;
+  return engine != nullptr && text_of(*engine) != "vllm";
+}
+
 }  // namespace
 
 core::Result<std::vector<ConformResult>> conform_file(const std::string& path) {
@@ -104,6 +112,9 @@ core::Result<std::vector<ConformResult>> conform_file(const std::string& path) {
   }
   if (is_decisions(*document)) {
     return conform_decisions(*document, path);
+  }
+  if (is_of_other_engine(*document)) {
+    return conform_engine(*document, path);
   }
   core::Errors errors;
   Recording recording;

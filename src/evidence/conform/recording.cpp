@@ -69,59 +69,6 @@ bool is_off(const document::Node& node) {
   return false;
 }
 
-/// A setting that we do not know and that is off changes nothing; one that is on is refused.
-void finish_leniently(document::ObjectReader& reader, const document::Node& map) {
-  if (map.is_map()) {
-    for (const auto& member : map.members()) {
-      if (is_off(member.value)) {
-        reader.node(member.key);
-      }
-    }
-  }
-  reader.finish();
-}
-
-void read_prompt(const document::Node& prompt,
-                 const std::map<std::string, RequestId>& ids,
-                 const std::string& path,
-                 domain::Request& request,
-                 core::Errors& errors) {
-  const auto refuse = [&](const document::Node& node) {
-    errors.push_back({.field = path + ".prompt",
-                      .message = "found " + text_of(node) +
-                                 ", expected segments [seed, tokens] or [\"out\", request, "
-                                 "tokens] of at least a token each and 1000000 together",
-                      .where = node.where()});
-  };
-  if (!prompt.is_list()) {
-    refuse(prompt);
-    return;
-  }
-  for (const auto& segment : prompt.items()) {
-    using Kind = document::Node::Kind;
-    const auto kind = [&](std::size_t i) { return segment.items()[i].kind(); };
-    const std::size_t size = segment.is_list() ? segment.items().size() : 0;
-    if (size == 2 && kind(0) == Kind::kInteger && kind(1) == Kind::kInteger &&
-        segment.items()[0].as_integer() >= 0 && segment.items()[0].as_integer() <= kLargestSeed) {
-      request.prompt.push_back({content_of_seed(segment.items()[0].as_integer()),
-                                core::Tokens(segment.items()[1].as_integer())});
-    } else if (size == 3 && kind(0) == Kind::kString && kind(1) == Kind::kString &&
-               kind(2) == Kind::kInteger && ids.contains(segment.items()[1].as_string())) {
-      request.prompt.push_back({domain::output_content(ids.at(segment.items()[1].as_string())),
-                                core::Tokens(segment.items()[2].as_integer())});
-    } else {
-      refuse(segment);
-      return;
-    }
-    const core::Tokens length = request.prompt.back().length;
-    if (length < core::Tokens(1) || length > kMostTokens - request.prompt_tokens) {
-      refuse(segment);
-      return;
-    }
-    request.prompt_tokens += length;
-  }
-}
-
 /// How long the KV that another engine hands over is on the way: a number of iterations, or one
 /// where it is only said that it takes time.
 std::optional<std::int64_t> read_remote_steps(document::ObjectReader& reader) {
@@ -192,6 +139,58 @@ Recording::Entry read_request(const document::Node& node,
 }
 
 }  // namespace
+
+void finish_leniently(document::ObjectReader& reader, const document::Node& map) {
+  if (map.is_map()) {
+    for (const auto& member : map.members()) {
+      if (is_off(member.value)) {
+        reader.node(member.key);
+      }
+    }
+  }
+  reader.finish();
+}
+
+void read_prompt(const document::Node& prompt,
+                 const std::map<std::string, RequestId>& ids,
+                 const std::string& path,
+                 domain::Request& request,
+                 core::Errors& errors) {
+  const auto refuse = [&](const document::Node& node) {
+    errors.push_back({.field = path + ".prompt",
+                      .message = "found " + text_of(node) +
+                                 ", expected segments [seed, tokens] or [\"out\", request, "
+                                 "tokens] of at least a token each and 1000000 together",
+                      .where = node.where()});
+  };
+  if (!prompt.is_list()) {
+    refuse(prompt);
+    return;
+  }
+  for (const auto& segment : prompt.items()) {
+    using Kind = document::Node::Kind;
+    const auto kind = [&](std::size_t i) { return segment.items()[i].kind(); };
+    const std::size_t size = segment.is_list() ? segment.items().size() : 0;
+    if (size == 2 && kind(0) == Kind::kInteger && kind(1) == Kind::kInteger &&
+        segment.items()[0].as_integer() >= 0 && segment.items()[0].as_integer() <= kLargestSeed) {
+      request.prompt.push_back({content_of_seed(segment.items()[0].as_integer()),
+                                core::Tokens(segment.items()[1].as_integer())});
+    } else if (size == 3 && kind(0) == Kind::kString && kind(1) == Kind::kString &&
+               kind(2) == Kind::kInteger && ids.contains(segment.items()[1].as_string())) {
+      request.prompt.push_back({domain::output_content(ids.at(segment.items()[1].as_string())),
+                                core::Tokens(segment.items()[2].as_integer())});
+    } else {
+      refuse(segment);
+      return;
+    }
+    const core::Tokens length = request.prompt.back().length;
+    if (length < core::Tokens(1) || length > kMostTokens - request.prompt_tokens) {
+      refuse(segment);
+      return;
+    }
+    request.prompt_tokens += length;
+  }
+}
 
 void read_requests(const document::Node& list, Recording& recording, core::Errors& errors) {
   // Ids are ranks of the names: vLLM breaks ties by comparing them as text.

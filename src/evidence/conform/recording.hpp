@@ -1,13 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/ids.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
+#include "document/reader.hpp"
 #include "domain/request.hpp"
 #include "engine/options.hpp"
 #include "engine/profiles.hpp"
@@ -31,6 +34,17 @@ struct Recording {
   double watermark = 0.0;
   bool reserve_full_prompt = true;
 };
+
+/// Reads a prompt, segments [seed, tokens] or ["out", request, tokens], into a request, whose name
+/// is in `ids`; notes all problems under `path`.
+void read_prompt(const document::Node& prompt,
+                 const std::map<std::string, core::RequestId>& ids,
+                 const std::string& path,
+                 domain::Request& request,
+                 core::Errors& errors);
+/// Ends the reading of a map: what is left over is refused unless it is off (null, false, zero or
+/// empty).
+void finish_leniently(document::ObjectReader& reader, const document::Node& map);
 
 /// Reads the parts of a recording that hold for every version in it; notes all problems.
 void read_configuration(const document::Node& cfg, Recording& recording, core::Errors& errors);

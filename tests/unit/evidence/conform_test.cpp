@@ -3,11 +3,9 @@
 #include "evidence/conform/conform.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -46,34 +44,22 @@ void expect_equal(const std::vector<std::string>& files) {
   }
 }
 
-/// Recordings of rules that are not modelled yet: an end that is seen without chunked prefill
-/// (g11), drafts that are trimmed to the token budget (s06). A name leaves the list when its rule
-/// arrives.
-bool awaits_a_rule(const std::string& file) {
-  constexpr std::array<std::string_view, 2> kNames = {"g11_no_chunked_prefill",
-                                                      "s06_stress_spec_sync"};
-  return std::ranges::find(kNames, std::filesystem::path(file).stem().string()) != kNames.end();
-}
-
-bool is_equal(const std::string& file) {
-  const auto results = conform_file(file);
-  return results &&
-         std::ranges::all_of(*results, [](const auto& result) { return !result.difference; });
-}
-
 TEST(Conform, EveryRecordedVersionIsEqual) {
-  auto files = recordings(test::shared_dir() / "golden" / "vllm");
+  const auto files = recordings(test::shared_dir() / "golden" / "vllm");
   if (files.empty()) {
     GTEST_SKIP() << "needs the recordings of ../shared/golden/vllm";
   }
-  for (const std::string& file : files) {
-    EXPECT_FALSE(awaits_a_rule(file) && is_equal(file)) << file << " is equal: take its name out";
-  }
-  std::erase_if(files, awaits_a_rule);
   expect_equal(files);
 }
 
-/// Scenarios of our own, every number of which is derived in the file.
+TEST(Conform, DecisionsDerivedFromTheSourceAreEqual) {
+  const auto files = recordings(test::shared_dir() / "golden" / "vllm" / "derived");
+  if (files.empty()) {
+    GTEST_SKIP() << "needs the derived decisions of ../shared/golden/vllm/derived";
+  }
+  expect_equal(files);
+}
+
 TEST(Conform, OurOwnRecordingsAreEqual) {
   const auto files = recordings(test::source_dir() / "tests" / "recordings");
   EXPECT_GE(files.size(), 6U);

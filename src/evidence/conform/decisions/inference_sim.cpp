@@ -40,7 +40,7 @@ bool check_weighted(DecisionCase& recorded) {
     if (member.key == "lora-affinity") {
       scores = routing::resident_adapter_scores(all, word_of(recorded.request(), "adapter"));
     } else if (const auto* scorer = routing::find_scorer(member.key); scorer != nullptr) {
-      scores = scorer->make({})(all);
+      scores = scorer->make({})(all, {});
     } else {
       return false;
     }

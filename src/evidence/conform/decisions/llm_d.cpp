@@ -78,7 +78,7 @@ std::optional<routing::Scores> scores_of(const DecisionCase& recorded) {
     return scores;
   }
   const auto* scorer = routing::find_scorer(policy);
-  return scorer == nullptr ? std::nullopt : std::optional(scorer->make({})(all));
+  return scorer == nullptr ? std::nullopt : std::optional(scorer->make({})(all, {}));
 }
 
 bool check_profile(DecisionCase& recorded) {
@@ -89,7 +89,7 @@ bool check_profile(DecisionCase& recorded) {
     if (scorer == nullptr) {
       return false;
     }
-    routing::add_weighted(sums, scorer->make({})(all), weight.as_real());
+    routing::add_weighted(sums, scorer->make({})(all, {}), weight.as_real());
   }
   const auto ids = recorded.endpoint_ids();
   recorded.check_scores(

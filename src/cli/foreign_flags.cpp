@@ -27,6 +27,17 @@ constexpr auto kAliases = std::to_array<ForeignAlias>({
     {"ep", "enable-expert-parallel"},
     {"sc", "speculative-config"},
     {"num-gpu-blocks-override", "num-gpu-blocks"},
+    {"engine", "engine-version"},
+    // sglang.launch_server
+    {"model-path", "model"},
+    {"tp-size", "tensor-parallel-size"},
+    {"pp-size", "pipeline-parallel-size"},
+    {"dp-size", "data-parallel-size"},
+    {"context-length", "max-model-len"},
+    {"disable-cuda-graph", "enforce-eager"},
+    // trtllm-serve
+    {"max-seq-len", "max-model-len"},
+    {"kv-cache-free-gpu-memory-fraction", "free-gpu-memory-fraction"},
     // vllm bench serve
     {"random-input-len", "input-len"},
     {"random-output-len", "output-len"},
@@ -108,9 +119,13 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
     {"is not modelled: the KV cache is one pool of blocks on the GPU, as vLLM's default",
      "calculate-kv-scales kv-cache-dtype-skip-layers kv-sharing-fast-prefill "
      "disable-hybrid-kv-cache-manager disable-sliding-window prefix-match-unit watermark "
-     "kv-offloading-backend kv-offloading-size kv-transfer-config ec-transfer-config "
-     "ec-manager-config kv-cpu-blocks kv-offload-threshold kv-offload-config "
-     "kv-transfer-bandwidth kv-transfer-base-latency"},
+     "kv-transfer-config ec-transfer-config ec-manager-config kv-transfer-bandwidth "
+     "kv-transfer-base-latency"},
+    {"is not modelled as such: KV outside the GPU is set by --cpu-bytes-to-use 100GiB and the "
+     "other "
+     "options of cluster.kv_offload",
+     "kv-offloading-backend kv-offloading-size kv-cpu-blocks kv-offload-threshold "
+     "kv-offload-config"},
     {"is not modelled: recurrent states are kept as vLLM does by default",
      "mamba-block-size mamba-cache-dtype mamba-cache-mode mamba-cache-philox-rounds "
      "mamba-ssm-cache-dtype enable-mamba-cache-stochastic-rounding replayssm-buffer-len "

@@ -72,7 +72,9 @@ bool is_setting(const FlagSpec& flag) {
 std::string verbs_section() {
   std::string text = ".SH VERBS\n";
   for (const VerbPage& page : verb_pages()) {
-    text += fmt::format(".SS {}\n{}", roff(page.opening.usage), paragraphs(page.opening.about));
+    // A long list of choices fills no line: its heading is not adjusted.
+    text += fmt::format(
+        ".na\n.SS {}\n.ad\n{}", roff(page.opening.usage), paragraphs(page.opening.about));
     bool has_settings = false;
     for (const FlagSpec& flag : page.opening.flags) {
       has_settings = has_settings || (flag.name == "model" && is_setting(flag));

@@ -13,7 +13,7 @@
 #include "cli/commands/kernels.hpp"
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
-#include "engine/profiles.hpp"
+#include "engine/schedulers.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
@@ -88,8 +88,8 @@ std::vector<std::string> value_words(const FlagSpec& flag) {
   }
   if (flag.name == "engine-version") {
     std::vector<std::string> names;
-    for (const engine::Profile& profile : engine::profiles()) {
-      names.push_back(profile.name);
+    for (engine::EngineName& engine : engine::engine_names()) {
+      names.push_back(std::move(engine.name));
     }
     return names;
   }

@@ -15,12 +15,14 @@
 #include "core/time.hpp"
 #include "document/document.hpp"
 #include "engine/profiles.hpp"
+#include "engine/schedulers.hpp"
 #include "engine/serving.hpp"
 #include "hardware/facts.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
 #include "scenario/engine_formats.hpp"
+#include "scenario/engine_settings.hpp"
 #include "scenario/memory_limits.hpp"
 #include "scenario/parallelism.hpp"
 #include "scenario/patch.hpp"
@@ -146,6 +148,15 @@ void choose_sampler(Resolution& work) {
   work.engine().sampler = sorts ? kSort : "flashinfer";
 }
 
+/// What vLLM's version brings.
+void follow_vllm(Resolution& work) {
+  if (auto profile = work.keep(engine::find_profile(work.engine().version), "engine.version")) {
+    work.out->engine.profile = std::move(*profile);
+  }
+  choose_sampler(work);
+  warn_of_engine_version(work);
+}
+
 void look_up(Resolution& work) {
   const auto patched = [&](std::string_view target) {
     return [&work, target](const document::Node& document) {
@@ -174,20 +185,20 @@ void look_up(Resolution& work) {
                                    }),
                                "gpu",
                                "hardware");
-  auto profile = work.keep(engine::find_profile(work.engine().version), "engine.version");
+  const auto choice = work.keep(engine::find_engine(work.engine().version), "engine.version");
   if (latency::find_step_time_model(work.section().latency.name) == nullptr) {
     // Refused by its name, whatever it would be built from.
     static_cast<void>(work.keep(make_latency(work), "latency.name"));
   }
-  if (!work.errors.empty() || !network || !gpu || !profile) {
+  if (!work.errors.empty() || !network || !gpu || !choice) {
     return;
   }
   work.out->network = std::move(*network);
   work.out->gpu = std::move(*gpu);
-  work.out->engine.profile = std::move(*profile);
   set_cache_format(work.engine(), work.out->network);
-  choose_sampler(work);
-  warn_of_engine_version(work);
+  if (choice->engine->own == nullptr) {
+    follow_vllm(work);
+  }
   warn_of_unread_keys(work);
   warn_of_changed_gpu(work);
   if (work.engine().generation_config == "vllm") {
@@ -222,12 +233,29 @@ void serving_times(Resolution& work) {
   path.close = take(own.close_time, fitted.path.close);
 }
 
+/// The memory and the limits, by the engine's own rules.
+void resolve_engine(Resolution& work) {
+  if (has_own_settings(work.engine())) {
+    resolve_engine_settings(work);
+    return;
+  }
+  resolve_memory(work);
+  if (work.errors.empty()) {
+    resolve_limits(work);
+  }
+}
+
 void build(Resolution& work) {
   work.out->execution.enforce_eager = work.engine().enforce_eager;
-  work.out->execution.cuda_graph_sizes =
-      engine::cuda_graph_sizes(work.out->engine.profile,
-                               work.out->engine.max_num_seqs,
-                               work.out->engine.max_num_batched_tokens);
+  if (!has_own_settings(work.engine())) {
+    work.out->execution.cuda_graph_sizes =
+        engine::cuda_graph_sizes(work.out->engine.profile,
+                                 {.max_num_seqs = work.out->engine.max_num_seqs,
+                                  .max_num_batched_tokens = work.out->engine.max_num_batched_tokens,
+                                  .num_speculative_tokens = work.out->engine.num_speculative_tokens,
+                                  .is_large_blackwell = engine::is_large_blackwell(
+                                      work.out->gpu.memory, work.out->gpu.architecture)});
+  }
   serving_times(work);
   auto model = work.keep(make_latency(work), "latency.name");
   if (model) {
@@ -246,7 +274,7 @@ core::Result<std::shared_ptr<const Deployment>> resolve_deployment(
     const Workload& workload) {
   Resolution work(std::move(section), provenance, workload);
   // In the order in which values depend on each other; a part that fails ends it.
-  for (const auto part : {look_up, resolve_parallelism, resolve_memory, resolve_limits, build}) {
+  for (const auto part : {look_up, resolve_parallelism, resolve_engine, build}) {
     part(work);
     if (!work.errors.empty()) {
       return core::fail(std::move(work.errors));

@@ -7,6 +7,7 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "engine/capacity.hpp"
+#include "engine/engine_plan.hpp"
 #include "engine/options.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/step_time_model.hpp"
@@ -37,7 +38,8 @@ struct Deployment {
   model::ModelSpec network;
   hardware::GpuSpec gpu;
   engine::MemoryPlan memory;
-  engine::EngineOptions engine;  ///< Of every run, but for its seed.
+  std::vector<engine::MemoryLine> memory_lines;  ///< As an engine that is not vLLM divides it.
+  engine::EngineOptions engine;                  ///< Of every run, but for its seed.
   engine::RequestPath path;
   engine::HostTime host;
   latency::Execution execution;

@@ -23,8 +23,13 @@ namespace {
 /// hint that leaves less room is of no use.
 constexpr core::Tokens kUsefulLength{8192};
 
+engine::DefaultLimits limits_of(Resolution& work) {
+  return engine::default_limits(
+      work.out->engine.profile, work.out->gpu.memory, work.out->gpu.architecture);
+}
+
 engine::MemoryOptions memory_options(Resolution& work) {
-  const auto limits = engine::default_limits(work.out->gpu.memory, work.out->gpu.architecture);
+  const auto limits = limits_of(work);
   const auto& speculation = work.out->execution.speculation;
   return {.sharding = work.out->execution.sharding,
           .draft = speculation ? speculation->draft.get() : nullptr,
@@ -36,6 +41,9 @@ engine::MemoryOptions memory_options(Resolution& work) {
           .max_num_batched_tokens = core::Tokens(
               work.engine().max_num_batched_tokens.value_or(limits.max_num_batched_tokens.value())),
           .enforce_eager = work.engine().enforce_eager,
+          .num_speculative_tokens = work.out->engine.num_speculative_tokens,
+          .is_large_blackwell =
+              engine::is_large_blackwell(work.out->gpu.memory, work.out->gpu.architecture),
           .profile = work.out->engine.profile};
 }
 
@@ -170,7 +178,16 @@ void model_length(Resolution& work) {
     work.note("engine.max_model_len",
               fmt::format(
                   "{} is out of range, expected 1 to {}, the network's longest", wanted, network));
-  } else if (wanted > fits) {
+    return;
+  }
+  // vLLM's check at its start counts the null block, which holds nothing.
+  const std::int64_t starts =
+      engine::longest_request(work.out->memory,
+                              work.out->engine.num_gpu_blocks + core::Blocks(1),
+                              memory_options(work).max_num_batched_tokens,
+                              core::Tokens(network))
+          .value();
+  if (wanted > starts) {
     work.infeasible(
         "engine.max_model_len",
         fmt::format("one request of {} tokens does not fit in the KV cache, which holds {}: {}",
@@ -178,11 +195,19 @@ void model_length(Resolution& work) {
                     fits,
                     memory_sum(work)),
         hint_for(work, core::Tokens(wanted)));
+  } else if (wanted > fits) {
+    work.out->warnings.push_back(
+        {.code = "W-null-block",
+         .message = fmt::format("the KV cache holds {} tokens of one request, max_model_len is {}: "
+                                "vLLM starts, but can run no request of that length",
+                                fits,
+                                wanted),
+         .hint = hint_for(work, core::Tokens(wanted))});
   }
 }
 
 void batch_limits(Resolution& work) {
-  const auto defaults = engine::default_limits(work.out->gpu.memory, work.out->gpu.architecture);
+  const auto defaults = limits_of(work);
   const std::int64_t longest = work.engine().max_model_len.value_or(0);
   if (!work.engine().max_num_batched_tokens) {
     const std::int64_t tokens = defaults.max_num_batched_tokens.value();

@@ -14,8 +14,8 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
+#include "document/parameter.hpp"
 #include "document/reader.hpp"
-#include "routing/parameters.hpp"
 #include "scenario/length.hpp"
 #include "scenario/options.hpp"
 #include "scenario/speculation.hpp"
@@ -84,7 +84,7 @@ class SlotReader {
                                                 : text().has_value();
     if (fits) {
       std::erase_if(*slot.values,
-                    [&](const routing::NamedValue& value) { return value.name == slot.name; });
+                    [&](const document::NamedValue& value) { return value.name == slot.name; });
       slot.values->push_back({.name = std::string(slot.name), .value = *node});
     }
   }

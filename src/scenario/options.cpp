@@ -15,7 +15,8 @@
 
 #include "core/time.hpp"
 #include "document/document.hpp"
-#include "routing/parameters.hpp"
+#include "document/parameter.hpp"
+#include "scenario/engine_settings.hpp"
 #include "scenario/length.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/sections/sections.hpp"
@@ -84,7 +85,7 @@ constexpr auto kServedOptions = std::to_array<Option>({
      .help = "How v2 reads its tables: the row below, or between rows", .example = "interp",
      .slot = [](DeploymentSection& d) -> Slot { return &d.latency.lookup; }},
     {.path = "engine.version", .flag = "engine-version",
-     .help = "Whose scheduling decisions to make; a version between profiles takes the one below",
+     .help = "The engine and its version; a version between profiles takes the one below",
      .example = "vllm@0.15", .slot = [](DeploymentSection& d) -> Slot { return &d.engine.version; }},
     {.path = "engine.tensor_parallel_size", .flag = "tensor-parallel-size", .unit = "GPUs",
      .lowest = 1, .highest = 64, .help = "GPUs that share every layer", .example = "4",
@@ -322,6 +323,14 @@ constexpr auto kRunOptions = std::to_array<Option>({
     {.path = "percentiles", .flag = "percentiles", .choices = kPercentiles,
      .help = "exact, or a sketch of bounded memory with a relative error of at most 0.1 %", .example = "sketch",
      .slot = [](RunSettings& r) -> Slot { return &r.percentiles; }},
+    {.path = "warmup", .flag = "warmup", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "0s: all are measured",
+     .help = "Requests sent before this time are simulated and not measured", .example = "60s",
+     .slot = [](RunSettings& r) -> Slot { return &r.warmup; }},
+    {.path = "cache_state", .flag = "cache-state", .unset = "none: prefix caches start empty",
+     .help = "A file that --cache-state-out of an earlier run wrote: what the prefix caches hold at the start",
+     .example = "caches.json",
+     .slot = [](RunSettings& r) -> Slot { return &r.cache_state; }},
     {.path = "seed", .flag = "seed", .lowest = 0, .highest = kMaxSeed,
      .help = "Number of the random stream; the same seed gives the same run", .example = "1",
      .slot = [](RunSettings& r) -> Slot { return &r.seed; }},
@@ -362,12 +371,18 @@ document::Node held_by(const T* slot) {
   return node_of(*slot);
 }
 document::Node held_by(const NamedSlot& slot) {
-  const auto found = std::ranges::find(*slot.values, slot.name, &routing::NamedValue::name);
+  const auto found = std::ranges::find(*slot.values, slot.name, &document::NamedValue::name);
   return found == slot.values->end() ? document::Node() : found->value;
 }
 
 std::vector<Option> all_options() {
   std::vector<Option> all(kServedOptions.begin(), kServedOptions.end());
+  // Behind the engine's own.
+  const auto behind = std::find_if(all.rbegin(), all.rend(), [](const Option& option) {
+                        return option.section() == "engine";
+                      }).base();
+  const auto settings = engine_setting_options();
+  all.insert(behind, settings.begin(), settings.end());
   for (const SectionEntry& section : cluster_sections()) {
     const auto own = section.options();
     all.insert(all.end(), own.begin(), own.end());
@@ -459,11 +474,21 @@ std::vector<std::string> sections_below(std::string_view section) {
   return keys;
 }
 
+std::string_view naming_key(std::string_view section) {
+  if (section == "engine") {
+    return "version";
+  }
+  return find_option(fmt::format("{}.name", section)) == nullptr ? "" : "name";
+}
+
 Slot slot_of(const Option& option, Scenario& scenario) {
   struct Finder {
     Scenario& scenario;
     std::string_view key;
     Slot operator()(Slot (*slot)(DeploymentSection&)) const { return slot(scenario.deployment); }
+    Slot operator()(Slot (*slot)(DeploymentSection&, std::string_view)) const {
+      return slot(scenario.deployment, key);
+    }
     Slot operator()(Slot (*slot)(WorkloadSection&)) const { return slot(scenario.workload); }
     Slot operator()(Slot (*slot)(RunSettings&)) const { return slot(scenario.run); }
     Slot operator()(Slot (*slot)(RunSettings&, std::string_view)) const {
@@ -474,8 +499,11 @@ Slot slot_of(const Option& option, Scenario& scenario) {
 }
 
 std::optional<Slot> slot_of(const Option& option, DeploymentSection& deployment) {
-  const auto* slot = std::get_if<Slot (*)(DeploymentSection&)>(&option.slot);
-  return slot == nullptr ? std::nullopt : std::optional((*slot)(deployment));
+  if (const auto* slot = std::get_if<Slot (*)(DeploymentSection&)>(&option.slot)) {
+    return (*slot)(deployment);
+  }
+  const auto* named = std::get_if<Slot (*)(DeploymentSection&, std::string_view)>(&option.slot);
+  return named == nullptr ? std::nullopt : std::optional((*named)(deployment, option.key()));
 }
 
 document::Node value_node(const Option& option, const Scenario& scenario) {

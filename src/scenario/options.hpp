@@ -10,16 +10,17 @@
 
 #include "core/time.hpp"
 #include "document/document.hpp"
-#include "routing/parameters.hpp"
+#include "document/parameter.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/speculation.hpp"
 #include "workload/options.hpp"
 
 namespace ridgeline::scenario {
 
-/// The place of a value that a policy names in a table of its own (Option::named_kind).
+/// The place of a value that a policy or an engine names in a table of its own
+/// (Option::named_kind).
 struct NamedSlot {
-  std::vector<routing::NamedValue>* values;
+  std::vector<document::NamedValue>* values;
   std::string_view name;
 };
 
@@ -41,6 +42,7 @@ using Slot = std::variant<std::string*,
 /// Finds an option's slot in the part of a scenario that the option belongs to, whichever object of
 /// that kind it is: a second deployment is filled through the same table.
 using SlotIn = std::variant<Slot (*)(DeploymentSection&),
+                            Slot (*)(DeploymentSection&, std::string_view key),
                             Slot (*)(WorkloadSection&),
                             Slot (*)(RunSettings&),
                             Slot (*)(RunSettings&, std::string_view key)>;
@@ -90,6 +92,10 @@ inline constexpr double kMaxSeconds = 9'000'000;
 
 /// The keys of the sections directly below a section ("" is the top), in the table's order.
 [[nodiscard]] std::vector<std::string> sections_below(std::string_view section);
+
+/// The key of a section that a plain word in the section's place stands for: "version" of `engine`,
+/// "name" of sections that have it; empty where there is none.
+[[nodiscard]] std::string_view naming_key(std::string_view section);
 
 /// The slot of an option in a whole scenario.
 [[nodiscard]] Slot slot_of(const Option& option, Scenario& scenario);

@@ -82,10 +82,7 @@ void share_workload(Resolution& work) {
                          *whole.num_prompts,
                          core::plural("request", *whole.num_prompts));
   }
-  const bool has_experts =
-      std::ranges::any_of(work.out->network.layers, [](const model::LayerGroup& group) {
-        return std::holds_alternative<model::MoeFfn>(group.ffn);
-      });
+  const bool has_experts = ranks_in_lock_step(work.out->network, work.out->execution.sharding) > 1;
   std::string others = has_experts ? "step with it, equally loaded" : "are loaded alike";
   if (loaded < ranks) {
     others += fmt::format(", but for {} that get no request{}",
@@ -132,6 +129,13 @@ void only_kernel_knows(Resolution& work) {
 }
 
 }  // namespace
+
+std::int64_t ranks_in_lock_step(const model::ModelSpec& network, const model::Sharding& sharding) {
+  const bool has_experts = std::ranges::any_of(network.layers, [](const model::LayerGroup& group) {
+    return std::holds_alternative<model::MoeFfn>(group.ffn);
+  });
+  return has_experts ? sharding.data_parallel_size : 1;
+}
 
 void resolve_parallelism(Resolution& work) {
   const std::int64_t size = work.engine().tensor_parallel_size;

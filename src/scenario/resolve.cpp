@@ -1,14 +1,21 @@
 #include "scenario/resolve.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/result.hpp"
 #include "scenario/deployment.hpp"
+#include "scenario/engine_settings.hpp"
 #include "scenario/options.hpp"
+#include "scenario/pools.hpp"
 #include "scenario/requests.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/sections/kv_offload.hpp"
 
 namespace ridgeline::scenario {
 
@@ -20,11 +27,45 @@ void trace_derived(const Scenario& scenario, std::vector<Provenance>& provenance
   auto entry = provenance.begin();
   for (const Option& option : options()) {
     if (entry->origin == Provenance::Origin::kDefault && value_node(option, defaults).is_null() &&
-        !value_node(option, scenario).is_null()) {
+        !value_node(option, scenario).is_null() && !is_standard(option, scenario)) {
       entry->origin = Provenance::Origin::kDerived;
     }
     std::advance(entry, 1);
   }
+}
+
+/// The run's deployment, and those of its pools.
+core::Errors resolve_deployments(DeploymentSection section,
+                                 const std::vector<Provenance>& provenance,
+                                 Resolved& out) {
+  if (!out.run.cluster.pools) {
+    auto deployment = resolve_deployment(std::move(section), provenance, out.workload);
+    if (!deployment) {
+      return std::move(deployment.error());
+    }
+    out.deployment = std::move(*deployment);
+    return {};
+  }
+  auto pools = resolve_pools(out.run, section, provenance, out.workload);
+  if (!pools) {
+    return std::move(pools.error());
+  }
+  out.pools = std::move(*pools);
+  out.deployment = out.pools.front().deployment;
+  out.run.cluster.pools = pools_node(out.pools);
+  return {};
+}
+
+/// The warnings of a further pool that no other has.
+core::Warnings warnings_of(const ResolvedPool& pool, const core::Warnings& known) {
+  core::Warnings own;
+  for (const core::Warning& warning : pool.deployment->warnings) {
+    if (std::ranges::find(known, warning.message, &core::Warning::message) == known.end()) {
+      own.push_back(warning);
+      own.back().message = fmt::format("pool '{}': {}", pool.section.name, warning.message);
+    }
+  }
+  return own;
 }
 
 }  // namespace
@@ -36,22 +77,33 @@ Scenario Resolved::scenario() const {
 core::Result<Resolved> resolve(LoadedScenario loaded) {
   Scenario& given = loaded.scenario;
   Resolved out;
-  out.workload = {.section = std::move(given.workload),
-                  .seed = given.run.seed,
-                  .ranks = given.deployment.engine.data_parallel_size};
+  out.workload = {
+      .section = std::move(given.workload),
+      .seed = given.run.seed,
+      // Behind a gateway every rank is simulated, as an instance of its own.
+      .ranks = given.run.cluster.instances ? 1 : given.deployment.engine.data_parallel_size};
   fill_workload(out.workload.section);
-  auto deployment =
-      resolve_deployment(std::move(given.deployment), loaded.provenance, out.workload);
-  if (!deployment) {
-    return core::fail(std::move(deployment.error()));
-  }
-  out.deployment = std::move(*deployment);
   out.run = std::move(given.run);
+  if (auto errors = resolve_deployments(std::move(given.deployment), loaded.provenance, out);
+      !errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  if (auto errors = offload_errors(out.run.cluster.kv_offload, *out.deployment); !errors.empty()) {
+    for (core::Error& error : errors) {
+      error.where = provenance_of(loaded.provenance, error.field).where;
+    }
+    return core::fail(std::move(errors));
+  }
   out.provenance = std::move(loaded.provenance);
   trace_derived(out.scenario(), out.provenance);
   out.warnings = std::move(loaded.warnings);
-  out.warnings.insert(
-      out.warnings.end(), out.deployment->warnings.begin(), out.deployment->warnings.end());
+  const auto add = [&](const core::Warnings& warnings) {
+    out.warnings.insert(out.warnings.end(), warnings.begin(), warnings.end());
+  };
+  add(out.deployment->warnings);
+  for (std::size_t i = 1; i < out.pools.size(); ++i) {
+    add(warnings_of(out.pools[i], out.warnings));
+  }
   return out;
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/result.hpp"
 #include "scenario/deployment.hpp"
+#include "scenario/pools.hpp"
 #include "scenario/requests.hpp"
 #include "scenario/scenario.hpp"
 
@@ -12,7 +13,9 @@ namespace ridgeline::scenario {
 
 /// A scenario made runnable: what serves, what is asked of it, and the settings of the run.
 struct Resolved {
-  std::shared_ptr<const Deployment> deployment;  ///< Set by resolve().
+  /// Set by resolve(). Where there are pools, the first one's.
+  std::shared_ptr<const Deployment> deployment;
+  std::vector<ResolvedPool> pools;  ///< Where the scenario lists some.
   Workload workload;
   RunSettings run;
   std::vector<Provenance> provenance;  ///< One per option, in the table's order.

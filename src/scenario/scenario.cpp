@@ -18,6 +18,7 @@
 #include "document/document.hpp"
 #include "document/reader.hpp"
 #include "latency/step_time_model.hpp"
+#include "scenario/engine_settings.hpp"
 #include "scenario/nested_members.hpp"
 #include "scenario/node_builder.hpp"
 #include "scenario/option_reader.hpp"
@@ -44,14 +45,14 @@ class Loader {
   core::Errors& errors() { return errors_; }
 
  private:
-  /// One section and those below it. Of a section that has a name, a plain word is the name.
+  /// One section and those below it. A plain word is the option of the section that names it.
   void read_section(const std::string& path,
                     const document::Node& node,
                     Provenance::Origin origin) {
-    const std::string name = path + ".name";
-    if (node.is_string() && find_option(name) != nullptr) {
+    const std::string_view key = naming_key(path);
+    if (node.is_string() && !key.empty()) {
       const document::Node named = document::Node::map(
-          {{.key = "name", .value = node, .where = node.where()}}, node.where());
+          {{.key = std::string(key), .value = node, .where = node.where()}}, node.where());
       read_section(path, named, origin);
       return;
     }
@@ -248,6 +249,10 @@ core::Result<LoadedScenario> load_scenario(const std::optional<std::string>& fil
 document::Node to_node(const Scenario& scenario) {
   NestedMembers top;
   for (const auto& option : options()) {
+    const bool of_pools = option.path == "cluster.instances" && scenario.run.cluster.pools;
+    if (of_pools || !applies(option, scenario.deployment.engine)) {
+      continue;
+    }
     if (auto value = value_node(option, scenario); !value.is_null()) {
       top.add(option.path, std::move(value));
     }

@@ -9,6 +9,7 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
+#include "document/parameter.hpp"
 #include "latency/step_time_model.hpp"
 #include "scenario/sections/cluster.hpp"
 #include "scenario/speculation.hpp"
@@ -56,6 +57,7 @@ struct EngineSection {
   bool enable_lora = false;
   std::optional<std::int64_t> max_loras;
   std::optional<SpeculativeConfig> speculative_config;
+  std::vector<document::NamedValue> settings;  ///< Of an engine that is not vLLM, by its own names.
 };
 
 struct WorkloadSection {
@@ -131,6 +133,8 @@ struct RunSettings {
   std::optional<std::string> compat = {};
   std::string percentiles = "exact";
   std::int64_t seed = 0;
+  std::optional<core::Duration> warmup = {};    ///< Requests sent before it are not measured.
+  std::optional<std::string> cache_state = {};  ///< A file: what is cached at the start.
 };
 
 /// A whole scenario. Its document has the keys of the deployment and of the run beside each other.

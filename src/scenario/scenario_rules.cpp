@@ -7,13 +7,16 @@
 #include <utility>
 
 #include "core/result.hpp"
-#include "engine/profiles.hpp"
+#include "engine/schedulers.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
+#include "scenario/engine_settings.hpp"
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/requests.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/sections/cluster.hpp"
+#include "scenario/sections/router.hpp"
 #include "scenario/sections/sections.hpp"
 #include "workload/options.hpp"
 
@@ -27,6 +30,9 @@ class Rules {
       : loaded_(loaded), errors_(errors), findings_(loaded, errors) {}
 
   void network_and_gpu() {
+    if (loaded_.scenario.run.cluster.pools) {
+      return;  // check_pools() looks at each.
+    }
     if (loaded_.scenario.deployment.model.empty()) {
       missing("model", "--model llama-3.1-8b; `ridgeline list models` names the catalogue");
     }
@@ -50,9 +56,36 @@ class Rules {
     }
   }
 
+  void engine_settings() { check_engine_settings(findings_); }
+
   void cluster() {
+    const auto& engine = loaded_.scenario.deployment.engine;
+    ClusterSection& cluster = loaded_.scenario.run.cluster;
+    if (cluster.instances && engine.data_parallel_size > 1 && !cluster.router.name) {
+      cluster.router.name = rank_router(engine.version);
+    }
     for (const SectionEntry& section : cluster_sections()) {
       section.check(findings_);
+    }
+  }
+
+  void cache_state() {
+    constexpr std::string_view kCacheState = "cache_state";
+    const Scenario& scenario = loaded_.scenario;
+    if (!given(kCacheState)) {
+      return;
+    }
+    if (!scenario.deployment.engine.enable_prefix_caching) {
+      ignored(kCacheState, "enable_prefix_caching is off");
+    }
+    if (scenario.run.cluster.disaggregation.prefill_instances ||
+        scenario.run.cluster.autoscaling.name || scenario.run.cluster.kv_offload.has_tier() ||
+        scenario.deployment.engine.data_parallel_size > 1) {
+      findings_.problem(kCacheState,
+                        "instances start cold where they come and go, where prefill and decode are "
+                        "apart, where KV is kept outside the GPUs, and where they are ranks of one "
+                        "engine",
+                        "leave it out");
     }
   }
 
@@ -190,7 +223,9 @@ void check_rules(LoadedScenario& loaded, Purpose purpose, core::Errors& errors) 
   Rules rules(loaded, errors);
   rules.network_and_gpu();
   rules.kv_capacity();
+  rules.cache_state();
   rules.adapters();
+  rules.engine_settings();
   rules.cluster();
   if (loaded.scenario.workload.trace) {
     rules.trace();
@@ -215,7 +250,7 @@ void check_names(const LoadedScenario& loaded, core::Errors& errors) {
   if (auto gpu = hardware::find_gpu_document(deployment.gpu); !gpu && !deployment.gpu.empty()) {
     note(std::move(gpu.error()), "gpu");
   }
-  if (auto version = engine::find_profile(deployment.engine.version); !version) {
+  if (auto version = engine::find_engine(deployment.engine.version); !version) {
     note(std::move(version.error()), "engine.version");
   }
 }

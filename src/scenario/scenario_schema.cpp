@@ -93,7 +93,7 @@ document::Node object_schema(MapBuilder properties) {
       .finish();
 }
 
-/// A section and those below it; a plain word is the name of a section that has one.
+/// A section and those below it; a plain word is the option that names it.
 document::Node section_schema(const std::string& path);
 
 MapBuilder properties_of(const std::string& path) {
@@ -122,7 +122,7 @@ MapBuilder properties_of(const std::string& path) {
 
 document::Node section_schema(const std::string& path) {
   document::Node map = object_schema(properties_of(path));
-  if (find_option(path + ".name") == nullptr) {
+  if (naming_key(path).empty()) {
     return map;
   }
   std::vector<document::Node> either;

@@ -1,5 +1,6 @@
 #include "sim/fleet.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,22 +11,28 @@
 #include "cluster/cluster.hpp"
 #include "cluster/gateway.hpp"
 #include "cluster/part.hpp"
+#include "cluster/pools.hpp"
 #include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "engine/instance.hpp"
 #include "engine/server.hpp"
+#include "metrics/lock_step_summary.hpp"
 #include "metrics/summary.hpp"
+#include "routing/by_group.hpp"
 #include "routing/registry.hpp"
 #include "routing/router.hpp"
 #include "scenario/deployment.hpp"
+#include "scenario/parallelism.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/sections/gateway.hpp"
 #include "scenario/sections/router.hpp"
 #include "sim/fleet_admission.hpp"
 #include "sim/fleet_disaggregation.hpp"
+#include "sim/fleet_offload.hpp"
+#include "sim/fleet_pools.hpp"
 #include "sim/operations.hpp"
 
 namespace ridgeline::sim {
@@ -38,7 +45,8 @@ constexpr core::Blocks kNullBlock{1};  ///< Holds no tokens.
 std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolved,
                                                const engine::InstanceInputs& instance,
                                                const FleetControls& controls,
-                                               std::vector<cluster::PartMaker> parts) {
+                                               std::vector<cluster::PartMaker> parts,
+                                               FleetInstances instances) {
   const scenario::ClusterSection& section = resolved.run.cluster;
   const scenario::GatewaySection& gateway = section.gateway;
   cluster::GatewayTimes times{.gateway_latency = gateway.gateway_latency.value_or(core::Duration()),
@@ -50,11 +58,13 @@ std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolve
   RIDGELINE_CHECK(router.has_value() && setup.has_value(), "a scenario's rules look its policy up");
   setup->block_tokens = resolved.deployment->engine.block_size.value();
   setup->gateways = gateway.gateways.value_or(1);
-  const auto make_all = [make = (*router)->make, setup = *setup] {
+  const auto make_all = [make = (*router)->make,
+                         setup = *setup,
+                         num = instances.groups.members.size()] {
     cluster::Gateway::Routers all;
     routing::RouterSetup one = setup;
     for (one.gateway = 0; one.gateway < one.gateways; ++one.gateway) {
-      all.push_back(make(one));
+      all.push_back(num > 1 ? routing::make_by_group(num, [&] { return make(one); }) : make(one));
     }
     return all;
   };
@@ -65,18 +75,55 @@ std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolve
                                 .times = times,
                                 .seed = static_cast<std::uint64_t>(resolved.run.seed),
                                 .eager = controls.eager,
+                                .arrivals_are_known = controls.arrivals_are_known,
                                 .threads = controls.threads,
-                                .parts = std::move(parts)};
+                                .parts = std::move(parts),
+                                .pools = std::move(instances.pools),
+                                .groups = std::move(instances.groups),
+                                .warm_from = instances.warm_from};
+  if (inputs.pools.size() == 1) {
+    inputs.pools.front().instances = inputs.num_instances;  // With those that an autoscaler adds.
+  }
+  if (inputs.pools.empty() && section.spread) {
+    inputs.pools.push_back({.instances = inputs.num_instances,
+                            .options = &instance.engine.options,
+                            .model = &instance.engine.model,
+                            .host = &instance.engine.host,
+                            .spread = *section.spread});
+  }
   routers.erase(routers.begin());
   inputs.more_routers = std::move(routers);
   inputs.split = gateway.gateway_split == "session" ? cluster::GatewaySplit::kSession
                                                     : cluster::GatewaySplit::kRandom;
   inputs.decisions = controls.decisions;
+  inputs.stories = controls.stories;
   if (controls.audit) {
     inputs.audit = make_all();
   }
+  inputs.ranks_in_lock_step = scenario::ranks_in_lock_step(resolved.deployment->network,
+                                                           resolved.deployment->execution.sharding);
   add_operations(resolved, make_all, inputs);
   return std::make_unique<cluster::Cluster>(std::move(inputs));
+}
+
+/// Where instances are ranks in lock-step, what each did in the steps of its group.
+void fill_lock_step(const cluster::Cluster& cluster,
+                    std::int64_t ranks,
+                    metrics::FleetSummary& fleet) {
+  metrics::LockStepSummary together{.ranks = ranks, .per_rank = {}};
+  for (const auto& instance : cluster.instances()) {
+    const auto steps = cluster.rank_steps_of(instance->id());
+    if (!steps) {
+      return;
+    }
+    const engine::EngineTotals totals = cluster.totals_of(instance->id());
+    const double busy = totals.busy.to_seconds();
+    together.per_rank.push_back(
+        {.steps = totals.steps,
+         .dummy_steps = steps->dummy_steps,
+         .waited = busy > 0.0 ? std::optional(steps->waited.to_seconds() / busy) : std::nullopt});
+  }
+  fleet.lock_step = std::move(together);
 }
 
 /// What the requests of a cluster's instances do not say.
@@ -107,18 +154,28 @@ void fill_fleet(const scenario::Resolved& resolved,
         share(routing.gauge_age.to_milliseconds(), static_cast<double>(routing.decisions));
   }
   fill_admission(resolved, parts.admission, fleet);
-  const auto blocks =
-      static_cast<double>((resolved.deployment->engine.num_gpu_blocks - kNullBlock).value());
+  const auto blocks = [&, pools = pools_of_instances(resolved)](std::size_t instance) {
+    const scenario::Deployment& deployment =
+        pools.empty() ? *resolved.deployment : *resolved.pools[pools[instance]].deployment;
+    return static_cast<double>((deployment.engine.num_gpu_blocks - kNullBlock).value());
+  };
   for (std::size_t i = 0; i < fleet.instances.size(); ++i) {
     const engine::EngineTotals totals =
         cluster.totals_of(core::InstanceId(static_cast<core::InstanceId::Rep>(i)));
     metrics::InstanceSummary& instance = fleet.instances[i];
-    instance.busy = share(totals.busy.to_seconds(), summary.duration_s.value_or(0.0));
-    instance.kv_peak = share(static_cast<double>(totals.peak_used_blocks.value()), blocks);
+    instance.busy = share(totals.busy.to_seconds(), busy_span(resolved, cluster, summary));
+    if (instance.busy) {
+      // Ranks in lock-step go on after the last request, until they agree that none is left.
+      instance.busy = std::min(*instance.busy, 1.0);
+    }
+    instance.kv_peak = share(static_cast<double>(totals.peak_used_blocks.value()), blocks(i));
     instance.prefix_hit_rate = share(static_cast<double>(totals.prefix_hits.value()),
                                      static_cast<double>(totals.prefix_queries.value()));
   }
+  fill_lock_step(cluster, resolved.deployment->execution.sharding.data_parallel_size, fleet);
+  fill_pools(resolved, cluster, summary);
   fill_transfers(resolved, parts.disaggregation, fleet);
+  fill_offload(resolved, parts.offload, summary);
   fill_operations(resolved, cluster, summary);
 }
 

@@ -2,13 +2,18 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "cluster/admission_part.hpp"
 #include "cluster/cluster.hpp"
 #include "cluster/decision.hpp"
 #include "cluster/disaggregation.hpp"
+#include "cluster/kv_offload.hpp"
 #include "cluster/part.hpp"
+#include "cluster/pools.hpp"
+#include "cluster/request_story.hpp"
+#include "domain/request.hpp"
 #include "engine/instance.hpp"
 #include "metrics/summary.hpp"
 #include "scenario/resolve.hpp"
@@ -20,22 +25,33 @@ namespace ridgeline::sim {
 struct FleetParts {
   const cluster::AdmissionPart* admission = nullptr;
   const cluster::Disaggregation* disaggregation = nullptr;
+  const cluster::KvOffload* offload = nullptr;
 };
 
 /// How a cluster runs, as far as it changes no record; each as in cluster::ClusterInputs.
 struct FleetControls {
   bool eager = false;
+  bool arrivals_are_known = false;
   std::int64_t threads = 1;
   bool audit = false;  ///< Every decision is made again on views of age 0.
   cluster::DecisionSink* decisions = nullptr;
+  cluster::StorySink* stories = nullptr;
 };
 
-/// The cluster of a scenario that has one (scenario::ClusterSection), of instances like this one.
-/// `parts` as in cluster::ClusterInputs.
+/// What differs between the instances of a cluster, each as in cluster::ClusterInputs.
+struct FleetInstances {
+  std::vector<cluster::InstancePool> pools = {};
+  cluster::PoolGroups groups = {};
+  std::span<const std::vector<domain::Request>> warm_from = {};
+};
+
+/// The cluster of a scenario that has one (scenario::ClusterSection), of instances like this one
+/// and as the scenario's pools say. `parts` as in cluster::ClusterInputs.
 [[nodiscard]] std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolved,
                                                              const engine::InstanceInputs& instance,
                                                              const FleetControls& controls,
-                                                             std::vector<cluster::PartMaker> parts);
+                                                             std::vector<cluster::PartMaker> parts,
+                                                             FleetInstances instances);
 
 /// Adds to the summary's fleet, which there must be, what the requests do not say: the gateway's
 /// part and the engines'.

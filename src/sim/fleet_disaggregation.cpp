@@ -23,6 +23,7 @@
 #include "scenario/scenario.hpp"
 #include "scenario/sections/disaggregation.hpp"
 #include "scenario/sections/gateway.hpp"
+#include "scenario/sections/kv_offload.hpp"
 #include "scenario/sections/kv_transfer.hpp"
 #include "scenario/sections/router.hpp"
 
@@ -33,17 +34,12 @@ cluster::TransferOptions transfer_options(const scenario::Resolved& resolved) {
   const scenario::KvTransferSection& section = resolved.run.cluster.kv_transfer;
   const auto wires = scenario::kv_wires(section);
   RIDGELINE_CHECK(wires.has_value(), "a scenario's rules read its bandwidths");
-  const scenario::EngineSection& engine = resolved.deployment->section.engine;
-  // A rank's block holds its share of heads and layers; what ranks hold alike, each of them sends.
-  const double bytes =
-      resolved.deployment->memory.block.value() *
-      static_cast<double>(engine.tensor_parallel_size * engine.pipeline_parallel_size);
   cluster::TransferOptions options{
       .topology = {.network_card = wires->network_card,
                    .fabric = wires->fabric,
                    .instances_per_host = section.instances_per_host.value_or(1)},
       .sharing = section.sharing == "fifo" ? link::Sharing::kFifo : link::Sharing::kMaxMin,
-      .bytes_per_block = std::llround(std::ceil(bytes)),
+      .bytes_per_block = scenario::kv_block_bytes(*resolved.deployment),
       .setup = section.transfer_setup.value_or(scenario::kDefaultTransferSetup),
       .per_block = section.transfer_block_time.value_or(core::Duration()),
       .lease = section.kv_lease.value_or(scenario::kDefaultKvLease)};

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "domain/record.hpp"
 #include "metrics/summary.hpp"
 #include "routing/characters.hpp"
 #include "routing/parameters.hpp"
@@ -15,6 +17,7 @@
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/sections/cluster.hpp"
+#include "scenario/sections/disaggregation.hpp"
 #include "scenario/sections/gateway.hpp"
 #include "scenario/sections/router.hpp"
 
@@ -29,6 +32,26 @@ bool has(const routing::RouterEntry& router, std::string_view parameter) {
   return std::ranges::find(table, parameter, &routing::Parameter::name) != table.end();
 }
 
+/// Prefill instances that do all the prompts or none of them, where the decider leaves it open.
+void warn_of_idle_choice(const scenario::Resolved& resolved,
+                         const metrics::Summary& summary,
+                         core::Warnings& warnings) {
+  if (!summary.fleet || !summary.fleet->transfers || summary.fleet->decisions == 0) {
+    return;
+  }
+  const std::string decider = resolved.run.cluster.disaggregation.decider.value_or(std::string());
+  const std::int64_t apart = summary.fleet->transfers->requests;
+  if (apart == 0) {
+    warnings.push_back({.code = "W-none-apart",
+                        .message = "no prompt was computed apart: the prefill instances were idle",
+                        .hint = "--non-cached-tokens, or --decider always"});
+  } else if (apart == summary.completed && decider != "always") {
+    warnings.push_back({.code = "W-all-apart",
+                        .message = "every prompt was computed apart, and the decider changed none",
+                        .hint = "--non-cached-tokens, or --decider always"});
+  }
+}
+
 }  // namespace
 
 void add_fleet_warnings(const scenario::Resolved& resolved,
@@ -41,10 +64,19 @@ void add_fleet_warnings(const scenario::Resolved& resolved,
     return;
   }
   const routing::RouterEntry& router = **found;
+  warn_of_idle_choice(resolved, summary, warnings);
   if (*cluster.instances == 1 && !setup->scorers.empty()) {
     warnings.push_back({.code = "W-one-instance",
                         .message = "weights of scorers cannot matter: there is one instance",
                         .hint = "--instances 2"});
+  }
+  if (const std::int64_t refused = summary.count(domain::Outcome::kNoSuchModel); refused > 0) {
+    warnings.push_back(
+        {.code = "W-no-such-model",
+         .message =
+             fmt::format("{} for a model or an adapter that no pool serves",
+                         refused == 1 ? "1 request asks" : fmt::format("{} requests ask", refused)),
+         .hint = "models: [NAME] in a pool that is to serve it"});
   }
   const core::Duration interval =
       cluster.gateway.refresh_metrics_interval.value_or(core::Duration());

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -20,6 +21,7 @@
 #include "faults/plan.hpp"
 #include "metrics/operations_summary.hpp"
 #include "metrics/summary.hpp"
+#include "model/operators.hpp"
 #include "routing/router.hpp"
 #include "scaling/metric.hpp"
 #include "scaling/registry.hpp"
@@ -39,13 +41,19 @@ bool has_operations(const scenario::ClusterSection& section) {
   return section.autoscaling.name || section.faults;
 }
 
+/// Data-parallel ranks are instances of their own.
+double gpus_of_instance(const scenario::Deployment& deployment) {
+  const model::Sharding& sharding = deployment.execution.sharding;
+  const std::int64_t gpus = sharding.gpus() / sharding.data_parallel_size;
+  return static_cast<double>(gpus);
+}
+
 cluster::OperationsInputs operations_inputs(const scenario::Resolved& resolved) {
   const scenario::ClusterSection& section = resolved.run.cluster;
   const scenario::Deployment& deployment = *resolved.deployment;
   const auto faults = scenario::fault_settings(section.faults);
-  const auto start = scenario::cold_start(
-      section.autoscaling,
-      deployment.memory.weights * static_cast<double>(deployment.execution.sharding.gpus()));
+  const auto start = scenario::cold_start(section.autoscaling,
+                                          deployment.memory.weights * gpus_of_instance(deployment));
   RIDGELINE_CHECK(faults.has_value() && start.has_value(), "a scenario's rules read its sections");
   const auto seed = static_cast<std::uint64_t>(resolved.run.seed);
   cluster::OperationsInputs inputs{
@@ -84,6 +92,7 @@ cluster::ScalingInputs scaling_inputs(const scenario::Resolved& resolved) {
 
 metrics::ScalingSummary scaling_summary(const scenario::Resolved& resolved,
                                         const cluster::Cluster& cluster,
+                                        std::span<const metrics::PoolSummary> pools,
                                         double replica_seconds) {
   const scenario::ClusterSection& section = resolved.run.cluster;
   metrics::ScalingSummary summary{.policy = section.autoscaling.name.value_or(""),
@@ -99,9 +108,17 @@ metrics::ScalingSummary scaling_summary(const scenario::Resolved& resolved,
     }
   }
   const double hours = replica_seconds / kSecondsPerHour;
-  summary.gpu_hours = hours * static_cast<double>(resolved.deployment->execution.sharding.gpus());
-  if (section.price_per_hour) {
-    summary.cost = hours * *section.price_per_hour;
+  if (pools.empty()) {
+    summary.gpu_hours = hours * gpus_of_instance(*resolved.deployment);
+    if (section.price_per_hour) {
+      summary.cost = hours * *section.price_per_hour;
+    }
+  }
+  for (const metrics::PoolSummary& pool : pools) {
+    summary.gpu_hours += pool.gpu_hours;
+    if (pool.cost) {
+      summary.cost = summary.cost.value_or(0.0) + *pool.cost;
+    }
   }
   return summary;
 }
@@ -180,7 +197,7 @@ void fill_operations(const scenario::Resolved& resolved,
     }
   }
   if (section.autoscaling.name || section.price_per_hour) {
-    own.scaling = scaling_summary(resolved, cluster, existed.to_seconds());
+    own.scaling = scaling_summary(resolved, cluster, fleet.pools, existed.to_seconds());
   }
   if (operations != nullptr) {
     fill_faults(operations->totals(), own);

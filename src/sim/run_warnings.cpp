@@ -92,7 +92,7 @@ void warn_of_carried(const scenario::Resolved& resolved,
                      carried.adapters.size()),
          fmt::format("--enable-lora --max-loras {}", carried.adapters.size()));
   }
-  if (carried.models.size() > 1) {
+  if (carried.models.size() > 1 && resolved.pools.empty()) {
     constexpr std::size_t kMostNamed = 3;
     const std::span<const std::string> named(carried.models.data(),
                                              std::min(carried.models.size(), kMostNamed));
@@ -121,7 +121,7 @@ void warn_of_overload(const scenario::Resolved& resolved,
     return;
   }
   const statistics::Backlog& backlog = summary.overload->backlog;
-  const std::int64_t ranks = resolved.deployment->section.engine.data_parallel_size;
+  const std::int64_t ranks = resolved.workload.ranks;
   const bool at_client = summary.overload->at_client;
   const std::string_view consequence =
       at_client           ? "they wait at the client, which no latency counts"

@@ -17,6 +17,7 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/label_set.hpp"
+#include "domain/request.hpp"
 #include "domain/tenants.hpp"
 #include "engine/instance.hpp"
 #include "engine/options.hpp"
@@ -29,10 +30,13 @@
 #include "metrics/summary.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
+#include "sim/cache_state.hpp"
 #include "sim/driver.hpp"
 #include "sim/fleet.hpp"
 #include "sim/fleet_admission.hpp"
 #include "sim/fleet_disaggregation.hpp"
+#include "sim/fleet_offload.hpp"
+#include "sim/fleet_pools.hpp"
 #include "sim/horizon.hpp"
 #include "sim/logged_model.hpp"
 #include "sim/operations.hpp"
@@ -57,6 +61,10 @@ metrics::RecorderOptions recorder_options(const scenario::Resolved& resolved,
                                                              : metrics::Percentiles::kExact;
   options.listener = listener;
   options.instances = num_places(resolved);
+  options.pools = pools_of_instances(resolved);
+  if (resolved.run.warmup) {
+    options.warmup = core::SimTime::at(*resolved.run.warmup);
+  }
   options.gateway_queues = resolved.run.cluster.admission.flow_control.value_or(false);
   const auto limit = [&](metrics::Metric metric) -> std::optional<core::Duration>& {
     return options.slo.limits[static_cast<std::size_t>(metric)];
@@ -71,18 +79,32 @@ metrics::RecorderOptions recorder_options(const scenario::Resolved& resolved,
   return options;
 }
 
+/// Blocks for tokens of all instances.
+core::Blocks kv_blocks_of(const scenario::Resolved& resolved) {
+  constexpr core::Blocks kNull(1);  // Holds no tokens.
+  const auto of = [&](const scenario::Deployment& deployment, std::int64_t instances) {
+    return (deployment.engine.num_gpu_blocks - kNull) * instances;
+  };
+  core::Blocks all;
+  for (const scenario::ResolvedPool& pool : resolved.pools) {
+    all += of(*pool.deployment, pool.section.instances);
+  }
+  return resolved.pools.empty()
+             ? of(*resolved.deployment, std::max<std::int64_t>(num_places(resolved), 1))
+             : all;
+}
+
 /// Of `instances` instances together. Used blocks count by time, and time by instance: the mean is
 /// that of one instance.
 metrics::EngineCounts counts_of(const engine::EngineTotals& totals,
-                                const engine::EngineOptions& options,
+                                core::Blocks kv_blocks,
                                 std::int64_t instances) {
   return {.steps = totals.steps,
           .step_time = totals.step_time,
           .busy = totals.busy,
           .prefix_queries = totals.prefix_queries,
           .prefix_hits = totals.prefix_hits,
-          // The null block holds no tokens.
-          .kv_blocks = (options.num_gpu_blocks - core::Blocks(1)) * instances,
+          .kv_blocks = kv_blocks,
           .peak_used_blocks = totals.peak_used_blocks,
           .used_block_seconds = totals.used_block_seconds * static_cast<double>(instances)};
 }
@@ -122,7 +144,10 @@ class Servers {
   Servers(const scenario::Resolved& resolved,
           const engine::InstanceInputs& inputs,
           domain::Tenants& tenants,
-          const FleetControls& controls) {
+          const FleetControls& controls,
+          const PoolEngines& pools,
+          const workload::Source& source,
+          const std::vector<std::vector<domain::Request>>& warm) {
     if (resolved.run.cluster.instances) {
       std::vector<cluster::PartMaker> makers;
       if (auto admission = admission_maker(resolved, tenants, parts_.admission)) {
@@ -131,9 +156,21 @@ class Servers {
       if (auto apart = disaggregation_maker(resolved, parts_.disaggregation)) {
         makers.push_back(std::move(*apart));
       }
-      cluster_ = make_cluster(resolved, inputs, controls, std::move(makers));
+      if (auto tiers = offload_maker(resolved, inputs.engine.model, parts_.offload)) {
+        makers.push_back(std::move(*tiers));
+      }
+      cluster_ = make_cluster(
+          resolved,
+          inputs,
+          controls,
+          std::move(makers),
+          {.pools = pools.pools(), .groups = pool_groups(resolved, source), .warm_from = warm});
     } else {
-      instance_ = std::make_unique<engine::Instance>(inputs);
+      engine::InstanceInputs own = inputs;
+      if (!warm.empty()) {
+        own.warm_from = warm.front();
+      }
+      instance_ = std::make_unique<engine::Instance>(own);
     }
   }
   [[nodiscard]] engine::Server& front() const {
@@ -157,7 +194,7 @@ RunOutcome outcome_of(const scenario::Resolved& resolved,
   outcome.totals = servers.front().totals();
   outcome.of_other_ranks = source.of_other_ranks();
   outcome.summary = recorder.summarise(counts_of(
-      outcome.totals, deployment.engine, std::max<std::int64_t>(num_places(resolved), 1)));
+      outcome.totals, kv_blocks_of(resolved), std::max<std::int64_t>(num_places(resolved), 1)));
   if (servers.cluster() != nullptr) {
     fill_fleet(resolved, *servers.cluster(), servers.parts(), outcome.summary);
   }
@@ -174,6 +211,11 @@ RunOutcome outcome_of(const scenario::Resolved& resolved,
 core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
                                   workload::Source& source,
                                   const RunControls& controls) {
+  if (resolved.pools.size() > 1 && controls.steps != nullptr) {
+    return core::fail(core::Error{.field = "cluster.pools",
+                                  .message = "steps of several pools are not taken apart",
+                                  .hint = "one pool"});
+  }
   domain::Tenants tenants = tenants_of(resolved, source);
   if (auto errors = tenant_errors(resolved, source, tenants); !errors.empty()) {
     return core::fail(std::move(errors));
@@ -182,16 +224,25 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
   recorder_inputs.tenants = resolved.run.cluster.tenants ? &tenants : nullptr;
   metrics::Recorder recorder(recorder_inputs);
   const scenario::Deployment& deployment = *resolved.deployment;
+  const auto warm = warm_requests(resolved);
+  if (!warm) {
+    return core::fail(warm.error());
+  }
   const LoggedModel logged(*deployment.latency);
   const latency::StepTimeModel& model = deployment.latency->logs()
                                             ? static_cast<const latency::StepTimeModel&>(logged)
                                             : *deployment.latency;
   StepWatch watch(model);
-  engine::EngineOptions options = deployment.engine;
-  options.kv_transfer = is_disaggregated(resolved);
-  options.acceptance_seed = static_cast<std::uint64_t>(resolved.run.seed);
-  const bool wanted = controls.listener != nullptr && controls.listener->needs_steps();
-  options.log_steps = options.log_steps || wanted || controls.steps != nullptr;
+  const auto options_of = [&](const scenario::Deployment& one) {
+    engine::EngineOptions options = one.engine;
+    options.kv_transfer = is_disaggregated(resolved) || has_kv_tiers(resolved);
+    options.acceptance_seed = static_cast<std::uint64_t>(resolved.run.seed);
+    const bool wanted = controls.listener != nullptr && controls.listener->needs_steps();
+    options.log_steps = options.log_steps || wanted || controls.steps != nullptr;
+    return options;
+  };
+  const engine::EngineOptions options = options_of(deployment);
+  const PoolEngines pools(resolved, options_of);
   Driver driver({.source = source,
                  .path = deployment.path,
                  .recorder = recorder,
@@ -215,14 +266,19 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
       .core = controls.core,
       .jump = controls.jump};
   // A log of look-ups and a sink of tokens are for one thread.
-  const bool alone = deployment.latency->logs() || controls.tokens != nullptr;
+  const bool alone = deployment.latency->logs() || pools.any_logs() || controls.tokens != nullptr;
   const Servers servers(resolved,
                         inputs,
                         tenants,
                         {.eager = controls.core == engine::EngineCore::kReference,
+                         .arrivals_are_known = !source.is_closed_loop(),
                          .threads = alone ? 1 : controls.threads,
                          .audit = controls.routing_audit,
-                         .decisions = controls.decisions});
+                         .decisions = controls.decisions,
+                         .stories = controls.stories},
+                        pools,
+                        source,
+                        *warm);
   const Driver::End end = driver.run(servers.front());
   if (end == Driver::End::kPastHorizon) {
     return core::fail(past_horizon(resolved, recorder.num_completed(), source.size()));
@@ -235,7 +291,8 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
   }
   RunOutcome outcome = outcome_of(resolved, servers, recorder, source);
   outcome.partial = end == Driver::End::kInterrupted;
-  const auto findings = deployment.latency->findings(logged.lookups());
+  const auto findings =
+      resolved.pools.empty() ? deployment.latency->findings(logged.lookups()) : pools.findings();
   outcome.warnings.insert(outcome.warnings.end(), findings.begin(), findings.end());
   return outcome;
 }

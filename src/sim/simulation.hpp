@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cluster/decision.hpp"
+#include "cluster/request_story.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "domain/token_sink.hpp"
@@ -32,6 +33,7 @@ struct RunControls {
   StepListener* steps = nullptr;               ///< Every step taken apart: slow.
   bool routing_audit = false;                  ///< As FleetControls::audit.
   cluster::DecisionSink* decisions = nullptr;  ///< Gets every decision of a cluster's gateways.
+  cluster::StorySink* stories = nullptr;       ///< Gets what happened to each request of a cluster.
   domain::TokenSink* tokens = nullptr;  ///< Gets tokens as they come out: slow, without jumps.
 };
 

@@ -29,8 +29,13 @@ namespace ridgeline::cli {
 namespace {
 
 /// Flags of one run, which several would share.
-constexpr std::array<std::string_view, 6> kOfOneRun = {
-    "latency", "requests-out", "steps-out", "routing-out", "routing-audit", "client-results"};
+constexpr std::array<std::string_view, 7> kOfOneRun = {"latency",
+                                                       "requests-out",
+                                                       "steps-out",
+                                                       "routing-out",
+                                                       "routing-audit",
+                                                       "cache-state-out",
+                                                       "client-results"};
 
 core::Errors misplaced_flags(const Arguments& arguments) {
   core::Errors errors;

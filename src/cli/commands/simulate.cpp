@@ -45,6 +45,7 @@
 #include "scenario/options.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
+#include "sim/cache_state.hpp"
 #include "sim/operations.hpp"
 #include "sim/simulation.hpp"
 #include "sim/step_watch.hpp"
@@ -78,6 +79,10 @@ std::vector<FlagSpec> simulation_flags() {
   flags.push_back({.name = "routing-audit",
                    .takes = Takes::kNothing,
                    .help = "Makes every routing decision again on views of age 0; slow"});
+  flags.push_back(
+      {.name = "cache-state-out",
+       .value = "FILE.json",
+       .help = "What the prefix caches hold at the end, for --cache-state of a later run"});
   flags.push_back({.name = "client-results",
                    .repeatable = true,
                    .value = "CLIENT=FILE",
@@ -252,7 +257,8 @@ class Simulation {
       auto file = OutputFile::open("--requests-out", flag->value);
       if (format && file) {
         log_file_.emplace(std::move(*file));
-        log_ = report::make_request_log(*format, *source_, log_file_->stream());
+        log_ = report::make_request_log(
+            *format, *source_, log_file_->stream(), resolved_.run.cluster.instances.has_value());
         if (*format == report::RequestLogFormat::kCsv) {
           prompts_.emplace();
         }
@@ -277,8 +283,20 @@ class Simulation {
         keep(file.error());
       }
     }
+    open_caches_file(errors);
     open_client_files(errors);
     return errors.empty() ? core::Result<void>() : core::fail(std::move(errors));
+  }
+
+  void open_caches_file(core::Errors& errors) {
+    if (const GivenFlag* flag = arguments_.find("cache-state-out")) {
+      if (auto file = OutputFile::open("--cache-state-out", flag->value)) {
+        caches_file_.emplace(std::move(*file));
+        caches_.emplace(resolved_);
+      } else {
+        errors.insert(errors.end(), file.error().begin(), file.error().end());
+      }
+    }
   }
 
   void open_client_files(core::Errors& errors) {
@@ -390,6 +408,10 @@ class Simulation {
     Listeners listeners;
     if (log_) {
       listeners.add(log_.get());
+      controls.stories = log_.get();
+    }
+    if (caches_) {
+      listeners.add(&*caches_);
     }
     if (!client_targets_.empty()) {
       listeners.add(&client_results_);
@@ -453,6 +475,10 @@ class Simulation {
     if (steps_file_) {
       keep_error(steps_file_->commit(), errors);
     }
+    if (caches_file_ && !result.partial) {
+      caches_file_->stream() << sim::cache_state_text(caches_->state());
+      keep_error(caches_file_->commit(), errors);
+    }
     if (decisions_file_) {
       keep_error(decisions_file_->commit(), errors);
     }
@@ -510,10 +536,12 @@ class Simulation {
   std::unique_ptr<workload::Source> source_;
   std::vector<Target> targets_;
   std::optional<OutputFile> log_file_;
-  std::unique_ptr<metrics::Listener> log_;
+  std::unique_ptr<report::RequestLog> log_;
   std::optional<PromptCount> prompts_;
   std::optional<OutputFile> steps_file_;
   std::unique_ptr<sim::StepListener> steps_;
+  std::optional<OutputFile> caches_file_;
+  std::optional<sim::CacheStateKeeper> caches_;
   std::optional<OutputFile> decisions_file_;
   std::unique_ptr<cluster::DecisionSink> decisions_;
   std::vector<ClientTarget> client_targets_;

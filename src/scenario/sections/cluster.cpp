@@ -1,7 +1,12 @@
+#include "scenario/sections/cluster.hpp"
+
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
+
+#include <fmt/format.h>
 
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
@@ -11,7 +16,6 @@
 namespace ridgeline::scenario {
 namespace {
 
-constexpr double kMaxInstances = 4096;
 constexpr std::string_view kInstances = "cluster.instances";
 
 // clang-format off
@@ -32,7 +36,50 @@ std::span<const Option> cluster_options() {
   return kClusterOptions;
 }
 
+namespace {
+
+/// Instances that are data-parallel ranks, so many to a deployment.
+void check_ranks(const Scenario& scenario, Findings& findings) {
+  const ClusterSection& cluster = scenario.run.cluster;
+  const std::int64_t ranks = scenario.deployment.engine.data_parallel_size;
+  const auto whole = [&](std::string_view path, const std::optional<std::int64_t>& instances) {
+    if (instances && *instances % ranks != 0) {
+      findings.problem(path,
+                       fmt::format("found {}, expected a multiple of data_parallel_size, {}: each "
+                                   "rank is an instance",
+                                   *instances,
+                                   ranks),
+                       fmt::format("{}", (*instances / ranks + 1) * ranks));
+    }
+  };
+  whole(kInstances, cluster.instances);
+  whole("cluster.disaggregation.prefill_instances", cluster.disaggregation.prefill_instances);
+  const auto only_whole = [&](std::string_view path, bool asked, std::string_view what) {
+    if (asked) {
+      findings.problem(
+          path,
+          fmt::format("{} where data-parallel ranks are instances are not simulated", what),
+          "--data-parallel-size 1, where the ranks share no experts");
+    }
+  };
+  only_whole("cluster.pools", cluster.pools.has_value(), "pools");
+  only_whole("cluster.spread", cluster.spread.has_value(), "instances of a pace of their own");
+  only_whole("cluster.faults", cluster.faults.has_value(), "faults");
+  only_whole("cluster.autoscaling.name",
+             cluster.autoscaling.name.has_value(),
+             "instances that come and go");
+  only_whole("engine.pipeline_parallel_size",
+             scenario.deployment.engine.pipeline_parallel_size > 1,
+             "stages of a pipeline");
+}
+
+}  // namespace
+
 void check_cluster(Findings& findings) {
+  if (ClusterSection& cluster = findings.loaded().scenario.run.cluster;
+      !cluster.instances && cluster.kv_offload.has_tier()) {
+    cluster.instances = 1;  // Tiers need no second instance.
+  }
   if (!findings.scenario().run.cluster.instances) {
     for (const Option& option : options()) {
       if (option.path.starts_with("cluster.") && findings.given(option.path)) {
@@ -40,9 +87,7 @@ void check_cluster(Findings& findings) {
       }
     }
   } else if (findings.scenario().deployment.engine.data_parallel_size > 1) {
-    findings.problem(kInstances,
-                     "instances of several data-parallel ranks are not simulated",
-                     "count each rank as an instance");
+    check_ranks(findings.scenario(), findings);
   }
 }
 

@@ -9,21 +9,27 @@
 #include "scenario/sections/disaggregation.hpp"
 #include "scenario/sections/faults.hpp"
 #include "scenario/sections/gateway.hpp"
+#include "scenario/sections/kv_offload_section.hpp"
 #include "scenario/sections/kv_transfer.hpp"
 #include "scenario/sections/router.hpp"
 
 namespace ridgeline::scenario {
 
+inline constexpr std::int64_t kMaxInstances = 4096;
+
 /// Section `cluster`: instances of the deployment behind a gateway, with one member per section
 /// below it. Without `instances`: one instance alone.
 struct ClusterSection {
-  std::optional<std::int64_t> instances;
+  std::optional<std::int64_t> instances;     ///< Of all pools, where there are some.
+  std::optional<document::Node> pools = {};  ///< A list of maps (sections/pools.hpp).
+  std::optional<double> spread = {};         ///< Of a pool that does not say its own.
   RouterSection router = {};
   GatewaySection gateway = {};
   AdmissionSection admission = {};
   std::optional<document::Node> tenants;  ///< A list of maps, or `auto` (sections/tenants.hpp).
   DisaggregationSection disaggregation = {};
   KvTransferSection kv_transfer = {};
+  KvOffloadSection kv_offload = {};
   AutoscalingSection autoscaling = {};
   std::optional<document::Node> faults = {};  ///< A list, for scenario/sections/faults.hpp to read.
   RetriesSection retries = {};

@@ -42,6 +42,7 @@ constexpr std::string_view kUncachedShare = "cluster.disaggregation.uncached_sha
 constexpr std::string_view kPrefillRouter = "cluster.disaggregation.prefill_router";
 constexpr std::string_view kDisaggregation = "cluster.disaggregation.";
 constexpr std::string_view kKvTransfer = "cluster.kv_transfer.";
+constexpr std::string_view kInstancesPerHost = "cluster.kv_transfer.instances_per_host";
 constexpr std::array<std::string_view, 2> kStageOrders = {"decode-first", "prefill-first"};
 constexpr std::array<std::string_view, 2> kFirstTokens = {"prefill", "decode"};
 
@@ -172,7 +173,9 @@ void check_disaggregation(Findings& findings) {
     for (const Option& option : options()) {
       const bool is_ours =
           option.path.starts_with(kDisaggregation) || option.path.starts_with(kKvTransfer);
-      if (is_ours && findings.given(option.path)) {
+      // Hosts are those of tiers as well.
+      const bool is_of_tiers = option.path == kInstancesPerHost && cluster.kv_offload.has_tier();
+      if (is_ours && !is_of_tiers && findings.given(option.path)) {
         findings.ignored(option.path,
                          "no instance computes prompts alone without "
                          "cluster.disaggregation.prefill_instances");

@@ -302,6 +302,22 @@ void check_instances(const FaultSettings& settings, Findings& findings) {
   }
 }
 
+/// Faults strike while requests are sent.
+void check_times(const FaultSettings& settings, Findings& findings) {
+  const auto& duration = findings.scenario().workload.duration;
+  for (const faults::ListedFault& listed : settings.listed) {
+    if (duration && listed.fault.at >= core::SimTime::at(*duration)) {
+      findings.problem(
+          kFaults,
+          fmt::format("a {} at {:g}s, when no request is sent: workload.duration is {:g}s",
+                      faults::kFaultKindNames[static_cast<std::size_t>(listed.fault.kind)],
+                      listed.fault.at.since_start().to_seconds(),
+                      duration->to_seconds()),
+          "an earlier fault, or a longer duration");
+    }
+  }
+}
+
 }  // namespace
 
 core::Result<FaultSettings> fault_settings(const std::optional<document::Node>& faults) {
@@ -341,6 +357,7 @@ void check_faults(Findings& findings) {
     return;
   }
   check_instances(*settings, findings);
+  check_times(*settings, findings);
   const bool may_lose = cluster.faults || cluster.autoscaling.drain_timeout;
   for (const std::string_view path : {kMaxRetries, kBackoff}) {
     if (findings.given(path) && !may_lose) {

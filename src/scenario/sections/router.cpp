@@ -1,9 +1,12 @@
 #include "scenario/sections/router.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <cstddef>
 #include <deque>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +19,7 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
+#include "engine/profiles.hpp"
 #include "routing/parameters.hpp"
 #include "routing/profile.hpp"
 #include "routing/registry.hpp"
@@ -161,7 +165,38 @@ void check_parameters(const routing::RouterEntry& router, Findings& findings) {
   }
 }
 
+/// vLLM's balancers by the first profile that has one. Of #47420 (2026-07-06) and the one after it
+/// the dates are known, not the releases: these are the profiles that follow them.
+struct BalancerGeneration {
+  std::string_view since;
+  std::string_view router;
+};
+constexpr auto kBalancers = std::to_array<BalancerGeneration>({
+    {"vllm@0.8", "vllm-dp@fixed-start"},
+    {"vllm@0.24", "vllm-dp@rotating-start"},
+    {"vllm@0.27", "vllm-dp"},
+});
+
 }  // namespace
+
+std::optional<std::string> rank_router(std::string_view engine_version) {
+  const auto profile = engine::find_profile(engine_version);
+  if (!profile) {
+    return std::nullopt;
+  }
+  std::optional<std::string> router;
+  for (const engine::Profile& older : engine::profiles()) {
+    const auto* const generation =
+        std::ranges::find(kBalancers, older.name, &BalancerGeneration::since);
+    if (generation != kBalancers.end()) {
+      router = std::string(generation->router);
+    }
+    if (older.name == profile->name) {
+      return router;
+    }
+  }
+  return std::nullopt;
+}
 
 core::Result<routing::RouterSetup> router_setup(const RouterSection& router) {
   routing::RouterSetup setup{.parameters = router.parameters, .picker = router.picker.value_or("")};

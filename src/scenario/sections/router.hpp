@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
@@ -22,6 +23,10 @@ struct RouterSection {
 [[nodiscard]] inline std::string router_name(const RouterSection& router) {
   return router.name.value_or("round-robin");
 }
+
+/// The balancer between the data-parallel ranks of an engine version: vLLM's generation of it.
+/// Nothing for other engines.
+[[nodiscard]] std::optional<std::string> rank_router(std::string_view engine_version);
 
 /// What the policy is made with. Of a section whose scorers are not a map of weights, the problems.
 [[nodiscard]] core::Result<routing::RouterSetup> router_setup(const RouterSection& router);

@@ -7,6 +7,7 @@ namespace ridgeline::scenario {
 
 std::span<const SectionEntry> cluster_sections() {
   static constexpr auto kSections = std::to_array<SectionEntry>({
+      {pool_options, check_pools},
       {cluster_options, check_cluster},
       {router_options, check_router},
       {gateway_options, check_gateway},
@@ -14,6 +15,7 @@ std::span<const SectionEntry> cluster_sections() {
       {tenant_options, check_tenants},
       {disaggregation_options, check_disaggregation},
       {kv_transfer_options, check_kv_transfer},
+      {kv_offload_options, check_kv_offload},
       {autoscaling_options, check_autoscaling},
       {faults_options, check_faults},
   });

@@ -21,6 +21,8 @@ struct SectionEntry {
 // One pair per file of this folder.
 [[nodiscard]] std::span<const Option> cluster_options();
 void check_cluster(Findings& findings);
+[[nodiscard]] std::span<const Option> pool_options();
+void check_pools(Findings& findings);
 [[nodiscard]] std::span<const Option> router_options();
 void check_router(Findings& findings);
 [[nodiscard]] std::span<const Option> gateway_options();
@@ -33,6 +35,8 @@ void check_tenants(Findings& findings);
 void check_disaggregation(Findings& findings);
 [[nodiscard]] std::span<const Option> kv_transfer_options();
 void check_kv_transfer(Findings& findings);
+[[nodiscard]] std::span<const Option> kv_offload_options();
+void check_kv_offload(Findings& findings);
 [[nodiscard]] std::span<const Option> autoscaling_options();
 void check_autoscaling(Findings& findings);
 [[nodiscard]] std::span<const Option> faults_options();

@@ -80,6 +80,23 @@ TEST(MemoryLimits, WarnsWhenTheCacheCannotHoldTheLongestRequest) {
   EXPECT_EQ((*result)->warnings.front().code, "W-max-model-len");
 }
 
+TEST(MemoryLimits, TheCheckAtTheStartCountsTheNullBlock) {
+  // 99 blocks of 16 tokens hold 1584; vLLM starts with 1600 and never runs a request of that
+  // length.
+  const auto starts =
+      resolved(with("llama-3.1-8b",
+                    "h100",
+                    {{"engine.num_gpu_blocks", "100"}, {"engine.max_model_len", "1600"}}));
+  ASSERT_TRUE(starts) << core::to_string(starts.error().front());
+  ASSERT_EQ((*starts)->warnings.size(), 1U);
+  EXPECT_EQ((*starts)->warnings.front().code, "W-null-block");
+  const auto error =
+      only_error(with("llama-3.1-8b",
+                      "h100",
+                      {{"engine.num_gpu_blocks", "100"}, {"engine.max_model_len", "1601"}}));
+  EXPECT_EQ(error.code, core::ErrorCode::kInfeasible);
+}
+
 TEST(MemoryLimits, ANetworkThatDoesNotFitIsInfeasible) {
   // 70.55e9 parameters in bf16 are 131.4 GiB, twice what 0.9 of an H100 holds.
   const auto error = only_error(with("llama-3.1-70b", "h100"));
@@ -154,10 +171,10 @@ TEST(MemoryLimits, AnExplicitLengthThatDoesNotFitIsInfeasible) {
   const auto error =
       only_error(with("llama-3.1-8b",
                       "h100",
-                      {{"engine.num_gpu_blocks", "101"}, {"engine.max_model_len", "1601"}}));
+                      {{"engine.num_gpu_blocks", "101"}, {"engine.max_model_len", "1617"}}));
   EXPECT_EQ(error.code, core::ErrorCode::kInfeasible);
   EXPECT_EQ(error.field, "engine.max_model_len");
-  EXPECT_THAT(error.message, HasSubstr("1601 tokens"));
+  EXPECT_THAT(error.message, HasSubstr("1617 tokens"));
   EXPECT_TRUE(resolved(with("llama-3.1-8b",
                             "h100",
                             {{"engine.num_gpu_blocks", "101"}, {"engine.max_model_len", "1600"}})));

@@ -192,7 +192,17 @@ TEST(LoadScenario, RefusesAClusterThatDoesNotAddUp) {
               testing::ElementsAre(HasSubstr("the policy round-robin reads no gauges")));
   EXPECT_THAT(
       lines_of(errors_of(kSmall, {{"cluster.instances", "2"}, {"engine.data_parallel_size", "2"}})),
-      testing::ElementsAre(HasSubstr("several data-parallel ranks")));
+      testing::IsEmpty());
+  EXPECT_THAT(
+      lines_of(errors_of(kSmall, {{"cluster.instances", "3"}, {"engine.data_parallel_size", "2"}})),
+      testing::ElementsAre(HasSubstr("cluster.instances: found 3, expected a multiple of "
+                                     "data_parallel_size, 2: each rank is an instance")));
+  EXPECT_THAT(lines_of(errors_of(kSmall,
+                                 {{"cluster.instances", "4"},
+                                  {"cluster.autoscaling.name", "schedule"},
+                                  {"cluster.autoscaling.max_replicas", "4"},
+                                  {"engine.data_parallel_size", "2"}})),
+              testing::Contains(HasSubstr("cluster.autoscaling.name: instances that come and go")));
   EXPECT_THAT(lines_of(errors_of(kSmall, {{"cluster.instances", "0"}})),
               testing::ElementsAre(HasSubstr("expected 1 to 4096")));
 }

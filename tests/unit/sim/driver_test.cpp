@@ -150,8 +150,8 @@ TEST(Driver, SendsAnOpenLoopAheadOfTime) {
   EXPECT_EQ(run.end, Driver::End::kComplete);
   EXPECT_EQ(run.summary.completed, 40);
   ASSERT_EQ(server.submitted.size(), 40);
-  // 32 requests are sent; the server runs to the arrival of the 33rd.
-  EXPECT_EQ(server.limits.front(), millisecond(32 * 3));
+  // 8 requests are sent; the server runs to the arrival of the 9th.
+  EXPECT_EQ(server.limits.front(), millisecond(8 * 3));
 }
 
 TEST(Driver, SendsTheNextRequestOfAClosedLoopAtTheEndOfTheOneBefore) {

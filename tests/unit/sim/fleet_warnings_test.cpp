@@ -1,5 +1,6 @@
 #include "sim/fleet_warnings.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 std::vector<std::string> warnings_of(std::vector<scenario::Override> flags,
-                                     double duration_s = 60) {
+                                     double duration_s = 60,
+                                     metrics::Summary summary = {}) {
   flags.insert(flags.end(),
                {{"model", "llama-3.1-8b"},
                 {"gpu", "h100"},
@@ -30,7 +32,6 @@ std::vector<std::string> warnings_of(std::vector<scenario::Override> flags,
   EXPECT_TRUE(loaded.has_value());
   const auto resolved = scenario::resolve(std::move(*loaded));
   EXPECT_TRUE(resolved.has_value());
-  metrics::Summary summary;
   summary.duration_s = duration_s;
   core::Warnings warnings;
   add_fleet_warnings(*resolved, summary, warnings);
@@ -61,6 +62,27 @@ TEST(FleetWarnings, NameWhatCannotMatterOrMisleads) {
               IsEmpty());
   EXPECT_THAT(warnings_of({{"cluster.instances", "4"}, {"cluster.router.name", "aibrix"}}),
               ElementsAre(HasSubstr("W-characters: aibrix counts characters")));
+}
+
+TEST(FleetWarnings, NamePrefillInstancesThatNothingWasDecidedFor) {
+  const auto apart = [](const char* decider, std::int64_t requests) {
+    metrics::Summary summary;
+    summary.completed = 20;
+    summary.fleet.emplace();
+    summary.fleet->decisions = 20;
+    summary.fleet->transfers.emplace();
+    summary.fleet->transfers->requests = requests;
+    return warnings_of({{"cluster.instances", "4"},
+                        {"cluster.disaggregation.prefill_instances", "1"},
+                        {"cluster.disaggregation.decider", decider}},
+                       60,
+                       summary);
+  };
+  EXPECT_THAT(apart("prefix-based-pd-decider", 10), IsEmpty());
+  EXPECT_THAT(apart("prefix-based-pd-decider", 0), ElementsAre(HasSubstr("W-none-apart")));
+  EXPECT_THAT(apart("never", 0), ElementsAre(HasSubstr("W-none-apart")));
+  EXPECT_THAT(apart("prefix-based-pd-decider", 20), ElementsAre(HasSubstr("W-all-apart")));
+  EXPECT_THAT(apart("always", 20), IsEmpty());
 }
 
 }  // namespace

@@ -18,15 +18,35 @@ namespace {
 
 /// The columns in front; what `--requests-out` writes beside them is optional, and read over where
 /// it is measured.
-constexpr auto kRequestColumns = std::to_array<CsvColumn>(
-    {{"arrival_s"},           {"input_tokens"},         {"output_tokens"},
-     {"max_tokens", false},   {"session", false},       {"turn", false},
-     {"priority", false},     {"images", false},        {"slo_class", false},
-     {"tenant", false},       {"model", false},         {"adapter", false},
-     {"request_id", false},   {"cached_tokens", false}, {"preemptions", false},
-     {"outcome", false},      {"queue_time_ms", false}, {"ttft_ms", false},
-     {"tpot_ms", false},      {"e2e_ms", false},        {"server_ttft_ms", false},
-     {"server_e2e_ms", false}});
+constexpr auto kRequestColumns = std::to_array<CsvColumn>({{"arrival_s"},
+                                                           {"input_tokens"},
+                                                           {"output_tokens"},
+                                                           {"max_tokens", false},
+                                                           {"session", false},
+                                                           {"turn", false},
+                                                           {"priority", false},
+                                                           {"images", false},
+                                                           {"slo_class", false},
+                                                           {"tenant", false},
+                                                           {"model", false},
+                                                           {"adapter", false},
+                                                           {"request_id", false},
+                                                           {"cached_tokens", false},
+                                                           {"preemptions", false},
+                                                           {"outcome", false},
+                                                           {"queue_time_ms", false},
+                                                           {"ttft_ms", false},
+                                                           {"tpot_ms", false},
+                                                           {"e2e_ms", false},
+                                                           {"server_ttft_ms", false},
+                                                           {"server_e2e_ms", false},
+                                                           {"instance", false},
+                                                           {"num_attempts", false},
+                                                           {"gateway_ms", false},
+                                                           {"instance_queue_ms", false},
+                                                           {"prefill_ms", false},
+                                                           {"transfer_ms", false},
+                                                           {"delivery_ms", false}});
 constexpr std::int64_t kMostCount = std::numeric_limits<std::int32_t>::max() - 1;
 
 class RequestCsvParser final : public CsvRowParser {

@@ -75,8 +75,9 @@ class RequestJsonlParser final : public RowParser {
   bool read_member(JsonCursor& json, std::string_view key, TraceRow& row) {
     const auto* const at = std::ranges::find(kJsonlKeys, key);
     if (at == kJsonlKeys.end()) {
-      return std::ranges::find(kMeasuredKeys, key) != kMeasuredKeys.end() ? json.skip()
-                                                                          : refuse(json, key);
+      const bool is_measured = std::ranges::find(kMeasuredKeys, key) != kMeasuredKeys.end() ||
+                               std::ranges::find(kClusterKeys, key) != kClusterKeys.end();
+      return is_measured ? json.skip() : refuse(json, key);
     }
     const auto which = static_cast<JsonlKey>(at - kJsonlKeys.begin());
     if ((seen_ & bit(which)) != 0) {

@@ -56,6 +56,15 @@ inline constexpr std::array<std::string_view, 10> kMeasuredKeys = {"request_id",
                                                                    "e2e_ms",
                                                                    "server_ttft_ms",
                                                                    "server_e2e_ms"};
+/// The same of a cluster's requests.
+inline constexpr std::array<std::string_view, 8> kClusterKeys = {"instance",
+                                                                 "num_attempts",
+                                                                 "gateway_ms",
+                                                                 "instance_queue_ms",
+                                                                 "prefill_ms",
+                                                                 "transfer_ms",
+                                                                 "delivery_ms",
+                                                                 "attempts"};
 inline constexpr std::string_view kJsonlNeededKeys = "arrival_s, input_tokens, output_tokens";
 /// The key that makes the first line one of settings.
 inline constexpr std::string_view kJsonlHeaderKey = "ridgeline_workload";

@@ -1,0 +1,328 @@
+#include "scenario/engine_settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "document/document.hpp"
+#include "document/parameter.hpp"
+#include "document/reader.hpp"
+#include "engine/engine_plan.hpp"
+#include "engine/options.hpp"
+#include "engine/schedulers.hpp"
+#include "scenario/options.hpp"
+#include "scenario/resolution.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::scenario {
+namespace {
+
+constexpr std::string_view kVllm = "vllm";
+/// Keys of the section `engine` that every engine has, whatever it calls them.
+constexpr auto kShared = std::to_array<std::string_view>({"version",
+                                                          "tensor_parallel_size",
+                                                          "pipeline_parallel_size",
+                                                          "data_parallel_size",
+                                                          "prefill_context_parallel_size",
+                                                          "decode_context_parallel_size",
+                                                          "enable_expert_parallel",
+                                                          "all2all_backend",
+                                                          "max_model_len",
+                                                          "enforce_eager",
+                                                          "dtype",
+                                                          "quantization",
+                                                          "kv_cache_dtype",
+                                                          "generation_config",
+                                                          "speculative_config"});
+
+/// What an engine must give fleets, and only vLLM's does: KV that travels, and a past of its cache.
+constexpr auto kOfVllmsFleets = std::to_array<std::string_view>(
+    {"cluster.disaggregation.prefill_instances", "cluster.gateway.kv_events_delay"});
+
+std::span<const document::Parameter> settings_of(const engine::SchedulerEntry& entry) {
+  return entry.own == nullptr ? std::span<const document::Parameter>() : entry.own->settings;
+}
+
+bool has_setting(const engine::SchedulerEntry& entry, std::string_view key) {
+  return std::ranges::find(settings_of(entry), key, &document::Parameter::name) !=
+         settings_of(entry).end();
+}
+
+/// The key of vLLM's that other engines may have under its own name, with another default.
+constexpr std::string_view kChunkedPrefill = "enable_chunked_prefill";
+
+/// Whether an engine has a key of vLLM's: its counterpart is the key itself.
+bool has_too(const engine::SchedulerEntry& entry, std::string_view key) {
+  return entry.own != nullptr &&
+         std::ranges::any_of(entry.own->counterparts, [&](const engine::Counterpart& pair) {
+           return pair.own == key && pair.vllm == key;
+         });
+}
+
+/// The texts of one option, which several engines may have.
+struct SettingOption {
+  const document::Parameter* setting = nullptr;
+  std::string path = {};
+  std::string flag = {};
+  std::string unset = {};  ///< "sglang: 1", by engine.
+  std::string example = {};
+};
+
+std::string example_of(const document::Parameter& setting) {
+  if (setting.unset.empty()) {
+    return setting.default_text();
+  }
+  return setting.choices.empty() && setting.kind() != "true or false"
+             ? fmt::format("{}", setting.lowest)
+             : std::string(setting.choices.empty() ? "true" : setting.choices.front());
+}
+
+std::deque<SettingOption> setting_texts() {
+  std::deque<SettingOption> all;
+  for (const engine::SchedulerEntry& entry : engine::schedulers()) {
+    for (const document::Parameter& setting : settings_of(entry)) {
+      auto known = std::ranges::find(
+          all, setting.name, [](const SettingOption& option) { return option.setting->name; });
+      if (known == all.end()) {
+        std::string flag(setting.name);
+        std::ranges::replace(flag, '_', '-');
+        all.push_back({.setting = &setting,
+                       .path = fmt::format("engine.{}", setting.name),
+                       .flag = std::move(flag),
+                       .example = example_of(setting)});
+        known = std::prev(all.end());
+      }
+      known->unset += fmt::format(
+          "{}{}: {}", known->unset.empty() ? "" : ", ", entry.name, setting.default_text());
+    }
+  }
+  return all;
+}
+
+std::vector<Option> make_options() {
+  static const std::deque<SettingOption> kTexts = setting_texts();
+  std::vector<Option> all;
+  for (const SettingOption& text : kTexts) {
+    all.push_back({.path = text.path,
+                   .flag = text.flag,
+                   .lowest = text.setting->lowest,
+                   .highest = text.setting->highest,
+                   .choices = text.setting->choices,
+                   .unset = text.unset,
+                   .help = text.setting->help,
+                   .example = text.example,
+                   .named_kind = text.setting->kind(),
+                   .slot = [](DeploymentSection& d, std::string_view key) -> Slot {
+                     return NamedSlot{.values = &d.engine.settings, .name = key};
+                   }});
+  }
+  return all;
+}
+
+/// The entry that a version names; vLLM's where it names none.
+const engine::SchedulerEntry& entry_of(const EngineSection& section) {
+  const auto choice = engine::find_engine(section.version);
+  return choice ? *choice->engine : engine::schedulers().front();
+}
+
+/// vLLM's keys for the same purpose as a key of some engine, or that key of its own.
+std::vector<std::string_view> purposes_of(std::string_view key) {
+  std::vector<std::string_view> purposes = {key};
+  for (const engine::SchedulerEntry& entry : engine::schedulers()) {
+    if (entry.own == nullptr) {
+      continue;
+    }
+    for (const engine::Counterpart& pair : entry.own->counterparts) {
+      if (pair.own == key) {
+        purposes.push_back(pair.vllm);
+      }
+    }
+  }
+  return purposes;
+}
+
+/// What the chosen engine calls that: by purpose, else by spelling; or nothing.
+std::string own_word(const engine::SchedulerEntry& chosen, std::string_view key) {
+  const std::vector<std::string_view> purposes = purposes_of(key);
+  std::vector<std::string> keys;
+  if (chosen.own == nullptr) {
+    for (const Option& option : options()) {
+      if (option.section() == "engine" && applies(option, EngineSection())) {
+        keys.emplace_back(option.key());
+      }
+    }
+    for (const std::string_view purpose : purposes) {
+      if (purpose != key && std::ranges::find(keys, purpose) != keys.end()) {
+        return std::string(purpose);
+      }
+    }
+  } else {
+    for (const engine::Counterpart& pair : chosen.own->counterparts) {
+      if (std::ranges::find(purposes, pair.vllm) != purposes.end()) {
+        return std::string(pair.own);
+      }
+    }
+    for (const document::Parameter& setting : chosen.own->settings) {
+      keys.emplace_back(setting.name);
+    }
+  }
+  return document::nearest(key, keys).value_or("");
+}
+
+/// The engines that have a key: "sglang", "vllm".
+std::string engines_with(std::string_view key) {
+  std::vector<std::string_view> names;
+  for (const engine::SchedulerEntry& entry : engine::schedulers()) {
+    if (has_setting(entry, key)) {
+      names.push_back(entry.name);
+    }
+  }
+  return names.empty() ? std::string(kVllm) : fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// What the scenario states of an engine's settings, a key of vLLM's that it has too among them.
+std::vector<document::NamedValue> stated_settings(const engine::SchedulerEntry& entry,
+                                                  const Resolution& work) {
+  std::vector<document::NamedValue> stated = work.engine().settings;
+  if (has_too(entry, kChunkedPrefill) && work.is_given(fmt::format("engine.{}", kChunkedPrefill))) {
+    stated.push_back({.name = std::string(kChunkedPrefill),
+                      .value = document::Node::boolean(work.engine().enable_chunked_prefill, {})});
+  }
+  return stated;
+}
+
+/// Every setting of an engine's table: as stated, as derived, or its default.
+std::vector<document::NamedValue> filled_settings(
+    const engine::OwnSettings& own,
+    const std::vector<document::NamedValue>& stated,
+    const std::vector<document::NamedValue>& derived) {
+  std::vector<document::NamedValue> all;
+  for (const document::Parameter& setting : own.settings) {
+    const auto named = [&](const std::vector<document::NamedValue>& values) {
+      return std::ranges::find(values, setting.name, &document::NamedValue::name);
+    };
+    if (const auto given = named(stated); given != stated.end()) {
+      all.push_back(*given);
+    } else if (const auto found = named(derived); found != derived.end()) {
+      all.push_back(*found);
+    } else if (document::Node value = setting.standard_node(); !value.is_null()) {
+      all.push_back({.name = std::string(setting.name), .value = std::move(value)});
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::span<const Option> engine_setting_options() {
+  static const std::vector<Option> kOptions = make_options();
+  return kOptions;
+}
+
+bool applies(const Option& option, const EngineSection& engine) {
+  if (option.section() != "engine" || std::ranges::find(kShared, option.key()) != kShared.end()) {
+    return true;
+  }
+  const engine::SchedulerEntry& chosen = entry_of(engine);
+  if (has_too(chosen, option.key()) || has_setting(chosen, option.key())) {
+    return true;
+  }
+  return chosen.own == nullptr && option.named_kind.empty();
+}
+
+bool is_standard(const Option& option, const Scenario& scenario) {
+  const auto settings = settings_of(entry_of(scenario.deployment.engine));
+  const auto found = std::ranges::find(settings, option.key(), &document::Parameter::name);
+  return option.section() == "engine" && found != settings.end() && found->unset.empty() &&
+         flow_text(found->standard_node()) == value_text(option, scenario);
+}
+
+void check_engine_settings(Findings& findings) {
+  const EngineSection& section = findings.scenario().deployment.engine;
+  const engine::SchedulerEntry& chosen = entry_of(section);
+  for (const std::string_view path : kOfVllmsFleets) {
+    if (chosen.own != nullptr && findings.given(path)) {
+      findings.problem(path, fmt::format("is not modelled for {} yet", chosen.name));
+    }
+  }
+  for (const Option& option : options()) {
+    if (applies(option, section) || !findings.given(option.path)) {
+      continue;
+    }
+    findings.problem(
+        option.path,
+        fmt::format("would be ignored: it is a setting of {}, and the engine is {}",
+                    engines_with(option.key()),
+                    section.version),
+        own_word(chosen, option.key()).empty()
+            ? fmt::format("--engine {}", engines_with(option.key()))
+            : fmt::format("{}'s own: {}", chosen.name, own_word(chosen, option.key())));
+  }
+}
+
+bool has_own_settings(const EngineSection& engine) {
+  return entry_of(engine).own != nullptr;
+}
+
+void resolve_engine_settings(Resolution& work) {
+  auto choice = work.keep(engine::find_engine(work.engine().version), "engine.version");
+  if (!choice) {
+    return;
+  }
+  const engine::OwnSettings& own = *choice->engine->own;
+  work.engine().version = fmt::format("{}@{}", choice->engine->name, choice->version);
+  const core::Tokens longest = work.out->network.max_position;
+  const core::Tokens length =
+      work.engine().max_model_len ? core::Tokens(*work.engine().max_model_len) : longest;
+  if (length > longest) {
+    work.note("engine.max_model_len",
+              fmt::format("{} is out of range, expected 1 to {}, the network's longest",
+                          length.value(),
+                          longest.value()));
+    return;
+  }
+  const std::vector<document::NamedValue> stated = stated_settings(*choice->engine, work);
+  auto plan = own.plan({.network = work.out->network,
+                        .gpu = work.out->gpu,
+                        .sharding = work.out->execution.sharding,
+                        .version = choice->version,
+                        .max_model_len = length,
+                        .enforce_eager = work.engine().enforce_eager,
+                        .has_drafts = work.engine().speculative_config.has_value(),
+                        .settings = {own.settings, stated}});
+  if (!plan) {
+    for (core::Error& error : plan.error()) {
+      if (error.where.file.empty() && find_option(error.field) != nullptr) {
+        error.where = work.place_of(error.field);
+      }
+      work.errors.push_back(std::move(error));
+    }
+    return;
+  }
+  work.engine().max_model_len = length.value();
+  work.engine().enable_chunked_prefill = plan->options.enable_chunked_prefill;
+  work.engine().settings = filled_settings(own, stated, plan->derived);
+  engine::EngineOptions& options = work.out->engine;
+  options = std::move(plan->options);
+  options.scheduler = choice->engine->name;
+  options.max_model_len = length;
+  work.out->memory = std::move(plan->memory);
+  work.out->memory_lines = std::move(plan->lines);
+  work.out->execution.cuda_graph_sizes = std::move(plan->cuda_graph_sizes);
+  for (core::Warning& warning : plan->warnings) {
+    work.out->warnings.push_back(std::move(warning));
+  }
+}
+
+}  // namespace ridgeline::scenario

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <span>
+
+#include "scenario/findings.hpp"
+#include "scenario/options.hpp"
+#include "scenario/resolution.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::scenario {
+
+/// An option for each setting of the engines of the registry that have settings of their own; one
+/// that several engines have is one option.
+[[nodiscard]] std::span<const Option> engine_setting_options();
+
+/// Whether an option means something beside the engine that the section names: false for settings
+/// of another engine. Options outside the section `engine` always do.
+[[nodiscard]] bool applies(const Option& option, const EngineSection& engine);
+
+/// Whether a setting has the value that its engine's table gives it.
+[[nodiscard]] bool is_standard(const Option& option, const Scenario& scenario);
+
+/// Refuses what is stated of another engine, with the chosen engine's own word for it.
+void check_engine_settings(Findings& findings);
+
+/// Whether the deployment's engine has settings of its own.
+[[nodiscard]] bool has_own_settings(const EngineSection& engine);
+/// For such an engine: divides the memory and fills every setting.
+void resolve_engine_settings(Resolution& work);
+
+}  // namespace ridgeline::scenario

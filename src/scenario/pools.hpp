@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "scenario/deployment.hpp"
+#include "scenario/requests.hpp"
+#include "scenario/scenario.hpp"
+#include "scenario/sections/pools.hpp"
+
+namespace ridgeline::scenario {
+
+/// Instances that are alike, made runnable.
+struct ResolvedPool {
+  PoolSection section;                           ///< With the names of its models.
+  std::shared_ptr<const Deployment> deployment;  ///< Of each of them.
+};
+
+/// Resolves the deployment of each pool. An error says which pool it is about. With prefill and
+/// decode apart all pools have to serve the same: the KV of one is read by another.
+[[nodiscard]] core::Result<std::vector<ResolvedPool>> resolve_pools(
+    const RunSettings& run,
+    const DeploymentSection& deployment,
+    const std::vector<Provenance>& provenance,
+    const Workload& workload);
+
+/// The pools as a scenario states them, with what was derived where that is not the first pool's.
+[[nodiscard]] document::Node pools_node(const std::vector<ResolvedPool>& pools);
+
+}  // namespace ridgeline::scenario

@@ -1,0 +1,228 @@
+#include "scenario/sections/pools.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
+#include "routing/registry.hpp"
+#include "scenario/findings.hpp"
+#include "scenario/option_reader.hpp"
+#include "scenario/options.hpp"
+#include "scenario/scenario.hpp"
+#include "scenario/sections/cluster.hpp"
+#include "scenario/sections/router.hpp"
+#include "scenario/sections/sections.hpp"
+
+namespace ridgeline::scenario {
+namespace {
+
+constexpr std::string_view kPools = "cluster.pools";
+constexpr std::string_view kSpreadPath = "cluster.spread";
+constexpr std::string_view kEngineSection = "engine";
+constexpr const char* kPoolExample = "pools: [{name: fast, instances: 4, gpu: h100}]";
+constexpr double kMaxPoolSpread = 1.0;
+constexpr document::Range<std::int64_t> kPoolInstances{.lowest = 1, .highest = kMaxInstances};
+constexpr document::Range<double> kPoolWeights{.lowest = 1e-3, .highest = 1e3};
+constexpr document::Range<double> kPoolSpreads{.lowest = 0.0, .highest = kMaxPoolSpread};
+constexpr document::Range<double> kPoolPrices{.lowest = 0.0, .highest = 1e9};
+
+// clang-format off
+constexpr auto kPoolOptions = std::to_array<Option>({
+    {.path = kPools, .flag = "pool", .unset = "cluster.instances that are alike",
+     .help = "Instances that are alike: name, instances, models, adapters, weight, spread, price_per_hour, model, gpu, keys of engine",
+     .example = "{name: big, instances: 2, gpu: h200, tensor_parallel_size: 2}", .shape = Option::Shape::kItems,
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.pools; }},
+    {.path = kSpreadPath, .flag = "spread", .lowest = 0, .highest = kMaxPoolSpread, .unset = "0: all as the model says",
+     .help = "How far apart instances are in speed: standard deviation of the logarithm of a factor on all step times, drawn for each", .example = "0.05",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.spread; }},
+});
+// clang-format on
+
+std::optional<std::vector<std::string>> read_names(document::ObjectReader& reader,
+                                                   std::string_view key) {
+  const document::Node* const node = reader.node(key);
+  if (node == nullptr || node->is_null()) {
+    return std::nullopt;
+  }
+  std::vector<std::string> names;
+  const bool fits =
+      node->is_list() && std::ranges::all_of(node->items(), [](const document::Node& item) {
+        return item.is_string() && !item.as_string().empty();
+      });
+  if (!fits) {
+    reader.problem(
+        key, fmt::format("found {}, expected a list of names", node->describe()), "[chat, code]");
+    return std::nullopt;
+  }
+  for (const document::Node& item : node->items()) {
+    if (std::ranges::find(names, item.as_string()) != names.end()) {
+      reader.problem(key, fmt::format("'{}' is listed twice", item.as_string()));
+    }
+    names.push_back(item.as_string());
+  }
+  return names;
+}
+
+PoolSection read_pool(const document::Node& node,
+                      const std::string& path,
+                      const DeploymentSection& deployment,
+                      core::Errors& errors) {
+  document::ObjectReader reader(node, path, errors);
+  PoolSection pool;
+  pool.deployment = deployment;
+  pool.node = node;
+  pool.name = reader.required_string("name");
+  pool.instances = reader.required_integer("instances", kPoolInstances);
+  pool.models = read_names(reader, "models").value_or(std::vector<std::string>());
+  pool.adapters = read_names(reader, "adapters");
+  pool.weight = reader.real("weight", kPoolWeights).value_or(pool.weight);
+  pool.spread = reader.real("spread", kPoolSpreads);
+  pool.price_per_hour = reader.real("price_per_hour", kPoolPrices);
+  for (const Option& option : options()) {
+    if (!may_differ(option)) {
+      continue;
+    }
+    read_option(option, *slot_of(option, pool.deployment), reader, errors);
+    const document::Node* const value = node.find(option.key());
+    if (value != nullptr && !value->is_null()) {
+      pool.deployment_keys.emplace_back(option.path);
+    }
+  }
+  reader.finish();
+  // Two ways to say the same: the pool's own way wins.
+  const auto states = [&](std::string_view option) {
+    return std::ranges::find(pool.deployment_keys, option) != pool.deployment_keys.end();
+  };
+  const bool blocks = states("engine.num_gpu_blocks");
+  if (blocks != states("engine.gpu_memory_utilization")) {
+    blocks ? pool.deployment.engine.gpu_memory_utilization.reset()
+           : pool.deployment.engine.num_gpu_blocks.reset();
+  }
+  return pool;
+}
+
+}  // namespace
+
+bool may_differ(const Option& option) {
+  const bool of_engine =
+      option.section() == kEngineSection && option.path != "engine.data_parallel_size";
+  return option.path == "model" || option.path == "gpu" || of_engine;
+}
+
+std::string pool_path(std::size_t pool, std::string_view key) {
+  return fmt::format("{}[{}].{}", kPools, pool, key);
+}
+
+core::Result<std::vector<PoolSection>> read_pools(const std::optional<document::Node>& pools,
+                                                  const DeploymentSection& deployment) {
+  std::vector<PoolSection> listed;
+  if (!pools) {
+    return listed;
+  }
+  if (!pools->is_list() || pools->items().empty()) {
+    return core::fail(
+        core::Error{.field = std::string(kPools),
+                    .message = fmt::format("found {}, expected a list of pools",
+                                           pools->is_list() ? "an empty list" : pools->describe()),
+                    .where = pools->where(),
+                    .hint = kPoolExample});
+  }
+  core::Errors errors;
+  std::int64_t instances = 0;
+  for (std::size_t i = 0; i < pools->items().size(); ++i) {
+    const document::Node& node = pools->items()[i];
+    PoolSection pool = read_pool(node, fmt::format("{}[{}]", kPools, i), deployment, errors);
+    if (!pool.name.empty() &&
+        std::ranges::find(listed, pool.name, &PoolSection::name) != listed.end()) {
+      errors.push_back({.field = pool_path(i, "name"),
+                        .message = fmt::format("'{}' is listed twice", pool.name),
+                        .where = node.where()});
+    }
+    instances += pool.instances;
+    listed.push_back(std::move(pool));
+  }
+  if (errors.empty() && instances > kMaxInstances) {
+    errors.push_back({.field = std::string(kPools),
+                      .message = fmt::format("{} instances in all are out of range, expected {} at "
+                                             "most",
+                                             instances,
+                                             kMaxInstances),
+                      .where = pools->where()});
+  }
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  return listed;
+}
+
+std::span<const Option> pool_options() {
+  return kPoolOptions;
+}
+
+void check_pools(Findings& findings) {
+  ClusterSection& cluster = findings.loaded().scenario.run.cluster;
+  if (!cluster.pools) {
+    return;
+  }
+  const auto pools = read_pools(cluster.pools, findings.scenario().deployment);
+  if (!pools) {
+    core::Errors& errors = findings.errors();
+    errors.insert(errors.end(), pools.error().begin(), pools.error().end());
+    cluster.instances = cluster.instances.value_or(1);  // Of no use, but there is a cluster.
+    return;
+  }
+  if (findings.given("cluster.instances")) {
+    findings.problem("cluster.instances",
+                     "stands beside cluster.pools, which say how many instances there are",
+                     "remove one of the two");
+  }
+  std::int64_t instances = 0;
+  for (std::size_t i = 0; i < pools->size(); ++i) {
+    const PoolSection& pool = (*pools)[i];
+    instances += pool.instances;
+    const auto need = [&](std::string_view key, const std::string& value, const char* hint) {
+      if (value.empty()) {
+        findings.errors().push_back({.field = pool_path(i, key),
+                                     .message = "missing",
+                                     .where = pool.node.where(),
+                                     .hint = hint});
+      }
+    };
+    need("model", pool.deployment.model, "here or for all pools: --model llama-3.1-8b");
+    need("gpu", pool.deployment.gpu, "here or for all pools: --gpu h100");
+  }
+  cluster.instances = instances;
+  if (pools->size() > 1 && cluster.autoscaling.name) {
+    findings.problem(kPools,
+                     "instances of several pools do not come and go",
+                     "one pool, or no cluster.autoscaling");
+  }
+  if (pools->size() > 1 && cluster.kv_offload.has_tier()) {
+    findings.problem(kPools,
+                     "KV outside the GPUs is of instances that are alike",
+                     "one pool, or no cluster.kv_offload");
+  }
+  const bool weighted = std::ranges::any_of(
+      *pools, [&](const PoolSection& pool) { return pool.weight != pools->front().weight; });
+  const auto router = routing::find_router(router_name(cluster.router));
+  if (weighted && router && !(*router)->weights) {
+    findings.problem(
+        kPools,
+        fmt::format("weight would be ignored: the policy {} reads none", (*router)->name),
+        fmt::format("of {}", routing::weighing_routers()));
+  }
+}
+
+}  // namespace ridgeline::scenario

@@ -1,21 +1,22 @@
 #include "report/fleet.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "document/document.hpp"
-#include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
 #include "report/fleet_admission.hpp"
+#include "report/fleet_pools.hpp"
+#include "report/fleet_rows.hpp"
 #include "report/format.hpp"
+#include "report/lock_step.hpp"
+#include "report/offload.hpp"
 #include "report/operations.hpp"
 #include "report/palette.hpp"
 #include "report/result_tree.hpp"
@@ -26,18 +27,8 @@
 namespace ridgeline::report {
 namespace {
 
-using metrics::Distribution;
 using metrics::FleetSummary;
 using metrics::InstanceSummary;
-using metrics::Metric;
-using metrics::Statistic;
-
-constexpr std::size_t kInstanceWidth = 13;
-constexpr std::size_t kCellWidth = 10;
-/// The other formats have all.
-constexpr std::size_t kMostRows = 16;
-constexpr std::size_t kMaxWidth = 100;
-constexpr std::size_t kMinWidth = 48;
 
 document::Node instance_tree(std::size_t id, const InstanceSummary& instance) {
   MapBuilder map;
@@ -81,63 +72,9 @@ std::string gateway_line(const FleetSummary& fleet, const TextStyle& style) {
     pieces.push_back({.text = fmt::format("{} cached elsewhere",
                                           counted(*fleet.hit_lost_tokens, "recomputed token"))});
   }
-  const auto width = static_cast<std::size_t>(std::max(style.width, 0));
-  return wrapped(pad_right(counted(static_cast<std::int64_t>(fleet.instances.size()), "instance"),
-                           kInstanceWidth),
-                 pieces,
-                 {.width = std::clamp(width, kMinWidth, kMaxWidth),
-                  .indent = kInstanceWidth,
-                  .reset = style.palette.reset});
+  return fleet_line(
+      counted(static_cast<std::int64_t>(fleet.instances.size()), "instance"), pieces, style);
 }
-
-class InstanceRows {
- public:
-  InstanceRows(const metrics::Summary& summary, const TextStyle& style)
-      : style_(style),
-        ttft_(unit_of(summary.client.of(Metric::kTtft))),
-        tpot_(unit_of(summary.client.of(Metric::kTpot))) {}
-
-  [[nodiscard]] std::string header() const {
-    std::string line = pad_right("by instance", kInstanceWidth);
-    for (const std::string& title : {std::string("requests"),
-                                     fmt::format("TTFT {}", ttft_.name),
-                                     std::string("p99"),
-                                     fmt::format("TPOT {}", tpot_.name),
-                                     std::string("p99"),
-                                     std::string("busy"),
-                                     std::string("KV peak"),
-                                     std::string("hits")}) {
-      line += pad_left(title, kCellWidth);
-    }
-    return style_.palette.paint(style_.palette.dim, line) + "\n";
-  }
-
-  [[nodiscard]] std::string row(std::size_t id, const InstanceSummary& instance) const {
-    std::string line = pad_right(fmt::format("{}", id), kInstanceWidth) +
-                       pad_left(grouped(instance.requests), kCellWidth);
-    for (const auto& [values, unit] :
-         {std::pair(&instance.ttft_ms, ttft_), std::pair(&instance.tpot_ms, tpot_)}) {
-      for (const Statistic statistic : {Statistic::kP50, Statistic::kP99}) {
-        line += pad_left(*values ? significant((*values)->of(statistic) * unit.per_ms) : missing(),
-                         kCellWidth);
-      }
-    }
-    for (const auto& share : {instance.busy, instance.kv_peak, instance.prefix_hit_rate}) {
-      line += pad_left(share ? percent(*share) : missing(), kCellWidth);
-    }
-    return line + "\n";
-  }
-
- private:
-  [[nodiscard]] static TimeUnit unit_of(const std::optional<Distribution>& values) {
-    return time_unit(values ? values->of(Statistic::kMean) : 1.0);
-  }
-  [[nodiscard]] std::string missing() const { return style_.ascii ? "-" : "\u2013"; }
-
-  const TextStyle& style_;
-  TimeUnit ttft_;
-  TimeUnit tpot_;
-};
 
 }  // namespace
 
@@ -169,6 +106,15 @@ document::Node fleet_tree(const FleetSummary& fleet) {
   if (fleet.transfers) {
     map.add("transfers", transfers_tree(*fleet.transfers));
   }
+  if (fleet.lock_step) {
+    map.add("lock_step", lock_step_tree(*fleet.lock_step));
+  }
+  if (fleet.offload) {
+    map.add("kv_offload", offload_tree(*fleet.offload));
+  }
+  if (!fleet.pools.empty()) {
+    map.add("per_pool", pools_tree(fleet));
+  }
   map.add("per_instance", list_node(std::move(instances)));
   if (fleet.admission) {
     map.add("admission", admission_tree(*fleet.admission));
@@ -187,18 +133,27 @@ std::string fleet_table(const metrics::Summary& summary, const TextStyle& style)
     return {};
   }
   const auto& instances = summary.fleet->instances;
-  const InstanceRows rows(summary, style);
+  const FleetRows rows(summary, style);
   std::string text = "\n" + gateway_line(*summary.fleet, style);
   if (summary.fleet->transfers) {
     text += transfers_lines(*summary.fleet->transfers, instances.size(), style);
   }
-  text += rows.header();
-  for (std::size_t id = 0; id < std::min(instances.size(), kMostRows); ++id) {
-    text += rows.row(id, instances[id]);
+  if (summary.fleet->lock_step) {
+    text += lock_step_line(*summary.fleet->lock_step, style);
   }
-  if (instances.size() > kMostRows) {
-    text += fmt::format("and {} more: --format json\n", instances.size() - kMostRows);
+  if (summary.fleet->offload) {
+    text += offload_lines(*summary.fleet->offload, style);
   }
+  text += pools_table(summary, style);
+  text += rows.header("by instance", {"requests"}, {"busy", "KV peak", "hits"}) +
+          FleetRows::all(instances.size(), [&](std::size_t id) {
+            const InstanceSummary& one = instances[id];
+            return rows.row(fmt::format("{}", id),
+                            {one.requests},
+                            one.ttft_ms,
+                            one.tpot_ms,
+                            {one.busy, one.kv_peak, one.prefix_hit_rate});
+          });
   if (summary.fleet->operations) {
     text += operations_lines(*summary.fleet->operations, style);
   }

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,6 +10,7 @@
 #include "document/document.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
+#include "report/fleet_rows.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/result_tree.hpp"
@@ -23,17 +21,8 @@ namespace ridgeline::report {
 namespace {
 
 using metrics::AdmissionSummary;
-using metrics::Distribution;
-using metrics::Metric;
 using metrics::Statistic;
 using metrics::TenantSummary;
-
-constexpr std::size_t kTenantNameWidth = 13;
-constexpr std::size_t kTenantCellWidth = 10;
-/// The other formats have all.
-constexpr std::size_t kMostTenantRows = 16;
-constexpr std::size_t kAdmissionMaxWidth = 100;
-constexpr std::size_t kAdmissionMinWidth = 48;
 
 document::Node tenant_tree(const TenantSummary& tenant) {
   MapBuilder map;
@@ -74,65 +63,8 @@ std::string admission_line(const AdmissionSummary& admission, const TextStyle& s
                                           significant(admission.queue_ms->of(Statistic::kMean)),
                                           significant(admission.queue_ms->of(Statistic::kP99)))});
   }
-  const auto width = static_cast<std::size_t>(std::max(style.width, 0));
-  return wrapped(pad_right("admission", kTenantNameWidth),
-                 pieces,
-                 {.width = std::clamp(width, kAdmissionMinWidth, kAdmissionMaxWidth),
-                  .indent = kTenantNameWidth,
-                  .reset = style.palette.reset});
+  return fleet_line("admission", pieces, style);
 }
-
-class TenantRows {
- public:
-  TenantRows(const metrics::Summary& summary, const TextStyle& style)
-      : style_(style),
-        ttft_(unit_of(summary.client.of(Metric::kTtft))),
-        tpot_(unit_of(summary.client.of(Metric::kTpot))) {}
-
-  [[nodiscard]] std::string header() const {
-    std::string line = pad_right("by tenant", kTenantNameWidth);
-    for (const std::string& title : {std::string("requests"),
-                                     std::string("refused"),
-                                     fmt::format("TTFT {}", ttft_.name),
-                                     std::string("p99"),
-                                     fmt::format("TPOT {}", tpot_.name),
-                                     std::string("p99"),
-                                     std::string("share"),
-                                     std::string("good")}) {
-      line += pad_left(title, kTenantCellWidth);
-    }
-    return style_.palette.paint(style_.palette.dim, line) + "\n";
-  }
-
-  [[nodiscard]] std::string row(const TenantSummary& tenant) const {
-    const std::string name =
-        shortened(printable(tenant.name, style_.ascii), kTenantNameWidth - 1, style_.ascii);
-    std::string line = pad_right(name, kTenantNameWidth) +
-                       pad_left(grouped(tenant.requests), kTenantCellWidth) +
-                       pad_left(grouped(tenant.rejected + tenant.expired), kTenantCellWidth);
-    for (const auto& [values, unit] :
-         {std::pair(&tenant.ttft_ms, ttft_), std::pair(&tenant.tpot_ms, tpot_)}) {
-      for (const Statistic statistic : {Statistic::kP50, Statistic::kP99}) {
-        line += pad_left(*values ? significant((*values)->of(statistic) * unit.per_ms) : missing(),
-                         kTenantCellWidth);
-      }
-    }
-    for (const auto& share : {tenant.share, tenant.good_share}) {
-      line += pad_left(share ? percent(*share) : missing(), kTenantCellWidth);
-    }
-    return line + "\n";
-  }
-
- private:
-  [[nodiscard]] static TimeUnit unit_of(const std::optional<Distribution>& values) {
-    return time_unit(values ? values->of(Statistic::kMean) : 1.0);
-  }
-  [[nodiscard]] std::string missing() const { return style_.ascii ? "-" : "\u2013"; }
-
-  const TextStyle& style_;
-  TimeUnit ttft_;
-  TimeUnit tpot_;
-};
 
 }  // namespace
 
@@ -169,16 +101,18 @@ std::string admission_table(const metrics::Summary& summary, const TextStyle& st
   if (tenants.empty()) {
     return text;
   }
-  const TenantRows rows(summary, style);
-  text += rows.header();
-  for (std::size_t i = 0; i < std::min(tenants.size(), kMostTenantRows); ++i) {
-    text += rows.row(tenants[i]);
-  }
-  if (tenants.size() > kMostTenantRows) {
-    text += fmt::format("and {} more: --format json\n", tenants.size() - kMostTenantRows);
-  }
+  const FleetRows rows(summary, style);
+  text += rows.header("by tenant", {"requests", "refused"}, {"share", "good"}) +
+          FleetRows::all(tenants.size(), [&](std::size_t i) {
+            const TenantSummary& one = tenants[i];
+            return rows.row(rows.title_of(one.name),
+                            {one.requests, one.rejected + one.expired},
+                            one.ttft_ms,
+                            one.tpot_ms,
+                            {one.share, one.good_share});
+          });
   if (summary.fleet->fairness) {
-    text += pad_right("fairness", kTenantNameWidth) +
+    text += pad_right("fairness", kFleetTitleWidth) +
             fmt::format("{:.3f} of 1 (Jain, tokens over shares)\n", *summary.fleet->fairness);
   }
   return text;

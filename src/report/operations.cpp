@@ -11,6 +11,7 @@
 
 #include "document/document.hpp"
 #include "metrics/operations_summary.hpp"
+#include "report/fleet_rows.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/result_tree.hpp"
@@ -28,19 +29,6 @@ using metrics::ScalingSummary;
 
 /// Faults that the table names; the other formats have all.
 constexpr std::size_t kMostFaults = 4;
-constexpr std::size_t kTitleWidth = 13;
-constexpr std::size_t kLongest = 100;
-constexpr std::size_t kShortest = 48;
-
-/// As the gateway's line above the instances.
-std::string line_of(const char* title, const std::vector<Piece>& pieces, const TextStyle& style) {
-  const auto width = static_cast<std::size_t>(std::max(style.width, 0));
-  return wrapped(pad_right(title, kTitleWidth),
-                 pieces,
-                 {.width = std::clamp(width, kShortest, kLongest),
-                  .indent = kTitleWidth,
-                  .reset = style.palette.reset});
-}
 
 document::Node scaling_tree(const ScalingSummary& scaling) {
   MapBuilder map;
@@ -116,7 +104,7 @@ std::string scaling_line(const ScalingSummary& scaling, const TextStyle& style) 
   if (scaling.cost) {
     pieces.push_back({.text = fmt::format("cost {}", significant(*scaling.cost))});
   }
-  return line_of("scaling", pieces, style);
+  return fleet_line("scaling", pieces, style);
 }
 
 std::string faults_line(const OperationsSummary& operations, const TextStyle& style) {
@@ -139,19 +127,19 @@ std::string faults_line(const OperationsSummary& operations, const TextStyle& st
     pieces.push_back({.text = fmt::format("{} waited for an instance",
                                           counted(operations.held_requests, "request"))});
   }
-  return pieces.empty() ? "" : line_of("faults", pieces, style);
+  return pieces.empty() ? "" : fleet_line("faults", pieces, style);
 }
 
 std::string retries_line(const RetriesSummary& retries, const TextStyle& style) {
   if (retries.attempts == 0 && retries.wasted_tokens == 0) {
     return "";
   }
-  return line_of("retries",
-                 {{.text = fmt::format("{} sent again, {}",
-                                       counted(retries.retried_requests, "request"),
-                                       counted(retries.attempts, "further attempt"))},
-                  {.text = fmt::format("{} wasted", counted(retries.wasted_tokens, "token"))}},
-                 style);
+  return fleet_line("retries",
+                    {{.text = fmt::format("{} sent again, {}",
+                                          counted(retries.retried_requests, "request"),
+                                          counted(retries.attempts, "further attempt"))},
+                     {.text = fmt::format("{} wasted", counted(retries.wasted_tokens, "token"))}},
+                    style);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <deque>
 #include <ios>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -16,7 +17,9 @@
 #include <fmt/core.h>
 #include <fmt/format.h>
 
+#include "cluster/request_story.hpp"
 #include "core/check.hpp"
+#include "core/ids.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "document/json_writer.hpp"
@@ -129,10 +132,31 @@ class Measured {
   std::string_view quote_;
 };
 
-class RequestLog final : public metrics::Listener {
+constexpr std::string_view kAttempts = "attempts";
+/// In the order of cluster::Share.
+constexpr std::array<std::string_view, 3> kShares = {"whole", "prefill", "decode"};
+
+/// The parts of a request's TTFT on the client's clock: those of its story, and the way back. None
+/// where it has no first token, or no answer.
+std::array<std::optional<core::Duration>, 5> ttft_parts(const cluster::RequestStory& story,
+                                                        const metrics::RequestMetrics& metrics) {
+  if (!story.ttft || !metrics.ttft) {
+    return {};
+  }
+  const cluster::TtftParts& parts = *story.ttft;
+  const core::Duration delivery = *metrics.ttft - parts.sum();
+  RIDGELINE_CHECK(delivery >= core::Duration(),
+                  "a first token reaches the client after it is made");
+  return {parts.gateway, parts.queue, parts.prefill, parts.transfer, delivery};
+}
+
+class LogOfRequests final : public RequestLog {
  public:
-  RequestLog(RequestLogFormat format, const workload::Source& source, std::ostream& out)
-      : format_(format), source_(source), out_(out) {
+  LogOfRequests(RequestLogFormat format,
+                const workload::Source& source,
+                std::ostream& out,
+                bool of_cluster)
+      : format_(format), source_(source), out_(out), of_cluster_(of_cluster) {
     if (format_ == RequestLogFormat::kCsv) {
       write_header();
     } else if (source_.prompts_hold_answers()) {
@@ -140,9 +164,9 @@ class RequestLog final : public metrics::Listener {
       append("{\"ridgeline_workload\":1,\"groups\":true}\n");
     }
   }
-  RequestLog(const RequestLog&) = delete;
-  RequestLog& operator=(const RequestLog&) = delete;
-  ~RequestLog() override {
+  LogOfRequests(const LogOfRequests&) = delete;
+  LogOfRequests& operator=(const LogOfRequests&) = delete;
+  ~LogOfRequests() override {
     // Of an interrupted run some requests were never sent.
     for (const Pending& pending : pending_) {
       append(pending.row);
@@ -154,6 +178,8 @@ class RequestLog final : public metrics::Listener {
     RIDGELINE_CHECK(request.id.value() == first_ + pending_.size(), "requests out of order");
     pending_.emplace_back().request = request;
   }
+
+  void on_story(const cluster::RequestStory& story) override { stories_[story.id] = story; }
 
   void on_request(const domain::RequestRecord& record,
                   const metrics::RequestMetrics& metrics) override {
@@ -205,6 +231,14 @@ class RequestLog final : public metrics::Listener {
       append(",");
       append(domain::kLabelNames[static_cast<std::size_t>(label)]);
     }
+    if (of_cluster_) {
+      for (const std::string_view key : workload::kClusterKeys) {
+        if (key != kAttempts) {
+          append(",");
+          append(key);
+        }
+      }
+    }
     append("\n");
   }
 
@@ -216,13 +250,15 @@ class RequestLog final : public metrics::Listener {
         append(index == 0 ? "" : ",");
       });
       write_cells(request);
+      write_story(record, metrics);
+      append("\n");
     } else {
       Measured(buffer_, "null", "\"").write(record, metrics, [this](std::size_t index) {
         append(index == 0 ? "{\"" : ",\"");
         append(kMeasured[index]);
         append("\":");
       });
-      write_members(request, record);
+      write_members(request, record, metrics);
     }
   }
 
@@ -257,10 +293,69 @@ class RequestLog final : public metrics::Listener {
       append(",");
       append(csv_cell(text_of(request, label)));
     }
-    append("\n");
   }
 
-  void write_members(const domain::Request& request, const domain::RequestRecord& record) {
+  /// What of a cluster's request stands behind the rest, where there is one.
+  void write_story(const domain::RequestRecord& record, const metrics::RequestMetrics& metrics) {
+    if (!of_cluster_) {
+      return;
+    }
+    const auto found = stories_.extract(record.id);
+    const cluster::RequestStory story = found.empty() ? cluster::RequestStory() : found.mapped();
+    const bool is_csv = format_ == RequestLogFormat::kCsv;
+    const std::string_view missing = is_csv ? "" : "null";
+    std::size_t index = 0;
+    const auto before = [&] {
+      append(",");
+      if (!is_csv) {
+        fmt::format_to(std::back_inserter(buffer_), "\"{}\":", workload::kClusterKeys[index]);
+      }
+      ++index;
+    };
+    before();
+    if (record.instance.valid()) {
+      append(std::int64_t{record.instance.value()});
+    } else {
+      append(missing);
+    }
+    before();
+    append(static_cast<std::int64_t>(story.attempts.size()));
+    for (const std::optional<core::Duration>& part : ttft_parts(story, metrics)) {
+      before();
+      if (part) {
+        append_decimal(buffer_, part->count(), kDigitsPerMillisecond);
+      } else {
+        append(missing);
+      }
+    }
+    if (!is_csv) {
+      before();
+      write_attempts(story);
+    }
+  }
+
+  void write_attempts(const cluster::RequestStory& story) {
+    append("[");
+    for (const cluster::Attempt& attempt : story.attempts) {
+      append(&attempt == story.attempts.data() ? "" : ",");
+      fmt::format_to(std::back_inserter(buffer_),
+                     R"({{"instance":{},"share":"{}","sent_s":)",
+                     attempt.instance.value(),
+                     kShares[static_cast<std::size_t>(attempt.share)]);
+      append_decimal(buffer_, attempt.sent.count(), kDigitsPerSecond);
+      fmt::format_to(
+          std::back_inserter(buffer_), R"(,"tokens":{},"end_s":)", attempt.tokens.value());
+      append_decimal(buffer_, attempt.end.count(), kDigitsPerSecond);
+      fmt::format_to(std::back_inserter(buffer_),
+                     R"(,"why":"{}"}})",
+                     metrics::kOutcomeNames[static_cast<std::size_t>(attempt.why)]);
+    }
+    append("]");
+  }
+
+  void write_members(const domain::Request& request,
+                     const domain::RequestRecord& record,
+                     const metrics::RequestMetrics& metrics) {
     const auto member = [this](std::string_view name, std::int64_t value) {
       fmt::format_to(std::back_inserter(buffer_), ",\"{}\":{}", name, value);
     };
@@ -291,6 +386,7 @@ class RequestLog final : public metrics::Listener {
       member("group", request.id.value());
     }
     write_prompt(request);
+    write_story(record, metrics);
     append("}\n");
   }
 
@@ -326,14 +422,17 @@ class RequestLog final : public metrics::Listener {
   Buffer buffer_;
   std::deque<Pending> pending_;  ///< From the oldest request under way on.
   std::size_t first_ = 0;        ///< The id of the first of them.
+  bool of_cluster_;
+  std::map<core::RequestId, cluster::RequestStory> stories_;  ///< Whose records have not come.
 };
 
 }  // namespace
 
-std::unique_ptr<metrics::Listener> make_request_log(RequestLogFormat format,
-                                                    const workload::Source& source,
-                                                    std::ostream& out) {
-  return std::make_unique<RequestLog>(format, source, out);
+std::unique_ptr<RequestLog> make_request_log(RequestLogFormat format,
+                                             const workload::Source& source,
+                                             std::ostream& out,
+                                             bool of_cluster) {
+  return std::make_unique<LogOfRequests>(format, source, out, of_cluster);
 }
 
 core::Result<RequestLogFormat> request_log_format(std::string_view path) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/request_story.hpp"
 #include "core/result.hpp"
 #include "metrics/request_metrics.hpp"
 #include "workload/source.hpp"
@@ -23,14 +24,23 @@ namespace ridgeline::report {
 /// request asked for; session, turn, priority, images, slo_class, tenant, model, adapter. JSON
 /// leaves out what a request does not have and max_tokens where it is output_tokens, and has
 /// `prompt` and `group` as in request-jsonl.
+///
+/// Of a cluster also: instance, where it ended; num_attempts; the parts of ttft_ms (gateway_ms,
+/// instance_queue_ms, prefill_ms, transfer_ms, delivery_ms), which sum to it; and in JSON
+/// `attempts`, a list of {instance, share (whole, prefill or decode), sent_s, tokens, end_s, why}.
 enum class RequestLogFormat { kJsonLines, kCsv };
+
+/// What writes each request: its record, and of a cluster its story.
+class RequestLog : public metrics::Listener, public cluster::StorySink {};
 
 /// A listener that writes each request to `out`. `out` and `source`, whose requests they are,
 /// outlive it; the state of `out` says whether everything could be written. What is buffered is
 /// written when the log is destroyed.
-[[nodiscard]] std::unique_ptr<metrics::Listener> make_request_log(RequestLogFormat format,
-                                                                  const workload::Source& source,
-                                                                  std::ostream& out);
+/// `of_cluster`: requests have stories, and each row has what stands above of them.
+[[nodiscard]] std::unique_ptr<RequestLog> make_request_log(RequestLogFormat format,
+                                                           const workload::Source& source,
+                                                           std::ostream& out,
+                                                           bool of_cluster = false);
 
 /// The format that a file's name asks for: .csv, .jsonl or .ndjson; JSON lines for "-".
 [[nodiscard]] core::Result<RequestLogFormat> request_log_format(std::string_view path);

@@ -242,6 +242,9 @@ std::string requests_line(const metrics::Summary& summary, const TextStyle& styl
                                                                 "for a model that no pool serves",
                                                                 "expired at the gateway"};
   std::vector<Piece> pieces = {{.text = grouped(summary.completed) + " completed"}};
+  if (summary.warmup_requests) {
+    pieces.push_back({.text = grouped(*summary.warmup_requests) + " before, in the warm-up"});
+  }
   if (const auto capped = summary.count(domain::Outcome::kLengthCapped); capped > 0) {
     pieces.push_back({.text = "of which " + grouped(capped) + " cut by max_model_len",
                       .colour = style.palette.warn});

@@ -197,6 +197,9 @@ document::Node distribution_tree(const std::optional<Distribution>& distribution
 
 document::Node summary_tree(const metrics::Summary& summary) {
   MapBuilder map;
+  if (summary.warmup_requests) {
+    map.add("warmup_requests", integer_node(*summary.warmup_requests));
+  }
   map.add("completed", integer_node(summary.completed))
       .add("length_capped", integer_node(summary.count(domain::Outcome::kLengthCapped)))
       .add("failed", failed_tree(summary))

@@ -1,19 +1,17 @@
 #include "report/transfers.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "document/document.hpp"
 #include "metrics/summary.hpp"
+#include "report/fleet_rows.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/text_lines.hpp"
@@ -24,26 +22,12 @@ namespace {
 
 using metrics::TransferSummary;
 
-constexpr std::size_t kLabelWidth = 13;
-constexpr std::size_t kMaxWidth = 100;
-constexpr std::size_t kMinWidth = 48;
 constexpr double kGigabyte = 1e9;
 constexpr double kShownMs = 1e-6;
 /// As people read them, in the order of metrics::kTtftParts.
 constexpr auto kPartWords = std::to_array<std::string_view>(
     {"gateway", "prefill", "hand-over", "decode queue", "set-up", "transfer", "first step"});
 static_assert(kPartWords.size() == metrics::kTtftParts.size());
-
-std::string paragraph(std::string_view label,
-                      const std::vector<Piece>& pieces,
-                      const TextStyle& style) {
-  const auto width = static_cast<std::size_t>(std::max(style.width, 0));
-  return wrapped(pad_right(label, kLabelWidth),
-                 pieces,
-                 {.width = std::clamp(width, kMinWidth, kMaxWidth),
-                  .indent = kLabelWidth,
-                  .reset = style.palette.reset});
-}
 
 }  // namespace
 
@@ -87,7 +71,7 @@ std::string transfers_lines(const TransferSummary& transfers,
   if (transfers.failed > 0) {
     moved.push_back({.text = fmt::format("{} lost", grouped(transfers.failed))});
   }
-  std::string text = paragraph("apart", moved, style);
+  std::string text = fleet_line("apart", moved, style);
   std::vector<Piece> parts;
   for (std::size_t i = 0; i < kPartWords.size(); ++i) {
     if (const auto& mean = transfers.ttft_parts_ms[i]; mean) {
@@ -98,7 +82,7 @@ std::string transfers_lines(const TransferSummary& transfers,
   }
   if (!parts.empty()) {
     parts.back().text += " ms";
-    text += paragraph("first token", parts, style);
+    text += fleet_line("first token", parts, style);
   }
   return text;
 }

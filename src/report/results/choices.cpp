@@ -16,7 +16,7 @@
 #include "core/units.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
-#include "engine/profiles.hpp"
+#include "engine/schedulers.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/roofline/constants.hpp"
 #include "latency/roofline/switches.hpp"
@@ -161,10 +161,8 @@ ChoiceList list_latency() {
 
 ChoiceList list_engines() {
   std::vector<Choice> entries;
-  for (const auto& profile : engine::profiles()) {
-    entries.push_back(
-        {.name = profile.name,
-         .summary = fmt::format("{}", fmt::join(engine::distinctions(profile), "; "))});
+  for (engine::EngineName& engine : engine::engine_names()) {
+    entries.push_back({.name = std::move(engine.name), .summary = std::move(engine.summary)});
   }
   return entries;
 }

@@ -74,11 +74,12 @@ double requests_held(const scenario::Deployment& deployment, core::Tokens tokens
 
 double requests_of_longest(const scenario::Deployment& deployment) {
   const auto& engine = deployment.engine;
-  return deployment.memory.num_groups() > 1
-             ? static_cast<double>(engine.num_gpu_blocks.value() - 1) /
-                   static_cast<double>(blocks_of_longest(deployment))
-             : static_cast<double>(held_tokens(deployment)) /
-                   static_cast<double>(engine.max_model_len.value());
+  const bool whole = deployment.memory.num_groups() <= 1 && engine::has_one_full_cache(engine);
+  // Where windows or states count, as vLLM does: all blocks, the null block among them.
+  return whole ? static_cast<double>(held_tokens(deployment)) /
+                     static_cast<double>(engine.max_model_len.value())
+               : static_cast<double>(engine.num_gpu_blocks.value()) /
+                     static_cast<double>(blocks_of_longest(deployment));
 }
 
 }  // namespace ridgeline::report

@@ -8,6 +8,7 @@
 
 #include "core/units.hpp"
 #include "engine/capacity.hpp"
+#include "engine/engine_plan.hpp"
 #include "latency/kernel/formats_in_use.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
@@ -76,8 +77,29 @@ std::string quantisation_source(const model::ModelSpec& network) {
   return {};
 }
 
+/// As an engine that is not vLLM divides the memory.
+void own_memory_lines(const scenario::Resolved& resolved, Lines& lines) {
+  const scenario::Deployment& deployment = *resolved.deployment;
+  lines.title("memory of each GPU");
+  for (const engine::MemoryLine& line : deployment.memory_lines) {
+    lines.row(line.label, gib_text(line.bytes), line.note);
+  }
+  lines.row("KV bytes per token",
+            fmt::format("{:.6g} KiB",
+                        deployment.memory.block.value() / 1024.0 /
+                            static_cast<double>(deployment.engine.block_size.value())));
+  lines.row("tokens",
+            report::grouped(held_tokens(deployment)),
+            fmt::format("in pages of {}", deployment.engine.block_size.value()));
+  lines.row("requests of max_model_len", report::significant(requests_of_longest(deployment)));
+}
+
 void memory_lines(const scenario::Resolved& resolved, Lines& lines) {
   const scenario::Deployment& deployment = *resolved.deployment;
+  if (!deployment.memory_lines.empty()) {
+    own_memory_lines(resolved, lines);
+    return;
+  }
   const auto& plan = deployment.memory;
   const auto& engine = deployment.engine;
   lines.title("memory of each GPU");

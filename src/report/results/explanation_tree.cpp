@@ -11,6 +11,7 @@
 #include "core/units.hpp"
 #include "document/document.hpp"
 #include "engine/capacity.hpp"
+#include "engine/engine_plan.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/formats_in_use.hpp"
 #include "model/hf_document.hpp"
@@ -21,6 +22,7 @@
 #include "report/results/headline.hpp"
 #include "report/tree.hpp"
 #include "scenario/deployment.hpp"
+#include "scenario/engine_settings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
@@ -101,8 +103,26 @@ document::Node layouts_tree(const engine::MemoryPlan& plan) {
   return list_node(std::move(layouts));
 }
 
+/// As an engine that is not vLLM divides the memory.
+document::Node own_memory_tree(const scenario::Resolved& resolved) {
+  const scenario::Deployment& deployment = *resolved.deployment;
+  MapBuilder tree;
+  for (const engine::MemoryLine& line : deployment.memory_lines) {
+    tree.add(fmt::format("{}_gib", line.key), gib(line.bytes));
+  }
+  return tree.add("block_bytes", number_node(deployment.memory.block.value()))
+      .add("block_size", integer_node(deployment.engine.block_size.value()))
+      .add("num_gpu_blocks", integer_node(deployment.engine.num_gpu_blocks.value()))
+      .add("kv_tokens", integer_node(held_tokens(deployment)))
+      .add("requests_of_max_model_len", number_node(requests_of_longest(deployment)))
+      .build();
+}
+
 document::Node memory_tree(const scenario::Resolved& resolved) {
   const scenario::Deployment& deployment = *resolved.deployment;
+  if (!deployment.memory_lines.empty()) {
+    return own_memory_tree(resolved);
+  }
   const auto& plan = deployment.memory;
   const auto length = tokens_of_request(resolved.workload.section);
   return MapBuilder()
@@ -171,11 +191,14 @@ document::Node engine_tree(const scenario::Resolved& resolved) {
   MapBuilder tree;
   const scenario::Scenario scenario = resolved.scenario();
   for (const auto& option : scenario::options()) {
-    if (option.section() == "engine") {
+    if (option.section() == "engine" && scenario::applies(option, scenario.deployment.engine)) {
       tree.add(option.key(), scenario::value_node(option, scenario));
     }
   }
-  tree.add("profile", text_node(resolved.deployment->engine.profile.name));
+  const bool is_vllm = resolved.deployment->engine.own == nullptr;
+  tree.add("profile",
+           text_node(is_vllm ? resolved.deployment->engine.profile.name
+                             : scenario.deployment.engine.version));
   std::vector<document::Node> sizes;
   sizes.reserve(resolved.deployment->execution.cuda_graph_sizes.size());
   for (const std::int64_t size : resolved.deployment->execution.cuda_graph_sizes) {
@@ -214,6 +237,9 @@ document::Node provenance_tree(const scenario::Resolved& resolved) {
   const scenario::Deployment& deployment = *resolved.deployment;
   for (const auto& provenance : resolved.provenance) {
     const scenario::Option* option = scenario::find_option(provenance.path);
+    if (!scenario::applies(*option, scenario.deployment.engine)) {
+      continue;
+    }
     entries.push_back(provenance_entry(provenance.path,
                                        scenario::value_node(*option, scenario),
                                        scenario::name(provenance.origin),

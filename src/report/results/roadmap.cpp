@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
-#include "engine/profiles.hpp"
+#include "engine/schedulers.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "report/results/choices.hpp"
@@ -61,8 +61,8 @@ Choice of_gpu(std::string_view name, std::string_view word, std::string_view com
 
 Choice of_engine(std::string_view name, std::initializer_list<std::string_view> words) {
   std::vector<std::string> names;
-  for (const auto& profile : engine::profiles()) {
-    names.push_back(profile.name);
+  for (const auto& engine : engine::engine_names()) {
+    names.push_back(engine.name);
   }
   const auto found = beginning_with(names, words);
   return found.empty() ? item(name, kMissing, "engine profiles are vLLM's", "list engines")

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "document/document.hpp"
-#include "engine/profiles.hpp"
+#include "engine/schedulers.hpp"
 #include "report/results/choices.hpp"
 
 namespace ridgeline::report {
@@ -45,9 +45,8 @@ TEST(Roadmap, HasARowForEachItemOfTheReview) {
                                      "1M contexts"));
 }
 
-TEST(Roadmap, AnEngineWorksWhenItHasAProfile) {
-  const bool has_sglang = std::ranges::any_of(
-      engine::profiles(), [](const auto& profile) { return profile.name.starts_with("sglang"); });
+TEST(Roadmap, AnEngineWorksWhenItHasAScheduler) {
+  const bool has_sglang = engine::find_scheduler(engine::schedulers(), "sglang") != nullptr;
   const auto rows = list_roadmap().value();
   EXPECT_EQ(fact(rows[2], "status"), has_sglang ? "works" : "missing");
   EXPECT_EQ(fact(rows[0], "status"), "works");

@@ -116,6 +116,7 @@ Campaign read_campaign(const Node& node, std::size_t place, core::Errors& errors
                     .tensor_parallel_size = reader.required_integer("tensor_parallel_size", kCount),
                     .instances = reader.required_integer("instances", kCount),
                     .kv_tokens = reader.required_integer("kv_tokens", {.lowest = 1}),
+                    .gateway_requests = reader.required_integer("gateway_requests", kCount),
                     .poisson = reader.boolean("poisson").value_or(false),
                     .groups = reader.required_integer("groups", kCount),
                     .prompts_per_group = reader.required_integer("prompts_per_group", kCount),

@@ -47,7 +47,9 @@ struct Campaign {
   std::int64_t tensor_parallel_size = 1;
   std::int64_t instances = 1;
   std::int64_t kv_tokens = 0;  ///< Of one instance, as its engine reported.
-  bool poisson = false;        ///< Else evenly spaced arrivals.
+  /// In flight at most through the gateway, which refuses more. No limit where none is known.
+  std::int64_t gateway_requests = 1'000'000;
+  bool poisson = false;  ///< Else evenly spaced arrivals.
   std::int64_t groups = 0;
   std::int64_t prompts_per_group = 0;
   std::int64_t system_tokens = 0;

@@ -5,12 +5,26 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
+#include "workload/source.hpp"
 
 namespace ridgeline::studies {
+namespace {
+
+core::Result<scenario::Resolved> resolved_scenario(const std::vector<scenario::Override>& settings,
+                                                   scenario::Purpose purpose) {
+  auto loaded = scenario::load_scenario(std::nullopt, settings, purpose);
+  if (!loaded) {
+    return core::fail(std::move(loaded).error());
+  }
+  return scenario::resolve(std::move(*loaded));
+}
+
+}  // namespace
 
 std::vector<scenario::Override> settings_of(std::vector<scenario::Override> common,
                                             const std::vector<scenario::Override>& own) {
@@ -18,12 +32,8 @@ std::vector<scenario::Override> settings_of(std::vector<scenario::Override> comm
   return common;
 }
 
-core::Result<metrics::Summary> run_scenario(const std::vector<scenario::Override>& settings) {
-  auto loaded = scenario::load_scenario(std::nullopt, settings, scenario::Purpose::kRun);
-  if (!loaded) {
-    return core::fail(std::move(loaded).error());
-  }
-  const auto resolved = scenario::resolve(std::move(*loaded));
+core::Result<sim::RunOutcome> simulate_scenario(const std::vector<scenario::Override>& settings) {
+  const auto resolved = resolved_scenario(settings, scenario::Purpose::kRun);
   if (!resolved) {
     return core::fail(resolved.error());
   }
@@ -31,7 +41,23 @@ core::Result<metrics::Summary> run_scenario(const std::vector<scenario::Override
   if (!source) {
     return core::fail(source.error());
   }
-  auto outcome = sim::simulate(*resolved, **source, {});
+  return sim::simulate(*resolved, **source, {});
+}
+
+core::Result<sim::RunOutcome> simulate_scenario(const std::vector<scenario::Override>& settings,
+                                                workload::Source& source,
+                                                metrics::Listener* listener) {
+  const auto resolved = resolved_scenario(settings, scenario::Purpose::kLook);
+  if (!resolved) {
+    return core::fail(resolved.error());
+  }
+  sim::RunControls controls;
+  controls.listener = listener;
+  return sim::simulate(*resolved, source, controls);
+}
+
+core::Result<metrics::Summary> run_scenario(const std::vector<scenario::Override>& settings) {
+  auto outcome = simulate_scenario(settings);
   if (!outcome) {
     return core::fail(std::move(outcome).error());
   }

@@ -4,8 +4,11 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
 #include "scenario/scenario.hpp"
+#include "sim/simulation.hpp"
+#include "workload/source.hpp"
 
 namespace ridgeline::studies {
 
@@ -13,8 +16,16 @@ namespace ridgeline::studies {
 [[nodiscard]] std::vector<scenario::Override> settings_of(
     std::vector<scenario::Override> common, const std::vector<scenario::Override>& own);
 
-/// Runs the scenario of these settings and returns its numbers; the errors of its loading,
-/// resolution or run otherwise.
+/// Runs the scenario of these settings; the errors of its loading, resolution or run otherwise.
+[[nodiscard]] core::Result<sim::RunOutcome> simulate_scenario(
+    const std::vector<scenario::Override>& settings);
+/// The same on requests that the settings do not name. `listener` gets each; nullptr: none does.
+[[nodiscard]] core::Result<sim::RunOutcome> simulate_scenario(
+    const std::vector<scenario::Override>& settings,
+    workload::Source& source,
+    metrics::Listener* listener);
+
+/// The numbers of simulate_scenario().
 [[nodiscard]] core::Result<metrics::Summary> run_scenario(
     const std::vector<scenario::Override>& settings);
 

@@ -1,13 +1,10 @@
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/core.h>
 
 #include "core/result.hpp"
-#include "scenario/resolve.hpp"
-#include "scenario/scenario.hpp"
-#include "sim/simulation.hpp"
+#include "studies/fleet_run.hpp"
 #include "studies/h5_measured.hpp"
 #include "studies/lab.hpp"
 #include "studies/study.hpp"
@@ -17,28 +14,14 @@ namespace {
 
 /// The digest of a short run of one client under a form of H5's own code.
 core::Result<std::string> digest_of(const char* preset, const std::string& bench_data) {
-  auto loaded = scenario::load_scenario(std::nullopt,
-                                        {{.path = "model", .text = "llama-2-7b"},
-                                         {.path = "gpu", .text = "h100"},
-                                         {.path = "latency.name", .text = preset},
-                                         {.path = "latency.bench_data", .text = bench_data},
-                                         {.path = "workload.num_prompts", .text = "20"},
-                                         {.path = "workload.max_concurrency", .text = "1"},
-                                         {.path = "workload.input_len", .text = "512"},
-                                         {.path = "workload.output_len", .text = "128"}},
-                                        scenario::Purpose::kRun);
-  if (!loaded) {
-    return core::fail(std::move(loaded).error());
-  }
-  const auto resolved = scenario::resolve(std::move(*loaded));
-  if (!resolved) {
-    return core::fail(resolved.error());
-  }
-  const auto source = resolved->workload.open();
-  if (!source) {
-    return core::fail(source.error());
-  }
-  const auto outcome = sim::simulate(*resolved, **source, {});
+  const auto outcome = simulate_scenario({{.path = "model", .text = "llama-2-7b"},
+                                          {.path = "gpu", .text = "h100"},
+                                          {.path = "latency.name", .text = preset},
+                                          {.path = "latency.bench_data", .text = bench_data},
+                                          {.path = "workload.num_prompts", .text = "20"},
+                                          {.path = "workload.max_concurrency", .text = "1"},
+                                          {.path = "workload.input_len", .text = "512"},
+                                          {.path = "workload.output_len", .text = "128"}});
   if (!outcome) {
     return core::fail(outcome.error());
   }

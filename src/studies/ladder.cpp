@@ -21,11 +21,10 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "metrics/request_metrics.hpp"
-#include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
-#include "sim/simulation.hpp"
 #include "statistics/quantiles.hpp"
 #include "studies/campaign.hpp"
+#include "studies/fleet_run.hpp"
 
 namespace ridgeline::studies {
 namespace {
@@ -37,6 +36,8 @@ constexpr std::uint64_t kSystemContent = std::uint64_t{1} << 32;
 constexpr std::uint64_t kQuestionContent = std::uint64_t{1} << 33;
 constexpr std::int64_t kBlockTokens = 16;  ///< vLLM's default.
 constexpr double kP90 = 0.9;
+/// Of a request, as of vLLM's: the gateway may refuse it.
+constexpr std::int32_t kMayBeRefused = 1;
 
 /// The campaign's prompts in the order in which they are sent, over and over: inference-perf
 /// shuffles them once.
@@ -77,6 +78,7 @@ class StageTimes final : public metrics::Listener {
   void on_request(const domain::RequestRecord& record,
                   const metrics::RequestMetrics& metrics) override {
     Times& stage = stages_[source_.stage_of(record.id)];
+    ++stage.sent;
     if (!metrics::completed(record.outcome)) {
       return;
     }
@@ -96,7 +98,8 @@ class StageTimes final : public metrics::Listener {
       std::ranges::sort(stage.ttft);
       const auto count = static_cast<double>(stage.ttft.size());
       all.push_back(
-          {.requests = std::ssize(stage.ttft),
+          {.sent = stage.sent,
+           .requests = std::ssize(stage.ttft),
            .output_tokens_per_s =
                static_cast<double>(stage.output) / (stage.last - stage.first).to_seconds(),
            .ttft_mean_s = std::accumulate(stage.ttft.begin(), stage.ttft.end(), 0.0) / count,
@@ -113,6 +116,7 @@ class StageTimes final : public metrics::Listener {
     core::SimTime last;
     std::vector<double> ttft;
     double tpot = 0.0;
+    std::int64_t sent = 0;
     std::int64_t output = 0;
     std::int64_t prompt = 0;
     std::int64_t cached = 0;
@@ -122,8 +126,8 @@ class StageTimes final : public metrics::Listener {
   std::vector<Times> stages_;
 };
 
-/// The campaign's fleet under a strategy.
-core::Result<scenario::Resolved> fleet_of(const Campaign& campaign, const Strategy& strategy) {
+/// Settings of the campaign's fleet under a strategy.
+std::vector<scenario::Override> fleet_of(const Campaign& campaign, const Strategy& strategy) {
   std::vector<scenario::Override> settings = {
       {.path = "model", .text = campaign.model},
       {.path = "gpu", .text = "h100"},
@@ -133,13 +137,16 @@ core::Result<scenario::Resolved> fleet_of(const Campaign& campaign, const Strate
        .text = fmt::format("{}", campaign.kv_tokens / kBlockTokens)},
       {.path = "engine.version", .text = "vllm@0.11"},  // Autumn 2025.
       {.path = "percentiles", .text = "sketch"},        // Of a summary that is not read.
-      {.path = "cluster.instances", .text = fmt::format("{}", campaign.instances)}};
+      {.path = "cluster.instances", .text = fmt::format("{}", campaign.instances)},
+      // A proxy that refuses what comes while so many requests are in flight.
+      {.path = "cluster.admission.name", .text = "priority"},
+      {.path = "cluster.admission.saturation_detector", .text = "concurrency-detector"},
+      {.path = "cluster.admission.max_concurrency_per_instance",
+       .text = fmt::format("{}",
+                           static_cast<double>(campaign.gateway_requests) /
+                               static_cast<double>(campaign.instances))}};
   settings.insert(settings.end(), strategy.settings.begin(), strategy.settings.end());
-  auto loaded = scenario::load_scenario(std::nullopt, settings, scenario::Purpose::kLook);
-  if (!loaded) {
-    return core::fail(std::move(loaded).error());
-  }
-  return scenario::resolve(std::move(*loaded));
+  return settings;
 }
 
 }  // namespace
@@ -156,6 +163,7 @@ LadderSource::LadderSource(const Campaign& campaign, const Strategy& strategy, s
       request.prompt_tokens = core::Tokens(campaign.system_tokens + campaign.question_tokens);
       request.output_tokens = core::Tokens(campaign.output_tokens);
       request.max_tokens = request.output_tokens;
+      request.priority = kMayBeRefused;
       request.prompt = {
           {.content = kSystemContent + group, .length = core::Tokens(campaign.system_tokens)},
           {.content = kQuestionContent + prompt, .length = core::Tokens(campaign.question_tokens)}};
@@ -197,15 +205,9 @@ void LadderSource::on_completion(core::RequestId /*id*/, core::SimTime time) {
 core::Result<std::vector<LadderStage>> simulate_ladder(const Campaign& campaign,
                                                        const Strategy& strategy,
                                                        std::uint64_t seed) {
-  const auto fleet = fleet_of(campaign, strategy);
-  if (!fleet) {
-    return core::fail(fleet.error());
-  }
   LadderSource source(campaign, strategy, seed);
   StageTimes times(source, campaign.stages.size());
-  sim::RunControls controls;
-  controls.listener = &times;
-  const auto outcome = sim::simulate(*fleet, source, controls);
+  const auto outcome = simulate_scenario(fleet_of(campaign, strategy), source, &times);
   if (!outcome) {
     return core::fail(outcome.error());
   }

@@ -47,7 +47,8 @@ class LadderSource final : public workload::Source {
 
 /// What a strategy's fleet did in one stage.
 struct LadderStage {
-  std::int64_t requests = 0;
+  std::int64_t sent = 0;
+  std::int64_t requests = 0;         ///< Answered: the gateway refused the others.
   double output_tokens_per_s = 0.0;  ///< From the first arrival to the last answer.
   double ttft_mean_s = 0.0;
   double ttft_p90_s = 0.0;

@@ -15,11 +15,11 @@
 #include "core/math.hpp"
 #include "core/parallel.hpp"
 #include "core/result.hpp"
-#include "document/document.hpp"
 #include "routing/registry.hpp"
 #include "studies/campaign.hpp"
 #include "studies/lab.hpp"
 #include "studies/ladder.hpp"
+#include "studies/llmd_evidence.hpp"
 #include "studies/pairings.hpp"
 #include "studies/study.hpp"
 
@@ -80,42 +80,17 @@ StudyTable order_table(const char* name, const std::vector<Contest>& contests) {
   return table;
 }
 
-/// Rows whose throughput, times a factor, is within the tolerance.
-std::int64_t within(const std::vector<Pairing>& pairings, double factor) {
-  return std::ranges::count_if(pairings, [&](const Pairing& one) {
-    return std::abs(factor * one.ratio() - 1.0) <= kTolerance;
-  });
+/// Rows whose throughput is within the tolerance.
+std::int64_t within(const std::vector<Pairing>& pairings) {
+  return std::ranges::count_if(
+      pairings, [](const Pairing& one) { return std::abs(one.ratio() - 1.0) <= kTolerance; });
 }
 
-/// Measured over predicted throughput of rows without overload, where it follows from arrivals and
-/// answer lengths: which share of the tokens asked for the client counted.
-struct CountedShare {
-  std::int64_t rows = 0;
-  double least = 1.0;
-  double median = 1.0;
-  double most = 1.0;
-};
-
-CountedShare counted_share(const std::vector<Pairing>& pairings) {
-  std::vector<double> shares;
-  for (const Pairing& one : pairings) {
-    if (one.keeps_up()) {
-      shares.push_back(1.0 / one.ratio());
-    }
-  }
-  if (shares.empty()) {
-    return {};
-  }
-  std::ranges::sort(shares);
-  return {.rows = std::ssize(shares),
-          .least = shares.front(),
-          .median = shares[shares.size() / 2],
-          .most = shares.back()};
-}
-
-StudyTable throughput_table(const std::vector<Pairing>& pairings, double share) {
+StudyTable throughput_table(const std::vector<Pairing>& pairings,
+                            const std::vector<Pairing>& calibrated) {
   StudyTable table{.name = "throughput", .rows = {}};
-  for (const Pairing& one : pairings) {
+  for (std::size_t i = 0; i < pairings.size(); ++i) {
+    const Pairing& one = pairings[i];
     table.rows.push_back(row("rate",
                              one.measured->rate,
                              "strategy",
@@ -124,8 +99,14 @@ StudyTable throughput_table(const std::vector<Pairing>& pairings, double share) 
                              !one.keeps_up(),
                              "predicted_over_measured",
                              one.ratio(),
-                             "with_counted_share",
-                             share * one.ratio()));
+                             "calibrated_over_measured",
+                             calibrated[i].ratio(),
+                             "measured_gap_s",
+                             kStampsPerToken * one.measured->itl_mean_s,
+                             "predicted_gap_s",
+                             one.predicted.tpot_mean_s,
+                             "calibrated_gap_s",
+                             calibrated[i].predicted.tpot_mean_s));
   }
   return table;
 }
@@ -172,9 +153,21 @@ Strategy with_interval(Strategy strategy, double interval_s) {
   return strategy;
 }
 
-core::Result<std::vector<GaugeAge>> age_gauges(const Campaign& campaign, std::int64_t threads) {
-  const auto load = std::ranges::find(campaign.strategies, kByLoad, &Strategy::name);
-  if (load == campaign.strategies.end()) {
+/// The strategies on instances whose steps take so much longer.
+std::vector<Strategy> slowed(std::vector<Strategy> strategies, double factor) {
+  for (Strategy& strategy : strategies) {
+    strategy.settings.push_back(
+        {.path = "cluster.faults",
+         .text = fmt::format("{{kind: slowdown, share: 1, at: 0s, factor: {:.3f}}}", factor)});
+  }
+  return strategies;
+}
+
+core::Result<std::vector<GaugeAge>> age_gauges(const Campaign& campaign,
+                                               const std::vector<Strategy>& known,
+                                               std::int64_t threads) {
+  const auto load = std::ranges::find(known, kByLoad, &Strategy::name);
+  if (load == known.end()) {
     return std::vector<GaugeAge>();
   }
   std::vector<Strategy> strategies;
@@ -219,7 +212,7 @@ core::Result<void> add_gauge_age(const Campaign& campaign,
                                  const std::vector<Strategy>& strategies,
                                  std::int64_t threads,
                                  Outcome& out) {
-  const auto ages = age_gauges(campaign, threads);
+  const auto ages = age_gauges(campaign, strategies, threads);
   if (!ages) {
     return core::fail(ages.error());
   }
@@ -243,26 +236,32 @@ core::Result<void> add_gauge_age(const Campaign& campaign,
       " Routing by load waits as measured, below overload, if gauges are read every {:g} s: a "
       "factor of {:.2f} off at the mean, and {:.2f} at the {:g} s of the router's default. With "
       "such gauges everywhere {} of {} pairs stand in the measured order, and {} of {} throughputs "
-      "are within 15 % by their counted share.",
+      "are within 15 %.",
       best->interval_s,
       core::exp(best->distance()),
       core::exp(ages->front().distance()),
       ages->front().interval_s,
       std::ranges::count(contests, true, &Contest::right),
       contests.size(),
-      within(pairings, counted_share(pairings).median),
+      within(pairings),
       pairings.size());
   return {};
 }
 
-void decide(const std::vector<Pairing>& pairings,
-            const std::vector<Contest>& contests,
+std::int64_t num_right(const std::vector<Contest>& contests) {
+  return std::ranges::count(contests, true, &Contest::right);
+}
+
+void decide(const Campaign& campaign,
+            const std::vector<Pairing>& raw,
+            const std::vector<Pairing>& calibrated,
             Outcome& out) {
-  const auto right = std::ranges::count(contests, true, &Contest::right);
-  const auto near = within(pairings, 1.0);
-  const CountedShare share = counted_share(pairings);
+  const auto contests = contests_of(calibrated);
+  const auto right = num_right(contests);
+  const auto near = within(calibrated);
+  const auto rows = static_cast<double>(calibrated.size());
   const bool order = right == std::ssize(contests);
-  const bool level = static_cast<double>(near) >= kMostRows * static_cast<double>(pairings.size());
+  const bool level = static_cast<double>(near) >= kMostRows * rows;
   out.by_rule = order && level   ? Verdict::kConfirmed
                 : order || level ? Verdict::kPartlyConfirmed
                                  : Verdict::kRefuted;
@@ -274,22 +273,18 @@ void decide(const std::vector<Pairing>& pairings,
   }
   out.because = fmt::format(
       "{} of {} pairs of strategies that were measured apart stand in the measured order{}; {} of "
-      "{} throughputs are within 15 %",
+      "{} throughputs are within 15 %, on instances whose steps take {:.2f} times as long as "
+      "predicted. As predicted: {} of {} pairs, {} throughputs",
       right,
       contests.size(),
       wrong.empty() ? "" : fmt::format(" (not at {}/s)", fmt::join(wrong, ", ")),
       near,
-      pairings.size());
-  out.finding = fmt::format(
-      "In the {} rows without overload, where arrivals and answers decide the throughput, the "
-      "measured one is {:.2f} to {:.2f} of ours, {:.2f} at the median: as if the client counted "
-      "that share of the tokens that it asked for. With it, {} of {} throughputs are within 15 %.",
-      share.rows,
-      share.least,
-      share.most,
-      share.median,
-      within(pairings, share.median),
-      pairings.size());
+      calibrated.size(),
+      step_factor(raw),
+      num_right(contests_of(raw)),
+      contests_of(raw).size(),
+      within(raw));
+  out.finding = evidence_of(campaign, raw);
 }
 
 }  // namespace
@@ -310,14 +305,19 @@ core::Result<Outcome> judge_campaign(const Campaign& campaign, const Lab& lab) {
   if (!ladders) {
     return core::fail(ladders.error());
   }
-  const auto pairings = pair_up(campaign, strategies, *ladders);
-  const auto contests = contests_of(pairings);
-  out.tables = {ladder_table(pairings),
-                order_table("order", contests),
-                duration_table(campaign, pairings),
-                throughput_table(pairings, counted_share(pairings).median)};
-  decide(pairings, contests, out);
-  if (auto added = add_gauge_age(campaign, strategies, threads, out); !added) {
+  const auto raw = pair_up(campaign, strategies, *ladders);
+  const auto slow = slowed(strategies, step_factor(raw));
+  const auto slow_ladders = simulate_all(campaign, slow, threads);
+  if (!slow_ladders) {
+    return core::fail(slow_ladders.error());
+  }
+  const auto calibrated = pair_up(campaign, strategies, *slow_ladders);
+  out.tables = {ladder_table(raw),
+                order_table("order", contests_of(calibrated)),
+                duration_table(campaign, raw),
+                throughput_table(raw, calibrated)};
+  decide(campaign, raw, calibrated, out);
+  if (auto added = add_gauge_age(campaign, slow, threads, out); !added) {
     return core::fail(std::move(added).error());
   }
   return out;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "studies/campaign.hpp"
@@ -23,6 +24,16 @@ double Pairing::ratio() const {
 
 bool Pairing::keeps_up() const {
   return predicted.ttft_p90_s < kPromptly && measured->ttft_p90_s < kPromptly;
+}
+
+double Pairing::duration_s(double stamps, std::int64_t answer) const {
+  return static_cast<double>(predicted.sent) / measured->arrivals_per_s + measured->ttft_p90_s +
+         stamps * static_cast<double>(answer - 1) * measured->itl_mean_s;
+}
+
+double Pairing::counted_share(double stamps, std::int64_t answer) const {
+  return measured->output_tokens_per_s * duration_s(stamps, answer) /
+         static_cast<double>(predicted.sent * answer);
 }
 
 std::vector<Pairing> pair_up(const Campaign& campaign,
@@ -77,20 +88,24 @@ StudyTable ladder_table(const std::vector<Pairing>& pairings) {
 StudyTable duration_table(const Campaign& campaign, const std::vector<Pairing>& pairings) {
   StudyTable table{.name = "duration", .rows = {}};
   for (const Pairing& one : pairings) {
-    const MeasuredStage& measured = *one.measured;
-    const auto requests = static_cast<double>(one.predicted.requests);
-    const auto answer = static_cast<double>(campaign.output_tokens);
     table.rows.push_back(row("rate",
-                             measured.rate,
+                             one.measured->rate,
                              "strategy",
-                             measured.strategy,
-                             "by_measured_throughput_s",
-                             requests * answer / measured.output_tokens_per_s,
-                             "by_measured_ttft_and_itl_s",
-                             requests / measured.arrivals_per_s + measured.ttft_mean_s +
-                                 (answer - 1.0) * measured.itl_mean_s,
-                             "predicted_s",
-                             requests * answer / one.predicted.output_tokens_per_s));
+                             one.measured->strategy,
+                             "overload",
+                             !one.keeps_up(),
+                             "requests_sent",
+                             one.predicted.sent,
+                             "requests_answered",
+                             one.predicted.requests,
+                             "one_stamp_per_token_s",
+                             one.duration_s(1.0, campaign.output_tokens),
+                             "published_share_of_tokens",
+                             one.counted_share(1.0, campaign.output_tokens),
+                             "two_stamps_per_token_s",
+                             one.duration_s(2.0, campaign.output_tokens),
+                             "published_share_of_tokens_with_two",
+                             one.counted_share(2.0, campaign.output_tokens)));
   }
   return table;
 }

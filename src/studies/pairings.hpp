@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "studies/campaign.hpp"
@@ -17,6 +18,13 @@ struct Pairing {
   [[nodiscard]] double ratio() const;
   /// No overload: nine requests in ten get their first token promptly, predicted and measured.
   [[nodiscard]] bool keeps_up() const;
+  /// How long the stage took by its other published figures, if the client noted `stamps` times for
+  /// each token of an answer: until the last request was sent, its first token (the ninth in ten)
+  /// and the mean gaps behind it.
+  [[nodiscard]] double duration_s(double stamps, std::int64_t answer) const;
+  /// The share of the tokens asked for that the published throughput gives in that time: 1 where
+  /// all requests were answered and all tokens counted.
+  [[nodiscard]] double counted_share(double stamps, std::int64_t answer) const;
 };
 
 /// Of the strategies simulated, which have a ladder each, by rate, then in their order. Stages
@@ -27,8 +35,8 @@ struct Pairing {
 
 /// Every figure, predicted beside measured.
 [[nodiscard]] StudyTable ladder_table(const std::vector<Pairing>& pairings);
-/// How long a stage took, by each of its published figures and by ours. They would agree if its
-/// clients counted every token.
+/// How long a stage took by its published times, with one and with two time stamps for each token,
+/// and which share of the tokens asked for its published throughput gives in that time.
 [[nodiscard]] StudyTable duration_table(const Campaign& campaign,
                                         const std::vector<Pairing>& pairings);
 

@@ -28,5 +28,9 @@ namespace ridgeline::studies {
 [[nodiscard]] Study study_staleness();
 [[nodiscard]] Study study_dynamo_pd();
 [[nodiscard]] Study study_pd_threshold();
+[[nodiscard]] Study study_admitter();
+[[nodiscard]] Study study_sglang_cache();
+[[nodiscard]] Study study_distserve();
+[[nodiscard]] Study study_kv_tiers();
 
 }  // namespace ridgeline::studies

@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,13 +14,12 @@
 #include "core/parallel.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
-#include "routing/parameters.hpp"
 #include "routing/registry.hpp"
 #include "routing/router.hpp"
-#include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
-#include "sim/simulation.hpp"
+#include "studies/fleet_run.hpp"
 #include "studies/lab.hpp"
 #include "studies/registry.hpp"
 #include "studies/study.hpp"
@@ -111,39 +109,27 @@ core::Result<Waiting> wait_of(const Case& one, const StalenessPlan& plan) {
   if (one.needs.gauges) {
     settings.push_back({.path = "cluster.gateway.refresh_metrics_interval", .text = delay});
   }
-  auto loaded = scenario::load_scenario(std::nullopt, settings, scenario::Purpose::kRun);
-  if (!loaded) {
-    return core::fail(std::move(loaded).error());
+  const auto summary = run_scenario(settings);
+  if (!summary) {
+    return core::fail(summary.error());
   }
-  const auto resolved = scenario::resolve(std::move(*loaded));
-  if (!resolved) {
-    return core::fail(resolved.error());
-  }
-  const auto source = resolved->workload.open();
-  if (!source) {
-    return core::fail(source.error());
-  }
-  const auto outcome = sim::simulate(*resolved, **source, {});
-  if (!outcome) {
-    return core::fail(outcome.error());
-  }
-  const auto& ttft = outcome->summary.client.of(metrics::Metric::kTtft);
+  const auto& ttft = summary->client.of(metrics::Metric::kTtft);
   return Waiting{.ttft_mean_ms = ttft->of(metrics::Statistic::kMean),
                  .ttft_p99_ms = ttft->of(metrics::Statistic::kP99)};
 }
 
 /// The least delay from which a policy keeps being worse than chance; nothing where it does not at
 /// the longest.
-struct Turn {
+struct FleetTurn {
   std::int64_t instances = 0;
   std::string policy;
   std::optional<double> delay_s;
 };
 
-std::vector<Turn> turns_of(const std::vector<Case>& all,
-                           const std::vector<Waiting>& found,
-                           const std::map<std::int64_t, double>& chance) {
-  std::vector<Turn> turns;
+std::vector<FleetTurn> turns_of(const std::vector<Case>& all,
+                                const std::vector<Waiting>& found,
+                                const std::map<std::int64_t, double>& chance) {
+  std::vector<FleetTurn> turns;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Case& one = all[i];
     if (!reads_old_news(one.needs)) {
@@ -160,9 +146,9 @@ std::vector<Turn> turns_of(const std::vector<Case>& all,
   return turns;
 }
 
-void decide(const std::vector<Turn>& turns, double longest, Outcome& out) {
+void decide(const std::vector<FleetTurn>& turns, double longest, Outcome& out) {
   const auto behind =
-      std::ranges::count_if(turns, [](const Turn& turn) { return turn.delay_s.has_value(); });
+      std::ranges::count_if(turns, [](const FleetTurn& turn) { return turn.delay_s.has_value(); });
   out.by_rule = behind == std::ssize(turns) ? Verdict::kConfirmed
                 : behind == 0               ? Verdict::kRefuted
                                             : Verdict::kPartlyConfirmed;
@@ -173,7 +159,7 @@ void decide(const std::vector<Turn>& turns, double longest, Outcome& out) {
       turns.size(),
       longest);
   std::vector<std::string> parts;
-  for (const Turn& turn : turns) {
+  for (const FleetTurn& turn : turns) {
     parts.push_back(
         turn.delay_s
             ? fmt::format("{} over {} from {:g} s", turn.policy, turn.instances, *turn.delay_s)
@@ -222,7 +208,7 @@ core::Result<Outcome> judge_staleness(const StalenessPlan& plan, const Lab& lab)
                                      "over_chance",
                                      found[i].ttft_mean_ms / chance.at(all[i].instances)));
   }
-  for (const Turn& turn : turns) {
+  for (const FleetTurn& turn : turns) {
     out.tables[1].rows.push_back(row("instances",
                                      turn.instances,
                                      "policy",

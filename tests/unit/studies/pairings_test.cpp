@@ -31,7 +31,7 @@ Campaign three_stages() {
 }
 
 LadderStage stage(double tokens_per_s, double ttft_p90_s) {
-  return {.requests = 8, .output_tokens_per_s = tokens_per_s, .ttft_p90_s = ttft_p90_s};
+  return {.sent = 8, .requests = 8, .output_tokens_per_s = tokens_per_s, .ttft_p90_s = ttft_p90_s};
 }
 
 TEST(Pairings, AreOfPublishedStagesButNotOfTheWarmUp) {
@@ -53,10 +53,10 @@ TEST(Pairings, TellHowLongAStageTook) {
       campaign, {campaign.strategies[0]}, {{stage(1.0, 0.0), stage(44.0, 1.0), stage(2.0, 0.0)}});
   const auto table = duration_table(campaign, pairings);
   ASSERT_EQ(table.rows.size(), 1U);
-  // 88 tokens at 50 a second; 8 arrivals at 4 a second, a wait and ten gaps; 88 at 44.
-  EXPECT_DOUBLE_EQ(table.rows[0].find("by_measured_throughput_s")->as_real(), 1.76);
-  EXPECT_DOUBLE_EQ(table.rows[0].find("by_measured_ttft_and_itl_s")->as_real(), 3.5);
-  EXPECT_DOUBLE_EQ(table.rows[0].find("predicted_s")->as_real(), 2.0);
+  // 8 arrivals at 4 a second, a wait and ten gaps or twenty; 88 tokens, 50 a second.
+  EXPECT_DOUBLE_EQ(table.rows[0].find("one_stamp_per_token_s")->as_real(), 4.0);
+  EXPECT_DOUBLE_EQ(table.rows[0].find("two_stamps_per_token_s")->as_real(), 5.0);
+  EXPECT_DOUBLE_EQ(pairings[0].counted_share(1.0, campaign.output_tokens), 50.0 * 4.0 / 88.0);
 }
 
 }  // namespace

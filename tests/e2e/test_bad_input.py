@@ -75,7 +75,7 @@ FILES = {
         ["model", '"lama-3.1-8b"', "s.yaml:1:8", "llama-3.1-8b"],
     ),
     "unknown GPU": ("s.yaml", GOOD.replace("h100", "h10"), [], 2, ["gpu", '"h10"', "s.yaml:2:6", "h100"]),
-    "unknown engine": ("s.yaml", GOOD + "engine: {version: sglang@1}\n", [], 2, ["engine.version", "vllm@0.15"]),
+    "unknown engine": ("s.yaml", GOOD + "engine: {version: triton@1}\n", [], 2, ["engine.version", "vllm@0.15"]),
     "unknown step-time model": ("s.yaml", GOOD + "latency: {name: kernle}\n", [], 2, ["latency.name", "kernel"]),
     "heads that do not divide": (
         "s.yaml",

@@ -184,3 +184,15 @@ def test_configurations_of_other_systems_are_read(ridgeline, tmp_path):
     refused = ridgeline(*OPEN, "--instances", 3, "--policy-config", bundle)
     assert refused.returncode == 2
     assert "autoscaler: is not imported from a policy bundle" in refused.stderr
+
+
+def test_twice_of_everything_keeps_the_means(ridgeline):
+    """Under chance each instance is a queue of its own, however many there are."""
+    means = {}
+    for instances in (4, 8):
+        result = result_of(ridgeline, "run", "--model", "llama-3.1-8b", "--gpu", "h100", "--router", "random", "--seed", 3,
+                           "--input-len", 500, "--output-len", 100, "--instances", instances,
+                           "--request-rate", 20 * instances, "--num-prompts", 5000 * instances)  # fmt: skip
+        summary = result["summary"]
+        means[instances] = [summary[metric]["mean"] for metric in ("ttft_ms", "tpot_ms", "e2e_ms")]
+    assert means[8] == pytest.approx(means[4], rel=0.02)

@@ -125,3 +125,17 @@ def test_bad_input_is_one_clear_line(ridgeline, words, expected):
 def test_autoscalers_are_listed(ridgeline):
     names = [entry["name"] for entry in json.loads(ridgeline("list", "autoscalers", "--format", "json").stdout)]
     assert names == ["hpa", "keda", "wva", "dynamo-planner", "schedule"]
+
+
+@pytest.mark.parametrize("clients", [1, 16])
+def test_clients_go_on_after_a_crash(ridgeline, clients):
+    run = ("run", "--model", "llama-3.1-8b", "--gpu", "h100", "--input-len", 512, "--output-len", 200, "--num-prompts", 50)
+    fleet = ("--max-concurrency", clients, "--instances", 2, "--router", "least-request", "--fault", "crash@1s+5s:0")
+    digests = set()
+    for core in ("fast", "reference"):
+        done = ridgeline(*run, *fleet, "--engine-core", core, "--format", "json")
+        assert done.returncode == 0, done.stderr
+        result = json.loads(done.stdout)
+        assert result["summary"]["completed"] + result["summary"]["failed"]["failed"] == 50
+        digests.add(result["digest"])
+    assert len(digests) == 1

@@ -55,7 +55,8 @@ def test_published_figures(ridgeline, kernel_tables, study):
 
 
 # Whole fleets over minutes: they read no table.
-FLEETS = {"dynamo-pd", "llmd-37", "llmd-73", "pd-threshold", "staleness"}
+FLEETS = {"admitter", "distserve", "dynamo-pd", "kv-tiers", "llmd-37", "llmd-73", "pd-threshold", "sglang-cache",
+          "staleness"}
 
 
 def test_every_study_runs_on_small_tables(ridgeline, kernel_tables):

@@ -1,0 +1,65 @@
+"""Data-parallel ranks as instances: those that share experts step together."""
+
+import json
+
+import pytest
+
+MOE = ("run", "--model", "deepseek-v3", "--gpu", "h200", "--enable-expert-parallel", "--input-len", 500, "--output-len", 60, "--seed", 3)
+DENSE = ("run", "--model", "llama-3.1-8b", "--gpu", "h100", "--input-len", 300, "--output-len", 40, "--seed", 3)
+
+
+def result_of(ridgeline, *words):
+    done = ridgeline(*words, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_ranks_that_share_experts_step_together(ridgeline):
+    words = (*MOE, "--data-parallel-size", 16, "--instances", 32, "--request-rate", 20, "--num-prompts", 120)
+    result = result_of(ridgeline, *words)
+    fleet = result["summary"]["cluster"]
+    assert fleet["routing"]["router"] == "vllm-dp@fixed-start"
+    assert fleet["lock_step"]["ranks"] == 16
+    ranks = fleet["lock_step"]["per_rank"]
+    assert len(ranks) == 32
+    for group in (ranks[:16], ranks[16:]):
+        assert len({rank["steps"] for rank in group}) == 1
+        assert 0 < min(rank["dummy_steps"] for rank in group)
+    assert all(0 < rank["waited"] < 1 for rank in ranks)
+    assert sum(one["completed"] for one in fleet["per_instance"]) == 120
+    assert not any(warning["code"] == "W-data-parallel" for warning in result["warnings"])
+    for other in (("--engine-core", "reference"), ("--no-jump",)):
+        again = result_of(ridgeline, *words, *other)
+        assert again["digest"] == result["digest"]
+        assert again["summary"]["cluster"] == fleet
+
+
+def test_a_prompt_on_one_rank_holds_up_the_others(ridgeline):
+    words = (*MOE, "--data-parallel-size", 16, "--request-rate", 20, "--num-prompts", 120)
+    together = result_of(ridgeline, *words, "--instances", 16)
+    alone = result_of(ridgeline, *words)  # One rank, equally loaded.
+    assert together["summary"]["tpot_ms"]["p99"] > alone["summary"]["tpot_ms"]["p99"]
+
+
+@pytest.mark.parametrize("version, router", [("0.15", "vllm-dp@fixed-start"), ("0.25", "vllm-dp@rotating-start"), ("0.27", "vllm-dp")])
+def test_the_balancer_is_that_of_the_engine_version(ridgeline, version, router):
+    words = (*DENSE, "--data-parallel-size", 4, "--instances", 4, "--request-rate", 60, "--num-prompts", 100)
+    fleet = result_of(ridgeline, *words, "--engine-version", version)["summary"]["cluster"]
+    assert fleet["routing"]["router"] == router
+    assert "lock_step" not in fleet  # A dense network's ranks share nothing.
+
+
+def test_dense_ranks_are_instances(ridgeline):
+    words = (*DENSE, "--instances", 4, "--router", "least-request", "--request-rate", 60, "--num-prompts", 100)
+    ranks = result_of(ridgeline, *words, "--data-parallel-size", 2)
+    assert ranks["digest"] == result_of(ridgeline, *words)["digest"]
+
+
+def test_ranks_that_are_not_whole_groups_are_refused(ridgeline):
+    done = ridgeline(*MOE, "--data-parallel-size", 16, "--instances", 24, "--request-rate", 20, "--num-prompts", 9)
+    assert done.returncode == 2
+    assert "cluster.instances: found 24, expected a multiple of data_parallel_size, 16" in done.stderr
+    crash = ("--data-parallel-size", 16, "--instances", 16, "--fault", "crash@1s:0")
+    done = ridgeline(*MOE, *crash, "--request-rate", 20, "--num-prompts", 9)
+    assert done.returncode == 2
+    assert "cluster.faults: faults where data-parallel ranks are instances are not simulated" in done.stderr

@@ -1,0 +1,100 @@
+"""KV outside the GPUs, as `run` shows it."""
+
+import json
+
+import pytest
+
+# Prompts of 2,000 tokens that share their first 1,920 with one in forty, and a KV cache for four of them.
+RUN = ("run", "--model", "llama-3.1-8b", "--gpu", "h100", "--input-len", 80, "--prefix-len", 1920, "--num-prefixes", 40,
+       "--output-len", 40, "--seed", 3, "--request-rate", 4, "--num-prompts", 200, "--num-gpu-blocks", 700)
+TIERS = (*RUN, "--cpu-bytes-to-use", "20GiB")
+
+
+def result_of(ridgeline, *words):
+    done = ridgeline(*words, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def tier_of(result, name):
+    return next(tier for tier in result["summary"]["cluster"]["kv_offload"]["tiers"] if tier["tier"] == name)
+
+
+def test_a_host_tier_saves_prefill(ridgeline):
+    without = result_of(ridgeline, *RUN)["summary"]
+    result = result_of(ridgeline, *TIERS)
+    offload = result["summary"]["cluster"]["kv_offload"]
+    host = tier_of(result, "host")
+    assert result["summary"]["completed"] == 200
+    assert result["summary"]["ttft_ms"]["mean"] < without["ttft_ms"]["mean"]
+    assert offload["hit_rate"] > 0.5
+    # 131 072 bytes a token, 16 tokens a block: 10 240 blocks.
+    assert host["capacity_blocks"] == 10240
+    assert host["bytes_read"] == host["hit_tokens"] * 131072
+    assert host["hit_tokens"] == offload["hit_tokens"]
+    assert host["blocks_refused"] == host["blocks_evicted"] == 0
+    # At 50 GB/s alone, less than what waits for others.
+    assert host["read_ms"] >= host["bytes_read"] / host["loads"] / 50e9 * 1e3 * 0.999
+    assert offload["load_ms"] >= host["read_ms"]
+
+
+def test_both_engines_and_no_jump_give_one_digest(ridgeline):
+    host = ("--cpu-bytes-to-use", "20GiB")
+    for extra in (host, ("--offload-block-size", 64, "--eviction-policy", "arc", "--cpu-bytes-to-use", "4GiB"),
+                  ("--disk-bytes-to-use", "40GiB", "--write-policy", "write_back", "--cpu-bytes-to-use", "2GiB"),
+                  (*host, "--instances", 3, "--shared-bytes-to-use", "40GiB", "--instances-per-host", 2, "--load-policy", "faster"),
+                  (*host, "--no-offload-prompt-only", "--max-concurrency", 8, "--store-threshold", 2)):
+        words = (*RUN, *extra)
+        digest = result_of(ridgeline, *words)["digest"]
+        assert result_of(ridgeline, *words, "--engine-core", "reference")["digest"] == digest, extra
+        assert result_of(ridgeline, *words, "--no-jump")["digest"] == digest, extra
+
+
+def test_one_instance_needs_no_cluster(ridgeline):
+    assert result_of(ridgeline, *TIERS)["digest"] == result_of(ridgeline, *TIERS, "--instances", 1)["digest"]
+
+
+def test_the_store_is_shared_and_slower(ridgeline):
+    words = (*RUN, "--instances", 4, "--shared-bytes-to-use", "100GiB")
+    result = result_of(ridgeline, *words)
+    shared = tier_of(result, "shared")
+    assert shared["hit_tokens"] > 0
+    assert shared["read_ms"] > shared["bytes_read"] / shared["loads"] / 6e9 * 1e3 * 0.999
+    slow = tier_of(result_of(ridgeline, *words, "--store-bandwidth", "1GB/s"), "shared")
+    assert slow["read_ms"] > 2 * shared["read_ms"]
+
+
+def test_a_section_says_what_flags_say(ridgeline, tmp_path):
+    scenario = tmp_path / "tiers.yaml"
+    scenario.write_text(
+        "model: llama-3.1-8b\ngpu: h100\nseed: 3\n"
+        "engine: {num_gpu_blocks: 700}\n"
+        "workload: {input_len: 80, prefix_len: 1920, num_prefixes: 40, output_len: 40, request_rate: 4,"
+        " num_prompts: 200}\n"
+        "cluster:\n"
+        "  kv_offload: {cpu_bytes_to_use: 20GiB, eviction_policy: lru, read_bandwidth: 50GB/s, write_bandwidth: 50GB/s}\n"
+    )
+    assert result_of(ridgeline, "run", scenario)["digest"] == result_of(ridgeline, *TIERS)["digest"]
+
+
+@pytest.mark.parametrize(("words", "expected"), [
+    (("--cpu-bytes-to-use", "0GB"), "cluster.kv_offload.cpu_bytes_to_use: found 0GB, expected 1B to 1000TB"),
+    (("--cpu-bytes-to-use", 100), "expected a number of bytes with its unit"),
+    (("--cpu-bytes-to-use", "1MB"), "expected room for a block of 16 tokens: 2097152 bytes"),
+    (("--cpu-bytes-to-use", "1GB", "--read-bandwidth", 50), "expected a rate with its unit"),
+    (("--cpu-bytes-to-use", "1GB", "--write-bandwidth", "1kB/s"), "expected 1MB/s to 1000TB/s"),
+    (("--cpu-bytes-to-use", "1GB", "--no-enable-prefix-caching"), "found by the hashes of the prefix cache, which is off"),
+    (("--cpu-bytes-to-use", "1GB", "--offload-block-size", 24), "expected a multiple of the engine's 16 tokens"),
+    (("--cpu-bytes-to-use", "1GB", "--eviction-policy", "lro"), "did you mean 'lru'?"),
+    (("--cpu-bytes-to-use", "1GB", "--disk-latency", "1ms"), "there is no disk without cluster.kv_offload.disk_bytes_to_use"),
+    (("--cpu-bytes-to-use", "1GB", "--store-bandwidth", "1GB/s"), "there is no store without"),
+    (("--cpu-bytes-to-use", "1GB", "--write-policy", "write_back"), "there is one tier"),
+    (("--disk-bytes-to-use", "1GB", "--read-latency", "1ms"), "no host memory is used without"),
+    (("--instances", 2, "--min-hit-blocks", 2), "no KV is kept outside the GPUs without"),
+    (("--instances", 2, "--cpu-bytes-to-use", "1GB", "--prefill-instances", 1), "are not simulated together"),
+    (("--instances", 2, "--cpu-bytes-to-use", "1GB", "--fault", "crash@1s:0"), "KV tiers and faults"),
+])
+def test_what_contradicts_itself_is_refused(ridgeline, words, expected):
+    done = ridgeline(*RUN, *words)
+    assert done.returncode == 2
+    assert expected in done.stderr

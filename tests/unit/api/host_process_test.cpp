@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include <malloc.h>
+
 #include <gtest/gtest.h>
 
 #include "core/check.hpp"
@@ -14,8 +16,12 @@
 namespace ridgeline::api {
 namespace {
 
-/// Resident memory of this process in KiB.
+/// Resident memory of this process in KiB, without the free pages that the allocator keeps: how many it keeps
+/// depends on what ran before in this process.
 std::int64_t resident_kib() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
   std::ifstream file("/proc/self/status");
   std::string word;
   std::int64_t kib = 0;

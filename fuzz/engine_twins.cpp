@@ -91,6 +91,10 @@ engine::EngineOptions options_from(fuzz::Choices& choices) {
       std::array<std::int64_t, 3>{1, 4, 16}[static_cast<std::size_t>(choices.below(3))]);
   options.max_num_seqs = 1 + choices.below(8);
   options.max_num_batched_tokens = core::Tokens(1 + choices.below(80));
+  if (choices.coin()) {
+    options.max_num_scheduled_tokens =
+        core::Tokens(1 + choices.below(options.max_num_batched_tokens.value()));
+  }
   options.max_model_len = core::Tokens(8 + choices.below(150));
   options.long_prefill_token_threshold = core::Tokens(choices.coin() ? choices.below(20) : 0);
   options.enable_prefix_caching = choices.coin();

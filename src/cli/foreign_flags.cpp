@@ -64,7 +64,6 @@ constexpr auto kAliases = std::to_array<ForeignAlias>({
     {"total-kv-blocks", "num-gpu-blocks"},
     {"block-size-in-tokens", "block-size"},
     {"max-num-running-reqs", "max-num-seqs"},
-    {"max-num-scheduled-tokens", "max-num-batched-tokens"},
     {"results-path", "output"},
     {"num-instances", "instances"},
     {"routing-policy", "router"},
@@ -109,7 +108,7 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
     {"is not modelled: CUDA graphs are captured at vLLM's default sizes, or not at all with "
      "--enforce-eager",
      "compilation-config cc cuda-graph-sizes cudagraph-capture-sizes max-cudagraph-capture-size "
-     "optimization-level performance-mode"},
+     "optimization-level"},
     {"is not modelled: kernels are priced as vLLM chooses them by default",
      "attention-backend attention-config ac disable-cascade-attn linear-backend moe-backend "
      "mamba-backend gdn-prefill-backend kda-prefill-backend kernel-config "
@@ -130,12 +129,13 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
      "mamba-block-size mamba-cache-dtype mamba-cache-mode mamba-cache-philox-rounds "
      "mamba-ssm-cache-dtype enable-mamba-cache-stochastic-rounding replayssm-buffer-len "
      "use-replayssm"},
+    {"is not modelled: window layers keep every full block findable, as vLLM's None does",
+     "prefix-cache-retention-interval"},
     {"is not modelled: weights stay on the GPU",
      "cpu-offload-gb cpu-offload-params offload-backend offload-group-size offload-num-in-group "
      "offload-params offload-prefetch-step weight-transfer-config"},
     {"is not modelled: the scheduler follows the version's default policy",
-     "scheduler-cls scheduler-reserve-full-isl max-long-partial-prefills "
-     "max-num-partial-prefills prefill-schedule-interval stream-interval"},
+     "scheduler-cls scheduler-reserve-full-isl prefill-schedule-interval stream-interval"},
     {"is not modelled: it belongs to vLLM's V0 engine",
      "num-scheduler-steps multi-step-stream-outputs scheduler-delay-factor "
      "use-v2-block-manager disable-async-output-proc max-seq-len-to-capture num-lookahead-slots "

@@ -72,6 +72,7 @@ struct MemoryOptions {
   bool enforce_eager = false;  ///< No CUDA graphs.
   std::int64_t num_speculative_tokens = 0;
   bool is_large_blackwell = false;  ///< GraphLimits::is_large_blackwell.
+  bool every_small_size = false;    ///< GraphLimits::every_small_size.
   Profile profile = {};
 };
 

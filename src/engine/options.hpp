@@ -47,6 +47,7 @@ struct EngineOptions {
   std::string scheduler = "vllm";  ///< A name of the registry (engine/schedulers.hpp).
   std::int64_t max_num_seqs = 256;
   core::Tokens max_num_batched_tokens{2048};
+  core::Tokens max_num_scheduled_tokens{0};  ///< Of those, that requests may have; 0: all.
   core::Tokens max_model_len{4096};
   core::Tokens long_prefill_token_threshold{0};  ///< 0: off.
   core::Tokens block_size{16};
@@ -75,6 +76,13 @@ struct EngineOptions {
 /// Whether every layer keeps its whole context in one cache: no windows, no states.
 [[nodiscard]] inline bool has_one_full_cache(const EngineOptions& options) {
   return options.cache_groups.size() == 1 && options.cache_groups.front() == CacheGroup{};
+}
+
+/// Tokens that one step hands out to requests; max_num_batched_tokens counts what drafting reads
+/// besides.
+[[nodiscard]] constexpr core::Tokens token_budget(const EngineOptions& options) {
+  return options.max_num_scheduled_tokens > core::Tokens(0) ? options.max_num_scheduled_tokens
+                                                            : options.max_num_batched_tokens;
 }
 
 /// How many steps the engine keeps in flight.

@@ -54,6 +54,23 @@ Profile after(Profile previous, std::string name) {
   return previous;
 }
 
+Profile profile_of_027(const Profile& v24) {
+  Profile v27 = after(v24, "vllm@0.27");
+  v27.prefix_stats_per_lookup = false;
+  v27.lookahead_from_first_chunk = true;
+  v27.pads_single_tokens_to_drafts = true;
+  v27.drafts_take_input_slots = true;
+  v27.cursor_follows_every_victim = true;
+  v27.waits_for_stale_steps = true;
+  v27.windows_keep_steps_in_flight = true;
+  v27.remote_load_spares_prefills = true;
+  v27.remote_abort_waits_for_load = true;
+  v27.larger_graphs_on_blackwell = true;
+  v27.larger_budget_on_large_gpus = true;
+  v27.has_partial_prefills = false;
+  return v27;
+}
+
 const std::array<Profile, 11>& table() {
   static const std::array<Profile, 11> kProfiles = [] {
     const Profile v08 = oldest();
@@ -86,11 +103,14 @@ const std::array<Profile, 11>& table() {
     Profile v18 = after(v15, "vllm@0.18");
     v18.has_skipped_queue = true;
     v18.remote_rounds_up_to_blocks = false;
+    v18.has_scheduled_tokens = true;
+    v18.has_performance_mode = true;
     Profile v19 = after(v18, "vllm@0.19");
     v19.sorts_to_sample = false;
     Profile v20 = after(v19, "vllm@0.20");
     v20.reserve_full_prompt = true;
     v20.graphs_include_budget = true;
+    v20.small_budget_of_batched_experts = true;
     Profile v24 = after(v20, "vllm@0.24");
     v24.free_unhashed_first = true;
     v24.has_watermark = true;
@@ -98,18 +118,7 @@ const std::array<Profile, 11>& table() {
     v24.draft_drops_block_per_layout = false;
     v24.graphs_in_kv_budget = true;
     v24.default_gpu_memory_utilization = 0.92;
-    Profile v27 = after(v24, "vllm@0.27");
-    v27.prefix_stats_per_lookup = false;
-    v27.lookahead_from_first_chunk = true;
-    v27.pads_single_tokens_to_drafts = true;
-    v27.drafts_take_input_slots = true;
-    v27.cursor_follows_every_victim = true;
-    v27.waits_for_stale_steps = true;
-    v27.windows_keep_steps_in_flight = true;
-    v27.remote_load_spares_prefills = true;
-    v27.remote_abort_waits_for_load = true;
-    v27.larger_graphs_on_blackwell = true;
-    v27.larger_budget_on_large_gpus = true;
+    const Profile v27 = profile_of_027(v24);
     return std::array<Profile, 11>{v08, v09, v11, v13, v14, v15, v18, v19, v20, v24, v27};
   }();
   return kProfiles;
@@ -219,6 +228,14 @@ constexpr auto kSwitchTexts = std::to_array<SwitchText>({
     {&Profile::larger_budget_on_large_gpus,
      "a budget of 16384 tokens on GPUs of 160 GiB",
      "a budget of 8192 tokens on GPUs of 160 GiB"},
+    {&Profile::small_budget_of_batched_experts,
+     "a budget of 256 tokens with DeepEP's low-latency kernels",
+     "the GPU's budget with DeepEP's low-latency kernels"},
+    {&Profile::has_scheduled_tokens, "max_num_scheduled_tokens", "no max_num_scheduled_tokens"},
+    {&Profile::has_performance_mode, "performance_mode", "no performance_mode"},
+    {&Profile::has_partial_prefills,
+     "limits of partial prefills without effect",
+     "no limits of partial prefills"},
     {&Profile::graphs_in_kv_budget,
      "CUDA graphs in the KV budget",
      "CUDA graphs on top of the KV budget"},
@@ -320,6 +337,7 @@ std::vector<std::int64_t> cuda_graph_sizes(const Profile& profile, const GraphLi
   constexpr std::int64_t kFineStep = 8;
   constexpr std::int64_t kCoarseStep = 16;
   constexpr std::int64_t kCoarseFrom = 256;
+  constexpr std::int64_t kEverySizeTo = 32;  // vllm/config/vllm.py, performance_mode
   const std::int64_t budget = limits.max_num_batched_tokens.value();
   std::int64_t top = kLargestGraph;
   if (profile.larger_graphs_on_blackwell && limits.is_large_blackwell) {
@@ -331,12 +349,19 @@ std::vector<std::int64_t> cuda_graph_sizes(const Profile& profile, const GraphLi
     top = std::min({2 * limits.max_num_seqs * per_sequence, top, budget});
   }
   std::vector<std::int64_t> sizes;
-  for (const std::int64_t small : {1, 2, 4}) {
-    if (small <= top) {
+  std::int64_t size = kFineStep;
+  if (limits.every_small_size) {
+    for (std::int64_t small = 1; small <= std::min(kEverySizeTo, top); ++small) {
       sizes.push_back(small);
     }
+    size = kEverySizeTo + kFineStep;
+  } else {
+    for (const std::int64_t small : {1, 2, 4}) {
+      if (small <= top) {
+        sizes.push_back(small);
+      }
+    }
   }
-  std::int64_t size = kFineStep;
   while (size <= top) {
     sizes.push_back(size);
     const bool coarse = profile.graph_sizes == GraphSizes::kStep8Then16 && size >= kCoarseFrom;

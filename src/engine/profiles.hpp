@@ -110,6 +110,16 @@ struct Profile {
   bool larger_graphs_on_blackwell = false;
   /// GPUs of 160 GiB or more have a default budget of 16384 tokens (from 2026-08-11, #51726).
   bool larger_budget_on_large_gpus = false;
+  /// Data-parallel ranks whose experts take batches of fixed shape (DeepEP's low-latency kernels)
+  /// have a default budget of 256 tokens (from 2026-04-14, #39107).
+  bool small_budget_of_batched_experts = false;
+  /// max_num_scheduled_tokens exists.
+  bool has_scheduled_tokens = false;
+  /// performance_mode exists.
+  bool has_performance_mode = false;
+  /// max_num_partial_prefills and max_long_partial_prefills exist, and do nothing (until
+  /// 2026-07-21, #49244).
+  bool has_partial_prefills = true;
 
   friend bool operator==(const Profile&, const Profile&) = default;
 };
@@ -135,6 +145,7 @@ struct GraphLimits {
   std::int64_t num_speculative_tokens = 0;
   /// Data-centre Blackwell: 160 GiB or more, where workstations have 96.
   bool is_large_blackwell = false;
+  bool every_small_size = false;  ///< performance_mode interactivity.
 };
 [[nodiscard]] bool is_large_blackwell(core::Bytes gpu_memory, std::string_view gpu_architecture);
 /// Ascending token counts with a captured graph under a profile.

@@ -61,13 +61,16 @@ core::Warnings beyond_limits(const Deployment& deployment, const domain::StepBat
          fmt::format("--max-num-seqs {}", needs.sequences));
   }
   const std::int64_t tokens = batch.num_tokens().value();
-  if (tokens > engine.max_num_batched_tokens.value()) {
+  if (tokens > engine::token_budget(engine).value()) {
+    const bool own = engine.max_num_scheduled_tokens > core::Tokens(0);
     warn("W-beyond-token-budget",
-         fmt::format("the step computes {} {}, max_num_batched_tokens is {}",
+         fmt::format("the step computes {} {}, {} is {}",
                      tokens,
                      core::plural("token", tokens),
-                     engine.max_num_batched_tokens.value()),
-         fmt::format("--max-num-batched-tokens {}", tokens));
+                     own ? "max_num_scheduled_tokens" : "max_num_batched_tokens",
+                     engine::token_budget(engine).value()),
+         fmt::format(
+             "{} {}", own ? "--max-num-scheduled-tokens" : "--max-num-batched-tokens", tokens));
   }
   if (needs.longest > engine.max_model_len.value()) {
     warn("W-beyond-max-model-len",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -148,6 +149,58 @@ void choose_sampler(Resolution& work) {
   work.engine().sampler = sorts ? kSort : "flashinfer";
 }
 
+/// Limits of partial prefills, which vLLM V1 never heeded.
+void check_partial_prefills(Resolution& work, std::string_view path, std::int64_t limit) {
+  const engine::Profile& profile = work.out->engine.profile;
+  if (!profile.has_partial_prefills) {
+    work.note(path,
+              fmt::format("does not exist in {}: vLLM removed it, as its V1 engine never heeded it",
+                          profile.name),
+              "take it out");
+  } else if (limit > 1) {
+    work.note(
+        path,
+        fmt::format("{} is refused by vLLM's V1 engine, which has no limit of that kind", limit),
+        "take it out");
+  } else {
+    work.out->warnings.push_back(
+        {.code = "W-ignored-setting",
+         .message = fmt::format("{} 1 is without effect: vLLM's V1 engine does not heed it", path),
+         .hint = {}});
+  }
+}
+
+/// Settings that not every version of vLLM has.
+void check_versions_settings(Resolution& work) {
+  const engine::Profile& profile = work.out->engine.profile;
+  EngineSection& engine = work.engine();
+  if (engine.performance_mode && !profile.has_performance_mode) {
+    work.note("engine.performance_mode",
+              fmt::format("does not exist in {}", profile.name),
+              "--engine-version vllm@0.18");
+  }
+  if (engine.max_num_partial_prefills) {
+    check_partial_prefills(
+        work, "engine.max_num_partial_prefills", *engine.max_num_partial_prefills);
+  }
+  if (engine.max_long_partial_prefills) {
+    check_partial_prefills(
+        work, "engine.max_long_partial_prefills", *engine.max_long_partial_prefills);
+  }
+  if (engine.max_num_scheduled_tokens && !engine.max_num_batched_tokens &&
+      !profile.has_scheduled_tokens) {
+    // inference-sim's one budget has this name.
+    engine.max_num_batched_tokens = std::exchange(engine.max_num_scheduled_tokens, std::nullopt);
+    work.out->warnings.push_back(
+        {.code = "W-scheduled-tokens",
+         .message = fmt::format("{} has no max_num_scheduled_tokens: {} is taken as "
+                                "max_num_batched_tokens",
+                                profile.name,
+                                *engine.max_num_batched_tokens),
+         .hint = "--max-num-batched-tokens, or --engine-version vllm@0.18"});
+  }
+}
+
 /// What vLLM's version brings.
 void follow_vllm(Resolution& work) {
   if (auto profile = work.keep(engine::find_profile(work.engine().version), "engine.version")) {
@@ -155,6 +208,7 @@ void follow_vllm(Resolution& work) {
   }
   choose_sampler(work);
   warn_of_engine_version(work);
+  check_versions_settings(work);
 }
 
 void look_up(Resolution& work) {
@@ -254,7 +308,8 @@ void build(Resolution& work) {
                                   .max_num_batched_tokens = work.out->engine.max_num_batched_tokens,
                                   .num_speculative_tokens = work.out->engine.num_speculative_tokens,
                                   .is_large_blackwell = engine::is_large_blackwell(
-                                      work.out->gpu.memory, work.out->gpu.architecture)});
+                                      work.out->gpu.memory, work.out->gpu.architecture),
+                                  .every_small_size = captures_every_small_size(work.engine())});
   }
   serving_times(work);
   auto model = work.keep(make_latency(work), "latency.name");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@
 #include "engine/profiles.hpp"
 #include "model/operators.hpp"
 #include "scenario/fitting.hpp"
+#include "scenario/parallelism.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ridgeline::scenario {
@@ -23,9 +25,24 @@ namespace {
 /// hint that leaves less room is of no use.
 constexpr core::Tokens kUsefulLength{8192};
 
+/// vLLM's defaults for the deployment, in the order in which its EngineArgs change them.
 engine::DefaultLimits limits_of(Resolution& work) {
-  return engine::default_limits(
-      work.out->engine.profile, work.out->gpu.memory, work.out->gpu.architecture);
+  constexpr core::Tokens kBatchedExpertsBudget{256};  // vllm/config/scheduler.py
+  constexpr std::int64_t kThroughputFactor = 2;       // vllm/engine/arg_utils.py
+  const engine::Profile& profile = work.out->engine.profile;
+  const model::Sharding& sharding = work.out->execution.sharding;
+  engine::DefaultLimits limits =
+      engine::default_limits(profile, work.out->gpu.memory, work.out->gpu.architecture);
+  if (profile.small_budget_of_batched_experts && sharding.expert_parallel &&
+      sharding.all_to_all == model::AllToAllBackend::kDeepEpLowLatency &&
+      ranks_in_lock_step(work.out->network, sharding) > 1) {
+    limits.max_num_batched_tokens = kBatchedExpertsBudget;
+  }
+  if (work.engine().performance_mode == "throughput") {
+    limits.max_num_seqs *= kThroughputFactor;
+    limits.max_num_batched_tokens = limits.max_num_batched_tokens * kThroughputFactor;
+  }
+  return limits;
 }
 
 engine::MemoryOptions memory_options(Resolution& work) {
@@ -44,6 +61,7 @@ engine::MemoryOptions memory_options(Resolution& work) {
           .num_speculative_tokens = work.out->engine.num_speculative_tokens,
           .is_large_blackwell =
               engine::is_large_blackwell(work.out->gpu.memory, work.out->gpu.architecture),
+          .every_small_size = captures_every_small_size(work.engine()),
           .profile = work.out->engine.profile};
 }
 
@@ -206,6 +224,29 @@ void model_length(Resolution& work) {
   }
 }
 
+/// Tokens that a step may hand out, of those that it may process.
+void scheduled_tokens(Resolution& work, std::int64_t scheduled) {
+  constexpr std::string_view kPath = "engine.max_num_scheduled_tokens";
+  const std::int64_t tokens = *work.engine().max_num_batched_tokens;
+  const std::int64_t longest = *work.engine().max_model_len;
+  if (!work.out->engine.profile.has_scheduled_tokens) {
+    work.note(kPath,
+              fmt::format("does not exist in {} beside max_num_batched_tokens",
+                          work.out->engine.profile.name),
+              "--engine-version vllm@0.18");
+  } else if (scheduled > tokens) {
+    work.note(kPath,
+              fmt::format(
+                  "{} is above max_num_batched_tokens {}: no step has so many", scheduled, tokens));
+  } else if (!work.engine().enable_chunked_prefill && scheduled < longest) {
+    work.note(kPath,
+              fmt::format(
+                  "{} is below max_model_len {}: without chunked prefill such a prompt never runs",
+                  scheduled,
+                  longest));
+  }
+}
+
 void batch_limits(Resolution& work) {
   const auto defaults = limits_of(work);
   const std::int64_t longest = work.engine().max_model_len.value_or(0);
@@ -232,6 +273,9 @@ void batch_limits(Resolution& work) {
                     *work.engine().max_num_seqs,
                     tokens));
   }
+  if (const auto scheduled = work.engine().max_num_scheduled_tokens) {
+    scheduled_tokens(work, *scheduled);
+  }
   const engine::EngineOptions& options = work.out->engine;
   const bool drafts_read = options.profile.drafts_take_input_slots &&
                            options.num_speculative_tokens > 0 &&
@@ -245,6 +289,10 @@ void batch_limits(Resolution& work) {
 }
 
 }  // namespace
+
+bool captures_every_small_size(const EngineSection& engine) {
+  return engine.performance_mode == "interactivity";
+}
 
 core::Warning prefix_caching_off() {
   return {.code = "W-prefix-caching",
@@ -294,6 +342,8 @@ void resolve_limits(Resolution& work) {
   options.block_size = work.out->memory.block_size;
   options.max_num_seqs = work.engine().max_num_seqs.value_or(0);
   options.max_num_batched_tokens = core::Tokens(work.engine().max_num_batched_tokens.value_or(0));
+  options.max_num_scheduled_tokens =
+      core::Tokens(work.engine().max_num_scheduled_tokens.value_or(0));
   options.max_model_len = core::Tokens(work.engine().max_model_len.value_or(0));
   options.long_prefill_token_threshold = core::Tokens(work.engine().long_prefill_token_threshold);
   options.enable_chunked_prefill = work.engine().enable_chunked_prefill;

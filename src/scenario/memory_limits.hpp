@@ -3,6 +3,7 @@
 #include "core/result.hpp"
 #include "engine/capacity.hpp"
 #include "scenario/resolution.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::scenario {
 
@@ -18,5 +19,8 @@ void resolve_memory(Resolution& work);
 /// What a step and a request may hold, in this much memory: max_model_len, max_num_batched_tokens,
 /// max_num_seqs, and the scheduler's other settings.
 void resolve_limits(Resolution& work);
+
+/// Whether performance_mode asks for a CUDA graph of every small size.
+[[nodiscard]] bool captures_every_small_size(const EngineSection& engine);
 
 }  // namespace ridgeline::scenario

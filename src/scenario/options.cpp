@@ -55,6 +55,8 @@ constexpr std::array<std::string_view, 7> kStatistics = {
 constexpr std::array<std::string_view, 3> kAllToAllBackends = {
     "allgather_reducescatter", "deepep_high_throughput", "deepep_low_latency"};
 constexpr std::array<std::string_view, 2> kGenerationConfigs = {"auto", "vllm"};
+constexpr std::array<std::string_view, 3> kPerformanceModes = {
+    "balanced", "throughput", "interactivity"};
 constexpr std::array<std::string_view, 2> kSchedulingPolicies = {"fcfs", "priority"};
 
 constexpr double kMaxTokens = 16'777'216;  // 2^24: past every network; keeps sums far from overflow
@@ -117,6 +119,10 @@ constexpr auto kServedOptions = std::to_array<Option>({
      .lowest = 1, .highest = kMaxTokens, .unset = "vLLM's default for the GPU",
      .help = "Tokens that one step may process", .example = "8192",
      .slot = [](DeploymentSection& d) -> Slot { return &d.engine.max_num_batched_tokens; }},
+    {.path = "engine.max_num_scheduled_tokens", .flag = "max-num-scheduled-tokens", .unit = "tokens",
+     .lowest = 1, .highest = kMaxTokens, .unset = "max_num_batched_tokens",
+     .help = "Of those, tokens that requests may have (from vLLM 0.18 on)", .example = "4096",
+     .slot = [](DeploymentSection& d) -> Slot { return &d.engine.max_num_scheduled_tokens; }},
     {.path = "engine.max_model_len", .flag = "max-model-len", .unit = "tokens",
      .lowest = 1, .highest = kMaxTokens, .unset = "the network's, or what fits if that is less",
      .help = "Longest prompt and output together", .example = "8192",
@@ -144,6 +150,19 @@ constexpr auto kServedOptions = std::to_array<Option>({
     {.path = "engine.long_prefill_token_threshold", .flag = "long-prefill-token-threshold", .unit = "tokens",
      .lowest = 0, .highest = kMaxTokens, .help = "Longest chunk of one prompt in a step; 0 for no limit",
      .example = "0", .slot = [](DeploymentSection& d) -> Slot { return &d.engine.long_prefill_token_threshold; }},
+    {.path = "engine.max_num_partial_prefills", .flag = "max-num-partial-prefills", .unit = "requests",
+     .lowest = 1, .highest = 65536, .unset = "none",
+     .help = "Without effect: vLLM V1 knows no limit but 1, which it does not heed, and none from 0.27 on", .example = "1",
+     .slot = [](DeploymentSection& d) -> Slot { return &d.engine.max_num_partial_prefills; }},
+    {.path = "engine.max_long_partial_prefills", .flag = "max-long-partial-prefills", .unit = "requests",
+     .lowest = 1, .highest = 65536, .unset = "none",
+     .help = "The same", .example = "1",
+     .slot = [](DeploymentSection& d) -> Slot { return &d.engine.max_long_partial_prefills; }},
+    {.path = "engine.performance_mode", .flag = "performance-mode", .choices = kPerformanceModes,
+     .unset = "balanced",
+     .help = "throughput doubles the default max_num_batched_tokens and max_num_seqs, interactivity has a CUDA "
+             "graph of every size to 32 (from vLLM 0.18 on)",
+     .example = "throughput", .slot = [](DeploymentSection& d) -> Slot { return &d.engine.performance_mode; }},
     {.path = "engine.enforce_eager", .flag = "enforce-eager",
      .help = "Run without CUDA graphs: no step is padded to a captured size", .example = "false",
      .slot = [](DeploymentSection& d) -> Slot { return &d.engine.enforce_eager; }},

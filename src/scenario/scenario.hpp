@@ -39,6 +39,7 @@ struct EngineSection {
   std::string all2all_backend = "allgather_reducescatter";
   std::optional<std::int64_t> max_num_seqs;
   std::optional<std::int64_t> max_num_batched_tokens;
+  std::optional<std::int64_t> max_num_scheduled_tokens;
   std::optional<std::int64_t> max_model_len;
   std::int64_t block_size = 16;
   std::optional<std::int64_t> num_gpu_blocks;
@@ -47,6 +48,9 @@ struct EngineSection {
   bool enable_chunked_prefill = true;
   std::optional<bool> async_scheduling;
   std::int64_t long_prefill_token_threshold = 0;
+  std::optional<std::int64_t> max_num_partial_prefills;
+  std::optional<std::int64_t> max_long_partial_prefills;
+  std::optional<std::string> performance_mode;
   bool enforce_eager = false;
   std::string dtype = "auto";
   std::optional<std::string> quantization;

@@ -224,6 +224,8 @@ void read_configuration(const document::Node& cfg, Recording& recording, core::E
   options.max_num_seqs = reader.required_integer("max_num_seqs", {1, 1'000'000});
   options.max_num_batched_tokens =
       core::Tokens(reader.required_integer("max_num_batched_tokens", {1, 100'000'000}));
+  options.max_num_scheduled_tokens =
+      core::Tokens(reader.integer("max_num_scheduled_tokens", {0, 100'000'000}).value_or(0));
   options.max_model_len = core::Tokens(reader.required_integer("max_model_len", {1, 100'000'000}));
   options.long_prefill_token_threshold =
       core::Tokens(reader.integer("long_prefill_token_threshold", {0, 100'000'000}).value_or(0));

@@ -94,14 +94,14 @@ RC_GTEST_PROP(Invariants, TimeRunsForward, ()) {
   }
 }
 
-/// Limits: tokens per step <= max_num_batched_tokens, sequences per step <= max_num_seqs, blocks <=
+/// Limits: tokens per step <= token_budget(), sequences per step <= max_num_seqs, blocks <=
 /// the pool.
 RC_GTEST_PROP(Invariants, StepsKeepTheLimits, ()) {
   const auto scenario = test::random_scenario();
   const auto run = test::run_scenario(scenario, random_twin());
   for (const auto& step : run.sink.steps) {
     RC_ASSERT(step.num_decodes + step.prefill_tokens.value() <=
-              scenario.options.max_num_batched_tokens.value());
+              engine::token_budget(scenario.options).value());
     RC_ASSERT(step.num_decodes + step.num_prefills <= scenario.options.max_num_seqs);
   }
   RC_ASSERT(run.totals.peak_used_blocks.value() < scenario.options.num_gpu_blocks.value());

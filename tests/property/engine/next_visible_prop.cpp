@@ -168,6 +168,7 @@ RC_GTEST_PROP(NextVisible, IsExactWhileRequestsDecode, ()) {
   scenario.options.max_num_seqs = 100;
   scenario.options.max_num_batched_tokens = core::Tokens(100'000);
   scenario.options.long_prefill_token_threshold = {};
+  scenario.options.max_num_scheduled_tokens = {};
   scenario.options.num_gpu_blocks = core::Blocks(100'000);
   scenario.costs.bin = 0;
   scenario.costs.affine = true;

@@ -76,6 +76,10 @@ inline engine::EngineOptions random_options(const Features& features) {
   if (!options.enable_chunked_prefill) {
     options.max_num_batched_tokens = options.max_model_len;
   }
+  if (options.enable_chunked_prefill && *element(false, false, true)) {
+    options.max_num_scheduled_tokens =
+        core::Tokens(*inRange<std::int64_t>(1, options.max_num_batched_tokens.value() + 1));
+  }
   const auto profiles = engine::profiles();
   options.profile = profiles[*inRange<std::size_t>(0, profiles.size())];
   options.profile.watermark = *element(0.0, 0.0, 0.1);

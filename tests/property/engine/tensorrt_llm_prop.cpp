@@ -238,6 +238,7 @@ RC_GTEST_PROP(TensorRtLlm, OneRequestTakesAsLongAsInVllm, ()) {
   options.num_speculative_tokens = 0;
   options.pipeline_depth = 0;
   options.long_prefill_token_threshold = {};
+  options.max_num_scheduled_tokens = {};
   options.profile = engine::profiles().back();
   options.profile.watermark = 0.0;
   scenario.base.requests.resize(1);

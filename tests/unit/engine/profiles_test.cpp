@@ -115,6 +115,24 @@ TEST(CudaGraphSizes, GoTo1024OnDataCentreBlackwellFrom027On) {
   EXPECT_FALSE(is_large_blackwell(core::gibibytes(95), "blackwell"));
 }
 
+TEST(CudaGraphSizes, MayIncludeEverySizeTo32) {
+  // 1 to 32; 40 to 256 by 8 (28 of them); 272 to 512 by 16 (16).
+  const auto sizes = sizes_of("0.18",
+                              {.max_num_seqs = 256,
+                               .max_num_batched_tokens = core::Tokens(8192),
+                               .every_small_size = true});
+  ASSERT_EQ(sizes.size(), 32U + 28U + 16U);
+  EXPECT_EQ(sizes[30], 31);
+  EXPECT_EQ(sizes[32], 40);
+  EXPECT_EQ(sizes.back(), 512);
+  // Up to 2 max_num_seqs.
+  EXPECT_EQ(sizes_of("0.18",
+                     {.max_num_seqs = 2,
+                      .max_num_batched_tokens = core::Tokens(8192),
+                      .every_small_size = true}),
+            (std::vector<std::int64_t>{1, 2, 3, 4}));
+}
+
 TEST(DefaultLimits, TheLargestGpusGetALargerBudgetFrom027On) {
   const auto budget = [](const char* version) {
     return default_limits(*find_profile(version), core::gibibytes(178), "blackwell")

@@ -140,6 +140,19 @@ TEST(Speculation, ADraftModelReadsOneTokenMorePerRequest) {
   }
 }
 
+TEST(Speculation, TokensAndInputPositionsAreTwoBudgets) {
+  auto options = drafting("0.27", engine::DraftMethod::kDraftModel);
+  options.max_num_batched_tokens = core::Tokens(10);
+  options.max_num_scheduled_tokens = core::Tokens(9);
+  auto run = reference(options);
+  for (std::uint32_t id = 0; id < 4; ++id) {
+    run.add(tiny_request(id, 2, 4));
+  }
+  // Tokens 9, 7, 5, 3 are left before each, and positions 10, 7, 4, 1: the last one would be the
+  // draft model's, so that request 3 waits though tokens are left.
+  EXPECT_EQ(run.step(), "0:2 1:2 2:2");
+}
+
 TEST(Speculation, ADraftModelReadsOneTokenMoreOfARunningRequestToo) {
   for (const auto& [version, second] :
        {std::pair("0.20", "0:4(3) 1:12"), std::pair("0.27", "0:4(3) 1:10")}) {

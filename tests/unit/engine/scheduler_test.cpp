@@ -83,6 +83,14 @@ TEST_P(SchedulerRules, LongPromptsAreHeldToTheThreshold) {
   EXPECT_THAT(steps_of(result), ElementsAre("0+16", "0+13", "1+12", "1+4"));
 }
 
+TEST_P(SchedulerRules, MaxNumScheduledTokensIsTheBudgetOfAStep) {
+  auto options = small_options();
+  options.max_num_scheduled_tokens = core::Tokens(6);
+  // 6 of A's 10; its last 4 and 2 of B's 10, and A ends; 6 of B; its last 2.
+  const auto result = run(options, {request(0, 10, 1), request(1, 10, 1)});
+  EXPECT_THAT(steps_of(result), ElementsAre("0+6", "0+6", "0+6", "0+2"));
+}
+
 TEST_P(SchedulerRules, NoMoreThanMaxNumSeqsRun) {
   auto options = small_options();
   options.max_num_seqs = 2;

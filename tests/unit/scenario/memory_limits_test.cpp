@@ -257,5 +257,67 @@ TEST(MemoryLimits, BatchLimitsMustAgree) {
   EXPECT_EQ((*few)->engine.max_num_seqs, 100);
 }
 
+TEST(MemoryLimits, AStepMayHandOutFewerTokensThanItHolds) {
+  const auto with_scheduled = [](const char* version, const char* tokens) {
+    return with("llama-3.1-8b",
+                "h100",
+                {{"engine.version", version},
+                 {"engine.max_num_batched_tokens", "4096"},
+                 {"engine.max_num_scheduled_tokens", tokens}});
+  };
+  const auto fewer = resolved(with_scheduled("vllm@0.18", "2048"));
+  ASSERT_TRUE(fewer) << core::to_string(fewer.error().front());
+  EXPECT_EQ((*fewer)->engine.max_num_scheduled_tokens, core::Tokens(2048));
+  EXPECT_EQ((*fewer)->engine.max_num_batched_tokens, core::Tokens(4096));
+  EXPECT_THAT(only_error(with_scheduled("vllm@0.18", "4097")).message, HasSubstr("above"));
+  EXPECT_THAT(only_error(with_scheduled("vllm@0.15", "2048")).message, HasSubstr("does not exist"));
+  // Alone it is the one budget of inference-sim, whose flag has the same name.
+  const auto alone =
+      resolved(with("llama-3.1-8b", "h100", {{"engine.max_num_scheduled_tokens", "2048"}}));
+  ASSERT_TRUE(alone);
+  EXPECT_EQ((*alone)->engine.max_num_batched_tokens, core::Tokens(2048));
+  EXPECT_EQ((*alone)->engine.max_num_scheduled_tokens, core::Tokens(0));
+  ASSERT_EQ((*alone)->warnings.size(), 1U);
+  EXPECT_EQ((*alone)->warnings.front().code, "W-scheduled-tokens");
+}
+
+TEST(MemoryLimits, PerformanceModesChangeDefaultsAlone) {
+  const auto in_mode = [](const char* mode, std::vector<Override> more) {
+    more.push_back({"engine.version", "vllm@0.18"});
+    more.push_back({"engine.performance_mode", mode});
+    return with("llama-3.1-8b", "h100", std::move(more));
+  };
+  // An H100's 1024 sequences and 8192 tokens, twice.
+  const auto fast = resolved(in_mode("throughput", {}));
+  ASSERT_TRUE(fast) << core::to_string(fast.error().front());
+  EXPECT_EQ((*fast)->engine.max_num_seqs, 2048);
+  EXPECT_EQ((*fast)->engine.max_num_batched_tokens, core::Tokens(16384));
+  const auto own = resolved(in_mode("throughput", {{"engine.max_num_seqs", "64"}}));
+  ASSERT_TRUE(own);
+  EXPECT_EQ((*own)->engine.max_num_seqs, 64);
+  const auto quick = resolved(in_mode("interactivity", {}));
+  ASSERT_TRUE(quick);
+  EXPECT_EQ((*quick)->engine.max_num_seqs, 1024);
+  EXPECT_EQ((*quick)->execution.cuda_graph_sizes[2], 3);
+  EXPECT_EQ(
+      only_error(with("llama-3.1-8b", "h100", {{"engine.performance_mode", "throughput"}})).field,
+      "engine.performance_mode");
+}
+
+TEST(MemoryLimits, BatchedExpertsHaveASmallBudgetFrom020On) {
+  const auto budget = [](const char* version, const char* backend) {
+    const auto result = resolved(with("qwen3-30b-a3b",
+                                      "h100",
+                                      {{"engine.version", version},
+                                       {"engine.data_parallel_size", "8"},
+                                       {"engine.enable_expert_parallel", "true"},
+                                       {"engine.all2all_backend", backend}}));
+    return result ? (*result)->engine.max_num_batched_tokens : core::Tokens();
+  };
+  EXPECT_EQ(budget("vllm@0.19", "deepep_low_latency"), core::Tokens(8192));
+  EXPECT_EQ(budget("vllm@0.20", "deepep_low_latency"), core::Tokens(256));
+  EXPECT_EQ(budget("vllm@0.20", "deepep_high_throughput"), core::Tokens(8192));
+}
+
 }  // namespace
 }  // namespace ridgeline::scenario

@@ -65,7 +65,7 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_e
   newest_end_ = newest_end;
   passed_over_.clear();
   sampled_.clear();
-  budget_ = options_.max_num_batched_tokens.value();
+  budget_ = token_budget(options_).value();
   ends_.advance(last_done_ + 1);
   const std::int64_t wasted = retire_last_tokens();
   if (const Running running = run_decodes(batch, wasted); running == Running::kNotScheduled) {
@@ -113,7 +113,7 @@ bool Scheduler::finish_forming(Batch& batch) {
   for (const SlotIndex index : sampled_) {
     begin_decoding(index);
   }
-  RIDGELINE_CHECK(budget_ >= 0, "batch: max_num_batched_tokens is kept");
+  RIDGELINE_CHECK(budget_ >= 0, "batch: its token budget is kept");
   done_at_forming_ = last_done_;
   ++num_batches_;
   return true;

@@ -87,7 +87,7 @@ class Scheduler final : private PrefixCache::Keyed {
     // A head of the queue that has not been tried yet may be admitted.
     const bool is_new = !waiting_.empty() && !head_blocked_ && blocked_budget_ < 0 &&
                         num_running_ < options_.max_num_seqs &&
-                        decodes_.count() < options_.max_num_batched_tokens.value();
+                        decodes_.count() < token_budget(options_).value();
     return is_new ? 0 : batches_to_change();
   }
   /// The same for a caller between two batches, changing nothing: zero too where a batch in flight
@@ -97,7 +97,7 @@ class Scheduler final : private PrefixCache::Keyed {
   /// Call before form_decodes(): the head of the queue is tried, and does not fit, in each of these
   /// batches.
   void begin_forming_decodes() {
-    budget_ = options_.max_num_batched_tokens.value() - decodes_.count();
+    budget_ = token_budget(options_).value() - decodes_.count();
     RIDGELINE_CHECK(budget_ >= 0 && prefilling_.empty() && skipped_decodes_.empty(),
                     "scheduler: a run is of decodes alone, within the token budget");
     preempted_ = false;
@@ -521,7 +521,7 @@ inline bool Scheduler::only_decodes() const {
 /// Whether the decodes have a token each in the next batch, and no request is admitted.
 inline bool Scheduler::decodes_repeat() const {
   const std::int64_t decodes = decodes_.count();
-  const std::int64_t budget = options_.max_num_batched_tokens.value() - decodes;
+  const std::int64_t budget = token_budget(options_).value() - decodes;
   return decodes > 0 && budget >= 0 && waiting_stays_out(budget);
 }
 

@@ -143,8 +143,8 @@ bool Scheduler::can_ever_run(const Sequence& sequence) const {
 
 void Scheduler::schedule(ScheduledStep& step) {
   step.clear();
-  budget_ = options_.max_num_batched_tokens.value();
-  input_budget_ = budget_;
+  budget_ = token_budget(options_).value();
+  input_budget_ = options_.max_num_batched_tokens.value();
   preempted_.clear();
   load_starts_.clear();
   schedule_running(step);

@@ -156,6 +156,8 @@ class Cluster final : public engine::Server,
                    bool arrived) override;
   void release_blocks(core::RequestId id, core::InstanceId instance, core::SimTime at) override;
   Gateway& gateway() override { return gateway_; }
+  Gateway& gateway_of(core::InstanceId id) override;
+  void restart_gateways(Gateway::Routers routers, core::SimTime now) override;
   domain::RecordSink& sink() override { return sink_; }
   [[nodiscard]] core::SimTime end_of(const domain::RequestRecord& record) const override;
   [[nodiscard]] routing::Gauges gauges(core::InstanceId id, core::SimTime at) override;

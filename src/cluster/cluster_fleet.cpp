@@ -1,6 +1,7 @@
 // What the parts of a cluster may do with it, and what its instances report to it.
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "cluster/cluster.hpp"
@@ -41,7 +42,11 @@ void Cluster::submit(const domain::Request& request, core::InstanceId id, const 
     const Share share = leg.loads ? Share::kDecode : Share::kPrefill;
     stories_->on_sent(request.id, id, share, request.arrival, request.arrival);
   }
-  submit_to(request, id, leg);
+  if (serves_[id.value()]) {
+    submit_to(request, id, leg);
+  } else {
+    refuse(request, id, request.arrival);
+  }
 }
 
 void Cluster::finish_load(core::RequestId id, core::InstanceId place, SimTime at, bool arrived) {
@@ -132,9 +137,29 @@ void Cluster::refuse(const domain::Request& request, core::InstanceId id, SimTim
 void Cluster::stop(core::InstanceId id, SimTime now) {
   RIDGELINE_CHECK(groups_.empty(), "no rank of a group stops by itself");
   serves_[id.value()] = false;
-  instance(id, now).fail(now);
+  engine::Instance& dying = instance(id, now);
+  for (const OwnPart& own : parts_) {
+    own.part->on_stop(id, now);
+  }
+  dying.fail(now);
   ended_ = true;  // What it had: a closed loop's clients go on from here.
   note_change(id);
+}
+
+Gateway& Cluster::gateway_of(core::InstanceId id) {
+  for (const OwnPart& own : parts_) {
+    if (Gateway* const found = own.part->gateway_of(id); found != nullptr) {
+      return *found;
+    }
+  }
+  return gateway_;
+}
+
+void Cluster::restart_gateways(Gateway::Routers routers, SimTime now) {
+  gateway_.restart(std::move(routers), now);
+  for (const OwnPart& own : parts_) {
+    own.part->on_gateway_restart(now);
+  }
 }
 
 void Cluster::renew(core::InstanceId id) {
@@ -160,6 +185,10 @@ void Cluster::on_request(const domain::RequestRecord& record) {
   RIDGELINE_CHECK(ticket.counted.instance == record.instance, "a request ends where it was sent");
   domain::RequestRecord own = record;
   own.arrival = ticket.arrival;
+  if (ticket.is_failing && record.outcome == domain::Outcome::kAborted) {
+    own.outcome = domain::Outcome::kFailed;
+    own.failed = aborted_at_;
+  }
   if (record.outcome != domain::Outcome::kUnfinished) {
     if (ticket.is_counted) {
       gateway_.note_end(ticket.counted, ticket.first_token_seen, end_of(record));
@@ -168,12 +197,14 @@ void Cluster::on_request(const domain::RequestRecord& record) {
     ticket.is_delivered = false;
   }
   if (stories_) {
-    stories_->on_leg_end(record, end_of(record));
+    stories_->on_leg_end(own, end_of(own));
   }
-  for (const OwnPart& part : parts_) {
-    if (part.part->on_leg_end(ticket, own)) {
-      return;
-    }
+  bool goes_on = false;
+  for (const OwnPart& part : std::views::reverse(parts_)) {
+    goes_on = part.part->on_leg_end(ticket, own) || goes_on;
+  }
+  if (goes_on) {
+    return;
   }
   for (const OwnPart& part : parts_) {
     part.part->on_end(ticket, own);

@@ -28,7 +28,8 @@ Disaggregation::Disaggregation(DisaggregationInputs inputs, Fleet& fleet)
     : inputs_(std::move(inputs)),
       fleet_(fleet),
       prefill_gateway_(std::move(inputs_.prefill_router),
-                       {.num_instances = inputs_.prefill_instances, .may_change = false},
+                       {.num_instances = inputs_.prefill_instances,
+                        .may_change = inputs_.new_prefill_router != nullptr},
                        inputs_.times,
                        inputs_.seed),
       link_(
@@ -41,8 +42,9 @@ Disaggregation::Disaggregation(DisaggregationInputs inputs, Fleet& fleet)
   totals_.prefills.resize(static_cast<std::size_t>(inputs_.prefill_instances));
   // The cluster's gateway chooses among the others.
   for (std::int64_t i = 0; i < inputs_.prefill_instances; ++i) {
-    fleet_.gateway().set_ready(
-        core::InstanceId(static_cast<core::InstanceId::Rep>(i)), false, SimTime());
+    const core::InstanceId id(static_cast<core::InstanceId::Rep>(i));
+    prefill_gateway_.set_ready(id, fleet_.gateway().is_ready(id), SimTime());
+    fleet_.gateway().set_ready(id, false, SimTime());
   }
 }
 
@@ -104,6 +106,8 @@ std::optional<bool> Disaggregation::on_dispatch(Ticket& ticket, SimTime now) {
   if (const auto earlier = serial_of(id)) {
     let_go(*earlier, now);
   }
+  ticket.is_failing = false;
+  ticket.computed_apart = {};
   std::optional<Gateway::Counted> decode;
   if (inputs_.order == LegOrder::kDecodeFirst) {
     decode = fleet_.gateway().route(ticket.request, now);
@@ -204,6 +208,9 @@ void Disaggregation::deliver_decode(Serial serial, SimTime now) {
   ticket.is_delivered = true;
   part.decode_delivered = now;
   const bool recomputes = part.is_lost && inputs_.transfer.failure == LoadFailure::kRecompute;
+  if (recomputes) {
+    count_failure(part);
+  }
   fleet_.submit(leg,
                 part.at_decode->instance,
                 recomputes
@@ -233,6 +240,9 @@ void Disaggregation::on_load_start(const engine::LoadStart& load, SimTime at) {
 
 void Disaggregation::start_transfer(Serial serial, SimTime now) {
   HandOver& part = parts_.at(serial);
+  if (!part.awaits_setup) {
+    return;  // The decode instance has died.
+  }
   part.awaits_setup = false;
   if (part.is_gone) {
     // No KV comes any more into the blocks that an engine keeps for it.
@@ -252,6 +262,7 @@ void Disaggregation::start_transfer(Serial serial, SimTime now) {
       part.blocks.value() * inputs_.transfer.bytes_per_block,
       inputs_.transfer.topology.route(part.at_prefill.instance, part.at_decode->instance),
       now);
+  part.transfer = id;
   transfers_.emplace(id, serial);
 }
 
@@ -279,24 +290,93 @@ void Disaggregation::end_transfers(SimTime now) {
 /// The blocks that no transfer has begun to read are free.
 void Disaggregation::end_lease(Serial serial, SimTime now) {
   HandOver& part = parts_.at(serial);
-  if (part.holds_blocks && part.transfer_start == SimTime::never()) {
+  const bool is_read = part.transfer_start != SimTime::never() && !part.is_decode_lost;
+  if (part.holds_blocks && !is_read) {
     part.is_lost = true;
     release(serial, now);
   }
 }
 
-void Disaggregation::fail_load(HandOver& part, SimTime now) {
+void Disaggregation::count_failure(const HandOver& part) {
   ++totals_.failed;
-  if (inputs_.transfer.failure == LoadFailure::kRecompute) {
-    fleet_.finish_load(part.request, part.at_decode->instance, now, false);
-  } else {
-    part.has_failed = true;
-    const core::RequestId request = part.request;
-    const core::InstanceId place = part.at_decode->instance;
+  totals_.failed_by_crash += part.is_lost_by_crash ? 1 : 0;
+  totals_.recomputed += inputs_.transfer.failure == LoadFailure::kRecompute ? 1 : 0;
+}
+
+void Disaggregation::fail_load(HandOver& part, SimTime now) {
+  count_failure(part);
+  const core::RequestId request = part.request;
+  const core::InstanceId place = part.at_decode->instance;
+  if (inputs_.transfer.failure == LoadFailure::kFail) {
     static_cast<void>(fleet_.instance(place, now));
+    fleet_.find(request)->is_failing = true;
     fleet_.abort(request, now);  // Which may forget the part.
-    fleet_.finish_load(request, place, now, false);
   }
+  fleet_.finish_load(request, place, now, false);
+}
+
+/// KV that waits on a prefill instance dies with it, and so does a transfer under way: its load
+/// fails a tick later.
+void Disaggregation::lose_prefill(Serial serial, SimTime now) {
+  HandOver& part = parts_.at(serial);
+  if (!part.holds_blocks) {
+    return;
+  }
+  part.holds_blocks = false;
+  if (part.transfer_end == SimTime::never()) {
+    part.is_lost = true;
+    part.is_lost_by_crash = true;
+  }
+  if (part.is_transferring) {
+    stop_transfer(part, now);
+    part.awaits_setup = true;
+    plan(after(now, {}), serial, Action::kStartTransfer);
+  }
+  forget_if_over(serial);
+}
+
+/// The lease gives a prompt's blocks back if its decode instance dies with the request.
+void Disaggregation::lose_decode(Serial serial, SimTime now) {
+  HandOver& part = parts_.at(serial);
+  if (part.decode_delivered == SimTime::never()) {
+    return;
+  }
+  part.is_decode_lost = true;
+  part.awaits_setup = false;
+  if (part.is_transferring) {
+    stop_transfer(part, now);
+  }
+  if (part.transfer_end == SimTime::never() && part.lease_end <= now) {
+    plan(after(now, {}), serial, Action::kRelease);
+  }
+  forget_if_over(serial);
+}
+
+void Disaggregation::stop_transfer(HandOver& part, SimTime now) {
+  link_.stop(part.transfer, now);
+  transfers_.erase(part.transfer);
+  part.is_transferring = false;
+}
+
+void Disaggregation::on_stop(core::InstanceId id, SimTime now) {
+  for (auto next = parts_.begin(); next != parts_.end();) {
+    const auto& [serial, part] = *next++;
+    if (part.at_prefill.instance == id) {
+      lose_prefill(serial, now);
+    } else if (part.at_decode && part.at_decode->instance == id) {
+      lose_decode(serial, now);
+    }
+  }
+}
+
+Gateway* Disaggregation::gateway_of(core::InstanceId id) {
+  return std::cmp_less(id.value(), inputs_.prefill_instances) ? &prefill_gateway_ : nullptr;
+}
+
+void Disaggregation::on_gateway_restart(SimTime now) {
+  Gateway::Routers routers;
+  routers.push_back(inputs_.new_prefill_router());
+  prefill_gateway_.restart(std::move(routers), now);
 }
 
 void Disaggregation::release(Serial serial, SimTime now) {
@@ -327,7 +407,7 @@ void Disaggregation::let_go(Serial serial, SimTime at) {
   part.counts_prefill = false;
   part.is_gone = true;
   serials_.erase(part.request);
-  if (part.holds_blocks && !part.is_transferring) {
+  if (part.holds_blocks && !part.is_transferring && !part.is_decode_lost) {
     plan(after(at, inputs_.times.notice_latency), serial, Action::kRelease);
   }
   forget_if_over(serial);
@@ -339,8 +419,17 @@ bool Disaggregation::on_leg_end(Ticket& ticket, domain::RequestRecord& record) {
     return false;
   }
   HandOver& part = parts_.at(*serial);
+  const bool has_failed = record.outcome == domain::Outcome::kFailed;
   if (part.decode_delivered != SimTime::never()) {
+    if (has_failed && !ticket.is_failing) {
+      ++totals_.decode_lost;
+      part.is_decode_lost = true;
+    }
     return false;  // The answer's leg: the request ends with it.
+  }
+  if (has_failed && part.at_decode) {
+    fleet_.gateway().note_end(*part.at_decode, false, record.failed);
+    part.at_decode.reset();
   }
   const bool has_prompt = record.outcome == domain::Outcome::kFinished;
   const SimTime end = has_prompt ? record.last_token : fleet_.end_of(record);
@@ -348,6 +437,11 @@ bool Disaggregation::on_leg_end(Ticket& ticket, domain::RequestRecord& record) {
   part.counts_prefill = false;
   part.holds_blocks = has_prompt;
   part.prefill = record;
+  if (has_prompt) {
+    ticket.computed_apart = record.prompt_tokens - record.cached_tokens;
+    ticket.has_answer = inputs_.first_token == FirstToken::kPrefill;
+    part.lease_end = after(end, inputs_.transfer.lease);
+  }
   const bool is_all =
       inputs_.first_token == FirstToken::kPrefill &&
       std::min(ticket.request.output_tokens, ticket.request.max_tokens) == core::Tokens(1);
@@ -355,7 +449,7 @@ bool Disaggregation::on_leg_end(Ticket& ticket, domain::RequestRecord& record) {
     return false;
   }
   plan(after(end, inputs_.times.notice_latency), *serial, Action::kHandOver);
-  plan(after(end, inputs_.transfer.lease), *serial, Action::kEndLease);
+  plan(part.lease_end, *serial, Action::kEndLease);
   return true;
 }
 
@@ -368,10 +462,6 @@ void Disaggregation::on_end(const Ticket& ticket, domain::RequestRecord& record)
   const SimTime end = fleet_.end_of(record);
   if (part.decode_delivered != SimTime::never()) {
     complete(part, ticket, record);
-  }
-  if (part.has_failed) {
-    record.outcome = domain::Outcome::kFailed;
-    record.failed = end;
   }
   let_go(*serial, end);
 }

@@ -44,6 +44,8 @@ struct TransferOptions {
 struct DisaggregationInputs {
   std::int64_t prefill_instances = 1;                    ///< The first ones of the cluster.
   std::unique_ptr<routing::Router> prefill_router = {};  ///< Chooses among them.
+  /// That policy anew, for restarts of the gateways; only where instances come, fail or go.
+  std::function<std::unique_ptr<routing::Router>()> new_prefill_router = {};
   GatewayTimes times = {};
   std::uint64_t seed = 0;
   std::unique_ptr<disaggregation::Decider> decider = {};
@@ -56,7 +58,11 @@ struct DisaggregationInputs {
 struct TransferTotals {
   std::int64_t disaggregated = 0;           ///< Requests that were sent to a prefill instance.
   std::int64_t count = 0;                   ///< Transfers that ended.
-  std::int64_t failed = 0;                  ///< Loads that failed: the lease had ended.
+  std::int64_t failed = 0;                  ///< Loads whose KV was gone ...
+  std::int64_t failed_by_crash = 0;         ///< ... with its prefill instance; the others' lease
+                                            ///< had ended.
+  std::int64_t recomputed = 0;              ///< Of those that failed, on the decode instance.
+  std::int64_t decode_lost = 0;             ///< Requests lost with their decode instance.
   std::int64_t bytes = 0;                   ///< Of those that ended.
   core::Duration busy;                      ///< Sum of their times, first to last byte.
   core::Duration waited;                    ///< Of that, more than each would have taken alone.
@@ -90,6 +96,9 @@ class Disaggregation final : public Part {
   bool on_leg_end(Ticket& ticket, domain::RequestRecord& record) override;
   void on_end(const Ticket& ticket, domain::RequestRecord& record) override;
   void on_load_start(const engine::LoadStart& load, core::SimTime at) override;
+  void on_stop(core::InstanceId id, core::SimTime now) override;
+  [[nodiscard]] Gateway* gateway_of(core::InstanceId id) override;
+  void on_gateway_restart(core::SimTime now) override;
 
   [[nodiscard]] TransferTotals totals() const;
 
@@ -103,10 +112,14 @@ class Disaggregation final : public Part {
     bool counts_prefill = true;                      ///< By this part's gateway, as in flight.
     bool is_gone = false;                            ///< The request has ended, or is tried anew.
     bool holds_blocks = false;                       ///< On the prefill instance.
-    bool is_lost = false;       ///< The lease ended before the transfer started.
-    bool awaits_setup = false;  ///< The decode instance has blocks; the transfer is to start.
+    /// The lease ended before the transfer started, or the prefill instance died before it ended.
+    bool is_lost = false;
+    bool is_lost_by_crash = false;
+    bool is_decode_lost = false;  ///< The decode instance died: the lease alone frees the blocks.
+    bool awaits_setup = false;    ///< The decode instance has blocks; the transfer is to start.
     bool is_transferring = false;
-    bool has_failed = false;                           ///< With the load of its KV.
+    link::TransferId transfer = {};
+    core::SimTime lease_end = core::SimTime::never();
     core::SimTime delivered = core::SimTime::never();  ///< To the prefill instance.
     core::SimTime decode_delivered = core::SimTime::never();
     core::SimTime load_start = core::SimTime::never();
@@ -146,6 +159,10 @@ class Disaggregation final : public Part {
   void end_lease(Serial serial, core::SimTime now);
   void release(Serial serial, core::SimTime now);
   void fail_load(HandOver& part, core::SimTime now);
+  void count_failure(const HandOver& part);
+  void lose_prefill(Serial serial, core::SimTime now);
+  void lose_decode(Serial serial, core::SimTime now);
+  void stop_transfer(HandOver& part, core::SimTime now);
   void let_go(Serial serial, core::SimTime at);
   void forget_if_over(Serial serial);
   void read_gauges(core::SimTime now);

@@ -120,6 +120,9 @@ class Gateway {
   std::optional<Counted> route(const domain::Request& request,
                                core::SimTime now,
                                std::uint32_t group = 0);
+  [[nodiscard]] bool is_ready(core::InstanceId instance) const {
+    return is_ready_[instance.value()];
+  }
   /// Whether an instance may be chosen.
   void set_ready(core::InstanceId instance, bool ready, core::SimTime now);
   /// The first gateway's views of those, with what has come in by now, in the order of their ids.

@@ -47,7 +47,7 @@ Operations::Operations(Fleet& fleet, OperationsInputs inputs)
       life(id).was_used = true;
       become_ready(id, SimTime());
     } else {
-      fleet_.gateway().set_ready(id, false, SimTime());
+      fleet_.gateway_of(id).set_ready(id, false, SimTime());
     }
   }
   for (std::size_t i = 0; i < faults_.size(); ++i) {
@@ -143,7 +143,7 @@ void Operations::become_ready(core::InstanceId id, SimTime now) {
   ++num_ready_;
   close_report(one.down, now);
   fleet_.serve(id);
-  fleet_.gateway().set_ready(id, true, now);
+  fleet_.gateway_of(id).set_ready(id, true, now);
   if (const auto fault = inputs_.faults.of_service(id, one.services++, now)) {
     faults_.push_back(*fault);
     push(fault->at, Step::kFault, id, static_cast<std::int64_t>(faults_.size()) - 1);
@@ -157,7 +157,7 @@ void Operations::leave_ready(core::InstanceId id, SimTime now) {
   one.ready += now - one.ready_since;
   ++one.life;
   --num_ready_;
-  fleet_.gateway().set_ready(id, false, now);
+  fleet_.gateway_of(id).set_ready(id, false, now);
 }
 
 void Operations::become_gone(core::InstanceId id, SimTime now) {
@@ -169,7 +169,7 @@ void Operations::become_gone(core::InstanceId id, SimTime now) {
   one.state = Lifecycle::kGone;
   ++one.life;
   fleet_.stop(id, now);
-  fleet_.gateway().forget(id);
+  fleet_.gateway_of(id).forget(id);
 }
 
 void Operations::start(std::int64_t count, SimTime now) {
@@ -190,10 +190,11 @@ void Operations::retire(std::int64_t count, SimTime now) {
     for (std::size_t place = 0; place < lives_.size(); ++place) {
       const Life& one = lives_[place];
       if (one.state != Lifecycle::kGone && one.state != Lifecycle::kDraining) {
-        candidates.push_back({.id = id_of(place),
-                              .is_ready = one.state == Lifecycle::kReady,
-                              .created = one.created,
-                              .requests = fleet_.gateway().views()[place].own.requests});
+        candidates.push_back(
+            {.id = id_of(place),
+             .is_ready = one.state == Lifecycle::kReady,
+             .created = one.created,
+             .requests = fleet_.gateway_of(id_of(place)).views()[place].own.requests});
       }
     }
     const core::InstanceId id = candidates[scaling::victim(candidates, inputs_.victim)].id;
@@ -210,7 +211,7 @@ void Operations::drain(core::InstanceId id, SimTime now) {
   leave_ready(id, now);
   Life& one = life(id);
   one.state = Lifecycle::kDraining;
-  if (fleet_.gateway().views()[id.value()].true_requests == 0) {
+  if (is_empty(id)) {
     become_gone(id, now);
     return;
   }
@@ -254,20 +255,25 @@ bool Operations::on_leg_end(Ticket& ticket, domain::RequestRecord& record) {
                        : record.last_token == SimTime::never() ? record.queued
                                                                : record.last_token;
   seen_ = std::max(seen_, last);
-  if (life(id).state == Lifecycle::kDraining &&
-      fleet_.gateway().views()[id.value()].true_requests == 0) {
+  if (life(id).state == Lifecycle::kDraining && is_empty(id)) {
     push(SimTime::saturating_sum(seen_, kNextTick), Step::kDrained, id);
   }
-  return has_failed && !cuts_ && goes_on(record);
+  return has_failed && !cuts_ && goes_on(ticket, record);
+}
+
+/// Nothing that was sent to it is left.
+bool Operations::is_empty(core::InstanceId id) const {
+  return fleet_.gateway_of(id).views()[id.value()].true_requests == 0;
 }
 
 /// Whether a request that has failed is sent again.
-bool Operations::goes_on(const domain::RequestRecord& record) {
-  count_loss(record);
+bool Operations::goes_on(const Ticket& ticket, const domain::RequestRecord& record) {
+  count_loss(ticket, record);
   const auto before = retries_.find(record.id.value());
   const std::int32_t retried = before == retries_.end() ? 0 : before->second;
   // After its first token the client sees the error.
-  if (record.output_tokens > core::Tokens(0) || retried >= inputs_.retries.max_retries) {
+  if (ticket.has_answer || record.output_tokens > core::Tokens(0) ||
+      retried >= inputs_.retries.max_retries) {
     return false;
   }
   retries_[record.id.value()] = retried + 1;
@@ -281,10 +287,11 @@ bool Operations::goes_on(const domain::RequestRecord& record) {
   return true;
 }
 
-void Operations::count_loss(const domain::RequestRecord& record) {
+void Operations::count_loss(const Ticket& ticket, const domain::RequestRecord& record) {
   if (losing_ >= 0) {
     ++totals_.faults[static_cast<std::size_t>(losing_)].failed_requests;
   }
+  totals_.wasted_tokens += ticket.computed_apart;
   if (record.first_scheduled != SimTime::never()) {
     totals_.wasted_tokens += record.prompt_tokens - record.cached_tokens + record.output_tokens;
   }
@@ -305,7 +312,7 @@ void Operations::on_end(const Ticket& ticket, domain::RequestRecord& record) {
   if (cuts_) {
     record.outcome = domain::Outcome::kFailed;
     record.failed = seen_;
-    count_loss(record);
+    count_loss(ticket, record);
   }
   if (const auto retried = retries_.find(ticket.request.id.value()); retried != retries_.end()) {
     record.attempts += retried->second;

@@ -152,8 +152,9 @@ class Operations final : public Part {
   void close_report(std::int64_t& report, core::SimTime now);
   void restart_gateway(std::int64_t report, core::SimTime now);
   void lose_requests(core::InstanceId id, std::int64_t report, core::SimTime now);
-  [[nodiscard]] bool goes_on(const domain::RequestRecord& record);
-  void count_loss(const domain::RequestRecord& record);
+  [[nodiscard]] bool goes_on(const Ticket& ticket, const domain::RequestRecord& record);
+  void count_loss(const Ticket& ticket, const domain::RequestRecord& record);
+  [[nodiscard]] bool is_empty(core::InstanceId id) const;
   void retry(core::RequestId id, core::SimTime now);
   void dispatch_held(core::SimTime now);
 

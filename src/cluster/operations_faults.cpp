@@ -50,7 +50,7 @@ void Operations::strike(std::int64_t number, SimTime now) {
     case FaultKind::kScrapeLoss:
       close_report(one.unread, now);
       one.unread = report;
-      fleet_.gateway().set_readable(id, false);
+      fleet_.gateway_of(id).set_readable(id, false);
       break;
     case FaultKind::kGatewayRestart:
       break;
@@ -112,7 +112,7 @@ void Operations::end_fault(core::InstanceId id, std::int64_t report, SimTime now
     fleet_.note_change(id);
     close_report(one.slow, now);
   } else if (one.unread == report) {
-    fleet_.gateway().set_readable(id, true);
+    fleet_.gateway_of(id).set_readable(id, true);
     close_report(one.unread, now);
   } else if (one.down == report && one.hangs) {
     one.hangs = false;
@@ -138,7 +138,7 @@ void Operations::close_report(std::int64_t& report, SimTime now) {
 void Operations::lose_requests(core::InstanceId id, std::int64_t report, SimTime now) {
   life(id).hangs = false;
   losing_ = report;
-  fleet_.gateway().set_readable(id, true);
+  fleet_.gateway_of(id).set_readable(id, true);
   fleet_.stop(id, now);
   losing_ = -1;
 }
@@ -153,7 +153,7 @@ void Operations::restart_gateway(std::int64_t report, SimTime now) {
     cuts_ = false;
     losing_ = -1;
   }
-  fleet_.gateway().restart(inputs_.new_routers(), now);
+  fleet_.restart_gateways(inputs_.new_routers(), now);
 }
 
 }  // namespace ridgeline::cluster

@@ -8,6 +8,7 @@
 #include "cluster/gateway.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
+#include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/instance.hpp"
@@ -25,11 +26,14 @@ struct alignas(64) Ticket {
   bool is_counted = false;        ///< By the gateway, as in flight there.
   bool is_delivered = false;  ///< It is at that instance; otherwise on its way, or held by a part.
   bool first_token_seen = false;     ///< Of what was sent last.
+  bool is_failing = false;           ///< An abort of what it has at its instance is a failure.
+  bool has_answer = false;           ///< Its client has a token from another leg.
   core::Duration gateway_wait = {};  ///< From its arrival to its leaving a queue of the gateway.
   /// As the client sent it. Where there are no parts, only of a request that ends at no instance.
   domain::Request request;
-  std::uint32_t group = 0;     ///< Of the pools that serve its model; where there are parts.
-  std::uint64_t delivery = 0;  ///< Number of the delivery that counts; any other is void.
+  core::Tokens computed_apart;  ///< Of what was sent last, by another instance before.
+  std::uint32_t group = 0;      ///< Of the pools that serve its model; where there are parts.
+  std::uint64_t delivery = 0;   ///< Number of the delivery that counts; any other is void.
 };
 
 /// What a part may do to the cluster that it belongs to. Every instant is the present one, `now`,
@@ -69,6 +73,10 @@ class Fleet {
   virtual void abort(core::RequestId id, core::SimTime at) = 0;
 
   [[nodiscard]] virtual Gateway& gateway() = 0;
+  /// The one that chooses the instance: a part's own, or that.
+  [[nodiscard]] virtual Gateway& gateway_of(core::InstanceId id) = 0;
+  /// All gateways start again at `now`, the cluster's with these policies (Gateway::restart).
+  virtual void restart_gateways(Gateway::Routers routers, core::SimTime now) = 0;
   /// Where records of requests go.
   [[nodiscard]] virtual domain::RecordSink& sink() = 0;
   /// When a client or a gateway sees the end that a record reports.
@@ -132,7 +140,7 @@ class Part {
     return false;
   }
   /// What the ticket had at an instance ended, as its record says. True if the request goes on, so
-  /// that no record is reported; otherwise the next part is asked, and at last it has ended.
+  /// that no record is reported. Every part is asked, those of the last kind first.
   virtual bool on_leg_end(Ticket& ticket, domain::RequestRecord& record) {
     static_cast<void>(ticket);
     static_cast<void>(record);
@@ -143,6 +151,18 @@ class Part {
     static_cast<void>(ticket);
     static_cast<void>(record);
   }
+  /// An instance dies at `now`; what it has ends as failed after this.
+  virtual void on_stop(core::InstanceId id, core::SimTime now) {
+    static_cast<void>(id);
+    static_cast<void>(now);
+  }
+  /// A gateway of this part, where that one chooses the instance.
+  [[nodiscard]] virtual Gateway* gateway_of(core::InstanceId id) {
+    static_cast<void>(id);
+    return nullptr;
+  }
+  /// The gateways of this part start again.
+  virtual void on_gateway_restart(core::SimTime now) { static_cast<void>(now); }
   /// The client gave up a request that is at no instance: a part that keeps it lets go of it.
   virtual void on_abort(const Ticket& ticket) { static_cast<void>(ticket); }
 };

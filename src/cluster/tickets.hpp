@@ -31,6 +31,9 @@ class Tickets {
     ticket.is_counted = false;
     ticket.is_delivered = false;
     ticket.first_token_seen = false;
+    ticket.is_failing = false;
+    ticket.has_answer = false;
+    ticket.computed_apart = {};
     ticket.gateway_wait = {};
     return ticket;
   }

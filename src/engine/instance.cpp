@@ -198,11 +198,26 @@ core::SimTime Instance::next_visible() const {
   return std::min(engine_->next_visible_with(first.request, first.done), second);
 }
 
-void Instance::abort(core::RequestId id, core::SimTime at) {
+/// Where it hangs, no step has ended by `at`.
+void Instance::hang_until(core::SimTime at) {
   if (hangs()) [[unlikely]] {
     engine_->stall(hangs_since_, at);
     hangs_since_ = at;
   }
+}
+
+void Instance::finish_load(core::RequestId id, core::SimTime at, bool arrived) {
+  hang_until(at);
+  engine_->finish_load(id, at, arrived);
+}
+
+void Instance::release_blocks(core::RequestId id, core::SimTime at) {
+  hang_until(at);
+  engine_->release_blocks(id, at);
+}
+
+void Instance::abort(core::RequestId id, core::SimTime at) {
+  hang_until(at);
   for (std::size_t i = 0; i < in_frontend_.size(); ++i) {
     if (in_frontend_[i].request.id == id) {
       const InFrontend gone = in_frontend_[i];

@@ -53,10 +53,8 @@ class Instance final : public Server, private domain::RecordSink, private domain
   /// As submit(), of a request of which this instance computes a part.
   void submit_leg(const domain::Request& request, const Leg& leg);
   /// As Engine::finish_load() and Engine::release_blocks().
-  void finish_load(core::RequestId id, core::SimTime at, bool arrived) {
-    engine_->finish_load(id, at, arrived);
-  }
-  void release_blocks(core::RequestId id, core::SimTime at) { engine_->release_blocks(id, at); }
+  void finish_load(core::RequestId id, core::SimTime at, bool arrived);
+  void release_blocks(core::RequestId id, core::SimTime at);
   /// As Engine::connect().
   void connect(KvConnector& connector) { engine_->connect(connector); }
   void abort(core::RequestId id, core::SimTime at) override;
@@ -96,6 +94,7 @@ class Instance final : public Server, private domain::RecordSink, private domain
     Leg leg;
   };
 
+  void hang_until(core::SimTime at);
   void on_request(const domain::RequestRecord& record) override;
   void on_steps(const domain::StepRecord& record) override;
   void on_token_gaps(const domain::TokenGaps& gaps) override {

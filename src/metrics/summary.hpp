@@ -183,7 +183,10 @@ struct TransferSummary {
   std::int64_t prefill_instances = 0;  ///< The first ones.
   std::int64_t requests = 0;           ///< Whose prompt was computed apart.
   std::int64_t count = 0;              ///< Transfers.
-  std::int64_t failed = 0;             ///< Loads whose KV was gone.
+  std::int64_t failed = 0;             ///< Loads whose KV was gone ...
+  std::int64_t failed_by_crash = 0;    ///< ... with its prefill instance; else the lease had ended.
+  std::int64_t recomputed = 0;         ///< Of those that failed, on the decode instance.
+  std::int64_t decode_lost = 0;        ///< Requests lost with their decode instance.
   std::int64_t bytes = 0;
   std::optional<double> ms;       ///< Mean of a transfer, first to last byte.
   std::optional<double> wait_ms;  ///< Of that, more than it would have taken alone.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -41,6 +42,9 @@ document::Node transfers_tree(const TransferSummary& transfers) {
       .add("requests", integer_node(transfers.requests))
       .add("count", integer_node(transfers.count))
       .add("failed", integer_node(transfers.failed))
+      .add("failed_by_crash", integer_node(transfers.failed_by_crash))
+      .add("recomputed", integer_node(transfers.recomputed))
+      .add("decode_lost", integer_node(transfers.decode_lost))
       .add("bytes", integer_node(transfers.bytes))
       .add("ms", number_node(transfers.ms))
       .add("wait_ms", number_node(transfers.wait_ms))
@@ -69,7 +73,11 @@ std::string transfers_lines(const TransferSummary& transfers,
     moved.push_back({.text = fmt::format("busiest wire {}", percent(*transfers.link_utilisation))});
   }
   if (transfers.failed > 0) {
-    moved.push_back({.text = fmt::format("{} lost", grouped(transfers.failed))});
+    std::string lost = fmt::format("{} lost", grouped(transfers.failed));
+    if (transfers.recomputed > 0) {
+      lost += fmt::format(", {} of them recomputed", grouped(transfers.recomputed));
+    }
+    moved.push_back({.text = std::move(lost)});
   }
   std::string text = fleet_line("apart", moved, style);
   std::vector<Piece> parts;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,6 +27,7 @@
 #include "scenario/sections/kv_offload.hpp"
 #include "scenario/sections/kv_transfer.hpp"
 #include "scenario/sections/router.hpp"
+#include "sim/operations.hpp"
 
 namespace ridgeline::sim {
 namespace {
@@ -90,10 +92,15 @@ std::optional<cluster::PartMaker> disaggregation_maker(const scenario::Resolved&
         const scenario::ClusterSection& section = resolved.run.cluster;
         auto rules = scenario::disaggregation_rules(section.disaggregation);
         RIDGELINE_CHECK(rules.has_value(), "a scenario's rules look deciders up");
+        std::function<std::unique_ptr<routing::Router>()> anew;
+        if (has_operations(section)) {
+          anew = [&section] { return prefill_router(section); };
+        }
         auto made = std::make_unique<cluster::Disaggregation>(
             cluster::DisaggregationInputs{
                 .prefill_instances = *section.disaggregation.prefill_instances,
                 .prefill_router = prefill_router(section),
+                .new_prefill_router = std::move(anew),
                 .times = fleet.gateway().times(),
                 .seed = static_cast<std::uint64_t>(resolved.run.seed),
                 .decider = std::move(rules->decider),
@@ -131,6 +138,9 @@ void fill_transfers(const scenario::Resolved& resolved,
                                .requests = totals.disaggregated,
                                .count = totals.count,
                                .failed = totals.failed,
+                               .failed_by_crash = totals.failed_by_crash,
+                               .recomputed = totals.recomputed,
+                               .decode_lost = totals.decode_lost,
                                .bytes = totals.bytes,
                                .ms = mean_ms(totals.busy, totals.count),
                                .wait_ms = mean_ms(totals.waited, totals.count),

@@ -37,10 +37,6 @@ namespace {
 constexpr double kSecondsPerHour = 3600.0;
 constexpr core::Blocks kUnusedBlock{1};  ///< Holds no tokens.
 
-bool has_operations(const scenario::ClusterSection& section) {
-  return section.autoscaling.name || section.faults;
-}
-
 /// Data-parallel ranks are instances of their own.
 double gpus_of_instance(const scenario::Deployment& deployment) {
   const model::Sharding& sharding = deployment.execution.sharding;
@@ -144,6 +140,10 @@ void fill_faults(const cluster::OperationsTotals& totals, metrics::OperationsSum
 }
 
 }  // namespace
+
+bool has_operations(const scenario::ClusterSection& section) {
+  return section.autoscaling.name || section.faults;
+}
 
 std::int64_t num_places(const scenario::Resolved& resolved) {
   const scenario::ClusterSection& section = resolved.run.cluster;

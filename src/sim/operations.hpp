@@ -8,8 +8,12 @@
 #include "metrics/summary.hpp"
 #include "routing/router.hpp"
 #include "scenario/resolve.hpp"
+#include "scenario/sections/cluster.hpp"
 
 namespace ridgeline::sim {
+
+/// Whether a cluster's instances may come, fail or go.
+[[nodiscard]] bool has_operations(const scenario::ClusterSection& section);
 
 /// Places for instances in a scenario's cluster: as many as there may be at once.
 [[nodiscard]] std::int64_t num_places(const scenario::Resolved& resolved);

@@ -64,6 +64,26 @@ def test_a_slow_link_delays_first_tokens_and_a_short_lease_loses_kv(ridgeline):
     assert computed["cluster"]["transfers"]["failed"] == 200
 
 
+@pytest.mark.parametrize("policy", ["fail", "recompute"])
+def test_instances_of_either_kind_may_die(ridgeline, policy):
+    words = (*RUN[:-2], "--instances", 4, "--prefill-instances", 2, "--fault", "crash@3s+2s:0", "--fault", "crash@9s+2s:3",
+             "--fault", "hang@6s+1s:1", "--transfer-bandwidth", "2GB/s", "--kv-load-failure-policy", policy)
+    result = result_of(ridgeline, *words)
+    transfers = result["summary"]["cluster"]["transfers"]
+    assert transfers["failed"] == transfers["failed_by_crash"] > 0
+    assert transfers["recomputed"] == (transfers["failed"] if policy == "recompute" else 0)
+    assert transfers["decode_lost"] > 0
+    # Some fail where they arrive: their instance is not back yet.
+    failed = result["summary"]["failed"]["failed"]
+    assert failed >= sum(fault["failed_requests"] for fault in result["summary"]["cluster"]["faults"]) + (
+        transfers["failed"] - transfers["recomputed"])
+    again = result_of(ridgeline, *words, "--max-retries", 3)["summary"]
+    assert again["failed"]["failed"] < failed
+    assert again["cluster"]["retries"]["attempts"] > 0
+    assert result_of(ridgeline, *words, "--engine-core", "reference")["digest"] == result["digest"]
+    assert result_of(ridgeline, *words, "--threads", 2)["digest"] == result["digest"]
+
+
 def test_a_section_says_what_flags_say(ridgeline, tmp_path):
     scenario = tmp_path / "apart.yaml"
     scenario.write_text(

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -26,15 +27,22 @@ struct DisaggregationSetup {
   disaggregation::LegOrder order = disaggregation::LegOrder::kDecodeFirst;
   disaggregation::FirstToken first_token = disaggregation::FirstToken::kDecode;
   cluster::TransferOptions transfer = {};
+  bool may_change = false;  ///< Instances may come, fail or go.
 };
 
 /// The part, which `made` then points to.
 inline cluster::PartMaker disaggregation_part(
     const DisaggregationSetup& setup, const std::shared_ptr<cluster::Disaggregation*>& made) {
   return {.kind = cluster::PartKind::kLinks, .make = [setup, made](cluster::Fleet& fleet) {
+            const auto new_router = [make = setup.prefill_router] { return make({}); };
+            std::function<std::unique_ptr<routing::Router>()> anew;
+            if (setup.may_change) {
+              anew = new_router;
+            }
             auto part = std::make_unique<cluster::Disaggregation>(
                 cluster::DisaggregationInputs{.prefill_instances = setup.prefill_instances,
-                                              .prefill_router = setup.prefill_router({}),
+                                              .prefill_router = new_router(),
+                                              .new_prefill_router = std::move(anew),
                                               .times = setup.times,
                                               .decider = setup.decider(setup.parameters),
                                               .order = setup.order,

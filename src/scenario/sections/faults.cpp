@@ -344,11 +344,6 @@ void check_faults(Findings& findings) {
   if (!cluster.instances) {
     return;  // check_cluster() says so.
   }
-  if (cluster.faults && cluster.disaggregation.prefill_instances) {
-    findings.problem(kFaults,
-                     "faults of instances whose prefill and decode are apart are not simulated",
-                     "remove cluster.faults or cluster.disaggregation");
-  }
   auto settings = fault_settings(cluster.faults);
   if (!settings) {
     for (core::Error& error : settings.error()) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "cluster/cluster.hpp"
 #include "cluster/disaggregation.hpp"
 #include "cluster/gateway.hpp"
+#include "cluster/operations.hpp"
 #include "cluster/part.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
@@ -23,6 +25,8 @@
 #include "engine/options.hpp"
 #include "engine/profiles.hpp"
 #include "engine/server.hpp"
+#include "faults/fault.hpp"
+#include "faults/plan.hpp"
 #include "link/kv_link.hpp"
 #include "random_cluster.hpp"
 #include "routing/parameters.hpp"
@@ -53,6 +57,14 @@ struct RandomHandOvers {
   test::DisaggregationSetup setup;
   std::vector<domain::Request> requests;
   std::vector<test::Abort> aborts;
+  std::vector<faults::ListedFault> faults;
+  std::optional<faults::RandomFaults> random;
+  OperationsInputs operations;
+  std::int64_t threads = 1;
+
+  [[nodiscard]] std::int64_t instances() const {
+    return setup.prefill_instances + decode_instances;
+  }
 };
 
 /// Requests, of which some are given up.
@@ -64,6 +76,29 @@ void add_requests(RandomHandOvers& all) {
     }
   }
   std::ranges::stable_sort(all.aborts, {}, &test::Abort::at);
+}
+
+/// Crashes, hangs and the like of instances of either kind, and of the gateways; and retries.
+void add_faults(RandomHandOvers& all) {
+  all.setup.may_change = true;
+  for (auto left = *rc::gen::inRange(0, 6); left > 0; --left) {
+    all.faults.push_back(test::random_fault(all.instances()));
+  }
+  if (*rc::gen::element(false, false, true)) {
+    all.random = {.kind = *rc::gen::element(faults::FaultKind::kCrash, faults::FaultKind::kHang),
+                  .mtbf = core::Duration::milliseconds(30) + up_to_microseconds(50'000),
+                  .mttr = up_to_microseconds(9000)};
+  }
+  all.operations.initial_instances = all.instances();
+  all.operations.retries = {.max_retries = *rc::gen::inRange<std::int64_t>(0, 4),
+                            .retry_backoff = up_to_microseconds(3000)};
+  all.operations.health_check = {.interval = test::from_1_to_microseconds(9000), .failures = 2};
+  all.operations.cold_start = {.schedule = {},
+                               .pull = {},
+                               .load = {.mean = up_to_microseconds(9000)},
+                               .compile = {},
+                               .capture = {},
+                               .warm_up = {}};
 }
 
 RandomHandOvers random_hand_overs() {
@@ -103,7 +138,22 @@ RandomHandOvers random_hand_overs() {
 struct HandedOver {
   Ended ended;
   TransferTotals transfers;
+  std::int64_t retries = 0;
+  core::Tokens wasted = {};
 };
+
+PartMaker faults_part(const RandomHandOvers& all) {
+  return {.kind = PartKind::kFaults, .make = [&all](Fleet& fleet) {
+            OperationsInputs own = all.operations;
+            own.faults = faults::FaultPlan(all.faults, all.random, all.instances(), 3);
+            own.new_routers = [&all] {
+              Gateway::Routers one;
+              one.push_back(all.setup.prefill_router({}));
+              return one;
+            };
+            return std::make_unique<Operations>(fleet, std::move(own));
+          }};
+}
 
 HandedOver run(const RandomHandOvers& all, bool eager, bool jump) {
   test::RecordingSink sink;
@@ -113,17 +163,22 @@ HandedOver run(const RandomHandOvers& all, bool eager, bool jump) {
   const auto part = std::make_shared<Disaggregation*>();
   std::vector<PartMaker> parts;
   parts.push_back(test::disaggregation_part(all.setup, part));
+  if (all.setup.may_change) {
+    parts.push_back(faults_part(all));
+  }
   Cluster cluster(
       {.instance = {.engine = {.options = all.options, .model = model, .host = host, .sink = sink},
                     .path = path,
                     .id = {},
                     .core = eager ? engine::EngineCore::kReference : engine::EngineCore::kFast,
-                    .jump = jump},
-       .num_instances = all.setup.prefill_instances + all.decode_instances,
+                    .jump = jump,
+                    .may_slow_down = all.setup.may_change},
+       .num_instances = all.instances(),
        .router = all.setup.prefill_router({}),
        .times = all.times,
        .seed = 7,
        .eager = eager,
+       .threads = all.threads,
        .parts = std::move(parts)});
   for (const domain::Request& request : all.requests) {
     cluster.submit(request);
@@ -134,18 +189,57 @@ HandedOver run(const RandomHandOvers& all, bool eager, bool jump) {
   }
   RC_ASSERT(cluster.advance(core::SimTime::never(), false, test::kNoBudget) ==
             engine::Pause::kIdle);
-  return {.ended = ended(sink, cluster.totals().steps), .transfers = (*part)->totals()};
+  HandedOver outcome{.ended = ended(sink, cluster.totals().steps), .transfers = (*part)->totals()};
+  if (const auto* const operations = cluster.part<Operations>(); operations != nullptr) {
+    outcome.retries = operations->totals().retries;
+    outcome.wasted = operations->totals().wasted_tokens;
+  }
+  return outcome;
 }
 
-RC_GTEST_PROP(HandOvers, SettledLazilyGiveWhatTheReferenceGives, ()) {
-  const RandomHandOvers all = random_hand_overs();
+/// Each request ends once; settled lazily or eagerly, with jumps or without, all is the same.
+HandedOver check_twins(RandomHandOvers all) {
   const HandedOver reference = run(all, true, false);
   RC_ASSERT(reference.ended.requests.size() == all.requests.size());
   for (const bool jump : {true, false}) {
+    all.threads = jump ? 2 : 1;
     const HandedOver lazy = run(all, false, jump);
     RC_ASSERT(lazy.ended == reference.ended);
     RC_ASSERT(lazy.transfers == reference.transfers);
+    RC_ASSERT(lazy.retries == reference.retries);
+    RC_ASSERT(lazy.wasted == reference.wasted);
   }
+  return reference;
+}
+
+RC_GTEST_PROP(HandOvers, SettledLazilyGiveWhatTheReferenceGives, ()) {
+  check_twins(random_hand_overs());
+}
+
+RC_GTEST_PROP(HandOvers, WithFaultsSettledLazilyGiveWhatTheReferenceGives, ()) {
+  RandomHandOvers all = random_hand_overs();
+  add_faults(all);
+  const HandedOver reference = check_twins(all);
+  const TransferTotals& totals = reference.transfers;
+  RC_ASSERT(totals.failed_by_crash <= totals.failed);
+  RC_ASSERT(totals.recomputed <= totals.failed);
+  RC_CLASSIFY(totals.failed_by_crash > 0, "lost with a prefill instance");
+  RC_CLASSIFY(totals.decode_lost > 0, "lost with a decode instance");
+  RC_CLASSIFY(reference.retries > 0, "retried");
+}
+
+RC_GTEST_PROP(HandOvers, AFaultThatNeverComesChangesNothing, ()) {
+  RandomHandOvers all = random_hand_overs();
+  const HandedOver without = run(all, false, true);
+  add_faults(all);
+  all.random.reset();
+  all.operations.retries.max_retries = 0;  // Of loads that fail, too.
+  for (faults::ListedFault& fault : all.faults) {
+    fault.fault.at = core::SimTime::at(core::Duration::seconds(9000));
+  }
+  const HandedOver with = run(all, false, true);
+  RC_ASSERT(with.ended == without.ended);
+  RC_ASSERT(with.transfers == without.transfers);
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ using test::Ended;
 using test::from_1_to_microseconds;
 using test::random_costs;
 using test::random_engine;
+using test::random_fault;
 using test::random_requests;
 using test::random_times;
 using test::up_to_microseconds;
@@ -60,30 +61,6 @@ struct RandomOperations {
   scaling::ScalerSettings settings;
   core::Duration metrics_interval;
 };
-
-faults::ListedFault random_fault(std::int64_t places) {
-  using faults::FaultKind;
-  faults::Fault fault;
-  fault.kind = *rc::gen::element(FaultKind::kCrash,
-                                 FaultKind::kSlowdown,
-                                 FaultKind::kHang,
-                                 FaultKind::kScrapeLoss,
-                                 FaultKind::kGatewayRestart);
-  fault.at = core::SimTime::at(up_to_microseconds(80'000));
-  if (fault.kind == FaultKind::kGatewayRestart) {
-    fault.cuts_requests = *rc::gen::arbitrary<bool>();
-    return {.fault = fault};
-  }
-  fault.instance =
-      core::InstanceId(*rc::gen::inRange<std::uint32_t>(0, static_cast<std::uint32_t>(places)));
-  if (*rc::gen::arbitrary<bool>()) {
-    fault.lasts = up_to_microseconds(20'000);
-  }
-  if (fault.kind == FaultKind::kSlowdown) {
-    fault.factor_thousandths = *rc::gen::element<std::int64_t>(1500, 700, 4321);
-  }
-  return {.fault = fault};
-}
 
 scaling::ScalerSettings random_settings() {
   scaling::ScalerSettings settings;

@@ -20,6 +20,8 @@
 #include "domain/request.hpp"
 #include "engine/instance.hpp"
 #include "engine/options.hpp"
+#include "faults/fault.hpp"
+#include "faults/plan.hpp"
 #include "routing/registry.hpp"
 #include "support/linear_model.hpp"
 #include "support/recording_sink.hpp"
@@ -79,6 +81,31 @@ inline std::vector<domain::Request> random_requests(std::uint32_t most, std::int
     requests.push_back(request);
   }
   return requests;
+}
+
+/// One fault of an instance or of the gateway, within the first 80 ms.
+inline faults::ListedFault random_fault(std::int64_t places) {
+  using faults::FaultKind;
+  faults::Fault fault;
+  fault.kind = *rc::gen::element(FaultKind::kCrash,
+                                 FaultKind::kSlowdown,
+                                 FaultKind::kHang,
+                                 FaultKind::kScrapeLoss,
+                                 FaultKind::kGatewayRestart);
+  fault.at = core::SimTime::at(up_to_microseconds(80'000));
+  if (fault.kind == FaultKind::kGatewayRestart) {
+    fault.cuts_requests = *rc::gen::arbitrary<bool>();
+    return {.fault = fault};
+  }
+  fault.instance =
+      core::InstanceId(*rc::gen::inRange<std::uint32_t>(0, static_cast<std::uint32_t>(places)));
+  if (*rc::gen::arbitrary<bool>()) {
+    fault.lasts = up_to_microseconds(20'000);
+  }
+  if (fault.kind == FaultKind::kSlowdown) {
+    fault.factor_thousandths = *rc::gen::element<std::int64_t>(1500, 700, 4321);
+  }
+  return {.fault = fault};
 }
 
 /// What every run is compared by.

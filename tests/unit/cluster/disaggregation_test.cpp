@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/cluster.hpp"
+#include "cluster/operations.hpp"
 #include "core/ids.hpp"
 #include "core/math.hpp"
 #include "core/rng.hpp"
@@ -23,6 +24,8 @@
 #include "engine/instance.hpp"
 #include "engine/options.hpp"
 #include "engine/profiles.hpp"
+#include "faults/fault.hpp"
+#include "faults/plan.hpp"
 #include "routing/policies/policies.hpp"
 #include "support/disaggregated.hpp"
 #include "support/drive.hpp"
@@ -85,8 +88,20 @@ class PrefillApart : public testing::Test {
                                                .decider = disaggregation::make_always,
                                                .order = order_,
                                                .first_token = first_token_,
-                                               .transfer = transfer_},
+                                               .transfer = transfer_,
+                                               .may_change = !faults_.empty()},
                                               part_));
+    if (!faults_.empty()) {
+      parts.push_back(
+          {.kind = PartKind::kFaults, .make = [&](Fleet& fleet) {
+             return std::make_unique<Operations>(
+                 fleet,
+                 OperationsInputs{.initial_instances = 2,
+                                  .faults = faults::FaultPlan(faults_, {}, 2, 1),
+                                  .retries = {.max_retries = retries_,
+                                              .retry_backoff = Duration::microseconds(1'000)}});
+           }});
+    }
     Cluster cluster(
         {.instance =
              {.engine = {.options = options_, .model = model_, .host = host_, .sink = sink_},
@@ -105,6 +120,9 @@ class PrefillApart : public testing::Test {
     }
     EXPECT_EQ(cluster.advance(SimTime::never(), false, test::kNoBudget), engine::Pause::kIdle);
     totals_ = (*part_)->totals();
+    if (const auto* const operations = cluster.part<Operations>(); operations != nullptr) {
+      operations_ = operations->totals();
+    }
     state_ = cluster.state(cluster.now());
   }
   [[nodiscard]] const domain::RequestRecord& record(std::uint32_t id) const {
@@ -120,6 +138,17 @@ class PrefillApart : public testing::Test {
   LegOrder order_ = LegOrder::kDecodeFirst;
   FirstToken first_token_ = FirstToken::kDecode;
   std::shared_ptr<Disaggregation*> part_ = std::make_shared<Disaggregation*>();
+  /// The first instance computes prompts, the second one answers.
+  void crash(std::uint32_t instance, std::int64_t at_us) {
+    faults_ = {{.fault = {.kind = faults::FaultKind::kCrash,
+                          .at = micros(at_us),
+                          .instance = core::InstanceId(instance),
+                          .lasts = Duration::microseconds(500)}}};
+  }
+
+  std::vector<faults::ListedFault> faults_;
+  std::int64_t retries_ = 0;
+  OperationsTotals operations_;
   TransferTotals totals_;
   engine::InstanceState state_;
 };
@@ -204,6 +233,93 @@ TEST_F(PrefillApart, KvThatWaitsTooLongIsLost) {
               failure == LoadFailure::kFail ? Outcome::kFailed : Outcome::kFinished);
     EXPECT_EQ(state_.used_blocks, core::Blocks(0));
   }
+}
+
+/// The request of TheInstantsOfARequestAreThoseOfItsParts: prefill until 1,420 us, transfer from
+/// 1,770 to 3,770, first token at 4,780.
+TEST_F(PrefillApart, APrefillInstanceThatDiesLosesThePromptThatItComputes) {
+  crash(0, 1'000);
+  run({sent(0, 0)});
+  EXPECT_EQ(record(0).outcome, Outcome::kFailed);
+  EXPECT_EQ(record(0).failed, micros(1'000));
+  EXPECT_EQ(operations_.faults[0].failed_requests, 1);
+  EXPECT_EQ(operations_.wasted_tokens, core::Tokens(32));
+  // The gateway hears of it after 50 us, waits 1,000 and begins anew: the instance is back.
+  retries_ = 1;
+  sink_ = {};
+  run({sent(0, 0)});
+  EXPECT_EQ(record(0).first_token, micros(1'000 + 50 + 1'000 + 4'780));
+  EXPECT_EQ(record(0).attempts, 2);
+  EXPECT_EQ(totals_.failed, 0);
+}
+
+TEST_F(PrefillApart, APrefillInstanceThatDiesTakesWhatItSendsWithIt) {
+  crash(0, 2'500);
+  run({sent(0, 0)});
+  EXPECT_EQ(record(0).outcome, Outcome::kFailed);
+  EXPECT_EQ(record(0).failed, micros(2'500) + Duration::ticks(1));
+  EXPECT_EQ(totals_.failed, 1);
+  EXPECT_EQ(totals_.failed_by_crash, 1);
+  EXPECT_EQ(totals_.recomputed, 0);
+  EXPECT_EQ(totals_.count, 0);
+  // The decode instance computes the 32 tokens itself: 1,000 us and 10 for each.
+  transfer_.failure = LoadFailure::kRecompute;
+  sink_ = {};
+  run({sent(0, 0)});
+  EXPECT_EQ(record(0).first_token, micros(2'500 + 1'320) + Duration::ticks(1));
+  EXPECT_EQ(totals_.failed_by_crash, 1);
+  EXPECT_EQ(totals_.recomputed, 1);
+  EXPECT_EQ(state_.used_blocks, core::Blocks(0));
+  // Once all has been read, the death changes nothing.
+  crash(0, 3'771);
+  sink_ = {};
+  run({sent(0, 0)});
+  EXPECT_EQ(record(0).first_token, micros(4'780));
+  EXPECT_EQ(totals_.failed, 0);
+}
+
+/// What was computed for a decode instance that dies stays until its lease ends.
+TEST_F(PrefillApart, TheLeaseGivesBackWhatADeadDecodeInstanceDidNotRead) {
+  transfer_.lease = Duration::microseconds(8'000);
+  options_.num_gpu_blocks = core::Blocks(33);  // 32 to use, 20 of them for each prompt.
+  crash(1, 10'000);
+  run({sent(0, 0, 320), sent(1, 5'000, 320)});
+  EXPECT_EQ(record(0).outcome, Outcome::kFailed);
+  EXPECT_EQ(totals_.decode_lost, 1);
+  EXPECT_EQ(operations_.wasted_tokens, core::Tokens(320));
+  // The prefill of the first ended at 100 + 1,000 + 3,200.
+  EXPECT_EQ(record(1).first_scheduled, micros(4'300 + 8'000));
+  EXPECT_EQ(record(1).outcome, Outcome::kFinished);
+  // Where the lease had ended while it was read, they are free at once.
+  transfer_.lease = Duration::microseconds(1'000);
+  sink_ = {};
+  run({sent(0, 0, 320), sent(1, 5'000, 320)});
+  EXPECT_EQ(record(1).first_scheduled, micros(10'000) + Duration::ticks(1));
+}
+
+TEST_F(PrefillApart, WhatTheClientHasATokenOfIsNotSentAgain) {
+  crash(1, 2'500);
+  retries_ = 3;
+  run({sent(0, 0)});
+  EXPECT_EQ(record(0).attempts, 2);
+  EXPECT_EQ(record(0).outcome, Outcome::kFinished);
+  first_token_ = FirstToken::kPrefill;
+  sink_ = {};
+  run({sent(0, 0)});
+  EXPECT_EQ(record(0).attempts, 1);
+  EXPECT_EQ(record(0).outcome, Outcome::kFailed);
+  EXPECT_EQ(record(0).output_tokens, core::Tokens(1));
+}
+
+/// A prefill instance that hangs is read all the same: no step of it is needed.
+TEST_F(PrefillApart, APrefillInstanceThatHangsIsRead) {
+  faults_ = {{.fault = {.kind = faults::FaultKind::kHang,
+                        .at = micros(1'500),
+                        .instance = core::InstanceId(0),
+                        .lasts = Duration::microseconds(10'000)}}};
+  run({sent(0, 0), sent(1, 2'000)});
+  EXPECT_EQ(record(0).first_token, micros(4'780));
+  EXPECT_EQ(record(1).first_scheduled, micros(11'500));
 }
 
 TEST_F(PrefillApart, AnAbortAtAnyTimeLeavesNothingBehind) {

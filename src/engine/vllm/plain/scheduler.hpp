@@ -205,7 +205,9 @@ class Scheduler final : public QueueScheduler<Sequence> {
   KvConnector* connector_ = nullptr;
   std::vector<LoadStart> load_starts_;              ///< Of the last schedule().
   std::map<core::RequestId, SequencePtr> loading_;  ///< Their KV is on the way.
-  std::map<core::RequestId, SequencePtr> holding_;  ///< Finished, and their blocks are not free.
+  /// Finished, and their blocks are not free. Of one request that was sent again there may be
+  /// several: those of its earliest attempt are released first.
+  std::multimap<core::RequestId, SequencePtr> holding_;
   Queue skipped_;  ///< Passed over: waiting for an adapter slot or for KV.
   /// The step being formed has running requests, and none of them a prefill; asked for padding.
   bool only_decodes_run_ = false;

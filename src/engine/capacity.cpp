@@ -16,6 +16,12 @@
 
 namespace ridgeline::engine {
 
+bool has_experts(const model::ModelSpec& network) {
+  return std::ranges::any_of(network.layers, [](const model::LayerGroup& layer) {
+    return std::holds_alternative<model::MoeFfn>(layer.ffn);
+  });
+}
+
 namespace {
 
 constexpr double kBytesOf16Bits = 2.0;
@@ -95,11 +101,7 @@ core::Bytes expert_padding(const model::ModelSpec& network, const model::Shardin
 
 /// Whether a rank exchanges data with others: data-parallel copies do where they share experts.
 bool communicates(const model::ModelSpec& network, const model::Sharding& sharding) {
-  const bool has_experts =
-      std::any_of(network.layers.begin(), network.layers.end(), [](const auto& layer) {
-        return std::holds_alternative<model::MoeFfn>(layer.ffn);
-      });
-  return sharding.gpus() > (has_experts ? 1 : sharding.data_parallel_size);
+  return sharding.gpus() > (has_experts(network) ? 1 : sharding.data_parallel_size);
 }
 
 core::Bytes position_tables(const model::ModelSpec& network) {

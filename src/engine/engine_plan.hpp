@@ -62,6 +62,12 @@ struct Counterpart {
   std::string_view vllm;
 };
 
+/// Data-parallel ranks of an engine's attention, and the GPUs that each is cut over.
+struct AttentionRanks {
+  std::int64_t ranks = 1;
+  std::int64_t gpus_each = 1;
+};
+
 /// How an engine other than vLLM is configured: by settings of its own, which are keys of the
 /// scenario's section `engine` and flags.
 struct OwnSettings {
@@ -71,6 +77,24 @@ struct OwnSettings {
   /// Fills every default, or says what the engine's server refuses. Errors name the setting as the
   /// scenario does: "engine.page_size".
   core::Result<EnginePlan> (*plan)(const PlanInputs& inputs);
+  /// The ranks that it makes of the sizes stated, where its attention is in data parallel: an
+  /// engine counts all GPUs in tensor_parallel_size. An error where they do not divide.
+  core::Result<AttentionRanks> (*attention_ranks)(const document::ParameterValues& settings,
+                                                  std::int64_t tensor_parallel_size,
+                                                  std::int64_t data_parallel_size);
+  /// The routing policy by which these ranks get requests.
+  std::string_view (*rank_router)(const document::ParameterValues& settings);
 };
+
+/// What a setting without a derived default needs to have an effect.
+struct Need {
+  std::string_view setting;
+  std::string_view needs;
+  bool is_met = false;
+};
+/// The settings stated with another value than their default that have no effect.
+[[nodiscard]] core::Errors without_effect(const PlanInputs& in,
+                                          const OwnSettings& own,
+                                          std::span<const Need> needs);
 
 }  // namespace ridgeline::engine

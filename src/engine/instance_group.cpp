@@ -26,7 +26,8 @@ InstanceGroup::InstanceGroup(std::vector<Instance*> members)
             }
             return ranks;
           }(),
-          scheduler_of(members_.front()->rank_->options()).ranks_agree_every) {}
+          scheduler_of(members_.front()->rank_->options()).ranks_agree_every,
+          make_rank_agreement(members_.front()->rank_->options())) {}
 
 core::SimTime InstanceGroup::next_handover() const {
   core::SimTime next = core::SimTime::never();

@@ -20,12 +20,15 @@
 #include "document/reader.hpp"
 #include "engine/engine.hpp"
 #include "engine/engine_plan.hpp"
+#include "engine/loop/rank_agreement.hpp"
 #include "engine/loop/step_loop.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
 #include "engine/profiles.hpp"
+#include "engine/sglang/attention_dp.hpp"
 #include "engine/sglang/scheduler.hpp"
 #include "engine/sglang/settings.hpp"
+#include "engine/tensorrt_llm/attention_dp.hpp"
 #include "engine/tensorrt_llm/options.hpp"
 #include "engine/tensorrt_llm/scheduler.hpp"
 #include "engine/vllm/fast/fast_engine.hpp"
@@ -50,10 +53,12 @@ constexpr auto kSchedulers = std::to_array<SchedulerEntry>({
      .summary =
          "SGLang: prefill steps first, radix cache, admission by expected outputs, retraction",
      .make = make_policy<sglang::Scheduler>,
+     .make_agreement = sglang::make_agreement,
      .own = &sglang::kSettings},
     {.name = "tensorrt-llm",
      .summary = "TensorRT-LLM's PyTorch executor: blocks to the last token, prompts beside decodes",
      .make = make_policy<tensorrt_llm::Scheduler>,
+     .make_agreement = tensorrt_llm::make_agreement,
      .own = &tensorrt_llm::kSettings},
 });
 
@@ -166,6 +171,11 @@ std::unique_ptr<Engine> make_step_engine(const SchedulerEntry& entry,
                                          const EngineInputs& inputs,
                                          bool jump) {
   return std::make_unique<StepLoop>(inputs, entry.make(inputs.options), jump);
+}
+
+std::unique_ptr<RankAgreement> make_rank_agreement(const EngineOptions& options) {
+  const SchedulerEntry& entry = scheduler_of(options);
+  return entry.make_agreement == nullptr ? nullptr : entry.make_agreement(options);
 }
 
 std::unique_ptr<Engine> make_reference_engine(const EngineInputs& inputs) {

@@ -10,6 +10,7 @@
 #include "core/result.hpp"
 #include "engine/engine.hpp"
 #include "engine/engine_plan.hpp"
+#include "engine/loop/rank_agreement.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
 
@@ -26,6 +27,8 @@ struct SchedulerEntry {
   std::unique_ptr<Engine> (*make_fast)(const EngineInputs& inputs, bool jump) = nullptr;
   /// After how many steps data-parallel ranks in lock-step agree whether any has requests left.
   std::int64_t ranks_agree_every = 1;
+  /// How ranks in lock-step settle each step, where they decide more together than that.
+  std::unique_ptr<RankAgreement> (*make_agreement)(const EngineOptions& options) = nullptr;
   /// How it is configured; nullptr for vLLM, whose settings are options of the scenario.
   const OwnSettings* own = nullptr;
 };
@@ -55,6 +58,9 @@ struct EngineName {
 [[nodiscard]] std::unique_ptr<Engine> make_step_engine(const SchedulerEntry& entry,
                                                        const EngineInputs& inputs,
                                                        bool jump);
+
+/// How ranks of these options settle each step; nullptr where they do not.
+[[nodiscard]] std::unique_ptr<RankAgreement> make_rank_agreement(const EngineOptions& options);
 
 /// The policy that the options name.
 [[nodiscard]] const SchedulerEntry& scheduler_of(const EngineOptions& options);

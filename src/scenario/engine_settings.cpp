@@ -4,6 +4,7 @@
 #include <array>
 #include <deque>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,7 @@
 #include "scenario/options.hpp"
 #include "scenario/resolution.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/sections/router.hpp"
 
 namespace ridgeline::scenario {
 namespace {
@@ -223,6 +225,21 @@ std::vector<document::NamedValue> filled_settings(
   return all;
 }
 
+document::ParameterValues own_values(const engine::SchedulerEntry& entry,
+                                     const EngineSection& section) {
+  return {entry.own->settings, section.settings};
+}
+
+core::Result<engine::AttentionRanks> ranks_asked_for(const EngineSection& section) {
+  const engine::SchedulerEntry& chosen = entry_of(section);
+  if (chosen.own == nullptr) {
+    return engine::AttentionRanks{.ranks = section.data_parallel_size,
+                                  .gpus_each = section.tensor_parallel_size};
+  }
+  return chosen.own->attention_ranks(
+      own_values(chosen, section), section.tensor_parallel_size, section.data_parallel_size);
+}
+
 }  // namespace
 
 std::span<const Option> engine_setting_options() {
@@ -251,6 +268,11 @@ bool is_standard(const Option& option, const Scenario& scenario) {
 void check_engine_settings(Findings& findings) {
   const EngineSection& section = findings.scenario().deployment.engine;
   const engine::SchedulerEntry& chosen = entry_of(section);
+  if (const auto ranks = ranks_asked_for(section); !ranks) {
+    for (const core::Error& error : ranks.error()) {
+      findings.problem(error.field, error.message, error.hint);
+    }
+  }
   for (const std::string_view path : kOfVllmsFleets) {
     if (chosen.own != nullptr && findings.given(path)) {
       findings.problem(path, fmt::format("is not modelled for {} yet", chosen.name));
@@ -269,6 +291,18 @@ void check_engine_settings(Findings& findings) {
             ? fmt::format("--engine {}", engines_with(option.key()))
             : fmt::format("{}'s own: {}", chosen.name, own_word(chosen, option.key())));
   }
+}
+
+engine::AttentionRanks attention_ranks(const EngineSection& engine) {
+  return ranks_asked_for(engine).value_or(
+      engine::AttentionRanks{.ranks = 1, .gpus_each = engine.tensor_parallel_size});
+}
+
+std::optional<std::string> rank_router(const EngineSection& engine) {
+  const engine::SchedulerEntry& chosen = entry_of(engine);
+  return chosen.own == nullptr
+             ? rank_router(engine.version)
+             : std::optional(std::string(chosen.own->rank_router(own_values(chosen, engine))));
 }
 
 bool has_own_settings(const EngineSection& engine) {

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string>
 
+#include "engine/engine_plan.hpp"
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/resolution.hpp"
@@ -25,6 +28,11 @@ void check_engine_settings(Findings& findings);
 
 /// Whether the deployment's engine has settings of its own.
 [[nodiscard]] bool has_own_settings(const EngineSection& engine);
+/// The data-parallel ranks that the section asks for, and the GPUs of each, by its engine's way of
+/// counting them. Sizes that do not divide count as one rank: check_engine_settings() refuses them.
+[[nodiscard]] engine::AttentionRanks attention_ranks(const EngineSection& engine);
+/// The policy by which they get requests, unless one is named.
+[[nodiscard]] std::optional<std::string> rank_router(const EngineSection& engine);
 /// For such an engine: divides the memory and fills every setting.
 void resolve_engine_settings(Resolution& work);
 

@@ -3,16 +3,18 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <variant>
 
 #include <fmt/format.h>
 
 #include "core/result.hpp"
 #include "core/text.hpp"
+#include "engine/capacity.hpp"
+#include "engine/engine_plan.hpp"
 #include "engine/options.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
+#include "scenario/engine_settings.hpp"
 #include "scenario/rank_share.hpp"
 #include "scenario/requests.hpp"
 #include "scenario/resolution.hpp"
@@ -26,7 +28,7 @@ namespace {
 /// Tensor parallelism over nodes, which the kernel model prices by a law that nothing was fitted
 /// on.
 void warn_of_nodes(Resolution& work) {
-  const std::int64_t size = work.engine().tensor_parallel_size;
+  const std::int64_t size = work.out->execution.sharding.tensor_parallel_size;
   const hardware::GpuSpec& gpu = work.out->gpu;
   const hardware::LinkView view = hardware::over_link(gpu, size);
   if (view.link != hardware::Link::kNetwork || !work.section().latency.name.starts_with("kernel")) {
@@ -131,18 +133,15 @@ void only_kernel_knows(Resolution& work) {
 }  // namespace
 
 std::int64_t ranks_in_lock_step(const model::ModelSpec& network, const model::Sharding& sharding) {
-  const bool has_experts = std::ranges::any_of(network.layers, [](const model::LayerGroup& group) {
-    return std::holds_alternative<model::MoeFfn>(group.ffn);
-  });
-  return has_experts ? sharding.data_parallel_size : 1;
+  return engine::has_experts(network) ? sharding.data_parallel_size : 1;
 }
 
 void resolve_parallelism(Resolution& work) {
-  const std::int64_t size = work.engine().tensor_parallel_size;
+  const engine::AttentionRanks cut = attention_ranks(work.engine());
   model::Sharding& sharding = work.out->execution.sharding;
-  sharding = {.tensor_parallel_size = size,
+  sharding = {.tensor_parallel_size = cut.gpus_each,
               .pipeline_parallel_size = work.engine().pipeline_parallel_size,
-              .data_parallel_size = work.engine().data_parallel_size,
+              .data_parallel_size = cut.ranks,
               .prefill_context_parallel_size = work.engine().prefill_context_parallel_size,
               .expert_parallel = work.engine().enable_expert_parallel};
   for (const auto backend :

@@ -81,7 +81,7 @@ core::Result<Resolved> resolve(LoadedScenario loaded) {
       .section = std::move(given.workload),
       .seed = given.run.seed,
       // Behind a gateway every rank is simulated, as an instance of its own.
-      .ranks = given.run.cluster.instances ? 1 : given.deployment.engine.data_parallel_size};
+      .ranks = given.run.cluster.instances ? 1 : attention_ranks(given.deployment.engine).ranks};
   fill_workload(out.workload.section);
   out.run = std::move(given.run);
   if (auto errors = resolve_deployments(std::move(given.deployment), loaded.provenance, out);

@@ -61,8 +61,8 @@ class Rules {
   void cluster() {
     const auto& engine = loaded_.scenario.deployment.engine;
     ClusterSection& cluster = loaded_.scenario.run.cluster;
-    if (cluster.instances && engine.data_parallel_size > 1 && !cluster.router.name) {
-      cluster.router.name = rank_router(engine.version);
+    if (cluster.instances && attention_ranks(engine).ranks > 1 && !cluster.router.name) {
+      cluster.router.name = rank_router(engine);
     }
     for (const SectionEntry& section : cluster_sections()) {
       section.check(findings_);
@@ -80,7 +80,7 @@ class Rules {
     }
     if (scenario.run.cluster.disaggregation.prefill_instances ||
         scenario.run.cluster.autoscaling.name || scenario.run.cluster.kv_offload.has_tier() ||
-        scenario.deployment.engine.data_parallel_size > 1) {
+        attention_ranks(scenario.deployment.engine).ranks > 1) {
       findings_.problem(kCacheState,
                         "instances start cold where they come and go, where prefill and decode are "
                         "apart, where KV is kept outside the GPUs, and where they are ranks of one "

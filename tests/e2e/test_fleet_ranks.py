@@ -49,6 +49,46 @@ def test_the_balancer_is_that_of_the_engine_version(ridgeline, version, router):
     assert "lock_step" not in fleet  # A dense network's ranks share nothing.
 
 
+MOE_ON_H100 = (
+    *("run", "--model", "qwen3-30b-a3b", "--gpu", "h100", "--enable-expert-parallel", "--input-len", 500, "--output-len", 60),
+    *("--seed", 3, "--request-rate", 40, "--num-prompts", 150, "--instances", 8),
+)
+
+
+@pytest.mark.parametrize(
+    "words, router",
+    [
+        (("sglang", "--tp-size", 4, "--dp-size", 4, "--enable-dp-attention"), "round-robin"),
+        (("sglang@0.5.5", "--tp-size", 4, "--dp-size", 2, "--enable-dp-attention", "--load-balance-method", "total_requests"), "sglang-dp"),
+        (("tensorrt-llm", "--tp-size", 4, "--enable-attention-dp"), "least-request"),
+        (("tensorrt-llm", "--tp-size", 4, "--enable-attention-dp", "--attention-dp-enable-balance"), "least-request"),
+    ],
+)
+def test_attention_in_data_parallel_steps_together(ridgeline, words, router):
+    result = result_of(ridgeline, *MOE_ON_H100, "--engine", *words)
+    fleet = result["summary"]["cluster"]
+    assert result["summary"]["completed"] == 150
+    assert fleet["routing"]["router"] == router
+    ranks = fleet["lock_step"]["ranks"]
+    assert ranks == (2 if router == "sglang-dp" else 4)
+    for group in range(8 // ranks):
+        assert len({rank["steps"] for rank in fleet["lock_step"]["per_rank"][group * ranks : (group + 1) * ranks]}) == 1
+    for other in (("--engine-core", "reference"), ("--no-jump",)):
+        again = result_of(ridgeline, *MOE_ON_H100, "--engine", *words, *other)
+        assert again["digest"] == result["digest"]
+        assert again["summary"]["cluster"] == fleet
+    config = ridgeline.write("again.json", json.dumps(result["config"]))
+    assert result_of(ridgeline, "run", config)["digest"] == result["digest"]
+
+
+def test_a_balance_of_prompts_trades_first_tokens_for_gaps(ridgeline):
+    words = (*MOE_ON_H100, "--engine", "tensorrt-llm", "--tp-size", 4, "--enable-attention-dp")
+    plain = result_of(ridgeline, *words)["summary"]
+    balanced = result_of(ridgeline, *words, "--attention-dp-enable-balance")["summary"]
+    assert balanced["ttft_ms"]["mean"] > plain["ttft_ms"]["mean"]
+    assert balanced["tpot_ms"]["mean"] < plain["tpot_ms"]["mean"]
+
+
 def test_dense_ranks_are_instances(ridgeline):
     words = (*DENSE, "--instances", 4, "--router", "least-request", "--request-rate", 60, "--num-prompts", 100)
     ranks = result_of(ridgeline, *words, "--data-parallel-size", 2)

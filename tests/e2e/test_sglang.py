@@ -52,32 +52,70 @@ def test_the_section_may_be_a_plain_word(ridgeline):
     assert shown["memory"]["kv_tokens"] == shown["engine"]["max_total_tokens"]
 
 
-@pytest.mark.parametrize(
-    "words, field, says, hint",
-    [
-        (("sglang", "--max-num-seqs", 8), "engine.max_num_seqs", "a setting of vllm", "max_running_requests"),
-        (("sglang", "--block-size", 32), "engine.block_size", "a setting of vllm", "page_size"),
-        (("vllm@0.15", "--page-size", 16), "engine.page_size", "a setting of sglang", "block_size"),
-        (("vllm@0.15", "--mem-fraction-static", 0.8), "engine.mem_fraction_static", "sglang", "gpu_memory_utilization"),
-        (("sglang", "--chunked-prefill-size", 100, "--page-size", 64), "engine.chunked_prefill_size", "multiple", "64"),
-        (("sglang", "--schedule-policy", "lmp"), "engine.schedule_policy", "lmp", "lpm"),
-        (("sglang", "--enable-dp-attention"), "engine.enable_dp_attention", "not modelled", ""),
-        (("sglang", "--data-parallel-size", 2), "engine.data_parallel_size", "not modelled", ""),
-        (("sglang", "--disable-priority-preemption"), "engine.disable_priority_preemption", "needs", ""),
-        (
-            ("sglang", "--instances", 2, "--prefill-instances", 1),
-            "cluster.disaggregation.prefill_instances",
-            "not modelled for sglang",
-            "",
-        ),
-        (("sglnag",), "engine.version", "is not an engine version", "sglang"),
-    ],
-)
-def test_bad_settings_are_one_line_each(ridgeline, words, field, says, hint):
-    done = ridgeline(*OPEN, "--engine", *words)
+# Flags after `--engine`, and what the one line of standard error holds.
+REFUSED = {
+    "a prompt's chunk that is no whole number of pages": ("sglang --chunked-prefill-size 100 --page-size 64", "chunked_prefill_size: 100 is no multiple of page_size 64", "64"),
+    "a chunk below a page": ("sglang --chunked-prefill-size 32 --page-size 64", "chunked_prefill_size: 32 is no multiple of page_size 64", "64"),
+    "mixed steps without chunks": ("sglang --enable-mixed-chunk --chunked-prefill-size -1", "enable_mixed_chunk: would be ignored: it needs chunked_prefill_size above 0", ""),
+    "an eviction policy without a cache": ("sglang --disable-radix-cache --radix-eviction-policy lfu", "radix_eviction_policy: would be ignored: it needs the radix cache", ""),
+    "low values first without priorities": ("sglang --schedule-low-priority-values-first", "schedule_low_priority_values_first: would be ignored: it needs enable_priority_scheduling", ""),
+    "a threshold without priorities": ("sglang --priority-scheduling-preemption-threshold 3", "priority_scheduling_preemption_threshold: would be ignored", ""),
+    "no preemption without priorities": ("sglang --disable-priority-preemption", "disable_priority_preemption: would be ignored: it needs enable_priority_scheduling", ""),
+    "retraction by priority without priorities": ("sglang --retraction-policy priority", "retraction_policy: would be ignored: it needs enable_priority_scheduling", ""),
+    "retraction by priority in a version without": ("sglang@0.5.5 --enable-priority-scheduling --retraction-policy priority", "retraction_policy: would be ignored: it needs sglang@main", ""),
+    "priorities with a policy that has none": ("sglang --enable-priority-scheduling --schedule-policy lpm", "schedule_policy: with enable_priority_scheduling SGLang's server takes fcfs or lof", "fcfs"),
+    "a policy misspelt": ("sglang --schedule-policy lmp", 'schedule_policy: "lmp" is unknown', "lpm"),
+    "an eviction policy misspelt": ("sglang --radix-eviction-policy lur", 'radix_eviction_policy: "lur" is unknown', "lru"),
+    "a receive interval of none": ("sglang --scheduler-recv-interval 0", "scheduler_recv_interval: 0 is out of range", ""),
+    "pages of no token": ("sglang --page-size 0", "page_size: 0 is out of range", ""),
+    "more memory than there is": ("sglang --mem-fraction-static 1.5", "mem_fraction_static: 1.5 is out of range", ""),
+    "a longer context than the network's": ("sglang --context-length 9999999", "max_model_len: 9999999 is out of range", ""),
+    "a routing key": ("sglang --schedule-policy routing-key", "schedule_policy: routing-key is not modelled for sglang yet", ""),
+    "streaming in groups": ("sglang --stream-interval 8", "stream_interval: an interval above 1 is not modelled for sglang yet", ""),
+    "a limit of the queue": ("sglang --max-queued-requests 8", "max_queued_requests: a limit of the queue is not modelled for sglang yet", ""),
+    "prefill and decode apart": ("sglang --disaggregation-mode prefill", "disaggregation_mode: SGLang's split of prefill and decode is not modelled", ""),
+    "replicas": ("sglang --dp-size 2", "data_parallel_size: data parallelism without enable_dp_attention is not modelled", ""),
+    "a balance without ranks": ("sglang --load-balance-method total_requests", "load_balance_method: would be ignored: it needs enable_dp_attention", ""),
+    "a pipeline": ("sglang --pp-size 2", "pipeline_parallel_size: a pipeline is not modelled for sglang yet", ""),
+    "two tiers of instances": ("sglang --instances 2 --prefill-instances 1", "prefill_instances: is not modelled for sglang yet", ""),
+    "a flag of vLLM's": ("sglang --max-num-seqs 8", "max_num_seqs: would be ignored: it is a setting of vllm", "max_running_requests"),
+    "another of vLLM's": ("sglang --block-size 32", "block_size: would be ignored: it is a setting of vllm", "page_size"),
+    "one of TensorRT-LLM's": ("sglang --free-gpu-memory-fraction 0.8", "free_gpu_memory_fraction: would be ignored: it is a setting of tensorrt-llm", "mem_fraction_static"),
+    "one of its own beside vLLM": ("vllm@0.15 --page-size 16", "page_size: would be ignored: it is a setting of sglang", "block_size"),
+    "another of its own beside vLLM": ("vllm@0.15 --mem-fraction-static 0.8", "mem_fraction_static: would be ignored: it is a setting of sglang", "gpu_memory_utilization"),
+    "an engine misspelt": ("sglnag", "is not an engine version", "sglang"),
+}  # fmt: skip
+
+# The same beside a network with experts, whose attention may be in data parallel.
+REFUSED_RANKS = {
+    "a dense network": ("--tp-size 4 --dp-size 4 --model llama-3.1-8b", "enable_dp_attention: attention in data parallel of a network without experts", ""),
+    "one rank": ("--tp-size 4", "enable_dp_attention: would be ignored: it needs data_parallel_size above 1", ""),
+    "ranks that do not divide the GPUs": ("--tp-size 4 --dp-size 3", "data_parallel_size: with enable_dp_attention 3 ranks do not divide tensor_parallel_size 4", ""),
+    "a rank's chunk that is no page": ("--tp-size 4 --dp-size 4 --chunked-prefill-size 100 --page-size 64", "chunked_prefill_size: 25 of each rank is no multiple of page_size 64", "256"),
+    "fewer seats than ranks": ("--tp-size 4 --dp-size 4 --max-running-requests 2", "max_running_requests: 2 leaves none to each of 4 ranks", "4"),
+    "a balance by tokens": ("--tp-size 4 --dp-size 4 --load-balance-method total_tokens", "load_balance_method: total_tokens is not modelled for sglang yet", ""),
+    "part of a group": ("--tp-size 4 --dp-size 4 --instances 6", "instances: found 6, expected a multiple of the ranks of the attention, 4", "8"),
+}  # fmt: skip
+
+
+def is_one_line(done, says, hint):
     assert done.returncode == 2
-    assert field in done.stderr and says in done.stderr and hint in done.stderr
-    assert len([line for line in done.stderr.splitlines() if line.startswith("error")]) == 1
+    assert says in done.stderr and hint in done.stderr, done.stderr
+    assert len([line for line in done.stderr.splitlines() if line.startswith("error")]) == 1, done.stderr
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_bad_settings_are_one_line_each(ridgeline, case):
+    words, says, hint = REFUSED[case]
+    is_one_line(ridgeline(*OPEN, "--engine", *words.split()), says, hint)
+
+
+@pytest.mark.parametrize("case", REFUSED_RANKS)
+def test_bad_ranks_are_one_line_each(ridgeline, case):
+    words, says, hint = REFUSED_RANKS[case]
+    moe = ("run", "--gpu", "h100", "--engine", "sglang", "--enable-dp-attention", "--input-len", 30, "--request-rate", 9)
+    network = () if "--model" in words else ("--model", "qwen3-30b-a3b")
+    is_one_line(ridgeline(*moe, *network, "--output-len", 9, *words.split()), says, hint)
 
 
 @pytest.mark.skipif(not GOLDEN.is_dir(), reason="no recordings here")

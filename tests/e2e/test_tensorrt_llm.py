@@ -30,11 +30,53 @@ REFUSED = {
         "enable_block_reuse: false, enable_partial_reuse: false",
         ["engine.enable_partial_reuse: would be ignored: it needs enable_block_reuse"],
     ),
-    "attention in data parallel": (
+    "attention in data parallel on one GPU": (
         "enable_attention_dp: true",
-        ["engine.enable_attention_dp: attention in data parallel is not modelled"],
+        ["engine.enable_attention_dp: would be ignored: it needs tensor_parallel_size above 1"],
     ),
     "a host cache": ("host_cache_size: 1000000000", ["engine.host_cache_size: a host cache is not modelled"]),
+    "ranks of a dense network": (
+        "enable_attention_dp: true, tensor_parallel_size: 2",
+        ["engine.enable_attention_dp: attention in data parallel of a network without experts is not modelled"],
+    ),
+    "replicas": (
+        "data_parallel_size: 2",
+        ["engine.data_parallel_size: data parallelism without enable_attention_dp is not modelled"],
+    ),
+    "ranks beside ranks": (
+        "enable_attention_dp: true, tensor_parallel_size: 2, data_parallel_size: 2",
+        ["engine.data_parallel_size: with enable_attention_dp all tensor_parallel_size GPUs are ranks"],
+    ),
+    "a balance without ranks": (
+        "attention_dp_enable_balance: true",
+        ["engine.attention_dp_enable_balance: would be ignored: it needs enable_attention_dp"],
+    ),
+    "a timeout without a balance": (
+        "attention_dp_timeout_iters: 7",
+        ["engine.attention_dp_timeout_iters: would be ignored: it needs attention_dp_enable_balance"],
+    ),
+    "a copy without partial reuse": (
+        "enable_partial_reuse: false, copy_on_partial_reuse: false",
+        ["engine.copy_on_partial_reuse: would be ignored: it needs enable_partial_reuse"],
+    ),
+    "graphs without graphs": (
+        "enforce_eager: true, cuda_graph_max_batch_size: 64",
+        ["engine.cuda_graph_max_batch_size: would be ignored: it needs CUDA graphs"],
+    ),
+    "waiting by the clock": (
+        "batch_wait_timeout_ms: 5",
+        ["engine.batch_wait_timeout_ms: waiting for more requests is not modelled for tensorrt-llm yet"],
+    ),
+    "a share above all of a step": ("batch_wait_max_tokens_ratio: 1.5", ["engine.batch_wait_max_tokens_ratio: 1.5 is out of range"]),
+    "a longer sequence than the network's": ("max_model_len: 9999999", ["engine.max_model_len: 9999999 is out of range"]),
+    "drafts": (
+        "speculative_config: {method: ngram, num_speculative_tokens: 3, acceptance: [0.5]}",
+        ["engine.speculative_config: speculative decoding is not modelled for tensorrt-llm yet"],
+    ),
+    "a flag of SGLang's": (
+        "mem_fraction_static: 0.8",
+        ["engine.mem_fraction_static: would be ignored: it is a setting of sglang", "free_gpu_memory_fraction"],
+    ),
     "an unknown policy": (
         "capacity_scheduler_policy: MAX_UTILISATION",
         ["engine.capacity_scheduler_policy", '"MAX_UTILISATION"', "MAX_UTILIZATION"],

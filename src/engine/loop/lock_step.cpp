@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
+#include "engine/loop/rank_agreement.hpp"
 #include "engine/loop/step_loop.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
@@ -18,14 +20,20 @@
 
 namespace ridgeline::engine {
 
-LockStep::LockStep(std::vector<StepLoop*> ranks, std::int64_t agreed_every)
+LockStep::LockStep(std::vector<StepLoop*> ranks,
+                   std::int64_t agreed_every,
+                   std::unique_ptr<RankAgreement> agreement)
     : ranks_(std::move(ranks)),
       agreed_every_(agreed_every),
+      agreement_(std::move(agreement)),
       depth_(ranks_.front()->depth_),
       steps_(ranks_.size()),
       parts_(ranks_.size()) {
   RIDGELINE_CHECK(ranks_.front()->inputs_.options.pipeline_depth == 0,
                   "the stages of a pipeline are not in lock-step");
+  for (const StepLoop* const rank : ranks_) {
+    schedulers_.push_back(rank->scheduler_.get());
+  }
 }
 
 /// When a step may be formed; nothing where none may before the oldest in flight ends.
@@ -93,8 +101,22 @@ bool LockStep::fill_pipeline(core::SimTime now) {
   return true;
 }
 
+/// The same by the engine's agreement.
+bool LockStep::form_agreed_parts() {
+  const bool runs = agreement_->agree(schedulers_, ranks_.front()->num_in_flight_ > 0);
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    StepLoop& rank = *ranks_[i];
+    parts_[i].has_requests = rank.form(rank.in_flight(rank.num_in_flight_));
+    RIDGELINE_CHECK(runs || !parts_[i].has_requests, "a rank runs although the group does not");
+  }
+  return runs;
+}
+
 /// Asks every scheduler for the next step; false where the group runs none.
 bool LockStep::form_parts() {
+  if (agreement_ != nullptr) {
+    return form_agreed_parts();
+  }
   if (runs_ && since_start_ > 0 && since_start_ % agreed_every_ == 0 && !has_unfinished()) {
     runs_ = false;
     since_start_ = 0;

@@ -2,13 +2,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "core/time.hpp"
 #include "domain/step.hpp"
 #include "engine/loop/pace.hpp"
+#include "engine/loop/rank_agreement.hpp"
 #include "engine/loop/step_loop.hpp"
+#include "engine/loop/step_scheduler.hpp"
 #include "engine/server.hpp"
 
 namespace ridgeline::engine {
@@ -25,12 +28,16 @@ struct RankSteps {
 /// all others step with it; one without requests runs a dummy batch of one token. Every
 /// `agreed_every` steps the ranks agree whether any of them has requests left; where none has, they
 /// stop (vLLM's DPEngineCoreProc: its wave ends). One rank alone is an engine: it runs no dummy.
+/// Ranks of an engine with an agreement settle each step by it, and stop when it says so.
 ///
 /// For any scheduler. Not for the stages of a pipeline.
 class LockStep {
  public:
-  /// Ranks of equal options, which outlive this and are advanced by it alone.
-  LockStep(std::vector<StepLoop*> ranks, std::int64_t agreed_every);
+  /// Ranks of equal options, which outlive this and are advanced by it alone. `agreed_every` is
+  /// not looked at where there is an agreement.
+  LockStep(std::vector<StepLoop*> ranks,
+           std::int64_t agreed_every,
+           std::unique_ptr<RankAgreement> agreement = nullptr);
 
   /// As Server::advance(), of all ranks together.
   Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments);
@@ -58,6 +65,7 @@ class LockStep {
   [[nodiscard]] bool has_unfinished() const;
   [[nodiscard]] bool fill_pipeline(core::SimTime now);
   [[nodiscard]] bool form_parts();
+  [[nodiscard]] bool form_agreed_parts();
   [[nodiscard]] bool launch();
   bool complete_oldest();
   [[nodiscard]] static StepLoop::Priced price_dummy(StepLoop& rank);
@@ -69,6 +77,8 @@ class LockStep {
 
   std::vector<StepLoop*> ranks_;
   std::int64_t agreed_every_;
+  std::unique_ptr<RankAgreement> agreement_;
+  std::vector<StepScheduler*> schedulers_;  ///< By rank.
   std::size_t depth_;
   std::vector<RankSteps> steps_;  ///< By rank.
   std::vector<Part> parts_;       ///< By rank; scratch of fill_pipeline().

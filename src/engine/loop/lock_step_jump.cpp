@@ -67,6 +67,9 @@ bool LockStep::jump(core::SimTime limit) {
     }
   }
   since_start_ += rounds;
+  if (agreement_ != nullptr) {
+    agreement_->advance_quiet(schedulers_, rounds);
+  }
   return true;
 }
 

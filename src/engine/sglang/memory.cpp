@@ -117,8 +117,8 @@ void Scheduler::cache_finished(Sequence& request) {
 }
 
 void Scheduler::free_delayed(Sequence& request, const ScheduledSequence& part) {
-  if (request.delayed == 0) {
-    return;
+  if (request.delayed == 0 || part.is_prefill) {
+    return;  // A prefill's slots are not behind the tokens that are known.
   }
   --request.delayed;
   free_pages_ += part.num_computed_tokens % settings_.page_size == 0 ? 1 : 0;

@@ -89,6 +89,13 @@ std::vector<std::int64_t> graph_sizes(std::int64_t most) {
   return sizes;
 }
 
+/// Ranks of attention in data parallel (ServerArgs._handle_data_parallelism): each expects less of
+/// its running requests, and has its part of the chunk and of the requests that are stated.
+constexpr double kOfRanks = 0.3;
+std::int64_t ranks_of(const PlanInputs& in) {
+  return in.settings.truth("enable_dp_attention") ? in.sharding.data_parallel_size : 1;
+}
+
 /// What is not modelled is refused by its name.
 core::Errors refusals(const PlanInputs& in) {
   core::Errors errors;
@@ -99,17 +106,20 @@ core::Errors refusals(const PlanInputs& in) {
   };
   const model::Sharding& sharding = in.sharding;
   refuse(sharding.pipeline_parallel_size > 1, "pipeline_parallel_size", "a pipeline");
-  refuse(sharding.data_parallel_size > 1, "data_parallel_size", "data parallelism");
+  const bool has_ranks = in.settings.truth("enable_dp_attention");
+  refuse(sharding.data_parallel_size > 1 && !has_ranks,
+         "data_parallel_size",
+         "data parallelism without enable_dp_attention");
+  refuse(has_ranks && !has_experts(in.network),
+         "enable_dp_attention",
+         "attention in data parallel of a network without experts");
   refuse(sharding.prefill_context_parallel_size > 1,
          "prefill_context_parallel_size",
          "context parallelism");
   refuse(in.has_drafts, "speculative_config", "speculative decoding");
-  refuse(in.settings.truth("enable_dp_attention"),
-         "enable_dp_attention",
-         "attention in data parallel");
-  refuse(in.settings.word("load_balance_method") != "auto",
+  refuse(in.settings.word("load_balance_method") == "total_tokens",
          "load_balance_method",
-         "a choice among ranks");
+         "total_tokens");
   refuse(in.settings.word("disaggregation_mode") != "null",
          "disaggregation_mode",
          "SGLang's split of prefill and decode");
@@ -131,46 +141,43 @@ core::Errors refusals(const PlanInputs& in) {
   return errors;
 }
 
-/// Whether a setting is stated with another value than its default.
-bool is_changed(const PlanInputs& in, std::string_view name) {
-  const document::Node* stated = in.settings.stated(name);
-  if (stated == nullptr) {
-    return false;
-  }
-  const document::ParameterValues standard(kSettings.settings, {});
-  if (stated->is_string()) {
-    return stated->as_string() != standard.word(name);
-  }
-  return stated->kind() == document::Node::Kind::kBool
-             ? stated->as_bool() != standard.truth(name)
-             : stated->as_integer() != standard.integer(name);
-}
-
 /// What SGLang's server itself refuses (ServerArgs.check_server_args).
 core::Errors illegal(const PlanInputs& in, const Options& options) {
   core::Errors errors;
   const std::int64_t page = options.page_size;
   if (options.chunked_prefill_size % page != 0) {
-    errors.push_back(
-        refusal("chunked_prefill_size",
-                fmt::format("{} is no multiple of page_size {}, as SGLang's server asks for",
-                            options.chunked_prefill_size,
-                            page),
-                fmt::format("{}", std::max(options.chunked_prefill_size / page * page, page))));
+    const std::int64_t ranks = ranks_of(in);
+    errors.push_back(refusal(
+        "chunked_prefill_size",
+        fmt::format("{} {}is no multiple of page_size {}, as SGLang's server asks for",
+                    options.chunked_prefill_size,
+                    ranks > 1 ? "of each rank " : "",
+                    page),
+        fmt::format("{}", ranks * std::max(options.chunked_prefill_size / page * page, page))));
   }
-  const auto beside = [&](bool wrong, std::string_view setting, std::string_view missing) {
-    if (wrong && is_changed(in, setting)) {
-      errors.push_back(refusal(setting, fmt::format("needs {}", missing)));
-    }
-  };
   const bool by_priority = options.enable_priority_scheduling;
-  beside(!by_priority, "schedule_low_priority_values_first", "enable_priority_scheduling");
-  beside(!by_priority, "priority_scheduling_preemption_threshold", "enable_priority_scheduling");
-  beside(!by_priority, "disable_priority_preemption", "enable_priority_scheduling");
-  beside(options.disable_radix_cache, "radix_eviction_policy", "the radix cache");
-  beside(options.chunked_prefill_size == 0 && options.enable_mixed_chunk,
-         "enable_mixed_chunk",
-         "chunked_prefill_size above 0");
+  const bool is_main = in.version == kSettings.versions.back().name;
+  const Need needs[] = {
+      {"schedule_low_priority_values_first", "enable_priority_scheduling", by_priority},
+      {"priority_scheduling_preemption_threshold", "enable_priority_scheduling", by_priority},
+      {"disable_priority_preemption", "enable_priority_scheduling", by_priority},
+      {"retraction_policy", "enable_priority_scheduling", by_priority},
+      {"retraction_policy", "sglang@main", is_main || !by_priority},
+      {"enable_dp_attention", "data_parallel_size above 1", in.sharding.data_parallel_size > 1},
+      {"load_balance_method", "enable_dp_attention", in.settings.truth("enable_dp_attention")},
+      {"radix_eviction_policy", "the radix cache", !options.disable_radix_cache},
+      {"enable_mixed_chunk", "chunked_prefill_size above 0", options.chunked_prefill_size > 0}};
+  for (core::Error& error : without_effect(in, kSettings, needs)) {
+    errors.push_back(std::move(error));
+  }
+  if (in.settings.stated("max_running_requests") != nullptr &&
+      in.settings.integer("max_running_requests") < ranks_of(in)) {
+    errors.push_back(refusal("max_running_requests",
+                             fmt::format("{} leaves none to each of {} ranks",
+                                         in.settings.integer("max_running_requests"),
+                                         ranks_of(in)),
+                             fmt::format("{}", ranks_of(in))));
+  }
   const bool sorts_by_priority = options.schedule_policy == SchedulePolicy::kFcfs ||
                                  options.schedule_policy == SchedulePolicy::kLof;
   if (by_priority && !sorts_by_priority) {
@@ -181,6 +188,13 @@ core::Errors illegal(const PlanInputs& in, const Options& options) {
   return errors;
 }
 
+/// chunked_prefill_size of all ranks together.
+std::int64_t whole_chunk(const PlanInputs& in) {
+  return in.settings.stated("chunked_prefill_size") != nullptr
+             ? in.settings.integer("chunked_prefill_size")
+             : class_of(in.gpu).chunk;
+}
+
 Options options_of(const PlanInputs& in) {
   const document::ParameterValues& given = in.settings;
   Options options;
@@ -188,11 +202,9 @@ Options options_of(const PlanInputs& in) {
   options.page_size = given.integer("page_size");
   options.context_length = in.max_model_len.value();
   options.max_prefill_tokens = given.integer("max_prefill_tokens");
-  const std::int64_t chunk = given.stated("chunked_prefill_size") != nullptr
-                                 ? given.integer("chunked_prefill_size")
-                                 : class_of(in.gpu).chunk;
-  options.chunked_prefill_size = std::max<std::int64_t>(chunk, 0);
-  options.schedule_conservativeness = given.number("schedule_conservativeness");
+  options.chunked_prefill_size = std::max<std::int64_t>(whole_chunk(in), 0) / ranks_of(in);
+  options.schedule_conservativeness =
+      given.number("schedule_conservativeness") * (ranks_of(in) > 1 ? kOfRanks : 1.0);
   options.disable_radix_cache = given.truth("disable_radix_cache");
   options.radix_eviction_policy = eviction_policy_of(given.word("radix_eviction_policy"));
   options.enable_mixed_chunk = given.truth("enable_mixed_chunk");
@@ -233,11 +245,18 @@ double default_fraction(const PlanInputs& in, std::int64_t chunk, std::int64_t g
   constexpr double kLargeGib = 60;
   constexpr double kLeastReserveGib = 10;
   constexpr double kDigits = 1000;
+  constexpr double kMibPerGraphOfRanks = 3;
+  constexpr double kMibMoreOfRanks = 1.5;
+  constexpr std::int64_t kManyGraphs = 300;
   const double whole = in.gpu.memory.value() / kMib;
   double reserve = kBaseMib +
                    kMibPerChunkToken * std::max(static_cast<double>(chunk), kLeastChunk) +
                    static_cast<double>(in.sharding.gpus()) / kRanksOfGib * kMibOfGib +
                    kMibPerGraph * static_cast<double>(graphs);
+  if (const std::int64_t ranks = ranks_of(in); ranks > 1) {
+    const auto padded = static_cast<double>(graphs * ranks);
+    reserve += padded * (kMibPerGraphOfRanks + (graphs > kManyGraphs ? kMibMoreOfRanks : 0));
+  }
   if (whole > kLargeGib * kMibOfGib) {
     reserve = std::max(reserve, kLeastReserveGib * kMibOfGib);
   }
@@ -359,7 +378,8 @@ core::Result<EnginePlan> plan(const PlanInputs& in) {
     return core::fail(std::move(errors));
   }
   const MemoryClass& standard = class_of(in.gpu);
-  const bool is_wide = in.sharding.tensor_parallel_size >= kWideRanks;
+  const std::int64_t ranks = ranks_of(in);
+  const bool is_wide = in.sharding.tensor_parallel_size * ranks >= kWideRanks;
   const std::int64_t graphs =
       stated_or(in, "cuda_graph_max_bs", is_wide ? standard.graphs_wide : standard.graphs);
   const double fraction = in.settings.stated("mem_fraction_static") != nullptr
@@ -382,13 +402,13 @@ core::Result<EnginePlan> plan(const PlanInputs& in) {
                          options.max_total_num_tokens),
          .hint = {}});
   }
-  options.max_running_requests = stated_or(in, "max_running_requests", default_running(options));
+  options.max_running_requests = std::max<std::int64_t>(
+      stated_or(in, "max_running_requests", default_running(options) * ranks) / ranks, 1);
   describe_memory(in, pool, options, plan);
   plan.derived = {{.name = "mem_fraction_static", .value = document::Node::real(fraction, {})},
                   derived("max_total_tokens", options.max_total_num_tokens),
-                  derived("max_running_requests", options.max_running_requests),
-                  derived("chunked_prefill_size",
-                          options.chunked_prefill_size > 0 ? options.chunked_prefill_size : -1),
+                  derived("max_running_requests", options.max_running_requests * ranks),
+                  derived("chunked_prefill_size", whole_chunk(in)),
                   derived("cuda_graph_max_bs", graphs)};
   plan.cuda_graph_sizes = graph_sizes(graphs);
   fill_engine_options(options, plan);

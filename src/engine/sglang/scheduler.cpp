@@ -119,7 +119,24 @@ void Scheduler::enter(const RequestPtr& request) {
   waiting_.push_back(request);
 }
 
+bool Scheduler::propose() {
+  choose(proposed_.emplace());
+  return !proposed_->empty();
+}
+
+/// An idle batch counts as one of decodes.
+void Scheduler::pass_idle_rounds(std::int64_t rounds) {
+  if (const SchedulerCounts all = counts(); all.running + all.waiting == 0) {
+    receive_counter_ = (receive_counter_ + rounds) % settings_.scheduler_recv_interval;
+  }
+}
+
 void Scheduler::schedule(ScheduledStep& step) {
+  if (proposed_) {
+    step = std::move(*proposed_);
+    proposed_.reset();
+    return;
+  }
   // An iteration without a batch takes no time: where nothing is in flight, the next follows.
   constexpr std::int64_t kStuck = 3;  // After so many without a request to receive none will come.
   std::int64_t empty = 0;
@@ -131,13 +148,21 @@ void Scheduler::schedule(ScheduledStep& step) {
 }
 
 void Scheduler::iterate(ScheduledStep& step) {
+  const bool follows_batch = last_.mode != Mode::kNone;
+  choose(step);
+  if (step.empty() && !(settings_.overlap && follows_batch)) {
+    reset_when_idle();
+  }
+}
+
+/// An iteration without idle housekeeping.
+void Scheduler::choose(ScheduledStep& step) {
   step.clear();
   iteration_.mode = Mode::kNone;
   iteration_.received.clear();
   iteration_.retracted.clear();
   iteration_.evicted_tokens = 0;
   receive();
-  const bool follows_batch = last_.mode != Mode::kNone;
   merge_last();
   if (!form_prefill(step)) {
     form_decode(step);
@@ -145,15 +170,12 @@ void Scheduler::iterate(ScheduledStep& step) {
   last_.mode = iteration_.mode;
   iteration_.new_token_ratio = ratio_;
   in_flight_ += step.empty() ? 0 : 1;
-  if (step.empty() && !(settings_.overlap && follows_batch)) {
-    reset_when_idle(true);
-  }
 }
 
 /// Idle housekeeping (self_check_during_idle).
-void Scheduler::reset_when_idle(bool was_empty) {
+void Scheduler::reset_when_idle() {
   const bool is_idle = waiting_.empty() && running_.requests.empty();
-  if (was_empty && (settings_.rules.resets_ratio_when_empty || is_idle)) {
+  if (settings_.rules.resets_ratio_when_empty || is_idle) {
     ratio_ = init_ratio_;
   }
 }

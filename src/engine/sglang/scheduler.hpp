@@ -58,6 +58,15 @@ class Scheduler final : public StepScheduler {
   /// nothing is in flight and requests wait.
   void iterate(ScheduledStep& step);
 
+  /// One iteration of a rank (attention_dp.hpp), whose batch the next schedule() gives; true where
+  /// there is one. Idle housekeeping is the group's to ask for.
+  bool propose();
+  void keep_house() { reset_when_idle(); }
+  /// So many rounds of idle batches have passed, where it had no requests.
+  void pass_idle_rounds(std::int64_t rounds);
+  /// Requests have come that it has not received yet.
+  [[nodiscard]] bool has_arrivals() const { return !inbox_.empty(); }
+
   [[nodiscard]] const Iteration& iteration() const { return iteration_; }
   [[nodiscard]] const RequestList& running() const { return running_.requests; }
   [[nodiscard]] const WaitingQueue& waiting() const { return waiting_; }
@@ -85,6 +94,7 @@ class Scheduler final : public StepScheduler {
     RequestPtr chunked;    ///< Of a prefill: the request that it left in mid-prompt.
   };
 
+  void choose(ScheduledStep& step);
   void receive();
   void enter(const RequestPtr& request);
   void merge_last();
@@ -95,7 +105,7 @@ class Scheduler final : public StepScheduler {
   void mix_with_running(ScheduledStep& step);
   void form_decode(ScheduledStep& step);
   void put_decodes(ScheduledStep& step);
-  void reset_when_idle(bool was_empty);
+  void reset_when_idle();
 
   [[nodiscard]] std::int64_t pages_for_decode(const RequestList& requests) const;
   [[nodiscard]] std::int64_t pages_expected(const RequestList& requests) const;
@@ -141,6 +151,7 @@ class Scheduler final : public StepScheduler {
   RequestPtr chunked_;  ///< In mid-prompt.
   Iteration iteration_;
   RequestList failed_;
+  std::optional<ScheduledStep> proposed_;
   core::RngStream draws_;
   std::int64_t receive_counter_ = 0;
   std::int64_t stamp_ = 0;  ///< Of entries into the queue.

@@ -6,7 +6,10 @@
 #include <cstdint>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
+#include "core/result.hpp"
 #include "document/parameter.hpp"
 #include "engine/engine_plan.hpp"
 #include "engine/sglang/options.hpp"
@@ -48,7 +51,7 @@ constexpr auto kTable = std::to_array<document::Parameter>({
     {.name = "max_total_tokens", .standard = std::int64_t{0}, .lowest = 2, .highest = kMaxTokens,
      .help = "Tokens of the KV pool; at most what the memory holds", .source = kArguments,
      .unset = "what the memory holds"},
-    {.name = "max_running_requests", .standard = std::int64_t{0}, .lowest = 1, .highest = 65536,
+    {.name = "max_running_requests", .standard = std::int64_t{0}, .lowest = 1, .highest = 1'000'000,
      .help = "Requests that may decode at once", .source = kArguments,
      .unset = "2048 to 4096 by context, half the pool's tokens at most"},
     {.name = "chunked_prefill_size", .standard = std::int64_t{0}, .lowest = -1, .highest = kMaxTokens,
@@ -89,9 +92,9 @@ constexpr auto kTable = std::to_array<document::Parameter>({
     {.name = "max_queued_requests", .standard = std::int64_t{0}, .lowest = 0, .highest = 1'000'000,
      .help = "Waiting requests above which the server refuses; only 0, no limit, is modelled yet", .source = kArguments},
     {.name = "enable_dp_attention", .standard = false,
-     .help = "Attention in data parallel; not modelled yet", .source = kArguments},
+     .help = "The data_parallel_size ranks of the attention share the tensor_parallel_size GPUs", .source = kArguments},
     {.name = "load_balance_method", .standard = std::string_view("auto"), .choices = kBalances,
-     .help = "How data-parallel ranks get requests; only auto is modelled yet", .source = kArguments},
+     .help = "How data-parallel ranks get requests; total_tokens is not modelled yet", .source = kArguments},
     {.name = "disaggregation_mode", .standard = std::string_view("null"), .choices = kDisaggregation,
      .help = "Prefill or decode alone; only null is modelled yet", .source = kArguments},
     {.name = "num_reserved_decode_tokens", .standard = std::int64_t{512}, .lowest = 1, .highest = kMaxTokens,
@@ -139,8 +142,35 @@ std::size_t place_of(const Choices& choices, std::string_view word) {
 
 }  // namespace
 
-const OwnSettings kSettings = {
-    .versions = kVersions, .settings = kTable, .counterparts = kCounterparts, .plan = plan};
+const OwnSettings kSettings = {.versions = kVersions,
+                               .settings = kTable,
+                               .counterparts = kCounterparts,
+                               .plan = plan,
+                               .attention_ranks = attention_ranks,
+                               .rank_router = rank_router};
+
+core::Result<AttentionRanks> attention_ranks(const document::ParameterValues& settings,
+                                             std::int64_t tensor_parallel_size,
+                                             std::int64_t data_parallel_size) {
+  if (!settings.truth("enable_dp_attention")) {
+    return AttentionRanks{.ranks = data_parallel_size, .gpus_each = tensor_parallel_size};
+  }
+  if (tensor_parallel_size % data_parallel_size != 0) {
+    return core::fail(
+        core::Error{.field = "engine.data_parallel_size",
+                    .message = fmt::format("with enable_dp_attention {} ranks do not divide "
+                                           "tensor_parallel_size {}, as SGLang's server asks for",
+                                           data_parallel_size,
+                                           tensor_parallel_size)});
+  }
+  return AttentionRanks{.ranks = data_parallel_size,
+                        .gpus_each = tensor_parallel_size / data_parallel_size};
+}
+
+/// The data-parallel controller deals requests in turn, unless it is to count them.
+std::string_view rank_router(const document::ParameterValues& settings) {
+  return settings.word("load_balance_method") == "total_requests" ? "sglang-dp" : "round-robin";
+}
 
 Rules rules_of(std::string_view version) {
   if (version == kVersions.back().name) {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "core/result.hpp"
+#include "document/parameter.hpp"
 #include "engine/engine_plan.hpp"
 #include "engine/sglang/options.hpp"
 
@@ -17,6 +19,13 @@ extern const OwnSettings kSettings;
 /// Words of the settings as options.
 [[nodiscard]] SchedulePolicy schedule_policy_of(std::string_view word);
 [[nodiscard]] EvictionPolicy eviction_policy_of(std::string_view word);
+
+/// As OwnSettings: with enable_dp_attention data_parallel_size ranks share all GPUs.
+[[nodiscard]] core::Result<AttentionRanks> attention_ranks(
+    const document::ParameterValues& settings,
+    std::int64_t tensor_parallel_size,
+    std::int64_t data_parallel_size);
+[[nodiscard]] std::string_view rank_router(const document::ParameterValues& settings);
 
 /// Fills every default as SGLang's server does when it starts.
 [[nodiscard]] core::Result<EnginePlan> plan(const PlanInputs& inputs);

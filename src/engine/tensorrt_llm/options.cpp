@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/result.hpp"
 #include "document/parameter.hpp"
 #include "engine/engine_plan.hpp"
 
@@ -60,7 +61,13 @@ constexpr auto kTable = std::to_array<document::Parameter>({
     {.name = "batch_wait_max_tokens_ratio", .standard = 0.0, .lowest = 0, .highest = 1,
      .help = "Share of max_num_tokens from which they wait no longer", .source = kArguments},
     {.name = "enable_attention_dp", .standard = false,
-     .help = "Attention in data parallel; not modelled yet", .source = kArguments},
+     .help = "All tensor_parallel_size GPUs are data-parallel ranks of the attention", .source = kArguments},
+    {.name = "attention_dp_enable_balance", .standard = false,
+     .help = "attention_dp_config.enable_balance: prompts wait until every rank has one", .source = kArguments},
+    {.name = "attention_dp_timeout_iters", .standard = std::int64_t{50}, .lowest = 0, .highest = 1'000'000,
+     .help = "attention_dp_config.timeout_iters: iterations for which they wait at most", .source = kArguments},
+    {.name = "attention_dp_batching_wait_iters", .standard = std::int64_t{10}, .lowest = 0, .highest = 1'000'000,
+     .help = "attention_dp_config.batching_wait_iters: iterations for which they then wait for more", .source = kArguments},
     {.name = "cuda_graph_max_batch_size", .standard = std::int64_t{128}, .lowest = 1, .highest = 4096,
      .help = "cuda_graph_config.max_batch_size: largest batch with a CUDA graph", .source = kArguments},
     {.name = "cuda_graph_enable_padding", .standard = false,
@@ -83,7 +90,32 @@ constexpr auto kCounterparts = std::to_array<Counterpart>({
 
 }  // namespace
 
-const OwnSettings kSettings{
-    .versions = kVersions, .settings = kTable, .counterparts = kCounterparts, .plan = plan};
+const OwnSettings kSettings{.versions = kVersions,
+                            .settings = kTable,
+                            .counterparts = kCounterparts,
+                            .plan = plan,
+                            .attention_ranks = attention_ranks,
+                            .rank_router = rank_router};
+
+core::Result<AttentionRanks> attention_ranks(const document::ParameterValues& settings,
+                                             std::int64_t tensor_parallel_size,
+                                             std::int64_t data_parallel_size) {
+  if (!settings.truth("enable_attention_dp")) {
+    return AttentionRanks{.ranks = data_parallel_size, .gpus_each = tensor_parallel_size};
+  }
+  if (data_parallel_size > 1) {
+    return core::fail(
+        core::Error{.field = "engine.data_parallel_size",
+                    .message = "with enable_attention_dp all tensor_parallel_size GPUs are ranks",
+                    .hint = "leave it out"});
+  }
+  return AttentionRanks{.ranks = tensor_parallel_size, .gpus_each = 1};
+}
+
+/// Its router (adp_router.py) goes by load; its rules among equals were not read.
+std::string_view rank_router(const document::ParameterValues& settings) {
+  static_cast<void>(settings);
+  return "least-request";
+}
 
 }  // namespace ridgeline::engine::tensorrt_llm

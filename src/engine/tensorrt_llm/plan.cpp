@@ -45,14 +45,20 @@ core::Errors not_modelled(const PlanInputs& in) {
           refusal(setting, fmt::format("{} is not modelled for tensorrt-llm yet", what)));
     }
   };
-  refuse(in.sharding.data_parallel_size > 1, "data_parallel_size", "data parallelism");
+  const bool has_ranks = in.settings.truth("enable_attention_dp");
+  refuse(in.sharding.data_parallel_size > 1 && !has_ranks,
+         "data_parallel_size",
+         "data parallelism without enable_attention_dp");
+  refuse(has_ranks && !has_experts(in.network),
+         "enable_attention_dp",
+         "attention in data parallel of a network without experts");
+  refuse(has_ranks && in.sharding.pipeline_parallel_size > 1,
+         "enable_attention_dp",
+         "attention in data parallel in a pipeline");
   refuse(in.sharding.prefill_context_parallel_size > 1,
          "prefill_context_parallel_size",
          "context parallelism");
   refuse(in.has_drafts, "speculative_config", "speculative decoding");
-  refuse(in.settings.truth("enable_attention_dp"),
-         "enable_attention_dp",
-         "attention in data parallel");
   refuse(in.settings.integer("host_cache_size") > 0, "host_cache_size", "a host cache");
   refuse(in.settings.integer("batch_wait_timeout_ms") > 0,
          "batch_wait_timeout_ms",
@@ -95,35 +101,26 @@ core::Errors illegal(const PlanInputs& in) {
     errors.push_back(refusal("tokens_per_block",
                              fmt::format("{} is no power of two, as the server asks for", block)));
   }
-  // What is stated as it is by default changes nothing: a written configuration states everything.
-  const document::ParameterValues standard(kSettings.settings, {});
-  const auto beside = [&](bool wrong, std::string_view setting, std::string_view missing) {
-    if (wrong && given.stated(setting) != nullptr) {
-      errors.push_back(refusal(setting, fmt::format("would be ignored: it needs {}", missing)));
-    }
-  };
-  const auto changes_truth = [&](std::string_view setting) {
-    return given.truth(setting) != standard.truth(setting);
-  };
   const bool reuses = given.truth("enable_block_reuse");
-  beside(!cuts_prompts(in) &&
-             given.word("context_chunking_policy") != standard.word("context_chunking_policy"),
-         "context_chunking_policy",
-         "enable_chunked_prefill");
-  beside(!reuses && changes_truth("enable_partial_reuse"),
-         "enable_partial_reuse",
-         "enable_block_reuse");
-  beside(
-      (!reuses || !given.truth("enable_partial_reuse")) && changes_truth("copy_on_partial_reuse"),
-      "copy_on_partial_reuse",
-      "enable_partial_reuse");
-  beside(in.enforce_eager && given.integer("cuda_graph_max_batch_size") !=
-                                 standard.integer("cuda_graph_max_batch_size"),
-         "cuda_graph_max_batch_size",
-         "CUDA graphs");
-  beside(in.enforce_eager && changes_truth("cuda_graph_enable_padding"),
-         "cuda_graph_enable_padding",
-         "CUDA graphs");
+  const bool has_ranks = given.truth("enable_attention_dp");
+  const bool balances = has_ranks && given.truth("attention_dp_enable_balance");
+  const Need needs[] = {
+      {"enable_attention_dp", "tensor_parallel_size above 1", in.sharding.data_parallel_size > 1},
+      {"attention_dp_enable_balance", "enable_attention_dp", has_ranks},
+      {"attention_dp_timeout_iters", "attention_dp_enable_balance", balances},
+      {"attention_dp_batching_wait_iters", "attention_dp_enable_balance", balances},
+      {"batch_wait_timeout_iters", "enable_attention_dp: false", !has_ranks},
+      {"batch_wait_max_tokens_ratio", "enable_attention_dp: false", !has_ranks},
+      {"context_chunking_policy", kChunkedPrefill, cuts_prompts(in)},
+      {"enable_partial_reuse", "enable_block_reuse", reuses},
+      {"copy_on_partial_reuse",
+       "enable_partial_reuse",
+       reuses && given.truth("enable_partial_reuse")},
+      {"cuda_graph_max_batch_size", "CUDA graphs", !in.enforce_eager},
+      {"cuda_graph_enable_padding", "CUDA graphs", !in.enforce_eager}};
+  for (core::Error& error : without_effect(in, kSettings, needs)) {
+    errors.push_back(std::move(error));
+  }
   return errors;
 }
 
@@ -182,6 +179,10 @@ EngineOptions options_of(const PlanInputs& in) {
   settings.copy_on_partial_reuse = given.truth("copy_on_partial_reuse");
   settings.batch_wait_timeout_iters = given.integer("batch_wait_timeout_iters");
   settings.batch_wait_max_tokens_ratio = given.number("batch_wait_max_tokens_ratio");
+  settings.enable_attention_dp = given.truth("enable_attention_dp");
+  settings.attention_dp_enable_balance = given.truth("attention_dp_enable_balance");
+  settings.attention_dp_timeout_iters = given.integer("attention_dp_timeout_iters");
+  settings.attention_dp_batching_wait_iters = given.integer("attention_dp_batching_wait_iters");
   options.own = std::move(own);
   return options;
 }

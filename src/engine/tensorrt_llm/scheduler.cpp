@@ -31,11 +31,6 @@ KvCacheLimits kv_limits(const EngineOptions& options, const Settings& settings) 
           .copy_on_partial_reuse = settings.copy_on_partial_reuse};
 }
 
-Settings settings_of(const EngineOptions& options) {
-  const auto* const own = dynamic_cast<const OwnOptions*>(options.own.get());
-  return own == nullptr ? Settings() : own->settings;
-}
-
 MicroBatchLimits micro_batch_limits(const EngineOptions& options, const Settings& settings) {
   return {.max_batch_size = options.max_num_seqs,
           .max_num_tokens = options.max_num_batched_tokens.value(),
@@ -49,6 +44,11 @@ MicroBatchLimits micro_batch_limits(const EngineOptions& options, const Settings
 }
 
 }  // namespace
+
+Settings settings_of(const EngineOptions& options) {
+  const auto* const own = dynamic_cast<const OwnOptions*>(options.own.get());
+  return own == nullptr ? Settings() : own->settings;
+}
 
 Scheduler::Scheduler(const EngineOptions& options) : Scheduler(options, settings_of(options)) {}
 
@@ -64,7 +64,9 @@ Scheduler::Scheduler(const EngineOptions& options, const Settings& settings)
       batch_wait_(
           settings.batch_wait_timeout_iters,
           settings.batch_wait_max_tokens_ratio * static_cast<double>(limits_.max_num_tokens),
-          limits_.tokens_per_step) {}
+          limits_.tokens_per_step),
+      balance_(settings, options.max_num_seqs),
+      is_rank_(settings.enable_attention_dp) {}
 
 bool Scheduler::can_ever_run(const Sequence& sequence) const {
   const bool fits_a_step =
@@ -92,8 +94,8 @@ void Scheduler::activate() {
   }
 }
 
-void Scheduler::schedule(ScheduledStep& step) {
-  step.clear();
+/// What the next step has, if no other rank keeps it from running; pauses what gives way.
+void Scheduler::choose() {
   has_changed_ = false;
   activate();
   selection_.clear();
@@ -105,10 +107,37 @@ void Scheduler::schedule(ScheduledStep& step) {
            .skips_duplicate_prefixes = skips_duplicate_prefixes_},
           selection_);
   form_micro_batch(selection_.fitting, kv_, limits_, batch_);
-  batch_wait_.apply(batch_);
   for (Sequence* const sequence : selection_.paused) {
     pause(*sequence);
   }
+}
+
+RankStatus Scheduler::propose() {
+  choose();
+  is_proposed_ = true;
+  const bool is_idle = running_.empty();
+  return {.is_idle = is_idle,
+          .contexts = std::ssize(batch_.contexts),
+          .generations = is_idle ? 1 : std::ssize(batch_.generations)};
+}
+
+void Scheduler::withdraw() {
+  batch_.clear();
+  has_changed_ = true;
+}
+
+void Scheduler::schedule(ScheduledStep& step) {
+  step.clear();
+  if (!is_proposed_ && is_rank_) {
+    const RankStatus own = propose();
+    if (balance_.holds({&own, 1})) {
+      hold_contexts();
+    }
+  } else if (!is_proposed_) {
+    choose();
+    batch_wait_.apply(batch_);
+  }
+  is_proposed_ = false;
   launch_contexts(step);
   make_room_for_generations();
   for (Sequence* const sequence : batch_.generations) {

@@ -12,6 +12,7 @@
 #include "engine/loop/queue_scheduler.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
+#include "engine/tensorrt_llm/attention_dp.hpp"
 #include "engine/tensorrt_llm/batch_wait.hpp"
 #include "engine/tensorrt_llm/capacity.hpp"
 #include "engine/tensorrt_llm/kv_cache.hpp"
@@ -43,6 +44,12 @@ class Scheduler final : public QueueScheduler<Sequence> {
   std::vector<BlockChange> advance_quiet(std::span<ScheduledStep* const> in_flight,
                                          std::int64_t rounds) override;
 
+  /// Chooses the next step of a rank (attention_dp.hpp), which the next schedule() launches.
+  RankStatus propose();
+  /// The step proposed goes without its contexts; or without anything.
+  void hold_contexts() { batch_.contexts.clear(); }
+  void withdraw();
+
   /// Whether a request could run alone, to its last possible token.
   [[nodiscard]] bool can_ever_run(const Sequence& sequence) const;
   [[nodiscard]] const KvCache& kv_cache() const { return kv_; }
@@ -51,6 +58,7 @@ class Scheduler final : public QueueScheduler<Sequence> {
 
  private:
   void activate();
+  void choose();
   void pause(Sequence& sequence);
   void set_context(Sequence& sequence) const;
   void launch_contexts(ScheduledStep& step);
@@ -75,8 +83,11 @@ class Scheduler final : public QueueScheduler<Sequence> {
   std::int64_t lookahead_steps_;  ///< Of maximum utilisation.
   MicroBatchLimits limits_;
   BatchWait batch_wait_;
+  AttentionDpBalance balance_;  ///< Of a rank by itself: the others are taken to be like it.
+  bool is_rank_;
   Selection selection_;
   MicroBatch batch_;
+  bool is_proposed_ = false;      ///< The next schedule() launches what is chosen.
   bool has_changed_ = false;      ///< The next pass may select others than the last.
   std::int64_t num_started_ = 0;  ///< Active requests that hold blocks.
   std::int64_t num_pauses_ = 0;

@@ -71,6 +71,7 @@ std::int64_t Scheduler::blocks_taken(std::int64_t tokens) const {
 std::vector<BlockChange> Scheduler::advance_quiet(std::span<ScheduledStep* const> in_flight,
                                                   std::int64_t rounds) {
   const auto depth = static_cast<std::int64_t>(in_flight.size());
+  balance_.advance_quiet(rounds);
   if (options_.pipeline_depth > 0) {
     return StepScheduler::advance_quiet(in_flight, rounds);
   }

@@ -35,6 +35,12 @@ struct Settings {
   std::int64_t batch_wait_timeout_iters = 0;
   /// ... or until the step has this share of max_num_tokens.
   double batch_wait_max_tokens_ratio = 0.0;
+  bool enable_attention_dp = false;
+  // attention_dp_config: with enable_balance, contexts wait until every rank has one, at most
+  // timeout_iters iterations, and then batching_wait_iters for more.
+  bool attention_dp_enable_balance = false;
+  std::int64_t attention_dp_timeout_iters = 50;
+  std::int64_t attention_dp_batching_wait_iters = 10;
 };
 
 }  // namespace ridgeline::engine::tensorrt_llm

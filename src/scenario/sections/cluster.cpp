@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "scenario/engine_settings.hpp"
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
@@ -41,15 +42,18 @@ namespace {
 /// Instances that are data-parallel ranks, so many to a deployment.
 void check_ranks(const Scenario& scenario, Findings& findings) {
   const ClusterSection& cluster = scenario.run.cluster;
-  const std::int64_t ranks = scenario.deployment.engine.data_parallel_size;
+  const std::int64_t ranks = attention_ranks(scenario.deployment.engine).ranks;
   const auto whole = [&](std::string_view path, const std::optional<std::int64_t>& instances) {
     if (instances && *instances % ranks != 0) {
-      findings.problem(path,
-                       fmt::format("found {}, expected a multiple of data_parallel_size, {}: each "
-                                   "rank is an instance",
-                                   *instances,
-                                   ranks),
-                       fmt::format("{}", (*instances / ranks + 1) * ranks));
+      findings.problem(
+          path,
+          fmt::format("found {}, expected a multiple of {}, {}: each "
+                      "rank is an instance",
+                      *instances,
+                      has_own_settings(scenario.deployment.engine) ? "the ranks of the attention"
+                                                                   : "data_parallel_size",
+                      ranks),
+          fmt::format("{}", (*instances / ranks + 1) * ranks));
     }
   };
   whole(kInstances, cluster.instances);
@@ -86,7 +90,7 @@ void check_cluster(Findings& findings) {
         findings.ignored(option.path, "there is no gateway without cluster.instances");
       }
     }
-  } else if (findings.scenario().deployment.engine.data_parallel_size > 1) {
+  } else if (attention_ranks(findings.scenario().deployment.engine).ranks > 1) {
     check_ranks(findings.scenario(), findings);
   }
 }

@@ -19,6 +19,7 @@
 #include "engine/options.hpp"
 #include "link/kv_link.hpp"
 #include "scenario/deployment.hpp"
+#include "scenario/engine_settings.hpp"
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
@@ -341,7 +342,7 @@ void check_kv_offload(Findings& findings) {
   alone(cluster.disaggregation.prefill_instances.has_value(), "prefill and decode apart");
   alone(cluster.faults.has_value(), "faults");
   alone(cluster.autoscaling.name.has_value(), "autoscaling");
-  alone(scenario.deployment.engine.data_parallel_size > 1, "data-parallel ranks");
+  alone(attention_ranks(scenario.deployment.engine).ranks > 1, "data-parallel ranks");
 }
 
 std::int64_t kv_block_bytes(const Deployment& deployment) {

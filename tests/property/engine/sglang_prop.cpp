@@ -19,10 +19,12 @@
 #include "engine/sglang/request.hpp"
 #include "engine/sglang/scheduler.hpp"
 #include "engine/sglang/settings.hpp"
+#include "equal_ranks.hpp"
 #include "equal_runs.hpp"
 #include "random_scenario.hpp"
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"
+#include "support/ranks.hpp"
 
 namespace ridgeline {
 namespace {
@@ -227,6 +229,42 @@ RC_GTEST_PROP(Sglang, JumpsAsItSteps, ()) {
   RC_ASSERT(jumping.sink.requests.size() == scenario.requests.size());
   RC_CLASSIFY(jumping.totals.jumped_steps > 0, "jumped");
   RC_CLASSIFY(jumping.totals.preemptions > 0, "retracted");
+}
+
+test::RanksRun run_ranks(const test::Scenario& scenario,
+                         std::size_t ranks,
+                         bool jump,
+                         bool alone = false) {
+  return test::run_ranks(ranks,
+                         scenario.options,
+                         test::LinearModel(scenario.costs),
+                         scenario.host,
+                         scenario.requests,
+                         jump,
+                         scenario.aborts,
+                         alone);
+}
+
+/// Attention in data parallel: jumped groups equal stepped ones, all ranks take the same steps, no
+/// request and no page is lost.
+RC_GTEST_PROP(Sglang, RanksJumpAsTheyStep, ()) {
+  test::Scenario scenario = test::random_scenario({.handed_over = true, .aborts = true});
+  scenario.options = with_settings(random_settings());
+  const auto ranks = *rc::gen::inRange<std::size_t>(1, 5);
+  const test::RanksRun stepped = run_ranks(scenario, ranks, false);
+  const test::RanksRun jumped = run_ranks(scenario, ranks, true);
+  test::expect_equal(stepped, jumped);
+  test::expect_whole(jumped, scenario.requests.size());
+}
+
+RC_GTEST_PROP(Sglang, OneRankIsThePlainEngine, ()) {
+  test::Scenario scenario = test::random_scenario({.handed_over = true, .aborts = true});
+  scenario.options = with_settings(random_settings());
+  const test::RanksRun plain = run_ranks(scenario, 1, false, true);
+  const test::RanksRun group = run_ranks(scenario, 1, *rc::gen::arbitrary<bool>());
+  RC_ASSERT(group.steps[0].dummy_steps == 0);
+  test::expect_whole(plain, scenario.requests.size());
+  test::expect_equal(plain.ranks[0], group.ranks[0]);
 }
 
 /// Without a cache one request alone is computed in chunks and then token by token by any engine.

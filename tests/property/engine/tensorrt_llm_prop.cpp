@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -20,13 +21,16 @@
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
 #include "engine/profiles.hpp"
+#include "engine/tensorrt_llm/options.hpp"
 #include "engine/tensorrt_llm/scheduler.hpp"
 #include "engine/tensorrt_llm/sequence.hpp"
 #include "engine/tensorrt_llm/settings.hpp"
+#include "equal_ranks.hpp"
 #include "equal_runs.hpp"
 #include "random_scenario.hpp"
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"
+#include "support/ranks.hpp"
 
 namespace ridgeline::engine::tensorrt_llm {
 namespace {
@@ -226,6 +230,55 @@ RC_GTEST_PROP(TensorRtLlm, JumpsAreTheSameAsSteps, ()) {
   RC_CLASSIFY(jumping.totals.jumped_steps > 0, "jumped");
   RC_CLASSIFY(jumping.totals.jumped_steps > 0 && jumping.totals.preemptions > 0,
               "jumped and paused");
+}
+
+TensorRtScenario random_attention_dp() {
+  TensorRtScenario scenario = random_tensorrt_scenario();
+  engine::EngineOptions& options = scenario.base.options;
+  options.pipeline_depth = 0;
+  scenario.settings.two_step_lookahead = false;
+  scenario.settings.enable_attention_dp = true;
+  scenario.settings.attention_dp_enable_balance = *rc::gen::element(false, true, true);
+  scenario.settings.attention_dp_timeout_iters = *rc::gen::element<std::int64_t>(0, 3, 50);
+  scenario.settings.attention_dp_batching_wait_iters = *rc::gen::element<std::int64_t>(0, 2, 10);
+  options.scheduler = "tensorrt-llm";
+  auto own = std::make_shared<OwnOptions>();
+  own->settings = scenario.settings;
+  options.own = std::move(own);
+  return scenario;
+}
+
+test::RanksRun run_ranks(const test::Scenario& scenario,
+                         std::size_t ranks,
+                         bool jump,
+                         bool alone = false) {
+  return test::run_ranks(ranks,
+                         scenario.options,
+                         test::LinearModel(scenario.costs),
+                         scenario.host,
+                         scenario.requests,
+                         jump,
+                         scenario.aborts,
+                         alone);
+}
+
+/// Attention in data parallel: jumped groups equal stepped ones, all ranks take the same steps, no
+/// request and no block is lost.
+RC_GTEST_PROP(TensorRtLlm, RanksJumpAsTheyStep, ()) {
+  const TensorRtScenario scenario = random_attention_dp();
+  const auto ranks = *rc::gen::inRange<std::size_t>(1, 5);
+  const test::RanksRun stepped = run_ranks(scenario.base, ranks, false);
+  const test::RanksRun jumped = run_ranks(scenario.base, ranks, true);
+  test::expect_equal(stepped, jumped);
+  test::expect_whole(jumped, scenario.base.requests.size());
+}
+
+RC_GTEST_PROP(TensorRtLlm, OneRankIsThePlainEngine, ()) {
+  const TensorRtScenario scenario = random_attention_dp();
+  const test::RanksRun plain = run_ranks(scenario.base, 1, false, true);
+  const test::RanksRun group = run_ranks(scenario.base, 1, *rc::gen::arbitrary<bool>());
+  RC_ASSERT(group.steps[0].dummy_steps == 0);
+  test::expect_equal(plain.ranks[0], group.ranks[0]);
 }
 
 /// Alone, without a cache, both engines compute the prompt and then token by token.

@@ -100,6 +100,28 @@ TEST(SglangPlan, RefusesWhatTheServerRefusesAndWhatIsNotModelled) {
             "engine.disaggregation_mode");
 }
 
+TEST(SglangPlan, RanksOfTheAttentionShareChunksAndSeats) {
+  const auto spec = model::find_model("qwen3-30b-a3b");
+  const auto board = hardware::find_gpu("h100");
+  const std::vector<NamedValue> stated = {
+      {.name = "enable_dp_attention", .value = Node::boolean(true, {})},
+      {.name = "max_running_requests", .value = Node::integer(10, {})}};
+  const auto made = plan({.network = *spec,
+                          .gpu = *board,
+                          .sharding = {.tensor_parallel_size = 2, .data_parallel_size = 4},
+                          .version = "main",
+                          .max_model_len = core::Tokens(8192),
+                          .settings = {kSettings.settings, stated}});
+  ASSERT_TRUE(made.has_value());
+  const Options& options = settings_of(made->options);
+  EXPECT_EQ(options.chunked_prefill_size, 2048) << "8192 / 4";
+  EXPECT_EQ(options.max_running_requests, 2) << "10 / 4";
+  EXPECT_EQ(options.schedule_conservativeness, 0.3);
+  // Of 80 GiB: 512 MiB, 1.5 for each of 2048 chunk tokens, 8 GPUs / 8 GiB, 2 for each of 512
+  // graphs, and 3 + 1.5 for each of 512 graphs and 4 ranks: (81920 - 14848) / 81920.
+  EXPECT_EQ(made->memory.utilization, 0.819);
+}
+
 TEST(SglangPlan, TakesADefaultThatIsStated) {
   EXPECT_EQ(refused({{"disable_priority_preemption", Node::boolean(false, {})},
                      {"priority_scheduling_preemption_threshold", Node::integer(10, {})},

@@ -1,0 +1,77 @@
+#include "engine/sglang/attention_dp.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "engine/loop/rank_agreement.hpp"
+#include "engine/loop/step_scheduler.hpp"
+#include "engine/options.hpp"
+#include "engine/sglang/options.hpp"
+#include "engine/sglang/scheduler.hpp"
+
+namespace ridgeline::engine::sglang {
+namespace {
+
+class AttentionDp final : public RankAgreement {
+ public:
+  explicit AttentionDp(bool overlap) : overlap_(overlap) {}
+
+  bool agree(std::span<StepScheduler* const> ranks, bool in_flight) override {
+    constexpr int kStuck = 3;  // As Scheduler::schedule().
+    for (int empty = 0; empty < kStuck;) {
+      if (iterate(ranks)) {
+        return true;
+      }
+      const bool receives = std::ranges::any_of(
+          ranks, [](const StepScheduler* rank) { return own(rank).has_arrivals(); });
+      const bool waits = std::ranges::any_of(
+          ranks, [](const StepScheduler* rank) { return !own(rank).waiting().empty(); });
+      if (in_flight || (!receives && !waits)) {
+        return false;
+      }
+      empty += receives ? 0 : 1;
+    }
+    return false;
+  }
+
+  void advance_quiet(std::span<StepScheduler* const> ranks, std::int64_t rounds) override {
+    for (StepScheduler* const rank : ranks) {
+      own(rank).pass_idle_rounds(rounds);
+    }
+  }
+
+ private:
+  static Scheduler& own(StepScheduler* rank) { return static_cast<Scheduler&>(*rank); }
+  static const Scheduler& own(const StepScheduler* rank) {
+    return static_cast<const Scheduler&>(*rank);
+  }
+
+  /// One iteration of every rank's event loop; true where any of them has a batch.
+  bool iterate(std::span<StepScheduler* const> ranks) {
+    bool any = false;
+    for (StepScheduler* const rank : ranks) {
+      any = own(rank).propose() || any;
+    }
+    // An idle batch is a batch: no rank keeps house beside one that works.
+    if (!any && !(overlap_ && follows_batch_)) {
+      for (StepScheduler* const rank : ranks) {
+        own(rank).keep_house();
+      }
+    }
+    follows_batch_ = any;
+    return any;
+  }
+
+  bool overlap_;
+  bool follows_batch_ = false;  ///< The last iteration had one.
+};
+
+}  // namespace
+
+std::unique_ptr<RankAgreement> make_agreement(const EngineOptions& options) {
+  return std::make_unique<AttentionDp>(settings_of(options).overlap);
+}
+
+}  // namespace ridgeline::engine::sglang

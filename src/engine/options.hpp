@@ -8,6 +8,7 @@
 
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "domain/draft_level.hpp"
 #include "engine/profiles.hpp"
 
 namespace ridgeline::engine {
@@ -57,6 +58,9 @@ struct EngineOptions {
   bool async_scheduling = true;
   SchedulingPolicy policy = SchedulingPolicy::kFcfs;
   std::int64_t num_speculative_tokens = 0;  ///< Drafts per sequence and step; 0: no speculation.
+  /// Drafts by the number of requests in the step before, num_speculative_tokens at most; empty:
+  /// always so many.
+  std::vector<domain::DraftLevel> draft_levels = {};
   DraftMethod draft_method = DraftMethod::kEagle;
   /// Acceptance curve: the probability that the network accepts the i-th draft, given that it has
   /// accepted those before it; the last value holds for all further ones. Empty: none is accepted.

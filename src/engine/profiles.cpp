@@ -117,6 +117,7 @@ const std::array<Profile, 11>& table() {
     v24.caps_windows_at_admission = true;
     v24.draft_drops_block_per_layout = false;
     v24.graphs_in_kv_budget = true;
+    v24.has_draft_levels = true;
     v24.default_gpu_memory_utilization = 0.92;
     const Profile v27 = profile_of_027(v24);
     return std::array<Profile, 11>{v08, v09, v11, v13, v14, v15, v18, v19, v20, v24, v27};
@@ -233,6 +234,7 @@ constexpr auto kSwitchTexts = std::to_array<SwitchText>({
      "the GPU's budget with DeepEP's low-latency kernels"},
     {&Profile::has_scheduled_tokens, "max_num_scheduled_tokens", "no max_num_scheduled_tokens"},
     {&Profile::has_performance_mode, "performance_mode", "no performance_mode"},
+    {&Profile::has_draft_levels, "drafts by the requests of a step", "a fixed number of drafts"},
     {&Profile::has_partial_prefills,
      "limits of partial prefills without effect",
      "no limits of partial prefills"},

@@ -11,6 +11,7 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
+#include "domain/draft_level.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/lookup_log.hpp"
@@ -23,6 +24,8 @@ namespace ridgeline::latency {
 struct Speculation {
   std::string method;  ///< vLLM's word: "ngram", "draft_model", "eagle", "eagle3" or "mtp".
   std::int64_t num_speculative_tokens = 0;
+  /// Drafts by the number of requests in the step; empty: always num_speculative_tokens.
+  std::vector<domain::DraftLevel> levels = {};
   std::shared_ptr<const model::ModelSpec> draft = {};  ///< The drafting network; none for n-grams.
   model::Sharding draft_sharding = {};
 };

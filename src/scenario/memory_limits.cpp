@@ -277,6 +277,14 @@ void batch_limits(Resolution& work) {
     scheduled_tokens(work, *scheduled);
   }
   const engine::EngineOptions& options = work.out->engine;
+  if (!options.draft_levels.empty() &&
+      options.draft_levels.back().most_requests < work.engine().max_num_seqs.value_or(0)) {
+    work.note("engine.speculative_config",
+              fmt::format("num_speculative_tokens_per_batch_size ends at {} requests, expected "
+                          "max_num_seqs {} or more",
+                          options.draft_levels.back().most_requests,
+                          *work.engine().max_num_seqs));
+  }
   const bool drafts_read = options.profile.drafts_take_input_slots &&
                            options.num_speculative_tokens > 0 &&
                            options.draft_method == engine::DraftMethod::kDraftModel;

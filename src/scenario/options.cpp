@@ -195,7 +195,8 @@ constexpr auto kServedOptions = std::to_array<Option>({
      .slot = [](DeploymentSection& d) -> Slot { return &d.engine.max_loras; }},
     {.path = "engine.speculative_config", .flag = "speculative-config", .unset = "none",
      .help = "Drafts that one step verifies: method (ngram, draft_model, eagle, eagle3, mtp), model, "
-             "num_speculative_tokens, and acceptance, the probability of each draft",
+             "num_speculative_tokens, acceptance, the probability of each draft, and "
+             "num_speculative_tokens_per_batch_size, rows of first request, last request, drafts",
      .example = "{method: mtp, num_speculative_tokens: 1, acceptance: 0.8}",
      .slot = [](DeploymentSection& d) -> Slot { return &d.engine.speculative_config; }},
     {.path = "serving.network_in", .flag = "network-in", .unit = "s",

@@ -111,6 +111,13 @@ void speculate(Resolution& work) {
   auto& options = work.out->engine;
   options.num_speculative_tokens = config->num_speculative_tokens;
   options.draft_acceptance = config->acceptance;
+  options.draft_levels = config->levels;
+  if (!config->levels.empty() && !options.profile.has_draft_levels) {
+    work.note("engine.speculative_config",
+              fmt::format("num_speculative_tokens_per_batch_size does not exist in {}",
+                          options.profile.name),
+              "--engine-version vllm@0.24");
+  }
   options.draft_method = config->method == "ngram"         ? engine::DraftMethod::kNgram
                          : config->method == "draft_model" ? engine::DraftMethod::kDraftModel
                                                            : engine::DraftMethod::kEagle;

@@ -14,6 +14,7 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
+#include "domain/draft_level.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
@@ -50,6 +51,46 @@ std::vector<double> read_acceptance(document::ObjectReader& reader) {
   }
   const auto rate = reader.real("acceptance", kProbability);
   return rate ? std::vector<double>{*rate} : std::vector<double>();
+}
+
+constexpr const char* kLevels = "num_speculative_tokens_per_batch_size";
+
+/// Rows of first and last number of requests, and drafts: the first begins at 1, each further one
+/// behind the one before it.
+std::vector<domain::DraftLevel> read_levels(document::ObjectReader& reader, std::int64_t most) {
+  const document::Node* node = reader.node(kLevels);
+  if (node == nullptr || node->is_null()) {
+    return {};
+  }
+  std::vector<domain::DraftLevel> levels;
+  std::int64_t next = 1;
+  for (const document::Node& row :
+       node->is_list() ? node->items() : std::vector<document::Node>()) {
+    const auto number = [&](std::size_t at) {
+      const bool is_number = row.is_list() && row.items().size() == 3 &&
+                             row.items()[at].kind() == document::Node::Kind::kInteger;
+      return is_number ? row.items()[at].as_integer() : std::int64_t{-1};
+    };
+    if (number(0) != next || number(1) < next || number(2) < 0 || number(2) > most) {
+      reader.problem(
+          kLevels,
+          fmt::format("row {} is not one of first request, last request and 0 to {} drafts, "
+                      "expected one that begins at {}",
+                      levels.size() + 1,
+                      most,
+                      next),
+          "[[1, 8, 4], [9, 256, 2]]");
+      return {};
+    }
+    levels.push_back({.most_requests = number(1), .drafts = number(2)});
+    next = number(1) + 1;
+  }
+  if (levels.empty()) {
+    reader.problem(kLevels,
+                   "expected a list of rows: first request, last request, drafts",
+                   "[[1, 8, 4], [9, 256, 2]]");
+  }
+  return levels;
 }
 
 bool is_eagle(const std::string& method) {
@@ -123,6 +164,7 @@ std::optional<SpeculativeConfig> read_speculative(const document::Node& node,
     config.num_speculative_tokens =
         reader.required_integer("num_speculative_tokens", {.lowest = 1, .highest = kMostDrafts});
     config.acceptance = read_acceptance(reader);
+    config.levels = read_levels(reader, config.num_speculative_tokens);
     const bool by_name = config.method == "draft_model" || is_eagle(config.method);
     if (method && by_name != config.model.has_value()) {
       reader.problem("model",
@@ -145,9 +187,22 @@ document::Node to_node(const SpeculativeConfig& config) {
   for (const double probability : config.acceptance) {
     curve.push_back(document::Node::real(probability, {}));
   }
-  return map.add("num_speculative_tokens", config.num_speculative_tokens)
-      .add("acceptance", document::Node::list(std::move(curve), {}))
-      .finish();
+  map.add("num_speculative_tokens", config.num_speculative_tokens)
+      .add("acceptance", document::Node::list(std::move(curve), {}));
+  std::vector<document::Node> rows;
+  std::int64_t next = 1;
+  for (const domain::DraftLevel& level : config.levels) {
+    std::vector<document::Node> row;
+    for (const std::int64_t number : {next, level.most_requests, level.drafts}) {
+      row.push_back(document::Node::integer(number, {}));
+    }
+    rows.push_back(document::Node::list(std::move(row), {}));
+    next = level.most_requests + 1;
+  }
+  if (!rows.empty()) {
+    map.add(kLevels, document::Node::list(std::move(rows), {}));
+  }
+  return map.finish();
 }
 
 document::Node speculative_schema() {
@@ -183,6 +238,7 @@ document::Node speculative_schema() {
                        .add("type", "integer")
                        .add("minimum", std::int64_t{1})
                        .add("maximum", kMostDrafts))
+              .add(kLevels, MapBuilder().add("type", "array").add("minItems", std::int64_t{1}))
               .add("acceptance",
                    MapBuilder().add("anyOf", document::Node::list(std::move(either), {}))))
       .finish();
@@ -204,7 +260,8 @@ core::Result<latency::Speculation> resolve_speculation(const SpeculativeConfig& 
     return core::fail(std::move(draft).error());
   }
   latency::Speculation speculation{.method = config.method,
-                                   .num_speculative_tokens = config.num_speculative_tokens};
+                                   .num_speculative_tokens = config.num_speculative_tokens,
+                                   .levels = config.levels};
   if (*draft) {
     // Layers of the target are cut as the target is; another network by its tensors alone.
     speculation.draft_sharding =

@@ -7,6 +7,7 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "domain/draft_level.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
@@ -24,6 +25,9 @@ struct SpeculativeConfig {
   /// Probability that the i-th draft is accepted, given that those before it were; the last holds
   /// for all further ones.
   std::vector<double> acceptance;
+  /// Drafts by the number of requests in the step before (num_speculative_tokens_per_batch_size);
+  /// empty: always num_speculative_tokens.
+  std::vector<domain::DraftLevel> levels = {};
 
   friend bool operator==(const SpeculativeConfig&, const SpeculativeConfig&) = default;
 };

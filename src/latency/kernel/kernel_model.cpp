@@ -498,7 +498,8 @@ core::Warning drafting_note(const Speculation& speculation) {
                                   : fmt::format("a network of {:.3g} B parameters",
                                                 model::total_parameters(*speculation.draft) / 1e9);
   return {.code = "W-speculative",
-          .message = fmt::format("{} drafts a sequence and step ({}) by {}",
+          .message = fmt::format("{}{} drafts a sequence and step ({}) by {}",
+                                 speculation.levels.empty() ? "" : "up to ",
                                  speculation.num_speculative_tokens,
                                  speculation.method,
                                  drafter),
@@ -524,7 +525,8 @@ core::Result<std::unique_ptr<StepTimeModel>> make_speculative(const ModelInputs&
   return std::make_unique<SpeculativeModel>(make_pass(inputs, constants),
                                             std::move(draft),
                                             speculation.num_speculative_tokens,
-                                            drafting_note(speculation));
+                                            drafting_note(speculation),
+                                            speculation.levels);
 }
 
 core::Result<std::unique_ptr<StepTimeModel>> make_checked(const ModelInputs& inputs,

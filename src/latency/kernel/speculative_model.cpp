@@ -11,6 +11,7 @@
 #include "core/check.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "domain/draft_level.hpp"
 #include "domain/step.hpp"
 #include "latency/kernel/plan.hpp"
 #include "latency/lookup_log.hpp"
@@ -42,17 +43,21 @@ void add_parts(std::vector<OperatorTime>& total, std::vector<OperatorTime> more)
 SpeculativeModel::SpeculativeModel(std::unique_ptr<StepTimeModel> target,
                                    std::unique_ptr<StepTimeModel> draft,
                                    std::int64_t num_drafts,
-                                   core::Warning note)
+                                   core::Warning note,
+                                   std::vector<domain::DraftLevel> levels)
     : target_(std::move(target)),
       draft_(std::move(draft)),
       num_drafts_(num_drafts),
-      note_(std::move(note)) {
+      note_(std::move(note)),
+      levels_(std::move(levels)) {
   RIDGELINE_CHECK(num_drafts_ >= 1, "speculation without drafts");
 }
 
 void SpeculativeModel::each_pass(const domain::StepBatch& batch,
                                  const std::function<void(const domain::StepBatch&)>& visit) const {
-  if (draft_ == nullptr) {
+  const std::int64_t requests = batch.num_decodes + std::ssize(batch.prefills);
+  const std::int64_t drafts = domain::drafts_after(levels_, requests, num_drafts_);
+  if (draft_ == nullptr || drafts == 0) {
     return;
   }
   std::vector<domain::PrefillChunk> chunks(batch.prefills.begin(), batch.prefills.end());
@@ -72,7 +77,7 @@ void SpeculativeModel::each_pass(const domain::StepBatch& batch,
   if (next.num_decodes == 0) {
     return;  // Nothing was sampled, so nothing is drafted.
   }
-  for (std::int64_t pass = 1; pass < num_drafts_; ++pass) {
+  for (std::int64_t pass = 1; pass < drafts; ++pass) {
     visit(next);
     next.decode_context += core::Tokens(next.num_decodes);
   }

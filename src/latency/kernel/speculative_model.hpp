@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "domain/draft_level.hpp"
 #include "domain/step.hpp"
 #include "latency/lookup_log.hpp"
 #include "latency/step_time_model.hpp"
@@ -19,11 +20,13 @@ namespace ridgeline::latency::kernel {
 /// accepted is the engine's affair (docs/models/kernel.md, "Speculative decoding").
 class SpeculativeModel final : public StepTimeModel {
  public:
-  /// `draft` is empty where no network drafts (n-grams). `num_drafts` is at least 1.
+  /// `draft` is empty where no network drafts (n-grams). `num_drafts` is at least 1; `levels` say
+  /// how many there are by the number of requests in the step.
   SpeculativeModel(std::unique_ptr<StepTimeModel> target,
                    std::unique_ptr<StepTimeModel> draft,
                    std::int64_t num_drafts,
-                   core::Warning note);
+                   core::Warning note,
+                   std::vector<domain::DraftLevel> levels = {});
 
   [[nodiscard]] domain::StepTime predict(const domain::StepBatch& batch) const override;
   [[nodiscard]] domain::StepTime predict_logged(const domain::StepBatch& batch,
@@ -45,6 +48,7 @@ class SpeculativeModel final : public StepTimeModel {
   std::unique_ptr<StepTimeModel> draft_;
   std::int64_t num_drafts_;
   core::Warning note_;
+  std::vector<domain::DraftLevel> levels_;
 };
 
 }  // namespace ridgeline::latency::kernel

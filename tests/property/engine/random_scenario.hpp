@@ -50,6 +50,12 @@ inline void add_handed_over(engine::EngineOptions& options) {
     options.max_num_batched_tokens = std::max(options.max_num_batched_tokens, core::Tokens(2));
     options.draft_acceptance = *element(
         std::vector<double>{}, std::vector<double>{0.7}, std::vector<double>{0.9, 0.5, 0.2});
+    if (*element(false, false, true)) {
+      options.draft_levels = {
+          {.most_requests = *inRange<std::int64_t>(1, 4), .drafts = options.num_speculative_tokens},
+          {.most_requests = 8,
+           .drafts = *inRange<std::int64_t>(0, options.num_speculative_tokens + 1)}};
+    }
     options.acceptance_seed = *inRange<std::uint64_t>(0, 1000);
   }
   const engine::CacheGroup window{.sliding_window = core::Tokens(*inRange<std::int64_t>(2, 40))};

@@ -121,6 +121,25 @@ TEST(Speculation, ASingleTokenWaitsWhereItsPaddingDoesNotFit) {
   EXPECT_EQ(run.step(), "0:4(3)");  // 3 of 7 tokens are left, 4 would be needed.
 }
 
+TEST(Speculation, DraftsFollowTheRequestsOfTheStepBefore) {
+  for (const bool async : {false, true}) {
+    auto options = drafting("0.27", engine::DraftMethod::kNgram);
+    options.async_scheduling = async;
+    options.draft_levels = {{.most_requests = 1, .drafts = 3}, {.most_requests = 8, .drafts = 1}};
+    auto run = reference(options);
+    run.add(tiny_request(0, 7, 30));
+    EXPECT_EQ(run.step(0), "0:7");
+    run.add(tiny_request(1, 1, 30));
+    // One request was scheduled, so that 3 drafts follow; with levels single tokens are not padded.
+    EXPECT_EQ(run.step(0), "0:4(3) 1:1");
+    EXPECT_EQ(run.step(0), "0:2(1) 1:2(1)");
+    run->abort(RequestId(1));
+    // Two were scheduled, so that one draft follows; then three.
+    EXPECT_EQ(run.step(0), "0:2(1)");
+    EXPECT_EQ(run.step(0), "0:4(3)");
+  }
+}
+
 TEST(Speculation, ASingleTokenBesideAPrefillIsNotPadded) {
   auto run = reference(drafting("0.27", engine::DraftMethod::kNgram));
   run.add(tiny_request(0, 7, 20));

@@ -8,6 +8,7 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "domain/draft_level.hpp"
 #include "model/model_spec.hpp"
 #include "scenario/options.hpp"
 
@@ -46,6 +47,23 @@ TEST(Speculation, ReadsVllmsWordsAndWritesThemBack) {
   const auto rate = read("{method: ngram, num_speculative_tokens: 5, acceptance: 1}", errors);
   ASSERT_TRUE(rate.has_value());
   EXPECT_EQ(rate->acceptance, std::vector<double>{1.0});
+}
+
+TEST(Speculation, DraftsMayFollowTheRequestsOfAStep) {
+  const std::string begin =
+      "{method: ngram, num_speculative_tokens: 5, acceptance: 1, "
+      "num_speculative_tokens_per_batch_size: ";
+  core::Errors errors;
+  const auto levels = read(begin + "[[1, 8, 5], [9, 256, 2]]}", errors);
+  ASSERT_TRUE(levels.has_value());
+  EXPECT_EQ(levels->levels,
+            (std::vector<domain::DraftLevel>{{.most_requests = 8, .drafts = 5},
+                                             {.most_requests = 256, .drafts = 2}}));
+  EXPECT_EQ(read(flow_text(to_node(*levels)), errors), levels);
+  for (const char* wrong :
+       {"[]}", "7}", "[[2, 8, 5]]}", "[[1, 8]]}", "[[1, 8, 6]]}", "[[1, 8, 5], [8, 9, 1]]}"}) {
+    EXPECT_THAT(refusal(begin + wrong), HasSubstr("c.num_speculative_tokens_per_batch_size"));
+  }
 }
 
 TEST(Speculation, RefusesWhatItCannotPrice) {

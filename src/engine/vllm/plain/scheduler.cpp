@@ -11,6 +11,7 @@
 #include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/units.hpp"
+#include "domain/draft_level.hpp"
 #include "domain/request.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
@@ -151,6 +152,7 @@ void Scheduler::schedule(ScheduledStep& step) {
   if (preempted_.empty() && has_waiting()) {
     schedule_waiting(step);
   }
+  choose_drafts(step);
 }
 
 /// Tokens that a running request has not computed yet, within its own limits.
@@ -247,8 +249,8 @@ void Scheduler::schedule_waiting(ScheduledStep& step) {
   }
   // Of the running requests alone: what this pass admits is not asked.
   only_decodes_run_ = options_.profile.pads_single_tokens_to_drafts &&
-                      options_.num_speculative_tokens > 0 && !step.empty() &&
-                      std::ranges::none_of(step, &ScheduledSequence::is_prefill);
+                      options_.num_speculative_tokens > 0 && options_.draft_levels.empty() &&
+                      !step.empty() && std::ranges::none_of(step, &ScheduledSequence::is_prefill);
   while (has_waiting() && has_budget() && num_running() < options_.max_num_seqs) {
     const bool from_skipped =
         !skipped_.empty() &&
@@ -329,6 +331,19 @@ void Scheduler::count_in_flight(const ScheduledSequence& part) const {
   if (options_.async_scheduling && part.samples) {
     sequence.num_placeholders += 1 + part.num_drafts;
     sequence.num_drafts = options_.num_speculative_tokens;
+  }
+}
+
+/// How many drafts follow a step is known once all its requests are.
+void Scheduler::choose_drafts(const ScheduledStep& step) const {
+  const std::int64_t drafts = domain::drafts_after(
+      options_.draft_levels, std::ssize(step), options_.num_speculative_tokens);
+  for (const ScheduledSequence& part : step) {
+    auto& sequence = static_cast<Sequence&>(*part.sequence);
+    sequence.drafts_to_come = drafts;
+    if (options_.async_scheduling && part.samples) {
+      sequence.num_drafts = drafts;
+    }
   }
 }
 

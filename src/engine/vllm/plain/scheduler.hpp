@@ -44,6 +44,7 @@ struct Sequence : engine::Sequence {
   std::int64_t num_placeholders = 0;      ///< Sampled by steps in flight: not known yet.
   std::int64_t num_in_flight_tokens = 0;  ///< Scheduled by steps that have not ended.
   std::int64_t num_drafts = 0;            ///< Proposed for the next step.
+  std::int64_t drafts_to_come = 0;        ///< That its step in flight will propose.
   std::int64_t prefill_end = 0;           ///< Tokens known at its admission: up to here is prefill.
   TokenSequence tokens;
   BlockTables blocks;
@@ -178,6 +179,7 @@ class Scheduler final : public QueueScheduler<Sequence> {
   void push_waiting(Queue& queue, const SequencePtr& sequence, bool front);
   void put(ScheduledStep& step, Sequence& sequence, std::int64_t tokens);
   void count_in_flight(const ScheduledSequence& part) const;
+  void choose_drafts(const ScheduledStep& step) const;
   void take_back(const ScheduledSequence& part) const;
   bool take_tokens(Sequence& sequence, const ScheduledSequence& part, std::int64_t tokens) override;
   /// Of a request that decodes: the next, and its drafts.

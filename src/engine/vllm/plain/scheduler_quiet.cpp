@@ -37,7 +37,9 @@ std::int64_t Scheduler::quiet_steps() const {
                                 : std::ranges::count_if(loading_, [](const auto& load) {
                                     return load.second->status == Status::kLoading;
                                   });
-  if (running_.empty() || (num_waiting() > on_their_way && seats_left)) {
+  // Drafts that change from step to step are stepped.
+  if (running_.empty() || !options_.draft_levels.empty() ||
+      (num_waiting() > on_their_way && seats_left)) {
     return 0;
   }
   std::int64_t tokens = std::numeric_limits<std::int64_t>::max();

@@ -37,7 +37,7 @@ bool Scheduler::take_tokens(Sequence& sequence,
       hash_full_blocks(sequence, sequence.num_computed_tokens - sequence.num_placeholders);
     }
   } else if (is_running && !ends) {
-    sequence.num_drafts = options_.num_speculative_tokens;
+    sequence.num_drafts = sequence.drafts_to_come;
   }
   return ends;
 }

@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "domain/draft_level.hpp"
 #include "domain/step.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/kernel_model.hpp"
@@ -49,6 +52,24 @@ TEST(SpeculativeModel, AVerificationAndThePassesOfTheDraftByHand) {
   // An unfinished prompt is read by the draft too, and proposes nothing.
   const Step prompt{.num_decodes = 0, .context = 0, .chunks = {chunk(0, 40, false)}};
   EXPECT_EQ(model.predict(prompt.batch()).gpu(), Duration::microseconds(1400 + 500));
+}
+
+TEST(SpeculativeModel, FewerDraftsOfLargerStepsTakeFewerPasses) {
+  const auto gpu_time = [](std::vector<domain::DraftLevel> levels) {
+    domain::StepBatch batch;
+    batch.num_decodes = 2;
+    batch.decode_context = core::Tokens(20);
+    return SpeculativeModel(
+               linear(1000, 0), linear(100, 0), 3, {.code = "W", .message = "m"}, std::move(levels))
+        .predict(batch)
+        .gpu();
+  };
+  const auto draft =
+      gpu_time({{.most_requests = 8, .drafts = 1}}) - gpu_time({{.most_requests = 8, .drafts = 0}});
+  // A pass per draft.
+  EXPECT_EQ(gpu_time({{.most_requests = 1, .drafts = 1}, {.most_requests = 8, .drafts = 2}}),
+            gpu_time({{.most_requests = 8, .drafts = 0}}) + draft + draft);
+  EXPECT_EQ(gpu_time({}), gpu_time({{.most_requests = 8, .drafts = 3}}));
 }
 
 TEST(SpeculativeModel, NgramsAddNothing) {

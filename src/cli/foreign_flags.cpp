@@ -125,7 +125,7 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
      "options of cluster.kv_offload",
      "kv-offloading-backend kv-offloading-size kv-cpu-blocks kv-offload-threshold "
      "kv-offload-config"},
-    {"is not modelled: recurrent states are kept as vLLM does by default",
+    {"is not modelled: recurrent states are kept as vLLM does by default, \"align\" from 0.27 on",
      "mamba-block-size mamba-cache-dtype mamba-cache-mode mamba-cache-philox-rounds "
      "mamba-ssm-cache-dtype enable-mamba-cache-stochastic-rounding replayssm-buffer-len "
      "use-replayssm"},

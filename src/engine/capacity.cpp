@@ -326,15 +326,16 @@ core::Tokens longest_request(const MemoryPlan& plan,
   return core::Tokens(fits);
 }
 
-std::vector<CacheGroup> engine_cache_groups(const MemoryPlan& plan) {
+std::vector<CacheGroup> engine_cache_groups(const MemoryPlan& plan, bool keeps_states) {
   std::vector<CacheGroup> groups;
   for (const CacheLayout& layout : plan.layouts) {
-    const core::Tokens window = layout.kind == CacheLayout::Kind::kWhole    ? core::Tokens(0)
-                                : layout.kind == CacheLayout::Kind::kWindow ? layout.window
-                                                                            : core::Tokens(1);
-    groups.insert(groups.end(),
-                  static_cast<std::size_t>(layout.groups),
-                  CacheGroup{.sliding_window = window});
+    CacheGroup group;
+    if (layout.kind == CacheLayout::Kind::kWindow) {
+      group.sliding_window = layout.window;
+    } else if (layout.kind == CacheLayout::Kind::kState) {
+      group = {.sliding_window = core::Tokens(keeps_states ? 2 : 1), .keeps_states = keeps_states};
+    }
+    groups.insert(groups.end(), static_cast<std::size_t>(layout.groups), group);
   }
   if (groups.empty()) {
     groups.emplace_back();

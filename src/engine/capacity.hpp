@@ -116,7 +116,8 @@ inline constexpr double kGraphMibPerLayer = 0.25;
                                            core::Tokens max_num_batched_tokens,
                                            core::Tokens longest);
 /// The plan's groups as the engine takes them. A state is what a window of one token keeps: one
-/// block.
-[[nodiscard]] std::vector<CacheGroup> engine_cache_groups(const MemoryPlan& plan);
+/// block; where prefix caching keeps states, what one of two keeps.
+[[nodiscard]] std::vector<CacheGroup> engine_cache_groups(const MemoryPlan& plan,
+                                                          bool keeps_states = false);
 
 }  // namespace ridgeline::engine

@@ -30,6 +30,9 @@ enum class DraftMethod : std::uint8_t {
 /// Layers that share a cache layout; every group holds a block table of its own in the one pool.
 struct CacheGroup {
   core::Tokens sliding_window{0};  ///< 0: full attention.
+  /// Recurrent states that prefix caching keeps at the ends of blocks: of the blocks that a step
+  /// fills, the last alone holds one. The window is 2 tokens: a step reads the state before it.
+  bool keeps_states = false;
 
   friend bool operator==(const CacheGroup&, const CacheGroup&) = default;
 };
@@ -87,6 +90,12 @@ struct EngineOptions {
 [[nodiscard]] constexpr core::Tokens token_budget(const EngineOptions& options) {
   return options.max_num_scheduled_tokens > core::Tokens(0) ? options.max_num_scheduled_tokens
                                                             : options.max_num_batched_tokens;
+}
+
+/// Whether recurrent states are kept at the ends of blocks (vLLM's mamba_cache_mode "align").
+[[nodiscard]] inline bool keeps_states(const EngineOptions& options) {
+  return options.enable_prefix_caching &&
+         std::ranges::any_of(options.cache_groups, &CacheGroup::keeps_states);
 }
 
 /// How many steps the engine keeps in flight.

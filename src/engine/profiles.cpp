@@ -68,6 +68,7 @@ Profile profile_of_027(const Profile& v24) {
   v27.larger_graphs_on_blackwell = true;
   v27.larger_budget_on_large_gpus = true;
   v27.has_partial_prefills = false;
+  v27.caches_states = true;
   return v27;
 }
 
@@ -235,6 +236,9 @@ constexpr auto kSwitchTexts = std::to_array<SwitchText>({
     {&Profile::has_scheduled_tokens, "max_num_scheduled_tokens", "no max_num_scheduled_tokens"},
     {&Profile::has_performance_mode, "performance_mode", "no performance_mode"},
     {&Profile::has_draft_levels, "drafts by the requests of a step", "a fixed number of drafts"},
+    {&Profile::caches_states,
+     "caches prefixes of networks with states",
+     "caches no prefixes of networks with states"},
     {&Profile::has_partial_prefills,
      "limits of partial prefills without effect",
      "no limits of partial prefills"},

@@ -119,6 +119,8 @@ struct Profile {
   bool has_performance_mode = false;
   /// The number of drafts may follow the number of scheduled requests (from 2026-06-14, #32374).
   bool has_draft_levels = false;
+  /// Prefix caching of networks with recurrent states is on by default, in the mode "align".
+  bool caches_states = false;
   /// max_num_partial_prefills and max_long_partial_prefills exist, and do nothing (until
   /// 2026-07-21, #49244).
   bool has_partial_prefills = true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -65,6 +66,53 @@ engine::MemoryOptions memory_options(Resolution& work) {
           .profile = work.out->engine.profile};
 }
 
+/// vLLM's checks where prefix caching keeps states at the ends of blocks: a chunk of a block must
+/// fit in a step.
+void check_state_caching(Resolution& work) {
+  constexpr std::string_view kOff = "--no-enable-prefix-caching";
+  const std::int64_t block = work.out->memory.block_size.value();
+  const auto check = [&](std::string_view field, std::optional<std::int64_t> tokens) {
+    if (tokens.value_or(block) < block) {
+      work.note(field,
+                fmt::format("{} is below the block size {}: prefix caching keeps recurrent states "
+                            "at the ends of blocks, and no step would reach one",
+                            *tokens,
+                            block),
+                std::string(kOff));
+    }
+  };
+  const std::int64_t threshold = work.engine().long_prefill_token_threshold;
+  check("engine.max_num_batched_tokens", memory_options(work).max_num_batched_tokens.value());
+  check("engine.max_num_scheduled_tokens", work.engine().max_num_scheduled_tokens);
+  check("engine.long_prefill_token_threshold",
+        threshold == 0 ? std::nullopt : std::optional(threshold));
+  if (!work.engine().enable_chunked_prefill) {
+    work.note("engine.enable_chunked_prefill",
+              "is off: prefix caching keeps recurrent states at the ends of blocks, where prompts "
+              "are cut",
+              std::string(kOff));
+  }
+}
+
+/// Prefix caching of a network with recurrent states, as vLLM's version has it.
+void cache_states(Resolution& work) {
+  const bool is_modelled = work.out->engine.num_speculative_tokens == 0;
+  if (work.out->engine.profile.caches_states && is_modelled) {
+    if (work.engine().enable_prefix_caching) {
+      work.out->engine.cache_groups = engine::engine_cache_groups(work.out->memory, true);
+      check_state_caching(work);
+    }
+    return;
+  }
+  const bool asked = work.is_given("engine.enable_prefix_caching");
+  const bool shares = work.workload.section.prefix_len.value_or(0) > 0;
+  if ((asked || shares) && work.engine().enable_prefix_caching) {
+    work.out->warnings.push_back(prefix_caching_off());
+  }
+  // Older versions' default, and where drafts are not modelled.
+  work.engine().enable_prefix_caching = false;
+}
+
 /// What the kinds of cache mean for the engine.
 void divide_blocks(Resolution& work) {
   const engine::MemoryPlan& plan = work.out->memory;
@@ -80,13 +128,7 @@ void divide_blocks(Resolution& work) {
                                 work.engine().block_size),
          .hint = {}});
   }
-  const bool asked = work.is_given("engine.enable_prefix_caching");
-  const bool shares = work.workload.section.prefix_len.value_or(0) > 0;
-  if ((asked || shares) && work.engine().enable_prefix_caching) {
-    work.out->warnings.push_back(prefix_caching_off());
-  }
-  // vLLM's default for networks with states, which a hit would need a copy of.
-  work.engine().enable_prefix_caching = false;
+  cache_states(work);
 }
 
 /// Tokens that one request can have in the KV cache, up to the network's longest.
@@ -303,10 +345,11 @@ bool captures_every_small_size(const EngineSection& engine) {
 }
 
 core::Warning prefix_caching_off() {
-  return {.code = "W-prefix-caching",
-          .message =
-              "enable_prefix_caching is off: hits of recurrent states are not modelled yet, "
-              "and prefixes that prompts share are computed anew"};
+  return {
+      .code = "W-prefix-caching",
+      .message =
+          "enable_prefix_caching is off: hits of recurrent states are modelled from vLLM 0.27 on "
+          "and without drafts, and prefixes that prompts share are computed anew"};
 }
 
 bool has_recurrent_states(const engine::MemoryPlan& plan) {

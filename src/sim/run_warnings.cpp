@@ -157,7 +157,7 @@ void warn_of_prefixes(const scenario::Resolved& resolved,
       resolved.provenance, "engine.enable_prefix_caching", &scenario::Provenance::path);
   const bool is_default = setting != resolved.provenance.end() &&
                           setting->origin == scenario::Provenance::Origin::kDefault;
-  if (is_default && source.names_prompts() &&
+  if (is_default && source.names_prompts() && !resolved.deployment->engine.enable_prefix_caching &&
       scenario::has_recurrent_states(resolved.deployment->memory)) {
     warnings.push_back(scenario::prefix_caching_off());
   }

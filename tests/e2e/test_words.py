@@ -251,7 +251,7 @@ def completed(ridgeline, *words):
 def test_bash_completes(ridgeline):
     ridgeline.write("requests.csv", TRACE)
     assert completed(ridgeline, "rep") == ["replay"]
-    assert completed(ridgeline, "run", "--max-num-s") == ["--max-num-scheduled-tokens", "--max-num-seqs"]
+    assert completed(ridgeline, "run", "--max-num-s") == ["--max-num-seqs", "--max-num-scheduled-tokens"]
     assert completed(ridgeline, "run", "--no-enable-pre") == ["--no-enable-prefix-caching"]
     assert completed(ridgeline, "run", "--gpu", "h20") == ["h20", "h200"]
     assert completed(ridgeline, "run", "--percentiles", "") == ["exact", "sketch"]

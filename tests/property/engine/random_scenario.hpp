@@ -64,6 +64,18 @@ inline void add_handed_over(engine::EngineOptions& options) {
                                   std::vector{engine::CacheGroup{}, window},
                                   std::vector{window});
   options.pipeline_depth = *element<std::int64_t>(0, 0, 0, 3);
+  // scenario::resolve refuses budgets below a block beside states, and drafts.
+  const auto holds_block = [&](core::Tokens tokens) {
+    return tokens == core::Tokens(0) || tokens >= options.block_size;
+  };
+  if (options.enable_prefix_caching && options.num_speculative_tokens == 0 &&
+      holds_block(options.max_num_batched_tokens) &&
+      holds_block(options.max_num_scheduled_tokens) &&
+      holds_block(options.long_prefill_token_threshold) && *element(false, true)) {
+    options.cache_groups = {
+        engine::CacheGroup{},
+        engine::CacheGroup{.sliding_window = core::Tokens(2), .keeps_states = true}};
+  }
 }
 
 inline engine::EngineOptions random_options(const Features& features) {

@@ -184,6 +184,69 @@ TEST(Speculation, ADraftModelReadsOneTokenMoreOfARunningRequestToo) {
   }
 }
 
+// ---- recurrent states ----
+
+/// Full attention, and states that prefix caching keeps at the ends of blocks of 4 tokens.
+engine::EngineOptions with_states() {
+  auto options = tiny_options("0.27");
+  options.enable_prefix_caching = true;
+  options.cache_groups = {{}, {.sliding_window = core::Tokens(2), .keeps_states = true}};
+  return options;
+}
+
+TEST(States, ChunksEndWhereAStateIsKept) {
+  auto run = reference(with_states());
+  run.add(tiny_request(0, 30, 3));
+  // Steps of 16 tokens; the last place is at 28, and the rest a chunk of its own. Of 64 blocks full
+  // attention takes 4, 7 and 8, states the last one of each chunk, beside the one before it.
+  EXPECT_EQ(run.step(), "0:16");
+  EXPECT_EQ(run->num_free_blocks(), 64 - 4 - 1);
+  EXPECT_EQ(run.step(), "0:12");
+  EXPECT_EQ(run->num_free_blocks(), 64 - 7 - 2);
+  EXPECT_EQ(run.step(), "0:2");
+  EXPECT_EQ(run->num_free_blocks(), 64 - 8 - 2);
+  EXPECT_EQ(run.step(), "0:1");
+}
+
+TEST(States, ChunksAreWholeBlocksOfWhatIsLeftOfTheBudget) {
+  auto run = reference(with_states());
+  run.add(tiny_request(0, 6, 9));
+  run.add(tiny_request(1, 30, 3));
+  EXPECT_EQ(run.step(), "0:4 1:12");
+  EXPECT_EQ(run.step(), "0:2 1:12");  // 14 tokens are left, 3 blocks of them.
+  EXPECT_EQ(run.step(), "0:1 1:4");
+  EXPECT_EQ(run.step(), "0:1 1:2");
+}
+
+TEST(States, APromptWaitsWhereLessThanABlockIsLeft) {
+  auto options = with_states();
+  options.max_num_batched_tokens = core::Tokens(4);
+  auto run = reference(options);
+  run.add(tiny_request(0, 3, 3));
+  run.add(tiny_request(1, 30, 3));
+  EXPECT_EQ(run.step(), "0:3");  // One token is left.
+  EXPECT_EQ(run.step(), "0:1");
+  EXPECT_EQ(run.step(), "0:1");
+  EXPECT_EQ(run.step(), "1:4");
+}
+
+TEST(States, HitsEndWhereAStateWasKept) {
+  auto run = reference(with_states());
+  run.add(tiny_request(0, 30, 1, 1));
+  for (const char* chunk : {"0:16", "0:12", "0:2"}) {
+    EXPECT_EQ(run.step(), chunk);
+  }
+  // All 28 tokens of its full blocks: there is a state behind them.
+  run.add(tiny_request(1, 40, 1, 1));
+  EXPECT_EQ(run.step(), "1:12");
+  // Of 24 tokens in common, 16: the chunk from there to 28 left no state at 24.
+  auto other = tiny_request(2, 34, 1, 1);
+  other.prompt = {{1, core::Tokens(24)}, {2, core::Tokens(10)}};
+  run.add(other);
+  EXPECT_EQ(run.step(), "2:16");
+  EXPECT_EQ(run.step(), "2:2");
+}
+
 // ---- priority ----
 
 /// `low` runs first and takes the last block; `high` then needs one, and low has to go although it

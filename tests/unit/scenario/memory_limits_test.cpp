@@ -217,6 +217,28 @@ TEST(MemoryLimits, RecurrentStatesMakeBlocksLongAndPrefixesForgotten) {
   EXPECT_THAT(codes(**asked), testing::Contains("W-prefix-caching"));
 }
 
+TEST(MemoryLimits, From027OnPrefixCachingKeepsRecurrentStates) {
+  const auto with_states = [](std::vector<Override> more) {
+    more.push_back({"engine.version", "vllm@0.27"});
+    more.push_back({"engine.tensor_parallel_size", "2"});
+    return with("qwen3-next-80b-a3b", "h200", std::move(more));
+  };
+  const auto kept = resolved(with_states({}));
+  ASSERT_TRUE(kept) << core::to_string(kept.error().front());
+  EXPECT_TRUE((*kept)->engine.enable_prefix_caching);
+  EXPECT_TRUE(keeps_states((*kept)->engine));
+  const auto off = resolved(with_states({{"engine.enable_prefix_caching", "false"}}));
+  ASSERT_TRUE(off);
+  EXPECT_FALSE(keeps_states((*off)->engine));
+  // Derived in Capacity.AStateTakesABlockThatGrowsToHoldIt: blocks of 544 tokens.
+  EXPECT_EQ(only_error(with_states({{"engine.max_num_batched_tokens", "512"},
+                                    {"engine.max_num_seqs", "64"}}))
+                .field,
+            "engine.max_num_batched_tokens");
+  EXPECT_EQ(only_error(with_states({{"engine.long_prefill_token_threshold", "100"}})).field,
+            "engine.long_prefill_token_threshold");
+}
+
 TEST(MemoryLimits, BlocksThatContradictTheUtilisationAreRefused) {
   const auto plain =
       resolved(with("llama-3.1-8b", "h100", {{"engine.gpu_memory_utilization", "0.8"}}));

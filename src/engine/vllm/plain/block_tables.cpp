@@ -43,6 +43,7 @@ BlockManager::BlockManager(const EngineOptions& options)
     }
     layouts_[entry->second].push_back(windows_.size());
     windows_.push_back(window);
+    keeps_states_.push_back(group.keeps_states);
   }
   std::stable_partition(layouts_.begin(), layouts_.end(), [this](const auto& layout) {
     return windows_[layout.front()] == 0;
@@ -219,7 +220,8 @@ std::int64_t BlockManager::blocks_needed(const BlockTables& tables,
     }
     const std::int64_t held = tables.groups.empty() ? 0 : tables.groups[group].size();
     const std::int64_t adopted = prefix.groups.empty() ? 0 : prefix.groups[group].size();
-    needed += std::max<std::int64_t>(wanted - held - adopted, 0);
+    const std::int64_t missing = std::max<std::int64_t>(wanted - held - adopted, 0);
+    needed += keeps_states_[group] ? std::min<std::int64_t>(missing, 1) : missing;
     if (!prefix.groups.empty()) {
       const BlockTable& found = prefix.groups[group];
       const bool row_is_free = found.row != nullptr && found.row->holders == 0;
@@ -287,13 +289,29 @@ void BlockManager::reserve(BlockTables& tables, std::int64_t tokens) const {
   }
 }
 
+/// The blocks among these that hold something.
+void BlockManager::give_back(std::vector<core::BlockId>& blocks) {
+  if (num_state_groups() > 0) {
+    std::erase(blocks, kNullBlock);
+  }
+  pool_.release(blocks);
+}
+
 bool BlockManager::take_blocks(BlockTables& tables, std::int64_t tokens) {
   const std::int64_t missing = blocks_missing(tables, tokens);
-  if (missing * static_cast<std::int64_t>(tables.groups.size()) > pool_.num_free()) {
+  const std::int64_t states = num_state_groups();
+  const std::int64_t others = std::ssize(tables.groups) - states;
+  if (missing * others + std::min<std::int64_t>(missing, 1) * states > pool_.num_free()) {
     return false;
   }
-  for (auto& table : tables.groups) {
-    pool_.allocate(missing, table.blocks);
+  for (std::size_t group = 0; group < tables.groups.size(); ++group) {
+    std::vector<core::BlockId>& blocks = tables.groups[group].blocks;
+    if (keeps_states_[group] && missing > 0) {
+      blocks.insert(blocks.end(), static_cast<std::size_t>(missing - 1), kNullBlock);
+      pool_.allocate(1, blocks);
+    } else {
+      pool_.allocate(missing, blocks);
+    }
   }
   tables.tokens_held += missing * block_size_;
   return true;
@@ -351,7 +369,7 @@ void BlockManager::move_windows(BlockTables& tables,
     const auto end = table.blocks.begin() + passed;
     if (pool_.has_lookups()) {
       dropped_.assign(std::make_reverse_iterator(end), table.blocks.rend());
-      pool_.release(dropped_);
+      give_back(dropped_);
     } else {
       pool_.release_unsought({.blocks = {table.blocks.begin(), end},
                               .first = table.num_first,
@@ -382,7 +400,7 @@ void BlockManager::release(BlockTables& tables, const BlockHashes& hashes) {
     if (!frees_in_order_) {
       std::reverse(table.blocks.begin(), table.blocks.end());
     }
-    pool_.release(table.blocks);
+    give_back(table.blocks);
     if (table.row != nullptr) {
       pool_.leave(table.row);
     }

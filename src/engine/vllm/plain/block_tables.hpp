@@ -92,7 +92,7 @@ class BlockManager {
   bool extend(BlockTables& tables, std::int64_t tokens) {
     return tokens <= tables.tokens_held || take_blocks(tables, tokens);
   }
-  /// Blocks that extend() takes from the pool.
+  /// Blocks that extend() takes from the pool, or more where states are kept.
   [[nodiscard]] std::int64_t blocks_to_extend(const BlockTables& tables,
                                               std::int64_t tokens) const {
     return blocks_missing(tables, tokens) * static_cast<std::int64_t>(tables.groups.size());
@@ -116,6 +116,10 @@ class BlockManager {
   [[nodiscard]] KvCache& pool() { return pool_; }
   [[nodiscard]] std::int64_t block_size() const { return block_size_; }
   [[nodiscard]] std::size_t num_groups() const { return windows_.size(); }
+  /// Groups that keep states.
+  [[nodiscard]] std::int64_t num_state_groups() const {
+    return std::ranges::count(keeps_states_, true);
+  }
 
  private:
   [[nodiscard]] BlockTable find_row(core::BlockId first,
@@ -141,6 +145,7 @@ class BlockManager {
     return blocks_for(std::max<std::int64_t>(tokens - tables.tokens_held, 0));
   }
   bool take_blocks(BlockTables& tables, std::int64_t tokens);
+  void give_back(std::vector<core::BlockId>& blocks);
   void move_windows(BlockTables& tables, const BlockHashes& hashes, std::int64_t computed);
   void note_hashed(BlockTables& tables, std::int64_t blocks) const;
   void note_windows(BlockTables& tables) const;
@@ -158,6 +163,7 @@ class BlockManager {
   bool drops_per_layout_;
   std::int64_t most_tokens_in_flight_;
   std::vector<std::int64_t> windows_;  ///< Of each group; 0: full attention.
+  std::vector<bool> keeps_states_;     ///< Of each group (CacheGroup::keeps_states).
   /// Groups with one window width, full attention first: what is looked up together.
   std::vector<std::vector<std::size_t>> layouts_;
   std::vector<core::BlockId> dropped_;  ///< By the window that moves on; kept for its memory.

@@ -56,6 +56,7 @@ Scheduler::Scheduler(const EngineOptions& options)
       by_priority_(options.policy == SchedulingPolicy::kPriority &&
                    options.profile.has_priority_policy),
       has_one_full_cache_(has_one_full_cache(options)),
+      keeps_states_(keeps_states(options)),
       loses_results_(options.profile.updates_running_only && !options.async_scheduling),
       steps_per_request_(steps_per_request(options)),
       foresees_end_(options.async_scheduling && options.profile.async_skips_last_token),
@@ -63,7 +64,11 @@ Scheduler::Scheduler(const EngineOptions& options)
                      (options.profile.keeps_last_position_free ? 1 : 0)),
       lookahead_(lookahead_slots(options)),
       draft_slots_(input_slots(options)),
-      manager_(options) {}
+      manager_(options) {
+  if (keeps_states_) {
+    begin_lookups();  // The blocks without a state would be in the way of those that none seeks.
+  }
+}
 
 engine::SequencePtr Scheduler::add_leg(const domain::Request& request, const Leg& leg) {
   const Sequence sequence(request, options_.max_model_len);
@@ -139,7 +144,13 @@ bool Scheduler::can_ever_run(const Sequence& sequence) const {
   const bool capped =
       options_.profile.caps_windows_at_admission || !options_.profile.reserve_full_prompt;
   return sequence.max_output_tokens >= 1 &&
-         manager_.blocks_needed({}, {}, most, capped) <= kv_cache().num_usable();
+         manager_.blocks_needed({}, {}, most, capped) + earlier_states() <= kv_cache().num_usable();
+}
+
+/// A state is written beside the one before it, and beside those that steps in flight read.
+std::int64_t Scheduler::earlier_states() const {
+  return manager_.num_state_groups() *
+         (options_.profile.windows_keep_steps_in_flight ? steps_per_request_ : 1);
 }
 
 void Scheduler::schedule(ScheduledStep& step) {
@@ -163,7 +174,26 @@ std::int64_t Scheduler::tokens_to_run(const Sequence& sequence) const {
     tokens = std::min(tokens, options_.long_prefill_token_threshold.value());
   }
   const std::int64_t left = std::min(budget_, input_budget_ - draft_slots_);
-  return std::min(std::min(tokens, left), last_position_ - sequence.num_computed_tokens);
+  tokens = std::min({tokens, left, last_position_ - sequence.num_computed_tokens});
+  return keeps_states_ ? cut_to_states(sequence, sequence.num_computed_tokens, tokens) : tokens;
+}
+
+/// Chunks of a prefill end where a block does, so that the state there can be kept, up to the last
+/// such place; the rest of the prompt is a chunk of its own. Zero where less than a block is left
+/// of the budget. Source: _mamba_block_aligned_split (vllm/v1/core/sched/scheduler.py).
+std::int64_t Scheduler::cut_to_states(const Sequence& sequence,
+                                      std::int64_t computed,
+                                      std::int64_t tokens) const {
+  const std::int64_t known = sequence.num_tokens();
+  if (computed >= std::max(sequence.num_prompt_tokens, known - 1)) {
+    return tokens;  // A decode.
+  }
+  const std::int64_t block = manager_.block_size();
+  const std::int64_t last_kept = known / block * block;
+  if (computed + tokens < last_kept) {
+    return tokens / block * block;
+  }
+  return computed < last_kept ? last_kept - computed : tokens;
 }
 
 bool Scheduler::last_token_in_flight(const Sequence& sequence) const {

@@ -143,6 +143,7 @@ class Scheduler final : public QueueScheduler<Sequence> {
     std::int64_t computed = 0;  ///< Tokens that count as computed all the same.
   };
 
+  [[nodiscard]] std::int64_t earlier_states() const;
   void schedule_running(ScheduledStep& step);
   void schedule_waiting(ScheduledStep& step);
   [[nodiscard]] bool has_waiting() const { return !waiting_.empty() || !skipped_.empty(); }
@@ -161,6 +162,9 @@ class Scheduler final : public QueueScheduler<Sequence> {
   void take_remote_tokens(Sequence& sequence);
   [[nodiscard]] Admission plan(Sequence& sequence);
   bool cut_to_budget(Admission& admission) const;
+  [[nodiscard]] std::int64_t cut_to_states(const Sequence& sequence,
+                                           std::int64_t computed,
+                                           std::int64_t tokens) const;
   void admit(const SequencePtr& sequence, const Admission& admission, ScheduledStep& step);
   void adopt(Sequence& sequence, CachedPrefix prefix);
   void hold_for_load(const SequencePtr& sequence, const Admission& admission);
@@ -197,6 +201,7 @@ class Scheduler final : public QueueScheduler<Sequence> {
   EngineOptions options_;
   bool by_priority_;
   bool has_one_full_cache_;
+  bool keeps_states_;               ///< At the ends of blocks: chunks end there.
   bool loses_results_;              ///< What a preempted request sampled is lost.
   std::int64_t steps_per_request_;  ///< In flight, of a request that decodes.
   bool foresees_end_;           ///< A request whose last token is in flight is not scheduled again.

@@ -205,6 +205,12 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
   if (!cut_to_budget(admission)) {
     return options_.profile.whole_prompt_blocks_queue ? Verdict::kBlocked : Verdict::kSkipped;
   }
+  if (keeps_states_ && !admission.loads) {
+    admission.tokens = cut_to_states(*sequence, admission.cached, admission.tokens);
+    if (admission.tokens == 0) {
+      return Verdict::kBlocked;
+    }
+  }
   if (!fits(*sequence, admission)) {
     return Verdict::kBlocked;
   }

@@ -29,18 +29,25 @@ struct Claim {
 
 /// Why a request was not served.
 enum class Reason : std::uint8_t {
-  kSaturated,    ///< Its priority is below zero and the instances are saturated.
-  kShed,         ///< Likewise, by a draw.
-  kTokenBucket,  ///< The bucket holds less than its prompt.
-  kRateLimit,    ///< Its tenant has had its requests or tokens of the minute.
-  kQueueFull,    ///< The queue of its band holds all it may.
-  kExpired,      ///< It waited its time in the queue.
-  kNoEndpoint,   ///< No instance is ready.
+  kSaturated,      ///< Its priority is below zero and the instances are saturated.
+  kShed,           ///< Likewise, by a draw.
+  kTokenBucket,    ///< The bucket holds less than its prompt.
+  kRateLimit,      ///< Its tenant has had its requests or tokens of the minute.
+  kQueueFull,      ///< The queue of its band holds all it may.
+  kExpired,        ///< It waited its time in the queue.
+  kNoEndpoint,     ///< No instance is ready.
+  kPredictedLate,  ///< Its priority is below zero, and it would miss its targets everywhere.
 };
-inline constexpr std::size_t kNumReasons = 7;
+inline constexpr std::size_t kNumReasons = 8;
 /// What results call them.
-inline constexpr std::array<const char*, kNumReasons> kReasonNames = {
-    "saturated", "shed", "token_bucket", "rate_limit", "queue_full", "expired", "no_endpoint"};
+inline constexpr std::array<const char*, kNumReasons> kReasonNames = {"saturated",
+                                                                      "shed",
+                                                                      "token_bucket",
+                                                                      "rate_limit",
+                                                                      "queue_full",
+                                                                      "expired",
+                                                                      "no_endpoint",
+                                                                      "predicted_late"};
 
 struct Decision {
   enum class Verdict : std::uint8_t { kAdmit, kReject, kQueue };
@@ -67,6 +74,8 @@ struct AdmissionInput {
   const Claim& claim;
   std::span<const routing::InstanceView> instances;  ///< The ready ones.
   core::SimTime now;
+  /// By how much it would meet its targets at each of them; empty where it has no targets.
+  std::span<const routing::Headroom> headroom = {};
 };
 
 /// Decides whether a request is let in. May remember its own decisions; knows nothing else but what
@@ -80,6 +89,8 @@ class Admission {
 
   /// Whether decide() reads the saturation, which a detector then measures.
   [[nodiscard]] virtual bool needs_saturation() const { return false; }
+  /// Whether decide() reads AdmissionInput::headroom, which the routing policy then predicts.
+  [[nodiscard]] virtual bool needs_headroom() const { return false; }
   /// Draws, where it must, from `draws`, a stream of this decision alone.
   [[nodiscard]] virtual Decision decide(const AdmissionInput& input,
                                         double saturation,

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -60,7 +61,8 @@ Control::Control(const Settings& settings, domain::Tenants& tenants, std::uint64
     detector_ = find_detector(settings.saturation_detector).value()->make(settings);
     needs_ = detector_->needs();
   }
-  needs_.own = needs_.own || counts_output_;
+  needs_.own = needs_.own || counts_output_ || policy_->needs_headroom();
+  needs_.gauges = needs_.gauges || policy_->needs_headroom();
 }
 
 Claim Control::claim_of(const domain::Request& request, SimTime now) {
@@ -78,9 +80,12 @@ Claim Control::claim_of(const domain::Request& request, SimTime now) {
       .expires = SimTime::saturating_sum(now, tenant.request_ttl.value_or(settings_.request_ttl))};
 }
 
-Decision Control::arrive(const domain::Request& request, Views instances, SimTime now) {
+Decision Control::arrive(const domain::Request& request,
+                         Views instances,
+                         SimTime now,
+                         std::span<const routing::Headroom> headroom) {
   const Claim claim = claim_of(request, now);
-  Decision decision = decide(claim, instances, now);
+  Decision decision = decide(claim, instances, now, headroom);
   if (decision.verdict == Decision::Verdict::kAdmit && flow_) {
     read_ends(now);
     const auto refused = flow_->enqueue(claim);
@@ -94,11 +99,14 @@ Decision Control::arrive(const domain::Request& request, Views instances, SimTim
   return decision;
 }
 
-Decision Control::decide(const Claim& claim, Views instances, SimTime now) {
+Decision Control::decide(const Claim& claim,
+                         Views instances,
+                         SimTime now,
+                         std::span<const routing::Headroom> headroom) {
   const double measured = policy_->needs_saturation() ? saturation(instances, now) : 0.0;
   core::RngStream draws(seed_, 0, "admission", claim.request.value());
-  const Decision decision =
-      policy_->decide({.claim = claim, .instances = instances, .now = now}, measured, draws);
+  const Decision decision = policy_->decide(
+      {.claim = claim, .instances = instances, .now = now, .headroom = headroom}, measured, draws);
   // The tenant's account last: what the policy refuses counts towards nothing.
   return decision.verdict == Decision::Verdict::kAdmit &&
                  !limits_.take(claim.tenant, claim.prompt_tokens, now)

@@ -45,12 +45,18 @@ class Control {
 
   /// Which parts of the views it reads. Ends are to be noted where `own` is set.
   [[nodiscard]] const routing::Needs& needs() const { return needs_; }
+  /// Whether arrive() reads what the routing policy predicts.
+  [[nodiscard]] bool needs_headroom() const { return policy_->needs_headroom(); }
   /// Whether requests can wait here.
   [[nodiscard]] bool queues() const { return flow_.has_value(); }
 
   /// Of a request that arrives now. One that is to wait does so from now on: take it, or those
   /// before it, with next().
-  Decision arrive(const domain::Request& request, Views instances, core::SimTime now);
+  /// `headroom` as AdmissionInput has it.
+  Decision arrive(const domain::Request& request,
+                  Views instances,
+                  core::SimTime now,
+                  std::span<const routing::Headroom> headroom = {});
   /// The request to send now of those that wait, if there is one and the instances have room. Call
   /// it again after it was sent.
   std::optional<core::RequestId> next(Views instances, core::SimTime now);
@@ -86,7 +92,10 @@ class Control {
   };
 
   [[nodiscard]] Claim claim_of(const domain::Request& request, core::SimTime now);
-  Decision decide(const Claim& claim, Views instances, core::SimTime now);
+  Decision decide(const Claim& claim,
+                  Views instances,
+                  core::SimTime now,
+                  std::span<const routing::Headroom> headroom);
   double saturation(Views instances, core::SimTime now);
   void read_ends(core::SimTime now);
 

@@ -61,7 +61,12 @@ void AdmissionPart::act(SimTime now) {
 
 bool AdmissionPart::on_arrival(Ticket& ticket, SimTime now) {
   using Verdict = admission::Decision::Verdict;
-  const auto decision = control_.arrive(ticket.request, fleet_.gateway().ready_views(now), now);
+  Gateway& gateway = fleet_.gateway();
+  const Gateway::Outlook outlook =
+      control_.needs_headroom()
+          ? gateway.outlook(ticket.request, now, ticket.group)
+          : Gateway::Outlook{.instances = gateway.ready_views(now), .headroom = {}};
+  const auto decision = control_.arrive(ticket.request, outlook.instances, now, outlook.headroom);
   if (decision.verdict == Verdict::kReject) {
     is_refusing_ = true;
     fleet_.end(ticket, Outcome::kRejected, now);

@@ -112,6 +112,7 @@ Cluster::Cluster(ClusterInputs inputs)
         }
         return instance(id, as_of).cached_prefix_at(request, as_of);
       });
+  gateway_.set_targets(std::move(inputs.targets_of));
   serves_.assign(instances_.size(), true);
   before_.resize(instances_.size());
   gateway_.watch_decisions(inputs.decisions);

@@ -45,9 +45,10 @@ struct ClusterInputs {
   GatewaySplit split = GatewaySplit::kRandom;
   /// One per gateway, made alike: every decision is made again on views of age 0. Empty: not.
   Gateway::Routers audit = {};
-  DecisionSink* decisions = nullptr;  ///< Gets every decision, where there is one.
-  StorySink* stories = nullptr;       ///< Gets what happened to each request, where there is one.
-  std::uint64_t seed = 0;             ///< Of the policy's draws.
+  Gateway::TargetsOf targets_of = {};  ///< Of requests, for policies that predict.
+  DecisionSink* decisions = nullptr;   ///< Gets every decision, where there is one.
+  StorySink* stories = nullptr;        ///< Gets what happened to each request, where there is one.
+  std::uint64_t seed = 0;              ///< Of the policy's draws.
   /// Advance every instance to every instant at which something happens in the cluster: slower, the
   /// same results. Off: only those of which the gateway may have learned something.
   bool eager = false;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "cluster/decision.hpp"
 #include "cluster/routing_audit.hpp"
@@ -220,7 +221,8 @@ std::optional<Gateway::Counted> Gateway::route(const domain::Request& request,
                                   .tiers = tiers_,
                                   .scores = decisions_ != nullptr ? &scores_ : nullptr,
                                   .group = group,
-                                  .is_weighted = is_weighted_};
+                                  .is_weighted = is_weighted_,
+                                  .targets = targets_of(request)};
   if (input.instances.empty()) {
     return std::nullopt;
   }
@@ -256,6 +258,31 @@ std::optional<Gateway::Counted> Gateway::route(const domain::Request& request,
     totals_.gauge_age += now - view.gauges_as_of;
   }
   return counted;
+}
+
+routing::LatencyTargets Gateway::targets_of(const domain::Request& request) const {
+  return targets_of_ ? targets_of_(request) : routing::LatencyTargets();
+}
+
+Gateway::Outlook Gateway::outlook(const domain::Request& request,
+                                  SimTime now,
+                                  std::uint32_t group) {
+  read_notices(now);
+  Desk& desk = desks_[gateway_of(request)];
+  const std::span<const routing::InstanceView> ready = candidates(desk, group);
+  Outlook outlook{.instances = ready, .headroom = {}};
+  const routing::LatencyTargets targets = targets_of(request);
+  if (!ready.empty() && (targets.ttft_ms > 0.0 || targets.tpot_ms > 0.0)) {
+    const domain::RequestView known = domain::view(request);
+    outlook.headroom = desk.router->headroom({.request = known,
+                                              .prompt = request.prompt,
+                                              .instances = ready,
+                                              .now = now,
+                                              .group = group,
+                                              .is_weighted = is_weighted_,
+                                              .targets = targets});
+  }
+  return outlook;
 }
 
 void Gateway::set_readable(core::InstanceId instance, bool readable) {

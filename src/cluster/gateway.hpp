@@ -105,6 +105,10 @@ class Gateway {
   /// Called at each decision, where the policy needs it (Needs::tiers).
   void look_at_tiers(TierLook look) { look_at_tier_ = std::move(look); }
 
+  using TargetsOf = std::function<routing::LatencyTargets(const domain::Request&)>;
+  /// Called at each decision; without it a request has no targets.
+  void set_targets(TargetsOf targets_of) { targets_of_ = std::move(targets_of); }
+
   /// Gets every decision.
   void watch_decisions(DecisionSink* sink) { decisions_ = sink; }
   /// Every decision is made again on views of age 0, by one more policy per gateway.
@@ -123,6 +127,16 @@ class Gateway {
   [[nodiscard]] bool is_ready(core::InstanceId instance) const {
     return is_ready_[instance.value()];
   }
+  /// The instances that route() would choose among, and by how much the request would meet its
+  /// targets at each, as its gateway's policy predicts: empty where that predicts nothing, or the
+  /// request has no targets.
+  struct Outlook {
+    std::span<const routing::InstanceView> instances;
+    std::vector<routing::Headroom> headroom;
+  };
+  [[nodiscard]] Outlook outlook(const domain::Request& request,
+                                core::SimTime now,
+                                std::uint32_t group = 0);
   /// Whether an instance may be chosen.
   void set_ready(core::InstanceId instance, bool ready, core::SimTime now);
   /// The first gateway's views of those, with what has come in by now, in the order of their ids.
@@ -196,6 +210,7 @@ class Gateway {
   void look_at_tiers(std::span<const routing::InstanceView> views,
                      const domain::Request& request,
                      core::SimTime now);
+  [[nodiscard]] routing::LatencyTargets targets_of(const domain::Request& request) const;
   void report(const routing::RouteInput& input, const routing::Pick& pick, std::size_t gateway);
   void note(const Counted& counted, core::SimTime at, Notice notice);
   void start_scrapes();
@@ -215,6 +230,7 @@ class Gateway {
   CacheLook look_at_cache_;
   core::RequestId::Rep next_id_ = 0;  ///< No request from this one on was looked up.
   TierLook look_at_tier_;
+  TargetsOf targets_of_;
   std::vector<routing::TierTokens> tiers_;  ///< Scratch of the decision at hand.
   DecisionSink* decisions_ = nullptr;
   std::vector<double> scores_;             ///< Scratch of the decision at hand.

@@ -35,7 +35,8 @@ void RoutingAudit::on_decision(const domain::Request& request,
                                   .tiers = input.tiers,
                                   .scores = nullptr,
                                   .group = input.group,
-                                  .is_weighted = input.is_weighted};
+                                  .is_weighted = input.is_weighted,
+                                  .targets = input.targets};
   ++decisions_;
   regretted_ += router_->pick(fresh, draws).instance != pick.instance ? 1 : 0;
   hit_lost_ += most - here;

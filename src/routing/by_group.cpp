@@ -24,6 +24,9 @@ class ByGroup final : public Router {
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
     return routers_[input.group]->pick(input, draws);
   }
+  [[nodiscard]] std::vector<Headroom> headroom(const RouteInput& input) override {
+    return routers_[input.group]->headroom(input);
+  }
   void on_dispatch(const RouteInput& input, core::InstanceId instance) override {
     if (needs().own) {
       Sent& sent = sent_[input.request.id];

@@ -70,6 +70,18 @@ Places sticky_candidates(const Columns& all, const AffinityOptions& options) {
   return sticky.empty() || too_late ? all_places(all.size) : sticky;
 }
 
+Places headroom_tier(const Columns& all, double explore, double drawn) {
+  Places in_time;
+  Places late;
+  for (std::size_t i = 0; i < all.size; ++i) {
+    (all.headroom[i]->is_met() ? in_time : late).push_back(i);
+  }
+  if (in_time.empty() || late.empty()) {
+    return all_places(all.size);
+  }
+  return drawn < explore ? late : in_time;
+}
+
 Places within_limits(Candidates candidates,
                      const std::vector<UtilizationLimit>& limits,
                      bool all_if_empty) {

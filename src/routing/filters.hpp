@@ -24,6 +24,10 @@ struct AffinityOptions {
 /// penalty.
 [[nodiscard]] Places sticky_candidates(const Columns& all, const AffinityOptions& options = {});
 
+/// Where a request would meet its targets; or, with the probability `explore`, and where it would
+/// nowhere, the others. `drawn` is uniform between 0 and 1. All where one kind is empty.
+[[nodiscard]] Places headroom_tier(const Columns& all, double explore, double drawn);
+
 /// What a utilization filter looks at.
 enum class Utilization : std::uint8_t { kWaiting, kRunning, kKvUsage, kInFlight };
 struct UtilizationLimit {

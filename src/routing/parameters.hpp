@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "document/parameter.hpp"
+#include "routing/predictor.hpp"
 
 namespace ridgeline::routing {
 
@@ -28,6 +30,7 @@ struct RouterSetup {
   std::int64_t block_tokens = 16;         ///< Of a block of the instances' KV cache.
   std::int64_t gateways = 1;              ///< Of which each has a policy of its own.
   std::int64_t gateway = 0;               ///< Which of them this is.
+  std::shared_ptr<const LatencyPredictor> predictor = {};  ///< Null: nothing is predicted.
 
   /// The value of a parameter: the stated one, else that of the policy's table. Requires that the
   /// table has it, with this type.

@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@
 #include "routing/choice.hpp"
 #include "routing/filters.hpp"
 #include "routing/parameters.hpp"
+#include "routing/predictor.hpp"
 #include "routing/prefix_table.hpp"
 #include "routing/router.hpp"
 #include "routing/scorers/columns.hpp"
@@ -34,6 +36,7 @@ namespace {
 constexpr std::string_view kMaxScore = "max-score-picker";
 constexpr std::string_view kWeightedRandom = "weighted-random-picker";
 constexpr std::string_view kRandom = "random-picker";
+constexpr std::string_view kLatencyScorer = "latency-scorer";
 constexpr auto kPickers = std::to_array<std::string_view>({kMaxScore, kWeightedRandom, kRandom});
 
 /// What two readers need together.
@@ -65,13 +68,19 @@ class ProfileRouter final : public Router {
     for (const auto& [name, weight] : named) {
       const ScorerEntry* scorer = find_scorer(name);
       RIDGELINE_CHECK(scorer != nullptr, name);
-      scorers_.push_back({.score = scorer->make(setup),
+      const bool is_latency = profile_.predicts && name == kLatencyScorer;
+      scorers_.push_back({.score = is_latency ? latency_scorer() : scorer->make(setup),
                           .weight = profile_.normalised ? weight / weights : weight});
       add_needs(needs_, scorer->needs);
       reads_prefix_ = reads_prefix_ || scorer->reads_prefix;
     }
     if (profile_.sticky) {
       add_needs(needs_, {.own = true, .first_token = true});
+      reads_prefix_ = true;
+    }
+    if (profile_.predicts) {
+      predictor_ = setup.predictor;
+      add_needs(needs_, {.own = true, .first_token = true, .gauges = true});
       reads_prefix_ = true;
     }
     if (profile_.exact) {
@@ -84,15 +93,13 @@ class ProfileRouter final : public Router {
   [[nodiscard]] Needs needs() const override { return needs_; }
 
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
-    if (reads_prefix_) {
-      matches_ = sent_.matches(input);
-    }
-    read_views(input);
-    if (profile_.sticky) {
-      kept_ = sticky_candidates(all_, profile_.affinity);
+    read_decision(input);
+    if (filters()) {
+      kept_ = profile_.sticky ? sticky_candidates(all_, profile_.affinity)
+                              : headroom_tier(all_, profile_.explore, draws.uniform());
       few_.assign(all_, kept_);
     }
-    const Columns& left = profile_.sticky ? few_ : all_;
+    const Columns& left = filters() ? few_ : all_;
     sums_.assign(left.size, 0.0);
     for (const WeightedScorer& scorer : scorers_) {
       scores_ = scorer.score(left, std::move(scores_));
@@ -101,11 +108,22 @@ class ProfileRouter final : public Router {
     report_sums(input);
     replace_by_keys(draws);
     const Drawn drawn = draw_highest(sums_, draws);
-    const std::size_t place = profile_.sticky ? kept_[drawn.place] : drawn.place;
+    const std::size_t place = filters() ? kept_[drawn.place] : drawn.place;
     return {.instance = input.instances[place].id,
             .equals = drawn.equals,
             .uncached_tokens = uncached_tokens(input, place),
-            .reason = left.size < all_.size ? Reason::kPrefix : Reason::kScore};
+            .reason = profile_.sticky && left.size < all_.size ? Reason::kPrefix : Reason::kScore};
+  }
+
+  [[nodiscard]] std::vector<Headroom> headroom(const RouteInput& input) override {
+    std::vector<Headroom> all;
+    if (predictor_) {
+      read_decision(input);
+      for (const std::optional<Headroom>& one : all_.headroom) {
+        all.push_back(*one);
+      }
+    }
+    return all;
   }
 
   void on_dispatch(const RouteInput& input, core::InstanceId instance) override {
@@ -117,6 +135,47 @@ class ProfileRouter final : public Router {
   void on_gone(core::InstanceId instance) override { sent_.on_gone(instance); }
 
  private:
+  [[nodiscard]] bool filters() const { return profile_.sticky || predictor_ != nullptr; }
+
+  [[nodiscard]] Scorer latency_scorer() const {
+    return [weights = profile_.latency](const Columns& all, Scores /*room*/) {
+      return latency_scores(all, weights);
+    };
+  }
+
+  void read_decision(const RouteInput& input) {
+    if (reads_prefix_) {
+      matches_ = sent_.matches(input);
+    }
+    read_views(input);
+    if (predictor_) {
+      read_headroom(input);
+    }
+  }
+
+  void read_headroom(const RouteInput& input) {
+    all_.headroom.clear();
+    for (std::size_t i = 0; i < input.instances.size(); ++i) {
+      const InstanceView& view = input.instances[i];
+      const Latency latency =
+          predictor_->predict({.request = input.request.id,
+                               .instance = view.id,
+                               .running = view.gauges.running,
+                               .kv_usage = view.gauges.kv_usage,
+                               .queued_tokens = view.own.prefill_tokens,
+                               .prompt_tokens = input.request.prompt_tokens.value(),
+                               .uncached_tokens = uncached_tokens(input, i)});
+      // Without any target all are late: the soonest is the least so. A target that is missing
+      // beside the other is met.
+      const LatencyTargets& targets = input.targets;
+      const bool by_tpot_alone = targets.ttft_ms == 0.0 && targets.tpot_ms > 0.0;
+      const bool by_ttft_alone = targets.tpot_ms == 0.0 && targets.ttft_ms > 0.0;
+      all_.headroom.emplace_back(
+          Headroom{.ttft_ms = by_tpot_alone ? 0.0 : targets.ttft_ms - latency.ttft_ms,
+                   .tpot_ms = by_ttft_alone ? 0.0 : targets.tpot_ms - latency.tpot_ms});
+    }
+  }
+
   /// Of what the filter left out, no score is known.
   void report_sums(const RouteInput& input) const {
     if (input.scores == nullptr) {
@@ -124,7 +183,7 @@ class ProfileRouter final : public Router {
     }
     input.scores->assign(all_.size, std::numeric_limits<double>::quiet_NaN());
     for (std::size_t i = 0; i < sums_.size(); ++i) {
-      (*input.scores)[profile_.sticky ? kept_[i] : i] = sums_[i];
+      (*input.scores)[filters() ? kept_[i] : i] = sums_[i];
     }
   }
 
@@ -208,6 +267,7 @@ class ProfileRouter final : public Router {
   Needs needs_;
   bool reads_prefix_ = false;  ///< What it sent itself; not what KV events tell.
   SentPrompts sent_;
+  std::shared_ptr<const LatencyPredictor> predictor_;  ///< Where the profile predicts.
   // Of the decision at hand.
   std::span<const std::int64_t> matches_;  ///< Blocks of the prompt, by instance.
   Columns all_;

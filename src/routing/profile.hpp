@@ -10,6 +10,7 @@
 #include "routing/filters.hpp"
 #include "routing/parameters.hpp"
 #include "routing/router.hpp"
+#include "routing/scorers/scorers.hpp"
 
 namespace ridgeline::routing {
 
@@ -21,6 +22,11 @@ struct Profile {
   bool normalised = false;           ///< The weights are divided by their sum.
   bool sticky = false;  ///< Keeps requests where most of their prompt is (sticky_candidates()).
   AffinityOptions affinity = {};
+  /// Latency is predicted where there is a predictor (RouterSetup), and keeps requests where they
+  /// meet their targets (headroom_tier()).
+  bool predicts = false;
+  double explore = 0.01;  ///< Probability of another instance.
+  LatencyWeights latency = {};
   /// What is cached where is known from KV events, in the instances' own blocks; otherwise an
   /// approximate prefix cache remembers what was sent.
   bool exact = false;

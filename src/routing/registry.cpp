@@ -73,6 +73,14 @@ constexpr auto kRouters = std::to_array<RouterEntry>({
      make_llm_d_sticky,
      llm_d_sticky_parameters,
      true},
+    {"llm-d-latency",
+     "where it predicts targets to be met, by the time left to them; without targets the soonest",
+     "llm-d-router ebab687, predicted latency with its SLO filter",
+     make_llm_d_latency,
+     llm_d_latency_parameters,
+     true,
+     false,
+     true},
     {"vllm-dp",
      "waiting and running with a penalty on full caches; its own picks count as waiting",
      "vLLM's data-parallel balancer, August 2026",
@@ -130,6 +138,16 @@ constexpr auto kRouters = std::to_array<RouterEntry>({
      true},
 });
 
+std::string names_where(bool RouterEntry::* is_so) {
+  std::vector<std::string_view> names;
+  for (const RouterEntry& entry : kRouters) {
+    if (entry.*is_so) {
+      names.push_back(entry.name);
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 }  // namespace
 
 std::span<const RouterEntry> routers() {
@@ -137,13 +155,11 @@ std::span<const RouterEntry> routers() {
 }
 
 std::string weighing_routers() {
-  std::vector<std::string_view> names;
-  for (const RouterEntry& entry : kRouters) {
-    if (entry.weights) {
-      names.push_back(entry.name);
-    }
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
+  return names_where(&RouterEntry::weights);
+}
+
+std::string predicting_routers() {
+  return names_where(&RouterEntry::predicts);
 }
 
 core::Result<const RouterEntry*> find_router(const std::string& name) {

@@ -20,6 +20,7 @@ struct RouterEntry {
   std::span<const Parameter> (*parameters)() = nullptr;  ///< Null: it has none.
   bool profile = false;                                  ///< Whether it takes scorers and a picker.
   bool weights = false;                                  ///< Whether it reads weights of instances.
+  bool predicts = false;                                 ///< Whether it predicts latencies.
 
   /// What a user may set of it.
   [[nodiscard]] std::span<const Parameter> table() const {
@@ -31,6 +32,8 @@ struct RouterEntry {
 [[nodiscard]] std::span<const RouterEntry> routers();
 /// The names of those that read weights of instances, for people.
 [[nodiscard]] std::string weighing_routers();
+/// The names of those that predict latencies, for people.
+[[nodiscard]] std::string predicting_routers();
 /// The policy of that name, else an error that names the nearest. The error has no field.
 [[nodiscard]] core::Result<const RouterEntry*> find_router(const std::string& name);
 

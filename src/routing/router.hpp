@@ -12,6 +12,7 @@
 #include "core/time.hpp"
 #include "domain/prompt.hpp"
 #include "domain/request.hpp"
+#include "routing/predictor.hpp"
 
 namespace ridgeline::routing {
 
@@ -75,6 +76,17 @@ struct TierTokens {
   friend bool operator==(const TierTokens&, const TierTokens&) = default;
 };
 
+/// What a request's latency should be, at most; zero where it has no target.
+using LatencyTargets = Latency;
+
+/// Targets less prediction: below zero the request would be late.
+struct Headroom {
+  double ttft_ms = 0.0;
+  double tpot_ms = 0.0;
+
+  [[nodiscard]] bool is_met() const { return ttft_ms >= 0.0 && tpot_ms >= 0.0; }
+};
+
 /// One decision to make. The request's output length is not part of it.
 struct RouteInput {
   const domain::RequestView& request;
@@ -90,7 +102,8 @@ struct RouteInput {
   std::vector<double>* scores = nullptr;
   /// Of the groups of instances that serve different models, the request's (routing/by_group.hpp).
   std::uint32_t group = 0;
-  bool is_weighted = false;  ///< Instances differ in weight.
+  bool is_weighted = false;     ///< Instances differ in weight.
+  LatencyTargets targets = {};  ///< The request's.
 
   /// One more than the highest id among them: room for what is remembered of each.
   [[nodiscard]] std::size_t id_room() const { return std::size_t{instances.back().id.value()} + 1; }
@@ -133,6 +146,12 @@ class Router {
   [[nodiscard]] virtual Needs needs() const = 0;
   /// Draws, where it must, from `draws`, a stream of this decision alone.
   [[nodiscard]] virtual Pick pick(const RouteInput& input, core::RngStream& draws) = 0;
+  /// By how much the request would meet its targets at each instance, as pick() sees it; empty of a
+  /// policy that predicts nothing.
+  [[nodiscard]] virtual std::vector<Headroom> headroom(const RouteInput& input) {
+    static_cast<void>(input);
+    return {};
+  }
   /// The request was sent to that instance.
   virtual void on_dispatch(const RouteInput& input, core::InstanceId instance) {
     static_cast<void>(input);

@@ -16,6 +16,7 @@
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "domain/tenants.hpp"
 #include "engine/instance.hpp"
 #include "engine/server.hpp"
 #include "metrics/lock_step_summary.hpp"
@@ -33,6 +34,7 @@
 #include "sim/fleet_disaggregation.hpp"
 #include "sim/fleet_offload.hpp"
 #include "sim/fleet_pools.hpp"
+#include "sim/fleet_prediction.hpp"
 #include "sim/operations.hpp"
 
 namespace ridgeline::sim {
@@ -46,7 +48,8 @@ std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolve
                                                const engine::InstanceInputs& instance,
                                                const FleetControls& controls,
                                                std::vector<cluster::PartMaker> parts,
-                                               FleetInstances instances) {
+                                               FleetInstances instances,
+                                               domain::Tenants& tenants) {
   const scenario::ClusterSection& section = resolved.run.cluster;
   const scenario::GatewaySection& gateway = section.gateway;
   cluster::GatewayTimes times{.gateway_latency = gateway.gateway_latency.value_or(core::Duration()),
@@ -57,6 +60,7 @@ std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolve
   auto setup = scenario::router_setup(section.router);
   RIDGELINE_CHECK(router.has_value() && setup.has_value(), "a scenario's rules look its policy up");
   setup->block_tokens = resolved.deployment->engine.block_size.value();
+  setup->predictor = predictor_of(resolved);
   setup->gateways = gateway.gateways.value_or(1);
   const auto make_all = [make = (*router)->make,
                          setup = *setup,
@@ -95,6 +99,9 @@ std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolve
   inputs.more_routers = std::move(routers);
   inputs.split = gateway.gateway_split == "session" ? cluster::GatewaySplit::kSession
                                                     : cluster::GatewaySplit::kRandom;
+  if (setup->predictor) {
+    inputs.targets_of = targets_of(resolved, tenants);
+  }
   inputs.decisions = controls.decisions;
   inputs.stories = controls.stories;
   if (controls.audit) {

@@ -14,6 +14,7 @@
 #include "cluster/pools.hpp"
 #include "cluster/request_story.hpp"
 #include "domain/request.hpp"
+#include "domain/tenants.hpp"
 #include "engine/instance.hpp"
 #include "metrics/summary.hpp"
 #include "scenario/resolve.hpp"
@@ -46,12 +47,13 @@ struct FleetInstances {
 };
 
 /// The cluster of a scenario that has one (scenario::ClusterSection), of instances like this one
-/// and as the scenario's pools say. `parts` as in cluster::ClusterInputs.
+/// and as the scenario's pools say. `parts` as in cluster::ClusterInputs; `tenants` outlives it.
 [[nodiscard]] std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolved,
                                                              const engine::InstanceInputs& instance,
                                                              const FleetControls& controls,
                                                              std::vector<cluster::PartMaker> parts,
-                                                             FleetInstances instances);
+                                                             FleetInstances instances,
+                                                             domain::Tenants& tenants);
 
 /// Adds to the summary's fleet, which there must be, what the requests do not say: the gateway's
 /// part and the engines'.

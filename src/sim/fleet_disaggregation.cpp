@@ -27,6 +27,7 @@
 #include "scenario/sections/kv_offload.hpp"
 #include "scenario/sections/kv_transfer.hpp"
 #include "scenario/sections/router.hpp"
+#include "sim/fleet_prediction.hpp"
 #include "sim/operations.hpp"
 
 namespace ridgeline::sim {
@@ -50,12 +51,14 @@ cluster::TransferOptions transfer_options(const scenario::Resolved& resolved) {
   return options;
 }
 
-std::unique_ptr<routing::Router> prefill_router(const scenario::ClusterSection& section) {
+std::unique_ptr<routing::Router> prefill_router(const scenario::Resolved& resolved) {
+  const scenario::ClusterSection& section = resolved.run.cluster;
   const auto& own = section.disaggregation.prefill_router;
-  const auto setup = own ? core::Result<routing::RouterSetup>(routing::RouterSetup{})
-                         : scenario::router_setup(section.router);
+  auto setup = own ? core::Result<routing::RouterSetup>(routing::RouterSetup{})
+                   : scenario::router_setup(section.router);
   const auto router = routing::find_router(own.value_or(scenario::router_name(section.router)));
   RIDGELINE_CHECK(router.has_value() && setup.has_value(), "a scenario's rules look policies up");
+  setup->predictor = own ? nullptr : predictor_of(resolved);
   return (*router)->make(*setup);
 }
 
@@ -94,12 +97,12 @@ std::optional<cluster::PartMaker> disaggregation_maker(const scenario::Resolved&
         RIDGELINE_CHECK(rules.has_value(), "a scenario's rules look deciders up");
         std::function<std::unique_ptr<routing::Router>()> anew;
         if (has_operations(section)) {
-          anew = [&section] { return prefill_router(section); };
+          anew = [&resolved] { return prefill_router(resolved); };
         }
         auto made = std::make_unique<cluster::Disaggregation>(
             cluster::DisaggregationInputs{
                 .prefill_instances = *section.disaggregation.prefill_instances,
-                .prefill_router = prefill_router(section),
+                .prefill_router = prefill_router(resolved),
                 .new_prefill_router = std::move(anew),
                 .times = fleet.gateway().times(),
                 .seed = static_cast<std::uint64_t>(resolved.run.seed),

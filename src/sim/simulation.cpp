@@ -164,7 +164,8 @@ class Servers {
           inputs,
           controls,
           std::move(makers),
-          {.pools = pools.pools(), .groups = pool_groups(resolved, source), .warm_from = warm});
+          {.pools = pools.pools(), .groups = pool_groups(resolved, source), .warm_from = warm},
+          tenants);
     } else {
       engine::InstanceInputs own = inputs;
       if (!warm.empty()) {

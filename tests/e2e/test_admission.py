@@ -107,13 +107,13 @@ def test_tenants_of_the_workload_are_listed_or_taken(ridgeline):
     assert "by tenant" in table
     assert "admission    priority" in table
     listed = json.loads(ridgeline("list", "admission", "--format", "json").stdout)
-    assert {entry["name"]: entry["simulated"] for entry in listed}["latency-slo"] is False
+    assert {entry["name"]: entry["simulated"] for entry in listed}["latency-slo"] is True
 
 
 def test_bad_admission_is_named(ridgeline):
     for words, message in (
         (("--admission", "priorty"), "cluster.admission.name: no admission policy 'priorty'"),
-        (("--admission", "latency-slo"), "'latency-slo' is not modelled: it needs a predictor"),
+        (("--admission", "latency-slo"), "latency-slo needs a routing policy that predicts latencies, found round-robin"),
         (("--saturation-detector", "x", "--flow-control"), "cluster.admission.saturation_detector: no saturation detector 'x'"),
         (("--saturation-detector", "concurrency-detector"), "would be ignored: nothing reads the saturation"),
         (("--queue-depth-threshold", 5, "--flow-control", "--saturation-detector", "concurrency-detector"),

@@ -1,3 +1,4 @@
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,6 +18,8 @@ namespace {
 
 constexpr std::string_view kLlmdSource = "llm-d-router ebab687 (August 2026)";
 constexpr double kLlmdMost = 1e9;
+constexpr double kLeastWeight = 1e-6;  ///< Above zero: the two weights' sum divides.
+constexpr double kMostError = 100.0;   ///< A hundredfold: worse than any guess.
 
 std::vector<Parameter> with_scorers(std::vector<Parameter> own) {
   const auto scorers = scorer_parameters();
@@ -75,6 +78,51 @@ const std::vector<Parameter>& sticky_parameters() {
   return kParameters;
 }
 
+constexpr auto kStrategies = std::to_array<std::string_view>({"least", "most"});
+
+const std::vector<Parameter>& latency_parameters() {
+  static const std::vector<Parameter> kParameters = [] {
+    std::vector<Parameter> all = profile_parameters();
+    all.push_back({.name = "predictorBias",
+                   .standard = 0.0,
+                   .lowest = -1.0,
+                   .highest = kMostError,
+                   .help = "By which share every predicted latency is too high",
+                   .source = "a predictor that is right"});
+    all.push_back({.name = "predictorSd",
+                   .standard = 0.0,
+                   .lowest = 0.0,
+                   .highest = kMostError,
+                   .help = "Standard deviation of a predicted latency's error, as a share of it",
+                   .source = "a predictor that is right"});
+    all.push_back({.name = "epsilonExploreNeg",
+                   .standard = 0.01,
+                   .lowest = 0.0,
+                   .highest = 1.0,
+                   .help = "Probability of choosing where a target would be missed",
+                   .source = kLlmdSource});
+    all.push_back({.name = "headroomSelectionStrategy",
+                   .standard = std::string_view("least"),
+                   .choices = kStrategies,
+                   .help = "Prefers the least or the most time left to the targets",
+                   .source = kLlmdSource});
+    all.push_back({.name = "ttftWeight",
+                   .standard = 0.8,
+                   .lowest = kLeastWeight,
+                   .highest = kLlmdMost,
+                   .help = "latency-scorer: weight of the time to first token",
+                   .source = kLlmdSource});
+    all.push_back({.name = "tpotWeight",
+                   .standard = 0.2,
+                   .lowest = kLeastWeight,
+                   .highest = kLlmdMost,
+                   .help = "latency-scorer: weight of the time per token",
+                   .source = kLlmdSource});
+    return all;
+  }();
+  return kParameters;
+}
+
 Profile with_prefix_cache(std::vector<NamedWeight> scorers, const RouterSetup& setup) {
   const auto& table = profile_parameters();
   return {.scorers = std::move(scorers),
@@ -92,6 +140,10 @@ std::span<const Parameter> llm_d_parameters() {
 
 std::span<const Parameter> llm_d_sticky_parameters() {
   return sticky_parameters();
+}
+
+std::span<const Parameter> llm_d_latency_parameters() {
+  return latency_parameters();
 }
 
 std::unique_ptr<Router> make_llm_d(const RouterSetup& setup) {
@@ -117,6 +169,17 @@ std::unique_ptr<Router> make_llm_d_sticky(const RouterSetup& setup) {
   profile.affinity = {.threshold = setup.number(sticky_parameters(), "affinityThreshold"),
                       .max_penalty_ms = setup.number(sticky_parameters(), "maxTTFTPenaltyMs"),
                       .prefill_rate = setup.number(sticky_parameters(), "peakPrefillThroughput")};
+  return make_profile_router(std::move(profile), setup);
+}
+
+std::unique_ptr<Router> make_llm_d_latency(const RouterSetup& setup) {
+  const auto& table = latency_parameters();
+  Profile profile = with_prefix_cache({{.name = "latency-scorer"}}, setup);
+  profile.predicts = true;
+  profile.explore = setup.number(table, "epsilonExploreNeg");
+  profile.latency = {.ttft = setup.number(table, "ttftWeight"),
+                     .tpot = setup.number(table, "tpotWeight"),
+                     .most_headroom = setup.word(table, "headroomSelectionStrategy") == "most"};
   return make_profile_router(std::move(profile), setup);
 }
 

@@ -22,6 +22,7 @@ namespace ridgeline::routing {
 [[nodiscard]] std::unique_ptr<Router> make_jsq_oracle(const RouterSetup& setup = {});
 [[nodiscard]] std::unique_ptr<Router> make_least_request(const RouterSetup& setup = {});
 [[nodiscard]] std::unique_ptr<Router> make_llm_d(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_llm_d_latency(const RouterSetup& setup = {});
 [[nodiscard]] std::unique_ptr<Router> make_llm_d_precise(const RouterSetup& setup = {});
 [[nodiscard]] std::unique_ptr<Router> make_llm_d_sticky(const RouterSetup& setup = {});
 [[nodiscard]] std::unique_ptr<Router> make_power_of_two(const RouterSetup& setup = {});
@@ -38,6 +39,7 @@ namespace ridgeline::routing {
 [[nodiscard]] std::span<const Parameter> dynamo_parameters();
 [[nodiscard]] std::span<const Parameter> kthena_parameters();
 [[nodiscard]] std::span<const Parameter> llm_d_parameters();
+[[nodiscard]] std::span<const Parameter> llm_d_latency_parameters();
 [[nodiscard]] std::span<const Parameter> llm_d_sticky_parameters();
 [[nodiscard]] std::span<const Parameter> production_stack_prefix_parameters();
 [[nodiscard]] std::span<const Parameter> sglang_parameters();

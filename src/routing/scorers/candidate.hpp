@@ -22,12 +22,6 @@ struct PrefixMatch {
   }
 };
 
-/// SLO minus prediction, in milliseconds.
-struct Headroom {
-  double ttft_ms = 0.0;
-  double tpot_ms = 0.0;
-};
-
 /// Which adapters an instance says it holds.
 struct Adapters {
   std::vector<std::string> active = {};

@@ -17,9 +17,11 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "domain/tenants.hpp"
+#include "routing/registry.hpp"
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/sections/router.hpp"
 #include "scenario/sections/sections.hpp"
 #include "scenario/sections/tenants.hpp"
 
@@ -273,6 +275,10 @@ bool reads_saturation(const admission::Settings& settings) {
 
 bool reads_gauges_for_admission(const AdmissionSection& section) {
   const admission::Settings settings = admission_settings(section);
+  const auto policy = admission::find_policy(settings.policy);
+  if (policy && (*policy)->make(settings)->needs_headroom()) {
+    return true;
+  }
   const auto detector = admission::find_detector(settings.saturation_detector);
   return reads_saturation(settings) && detector && (*detector)->make(settings)->needs().gauges;
 }
@@ -294,6 +300,15 @@ void check_admission(Findings& findings) {
   checks.known(kFairness, admission::find_fairness(settings.fairness_policy));
   if (policy) {
     checks.of_policy();
+    const auto router = routing::find_router(router_name(cluster.router));
+    if (router && !(*router)->predicts &&
+        (*(admission::find_policy(settings.policy)))->make(settings)->needs_headroom()) {
+      findings.problem(kAdmissionName,
+                       fmt::format("{} needs a routing policy that predicts latencies, found {}",
+                                   settings.policy,
+                                   (*router)->name),
+                       fmt::format("cluster.router: {}", routing::predicting_routers()));
+    }
   }
   if (policy && detector) {
     checks.of_detector();

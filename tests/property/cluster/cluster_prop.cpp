@@ -20,6 +20,7 @@
 #include "cluster/part.hpp"
 #include "cluster/pools.hpp"
 #include "cluster/request_story.hpp"
+#include "cluster/step_time_predictor.hpp"
 #include "core/ids.hpp"
 #include "core/rng.hpp"
 #include "core/time.hpp"
@@ -33,6 +34,7 @@
 #include "engine/server.hpp"
 #include "random_cluster.hpp"
 #include "routing/by_group.hpp"
+#include "routing/predictor.hpp"
 #include "routing/registry.hpp"
 #include "routing/router.hpp"
 #include "support/linear_model.hpp"
@@ -76,6 +78,7 @@ struct RandomCluster {
   domain::LabelSets label_sets;
   std::int64_t gateways = 1;
   std::vector<domain::Request> requests;
+  std::vector<routing::LatencyTargets> targets = {{}};  ///< In turn.
   bool closed_loop = false;
   std::int64_t threads = 1;
 };
@@ -83,8 +86,9 @@ struct RandomCluster {
 /// Tight enough that requests wait, expire and are refused.
 admission::Settings random_admission() {
   admission::Settings settings;
-  const char* const names[] = {"always", "priority", "probabilistic", "token-bucket"};
-  settings.policy = names[*rc::gen::inRange(0, 4)];
+  const char* const names[] = {
+      "always", "priority", "probabilistic", "token-bucket", "latency-slo"};
+  settings.policy = names[*rc::gen::inRange(0, 5)];
   const auto detectors = admission::detectors();
   settings.saturation_detector =
       detectors[*rc::gen::inRange<std::size_t>(0, detectors.size())].name;
@@ -157,6 +161,7 @@ RandomCluster random_cluster() {
     all.admission = random_admission();
   }
   all.requests = random_requests(60, 1500);
+  all.targets = {{}, {.ttft_ms = 2.0, .tpot_ms = 1.0}, {.ttft_ms = 10.0}, {.tpot_ms = 1.0}};
   for (domain::Request& request : all.requests) {
     request.priority = *rc::gen::inRange(-1, 2);
     domain::LabelSet labels;
@@ -189,11 +194,14 @@ domain::Tenants tenants_of(const RandomCluster& all) {
           [](std::int32_t label) { return std::to_string(label); }};
 }
 
-Gateway::Routers routers_of(const RandomCluster& all, std::int64_t count) {
+Gateway::Routers routers_of(const RandomCluster& all,
+                            std::int64_t count,
+                            const std::shared_ptr<const routing::LatencyPredictor>& predictor) {
   Gateway::Routers routers;
   for (std::int64_t gateway = 0; gateway < count; ++gateway) {
     const auto make = [&] {
-      return all.router->make({.gateways = all.gateways, .gateway = gateway});
+      return all.router->make(
+          {.gateways = all.gateways, .gateway = gateway, .predictor = predictor});
     };
     routers.push_back(
         all.pools.empty() ? make() : routing::make_by_group(groups_of(all).members.size(), make));
@@ -252,9 +260,6 @@ Outcome run(const RandomCluster& all, bool eager, bool jump, bool audit = false)
                        return part;
                      }});
   }
-  Gateway::Routers routers = routers_of(all, all.gateways);
-  std::unique_ptr<routing::Router> first = std::move(routers.front());
-  routers.erase(routers.begin());
   std::deque<test::LinearModel> models;
   std::vector<InstancePool> pools;
   for (const RandomPool& pool : all.pools) {
@@ -265,6 +270,17 @@ Outcome run(const RandomCluster& all, bool eager, bool jump, bool audit = false)
                      .weight = pool.weight,
                      .spread = pool.spread});
   }
+  const test::LinearModel predicted(all.costs);
+  std::vector<InstancePool> alike = pools;
+  if (alike.empty()) {
+    alike.push_back(
+        {.instances = all.instances, .options = &all.options, .model = &predicted, .host = &host});
+  }
+  const auto predictor = std::make_shared<const StepTimePredictor>(
+      std::move(alike), PredictorError{.bias = 0.1, .sd = 0.3}, 5);
+  Gateway::Routers routers = routers_of(all, all.gateways, predictor);
+  std::unique_ptr<routing::Router> first = std::move(routers.front());
+  routers.erase(routers.begin());
   Cluster cluster(
       {.instance = {.engine = {.options = all.options, .model = model, .host = host, .sink = sink},
                     .path = all.path,
@@ -276,7 +292,11 @@ Outcome run(const RandomCluster& all, bool eager, bool jump, bool audit = false)
        .times = all.times,
        .more_routers = std::move(routers),
        .split = GatewaySplit::kSession,
-       .audit = audit ? routers_of(all, all.gateways) : Gateway::Routers(),
+       .audit = audit ? routers_of(all, all.gateways, predictor) : Gateway::Routers(),
+       .targets_of =
+           [&](const domain::Request& request) {
+             return all.targets[request.id.value() % all.targets.size()];
+           },
        .stories = &told,
        .seed = 7,
        .eager = eager,
@@ -361,6 +381,9 @@ RC_GTEST_PROP(Clusters, OfOneInstanceAreEqualUnderEveryPolicy, ()) {
   RandomCluster all = random_cluster();
   all.ranks = all.instances = 1;
   all.pools.clear();
+  if (all.admission && all.admission->policy == "latency-slo") {
+    all.admission->policy = "always";  // It goes by what one policy predicts and others do not.
+  }
   const Outcome first = run(all, false, true);
   for (const routing::RouterEntry& router : routing::routers()) {
     all.router = &router;

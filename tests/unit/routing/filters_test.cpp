@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "routing/router.hpp"
 #include "routing/scorers/candidate.hpp"
 
 namespace ridgeline::routing {
@@ -25,6 +26,17 @@ TEST(StickyCandidates, StayUntilTheyAreTooLate) {
   EXPECT_THAT(sticky_candidates(all), ElementsAre(0, 1, 2));
   all[0].prefix.matched = 0;
   EXPECT_THAT(sticky_candidates(all), ElementsAre(0, 1, 2));
+}
+
+TEST(HeadroomTier, KeepsWhereTargetsAreMet) {
+  std::vector<Candidate> all(3);
+  all[0].headroom = Headroom{.ttft_ms = 1.0, .tpot_ms = -1.0};
+  all[1].headroom = Headroom{.ttft_ms = 0.0, .tpot_ms = 2.0};
+  all[2].headroom = Headroom{.ttft_ms = -1.0, .tpot_ms = 2.0};
+  EXPECT_THAT(headroom_tier(all, 0.01, 0.02), ElementsAre(1));
+  EXPECT_THAT(headroom_tier(all, 0.01, 0.005), ElementsAre(0, 2));
+  all[1].headroom->ttft_ms = -1.0;
+  EXPECT_THAT(headroom_tier(all, 0.01, 0.02), ElementsAre(0, 1, 2));
 }
 
 TEST(WithinLimits, IncludesTheLimit) {

@@ -25,7 +25,9 @@ struct PlanInputs {
   std::string_view version;    ///< A name of OwnSettings::versions.
   core::Tokens max_model_len;  ///< The stated length, else the network's; at most the network's.
   bool enforce_eager = false;
-  bool has_drafts = false;  ///< The scenario asks for speculative decoding.
+  std::int64_t num_speculative_tokens = 0;  ///< Drafts per sequence and step; 0: no speculation.
+  const model::ModelSpec* draft = nullptr;  ///< A drafting network, and how it is cut; or none.
+  model::Sharding draft_sharding = {};
   document::ParameterValues settings;
 };
 
@@ -39,7 +41,7 @@ struct MemoryLine {
 
 /// An engine's limits and settings, with all that its defaults derive.
 struct EnginePlan {
-  EngineOptions options;  ///< But for the seed and the log.
+  EngineOptions options;  ///< But for the drafts, the seed and the log.
   /// `usable`, `weights`, `kv_cache`, `block_size`, `block`, `num_gpu_blocks` and `layouts` of it.
   /// num_gpu_blocks counts one block more than hold tokens, as vLLM's null block.
   MemoryPlan memory;
@@ -68,6 +70,13 @@ struct AttentionRanks {
   std::int64_t gpus_each = 1;
 };
 
+/// What an engine's server calls a number of our results.
+struct MetricName {
+  std::string_view own;   ///< "sglang:num_retracted_requests_total"
+  std::string_view ours;  ///< "preemptions": a path in the summary.
+  double factor = 1.0;    ///< Of real numbers, ours to its unit.
+};
+
 /// How an engine other than vLLM is configured: by settings of its own, which are keys of the
 /// scenario's section `engine` and flags.
 struct OwnSettings {
@@ -84,6 +93,7 @@ struct OwnSettings {
                                                   std::int64_t data_parallel_size);
   /// The routing policy by which these ranks get requests.
   std::string_view (*rank_router)(const document::ParameterValues& settings);
+  std::span<const MetricName> metrics;
 };
 
 /// What a setting without a derived default needs to have an effect.

@@ -14,6 +14,7 @@
 #include "domain/step.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
+#include "report/engine_metrics.hpp"
 #include "report/fleet.hpp"
 #include "report/run_result.hpp"
 #include "report/tree.hpp"
@@ -258,12 +259,16 @@ document::Node result_tree(const RunResult& result) {
     warnings.push_back(std::move(warning));
   }
   run_info_missing(result.run_info, warnings);
-  document::Node config = finite_tree(result.config, "config", warnings);
+  const document::Node config = finite_tree(result.config, "config", warnings);
+  const document::Node summary = summary_tree(result.summary);
   MapBuilder map;
   map.add("schema_version", integer_node(kResultSchemaVersion))
       .add("run_info", run_info_tree(result.run_info))
-      .add("config", std::move(config))
-      .add("summary", summary_tree(result.summary));
+      .add("config", config)
+      .add("summary", summary);
+  if (auto metrics = engine_metrics_tree(config, summary)) {
+    map.add("engine_metrics", *std::move(metrics));
+  }
   if (result.deployment) {
     map.add("deployment", deployment_tree(*result.deployment));
   }

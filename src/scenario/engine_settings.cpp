@@ -22,6 +22,7 @@
 #include "engine/engine_plan.hpp"
 #include "engine/options.hpp"
 #include "engine/schedulers.hpp"
+#include "model/operators.hpp"
 #include "scenario/options.hpp"
 #include "scenario/resolution.hpp"
 #include "scenario/scenario.hpp"
@@ -327,14 +328,18 @@ void resolve_engine_settings(Resolution& work) {
     return;
   }
   const std::vector<document::NamedValue> stated = stated_settings(*choice->engine, work);
-  auto plan = own.plan({.network = work.out->network,
-                        .gpu = work.out->gpu,
-                        .sharding = work.out->execution.sharding,
-                        .version = choice->version,
-                        .max_model_len = length,
-                        .enforce_eager = work.engine().enforce_eager,
-                        .has_drafts = work.engine().speculative_config.has_value(),
-                        .settings = {own.settings, stated}});
+  const auto& speculation = work.out->execution.speculation;
+  auto plan =
+      own.plan({.network = work.out->network,
+                .gpu = work.out->gpu,
+                .sharding = work.out->execution.sharding,
+                .version = choice->version,
+                .max_model_len = length,
+                .enforce_eager = work.engine().enforce_eager,
+                .num_speculative_tokens = work.out->engine.num_speculative_tokens,
+                .draft = speculation ? speculation->draft.get() : nullptr,
+                .draft_sharding = speculation ? speculation->draft_sharding : model::Sharding{},
+                .settings = {own.settings, stated}});
   if (!plan) {
     for (core::Error& error : plan.error()) {
       if (error.where.file.empty() && find_option(error.field) != nullptr) {
@@ -348,6 +353,9 @@ void resolve_engine_settings(Resolution& work) {
   work.engine().enable_chunked_prefill = plan->options.enable_chunked_prefill;
   work.engine().settings = filled_settings(own, stated, plan->derived);
   engine::EngineOptions& options = work.out->engine;
+  plan->options.num_speculative_tokens = options.num_speculative_tokens;
+  plan->options.draft_acceptance = std::move(options.draft_acceptance);
+  plan->options.draft_method = options.draft_method;
   options = std::move(plan->options);
   options.scheduler = choice->engine->name;
   options.max_model_len = length;

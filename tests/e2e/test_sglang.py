@@ -35,6 +35,15 @@ def test_a_run_is_the_same_in_jumps_and_step_by_step(ridgeline, words):
         assert result_of(ridgeline, *OPEN, "--engine", *words, *way)["digest"] == run["digest"]
 
 
+def test_its_numbers_have_its_servers_names(ridgeline):
+    run = result_of(ridgeline, *OPEN, "--engine", "sglang", "--max-total-tokens", 1000, "--schedule-conservativeness", 0)
+    metrics = run["engine_metrics"]
+    assert metrics["sglang:num_retracted_requests_total"] == run["summary"]["preemptions"] > 0
+    assert metrics["sglang:token_usage"] == run["summary"]["kv_cache"]["mean"]
+    assert metrics["sglang:queue_time_seconds"] == pytest.approx(run["summary"]["queue_time_ms"]["mean"] / 1000)
+    assert "engine_metrics" not in result_of(ridgeline, *OPEN)
+
+
 def test_its_effective_configuration_runs_again(ridgeline):
     run = result_of(ridgeline, *OPEN, "--engine", "sglang@0.5.9", "--page_size", 16)
     engine = run["config"]["engine"]
@@ -70,6 +79,10 @@ REFUSED = {
     "pages of no token": ("sglang --page-size 0", "page_size: 0 is out of range", ""),
     "more memory than there is": ("sglang --mem-fraction-static 1.5", "mem_fraction_static: 1.5 is out of range", ""),
     "a longer context than the network's": ("sglang --context-length 9999999", "max_model_len: 9999999 is out of range", ""),
+    "drafts": ('sglang --speculative-config {"method":"ngram","num_speculative_tokens":3,"acceptance":[0.5]}', "speculative_config: speculative decoding is not modelled for sglang yet", "--engine tensorrt-llm or vllm"),
+    "drafts by its own name": ("sglang --speculative-algorithm EAGLE", "speculative_algorithm: speculative decoding is not modelled for sglang yet", "--engine tensorrt-llm or vllm"),
+    "a cache in the host's memory": ("sglang --enable-hierarchical-cache", "enable_hierarchical_cache: a cache in the host's memory is not modelled", ""),
+    "two halves of a batch": ("sglang --enable-two-batch-overlap", "enable_two_batch_overlap: an overlap of two halves of a batch is not modelled", ""),
     "a routing key": ("sglang --schedule-policy routing-key", "schedule_policy: routing-key is not modelled for sglang yet", ""),
     "streaming in groups": ("sglang --stream-interval 8", "stream_interval: an interval above 1 is not modelled for sglang yet", ""),
     "a limit of the queue": ("sglang --max-queued-requests 8", "max_queued_requests: a limit of the queue is not modelled for sglang yet", ""),
@@ -108,6 +121,11 @@ def is_one_line(done, says, hint):
 def test_bad_settings_are_one_line_each(ridgeline, case):
     words, says, hint = REFUSED[case]
     is_one_line(ridgeline(*OPEN, "--engine", *words.split()), says, hint)
+
+
+def test_a_network_with_windows_is_refused_by_name(ridgeline):
+    done = ridgeline("explain", "--engine", "sglang", "--model", "gpt-oss-20b", "--gpu", "h100")
+    is_one_line(done, "gpt-oss-20b has sliding windows or recurrent states", "")
 
 
 @pytest.mark.parametrize("case", REFUSED_RANKS)

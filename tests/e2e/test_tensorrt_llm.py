@@ -69,13 +69,19 @@ REFUSED = {
     ),
     "a share above all of a step": ("batch_wait_max_tokens_ratio: 1.5", ["engine.batch_wait_max_tokens_ratio: 1.5 is out of range"]),
     "a longer sequence than the network's": ("max_model_len: 9999999", ["engine.max_model_len: 9999999 is out of range"]),
-    "drafts": (
-        "speculative_config: {method: ngram, num_speculative_tokens: 3, acceptance: [0.5]}",
-        ["engine.speculative_config: speculative decoding is not modelled for tensorrt-llm yet"],
+    "drafts that do not fit a step": (
+        "speculative_config: {method: ngram, num_speculative_tokens: 3, acceptance: [0.5]}, max_num_tokens: 3",
+        ["engine.max_num_tokens: 3 is less than a generation with its 3 drafts"],
     ),
     "a flag of SGLang's": (
         "mem_fraction_static: 0.8",
         ["engine.mem_fraction_static: would be ignored: it is a setting of sglang", "free_gpu_memory_fraction"],
+    ),
+    "compiled engines": ("backend: tensorrt", ["engine.backend: the backend of compiled engines is not modelled"]),
+    "beams": ("max_beam_width: 4", ["engine.max_beam_width: a beam is not modelled for tensorrt-llm yet"]),
+    "a pipeline of ranks": (
+        "enable_attention_dp: true, tensor_parallel_size: 2, pipeline_parallel_size: 2, data_parallel_size: 1",
+        ["engine.enable_attention_dp: attention in data parallel in a pipeline is not modelled"],
     ),
     "an unknown policy": (
         "capacity_scheduler_policy: MAX_UTILISATION",
@@ -124,12 +130,15 @@ def test_a_prompt_longer_than_a_step_is_rejected_unless_it_is_cut(ridgeline):
     assert (cut["completed"], cut["failed"]["rejected"]) == (4, 0)
 
 
+DRAFTS = '{"method": "ngram", "num_speculative_tokens": 3, "acceptance": [0.7, 0.5, 0.3]}'
 PLANS = {
     "defaults": [],
     "max utilisation": ["--capacity-scheduler-policy", "MAX_UTILIZATION", "--max-tokens", 4096],
     "static batch": ["--capacity-scheduler-policy", "STATIC_BATCH", "--disable-overlap-scheduler"],
     "chunks": ["--enable-chunked-prefill", "--max-num-tokens", 256],
     "shared prefixes": ["--prefix-len", 200, "--max-tokens", 4096],
+    "drafts": ["--speculative-config", DRAFTS],
+    "drafts and pauses": ["--speculative-config", DRAFTS, "--capacity-scheduler-policy", "MAX_UTILIZATION", "--max-tokens", 4096],
 }
 
 
@@ -143,6 +152,30 @@ def test_jumps_change_nothing(ridgeline, case):
     stepping = json.loads(ridgeline(*words, *PLANS[case], "--no-jump").stdout)
     assert jumping["summary"]["completed"] == 100
     assert jumping["digest"] == stepping["digest"]
+
+
+def test_drafts_make_tokens_come_faster(ridgeline):
+    words = (
+        "run --model llama-3.1-8b --gpu h100 --engine tensorrt-llm --max-concurrency 1 --num-prompts 30"
+        " --input-len 300 --output-len 100 --seed 3 --format json"
+    ).split()
+    plain = json.loads(ridgeline(*words).stdout)["summary"]
+    drafting = json.loads(ridgeline(*words, "--speculative-config", DRAFTS).stdout)["summary"]
+    # A verification gives 1 + 0.7 + 0.7 * 0.5 + 0.7 * 0.5 * 0.3 = 2.155 tokens on average.
+    assert drafting["steps"] == pytest.approx(plain["steps"] / 2.155, rel=0.1)
+    assert drafting["tpot_ms"]["mean"] < 0.7 * plain["tpot_ms"]["mean"]
+
+
+def test_its_numbers_have_its_servers_names(ridgeline):
+    words = (
+        "run --model llama-3.1-8b --gpu h100 --engine tensorrt-llm --request-rate 2 --num-prompts 30"
+        " --input-len 300 --output-len 100 --seed 3 --format json"
+    ).split()
+    result = json.loads(ridgeline(*words).stdout)
+    assert result["engine_metrics"]["trtllm_request_success_total"] == 30
+    assert result["engine_metrics"]["trtllm_kv_cache_tokens_per_block"] == 32
+    seconds = result["summary"]["server"]["ttft_ms"]["mean"] / 1000
+    assert result["engine_metrics"]["trtllm_time_to_first_token_seconds"] == pytest.approx(seconds)
 
 
 def test_explain_shows_its_memory_plan(ridgeline):

@@ -116,7 +116,18 @@ core::Errors refusals(const PlanInputs& in) {
   refuse(sharding.prefill_context_parallel_size > 1,
          "prefill_context_parallel_size",
          "context parallelism");
-  refuse(in.has_drafts, "speculative_config", "speculative decoding");
+  refuse(in.settings.truth("enable_hierarchical_cache"),
+         "enable_hierarchical_cache",
+         "a cache in the host's memory");
+  refuse(in.settings.truth("enable_two_batch_overlap"),
+         "enable_two_batch_overlap",
+         "an overlap of two halves of a batch");
+  const bool names_drafts = in.settings.word("speculative_algorithm") != "null";
+  if (in.num_speculative_tokens > 0 || names_drafts) {
+    errors.push_back(refusal(names_drafts ? "speculative_algorithm" : "speculative_config",
+                             "speculative decoding is not modelled for sglang yet",
+                             "--engine tensorrt-llm or vllm, which take drafts"));
+  }
   refuse(in.settings.word("load_balance_method") == "total_tokens",
          "load_balance_method",
          "total_tokens");

@@ -30,6 +30,9 @@ constexpr auto kBalances =
     std::to_array<std::string_view>({"auto", "round_robin", "total_requests", "total_tokens"});
 constexpr auto kDisaggregation = std::to_array<std::string_view>({"null", "prefill", "decode"});
 
+constexpr auto kDrafters =
+    std::to_array<std::string_view>({"null", "EAGLE", "EAGLE3", "STANDALONE", "NGRAM"});
+
 constexpr auto kVersions = std::to_array<EngineVersion>({
     {.name = "0.5.5",
      .since = "0.5.5",
@@ -99,6 +102,12 @@ constexpr auto kTable = std::to_array<document::Parameter>({
      .help = "Prefill or decode alone; only null is modelled yet", .source = kArguments},
     {.name = "num_reserved_decode_tokens", .standard = std::int64_t{512}, .lowest = 1, .highest = kMaxTokens,
      .help = "Tokens that a decode instance keeps per request; of no effect yet", .source = kArguments},
+    {.name = "speculative_algorithm", .standard = std::string_view("null"), .choices = kDrafters,
+     .help = "Speculative decoding; only null is modelled yet", .source = kArguments},
+    {.name = "enable_hierarchical_cache", .standard = false,
+     .help = "A second cache in the host's memory; not modelled yet", .source = kArguments},
+    {.name = "enable_two_batch_overlap", .standard = false,
+     .help = "Two halves of a batch at once; not modelled yet", .source = kArguments},
     {.name = "cuda_graph_max_bs", .standard = std::int64_t{0}, .lowest = 1, .highest = 4096,
      .help = "Largest decode batch with a CUDA graph", .source = kArguments,
      .unset = "8 to 512 by the GPU's memory"},
@@ -132,6 +141,25 @@ constexpr auto kCounterparts = std::to_array<Counterpart>({
     {.own = "schedule_policy", .vllm = "scheduling_policy"},
 });
 
+/// observability/metrics_collector.py.
+constexpr double kSeconds = 1e-3;  // Of milliseconds.
+constexpr auto kMetrics = std::to_array<MetricName>({
+    {"sglang:prompt_tokens_total", "total_input_tokens"},
+    {"sglang:generation_tokens_total", "total_output_tokens"},
+    {"sglang:cached_tokens_total", "total_cached_tokens"},
+    {"sglang:num_requests_total", "completed"},
+    {"sglang:num_aborted_requests_total", "failed.aborted"},
+    {"sglang:num_retracted_requests_total", "preemptions"},
+    {"sglang:cache_hit_rate", "kv_cache.prefix_hit_rate"},
+    {"sglang:token_usage", "kv_cache.mean"},
+    {"sglang:page_size", "kv_cache.block_size"},
+    {"sglang:gen_throughput", "output_throughput"},
+    {"sglang:queue_time_seconds", "queue_time_ms.mean", kSeconds},
+    {"sglang:time_to_first_token_seconds", "server.ttft_ms.mean", kSeconds},
+    {"sglang:inter_token_latency_seconds", "server.itl_ms.mean", kSeconds},
+    {"sglang:e2e_request_latency_seconds", "server.e2e_ms.mean", kSeconds},
+});
+
 /// The place of a word among the choices, which stand in the order of the enumeration.
 template <class Choices>
 std::size_t place_of(const Choices& choices, std::string_view word) {
@@ -147,7 +175,8 @@ const OwnSettings kSettings = {.versions = kVersions,
                                .counterparts = kCounterparts,
                                .plan = plan,
                                .attention_ranks = attention_ranks,
-                               .rank_router = rank_router};
+                               .rank_router = rank_router,
+                               .metrics = kMetrics};
 
 core::Result<AttentionRanks> attention_ranks(const document::ParameterValues& settings,
                                              std::int64_t tensor_parallel_size,

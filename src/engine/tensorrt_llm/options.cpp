@@ -20,6 +20,8 @@ constexpr auto kCapacityPolicies =
 constexpr auto kChunkingPolicies =
     std::to_array<std::string_view>({"FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS", "FORCE_CHUNK"});
 
+constexpr auto kBackends = std::to_array<std::string_view>({"pytorch", "tensorrt"});
+
 constexpr auto kVersions = std::to_array<EngineVersion>({
     {.name = "1.2",
      .since = "1.0",
@@ -29,6 +31,10 @@ constexpr auto kVersions = std::to_array<EngineVersion>({
 
 // clang-format off
 constexpr auto kTable = std::to_array<document::Parameter>({
+    {.name = "backend", .standard = std::string_view("pytorch"), .choices = kBackends,
+     .help = "What computes; only pytorch is modelled", .source = kServe},
+    {.name = "max_beam_width", .standard = std::int64_t{1}, .lowest = 1, .highest = 64,
+     .help = "Beams of a request; only 1 is modelled yet", .source = kServe},
     {.name = "max_batch_size", .standard = std::int64_t{2048}, .lowest = 1, .highest = 65536,
      .help = "Requests that may be active at once", .source = kServe},
     {.name = "max_num_tokens", .standard = std::int64_t{8192}, .lowest = 1, .highest = kMaxTokens,
@@ -88,6 +94,22 @@ constexpr auto kCounterparts = std::to_array<Counterpart>({
     {.own = kChunkedPrefill, .vllm = kChunkedPrefill},
 });
 
+/// metrics/collector.py.
+constexpr double kSeconds = 1e-3;  // Of milliseconds.
+constexpr auto kMetrics = std::to_array<MetricName>({
+    {"trtllm_prompt_tokens_total", "total_input_tokens"},
+    {"trtllm_generation_tokens_total", "total_output_tokens"},
+    {"trtllm_request_success_total", "completed"},
+    {"trtllm_num_paused_requests", "preemptions"},
+    {"trtllm_kv_cache_hit_rate", "kv_cache.prefix_hit_rate"},
+    {"trtllm_kv_cache_utilization", "kv_cache.mean"},
+    {"trtllm_kv_cache_tokens_per_block", "kv_cache.block_size"},
+    {"trtllm_request_queue_time_seconds", "queue_time_ms.mean", kSeconds},
+    {"trtllm_time_to_first_token_seconds", "server.ttft_ms.mean", kSeconds},
+    {"trtllm_time_per_output_token_seconds", "server.tpot_ms.mean", kSeconds},
+    {"trtllm_e2e_request_latency_seconds", "server.e2e_ms.mean", kSeconds},
+});
+
 }  // namespace
 
 const OwnSettings kSettings{.versions = kVersions,
@@ -95,7 +117,8 @@ const OwnSettings kSettings{.versions = kVersions,
                             .counterparts = kCounterparts,
                             .plan = plan,
                             .attention_ranks = attention_ranks,
-                            .rank_router = rank_router};
+                            .rank_router = rank_router,
+                            .metrics = kMetrics};
 
 core::Result<AttentionRanks> attention_ranks(const document::ParameterValues& settings,
                                              std::int64_t tensor_parallel_size,

@@ -58,7 +58,8 @@ core::Errors not_modelled(const PlanInputs& in) {
   refuse(in.sharding.prefill_context_parallel_size > 1,
          "prefill_context_parallel_size",
          "context parallelism");
-  refuse(in.has_drafts, "speculative_config", "speculative decoding");
+  refuse(in.settings.word("backend") != "pytorch", "backend", "the backend of compiled engines");
+  refuse(in.settings.integer("max_beam_width") > 1, "max_beam_width", "a beam");
   refuse(in.settings.integer("host_cache_size") > 0, "host_cache_size", "a host cache");
   refuse(in.settings.integer("batch_wait_timeout_ms") > 0,
          "batch_wait_timeout_ms",
@@ -96,6 +97,13 @@ core::Errors illegal(const PlanInputs& in) {
         "max_num_tokens",
         fmt::format("{} is less than a chunk, which is tokens_per_block: {}", budget, block),
         fmt::format("{}", block)));
+  }
+  if (budget <= in.num_speculative_tokens) {
+    errors.push_back(refusal(
+        "max_num_tokens",
+        fmt::format(
+            "{} is less than a generation with its {} drafts", budget, in.num_speculative_tokens),
+        fmt::format("{}", in.num_speculative_tokens + 1)));
   }
   if ((block & (block - 1)) != 0) {
     errors.push_back(refusal("tokens_per_block",
@@ -196,19 +204,25 @@ MemoryPlan divide(const PlanInputs& in, const EngineOptions& options) {
   MemoryPlan memory = plan_memory(in.network,
                                   in.gpu,
                                   {.sharding = in.sharding,
+                                   .draft = in.draft,
+                                   .draft_sharding = in.draft_sharding,
                                    .gpu_memory_utilization = 1.0,
                                    .block_size = options.block_size,
                                    .max_num_seqs = prompts,
                                    .max_num_batched_tokens = options.max_num_batched_tokens,
-                                   .enforce_eager = in.enforce_eager});
+                                   .enforce_eager = in.enforce_eager,
+                                   .num_speculative_tokens = in.num_speculative_tokens});
   const double fraction = in.settings.number("free_gpu_memory_fraction");
   memory.utilization = fraction;
   memory.kv_cache = (memory.usable - memory.weights - memory.activations - memory.non_torch -
                      memory.position_tables) *
                     fraction;
   memory.block_size = options.block_size;
-  memory.block = core::Bytes(model::kv_bytes_per_token_per_rank(in.network, in.sharding).value() *
-                             static_cast<double>(options.block_size.value()));
+  double per_token = model::kv_bytes_per_token_per_rank(in.network, in.sharding).value();
+  if (in.draft != nullptr) {
+    per_token += model::kv_bytes_per_token_per_rank(*in.draft, in.draft_sharding).value();
+  }
+  memory.block = core::Bytes(per_token * static_cast<double>(options.block_size.value()));
   const double blocks = std::floor(std::max(memory.kv_cache / memory.block, 0.0));
   memory.num_gpu_blocks = core::Blocks(static_cast<std::int64_t>(blocks));
   return memory;
@@ -287,6 +301,9 @@ core::Result<EnginePlan> plan(const PlanInputs& in) {
   plan.derived = {{.name = "max_tokens", .value = document::Node::integer(blocks * size, {})}};
   plan.cuda_graph_sizes = graph_sizes(in.settings.integer("cuda_graph_max_batch_size"),
                                       in.settings.truth("cuda_graph_enable_padding"));
+  for (std::int64_t& size : plan.cuda_graph_sizes) {
+    size *= 1 + in.num_speculative_tokens;  // Sequences, each with its drafts.
+  }
   return plan;
 }
 

@@ -33,7 +33,6 @@ core::Result<EnginePlan> planned(const std::string& gpu,
                .version = "main",
                .max_model_len = core::Tokens(8192),
                .enforce_eager = false,
-               .has_drafts = false,
                .settings = {kSettings.settings, stated}});
 }
 

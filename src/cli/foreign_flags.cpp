@@ -117,7 +117,7 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
      "enable-flash-late-interaction"},
     {"is not modelled: the KV cache is one pool of blocks on the GPU, as vLLM's default",
      "calculate-kv-scales kv-cache-dtype-skip-layers kv-sharing-fast-prefill "
-     "disable-hybrid-kv-cache-manager disable-sliding-window prefix-match-unit watermark "
+     "disable-hybrid-kv-cache-manager disable-sliding-window prefix-match-unit "
      "kv-transfer-config ec-transfer-config ec-manager-config kv-transfer-bandwidth "
      "kv-transfer-base-latency"},
     {"is not modelled as such: KV outside the GPU is set by --cpu-bytes-to-use 100GiB and the "
@@ -135,7 +135,7 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
      "cpu-offload-gb cpu-offload-params offload-backend offload-group-size offload-num-in-group "
      "offload-params offload-prefetch-step weight-transfer-config"},
     {"is not modelled: the scheduler follows the version's default policy",
-     "scheduler-cls scheduler-reserve-full-isl prefill-schedule-interval stream-interval"},
+     "scheduler-cls prefill-schedule-interval stream-interval"},
     {"is not modelled: it belongs to vLLM's V0 engine",
      "num-scheduler-steps multi-step-stream-outputs scheduler-delay-factor "
      "use-v2-block-manager disable-async-output-proc max-seq-len-to-capture num-lookahead-slots "
@@ -182,10 +182,12 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
     {"is not modelled: networks generate text, token by token, each as long as the request says",
      "task runner convert pooler-config override-pooler-config diffusion-config "
      "enable-prompt-embeds random-batch-size no-reranker use-beam-search"},
-    {"is not modelled: every token is sampled without constraints or extra answers",
+    {"is not modelled: requests have no grammar to wait for, and no sampling waits for its mask",
      "structured-outputs-config guided-decoding-backend "
      "guided-decoding-disable-additional-properties guided-decoding-disable-any-whitespace "
-     "guided-decoding-disable-fallback logits-processor-pattern logits-processors logprobs "
+     "guided-decoding-disable-fallback"},
+    {"is not modelled: every token is sampled without constraints or extra answers",
+     "logits-processor-pattern logits-processors logprobs "
      "logprobs-mode max-logprobs return-sampling-mask enable-return-routed-experts"},
     {"is not modelled: weights have the network's own format, or --quantization's",
      "allow-deprecated-quantization quantization-config"},

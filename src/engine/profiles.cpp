@@ -69,6 +69,7 @@ Profile profile_of_027(const Profile& v24) {
   v27.larger_budget_on_large_gpus = true;
   v27.has_partial_prefills = false;
   v27.caches_states = true;
+  v27.thins_windows = true;
   return v27;
 }
 

@@ -170,8 +170,28 @@ void check_partial_prefills(Resolution& work, std::string_view path, std::int64_
   }
 }
 
+/// How much room a request needs to be admitted.
+void set_admission(Resolution& work) {
+  engine::Profile& profile = work.out->engine.profile;
+  const EngineSection& engine = work.engine();
+  if (engine.watermark && !profile.has_watermark) {
+    work.note("engine.watermark",
+              fmt::format("does not exist in {}", profile.name),
+              "--engine-version vllm@0.24");
+  }
+  if (engine.scheduler_reserve_full_isl && !profile.reserve_full_prompt) {
+    work.note("engine.scheduler_reserve_full_isl",
+              fmt::format("does not exist in {}", profile.name),
+              "--engine-version vllm@0.20");
+  }
+  profile.watermark = engine.watermark.value_or(profile.watermark);
+  profile.reserve_full_prompt =
+      engine.scheduler_reserve_full_isl.value_or(profile.reserve_full_prompt);
+}
+
 /// Settings that not every version of vLLM has.
 void check_versions_settings(Resolution& work) {
+  set_admission(work);
   const engine::Profile& profile = work.out->engine.profile;
   EngineSection& engine = work.engine();
   if (engine.performance_mode && !profile.has_performance_mode) {

@@ -51,6 +51,8 @@ struct EngineSection {
   std::optional<std::int64_t> max_num_partial_prefills;
   std::optional<std::int64_t> max_long_partial_prefills;
   std::optional<std::string> performance_mode;
+  std::optional<double> watermark;
+  std::optional<bool> scheduler_reserve_full_isl;
   bool enforce_eager = false;
   std::string dtype = "auto";
   std::optional<std::string> quantization;

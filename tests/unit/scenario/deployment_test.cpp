@@ -48,6 +48,23 @@ TEST(ResolveDeployment, MarksEngineVersionsBeyondTheNewestProfile) {
   EXPECT_THAT(codes("vllm@1.2"), testing::HasSubstr("W-unmeasured-engine-version"));
 }
 
+TEST(ResolveDeployment, AdmissionMayKeepBlocksFreeOrLookAtTheNextChunkAlone) {
+  const auto set = resolved(with("llama-3.1-8b",
+                                 "h100",
+                                 {{"engine.version", "vllm@0.24"},
+                                  {"engine.watermark", "0.02"},
+                                  {"engine.scheduler_reserve_full_isl", "false"}}));
+  ASSERT_TRUE(set) << core::to_string(set.error().front());
+  EXPECT_EQ((*set)->engine.profile.watermark, 0.02);
+  EXPECT_FALSE((*set)->engine.profile.reserve_full_prompt);
+  for (const auto& [path, text] : {std::pair("engine.watermark", "0.02"),
+                                   std::pair("engine.scheduler_reserve_full_isl", "true")}) {
+    const auto refused = only_error(with("llama-3.1-8b", "h100", {{path, text}}));
+    EXPECT_EQ(refused.field, path);
+    EXPECT_THAT(refused.message, HasSubstr("does not exist in vllm@0.15"));
+  }
+}
+
 TEST(ResolveDeployment, PartialPrefillsHaveNoLimits) {
   for (const char* path : {"engine.max_num_partial_prefills", "engine.max_long_partial_prefills"}) {
     const auto one = resolved(with("llama-3.1-8b", "h100", {{path, "1"}}));

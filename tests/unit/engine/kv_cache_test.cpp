@@ -78,6 +78,25 @@ TEST(KvCache, TheOldestCopyIsFound) {
   EXPECT_EQ(cache.num_unheld({a, b}), 1);
 }
 
+/// What inference-sim's map of one block per hash loses (blis.md, W6): the copy stays valid when
+/// the block that was found first is given to another request.
+TEST(KvCache, W6ACopyIsFoundWhenTheFirstIsGone) {
+  vllm::plain::KvCache cache({.num_gpu_blocks = core::Blocks(6)});
+  cache.begin_lookups();
+  const BlockId first = cache.allocate();
+  const BlockId copy = cache.allocate();
+  cache.set_hash(first, 7);
+  cache.set_hash(copy, 7);
+  cache.release({first});
+  // Of the five blocks beside the null block three were free before: the fourth taken is `first`.
+  for (int i = 0; i < 3; ++i) {
+    cache.allocate();
+  }
+  EXPECT_EQ(cache.find(7), first);
+  EXPECT_EQ(cache.allocate(), first);
+  EXPECT_EQ(cache.find(7), copy);
+}
+
 TEST(KvCache, BlocksOfOneBucketAreToldApart) {
   // Five blocks have eight buckets: hashes eight apart share one, and so do a group and a hash that
   // add up to the same.

@@ -213,27 +213,22 @@ class ProfileRouter final : public Router {
   void read_views(const RouteInput& input) {
     const std::size_t size = input.instances.size();
     all_.size = size;
-    if (needs_.gauges) {
-      all_.waiting.resize(size);
-      all_.running.resize(size);
-      all_.kv_usage.resize(size);
+    const auto fill = [size](std::vector<double>& row, const auto& value) {
+      row.resize(size);
       for (std::size_t i = 0; i < size; ++i) {
-        const Gauges& gauges = input.instances[i].gauges;
-        all_.waiting[i] = static_cast<double>(gauges.waiting);
-        all_.running[i] = static_cast<double>(gauges.running);
-        all_.kv_usage[i] = gauges.kv_usage;
+        row[i] = static_cast<double>(value(i));
       }
+    };
+    const std::span<const InstanceView> views = input.instances;
+    if (needs_.gauges) {
+      fill(all_.waiting, [&](std::size_t i) { return views[i].gauges.waiting; });
+      fill(all_.running, [&](std::size_t i) { return views[i].gauges.running; });
+      fill(all_.kv_usage, [&](std::size_t i) { return views[i].gauges.kv_usage; });
     }
     if (needs_.own) {
-      all_.inflight_requests.resize(size);
-      all_.inflight_tokens.resize(size);
-      all_.uncached_tokens.resize(size);
-      for (std::size_t i = 0; i < size; ++i) {
-        const OwnCounters& own = input.instances[i].own;
-        all_.inflight_requests[i] = static_cast<double>(own.requests);
-        all_.inflight_tokens[i] = static_cast<double>(own.prefill_tokens);
-        all_.uncached_tokens[i] = static_cast<double>(uncached_tokens(input, i));
-      }
+      fill(all_.inflight_requests, [&](std::size_t i) { return views[i].own.requests; });
+      fill(all_.inflight_tokens, [&](std::size_t i) { return views[i].own.prefill_tokens; });
+      fill(all_.uncached_tokens, [&](std::size_t i) { return uncached_tokens(input, i); });
     }
     read_matches(input);
   }

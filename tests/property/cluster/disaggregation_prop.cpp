@@ -24,7 +24,6 @@
 #include "engine/instance.hpp"
 #include "engine/options.hpp"
 #include "engine/profiles.hpp"
-#include "engine/server.hpp"
 #include "faults/fault.hpp"
 #include "faults/plan.hpp"
 #include "link/kv_link.hpp"
@@ -46,6 +45,7 @@ using test::random_costs;
 using test::random_engine;
 using test::random_requests;
 using test::random_times;
+using test::run_to_the_end;
 using test::up_to_microseconds;
 
 /// A small cluster with prefill and decode apart, and its requests, of which some are given up.
@@ -180,15 +180,7 @@ HandedOver run(const RandomHandOvers& all, bool eager, bool jump) {
        .eager = eager,
        .threads = all.threads,
        .parts = std::move(parts)});
-  for (const domain::Request& request : all.requests) {
-    cluster.submit(request);
-  }
-  for (const test::Abort& abort : all.aborts) {
-    cluster.advance(abort.at, false, test::kNoBudget);
-    cluster.abort(abort.id, abort.at);
-  }
-  RC_ASSERT(cluster.advance(core::SimTime::never(), false, test::kNoBudget) ==
-            engine::Pause::kIdle);
+  run_to_the_end(cluster, all.requests, all.aborts);
   HandedOver outcome{.ended = ended(sink, cluster.totals().steps), .transfers = (*part)->totals()};
   if (const auto* const operations = cluster.part<Operations>(); operations != nullptr) {
     outcome.retries = operations->totals().retries;

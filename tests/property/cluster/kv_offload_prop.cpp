@@ -25,6 +25,7 @@
 #include "engine/profiles.hpp"
 #include "engine/server.hpp"
 #include "link/kv_link.hpp"
+#include "random_cluster.hpp"
 #include "routing/policies/policies.hpp"
 #include "store/eviction.hpp"
 #include "support/drive.hpp"
@@ -145,15 +146,7 @@ Offloaded run(const RandomTiers& all, bool eager, bool jump) {
        .seed = 7,
        .eager = eager,
        .parts = std::move(parts)});
-  for (const domain::Request& request : all.requests) {
-    cluster.submit(request);
-  }
-  for (const test::Abort& abort : all.aborts) {
-    cluster.advance(abort.at, false, test::kNoBudget);
-    cluster.abort(abort.id, abort.at);
-  }
-  RC_ASSERT(cluster.advance(core::SimTime::never(), false, test::kNoBudget) ==
-            engine::Pause::kIdle);
+  test::run_to_the_end(cluster, all.requests, all.aborts);
   // What is still written is over a second later, and then no block is held.
   const core::SimTime later = cluster.now() + core::Duration::seconds(1);
   static_cast<void>(cluster.advance(later, false, test::kNoBudget));

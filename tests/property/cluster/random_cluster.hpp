@@ -11,6 +11,7 @@
 
 #include "admission/registry.hpp"
 #include "admission/settings.hpp"
+#include "cluster/cluster.hpp"
 #include "cluster/gateway.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
@@ -20,9 +21,11 @@
 #include "domain/request.hpp"
 #include "engine/instance.hpp"
 #include "engine/options.hpp"
+#include "engine/server.hpp"
 #include "faults/fault.hpp"
 #include "faults/plan.hpp"
 #include "routing/registry.hpp"
+#include "support/drive.hpp"
 #include "support/linear_model.hpp"
 #include "support/recording_sink.hpp"
 
@@ -106,6 +109,20 @@ inline faults::ListedFault random_fault(std::int64_t places) {
     fault.factor_thousandths = *rc::gen::element<std::int64_t>(1500, 700, 4321);
   }
   return {.fault = fault};
+}
+
+/// Submits all requests, gives those up that are to be, and goes on until nothing is left to do.
+inline void run_to_the_end(cluster::Cluster& cluster,
+                           const std::vector<domain::Request>& requests,
+                           const std::vector<Abort>& aborts) {
+  for (const domain::Request& request : requests) {
+    cluster.submit(request);
+  }
+  for (const Abort& abort : aborts) {
+    cluster.advance(abort.at, false, kNoBudget);
+    cluster.abort(abort.id, abort.at);
+  }
+  RC_ASSERT(cluster.advance(core::SimTime::never(), false, kNoBudget) == engine::Pause::kIdle);
 }
 
 /// What every run is compared by.

@@ -57,7 +57,7 @@ Outcome run_for(scenario::Purpose purpose, CallDocument& document, const Hooks& 
   Reply reply = answered(report::result_tree(*result));
   if (result->partial) {
     reply.code = kInterrupted;
-  } else if (report::unanswered(*resolved->deployment, result->summary)) {
+  } else if (report::unanswered(*resolved, result->summary)) {
     reply.code = static_cast<int>(ErrorCode::kInfeasible);
   }
   return reply;

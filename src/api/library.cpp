@@ -163,7 +163,7 @@ Expected<RunResult> ResolvedScenario::run(const Hooks& hooks) const {
     }
     return RunResult(shared(report::result_tree(*found)),
                      found->partial,
-                     !report::unanswered(*resolved_->deployment, found->summary));
+                     !report::unanswered(*resolved_, found->summary));
   });
   if (!result) {
     return api::public_errors(result.error());

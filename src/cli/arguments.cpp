@@ -134,6 +134,9 @@ class Parser {
         store(spec, typed, "true");
         return;
       case FlagSpec::Takes::kTruth:
+        if (!value && at_ < words_.size() && (words_[at_] == "true" || words_[at_] == "false")) {
+          value = words_[at_++];
+        }
         store(spec, typed, value.value_or("true"));
         return;
       case FlagSpec::Takes::kValue:

@@ -67,6 +67,9 @@ constexpr auto kAliases = std::to_array<ForeignAlias>({
     {"results-path", "output"},
     {"num-instances", "instances"},
     {"routing-policy", "router"},
+    {"routing", "router"},
+    // production-stack's router
+    {"routing-logic", "router"},
     {"admission-policy", "admission"},
     {"per-band-capacity", "per-band-requests"},
     {"usage-limit-threshold", "min-ceiling"},
@@ -124,7 +127,8 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
      "other "
      "options of cluster.kv_offload",
      "kv-offloading-backend kv-offloading-size kv-cpu-blocks kv-offload-threshold "
-     "kv-offload-config"},
+     "kv-offload-config enable-hierarchical-cache hicache-size hicache-ratio hicache-write-policy "
+     "hicache-storage-backend"},
     {"is not modelled: recurrent states are kept as vLLM does by default, \"align\" from 0.27 on",
      "mamba-block-size mamba-cache-dtype mamba-cache-mode mamba-cache-philox-rounds "
      "mamba-ssm-cache-dtype enable-mamba-cache-stochastic-rounding replayssm-buffer-len "

@@ -94,6 +94,11 @@ const GlossaryEntry* find_in_glossary(std::string_view word) {
 }
 
 core::Error with_translation(core::Error error) {
+  if (error.field == "cluster.autoscaling.metric") {
+    // Of an instance, where the documents' words are of the workload.
+    error.hint = error.hint.empty() ? "none is a rate: requests are those in flight" : error.hint;
+    return error;
+  }
   if (const GlossaryEntry* entry = find_in_glossary(unknown_word(error))) {
     error.hint = fmt::format("the documents' {} is here {}", entry->theirs, entry->ours);
   }

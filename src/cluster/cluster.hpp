@@ -97,6 +97,9 @@ class Cluster final : public engine::Server,
   /// Of all instances together.
   [[nodiscard]] engine::InstanceState state(core::SimTime at) const override;
   [[nodiscard]] core::SimTime now() const override;
+  /// When the last request that has been reported had ended: later than that, how the cluster went
+  /// on depends on how it was advanced.
+  [[nodiscard]] core::SimTime last_end() const { return last_end_; }
   /// The sums over the instances; the peak of used blocks is the sum of their peaks.
   [[nodiscard]] engine::EngineTotals totals() const override;
   void drop_all() override;
@@ -218,6 +221,7 @@ class Cluster final : public engine::Server,
   std::int64_t threads_;
   Gateway gateway_;
   core::SimTime reached_;
+  core::SimTime last_end_;
   core::SimTime aborted_at_;
   core::Ring<domain::Request> arrivals_;  ///< Not yet taken, in order of arrival.
   bool looks_ahead_;  ///< Into the prefix caches, for requests that will arrive.

@@ -1,4 +1,5 @@
 // What the parts of a cluster may do with it, and what its instances report to it.
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -113,6 +114,7 @@ void Cluster::end(Ticket& ticket, domain::Outcome outcome, SimTime at) {
 
 /// A request has ended for good.
 void Cluster::report(const domain::RequestRecord& record, SimTime at) {
+  last_end_ = std::max(last_end_, at);
   if (stories_) {
     stories_->on_end(record, at);
   }

@@ -102,7 +102,23 @@ std::string expected(const Kind& kind) {
   return fmt::format("expected {} ({})", kind.spoken, fmt::join(unit_names(kind), ", "));
 }
 
-core::Error unit_problem(std::string_view text, std::string_view unit, const Kind& kind) {
+/// Of "Gbps" and "Gbit/s", in which networks are sold, "G"; nothing of other units.
+std::optional<std::string_view> prefix_of_bits(std::string_view unit) {
+  for (const std::string_view bits : {"bps", "bit/s", "b/s"}) {
+    const std::string_view prefix =
+        unit.substr(0, unit.size() - std::min(bits.size(), unit.size()));
+    if (unit.ends_with(bits) &&
+        (prefix.empty() || std::string_view("kMGT").find(prefix) != std::string_view::npos)) {
+      return prefix;
+    }
+  }
+  return std::nullopt;
+}
+
+core::Error unit_problem(double number,
+                         std::string_view text,
+                         std::string_view unit,
+                         const Kind& kind) {
   if (unit.empty()) {
     return {.message = fmt::format("{} has no unit, {}", core::quote(text), expected(kind))};
   }
@@ -111,6 +127,10 @@ core::Error unit_problem(std::string_view text, std::string_view unit, const Kin
       return {.message =
                   fmt::format("{} is {}, {}", core::quote(text), other.spoken, expected(kind))};
     }
+  }
+  if (const auto prefix = prefix_of_bits(unit); prefix && kind.suffix == "/s") {
+    return {.message = fmt::format("{} counts bits, {}", core::quote(text), expected(kind)),
+            .hint = fmt::format("8 bits are a byte: {}{}B/s", number / 8.0, *prefix)};
   }
   core::Error error{.message =
                         fmt::format("{} is not a unit, {}", core::quote(unit), expected(kind))};
@@ -173,7 +193,7 @@ core::Result<double> parse_quantity(std::string_view text, std::string_view unit
             kind->units.data() == kTimeUnits.data() ? parse_parts(text) : std::nullopt) {
       return *sum;
     }
-    return core::fail(unit_problem(text, name, *kind));
+    return core::fail(unit_problem(number, text, name, *kind));
   }
   const double value = number * unit->multiply / unit->divide;
   if (parsed.ec != std::errc() || !std::isfinite(value)) {

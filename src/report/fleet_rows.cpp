@@ -58,8 +58,8 @@ std::string FleetRows::header(std::string_view title,
   const auto add = [&](std::string_view cell) { line += pad_left(cell, kFleetCellWidth); };
   std::ranges::for_each(counts, add);
   for (const auto& [metric, unit] : {std::pair("TTFT", ttft_), std::pair("TPOT", tpot_)}) {
-    add(fmt::format("{} {}", metric, unit.name));
-    add("p99");
+    add(fmt::format("{} p50", metric));
+    add(fmt::format("p99 {}", unit.name));
   }
   std::ranges::for_each(shares, add);
   return style_.palette.paint(style_.palette.dim, line) + "\n";

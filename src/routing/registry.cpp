@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -148,6 +149,38 @@ std::string names_where(bool RouterEntry::* is_so) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// Policies by the words of others: what they are called there, and the nearest one here.
+struct RouterWord {
+  std::string_view theirs;
+  std::string_view ours;
+};
+constexpr auto kRouterWords = std::to_array<RouterWord>({
+    {"cache-aware", "sglang"},
+    {"kv", "dynamo"},
+    {"kv-aware", "llm-d-precise"},
+    {"kvaware", "llm-d-precise"},
+    {"prefix", "llm-d"},
+    {"prefix-aware", "llm-d"},
+    {"prefix-cache", "llm-d"},
+    {"precise", "llm-d-precise"},
+    {"precise-prefix", "llm-d-precise"},
+    {"least-loaded", "least-request"},
+    {"least-conn", "least-request"},
+    {"least-connections", "least-request"},
+    {"jsq", "jsq-oracle"},
+    {"p2c", "power-of-two"},
+    {"sticky", "session"},
+    {"epp", "llm-d"},
+});
+
+std::optional<std::string> meant_router(std::string_view name, std::span<const std::string> names) {
+  std::string folded(name);
+  std::ranges::replace(folded, '_', '-');
+  const auto* const word = std::ranges::find(kRouterWords, folded, &RouterWord::theirs);
+  return word == kRouterWords.end() ? document::nearest(name, names)
+                                    : std::optional(std::string(word->ours));
+}
+
 }  // namespace
 
 std::span<const RouterEntry> routers() {
@@ -171,7 +204,7 @@ core::Result<const RouterEntry*> find_router(const std::string& name) {
   for (const RouterEntry& entry : kRouters) {
     names.emplace_back(entry.name);
   }
-  const auto meant = document::nearest(name, names);
+  const auto meant = meant_router(name, names);
   return core::fail(core::Error{.message = fmt::format("no routing policy '{}'", name),
                                 .hint = meant ? fmt::format("did you mean '{}'?", *meant)
                                               : fmt::format("one of {}", fmt::join(names, ", "))});

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,7 +20,11 @@
 #include "engine/engine_plan.hpp"
 #include "engine/options.hpp"
 #include "engine/schedulers.hpp"
+<<<<<<< HEAD
 #include "model/operators.hpp"
+=======
+#include "scenario/named_options.hpp"
+>>>>>>> 565cd45 (Bad input of fleets says what was meant; configurations run again)
 #include "scenario/options.hpp"
 #include "scenario/resolution.hpp"
 #include "scenario/scenario.hpp"
@@ -49,9 +51,8 @@ constexpr auto kShared = std::to_array<std::string_view>({"version",
                                                           "generation_config",
                                                           "speculative_config"});
 
-/// What an engine must give fleets, and only vLLM's does: KV that travels, and a past of its cache.
-constexpr auto kOfVllmsFleets = std::to_array<std::string_view>(
-    {"cluster.disaggregation.prefill_instances", "cluster.gateway.kv_events_delay"});
+/// What an engine must give fleets, and only vLLM's does: KV that travels.
+constexpr std::string_view kOfVllmsFleets = "cluster.disaggregation.prefill_instances";
 
 std::span<const document::Parameter> settings_of(const engine::SchedulerEntry& entry) {
   return entry.own == nullptr ? std::span<const document::Parameter>() : entry.own->settings;
@@ -73,64 +74,14 @@ bool has_too(const engine::SchedulerEntry& entry, std::string_view key) {
          });
 }
 
-/// The texts of one option, which several engines may have.
-struct SettingOption {
-  const document::Parameter* setting = nullptr;
-  std::string path = {};
-  std::string flag = {};
-  std::string unset = {};  ///< "sglang: 1", by engine.
-  std::string example = {};
-};
-
-std::string example_of(const document::Parameter& setting) {
-  if (setting.unset.empty()) {
-    return setting.default_text();
-  }
-  return setting.choices.empty() && setting.kind() != "true or false"
-             ? fmt::format("{}", setting.lowest)
-             : std::string(setting.choices.empty() ? "true" : setting.choices.front());
-}
-
-std::deque<SettingOption> setting_texts() {
-  std::deque<SettingOption> all;
+NamedOptions make_setting_options() {
+  std::vector<NamedTable> tables;
   for (const engine::SchedulerEntry& entry : engine::schedulers()) {
-    for (const document::Parameter& setting : settings_of(entry)) {
-      auto known = std::ranges::find(
-          all, setting.name, [](const SettingOption& option) { return option.setting->name; });
-      if (known == all.end()) {
-        std::string flag(setting.name);
-        std::ranges::replace(flag, '_', '-');
-        all.push_back({.setting = &setting,
-                       .path = fmt::format("engine.{}", setting.name),
-                       .flag = std::move(flag),
-                       .example = example_of(setting)});
-        known = std::prev(all.end());
-      }
-      known->unset += fmt::format(
-          "{}{}: {}", known->unset.empty() ? "" : ", ", entry.name, setting.default_text());
-    }
+    tables.push_back({.name = entry.name, .parameters = settings_of(entry)});
   }
-  return all;
-}
-
-std::vector<Option> make_options() {
-  static const std::deque<SettingOption> kTexts = setting_texts();
-  std::vector<Option> all;
-  for (const SettingOption& text : kTexts) {
-    all.push_back({.path = text.path,
-                   .flag = text.flag,
-                   .lowest = text.setting->lowest,
-                   .highest = text.setting->highest,
-                   .choices = text.setting->choices,
-                   .unset = text.unset,
-                   .help = text.setting->help,
-                   .example = text.example,
-                   .named_kind = text.setting->kind(),
-                   .slot = [](DeploymentSection& d, std::string_view key) -> Slot {
-                     return NamedSlot{.values = &d.engine.settings, .name = key};
-                   }});
-  }
-  return all;
+  return {"engine", tables, [](DeploymentSection& d, std::string_view key) -> Slot {
+            return NamedSlot{.values = &d.engine.settings, .name = key};
+          }};
 }
 
 /// The entry that a version names; vLLM's where it names none.
@@ -241,11 +192,52 @@ core::Result<engine::AttentionRanks> ranks_asked_for(const EngineSection& sectio
       own_values(chosen, section), section.tensor_parallel_size, section.data_parallel_size);
 }
 
+/// Other ways to write the name of an engine.
+constexpr auto kEngineAliases = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"trtllm", "tensorrt-llm"},
+    {"trt-llm", "tensorrt-llm"},
+    {"tensorrt_llm", "tensorrt-llm"},
+    {"tensorrtllm", "tensorrt-llm"},
+});
+
 }  // namespace
 
+std::string named_version(std::string_view written) {
+  if (written == kVllm) {
+    return EngineSection().version;
+  }
+  const std::string_view name = written.substr(0, written.find('@'));
+  const auto* const alias =
+      std::ranges::find(kEngineAliases, name, &decltype(kEngineAliases)::value_type::first);
+  return alias == kEngineAliases.end()
+             ? std::string(written)
+             : fmt::format("{}{}", alias->second, written.substr(name.size()));
+}
+
+bool caches_prefixes(const EngineSection& engine) {
+  const engine::SchedulerEntry& chosen = entry_of(engine);
+  if (chosen.own == nullptr) {
+    return engine.enable_prefix_caching;
+  }
+  const auto pair = std::ranges::find(
+      chosen.own->counterparts, "enable_prefix_caching", &engine::Counterpart::vllm);
+  const bool is_on =
+      document::ParameterValues(chosen.own->settings, engine.settings).truth(pair->own);
+  return pair->own.starts_with("disable") ? !is_on : is_on;
+}
+
+std::string own_key(const EngineSection& engine, std::string_view vllm) {
+  const engine::SchedulerEntry& chosen = entry_of(engine);
+  if (chosen.own == nullptr) {
+    return std::string(vllm);
+  }
+  const auto pair = std::ranges::find(chosen.own->counterparts, vllm, &engine::Counterpart::vllm);
+  return pair == chosen.own->counterparts.end() ? std::string(vllm) : std::string(pair->own);
+}
+
 std::span<const Option> engine_setting_options() {
-  static const std::vector<Option> kOptions = make_options();
-  return kOptions;
+  static const NamedOptions kOptions = make_setting_options();
+  return kOptions.all();
 }
 
 bool applies(const Option& option, const EngineSection& engine) {
@@ -274,10 +266,8 @@ void check_engine_settings(Findings& findings) {
       findings.problem(error.field, error.message, error.hint);
     }
   }
-  for (const std::string_view path : kOfVllmsFleets) {
-    if (chosen.own != nullptr && findings.given(path)) {
-      findings.problem(path, fmt::format("is not modelled for {} yet", chosen.name));
-    }
+  if (chosen.own != nullptr && findings.given(kOfVllmsFleets)) {
+    findings.problem(kOfVllmsFleets, fmt::format("is not modelled for {} yet", chosen.name));
   }
   for (const Option& option : options()) {
     if (applies(option, section) || !findings.given(option.path)) {

@@ -23,6 +23,16 @@ namespace ridgeline::scenario {
 /// Whether a setting has the value that its engine's table gives it.
 [[nodiscard]] bool is_standard(const Option& option, const Scenario& scenario);
 
+/// A version as `engine.version` may be written: `vllm` alone is the default version, `trtllm` is
+/// tensorrt-llm. Whether there is such a version is for engine::find_engine() to say.
+[[nodiscard]] std::string named_version(std::string_view written);
+
+/// Whether the engine keeps the KV of prompts for others that begin alike, by its own setting.
+[[nodiscard]] bool caches_prefixes(const EngineSection& engine);
+
+/// The engine's own key for the purpose of one of vLLM's; that one where it has none.
+[[nodiscard]] std::string own_key(const EngineSection& engine, std::string_view vllm);
+
 /// Refuses what is stated of another engine, with the chosen engine's own word for it.
 void check_engine_settings(Findings& findings);
 

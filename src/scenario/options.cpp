@@ -87,7 +87,7 @@ constexpr auto kServedOptions = std::to_array<Option>({
      .help = "How v2 reads its tables: the row below, or between rows", .example = "interp",
      .slot = [](DeploymentSection& d) -> Slot { return &d.latency.lookup; }},
     {.path = "engine.version", .flag = "engine-version",
-     .help = "The engine and its version; a version between profiles takes the one below",
+     .help = "The engine and its version, also --engine; a version between profiles takes the one below",
      .example = "vllm@0.15", .slot = [](DeploymentSection& d) -> Slot { return &d.engine.version; }},
     {.path = "engine.tensor_parallel_size", .flag = "tensor-parallel-size", .unit = "GPUs",
      .lowest = 1, .highest = 64, .help = "GPUs that share every layer", .example = "4",

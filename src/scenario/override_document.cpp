@@ -52,6 +52,13 @@ document::Node scalar(const std::string& text) {
 /// The same, and maps and lists as YAML writes them in one line: "{quant_method: fp8}".
 core::Result<document::Node> flag_value(const std::string& text) {
   const bool nested = text.starts_with('{') || text.starts_with('[');
+  const char last = text.starts_with('{') ? '}' : ']';
+  if (nested && text[text.find_last_not_of(' ')] != last) {
+    return core::fail(
+        core::Error{.message = fmt::format("found \"{}\", which does not end with {}", text, last),
+                    .where = {.file = kFlagsFile},
+                    .hint = fmt::format("put it in quotes, with {} as its last character", last)});
+  }
   return nested ? document::parse_yaml(text, kFlagsFile) : scalar(text);
 }
 

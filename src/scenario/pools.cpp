@@ -1,12 +1,16 @@
 #include "scenario/pools.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -95,9 +99,11 @@ void check_alike(const std::vector<ResolvedPool>& pools, core::Errors& errors) {
     refuse("network", first.deployment->network.name, other.deployment->network.name);
     refuse("kv_cache_dtype", one.kv_cache_dtype, here.kv_cache_dtype);
     refuse("block_size", one.block_size, here.block_size);
-    refuse("models",
-           fmt::format("{}", fmt::join(first.section.models, ", ")),
-           fmt::format("{}", fmt::join(other.section.models, ", ")));
+    if (first.deployment->network.name == other.deployment->network.name) {
+      refuse("models",
+             fmt::format("{}", fmt::join(first.section.models, ", ")),
+             fmt::format("{}", fmt::join(other.section.models, ", ")));
+    }
     refuse("adapters", names(first.section.adapters), names(other.section.adapters));
   }
   for (const ResolvedPool& pool : pools) {
@@ -110,6 +116,45 @@ void check_alike(const std::vector<ResolvedPool>& pools, core::Errors& errors) {
                                                own.version),
                         .where = pool.section.node.where(),
                         .hint = "vllm in all pools"});
+    }
+  }
+}
+
+/// Leaves an optional value out; others have one always.
+template <class T>
+void unset(T* slot) {
+  if constexpr (!std::is_same_v<T, std::string> && !std::is_same_v<T, std::int64_t> &&
+                !std::is_same_v<T, bool>) {
+    slot->reset();
+  }
+}
+void unset(const NamedSlot& slot) {
+  std::erase_if(*slot.values,
+                [&](const document::NamedValue& value) { return value.name == slot.name; });
+}
+
+/// What orders requests or limits their adapters in all pools has to be known to each engine.
+constexpr auto kFollowedByAll = std::to_array<std::string_view>(
+    {"engine.scheduling_policy", "engine.enable_lora", "engine.max_loras"});
+
+/// The settings for all pools that the pool's engine cannot follow, though requests would notice.
+void check_followed(const PoolSection& section,
+                    const std::vector<Provenance>& provenance,
+                    core::Errors& errors) {
+  for (const std::string_view path : kFollowedByAll) {
+    const Option& option = *find_option(path);
+    const Provenance& from = provenance_of(provenance, path);
+    Scenario own;
+    own.deployment = section.deployment;
+    const bool changes = value_text(option, own) != value_text(option, Scenario());
+    if (from.origin != Provenance::Origin::kDefault && changes &&
+        !applies(option, section.deployment.engine)) {
+      errors.push_back({.field = std::string(path),
+                        .message = fmt::format("pool '{}' runs {}, which cannot follow it",
+                                               section.name,
+                                               section.deployment.engine.version),
+                        .where = from.where,
+                        .hint = "state it in the pools of vllm"});
     }
   }
 }
@@ -143,6 +188,7 @@ core::Result<std::vector<ResolvedPool>> resolve_pools(const RunSettings& run,
   for (std::size_t i = 0; i < sections->size(); ++i) {
     PoolSection& section = (*sections)[i];
     check_settings(section, errors);
+    check_followed(section, provenance, errors);
     auto resolved =
         resolve_deployment(section.deployment, provenance_in(section, provenance), workload);
     if (!resolved) {
@@ -165,10 +211,27 @@ core::Result<std::vector<ResolvedPool>> resolve_pools(const RunSettings& run,
   return pools;
 }
 
+DeploymentSection common_section(const std::vector<ResolvedPool>& pools) {
+  Scenario common;
+  common.deployment = pools.front().deployment->section;
+  for (const Option& option : options()) {
+    const auto slot = slot_of(option, common.deployment);
+    const bool has_all = std::ranges::all_of(pools, [&](const ResolvedPool& pool) {
+      Scenario own;
+      own.deployment = pool.deployment->section;
+      return !applies(option, own.deployment.engine) || !value_node(option, own).is_null();
+    });
+    if (slot && may_differ(option) && !has_all) {
+      std::visit([](const auto& held) { unset(held); }, *slot);
+    }
+  }
+  return common.deployment;
+}
+
 document::Node pools_node(const std::vector<ResolvedPool>& pools) {
   std::vector<document::Node> list;
-  Scenario first;
-  first.deployment = pools.front().deployment->section;
+  Scenario common;
+  common.deployment = common_section(pools);
   for (const ResolvedPool& pool : pools) {
     Scenario own;
     own.deployment = pool.deployment->section;
@@ -180,7 +243,9 @@ document::Node pools_node(const std::vector<ResolvedPool>& pools) {
         continue;
       }
       document::Node value = value_node(option, own);
-      if (!value.is_null() && flow_text(value) != flow_text(value_node(option, first))) {
+      const bool is_common = applies(option, common.deployment.engine) &&
+                             flow_text(value) == flow_text(value_node(option, common));
+      if (!value.is_null() && !is_common) {
         members.push_back(
             {.key = std::string(option.key()), .value = std::move(value), .where = {}});
       }

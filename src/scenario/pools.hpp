@@ -26,7 +26,12 @@ struct ResolvedPool {
     const std::vector<Provenance>& provenance,
     const Workload& workload);
 
-/// The pools as a scenario states them, with what was derived where that is not the first pool's.
+/// What a scenario of these pools states for all of them: the first one's, without what some pool
+/// leaves out, which it could not unset.
+[[nodiscard]] DeploymentSection common_section(const std::vector<ResolvedPool>& pools);
+
+/// The pools as a scenario states them, with what was derived where that is not the common
+/// section's.
 [[nodiscard]] document::Node pools_node(const std::vector<ResolvedPool>& pools);
 
 }  // namespace ridgeline::scenario

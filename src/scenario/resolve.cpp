@@ -71,7 +71,9 @@ core::Warnings warnings_of(const ResolvedPool& pool, const core::Warnings& known
 }  // namespace
 
 Scenario Resolved::scenario() const {
-  return {.deployment = deployment->section, .workload = workload.section, .run = run};
+  return {.deployment = pools.empty() ? deployment->section : common_section(pools),
+          .workload = workload.section,
+          .run = run};
 }
 
 core::Result<Resolved> resolve(LoadedScenario loaded) {

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/result.hpp"
 #include "engine/schedulers.hpp"
 #include "hardware/gpu_spec.hpp"
@@ -28,6 +30,11 @@ class Rules {
  public:
   Rules(LoadedScenario& loaded, core::Errors& errors)
       : loaded_(loaded), errors_(errors), findings_(loaded, errors) {}
+
+  void engine_name() {
+    std::string& version = loaded_.scenario.deployment.engine.version;
+    version = named_version(version);
+  }
 
   void network_and_gpu() {
     if (loaded_.scenario.run.cluster.pools) {
@@ -75,17 +82,8 @@ class Rules {
     if (!given(kCacheState)) {
       return;
     }
-    if (!scenario.deployment.engine.enable_prefix_caching) {
-      ignored(kCacheState, "enable_prefix_caching is off");
-    }
-    if (scenario.run.cluster.disaggregation.prefill_instances ||
-        scenario.run.cluster.autoscaling.name || scenario.run.cluster.kv_offload.has_tier() ||
-        attention_ranks(scenario.deployment.engine).ranks > 1) {
-      findings_.problem(kCacheState,
-                        "instances start cold where they come and go, where prefill and decode are "
-                        "apart, where KV is kept outside the GPUs, and where they are ranks of one "
-                        "engine",
-                        "leave it out");
+    if (const std::string why = why_no_cache_state(scenario); !why.empty()) {
+      findings_.problem(kCacheState, why, "leave it out");
     }
   }
 
@@ -219,8 +217,24 @@ class Rules {
 
 }  // namespace
 
+std::string why_no_cache_state(const Scenario& scenario) {
+  const ClusterSection& cluster = scenario.run.cluster;
+  if (cluster.disaggregation.prefill_instances || cluster.autoscaling.name ||
+      cluster.kv_offload.has_tier() || attention_ranks(scenario.deployment.engine).ranks > 1) {
+    return "instances start cold where they come and go, where prefill and decode are apart, where "
+           "KV is kept outside the GPUs, and where they are ranks of one engine";
+  }
+  if (!caches_prefixes(scenario.deployment.engine)) {
+    const std::string key = own_key(scenario.deployment.engine, "enable_prefix_caching");
+    return fmt::format(
+        "would be ignored: {} is {}", key, key.starts_with("disable") ? "on" : "off");
+  }
+  return {};
+}
+
 void check_rules(LoadedScenario& loaded, Purpose purpose, core::Errors& errors) {
   Rules rules(loaded, errors);
+  rules.engine_name();
   rules.network_and_gpu();
   rules.kv_capacity();
   rules.cache_state();

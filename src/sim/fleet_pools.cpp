@@ -195,7 +195,7 @@ std::vector<std::size_t> pools_of_instances(const scenario::Resolved& resolved) 
 double busy_span(const scenario::Resolved& resolved,
                  const cluster::Cluster& cluster,
                  const metrics::Summary& summary) {
-  return resolved.run.warmup ? cluster.now().since_start().to_seconds()
+  return resolved.run.warmup ? cluster.last_end().since_start().to_seconds()
                              : summary.duration_s.value_or(0.0);
 }
 
@@ -207,7 +207,7 @@ void fill_pools(const scenario::Resolved& resolved,
   };
   metrics::FleetSummary& fleet = *summary.fleet;
   const auto* const operations = cluster.part<cluster::Operations>();
-  const core::SimTime end = cluster.now();
+  const core::SimTime end = cluster.last_end();
   const double duration = summary.duration_s.value_or(0.0);
   std::size_t next = 0;
   for (std::size_t i = 0; i < resolved.pools.size(); ++i) {

@@ -9,6 +9,7 @@
 
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "core/units.hpp"
 #include "domain/record.hpp"
 #include "metrics/summary.hpp"
 #include "routing/characters.hpp"
@@ -30,6 +31,20 @@ constexpr std::string_view kBlock = "blockSizeTokens";
 bool has(const routing::RouterEntry& router, std::string_view parameter) {
   const auto table = router.table();
   return std::ranges::find(table, parameter, &routing::Parameter::name) != table.end();
+}
+
+/// Tokens of KV that the smallest instance holds.
+std::int64_t fewest_held_tokens(const scenario::Resolved& resolved) {
+  constexpr core::Blocks kNullBlock(1);  // Holds no tokens.
+  const auto held = [&](const scenario::Deployment& deployment) {
+    return (deployment.engine.block_size * (deployment.engine.num_gpu_blocks - kNullBlock).value())
+        .value();
+  };
+  std::int64_t fewest = held(*resolved.deployment);
+  for (const scenario::ResolvedPool& pool : resolved.pools) {
+    fewest = std::min(fewest, held(*pool.deployment));
+  }
+  return fewest;
 }
 
 /// Prefill instances that do all the prompts or none of them, where the decider leaves it open.
@@ -91,8 +106,7 @@ void add_fleet_warnings(const scenario::Resolved& resolved,
   if (has(router, kMemory)) {
     const std::int64_t remembered =
         setup->integer(router.table(), kMemory) * setup->integer(router.table(), kBlock);
-    const auto& engine = resolved.deployment->engine;
-    const std::int64_t held = engine.num_gpu_blocks.value() * engine.block_size.value();
+    const std::int64_t held = fewest_held_tokens(resolved);
     if (remembered > held) {
       warnings.push_back({.code = "W-router-memory",
                           .message = fmt::format(
@@ -100,7 +114,9 @@ void add_fleet_warnings(const scenario::Resolved& resolved,
                               "cache holds {}: it may send prompts where they are gone",
                               remembered,
                               held),
-                          .hint = "--lru-capacity-per-server, or --router llm-d-precise"});
+                          .hint = fmt::format("--lru-capacity-per-server {}, or --router "
+                                              "llm-d-precise",
+                                              held / setup->integer(router.table(), kBlock))});
     }
   }
   const std::string_view per_token = routing::chars_per_token_parameter().name;

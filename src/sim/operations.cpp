@@ -187,7 +187,7 @@ void fill_operations(const scenario::Resolved& resolved,
     return;
   }
   metrics::OperationsSummary& own = fleet.operations.emplace();
-  const core::SimTime end = cluster.now();
+  const core::SimTime end = cluster.last_end();
   core::Duration existed;
   for (std::size_t i = 0; i < fleet.instances.size(); ++i) {
     const core::InstanceId id(static_cast<core::InstanceId::Rep>(i));

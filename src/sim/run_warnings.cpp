@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,7 +20,10 @@
 #include "engine/options.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
+#include "scenario/deployment.hpp"
+#include "scenario/engine_settings.hpp"
 #include "scenario/memory_limits.hpp"
+#include "scenario/named_options.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/sections/admission.hpp"
@@ -42,6 +46,58 @@ std::int64_t rejected_at_gateway(const metrics::Summary& summary) {
   return requests;
 }
 
+/// The deployments of a run.
+std::vector<const scenario::Deployment*> deployments_in(const scenario::Resolved& resolved) {
+  std::vector<const scenario::Deployment*> all;
+  for (const scenario::ResolvedPool& pool : resolved.pools) {
+    all.push_back(pool.deployment.get());
+  }
+  return all.empty() ? std::vector{resolved.deployment.get()} : all;
+}
+
+/// Whether the engine takes no prompt that is longer than a step: one with a switch of its own for
+/// cutting prompts, turned off. (vLLM raises the budget of a step then.)
+bool refuses_long_steps(const scenario::Deployment& deployment) {
+  constexpr std::string_view kCuts = "enable_chunked_prefill";
+  const bool has_switch = deployment.engine.own != nullptr &&
+                          scenario::own_key(deployment.section.engine, kCuts) == kCuts;
+  return has_switch && !deployment.engine.enable_chunked_prefill;
+}
+
+constexpr std::string_view kStepBudget = "max_num_batched_tokens";
+
+/// ", or than max_num_tokens 8192, as prompts are not cut", where that is so.
+std::string step_limit_text(const scenario::Resolved& resolved) {
+  for (const scenario::Deployment* deployment : deployments_in(resolved)) {
+    if (refuses_long_steps(*deployment)) {
+      return fmt::format(", or than {} {}, as prompts are not cut",
+                         scenario::own_key(deployment->section.engine, kStepBudget),
+                         deployment->engine.max_num_batched_tokens.value());
+    }
+  }
+  return {};
+}
+
+/// The flags that make room for longer requests, by the words of the engines that run.
+std::vector<std::string> flags_of_room(const scenario::Resolved& resolved) {
+  std::vector<std::string> flags = {"--max-model-len"};
+  const auto add = [&](const scenario::Deployment& deployment, std::string_view vllm) {
+    std::string flag =
+        "--" + scenario::flag_word(scenario::own_key(deployment.section.engine, vllm));
+    if (std::ranges::find(flags, flag) == flags.end()) {
+      flags.push_back(std::move(flag));
+    }
+  };
+  for (const scenario::Deployment* deployment : deployments_in(resolved)) {
+    add(*deployment, "gpu_memory_utilization");
+    if (refuses_long_steps(*deployment)) {
+      add(*deployment, kStepBudget);
+    }
+  }
+  flags.emplace_back("--tensor-parallel-size");
+  return flags;
+}
+
 /// What happened to requests that a user may not expect.
 void warn_of_outcomes(const scenario::Resolved& resolved,
                       const metrics::Summary& summary,
@@ -50,14 +106,11 @@ void warn_of_outcomes(const scenario::Resolved& resolved,
   const std::int64_t rejected =
       summary.count(domain::Outcome::kRejected) - rejected_at_gateway(summary);
   if (rejected > 0) {
-    warnings.push_back(
-        {.code = "W-rejected",
-         .message = fmt::format(
-             "{} requests were rejected: their prompt is longer than max_model_len {} or than "
-             "the KV cache",
-             rejected,
-             options.max_model_len.value()),
-         .hint = "--max-model-len, --gpu-memory-utilization, --tensor-parallel-size"});
+    const RejectionText text = rejection_text(resolved);
+    warnings.push_back({.code = "W-rejected",
+                        .message = fmt::format(
+                            "{} requests were rejected: their prompt is {}", rejected, text.limits),
+                        .hint = text.flags});
   }
   if (const std::int64_t capped = summary.count(domain::Outcome::kLengthCapped); capped > 0) {
     warnings.push_back({.code = "W-length-capped",
@@ -105,6 +158,15 @@ void warn_of_carried(const scenario::Resolved& resolved,
                      carried.models.size() > kMostNamed ? ", ..." : "",
                      resolved.deployment->network.name),
          {});
+  }
+  const auto& router = resolved.run.cluster.router.name;
+  const bool by_session = router && (*router == "session" || *router == "production-stack-session");
+  if (by_session && resolved.run.cluster.instances && carried.with_session == 0) {
+    warn("W-no-sessions",
+         fmt::format(
+             "the policy {} keeps the requests of a session together, and no request has one",
+             *router),
+         "--trace FILE with sessions, or another --router");
   }
   if (carried.with_media > 0) {
     warn("W-unpriced-media",
@@ -200,6 +262,13 @@ void warn_of_short_waits(const scenario::Resolved& resolved,
 }
 
 }  // namespace
+
+RejectionText rejection_text(const scenario::Resolved& resolved) {
+  return {.limits = fmt::format("longer than max_model_len {} or than the KV cache{}",
+                                resolved.deployment->engine.max_model_len.value(),
+                                step_limit_text(resolved)),
+          .flags = fmt::format("{}", fmt::join(flags_of_room(resolved), ", "))};
+}
 
 void add_run_warnings(const scenario::Resolved& resolved,
                       const metrics::Summary& summary,

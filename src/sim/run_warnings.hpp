@@ -1,11 +1,21 @@
 #pragma once
 
+#include <string>
+
 #include "core/result.hpp"
 #include "metrics/summary.hpp"
 #include "scenario/resolve.hpp"
 #include "workload/source.hpp"
 
 namespace ridgeline::sim {
+
+/// Why engines reject requests that they could never serve: "longer than max_model_len 4096 or than
+/// the KV cache"; and the flags that make room, in the words of the engines that run.
+struct RejectionText {
+  std::string limits;
+  std::string flags;
+};
+[[nodiscard]] RejectionText rejection_text(const scenario::Resolved& resolved);
 
 /// Adds what the reader of a finished run's result should know: requests that were rejected or cut
 /// short, an overload, what requests carry and the deployment ignores, and the source's own

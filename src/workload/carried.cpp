@@ -27,6 +27,7 @@ core::LabelSetId CarriedTally::take(const Item& item) {
   counts_.with_priority += item.priority != 0 ? 1 : 0;
   counts_.with_adapter += item.adapter >= 0 ? 1 : 0;
   counts_.with_media += has_media(item) ? 1 : 0;
+  counts_.with_session += item.session >= 0 ? 1 : 0;
   adapters_.add(item.adapter);
   models_.add(item.model);
   return sets_.number_of(label_set_of(item));

@@ -16,6 +16,7 @@ struct Carried {
   std::int64_t with_priority = 0;  ///< Other than 0.
   std::int64_t with_adapter = 0;
   std::int64_t with_media = 0;        ///< Images, audios or videos.
+  std::int64_t with_session = 0;      ///< Turns of a session.
   std::vector<std::string> adapters;  ///< The different names, in the order of their first use.
   std::vector<std::string> models;    ///< The same.
 };

@@ -101,7 +101,7 @@ def test_a_section_says_what_flags_say(ridgeline, tmp_path):
 
 @pytest.mark.parametrize(("words", "expected"), [
     (("--prefill-instances", 1, "--decode-instances", 3), "1 prefill and 3 decode instances are not the 3"),
-    (("--prefill-instances", 3), "3 prefill and 0 decode instances"),
+    (("--prefill-instances", 3), "3 of 3 instances compute prompts alone"),
     (("--decider", "always"), "cluster.disaggregation.decider: would be ignored"),
     (("--transfer-bandwidth", "50GB/s"), "cluster.kv_transfer.transfer_bandwidth: would be ignored"),
     (("--prefill-instances", 1, "--decider", "alway"), "did you mean 'always'?"),

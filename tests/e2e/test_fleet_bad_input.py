@@ -1,5 +1,7 @@
 """Fleets: every kind of bad input, its exit code and its one line; and what is warned of."""
 
+import json
+
 import pytest
 from conftest import SMALL, SOURCE
 
@@ -98,6 +100,72 @@ FILES = {
         "instances: 2, tenants: [{name: gold}, {name: gold}]",
         ["cluster.tenants[1].name: 'gold' is listed twice"],
     ),
+    "all instances for prefill": (
+        "instances: 4, disaggregation: {prefill_instances: 4}",
+        ["cluster.disaggregation.prefill_instances: 4 of 4 instances compute prompts alone", "hint: --instances 5"],
+    ),
+    "prefill without a number of instances": (
+        "disaggregation: {prefill_instances: 1, decode_instances: 2}",
+        ["cluster.disaggregation.prefill_instances: would be ignored without cluster.instances", "hint: --instances 3"],
+    ),
+    "pool that names its engine as a section": (
+        "pools: [{name: a, instances: 1, engine: sglang}]",
+        ["cluster.pools[0].engine: unknown key", "hint: version: sglang"],
+    ),
+    "pool with a flag's short form": (
+        "pools: [{name: a, instances: 1, tp: 2}]",
+        ["cluster.pools[0].tp: unknown key", "hint: tensor_parallel_size"],
+    ),
+    "pool that is no map": ('pools: ["name=a"]', ['cluster.pools[0]: found "name=a", expected a map', "--pool '{name: fast"]),
+    "pool without a name": ('pools: [{name: "", instances: 1}]', ["cluster.pools[0].name: is empty", "hint: name: fast"]),
+    "pool that serves nothing": (
+        "pools: [{name: a, instances: 1, models: []}]",
+        ["cluster.pools[0].models: is empty: no request could come"],
+    ),
+    "prefill and decode of two networks": (
+        "pools: [{name: p, instances: 1}, {name: d, instances: 1, model: qwen3-8b}], disaggregation: {prefill_instances: 1}",
+        ["cluster.pools: pool 'p' has the network llama-3.1-8b, pool 'd' qwen3-8b", "hint: the same in all pools"],
+    ),
+    "prefill and decode of two KV formats": (
+        "pools: [{name: p, instances: 1}, {name: d, instances: 1, kv_cache_dtype: fp8}], disaggregation: {prefill_instances: 1}",
+        ["cluster.pools: pool 'p' has the kv_cache_dtype auto, pool 'd' fp8"],
+    ),
+    "prefill and decode of two block sizes": (
+        "pools: [{name: p, instances: 1}, {name: d, instances: 1, block_size: 32}], disaggregation: {prefill_instances: 1}",
+        ["cluster.pools: pool 'p' has the block_size 16, pool 'd' 32"],
+    ),
+    "autoscaler of two pools": (
+        "pools: [{name: a, instances: 1}, {name: b, instances: 1}], autoscaling: {name: hpa}",
+        ["cluster.pools: instances of several pools do not come and go"],
+    ),
+    "metric that is a rate": (
+        "instances: 2, autoscaling: {name: hpa, target: 4, max_replicas: 4, metric: qps}",
+        ['cluster.autoscaling.metric: "qps" is unknown, expected one of: requests', "hint: none is a rate"],
+    ),
+    "fault at a bare number": (
+        "instances: 2, faults: ['crash@60:1']",
+        ["cluster.faults[0]: found '60', a time without a unit, expected 60s"],
+    ),
+    "bandwidth in bits": (
+        "instances: 2, disaggregation: {prefill_instances: 1}, kv_transfer: {transfer_bandwidth: 100Gbps}",
+        ['transfer_bandwidth: "100Gbps" counts bits', "hint: 8 bits are a byte: 12.5GB/s"],
+    ),
+    "SGLang's word for a policy": (
+        "instances: 2, router: {name: cache_aware}",
+        ["cluster.router.name: no routing policy 'cache_aware'", "hint: did you mean 'sglang'?"],
+    ),
+    "a policy by what it does": (
+        "instances: 2, router: {name: prefix-aware}",
+        ["cluster.router.name: no routing policy 'prefix-aware'", "hint: did you mean 'llm-d'?"],
+    ),
+    "two pools, one without the cache that the policy follows": (
+        "pools: [{name: a, instances: 1}, {name: b, instances: 1, enable_prefix_caching: false}], router: {name: llm-d-precise}",
+        ["cluster.router.name: the policy llm-d-precise follows KV events", "hint: --enable-prefix-caching"],
+    ),
+    "late KV events of a pool of another engine": (
+        "pools: [{name: a, instances: 1}, {name: b, instances: 1, version: sglang}], router: {name: llm-d-precise}",
+        ["KV events that come late are not modelled for sglang yet", "hint: --kv-events-delay 0ms"],
+    ),
     "gateway without instances": (
         "router: {name: llm-d}",
         ["cluster.router.name: would be ignored: there is no gateway without cluster.instances"],
@@ -124,6 +192,157 @@ def test_kv_events_without_prefix_caching(ridgeline):
     assert (done.returncode, done.stdout) == (2, "")
     assert "cluster.router.name: the policy llm-d-precise follows KV events, and without prefix caching there" in done.stderr
     assert "hint: --enable-prefix-caching" in done.stderr
+
+
+FLAGS = {
+    "an autoscaler without bounds": (
+        ("--instances", 2, "--autoscaling", "hpa"),
+        ["cluster.autoscaling.target: missing: hpa needs a target", "hint: --target 40", "hint: --max-replicas 16"],
+    ),
+    "a pool without its last brace": (
+        ("--pool", "{name: a, instances: 1"),
+        ['cluster.pools: found "{name: a, instances: 1", which does not end with }', "hint: put it in quotes"],
+    ),
+    "SGLang's host cache": (
+        ("--instances", 2, "--engine", "sglang", "--hicache-size", 30),
+        ["--hicache-size: is not modelled as such", "--cpu-bytes-to-use"],
+    ),
+    "a cache of no block": (
+        ("--engine", "tensorrt-llm", "--tokens-per-block", 64, "--max-tokens", 63),
+        ["engine.max_tokens: 63 is less than a block, tokens_per_block: 64", "hint: 64"],
+    ),
+    "a cache of one token": (
+        ("--engine", "tensorrt-llm", "--max-tokens", 1),
+        ["engine.max_tokens: 1 is out of range, expected 32 to"],
+    ),
+    "priorities that a pool cannot follow": (
+        ("--scheduling-policy", "priority", "--pool", "{name: a, instances: 1}", "--pool",
+         "{name: b, instances: 1, version: sglang}"),
+        ["engine.scheduling_policy: pool 'b' runs sglang, which cannot follow it"],
+    ),
+    "adapters that a pool cannot follow": (
+        ("--enable-lora", "--pool", "{name: a, instances: 1, version: tensorrt-llm}"),
+        ["engine.enable_lora: pool 'a' runs tensorrt-llm, which cannot follow it"],
+    ),
+    "KV events of SGLang without its tree": (
+        ("--instances", 2, "--engine", "sglang", "--disable-radix-cache", "--router", "llm-d-precise"),
+        ["follows KV events, and without prefix caching there are none", "hint: without --disable-radix-cache"],
+    ),
+    "KV events of TensorRT-LLM without reuse": (
+        ("--instances", 2, "--engine", "tensorrt-llm", "--enable-block-reuse", "false", "--router", "llm-d-precise"),
+        ["follows KV events, and without prefix caching there are none", "hint: --enable-block-reuse"],
+    ),
+    "late KV events of SGLang": (
+        ("--instances", 2, "--engine", "sglang", "--router", "llm-d-precise", "--kv-events-delay", "5ms"),
+        ["cluster.gateway.kv_events_delay: KV events that come late are not modelled", "hint: --kv-events-delay 0ms"],
+    ),
+    "a state of caches that start cold": (
+        ("--instances", 2, "--prefill-instances", 1, "--cache-state-out", "x.json"),
+        ["--cache-state-out: instances start cold where they come and go", "hint: leave it out"],
+    ),
+    "a state of a cache that is off": (
+        ("--engine", "sglang", "--disable-radix-cache", "--cache-state-out", "x.json"),
+        ["--cache-state-out: would be ignored: disable_radix_cache is on"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_bad_flags_of_a_fleet(ridgeline, name):
+    words, pieces = FLAGS[name]
+    done = ridgeline("run", *SMALL, *words)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    for piece in pieces:
+        assert piece in done.stderr, f"{piece!r} is not in:\n{done.stderr}"
+    assert ridgeline.files() == set()
+
+
+def digest_of(ridgeline, *words):
+    done = ridgeline("run", *words, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    return result["digest"], result
+
+
+def test_other_names_of_engines_and_flags(ridgeline):
+    """A bare `vllm` is its default version, and TensorRT-LLM goes by its server's name."""
+    usual, _ = digest_of(ridgeline, *SMALL)
+    assert digest_of(ridgeline, *SMALL, "--engine", "vllm")[0] == usual
+    assert digest_of(ridgeline, *SMALL, "--pool", "{name: a, instances: 1, version: vllm}")[1]["config"]["engine"][
+        "version"
+    ].startswith("vllm@")
+    other, _ = digest_of(ridgeline, *SMALL, "--engine", "tensorrt-llm", "--no-enable-block-reuse")
+    assert digest_of(ridgeline, *SMALL, "--engine", "trtllm", "--enable-block-reuse", "false")[0] == other
+    assert "--engine;" in ridgeline("run", "--help").stdout.replace("\n", " ")
+    assert digest_of(ridgeline, *SMALL, "--instances", 2, "--routing", "random")[1]["config"]["cluster"]["router"]["name"] == "random"
+
+
+def test_kv_events_at_once_are_read_alike_by_both_cores(ridgeline):
+    for version in ("sglang", "tensorrt-llm"):
+        words = (*SMALL, "--instances", 2, "--engine", version, "--router", "llm-d-precise", "--kv-events-delay", "0ms")
+        assert digest_of(ridgeline, *words)[0] == digest_of(ridgeline, *words, "--engine-core", "reference")[0]
+
+
+MIXED = {
+    "first pool of vLLM beside a setting of SGLang": (
+        "--engine", "sglang", "--page-size", 16, "--pool", "{name: a, instances: 1, version: vllm@0.15}",
+        "--pool", "{name: b, instances: 1}"),
+    "first pool of SGLang beside a setting of vLLM": (
+        "--max-num-seqs", 2, "--pool", "{name: b, instances: 1, version: sglang}", "--pool", "{name: a, instances: 1}"),
+    "a setting that the second pool leaves out": (
+        "--pool", "{name: a, instances: 1, quantization: fp8}", "--pool", "{name: b, instances: 1}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_a_written_configuration_of_pools_runs_again(ridgeline, name):
+    words = [*SMALL, "--router", "round-robin", *MIXED[name]]
+    words[words.index("--request-rate") + 1] = 400
+    first, result = digest_of(ridgeline, *words)
+    ridgeline.write("again.json", json.dumps(result["config"]))
+    assert digest_of(ridgeline, "again.json")[0] == first
+
+
+def test_hints_about_rejected_requests_name_the_engines_own_flags(ridgeline):
+    words = "--model llama-3.1-8b --gpu h100 --request-rate 8 --num-prompts 5 --input-len 9000 --output-len 16".split()
+    # The budget of a step, 8192 by default, which TensorRT-LLM's prompts must fit in where they are not cut.
+    done = ridgeline("run", *words, "--engine", "tensorrt-llm")
+    said = " ".join((done.stdout + done.stderr).split())
+    assert "W-rejected: 5 requests were rejected" in said and "max_num_tokens 8192, as prompts are not cut" in said
+    assert "--free-gpu-memory-fraction, --max-num-tokens" in said and "--gpu-memory-utilization" not in said
+    done = ridgeline("run", *words, "--engine", "sglang", "--max-model-len", 4096)
+    said = " ".join((done.stdout + done.stderr).split())
+    assert "--mem-fraction-static" in said and "--gpu-memory-utilization" not in said
+
+
+def test_explain_shows_every_pool(ridgeline):
+    words = ("explain", "--model", "llama-3.1-8b", "--gpu", "h100", "--pool", "{name: a, instances: 2}",
+             "--pool", "{name: b, instances: 1, version: sglang, gpu: a100}")  # fmt: skip
+    text = ridgeline(*words).stdout
+    assert "pool a: 2 instances of llama-3.1-8b on h100" in text and "pool b: 1 instance of llama-3.1-8b on a100" in text
+    assert "num_gpu_blocks" in text and "mem_fraction_static" in text
+    pools = json.loads(ridgeline(*words, "--format", "json").stdout)["pools"]
+    assert [pool["name"] for pool in pools] == ["a", "b"]
+    assert pools[0]["memory"]["kv_tokens"] != pools[1]["memory"]["kv_tokens"]
+
+
+def test_the_router_warns_by_the_tokens_that_explain_shows(ridgeline):
+    words = ("--model", "llama-3.1-8b", "--gpu", "h100", "--instances", 2)
+    tokens = json.loads(ridgeline("explain", *words, "--format", "json").stdout)["memory"]["kv_tokens"]
+    run = ("run", *SMALL, "--instances", 2, "--router", "llm-d", "--lru-capacity-per-server")
+    said = " ".join(ridgeline(*run, 10000000).stdout.split())
+    # Blocks of 64 tokens, of which as many are remembered as the cache holds.
+    assert f"KV cache holds {tokens}:" in said and f"--lru-capacity-per-server {tokens // 64}," in said
+    assert "W-router-memory" not in ridgeline(*run, tokens // 64).stdout
+
+
+def test_costs_do_not_depend_on_the_core(ridgeline):
+    words = ("--model", "llama-3.1-8b", "--gpu", "h100", "--request-rate", 20, "--num-prompts", 100, "--input-len", 200,
+             "--output-len", 50, "--instances", 2, "--router", "llm-d", "--price-per-hour", 2,
+             "--refresh-metrics-interval", "700ms")  # fmt: skip
+    costs = {digest_of(ridgeline, *words, "--engine-core", core)[1]["summary"]["cluster"]["scaling"]["cost"]
+             for core in ("fast", "reference")}  # fmt: skip
+    assert len(costs) == 1
 
 
 def test_a_fault_after_the_last_request(ridgeline):
@@ -160,6 +379,7 @@ WARNED = {
     "W-short-ttl": ("--instances", 2, "--router", "llm-d", "--flow-control", "--request-ttl", "1ms"),
     "W-none-apart": ("--instances", 2, "--prefill-instances", 1, "--decider", "never"),
     "W-all-apart": ("--instances", 2, "--prefill-instances", 1),
+    "W-no-sessions": ("--instances", 2, "--router", "session"),
     "W-router-memory": ("--instances", 2, "--router", "llm-d", "--lru-capacity-per-server", 10000000),
 }
 

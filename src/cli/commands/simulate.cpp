@@ -45,6 +45,7 @@
 #include "scenario/options.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/scenario_rules.hpp"
 #include "sim/cache_state.hpp"
 #include "sim/operations.hpp"
 #include "sim/simulation.hpp"
@@ -219,6 +220,15 @@ class Simulation {
                                       .message = "there is no gateway to decide",
                                       .where = {.file = "command line"},
                                       .hint = "--instances 2"});
+      }
+    }
+    if (arguments_.has("cache-state-out")) {
+      if (const std::string why = scenario::why_no_cache_state(resolved_.scenario());
+          !why.empty()) {
+        return core::fail(core::Error{.field = "--cache-state-out",
+                                      .message = why,
+                                      .where = {.file = "command line"},
+                                      .hint = "leave it out"});
       }
     }
     auto source = resolved_.workload.open();
@@ -506,7 +516,7 @@ class Simulation {
 
   /// Whether no request got an answer, which is then said on standard error.
   [[nodiscard]] bool answers_nothing(const metrics::Summary& summary) const {
-    const auto error = report::unanswered(*resolved_.deployment, summary);
+    const auto error = report::unanswered(resolved_, summary);
     if (error) {
       print_errors({*error}, manners_.err);
     }

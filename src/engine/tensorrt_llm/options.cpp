@@ -49,7 +49,7 @@ constexpr auto kTable = std::to_array<document::Parameter>({
      .help = "Tokens of a KV block", .source = kArguments},
     {.name = "free_gpu_memory_fraction", .standard = 0.9, .lowest = 0.01, .highest = 1.0,
      .help = "Share for the KV cache of what is free after a profiling run", .source = kArguments},
-    {.name = "max_tokens", .standard = std::int64_t{0}, .lowest = 1, .highest = kMaxTokens,
+    {.name = "max_tokens", .standard = std::int64_t{0}, .lowest = 32, .highest = kMaxTokens,
      .help = "Tokens of the KV cache; at most what the memory holds", .source = kArguments,
      .unset = "what the memory holds"},
     {.name = "host_cache_size", .standard = std::int64_t{0}, .lowest = 0, .highest = 1e15,

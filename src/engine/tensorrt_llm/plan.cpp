@@ -105,6 +105,14 @@ core::Errors illegal(const PlanInputs& in) {
             "{} is less than a generation with its {} drafts", budget, in.num_speculative_tokens),
         fmt::format("{}", in.num_speculative_tokens + 1)));
   }
+  if (given.stated("max_tokens") != nullptr && given.integer("max_tokens") < block) {
+    errors.push_back(
+        refusal("max_tokens",
+                fmt::format("{} is less than a block, tokens_per_block: {}: no request could run",
+                            given.integer("max_tokens"),
+                            block),
+                fmt::format("{}", block)));
+  }
   if ((block & (block - 1)) != 0) {
     errors.push_back(refusal("tokens_per_block",
                              fmt::format("{} is no power of two, as the server asks for", block)));

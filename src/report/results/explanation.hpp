@@ -8,9 +8,9 @@
 
 namespace ridgeline::report {
 
-/// {schema_version, model, memory, hardware, engine, config, provenance[], warnings}: what a
-/// scenario resolves to. Memory in GiB per GPU; weight_bytes and kv_bytes_per_token of the whole
-/// network.
+/// {schema_version, deployment, model, memory, hardware, engine, pools[], config, provenance[],
+/// warnings}: what a scenario resolves to. Memory in GiB per GPU; weight_bytes and
+/// kv_bytes_per_token of the whole network.
 [[nodiscard]] document::Node explanation_tree(const scenario::Resolved& resolved);
 /// The same for a person.
 [[nodiscard]] std::string explanation_table(const scenario::Resolved& resolved,

@@ -78,8 +78,7 @@ std::string quantisation_source(const model::ModelSpec& network) {
 }
 
 /// As an engine that is not vLLM divides the memory.
-void own_memory_lines(const scenario::Resolved& resolved, Lines& lines) {
-  const scenario::Deployment& deployment = *resolved.deployment;
+void own_memory_lines(const scenario::Deployment& deployment, Lines& lines) {
   lines.title("memory of each GPU");
   for (const engine::MemoryLine& line : deployment.memory_lines) {
     lines.row(line.label, gib_text(line.bytes), line.note);
@@ -94,10 +93,11 @@ void own_memory_lines(const scenario::Resolved& resolved, Lines& lines) {
   lines.row("requests of max_model_len", report::significant(requests_of_longest(deployment)));
 }
 
-void memory_lines(const scenario::Resolved& resolved, Lines& lines) {
-  const scenario::Deployment& deployment = *resolved.deployment;
+void memory_lines(const scenario::Deployment& deployment,
+                  const scenario::WorkloadSection& workload,
+                  Lines& lines) {
   if (!deployment.memory_lines.empty()) {
-    own_memory_lines(resolved, lines);
+    own_memory_lines(deployment, lines);
     return;
   }
   const auto& plan = deployment.memory;
@@ -144,7 +144,7 @@ void memory_lines(const scenario::Resolved& resolved, Lines& lines) {
   const std::int64_t tokens = held_tokens(deployment);
   lines.row("tokens", report::grouped(tokens));
   lines.row("requests of max_model_len", report::significant(requests_of_longest(deployment)));
-  if (const auto length = tokens_of_request(resolved.workload.section)) {
+  if (const auto length = tokens_of_request(workload)) {
     const double held = requests_held(deployment, *length);
     lines.row(fmt::format("requests of {} tokens", report::grouped(length->value())),
               report::significant(held),
@@ -155,13 +155,12 @@ void memory_lines(const scenario::Resolved& resolved, Lines& lines) {
   }
 }
 
-}  // namespace
-
-std::string explanation_table(const scenario::Resolved& resolved, const report::TextStyle& style) {
-  const auto& network = resolved.deployment->network;
-  const auto& gpu = resolved.deployment->gpu;
-  Lines lines;
-  lines.add(deployment_text(*resolved.deployment) + '\n');
+/// What one deployment is and holds.
+void deployment_lines(const scenario::Deployment& deployment,
+                      const scenario::WorkloadSection& workload,
+                      Lines& lines) {
+  const auto& network = deployment.network;
+  const auto& gpu = deployment.gpu;
   lines.title("network");
   lines.row("family", network.family);
   lines.row("parameters", fmt::format("{:.4g} B", model::total_parameters(network) / 1e9));
@@ -186,7 +185,26 @@ std::string explanation_table(const scenario::Resolved& resolved, const report::
               fmt::format("{:.4g} FLOP/B", ridge(peak, gpu).value_or(0.0)),
               "below it work is memory-bound");
   }
-  memory_lines(resolved, lines);
+  memory_lines(deployment, workload, lines);
+}
+
+}  // namespace
+
+std::string explanation_table(const scenario::Resolved& resolved, const report::TextStyle& style) {
+  const scenario::WorkloadSection& workload = resolved.workload.section;
+  Lines lines;
+  if (resolved.pools.empty()) {
+    lines.add(deployment_text(*resolved.deployment) + '\n');
+    deployment_lines(*resolved.deployment, workload, lines);
+  }
+  for (const scenario::ResolvedPool& pool : resolved.pools) {
+    lines.add(fmt::format("{}pool {}: {} of {}\n",
+                          &pool == &resolved.pools.front() ? "" : "\n",
+                          pool.section.name,
+                          report::counted(pool.section.instances, "instance"),
+                          deployment_text(*pool.deployment)));
+    deployment_lines(*pool.deployment, workload, lines);
+  }
   lines.title("settings that are not built-in defaults");
   const scenario::Scenario scenario = resolved.scenario();
   for (const auto& provenance : resolved.provenance) {

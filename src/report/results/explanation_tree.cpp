@@ -104,8 +104,7 @@ document::Node layouts_tree(const engine::MemoryPlan& plan) {
 }
 
 /// As an engine that is not vLLM divides the memory.
-document::Node own_memory_tree(const scenario::Resolved& resolved) {
-  const scenario::Deployment& deployment = *resolved.deployment;
+document::Node own_memory_tree(const scenario::Deployment& deployment) {
   MapBuilder tree;
   for (const engine::MemoryLine& line : deployment.memory_lines) {
     tree.add(fmt::format("{}_gib", line.key), gib(line.bytes));
@@ -118,13 +117,13 @@ document::Node own_memory_tree(const scenario::Resolved& resolved) {
       .build();
 }
 
-document::Node memory_tree(const scenario::Resolved& resolved) {
-  const scenario::Deployment& deployment = *resolved.deployment;
+document::Node memory_tree(const scenario::Deployment& deployment,
+                           const scenario::WorkloadSection& workload) {
   if (!deployment.memory_lines.empty()) {
-    return own_memory_tree(resolved);
+    return own_memory_tree(deployment);
   }
   const auto& plan = deployment.memory;
-  const auto length = tokens_of_request(resolved.workload.section);
+  const auto length = tokens_of_request(workload);
   return MapBuilder()
       .add("usable_gib", gib(plan.usable))
       .add("gpu_memory_utilization", number_node(plan.utilization))
@@ -262,6 +261,23 @@ document::Node provenance_tree(const scenario::Resolved& resolved) {
   return list_node(std::move(entries));
 }
 
+/// What each pool holds; the rest of the document is the first one's.
+document::Node pools_explained(const scenario::Resolved& resolved) {
+  std::vector<document::Node> pools;
+  for (const scenario::ResolvedPool& pool : resolved.pools) {
+    const scenario::Deployment& own = *pool.deployment;
+    pools.push_back(MapBuilder()
+                        .add("name", text_node(pool.section.name))
+                        .add("instances", integer_node(pool.section.instances))
+                        .add("deployment", text_node(deployment_text(own)))
+                        .add("model", model_tree(own.network))
+                        .add("memory", memory_tree(own, resolved.workload.section))
+                        .add("hardware", hardware_tree(own.network, own.gpu))
+                        .build());
+  }
+  return list_node(std::move(pools));
+}
+
 }  // namespace
 
 document::Node explanation_tree(const scenario::Resolved& resolved) {
@@ -269,9 +285,10 @@ document::Node explanation_tree(const scenario::Resolved& resolved) {
       .add("schema_version", integer_node(kExplanationSchemaVersion))
       .add("deployment", text_node(deployment_text(*resolved.deployment)))
       .add("model", model_tree(resolved.deployment->network))
-      .add("memory", memory_tree(resolved))
+      .add("memory", memory_tree(*resolved.deployment, resolved.workload.section))
       .add("hardware", hardware_tree(resolved.deployment->network, resolved.deployment->gpu))
       .add("engine", engine_tree(resolved))
+      .add("pools", pools_explained(resolved))
       .add("config", scenario::to_node(resolved.scenario()))
       .add("provenance", provenance_tree(resolved))
       .add("warnings", warnings_tree(resolved.warnings))

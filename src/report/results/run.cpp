@@ -21,6 +21,7 @@
 #include "scenario/options.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
+#include "sim/run_warnings.hpp"
 #include "sim/simulation.hpp"
 
 namespace ridgeline::report {
@@ -75,19 +76,20 @@ RunResult run_result(const scenario::Resolved& resolved,
   return result;
 }
 
-std::optional<core::Error> unanswered(const scenario::Deployment& deployment,
+std::optional<core::Error> unanswered(const scenario::Resolved& resolved,
                                       const metrics::Summary& summary) {
   if (summary.completed > 0 || summary.requests() == 0) {
     return std::nullopt;
   }
-  return core::Error{.code = core::ErrorCode::kInfeasible,
-                     .field = "workload",
-                     .message = fmt::format("none of {} requests got an answer, {} were rejected: "
-                                            "longer than max_model_len {} or than the KV cache",
-                                            summary.requests(),
-                                            summary.count(domain::Outcome::kRejected),
-                                            deployment.engine.max_model_len.value()),
-                     .hint = "--max-model-len, --gpu-memory-utilization, --tensor-parallel-size"};
+  const sim::RejectionText text = sim::rejection_text(resolved);
+  return core::Error{
+      .code = core::ErrorCode::kInfeasible,
+      .field = "workload",
+      .message = fmt::format("none of {} requests got an answer, {} were rejected: {}",
+                             summary.requests(),
+                             summary.count(domain::Outcome::kRejected),
+                             text.limits),
+      .hint = text.flags};
 }
 
 std::string missed_targets(const metrics::Summary& summary) {

@@ -25,7 +25,7 @@ struct RunStory {
                                    const RunStory& story);
 
 /// That there were requests and none got an answer; nothing where one did.
-[[nodiscard]] std::optional<core::Error> unanswered(const scenario::Deployment& deployment,
+[[nodiscard]] std::optional<core::Error> unanswered(const scenario::Resolved& resolved,
                                                     const metrics::Summary& summary);
 
 /// A line for each target that is missed; empty where none is. A run in which nothing completed

@@ -209,7 +209,8 @@ void check_policy(const scaling::ScalerEntry& policy, Findings& findings) {
     }
   }
   if (policy.reads_setting("target") && !section.target) {
-    findings.problem(kTarget, fmt::format("missing: {} needs a target", policy.name), "target: 40");
+    findings.problem(
+        kTarget, fmt::format("missing: {} needs a target", policy.name), "--target 40");
   }
   if (policy.reads_setting("replicas_at") && !section.replicas_at) {
     findings.problem(kReplicasAt, "missing: schedule needs times and numbers", "[[600s, 8]]");
@@ -221,7 +222,7 @@ void check_bounds(const scaling::ScalerEntry& policy, Findings& findings) {
   const AutoscalingSection& section = cluster.autoscaling;
   const std::int64_t fewest = section.min_replicas.value_or(1);
   if (!section.max_replicas) {
-    findings.problem(kMax, "missing: an autoscaler needs a bound", "max_replicas: 16");
+    findings.problem(kMax, "missing: an autoscaler needs a bound", "--max-replicas 16");
     return;
   }
   if (fewest > *section.max_replicas) {
@@ -344,6 +345,9 @@ void check_autoscaling(Findings& findings) {
     findings.problem(kName,
                      "scaling where prefill and decode are apart is not simulated",
                      "remove cluster.autoscaling or cluster.disaggregation");
+  }
+  if (cluster.pools && cluster.pools->is_list() && cluster.pools->items().size() > 1) {
+    return;  // check_pools() refuses it.
   }
   const auto policy = scaling::find_scaler(*section.name);
   if (!policy) {

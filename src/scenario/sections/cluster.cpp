@@ -84,6 +84,17 @@ void check_cluster(Findings& findings) {
       !cluster.instances && cluster.kv_offload.has_tier()) {
     cluster.instances = 1;  // Tiers need no second instance.
   }
+  constexpr std::string_view kPrefill = "cluster.disaggregation.prefill_instances";
+  const ClusterSection& section = findings.scenario().run.cluster;
+  if (const auto& apart = section.disaggregation; !section.instances && apart.prefill_instances) {
+    findings.problem(
+        kPrefill,
+        "would be ignored without cluster.instances, the prefill and decode instances together",
+        fmt::format(
+            "--instances {}",
+            *apart.prefill_instances + apart.decode_instances.value_or(*apart.prefill_instances)));
+    return;
+  }
   if (!findings.scenario().run.cluster.instances) {
     for (const Option& option : options()) {
       if (option.path.starts_with("cluster.") && findings.given(option.path)) {

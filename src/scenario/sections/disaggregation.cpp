@@ -112,9 +112,18 @@ void check_numbers(const ClusterSection& cluster, Findings& findings) {
   const std::int64_t prefill = *cluster.disaggregation.prefill_instances;
   const std::int64_t instances = *cluster.instances;
   const std::int64_t decode = cluster.disaggregation.decode_instances.value_or(instances - prefill);
-  if (prefill + decode != instances || decode < 1) {
+  if (!cluster.disaggregation.decode_instances && decode < 1) {
     findings.problem(
-        cluster.disaggregation.decode_instances ? kDecodeInstances : kPrefillInstances,
+        kPrefillInstances,
+        fmt::format("{} of {} instances compute prompts alone, which leaves none to decode",
+                    prefill,
+                    instances),
+        fmt::format("--instances {}, one of each at least", prefill + 1));
+    return;
+  }
+  if (prefill + decode != instances) {
+    findings.problem(
+        kDecodeInstances,
         fmt::format("{} prefill and {} decode instances are not the {} of cluster.instances",
                     prefill,
                     decode,

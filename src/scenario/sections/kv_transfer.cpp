@@ -72,17 +72,18 @@ constexpr auto kKvTransferOptions = std::to_array<Option>({
 // clang-format on
 
 core::Result<std::int64_t> bandwidth(std::string_view path, const std::string& text) {
-  const auto refuse = [&](std::string message) {
-    return core::fail(core::Error{.field = std::string(path),
-                                  .message = std::move(message),
-                                  .hint = fmt::format("with a unit: {}", kDefaultCard)});
+  const auto refuse = [&](std::string message, std::string hint = {}) {
+    return core::fail(core::Error{
+        .field = std::string(path),
+        .message = std::move(message),
+        .hint = hint.empty() ? fmt::format("with a unit: {}", kDefaultCard) : std::move(hint)});
   };
   if (text.find_first_not_of("0123456789.eE+-") == std::string::npos) {
     return refuse(fmt::format("found {}, expected a rate with its unit", text));
   }
   const auto parsed = document::parse_quantity(text, "bytes_per_second");
   if (!parsed) {
-    return refuse(parsed.error().front().message);
+    return refuse(parsed.error().front().message, parsed.error().front().hint);
   }
   constexpr double kMost = 1e15;  // A picosecond for a kilobyte.
   if (!(*parsed >= static_cast<double>(link::KvLink::kLeastCapacity) && *parsed <= kMost)) {

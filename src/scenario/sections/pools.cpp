@@ -17,6 +17,7 @@
 #include "document/document.hpp"
 #include "document/reader.hpp"
 #include "routing/registry.hpp"
+#include "scenario/engine_settings.hpp"
 #include "scenario/findings.hpp"
 #include "scenario/option_reader.hpp"
 #include "scenario/options.hpp"
@@ -31,6 +32,7 @@ namespace {
 constexpr std::string_view kPools = "cluster.pools";
 constexpr std::string_view kSpreadPath = "cluster.spread";
 constexpr std::string_view kEngineSection = "engine";
+constexpr const char* kOnePool = "{name: fast, instances: 4, gpu: h100}";
 constexpr const char* kPoolExample = "pools: [{name: fast, instances: 4, gpu: h100}]";
 constexpr double kMaxPoolSpread = 1.0;
 constexpr document::Range<std::int64_t> kPoolInstances{.lowest = 1, .highest = kMaxInstances};
@@ -75,17 +77,61 @@ std::optional<std::vector<std::string>> read_names(document::ObjectReader& reade
   return names;
 }
 
+/// Keys of a pool by the words of others.
+constexpr auto kPoolWords = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"engine", "version: sglang"},
+    {"tp", "tensor_parallel_size"},
+    {"tp_size", "tensor_parallel_size"},
+    {"pp", "pipeline_parallel_size"},
+    {"hardware", "gpu"},
+    {"replicas", "instances"},
+    {"count", "instances"},
+    {"num_instances", "instances"},
+    {"price", "price_per_hour"},
+});
+
+/// What an unknown key may have meant, where the reader found no near one; a key of the run is not
+/// a pool's.
+void add_hint(core::Error& error) {
+  const std::string_view key = std::string_view(error.field).substr(error.field.rfind('.') + 1);
+  const auto* const word =
+      std::ranges::find(kPoolWords, key, &decltype(kPoolWords)::value_type::first);
+  const auto option = std::ranges::find(options(), key, &Option::key);
+  if (word != kPoolWords.end()) {
+    error.hint = word->second;
+  } else if (option != options().end()) {
+    error.hint = fmt::format("`{}` is of all pools: {}", key, option->path);
+  }
+}
+
 PoolSection read_pool(const document::Node& node,
                       const std::string& path,
                       const DeploymentSection& deployment,
                       core::Errors& errors) {
-  document::ObjectReader reader(node, path, errors);
   PoolSection pool;
   pool.deployment = deployment;
   pool.node = node;
+  if (!node.is_map()) {
+    errors.push_back({.field = path,
+                      .message = fmt::format("found {}, expected a map", node.describe()),
+                      .where = node.where(),
+                      .hint = fmt::format("{}, as a flag: --pool '{}'", kPoolExample, kOnePool)});
+    return pool;
+  }
+  const std::size_t before = errors.size();
+  document::ObjectReader reader(node, path, errors);
   pool.name = reader.required_string("name");
+  if (pool.name.empty() && errors.size() == before) {
+    reader.problem("name", "is empty", "name: fast");
+  }
   pool.instances = reader.required_integer("instances", kPoolInstances);
-  pool.models = read_names(reader, "models").value_or(std::vector<std::string>());
+  const auto models = read_names(reader, "models");
+  if (models && models->empty()) {
+    reader.problem("models",
+                   "is empty: no request could come",
+                   "leave it out, and the pool serves its network by its own names");
+  }
+  pool.models = models.value_or(std::vector<std::string>());
   pool.adapters = read_names(reader, "adapters");
   pool.weight = reader.real("weight", kPoolWeights).value_or(pool.weight);
   pool.spread = reader.real("spread", kPoolSpreads);
@@ -100,7 +146,12 @@ PoolSection read_pool(const document::Node& node,
       pool.deployment_keys.emplace_back(option.path);
     }
   }
+  pool.deployment.engine.version = named_version(pool.deployment.engine.version);
+  const std::size_t unknown = errors.size();
   reader.finish();
+  for (std::size_t i = unknown; i < errors.size(); ++i) {
+    add_hint(errors[i]);
+  }
   // Two ways to say the same: the pool's own way wins.
   const auto states = [&](std::string_view option) {
     return std::ranges::find(pool.deployment_keys, option) != pool.deployment_keys.end();

@@ -2,10 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <cstddef>
-#include <deque>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "core/result.hpp"
+#include "core/time.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
 #include "engine/profiles.hpp"
@@ -24,9 +21,12 @@
 #include "routing/profile.hpp"
 #include "routing/registry.hpp"
 #include "routing/scorers/registry.hpp"
+#include "scenario/engine_settings.hpp"
 #include "scenario/findings.hpp"
+#include "scenario/named_options.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/sections/pools.hpp"
 #include "scenario/sections/sections.hpp"
 
 namespace ridgeline::scenario {
@@ -35,54 +35,22 @@ namespace {
 constexpr std::string_view kRouterName = "cluster.router.name";
 constexpr std::string_view kScorers = "cluster.router.scorers";
 constexpr std::string_view kPicker = "cluster.router.picker";
+constexpr std::string_view kRouterEventsDelay = "cluster.gateway.kv_events_delay";
 
-/// "maxTTFTPenaltyMs" and "cache_threshold" as a flag: "max-ttft-penalty-ms", "cache-threshold".
-std::string flag_word(std::string_view name) {
-  std::string word;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const auto upper = [&](std::size_t at) {
-      return at < name.size() && std::isupper(static_cast<unsigned char>(name[at])) != 0;
-    };
-    const bool begins =
-        upper(i) && i > 0 && (!upper(i - 1) || (i + 1 < name.size() && !upper(i + 1)));
-    word += begins ? "-" : "";
-    word +=
-        name[i] == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
-  }
-  return word;
-}
-
-/// A parameter of one or several policies, as one option.
-struct ParameterOption {
-  const routing::Parameter* parameter = nullptr;
-  std::string path = {};
-  std::string flag = {};
-  std::string unset = {};  ///< "llm-d: 64", by policy where they differ.
-  std::string example = {};
-};
-
-std::deque<ParameterOption> parameter_texts() {
-  std::deque<ParameterOption> all;
-  for (const routing::RouterEntry& router : routing::routers()) {
-    for (const routing::Parameter& parameter : router.table()) {
-      auto known = std::ranges::find(all, parameter.name, [](const ParameterOption& option) {
-        return option.parameter->name;
-      });
-      if (known == all.end()) {
-        all.push_back({.parameter = &parameter,
-                       .path = fmt::format("cluster.router.{}", parameter.name),
-                       .flag = flag_word(parameter.name),
-                       .example = parameter.default_text()});
-        known = std::prev(all.end());
-      }
-      known->unset += fmt::format(
-          "{}{}: {}", known->unset.empty() ? "" : ", ", router.name, parameter.default_text());
+const NamedOptions& parameter_options() {
+  static const NamedOptions kOptions = [] {
+    std::vector<NamedTable> tables;
+    for (const routing::RouterEntry& router : routing::routers()) {
+      tables.push_back({.name = router.name, .parameters = router.table()});
     }
-  }
-  return all;
+    return NamedOptions("cluster.router", tables, [](RunSettings& r, std::string_view key) -> Slot {
+      return NamedSlot{.values = &r.cluster.router.parameters, .name = key};
+    });
+  }();
+  return kOptions;
 }
 
-std::vector<Option> make_options() {
+std::vector<Option> make_router_options() {
   // clang-format off
   std::vector<Option> all = {
       {.path = kRouterName, .flag = "router", .unset = "round-robin",
@@ -97,21 +65,8 @@ std::vector<Option> make_options() {
        .slot = [](RunSettings& r) -> Slot { return &r.cluster.router.picker; }},
   };
   // clang-format on
-  static const std::deque<ParameterOption> kTexts = parameter_texts();
-  for (const ParameterOption& text : kTexts) {
-    all.push_back({.path = text.path,
-                   .flag = text.flag,
-                   .lowest = text.parameter->lowest,
-                   .highest = text.parameter->highest,
-                   .choices = text.parameter->choices,
-                   .unset = text.unset,
-                   .help = text.parameter->help,
-                   .example = text.example,
-                   .named_kind = text.parameter->kind(),
-                   .slot = [](RunSettings& r, std::string_view key) -> Slot {
-                     return NamedSlot{.values = &r.cluster.router.parameters, .name = key};
-                   }});
-  }
+  const std::vector<Option>& parameters = parameter_options().all();
+  all.insert(all.end(), parameters.begin(), parameters.end());
   return all;
 }
 
@@ -162,6 +117,46 @@ void check_parameters(const routing::RouterEntry& router, Findings& findings) {
                        fmt::format("is no parameter of {}", router.name),
                        fmt::format("of {}", policies_with(value.name)));
     }
+  }
+}
+
+/// What is served: the scenario's own deployment, or that of each pool.
+std::vector<EngineSection> engines_of(const Scenario& scenario) {
+  const auto pools = read_pools(scenario.run.cluster.pools, scenario.deployment);
+  if (!pools || pools->empty()) {
+    return {scenario.deployment.engine};  // Of pools that cannot be read, check_pools() says so.
+  }
+  std::vector<EngineSection> engines;
+  for (const PoolSection& pool : *pools) {
+    engines.push_back(pool.deployment.engine);
+  }
+  return engines;
+}
+
+/// A policy that follows KV events needs engines that publish some, and late ones need engines
+/// whose cache of a moment ago is still known.
+void check_kv_events(std::string_view router, Findings& findings) {
+  const std::vector<EngineSection> engines = engines_of(findings.scenario());
+  const auto silent = std::ranges::find_if_not(engines, caches_prefixes);
+  if (silent != engines.end()) {
+    const std::string key = own_key(*silent, "enable_prefix_caching");
+    findings.problem(
+        kRouterName,
+        fmt::format("the policy {} follows KV events, and without prefix caching there are none",
+                    router),
+        key.starts_with("disable") ? fmt::format("without --{}", flag_word(key))
+                                   : fmt::format("--{}", flag_word(key)));
+    return;
+  }
+  const auto without_past = std::ranges::find_if(engines, has_own_settings);
+  const auto& delay = findings.scenario().run.cluster.gateway.kv_events_delay;
+  if (without_past != engines.end() && delay != core::Duration()) {
+    findings.problem(delay ? kRouterEventsDelay : kRouterName,
+                     fmt::format("KV events that come late are not modelled for {} yet, whose "
+                                 "caches {} follows",
+                                 without_past->version,
+                                 router),
+                     "--kv-events-delay 0ms");
   }
 }
 
@@ -226,7 +221,7 @@ core::Result<routing::RouterSetup> router_setup(const RouterSection& router) {
 }
 
 std::span<const Option> router_options() {
-  static const std::vector<Option> kOptions = make_options();
+  static const std::vector<Option> kOptions = make_router_options();
   return kOptions;
 }
 
@@ -253,14 +248,8 @@ void check_router(Findings& findings) {
   }
   check_parameters(**router, findings);
   const auto setup = router_setup(cluster.router);
-  if (setup && (*router)->make(*setup)->needs().cache &&
-      !findings.scenario().deployment.engine.enable_prefix_caching) {
-    findings.problem(
-        kRouterName,
-        fmt::format("the policy {} follows KV events, and without prefix caching there "
-                    "are none",
-                    (*router)->name),
-        "--enable-prefix-caching");
+  if (setup && (*router)->make(*setup)->needs().cache) {
+    check_kv_events((*router)->name, findings);
   }
 }
 

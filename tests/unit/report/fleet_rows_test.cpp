@@ -27,7 +27,7 @@ TEST(FleetRowsOfATable, ShowCountsLatenciesInTheRunsUnitsAndShares) {
   style.ascii = true;
   const FleetRows rows(summary, style);
   EXPECT_EQ(rows.header("by pool", {"requests"}, {"busy"}),
-            "by pool        requests    TTFT s       p99   TPOT ms       p99      busy\n");
+            "by pool        requests  TTFT p50     p99 s  TPOT p50    p99 ms      busy\n");
   EXPECT_EQ(rows.row("0", {1234}, all_values(1500.0), {}, {0.5}),
             "0                 1 234      1.50      1.50         -         -    50.0 %\n");
 }

@@ -54,13 +54,13 @@ TEST(RunResultOf, TellsHowFastAndHowMuchWasJumped) {
 TEST(RunResultOf, NothingAnsweredIsAnError) {
   const auto resolved = small_run();
   metrics::Summary summary;
-  EXPECT_FALSE(unanswered(*resolved.deployment, summary));  // There was no request.
+  EXPECT_FALSE(unanswered(resolved, summary));  // There was no request.
   summary.by_outcome[static_cast<std::size_t>(domain::Outcome::kRejected)] = 3;
-  const auto error = unanswered(*resolved.deployment, summary);
+  const auto error = unanswered(resolved, summary);
   ASSERT_TRUE(error);
   EXPECT_THAT(error->message, ::testing::HasSubstr("none of 3 requests got an answer, 3 were"));
   summary.completed = 1;
-  EXPECT_FALSE(unanswered(*resolved.deployment, summary));
+  EXPECT_FALSE(unanswered(resolved, summary));
 }
 
 TEST(RunResultOf, MissedTargetsAreNamed) {

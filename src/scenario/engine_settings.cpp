@@ -20,11 +20,8 @@
 #include "engine/engine_plan.hpp"
 #include "engine/options.hpp"
 #include "engine/schedulers.hpp"
-<<<<<<< HEAD
 #include "model/operators.hpp"
-=======
 #include "scenario/named_options.hpp"
->>>>>>> 565cd45 (Bad input of fleets says what was meant; configurations run again)
 #include "scenario/options.hpp"
 #include "scenario/resolution.hpp"
 #include "scenario/scenario.hpp"

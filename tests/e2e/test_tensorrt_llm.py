@@ -77,7 +77,6 @@ REFUSED = {
         "mem_fraction_static: 0.8",
         ["engine.mem_fraction_static: would be ignored: it is a setting of sglang", "free_gpu_memory_fraction"],
     ),
-    "compiled engines": ("backend: tensorrt", ["engine.backend: the backend of compiled engines is not modelled"]),
     "beams": ("max_beam_width: 4", ["engine.max_beam_width: a beam is not modelled for tensorrt-llm yet"]),
     "a pipeline of ranks": (
         "enable_attention_dp: true, tensor_parallel_size: 2, pipeline_parallel_size: 2, data_parallel_size: 1",

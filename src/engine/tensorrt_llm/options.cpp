@@ -20,8 +20,6 @@ constexpr auto kCapacityPolicies =
 constexpr auto kChunkingPolicies =
     std::to_array<std::string_view>({"FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS", "FORCE_CHUNK"});
 
-constexpr auto kBackends = std::to_array<std::string_view>({"pytorch", "tensorrt"});
-
 constexpr auto kVersions = std::to_array<EngineVersion>({
     {.name = "1.2",
      .since = "1.0",
@@ -31,8 +29,6 @@ constexpr auto kVersions = std::to_array<EngineVersion>({
 
 // clang-format off
 constexpr auto kTable = std::to_array<document::Parameter>({
-    {.name = "backend", .standard = std::string_view("pytorch"), .choices = kBackends,
-     .help = "What computes; only pytorch is modelled", .source = kServe},
     {.name = "max_beam_width", .standard = std::int64_t{1}, .lowest = 1, .highest = 64,
      .help = "Beams of a request; only 1 is modelled yet", .source = kServe},
     {.name = "max_batch_size", .standard = std::int64_t{2048}, .lowest = 1, .highest = 65536,

@@ -58,7 +58,6 @@ core::Errors not_modelled(const PlanInputs& in) {
   refuse(in.sharding.prefill_context_parallel_size > 1,
          "prefill_context_parallel_size",
          "context parallelism");
-  refuse(in.settings.word("backend") != "pytorch", "backend", "the backend of compiled engines");
   refuse(in.settings.integer("max_beam_width") > 1, "max_beam_width", "a beam");
   refuse(in.settings.integer("host_cache_size") > 0, "host_cache_size", "a host cache");
   refuse(in.settings.integer("batch_wait_timeout_ms") > 0,

@@ -79,6 +79,7 @@ Recorder::Recorder(const RecorderOptions& options)
 
 void Recorder::on_request(const domain::RequestRecord& record, const RequestLatency& latency) {
   records_.add(record);
+  work_.add(record);
   if (options_.warmup && record.arrival < *options_.warmup) {
     ++warmup_requests_;
     if (options_.listener != nullptr) {

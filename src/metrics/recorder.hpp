@@ -24,6 +24,7 @@
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
 #include "metrics/tenant_table.hpp"
+#include "metrics/work_done.hpp"
 #include "statistics/queue_growth.hpp"
 
 namespace ridgeline::metrics {
@@ -68,6 +69,9 @@ class Recorder {
   /// The run in numbers. More can be recorded afterwards.
   [[nodiscard]] Summary summarise(const EngineCounts& engine);
 
+  /// Of all requests, those of the warm-up too.
+  [[nodiscard]] const WorkDone& work() const { return work_; }
+
   /// 32 hexadecimal digits over every request's record, the multiset of token gaps and the totals
   /// that the caller hands over: equal however steps were cut into runs, and however percentiles
   /// are kept.
@@ -108,6 +112,7 @@ class Recorder {
   core::SimTime first_arrival_ = core::SimTime::never();
   core::SimTime last_end_;
   RecordDigest records_;
+  WorkDone work_;
 };
 
 }  // namespace ridgeline::metrics

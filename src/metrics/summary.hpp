@@ -18,6 +18,7 @@
 #include "metrics/lock_step_summary.hpp"
 #include "metrics/offload_summary.hpp"
 #include "metrics/operations_summary.hpp"
+#include "metrics/power_summary.hpp"
 #include "metrics/slo.hpp"
 #include "statistics/queue_growth.hpp"
 
@@ -246,6 +247,7 @@ struct Summary {
   std::optional<std::int64_t> warmup_requests;
   std::int64_t preemptions = 0;
   KvCacheSummary kv_cache;
+  std::optional<PowerSummary> power;
   /// What the engine's busy time went to, exactly. Time in which the GPU waits for the host is
   /// overhead.
   std::array<core::Duration, domain::kNumBottlenecks> time_by_bottleneck{};

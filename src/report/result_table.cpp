@@ -21,6 +21,7 @@
 #include "report/format.hpp"
 #include "report/group_table.hpp"
 #include "report/palette.hpp"
+#include "report/power.hpp"
 #include "report/run_result.hpp"
 #include "report/text_lines.hpp"
 #include "report/warning_lines.hpp"
@@ -372,6 +373,10 @@ std::string result_table(const RunResult& result, const TextStyle& style) {
   }
   text += kv_line(result.summary, style);
   text += step_time_line(result.summary, style);
+  if (result.summary.power) {
+    text += wrapped(
+        text_label("power"), power_pieces(*result.summary.power, style), text_layout(style));
+  }
   text += fleet_table(result.summary, style);
   text += group_tables(result.summary, style);
   text += warning_lines(result.warnings, style);

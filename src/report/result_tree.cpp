@@ -16,6 +16,7 @@
 #include "metrics/summary.hpp"
 #include "report/engine_metrics.hpp"
 #include "report/fleet.hpp"
+#include "report/power.hpp"
 #include "report/run_result.hpp"
 #include "report/tree.hpp"
 
@@ -226,6 +227,7 @@ document::Node summary_tree(const metrics::Summary& summary) {
   }
   map.add("preemptions", integer_node(summary.preemptions))
       .add("kv_cache", kv_cache_tree(summary.kv_cache))
+      .add("power", summary.power ? power_tree(*summary.power) : document::Node())
       .add("time_by_bottleneck", bottleneck_tree(summary))
       .add("busy_s", number_node(summary.busy.to_seconds()))
       .add("steps", integer_node(summary.steps));

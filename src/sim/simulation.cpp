@@ -40,6 +40,7 @@
 #include "sim/horizon.hpp"
 #include "sim/logged_model.hpp"
 #include "sim/operations.hpp"
+#include "sim/power.hpp"
 #include "sim/run_warnings.hpp"
 #include "sim/step_watch.hpp"
 #include "workload/item.hpp"
@@ -200,6 +201,7 @@ RunOutcome outcome_of(const scenario::Resolved& resolved,
     fill_fleet(resolved, *servers.cluster(), servers.parts(), outcome.summary);
   }
   outcome.summary.kv_cache.block_size = deployment.engine.block_size.value();
+  outcome.summary.power = power_of(resolved, outcome.summary, recorder.work());
   name_groups(source.labels(), outcome.summary);
   outcome.digest = recorder.digest(digest_totals(outcome.totals));
   outcome.warnings = recorder.warnings();

@@ -1,0 +1,55 @@
+#include "latency/power/power_law.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/check.hpp"
+#include "hardware/gpu_spec.hpp"
+
+namespace ridgeline::latency {
+namespace {
+
+/// Clocks fall before a board passes this share of its limit: 0.97 to 0.98 measured on H100 and
+/// B200 under full load (ML.ENERGY benchmark v3, as power_laws()).
+constexpr double kMostShare = 0.975;
+/// H100 and H200 awake without work draw 110 to 150 of 700 W (from memory, not looked up).
+constexpr double kIdleShare = 130.0 / 700.0;
+
+}  // namespace
+
+const std::vector<PowerLaw>& power_laws() {
+  static const std::vector<PowerLaw> kLaws = {
+      {.gpu = "h100", .base = 209.0 / 700, .bandwidth = 370.0 / 700, .compute = 1234.0 / 700},
+      {.gpu = "b200", .base = 242.0 / 1000, .bandwidth = 859.0 / 1000, .compute = 2830.0 / 1000}};
+  return kLaws;
+}
+
+std::vector<PowerLaw> power_laws_of(const hardware::GpuSpec& gpu) {
+  for (const PowerLaw& law : power_laws()) {
+    if (law.gpu == gpu.name) {
+      return {law};
+    }
+  }
+  return power_laws();
+}
+
+Watts working_power(const hardware::GpuSpec& gpu, const Utilisation& used) {
+  RIDGELINE_CHECK(gpu.power_watts > 0.0, "power is told of GPUs whose limit is known");
+  std::vector<double> watts;
+  for (const PowerLaw& law : power_laws_of(gpu)) {
+    const double share = law.base + law.bandwidth * used.bandwidth + law.compute * used.compute;
+    watts.push_back(gpu.power_watts * std::min(kMostShare, share));
+  }
+  const auto [low, high] = std::ranges::minmax(watts);
+  double sum = 0.0;
+  for (const double each : watts) {
+    sum += each;
+  }
+  return {.expected = sum / static_cast<double>(watts.size()), .low = low, .high = high};
+}
+
+double idle_power(const hardware::GpuSpec& gpu) {
+  return gpu.power_watts * kIdleShare;
+}
+
+}  // namespace ridgeline::latency

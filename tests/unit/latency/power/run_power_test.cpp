@@ -1,0 +1,77 @@
+#include "latency/power/run_power.hpp"
+
+#include <memory>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/power/power_law.hpp"
+#include "latency/step_time_model.hpp"
+
+namespace ridgeline::latency {
+namespace {
+
+/// Every step takes 10 ms, reads 10 GB and multiplies 1 TFLOP for each token.
+class EvenModel final : public StepTimeModel {
+ public:
+  [[nodiscard]] domain::StepTime predict(const domain::StepBatch& batch) const override {
+    domain::StepTime time;
+    if (batch.num_tokens() > core::Tokens(0)) {
+      time.add(domain::Bottleneck::kMemory, core::Duration::milliseconds(10));
+    }
+    return time;
+  }
+  [[nodiscard]] Explanation explain(const domain::StepBatch& batch) const override {
+    Explanation step;
+    step.total = predict(batch);
+    const auto tokens = static_cast<double>(batch.num_tokens().value());
+    OperatorTime work;
+    work.flops = core::Flops(1e12 * tokens);
+    work.bytes = core::Bytes(tokens > 0.0 ? 10e9 : 0.0);
+    OperatorTime message;
+    message.bytes = core::Bytes(1e15);
+    message.bottleneck = domain::Bottleneck::kNetwork;
+    step.parts = {work, message};
+    return step;
+  }
+};
+
+TEST(RunPower, DecodesAreTheLawAtTheirMeanStep) {
+  const hardware::GpuSpec gpu = hardware::find_gpu("h100").value();
+  const EvenModel model;
+  // 100 steps in 1 s: 10 GB and 2.5 TFLOP in 10 ms are 0.2985 of 3.35 TB/s and 0.2528 of 989
+  // TFLOP/s. Prompts add FLOPs and no time.
+  const MeanSteps mean{.steps = 100,
+                       .decodes = 2.5,
+                       .decode_context = core::Tokens(10),
+                       .prompts = 1,
+                       .prompt = core::Tokens(1),
+                       .busy = core::Seconds(1.0)};
+  const auto power = run_power(model, Execution{}, gpu, mean);
+  ASSERT_TRUE(power.has_value());
+  const double expected = 209.0 + 370.0 * 1e12 / 3.35e12 + 1234.0 * 250e12 / 989e12;
+  EXPECT_NEAR(power->working.expected, expected, 0.01);
+  EXPECT_FALSE(power->prefill.has_value());
+}
+
+TEST(RunPower, NothingIsSaidWithoutALimitOrWork) {
+  hardware::GpuSpec gpu = hardware::find_gpu("h100").value();
+  const EvenModel model;
+  MeanSteps mean{.steps = 10,
+                 .decodes = 1.0,
+                 .decode_context = core::Tokens(1),
+                 .prompts = 1,
+                 .prompt = core::Tokens(1),
+                 .busy = core::Seconds(1.0)};
+  mean.steps = 0;
+  EXPECT_FALSE(run_power(model, Execution{}, gpu, mean).has_value());
+  mean.steps = 10;
+  gpu.power_watts = 0.0;
+  EXPECT_FALSE(run_power(model, Execution{}, gpu, mean).has_value());
+}
+
+}  // namespace
+}  // namespace ridgeline::latency

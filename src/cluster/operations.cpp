@@ -79,6 +79,10 @@ void Operations::act(SimTime now) {
       handle(event, now);
     }
   }
+  // Every instance that comes back at this instant takes part.
+  if (std::exchange(found_instances_, false)) {
+    dispatch_held(now);
+  }
 }
 
 void Operations::handle(const Event& event, SimTime now) {
@@ -148,7 +152,7 @@ void Operations::become_ready(core::InstanceId id, SimTime now) {
     faults_.push_back(*fault);
     push(fault->at, Step::kFault, id, static_cast<std::int64_t>(faults_.size()) - 1);
   }
-  dispatch_held(now);
+  found_instances_ = true;
 }
 
 /// It serves no more: what was to happen to it is void.
@@ -322,6 +326,11 @@ void Operations::on_end(const Ticket& ticket, domain::RequestRecord& record) {
 
 void Operations::on_abort(const Ticket& ticket) {
   std::erase(held_, ticket.request.id);
+}
+
+std::int64_t Operations::faults_after(SimTime end) const {
+  return std::ranges::count_if(inputs_.faults.listed(),
+                               [end](const faults::Fault& fault) { return fault.at > end; });
 }
 
 core::Duration Operations::existed(core::InstanceId id, SimTime end) const {

@@ -88,6 +88,10 @@ class Operations final : public Part {
 
   // For results.
   [[nodiscard]] const OperationsTotals& totals() const { return totals_; }
+  /// Listed faults that were to strike after `end`.
+  [[nodiscard]] std::int64_t faults_after(core::SimTime end) const;
+  /// Whether there ever was an instance of that number.
+  [[nodiscard]] bool was_used(core::InstanceId id) const { return life(id).was_used; }
   /// How long an instance existed until `end`, and how long of that it was ready.
   [[nodiscard]] core::Duration existed(core::InstanceId id, core::SimTime end) const;
   [[nodiscard]] core::Duration was_ready(core::InstanceId id, core::SimTime end) const;
@@ -170,8 +174,9 @@ class Operations final : public Part {
   core::SimTime seen_;                ///< The latest instant that it has seen.
   std::deque<core::RequestId> held_;  ///< In the order in which they found no instance.
   std::unordered_map<core::RequestId::Rep, std::int32_t> retries_;  ///< Looked up, never walked.
-  std::int64_t losing_ = -1;  ///< The report whose requests are being lost.
-  bool cuts_ = false;         ///< The gateway's restart ends all requests.
+  bool found_instances_ = false;  ///< Some became ready at this instant.
+  std::int64_t losing_ = -1;      ///< The report whose requests are being lost.
+  bool cuts_ = false;             ///< The gateway's restart ends all requests.
   OperationsTotals totals_;
 };
 

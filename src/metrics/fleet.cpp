@@ -101,12 +101,16 @@ std::optional<FleetSummary> Fleet::summarise() const {
   for (const Instance& pool : pools_) {
     fleet.pools.emplace_back().together = pool.summarise();
   }
+  fill_variations(fleet);
+  return fleet;
+}
+
+void fill_variations(FleetSummary& fleet) {
   fleet.request_variation =
       variation(fleet, [](const InstanceSummary& one) { return one.requests; });
   fleet.token_variation = variation(fleet, [](const InstanceSummary& one) {
     return one.total_input_tokens + one.total_output_tokens;
   });
-  return fleet;
 }
 
 }  // namespace ridgeline::metrics

@@ -47,4 +47,7 @@ class Fleet {
   std::vector<Instance> pools_;       ///< All instances of each together.
 };
 
+/// How much the instances' requests and tokens vary.
+void fill_variations(FleetSummary& fleet);
+
 }  // namespace ridgeline::metrics

@@ -43,6 +43,7 @@ struct RetriesSummary {
 struct OperationsSummary {
   std::optional<ScalingSummary> scaling = {};
   std::vector<FaultSummary> faults = {};
+  std::int64_t late_faults = 0;                ///< Were to strike after the run's end.
   std::optional<RetriesSummary> retries = {};  ///< Where requests can be lost.
   std::int64_t held_requests = 0;              ///< Found no ready instance.
 };

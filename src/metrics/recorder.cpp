@@ -268,7 +268,7 @@ void Recorder::fill_overload(Summary& summary) const {
   const statistics::QueueGrowth& queue = at_client ? *options_.held_back : queue_;
   if (const auto backlog = queue.backlog(summary.request_throughput)) {
     summary.overload =
-        Overload{.backlog = *backlog, .at_client = at_client, .of_trace = options_.of_trace};
+        Overload{.backlog = *backlog, .at_client = at_client, .served_only = options_.of_trace};
   }
 }
 

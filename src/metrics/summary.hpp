@@ -84,9 +84,10 @@ struct Overload {
   /// The queue is at the client, which holds requests back (max_concurrency beside a rate or a
   /// trace): no latency has that wait.
   bool at_client = false;
-  /// Lengths and times are a trace's: the served rate is what was served in the stretch, and says
-  /// nothing of a run at that rate, whose bursts may be too much all the same.
-  bool of_trace = false;
+  /// The served rate is what was served in the stretch, and says nothing of a run at that rate:
+  /// lengths and times are a trace's, whose bursts may be too much all the same, or instances were
+  /// away.
+  bool served_only = false;
 };
 
 /// The requests with one value of a label, in numbers; latencies on the client's clock.

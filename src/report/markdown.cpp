@@ -88,8 +88,8 @@ std::string number_table(const metrics::Summary& summary) {
   text += number_row("total token throughput", summary.total_token_throughput, " tok/s");
   text += number_row("goodput", summary.goodput, " req/s");
   if (summary.overload) {
-    text += number_row(summary.overload->of_trace ? "overloaded: served request rate"
-                                                  : "overloaded: sustainable request rate",
+    text += number_row(summary.overload->served_only ? "overloaded: served request rate"
+                                                     : "overloaded: sustainable request rate",
                        summary.overload->backlog.sustainable_rate,
                        " req/s");
   }

@@ -288,7 +288,7 @@ std::string throughput_line(const metrics::Summary& summary, const TextStyle& st
     pieces.push_back(
         {.text = fmt::format("overloaded{}: {} {} of {} req/s",
                              when,
-                             summary.overload->of_trace ? "served at" : "sustains about",
+                             summary.overload->served_only ? "served at" : "sustains about",
                              significant(backlog.sustainable_rate),
                              significant(backlog.offered_rate)),
          .colour = style.palette.bad});

@@ -10,6 +10,7 @@
 
 #include "cluster/cluster.hpp"
 #include "cluster/gateway.hpp"
+#include "cluster/operations.hpp"
 #include "cluster/part.hpp"
 #include "cluster/pools.hpp"
 #include "core/check.hpp"
@@ -19,6 +20,7 @@
 #include "domain/tenants.hpp"
 #include "engine/instance.hpp"
 #include "engine/server.hpp"
+#include "metrics/fleet.hpp"
 #include "metrics/lock_step_summary.hpp"
 #include "metrics/summary.hpp"
 #include "routing/by_group.hpp"
@@ -133,6 +135,32 @@ void fill_lock_step(const cluster::Cluster& cluster,
   fleet.lock_step = std::move(together);
 }
 
+/// Places that an autoscaler never filled are no instances: they are left out, those before others
+/// but for their blocks. `blocks` says how many an instance has.
+template <class Blocks>
+void leave_out_unused(const cluster::Cluster& cluster,
+                      const Blocks& blocks,
+                      metrics::Summary& summary) {
+  const auto* const operations = cluster.part<cluster::Operations>();
+  if (operations == nullptr) {
+    return;
+  }
+  metrics::FleetSummary& fleet = *summary.fleet;
+  const auto was_used = [&](std::size_t place) {
+    return operations->was_used(core::InstanceId(static_cast<core::InstanceId::Rep>(place)));
+  };
+  while (fleet.instances.size() > 1 && !was_used(fleet.instances.size() - 1)) {
+    fleet.instances.pop_back();
+  }
+  metrics::fill_variations(fleet);
+  double all = 0.0;
+  for (std::size_t place = 0; place < fleet.instances.size(); ++place) {
+    all += was_used(place) ? blocks(place) : 0.0;
+  }
+  const auto peak = static_cast<double>(cluster.totals().peak_used_blocks.value());
+  summary.kv_cache.peak = all > 0.0 ? std::optional(peak / all) : std::nullopt;
+}
+
 /// What the requests of a cluster's instances do not say.
 void fill_fleet(const scenario::Resolved& resolved,
                 const cluster::Cluster& cluster,
@@ -179,6 +207,7 @@ void fill_fleet(const scenario::Resolved& resolved,
     instance.prefix_hit_rate = share(static_cast<double>(totals.prefix_hits.value()),
                                      static_cast<double>(totals.prefix_queries.value()));
   }
+  leave_out_unused(cluster, blocks, summary);
   fill_lock_step(cluster, resolved.deployment->execution.sharding.data_parallel_size, fleet);
   fill_pools(resolved, cluster, summary);
   fill_transfers(resolved, parts.disaggregation, fleet);

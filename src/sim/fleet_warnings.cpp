@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
@@ -84,6 +85,14 @@ void add_fleet_warnings(const scenario::Resolved& resolved,
     warnings.push_back({.code = "W-one-instance",
                         .message = "weights of scorers cannot matter: there is one instance",
                         .hint = "--instances 2"});
+  }
+  const bool has_faults = summary.fleet && summary.fleet->operations;
+  if (const std::int64_t late = has_faults ? summary.fleet->operations->late_faults : 0; late > 0) {
+    warnings.push_back(
+        {.code = "W-late-fault",
+         .message = fmt::format(
+             "{} {} never struck: the run ended before", late, core::plural("fault", late)),
+         .hint = "an earlier time, or more requests"});
   }
   if (const std::int64_t refused = summary.count(domain::Outcome::kNoSuchModel); refused > 0) {
     warnings.push_back(

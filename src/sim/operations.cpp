@@ -201,6 +201,10 @@ void fill_operations(const scenario::Resolved& resolved,
   }
   if (operations != nullptr) {
     fill_faults(operations->totals(), own);
+    own.late_faults = operations->faults_after(end);
+    if (summary.overload && !own.faults.empty()) {
+      summary.overload->served_only = true;  // What was served while instances were away.
+    }
   }
 }
 

@@ -206,7 +206,7 @@ void warn_of_overload(const scenario::Resolved& resolved,
            backlog.wait_growth,
            backlog.sustainable_rate,
            backlog.offered_rate,
-           summary.overload->of_trace ? "served" : "sustainable",
+           summary.overload->served_only ? "served" : "sustainable",
            ranks > 1 ? fmt::format(" by each of {} ranks", ranks) : "",
            consequence),
        .hint = fmt::format("fewer requests per second, or more capacity{}", more_capacity)});

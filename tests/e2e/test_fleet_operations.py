@@ -7,9 +7,10 @@ import pytest
 RUN = ("run", "--model", "llama-3.1-8b", "--gpu", "h100", "--input-len", 300, "--output-len", 60, "--seed", 3)
 OPEN = (*RUN, "--request-rate", 60, "--num-prompts", 1200, "--instances", 3)
 LEAST = ("--router", "least-request")
-SCALED = (*OPEN, *LEAST, "--autoscaling", "hpa", "--target", 4, "--max-replicas", 8, "--scaling-interval", "2s",
+UNBOUNDED = (*OPEN, *LEAST, "--autoscaling", "hpa", "--target", 4, "--scaling-interval", "2s",
           "--metrics-interval", "1s", "--cold-start", "compile=1s", "--cold-start", "capture=500ms",
           "--cold-start", "load=1s")
+SCALED = (*UNBOUNDED, "--max-replicas", 8)
 
 
 def result_of(ridgeline, *words):
@@ -139,3 +140,37 @@ def test_clients_go_on_after_a_crash(ridgeline, clients):
         assert result["summary"]["completed"] + result["summary"]["failed"]["failed"] == 50
         digests.add(result["digest"])
     assert len(digests) == 1
+
+
+def test_a_fault_after_the_end_is_named(ridgeline):
+    done = ridgeline(*OPEN, "--fault", "crash@2h:1", "--fault", "gateway-restart@2h")
+    assert done.returncode == 0 and "2 faults never struck: the run ended before" in " ".join(done.stdout.split())
+    assert "W-late-fault" not in ridgeline(*OPEN, "--fault", "crash@2s:1").stdout
+
+
+def test_requests_that_waited_go_to_all_that_come_back(ridgeline):
+    """Three instances fall and rise together: what waited goes to all, not to the first alone."""
+    down = [word for place in range(3) for word in ("--fault", f"crash@5s+5s:{place}")]
+    for router in ("least-request", "round-robin"):
+        result = result_of(ridgeline, *OPEN, "--router", router, *down)
+        sent = [instance["requests"] for instance in result["summary"]["cluster"]["per_instance"]]
+        assert max(sent) - min(sent) <= 60, (router, sent)
+        # What it served while instances were away is no rate that it sustains.
+        table = ridgeline(*OPEN, "--router", router, *down).stdout
+        assert "sustains about" not in table
+
+
+def test_places_that_stay_empty_are_no_instances(ridgeline):
+    few, many = (result_of(ridgeline, *UNBOUNDED, "--max-replicas", most) for most in (8, 64))
+    assert few["digest"] == many["digest"]
+    for key in ("peak", "mean"):
+        assert few["summary"]["kv_cache"][key] == many["summary"]["kv_cache"][key]
+    assert few["summary"]["kv_cache"]["peak"] >= few["summary"]["kv_cache"]["mean"]
+    few, many = (result["summary"]["cluster"] for result in (few, many))
+    assert len(many["per_instance"]) == len(few["per_instance"]) <= 8
+    assert many["routing"] == few["routing"]
+
+
+def test_a_slowdown_does_not_speed_up(ridgeline):
+    done = ridgeline(*OPEN, "--fault", "slowdown@5s:1x0.5")
+    assert done.returncode == 2 and "factor 0.5 makes steps shorter, expected above 1" in done.stderr

@@ -17,6 +17,7 @@
 
 #include "core/ids.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
@@ -268,6 +269,9 @@ class FaultReader {
     if ((fault.factor_thousandths != 1000) != (fault.kind == FaultKind::kSlowdown)) {
       problem(fault.kind == FaultKind::kSlowdown ? "missing: the factor of its steps, above 1"
                                                  : "a factor is of a slowdown");
+    } else if (fault.factor_thousandths < 1000) {
+      problem(fmt::format("factor {} makes steps shorter, expected above 1",
+                          core::shortest(static_cast<double>(fault.factor_thousandths) / 1e3)));
     }
   }
 

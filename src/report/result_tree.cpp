@@ -227,10 +227,12 @@ document::Node summary_tree(const metrics::Summary& summary) {
   }
   map.add("preemptions", integer_node(summary.preemptions))
       .add("kv_cache", kv_cache_tree(summary.kv_cache))
-      .add("power", summary.power ? power_tree(*summary.power) : document::Node())
       .add("time_by_bottleneck", bottleneck_tree(summary))
       .add("busy_s", number_node(summary.busy.to_seconds()))
       .add("steps", integer_node(summary.steps));
+  if (summary.power) {
+    map.add("power", power_tree(*summary.power));
+  }
   if (!summary.groups.empty()) {
     map.add("groups", groups_tree(summary));
   }

@@ -34,7 +34,7 @@ std::vector<PowerLaw> power_laws_of(const hardware::GpuSpec& gpu) {
 }
 
 Watts working_power(const hardware::GpuSpec& gpu, const Utilisation& used) {
-  RIDGELINE_CHECK(gpu.power_watts > 0.0, "power is told of GPUs whose limit is known");
+  RIDGELINE_CHECK(gpu.power_watts > 0.0, "a GPU has a known power limit");
   std::vector<double> watts;
   for (const PowerLaw& law : power_laws_of(gpu)) {
     const double share = law.base + law.bandwidth * used.bandwidth + law.compute * used.compute;

@@ -5,9 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include <malloc.h>
-
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include "core/check.hpp"
 #include "ridgeline.h"
@@ -16,8 +15,8 @@
 namespace ridgeline::api {
 namespace {
 
-/// Resident memory of this process in KiB, without the free pages that the allocator keeps: how many it keeps
-/// depends on what ran before in this process.
+/// Resident memory of this process in KiB, without the free pages that the allocator keeps: how
+/// many it keeps depends on what ran before in this process.
 std::int64_t resident_kib() {
 #if defined(__GLIBC__)
   malloc_trim(0);

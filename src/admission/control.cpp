@@ -25,6 +25,9 @@ namespace {
 
 using core::SimTime;
 
+/// llm-d-router ebab687: requests that one look at the queue evicts.
+constexpr std::size_t kMostEvicted = 2;
+
 /// The first multiple of `interval` that is not before `t`.
 SimTime round_up(SimTime t, core::Duration interval) {
   const std::int64_t past = t.count() % interval.count();
@@ -131,7 +134,24 @@ std::optional<core::RequestId> Control::next(Views instances, SimTime now) {
   if (counts_output_) {
     sent_.emplace(claim->request.value(), *claim);
   }
+  if (settings_.eviction && claim->priority < 0) {
+    sheddable_.insert(
+        {.priority = claim->priority, .newest_first = --newest_first_, .request = claim->request});
+  }
   return claim->request;
+}
+
+std::vector<core::RequestId> Control::evict(Views instances, SimTime now) {
+  std::vector<core::RequestId> evicted;
+  if (sheddable_.empty() || empty() || instances.empty()) {
+    return evicted;
+  }
+  const auto held_back = flow_->blocked_priority(saturation(instances, now), now);
+  while (held_back >= 0 && evicted.size() < kMostEvicted && !sheddable_.empty()) {
+    evicted.push_back(sheddable_.begin()->request);
+    sheddable_.erase(sheddable_.begin());
+  }
+  return evicted;
 }
 
 std::vector<core::RequestId> Control::sweep(SimTime now) {
@@ -157,6 +177,7 @@ bool Control::remove(core::RequestId request) {
 }
 
 void Control::note_end(core::RequestId request, core::Tokens output, SimTime known) {
+  std::erase_if(sheddable_, [&](const Sheddable& one) { return one.request == request; });
   if (counts_output_ && sent_.contains(request.value())) {
     ends_.push({.known = known, .request = request, .output = output});
   }

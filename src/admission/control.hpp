@@ -1,11 +1,13 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <queue>
+#include <set>
 #include <span>
 #include <tuple>
 #include <unordered_map>
@@ -29,6 +31,7 @@ namespace ridgeline::admission {
 struct Totals {
   std::int64_t admitted = 0;  ///< Let through, at once or from a queue.
   std::array<std::int64_t, kNumReasons> rejected{};
+  std::int64_t evicted = 0;  ///< Of those admitted, cut off to make room.
 
   [[nodiscard]] std::int64_t count(Reason why) const {
     return rejected[static_cast<std::size_t>(why)];
@@ -60,6 +63,11 @@ class Control {
   /// The request to send now of those that wait, if there is one and the instances have room. Call
   /// it again after it was sent.
   std::optional<core::RequestId> next(Views instances, core::SimTime now);
+  /// Those to cut off now, where a request of a priority from zero on is held back: at most two
+  /// that were sent and have a priority below zero, the lowest first, of one the newest first. They
+  /// are not named again.
+  [[nodiscard]] std::vector<core::RequestId> evict(Views instances, core::SimTime now);
+  void note_evicted() { ++totals_.evicted; }
   /// Those that have waited too long, in order; none before next_sweep().
   [[nodiscard]] std::vector<core::RequestId> sweep(core::SimTime now);
   /// A request that was let through at once found no instance that is ready.
@@ -91,6 +99,15 @@ class Control {
     }
   };
 
+  /// A request below zero that was sent from here. The first to give way is the least.
+  struct Sheddable {
+    std::int64_t priority = 0;
+    std::int64_t newest_first = 0;  ///< Falls with every request sent.
+    core::RequestId request;
+
+    friend auto operator<=>(const Sheddable&, const Sheddable&) = default;
+  };
+
   [[nodiscard]] Claim claim_of(const domain::Request& request, core::SimTime now);
   Decision decide(const Claim& claim,
                   Views instances,
@@ -111,6 +128,8 @@ class Control {
   /// Sent and not known to have ended, where output is counted. Looked up, never walked.
   std::unordered_map<core::RequestId::Rep, Claim> sent_;
   std::priority_queue<Ended, std::vector<Ended>, std::greater<>> ends_;
+  std::set<Sheddable> sheddable_;  ///< Where there is eviction.
+  std::int64_t newest_first_ = 0;
   Totals totals_;
 };
 

@@ -38,6 +38,7 @@ struct Settings {
   core::Duration request_ttl = core::Duration::seconds(60);
   core::Duration expiry_interval = core::Duration::seconds(1);
   core::Duration dispatch_tick_interval = core::Duration::milliseconds(1);
+  bool eviction = false;  ///< Requests below zero give way to those that wait and are not.
   std::int64_t per_band_requests = 5'000;
   std::int64_t per_band_bytes = 1'000'000'000;
 };

@@ -57,6 +57,7 @@ void AdmissionPart::act(SimTime now) {
     fleet_.end(*fleet_.find(id), Outcome::kExpired, now);
   }
   send_waiting(now);
+  make_room(now);
 }
 
 bool AdmissionPart::on_arrival(Ticket& ticket, SimTime now) {
@@ -73,6 +74,7 @@ bool AdmissionPart::on_arrival(Ticket& ticket, SimTime now) {
     is_refusing_ = false;
   } else if (decision.verdict == Verdict::kQueue) {
     send_waiting(now);
+    make_room(now);
   }
   return decision.verdict != Verdict::kAdmit;
 }
@@ -90,8 +92,25 @@ void AdmissionPart::send_waiting(SimTime now) {
   changes_seen_ = gateway.num_changes();
 }
 
+/// Cuts requests off for those that are still held back. Between two changes of what the saturation
+/// reads it would do so on the same news again: what was seen was seen.
+void AdmissionPart::make_room(SimTime now) {
+  for (const core::RequestId id : control_.evict(fleet_.gateway().ready_views(now), now)) {
+    const Ticket* const ticket = fleet_.find(id);
+    if (ticket != nullptr && ticket->is_delivered) {
+      static_cast<void>(fleet_.instance(ticket->counted.instance, now));
+    }
+    evicting_ = id;
+    fleet_.abort(id, now);
+    evicting_ = {};
+  }
+}
+
 void AdmissionPart::on_end(const Ticket& ticket, domain::RequestRecord& record) {
   record.gateway_wait = ticket.gateway_wait;
+  if (record.id == evicting_ && record.outcome == Outcome::kAborted) {
+    control_.note_evicted();
+  }
   if (record.outcome == Outcome::kRejected && ticket.dispatches == 0 && !is_refusing_) {
     control_.note_no_endpoint();
   }

@@ -37,9 +37,11 @@ class AdmissionPart final : public Part {
  private:
   [[nodiscard]] core::Duration after_an_end() const;
   void send_waiting(core::SimTime now);
+  void make_room(core::SimTime now);
 
   Fleet& fleet_;
   admission::Control control_;
+  core::RequestId evicting_;       ///< The request that is cut off now.
   bool is_refusing_ = false;       ///< The request that ends now is refused here.
   core::SimTime tried_;            ///< When the queue was last tried,
   std::int64_t changes_seen_ = 0;  ///< and how many changes the gateway had seen by then.

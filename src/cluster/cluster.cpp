@@ -71,8 +71,12 @@ Cluster::Cluster(ClusterInputs inputs)
                        inputs.ranks_in_lock_step == 1
                    ? inputs.threads
                    : 1),
-      gateway_(
-          all_routers(inputs), instances_behind(inputs), inputs.times, inputs.seed, inputs.split),
+      gateway_(all_routers(inputs),
+               instances_behind(inputs),
+               inputs.times,
+               inputs.seed,
+               inputs.split,
+               inputs.connections),
       looks_ahead_(inputs.arrivals_are_known && !inputs.eager && inputs.parts.empty() &&
                    inputs.ranks_in_lock_step == 1 && gateway_.needs().cache &&
                    inputs.times.kv_events_delay > core::Duration()),
@@ -186,6 +190,7 @@ void Cluster::abort(core::RequestId id, SimTime at) {
     return;
   }
   aborted_at_ = at;
+  ended_ = true;  // If a part did it, a closed loop's client goes on from here.
   if (ticket->is_delivered) {
     const core::InstanceId place = ticket->counted.instance;
     instances_[place.value()]->abort(id, at);

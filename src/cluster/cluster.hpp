@@ -43,6 +43,7 @@ struct ClusterInputs {
   /// Of further gateways, made like `router`; `split` says which requests come to which.
   Gateway::Routers more_routers = {};
   GatewaySplit split = GatewaySplit::kRandom;
+  std::int64_t connections = 0;  ///< Of requests without a session, for GatewaySplit::kConnection.
   /// One per gateway, made alike: every decision is made again on views of age 0. Empty: not.
   Gateway::Routers audit = {};
   Gateway::TargetsOf targets_of = {};  ///< Of requests, for policies that predict.

@@ -18,6 +18,7 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
+#include "routing/connection.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::cluster {
@@ -44,8 +45,9 @@ Gateway::Gateway(Routers routers,
                  const Instances& instances,
                  const GatewayTimes& times,
                  std::uint64_t seed,
-                 GatewaySplit split)
-    : split_(split), times_(times), seed_(seed) {
+                 GatewaySplit split,
+                 std::int64_t connections)
+    : split_(split), connections_(connections), times_(times), seed_(seed) {
   const std::int64_t num_instances = instances.num_instances;
   RIDGELINE_CHECK(!routers.empty() && num_instances > 0, "a cluster has a gateway and an instance");
   RIDGELINE_CHECK(times.refresh_interval > core::Duration(), "gauges are read now and then");
@@ -125,6 +127,10 @@ core::Tokens Gateway::hit_lost() const {
 std::size_t Gateway::gateway_of(const domain::Request& request) const {
   if (desks_.size() == 1) {
     return 0;
+  }
+  if (split_ == GatewaySplit::kConnection) {
+    const std::uint64_t connection = routing::connection_of(domain::view(request), connections_);
+    return core::RngStream(seed_, 0, "gateway of connection", connection).below(desks_.size());
   }
   const bool by_session = split_ == GatewaySplit::kSession && request.session.valid();
   core::RngStream draws =

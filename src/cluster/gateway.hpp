@@ -44,8 +44,9 @@ struct RoutingTotals {
 
 /// How requests are split among several gateways.
 enum class GatewaySplit : std::uint8_t {
-  kRandom,   ///< Each request by itself.
-  kSession,  ///< A session keeps to one; a request without a session is one by itself.
+  kRandom,      ///< Each request by itself.
+  kConnection,  ///< A connection keeps to one (routing/connection.hpp).
+  kSession,     ///< A session keeps to one; a request without a session is one by itself.
 };
 
 /// The gateways in front of a cluster: the views of its instances, kept as old as a real gateway's,
@@ -66,7 +67,8 @@ class Gateway {
           const Instances& instances,
           const GatewayTimes& times,
           std::uint64_t seed,
-          GatewaySplit split = GatewaySplit::kRandom);
+          GatewaySplit split = GatewaySplit::kRandom,
+          std::int64_t connections = 0);
   /// One gateway.
   Gateway(std::unique_ptr<routing::Router> router,
           const Instances& instances,
@@ -222,6 +224,7 @@ class Gateway {
   routing::Needs watched_;  ///< What keep() asked for: its changes are counted.
   bool router_reads_own_ = false;
   GatewaySplit split_;
+  std::int64_t connections_ = 0;
   bool is_weighted_ = false;  ///< Instances differ in weight.
   bool counts_ =
       false;  ///< Requests are counted: the policy reads counters, or a part of the cluster may.

@@ -170,7 +170,9 @@ struct AdmissionSummary {
   std::string policy;
   bool flow_control = false;
   std::int64_t admitted = 0;
-  std::vector<Refused> rejected;         ///< Every reason, those without a request too.
+  std::optional<std::int64_t>
+      evicted;                    ///< Of those, cut off to make room; where there is eviction.
+  std::vector<Refused> rejected;  ///< Every reason, those without a request too.
   std::optional<Distribution> queue_ms;  ///< In the gateway's queue, of completed requests.
 };
 

@@ -50,6 +50,9 @@ std::string admission_line(const AdmissionSummary& admission, const TextStyle& s
   std::vector<Piece> pieces = {
       {.text = admission.policy + (admission.flow_control ? " with flow control" : "")},
       {.text = grouped(admission.admitted) + " admitted"}};
+  if (admission.evicted) {
+    pieces.push_back({.text = grouped(*admission.evicted) + " evicted"});
+  }
   for (const AdmissionSummary::Refused& refused : admission.rejected) {
     if (refused.requests > 0) {
       std::string reason = refused.reason;
@@ -78,6 +81,9 @@ document::Node admission_tree(const AdmissionSummary& admission) {
       .add("flow_control", bool_node(admission.flow_control))
       .add("admitted", integer_node(admission.admitted))
       .add("rejected", rejected.build());
+  if (admission.evicted) {
+    map.add("evicted", integer_node(*admission.evicted));
+  }
   if (admission.flow_control) {
     map.add("queue_ms", distribution_tree(admission.queue_ms));
   }

@@ -21,7 +21,13 @@ namespace {
 // One line per policy.
 constexpr auto kRouters = std::to_array<RouterEntry>({
     {"round-robin", "one after the other", "every proxy", make_round_robin, nullptr, false, true},
-    {"random", "each with the same probability", "every proxy", make_random, nullptr, false, true},
+    {"random",
+     "each with the same probability",
+     "every proxy",
+     make_random,
+     random_parameters,
+     false,
+     true},
     {"least-request",
      "fewest requests in flight by the gateway's own count, a draw among equals",
      "Envoy FULL_SCAN, NGINX least_conn",
@@ -40,6 +46,14 @@ constexpr auto kRouters = std::to_array<RouterEntry>({
      "the requests of a session stay with one instance",
      "rendezvous hashing (Thaler, Ravishankar 1998)",
      make_session},
+    {"ring-hash",
+     "the requests of a session stay with its instance on a ring of hashes",
+     "Envoy ring_hash",
+     make_ring_hash},
+    {"maglev",
+     "the same by a table that all instances fill alike",
+     "Envoy maglev; Eisenbud and others, NSDI 2016",
+     make_maglev},
     {"jsq-oracle",
      "fewest requests at this instant, which no gateway knows: the bound for queue-length policies",
      "join the shortest queue",
@@ -104,6 +118,14 @@ constexpr auto kRouters = std::to_array<RouterEntry>({
      "SGLang gateway e8d57e7 (May 2026), cache_aware",
      make_sglang,
      sglang_parameters},
+    {"sglang-prefix-hash",
+     "the first 256 tokens choose; the next on a ring where that has 1.25 times its share",
+     "SGLang gateway e8d57e7 (May 2026), prefix_hash",
+     make_sglang_prefix_hash},
+    {"sglang-zmq",
+     "the least busy of those that have the most of the prompt, as KV events tell",
+     "SGLang gateway e8d57e7 (May 2026), cache_aware_zmq",
+     make_sglang_zmq},
     {"sglang-dp",
      "fewest requests by the last report of each, its own picks added",
      "SGLang's data-parallel controller, total_requests, August 2026",
@@ -121,6 +143,15 @@ constexpr auto kRouters = std::to_array<RouterEntry>({
      "vLLM production-stack a6c01db (August 2026)",
      make_production_stack_prefix,
      production_stack_prefix_parameters},
+    {"production-stack-kvaware",
+     "where the most of the prompt is cached, unless more than 2000 tokens are missing",
+     "vLLM production-stack a6c01db (August 2026), KV events for LMCache's look-up",
+     make_production_stack_kvaware,
+     production_stack_kvaware_parameters},
+    {"aibrix-least-kv-cache",
+     "the most free KV cache",
+     "AIBrix e3e10f9 (August 2026)",
+     make_aibrix_least_kv_cache},
     {"aibrix",
      "where most of the prompt was sent, unless that instance is much busier",
      "AIBrix e3e10f9 (August 2026), prefix-cache",
@@ -137,6 +168,23 @@ constexpr auto kRouters = std::to_array<RouterEntry>({
      make_blis,
      blis_parameters,
      true},
+});
+
+/// Policies of these systems that are not simulated, and what does in their place or why not.
+struct NotSimulated {
+  std::string_view name;
+  std::string_view instead;
+};
+constexpr auto kNotSimulated = std::to_array<NotSimulated>({
+    {"aibrix-least-latency", "instances publish no latencies here; llm-d-latency predicts them"},
+    {"aibrix-throughput", "instances publish no throughput here; least-request counts requests"},
+    {"aibrix-vtc-basic",
+     "routers see no tenants; cluster.admission.fairness_policy: vtc is fair to them"},
+    {"kthena-least-latency", "instances publish no latencies here; llm-d-latency predicts them"},
+    {"production-stack-disaggregated-prefill", "cluster.disaggregation"},
+    {"production-stack-orchestrated", "cluster.disaggregation with round-robin"},
+    {"sglang-bucket", "its bounds move with a history of lengths that is not published"},
+    {"sglang-manual", "{name: random, affinity: connection} keeps a session's instance"},
 });
 
 std::string names_where(bool RouterEntry::* is_so) {
@@ -199,6 +247,11 @@ core::Result<const RouterEntry*> find_router(const std::string& name) {
   const auto* const found = std::ranges::find(kRouters, name, &RouterEntry::name);
   if (found != kRouters.end()) {
     return found;
+  }
+  const auto* const known = std::ranges::find(kNotSimulated, name, &NotSimulated::name);
+  if (known != kNotSimulated.end()) {
+    return core::fail(core::Error{.message = fmt::format("'{}' is not simulated", name),
+                                  .hint = std::string(known->instead)});
   }
   std::vector<std::string> names;
   for (const RouterEntry& entry : kRouters) {

@@ -63,6 +63,7 @@ std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolve
   RIDGELINE_CHECK(router.has_value() && setup.has_value(), "a scenario's rules look its policy up");
   setup->block_tokens = resolved.deployment->engine.block_size.value();
   setup->predictor = predictor_of(resolved);
+  setup->connections = gateway.connections.value_or(0);
   setup->gateways = gateway.gateways.value_or(1);
   const auto make_all = [make = (*router)->make,
                          setup = *setup,
@@ -99,8 +100,10 @@ std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolve
   }
   routers.erase(routers.begin());
   inputs.more_routers = std::move(routers);
-  inputs.split = gateway.gateway_split == "session" ? cluster::GatewaySplit::kSession
-                                                    : cluster::GatewaySplit::kRandom;
+  inputs.split = gateway.gateway_split == "session"      ? cluster::GatewaySplit::kSession
+                 : gateway.gateway_split == "connection" ? cluster::GatewaySplit::kConnection
+                                                         : cluster::GatewaySplit::kRandom;
+  inputs.connections = gateway.connections.value_or(0);
   if (setup->predictor) {
     inputs.targets_of = targets_of(resolved, tenants);
   }

@@ -104,6 +104,9 @@ void fill_admission(const scenario::Resolved& resolved,
   fleet.admission->policy = settings.policy;
   fleet.admission->flow_control = settings.flow_control;
   fleet.admission->admitted = part->totals().admitted;
+  if (settings.eviction) {
+    fleet.admission->evicted = part->totals().evicted;
+  }
   for (std::size_t i = 0; i < admission::kNumReasons; ++i) {
     fleet.admission->rejected.push_back(
         {.reason = admission::kReasonNames[i], .requests = part->totals().rejected[i]});

@@ -25,6 +25,10 @@ namespace ridgeline::studies {
 [[nodiscard]] Study study_infersim();
 [[nodiscard]] Study study_llmd_37();
 [[nodiscard]] Study study_llmd_73();
+[[nodiscard]] Study study_llmd_latency();
+[[nodiscard]] Study study_llmd_eks();
+[[nodiscard]] Study study_llmd_04();
+[[nodiscard]] Study study_llmd_sticky();
 [[nodiscard]] Study study_staleness();
 [[nodiscard]] Study study_dynamo_pd();
 [[nodiscard]] Study study_pd_threshold();

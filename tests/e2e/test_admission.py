@@ -55,6 +55,26 @@ def test_every_policy_accounts_for_every_request(ridgeline):
             assert result_of(ridgeline, *BASE, *GOLD, *words, "--engine-core", core)["digest"] == result["digest"]
 
 
+def test_running_requests_give_way(ridgeline):
+    words = (*BASE, *GOLD, "--flow-control", "--saturation-detector", "concurrency-detector",
+             "--max-concurrency-per-instance", 20)  # fmt: skip
+    kept = result_of(ridgeline, *words)["summary"]
+    summary = result_of(ridgeline, *words, "--eviction")["summary"]
+    assert "evicted" not in kept["cluster"]["admission"]
+    assert summary["cluster"]["admission"]["evicted"] == summary["failed"]["aborted"] > 0
+    gold = {name: one["cluster"]["per_tenant"][0]["ttft_ms"]["mean"] for name, one in (("kept", kept), ("evicted", summary))}
+    assert gold["evicted"] < gold["kept"]
+
+
+def test_targets_that_would_be_missed_are_shed(ridgeline):
+    words = (*BASE, "--router", "llm-d-latency", "--tenant", "{name: gold, priority: 1, slo: {ttft: 500ms}}",
+             "--tenant", "{name: batch, priority: -1, slo: {ttft: 100ms, tpot: 20ms}}", "--admission", "latency-slo")  # fmt: skip
+    result = result_of(ridgeline, *words)
+    refused = result["summary"]["cluster"]["admission"]["rejected"]
+    assert refused["predicted_late"] == sum(refused.values()) > 0
+    assert result_of(ridgeline, *words, "--engine-core", "reference")["digest"] == result["digest"]
+
+
 def test_priorities_protect_a_tenant(ridgeline):
     tight = ("--saturation-detector", "concurrency-detector", "--max-concurrency-per-instance", 20)
     plain = {tenant["name"]: tenant for tenant in cluster_of(ridgeline, *BASE, *GOLD)["per_tenant"]}

@@ -55,7 +55,8 @@ def test_published_figures(ridgeline, kernel_tables, study):
 
 
 # Whole fleets over minutes: they read no table.
-FLEETS = {"admitter", "distserve", "dynamo-pd", "kv-tiers", "llmd-37", "llmd-73", "pd-threshold", "sglang-cache",
+FLEETS = {"admitter", "distserve", "dynamo-pd", "kv-tiers", "llmd-04", "llmd-37", "llmd-73", "llmd-eks", "llmd-latency",
+          "llmd-sticky", "pd-threshold", "sglang-cache",
           "staleness"}
 
 

@@ -144,7 +144,8 @@ def test_all_studies_as_markdown(ridgeline):
         pytest.skip(f"no {TABLES}")
     # Studies of fleets take seconds each: test_fleet_studies.py.
     listed = [line for line in ridgeline("study", "list").stdout.splitlines()
-              if line.split()[0] not in ("distserve", "llmd-37", "llmd-73", "sglang-cache", "staleness")]
+              if line.split()[0] not in ("distserve", "llmd-04", "llmd-37", "llmd-73", "llmd-eks", "llmd-latency",
+                                         "llmd-sticky", "sglang-cache", "staleness")]
     done = ridgeline("study", "run", *(line.split()[0] for line in listed), "--bench-data", TABLES)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("**Claim.**") == len(listed)

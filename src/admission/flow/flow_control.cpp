@@ -115,6 +115,18 @@ std::optional<Claim> FlowControl::dispatch(double saturation, core::SimTime now)
   return std::nullopt;
 }
 
+std::optional<std::int64_t> FlowControl::blocked_priority(double saturation,
+                                                          core::SimTime now) const {
+  std::size_t rank = 0;
+  for (const auto& [priority, band] : bands_) {
+    const double ceiling = ceilings_[rank++];
+    if (!heads_of(band, now).empty()) {
+      return saturation >= ceiling ? std::optional(priority) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
 std::vector<Claim> FlowControl::sweep(core::SimTime now) {
   std::vector<Claim> expired;
   while (next_expiry() <= now) {

@@ -51,6 +51,10 @@ class FlowControl {
   /// request is at its ceiling: no lower one may pass it. Requests that have expired stay for
   /// sweep().
   std::optional<Claim> dispatch(double saturation, core::SimTime now);
+  /// The priority of the band whose requests dispatch() holds back at this saturation; nothing
+  /// where it would send one, or none waits.
+  [[nodiscard]] std::optional<std::int64_t> blocked_priority(double saturation,
+                                                             core::SimTime now) const;
   /// Takes out those that have expired, in the order in which they did.
   [[nodiscard]] std::vector<Claim> sweep(core::SimTime now);
   /// Takes out a request; nothing where it does not wait here.

@@ -29,6 +29,12 @@ namespace ridgeline::routing {
 [[nodiscard]] std::unique_ptr<Router> make_random(const RouterSetup& setup = {});
 [[nodiscard]] std::unique_ptr<Router> make_round_robin(const RouterSetup& setup = {});
 [[nodiscard]] std::unique_ptr<Router> make_session(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_ring_hash(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_maglev(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_sglang_prefix_hash(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_sglang_zmq(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_production_stack_kvaware(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_aibrix_least_kv_cache(const RouterSetup& setup = {});
 [[nodiscard]] std::unique_ptr<Router> make_sglang(const RouterSetup& setup = {});
 [[nodiscard]] std::unique_ptr<Router> make_vllm_dp(const RouterSetup& setup = {});
 [[nodiscard]] std::unique_ptr<Router> make_vllm_dp_fixed(const RouterSetup& setup = {});
@@ -41,7 +47,9 @@ namespace ridgeline::routing {
 [[nodiscard]] std::span<const Parameter> llm_d_parameters();
 [[nodiscard]] std::span<const Parameter> llm_d_latency_parameters();
 [[nodiscard]] std::span<const Parameter> llm_d_sticky_parameters();
+[[nodiscard]] std::span<const Parameter> production_stack_kvaware_parameters();
 [[nodiscard]] std::span<const Parameter> production_stack_prefix_parameters();
+[[nodiscard]] std::span<const Parameter> random_parameters();
 [[nodiscard]] std::span<const Parameter> sglang_parameters();
 
 }  // namespace ridgeline::routing

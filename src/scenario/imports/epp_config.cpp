@@ -25,7 +25,8 @@ namespace {
 using document::Node;
 
 /// Plugins without a part in the choice here, or that our policies have built in.
-constexpr std::array<std::string_view, 8> kBuiltIn = {"single-profile-handler",
+constexpr std::array<std::string_view, 9> kBuiltIn = {"single-profile-handler",
+                                                      "predicted-latency-producer",
                                                       "queue-producer",
                                                       "approx-prefix-cache-producer",
                                                       "inflight-load-producer",
@@ -34,6 +35,15 @@ constexpr std::array<std::string_view, 8> kBuiltIn = {"single-profile-handler",
                                                       "openai-parser",
                                                       "decode-filter"};
 constexpr std::string_view kAffinityFilter = "prefix-cache-affinity-filter";
+constexpr std::string_view kHeadroomFilter = "slo-headroom-tier-filter";
+constexpr std::string_view kLatencyScorer = "latency-scorer";
+/// Of llm-d, without a counterpart here.
+constexpr std::array<std::string_view, 6> kNotSimulatedPlugins = {"session-affinity-scorer",
+                                                                  "session-affinity-filter",
+                                                                  "topology-affinity-scorer",
+                                                                  "topology-affinity-filter",
+                                                                  "utilization-filter",
+                                                                  "burst-prefix-cache-producer"};
 /// Those that follow KV events.
 constexpr std::array<std::string_view, 2> kPrecise = {"precise-prefix-cache-scorer",
                                                       "precise-prefix-cache-producer"};
@@ -80,6 +90,7 @@ class EppImporter {
     overrides_.insert(overrides_.begin(),
                       {.path = "cluster.router.name",
                        .text = precise      ? "llm-d-precise"
+                               : predicts_  ? "llm-d-latency"
                                : is_sticky_ ? "llm-d-sticky"
                                             : "llm-d"});
     return std::move(overrides_);
@@ -96,7 +107,8 @@ class EppImporter {
     reader.finish();
     const bool known = routing::find_scorer(plugin.type) != nullptr ||
                        has(routing::pickers(), plugin.type) || has(kBuiltIn, plugin.type) ||
-                       has(kPrecise, plugin.type) || plugin.type == kAffinityFilter;
+                       has(kPrecise, plugin.type) || plugin.type == kAffinityFilter ||
+                       plugin.type == kHeadroomFilter;
     if (!known && !plugin.type.empty()) {
       unknown(plugin);
     }
@@ -106,6 +118,13 @@ class EppImporter {
   }
 
   void unknown(const Plugin& plugin) {
+    if (has(kNotSimulatedPlugins, plugin.type)) {
+      errors_.push_back({.field = fmt::format("plugins.{}", plugin.type),
+                         .message = "is not simulated",
+                         .where = plugin.where,
+                         .hint = "leave it out of the file"});
+      return;
+    }
     std::vector<std::string> names;
     for (const routing::ScorerEntry& scorer : routing::scorers()) {
       names.emplace_back(scorer.name);
@@ -162,8 +181,11 @@ class EppImporter {
   }
 
   void use(const Plugin& plugin, double weight) {
+    predicts_ = predicts_ || plugin.type == kLatencyScorer || plugin.type == kHeadroomFilter;
     if (plugin.type == kAffinityFilter) {
       is_sticky_ = true;
+    } else if (plugin.type == kHeadroomFilter) {
+      return;  // Of llm-d-latency, which has it.
     } else if (has(routing::pickers(), plugin.type)) {
       overrides_.push_back({.path = "cluster.router.picker", .text = plugin.type});
     } else if (!has(kBuiltIn, plugin.type)) {
@@ -177,6 +199,7 @@ class EppImporter {
   std::vector<Plugin> plugins_;
   std::vector<Override> overrides_;
   bool is_sticky_ = false;
+  bool predicts_ = false;
   bool sees_events_ = false;
 };
 

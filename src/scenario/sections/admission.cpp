@@ -119,6 +119,9 @@ constexpr auto kAdmissionOptions = std::to_array<Option>({
      .lowest = 0, .highest = kMaxSeconds, .unset = "1ms",
      .help = "From one look at the gateway's queue to the next", .example = "10ms",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.admission.dispatch_tick_interval; }},
+    {.path = "cluster.admission.eviction", .flag = "eviction", .unset = "false",
+     .help = "Running requests of priorities below zero are cut off, two at a time, for those that wait and are not", .example = "true",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.admission.eviction; }},
     {.path = "cluster.admission.per_band_requests", .flag = "per-band-requests",
      .lowest = 0, .highest = kMostOfAny, .unset = "5000",
      .help = "Requests that may wait in the band of one priority", .example = "1000",
@@ -192,6 +195,7 @@ class Checks {
              kTtl,
              kExpiry,
              kDispatchTick,
+             "cluster.admission.eviction",
              "cluster.admission.per_band_requests",
              "cluster.admission.per_band_bytes"},
             "no request waits at the gateway without cluster.admission.flow_control");
@@ -263,6 +267,7 @@ admission::Settings admission_settings(const AdmissionSection& section) {
   take(settings.request_ttl, section.request_ttl);
   take(settings.expiry_interval, section.expiry_interval);
   take(settings.dispatch_tick_interval, section.dispatch_tick_interval);
+  take(settings.eviction, section.eviction);
   take(settings.per_band_requests, section.per_band_requests);
   take(settings.per_band_bytes, section.per_band_bytes);
   return settings;

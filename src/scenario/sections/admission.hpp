@@ -31,6 +31,7 @@ struct AdmissionSection {
   std::optional<core::Duration> request_ttl;
   std::optional<core::Duration> expiry_interval;
   std::optional<core::Duration> dispatch_tick_interval;
+  std::optional<bool> eviction;
   std::optional<std::int64_t> per_band_requests;
   std::optional<std::int64_t> per_band_bytes;
 };

@@ -1,5 +1,6 @@
 #include "scenario/sections/gateway.hpp"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string_view>
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/time.hpp"
+#include "routing/parameters.hpp"
 #include "routing/registry.hpp"
 #include "routing/router.hpp"
 #include "scenario/findings.hpp"
@@ -20,9 +22,11 @@ namespace ridgeline::scenario {
 namespace {
 
 constexpr double kMaxGateways = 64;
-constexpr std::array<std::string_view, 2> kSplits = {"random", "session"};
+constexpr double kMaxConnections = 1e9;
+constexpr std::array<std::string_view, 3> kSplits = {"random", "session", "connection"};
 constexpr std::string_view kGateways = "cluster.gateway.gateways";
 constexpr std::string_view kSplit = "cluster.gateway.gateway_split";
+constexpr std::string_view kConnections = "cluster.gateway.connections";
 constexpr std::string_view kEventsDelay = "cluster.gateway.kv_events_delay";
 constexpr std::string_view kRefresh = "cluster.gateway.refresh_metrics_interval";
 
@@ -33,8 +37,12 @@ constexpr auto kGatewayOptions = std::to_array<Option>({
      .help = "Gateways side by side, each with its own counts and memory", .example = "2",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.gateway.gateways; }},
     {.path = kSplit, .flag = "gateway-split", .choices = kSplits, .unset = "random",
-     .help = "Which gateway gets a request: any, or the session's", .example = "session",
+     .help = "Which gateway gets a request: any, the session's or the connection's", .example = "session",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.gateway.gateway_split; }},
+    {.path = kConnections, .flag = "connections",
+     .lowest = 1, .highest = kMaxConnections, .unset = "one for each request",
+     .help = "Keep-alive connections that requests without a session take in turn; a session has its own", .example = "512",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.gateway.connections; }},
     {.path = "cluster.gateway.gateway_latency", .flag = "gateway-latency", .unit = "s",
      .lowest = 0, .highest = kMaxSeconds, .unset = "0s",
      .help = "From a request at the gateway to its instance", .example = "1ms",
@@ -77,6 +85,16 @@ void check_gateway(Findings& findings) {
   }
   if (gateway.gateway_split && gateway.gateways.value_or(1) == 1) {
     findings.ignored(kSplit, "there is one gateway");
+  }
+  const bool by_connection =
+      gateway.gateway_split == "connection" ||
+      std::ranges::any_of(cluster.router.parameters, [](const routing::NamedValue& value) {
+        return value.name == "affinity" && value.value.is_string() &&
+               value.value.as_string() == "connection";
+      });
+  if (gateway.connections && !by_connection) {
+    findings.ignored(kConnections,
+                     "neither the policy's affinity nor gateway_split goes by connection");
   }
   if (gateway.kv_events_delay && !needs.cache) {
     findings.ignored(kEventsDelay,

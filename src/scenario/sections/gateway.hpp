@@ -12,6 +12,7 @@ namespace ridgeline::scenario {
 struct GatewaySection {
   std::optional<std::int64_t> gateways;
   std::optional<std::string> gateway_split;
+  std::optional<std::int64_t> connections;
   std::optional<core::Duration> gateway_latency;
   std::optional<core::Duration> notice_latency;
   std::optional<core::Duration> refresh_metrics_interval;

@@ -1,6 +1,7 @@
 #include "cluster/admission_part.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -115,6 +116,38 @@ TEST_F(AdmissionOf, RequestsWaitForRoomAndKeepTheirArrival) {
   EXPECT_EQ(record(2).arrival, at_ms(0));
   EXPECT_EQ(record(4).queued, at_ms(18));
   EXPECT_EQ(part_->totals().admitted, 5);
+}
+
+TEST_F(AdmissionOf, EvictionCutsOffTwoSheddableRequestsTheLowestAndNewestFirst) {
+  settings_.max_concurrency = 4.0;
+  settings_.eviction = true;
+  const auto one = cluster();
+  // vLLM's priorities are the better the lower: these are -1, -2, -2 and -1 here, then 0.
+  const auto priorities = std::to_array<std::int32_t>({1, 2, 2, 1});
+  for (std::uint32_t id = 0; id < 4; ++id) {
+    one->submit(request(id, at_ms(0), priorities[id]));
+  }
+  one->submit(request(4, at_ms(2)));
+  run(*one);
+  // Both of -2 are cut off at 2 ms for the one that waits; the last that was sent is the first.
+  EXPECT_EQ(record(2).outcome, Outcome::kAborted);
+  EXPECT_EQ(record(1).outcome, Outcome::kAborted);
+  EXPECT_EQ(record(0).outcome, Outcome::kFinished);
+  EXPECT_EQ(record(3).outcome, Outcome::kFinished);
+  EXPECT_EQ(part_->totals().evicted, 2);
+  // Room is seen at the next tick.
+  EXPECT_EQ(record(4).queued, at_ms(3));
+}
+
+TEST_F(AdmissionOf, NothingIsEvictedForOneThatMayBeShedItself) {
+  settings_.max_concurrency = 1.0;
+  settings_.eviction = true;
+  const auto one = cluster();
+  one->submit(request(0, at_ms(0), 2));
+  one->submit(request(1, at_ms(2), 1));
+  run(*one);
+  EXPECT_EQ(record(0).outcome, Outcome::kFinished);
+  EXPECT_EQ(part_->totals().evicted, 0);
 }
 
 /// inference-sim sends at most one request per tick, so that a backlog drains at 1000 a second.

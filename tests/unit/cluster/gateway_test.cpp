@@ -157,6 +157,22 @@ TEST(Gateway, SeveralCountEachTheirOwn) {
   gateway.settle_counts();
 }
 
+TEST(Gateway, AConnectionKeepsToItsGateway) {
+  Gateway::Routers routers;
+  routers.push_back(routing::make_random());
+  routers.push_back(routing::make_random());
+  Gateway gateway(std::move(routers), {.num_instances = 2}, {}, 0, GatewaySplit::kConnection, 5);
+  std::vector<std::uint32_t> of_connection;
+  std::int64_t of_second = 0;
+  for (std::uint32_t id = 0; id < 40; ++id) {
+    of_connection.push_back(gateway.route(asked(id), ms(0))->gateway);
+    EXPECT_EQ(of_connection[id], of_connection[id % 5]);
+    of_second += of_connection[id];
+  }
+  EXPECT_GT(of_second, 0);
+  EXPECT_LT(of_second, 40);
+}
+
 TEST(Gateway, HandsOutEachDecision) {
   struct Sink final : DecisionSink {
     std::vector<double> scores;

@@ -26,5 +26,11 @@ TEST(Routers, AnUnknownNameGetsTheNearest) {
   EXPECT_EQ(unknown.error().front().hint, "did you mean 'least-request'?");
 }
 
+TEST(Routers, OneThatIsNotSimulatedSaysSo) {
+  const auto found = find_router("aibrix-vtc-basic");
+  ASSERT_FALSE(found.has_value());
+  EXPECT_EQ(found.error().front().message, "'aibrix-vtc-basic' is not simulated");
+}
+
 }  // namespace
 }  // namespace ridgeline::routing

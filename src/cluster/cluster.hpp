@@ -122,6 +122,17 @@ class Cluster final : public engine::Server,
     }
     return nullptr;
   }
+  /// All of that class, in the order in which they were made.
+  template <class Kind>
+  [[nodiscard]] std::vector<const Kind*> parts() const {
+    std::vector<const Kind*> all;
+    for (const OwnPart& own : parts_) {
+      if (const auto* const found = dynamic_cast<const Kind*>(own.part.get()); found != nullptr) {
+        all.push_back(found);
+      }
+    }
+    return all;
+  }
   /// Whether the policy reads gauges, which then have an age.
   [[nodiscard]] bool reads_gauges() const { return gateway_.needs().gauges; }
   [[nodiscard]] const RoutingTotals& routing() const { return gateway_.totals(); }
@@ -167,6 +178,7 @@ class Cluster final : public engine::Server,
   [[nodiscard]] core::SimTime end_of(const domain::RequestRecord& record) const override;
   [[nodiscard]] routing::Gauges gauges(core::InstanceId id, core::SimTime at) override;
   [[nodiscard]] std::size_t num_instances() const override { return instances_.size(); }
+  [[nodiscard]] bool is_empty(core::InstanceId id) override;
   engine::Instance& instance(core::InstanceId id, core::SimTime now) override;
   void note_change(core::InstanceId id) override;
   void stop(core::InstanceId id, core::SimTime now) override;

@@ -61,6 +61,14 @@ void Cluster::finish_load(core::RequestId id, core::InstanceId place, SimTime at
 void Cluster::release_blocks(core::RequestId id, core::InstanceId place, SimTime at) {
   instance(place, at).release_blocks(id, at);
   note_change(place);
+  for (const OwnPart& own : parts_) {
+    own.part->on_release(place, at);
+  }
+}
+
+bool Cluster::is_empty(core::InstanceId id) {
+  return gateway_of(id).views()[id.value()].true_requests == 0 &&
+         std::ranges::none_of(parts_, [&](const OwnPart& own) { return own.part->is_kept(id); });
 }
 
 void Cluster::on_load_start(const engine::LoadStart& load, SimTime at) {

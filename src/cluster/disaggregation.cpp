@@ -369,6 +369,13 @@ void Disaggregation::on_stop(core::InstanceId id, SimTime now) {
   }
 }
 
+/// A prefill instance whose KV waits to be read is still needed.
+bool Disaggregation::is_kept(core::InstanceId id) const {
+  return std::ranges::any_of(parts_, [&](const auto& entry) {
+    return entry.second.holds_blocks && entry.second.at_prefill.instance == id;
+  });
+}
+
 Gateway* Disaggregation::gateway_of(core::InstanceId id) {
   return std::cmp_less(id.value(), inputs_.prefill_instances) ? &prefill_gateway_ : nullptr;
 }

@@ -97,6 +97,7 @@ class Disaggregation final : public Part {
   void on_end(const Ticket& ticket, domain::RequestRecord& record) override;
   void on_load_start(const engine::LoadStart& load, core::SimTime at) override;
   void on_stop(core::InstanceId id, core::SimTime now) override;
+  [[nodiscard]] bool is_kept(core::InstanceId id) const override;
   [[nodiscard]] Gateway* gateway_of(core::InstanceId id) override;
   void on_gateway_restart(core::SimTime now) override;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -40,14 +41,18 @@ Operations::Operations(Fleet& fleet, OperationsInputs inputs)
       inputs_(std::move(inputs)),
       lives_(fleet.num_instances()),
       faults_(inputs_.faults.listed()) {
-  for (std::size_t place = 0; place < lives_.size(); ++place) {
-    const core::InstanceId id = id_of(place);
-    if (static_cast<std::int64_t>(place) < inputs_.initial_instances) {
-      ++num_starting_;
-      life(id).was_used = true;
-      become_ready(id, SimTime());
-    } else {
-      fleet_.gateway_of(id).set_ready(id, false, SimTime());
+  if (inputs_.places.empty()) {
+    inputs_.places = {{.count = lives_.size(), .initial = inputs_.initial_instances}};
+  }
+  for (const Places& places : inputs_.places) {
+    for (std::size_t place = 0; place < places.count; ++place) {
+      const core::InstanceId id = id_of(places.first + place);
+      if (static_cast<std::int64_t>(place) < places.initial) {
+        life(id).was_used = true;
+        become_ready(id, SimTime());
+      } else {
+        fleet_.gateway_of(id).set_ready(id, false, SimTime());
+      }
     }
   }
   for (std::size_t i = 0; i < faults_.size(); ++i) {
@@ -143,8 +148,6 @@ void Operations::become_ready(core::InstanceId id, SimTime now) {
   Life& one = life(id);
   one.state = Lifecycle::kReady;
   one.ready_since = now;
-  --num_starting_;
-  ++num_ready_;
   close_report(one.down, now);
   fleet_.serve(id);
   fleet_.gateway_of(id).set_ready(id, true, now);
@@ -160,7 +163,6 @@ void Operations::leave_ready(core::InstanceId id, SimTime now) {
   Life& one = life(id);
   one.ready += now - one.ready_since;
   ++one.life;
-  --num_ready_;
   fleet_.gateway_of(id).set_ready(id, false, now);
 }
 
@@ -176,11 +178,11 @@ void Operations::become_gone(core::InstanceId id, SimTime now) {
   fleet_.gateway_of(id).forget(id);
 }
 
-void Operations::start(std::int64_t count, SimTime now) {
-  for (std::size_t place = 0; place < lives_.size() && count > 0; ++place) {
+void Operations::start(std::int64_t count, SimTime now, const Places& places) {
+  for (std::size_t place = places.first; place < places.first + places.count && count > 0;
+       ++place) {
     if (lives_[place].state == Lifecycle::kGone) {
       lives_[place].created = now;
-      ++num_starting_;
       begin_start(id_of(place), now);
       --count;
     }
@@ -188,10 +190,10 @@ void Operations::start(std::int64_t count, SimTime now) {
   RIDGELINE_CHECK(count == 0, "no more instances are started than there are places for");
 }
 
-void Operations::retire(std::int64_t count, SimTime now) {
+void Operations::retire(std::int64_t count, SimTime now, const Places& places) {
   for (; count > 0; --count) {
     std::vector<scaling::VictimCandidate> candidates;
-    for (std::size_t place = 0; place < lives_.size(); ++place) {
+    for (std::size_t place = places.first; place < places.first + places.count; ++place) {
       const Life& one = lives_[place];
       if (one.state != Lifecycle::kGone && one.state != Lifecycle::kDraining) {
         candidates.push_back(
@@ -205,7 +207,6 @@ void Operations::retire(std::int64_t count, SimTime now) {
     if (life(id).state == Lifecycle::kReady) {
       drain(id, now);
     } else {
-      --num_starting_;
       become_gone(id, now);
     }
   }
@@ -215,7 +216,7 @@ void Operations::drain(core::InstanceId id, SimTime now) {
   leave_ready(id, now);
   Life& one = life(id);
   one.state = Lifecycle::kDraining;
-  if (is_empty(id)) {
+  if (fleet_.is_empty(id)) {
     become_gone(id, now);
     return;
   }
@@ -226,8 +227,22 @@ void Operations::drain(core::InstanceId id, SimTime now) {
   push(SimTime::saturating_sum(now, inputs_.drain_timeout), Step::kDrainTimeout, id);
 }
 
-std::int64_t Operations::num_gone() const {
-  return std::ranges::count(lives_, Lifecycle::kGone, &Life::state);
+std::int64_t Operations::num_in(const Places& places, Lifecycle state) const {
+  return std::ranges::count(
+      std::span(lives_).subspan(places.first, places.count), state, &Life::state);
+}
+
+std::int64_t Operations::num_gone(const Places& places) const {
+  return num_in(places, Lifecycle::kGone);
+}
+
+std::int64_t Operations::num_ready(const Places& places) const {
+  return num_in(places, Lifecycle::kReady);
+}
+
+std::int64_t Operations::num_replicas(const Places& places) const {
+  return static_cast<std::int64_t>(places.count) - num_gone(places) -
+         num_in(places, Lifecycle::kDraining);
 }
 
 bool Operations::on_arrival(Ticket&, SimTime) {
@@ -255,19 +270,19 @@ void Operations::dispatch_held(SimTime now) {
 bool Operations::on_leg_end(Ticket& ticket, domain::RequestRecord& record) {
   const core::InstanceId id = ticket.counted.instance;
   const bool has_failed = record.outcome == domain::Outcome::kFailed;
-  const SimTime last = has_failed                              ? record.failed
-                       : record.last_token == SimTime::never() ? record.queued
-                                                               : record.last_token;
-  seen_ = std::max(seen_, last);
-  if (life(id).state == Lifecycle::kDraining && is_empty(id)) {
-    push(SimTime::saturating_sum(seen_, kNextTick), Step::kDrained, id);
-  }
+  seen_ = std::max(seen_, fleet_.end_of(record));
+  check_drained(id, seen_);
   return has_failed && !cuts_ && goes_on(ticket, record);
 }
 
-/// Nothing that was sent to it is left.
-bool Operations::is_empty(core::InstanceId id) const {
-  return fleet_.gateway_of(id).views()[id.value()].true_requests == 0;
+void Operations::on_release(core::InstanceId id, SimTime now) {
+  check_drained(id, now);
+}
+
+void Operations::check_drained(core::InstanceId id, SimTime now) {
+  if (life(id).state == Lifecycle::kDraining && fleet_.is_empty(id)) {
+    push(SimTime::saturating_sum(now, kNextTick), Step::kDrained, id);
+  }
 }
 
 /// Whether a request that has failed is sent again.

@@ -27,8 +27,20 @@
 
 namespace ridgeline::cluster {
 
+/// Places for instances of one kind, neighbours by id.
+struct Places {
+  std::size_t first = 0;
+  std::size_t count = 0;
+  std::int64_t initial = 0;  ///< Ready from the start: those with the lowest ids.
+
+  [[nodiscard]] bool has(core::InstanceId id) const {
+    return id.value() >= first && id.value() < first + count;
+  }
+};
+
 struct OperationsInputs {
-  std::int64_t initial_instances = 1;  ///< Ready from the start: those with the lowest ids.
+  std::int64_t initial_instances = 1;  ///< Ready from the start, where all are of one kind.
+  std::vector<Places> places = {};     ///< Where they are of several: all places.
   faults::FaultPlan faults = {};
   faults::Retries retries = {};
   faults::HealthCheck health_check = {};
@@ -66,23 +78,25 @@ class Operations final : public Part {
 
   [[nodiscard]] core::SimTime next_instant() const override;
   void act(core::SimTime now) override;
+  void on_release(core::InstanceId id, core::SimTime now) override;
   bool on_arrival(Ticket& ticket, core::SimTime now) override;
   bool on_no_instance(Ticket& ticket, core::SimTime now) override;
   bool on_leg_end(Ticket& ticket, domain::RequestRecord& record) override;
   void on_end(const Ticket& ticket, domain::RequestRecord& record) override;
   void on_abort(const Ticket& ticket) override;
 
-  // For scaling.
+  // For scaling, of the instances of one kind.
+  [[nodiscard]] const std::vector<Places>& places() const { return inputs_.places; }
   /// Starts so many new instances: the lowest ids that are gone.
-  void start(std::int64_t count, core::SimTime now);
+  void start(std::int64_t count, core::SimTime now, const Places& places);
   /// Takes so many away: those that have not started at once, the others when they are empty.
-  void retire(std::int64_t count, core::SimTime now);
+  void retire(std::int64_t count, core::SimTime now, const Places& places);
   /// Ready or on their way to be.
-  [[nodiscard]] std::int64_t num_replicas() const { return num_starting_ + num_ready_; }
-  [[nodiscard]] std::int64_t num_ready() const { return num_ready_; }
-  [[nodiscard]] std::int64_t num_gone() const;
-  /// Requests that arrived since the last call.
-  [[nodiscard]] std::int64_t take_arrivals() { return std::exchange(arrivals_, 0); }
+  [[nodiscard]] std::int64_t num_replicas(const Places& places) const;
+  [[nodiscard]] std::int64_t num_ready(const Places& places) const;
+  [[nodiscard]] std::int64_t num_gone(const Places& places) const;
+  /// Requests that have arrived.
+  [[nodiscard]] std::int64_t num_arrivals() const { return arrivals_; }
   [[nodiscard]] std::int64_t num_held() const { return static_cast<std::int64_t>(held_.size()); }
   [[nodiscard]] Lifecycle state(core::InstanceId id) const { return life(id).state; }
 
@@ -158,7 +172,8 @@ class Operations final : public Part {
   void lose_requests(core::InstanceId id, std::int64_t report, core::SimTime now);
   [[nodiscard]] bool goes_on(const Ticket& ticket, const domain::RequestRecord& record);
   void count_loss(const Ticket& ticket, const domain::RequestRecord& record);
-  [[nodiscard]] bool is_empty(core::InstanceId id) const;
+  [[nodiscard]] std::int64_t num_in(const Places& places, Lifecycle state) const;
+  void check_drained(core::InstanceId id, core::SimTime now);
   void retry(core::RequestId id, core::SimTime now);
   void dispatch_held(core::SimTime now);
 
@@ -168,8 +183,6 @@ class Operations final : public Part {
   std::vector<faults::Fault> faults_;  ///< Those listed, then those that came by chance.
   std::priority_queue<Event, std::vector<Event>, std::greater<>> agenda_;
   std::uint64_t num_events_ = 0;
-  std::int64_t num_starting_ = 0;
-  std::int64_t num_ready_ = 0;
   std::int64_t arrivals_ = 0;
   core::SimTime seen_;                ///< The latest instant that it has seen.
   std::deque<core::RequestId> held_;  ///< In the order in which they found no instance.

@@ -73,7 +73,6 @@ void Operations::crash(core::InstanceId id, std::int64_t report, SimTime now) {
   close_report(one.unread, now);
   one.down = report;
   leave_ready(id, now);
-  ++num_starting_;
   lose_requests(id, report, now);
   if (!lasts || is_noticed_hang) {
     begin_start(id, now);

@@ -84,6 +84,8 @@ class Fleet {
   /// What an instance's gauges show at `at`, to which it is advanced.
   [[nodiscard]] virtual routing::Gauges gauges(core::InstanceId id, core::SimTime at) = 0;
   [[nodiscard]] virtual std::size_t num_instances() const = 0;
+  /// Of no part (Part::is_kept), and nothing that was sent to it is left.
+  [[nodiscard]] virtual bool is_empty(core::InstanceId id) = 0;
   /// An instance, advanced through every instant before `now`.
   [[nodiscard]] virtual engine::Instance& instance(core::InstanceId id, core::SimTime now) = 0;
 
@@ -150,6 +152,16 @@ class Part {
   virtual void on_end(const Ticket& ticket, domain::RequestRecord& record) {
     static_cast<void>(ticket);
     static_cast<void>(record);
+  }
+  /// What a request left at an instance is gone from it at `now`.
+  virtual void on_release(core::InstanceId id, core::SimTime now) {
+    static_cast<void>(id);
+    static_cast<void>(now);
+  }
+  /// Whether an instance keeps something of a request that has left it.
+  [[nodiscard]] virtual bool is_kept(core::InstanceId id) const {
+    static_cast<void>(id);
+    return false;
   }
   /// An instance dies at `now`; what it has ends as failed after this.
   virtual void on_stop(core::InstanceId id, core::SimTime now) {

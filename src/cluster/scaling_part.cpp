@@ -23,6 +23,7 @@ ScalingPart::ScalingPart(Fleet& fleet, Operations& operations, ScalingInputs inp
     : fleet_(fleet),
       operations_(operations),
       inputs_(std::move(inputs)),
+      places_(operations.places()[inputs_.places]),
       next_reading_(scaling::next_multiple(SimTime(), inputs_.metrics_interval)),
       next_decision_(inputs_.scaler->next_decision(SimTime())),
       busy_(fleet.num_instances()) {}
@@ -43,9 +44,11 @@ void ScalingPart::act(SimTime now) {
 }
 
 void ScalingPart::read(SimTime now) {
-  scaling::PoolReading reading{
-      .at = now, .held = operations_.num_held(), .arrivals = operations_.take_arrivals()};
-  for (std::size_t place = 0; place < busy_.size(); ++place) {
+  scaling::PoolReading reading{.at = now,
+                               .held = operations_.num_held(),
+                               .arrivals = operations_.num_arrivals() - arrivals_};
+  arrivals_ = operations_.num_arrivals();
+  for (std::size_t place = places_.first; place < places_.first + places_.count; ++place) {
     const core::InstanceId id(static_cast<core::InstanceId::Rep>(place));
     if (operations_.state(id) != Lifecycle::kReady) {
       continue;
@@ -65,32 +68,33 @@ void ScalingPart::read(SimTime now) {
                                 .kv_usage = all > 0.0 ? used / all : 0.0,
                                 .busy = std::min(share, 1.0),
                                 .queued_tokens = state.queued_prompt_tokens,
-                                .kv_capacity = inputs_.kv_capacity});
+                                .kv_capacity = inputs_.kv_capacity,
+                                .context = inputs_.context});
   }
   newest_.clear();
   newest_.push_back(std::move(reading));
 }
 
 void ScalingPart::decide(SimTime now) {
-  const std::int64_t replicas = operations_.num_replicas();
+  const std::int64_t replicas = operations_.num_replicas(places_);
   const scaling::ScalePlan plan = inputs_.scaler->evaluate({.readings = newest_,
                                                             .replicas = replicas,
-                                                            .ready = operations_.num_ready(),
+                                                            .ready = operations_.num_ready(places_),
                                                             .min_replicas = inputs_.min_replicas,
                                                             .max_replicas = inputs_.max_replicas},
                                                            now);
   std::int64_t wanted = std::clamp(plan.replicas, inputs_.min_replicas, inputs_.max_replicas);
   // One that drains still has its place.
-  wanted = std::min(wanted, replicas + operations_.num_gone());
+  wanted = std::min(wanted, replicas + operations_.num_gone(places_));
   if (wanted == replicas) {
     return;
   }
   if (wanted > replicas) {
-    operations_.start(wanted - replicas, now);
+    operations_.start(wanted - replicas, now, places_);
   } else {
-    operations_.retire(replicas - wanted, now);
+    operations_.retire(replicas - wanted, now, places_);
   }
-  RIDGELINE_CHECK(operations_.num_replicas() == wanted && wanted <= inputs_.max_replicas &&
+  RIDGELINE_CHECK(operations_.num_replicas(places_) == wanted && wanted <= inputs_.max_replicas &&
                       wanted >= inputs_.min_replicas,
                   "scaling stays between its bounds");
   events_.push_back({.at = now, .from = replicas, .to = wanted, .reason = plan.reason});

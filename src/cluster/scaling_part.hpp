@@ -19,7 +19,10 @@ struct ScalingInputs {
   std::int64_t max_replicas = 1;
   core::Duration metrics_interval = core::Duration::seconds(15);  ///< Prometheus' usual one.
   core::Tokens kv_capacity = {};                                  ///< Of each instance.
-  bool reads_busy = false;  ///< Whether the autoscaler looks at busy shares.
+  core::Tokens context = {};                                      ///< The longest request of each.
+  std::size_t places = 0;      ///< Which of Operations::places() it scales.
+  std::string_view pool = {};  ///< Its name, where there are several.
+  bool reads_busy = false;     ///< Whether the autoscaler looks at busy shares.
 };
 
 /// A change of the number of replicas.
@@ -39,6 +42,7 @@ class ScalingPart final : public Part {
   void act(core::SimTime now) override;
 
   [[nodiscard]] const std::vector<ScaleEvent>& events() const { return events_; }
+  [[nodiscard]] std::string_view pool() const { return inputs_.pool; }
 
  private:
   void read(core::SimTime now);
@@ -47,9 +51,11 @@ class ScalingPart final : public Part {
   Fleet& fleet_;
   Operations& operations_;
   ScalingInputs inputs_;
+  Places places_;
   core::SimTime next_reading_;
   core::SimTime next_decision_;
   std::vector<scaling::PoolReading> newest_;  ///< One, once there was one.
+  std::int64_t arrivals_ = 0;                 ///< Until the last reading.
   std::vector<core::Duration> busy_;          ///< Of each instance, at the last reading.
   std::vector<ScaleEvent> events_;
 };

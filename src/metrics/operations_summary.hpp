@@ -10,6 +10,7 @@ namespace ridgeline::metrics {
 /// A change of the number of instances.
 struct ScaleEventSummary {
   double at_s = 0.0;
+  std::string pool = {};  ///< Which it is of, where prefill and decode are apart.
   std::int64_t from = 0;  ///< Ready or on their way to be.
   std::int64_t to = 0;
   std::string reason;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,12 +35,15 @@ document::Node scaling_tree(const ScalingSummary& scaling) {
   MapBuilder map;
   std::vector<document::Node> events;
   for (const ScaleEventSummary& event : scaling.events) {
-    events.push_back(MapBuilder()
-                         .add("at_s", number_node(event.at_s))
-                         .add("from", integer_node(event.from))
-                         .add("to", integer_node(event.to))
-                         .add("reason", text_node(event.reason))
-                         .build());
+    MapBuilder one;
+    one.add("at_s", number_node(event.at_s));
+    if (!event.pool.empty()) {
+      one.add("pool", text_node(event.pool));
+    }
+    one.add("from", integer_node(event.from))
+        .add("to", integer_node(event.to))
+        .add("reason", text_node(event.reason));
+    events.push_back(one.build());
   }
   if (!scaling.policy.empty()) {
     map.add("policy", text_node(scaling.policy)).add("events", list_node(std::move(events)));
@@ -86,18 +90,26 @@ std::string fault_text(const FaultSummary& fault) {
 std::string scaling_line(const ScalingSummary& scaling, const TextStyle& style) {
   std::vector<Piece> pieces;
   if (!scaling.policy.empty()) {
-    std::int64_t up = 0;
-    std::int64_t down = 0;
-    std::int64_t most = 0;
-    for (const ScaleEventSummary& event : scaling.events) {
-      up += event.to > event.from ? 1 : 0;
-      down += event.to < event.from ? 1 : 0;
-      most = std::max({most, event.from, event.to});
-    }
     pieces.push_back({.text = scaling.policy});
-    pieces.push_back({.text = fmt::format("{} times up, {} down", up, down)});
-    if (most > 0) {
-      pieces.push_back({.text = fmt::format("{} at most", counted(most, "instance"))});
+    for (const std::string_view pool : {"", "prefill", "decode"}) {
+      std::int64_t up = 0;
+      std::int64_t down = 0;
+      std::int64_t most = 0;
+      for (const ScaleEventSummary& event : scaling.events) {
+        if (event.pool == pool) {
+          up += event.to > event.from ? 1 : 0;
+          down += event.to < event.from ? 1 : 0;
+          most = std::max({most, event.from, event.to});
+        }
+      }
+      if (pool.empty() ? most == 0 && !scaling.events.empty() : most == 0) {
+        continue;
+      }
+      pieces.push_back({.text = fmt::format(
+                            "{}{}{} times up, {} down", pool, pool.empty() ? "" : " ", up, down)});
+      if (most > 0) {
+        pieces.push_back({.text = fmt::format("{} at most", counted(most, "instance"))});
+      }
     }
   }
   pieces.push_back({.text = fmt::format("{} GPU hours", significant(scaling.gpu_hours))});

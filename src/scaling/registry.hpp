@@ -16,9 +16,12 @@
 
 namespace ridgeline::scaling {
 
+/// What the replicas of a pool do.
+enum class Role : std::uint8_t { kBoth, kPrefill, kDecode };
+
 /// What a scenario says to its autoscaler. A policy reads the settings that its entry lists.
 struct ScalerSettings {
-  core::Duration scaling_interval;  ///< Between decisions.
+  core::Duration scaling_interval = {};  ///< Between decisions.
   Metric metric = Metric::kRequests;
   double target = 1.0;     ///< Of the metric, per replica; > 0.
   double tolerance = 0.1;  ///< No change while metric/target is so near 1.
@@ -26,7 +29,8 @@ struct ScalerSettings {
   core::Duration cooldown = core::Duration::seconds(300);  ///< Idle time before the last one goes.
   Analyzer analyzer = Analyzer::kV1;
   OptimizationTarget optimization_target = OptimizationTarget::kThroughput;
-  std::vector<std::pair<core::SimTime, std::int64_t>> replicas_at;  ///< In order of time.
+  Role role = Role::kBoth;  ///< dynamo-planner's targets are of it.
+  std::vector<std::pair<core::SimTime, std::int64_t>> replicas_at = {};  ///< In order of time.
 };
 
 /// One autoscaling policy by name.

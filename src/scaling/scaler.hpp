@@ -21,6 +21,7 @@ struct ReplicaReading {
   double busy = 0.0;                ///< Share of the time since the reading before spent in steps.
   core::Tokens queued_tokens = {};  ///< Of the prompts of the waiting requests.
   core::Tokens kv_capacity = {};
+  core::Tokens context = {};  ///< Longest request.
 };
 
 /// What a pool's metrics showed at one instant.

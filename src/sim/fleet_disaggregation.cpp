@@ -100,16 +100,15 @@ std::optional<cluster::PartMaker> disaggregation_maker(const scenario::Resolved&
           anew = [&resolved] { return prefill_router(resolved); };
         }
         auto made = std::make_unique<cluster::Disaggregation>(
-            cluster::DisaggregationInputs{
-                .prefill_instances = *section.disaggregation.prefill_instances,
-                .prefill_router = prefill_router(resolved),
-                .new_prefill_router = std::move(anew),
-                .times = fleet.gateway().times(),
-                .seed = static_cast<std::uint64_t>(resolved.run.seed),
-                .decider = std::move(rules->decider),
-                .order = rules->order,
-                .first_token = rules->first_token,
-                .transfer = transfer_options(resolved)},
+            cluster::DisaggregationInputs{.prefill_instances = num_prefill_places(resolved),
+                                          .prefill_router = prefill_router(resolved),
+                                          .new_prefill_router = std::move(anew),
+                                          .times = fleet.gateway().times(),
+                                          .seed = static_cast<std::uint64_t>(resolved.run.seed),
+                                          .decider = std::move(rules->decider),
+                                          .order = rules->order,
+                                          .first_token = rules->first_token,
+                                          .transfer = transfer_options(resolved)},
             fleet);
         part = made.get();
         return made;
@@ -127,8 +126,7 @@ void fill_transfers(const scenario::Resolved& resolved,
     return count > 0 ? std::optional(sum.to_milliseconds() / static_cast<double>(count))
                      : std::nullopt;
   };
-  const auto prefills =
-      static_cast<std::size_t>(*resolved.run.cluster.disaggregation.prefill_instances);
+  const auto prefills = static_cast<std::size_t>(num_prefill_places(resolved));
   for (std::size_t i = 0; i < prefills; ++i) {
     fleet.instances[i].requests = totals.prefills[i];
   }

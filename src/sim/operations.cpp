@@ -1,5 +1,6 @@
 #include "sim/operations.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -52,12 +53,25 @@ cluster::OperationsInputs operations_inputs(const scenario::Resolved& resolved) 
                                           deployment.memory.weights * gpus_of_instance(deployment));
   RIDGELINE_CHECK(faults.has_value() && start.has_value(), "a scenario's rules read its sections");
   const auto seed = static_cast<std::uint64_t>(resolved.run.seed);
+  const std::int64_t prefill = section.disaggregation.prefill_instances.value_or(0);
+  const auto prefill_places = static_cast<std::size_t>(num_prefill_places(resolved));
+  const auto all_places = static_cast<std::size_t>(num_places(resolved));
+  const bool is_apart = prefill > 0;
+  // Ids follow the places: where both kinds are scaled, a share of the instances is one of places.
+  const std::int64_t drawn_from = is_apart ? num_places(resolved) : *section.instances;
   cluster::OperationsInputs inputs{
       .initial_instances = *section.instances,
-      .faults = faults::FaultPlan(faults->listed, faults->random, *section.instances, seed),
+      .places = {},
+      .faults = faults::FaultPlan(faults->listed, faults->random, drawn_from, seed),
       .cold_start = *start,
       .victim = scenario::victim_policy(section.autoscaling),
       .seed = seed};
+  if (is_apart) {
+    inputs.places = {{.first = 0, .count = prefill_places, .initial = prefill},
+                     {.first = prefill_places,
+                      .count = all_places - prefill_places,
+                      .initial = *section.instances - prefill}};
+  }
   inputs.drain_timeout = section.autoscaling.drain_timeout.value_or(inputs.drain_timeout);
   inputs.retries.max_retries = section.retries.max_retries.value_or(0);
   inputs.retries.retry_backoff =
@@ -69,11 +83,11 @@ cluster::OperationsInputs operations_inputs(const scenario::Resolved& resolved) 
   return inputs;
 }
 
-cluster::ScalingInputs scaling_inputs(const scenario::Resolved& resolved) {
+cluster::ScalingInputs scaling_inputs(const scenario::Resolved& resolved, scaling::Role role) {
   const scenario::AutoscalingSection& section = resolved.run.cluster.autoscaling;
   const engine::EngineOptions& engine = resolved.deployment->engine;
   const auto policy = scaling::find_scaler(*section.name);
-  const auto settings = scenario::scaler_settings(section);
+  const auto settings = scenario::scaler_settings(section, role);
   RIDGELINE_CHECK(policy.has_value() && settings.has_value(),
                   "a scenario's rules look its autoscaler up");
   cluster::ScalingInputs inputs{
@@ -81,7 +95,16 @@ cluster::ScalingInputs scaling_inputs(const scenario::Resolved& resolved) {
       .min_replicas = section.min_replicas.value_or(1),
       .max_replicas = *section.max_replicas,
       .kv_capacity = engine.block_size * (engine.num_gpu_blocks - kUnusedBlock).value(),
+      .context = engine.max_model_len,
       .reads_busy = settings->metric == scaling::Metric::kBusy};
+  if (role == scaling::Role::kPrefill) {
+    inputs.min_replicas = section.prefill_min_replicas.value_or(1);
+    inputs.max_replicas = *section.prefill_max_replicas;
+    inputs.pool = "prefill";
+  } else if (role == scaling::Role::kDecode) {
+    inputs.places = 1;
+    inputs.pool = "decode";
+  }
   inputs.metrics_interval = section.metrics_interval.value_or(inputs.metrics_interval);
   return inputs;
 }
@@ -95,14 +118,16 @@ metrics::ScalingSummary scaling_summary(const scenario::Resolved& resolved,
                                   .events = {},
                                   .replica_seconds = replica_seconds,
                                   .cost = {}};
-  if (const auto* const scaling = cluster.part<cluster::ScalingPart>(); scaling != nullptr) {
+  for (const auto* const scaling : cluster.parts<cluster::ScalingPart>()) {
     for (const cluster::ScaleEvent& event : scaling->events()) {
       summary.events.push_back({.at_s = event.at.to_seconds(),
+                                .pool = std::string(scaling->pool()),
                                 .from = event.from,
                                 .to = event.to,
                                 .reason = std::string(event.reason)});
     }
   }
+  std::ranges::stable_sort(summary.events, {}, &metrics::ScaleEventSummary::at_s);
   const double hours = replica_seconds / kSecondsPerHour;
   if (pools.empty()) {
     summary.gpu_hours = hours * gpus_of_instance(*resolved.deployment);
@@ -147,7 +172,16 @@ bool has_operations(const scenario::ClusterSection& section) {
 
 std::int64_t num_places(const scenario::Resolved& resolved) {
   const scenario::ClusterSection& section = resolved.run.cluster;
-  return scenario::most_instances(section.autoscaling, section.instances.value_or(0));
+  const std::int64_t prefill = section.disaggregation.prefill_instances.value_or(0);
+  return num_prefill_places(resolved) +
+         scenario::most_instances(section.autoscaling, section.instances.value_or(0) - prefill);
+}
+
+std::int64_t num_prefill_places(const scenario::Resolved& resolved) {
+  const scenario::ClusterSection& section = resolved.run.cluster;
+  const std::int64_t prefill = section.disaggregation.prefill_instances.value_or(0);
+  return section.autoscaling.name ? section.autoscaling.prefill_max_replicas.value_or(prefill)
+                                  : prefill;
 }
 
 void add_operations(const scenario::Resolved& resolved,
@@ -168,12 +202,20 @@ void add_operations(const scenario::Resolved& resolved,
                             *made = part.get();
                             return part;
                           }});
-  if (resolved.run.cluster.autoscaling.name) {
-    const auto scaling = std::make_shared<cluster::ScalingInputs>(scaling_inputs(resolved));
+  const auto scale = [&](scaling::Role role) {
+    const auto scaling = std::make_shared<cluster::ScalingInputs>(scaling_inputs(resolved, role));
     inputs.parts.push_back(
         {.kind = cluster::PartKind::kScaling, .make = [=](cluster::Fleet& fleet) {
            return std::make_unique<cluster::ScalingPart>(fleet, **made, std::move(*scaling));
          }});
+  };
+  const scenario::ClusterSection& section = resolved.run.cluster;
+  const bool is_apart = section.disaggregation.prefill_instances.has_value();
+  if (section.autoscaling.name && is_apart && section.autoscaling.prefill_max_replicas) {
+    scale(scaling::Role::kPrefill);
+  }
+  if (section.autoscaling.name) {
+    scale(is_apart ? scaling::Role::kDecode : scaling::Role::kBoth);
   }
 }
 

@@ -72,6 +72,44 @@ def test_both_engines_agree_on_scaling(ridgeline):
     assert first["summary"]["cluster"]["scaling"] == second["summary"]["cluster"]["scaling"]
 
 
+APART = (*OPEN[:-2], "--instances", 4, "--prefill-instances", 2, *LEAST, "--cold-start", "load=1s", "--cold-start", "compile=500ms",
+         "--cold-start", "capture=0s", "--metrics-interval", "1s", "--scaling-interval", "1s", "--max-replicas", 5,
+         "--min-replicas", 2, "--prefill-max-replicas", 4)
+
+
+@pytest.mark.parametrize("words", [
+    ("--autoscaling", "hpa", "--target", 4, "--prefill-target", 1, "--stabilization-window", "3s"),
+    ("--autoscaling", "dynamo-planner", "--max-model-len", 512, "--optimization-target", "latency"),
+    ("--autoscaling", "wva", "--fault", "crash~10s/2s", "--max-retries", 3),
+])
+def test_prefill_and_decode_instances_scale_apart(ridgeline, words):
+    result = result_of(ridgeline, *APART, *words)
+    events = result["summary"]["cluster"]["scaling"]["events"]
+    assert {event["pool"] for event in events} <= {"prefill", "decode"}
+    assert any(event["pool"] == "prefill" for event in events)
+    assert all(1 <= event["to"] <= 4 for event in events if event["pool"] == "prefill")
+    assert all(2 <= event["to"] <= 5 for event in events if event["pool"] == "decode")
+    assert len(result["summary"]["cluster"]["per_instance"]) == 4 + 5
+    if "--fault" not in words:
+        assert result["summary"]["completed"] == 1200
+        assert result["summary"]["cluster"]["transfers"]["failed"] == 0
+    second = result_of(ridgeline, *APART, *words, "--engine-core", "reference")
+    assert second["digest"] == result["digest"]
+    assert second["summary"]["cluster"]["scaling"] == result["summary"]["cluster"]["scaling"]
+
+
+@pytest.mark.parametrize(("words", "expected"), [
+    (("--prefill-min-replicas", 5), "5 is above prefill_max_replicas, 4"),
+    (("--prefill-min-replicas", 3), "2 is outside 3 to 4"),
+    (("--prefill-target", 3), "the policy wva does not read it"),
+    (("--fault", "crash@5s:0"), "instance 0 may have been scaled away"),
+])
+def test_bounds_of_either_kind(ridgeline, words, expected):
+    done = ridgeline(*APART, "--autoscaling", "wva", *words)
+    assert done.returncode == 2
+    assert expected in done.stderr, done.stderr
+
+
 def test_sections_of_a_file_are_the_flags(ridgeline, tmp_path):
     file = tmp_path / "fleet.yaml"
     file.write_text("""
@@ -105,6 +143,9 @@ cluster:
     (("--probe-interval", "5s"), "no instance hangs"),
     (("--max-replicas", 8), "there is no autoscaler"),
     (("--autoscaling", "hpaa"), "did you mean 'hpa'?"),
+    (("--autoscaling", "wva", "--max-replicas", 8, "--prefill-max-replicas", 2), "no instance computes prompts alone"),
+    (("--autoscaling", "wva", "--max-replicas", 8, "--min-replicas", 3, "--prefill-instances", 1),
+     "2 that decode is outside 3 to 8"),
     (("--autoscaling", "hpa", "--max-replicas", 8), "hpa needs a target"),
     (("--autoscaling", "wva"), "an autoscaler needs a bound"),
     (("--autoscaling", "wva", "--max-replicas", 8, "--target", 3), "the policy wva does not read it"),

@@ -12,21 +12,34 @@
 namespace ridgeline::scaling {
 namespace {
 
-// Of an aggregated engine, as shares of its KV cache.
+// Of an engine that decodes, or does both, as shares of its KV cache.
 constexpr PlannerBounds kThroughput = {
     .up = 1.0, .down = 0.6, .up_included = false, .down_included = false};
 constexpr PlannerBounds kLatency = {
     .up = 0.4, .down = 0.1, .up_included = false, .down_included = false};
 
-/// The load-based decision of NVIDIA Dynamo's planner (2a6da14) over engines that prefill and
-/// decode: one replica more or less by (KV tokens held + prompt tokens queued) / KV tokens; nothing
-/// while a replica is on its way.
+// Of an engine that prefills, as shares of its longest context.
+constexpr PlannerBounds kPrefillThroughput = {
+    .up = 1.0, .down = 0.1, .up_included = true, .down_included = false};
+constexpr PlannerBounds kPrefillLatency = {
+    .up = 0.1, .down = 0.0, .up_included = true, .down_included = true};
+
+PlannerBounds planner_bounds(const ScalerSettings& settings) {
+  const bool is_prefill = settings.role == Role::kPrefill;
+  return settings.optimization_target == OptimizationTarget::kThroughput
+             ? (is_prefill ? kPrefillThroughput : kThroughput)
+             : (is_prefill ? kPrefillLatency : kLatency);
+}
+
+/// The load-based decision of NVIDIA Dynamo's planner (2a6da14): one replica more or less by (KV
+/// tokens held + prompt tokens queued) / KV tokens, of engines that prefill alone by prompt tokens
+/// queued / longest context; nothing while a replica is on its way.
 class DynamoPlanner final : public Scaler {
  public:
   explicit DynamoPlanner(const ScalerSettings& settings)
       : interval_(settings.scaling_interval),
-        bounds_(settings.optimization_target == OptimizationTarget::kThroughput ? kThroughput
-                                                                                : kLatency) {}
+        is_prefill_(settings.role == Role::kPrefill),
+        bounds_(planner_bounds(settings)) {}
 
   [[nodiscard]] core::SimTime next_decision(core::SimTime now) const override {
     return next_multiple(now, interval_);
@@ -39,8 +52,10 @@ class DynamoPlanner final : public Scaler {
     }
     std::vector<double> loads;
     for (const ReplicaReading& replica : newest->replicas) {
-      loads.push_back(replica.kv_usage + static_cast<double>(replica.queued_tokens.value()) /
-                                             static_cast<double>(replica.kv_capacity.value()));
+      const auto queued = static_cast<double>(replica.queued_tokens.value());
+      loads.push_back(is_prefill_ ? queued / static_cast<double>(replica.context.value())
+                                  : replica.kv_usage +
+                                        queued / static_cast<double>(replica.kv_capacity.value()));
     }
     const std::int64_t replicas =
         planned_replicas(loads, history.replicas, history.min_replicas, bounds_)
@@ -53,6 +68,7 @@ class DynamoPlanner final : public Scaler {
 
  private:
   core::Duration interval_;
+  bool is_prefill_;
   PlannerBounds bounds_;
 };
 

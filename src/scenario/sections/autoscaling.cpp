@@ -37,6 +37,10 @@ constexpr std::string_view kName = "cluster.autoscaling.name";
 constexpr std::string_view kMin = "cluster.autoscaling.min_replicas";
 constexpr std::string_view kMax = "cluster.autoscaling.max_replicas";
 constexpr std::string_view kTarget = "cluster.autoscaling.target";
+constexpr std::string_view kPrefillMin = "cluster.autoscaling.prefill_min_replicas";
+constexpr std::string_view kPrefillMax = "cluster.autoscaling.prefill_max_replicas";
+constexpr std::string_view kPrefillMetric = "cluster.autoscaling.prefill_metric";
+constexpr std::string_view kPrefillTarget = "cluster.autoscaling.prefill_target";
 constexpr std::string_view kReplicasAt = "cluster.autoscaling.replicas_at";
 constexpr std::string_view kColdStart = "cluster.autoscaling.cold_start";
 constexpr double kMostReplicas = 4096;
@@ -52,6 +56,18 @@ constexpr auto kAutoscalingOptions = std::to_array<Option>({
     {.path = kMax, .flag = "max-replicas", .lowest = 1, .highest = kMostReplicas, .unset = "required with an autoscaler",
      .help = "Most instances, those that drain among them: as many as there are GPUs for", .example = "16",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.max_replicas; }},
+    {.path = kPrefillMin, .flag = "prefill-min-replicas", .lowest = 1, .highest = kMostReplicas, .unset = "1",
+     .help = "Fewest prefill instances; the other bounds are then of decode instances", .example = "2",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.prefill_min_replicas; }},
+    {.path = kPrefillMax, .flag = "prefill-max-replicas", .lowest = 1, .highest = kMostReplicas, .unset = "as many prefill instances as from the start",
+     .help = "Most prefill instances", .example = "8",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.prefill_max_replicas; }},
+    {.path = kPrefillMetric, .flag = "prefill-metric", .choices = scaling::kMetricNames, .unset = "as the metric",
+     .help = "What hpa and keda hold on target, of each prefill instance", .example = "queued-tokens",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.prefill_metric; }},
+    {.path = kPrefillTarget, .flag = "prefill-target", .lowest = 1e-6, .highest = 1e9, .unset = "as the target",
+     .help = "The metric's target per prefill instance", .example = "4000",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.prefill_target; }},
     {.path = "cluster.autoscaling.scaling_interval", .flag = "scaling-interval", .unit = "s",
      .lowest = 0, .highest = kMaxSeconds, .unset = "the policy's: hpa and keda 15s, wva 30s, dynamo-planner 5s",
      .help = "From one decision to the next", .example = "30s",
@@ -217,9 +233,53 @@ void check_policy(const scaling::ScalerEntry& policy, Findings& findings) {
   }
 }
 
+/// What the keys of prefill instances say.
+void check_prefill(const scaling::ScalerEntry& policy, Findings& findings) {
+  const ClusterSection& cluster = findings.scenario().run.cluster;
+  const AutoscalingSection& section = cluster.autoscaling;
+  const auto ignore = [&](std::string_view path, std::string_view why) {
+    if (findings.given(path)) {
+      findings.ignored(std::string(path), std::string(why));
+    }
+  };
+  const auto& prefill = cluster.disaggregation.prefill_instances;
+  if (!prefill || policy.name == "schedule" || !section.prefill_max_replicas) {
+    const std::string why = !prefill ? "no instance computes prompts alone"
+                            : policy.name == "schedule"
+                                ? "the policy schedule is of decode instances alone"
+                                : "prefill instances are not scaled without prefill_max_replicas";
+    for (const std::string_view path : {kPrefillMin, kPrefillMetric, kPrefillTarget}) {
+      ignore(path, why);
+    }
+    if (!prefill || policy.name == "schedule") {
+      ignore(kPrefillMax, why);
+    }
+    return;
+  }
+  if (!policy.reads_setting("target")) {
+    for (const std::string_view path : {kPrefillMetric, kPrefillTarget}) {
+      ignore(path, fmt::format("the policy {} does not read it", policy.name));
+    }
+  }
+  const std::int64_t fewest = section.prefill_min_replicas.value_or(1);
+  if (fewest > *section.prefill_max_replicas) {
+    findings.problem(
+        kPrefillMin,
+        fmt::format("{} is above prefill_max_replicas, {}", fewest, *section.prefill_max_replicas));
+  } else if (*prefill < fewest || *prefill > *section.prefill_max_replicas) {
+    findings.problem("cluster.disaggregation.prefill_instances",
+                     fmt::format("{} is outside {} to {}, the bounds of the autoscaler",
+                                 *prefill,
+                                 fewest,
+                                 *section.prefill_max_replicas));
+  }
+}
+
 void check_bounds(const scaling::ScalerEntry& policy, Findings& findings) {
   const ClusterSection& cluster = findings.scenario().run.cluster;
   const AutoscalingSection& section = cluster.autoscaling;
+  const std::int64_t instances =
+      *cluster.instances - cluster.disaggregation.prefill_instances.value_or(0);
   const std::int64_t fewest = section.min_replicas.value_or(1);
   if (!section.max_replicas) {
     findings.problem(kMax, "missing: an autoscaler needs a bound", "--max-replicas 16");
@@ -230,10 +290,11 @@ void check_bounds(const scaling::ScalerEntry& policy, Findings& findings) {
                      fmt::format("{} is above max_replicas, {}", fewest, *section.max_replicas));
     return;
   }
-  if (*cluster.instances < fewest || *cluster.instances > *section.max_replicas) {
+  if (instances < fewest || instances > *section.max_replicas) {
     findings.problem("cluster.instances",
-                     fmt::format("{} is outside {} to {}, the bounds of the autoscaler",
-                                 *cluster.instances,
+                     fmt::format("{}{} is outside {} to {}, the bounds of the autoscaler",
+                                 instances,
+                                 cluster.disaggregation.prefill_instances ? " that decode" : "",
                                  fewest,
                                  *section.max_replicas));
   }
@@ -246,16 +307,23 @@ void check_bounds(const scaling::ScalerEntry& policy, Findings& findings) {
 
 }  // namespace
 
-core::Result<scaling::ScalerSettings> scaler_settings(const AutoscalingSection& section) {
+core::Result<scaling::ScalerSettings> scaler_settings(const AutoscalingSection& section,
+                                                      scaling::Role role) {
   core::Errors errors;
-  scaling::ScalerSettings settings;
+  const bool is_prefill = role == scaling::Role::kPrefill;
+  scaling::ScalerSettings settings{.role = role};
   const auto policy = scaling::find_scaler(section.name.value_or("hpa"));
   if (!policy) {
     return core::fail(policy.error());
   }
   settings.scaling_interval = section.scaling_interval.value_or((*policy)->interval);
-  settings.metric = static_cast<scaling::Metric>(place_of(scaling::kMetricNames, section.metric));
+  const auto& metric =
+      is_prefill && section.prefill_metric ? section.prefill_metric : section.metric;
+  settings.metric = static_cast<scaling::Metric>(place_of(scaling::kMetricNames, metric));
   settings.target = section.target.value_or(settings.target);
+  if (is_prefill) {
+    settings.target = section.prefill_target.value_or(settings.target);
+  }
   settings.tolerance = section.tolerance.value_or(settings.tolerance);
   settings.stabilization_window =
       section.stabilization_window.value_or(settings.stabilization_window);
@@ -341,11 +409,6 @@ void check_autoscaling(Findings& findings) {
   if (!section.name) {
     return;
   }
-  if (cluster.disaggregation.prefill_instances) {
-    findings.problem(kName,
-                     "scaling where prefill and decode are apart is not simulated",
-                     "remove cluster.autoscaling or cluster.disaggregation");
-  }
   if (cluster.pools && cluster.pools->is_list() && cluster.pools->items().size() > 1) {
     return;  // check_pools() refuses it.
   }
@@ -365,6 +428,7 @@ void check_autoscaling(Findings& findings) {
     }
   }
   check_policy(**policy, findings);
+  check_prefill(**policy, findings);
   check_bounds(**policy, findings);
 }
 

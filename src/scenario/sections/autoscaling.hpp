@@ -20,6 +20,12 @@ struct AutoscalingSection {
   std::optional<std::string> name;  ///< Of scaling/registry.hpp.
   std::optional<std::int64_t> min_replicas;
   std::optional<std::int64_t> max_replicas;
+  /// Of prefill instances, where prefill and decode are apart; the others are then of the decode
+  /// instances. Without a maximum there are as many as from the start.
+  std::optional<std::int64_t> prefill_min_replicas;
+  std::optional<std::int64_t> prefill_max_replicas;
+  std::optional<std::string> prefill_metric;
+  std::optional<double> prefill_target;
   std::optional<core::Duration> scaling_interval;
   std::optional<core::Duration> metrics_interval;
   std::optional<std::string> metric;
@@ -37,7 +43,7 @@ struct AutoscalingSection {
 
 /// The policy's settings; problems name the keys below the section.
 [[nodiscard]] core::Result<scaling::ScalerSettings> scaler_settings(
-    const AutoscalingSection& section);
+    const AutoscalingSection& section, scaling::Role role = scaling::Role::kBoth);
 /// How an instance starts that has so many bytes of weights to read.
 [[nodiscard]] core::Result<scaling::ColdStart> cold_start(const AutoscalingSection& section,
                                                           core::Bytes weights);

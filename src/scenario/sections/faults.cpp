@@ -298,6 +298,10 @@ void check_instances(const FaultSettings& settings, Findings& findings) {
                       faults::kFaultKindNames[static_cast<std::size_t>(listed.fault.kind)],
                       number,
                       instances));
+    } else if (cluster.autoscaling.name && cluster.disaggregation.prefill_instances) {
+      findings.problem(kFaults,
+                       fmt::format("instance {} may have been scaled away", number),
+                       "a share of the instances, or by chance: crash~1h/5m");
     } else if (cluster.autoscaling.name && number >= cluster.autoscaling.min_replicas.value_or(1)) {
       findings.problem(kFaults,
                        fmt::format("instance {} may have been scaled away: min_replicas is {}",

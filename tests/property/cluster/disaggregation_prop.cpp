@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,6 +17,7 @@
 #include "cluster/gateway.hpp"
 #include "cluster/operations.hpp"
 #include "cluster/part.hpp"
+#include "cluster/scaling_part.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -31,6 +34,7 @@
 #include "routing/parameters.hpp"
 #include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
+#include "scaling/registry.hpp"
 #include "support/disaggregated.hpp"
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"
@@ -60,6 +64,11 @@ struct RandomHandOvers {
   std::vector<faults::ListedFault> faults;
   std::optional<faults::RandomFaults> random;
   OperationsInputs operations;
+  /// One per kind, prefill first; null: its number is fixed.
+  std::array<const scaling::ScalerEntry*, 2> scalers = {};
+  std::array<scaling::ScalerSettings, 2> scaling;
+  std::array<std::int64_t, 2> fewest = {};
+  core::Duration metrics_interval;
   std::int64_t threads = 1;
 
   [[nodiscard]] std::int64_t instances() const {
@@ -101,6 +110,29 @@ void add_faults(RandomHandOvers& all) {
                                .warm_up = {}};
 }
 
+/// Instances of both kinds come and go.
+void add_scaling(RandomHandOvers& all) {
+  const auto prefill = static_cast<std::size_t>(all.setup.prefill_instances);
+  const auto decode = static_cast<std::size_t>(all.decode_instances);
+  all.operations.places = {{.first = 0, .count = prefill}, {.first = prefill, .count = decode}};
+  const auto scalers = scaling::scalers();
+  for (std::size_t kind = 0; kind < 2; ++kind) {
+    Places& places = all.operations.places[kind];
+    const auto most = static_cast<std::int64_t>(places.count);
+    places.initial = *rc::gen::inRange<std::int64_t>(1, most + 1);
+    all.fewest[kind] = *rc::gen::inRange<std::int64_t>(1, places.initial + 1);
+    if (*rc::gen::element(true, true, false)) {
+      all.scalers[kind] = &scalers[*rc::gen::inRange<std::size_t>(0, scalers.size())];
+      all.scaling[kind] = test::random_settings();
+      all.scaling[kind].role = kind == 0 ? scaling::Role::kPrefill : scaling::Role::kDecode;
+    }
+  }
+  all.metrics_interval = test::from_1_to_microseconds(9000);
+  if (*rc::gen::arbitrary<bool>()) {
+    all.operations.drain_timeout = up_to_microseconds(9000);
+  }
+}
+
 RandomHandOvers random_hand_overs() {
   RandomHandOvers all;
   all.options = random_engine();
@@ -140,10 +172,11 @@ struct HandedOver {
   TransferTotals transfers;
   std::int64_t retries = 0;
   core::Tokens wasted = {};
+  std::int64_t scale_events = 0;
 };
 
-PartMaker faults_part(const RandomHandOvers& all) {
-  return {.kind = PartKind::kFaults, .make = [&all](Fleet& fleet) {
+PartMaker faults_part(const RandomHandOvers& all, Operations*& made) {
+  return {.kind = PartKind::kFaults, .make = [&all, &made](Fleet& fleet) {
             OperationsInputs own = all.operations;
             own.faults = faults::FaultPlan(all.faults, all.random, all.instances(), 3);
             own.new_routers = [&all] {
@@ -151,7 +184,26 @@ PartMaker faults_part(const RandomHandOvers& all) {
               one.push_back(all.setup.prefill_router({}));
               return one;
             };
-            return std::make_unique<Operations>(fleet, std::move(own));
+            auto part = std::make_unique<Operations>(fleet, std::move(own));
+            made = part.get();
+            return part;
+          }};
+}
+
+PartMaker scaling_part(const RandomHandOvers& all, std::size_t kind, Operations*& operations) {
+  return {.kind = PartKind::kScaling, .make = [&all, kind, &operations](Fleet& fleet) {
+            return std::make_unique<ScalingPart>(
+                fleet,
+                *operations,
+                ScalingInputs{
+                    .scaler = all.scalers[kind]->make(all.scaling[kind]),
+                    .min_replicas = all.fewest[kind],
+                    .max_replicas = static_cast<std::int64_t>(all.operations.places[kind].count),
+                    .metrics_interval = all.metrics_interval,
+                    .kv_capacity = core::Tokens(1024),
+                    .context = core::Tokens(512),
+                    .places = kind,
+                    .reads_busy = true});
           }};
 }
 
@@ -163,8 +215,14 @@ HandedOver run(const RandomHandOvers& all, bool eager, bool jump) {
   const auto part = std::make_shared<Disaggregation*>();
   std::vector<PartMaker> parts;
   parts.push_back(test::disaggregation_part(all.setup, part));
+  Operations* operations = nullptr;
   if (all.setup.may_change) {
-    parts.push_back(faults_part(all));
+    parts.push_back(faults_part(all, operations));
+  }
+  for (std::size_t kind = 0; kind < 2; ++kind) {
+    if (all.scalers[kind] != nullptr) {
+      parts.push_back(scaling_part(all, kind, operations));
+    }
   }
   Cluster cluster(
       {.instance = {.engine = {.options = all.options, .model = model, .host = host, .sink = sink},
@@ -182,7 +240,10 @@ HandedOver run(const RandomHandOvers& all, bool eager, bool jump) {
        .parts = std::move(parts)});
   run_to_the_end(cluster, all.requests, all.aborts);
   HandedOver outcome{.ended = ended(sink, cluster.totals().steps), .transfers = (*part)->totals()};
-  if (const auto* const operations = cluster.part<Operations>(); operations != nullptr) {
+  for (const ScalingPart* const scaling : cluster.parts<ScalingPart>()) {
+    outcome.scale_events += static_cast<std::int64_t>(scaling->events().size());
+  }
+  if (operations != nullptr) {
     outcome.retries = operations->totals().retries;
     outcome.wasted = operations->totals().wasted_tokens;
   }
@@ -200,6 +261,7 @@ HandedOver check_twins(RandomHandOvers all) {
     RC_ASSERT(lazy.transfers == reference.transfers);
     RC_ASSERT(lazy.retries == reference.retries);
     RC_ASSERT(lazy.wasted == reference.wasted);
+    RC_ASSERT(lazy.scale_events == reference.scale_events);
   }
   return reference;
 }
@@ -218,6 +280,19 @@ RC_GTEST_PROP(HandOvers, WithFaultsSettledLazilyGiveWhatTheReferenceGives, ()) {
   RC_CLASSIFY(totals.failed_by_crash > 0, "lost with a prefill instance");
   RC_CLASSIFY(totals.decode_lost > 0, "lost with a decode instance");
   RC_CLASSIFY(reference.retries > 0, "retried");
+}
+
+RC_GTEST_PROP(HandOvers, WithScalingSettledLazilyGiveWhatTheReferenceGives, ()) {
+  RandomHandOvers all = random_hand_overs();
+  add_faults(all);
+  if (*rc::gen::arbitrary<bool>()) {
+    all.faults.clear();
+    all.random.reset();
+  }
+  add_scaling(all);
+  const HandedOver reference = check_twins(all);
+  RC_CLASSIFY(reference.scale_events > 0, "scaled");
+  RC_CLASSIFY(reference.transfers.count > 0, "sent");
 }
 
 RC_GTEST_PROP(HandOvers, AFaultThatNeverComesChangesNothing, ()) {

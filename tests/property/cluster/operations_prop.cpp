@@ -42,6 +42,7 @@ using test::random_costs;
 using test::random_engine;
 using test::random_fault;
 using test::random_requests;
+using test::random_settings;
 using test::random_times;
 using test::up_to_microseconds;
 
@@ -61,22 +62,6 @@ struct RandomOperations {
   scaling::ScalerSettings settings;
   core::Duration metrics_interval;
 };
-
-scaling::ScalerSettings random_settings() {
-  scaling::ScalerSettings settings;
-  settings.scaling_interval = from_1_to_microseconds(9000);
-  settings.metric = *rc::gen::element(
-      scaling::Metric::kRequests, scaling::Metric::kKvUsage, scaling::Metric::kBusy);
-  settings.target = *rc::gen::element(0.3, 1.0, 3.0);
-  settings.stabilization_window = up_to_microseconds(20'000);
-  settings.analyzer = *rc::gen::element(scaling::Analyzer::kV1, scaling::Analyzer::kV2);
-  core::SimTime at;
-  for (auto left = *rc::gen::inRange(1, 5); left > 0; --left) {
-    at += from_1_to_microseconds(20'000);
-    settings.replicas_at.emplace_back(at, *rc::gen::inRange<std::int64_t>(0, 9));
-  }
-  return settings;
-}
 
 RandomOperations random_operations() {
   RandomOperations all;

@@ -25,6 +25,8 @@
 #include "faults/fault.hpp"
 #include "faults/plan.hpp"
 #include "routing/registry.hpp"
+#include "scaling/metric.hpp"
+#include "scaling/registry.hpp"
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"
 #include "support/recording_sink.hpp"
@@ -109,6 +111,23 @@ inline faults::ListedFault random_fault(std::int64_t places) {
     fault.factor_thousandths = *rc::gen::element<std::int64_t>(1500, 700, 4321);
   }
   return {.fault = fault};
+}
+
+/// Of any autoscaler.
+inline scaling::ScalerSettings random_settings() {
+  scaling::ScalerSettings settings;
+  settings.scaling_interval = from_1_to_microseconds(9000);
+  settings.metric = *rc::gen::element(
+      scaling::Metric::kRequests, scaling::Metric::kKvUsage, scaling::Metric::kBusy);
+  settings.target = *rc::gen::element(0.3, 1.0, 3.0);
+  settings.stabilization_window = up_to_microseconds(20'000);
+  settings.analyzer = *rc::gen::element(scaling::Analyzer::kV1, scaling::Analyzer::kV2);
+  core::SimTime at;
+  for (auto left = *rc::gen::inRange(1, 5); left > 0; --left) {
+    at += from_1_to_microseconds(20'000);
+    settings.replicas_at.emplace_back(at, *rc::gen::inRange<std::int64_t>(0, 9));
+  }
+  return settings;
 }
 
 /// Submits all requests, gives those up that are to be, and goes on until nothing is left to do.

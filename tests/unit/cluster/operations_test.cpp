@@ -64,7 +64,7 @@ TEST_F(Operated, AScheduleStartsAndDrainsInstances) {
   EXPECT_EQ(state(1), Lifecycle::kLoading);  // Pending from 10 to 11 ms.
   run_to(16);
   EXPECT_EQ(state(1), Lifecycle::kWarming);
-  EXPECT_EQ(operations_->num_ready(), 1);
+  EXPECT_EQ(operations_->num_ready(operations_->places()[0]), 1);
   run_to(18);
   EXPECT_EQ(state(1), Lifecycle::kReady);
   send(0, 35);

@@ -4,6 +4,10 @@ add_library(ridgeline_flags INTERFACE)
 # The same bits on every machine: no fused multiply-add behind our back, no -march=native, no -ffast-math.
 target_compile_options(ridgeline_flags INTERFACE -ffp-contract=off)
 
+# A failed check names its file from the top of the tree: the same bytes wherever the tree lies, for packages and
+# for the compiler cache.
+target_compile_options(ridgeline_flags INTERFACE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
+
 target_compile_options(ridgeline_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion
   -Wnon-virtual-dtor -Woverloaded-virtual -Wold-style-cast -Wcast-align -Wformat=2

@@ -17,10 +17,8 @@
 
 #include "cli/arguments.hpp"
 #include "cli/flag_rewriter.hpp"
-#include "cli/foreign_flags.hpp"
 #include "cli/word_lists.hpp"
 #include "core/result.hpp"
-#include "scenario/options.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -60,7 +58,6 @@ class BenchWords final : FlagRewriter {
       : FlagRewriter(arguments, errors), beside_file_(beside_file) {}
 
   void run() {
-    backend();
     ignore_eos();
     infinite_rate();
     goodput();
@@ -69,20 +66,6 @@ class BenchWords final : FlagRewriter {
   }
 
  private:
-  /// What the client calls the server it measures changes no time. TensorRT-LLM's own --backend is
-  /// a setting of that engine, by words that no client has.
-  void backend() {
-    const GivenFlag* flag = find("backend");
-    const scenario::Option* setting = scenario::find_option("engine.backend");
-    if (flag == nullptr || setting == nullptr ||
-        std::ranges::find(setting->choices, flag->value) != setting->choices.end()) {
-      return;
-    }
-    const auto taken = take("backend");
-    arguments_.ignored.insert(arguments_.ignored.begin(),
-                              {.name = taken->typed, .help = answer_without_effect("backend")});
-  }
-
   void ignore_eos() {
     const auto flag = take("ignore-eos");
     if (flag && flag->value != "true") {

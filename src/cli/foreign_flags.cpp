@@ -350,18 +350,6 @@ std::vector<FlagSpec> with_foreign_flags(std::span<const FlagSpec> own) {
   return flags;
 }
 
-std::string answer_without_effect(std::string_view wanted) {
-  std::string found;
-  for (const auto& [answer, names] : kWithoutEffect) {
-    each_name(names, [&](std::string_view name) {
-      if (ignored_flag(name).name == wanted) {
-        found = answer;
-      }
-    });
-  }
-  return found;
-}
-
 core::Warnings ignored_warnings(const Arguments& arguments) {
   core::Warnings warnings;
   for (const FlagSpec& flag : arguments.ignored) {

@@ -34,9 +34,6 @@ struct ForeignAnswer {
 /// stays its own.
 [[nodiscard]] std::vector<FlagSpec> with_foreign_flags(std::span<const FlagSpec> own);
 
-/// Why a flag of that name is passed over; empty for others.
-[[nodiscard]] std::string answer_without_effect(std::string_view wanted);
-
 /// What to say of the flags that were passed over: one W-ignored-flag per reason.
 [[nodiscard]] core::Warnings ignored_warnings(const Arguments& arguments);
 

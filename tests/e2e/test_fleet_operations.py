@@ -89,7 +89,8 @@ def test_prefill_and_decode_instances_scale_apart(ridgeline, words):
     assert any(event["pool"] == "prefill" for event in events)
     assert all(1 <= event["to"] <= 4 for event in events if event["pool"] == "prefill")
     assert all(2 <= event["to"] <= 5 for event in events if event["pool"] == "decode")
-    assert len(result["summary"]["cluster"]["per_instance"]) == 4 + 5
+    # Four places for prefill, then those for decode up to the last that was ever used.
+    assert 4 + 2 <= len(result["summary"]["cluster"]["per_instance"]) <= 4 + 5
     if "--fault" not in words:
         assert result["summary"]["completed"] == 1200
         assert result["summary"]["cluster"]["transfers"]["failed"] == 0

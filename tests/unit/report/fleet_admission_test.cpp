@@ -24,6 +24,7 @@ metrics::Summary summary_of_two_tenants() {
   fleet.admission = metrics::AdmissionSummary{.policy = "priority",
                                               .flow_control = true,
                                               .admitted = 1900,
+                                              .evicted = {},
                                               .rejected = {{"saturated", 90}, {"queue_full", 0}},
                                               .queue_ms = {}};
   fleet.admission->queue_ms.emplace().values.fill(12.5);

@@ -31,7 +31,7 @@ TEST(PowerReport, ARangeStandsWhereTheGpuWasNotMeasured) {
   const std::vector<Piece> own = power_pieces(power, style);
   ASSERT_EQ(own.size(), 2U);
   EXPECT_EQ(own.front().text, "450 W per GPU");
-  EXPECT_EQ(own.back().text, "0.25 J per output token");
+  EXPECT_EQ(own.back().text, "0.250 J per output token");
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ class ProfileRouter final : public Router {
   [[nodiscard]] bool filters() const { return profile_.sticky || predictor_ != nullptr; }
 
   [[nodiscard]] Scorer latency_scorer() const {
-    return [weights = profile_.latency](const Columns& all, Scores /*room*/) {
+    return [weights = profile_.latency](const Columns& all, const Scores& /*room*/) {
       return latency_scores(all, weights);
     };
   }

@@ -19,6 +19,7 @@
 #include "scenario/length.hpp"
 #include "scenario/options.hpp"
 #include "scenario/speculation.hpp"
+#include "scenario/token_count.hpp"
 #include "workload/options.hpp"
 
 namespace ridgeline::scenario {
@@ -115,7 +116,25 @@ class SlotReader {
     return reader_.choice(option_.key(), choices);
   }
   [[nodiscard]] std::optional<std::int64_t> integer() const {
-    return reader_.integer(option_.key(), integer_range(option_));
+    const document::Node* node = option_.unit == "tokens" ? reader_.node(option_.key()) : nullptr;
+    if (node == nullptr || !node->is_string()) {
+      return reader_.integer(option_.key(), integer_range(option_));
+    }
+    const auto tokens = parse_token_count(node->as_string());
+    if (!tokens) {
+      reader_.problem(option_.key(),
+                      fmt::format("expected an integer, found {}", node->describe()),
+                      "tokens, or thousands of them: 16384, 16K, 16.4k");
+    } else if (const auto range = integer_range(option_);
+               *tokens < range.lowest || *tokens > range.highest) {
+      reader_.problem(
+          option_.key(),
+          fmt::format(
+              "{} is out of range, expected {} to {}", *tokens, range.lowest, range.highest));
+    } else {
+      return tokens;
+    }
+    return std::nullopt;
   }
   [[nodiscard]] std::optional<double> real() const {
     return reader_.real(option_.key(), {option_.lowest, option_.highest});

@@ -36,6 +36,21 @@ TEST(OptionReader, PutsAValueIntoTheSectionOfItsOption) {
   EXPECT_EQ(scenario.run.seed, 3);
 }
 
+TEST(OptionReader, TakesThousandsOfTokens) {
+  Scenario scenario;
+  EXPECT_EQ(read("engine.max_model_len", "{max_model_len: 16k}", scenario), "");
+  EXPECT_EQ(scenario.deployment.engine.max_model_len, 16'000);
+  EXPECT_EQ(read("engine.max_model_len", "{max_model_len: 8K}", scenario), "");
+  EXPECT_EQ(scenario.deployment.engine.max_model_len, 8192);
+  EXPECT_EQ(read("engine.max_model_len", "{max_model_len: 17M}", scenario),
+            "17825792 is out of range, expected 1 to 16777216");
+  EXPECT_EQ(read("engine.max_model_len", "{max_model_len: many}", scenario),
+            "expected an integer, found \"many\"");
+  EXPECT_EQ(read("engine.max_num_seqs", "{max_num_seqs: 1k}", scenario),
+            "expected an integer, found \"1k\"")
+      << "not of tokens";
+}
+
 TEST(OptionReader, LeavesTheSlotWhereTheKeyIsAbsentOrNull) {
   Scenario scenario;
   scenario.deployment.engine.block_size = 32;

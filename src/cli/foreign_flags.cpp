@@ -12,6 +12,8 @@
 
 #include "cli/arguments.hpp"
 #include "core/result.hpp"
+#include "engine/engine_plan.hpp"
+#include "engine/schedulers.hpp"
 #include "report/text_lines.hpp"
 
 namespace ridgeline::cli {
@@ -186,7 +188,8 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
     {"is not modelled: networks generate text, token by token, each as long as the request says",
      "task runner convert pooler-config override-pooler-config diffusion-config "
      "enable-prompt-embeds random-batch-size no-reranker use-beam-search"},
-    {"is not modelled: requests have no grammar to wait for, and no sampling waits for its mask",
+    {"is not modelled: grammars take what --grammar-compile-time and --grammar-mask-time say, "
+     "whatever compiles them",
      "structured-outputs-config guided-decoding-backend "
      "guided-decoding-disable-additional-properties guided-decoding-disable-any-whitespace "
      "guided-decoding-disable-fallback"},
@@ -286,6 +289,19 @@ const FlagSpec* find_spec(std::span<const FlagSpec> specs, std::string_view name
   return found == specs.end() ? nullptr : &*found;
 }
 
+/// A table and those of the engines with settings of their own, behind it.
+template <class TableOf>
+std::vector<ForeignAnswer> with_engines(std::span<const ForeignAnswer> table, TableOf table_of) {
+  std::vector<ForeignAnswer> all(table.begin(), table.end());
+  for (const engine::SchedulerEntry& entry : engine::schedulers()) {
+    if (entry.own != nullptr) {
+      const std::span<const ForeignAnswer> own = table_of(*entry.own);
+      all.insert(all.end(), own.begin(), own.end());
+    }
+  }
+  return all;
+}
+
 /// Appends each answer and the flags that it is for.
 void add_answers(std::span<const ForeignAnswer> answers, std::string& text) {
   const report::LineLayout layout{.width = 100, .indent = 4, .separator = " "};
@@ -307,11 +323,15 @@ std::span<const ForeignAlias> foreign_aliases() {
 }
 
 std::span<const ForeignAnswer> foreign_answers() {
-  return kAnswers;
+  static const std::vector<ForeignAnswer> kAll =
+      with_engines(kAnswers, [](const engine::OwnSettings& own) { return own.refused_flags(); });
+  return kAll;
 }
 
 std::span<const ForeignAnswer> foreign_without_effect() {
-  return kWithoutEffect;
+  static const std::vector<ForeignAnswer> kAll = with_engines(
+      kWithoutEffect, [](const engine::OwnSettings& own) { return own.flags_without_effect(); });
+  return kAll;
 }
 
 std::vector<FlagSpec> with_foreign_flags(std::span<const FlagSpec> own) {
@@ -329,7 +349,7 @@ std::vector<FlagSpec> with_foreign_flags(std::span<const FlagSpec> own) {
   if (find_spec(own, "model") == nullptr) {
     return flags;
   }
-  for (const auto& [answer, names] : kAnswers) {
+  for (const auto& [answer, names] : foreign_answers()) {
     each_name(names, [&](std::string_view name) {
       if (find_spec(own, name) == nullptr) {
         flags.push_back({.name = std::string(name),
@@ -338,7 +358,7 @@ std::vector<FlagSpec> with_foreign_flags(std::span<const FlagSpec> own) {
       }
     });
   }
-  for (const auto& [answer, names] : kWithoutEffect) {
+  for (const auto& [answer, names] : foreign_without_effect()) {
     each_name(names, [&](std::string_view name) {
       FlagSpec flag = ignored_flag(name);
       if (find_spec(own, flag.name) == nullptr) {
@@ -368,15 +388,17 @@ core::Warnings ignored_warnings(const Arguments& arguments) {
 
 std::string foreign_page() {
   std::string text =
-      "Flags of `vllm serve`, `vllm bench serve` and inference-sim that are flags of ours under "
+      "Flags of `vllm serve`, `vllm bench serve`, inference-sim and the servers of the other "
+      "engines "
+      "that are flags of ours under "
       "another name:\n\n";
   for (const auto& [name, meaning] : kAliases) {
     text += fmt::format("  --{:<32} --{}\n", name, meaning);
   }
   text += "\nthose that are passed over, with a warning:\n";
-  add_answers(kWithoutEffect, text);
+  add_answers(foreign_without_effect(), text);
   text += "\nand those that are answered with an error:\n";
-  add_answers(kAnswers, text);
+  add_answers(foreign_answers(), text);
   return text;
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/arguments.hpp"
 #include "core/result.hpp"
+#include "engine/engine_plan.hpp"
 
 namespace ridgeline::cli {
 
@@ -18,11 +19,9 @@ struct ForeignAlias {
 };
 [[nodiscard]] std::span<const ForeignAlias> foreign_aliases();
 
-/// Flags of theirs that share an answer: what holds here in their place.
-struct ForeignAnswer {
-  std::string_view answer;  ///< "has no effect on timing: ...", "is not modelled: ...".
-  std::string_view names;   ///< Between blanks, without dashes.
-};
+/// Flags of theirs, and of the other engines' servers, that share an answer: "has no effect on
+/// timing: ...", "is not modelled: ...".
+using ForeignAnswer = engine::ServerFlags;
 [[nodiscard]] std::span<const ForeignAnswer> foreign_answers();
 
 /// The same of flags that change no result. A name that ends in "=" takes a value, one that ends in

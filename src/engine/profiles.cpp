@@ -310,12 +310,6 @@ std::vector<std::string> distinctions(const Profile& profile) {
   return texts;
 }
 
-const Profile* newest_below(std::string_view version) {
-  const Profile& newest = table().back();
-  const auto wanted = parse_version(version);
-  return wanted && *wanted > *parse_version(newest.name) ? &newest : nullptr;
-}
-
 core::Result<Profile> find_profile(std::string_view version) {
   const auto wanted = parse_version(version);
   std::string known;

@@ -141,10 +141,6 @@ struct Profile {
 /// "vllm@0.15", "0.15.1", "vllm@0.16": the greatest profile not above the version named.
 [[nodiscard]] core::Result<Profile> find_profile(std::string_view version);
 
-/// The newest profile where the version named is beyond it, so that nothing is known of what it
-/// changed; nullptr otherwise.
-[[nodiscard]] const Profile* newest_below(std::string_view version);
-
 /// What the list of captured graphs follows.
 struct GraphLimits {
   std::int64_t max_num_seqs = 256;

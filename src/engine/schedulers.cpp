@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -72,22 +72,43 @@ const SchedulerEntry& scheduler_of(const EngineOptions& options) {
 
 namespace {
 
-/// "0.5.5" as numbers, which compare as versions do.
-std::optional<std::vector<std::int64_t>> version_numbers(std::string_view text) {
-  std::vector<std::int64_t> numbers;
-  while (true) {
-    const std::string_view part = text.substr(0, text.find('.'));
+using VersionNumbers = std::vector<std::int64_t>;
+
+/// "0.5.5" as numbers, which compare as versions do; none of a name such as "main". What stands
+/// behind the numbers ("0.5.5.post1", "1.2rc3") is left out.
+VersionNumbers version_numbers(std::string_view text) {
+  VersionNumbers numbers;
+  while (!text.empty()) {
     std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(part.begin(), part.end(), number);
-    if (error != std::errc() || end != part.end()) {
-      return std::nullopt;
+    const auto [end, error] = std::from_chars(text.begin(), text.end(), number);
+    if (error != std::errc()) {
+      break;
     }
     numbers.push_back(number);
-    if (part.size() == text.size()) {
-      return numbers;
+    text.remove_prefix(static_cast<std::size_t>(end - text.begin()));
+    if (!text.starts_with('.')) {
+      break;
     }
-    text.remove_prefix(part.size() + 1);
+    text.remove_prefix(1);
   }
+  return numbers;
+}
+
+/// Whether a version is a profile's own: it has the profile's numbers, and perhaps more of a patch.
+bool is_own(const VersionNumbers& profile, const VersionNumbers& version) {
+  return !profile.empty() && std::ranges::mismatch(profile, version).in1 == profile.end();
+}
+
+EngineChoice::Match match_of(std::string_view named,
+                             std::string_view taken,
+                             std::string_view newest) {
+  const VersionNumbers version = version_numbers(named);
+  if (named == taken || is_own(version_numbers(taken), version)) {
+    return EngineChoice::Match::kOwn;
+  }
+  const VersionNumbers last = version_numbers(newest);
+  return !last.empty() && version > last ? EngineChoice::Match::kBeyond
+                                         : EngineChoice::Match::kOlder;
 }
 
 /// The version named: by its name, or the greatest not above a number.
@@ -96,10 +117,10 @@ const EngineVersion* find_version(std::span<const EngineVersion> versions, std::
   if (same != versions.end()) {
     return &*same;
   }
-  const auto wanted = version_numbers(named);
+  const VersionNumbers wanted = version_numbers(named);
   const EngineVersion* found = nullptr;
   for (const EngineVersion& version : versions) {
-    if (wanted && *version_numbers(version.since) <= *wanted) {
+    if (version_numbers(version.since) <= wanted) {
       found = &version;
     }
   }
@@ -125,19 +146,32 @@ core::Result<EngineChoice> find_engine(std::string_view version) {
   const std::string_view name = version.substr(0, version.find('@'));
   const SchedulerEntry* const entry = find_scheduler(kSchedulers, name);
   if (entry == nullptr || entry->own == nullptr) {
-    if (!find_profile(version)) {
+    const auto profile = find_profile(version);
+    if (!profile) {
       return core::fail(unknown_engine(version));
     }
+    const auto number = [](std::string_view name) { return name.substr(name.find('@') + 1); };
     return EngineChoice{
-        .engine = kSchedulers.data(), .version = {}, .is_beyond = newest_below(version) != nullptr};
+        .engine = kSchedulers.data(),
+        .version = {},
+        .profile = profile->name,
+        .match = match_of(number(version), number(profile->name), number(profiles().back().name))};
   }
   const std::span<const EngineVersion> versions = entry->own->versions;
   if (name.size() == version.size()) {
-    return EngineChoice{.engine = entry, .version = versions.back().name};
+    return EngineChoice{.engine = entry,
+                        .version = versions.back().name,
+                        .profile = fmt::format("{}@{}", name, versions.back().name)};
   }
-  const EngineVersion* const found = find_version(versions, version.substr(name.size() + 1));
-  return found == nullptr ? core::Result<EngineChoice>(core::fail(unknown_engine(version)))
-                          : EngineChoice{.engine = entry, .version = found->name};
+  const std::string_view named = version.substr(name.size() + 1);
+  const EngineVersion* const found = find_version(versions, named);
+  if (found == nullptr) {
+    return core::fail(unknown_engine(version));
+  }
+  return EngineChoice{.engine = entry,
+                      .version = found->name,
+                      .profile = fmt::format("{}@{}", name, found->name),
+                      .match = match_of(named, found->name, versions.back().name)};
 }
 
 std::vector<EngineName> engine_names() {

@@ -40,12 +40,19 @@ struct SchedulerEntry {
 
 /// An engine and one of its versions, as `engine.version` names them.
 struct EngineChoice {
+  /// How the profile taken stands to the version named.
+  enum class Match : std::uint8_t {
+    kOwn,     ///< It is that version's.
+    kOlder,   ///< The version has none of its own: the nearest whose rules began before it.
+    kBeyond,  ///< The version is newer than any whose rules are known.
+  };
   const SchedulerEntry* engine;
   std::string_view version;  ///< A name of OwnSettings::versions; empty for vLLM.
-  bool is_beyond = false;    ///< The version named is newer than any whose rules are known.
+  std::string profile;       ///< With the engine: "sglang@0.5.5".
+  Match match = Match::kOwn;
 };
 /// "sglang", "sglang@main", "sglang@0.5.9": the newest version of that engine, the one named, or
-/// the greatest not above it. Anything else is vLLM's (find_profile).
+/// the greatest not above it; refused where there is none. Anything else is vLLM's (find_profile).
 [[nodiscard]] core::Result<EngineChoice> find_engine(std::string_view version);
 /// All that `engine.version` may name, oldest first, and what each does differently.
 struct EngineName {

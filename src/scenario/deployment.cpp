@@ -52,15 +52,25 @@ core::Result<std::unique_ptr<latency::StepTimeModel>> make_latency(Resolution& w
                    .settings = latency.settings}});
 }
 
-void warn_of_engine_version(Resolution& work) {
-  if (const engine::Profile* newest = engine::newest_below(work.engine().version)) {
+/// A version whose rules are another's, or not known.
+void warn_of_engine_version(Resolution& work, const engine::EngineChoice& choice) {
+  constexpr std::string_view kHint = "`ridgeline list engines` shows what each version changed";
+  using Match = engine::EngineChoice::Match;
+  if (choice.match == Match::kBeyond) {
     work.out->warnings.push_back(
         {.code = "W-unmeasured-engine-version",
          .message = fmt::format("engine.version {} is beyond {}, the newest whose rules are known: "
                                 "those are taken",
                                 work.engine().version,
-                                newest->name),
-         .hint = "`ridgeline list engines` shows what each version changed"});
+                                choice.profile),
+         .hint = std::string(kHint)});
+  } else if (choice.match == Match::kOlder) {
+    work.out->warnings.push_back(
+        {.code = "W-engine-version",
+         .message = fmt::format("engine.version {} has no profile of its own: {} is taken",
+                                work.engine().version,
+                                choice.profile),
+         .hint = std::string(kHint)});
   }
 }
 
@@ -227,7 +237,6 @@ void follow_vllm(Resolution& work) {
     work.out->engine.profile = std::move(*profile);
   }
   choose_sampler(work);
-  warn_of_engine_version(work);
   check_versions_settings(work);
 }
 
@@ -270,6 +279,7 @@ void look_up(Resolution& work) {
   work.out->network = std::move(*network);
   work.out->gpu = std::move(*gpu);
   set_cache_format(work.engine(), work.out->network);
+  warn_of_engine_version(work, *choice);
   if (choice->engine->own == nullptr) {
     follow_vllm(work);
   }

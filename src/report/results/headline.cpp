@@ -1,5 +1,6 @@
 #include "report/results/headline.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,11 +12,13 @@
 
 #include "core/result.hpp"
 #include "document/catalogue.hpp"
+#include "engine/schedulers.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 #include "report/format.hpp"
 #include "report/run_result.hpp"
 #include "scenario/options.hpp"
+#include "scenario/pools.hpp"
 #include "scenario/rank_share.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
@@ -83,6 +86,26 @@ std::string workload_text(const scenario::WorkloadSection& workload) {
   return text;
 }
 
+/// The engine, by the profile whose rules it follows; of all pools.
+std::string engine_text(const scenario::Resolved& resolved) {
+  std::vector<std::string> names;
+  const auto add = [&](const scenario::Deployment& deployment) {
+    const std::string& version = deployment.section.engine.version;
+    const auto choice = engine::find_engine(version);
+    const std::string& name = choice ? choice->profile : version;
+    if (std::ranges::find(names, name) == names.end()) {
+      names.push_back(name);
+    }
+  };
+  if (resolved.pools.empty()) {
+    add(*resolved.deployment);
+  }
+  for (const scenario::ResolvedPool& pool : resolved.pools) {
+    add(*pool.deployment);
+  }
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
 }  // namespace
 
 std::string deployment_text(const scenario::Deployment& deployment) {
@@ -133,6 +156,7 @@ std::optional<report::Deployment> deployment_of(const scenario::Resolved& resolv
 std::vector<std::string> headline(const scenario::Resolved& resolved,
                                   const sim::RunOutcome& outcome) {
   std::vector<std::string> pieces = {deployment_text(*resolved.deployment),
+                                     engine_text(resolved),
                                      workload_text(resolved.workload.section)};
   if (const std::string& model = resolved.deployment->section.latency.name;
       model != kUsualLatency) {

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <memory>
+#include <tuple>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -39,9 +41,34 @@ TEST(FindEngine, AVersionWithoutAnEngineIsVllms) {
     const auto found = find_engine(version);
     ASSERT_TRUE(found) << version;
     EXPECT_EQ(found->engine->name, "vllm");
-    EXPECT_FALSE(found->is_beyond);
+    EXPECT_EQ(found->profile, "vllm@0.15");
+    EXPECT_EQ(found->match, EngineChoice::Match::kOwn);
   }
-  EXPECT_TRUE(find_engine("vllm@9.9")->is_beyond);
+}
+
+TEST(FindEngine, SaysHowTheProfileStandsToTheVersionNamed) {
+  using Match = EngineChoice::Match;
+  const std::vector<std::tuple<const char*, const char*, Match>> cases = {
+      {"vllm@0.16", "vllm@0.15", Match::kOlder},
+      {"0.10.2", "vllm@0.9", Match::kOlder},
+      {"0.8.5.post1", "vllm@0.8", Match::kOwn},
+      {"vllm@9.9", "vllm@0.27", Match::kBeyond},
+      {"sglang", "sglang@main", Match::kOwn},
+      {"sglang@0.5.5.post1", "sglang@0.5.5", Match::kOwn},
+      {"sglang@0.5.9", "sglang@0.5.5", Match::kOlder},
+      // "main" has no number that another could be beyond.
+      {"sglang@0.6", "sglang@main", Match::kOlder},
+      {"tensorrt-llm@1.2.3", "tensorrt-llm@1.2", Match::kOwn},
+      {"tensorrt-llm@1.2rc3", "tensorrt-llm@1.2", Match::kOwn},
+      {"tensorrt-llm@1.0", "tensorrt-llm@1.2", Match::kOlder},
+      {"tensorrt-llm@9.9", "tensorrt-llm@1.2", Match::kBeyond},
+  };
+  for (const auto& [version, profile, match] : cases) {
+    const auto found = find_engine(version);
+    ASSERT_TRUE(found) << version;
+    EXPECT_EQ(found->profile, profile) << version;
+    EXPECT_EQ(found->match, match) << version;
+  }
 }
 
 TEST(FindEngine, NamesTheNearestOfAnUnknownOne) {

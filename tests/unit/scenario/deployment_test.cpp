@@ -46,6 +46,11 @@ TEST(ResolveDeployment, MarksEngineVersionsBeyondTheNewestProfile) {
               testing::AllOf(testing::HasSubstr("W-unmeasured-engine-version"),
                              testing::HasSubstr("beyond vllm@0.27")));
   EXPECT_THAT(codes("vllm@1.2"), testing::HasSubstr("W-unmeasured-engine-version"));
+  EXPECT_THAT(codes("tensorrt-llm@9.9"), testing::HasSubstr("W-unmeasured-engine-version"));
+  EXPECT_EQ(codes("vllm@0.16"),
+            "W-engine-version engine.version vllm@0.16 has no profile of its own: vllm@0.15 is "
+            "taken");
+  EXPECT_THAT(codes("sglang@0.5.9"), testing::HasSubstr("sglang@0.5.5 is taken"));
 }
 
 TEST(ResolveDeployment, AdmissionMayKeepBlocksFreeOrLookAtTheNextChunkAlone) {

@@ -30,19 +30,21 @@ scenario::Resolved resolved(std::vector<scenario::Override> overrides) {
 }
 
 std::string workload_piece(std::vector<scenario::Override> overrides) {
-  return headline(resolved(std::move(overrides)), sim::RunOutcome())[1];
+  return headline(resolved(std::move(overrides)), sim::RunOutcome())[2];
 }
 
 TEST(Headline, SaysWhatWasRun) {
   sim::RunOutcome outcome;
   outcome.summary.by_outcome[0] = 43200;
-  EXPECT_THAT(
-      headline(resolved({{"workload.request_rate", "12.5"},
-                         {"engine.tensor_parallel_size", "2"},
-                         {"seed", "42"}}),
-               outcome),
-      ::testing::ElementsAre(
-          "llama-3.1-8b on 2x h100 (TP2)", "12.5 req/s (Poisson)", "43 200 requests", "seed 42"));
+  EXPECT_THAT(headline(resolved({{"workload.request_rate", "12.5"},
+                                 {"engine.tensor_parallel_size", "2"},
+                                 {"seed", "42"}}),
+                       outcome),
+              ::testing::ElementsAre("llama-3.1-8b on 2x h100 (TP2)",
+                                     "vllm@0.15",
+                                     "12.5 req/s (Poisson)",
+                                     "43 200 requests",
+                                     "seed 42"));
 }
 
 TEST(Headline, NamesTheKindOfWorkload) {
@@ -55,6 +57,16 @@ TEST(Headline, NamesTheKindOfWorkload) {
             "1 000 clients in a closed loop");
   EXPECT_EQ(workload_piece({{"workload.trace", "t.csv"}, {"workload.trace_speed_up", "2"}}),
             "t.csv at 2x speed");
+}
+
+TEST(Headline, NamesTheProfileOfTheEngine) {
+  const auto engine_piece = [](const char* version) {
+    return headline(resolved({{"workload.arrivals", "at-once"}, {"engine.version", version}}),
+                    sim::RunOutcome())[1];
+  };
+  EXPECT_EQ(engine_piece("0.16.2"), "vllm@0.15");
+  EXPECT_EQ(engine_piece("sglang@0.5.9"), "sglang@0.5.5");
+  EXPECT_EQ(engine_piece("tensorrt-llm"), "tensorrt-llm@1.2");
 }
 
 TEST(Headline, NamesFormatsAliasesAndOtherModels) {

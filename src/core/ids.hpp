@@ -33,6 +33,7 @@ using RequestId = Id<struct RequestIdTag>;
 using BlockId = Id<struct BlockIdTag>;
 using InstanceId = Id<struct InstanceIdTag>;
 using LoraId = Id<struct LoraIdTag>;
+using GrammarId = Id<struct GrammarIdTag>;
 using SessionId = Id<struct SessionIdTag>;
 using LabelSetId = Id<struct LabelSetIdTag>;
 

@@ -29,6 +29,7 @@ struct Request {
   core::Tokens max_tokens;     ///< The client's limit; generation ends at the smaller of the two.
   std::int32_t priority = 0;   ///< Lower is better (vLLM).
   core::LoraId lora;
+  core::GrammarId grammar;  ///< Of its structured output; none: it generates freely.
   core::SessionId session;
   std::int32_t turn = 0;       ///< In the session, from 0.
   core::LabelSetId label_set;  ///< In the workload's LabelSets; none where it has none.

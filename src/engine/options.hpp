@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,12 @@ struct EngineSettings {
   virtual ~EngineSettings() = default;
 };
 
+/// What structured outputs take of an engine's host.
+struct GrammarTimes {
+  core::Duration compile;  ///< Once per distinct schema, beside everything else.
+  core::Duration mask;     ///< Per request and step, and per draft that the step verifies.
+};
+
 /// The resolved limits of one engine, in vLLM's words. Nothing here is optional any more: the
 /// scenario's resolution (scenario/) has filled every default.
 struct EngineOptions {
@@ -74,6 +81,7 @@ struct EngineOptions {
   /// asynchronous steps.
   std::int64_t pipeline_depth = 0;
   bool kv_transfer = false;  ///< Requests may bring KV that another engine computed.
+  std::optional<GrammarTimes> grammars = {};  ///< Requests may have structured outputs.
   std::vector<CacheGroup> cache_groups = {CacheGroup{}};
   bool log_steps = false;  ///< Report StepRecords (needed by --steps-out; totals are kept anyway).
   Profile profile;         ///< What vLLM's version does differently from others.
@@ -147,5 +155,30 @@ struct HostTime {
                                                 bool async) {
   return async ? std::max(gpu, cpu) : core::Duration::saturating_sum(gpu, cpu);
 }
+
+/// The host's work of a step by where it stands: what the GPU's adds to, and what is done
+/// meanwhile.
+struct HostWork {
+  core::Duration apart;
+  core::Duration beside;
+
+  /// Of a step that spends so much on grammar masks. An asynchronous engine makes them, beside its
+  /// other work, while the forward pass runs: sampling waits for them, and they for the tokens of
+  /// the step before. A synchronous one makes them beside the forward pass or before it, by its
+  /// version. Source: EngineCore.step and step_with_batch_queue (vllm/v1/engine/core.py).
+  static HostWork of(const EngineOptions& options, core::Duration cpu, core::Duration mask) {
+    const core::Duration both = core::Duration::saturating_sum(cpu, mask);
+    if (options.async_scheduling) {
+      return {.apart = {}, .beside = both};
+    }
+    return options.profile.masks_beside_forward ? HostWork{.apart = cpu, .beside = mask}
+                                                : HostWork{.apart = both, .beside = {}};
+  }
+
+  /// What the step takes.
+  [[nodiscard]] core::Duration period(core::Duration gpu) const {
+    return core::Duration::saturating_sum(apart, std::max(gpu, beside));
+  }
+};
 
 }  // namespace ridgeline::engine

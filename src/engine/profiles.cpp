@@ -39,6 +39,7 @@ Profile oldest() {
                  .updates_running_only = true,
                  .whole_prompt_blocks_queue = false,
                  .ignores_whole_prompt = true,
+                 .masks_beside_forward = false,
                  .lookahead_from_first_chunk = true,
                  .hashes_less_all_drafts = true,
                  .keeps_last_position_free = false,
@@ -95,6 +96,7 @@ const std::array<Profile, 11>& table() {
     v13.async_skips_last_token = true;
     v13.victim_returns_budget = true;
     v13.whole_prompt_blocks_queue = true;
+    v13.masks_beside_forward = true;
     v13.graph_sizes = GraphSizes::kStep8Then16;
     v13.graphs_count_drafts = true;
     Profile v14 = after(v13, "vllm@0.14");
@@ -166,6 +168,9 @@ constexpr auto kSwitchTexts = std::to_array<SwitchText>({
     {&Profile::reverses_passed_over,
      "requests passed over go back in reverse order",
      "requests passed over keep their order"},
+    {&Profile::masks_beside_forward,
+     "makes grammar masks while the forward pass runs",
+     "makes grammar masks before the forward pass"},
     {&Profile::lookahead_from_first_chunk,
      "draft slots from the first chunk on",
      "draft slots from the second chunk on"},

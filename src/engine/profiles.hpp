@@ -62,6 +62,10 @@ struct Profile {
   bool has_skipped_queue = false;
   /// Requests passed over go back to the head of the queue in reverse order.
   bool reverses_passed_over = false;
+  /// The mask of a grammar is made while the forward pass runs, and asynchronous scheduling takes
+  /// structured outputs (vLLM from the end of 2025 on, #26866; from memory, not looked up).
+  /// Without, it is made before the forward pass, and asynchronous scheduling takes none.
+  bool masks_beside_forward = true;
   /// KV slots for drafts are reserved from the first chunk of a prompt on. Without, a request that
   /// begins at token 0 gets none at its admission.
   bool lookahead_from_first_chunk = false;

@@ -30,6 +30,7 @@
 #include "scenario/requests.hpp"
 #include "scenario/resolution.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/structured_outputs.hpp"
 
 namespace ridgeline::scenario {
 
@@ -342,6 +343,7 @@ void build(Resolution& work) {
                                   .every_small_size = captures_every_small_size(work.engine())});
   }
   serving_times(work);
+  resolve_structured_outputs(work);
   auto model = work.keep(make_latency(work), "latency.name");
   if (model) {
     work.out->latency = std::move(*model);

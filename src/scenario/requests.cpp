@@ -10,8 +10,10 @@
 #include "core/units.hpp"
 #include "scenario/rank_share.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/structured_outputs.hpp"
 #include "workload/options.hpp"
 #include "workload/source.hpp"
+#include "workload/structured_outputs.hpp"
 #include "workload/trace_part.hpp"
 #include "workload/traces/trace.hpp"
 
@@ -68,6 +70,9 @@ void fill_arrivals(WorkloadSection& workload) {
 }  // namespace
 
 void fill_workload(WorkloadSection& workload) {
+  if (has_structured_outputs(workload)) {
+    fill(workload.structured_output_schemas, 1);
+  }
   if (workload.trace) {
     fill(workload.trace_start, core::Duration());
     fill(workload.trace_speed_up, 1.0);
@@ -148,6 +153,18 @@ WorkloadSection Workload::of_rank() const {
 }
 
 core::Result<std::unique_ptr<workload::Source>> Workload::open() const {
+  auto source = open_source();
+  if (!source || !has_structured_outputs(section)) {
+    return source;
+  }
+  return std::make_unique<workload::StructuredOutputs>(
+      std::move(*source),
+      workload::StructuredOutputOptions{.ratio = *section.structured_output_ratio,
+                                        .schemas = *section.structured_output_schemas,
+                                        .seed = static_cast<std::uint64_t>(seed)});
+}
+
+core::Result<std::unique_ptr<workload::Source>> Workload::open_source() const {
   if (section.trace) {
     auto source = workload::open_trace(
         *section.trace,

@@ -34,6 +34,10 @@ struct Workload {
   /// The requests of the simulated rank. Fails with a trace that cannot be read, or where a rank's
   /// share is out of range.
   [[nodiscard]] core::Result<std::unique_ptr<workload::Source>> open() const;
+
+ private:
+  /// Without structured outputs.
+  [[nodiscard]] core::Result<std::unique_ptr<workload::Source>> open_source() const;
 };
 
 }  // namespace ridgeline::scenario

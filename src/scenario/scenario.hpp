@@ -89,6 +89,8 @@ struct WorkloadSection {
   std::optional<std::int64_t> num_prefixes = {};
   std::optional<std::string> prefix_choice = {};
   std::optional<double> prefix_zipf_exponent = {};
+  std::optional<double> structured_output_ratio = {};
+  std::optional<std::int64_t> structured_output_schemas = {};
 };
 
 /// Targets on the client's clock (metrics::SloTargets).
@@ -111,6 +113,8 @@ struct ServingSection {
   std::optional<core::Duration> close_time;
   std::optional<core::Duration> host_step_time;
   std::optional<core::Duration> host_sequence_time;
+  std::optional<core::Duration> grammar_compile_time;
+  std::optional<core::Duration> grammar_mask_time;
 };
 
 /// A what-if on a value of the network's or the GPU's document, applied before it is built.

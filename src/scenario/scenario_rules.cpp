@@ -20,6 +20,7 @@
 #include "scenario/sections/cluster.hpp"
 #include "scenario/sections/router.hpp"
 #include "scenario/sections/sections.hpp"
+#include "scenario/structured_outputs.hpp"
 #include "workload/options.hpp"
 
 namespace ridgeline::scenario {
@@ -90,6 +91,19 @@ class Rules {
   void adapters() {
     if (given("engine.max_loras") && !loaded_.scenario.deployment.engine.enable_lora) {
       ignored("engine.max_loras", "enable_lora is off");
+    }
+  }
+
+  void structured_outputs() {
+    if (has_structured_outputs(loaded_.scenario.workload)) {
+      return;
+    }
+    for (const std::string_view path : {"workload.structured_output_schemas",
+                                        "serving.grammar_compile_time",
+                                        "serving.grammar_mask_time"}) {
+      if (given(path)) {
+        ignored(path, "structured_output_ratio is 0: no request has a structured output");
+      }
     }
   }
 
@@ -239,6 +253,7 @@ void check_rules(LoadedScenario& loaded, Purpose purpose, core::Errors& errors) 
   rules.kv_capacity();
   rules.cache_state();
   rules.adapters();
+  rules.structured_outputs();
   rules.engine_settings();
   rules.cluster();
   if (loaded.scenario.workload.trace) {

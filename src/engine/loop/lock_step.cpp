@@ -41,7 +41,7 @@ std::optional<core::SimTime> LockStep::due() const {
   std::optional<core::SimTime> due;
   for (const StepLoop* const rank : ranks_) {
     if (rank->schedule_due_) {
-      due = std::max(due.value_or(rank->now_), rank->now_);
+      due = std::max(due.value_or(rank->forms_at()), rank->forms_at());
     }
   }
   return due;
@@ -52,6 +52,15 @@ bool LockStep::has_unfinished() const {
     const SchedulerCounts counts = rank->scheduler_->counts();
     return counts.running + counts.waiting > 0;
   });
+}
+
+/// As StepLoop::next_grammar(), of all ranks.
+core::SimTime LockStep::next_grammar() const {
+  core::SimTime next = core::SimTime::never();
+  for (const StepLoop* const rank : ranks_) {
+    next = std::min(next, rank->next_grammar());
+  }
+  return next;
 }
 
 Pause LockStep::advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) {
@@ -66,6 +75,17 @@ Pause LockStep::advance(core::SimTime limit, bool pause_at_completion, std::int6
       return Pause::kHorizon;
     }
     StepLoop& first = *ranks_.front();
+    if (const core::SimTime ready = next_grammar();
+        first.num_in_flight_ == 0 && ready != core::SimTime::never()) {
+      if (ready >= limit) {
+        return Pause::kLimit;
+      }
+      if (ready > first.inputs_.horizon) {
+        return Pause::kHorizon;
+      }
+      first.wake(ready);
+      continue;
+    }
     if (first.num_in_flight_ == 0) {
       RIDGELINE_CHECK(!has_unfinished() || first.scheduler_->waits_for_others(),
                       "requests wait although nothing runs");
@@ -140,11 +160,15 @@ bool LockStep::launch() {
     InFlight& next = rank.in_flight(rank.num_in_flight_);
     if (part.has_requests) {
       part.batch = rank.batch_of(next);
-      part.priced = rank.price(
-          part.batch, static_cast<std::int64_t>(next.step.size()), rank.now_, rank.newest_end());
+      part.priced = rank.price(part.batch,
+                               static_cast<std::int64_t>(next.step.size()),
+                               next.mask,
+                               rank.now_,
+                               rank.newest_end());
     } else {
       next.is_decodes = false;
       next.context = {};
+      next.mask = {};
       part.batch = {};
       part.priced = price_dummy(rank);
     }
@@ -172,7 +196,7 @@ StepLoop::Priced LockStep::price_dummy(StepLoop& rank) {
   const core::Tokens none;
   const domain::StepBatch batch{
       .num_decodes = 1, .decode_context = none, .decode_lengths = {&none, 1}, .prefills = {}};
-  return rank.price(batch, 1, rank.now_, rank.newest_end());
+  return rank.price(batch, 1, {}, rank.now_, rank.newest_end());
 }
 
 /// The oldest step ends on every rank; true where a request ended with it.
@@ -186,6 +210,12 @@ bool LockStep::complete_oldest() {
       has_finished = rank->complete_oldest() || has_finished;
     }
     rank->schedule_due_ = true;
+  }
+  const core::SimTime masks_until = std::ranges::max(ranks_, {}, [](const StepLoop* rank) {
+                                      return rank->masks_until_;
+                                    })->masks_until_;
+  for (StepLoop* const rank : ranks_) {
+    rank->masks_until_ = masks_until;  // They form the next step together.
   }
   return has_finished;
 }

@@ -86,8 +86,8 @@ bool LockStep::plan(StepLoop& rank, QuietPart& part) const {
                 .batches = std::numeric_limits<std::int64_t>::max()};
     return true;
   }
-  if (!rank.is_quiet(part.run)) {
-    return false;
+  if (!rank.is_quiet(part.run) || part.run.mask > core::Duration()) {
+    return false;  // With masks, step by step: ranks are not alike.
   }
   part.place = rank.on_line(part.run);
   if (part.place) {

@@ -64,23 +64,20 @@ struct Pace {
 struct LinePlace {
   core::Duration gpu;    ///< GPU time of the first step.
   core::Duration slope;  ///< Per token of context.
-  core::Duration cpu;    ///< Host time, with the engine's own.
+  HostWork host;         ///< With the engine's own.
   core::Tokens room;     ///< By so much may the context still grow.
 };
 
-/// The pace of up to `most` >= 1 steps of `decodes` requests on a line. An asynchronous engine
-/// hides the host's time as long as the GPU takes longer.
-[[nodiscard]] inline Pace pace_of(const LinePlace& place,
-                                  std::int64_t decodes,
-                                  std::int64_t most,
-                                  bool async) {
-  const bool host_bound = async && place.gpu < place.cpu;
+/// The pace of up to `most` >= 1 steps of `decodes` requests on a line. Host work beside the GPU's
+/// is hidden as long as the GPU takes longer.
+[[nodiscard]] inline Pace pace_of(const LinePlace& place, std::int64_t decodes, std::int64_t most) {
+  const bool host_bound = place.gpu < place.host.beside;
   std::int64_t room = place.room.value();
   if (host_bound && place.slope.count() > 0) {
     // Until the GPU's time has grown past the host's.
-    room = std::min(room, (place.cpu - place.gpu).count() / place.slope.count());
+    room = std::min(room, (place.host.beside - place.gpu).count() / place.slope.count());
   }
-  return {.period = step_period(place.gpu, place.cpu, async),
+  return {.period = place.host.period(place.gpu),
           .growth = host_bound ? core::Duration() : place.slope * decodes,
           .batches = room < decodes * (most - 1) ? room / decodes + 1 : most};
 }

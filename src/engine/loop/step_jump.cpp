@@ -45,6 +45,13 @@ bool StepLoop::jump(core::SimTime limit) {
     return true;
   }
   start_run(run);
+  if (run.delay > core::Duration()) {
+    // The round's step must be formed before `limit` too.
+    if (core::SimTime::saturating_sum(run.ends.front(), run.delay) >= limit) {
+      return false;
+    }
+    limit = limit == core::SimTime::never() ? limit : limit - run.delay;
+  }
   if (const auto place = on_line(run)) {
     run.pace = place->pace;
     cut_at(limit, run);
@@ -65,6 +72,8 @@ void StepLoop::start_run(QuietRun& run) {
     run.ends.push_back(in_flight(place).end);
   }
   run.shared_context = scheduler_->counts().shared_context;
+  run.mask = in_flight(0).mask;
+  run.delay = delays_forming_ ? run.mask : core::Duration();
 }
 
 /// Does the rounds of a run, whose times are known and counted.
@@ -119,6 +128,11 @@ bool StepLoop::is_quiet(QuietRun& run) {
     return false;  // Some have left, or are in no step.
   }
   run.steps_per_request = parts / running;
+  const bool is_masked = std::ranges::any_of(
+      steps_, [](const InFlight& step) { return step.mask > core::Duration(); });
+  if (is_masked && (inputs_.options.num_speculative_tokens > 0 || run.steps_per_request != depth)) {
+    return false;  // Masks may differ from step to step.
+  }
   run.most = std::min(quiet, tokens * (depth / run.steps_per_request));
   return run.most > 0;
 }
@@ -189,12 +203,14 @@ std::optional<StepLoop::OnLine> StepLoop::on_line(const QuietRun& run) {
     return std::nullopt;
   }
   domain::StepTime first = line->at(context);
-  first.cpu = inputs_.host.of(decodes, line->base.cpu);
-  const Pace pace = pace_of(
-      {.gpu = first.gpu(), .slope = line->slope, .cpu = first.cpu, .room = line->highest - context},
-      decodes,
-      run.most,
-      inputs_.options.async_scheduling);
+  const core::Duration cpu = inputs_.host.of(decodes, line->base.cpu);
+  first.cpu = core::Duration::saturating_sum(cpu, run.mask);
+  const Pace pace = pace_of({.gpu = first.gpu(),
+                             .slope = line->slope,
+                             .host = HostWork::of(inputs_.options, cpu, run.mask),
+                             .room = line->highest - context},
+                            decodes,
+                            run.most);
   return OnLine{.line = line, .context = context, .decodes = decodes, .first = first, .pace = pace};
 }
 
@@ -257,7 +273,7 @@ void StepLoop::plan_step_by_step(core::SimTime limit, QuietRun& run) {
         .shared_context = run.shared_context,
         .decode_lengths = decode_lengths_,
         .prefills = {}};
-    const Priced priced = price(batch, decodes, ended, run.ends.back());
+    const Priced priced = price(batch, decodes, run.mask, ended, run.ends.back());
     if (priced.end > inputs_.horizon) {
       return;
     }
@@ -310,14 +326,14 @@ void StepLoop::hold_blocks(QuietRun& run, std::int64_t used, std::span<const Blo
     }
   };
   for (const BlockChange& change : changes) {
-    hold_blocks_until(run.end_of(change.step + 1), used);
+    hold_blocks_until(run.end_of(change.step + 1) + run.delay, used);
     if (!run.pace) {  // Else one record stands for all steps formed.
       log_until(change.step);
     }
     used = change.used_blocks;
     totals_.peak_used_blocks = std::max(totals_.peak_used_blocks, core::Blocks(used));
   }
-  hold_blocks_until(run.end_of(run.rounds), used);
+  hold_blocks_until(run.end_of(run.rounds) + run.delay, used);
   log_until(run.rounds);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <utility>
@@ -33,6 +34,8 @@ StepLoop::StepLoop(const EngineInputs& inputs, std::unique_ptr<StepScheduler> sc
       keeps_history_(inputs.kv_history > core::Duration()),
       jump_(jump && inputs.tokens == nullptr && !keeps_history_),
       needs_decode_lengths_(inputs.model.needs_decode_lengths()),
+      delays_forming_(inputs.options.grammars && inputs.options.async_scheduling &&
+                      inputs.options.pipeline_depth == 0),
       depth_(static_cast<std::size_t>(steps_in_flight(inputs.options))),
       steps_(depth_) {
   if (keeps_history_) {
@@ -56,7 +59,31 @@ void StepLoop::submit_leg(const domain::Request& request, core::SimTime queued, 
     return;
   }
   sequence->record.queued = queued;
+  await_grammar(sequence, queued);
   wake(queued);
+}
+
+/// A grammar is compiled from its first request on, beside everything else, and kept.
+void StepLoop::await_grammar(const SequencePtr& sequence, core::SimTime queued) {
+  if (!sequence->grammar.valid()) {
+    return;
+  }
+  RIDGELINE_CHECK(inputs_.options.grammars, "a grammar of which the options know nothing");
+  const core::SimTime compiled =
+      core::SimTime::saturating_sum(queued, inputs_.options.grammars->compile);
+  const core::SimTime ready = grammars_.try_emplace(sequence->grammar, compiled).first->second;
+  if (ready > queued) {
+    sequence->waits_for_grammar = true;
+    compiling_.emplace(ready, sequence);
+  }
+}
+
+/// Requests whose grammars are compiled by now wait for them no longer.
+void StepLoop::release_grammars() {
+  while (next_grammar() <= now_) {
+    compiling_.begin()->second->waits_for_grammar = false;
+    compiling_.erase(compiling_.begin());
+  }
 }
 
 /// Something changed at `at`: a step may be formed, unless one is in flight.
@@ -93,6 +120,7 @@ void StepLoop::abort(core::RequestId id, core::SimTime at) {
   hold_blocks_until(at, scheduler_->counts().used_blocks);
   if (const SequencePtr sequence = scheduler_at(at).abort(id); sequence != nullptr) {
     report_end(sequence, domain::Outcome::kAborted);
+    std::erase_if(compiling_, [&](const auto& wait) { return wait.second == sequence; });
   }
   if (scheduler_->counts().waiting > 0) {
     wake(at);  // For blocks that it held without a seat.
@@ -118,9 +146,9 @@ void StepLoop::hold_blocks_until(core::SimTime now, std::int64_t used) {
 
 core::SimTime StepLoop::next_instant() const {
   if (schedule_due_) {
-    return now_;
+    return forms_at();
   }
-  return num_in_flight_ > 0 ? steps_[oldest_].end : core::SimTime::never();
+  return num_in_flight_ > 0 ? steps_[oldest_].end : next_grammar();
 }
 
 InstanceState StepLoop::state(core::SimTime at) const {
@@ -137,14 +165,27 @@ InstanceState StepLoop::state(core::SimTime at) const {
 Pause StepLoop::advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) {
   for (std::int64_t segments = 0;; ++segments) {
     if (schedule_due_) {
-      if (now_ >= limit) {
+      if (forms_at() >= limit) {
         return Pause::kLimit;
+      }
+      if (masks_until_ > now_) {
+        hold_blocks_until(masks_until_, scheduler_->counts().used_blocks);
       }
       schedule_due_ = false;
       past_horizon_ = !fill_pipeline();
     }
     if (past_horizon_) {
       return Pause::kHorizon;
+    }
+    if (num_in_flight_ == 0 && !compiling_.empty()) {
+      if (next_grammar() >= limit) {
+        return Pause::kLimit;
+      }
+      if (next_grammar() > inputs_.horizon) {
+        return Pause::kHorizon;
+      }
+      wake(next_grammar());
+      continue;
     }
     if (num_in_flight_ == 0) {
       RIDGELINE_CHECK(scheduler_->counts().waiting == 0 || scheduler_->waits_for_others(),
@@ -195,6 +236,7 @@ bool StepLoop::fill_pipeline() {
 
 /// Asks the scheduler for the next step; false where there is nothing to run.
 bool StepLoop::form(InFlight& next) {
+  release_grammars();
   while (true) {
     const std::int64_t preemptions = scheduler_->counts().preemptions;
     scheduler_at(now_).schedule(next.step);
@@ -221,6 +263,7 @@ domain::StepBatch StepLoop::batch_of(InFlight& next) {
   decode_lengths_.clear();
   next.context = {};
   next.is_decodes = true;
+  next.mask = mask_of(next.step);
   domain::StepBatch batch;
   for (const ScheduledSequence& part : next.step) {
     next.is_decodes = next.is_decodes && !part.is_prefill &&
@@ -249,15 +292,29 @@ domain::StepBatch StepLoop::batch_of(InFlight& next) {
   return batch;
 }
 
+/// Each token that a request with a grammar samples, and each draft of it, has a mask.
+core::Duration StepLoop::mask_of(const ScheduledStep& step) const {
+  if (!inputs_.options.grammars) {
+    return {};
+  }
+  std::int64_t masks = 0;
+  for (const ScheduledSequence& part : step) {
+    masks += part.samples && part.sequence->grammar.valid() ? 1 + part.num_drafts : 0;
+  }
+  return core::Duration::saturating_product(inputs_.options.grammars->mask, masks);
+}
+
 /// What a step takes that is formed at `now`, when the newest in flight ends at `newest_end`.
 StepLoop::Priced StepLoop::price(const domain::StepBatch& batch,
                                  std::int64_t requests,
+                                 core::Duration mask,
                                  core::SimTime now,
                                  core::SimTime newest_end) {
   domain::StepTime time = inputs_.model.predict(batch);
-  time.cpu = inputs_.host.of(requests, time.cpu);
+  const core::Duration cpu = inputs_.host.of(requests, time.cpu);
+  time.cpu = core::Duration::saturating_sum(cpu, mask);
   const core::Duration gpu = time.gpu();
-  const core::Duration duration = step_period(gpu, time.cpu, inputs_.options.async_scheduling);
+  const core::Duration duration = HostWork::of(inputs_.options, cpu, mask).period(gpu);
   time.add(domain::Bottleneck::kOverhead, duration - gpu);
   if (inputs_.options.pipeline_depth == 0) {
     return {.time = time,
@@ -288,7 +345,7 @@ void StepLoop::count(const domain::StepTime& time, core::Duration busy, std::int
 bool StepLoop::launch(InFlight& next) {
   const domain::StepBatch batch = batch_of(next);
   const Priced priced =
-      price(batch, static_cast<std::int64_t>(next.step.size()), now_, newest_end());
+      price(batch, static_cast<std::int64_t>(next.step.size()), next.mask, now_, newest_end());
   if (priced.end > inputs_.horizon) {
     return false;
   }
@@ -325,6 +382,10 @@ void StepLoop::retire_oldest() {
   in_flight(0).left.clear();
   oldest_ = oldest_ + 1 < depth_ ? oldest_ + 1 : 0;
   --num_in_flight_;
+  if (num_in_flight_ > 0 && delays_forming_) {
+    // The tokens that its masks follow from are there now.
+    masks_until_ = core::SimTime::saturating_sum(now_, in_flight(0).mask);
+  }
 }
 
 bool StepLoop::complete_oldest() {
@@ -424,6 +485,7 @@ EngineTotals StepLoop::totals() const {
 void StepLoop::drop_all() {
   num_in_flight_ = 0;
   schedule_due_ = false;
+  compiling_.clear();
   for (const SequencePtr& sequence : scheduler_->drain()) {
     report_end(sequence, domain::Outcome::kUnfinished);
   }
@@ -433,6 +495,7 @@ void StepLoop::fail_all(core::SimTime at) {
   hold_blocks_until(at, scheduler_->counts().used_blocks);
   num_in_flight_ = 0;
   schedule_due_ = false;
+  compiling_.clear();
   for (const SequencePtr& sequence : scheduler_->drain()) {
     sequence->record.failed = at;
     report_end(sequence, domain::Outcome::kFailed);
@@ -447,6 +510,9 @@ void StepLoop::stall(core::SimTime from, core::SimTime until) {
     past_horizon_ = past_horizon_ || end > inputs_.horizon;
   }
   pipeline_.stall(from, delay);
+  if (masks_until_ > from) {
+    masks_until_ = core::SimTime::saturating_sum(masks_until_, delay);
+  }
   hold_blocks_until(until, scheduler_->counts().used_blocks);
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -71,6 +73,7 @@ class StepLoop final : public Engine {
     core::SimTime end;
     bool is_decodes = false;  ///< Each request decodes one token, behind all its drafts.
     core::Tokens context;     ///< Of its decodes, before the step.
+    core::Duration mask;      ///< Host time of its grammar masks.
     /// Requests that left while it was the newest step in flight: it, or one before it, names them.
     std::vector<SequencePtr> left;
   };
@@ -89,6 +92,9 @@ class StepLoop final : public Engine {
     std::int64_t steps_per_request = 0;
     std::int64_t rounds = 0;  ///< Rounds that end by the limit.
     core::Tokens shared_context;
+    core::Duration mask;  ///< Of each step.
+    /// From the end of a step until another is formed.
+    core::Duration delay;
     /// Of the steps in flight and of those formed, one after the other; where there is a pace, of
     /// those in flight only.
     std::vector<core::SimTime> ends;
@@ -107,6 +113,14 @@ class StepLoop final : public Engine {
     Pace pace;  ///< `batches`: as many as are on the line, of those that are quiet.
   };
 
+  void await_grammar(const SequencePtr& sequence, core::SimTime queued);
+  void release_grammars();
+  /// When the next grammar is compiled that a request waits for; never() where there is none.
+  [[nodiscard]] core::SimTime next_grammar() const {
+    return compiling_.empty() ? core::SimTime::never() : compiling_.begin()->first;
+  }
+  /// When the step that is due may be formed.
+  [[nodiscard]] core::SimTime forms_at() const { return std::max(now_, masks_until_); }
   [[nodiscard]] bool fill_pipeline();
   [[nodiscard]] bool form(InFlight& next);
   /// The scheduler, for which it is that instant where it keeps changes, or KV elsewhere.
@@ -126,8 +140,10 @@ class StepLoop final : public Engine {
   [[nodiscard]] bool launch(InFlight& next);
   void put_in_flight(InFlight& next, const domain::StepBatch& batch, const Priced& priced);
   [[nodiscard]] domain::StepBatch batch_of(InFlight& next);
+  [[nodiscard]] core::Duration mask_of(const ScheduledStep& step) const;
   [[nodiscard]] Priced price(const domain::StepBatch& batch,
                              std::int64_t requests,
+                             core::Duration mask,
                              core::SimTime now,
                              core::SimTime newest_end);
   void count(const domain::StepTime& time, core::Duration busy, std::int64_t steps);
@@ -164,14 +180,19 @@ class StepLoop final : public Engine {
   bool keeps_history_;  ///< EngineInputs::kv_history.
   bool jump_;
   bool needs_decode_lengths_;
+  bool delays_forming_;  ///< No step is formed while masks are made.
   std::size_t depth_;
   std::vector<InFlight> steps_;  ///< A ring of as many as may be in flight.
   std::size_t oldest_ = 0;
   std::size_t num_in_flight_ = 0;
   Pipeline pipeline_;
   core::SimTime now_;
-  bool schedule_due_ = false;  ///< A step may be formed at now_.
-  bool past_horizon_ = false;  ///< A step was formed that ends too late.
+  bool schedule_due_ = false;                            ///< A step may be formed at now_.
+  bool past_horizon_ = false;                            ///< A step was formed that ends too late.
+  std::map<core::GrammarId, core::SimTime> grammars_;    ///< When each is compiled.
+  std::multimap<core::SimTime, SequencePtr> compiling_;  ///< Requests that wait for one, by then.
+  /// Until then the masks of the step that runs are made; only then another is formed.
+  core::SimTime masks_until_;
   EngineTotals totals_;
   core::Int128 used_block_ticks_ = 0;
   std::vector<domain::PrefillChunk> prefills_;

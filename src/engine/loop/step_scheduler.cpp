@@ -14,7 +14,7 @@
 namespace ridgeline::engine {
 
 Sequence::Sequence(const domain::Request& request, core::Tokens max_model_len)
-    : num_prompt_tokens(request.prompt_tokens.value()) {
+    : num_prompt_tokens(request.prompt_tokens.value()), grammar(request.grammar) {
   const std::int64_t room = max_model_len.value() - num_prompt_tokens;
   const std::int64_t wanted = std::min(request.output_tokens, request.max_tokens).value();
   max_output_tokens = std::min(request.max_tokens.value(), room);

@@ -33,6 +33,8 @@ struct Sequence {
 
   std::int64_t num_delivered_tokens = 0;  ///< That the client has got.
   core::SimTime last_token = core::SimTime::never();
+  core::GrammarId grammar;             ///< Of its structured output.
+  bool waits_for_grammar = false;      ///< It may not run before the loop says so.
   std::int64_t num_verifications = 0;  ///< Steps so far that verified drafts of it.
   bool has_ended = false;
   bool drops_tokens = false;  ///< The scheduler took it back: what steps in flight sample for it is

@@ -69,6 +69,9 @@ RC_GTEST_PROP(LockSteps, TakeAsLongAsTheLongestRank, ()) {
   test::Scenario scenario = random_ranks();
   scenario.costs.per_context = core::Duration();
   scenario.host = {};
+  if (scenario.options.grammars) {
+    scenario.options.grammars->mask = {};
+  }
   const auto ranks = *rc::gen::inRange<std::size_t>(2, 5);
   const test::RanksRun group = run(scenario, ranks, *rc::gen::arbitrary<bool>());
   struct Step {

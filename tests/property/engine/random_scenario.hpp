@@ -20,7 +20,8 @@ namespace ridgeline::test {
 
 /// What a scenario may contain beyond what the fast twin does itself.
 struct Features {
-  bool handed_over = false;  ///< Priorities, adapter caps, drafts, cache groups, pipeline depth.
+  /// Priorities, adapter caps, drafts, cache groups, pipeline depth, structured outputs.
+  bool handed_over = false;
   bool aborts = false;
 };
 
@@ -64,6 +65,11 @@ inline void add_handed_over(engine::EngineOptions& options) {
                                   std::vector{engine::CacheGroup{}, window},
                                   std::vector{window});
   options.pipeline_depth = *element<std::int64_t>(0, 0, 0, 3);
+  if (*element(false, false, true)) {
+    options.grammars = engine::GrammarTimes{
+        .compile = core::Duration::microseconds(*element<std::int64_t>(0, 700, 30'000)),
+        .mask = core::Duration::microseconds(*element<std::int64_t>(0, 40, 900, 5000))};
+  }
   // scenario::resolve refuses budgets below a block beside states, and drafts.
   const auto holds_block = [&](core::Tokens tokens) {
     return tokens == core::Tokens(0) || tokens >= options.block_size;
@@ -205,6 +211,11 @@ inline Scenario random_scenario(const Features& features = {}) {
   scenario.costs.bin = *element<std::int64_t>(0, 0, 64);
   scenario.costs.affine = *element(true, true, true, false);
   scenario.requests = random_requests(features);
+  for (domain::Request& request : scenario.requests) {
+    if (scenario.options.grammars && *element(false, true)) {
+      request.grammar = core::GrammarId(*rc::gen::inRange<std::uint32_t>(0, 3));
+    }
+  }
   if (features.aborts) {
     scenario.aborts = random_aborts(scenario.requests);
   }

@@ -34,13 +34,16 @@ TEST(Pace, StepsWithinATime) {
 
 TEST(Pace, TheHostsTimeCountsWhereItIsLonger) {
   // GPU 90 us, 10 more a step; host 100: one step until the GPU takes as long, and one that does.
-  const engine::LinePlace place{
-      .gpu = us(90), .slope = us(5), .cpu = us(100), .room = core::Tokens(1000)};
-  const engine::Pace async = engine::pace_of(place, 2, 50, true);
+  engine::LinePlace place{.gpu = us(90),
+                          .slope = us(5),
+                          .host = {.apart = {}, .beside = us(100)},
+                          .room = core::Tokens(1000)};
+  const engine::Pace async = engine::pace_of(place, 2, 50);
   EXPECT_EQ(async.period, us(100));
   EXPECT_EQ(async.growth, us(0));
   EXPECT_EQ(async.batches, 2);
-  const engine::Pace sync = engine::pace_of(place, 2, 50, false);
+  place.host = {.apart = us(100), .beside = {}};
+  const engine::Pace sync = engine::pace_of(place, 2, 50);
   EXPECT_EQ(sync.period, us(190));
   EXPECT_EQ(sync.growth, us(10));
   EXPECT_EQ(sync.batches, 50);

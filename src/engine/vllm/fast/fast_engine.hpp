@@ -107,11 +107,10 @@ class FastEngine final : public Engine {
                              std::int64_t most) const {
     return pace_of({.gpu = line.gpu(context),
                     .slope = line.slope,
-                    .cpu = line.cpu,
+                    .host = HostWork::of(inputs_.options, line.cpu, {}),
                     .room = line.highest - context},
                    scheduler_.decodes().count(),
-                   most,
-                   async_);
+                   most);
   }
   /// One tick more than the horizon leaves, as Pace::batches_within() counts batches that end
   /// earlier.

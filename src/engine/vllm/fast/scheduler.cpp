@@ -43,7 +43,8 @@ bool Scheduler::covers(const EngineOptions& options) {
   const bool by_priority =
       options.policy == SchedulingPolicy::kPriority && options.profile.has_priority_policy;
   return !by_priority && options.num_speculative_tokens == 0 && options.max_loras == 0 &&
-         !options.kv_transfer && options.pipeline_depth == 0 && has_one_full_cache(options);
+         !options.kv_transfer && !options.grammars && options.pipeline_depth == 0 &&
+         has_one_full_cache(options);
 }
 
 bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_end) {

@@ -215,7 +215,7 @@ class Scheduler final : public QueueScheduler<Sequence> {
   /// Finished, and their blocks are not free. Of one request that was sent again there may be
   /// several: those of its earliest attempt are released first.
   std::multimap<core::RequestId, SequencePtr> holding_;
-  Queue skipped_;  ///< Passed over: waiting for an adapter slot or for KV.
+  Queue skipped_;  ///< Passed over: waiting for a grammar, an adapter slot or KV.
   /// The step being formed has running requests, and none of them a prefill; asked for padding.
   bool only_decodes_run_ = false;
   std::vector<core::LoraId> adapters_;  ///< Distinct ones of the step being formed.

@@ -41,6 +41,9 @@ bool Scheduler::exceeds_lora_cap(const Sequence& sequence) const {
 
 /// Whether something other than room keeps it waiting; others may pass it.
 bool Scheduler::is_held_back(Sequence& sequence) {
+  if (sequence.waits_for_grammar) {
+    return true;
+  }
   if (sequence.status == Status::kLoading) {
     if (!sequence.remote_arrived) {
       return true;

@@ -28,6 +28,8 @@ std::string setting_to_change(const scenario::Resolved& resolved, std::int64_t c
     }
   }
   const engine::RequestPath& path = resolved.deployment->path;
+  const engine::GrammarTimes grammars =
+      resolved.deployment->engine.grammars.value_or(engine::GrammarTimes());
   const std::pair<const char*, core::Duration> times[] = {
       {"network_in", path.network},
       {"frontend_time", path.frontend},
@@ -36,7 +38,9 @@ std::string setting_to_change(const scenario::Resolved& resolved, std::int64_t c
       {"delivery_time", path.deliver},
       {"close_time", path.close},
       {"host_step_time", resolved.deployment->host.per_step},
-      {"host_sequence_time", resolved.deployment->host.per_sequence}};
+      {"host_sequence_time", resolved.deployment->host.per_sequence},
+      {"grammar_compile_time", grammars.compile},
+      {"grammar_mask_time", grammars.mask}};
   for (const auto& [name, time] : times) {
     if (time >= kImplausible) {
       return fmt::format("serving.{}", name);

@@ -47,14 +47,18 @@ std::vector<scenario::Override> random_scenario() {
   } else {
     all.push_back({"workload.max_concurrency", fmt::format("{}", *inRange(1, 4))});
   }
-  const std::vector<std::string> times = {"network_in",
-                                          "frontend_time",
-                                          "frontend_token_time",
-                                          "emit_time",
-                                          "delivery_time",
-                                          "close_time",
-                                          "host_step_time",
-                                          "host_sequence_time"};
+  std::vector<std::string> times = {"network_in",
+                                    "frontend_time",
+                                    "frontend_token_time",
+                                    "emit_time",
+                                    "delivery_time",
+                                    "close_time",
+                                    "host_step_time",
+                                    "host_sequence_time"};
+  if (*element(false, true)) {
+    all.push_back({"workload.structured_output_ratio", "0.5"});
+    times.insert(times.end(), {"grammar_compile_time", "grammar_mask_time"});
+  }
   for (const std::string& time : times) {
     if (*inRange(0, 8) == 0) {
       all.push_back({"serving." + time, *element<std::string>("9000000s", "3000000s", "1000s")});

@@ -63,6 +63,9 @@ TEST(Horizon, ATimeOfTheServerThatIsHoursLongIsNamedInstead) {
   scenario::Resolved resolved;
   resolved.deployment = deployment;
   resolved.workload.section.num_prompts = 3000;
+  deployment->engine.grammars =
+      engine::GrammarTimes{.compile = Duration::seconds(9'000'000), .mask = {}};
+  EXPECT_EQ(past_horizon(resolved, 0, 3000).field, "serving.grammar_compile_time");
   deployment->host.per_step = Duration::seconds(9'000'000);
   EXPECT_EQ(past_horizon(resolved, 0, 3000).field, "serving.host_step_time");
   deployment->path.deliver = Duration::seconds(9'000'000);

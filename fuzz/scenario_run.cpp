@@ -107,6 +107,14 @@ void add_engine(fuzz::Choices& choices, Overrides& all) {
           {fmt::format("serving.{}", time), choices.of({"0s", "1ms", "10000s", "9000000s"})});
     }
   }
+  if (choices.one_in(6)) {
+    all.push_back({"workload.structured_output_ratio", choices.of({"0.5", "1"})});
+    all.push_back({"workload.structured_output_schemas", choices.of({"1", "3"})});
+    for (const char* const time : {"compile", "mask"}) {
+      all.push_back({fmt::format("serving.grammar_{}_time", time),
+                     choices.of({"0s", "40us", "20ms", "10000s", "9000000s"})});
+    }
+  }
 }
 
 /// A few requests, each of few tokens or of many that few steps compute.

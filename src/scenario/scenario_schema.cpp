@@ -43,8 +43,13 @@ document::Node value_schema(const Option& option) {
   }
   MapBuilder schema;
   if (kind == "integer") {
-    schema.add("type", "integer")
-        .add("minimum", static_cast<std::int64_t>(option.lowest))
+    if (option.unit == "tokens") {  // As parse_token_count() takes them.
+      schema.add("type", text_list({"integer", "string"}))
+          .add("pattern", "^([0-9]+[KMGT]|[0-9]+(\\.[0-9]+)?[kmgt])$");
+    } else {
+      schema.add("type", "integer");
+    }
+    schema.add("minimum", static_cast<std::int64_t>(option.lowest))
         .add("maximum", static_cast<std::int64_t>(option.highest));
   } else if (kind == "number") {
     schema.add("type", "number").add("minimum", option.lowest).add("maximum", option.highest);

@@ -118,5 +118,15 @@ TEST(ScenarioSchema, HasEveryOptionAndNothingElse) {
   EXPECT_NE(properties->find("set"), nullptr);
 }
 
+TEST(ScenarioSchema, TakesThousandsOfTokens) {
+  const document::Node schema = scenario_schema();
+  const document::Node* engine = schema.find("properties")->find("engine");
+  const document::Node& map = engine->find("anyOf")->items().front();
+  const document::Node* length = map.find("properties")->find("max_model_len");
+  const document::Node& value = length->find("anyOf")->items().front();
+  EXPECT_EQ(value.find("type")->items().back().as_string(), "string");
+  EXPECT_EQ(value.find("pattern")->as_string(), "^([0-9]+[KMGT]|[0-9]+(\\.[0-9]+)?[kmgt])$");
+}
+
 }  // namespace
 }  // namespace ridgeline::scenario

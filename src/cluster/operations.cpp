@@ -127,7 +127,9 @@ void Operations::begin_start(core::InstanceId id, SimTime now) {
   one.state = Lifecycle::kPending;
   core::RngStream draws(
       inputs_.seed, static_cast<std::uint64_t>(one.starts++), "cold start", id.value());
-  one.start = scaling::start_times(inputs_.cold_start, draws);
+  const auto places =
+      std::ranges::find_if(inputs_.places, [id](const Places& some) { return some.has(id); });
+  one.start = scaling::start_times(places->cold_start.value_or(inputs_.cold_start), draws);
   push(SimTime::saturating_sum(now, one.start.pending), Step::kLifecycle, id);
 }
 
@@ -245,9 +247,27 @@ std::int64_t Operations::num_replicas(const Places& places) const {
          num_in(places, Lifecycle::kDraining);
 }
 
-bool Operations::on_arrival(Ticket&, SimTime) {
-  ++arrivals_;
+bool Operations::on_arrival(Ticket& ticket, SimTime) {
+  if (ticket.group >= arrivals_.size()) {
+    arrivals_.resize(ticket.group + 1U);
+  }
+  ++arrivals_[ticket.group];
   return false;
+}
+
+std::int64_t Operations::num_arrivals(const Places& places) const {
+  std::int64_t arrivals = 0;
+  for (std::size_t group = 0; group < arrivals_.size(); ++group) {
+    arrivals += places.serves_group(group) ? arrivals_[group] : 0;
+  }
+  return arrivals;
+}
+
+std::int64_t Operations::num_held(const Places& places) const {
+  return std::ranges::count_if(held_, [&](core::RequestId id) {
+    const Ticket* const ticket = fleet_.find(id);
+    return ticket != nullptr && places.serves_group(ticket->group);
+  });
 }
 
 bool Operations::on_no_instance(Ticket& ticket, SimTime) {

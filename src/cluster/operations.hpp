@@ -32,9 +32,16 @@ struct Places {
   std::size_t first = 0;
   std::size_t count = 0;
   std::int64_t initial = 0;  ///< Ready from the start: those with the lowest ids.
+  /// How each starts, where that is not as all do.
+  std::optional<scaling::ColdStart> cold_start = {};
+  /// By group of the pools that serve a request, whether it may come here; empty: every request.
+  std::vector<bool> serves = {};
 
   [[nodiscard]] bool has(core::InstanceId id) const {
     return id.value() >= first && id.value() < first + count;
+  }
+  [[nodiscard]] bool serves_group(std::size_t group) const {
+    return serves.empty() || serves[group];
   }
 };
 
@@ -95,9 +102,9 @@ class Operations final : public Part {
   [[nodiscard]] std::int64_t num_replicas(const Places& places) const;
   [[nodiscard]] std::int64_t num_ready(const Places& places) const;
   [[nodiscard]] std::int64_t num_gone(const Places& places) const;
-  /// Requests that have arrived.
-  [[nodiscard]] std::int64_t num_arrivals() const { return arrivals_; }
-  [[nodiscard]] std::int64_t num_held() const { return static_cast<std::int64_t>(held_.size()); }
+  /// Requests for those places that have arrived, and that wait for an instance.
+  [[nodiscard]] std::int64_t num_arrivals(const Places& places) const;
+  [[nodiscard]] std::int64_t num_held(const Places& places) const;
   [[nodiscard]] Lifecycle state(core::InstanceId id) const { return life(id).state; }
 
   // For results.
@@ -183,9 +190,9 @@ class Operations final : public Part {
   std::vector<faults::Fault> faults_;  ///< Those listed, then those that came by chance.
   std::priority_queue<Event, std::vector<Event>, std::greater<>> agenda_;
   std::uint64_t num_events_ = 0;
-  std::int64_t arrivals_ = 0;
-  core::SimTime seen_;                ///< The latest instant that it has seen.
-  std::deque<core::RequestId> held_;  ///< In the order in which they found no instance.
+  std::vector<std::int64_t> arrivals_;  ///< By group of pools.
+  core::SimTime seen_;                  ///< The latest instant that it has seen.
+  std::deque<core::RequestId> held_;    ///< In the order in which they found no instance.
   std::unordered_map<core::RequestId::Rep, std::int32_t> retries_;  ///< Looked up, never walked.
   bool found_instances_ = false;  ///< Some became ready at this instant.
   std::int64_t losing_ = -1;      ///< The report whose requests are being lost.

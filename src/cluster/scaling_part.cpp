@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cluster/lifecycle.hpp"
 #include "cluster/operations.hpp"
@@ -23,10 +25,17 @@ ScalingPart::ScalingPart(Fleet& fleet, Operations& operations, ScalingInputs inp
     : fleet_(fleet),
       operations_(operations),
       inputs_(std::move(inputs)),
-      places_(operations.places()[inputs_.places]),
       next_reading_(scaling::next_multiple(SimTime(), inputs_.metrics_interval)),
       next_decision_(inputs_.scaler->next_decision(SimTime())),
       busy_(fleet.num_instances()) {}
+
+std::vector<std::string_view> ScalingPart::pools() const {
+  std::vector<std::string_view> names;
+  for (const ScaledPool& pool : inputs_.pools) {
+    names.push_back(pool.name);
+  }
+  return names;
+}
 
 SimTime ScalingPart::next_instant() const {
   return std::min(next_reading_, next_decision_);
@@ -44,11 +53,23 @@ void ScalingPart::act(SimTime now) {
 }
 
 void ScalingPart::read(SimTime now) {
-  scaling::PoolReading reading{.at = now,
-                               .held = operations_.num_held(),
-                               .arrivals = operations_.num_arrivals() - arrivals_};
-  arrivals_ = operations_.num_arrivals();
-  for (std::size_t place = places_.first; place < places_.first + places_.count; ++place) {
+  scaling::PoolReading reading{.at = now};
+  // A request that several of the pools may serve counts once.
+  const Places& first = places_of(inputs_.pools.front());
+  reading.held = operations_.num_held(first);
+  const std::int64_t arrivals = operations_.num_arrivals(first);
+  reading.arrivals = arrivals - std::exchange(arrivals_, arrivals);
+  for (std::size_t variant = 0; variant < inputs_.pools.size(); ++variant) {
+    read(variant, now, reading);
+  }
+  newest_.clear();
+  newest_.push_back(std::move(reading));
+}
+
+void ScalingPart::read(std::size_t variant, SimTime now, scaling::PoolReading& reading) {
+  const ScaledPool& pool = inputs_.pools[variant];
+  const Places& places = places_of(pool);
+  for (std::size_t place = places.first; place < places.first + places.count; ++place) {
     const core::InstanceId id(static_cast<core::InstanceId::Rep>(place));
     if (operations_.state(id) != Lifecycle::kReady) {
       continue;
@@ -68,36 +89,63 @@ void ScalingPart::read(SimTime now) {
                                 .kv_usage = all > 0.0 ? used / all : 0.0,
                                 .busy = std::min(share, 1.0),
                                 .queued_tokens = state.queued_prompt_tokens,
-                                .kv_capacity = inputs_.kv_capacity,
-                                .context = inputs_.context});
+                                .kv_capacity = pool.kv_capacity,
+                                .context = pool.context,
+                                .variant = variant});
   }
-  newest_.clear();
-  newest_.push_back(std::move(reading));
 }
 
 void ScalingPart::decide(SimTime now) {
-  const std::int64_t replicas = operations_.num_replicas(places_);
-  const scaling::ScalePlan plan = inputs_.scaler->evaluate({.readings = newest_,
-                                                            .replicas = replicas,
-                                                            .ready = operations_.num_ready(places_),
-                                                            .min_replicas = inputs_.min_replicas,
-                                                            .max_replicas = inputs_.max_replicas},
-                                                           now);
-  std::int64_t wanted = std::clamp(plan.replicas, inputs_.min_replicas, inputs_.max_replicas);
+  std::vector<scaling::Variant> variants;
+  scaling::PoolHistory history{.readings = newest_};
+  for (const ScaledPool& pool : inputs_.pools) {
+    const scaling::Variant& one = variants.emplace_back(
+        scaling::Variant{.replicas = operations_.num_replicas(places_of(pool)),
+                         .ready = operations_.num_ready(places_of(pool)),
+                         .min_replicas = pool.min_replicas,
+                         .max_replicas = pool.max_replicas,
+                         .cost = pool.cost,
+                         .kv_capacity = pool.kv_capacity});
+    history.replicas += one.replicas;
+    history.ready += one.ready;
+    history.min_replicas += one.min_replicas;
+    history.max_replicas += one.max_replicas;
+  }
+  history.variants = variants;
+  const scaling::ScalePlan plan = inputs_.scaler->evaluate(history, now);
+  RIDGELINE_CHECK(
+      plan.by_variant.empty() ? variants.size() == 1 : plan.by_variant.size() == variants.size(),
+      "an autoscaler decides for each of its pools");
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    scale(inputs_.pools[i],
+          plan.by_variant.empty() ? plan.replicas : plan.by_variant[i],
+          plan.reason,
+          now);
+  }
+}
+
+void ScalingPart::scale(const ScaledPool& pool,
+                        std::int64_t wanted,
+                        std::string_view reason,
+                        SimTime now) {
+  const Places& places = places_of(pool);
+  const std::int64_t replicas = operations_.num_replicas(places);
+  wanted = std::clamp(wanted, pool.min_replicas, pool.max_replicas);
   // One that drains still has its place.
-  wanted = std::min(wanted, replicas + operations_.num_gone(places_));
+  wanted = std::min(wanted, replicas + operations_.num_gone(places));
   if (wanted == replicas) {
     return;
   }
   if (wanted > replicas) {
-    operations_.start(wanted - replicas, now, places_);
+    operations_.start(wanted - replicas, now, places);
   } else {
-    operations_.retire(replicas - wanted, now, places_);
+    operations_.retire(replicas - wanted, now, places);
   }
-  RIDGELINE_CHECK(operations_.num_replicas(places_) == wanted && wanted <= inputs_.max_replicas &&
-                      wanted >= inputs_.min_replicas,
+  RIDGELINE_CHECK(operations_.num_replicas(places) == wanted && wanted <= pool.max_replicas &&
+                      wanted >= pool.min_replicas,
                   "scaling stays between its bounds");
-  events_.push_back({.at = now, .from = replicas, .to = wanted, .reason = plan.reason});
+  events_.push_back(
+      {.at = now, .from = replicas, .to = wanted, .reason = reason, .pool = pool.name});
 }
 
 }  // namespace ridgeline::cluster

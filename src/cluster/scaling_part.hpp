@@ -13,16 +13,22 @@
 
 namespace ridgeline::cluster {
 
-struct ScalingInputs {
-  std::unique_ptr<scaling::Scaler> scaler;
+/// Instances that are alike, as one autoscaler has them.
+struct ScaledPool {
+  std::size_t places = 0;  ///< Which of Operations::places().
   std::int64_t min_replicas = 1;
   std::int64_t max_replicas = 1;
+  core::Tokens kv_capacity = {};  ///< Of each instance.
+  core::Tokens context = {};      ///< The longest request of each.
+  double cost = 0.0;              ///< Of each.
+  std::string_view name = {};     ///< Where there are several.
+};
+
+struct ScalingInputs {
+  std::unique_ptr<scaling::Scaler> scaler;
+  std::vector<ScaledPool> pools;                                  ///< In the order of their places.
   core::Duration metrics_interval = core::Duration::seconds(15);  ///< Prometheus' usual one.
-  core::Tokens kv_capacity = {};                                  ///< Of each instance.
-  core::Tokens context = {};                                      ///< The longest request of each.
-  std::size_t places = 0;      ///< Which of Operations::places() it scales.
-  std::string_view pool = {};  ///< Its name, where there are several.
-  bool reads_busy = false;     ///< Whether the autoscaler looks at busy shares.
+  bool reads_busy = false;  ///< Whether the autoscaler looks at busy shares.
 };
 
 /// A change of the number of replicas.
@@ -31,6 +37,7 @@ struct ScaleEvent {
   std::int64_t from = 0;
   std::int64_t to = 0;
   std::string_view reason;
+  std::string_view pool = {};
 };
 
 /// Reads the metrics of the ready instances at their interval, and asks the autoscaler at its own.
@@ -42,16 +49,24 @@ class ScalingPart final : public Part {
   void act(core::SimTime now) override;
 
   [[nodiscard]] const std::vector<ScaleEvent>& events() const { return events_; }
-  [[nodiscard]] std::string_view pool() const { return inputs_.pool; }
+  /// The names of what it scales.
+  [[nodiscard]] std::vector<std::string_view> pools() const;
 
  private:
   void read(core::SimTime now);
+  void read(std::size_t variant, core::SimTime now, scaling::PoolReading& reading);
   void decide(core::SimTime now);
+  void scale(const ScaledPool& pool,
+             std::int64_t wanted,
+             std::string_view reason,
+             core::SimTime now);
+  [[nodiscard]] const Places& places_of(const ScaledPool& pool) const {
+    return operations_.places()[pool.places];
+  }
 
   Fleet& fleet_;
   Operations& operations_;
   ScalingInputs inputs_;
-  Places places_;
   core::SimTime next_reading_;
   core::SimTime next_decision_;
   std::vector<scaling::PoolReading> newest_;  ///< One, once there was one.

@@ -10,7 +10,7 @@ namespace ridgeline::metrics {
 /// A change of the number of instances.
 struct ScaleEventSummary {
   double at_s = 0.0;
-  std::string pool = {};  ///< Which it is of, where prefill and decode are apart.
+  std::string pool = {};  ///< Which it is of: "prefill" or "decode" where they are apart.
   std::int64_t from = 0;  ///< Ready or on their way to be.
   std::int64_t to = 0;
   std::string reason;
@@ -18,7 +18,8 @@ struct ScaleEventSummary {
 
 /// What an autoscaler did, and what the instances cost.
 struct ScalingSummary {
-  std::string policy = {};  ///< Empty without an autoscaler.
+  std::string policy = {};              ///< Empty without an autoscaler.
+  std::vector<std::string> pools = {};  ///< That it scales, by the names in events.
   std::vector<ScaleEventSummary> events = {};
   double replica_seconds = 0.0;  ///< Sum over instances of the time from pending to gone.
   double gpu_hours = 0.0;

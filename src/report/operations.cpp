@@ -91,7 +91,7 @@ std::string scaling_line(const ScalingSummary& scaling, const TextStyle& style) 
   std::vector<Piece> pieces;
   if (!scaling.policy.empty()) {
     pieces.push_back({.text = scaling.policy});
-    for (const std::string_view pool : {"", "prefill", "decode"}) {
+    for (const std::string& pool : scaling.pools) {
       std::int64_t up = 0;
       std::int64_t down = 0;
       std::int64_t most = 0;
@@ -102,7 +102,7 @@ std::string scaling_line(const ScalingSummary& scaling, const TextStyle& style) 
           most = std::max({most, event.from, event.to});
         }
       }
-      if (pool.empty() ? most == 0 && !scaling.events.empty() : most == 0) {
+      if (most == 0 && (!pool.empty() || !scaling.events.empty())) {
         continue;
       }
       pieces.push_back({.text = fmt::format(
@@ -111,6 +111,9 @@ std::string scaling_line(const ScalingSummary& scaling, const TextStyle& style) 
         pieces.push_back({.text = fmt::format("{} at most", counted(most, "instance"))});
       }
     }
+  }
+  if (scaling.pools.size() > 1 && scaling.events.empty()) {
+    pieces.push_back({.text = "no change"});
   }
   pieces.push_back({.text = fmt::format("{} GPU hours", significant(scaling.gpu_hours))});
   if (scaling.cost) {

@@ -40,6 +40,7 @@ struct ScalerEntry {
   std::string_view source;                  ///< The system and version that it is taken from.
   core::Duration interval;                  ///< scaling_interval, unless set.
   std::span<const std::string_view> reads;  ///< Settings by which it differs from others.
+  bool shares_pools = false;  ///< One for all pools that serve the same, not one for each.
   std::unique_ptr<Scaler> (*make)(const ScalerSettings& settings);
 
   [[nodiscard]] bool reads_setting(std::string_view name) const;

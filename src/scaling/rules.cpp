@@ -62,7 +62,9 @@ SpareDecision spare_capacity(const std::vector<ReplicaGauges>& replicas,
   }
   std::optional<std::size_t> chosen;
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    const bool may = decision.up ? variants[i].pending == 0 : variants[i].current > 1;
+    const bool may = decision.up
+                         ? variants[i].pending == 0 && variants[i].current < variants[i].most
+                         : variants[i].current > std::max<std::int64_t>(variants[i].fewest, 1);
     const bool better = !chosen || (decision.up ? variants[i].cost < variants[*chosen].cost
                                                 : variants[i].cost > variants[*chosen].cost);
     chosen = may && better ? i : chosen;

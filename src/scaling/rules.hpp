@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct VariantCounts {
   std::int64_t desired = 0;  ///< Of the last decision; 0: none.
   std::int64_t pending = 0;
   double cost = 0.0;
+  std::int64_t fewest = 1;
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 struct SpareThresholds {
   double kv = 0.8;
@@ -36,7 +39,8 @@ struct SpareDecision {
   std::vector<std::int64_t> targets;  ///< By variant.
 };
 /// llm-d's workload-variant autoscaler, saturation V1 (b08b1c7): one replica up or down by the mean
-/// spare capacity.
+/// spare capacity, up of the cheapest variant without one on its way, down of the dearest with two
+/// or more. A variant that is at its bound is left out, which is ours.
 [[nodiscard]] SpareDecision spare_capacity(const std::vector<ReplicaGauges>& replicas,
                                            const std::vector<VariantCounts>& variants,
                                            const SpareThresholds& thresholds = {});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -22,6 +23,7 @@ struct ReplicaReading {
   core::Tokens queued_tokens = {};  ///< Of the prompts of the waiting requests.
   core::Tokens kv_capacity = {};
   core::Tokens context = {};  ///< Longest request.
+  std::size_t variant = 0;    ///< Of PoolHistory::variants.
 };
 
 /// What a pool's metrics showed at one instant.
@@ -35,11 +37,22 @@ struct PoolReading {
   [[nodiscard]] bool is_active() const;
 };
 
-/// What an autoscaler may look at.
+/// Replicas that are alike, and the bounds of their number.
+struct Variant {
+  std::int64_t replicas = 0;  ///< Ready or on their way to be.
+  std::int64_t ready = 0;     ///< Of those.
+  std::int64_t min_replicas = 0;
+  std::int64_t max_replicas = 0;
+  double cost = 0.0;              ///< Of each, in any unit.
+  core::Tokens kv_capacity = {};  ///< Of each.
+};
+
+/// What an autoscaler may look at. Numbers of replicas are sums over the variants.
 struct PoolHistory {
   std::span<const PoolReading> readings;  ///< In order of time; the last is the newest.
-  std::int64_t replicas = 0;              ///< Ready or on their way to be.
-  std::int64_t ready = 0;                 ///< Of those.
+  std::span<const Variant> variants = {};
+  std::int64_t replicas = 0;  ///< Ready or on their way to be.
+  std::int64_t ready = 0;     ///< Of those.
   std::int64_t min_replicas = 0;
   std::int64_t max_replicas = 0;
 
@@ -52,6 +65,7 @@ struct PoolHistory {
 struct ScalePlan {
   std::int64_t replicas = 0;
   std::string_view reason = "no change";
+  std::vector<std::int64_t> by_variant = {};  ///< Empty: `replicas` of the only one.
 };
 
 /// Decides how many replicas a pool has. May remember what it was shown; is shown readings, and

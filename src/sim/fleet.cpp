@@ -88,9 +88,6 @@ std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolve
                                 .pools = std::move(instances.pools),
                                 .groups = std::move(instances.groups),
                                 .warm_from = instances.warm_from};
-  if (inputs.pools.size() == 1) {
-    inputs.pools.front().instances = inputs.num_instances;  // With those that an autoscaler adds.
-  }
   if (inputs.pools.empty() && section.spread) {
     inputs.pools.push_back({.instances = inputs.num_instances,
                             .options = &instance.engine.options,

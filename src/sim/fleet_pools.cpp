@@ -26,6 +26,10 @@
 #include "metrics/summary.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
+#include "scenario/sections/autoscaling.hpp"
+#include "scenario/sections/cluster.hpp"
+#include "scenario/sections/pools.hpp"
+#include "sim/operations.hpp"
 #include "workload/source.hpp"
 
 namespace ridgeline::sim {
@@ -131,6 +135,7 @@ PoolEngines::PoolEngines(
   for (const scenario::ResolvedPool& pool : resolved.pools) {
     engines_.push_back(
         {.pool = pool,
+         .places = places_of_pool(resolved, pool.section),
          .spread = pool.section.spread.value_or(resolved.run.cluster.spread.value_or(0.0)),
          .options = options_of(*pool.deployment),
          .logged = LoggedModel(*pool.deployment->latency)});
@@ -141,7 +146,7 @@ std::vector<cluster::InstancePool> PoolEngines::pools() const {
   std::vector<cluster::InstancePool> pools;
   for (const One& one : engines_) {
     const scenario::Deployment& deployment = *one.pool.deployment;
-    pools.push_back({.instances = one.pool.section.instances,
+    pools.push_back({.instances = one.places,
                      .options = &one.options,
                      .model = deployment.latency->logs()
                                   ? static_cast<const latency::StepTimeModel*>(&one.logged)
@@ -177,17 +182,21 @@ cluster::PoolGroups pool_groups(const scenario::Resolved& resolved,
           .of = [groups](const domain::Request& request) { return groups->of(request); }};
 }
 
+std::int64_t places_of_pool(const scenario::Resolved& resolved, const scenario::PoolSection& pool) {
+  const scenario::ClusterSection& cluster = resolved.run.cluster;
+  if (cluster.disaggregation.prefill_instances) {
+    return resolved.pools.size() == 1 ? num_places(resolved) : pool.instances;
+  }
+  return scenario::most_instances(scenario::autoscaling_of(cluster.autoscaling, pool),
+                                  pool.instances);
+}
+
 std::vector<std::size_t> pools_of_instances(const scenario::Resolved& resolved) {
   std::vector<std::size_t> pools;
   for (std::size_t pool = 0; pool < resolved.pools.size(); ++pool) {
-    pools.insert(
-        pools.end(), static_cast<std::size_t>(resolved.pools[pool].section.instances), pool);
-  }
-  // An autoscaler, which works on one pool, adds to that one.
-  const auto most = resolved.run.cluster.autoscaling.max_replicas.value_or(0);
-  if (resolved.run.cluster.autoscaling.name && resolved.pools.size() == 1 &&
-      most > std::ssize(pools)) {
-    pools.resize(static_cast<std::size_t>(most), 0);
+    pools.insert(pools.end(),
+                 static_cast<std::size_t>(places_of_pool(resolved, resolved.pools[pool].section)),
+                 pool);
   }
   return pools;
 }
@@ -221,7 +230,8 @@ void fill_pools(const scenario::Resolved& resolved,
     pool.gpus = deployment.execution.sharding.gpus();
     core::Duration existed;
     engine::EngineTotals sum;
-    const std::size_t last = next + static_cast<std::size_t>(pool.instances);
+    const std::size_t last =
+        next + static_cast<std::size_t>(places_of_pool(resolved, from.section));
     for (; next < last; ++next) {
       const core::InstanceId id(static_cast<core::InstanceId::Rep>(next));
       const engine::EngineTotals totals = cluster.totals_of(id);
@@ -229,12 +239,16 @@ void fill_pools(const scenario::Resolved& resolved,
       sum.prefix_queries += totals.prefix_queries;
       sum.prefix_hits += totals.prefix_hits;
       existed += operations != nullptr ? operations->existed(id, end) : end.since_start();
-      pool.together.kv_peak = std::max(pool.together.kv_peak.value_or(0.0),
-                                       fleet.instances[next].kv_peak.value_or(0.0));
+      if (next < fleet.instances.size()) {  // The last ones may never have been there.
+        pool.together.kv_peak = std::max(pool.together.kv_peak.value_or(0.0),
+                                         fleet.instances[next].kv_peak.value_or(0.0));
+      }
     }
+    const double span = busy_span(resolved, cluster, summary);
     pool.together.busy =
-        share(sum.busy.to_seconds(),
-              busy_span(resolved, cluster, summary) * static_cast<double>(pool.instances));
+        resolved.run.cluster.autoscaling.name
+            ? share(sum.busy.to_seconds(), existed.to_seconds())
+            : share(sum.busy.to_seconds(), span * static_cast<double>(pool.instances));
     pool.together.prefix_hit_rate = share(static_cast<double>(sum.prefix_hits.value()),
                                           static_cast<double>(sum.prefix_queries.value()));
     pool.output_throughput =

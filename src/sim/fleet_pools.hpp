@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "metrics/summary.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
+#include "scenario/sections/pools.hpp"
 #include "sim/logged_model.hpp"
 #include "workload/source.hpp"
 
@@ -35,6 +37,7 @@ class PoolEngines {
  private:
   struct One {
     const scenario::ResolvedPool& pool;
+    std::int64_t places;
     double spread;
     engine::EngineOptions options;
     LoggedModel logged;
@@ -46,6 +49,10 @@ class PoolEngines {
 /// that list them. A request without a model's name is of the first pool's. Both outlive it.
 [[nodiscard]] cluster::PoolGroups pool_groups(const scenario::Resolved& resolved,
                                               const workload::Source& source);
+
+/// Places for instances of a pool: as many as there may be at once.
+[[nodiscard]] std::int64_t places_of_pool(const scenario::Resolved& resolved,
+                                          const scenario::PoolSection& pool);
 
 /// The pool of each instance; empty where the scenario lists none.
 [[nodiscard]] std::vector<std::size_t> pools_of_instances(const scenario::Resolved& resolved);

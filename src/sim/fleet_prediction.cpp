@@ -45,7 +45,7 @@ std::shared_ptr<const routing::LatencyPredictor> predictor_of(const scenario::Re
   }
   std::vector<cluster::InstancePool> pools;
   for (const scenario::ResolvedPool& pool : resolved.pools) {
-    pools.push_back(predicted_pool(*pool.deployment, pool.section.instances));
+    pools.push_back(predicted_pool(*pool.deployment, places_of_pool(resolved, pool.section)));
   }
   if (pools.empty()) {
     pools.push_back(predicted_pool(*resolved.deployment, 0));

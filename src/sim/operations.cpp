@@ -9,10 +9,12 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cluster/cluster.hpp"
 #include "cluster/operations.hpp"
 #include "cluster/part.hpp"
+#include "cluster/pools.hpp"
 #include "cluster/scaling_part.hpp"
 #include "core/check.hpp"
 #include "core/ids.hpp"
@@ -24,6 +26,7 @@
 #include "metrics/summary.hpp"
 #include "model/operators.hpp"
 #include "routing/router.hpp"
+#include "scaling/cold_start.hpp"
 #include "scaling/metric.hpp"
 #include "scaling/registry.hpp"
 #include "scenario/deployment.hpp"
@@ -31,6 +34,8 @@
 #include "scenario/sections/autoscaling.hpp"
 #include "scenario/sections/cluster.hpp"
 #include "scenario/sections/faults.hpp"
+#include "scenario/sections/pools.hpp"
+#include "sim/fleet_pools.hpp"
 
 namespace ridgeline::sim {
 namespace {
@@ -45,25 +50,54 @@ double gpus_of_instance(const scenario::Deployment& deployment) {
   return static_cast<double>(gpus);
 }
 
-cluster::OperationsInputs operations_inputs(const scenario::Resolved& resolved) {
-  const scenario::ClusterSection& section = resolved.run.cluster;
-  const scenario::Deployment& deployment = *resolved.deployment;
-  const auto faults = scenario::fault_settings(section.faults);
-  const auto start = scenario::cold_start(section.autoscaling,
+scaling::ColdStart start_of(const scenario::Resolved& resolved,
+                            const scenario::Deployment& deployment) {
+  const auto start = scenario::cold_start(resolved.run.cluster.autoscaling,
                                           deployment.memory.weights * gpus_of_instance(deployment));
-  RIDGELINE_CHECK(faults.has_value() && start.has_value(), "a scenario's rules read its sections");
+  RIDGELINE_CHECK(start.has_value(), "a scenario's rules read its sections");
+  return *start;
+}
+
+/// Those of each pool, and which groups of pools are for them.
+std::vector<cluster::Places> places_of_pools(const scenario::Resolved& resolved,
+                                             const cluster::PoolGroups& groups) {
+  std::vector<cluster::Places> all;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < resolved.pools.size(); ++i) {
+    const scenario::ResolvedPool& pool = resolved.pools[i];
+    cluster::Places places{
+        .first = first,
+        .count = static_cast<std::size_t>(places_of_pool(resolved, pool.section)),
+        .initial = pool.section.instances,
+        .cold_start = start_of(resolved, *pool.deployment)};
+    for (const std::vector<bool>& members : groups.members) {
+      places.serves.push_back(members[i]);
+    }
+    first += places.count;
+    all.push_back(std::move(places));
+  }
+  return all;
+}
+
+cluster::OperationsInputs operations_inputs(const scenario::Resolved& resolved,
+                                            const cluster::PoolGroups& groups) {
+  const scenario::ClusterSection& section = resolved.run.cluster;
+  const auto faults = scenario::fault_settings(section.faults);
+  RIDGELINE_CHECK(faults.has_value(), "a scenario's rules read its sections");
   const auto seed = static_cast<std::uint64_t>(resolved.run.seed);
   const std::int64_t prefill = section.disaggregation.prefill_instances.value_or(0);
   const auto prefill_places = static_cast<std::size_t>(num_prefill_places(resolved));
   const auto all_places = static_cast<std::size_t>(num_places(resolved));
   const bool is_apart = prefill > 0;
-  // Ids follow the places: where both kinds are scaled, a share of the instances is one of places.
-  const std::int64_t drawn_from = is_apart ? num_places(resolved) : *section.instances;
+  const bool has_kinds = is_apart || resolved.pools.size() > 1;
+  // Ids follow the places: where several kinds are scaled, a share of the instances is one of
+  // places.
+  const std::int64_t drawn_from = has_kinds ? num_places(resolved) : *section.instances;
   cluster::OperationsInputs inputs{
       .initial_instances = *section.instances,
       .places = {},
       .faults = faults::FaultPlan(faults->listed, faults->random, drawn_from, seed),
-      .cold_start = *start,
+      .cold_start = start_of(resolved, *resolved.deployment),
       .victim = scenario::victim_policy(section.autoscaling),
       .seed = seed};
   if (is_apart) {
@@ -71,6 +105,8 @@ cluster::OperationsInputs operations_inputs(const scenario::Resolved& resolved) 
                      {.first = prefill_places,
                       .count = all_places - prefill_places,
                       .initial = *section.instances - prefill}};
+  } else if (has_kinds) {
+    inputs.places = places_of_pools(resolved, groups);
   }
   inputs.drain_timeout = section.autoscaling.drain_timeout.value_or(inputs.drain_timeout);
   inputs.retries.max_retries = section.retries.max_retries.value_or(0);
@@ -83,30 +119,73 @@ cluster::OperationsInputs operations_inputs(const scenario::Resolved& resolved) 
   return inputs;
 }
 
-cluster::ScalingInputs scaling_inputs(const scenario::Resolved& resolved, scaling::Role role) {
-  const scenario::AutoscalingSection& section = resolved.run.cluster.autoscaling;
-  const engine::EngineOptions& engine = resolved.deployment->engine;
+/// What the bounds of a section say of instances made from a deployment.
+cluster::ScaledPool scaled_pool(const scenario::AutoscalingSection& section,
+                                const scenario::Deployment& deployment) {
+  const engine::EngineOptions& engine = deployment.engine;
+  return {.min_replicas = section.min_replicas.value_or(1),
+          .max_replicas = *section.max_replicas,
+          .kv_capacity = engine.block_size * (engine.num_gpu_blocks - kUnusedBlock).value(),
+          .context = engine.max_model_len};
+}
+
+/// An autoscaler without pools.
+cluster::ScalingInputs scaler_of(const scenario::AutoscalingSection& section, scaling::Role role) {
   const auto policy = scaling::find_scaler(*section.name);
   const auto settings = scenario::scaler_settings(section, role);
   RIDGELINE_CHECK(policy.has_value() && settings.has_value(),
                   "a scenario's rules look its autoscaler up");
-  cluster::ScalingInputs inputs{
-      .scaler = (*policy)->make(*settings),
-      .min_replicas = section.min_replicas.value_or(1),
-      .max_replicas = *section.max_replicas,
-      .kv_capacity = engine.block_size * (engine.num_gpu_blocks - kUnusedBlock).value(),
-      .context = engine.max_model_len,
-      .reads_busy = settings->metric == scaling::Metric::kBusy};
-  if (role == scaling::Role::kPrefill) {
-    inputs.min_replicas = section.prefill_min_replicas.value_or(1);
-    inputs.max_replicas = *section.prefill_max_replicas;
-    inputs.pool = "prefill";
-  } else if (role == scaling::Role::kDecode) {
-    inputs.places = 1;
-    inputs.pool = "decode";
-  }
+  cluster::ScalingInputs inputs{.scaler = (*policy)->make(*settings),
+                                .pools = {},
+                                .reads_busy = settings->metric == scaling::Metric::kBusy};
   inputs.metrics_interval = section.metrics_interval.value_or(inputs.metrics_interval);
   return inputs;
+}
+
+cluster::ScalingInputs scaling_inputs(const scenario::Resolved& resolved, scaling::Role role) {
+  scenario::AutoscalingSection section = resolved.run.cluster.autoscaling;
+  if (resolved.pools.size() == 1) {
+    section = scenario::autoscaling_of(section, resolved.pools.front().section);
+  }
+  cluster::ScalingInputs inputs = scaler_of(section, role);
+  cluster::ScaledPool pool = scaled_pool(section, *resolved.deployment);
+  if (role == scaling::Role::kPrefill) {
+    pool.min_replicas = section.prefill_min_replicas.value_or(1);
+    pool.max_replicas = *section.prefill_max_replicas;
+    pool.name = "prefill";
+  } else if (role == scaling::Role::kDecode) {
+    pool.places = 1;
+    pool.name = "decode";
+  }
+  inputs.pools.push_back(pool);
+  return inputs;
+}
+
+/// An autoscaler for each of several pools; where the policy looks at pools together, one for all
+/// that serve the same.
+std::vector<cluster::ScalingInputs> scalers_of_pools(const scenario::Resolved& resolved) {
+  const scenario::ClusterSection& cluster = resolved.run.cluster;
+  const bool shares = (*scaling::find_scaler(*cluster.autoscaling.name))->shares_pools;
+  std::vector<cluster::ScalingInputs> all;
+  for (std::size_t i = 0; i < resolved.pools.size(); ++i) {
+    const scenario::PoolSection& own = resolved.pools[i].section;
+    const auto section = scenario::autoscaling_of(cluster.autoscaling, own);
+    cluster::ScaledPool pool = scaled_pool(section, *resolved.pools[i].deployment);
+    pool.places = i;
+    pool.name = own.name;
+    pool.cost = own.price_per_hour ? *own.price_per_hour : cluster.price_per_hour.value_or(0.0);
+    const auto alike = std::ranges::find_if(all, [&](const cluster::ScalingInputs& one) {
+      const scenario::PoolSection& other = resolved.pools[one.pools.front().places].section;
+      return shares && other.models == own.models && other.adapters == own.adapters;
+    });
+    if (alike == all.end()) {
+      all.push_back(scaler_of(section, scaling::Role::kBoth));
+      all.back().pools.push_back(pool);
+    } else {
+      alike->pools.push_back(pool);
+    }
+  }
+  return all;
 }
 
 metrics::ScalingSummary scaling_summary(const scenario::Resolved& resolved,
@@ -119,9 +198,12 @@ metrics::ScalingSummary scaling_summary(const scenario::Resolved& resolved,
                                   .replica_seconds = replica_seconds,
                                   .cost = {}};
   for (const auto* const scaling : cluster.parts<cluster::ScalingPart>()) {
+    for (const std::string_view pool : scaling->pools()) {
+      summary.pools.emplace_back(pool);
+    }
     for (const cluster::ScaleEvent& event : scaling->events()) {
       summary.events.push_back({.at_s = event.at.to_seconds(),
-                                .pool = std::string(scaling->pool()),
+                                .pool = std::string(event.pool),
                                 .from = event.from,
                                 .to = event.to,
                                 .reason = std::string(event.reason)});
@@ -172,6 +254,13 @@ bool has_operations(const scenario::ClusterSection& section) {
 
 std::int64_t num_places(const scenario::Resolved& resolved) {
   const scenario::ClusterSection& section = resolved.run.cluster;
+  if (!resolved.pools.empty() && !section.disaggregation.prefill_instances) {
+    std::int64_t places = 0;
+    for (const scenario::ResolvedPool& pool : resolved.pools) {
+      places += places_of_pool(resolved, pool.section);
+    }
+    return places;
+  }
   const std::int64_t prefill = section.disaggregation.prefill_instances.value_or(0);
   return num_prefill_places(resolved) +
          scenario::most_instances(section.autoscaling, section.instances.value_or(0) - prefill);
@@ -190,7 +279,7 @@ void add_operations(const scenario::Resolved& resolved,
   if (!has_operations(resolved.run.cluster)) {
     return;
   }
-  auto operations = operations_inputs(resolved);
+  auto operations = operations_inputs(resolved, inputs.groups);
   operations.new_routers = std::move(new_routers);
   inputs.instance.may_slow_down = operations.faults.has(faults::FaultKind::kSlowdown);
   // Makers are called in the order of their kinds.
@@ -202,21 +291,28 @@ void add_operations(const scenario::Resolved& resolved,
                             *made = part.get();
                             return part;
                           }});
-  const auto scale = [&](scaling::Role role) {
-    const auto scaling = std::make_shared<cluster::ScalingInputs>(scaling_inputs(resolved, role));
+  const auto scale = [&](cluster::ScalingInputs one) {
+    const auto scaling = std::make_shared<cluster::ScalingInputs>(std::move(one));
     inputs.parts.push_back(
         {.kind = cluster::PartKind::kScaling, .make = [=](cluster::Fleet& fleet) {
            return std::make_unique<cluster::ScalingPart>(fleet, **made, std::move(*scaling));
          }});
   };
   const scenario::ClusterSection& section = resolved.run.cluster;
+  if (!section.autoscaling.name) {
+    return;
+  }
   const bool is_apart = section.disaggregation.prefill_instances.has_value();
-  if (section.autoscaling.name && is_apart && section.autoscaling.prefill_max_replicas) {
-    scale(scaling::Role::kPrefill);
+  if (!is_apart && resolved.pools.size() > 1) {
+    for (cluster::ScalingInputs& one : scalers_of_pools(resolved)) {
+      scale(std::move(one));
+    }
+    return;
   }
-  if (section.autoscaling.name) {
-    scale(is_apart ? scaling::Role::kDecode : scaling::Role::kBoth);
+  if (is_apart && section.autoscaling.prefill_max_replicas) {
+    scale(scaling_inputs(resolved, scaling::Role::kPrefill));
   }
+  scale(scaling_inputs(resolved, is_apart ? scaling::Role::kDecode : scaling::Role::kBoth));
 }
 
 void fill_operations(const scenario::Resolved& resolved,

@@ -88,7 +88,7 @@ core::Blocks kv_blocks_of(const scenario::Resolved& resolved) {
   };
   core::Blocks all;
   for (const scenario::ResolvedPool& pool : resolved.pools) {
-    all += of(*pool.deployment, pool.section.instances);
+    all += of(*pool.deployment, places_of_pool(resolved, pool.section));
   }
   return resolved.pools.empty()
              ? of(*resolved.deployment, std::max<std::int64_t>(num_places(resolved), 1))

@@ -135,8 +135,40 @@ FILES = {
         ["cluster.pools: pool 'p' has the block_size 16, pool 'd' 32"],
     ),
     "autoscaler of two pools": (
-        "pools: [{name: a, instances: 1}, {name: b, instances: 1}], autoscaling: {name: hpa}",
-        ["cluster.pools: instances of several pools do not come and go"],
+        "pools: [{name: a, instances: 1, max_replicas: 2, target: 4}, {name: b, instances: 1, target: 4}], autoscaling: {name: hpa}",
+        ["cluster.pools[1].max_replicas: missing: an autoscaler needs a bound"],
+    ),
+    "bounds of a pool": (
+        "pools: [{name: a, instances: 3, max_replicas: 3}, {name: b, instances: 4, min_replicas: 2, max_replicas: 3}],"
+        " autoscaling: {name: wva}",
+        ["cluster.pools[1].instances: 4 is outside 2 to 3"],
+    ),
+    "target of a pool that is not read": (
+        "pools: [{name: a, instances: 1, target: 2}, {name: b, instances: 1}], autoscaling: {name: wva, max_replicas: 2}",
+        ["cluster.pools[0].target: would be ignored: the policy wva does not read it", "hint: remove it"],
+    ),
+    "bounds of pools without an autoscaler": (
+        "pools: [{name: a, instances: 1, max_replicas: 2}, {name: b, instances: 1}]",
+        ["cluster.pools[0].max_replicas: would be ignored: there is no autoscaler"],
+    ),
+    "autoscaler of pools with prefill and decode apart": (
+        "pools: [{name: a, instances: 1}, {name: b, instances: 1}], autoscaling: {name: wva, max_replicas: 2},"
+        " disaggregation: {prefill_instances: 1}",
+        ["cluster.pools: instances of several pools do not come and go where prefill and decode are apart"],
+    ),
+    "more places than there may be": (
+        "pools: [{name: a, instances: 1}, {name: b, instances: 1}], autoscaling: {name: wva, max_replicas: 4000}",
+        ["cluster.pools: 8000 instances at most in all are out of range, expected 4096 at most"],
+    ),
+    "schedule of a pool that is no list": (
+        "pools: [{name: a, instances: 1, replicas_at: 4}, {name: b, instances: 1, replicas_at: [[1s, 2]]}],"
+        " autoscaling: {name: schedule, max_replicas: 2}",
+        ["found 4, expected a list"],
+    ),
+    "fault of a pool that scales": (
+        "pools: [{name: a, instances: 1}, {name: b, instances: 1}], autoscaling: {name: wva, max_replicas: 2},"
+        " faults: [{kind: crash, instance: 0, at: 1s}]",
+        ["instance 0 may have been scaled away"],
     ),
     "metric that is a rate": (
         "instances: 2, autoscaling: {name: hpa, target: 4, max_replicas: 4, metric: qps}",

@@ -99,6 +99,18 @@ def test_prefill_and_decode_instances_scale_apart(ridgeline, words):
     assert second["summary"]["cluster"]["scaling"] == result["summary"]["cluster"]["scaling"]
 
 
+def test_a_schedule_of_either_kind(ridgeline):
+    words = ("--autoscaling", "schedule", "--replicas-at", "2s=4", "--prefill-replicas-at", "1s=3", "--prefill-replicas-at", "9s=1")
+    result = result_of(ridgeline, *APART, *words)
+    events = [(one["pool"], one["at_s"], one["from"], one["to"]) for one in result["summary"]["cluster"]["scaling"]["events"]]
+    assert events == [("prefill", 1, 2, 3), ("decode", 2, 2, 4), ("prefill", 9, 3, 1)]
+    assert result_of(ridgeline, *APART, *words, "--engine-core", "reference")["digest"] == result["digest"]
+    for wrong, line in ((words[:4], "schedule needs times and numbers of prefill instances too"),
+                        (("--autoscaling", "wva", "--prefill-replicas-at", "1s=3"), "the policy wva does not read it")):
+        done = ridgeline(*APART, *wrong)
+        assert done.returncode == 2 and line in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize(("words", "expected"), [
     (("--prefill-min-replicas", 5), "5 is above prefill_max_replicas, 4"),
     (("--prefill-min-replicas", 3), "2 is outside 3 to 4"),

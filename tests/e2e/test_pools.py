@@ -128,6 +128,46 @@ def test_an_autoscaler_adds_to_the_one_pool(ridgeline):
     assert cluster["scaling"]["events"] == [] and len(cluster["per_instance"]) == 1
 
 
+SCALED = ("name: a, instances: 1, max_replicas: 3, price_per_hour: 1, gpu: a100", "name: b, instances: 1, max_replicas: 2, price_per_hour: 3")
+QUICK = "scaling_interval: 2s, metrics_interval: 1s, cold_start: {load: 1s, compile: 500ms, capture: 0s}"
+LONG = "workload: {input_len: 300, output_len: 100, request_rate: 60, num_prompts: 1500}\n"
+
+
+def test_pools_scale_each_by_itself_or_by_price(ridgeline, tmp_path):
+    def scaled(autoscaling, a="", b=""):
+        one, two = SCALED
+        text = f"router: least-request, pools: [{{{one}{a}}}, {{{two}{b}}}], autoscaling: {{{autoscaling}, {QUICK}}}"
+        file = scenario(tmp_path, text, work=LONG)
+        result = result_of(ridgeline, "run", file)
+        assert result_of(ridgeline, "run", file, "--engine-core", "reference")["digest"] == result["digest"]
+        cluster = result["summary"]["cluster"]
+        again = tmp_path / "again.json"
+        again.write_text(json.dumps(result["config"]))
+        assert result_of(ridgeline, "run", again)["digest"] == result["digest"]
+        assert abs(sum(one["gpu_hours"] for one in cluster["per_pool"]) - cluster["scaling"]["replica_seconds"] / 3600) < 1e-9
+        assert sum(one["requests"] for one in cluster["per_pool"]) == 1500
+        return [(event["pool"], event["from"], event["to"]) for event in cluster["scaling"]["events"]]
+
+    # Both are on target but for the pool whose own target is lower.
+    assert scaled("name: hpa, target: 500", a=", target: 2")[0] == ("a", 1, 3)
+    assert scaled("name: schedule", a=", replicas_at: [[2s, 2]]", b=", replicas_at: [[4s, 2], [9s, 1]]") == [
+        ("a", 1, 2), ("b", 1, 2), ("b", 2, 1)]
+    # One more of the cheap pool first, one fewer of the dear pool.
+    events = scaled("name: wva", a=", max_num_seqs: 8", b=", max_num_seqs: 8")
+    ups = [event for event in events if event[2] > event[1]]
+    assert ups and ups[0][0] == "a", events
+
+
+def test_a_pool_of_another_model_sleeps_on(ridgeline, tmp_path):
+    text = ("router: least-request, pools: [{name: a, instances: 1, min_replicas: 0}, "
+            "{name: b, instances: 1, min_replicas: 0, model: qwen3-8b}], "
+            "autoscaling: {name: wva, max_replicas: 2, metrics_interval: 5s, scaling_interval: 5s}")
+    work = "workload: {input_len: 100, output_len: 10, request_rate: 1, num_prompts: 1500}\n"
+    events = result_of(ridgeline, "run", scenario(tmp_path, text, work=work))["summary"]["cluster"]["scaling"]["events"]
+    assert [(event["pool"], event["at_s"], event["to"]) for event in events][0] == ("b", 600, 0), events
+    assert all(event["pool"] == "b" for event in events)
+
+
 def test_a_warm_up_is_simulated_and_not_measured(ridgeline, tmp_path):
     file = scenario(tmp_path, "instances: 2")
     whole = result_of(ridgeline, "run", file)

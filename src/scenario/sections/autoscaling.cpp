@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,7 +27,9 @@
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/sections/cluster.hpp"
 #include "scenario/sections/faults.hpp"
+#include "scenario/sections/pools.hpp"
 #include "scenario/sections/sections.hpp"
 #include "scenario/time_value.hpp"
 
@@ -41,6 +44,7 @@ constexpr std::string_view kPrefillMin = "cluster.autoscaling.prefill_min_replic
 constexpr std::string_view kPrefillMax = "cluster.autoscaling.prefill_max_replicas";
 constexpr std::string_view kPrefillMetric = "cluster.autoscaling.prefill_metric";
 constexpr std::string_view kPrefillTarget = "cluster.autoscaling.prefill_target";
+constexpr std::string_view kPrefillReplicasAt = "cluster.autoscaling.prefill_replicas_at";
 constexpr std::string_view kReplicasAt = "cluster.autoscaling.replicas_at";
 constexpr std::string_view kColdStart = "cluster.autoscaling.cold_start";
 constexpr double kMostReplicas = 4096;
@@ -68,6 +72,10 @@ constexpr auto kAutoscalingOptions = std::to_array<Option>({
     {.path = kPrefillTarget, .flag = "prefill-target", .lowest = 1e-6, .highest = 1e9, .unset = "as the target",
      .help = "The metric's target per prefill instance", .example = "4000",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.prefill_target; }},
+    {.path = kPrefillReplicasAt, .flag = "prefill-replicas-at", .unset = "required with schedule and prefill_max_replicas",
+     .help = "How many prefill instances schedule wants from which time on, as replicas_at",
+     .example = "[[0s, 2], [600s, 4]]", .shape = Option::Shape::kItems,
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.prefill_replicas_at; }},
     {.path = "cluster.autoscaling.scaling_interval", .flag = "scaling-interval", .unit = "s",
      .lowest = 0, .highest = kMaxSeconds, .unset = "the policy's: hpa and keda 15s, wva 30s, dynamo-planner 5s",
      .help = "From one decision to the next", .example = "30s",
@@ -124,8 +132,8 @@ std::size_t place_of(const Names& names, const std::optional<std::string>& name)
   return name ? static_cast<std::size_t>(std::ranges::find(names, *name) - names.begin()) : 0;
 }
 
-core::Error wrong_entry(const document::Node& item, std::string message) {
-  return {.field = std::string(kReplicasAt),
+core::Error wrong_entry(std::string_view path, const document::Node& item, std::string message) {
+  return {.field = std::string(path),
           .message = std::move(message),
           .where = item.where(),
           .hint = "[[0s, 4], [600s, 8]], or --replicas-at 600s=8"};
@@ -159,16 +167,23 @@ std::optional<Entry> entry_of(const document::Node& item) {
   return Entry(core::SimTime::at(*at), replicas);
 }
 
-std::vector<Entry> read_replicas_at(const document::Node& list, core::Errors& errors) {
+std::vector<Entry> read_replicas_at(std::string_view path,
+                                    const document::Node& list,
+                                    core::Errors& errors) {
   std::vector<Entry> entries;
+  if (!list.is_list()) {
+    errors.push_back(
+        wrong_entry(path, list, fmt::format("found {}, expected a list", list.describe())));
+    return entries;
+  }
   for (const document::Node& item : list.items()) {
     const auto entry = entry_of(item);
     if (!entry) {
       errors.push_back(wrong_entry(
-          item, fmt::format("found {}, expected a time and a number", flow_text(item))));
+          path, item, fmt::format("found {}, expected a time and a number", flow_text(item))));
     } else if (!entries.empty() && entry->first <= entries.back().first) {
-      errors.push_back(
-          wrong_entry(item, fmt::format("{} is not later than the entry before", flow_text(item))));
+      errors.push_back(wrong_entry(
+          path, item, fmt::format("{} is not later than the entry before", flow_text(item))));
     } else {
       entries.push_back(*entry);
     }
@@ -209,8 +224,16 @@ std::optional<scaling::StartPhase> phase(document::ObjectReader& reader,
   return phase;
 }
 
+/// Instances that are scaled together: all, those that decode, or those of a pool.
+struct Scaled {
+  AutoscalingSection section;
+  std::int64_t instances = 0;  ///< From the start.
+  std::string_view kind = {};  ///< Which they are.
+  /// Reports a problem of a key of the section, or of "instances".
+  std::function<void(std::string_view key, std::string message, std::string hint)> problem;
+};
+
 void check_policy(const scaling::ScalerEntry& policy, Findings& findings) {
-  const AutoscalingSection& section = findings.scenario().run.cluster.autoscaling;
   for (const std::string_view setting : {"metric",
                                          "target",
                                          "tolerance",
@@ -224,13 +247,6 @@ void check_policy(const scaling::ScalerEntry& policy, Findings& findings) {
       findings.ignored(path, fmt::format("the policy {} does not read it", policy.name));
     }
   }
-  if (policy.reads_setting("target") && !section.target) {
-    findings.problem(
-        kTarget, fmt::format("missing: {} needs a target", policy.name), "--target 40");
-  }
-  if (policy.reads_setting("replicas_at") && !section.replicas_at) {
-    findings.problem(kReplicasAt, "missing: schedule needs times and numbers", "[[600s, 8]]");
-  }
 }
 
 /// What the keys of prefill instances say.
@@ -243,18 +259,25 @@ void check_prefill(const scaling::ScalerEntry& policy, Findings& findings) {
     }
   };
   const auto& prefill = cluster.disaggregation.prefill_instances;
-  if (!prefill || policy.name == "schedule" || !section.prefill_max_replicas) {
-    const std::string why = !prefill ? "no instance computes prompts alone"
-                            : policy.name == "schedule"
-                                ? "the policy schedule is of decode instances alone"
+  if (!prefill || !section.prefill_max_replicas) {
+    const std::string why = !prefill
+                                ? "no instance computes prompts alone"
                                 : "prefill instances are not scaled without prefill_max_replicas";
-    for (const std::string_view path : {kPrefillMin, kPrefillMetric, kPrefillTarget}) {
+    for (const std::string_view path :
+         {kPrefillMin, kPrefillMetric, kPrefillTarget, kPrefillReplicasAt}) {
       ignore(path, why);
     }
-    if (!prefill || policy.name == "schedule") {
+    if (!prefill) {
       ignore(kPrefillMax, why);
     }
     return;
+  }
+  if (!policy.reads_setting("replicas_at")) {
+    ignore(kPrefillReplicasAt, fmt::format("the policy {} does not read it", policy.name));
+  } else if (!section.prefill_replicas_at) {
+    findings.problem(kPrefillReplicasAt,
+                     "missing: schedule needs times and numbers of prefill instances too",
+                     "[[600s, 8]], or no prefill_max_replicas");
   }
   if (!policy.reads_setting("target")) {
     for (const std::string_view path : {kPrefillMetric, kPrefillTarget}) {
@@ -275,37 +298,164 @@ void check_prefill(const scaling::ScalerEntry& policy, Findings& findings) {
   }
 }
 
-void check_bounds(const scaling::ScalerEntry& policy, Findings& findings) {
-  const ClusterSection& cluster = findings.scenario().run.cluster;
-  const AutoscalingSection& section = cluster.autoscaling;
-  const std::int64_t instances =
-      *cluster.instances - cluster.disaggregation.prefill_instances.value_or(0);
+void check_bounds(const scaling::ScalerEntry& policy, const Scaled& scaled) {
+  const AutoscalingSection& section = scaled.section;
+  if (policy.reads_setting("target") && !section.target) {
+    scaled.problem("target", fmt::format("missing: {} needs a target", policy.name), "--target 40");
+  }
+  if (policy.reads_setting("replicas_at") && !section.replicas_at) {
+    scaled.problem("replicas_at", "missing: schedule needs times and numbers", "[[600s, 8]]");
+  }
   const std::int64_t fewest = section.min_replicas.value_or(1);
   if (!section.max_replicas) {
-    findings.problem(kMax, "missing: an autoscaler needs a bound", "--max-replicas 16");
+    scaled.problem("max_replicas", "missing: an autoscaler needs a bound", "--max-replicas 16");
     return;
   }
   if (fewest > *section.max_replicas) {
-    findings.problem(kMin,
-                     fmt::format("{} is above max_replicas, {}", fewest, *section.max_replicas));
+    scaled.problem("min_replicas",
+                   fmt::format("{} is above max_replicas, {}", fewest, *section.max_replicas),
+                   "");
     return;
   }
-  if (instances < fewest || instances > *section.max_replicas) {
-    findings.problem("cluster.instances",
-                     fmt::format("{}{} is outside {} to {}, the bounds of the autoscaler",
-                                 instances,
-                                 cluster.disaggregation.prefill_instances ? " that decode" : "",
-                                 fewest,
-                                 *section.max_replicas));
+  if (scaled.instances < fewest || scaled.instances > *section.max_replicas) {
+    scaled.problem("instances",
+                   fmt::format("{}{} is outside {} to {}, the bounds of the autoscaler",
+                               scaled.instances,
+                               scaled.kind,
+                               fewest,
+                               *section.max_replicas),
+                   "");
   }
   if (fewest == 0 && policy.name != "keda" && policy.name != "wva") {
-    findings.problem(kMin,
-                     fmt::format("{} never starts a first instance", policy.name),
-                     "0 is for keda and wva");
+    scaled.problem("min_replicas",
+                   fmt::format("{} never starts a first instance", policy.name),
+                   "0 is for keda and wva");
+  }
+}
+
+/// Keys by which a pool differs from cluster.autoscaling.
+constexpr auto kPoolKeys = std::to_array<std::string_view>(
+    {"min_replicas", "max_replicas", "metric", "target", "replicas_at"});
+
+/// A problem of a pool's key, where it is stated or should be.
+void pool_problem(Findings& findings,
+                  const PoolSection& pool,
+                  std::size_t place,
+                  std::string_view key,
+                  std::string message,
+                  std::string hint) {
+  const std::string shared = fmt::format("cluster.autoscaling.{}", key);
+  if (key != "instances" && pool.node.find(key) == nullptr && findings.given(shared)) {
+    findings.problem(shared, std::move(message), std::move(hint));
+    return;
+  }
+  findings.errors().push_back({.field = pool_path(place, key),
+                               .message = std::move(message),
+                               .where = pool.node.where(),
+                               .hint = std::move(hint)});
+}
+
+/// What pools say of their own scaling.
+void check_pool_keys(const std::vector<PoolSection>& pools, Findings& findings) {
+  const ClusterSection& cluster = findings.scenario().run.cluster;
+  const auto& name = cluster.autoscaling.name;
+  const auto policy = scaling::find_scaler(name.value_or("hpa"));
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    for (const std::string_view key : kPoolKeys) {
+      if (pools[i].node.find(key) == nullptr) {
+        continue;
+      }
+      const bool is_bound = key == "min_replicas" || key == "max_replicas";
+      const std::string why =
+          !name ? "there is no autoscaler without cluster.autoscaling.name"
+          : cluster.disaggregation.prefill_instances
+              ? "with prefill and decode apart cluster.autoscaling says it for each kind"
+          : policy && !is_bound && !(*policy)->reads_setting(key)
+              ? fmt::format("the policy {} does not read it", *name)
+              : "";
+      if (!why.empty()) {
+        pool_problem(findings,
+                     pools[i],
+                     i,
+                     key,
+                     fmt::format("would be ignored: {}", why),
+                     name ? "remove it" : "--autoscaling hpa, or remove it");
+      }
+    }
+  }
+}
+
+/// What is scaled together, but for prefill instances.
+std::vector<Scaled> scaled_of(const std::vector<PoolSection>& pools, Findings& findings) {
+  const ClusterSection& cluster = findings.scenario().run.cluster;
+  const auto& prefill = cluster.disaggregation.prefill_instances;
+  if (pools.empty() || prefill) {
+    return {{.section = cluster.autoscaling,
+             .instances = *cluster.instances - prefill.value_or(0),
+             .kind = prefill ? " that decode" : "",
+             .problem = [&findings](std::string_view key, std::string message, std::string hint) {
+               findings.problem(key == "instances" ? "cluster.instances"
+                                                   : fmt::format("cluster.autoscaling.{}", key),
+                                std::move(message),
+                                std::move(hint));
+             }}};
+  }
+  std::vector<Scaled> all;
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    all.push_back({.section = autoscaling_of(cluster.autoscaling, pools[i]),
+                   .instances = pools[i].instances,
+                   .problem = [&findings, pool = pools[i], i](
+                                  std::string_view key, std::string message, std::string hint) {
+                     pool_problem(findings, pool, i, key, std::move(message), std::move(hint));
+                   }});
+  }
+  return all;
+}
+
+/// Pools may share what is wrong: it is reported once.
+void add_new(core::Errors errors, Findings& findings) {
+  for (core::Error& error : errors) {
+    const bool is_known = std::ranges::any_of(findings.errors(), [&](const core::Error& known) {
+      return known.field == error.field && known.message == error.message;
+    });
+    if (!is_known) {
+      findings.errors().push_back(std::move(error));
+    }
+  }
+}
+
+/// There are places for so many.
+void check_places(const std::vector<Scaled>& all, Findings& findings) {
+  std::int64_t places = 0;
+  for (const Scaled& scaled : all) {
+    places += scaled.section.max_replicas.value_or(0);
+  }
+  if (places > kMaxInstances) {
+    findings.problem("cluster.pools",
+                     fmt::format("{} instances at most in all are out of range, expected {} at "
+                                 "most",
+                                 places,
+                                 kMaxInstances),
+                     "a smaller max_replicas");
   }
 }
 
 }  // namespace
+
+AutoscalingSection autoscaling_of(const AutoscalingSection& section, const PoolSection& pool) {
+  AutoscalingSection own = section;
+  const auto take = [](auto& slot, const auto& stated) {
+    if (stated) {
+      slot = stated;
+    }
+  };
+  take(own.min_replicas, pool.min_replicas);
+  take(own.max_replicas, pool.max_replicas);
+  take(own.metric, pool.metric);
+  take(own.target, pool.target);
+  take(own.replicas_at, pool.replicas_at);
+  return own;
+}
 
 core::Result<scaling::ScalerSettings> scaler_settings(const AutoscalingSection& section,
                                                       scaling::Role role) {
@@ -332,8 +482,9 @@ core::Result<scaling::ScalerSettings> scaler_settings(const AutoscalingSection& 
       static_cast<scaling::Analyzer>(place_of(scaling::kAnalyzerNames, section.analyzer));
   settings.optimization_target = static_cast<scaling::OptimizationTarget>(
       place_of(scaling::kOptimizationTargetNames, section.optimization_target));
-  if (section.replicas_at) {
-    settings.replicas_at = read_replicas_at(*section.replicas_at, errors);
+  if (const auto& listed = is_prefill ? section.prefill_replicas_at : section.replicas_at) {
+    settings.replicas_at =
+        read_replicas_at(is_prefill ? kPrefillReplicasAt : kReplicasAt, *listed, errors);
   }
   if (!errors.empty()) {
     return core::fail(std::move(errors));
@@ -398,27 +549,30 @@ void check_autoscaling(Findings& findings) {
       }
     }
   }
-  const auto add_all = [&](core::Errors errors) {
-    for (core::Error& error : errors) {
-      findings.errors().push_back(std::move(error));
-    }
-  };
   if (auto start = cold_start(section, core::Bytes(0.0)); !start) {
-    add_all(start.error());
+    add_new(start.error(), findings);
   }
+  const auto listed = read_pools(cluster.pools, findings.scenario().deployment);
+  if (!listed) {
+    return;  // check_pools() says so.
+  }
+  check_pool_keys(*listed, findings);
   if (!section.name) {
     return;
-  }
-  if (cluster.pools && cluster.pools->is_list() && cluster.pools->items().size() > 1) {
-    return;  // check_pools() refuses it.
   }
   const auto policy = scaling::find_scaler(*section.name);
   if (!policy) {
     findings.problem(kName, policy.error().front().message, policy.error().front().hint);
     return;
   }
-  if (auto settings = scaler_settings(section); !settings) {
-    add_all(settings.error());
+  const std::vector<Scaled> all = scaled_of(*listed, findings);
+  for (const Scaled& scaled : all) {
+    if (auto settings = scaler_settings(scaled.section); !settings) {
+      add_new(settings.error(), findings);
+    }
+  }
+  if (auto settings = scaler_settings(section, scaling::Role::kPrefill); !settings) {
+    add_new(settings.error(), findings);
   }
   for (const auto& [path, interval] :
        {std::pair("cluster.autoscaling.scaling_interval", section.scaling_interval),
@@ -429,7 +583,10 @@ void check_autoscaling(Findings& findings) {
   }
   check_policy(**policy, findings);
   check_prefill(**policy, findings);
-  check_bounds(**policy, findings);
+  for (const Scaled& scaled : all) {
+    check_bounds(**policy, scaled);
+  }
+  check_places(all, findings);
 }
 
 }  // namespace ridgeline::scenario

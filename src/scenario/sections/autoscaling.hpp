@@ -14,6 +14,8 @@
 
 namespace ridgeline::scenario {
 
+struct PoolSection;
+
 /// Section `cluster.autoscaling`: which policy decides how many instances there are, and how they
 /// start and go. Without `name`: as many as `cluster.instances`.
 struct AutoscalingSection {
@@ -26,6 +28,7 @@ struct AutoscalingSection {
   std::optional<std::int64_t> prefill_max_replicas;
   std::optional<std::string> prefill_metric;
   std::optional<double> prefill_target;
+  std::optional<document::Node> prefill_replicas_at;
   std::optional<core::Duration> scaling_interval;
   std::optional<core::Duration> metrics_interval;
   std::optional<std::string> metric;
@@ -41,6 +44,9 @@ struct AutoscalingSection {
   std::optional<document::Node> cold_start;  ///< Times by phase.
 };
 
+/// The section as it is for one of several pools, whose own keys come first.
+[[nodiscard]] AutoscalingSection autoscaling_of(const AutoscalingSection& section,
+                                                const PoolSection& pool);
 /// The policy's settings; problems name the keys below the section.
 [[nodiscard]] core::Result<scaling::ScalerSettings> scaler_settings(
     const AutoscalingSection& section, scaling::Role role = scaling::Role::kBoth);

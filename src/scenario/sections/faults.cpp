@@ -298,7 +298,8 @@ void check_instances(const FaultSettings& settings, Findings& findings) {
                       faults::kFaultKindNames[static_cast<std::size_t>(listed.fault.kind)],
                       number,
                       instances));
-    } else if (cluster.autoscaling.name && cluster.disaggregation.prefill_instances) {
+    } else if (cluster.autoscaling.name &&
+               (cluster.disaggregation.prefill_instances || cluster.pools)) {
       findings.problem(kFaults,
                        fmt::format("instance {} may have been scaled away", number),
                        "a share of the instances, or by chance: crash~1h/5m");

@@ -17,6 +17,7 @@
 #include "document/document.hpp"
 #include "document/reader.hpp"
 #include "routing/registry.hpp"
+#include "scaling/metric.hpp"
 #include "scenario/engine_settings.hpp"
 #include "scenario/findings.hpp"
 #include "scenario/option_reader.hpp"
@@ -38,12 +39,14 @@ constexpr double kMaxPoolSpread = 1.0;
 constexpr document::Range<std::int64_t> kPoolInstances{.lowest = 1, .highest = kMaxInstances};
 constexpr document::Range<double> kPoolWeights{.lowest = 1e-3, .highest = 1e3};
 constexpr document::Range<double> kPoolSpreads{.lowest = 0.0, .highest = kMaxPoolSpread};
+constexpr document::Range<std::int64_t> kPoolFewest{.lowest = 0, .highest = kMaxInstances};
+constexpr document::Range<double> kPoolTargets{.lowest = 1e-6, .highest = 1e9};
 constexpr document::Range<double> kPoolPrices{.lowest = 0.0, .highest = 1e9};
 
 // clang-format off
 constexpr auto kPoolOptions = std::to_array<Option>({
     {.path = kPools, .flag = "pool", .unset = "cluster.instances that are alike",
-     .help = "Instances that are alike: name, instances, models, adapters, weight, spread, price_per_hour, model, gpu, keys of engine",
+     .help = "Instances that are alike: name, instances, models, adapters, weight, spread, price_per_hour, model, gpu, keys of engine, and its own of what cluster.autoscaling says for all: min_replicas, max_replicas, metric, target, replicas_at",
      .example = "{name: big, instances: 2, gpu: h200, tensor_parallel_size: 2}", .shape = Option::Shape::kItems,
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.pools; }},
     {.path = kSpreadPath, .flag = "spread", .lowest = 0, .highest = kMaxPoolSpread, .unset = "0: all as the model says",
@@ -136,6 +139,16 @@ PoolSection read_pool(const document::Node& node,
   pool.weight = reader.real("weight", kPoolWeights).value_or(pool.weight);
   pool.spread = reader.real("spread", kPoolSpreads);
   pool.price_per_hour = reader.real("price_per_hour", kPoolPrices);
+  pool.min_replicas = reader.integer("min_replicas", kPoolFewest);
+  pool.max_replicas = reader.integer("max_replicas", kPoolInstances);
+  const std::vector<std::string> metrics(scaling::kMetricNames.begin(),
+                                         scaling::kMetricNames.end());
+  pool.metric = reader.choice("metric", metrics);
+  pool.target = reader.real("target", kPoolTargets);
+  if (const document::Node* const replicas = reader.node("replicas_at");
+      replicas != nullptr && !replicas->is_null()) {
+    pool.replicas_at = *replicas;
+  }
   for (const Option& option : options()) {
     if (!may_differ(option)) {
       continue;
@@ -255,9 +268,10 @@ void check_pools(Findings& findings) {
     need("gpu", pool.deployment.gpu, "here or for all pools: --gpu h100");
   }
   cluster.instances = instances;
-  if (pools->size() > 1 && cluster.autoscaling.name) {
+  if (pools->size() > 1 && cluster.autoscaling.name && cluster.disaggregation.prefill_instances) {
     findings.problem(kPools,
-                     "instances of several pools do not come and go",
+                     "instances of several pools do not come and go where prefill and decode are "
+                     "apart",
                      "one pool, or no cluster.autoscaling");
   }
   if (pools->size() > 1 && cluster.kv_offload.has_tier()) {

@@ -195,15 +195,15 @@ PartMaker scaling_part(const RandomHandOvers& all, std::size_t kind, Operations*
             return std::make_unique<ScalingPart>(
                 fleet,
                 *operations,
-                ScalingInputs{
-                    .scaler = all.scalers[kind]->make(all.scaling[kind]),
-                    .min_replicas = all.fewest[kind],
-                    .max_replicas = static_cast<std::int64_t>(all.operations.places[kind].count),
-                    .metrics_interval = all.metrics_interval,
-                    .kv_capacity = core::Tokens(1024),
-                    .context = core::Tokens(512),
-                    .places = kind,
-                    .reads_busy = true});
+                ScalingInputs{.scaler = all.scalers[kind]->make(all.scaling[kind]),
+                              .pools = {{.places = kind,
+                                         .min_replicas = all.fewest[kind],
+                                         .max_replicas = static_cast<std::int64_t>(
+                                             all.operations.places[kind].count),
+                                         .kv_capacity = core::Tokens(1024),
+                                         .context = core::Tokens(512)}},
+                              .metrics_interval = all.metrics_interval,
+                              .reads_busy = true});
           }};
 }
 

@@ -14,6 +14,7 @@
 #include "cluster/cluster.hpp"
 #include "cluster/operations.hpp"
 #include "cluster/part.hpp"
+#include "cluster/pools.hpp"
 #include "cluster/scaling_part.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
@@ -25,6 +26,7 @@
 #include "faults/fault.hpp"
 #include "faults/plan.hpp"
 #include "random_cluster.hpp"
+#include "routing/by_group.hpp"
 #include "routing/registry.hpp"
 #include "scaling/metric.hpp"
 #include "scaling/registry.hpp"
@@ -52,6 +54,8 @@ struct RandomOperations {
   std::int64_t places = 1;
   std::int64_t initial = 1;
   std::int64_t fewest = 1;
+  /// Two pools of a price each, where there are any: request i mod 3 is for both, or for one.
+  std::vector<ScaledPool> pools;
   const routing::RouterEntry* router = nullptr;
   GatewayTimes times;
   std::vector<domain::Request> requests;
@@ -63,6 +67,28 @@ struct RandomOperations {
   core::Duration metrics_interval;
 };
 
+void draw_pools(RandomOperations& all) {
+  all.places = 0;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto count = *rc::gen::inRange<std::int64_t>(1, 4);
+    const auto initial = *rc::gen::inRange<std::int64_t>(1, count + 1);
+    all.inputs.places.push_back({.first = static_cast<std::size_t>(all.places),
+                                 .count = static_cast<std::size_t>(count),
+                                 .initial = initial});
+    all.inputs.places.back().serves = {true, i == 0, i == 1};
+    if (*rc::gen::arbitrary<bool>()) {
+      scaling::ColdStart& own = all.inputs.places.back().cold_start.emplace();
+      own.compile.mean = own.capture.mean = up_to_microseconds(4000);
+    }
+    all.pools.push_back({.places = i,
+                         .min_replicas = *rc::gen::inRange<std::int64_t>(1, initial + 1),
+                         .max_replicas = count,
+                         .kv_capacity = core::Tokens(1024),
+                         .cost = *rc::gen::element(1.0, 2.0, 3.0)});
+    all.places += count;
+  }
+}
+
 RandomOperations random_operations() {
   RandomOperations all;
   all.options = random_engine();
@@ -70,6 +96,9 @@ RandomOperations random_operations() {
   all.places = *rc::gen::inRange<std::int64_t>(1, 6);
   all.initial = *rc::gen::inRange<std::int64_t>(1, all.places + 1);
   all.fewest = *rc::gen::inRange<std::int64_t>(1, all.initial + 1);
+  if (*rc::gen::arbitrary<bool>()) {
+    draw_pools(all);
+  }
   const auto routers = routing::routers();
   all.router = &routers[*rc::gen::inRange<std::size_t>(0, routers.size())];
   all.times = random_times();
@@ -107,6 +136,16 @@ RandomOperations random_operations() {
   return all;
 }
 
+PoolGroups groups_of(const RandomOperations& all) {
+  if (all.pools.empty()) {
+    return {};
+  }
+  return {.members = {{true, true}, {true, false}, {false, true}},
+          .of = [](const domain::Request& request) {
+            return std::optional(static_cast<std::uint32_t>(request.id.value() % 3));
+          }};
+}
+
 struct OperatedRun {
   Ended ended;
   std::int64_t scale_events = 0;
@@ -114,11 +153,30 @@ struct OperatedRun {
   std::int64_t retries = 0;
 };
 
+/// What each autoscaler has.
+std::vector<std::vector<ScaledPool>> scaled_together(const RandomOperations& all) {
+  if (all.scaler == nullptr) {
+    return {};
+  }
+  if (all.pools.empty()) {
+    return {{{.min_replicas = all.fewest,
+              .max_replicas = all.places,
+              .kv_capacity = core::Tokens(1024)}}};
+  }
+  if (all.scaler->shares_pools) {
+    return {all.pools};
+  }
+  return {{all.pools.front()}, {all.pools.back()}};
+}
+
 ClusterInputs inputs_of(const RandomOperations& all,
                         const engine::InstanceInputs& instance,
                         bool eager,
                         Operations*& operations) {
-  const auto new_router = [router = all.router] { return router->make({}); };
+  const auto new_router = [&all] {
+    const auto make = [&all] { return all.router->make({}); };
+    return all.pools.empty() ? make() : routing::make_by_group(groups_of(all).members.size(), make);
+  };
   ClusterInputs inputs{.instance = instance,
                        .num_instances = all.places,
                        .router = new_router(),
@@ -138,16 +196,21 @@ ClusterInputs inputs_of(const RandomOperations& all,
                             operations = part.get();
                             return part;
                           }});
-  if (all.scaler != nullptr) {
-    inputs.parts.push_back({.kind = PartKind::kScaling, .make = [&](Fleet& fleet) {
+  for (const ScaledPool& pool : all.pools) {
+    inputs.pools.push_back({.instances = pool.max_replicas,
+                            .options = &instance.engine.options,
+                            .model = &instance.engine.model,
+                            .host = &instance.engine.host});
+  }
+  inputs.groups = groups_of(all);
+  for (const std::vector<ScaledPool>& together : scaled_together(all)) {
+    inputs.parts.push_back({.kind = PartKind::kScaling, .make = [&, together](Fleet& fleet) {
                               return std::make_unique<ScalingPart>(
                                   fleet,
                                   *operations,
                                   ScalingInputs{.scaler = all.scaler->make(all.settings),
-                                                .min_replicas = all.fewest,
-                                                .max_replicas = all.places,
+                                                .pools = together,
                                                 .metrics_interval = all.metrics_interval,
-                                                .kv_capacity = core::Tokens(1024),
                                                 .reads_busy = true});
                             }});
   }
@@ -178,12 +241,14 @@ OperatedRun run(const RandomOperations& all, bool eager, bool jump) {
     pause = cluster.advance(core::SimTime::never(), false, 1000);
     RC_ASSERT(pause != engine::Pause::kHorizon);
   }
-  const auto* const scaling = cluster.part<ScalingPart>();
-  OperatedRun outcome{
-      .ended = ended(sink, cluster.totals().steps),
-      .scale_events = scaling == nullptr ? 0 : static_cast<std::int64_t>(scaling->events().size()),
-      .faults = static_cast<std::int64_t>(operations->totals().faults.size()),
-      .retries = operations->totals().retries};
+  std::int64_t scale_events = 0;
+  for (const auto* const scaling : cluster.parts<ScalingPart>()) {
+    scale_events += static_cast<std::int64_t>(scaling->events().size());
+  }
+  OperatedRun outcome{.ended = ended(sink, cluster.totals().steps),
+                      .scale_events = scale_events,
+                      .faults = static_cast<std::int64_t>(operations->totals().faults.size()),
+                      .retries = operations->totals().retries};
   return outcome;
 }
 
@@ -205,6 +270,7 @@ RC_GTEST_PROP(Operations, SettledLazilyGiveWhatTheReferenceGives, ()) {
     RC_ASSERT(lazy.retries == reference.retries);
   }
   RC_CLASSIFY(reference.scale_events > 0, "scaled");
+  RC_CLASSIFY(reference.scale_events > 0 && !all.pools.empty(), "scaled several pools");
   RC_CLASSIFY(reference.faults > 0, "struck");
   RC_CLASSIFY(reference.retries > 0, "retried");
 }
@@ -212,6 +278,8 @@ RC_GTEST_PROP(Operations, SettledLazilyGiveWhatTheReferenceGives, ()) {
 /// Faults that come after the last request, and an autoscaler that may change nothing.
 RC_GTEST_PROP(Operations, AFaultThatNeverComesChangesNothing, ()) {
   RandomOperations all = random_operations();
+  all.pools.clear();
+  all.inputs.places.clear();
   all.initial = all.places;
   all.fewest = all.places;
   all.random.reset();

@@ -94,10 +94,10 @@ class Operated : public testing::Test {
                                     fleet,
                                     *operations_,
                                     ScalingInputs{.scaler = std::move(scaler_),
-                                                  .min_replicas = fewest_,
-                                                  .max_replicas = places,
-                                                  .metrics_interval = Duration::milliseconds(5),
-                                                  .kv_capacity = core::Tokens(1024)});
+                                                  .pools = {{.min_replicas = fewest_,
+                                                             .max_replicas = places,
+                                                             .kv_capacity = core::Tokens(1024)}},
+                                                  .metrics_interval = Duration::milliseconds(5)});
                               }});
     }
     cluster_ = std::make_unique<Cluster>(std::move(inputs));

@@ -12,11 +12,13 @@ namespace ridgeline::report {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 metrics::OperationsSummary busy_day() {
   metrics::OperationsSummary all;
   all.scaling =
       metrics::ScalingSummary{.policy = "hpa",
+                              .pools = {""},
                               .events = {{.at_s = 15.0, .from = 2, .to = 4, .reason = "up"},
                                          {.at_s = 900.0, .from = 4, .to = 3, .reason = "down"}},
                               .replica_seconds = 7200.0,
@@ -40,6 +42,20 @@ TEST(OperationsLines, SayWhatHappened) {
   EXPECT_THAT(text, HasSubstr("6 faults in all, 12 requests lost"));
   EXPECT_THAT(text, HasSubstr("1 request waited for an instance"));
   EXPECT_THAT(text, HasSubstr("5 requests sent again, 7 further attempts"));
+}
+
+TEST(OperationsLines, SayItOfEachPool) {
+  metrics::OperationsSummary all;
+  all.scaling = metrics::ScalingSummary{
+      .policy = "wva",
+      .pools = {"cheap", "dear", "idle"},
+      .events = {{.at_s = 15.0, .pool = "cheap", .from = 2, .to = 3, .reason = "up"},
+                 {.at_s = 30.0, .pool = "dear", .from = 4, .to = 3, .reason = "down"}}};
+  EXPECT_THAT(operations_lines(all, {}), HasSubstr("cheap 1 times up, 0 down"));
+  EXPECT_THAT(operations_lines(all, {}), HasSubstr("dear 0 times up, 1 down"));
+  EXPECT_THAT(operations_lines(all, {}), Not(HasSubstr("idle")));
+  all.scaling->events.clear();
+  EXPECT_THAT(operations_lines(all, {}), HasSubstr("wva   no change"));
 }
 
 TEST(OperationsTree, HasEveryEventAndFault) {

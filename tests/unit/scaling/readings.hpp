@@ -39,7 +39,13 @@ struct UniformPool {
       readings.front().replicas.push_back(each);
       readings.front().replicas.back().id = core::InstanceId(static_cast<core::InstanceId::Rep>(i));
     }
+    const Variant variant{.replicas = replicas,
+                          .ready = ready,
+                          .min_replicas = min_replicas,
+                          .max_replicas = max_replicas,
+                          .kv_capacity = each.kv_capacity};
     return scaler.evaluate({.readings = readings,
+                            .variants = {&variant, 1},
                             .replicas = replicas,
                             .ready = ready,
                             .min_replicas = min_replicas,

@@ -171,6 +171,7 @@ class Cluster final : public engine::Server,
                    core::SimTime at,
                    bool arrived) override;
   void release_blocks(core::RequestId id, core::InstanceId instance, core::SimTime at) override;
+  void abort_leg(core::RequestId id, core::InstanceId instance, core::SimTime at) override;
   Gateway& gateway() override { return gateway_; }
   Gateway& gateway_of(core::InstanceId id) override;
   void restart_gateways(Gateway::Routers routers, core::SimTime now) override;
@@ -191,6 +192,7 @@ class Cluster final : public engine::Server,
   void on_token_gaps(const domain::TokenGaps& gaps) override { sink_.on_token_gaps(gaps); }
   void on_first_token(core::RequestId id, core::SimTime at) override;
   void on_load_start(const engine::LoadStart& load, core::SimTime at) override;
+  void on_prefill_step(const engine::PrefillStep& step, core::SimTime at) override;
 
   [[nodiscard]] std::unique_ptr<engine::Instance> new_instance(
       core::InstanceId id, std::span<const domain::Request> warm_from = {});

@@ -77,6 +77,17 @@ void Cluster::on_load_start(const engine::LoadStart& load, SimTime at) {
   }
 }
 
+void Cluster::on_prefill_step(const engine::PrefillStep& step, SimTime at) {
+  for (const OwnPart& own : parts_) {
+    own.part->on_prefill_step(step, at);
+  }
+}
+
+void Cluster::abort_leg(core::RequestId id, core::InstanceId place, SimTime at) {
+  instance(place, at).abort(id, at);
+  note_change(place);
+}
+
 bool Cluster::dispatch(Ticket& ticket, SimTime now) {
   for (const OwnPart& own : parts_) {
     if (const auto sent = own.part->on_dispatch(ticket, now)) {
@@ -190,6 +201,14 @@ void Cluster::cut_all(SimTime now) {
 
 void Cluster::on_request(const domain::RequestRecord& record) {
   Ticket* const held = tickets_.find(record.id);
+  if (std::ranges::any_of(parts_, [&](const OwnPart& own) {
+        return own.part->is_beside(record.id, record.instance);
+      })) {
+    if (stories_ && held != nullptr) {
+      stories_->on_leg_end(record, reached_);
+    }
+    return;
+  }
   RIDGELINE_CHECK(held != nullptr, "a request ends once, where it was sent");
   Ticket& ticket = *held;
   RIDGELINE_CHECK(ticket.counted.instance == record.instance, "a request ends where it was sent");

@@ -23,6 +23,7 @@ namespace ridgeline::cluster {
 using core::SimTime;
 using disaggregation::FirstToken;
 using disaggregation::LegOrder;
+using disaggregation::TransferMode;
 
 Disaggregation::Disaggregation(DisaggregationInputs inputs, Fleet& fleet)
     : inputs_(std::move(inputs)),
@@ -53,8 +54,8 @@ SimTime Disaggregation::after(SimTime at, core::Duration duration) {
   return SimTime::saturating_sum(at, std::max(duration, core::Duration::ticks(1)));
 }
 
-void Disaggregation::plan(SimTime at, Serial serial, Action action) {
-  events_.push({.at = at, .serial = serial, .action = action});
+void Disaggregation::plan(SimTime at, Serial serial, Action action, std::int64_t bytes) {
+  events_.push({.at = at, .serial = serial, .action = action, .bytes = bytes});
 }
 
 std::optional<Disaggregation::Serial> Disaggregation::serial_of(core::RequestId request) const {
@@ -87,17 +88,21 @@ void Disaggregation::perform(const Event& event) {
   const bool is_gone = parts_.at(event.serial).is_gone;
   switch (event.action) {
     case Action::kDeliverPrefill:
-      return is_gone ? void() : deliver_prefill(event.serial, event.at);
+      return is_gone && !pushes() ? void() : deliver_prefill(event.serial, event.at);
     case Action::kHandOver:
       return is_gone ? void() : hand_over(event.serial, event.at);
     case Action::kDeliverDecode:
       return is_gone ? void() : deliver_decode(event.serial, event.at);
+    case Action::kSendLayers:
+      return is_gone ? void() : send_layers(event.serial, event.bytes, event.at);
     case Action::kStartTransfer:
       return start_transfer(event.serial, event.at);
     case Action::kRelease:
       return release(event.serial, event.at);
     case Action::kEndLease:
       return end_lease(event.serial, event.at);
+    case Action::kLeaveDecode:
+      return leave_decode(event.serial, event.at);
   }
 }
 
@@ -109,7 +114,7 @@ std::optional<bool> Disaggregation::on_dispatch(Ticket& ticket, SimTime now) {
   ticket.is_failing = false;
   ticket.computed_apart = {};
   std::optional<Gateway::Counted> decode;
-  if (inputs_.order == LegOrder::kDecodeFirst) {
+  if (inputs_.order == LegOrder::kDecodeFirst || pushes()) {
     decode = fleet_.gateway().route(ticket.request, now);
     if (!decode) {
       return false;
@@ -134,16 +139,21 @@ std::optional<bool> Disaggregation::on_dispatch(Ticket& ticket, SimTime now) {
     return false;
   }
   const Serial serial = num_parts_++;
-  parts_.emplace(serial, HandOver{.request = id, .at_prefill = *prefill, .at_decode = decode});
+  HandOver& part =
+      parts_.emplace(serial, HandOver{.request = id, .at_prefill = *prefill, .at_decode = decode})
+          .first->second;
   serials_[id] = serial;
-  ticket.counted = *prefill;
-  ticket.is_counted = false;  // By this part's own gateway.
+  part.is_at_decode = pushes();
+  part.counts_decode = decode && !pushes();
+  ticket.counted = pushes() ? *decode : *prefill;
+  ticket.is_counted = pushes();  // Else by this part's own gateway.
   ticket.first_token_seen = false;
   ++ticket.dispatches;
   ++totals_.disaggregated;
   ++totals_.prefills[prefill->instance.value()];
-  plan(
-      SimTime::saturating_sum(now, inputs_.times.gateway_latency), serial, Action::kDeliverPrefill);
+  plan(SimTime::saturating_sum(now, inputs_.times.gateway_latency),
+       serial,
+       pushes() ? Action::kDeliverDecode : Action::kDeliverPrefill);
   return true;
 }
 
@@ -157,8 +167,31 @@ void Disaggregation::send_whole(Ticket& ticket, const Gateway::Counted& counted,
                  SimTime::saturating_sum(now, inputs_.times.gateway_latency));
 }
 
+/// The set-up of a decode instance's blocks is over. False where nothing comes into them any more:
+/// the instance has died, or the request is gone, and an engine that keeps them gives them back.
+bool Disaggregation::end_setup(Serial serial, SimTime now) {
+  HandOver& part = parts_.at(serial);
+  if (!part.awaits_setup) {
+    return false;
+  }
+  part.awaits_setup = false;
+  if (!part.is_gone) {
+    return true;
+  }
+  if (part.is_transferring) {
+    stop_transfer(part, now);
+    plan(after(now, inputs_.times.notice_latency), serial, Action::kRelease);
+  }
+  fleet_.finish_load(part.request, part.at_decode->instance, now, false);
+  forget_if_over(serial);
+  return false;
+}
+
 /// The prompt and one token, whose blocks stay.
 void Disaggregation::deliver_prefill(Serial serial, SimTime now) {
+  if (pushes() && !end_setup(serial, now)) {
+    return;
+  }
   HandOver& part = parts_.at(serial);
   Ticket& ticket = *fleet_.find(part.request);
   domain::Request leg = ticket.request;
@@ -167,7 +200,26 @@ void Disaggregation::deliver_prefill(Serial serial, SimTime now) {
   leg.max_tokens = core::Tokens(1);
   part.delivered = now;
   ticket.is_delivered = true;
-  fleet_.submit(leg, part.at_prefill.instance, {.holds_blocks = true});
+  if (pushes()) {
+    start_prefill(serial);
+  }
+  fleet_.submit(
+      leg,
+      part.at_prefill.instance,
+      {.holds_blocks = true, .reports_steps = inputs_.transfer.mode == TransferMode::kLayerWise});
+}
+
+/// Pushed: from here on the request has what it has at the prefill instance, and its other leg
+/// waits beside that.
+void Disaggregation::start_prefill(Serial serial) {
+  HandOver& part = parts_.at(serial);
+  Ticket& ticket = *fleet_.find(part.request);
+  ticket.counted = part.at_prefill;
+  ticket.is_counted = false;
+  part.is_at_decode = false;
+  part.counts_decode = true;
+  part.is_beside = true;
+  beside_.emplace(part.request, part.at_decode->instance);
 }
 
 /// The answer of the prefill instance is known.
@@ -176,6 +228,7 @@ void Disaggregation::hand_over(Serial serial, SimTime now) {
   Ticket& ticket = *fleet_.find(part.request);
   if (!part.at_decode) {
     part.at_decode = fleet_.gateway().route(ticket.request, now);
+    part.counts_decode = part.at_decode.has_value();
   }
   if (!part.at_decode) {
     fleet_.end(ticket, domain::Outcome::kRejected, now);
@@ -206,6 +259,8 @@ void Disaggregation::deliver_decode(Serial serial, SimTime now) {
   ticket.counted = *part.at_decode;
   ticket.is_counted = true;
   ticket.is_delivered = true;
+  part.is_at_decode = true;
+  part.counts_decode = false;
   part.decode_delivered = now;
   const bool recomputes = part.is_lost && inputs_.transfer.failure == LoadFailure::kRecompute;
   if (recomputes) {
@@ -228,26 +283,76 @@ void Disaggregation::on_load_start(const engine::LoadStart& load, SimTime at) {
   part.blocks = load.blocks;
   if (load.blocks == core::Blocks(0)) {
     part.transfer_start = part.transfer_end = at;
-    plan(after(at, inputs_.times.notice_latency), *serial, Action::kRelease);
+    if (pushes()) {  // No prompt is left to compute.
+      stop_counting(part, at);
+    } else {
+      plan(after(at, inputs_.times.notice_latency), *serial, Action::kRelease);
+    }
     return;
   }
-  const core::Duration setup = core::Duration::saturating_sum(
-      inputs_.transfer.setup,
-      core::Duration::saturating_product(inputs_.transfer.per_block, load.blocks.value()));
   part.awaits_setup = true;
-  plan(after(at, setup), *serial, Action::kStartTransfer);
+  if (pushes()) {
+    plan(after(at, inputs_.transfer.setup), *serial, Action::kDeliverPrefill);
+    return;
+  }
+  plan(after(at, core::Duration::saturating_sum(inputs_.transfer.setup, block_time(part))),
+       *serial,
+       Action::kStartTransfer);
+}
+
+/// What the descriptors of a transfer take that are not written beside the prefill: of one layer
+/// where all are sent as they are computed.
+core::Duration Disaggregation::block_time(const HandOver& part) const {
+  const core::Duration all =
+      core::Duration::saturating_product(inputs_.transfer.per_block, part.blocks.value());
+  return inputs_.transfer.mode == TransferMode::kLayerWise
+             ? core::Duration::ticks(all.count() / inputs_.transfer.layers)
+             : all;
+}
+
+std::int64_t Disaggregation::bytes_of(const HandOver& part) const {
+  return part.blocks.value() * inputs_.transfer.bytes_per_block;
+}
+
+/// A step passes its layers one after the other, each in the same time. All but its last may move
+/// while it runs, from the instant at which it has passed the first; the last one of an earlier
+/// step moves with them.
+void Disaggregation::on_prefill_step(const engine::PrefillStep& step, SimTime at) {
+  const auto serial = serial_of(step.request);
+  if (!serial || !parts_.at(*serial).is_beside) {
+    return;
+  }
+  const HandOver& part = parts_.at(*serial);
+  const core::Tokens prompt = fleet_.find(step.request)->request.prompt_tokens;
+  const core::Tokens block = inputs_.transfer.block_size;
+  const std::int64_t all = core::ceil_div(prompt, block);
+  const auto bytes_through = [&](core::Tokens tokens) {
+    const std::int64_t blocks = tokens >= prompt ? all : tokens / block;
+    return std::max<std::int64_t>(blocks - (all - part.blocks.value()), 0) *
+           inputs_.transfer.bytes_per_block;
+  };
+  const std::int64_t before = bytes_through(step.before);
+  const std::int64_t new_bytes = bytes_through(step.through) - before;
+  const std::int64_t layers = inputs_.transfer.layers;
+  const std::int64_t last_layer = (new_bytes + layers - 1) / layers;
+  plan(std::max(after(at, {}),
+                step.start + core::Duration::ticks((step.end - step.start).count() / layers)),
+       *serial,
+       Action::kSendLayers,
+       before + new_bytes - last_layer);
+}
+
+void Disaggregation::send_layers(Serial serial, std::int64_t computed, SimTime now) {
+  HandOver& part = parts_.at(serial);
+  if (part.is_beside) {
+    part.computed = std::max(part.computed, computed);
+    send_computed(serial, now);
+  }
 }
 
 void Disaggregation::start_transfer(Serial serial, SimTime now) {
   HandOver& part = parts_.at(serial);
-  if (!part.awaits_setup) {
-    return;  // The decode instance has died.
-  }
-  part.awaits_setup = false;
-  if (part.is_gone) {
-    // No KV comes any more into the blocks that an engine keeps for it.
-    fleet_.finish_load(part.request, part.at_decode->instance, now, false);
-    forget_if_over(serial);
+  if (!end_setup(serial, now)) {
     return;
   }
   if (part.is_lost) {
@@ -257,13 +362,25 @@ void Disaggregation::start_transfer(Serial serial, SimTime now) {
   RIDGELINE_CHECK(part.holds_blocks && part.prefill.last_token <= now,
                   "KV is sent after it was computed, from blocks that hold it");
   part.transfer_start = now;
+  part.computed = bytes_of(part);
+  send_computed(serial, now);
+}
+
+/// One transfer after the other, until all that is computed has moved.
+void Disaggregation::send_computed(Serial serial, SimTime now) {
+  HandOver& part = parts_.at(serial);
+  if (part.is_transferring || part.sent == part.computed) {
+    return;
+  }
   part.is_transferring = true;
-  const link::TransferId id = link_.start(
-      part.blocks.value() * inputs_.transfer.bytes_per_block,
+  part.flow_start = now;
+  part.flow_bytes = part.computed - part.sent;
+  part.sent = part.computed;
+  part.transfer = link_.start(
+      part.flow_bytes,
       inputs_.transfer.topology.route(part.at_prefill.instance, part.at_decode->instance),
       now);
-  part.transfer = id;
-  transfers_.emplace(id, serial);
+  transfers_.emplace(part.transfer, serial);
 }
 
 void Disaggregation::end_transfers(SimTime now) {
@@ -272,19 +389,29 @@ void Disaggregation::end_transfers(SimTime now) {
     transfers_.erase(id);
     HandOver& part = parts_.at(serial);
     part.is_transferring = false;
-    part.transfer_end = now;
     last_end_ = now;
-    const std::int64_t bytes = part.blocks.value() * inputs_.transfer.bytes_per_block;
-    const core::Duration taken = now - part.transfer_start;
-    ++totals_.count;
-    totals_.bytes += bytes;
-    totals_.busy += taken;
-    totals_.waited += taken - link_.alone(bytes,
-                                          inputs_.transfer.topology.route(
-                                              part.at_prefill.instance, part.at_decode->instance));
-    fleet_.finish_load(part.request, part.at_decode->instance, now, true);
-    plan(after(now, inputs_.times.notice_latency), serial, Action::kRelease);
+    const core::Duration taken = now - part.flow_start;
+    part.busy += taken;
+    part.waited += taken - link_.alone(part.flow_bytes,
+                                       inputs_.transfer.topology.route(part.at_prefill.instance,
+                                                                       part.at_decode->instance));
+    if (part.sent == bytes_of(part)) {
+      finish_transfer(serial, now);
+    } else {
+      send_computed(serial, now);
+    }
   }
+}
+
+void Disaggregation::finish_transfer(Serial serial, SimTime now) {
+  HandOver& part = parts_.at(serial);
+  part.transfer_end = now;
+  ++totals_.count;
+  totals_.bytes += bytes_of(part);
+  totals_.busy += part.busy;
+  totals_.waited += part.waited;
+  fleet_.finish_load(part.request, part.at_decode->instance, now, true);
+  plan(after(now, inputs_.times.notice_latency), serial, Action::kRelease);
 }
 
 /// The blocks that no transfer has begun to read are free.
@@ -341,6 +468,9 @@ void Disaggregation::lose_decode(Serial serial, SimTime now) {
   if (part.decode_delivered == SimTime::never()) {
     return;
   }
+  if (part.is_beside) {
+    return part.counts_decode ? lose_both(serial, now) : leave_decode(serial, now);
+  }
   part.is_decode_lost = true;
   part.awaits_setup = false;
   if (part.is_transferring) {
@@ -349,6 +479,43 @@ void Disaggregation::lose_decode(Serial serial, SimTime now) {
   if (part.transfer_end == SimTime::never() && part.lease_end <= now) {
     plan(after(now, {}), serial, Action::kRelease);
   }
+  forget_if_over(serial);
+}
+
+/// Pushed: the decode instance dies while its prompt is computed for it. The prefill ends without a
+/// word, and the request fails with the leg that is there.
+void Disaggregation::lose_both(Serial serial, SimTime now) {
+  HandOver& part = parts_.at(serial);
+  if (part.is_transferring) {
+    stop_transfer(part, now);
+  }
+  const auto prefill = std::pair(part.request, part.at_prefill.instance);
+  beside_.erase({part.request, part.at_decode->instance});
+  beside_.insert(prefill);
+  fleet_.abort_leg(part.request, part.at_prefill.instance, now);
+  beside_.erase(prefill);
+  Ticket& ticket = *fleet_.find(part.request);
+  ticket.counted = *part.at_decode;
+  ticket.is_counted = true;
+  part.is_beside = false;
+  part.is_at_decode = true;
+  part.counts_decode = false;
+}
+
+/// Pushed: the request has ended, or failed, with its prefill. The leg that waited beside it goes.
+void Disaggregation::leave_decode(Serial serial, SimTime now) {
+  HandOver& part = parts_.at(serial);
+  if (!part.is_beside) {
+    return;
+  }
+  if (part.is_transferring) {
+    stop_transfer(part, now);
+  }
+  const core::InstanceId place = part.at_decode->instance;
+  fleet_.abort_leg(part.request, place, now);
+  fleet_.finish_load(part.request, place, now, false);
+  beside_.erase({part.request, place});
+  part.is_beside = false;
   forget_if_over(serial);
 }
 
@@ -369,10 +536,12 @@ void Disaggregation::on_stop(core::InstanceId id, SimTime now) {
   }
 }
 
-/// A prefill instance whose KV waits to be read is still needed.
+/// A prefill instance whose KV waits to be read is still needed, and a decode instance that waits.
 bool Disaggregation::is_kept(core::InstanceId id) const {
   return std::ranges::any_of(parts_, [&](const auto& entry) {
-    return entry.second.holds_blocks && entry.second.at_prefill.instance == id;
+    const HandOver& part = entry.second;
+    return (part.holds_blocks && part.at_prefill.instance == id) ||
+           (part.is_beside && part.at_decode->instance == id);
   });
 }
 
@@ -397,7 +566,8 @@ void Disaggregation::release(Serial serial, SimTime now) {
 
 void Disaggregation::forget_if_over(Serial serial) {
   const HandOver& part = parts_.at(serial);
-  if (part.is_gone && !part.holds_blocks && !part.awaits_setup && !part.is_transferring) {
+  if (part.is_gone && !part.holds_blocks && !part.awaits_setup && !part.is_transferring &&
+      !part.is_beside) {
     parts_.erase(serial);
   }
 }
@@ -405,19 +575,26 @@ void Disaggregation::forget_if_over(Serial serial) {
 /// The request has ended or is tried anew: what it has here is given back.
 void Disaggregation::let_go(Serial serial, SimTime at) {
   HandOver& part = parts_.at(serial);
-  if (part.counts_prefill) {
-    prefill_gateway_.note_end(part.at_prefill, false, at);
-  }
-  if (part.at_decode && part.decode_delivered == SimTime::never()) {
-    fleet_.gateway().note_end(*part.at_decode, false, at);
-  }
-  part.counts_prefill = false;
+  stop_counting(part, at);
   part.is_gone = true;
   serials_.erase(part.request);
+  if (part.is_beside) {
+    plan(after(at, {}), serial, Action::kLeaveDecode);
+  }
   if (part.holds_blocks && !part.is_transferring && !part.is_decode_lost) {
     plan(after(at, inputs_.times.notice_latency), serial, Action::kRelease);
   }
   forget_if_over(serial);
+}
+
+void Disaggregation::stop_counting(HandOver& part, SimTime at) {
+  if (part.counts_prefill) {
+    prefill_gateway_.note_end(part.at_prefill, false, at);
+  }
+  if (part.counts_decode) {
+    fleet_.gateway().note_end(*part.at_decode, false, at);
+  }
+  part.counts_prefill = part.counts_decode = false;
 }
 
 bool Disaggregation::on_leg_end(Ticket& ticket, domain::RequestRecord& record) {
@@ -427,21 +604,27 @@ bool Disaggregation::on_leg_end(Ticket& ticket, domain::RequestRecord& record) {
   }
   HandOver& part = parts_.at(*serial);
   const bool has_failed = record.outcome == domain::Outcome::kFailed;
-  if (part.decode_delivered != SimTime::never()) {
+  if (part.is_at_decode) {
     if (has_failed && !ticket.is_failing) {
       ++totals_.decode_lost;
       part.is_decode_lost = true;
     }
     return false;  // The answer's leg: the request ends with it.
   }
-  if (has_failed && part.at_decode) {
-    fleet_.gateway().note_end(*part.at_decode, false, record.failed);
-    part.at_decode.reset();
-  }
   const bool has_prompt = record.outcome == domain::Outcome::kFinished;
   const SimTime end = has_prompt ? record.last_token : fleet_.end_of(record);
-  prefill_gateway_.note_end(part.at_prefill, false, end);
-  part.counts_prefill = false;
+  if (has_failed) {
+    stop_counting(part, end);
+    if (part.is_beside) {
+      plan(after(end, {}), *serial, Action::kLeaveDecode);
+    } else {
+      part.at_decode.reset();
+    }
+  }
+  if (part.counts_prefill) {
+    prefill_gateway_.note_end(part.at_prefill, false, end);
+    part.counts_prefill = false;
+  }
   part.holds_blocks = has_prompt;
   part.prefill = record;
   if (has_prompt) {
@@ -455,9 +638,28 @@ bool Disaggregation::on_leg_end(Ticket& ticket, domain::RequestRecord& record) {
   if (!has_prompt || is_all) {
     return false;
   }
+  if (pushes()) {
+    end_prefill(*serial, ticket, end);
+    return true;
+  }
   plan(after(end, inputs_.times.notice_latency), *serial, Action::kHandOver);
   plan(part.lease_end, *serial, Action::kEndLease);
   return true;
+}
+
+/// Pushed: the prompt is computed, and the request has what it has at the decode instance.
+void Disaggregation::end_prefill(Serial serial, Ticket& ticket, SimTime end) {
+  HandOver& part = parts_.at(serial);
+  beside_.erase({part.request, part.at_decode->instance});
+  ticket.counted = *part.at_decode;
+  ticket.is_counted = true;
+  ticket.is_delivered = true;
+  part.is_beside = false;
+  part.is_at_decode = true;
+  part.counts_decode = false;
+  part.lease_end = end;  // The sender itself sees that no KV goes out.
+  part.awaits_setup = true;
+  plan(after(end, block_time(part)), serial, Action::kStartTransfer);
 }
 
 void Disaggregation::on_end(const Ticket& ticket, domain::RequestRecord& record) {
@@ -467,7 +669,7 @@ void Disaggregation::on_end(const Ticket& ticket, domain::RequestRecord& record)
   }
   HandOver& part = parts_.at(*serial);
   const SimTime end = fleet_.end_of(record);
-  if (part.decode_delivered != SimTime::never()) {
+  if (part.is_at_decode && part.prefill.last_token != SimTime::never()) {
     complete(part, ticket, record);
   }
   let_go(*serial, end);
@@ -499,11 +701,16 @@ void Disaggregation::complete(const HandOver& part,
                       part.transfer_start <= part.transfer_end && part.transfer_end <= first,
                   "a prefill ends, its KV moves, and then the answer begins");
   ++totals_.answered;
-  totals_.gateway += part.delivered - ticket.request.arrival;
+  totals_.gateway += std::min(part.delivered, part.decode_delivered) - ticket.request.arrival;
   totals_.prefill += part.prefill.last_token - part.delivered;
-  totals_.hand_over += part.decode_delivered - part.prefill.last_token;
   totals_.decode_wait += part.load_start - part.decode_delivered;
-  totals_.setup += part.transfer_start - part.load_start;
+  if (pushes()) {
+    totals_.setup +=
+        (part.delivered - part.load_start) + (part.transfer_start - part.prefill.last_token);
+  } else {
+    totals_.hand_over += part.decode_delivered - part.prefill.last_token;
+    totals_.setup += part.transfer_start - part.load_start;
+  }
   totals_.transfer += part.transfer_end - part.transfer_start;
   totals_.first_step += first - part.transfer_end;
 }

@@ -6,7 +6,9 @@
 #include <memory>
 #include <optional>
 #include <queue>
+#include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "cluster/gateway.hpp"
@@ -31,11 +33,14 @@ enum class LoadFailure : std::uint8_t { kFail, kRecompute };
 
 /// How KV moves from one instance to another.
 struct TransferOptions {
+  disaggregation::TransferMode mode = disaggregation::TransferMode::kAfterPrefill;
   link::Topology topology = {};
   link::Sharing sharing = link::Sharing::kMaxMin;
   std::int64_t bytes_per_block = 0;
-  core::Duration setup = {};      ///< Before the first byte of a transfer ...
-  core::Duration per_block = {};  ///< ... and for each of its blocks.
+  core::Tokens block_size = core::Tokens(16);  ///< Of the engines; for kLayerWise.
+  std::int64_t layers = 1;                     ///< Of the network; for kLayerWise.
+  core::Duration setup = {};                   ///< Before the first byte of a transfer ...
+  core::Duration per_block = {};               ///< ... and for each of its blocks.
   /// How long after a prefill its blocks wait for a transfer to start.
   core::Duration lease = core::Duration::seconds(30);
   LoadFailure failure = LoadFailure::kFail;
@@ -96,6 +101,10 @@ class Disaggregation final : public Part {
   bool on_leg_end(Ticket& ticket, domain::RequestRecord& record) override;
   void on_end(const Ticket& ticket, domain::RequestRecord& record) override;
   void on_load_start(const engine::LoadStart& load, core::SimTime at) override;
+  void on_prefill_step(const engine::PrefillStep& step, core::SimTime at) override;
+  [[nodiscard]] bool is_beside(core::RequestId id, core::InstanceId instance) const override {
+    return beside_.contains({id, instance});
+  }
   void on_stop(core::InstanceId id, core::SimTime now) override;
   [[nodiscard]] bool is_kept(core::InstanceId id) const override;
   [[nodiscard]] Gateway* gateway_of(core::InstanceId id) override;
@@ -111,8 +120,13 @@ class Disaggregation final : public Part {
     std::optional<Gateway::Counted> at_decode = {};  ///< As counted by the cluster's gateway.
     domain::RequestRecord prefill = {};              ///< Of the prefill leg, once it has ended.
     bool counts_prefill = true;                      ///< By this part's gateway, as in flight.
-    bool is_gone = false;                            ///< The request has ended, or is tried anew.
-    bool holds_blocks = false;                       ///< On the prefill instance.
+    /// By the cluster's gateway, while the ticket has nothing at the decode instance.
+    bool counts_decode = false;
+    bool is_at_decode = false;  ///< What the ticket has is there, or on its way there.
+    /// Pushed: the decode instance has blocks and waits, while the ticket has the prefill.
+    bool is_beside = false;
+    bool is_gone = false;       ///< The request has ended, or is tried anew.
+    bool holds_blocks = false;  ///< On the prefill instance.
     /// The lease ended before the transfer started, or the prefill instance died before it ended.
     bool is_lost = false;
     bool is_lost_by_crash = false;
@@ -127,20 +141,31 @@ class Disaggregation final : public Part {
     core::SimTime transfer_start = core::SimTime::never();
     core::SimTime transfer_end = core::SimTime::never();
     core::Blocks blocks = {};
+    // Bytes of those: computed, and given to the link.
+    std::int64_t computed = 0;
+    std::int64_t sent = 0;
+    // Of the transfer under way, and of those before it.
+    core::SimTime flow_start = {};
+    std::int64_t flow_bytes = 0;
+    core::Duration busy = {};
+    core::Duration waited = {};
   };
   using Serial = std::uint64_t;
   enum class Action : std::uint8_t {
     kDeliverPrefill,
     kHandOver,
     kDeliverDecode,
+    kSendLayers,
     kStartTransfer,
     kRelease,
     kEndLease,
+    kLeaveDecode,
   };
   struct Event {
     core::SimTime at;
     Serial serial;
     Action action;
+    std::int64_t bytes = 0;  ///< Computed by then.
 
     friend bool operator>(const Event& a, const Event& b) {
       return std::tuple(a.at, a.serial, a.action) > std::tuple(b.at, b.serial, b.action);
@@ -148,15 +173,29 @@ class Disaggregation final : public Part {
   };
 
   [[nodiscard]] static core::SimTime after(core::SimTime at, core::Duration duration);
-  void plan(core::SimTime at, Serial serial, Action action);
+  void plan(core::SimTime at, Serial serial, Action action, std::int64_t bytes = 0);
+  [[nodiscard]] bool pushes() const {
+    return inputs_.transfer.mode != disaggregation::TransferMode::kAfterPrefill;
+  }
   [[nodiscard]] std::optional<Serial> serial_of(core::RequestId request) const;
   void send_whole(Ticket& ticket, const Gateway::Counted& counted, core::SimTime now);
   void perform(const Event& event);
+  [[nodiscard]] bool end_setup(Serial serial, core::SimTime now);
   void deliver_prefill(Serial serial, core::SimTime now);
   void hand_over(Serial serial, core::SimTime now);
   void deliver_decode(Serial serial, core::SimTime now);
+  void start_prefill(Serial serial);
+  void end_prefill(Serial serial, Ticket& ticket, core::SimTime end);
+  void send_layers(Serial serial, std::int64_t computed, core::SimTime now);
   void start_transfer(Serial serial, core::SimTime now);
+  void send_computed(Serial serial, core::SimTime now);
   void end_transfers(core::SimTime now);
+  void finish_transfer(Serial serial, core::SimTime now);
+  [[nodiscard]] core::Duration block_time(const HandOver& part) const;
+  [[nodiscard]] std::int64_t bytes_of(const HandOver& part) const;
+  void stop_counting(HandOver& part, core::SimTime at);
+  void leave_decode(Serial serial, core::SimTime now);
+  void lose_both(Serial serial, core::SimTime now);
   void end_lease(Serial serial, core::SimTime now);
   void release(Serial serial, core::SimTime now);
   void fail_load(HandOver& part, core::SimTime now);
@@ -176,6 +215,7 @@ class Disaggregation final : public Part {
   std::map<Serial, HandOver> parts_;
   std::map<core::RequestId, Serial> serials_;  ///< Of the requests in two legs.
   std::map<link::TransferId, Serial> transfers_;
+  std::set<std::pair<core::RequestId, core::InstanceId>> beside_;  ///< As Part::is_beside().
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   Serial num_parts_ = 0;
   core::SimTime last_end_;  ///< Of a transfer.

@@ -71,6 +71,8 @@ class Fleet {
   virtual void release_blocks(core::RequestId id, core::InstanceId instance, core::SimTime at) = 0;
   /// As Server::abort().
   virtual void abort(core::RequestId id, core::SimTime at) = 0;
+  /// Ends a leg that a part says is beside the one that counts (Part::is_beside).
+  virtual void abort_leg(core::RequestId id, core::InstanceId instance, core::SimTime at) = 0;
 
   [[nodiscard]] virtual Gateway& gateway() = 0;
   /// The one that chooses the instance: a part's own, or that.
@@ -133,6 +135,18 @@ class Part {
   virtual void on_load_start(const engine::LoadStart& load, core::SimTime at) {
     static_cast<void>(load);
     static_cast<void>(at);
+  }
+  /// An instance has formed a step that computes some of a prompt whose leg reports its steps.
+  virtual void on_prefill_step(const engine::PrefillStep& step, core::SimTime at) {
+    static_cast<void>(step);
+    static_cast<void>(at);
+  }
+  /// Whether what a request has at an instance is a leg beside the one that counts: its end is none
+  /// of the request's.
+  [[nodiscard]] virtual bool is_beside(core::RequestId id, core::InstanceId instance) const {
+    static_cast<void>(id);
+    static_cast<void>(instance);
+    return false;
   }
   /// No instance is ready for the request. True if this part keeps it, to dispatch it later;
   /// otherwise the next part is asked, and at last it is rejected.

@@ -23,13 +23,14 @@ Attempt* open_at(std::vector<Attempt>& attempts, core::InstanceId instance) {
   return found == attempts.end() ? nullptr : &*found;
 }
 
-/// The prompt of a request of two legs was computed by the attempt before the last.
+/// A request of two legs waits from the delivery of the earlier one for its prompt to be computed.
 TtftParts parts_in_legs(const Attempt& prefill,
                         const Attempt& decode,
                         SimTime arrival,
                         SimTime first) {
-  TtftParts parts{.gateway = prefill.delivered - arrival,
-                  .queue = prefill.first_scheduled - prefill.delivered,
+  const SimTime delivered = std::min(prefill.delivered, decode.delivered);
+  TtftParts parts{.gateway = delivered - arrival,
+                  .queue = prefill.first_scheduled - delivered,
                   .prefill = prefill.first_token - prefill.first_scheduled,
                   .transfer = {}};
   if (first > prefill.first_token) {  // Otherwise the prefill's token is the
@@ -48,8 +49,14 @@ std::optional<TtftParts> parts_of(const std::vector<Attempt>& attempts,
     return std::nullopt;
   }
   const Attempt& last = attempts.back();
-  if (last.share == Share::kDecode && attempts.size() > 1) {
-    return parts_in_legs(attempts[attempts.size() - 2], last, record.arrival, first);
+  if (attempts.size() > 1) {
+    const Attempt& other = attempts[attempts.size() - 2];
+    if (last.share == Share::kDecode && other.share == Share::kPrefill) {
+      return parts_in_legs(other, last, record.arrival, first);
+    }
+    if (last.share == Share::kPrefill && other.share == Share::kDecode) {
+      return parts_in_legs(last, other, record.arrival, first);  // KV is pushed.
+    }
   }
   return TtftParts{.gateway = last.delivered - record.arrival,
                    .queue = last.first_scheduled - last.delivered,

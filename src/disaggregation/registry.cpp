@@ -69,6 +69,13 @@ constexpr auto kSystems = std::to_array<SystemEntry>({
      .order = LegOrder::kPrefillFirst,
      .first_token = FirstToken::kDecode,
      .decider = "always"},
+    {.name = "sglang",
+     .summary = "both at once, which meet in a bootstrap room; the prefill instance pushes the KV",
+     .source = "SGLang's gateway e8d57e7 (August 2026)",
+     .order = LegOrder::kDecodeFirst,
+     .first_token = FirstToken::kDecode,
+     .decider = "always",
+     .mode = TransferMode::kPush},
 });
 
 template <class Entry>

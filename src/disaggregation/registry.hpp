@@ -34,6 +34,15 @@ enum class LegOrder : std::uint8_t {
 /// Which leg's first token the client sees first.
 enum class FirstToken : std::uint8_t { kPrefill, kDecode };
 
+/// When KV is sent, and by which side.
+enum class TransferMode : std::uint8_t {
+  kAfterPrefill,  ///< The decode instance reads it once the prompt is computed and it has blocks.
+  /// Both legs are sent at once. The prompt is computed once the decode instance has blocks for it,
+  /// and the prefill instance writes the KV there when it is done.
+  kPush,
+  kLayerWise,  ///< The same, each layer of a step as soon as the step has passed it.
+};
+
 /// How one system serves a request on two instances.
 struct SystemEntry {
   std::string_view name;
@@ -42,6 +51,7 @@ struct SystemEntry {
   LegOrder order = LegOrder::kDecodeFirst;
   FirstToken first_token = FirstToken::kDecode;
   std::string_view decider;  ///< Where none is named.
+  TransferMode mode = TransferMode::kAfterPrefill;
 };
 
 [[nodiscard]] std::span<const DeciderEntry> deciders();

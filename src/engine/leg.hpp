@@ -16,6 +16,8 @@ struct Leg {
   bool loads = false;
   /// When it finishes, its blocks stay until release_blocks().
   bool holds_blocks = false;
+  /// Every step that computes some of its prompt is reported as it is formed.
+  bool reports_steps = false;
 
   friend bool operator==(const Leg&, const Leg&) = default;
 };
@@ -26,12 +28,26 @@ struct LoadStart {
   core::Blocks blocks;  ///< To read: those of the prompt that the engine's own cache does not hold.
 };
 
-/// Where an engine reports loads that may start.
+/// A step computes a part of a prompt whose leg reports its steps.
+struct PrefillStep {
+  core::RequestId request;
+  core::Tokens before;   ///< Of the prompt, computed when the step begins ...
+  core::Tokens through;  ///< ... and when it has ended.
+  core::SimTime start;
+  core::SimTime end;
+};
+
+/// Where an engine reports loads that may start, and steps of prompts that are sent meanwhile.
 class LoadSink {
  public:
   virtual ~LoadSink() = default;
   /// At the instant of the scheduling that gave the blocks.
   virtual void on_load_start(const LoadStart& load, core::SimTime at) = 0;
+  /// At the instant at which the step was formed.
+  virtual void on_prefill_step(const PrefillStep& step, core::SimTime at) {
+    static_cast<void>(step);
+    static_cast<void>(at);
+  }
 };
 
 }  // namespace ridgeline::engine

@@ -33,11 +33,13 @@
 namespace ridgeline::sim {
 namespace {
 
-cluster::TransferOptions transfer_options(const scenario::Resolved& resolved) {
+cluster::TransferOptions transfer_options(const scenario::Resolved& resolved,
+                                          disaggregation::TransferMode own_mode) {
   const scenario::KvTransferSection& section = resolved.run.cluster.kv_transfer;
   const auto wires = scenario::kv_wires(section);
   RIDGELINE_CHECK(wires.has_value(), "a scenario's rules read its bandwidths");
   cluster::TransferOptions options{
+      .mode = scenario::transfer_mode(section, own_mode),
       .topology = {.network_card = wires->network_card,
                    .fabric = wires->fabric,
                    .instances_per_host = section.instances_per_host.value_or(1)},
@@ -46,6 +48,8 @@ cluster::TransferOptions transfer_options(const scenario::Resolved& resolved) {
       .setup = section.transfer_setup.value_or(scenario::kDefaultTransferSetup),
       .per_block = section.transfer_block_time.value_or(core::Duration()),
       .lease = section.kv_lease.value_or(scenario::kDefaultKvLease)};
+  options.block_size = resolved.deployment->engine.block_size;
+  options.layers = resolved.deployment->network.num_layers();
   options.failure = section.kv_load_failure_policy == "recompute" ? cluster::LoadFailure::kRecompute
                                                                   : cluster::LoadFailure::kFail;
   return options;
@@ -108,7 +112,7 @@ std::optional<cluster::PartMaker> disaggregation_maker(const scenario::Resolved&
                                           .decider = std::move(rules->decider),
                                           .order = rules->order,
                                           .first_token = rules->first_token,
-                                          .transfer = transfer_options(resolved)},
+                                          .transfer = transfer_options(resolved, rules->mode)},
             fleet);
         part = made.get();
         return made;

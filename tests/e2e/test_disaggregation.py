@@ -38,6 +38,7 @@ def test_kv_moves_once_for_every_prompt_and_the_parts_are_the_whole(ridgeline):
 def test_both_engines_and_no_jump_give_one_digest(ridgeline):
     for extra in ((), ("--disaggregation", "production-stack", "--sharing", "fifo"),
                   ("--first-token", "prefill", "--router", "llm-d", "--gateway-latency", "1ms", "--notice-latency", "1ms"),
+                  ("--disaggregation", "sglang"), ("--transfer-mode", "layer-wise", "--transfer-bandwidth", "5GB/s"),
                   ("--max-concurrency", 20, "--transfer-bandwidth", "2GB/s", "--fabric-bandwidth", "3GB/s")):
         words = (*APART, *extra)
         digest = result_of(ridgeline, *words)["digest"]
@@ -62,6 +63,37 @@ def test_a_slow_link_delays_first_tokens_and_a_short_lease_loses_kv(ridgeline):
     computed = result_of(ridgeline, *lost, "--kv-load-failure-policy", "recompute")["summary"]
     assert computed["completed"] == 200
     assert computed["cluster"]["transfers"]["failed"] == 200
+
+
+def test_pushed_kv_comes_earlier_and_the_parts_are_the_whole(ridgeline):
+    slow = (*APART, "--transfer-bandwidth", "5GB/s")
+    modes = {mode: result_of(ridgeline, *slow, "--transfer-mode", mode)["summary"]
+             for mode in ("after-prefill", "push", "layer-wise")}
+    for summary in modes.values():
+        transfers = summary["cluster"]["transfers"]
+        assert transfers["count"] == 200
+        assert transfers["bytes"] == 200 * 125 * 16 * 131072
+        path = summary["ttft_ms"]["mean"] - sum(transfers["ttft_parts_ms"].values())
+        assert 0 < path < 10, "network, frontend and emission"
+    parts = modes["layer-wise"]["cluster"]["transfers"]["ttft_parts_ms"]
+    assert parts["hand_over"] == 0
+    assert parts["transfer"] < modes["push"]["cluster"]["transfers"]["ttft_parts_ms"]["transfer"] / 2
+    assert modes["layer-wise"]["ttft_ms"]["mean"] < modes["push"]["ttft_ms"]["mean"] - 20
+    named = result_of(ridgeline, *slow, "--disaggregation", "sglang")["summary"]
+    assert named["cluster"]["transfers"] == modes["push"]["cluster"]["transfers"]
+
+
+@pytest.mark.parametrize("mode", ["push", "layer-wise"])
+def test_pushed_requests_have_stories_and_survive_faults(ridgeline, mode, tmp_path):
+    out = tmp_path / "requests.jsonl"
+    words = (*RUN[:-2], "--instances", 4, "--prefill-instances", 2, "--fault", "crash@3s+2s:0", "--fault", "crash@9s+2s:3",
+             "--fault", "hang@6s+1s:1", "--transfer-bandwidth", "2GB/s", "--max-retries", 3, "--transfer-mode", mode)
+    result = result_of(ridgeline, *words, "--requests-out", out)
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    served = [row for row in rows if row.get("transfer_ms")]
+    assert len(served) > 150
+    assert result_of(ridgeline, *words, "--engine-core", "reference")["digest"] == result["digest"]
+    assert result_of(ridgeline, *words, "--no-jump")["digest"] == result["digest"]
 
 
 @pytest.mark.parametrize("policy", ["fail", "recompute"])
@@ -111,6 +143,10 @@ def test_a_section_says_what_flags_say(ridgeline, tmp_path):
     (("--prefill-instances", 1, "--transfer-bandwidth", 50), "expected a rate with its unit"),
     (("--prefill-instances", 1, "--transfer-bandwidth", "1kB/s"), "expected 1MB/s to 1000TB/s"),
     (("--prefill-instances", 1, "--sharing", "fair"), "max-min"),
+    (("--prefill-instances", 1, "--transfer-mode", "pull"), "after-prefill, push, layer-wise"),
+    (("--prefill-instances", 1, "--transfer-mode", "push", "--kv-lease", "5s"), "pushed KV waits for no reader"),
+    (("--prefill-instances", 1, "--transfer-mode", "push", "--stage-order", "prefill-first"), "both instances are chosen"),
+    (("--prefill-instances", 1, "--disaggregation", "sglang", "--first-token", "prefill"), "before there is a token"),
 ])
 def test_what_contradicts_itself_is_refused(ridgeline, words, expected):
     done = ridgeline(*RUN, *words)

@@ -366,6 +366,23 @@ void StepLoop::put_in_flight(InFlight& next, const domain::StepBatch& batch, con
   count(priced.time, priced.end - priced.start, 1);
   next.end = priced.end;
   ++num_in_flight_;
+  if (inputs_.options.kv_transfer) {
+    report_prefills(next.step, priced);
+  }
+}
+
+void StepLoop::report_prefills(const ScheduledStep& step, const Priced& priced) {
+  for (const ScheduledSequence& part : step) {
+    if (part.is_prefill && part.sequence->reports_steps) {
+      inputs_.loads->on_prefill_step(
+          {.request = part.sequence->record.id,
+           .before = core::Tokens(part.num_computed_tokens),
+           .through = core::Tokens(part.num_computed_tokens + part.num_scheduled_tokens),
+           .start = priced.start,
+           .end = priced.end},
+          now_);
+    }
+  }
 }
 
 /// The oldest step ends: its tokens reach the clients.

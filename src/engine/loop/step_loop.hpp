@@ -139,6 +139,7 @@ class StepLoop final : public Engine {
   [[nodiscard]] core::SimTime newest_end();
   [[nodiscard]] bool launch(InFlight& next);
   void put_in_flight(InFlight& next, const domain::StepBatch& batch, const Priced& priced);
+  void report_prefills(const ScheduledStep& step, const Priced& priced);
   [[nodiscard]] domain::StepBatch batch_of(InFlight& next);
   [[nodiscard]] core::Duration mask_of(const ScheduledStep& step) const;
   [[nodiscard]] Priced price(const domain::StepBatch& batch,

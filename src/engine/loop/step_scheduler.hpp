@@ -37,6 +37,7 @@ struct Sequence {
   bool waits_for_grammar = false;      ///< It may not run before the loop says so.
   std::int64_t num_verifications = 0;  ///< Steps so far that verified drafts of it.
   bool has_ended = false;
+  bool reports_steps = false;  ///< Leg::reports_steps.
   bool drops_tokens = false;  ///< The scheduler took it back: what steps in flight sample for it is
                               ///< thrown away.
 

@@ -20,6 +20,7 @@
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/sections/kv_transfer.hpp"
 #include "scenario/sections/router.hpp"
 #include "scenario/sections/sections.hpp"
 #include "workload/limits.hpp"
@@ -30,6 +31,7 @@ namespace {
 using disaggregation::DeciderEntry;
 using disaggregation::FirstToken;
 using disaggregation::LegOrder;
+using disaggregation::TransferMode;
 
 constexpr double kMaxPoolInstances = 4096;
 constexpr std::string_view kSystemName = "cluster.disaggregation.name";
@@ -42,6 +44,9 @@ constexpr std::string_view kUncachedShare = "cluster.disaggregation.uncached_sha
 constexpr std::string_view kPrefillRouter = "cluster.disaggregation.prefill_router";
 constexpr std::string_view kDisaggregation = "cluster.disaggregation.";
 constexpr std::string_view kKvTransfer = "cluster.kv_transfer.";
+constexpr std::string_view kStageOrder = "cluster.disaggregation.stage_order";
+constexpr std::string_view kFirstToken = "cluster.disaggregation.first_token";
+constexpr std::string_view kKvLease = "cluster.kv_transfer.kv_lease";
 constexpr std::string_view kInstancesPerHost = "cluster.kv_transfer.instances_per_host";
 constexpr std::array<std::string_view, 2> kStageOrders = {"decode-first", "prefill-first"};
 constexpr std::array<std::string_view, 2> kFirstTokens = {"prefill", "decode"};
@@ -49,7 +54,7 @@ constexpr std::array<std::string_view, 2> kFirstTokens = {"prefill", "decode"};
 // clang-format off
 constexpr auto kDisaggregationOptions = std::to_array<Option>({
     {.path = kSystemName, .flag = "disaggregation", .unset = "llm-d",
-     .help = "The system whose order of steps holds where prefill and decode are apart: llm-d, dynamo, production-stack", .example = "dynamo",
+     .help = "The system whose order of steps holds where prefill and decode are apart: llm-d, dynamo, production-stack, sglang", .example = "dynamo",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.disaggregation.name; }},
     {.path = kPrefillInstances, .flag = "prefill-instances",
      .lowest = 1, .highest = kMaxPoolInstances, .unset = "none: every instance does both",
@@ -74,10 +79,10 @@ constexpr auto kDisaggregationOptions = std::to_array<Option>({
      .lowest = 0, .highest = 1, .unset = "0.7",
      .help = "A prompt of which so large a share is left to compute is computed apart (isl-bounding)", .example = "0.5",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.disaggregation.uncached_share; }},
-    {.path = "cluster.disaggregation.stage_order", .flag = "stage-order", .choices = kStageOrders, .unset = "the system's own",
+    {.path = kStageOrder, .flag = "stage-order", .choices = kStageOrders, .unset = "the system's own",
      .help = "Which of a request's two instances is chosen first", .example = "prefill-first",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.disaggregation.stage_order; }},
-    {.path = "cluster.disaggregation.first_token", .flag = "first-token", .choices = kFirstTokens, .unset = "the system's own: decode",
+    {.path = kFirstToken, .flag = "first-token", .choices = kFirstTokens, .unset = "the system's own: decode",
      .help = "Which instance's first token the client gets", .example = "prefill",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.disaggregation.first_token; }},
     {.path = kPrefillRouter, .flag = "prefill-router", .unset = "as the router",
@@ -106,6 +111,26 @@ void check_decider_parameters(const DeciderEntry& decider, Findings& findings) {
   refuse(kNonCachedTokens, decider.reads_non_cached_tokens);
   refuse(kMinPromptTokens, decider.reads_min_prompt_tokens);
   refuse(kUncachedShare, decider.reads_uncached_share);
+}
+
+/// Where KV is pushed both legs are sent at once, and the decode instance answers.
+void check_push(const ClusterSection& cluster, Findings& findings) {
+  const auto rules = disaggregation_rules(cluster.disaggregation);
+  if (!rules || transfer_mode(cluster.kv_transfer, rules->mode) == TransferMode::kAfterPrefill) {
+    return;
+  }
+  if (findings.given(kStageOrder)) {
+    findings.ignored(kStageOrder, "both instances are chosen at once where KV is pushed");
+  }
+  if (findings.given(kKvLease)) {
+    findings.ignored(kKvLease, "pushed KV waits for no reader");
+  }
+  if (rules->first_token == FirstToken::kPrefill) {
+    findings.problem(kFirstToken,
+                     "found prefill, but where KV is pushed the decode instance has its request "
+                     "before there is a token",
+                     "decode");
+  }
 }
 
 void check_numbers(const ClusterSection& cluster, Findings& findings) {
@@ -161,7 +186,8 @@ core::Result<DisaggregationRules> disaggregation_rules(const DisaggregationSecti
   parameters.uncached_share = section.uncached_share.value_or(parameters.uncached_share);
   DisaggregationRules rules{.decider = (*decider)->make(parameters),
                             .order = (*system)->order,
-                            .first_token = (*system)->first_token};
+                            .first_token = (*system)->first_token,
+                            .mode = (*system)->mode};
   if (section.stage_order) {
     rules.order = *section.stage_order == kStageOrders.front() ? LegOrder::kDecodeFirst
                                                                : LegOrder::kPrefillFirst;
@@ -199,6 +225,7 @@ void check_disaggregation(Findings& findings) {
     return;
   }
   const auto& system = **disaggregation::find_system(cluster.disaggregation.name.value_or("llm-d"));
+  check_push(cluster, findings);
   check_decider_parameters(**disaggregation::find_decider(cluster.disaggregation.decider.value_or(
                                std::string(system.decider))),
                            findings);

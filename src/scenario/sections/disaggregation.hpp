@@ -31,6 +31,7 @@ struct DisaggregationRules {
   std::unique_ptr<disaggregation::Decider> decider;
   disaggregation::LegOrder order = disaggregation::LegOrder::kDecodeFirst;
   disaggregation::FirstToken first_token = disaggregation::FirstToken::kDecode;
+  disaggregation::TransferMode mode = disaggregation::TransferMode::kAfterPrefill;
 };
 
 /// Of a section whose names are known; the others' errors have the option's path as their field.

@@ -1,5 +1,6 @@
 #include "scenario/sections/kv_transfer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "disaggregation/registry.hpp"
 #include "document/reader.hpp"
 #include "link/kv_link.hpp"
 #include "scenario/findings.hpp"
@@ -29,13 +31,14 @@ constexpr std::string_view kFabricBandwidth = "cluster.kv_transfer.fabric_bandwi
 constexpr std::string_view kDefaultCard = "50GB/s";
 constexpr std::array<std::string_view, 1> kConnectors = {"nixl"};
 constexpr std::array<std::string_view, 2> kSharings = {"max-min", "fifo"};
-constexpr std::array<std::string_view, 1> kTransferModes = {"after-prefill"};
+/// In the order of disaggregation::TransferMode.
+constexpr std::array<std::string_view, 3> kTransferModes = {"after-prefill", "push", "layer-wise"};
 constexpr std::array<std::string_view, 2> kLoadFailures = {"fail", "recompute"};
 
 // clang-format off
 constexpr auto kKvTransferOptions = std::to_array<Option>({
     {.path = "cluster.kv_transfer.kv_connector", .flag = "kv-connector", .choices = kConnectors, .unset = "nixl",
-     .help = "What moves KV: the decode instance pulls it once it has blocks", .example = "nixl",
+     .help = "What moves KV", .example = "nixl",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.kv_connector; }},
     {.path = kCardBandwidth, .flag = "transfer-bandwidth", .unset = kDefaultCard,
      .help = "Of a host's network card, each way, with its unit", .example = "12.5GB/s",
@@ -58,8 +61,8 @@ constexpr auto kKvTransferOptions = std::to_array<Option>({
     {.path = "cluster.kv_transfer.sharing", .flag = "sharing", .choices = kSharings, .unset = "max-min",
      .help = "How transfers share a wire: fairly at once, or one after the other", .example = "fifo",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.sharing; }},
-    {.path = "cluster.kv_transfer.transfer_mode", .flag = "transfer-mode", .choices = kTransferModes, .unset = "after-prefill",
-     .help = "When KV is sent: after the step that computed the prompt's last token has ended", .example = "after-prefill",
+    {.path = "cluster.kv_transfer.transfer_mode", .flag = "transfer-mode", .choices = kTransferModes, .unset = "the system's own: after-prefill, of sglang push",
+     .help = "When KV is sent: read after the prefill, written after it, or layer by layer beside it", .example = "layer-wise",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.transfer_mode; }},
     {.path = "cluster.kv_transfer.kv_load_failure_policy", .flag = "kv-load-failure-policy", .choices = kLoadFailures, .unset = "fail",
      .help = "What becomes of a request whose KV is gone before it was sent", .example = "recompute",
@@ -113,6 +116,15 @@ core::Result<KvWires> kv_wires(const KvTransferSection& section) {
     wires.fabric = *fabric;
   }
   return wires;
+}
+
+disaggregation::TransferMode transfer_mode(const KvTransferSection& section,
+                                           disaggregation::TransferMode own) {
+  if (!section.transfer_mode) {
+    return own;
+  }
+  const auto* const named = std::ranges::find(kTransferModes, *section.transfer_mode);
+  return static_cast<disaggregation::TransferMode>(named - kTransferModes.begin());
 }
 
 void check_kv_transfer(Findings& findings) {

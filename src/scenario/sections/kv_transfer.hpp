@@ -6,6 +6,7 @@
 
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "disaggregation/registry.hpp"
 
 namespace ridgeline::scenario {
 
@@ -30,6 +31,10 @@ struct KvWires {
   std::int64_t fabric = 0;  ///< 0: no limit.
 };
 [[nodiscard]] core::Result<KvWires> kv_wires(const KvTransferSection& section);
+
+/// The mode that the section names, else the system's own.
+[[nodiscard]] disaggregation::TransferMode transfer_mode(const KvTransferSection& section,
+                                                         disaggregation::TransferMode own);
 
 /// From the moment that a decode instance has blocks to the first byte: a control message and a
 /// look-up of metadata. Assumed: no measurement of it is published.

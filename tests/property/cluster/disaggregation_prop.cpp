@@ -154,15 +154,23 @@ RandomHandOvers random_hand_overs() {
       .first_token = *rc::gen::element(disaggregation::FirstToken::kPrefill,
                                        disaggregation::FirstToken::kDecode)};
   all.setup.transfer = {
+      .mode = *rc::gen::element(disaggregation::TransferMode::kAfterPrefill,
+                                disaggregation::TransferMode::kPush,
+                                disaggregation::TransferMode::kLayerWise),
       .topology = {.network_card = 1'000'000 * *rc::gen::inRange<std::int64_t>(1, 50),
                    .fabric = *rc::gen::element<std::int64_t>(0, 5'000'000),
                    .instances_per_host = *rc::gen::inRange<std::int64_t>(1, 3)},
       .sharing = *rc::gen::element(link::Sharing::kMaxMin, link::Sharing::kFifo),
       .bytes_per_block = 1000,
+      .block_size = all.options.block_size,
+      .layers = *rc::gen::inRange<std::int64_t>(1, 6),
       .setup = up_to_microseconds(500),
       .per_block = up_to_microseconds(10),
       .lease = core::Duration::microseconds(10) + up_to_microseconds(100'000),
       .failure = *rc::gen::element(LoadFailure::kFail, LoadFailure::kRecompute)};
+  if (all.setup.transfer.mode != disaggregation::TransferMode::kAfterPrefill) {
+    all.setup.first_token = disaggregation::FirstToken::kDecode;
+  }
   add_requests(all);
   return all;
 }

@@ -80,6 +80,7 @@ SequencePtr Scheduler::take(const domain::Request& request, const Leg& leg) {
   sequence->num_remote_tokens = leg.remote_tokens.value();
   sequence->loads_remote = leg.loads;
   sequence->holds_blocks = leg.holds_blocks;
+  sequence->reports_steps = leg.reports_steps;
   if (sequence->states_content || sequence->num_remote_tokens > 0) {
     begin_lookups();
   }

@@ -135,8 +135,6 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
      "mamba-block-size mamba-cache-dtype mamba-cache-mode mamba-cache-philox-rounds "
      "mamba-ssm-cache-dtype enable-mamba-cache-stochastic-rounding replayssm-buffer-len "
      "use-replayssm"},
-    {"is not modelled: window layers keep every full block findable, as vLLM's None does",
-     "prefix-cache-retention-interval"},
     {"is not modelled: weights stay on the GPU",
      "cpu-offload-gb cpu-offload-params offload-backend offload-group-size offload-num-in-group "
      "offload-params offload-prefetch-step weight-transfer-config"},

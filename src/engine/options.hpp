@@ -63,6 +63,10 @@ struct EngineOptions {
   core::Tokens long_prefill_token_threshold{0};  ///< 0: off.
   core::Tokens block_size{16};
   core::Blocks num_gpu_blocks{0};  ///< Includes vLLM's null block, which is never handed out.
+  /// Which blocks of windows beside full attention can be found (vLLM's key): those before the
+  /// prompt's last aligned position and before junctions; above 0 also those before each multiple
+  /// of it. None: all.
+  std::optional<core::Tokens> prefix_cache_retention_interval = std::nullopt;
   bool enable_chunked_prefill = true;
   bool enable_prefix_caching = true;
   bool async_scheduling = true;
@@ -91,6 +95,15 @@ struct EngineOptions {
 /// Whether every layer keeps its whole context in one cache: no windows, no states.
 [[nodiscard]] inline bool has_one_full_cache(const EngineOptions& options) {
   return options.cache_groups.size() == 1 && options.cache_groups.front() == CacheGroup{};
+}
+
+/// Whether some layers keep their whole context and others a window of it.
+[[nodiscard]] inline bool mixes_windows(const std::vector<CacheGroup>& groups) {
+  const auto is_window = [](const CacheGroup& group) {
+    return group.sliding_window > core::Tokens(0) && !group.keeps_states;
+  };
+  return std::ranges::any_of(groups, is_window) &&
+         std::ranges::any_of(groups, [](const CacheGroup& group) { return group == CacheGroup{}; });
 }
 
 /// Tokens that one step hands out to requests; max_num_batched_tokens counts what drafting reads

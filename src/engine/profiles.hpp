@@ -123,8 +123,8 @@ struct Profile {
   bool has_performance_mode = false;
   /// The number of drafts may follow the number of scheduled requests (from 2026-06-14, #32374).
   bool has_draft_levels = false;
-  /// Beside full attention few blocks of windows can be found (prefix_cache_retention_interval 0,
-  /// from 2026-08-17, #52216): not modelled, every block can.
+  /// prefix_cache_retention_interval exists, and is 0 by default (from 2026-08-17, #52216): beside
+  /// full attention few blocks of windows can be found.
   bool thins_windows = false;
   /// Prefix caching of networks with recurrent states is on by default, in the mode "align".
   bool caches_states = false;

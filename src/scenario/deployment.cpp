@@ -200,9 +200,28 @@ void set_admission(Resolution& work) {
       engine.scheduler_reserve_full_isl.value_or(profile.reserve_full_prompt);
 }
 
+/// Which blocks of windows can be found.
+void set_retention(Resolution& work) {
+  constexpr std::int64_t kNone = -1;
+  engine::EngineOptions& options = work.out->engine;
+  const bool exists = options.profile.thins_windows;
+  const auto given = work.engine().prefix_cache_retention_interval;
+  if (given && !exists) {
+    work.note("engine.prefix_cache_retention_interval",
+              fmt::format("is not known of {}, which keeps all blocks of windows findable",
+                          options.profile.name),
+              "--engine-version vllm@0.27");
+  }
+  const std::int64_t interval = given.value_or(exists ? 0 : kNone);
+  if (interval != kNone) {
+    options.prefix_cache_retention_interval = core::Tokens(interval);
+  }
+}
+
 /// Settings that not every version of vLLM has.
 void check_versions_settings(Resolution& work) {
   set_admission(work);
+  set_retention(work);
   const engine::Profile& profile = work.out->engine.profile;
   EngineSection& engine = work.engine();
   if (engine.performance_mode && !profile.has_performance_mode) {

@@ -338,6 +338,23 @@ void batch_limits(Resolution& work) {
   }
 }
 
+/// A setting of windows' blocks where no hit depends on it.
+void check_retention(Resolution& work) {
+  const engine::EngineOptions& options = work.out->engine;
+  const bool has_effect =
+      options.enable_prefix_caching && engine::mixes_windows(options.cache_groups);
+  if (work.engine().prefix_cache_retention_interval && !has_effect) {
+    work.out->warnings.push_back(
+        {.code = "W-ignored-setting",
+         .message = fmt::format("engine.prefix_cache_retention_interval is without effect: {}",
+                                options.enable_prefix_caching
+                                    ? fmt::format("{} has no sliding windows beside full attention",
+                                                  work.out->network.name)
+                                    : "prefix caching is off"),
+         .hint = {}});
+  }
+}
+
 }  // namespace
 
 bool captures_every_small_size(const EngineSection& engine) {
@@ -399,6 +416,7 @@ void resolve_limits(Resolution& work) {
   options.long_prefill_token_threshold = core::Tokens(work.engine().long_prefill_token_threshold);
   options.enable_chunked_prefill = work.engine().enable_chunked_prefill;
   options.enable_prefix_caching = work.engine().enable_prefix_caching;
+  check_retention(work);
   schedule_ahead(work);
   order_of_requests(work);
 }

@@ -51,6 +51,8 @@ struct EngineSection {
   std::optional<std::int64_t> max_num_partial_prefills;
   std::optional<std::int64_t> max_long_partial_prefills;
   std::optional<std::string> performance_mode;
+  /// Tokens; -1: vLLM's None.
+  std::optional<std::int64_t> prefix_cache_retention_interval;
   std::optional<double> watermark;
   std::optional<bool> scheduler_reserve_full_isl;
   bool enforce_eager = false;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -224,21 +223,6 @@ void warn_of_prefixes(const scenario::Resolved& resolved,
   if (is_default && source.names_prompts() && !resolved.deployment->engine.enable_prefix_caching &&
       scenario::has_recurrent_states(resolved.deployment->memory)) {
     warnings.push_back(scenario::prefix_caching_off());
-  }
-  const engine::EngineOptions& engine = resolved.deployment->engine;
-  const auto has_window = [](const engine::CacheGroup& group) {
-    return group.sliding_window > core::Tokens(0) && !group.keeps_states;
-  };
-  const auto windows = std::ranges::count_if(engine.cache_groups, has_window);
-  if (source.names_prompts() && engine.enable_prefix_caching && engine.profile.thins_windows &&
-      windows > 0 && windows < std::ssize(engine.cache_groups)) {
-    warnings.push_back(
-        {.code = "W-window-retention",
-         .message = fmt::format("{} keeps few blocks of sliding windows findable "
-                                "(prefix_cache_retention_interval 0), which is not modelled: "
-                                "prefix hits here are at least vLLM's",
-                                engine.profile.name),
-         .hint = {}});
   }
 }
 

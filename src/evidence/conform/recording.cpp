@@ -244,6 +244,9 @@ void read_configuration(const document::Node& cfg, Recording& recording, core::E
   options.draft_method = method == "ngram"         ? engine::DraftMethod::kNgram
                          : method == "draft_model" ? engine::DraftMethod::kDraftModel
                                                    : engine::DraftMethod::kEagle;
+  if (const auto interval = reader.integer("prefix_cache_retention_interval", {0, 100'000'000})) {
+    options.prefix_cache_retention_interval = core::Tokens(*interval);
+  }
   recording.watermark = reader.real("watermark", {0.0, 1.0}).value_or(0.0);
   recording.reserve_full_prompt = reader.boolean("reserve_full_isl").value_or(true);
   options.pipeline_depth = reader.integer("pipeline_depth", {1, 64}).value_or(0);

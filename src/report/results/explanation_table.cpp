@@ -139,6 +139,15 @@ void memory_lines(const scenario::Deployment& deployment,
                                 ? fmt::format(", last {} tokens", layout.window.value())
                                 : ""));
     }
+    if (engine.enable_prefix_caching && engine.prefix_cache_retention_interval &&
+        engine::mixes_windows(engine.cache_groups)) {
+      lines.row(
+          "  retention interval",
+          report::grouped(engine.prefix_cache_retention_interval->value()),
+          fmt::format(
+              "cached prefixes end where prompts end or part{}",
+              engine.prefix_cache_retention_interval->value() > 0 ? ", or at its multiples" : ""));
+    }
   }
   lines.row("block", fmt::format("{:.6g} KiB", plan.block.value() / 1024.0));
   const std::int64_t tokens = held_tokens(deployment);

@@ -64,6 +64,10 @@ inline void add_handed_over(engine::EngineOptions& options) {
                                   std::vector{engine::CacheGroup{}},
                                   std::vector{engine::CacheGroup{}, window},
                                   std::vector{window});
+  if (*element(false, true)) {
+    options.prefix_cache_retention_interval =
+        core::Tokens(*element<std::int64_t>(0, *inRange<std::int64_t>(1, 60)));
+  }
   options.pipeline_depth = *element<std::int64_t>(0, 0, 0, 3);
   if (*element(false, false, true)) {
     options.grammars = engine::GrammarTimes{

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -42,6 +43,7 @@ class Request {
   }
   void start(BlockManager& manager) {
     manager.adopt(tables, manager.find_prefix(hashes_, 4), hashes_, tokens_);
+    tables.last_aligned = 4;
     ASSERT_TRUE(manager.extend(tables, 5 * kBlock));
     manager.hash_full_blocks(tables, hashes_, 5 * kBlock);
   }
@@ -147,8 +149,11 @@ struct Started {
 
 TEST(BlockTables, LookupsBeginWithAllThatWasComputedBefore) {
   for (const bool unhashed_first : {false, true}) {
-    for (const bool caching : {false, true}) {
+    for (const auto& [caching, retention] : {std::pair(false, std::optional<core::Tokens>()),
+                                             std::pair(true, std::optional<core::Tokens>()),
+                                             std::pair(true, std::optional(core::Tokens(0)))}) {
       EngineOptions options = options_of(30);
+      options.prefix_cache_retention_interval = retention;
       options.cache_groups = {{}, {.sliding_window = core::Tokens(2 * kBlock)}};
       options.enable_prefix_caching = caching;
       options.profile.free_unhashed_first = unhashed_first;

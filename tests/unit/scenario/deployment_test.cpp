@@ -1,6 +1,8 @@
 #include "scenario/deployment.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -67,6 +69,39 @@ TEST(ResolveDeployment, AdmissionMayKeepBlocksFreeOrLookAtTheNextChunkAlone) {
     const auto refused = only_error(with("llama-3.1-8b", "h100", {{path, text}}));
     EXPECT_EQ(refused.field, path);
     EXPECT_THAT(refused.message, HasSubstr("does not exist in vllm@0.15"));
+  }
+}
+
+TEST(ResolveDeployment, WindowsKeepWhatTheVersionsRetentionIntervalSays) {
+  constexpr const char* kPath = "engine.prefix_cache_retention_interval";
+  const auto interval = [](const char* version, std::optional<const char*> given) {
+    std::vector<Override> settings = {{"engine.version", version}};
+    if (given) {
+      settings.push_back({kPath, *given});
+    }
+    const auto result = resolved(with("gpt-oss-20b", "h100", settings));
+    EXPECT_TRUE(result);
+    return (*result)->engine.prefix_cache_retention_interval;
+  };
+  EXPECT_EQ(interval("vllm@0.24", std::nullopt), std::nullopt);
+  EXPECT_EQ(interval("vllm@0.27", std::nullopt), core::Tokens(0));
+  EXPECT_EQ(interval("vllm@0.27", "1024"), core::Tokens(1024));
+  EXPECT_EQ(interval("vllm@0.27", "-1"), std::nullopt);
+  const auto early = only_error(with("gpt-oss-20b", "h100", {{kPath, "0"}}));
+  EXPECT_EQ(early.field, kPath);
+  EXPECT_THAT(early.message, HasSubstr("is not known of vllm@0.15"));
+  // Without effect: no windows beside full attention, or no prefix caching.
+  for (const auto& [model, caching] :
+       {std::pair("llama-3.1-8b", "true"), std::pair("gpt-oss-20b", "false")}) {
+    const auto without = resolved(with(model,
+                                       "h100",
+                                       {{"engine.version", "vllm@0.27"},
+                                        {"engine.enable_prefix_caching", caching},
+                                        {kPath, "0"}}));
+    ASSERT_TRUE(without);
+    EXPECT_TRUE(std::ranges::any_of((*without)->warnings, [&](const core::Warning& warning) {
+      return warning.code == "W-ignored-setting" && warning.message.starts_with(kPath);
+    })) << model;
   }
 }
 

@@ -45,9 +45,18 @@ BlockManager::BlockManager(const EngineOptions& options)
     windows_.push_back(window);
     keeps_states_.push_back(group.keeps_states);
   }
+  if (options.prefix_cache_retention_interval && mixes_windows(options.cache_groups)) {
+    retention_ = options.prefix_cache_retention_interval->value();
+  }
   std::stable_partition(layouts_.begin(), layouts_.end(), [this](const auto& layout) {
     return windows_[layout.front()] == 0;
   });
+}
+
+/// Cached blocks in a row that a hit needs of a window.
+std::int64_t BlockManager::blocks_of_hit(std::size_t group) const {
+  // Drafting from hidden states gives up the last block found, so one more is asked for.
+  return blocks_for(windows_[group] - 1) + (drops_last_hit_ ? 1 : 0);
 }
 
 /// A window of w tokens needs ceil((w - 1) / block size) cached blocks in a row, searched from the
@@ -55,8 +64,7 @@ BlockManager::BlockManager(const EngineOptions& options)
 BlockTable BlockManager::find_in_window(const BlockHashes& hashes,
                                         std::size_t group,
                                         std::int64_t most) const {
-  // Drafting from hidden states gives up the last block found, so one more is asked for.
-  const std::int64_t wanted = blocks_for(windows_[group] - 1) + (drops_last_hit_ ? 1 : 0);
+  const std::int64_t wanted = blocks_of_hit(group);
   BlockTable table;
   for (std::int64_t i = most - 1; i >= 0; --i) {
     const auto found = pool_.find(hashes[static_cast<std::size_t>(i)], group);
@@ -187,6 +195,9 @@ CachedPrefix BlockManager::find_common(const BlockHashes& hashes, std::int64_t m
         prefix.groups[layout[i]] = std::move(found[i]);
       }
       prefix.num_blocks = prefix.groups[layout.front()].size();
+      if (windows_[layout.front()] == 0) {
+        prefix.num_full = prefix.num_blocks;
+      }
     }
     shortened = prefix.num_blocks < before && !one_pass;
   }
@@ -267,6 +278,7 @@ void BlockManager::adopt(BlockTables& tables,
                          CachedPrefix prefix,
                          const BlockHashes& hashes,
                          const TokenSequence& tokens) {
+  tables.junction = prefix.num_full;
   tables.groups = std::move(prefix.groups);
   tables.groups.resize(windows_.size());
   for (std::size_t group = 0; group < windows_.size(); ++group) {
@@ -317,6 +329,32 @@ bool BlockManager::take_blocks(BlockTables& tables, std::int64_t tokens) {
   return true;
 }
 
+/// Whether a full block of a group is entered into the prefix cache. With a retention interval, a
+/// window's is if a hit could need it that ends at the prompt's last aligned position, at the
+/// junction, or at a multiple of the interval. Source: single_type_kv_cache_manager.py at
+/// 017e9f4448, 428-475 and 1003-1060. What a junction is, and that a prompt that ends with a block
+/// is aligned one block earlier, as its own look-up is, are our reading: no recording shows either.
+/// The junction is the end of what full attention had cached of the prompt when it was looked up:
+/// there it left what others had, and the next such prompt can hit.
+bool BlockManager::stays_findable(const BlockTables& tables,
+                                  std::size_t group,
+                                  std::int64_t block) const {
+  if (!retention_ || windows_[group] == 0 || keeps_states_[group]) {
+    return true;
+  }
+  const std::int64_t blocks = blocks_of_hit(group);
+  const auto is_before = [&](std::int64_t end) { return block < end && block >= end - blocks; };
+  if (is_before(tables.last_aligned) || is_before(tables.junction)) {
+    return true;
+  }
+  if (*retention_ == 0) {
+    return false;
+  }
+  // The first multiple whose aligned position is behind the block.
+  const std::int64_t multiple = ((block + 1) * block_size_ + *retention_ - 1) / *retention_;
+  return is_before(multiple * *retention_ / block_size_);
+}
+
 void BlockManager::hash_full_blocks(BlockTables& tables,
                                     const BlockHashes& hashes,
                                     std::int64_t tokens) {
@@ -330,7 +368,7 @@ void BlockManager::hash_full_blocks(BlockTables& tables,
   for (std::size_t group = 0; pool_.has_lookups() && group < windows_.size(); ++group) {
     for (std::int64_t i = tables.num_hashed; i < full; ++i) {
       const core::BlockId block = tables.groups[group][i];
-      if (block != kNullBlock) {
+      if (block != kNullBlock && stays_findable(tables, group, i)) {
         pool_.set_hash(block, hashes[static_cast<std::size_t>(i)], group);
       }
     }
@@ -343,7 +381,7 @@ void BlockManager::hold(const BlockTables& tables, const BlockHashes& hashes) {
     const BlockTable& table = tables.groups[group];
     for (std::int64_t i = table.num_first; i < table.size(); ++i) {
       pool_.hold(table[i]);
-      if (i < tables.num_hashed) {
+      if (i < tables.num_hashed && stays_findable(tables, group, i)) {
         pool_.set_hash(table[i], hashes[static_cast<std::size_t>(i)], group);
       }
     }
@@ -371,12 +409,14 @@ void BlockManager::move_windows(BlockTables& tables,
       dropped_.assign(std::make_reverse_iterator(end), table.blocks.rend());
       give_back(dropped_);
     } else {
-      pool_.release_unsought({.blocks = {table.blocks.begin(), end},
-                              .first = table.num_first,
-                              .num_hashed = tables.num_hashed,
-                              .hashes = hashes,
-                              .group = group},
-                             false);
+      pool_.release_unsought(
+          {.blocks = {table.blocks.begin(), end},
+           .first = table.num_first,
+           .num_hashed = tables.num_hashed,
+           .hashes = hashes,
+           .group = group},
+          false,
+          [&](std::int64_t block) { return stays_findable(tables, group, block); });
     }
     table.blocks.erase(table.blocks.begin(), end);
     table.num_first += passed;
@@ -389,12 +429,14 @@ void BlockManager::release(BlockTables& tables, const BlockHashes& hashes) {
   for (std::size_t group = 0; group < tables.groups.size(); ++group) {
     BlockTable& table = tables.groups[group];
     if (!pool_.has_lookups()) {
-      pool_.release_unsought({.blocks = table.blocks,
-                              .first = table.num_first,
-                              .num_hashed = tables.num_hashed,
-                              .hashes = hashes,
-                              .group = group},
-                             frees_in_order_);
+      pool_.release_unsought(
+          {.blocks = table.blocks,
+           .first = table.num_first,
+           .num_hashed = tables.num_hashed,
+           .hashes = hashes,
+           .group = group},
+          frees_in_order_,
+          [&](std::int64_t block) { return stays_findable(tables, group, block); });
       continue;
     }
     if (!frees_in_order_) {

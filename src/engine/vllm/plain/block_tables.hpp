@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -53,12 +54,16 @@ struct BlockTables {
   std::int64_t tokens_held = 0;   ///< extend() to as many or fewer does nothing.
   std::int64_t hashed_below = 0;  ///< hash_full_blocks() of fewer does nothing.
   std::int64_t windows_rest_below = 0;  ///< drop_left_of_windows() of fewer does nothing.
+  /// In blocks: where windows keep what is before them findable, if not everywhere.
+  std::int64_t last_aligned = 0;  ///< A look-up of its prompt ends there at the latest.
+  std::int64_t junction = 0;      ///< Where it left what full attention had cached.
 };
 
 /// A cached prefix: for each group the blocks of its first `num_blocks` blocks, as far as they are
 /// of use. A row in it may be longer.
 struct CachedPrefix {
   std::int64_t num_blocks = 0;
+  std::int64_t num_full = 0;  ///< Blocks that full attention alone has cached of it, or more.
   std::vector<BlockTable> groups;
 };
 
@@ -149,6 +154,10 @@ class BlockManager {
   void move_windows(BlockTables& tables, const BlockHashes& hashes, std::int64_t computed);
   void note_hashed(BlockTables& tables, std::int64_t blocks) const;
   void note_windows(BlockTables& tables) const;
+  [[nodiscard]] std::int64_t blocks_of_hit(std::size_t group) const;
+  [[nodiscard]] bool stays_findable(const BlockTables& tables,
+                                    std::size_t group,
+                                    std::int64_t block) const;
   /// What a window and the tokens of all steps in flight can touch, and the block that the first of
   /// them may begin in the middle of.
   [[nodiscard]] std::int64_t most_blocks_of_window(std::int64_t window) const {
@@ -163,7 +172,9 @@ class BlockManager {
   bool drops_per_layout_;
   std::int64_t most_tokens_in_flight_;
   std::vector<std::int64_t> windows_;  ///< Of each group; 0: full attention.
-  std::vector<bool> keeps_states_;     ///< Of each group (CacheGroup::keeps_states).
+  /// prefix_cache_retention_interval where it applies.
+  std::optional<std::int64_t> retention_;
+  std::vector<bool> keeps_states_;  ///< Of each group (CacheGroup::keeps_states).
   /// Groups with one window width, full attention first: what is looked up together.
   std::vector<std::vector<std::size_t>> layouts_;
   std::vector<core::BlockId> dropped_;  ///< By the window that moves on; kept for its memory.

@@ -70,8 +70,9 @@ class KvCache {
   void hold(core::BlockId block) { blocks_[block].references = 1; }
   /// Before begin_lookups(): a request gives back a part of its table. In order: the first block is
   /// reused first, not the deepest.
-  void release_unsought(const TablePart& part, bool in_order) {
-    unsought_.give_back(part, in_order, options_.free_unhashed_first);
+  template <class StaysFindable>
+  void release_unsought(const TablePart& part, bool in_order, StaysFindable stays_findable) {
+    unsought_.give_back(part, in_order, options_.free_unhashed_first, stays_findable);
     num_free_ += std::ssize(part.blocks);
   }
 

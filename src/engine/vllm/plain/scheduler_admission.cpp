@@ -245,6 +245,7 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
 
 void Scheduler::adopt(Sequence& sequence, CachedPrefix prefix) {
   manager_.adopt(sequence.blocks, std::move(prefix), sequence.block_hashes, sequence.tokens);
+  sequence.blocks.last_aligned = (sequence.num_prompt_tokens - 1) / manager_.block_size();
   manager_.reserve(sequence.blocks, sequence.num_prompt_tokens + sequence.stop_after);
 }
 

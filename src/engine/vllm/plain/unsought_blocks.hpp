@@ -55,22 +55,34 @@ class UnsoughtBlocks {
   }
 
   /// The deepest block is reused first, or the first one (`in_order`); with `unhashed_first`,
-  /// blocks without a hash come before all others.
-  void give_back(const TablePart& part, bool in_order, bool unhashed_first) {
+  /// blocks without a hash come before all others. `stays_findable(i)`: whether block i of the
+  /// table has one once it is full.
+  template <class StaysFindable>
+  void give_back(const TablePart& part,
+                 bool in_order,
+                 bool unhashed_first,
+                 StaysFindable stays_findable) {
     const auto blocks = static_cast<std::int64_t>(part.blocks.size());
-    const std::int64_t hashed = std::clamp<std::int64_t>(part.num_hashed - part.first, 0, blocks);
     const auto id_at = [&](std::int64_t i) { return part.blocks[static_cast<std::size_t>(i)]; };
-    const std::int64_t queued = unhashed_first ? hashed : blocks;
-    for (std::int64_t n = queued; n < blocks; ++n) {
-      first_.push_back(id_at(in_order ? blocks - 1 - (n - queued) : n));
+    const auto is_hashed = [&](std::int64_t i) {
+      return part.first + i < part.num_hashed && stays_findable(part.first + i);
+    };
+    for (std::int64_t n = 0; unhashed_first && n < blocks; ++n) {
+      const std::int64_t i = in_order ? blocks - 1 - n : n;
+      if (!is_hashed(i)) {
+        first_.push_back(id_at(i));
+      }
     }
-    for (std::int64_t n = 0; n < queued; ++n) {
-      const std::int64_t i = in_order ? n : queued - 1 - n;
-      FreeBlock& free = queue_.extend();
-      free.id = id_at(i);
-      free.group = static_cast<std::uint16_t>(part.group);
-      free.is_hashed = i < hashed;
-      free.hash = i < hashed ? part.hashes[static_cast<std::size_t>(part.first + i)] : 0;
+    for (std::int64_t n = 0; n < blocks; ++n) {
+      const std::int64_t i = in_order ? n : blocks - 1 - n;
+      const bool hashed = is_hashed(i);
+      if (hashed || !unhashed_first) {
+        FreeBlock& free = queue_.extend();
+        free.id = id_at(i);
+        free.group = static_cast<std::uint16_t>(part.group);
+        free.is_hashed = hashed;
+        free.hash = hashed ? part.hashes[static_cast<std::size_t>(part.first + i)] : 0;
+      }
     }
   }
 

@@ -297,8 +297,11 @@ core::Duration Disaggregation::block_time(const HandOver& part) const {
              : all;
 }
 
-std::int64_t Disaggregation::bytes_of(const HandOver& part) const {
-  return part.blocks.value() * inputs_.transfer.bytes_per_block;
+/// Each rank of the decode instance reads what it holds of those blocks.
+std::int64_t Disaggregation::bytes_of(const HandOver& part, std::int64_t blocks) const {
+  const auto& own = inputs_.transfer.bytes_per_block_of;
+  return blocks *
+         (own.empty() ? inputs_.transfer.bytes_per_block : own[part.at_decode->instance.value()]);
 }
 
 void Disaggregation::start_transfer(Serial serial, SimTime now) {

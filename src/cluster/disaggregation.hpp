@@ -37,6 +37,8 @@ struct TransferOptions {
   link::Topology topology = {};
   link::Sharing sharing = link::Sharing::kMaxMin;
   std::int64_t bytes_per_block = 0;
+  /// By decode instance, where they are not alike; empty: as above.
+  std::vector<std::int64_t> bytes_per_block_of = {};
   core::Tokens block_size = core::Tokens(16);  ///< Of the engines; for kLayerWise.
   std::int64_t layers = 1;                     ///< Of the network; for kLayerWise.
   core::Duration setup = {};                   ///< Before the first byte of a transfer ...
@@ -192,7 +194,10 @@ class Disaggregation final : public Part {
   void end_transfers(core::SimTime now);
   void finish_transfer(Serial serial, core::SimTime now);
   [[nodiscard]] core::Duration block_time(const HandOver& part) const;
-  [[nodiscard]] std::int64_t bytes_of(const HandOver& part) const;
+  [[nodiscard]] std::int64_t bytes_of(const HandOver& part, std::int64_t blocks) const;
+  [[nodiscard]] std::int64_t bytes_of(const HandOver& part) const {
+    return bytes_of(part, part.blocks.value());
+  }
   void stop_counting(HandOver& part, core::SimTime at);
   void leave_decode(Serial serial, core::SimTime now);
   void lose_both(Serial serial, core::SimTime now);

@@ -56,8 +56,7 @@ void Disaggregation::on_prefill_step(const engine::PrefillStep& step, SimTime at
   const std::int64_t all = core::ceil_div(prompt, block);
   const auto bytes_through = [&](core::Tokens tokens) {
     const std::int64_t blocks = tokens >= prompt ? all : tokens / block;
-    return std::max<std::int64_t>(blocks - (all - part.blocks.value()), 0) *
-           inputs_.transfer.bytes_per_block;
+    return bytes_of(part, std::max<std::int64_t>(blocks - (all - part.blocks.value()), 0));
   };
   const std::int64_t before = bytes_through(step.before);
   const std::int64_t new_bytes = bytes_through(step.through) - before;

@@ -27,6 +27,7 @@
 #include "scenario/sections/kv_offload.hpp"
 #include "scenario/sections/kv_transfer.hpp"
 #include "scenario/sections/router.hpp"
+#include "sim/fleet_pools.hpp"
 #include "sim/fleet_prediction.hpp"
 #include "sim/operations.hpp"
 
@@ -50,6 +51,18 @@ cluster::TransferOptions transfer_options(const scenario::Resolved& resolved,
       .lease = section.kv_lease.value_or(scenario::kDefaultKvLease)};
   options.block_size = resolved.deployment->engine.block_size;
   options.layers = resolved.deployment->network.num_layers();
+  const bool has_own_cards = section.network_cards == "gpu";
+  for (const std::size_t pool : pools_of_instances(resolved)) {
+    const scenario::Deployment& own = *resolved.pools[pool].deployment;
+    options.bytes_per_block_of.push_back(scenario::kv_block_bytes(own));
+    if (has_own_cards) {
+      options.topology.own_cards.push_back(own.execution.sharding.gpus());
+    }
+  }
+  if (has_own_cards && resolved.pools.empty()) {
+    options.topology.own_cards.assign(static_cast<std::size_t>(num_places(resolved)),
+                                      resolved.deployment->execution.sharding.gpus());
+  }
   options.failure = section.kv_load_failure_policy == "recompute" ? cluster::LoadFailure::kRecompute
                                                                   : cluster::LoadFailure::kFail;
   return options;

@@ -83,6 +83,24 @@ def test_pushed_kv_comes_earlier_and_the_parts_are_the_whole(ridgeline):
     assert named["cluster"]["transfers"] == modes["push"]["cluster"]["transfers"]
 
 
+@pytest.mark.parametrize(("model", "latent"), [("llama-3.1-8b", False), ("deepseek-v2-lite", True)])
+def test_pools_of_other_tensor_parallel_sizes(ridgeline, model, latent):
+    def transfers(prefill, decode, cards):
+        pools = [word for name, size in (("p", prefill), ("d", decode)) for word in
+                 ("--pool", f"{{name: {name}, instances: 1, gpu: h100, tensor_parallel_size: {size}}}")]
+        return result_of(ridgeline, "run", "--model", model, "--gpu", "h100", "--input-len", 2000, "--output-len", 60,
+                         "--request-rate", 1, "--num-prompts", 20, "--prefill-instances", 1, "--network-cards", cards,
+                         *pools)["summary"]["cluster"]["transfers"]
+
+    one = transfers(1, 1, "gpu")
+    assert transfers(2, 1, "gpu")["bytes"] == one["bytes"]
+    assert transfers(1, 2, "gpu")["bytes"] == one["bytes"] * (2 if latent else 1)
+    both, host = transfers(2, 2, "gpu"), transfers(2, 2, "host")
+    assert both["bytes"] == host["bytes"]
+    assert both["ms"] == pytest.approx(host["ms"] / 2, rel=0.2)
+    assert transfers(1, 2, "gpu")["ms"] == pytest.approx(host["ms"], rel=0.2), "one pair"
+
+
 @pytest.mark.parametrize("mode", ["push", "layer-wise"])
 def test_pushed_requests_have_stories_and_survive_faults(ridgeline, mode, tmp_path):
     out = tmp_path / "requests.jsonl"
@@ -143,6 +161,7 @@ def test_a_section_says_what_flags_say(ridgeline, tmp_path):
     (("--prefill-instances", 1, "--transfer-bandwidth", 50), "expected a rate with its unit"),
     (("--prefill-instances", 1, "--transfer-bandwidth", "1kB/s"), "expected 1MB/s to 1000TB/s"),
     (("--prefill-instances", 1, "--sharing", "fair"), "max-min"),
+    (("--prefill-instances", 1, "--network-cards", "gpu", "--instances-per-host", 2), "each GPU has a network card"),
     (("--prefill-instances", 1, "--transfer-mode", "pull"), "after-prefill, push, layer-wise"),
     (("--prefill-instances", 1, "--transfer-mode", "push", "--kv-lease", "5s"), "pushed KV waits for no reader"),
     (("--prefill-instances", 1, "--transfer-mode", "push", "--stage-order", "prefill-first"), "both instances are chosen"),

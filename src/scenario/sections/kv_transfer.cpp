@@ -25,10 +25,13 @@ namespace ridgeline::scenario {
 namespace {
 
 constexpr double kMaxInstancesPerHost = 64;
+constexpr std::string_view kHostSize = "cluster.kv_transfer.instances_per_host";
 constexpr std::string_view kCardBandwidth = "cluster.kv_transfer.transfer_bandwidth";
 constexpr std::string_view kFabricBandwidth = "cluster.kv_transfer.fabric_bandwidth";
 /// A 400 Gb/s port moves 49.5 of its 50 GB/s (llm-d's networking post of 2026-06-23).
 constexpr std::string_view kDefaultCard = "50GB/s";
+constexpr std::string_view kNetworkCards = "cluster.kv_transfer.network_cards";
+constexpr std::array<std::string_view, 2> kCardOwners = {"host", "gpu"};
 constexpr std::array<std::string_view, 1> kConnectors = {"nixl"};
 constexpr std::array<std::string_view, 2> kSharings = {"max-min", "fifo"};
 /// In the order of disaggregation::TransferMode.
@@ -41,15 +44,18 @@ constexpr auto kKvTransferOptions = std::to_array<Option>({
      .help = "What moves KV", .example = "nixl",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.kv_connector; }},
     {.path = kCardBandwidth, .flag = "transfer-bandwidth", .unset = kDefaultCard,
-     .help = "Of a host's network card, each way, with its unit", .example = "12.5GB/s",
+     .help = "Of a network card, each way, with its unit", .example = "12.5GB/s",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.transfer_bandwidth; }},
     {.path = kFabricBandwidth, .flag = "fabric-bandwidth", .unset = "no limit",
      .help = "Of all transfers together, with its unit", .example = "200GB/s",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.fabric_bandwidth; }},
-    {.path = "cluster.kv_transfer.instances_per_host", .flag = "instances-per-host",
+    {.path = kHostSize, .flag = "instances-per-host",
      .lowest = 1, .highest = kMaxInstancesPerHost, .unset = "1",
      .help = "Instances that share a network card, neighbours by number", .example = "8",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.instances_per_host; }},
+    {.path = kNetworkCards, .flag = "network-cards", .choices = kCardOwners, .unset = "host",
+     .help = "What has a network card of that bandwidth: each host, or each GPU", .example = "gpu",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.network_cards; }},
     {.path = "cluster.kv_transfer.transfer_setup", .flag = "transfer-setup", .unit = "s",
      .lowest = 0, .highest = kMaxSeconds, .unset = "2ms",
      .help = "From blocks on the decode instance to the first byte", .example = "1ms",
@@ -128,7 +134,11 @@ disaggregation::TransferMode transfer_mode(const KvTransferSection& section,
 }
 
 void check_kv_transfer(Findings& findings) {
-  if (const auto wires = kv_wires(findings.scenario().run.cluster.kv_transfer); !wires) {
+  const KvTransferSection& section = findings.scenario().run.cluster.kv_transfer;
+  if (section.network_cards == kCardOwners.back() && findings.given(kHostSize)) {
+    findings.ignored(kHostSize, "each GPU has a network card of its own");
+  }
+  if (const auto wires = kv_wires(section); !wires) {
     const core::Error& error = wires.error().front();
     findings.problem(error.field, error.message, error.hint);
   }

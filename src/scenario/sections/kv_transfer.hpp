@@ -16,6 +16,7 @@ struct KvTransferSection {
   std::optional<std::string> transfer_bandwidth;
   std::optional<std::string> fabric_bandwidth;
   std::optional<std::int64_t> instances_per_host;
+  std::optional<std::string> network_cards;
   std::optional<core::Duration> transfer_setup;
   std::optional<core::Duration> transfer_block_time;
   std::optional<std::string> sharing;

@@ -168,6 +168,12 @@ RandomHandOvers random_hand_overs() {
       .per_block = up_to_microseconds(10),
       .lease = core::Duration::microseconds(10) + up_to_microseconds(100'000),
       .failure = *rc::gen::element(LoadFailure::kFail, LoadFailure::kRecompute)};
+  if (*rc::gen::arbitrary<bool>()) {  // Instances of several sizes.
+    for (std::int64_t i = 0; i < all.instances(); ++i) {
+      all.setup.transfer.topology.own_cards.push_back(*rc::gen::inRange<std::int64_t>(1, 4));
+      all.setup.transfer.bytes_per_block_of.push_back(*rc::gen::inRange<std::int64_t>(1, 3000));
+    }
+  }
   if (all.setup.transfer.mode != disaggregation::TransferMode::kAfterPrefill) {
     all.setup.first_token = disaggregation::FirstToken::kDecode;
   }

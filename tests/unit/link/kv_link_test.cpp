@@ -101,6 +101,13 @@ TEST(Topology, InstancesOfAHostShareItsCard) {
   EXPECT_THAT((Topology{.network_card = 50}).capacities(2), ElementsAre(50, 50, 50, 50));
 }
 
+TEST(Topology, InstancesMayHaveACardForEachGpu) {
+  const Topology topology{.network_card = 50, .instances_per_host = 2, .own_cards = {4, 2}};
+  EXPECT_THAT(topology.capacities(2), ElementsAre(200, 200, 100, 100));
+  EXPECT_THAT(topology.route(core::InstanceId(0), core::InstanceId(1)),
+              ElementsAre(WireId(0), WireId(3)));
+}
+
 /// Random transfers over random routes: no wire above its capacity, no rate that could grow alone,
 /// every byte moved once.
 TEST(KvLink, RandomTransfersAreMaxMinFairAndMoveEveryByte) {

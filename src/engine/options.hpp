@@ -76,6 +76,9 @@ struct EngineOptions {
   /// always so many.
   std::vector<domain::DraftLevel> draft_levels = {};
   DraftMethod draft_method = DraftMethod::kEagle;
+  /// Several modules of multi-token prediction draft: they read the prompt's next tokens, so that
+  /// no chunk ends within num_speculative_tokens of the prompt's end.
+  bool drafts_read_ahead = false;
   /// Acceptance curve: the probability that the network accepts the i-th draft, given that it has
   /// accepted those before it; the last value holds for all further ones. Empty: none is accepted.
   std::vector<double> draft_acceptance = {};

@@ -71,6 +71,7 @@ Profile profile_of_027(const Profile& v24) {
   v27.has_partial_prefills = false;
   v27.caches_states = true;
   v27.thins_windows = true;
+  v27.spares_prompt_end = true;
   return v27;
 }
 
@@ -245,6 +246,9 @@ constexpr auto kSwitchTexts = std::to_array<SwitchText>({
     {&Profile::thins_windows,
      "keeps few blocks of windows findable",
      "keeps all blocks of windows findable"},
+    {&Profile::spares_prompt_end,
+     "several draft modules keep chunks off the prompt's end",
+     "several draft modules leave chunks alone"},
     {&Profile::caches_states,
      "caches prefixes of networks with states",
      "caches no prefixes of networks with states"},

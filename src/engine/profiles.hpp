@@ -126,6 +126,8 @@ struct Profile {
   /// prefix_cache_retention_interval exists, and is 0 by default (from 2026-08-17, #52216): beside
   /// full attention few blocks of windows can be found.
   bool thins_windows = false;
+  /// With several modules of multi-token prediction no chunk ends just before the prompt's end.
+  bool spares_prompt_end = false;
   /// Prefix caching of networks with recurrent states is on by default, in the mode "align".
   bool caches_states = false;
   /// max_num_partial_prefills and max_long_partial_prefills exist, and do nothing (until

@@ -109,6 +109,7 @@ void read_draft_layers(ConfigReader& config, ModelSpec& spec) {
   if (count == 0) {
     return;
   }
+  spec.draft_modules = count;
   const auto has_ffn = [](const LayerGroup& group) {
     const auto* dense = std::get_if<DenseFfn>(&group.ffn);
     return dense == nullptr || dense->width > 0;

@@ -191,6 +191,7 @@ struct ModelSpec {
   /// Layers that draft further tokens (multi-token prediction). They are not part of the network's
   /// parameters, nor loaded, unless speculative decoding uses them.
   std::vector<LayerGroup> draft_layers;
+  std::int64_t draft_modules = 0;  ///< Of such layers, each of which drafts one token further.
   std::optional<VisionTower> vision;
   /// Copies of the residual stream, mixed by learnt weights before and after every block
   /// (DeepSeek-V4's hyper-connections); 1: the usual single one.

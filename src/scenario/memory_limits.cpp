@@ -289,6 +289,28 @@ void scheduled_tokens(Resolution& work, std::int64_t scheduled) {
   }
 }
 
+/// The last tokens of a prompt, which several draft modules keep in one chunk, must fit in a step.
+void check_reading_ahead(Resolution& work) {
+  const std::int64_t ahead = work.out->engine.num_speculative_tokens;
+  const auto check = [&](std::string_view field, std::optional<std::int64_t> tokens) {
+    if (tokens.value_or(ahead) < ahead) {
+      work.note(
+          field,
+          fmt::format("{} is below num_speculative_tokens {}: the draft modules of {} need the "
+                      "last {} tokens of a prompt in one chunk",
+                      *tokens,
+                      ahead,
+                      work.out->network.name,
+                      ahead));
+    }
+  };
+  const std::int64_t threshold = work.engine().long_prefill_token_threshold;
+  check("engine.max_num_batched_tokens", work.engine().max_num_batched_tokens);
+  check("engine.max_num_scheduled_tokens", work.engine().max_num_scheduled_tokens);
+  check("engine.long_prefill_token_threshold",
+        threshold == 0 ? std::nullopt : std::optional(threshold));
+}
+
 void batch_limits(Resolution& work) {
   const auto defaults = limits_of(work);
   const std::int64_t longest = work.engine().max_model_len.value_or(0);
@@ -326,6 +348,9 @@ void batch_limits(Resolution& work) {
                           "max_num_seqs {} or more",
                           options.draft_levels.back().most_requests,
                           *work.engine().max_num_seqs));
+  }
+  if (options.drafts_read_ahead) {
+    check_reading_ahead(work);
   }
   const bool drafts_read = options.profile.drafts_take_input_slots &&
                            options.num_speculative_tokens > 0 &&

@@ -121,6 +121,8 @@ void speculate(Resolution& work) {
   options.draft_method = config->method == "ngram"         ? engine::DraftMethod::kNgram
                          : config->method == "draft_model" ? engine::DraftMethod::kDraftModel
                                                            : engine::DraftMethod::kEagle;
+  options.drafts_read_ahead = options.profile.spares_prompt_end && config->method == "mtp" &&
+                              work.out->network.draft_modules > 1;
 }
 
 /// Models after others' formulas divide by tensor_parallel_size and know nothing further.

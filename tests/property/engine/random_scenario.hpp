@@ -58,6 +58,14 @@ inline void add_handed_over(engine::EngineOptions& options) {
            .drafts = *inRange<std::int64_t>(0, options.num_speculative_tokens + 1)}};
     }
     options.acceptance_seed = *inRange<std::uint64_t>(0, 1000);
+    // scenario::resolve refuses less.
+    const auto holds_drafts = [&](core::Tokens tokens) {
+      return tokens == core::Tokens(0) || tokens.value() >= options.num_speculative_tokens;
+    };
+    options.drafts_read_ahead = holds_drafts(options.max_num_batched_tokens) &&
+                                holds_drafts(options.max_num_scheduled_tokens) &&
+                                holds_drafts(options.long_prefill_token_threshold) &&
+                                *element(false, true);
   }
   const engine::CacheGroup window{.sliding_window = core::Tokens(*inRange<std::int64_t>(2, 40))};
   options.cache_groups = *element(std::vector{engine::CacheGroup{}},

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -103,6 +104,29 @@ TEST(ResolveDeployment, WindowsKeepWhatTheVersionsRetentionIntervalSays) {
       return warning.code == "W-ignored-setting" && warning.message.starts_with(kPath);
     })) << model;
   }
+}
+
+TEST(ResolveDeployment, SeveralDraftModulesReadAheadFromVersion027On) {
+  const auto drafting = [](const char* model, const char* version, const char* tokens) {
+    return with(model,
+                "h200",
+                {{"engine.version", version},
+                 {"engine.tensor_parallel_size", "8"},
+                 {"engine.max_num_batched_tokens", tokens},
+                 {"engine.speculative_config",
+                  "{method: mtp, num_speculative_tokens: 3, acceptance: 0.8}"}});
+  };
+  for (const auto& [model, version, expected] :
+       {std::tuple("minimax-m2.5", "vllm@0.27", true),  // Three modules.
+        std::tuple("minimax-m2.5", "vllm@0.24", false),
+        std::tuple("deepseek-v3", "vllm@0.27", false)}) {
+    const auto result = resolved(drafting(model, version, "8192"));
+    ASSERT_TRUE(result) << core::to_string(result.error().front());
+    EXPECT_EQ((*result)->engine.drafts_read_ahead, expected) << model << " " << version;
+  }
+  const auto few = only_error(drafting("minimax-m2.5", "vllm@0.27", "2"));
+  EXPECT_EQ(few.field, "engine.max_num_batched_tokens");
+  EXPECT_THAT(few.message, HasSubstr("need the last 3 tokens of a prompt in one chunk"));
 }
 
 TEST(ResolveDeployment, PartialPrefillsHaveNoLimits) {

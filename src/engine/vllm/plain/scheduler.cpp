@@ -176,7 +176,21 @@ std::int64_t Scheduler::tokens_to_run(const Sequence& sequence) const {
   }
   const std::int64_t left = std::min(budget_, input_budget_ - draft_slots_);
   tokens = std::min({tokens, left, last_position_ - sequence.num_computed_tokens});
+  tokens = spare_prompt_end(sequence, sequence.num_computed_tokens, tokens);
   return keeps_states_ ? cut_to_states(sequence, sequence.num_computed_tokens, tokens) : tokens;
+}
+
+/// With several draft modules a chunk of the prompt ends at its end, or as many tokens before it as
+/// the modules read ahead; zero where it would be empty so. Source: scheduler.py at 017e9f4448,
+/// 455-474.
+std::int64_t Scheduler::spare_prompt_end(const Sequence& sequence,
+                                         std::int64_t computed,
+                                         std::int64_t tokens) const {
+  const std::int64_t left = sequence.num_prompt_tokens - computed - tokens;
+  const std::int64_t ahead = options_.num_speculative_tokens;
+  return options_.drafts_read_ahead && left > 0 && left < ahead
+             ? std::max<std::int64_t>(tokens - (ahead - left), 0)
+             : tokens;
 }
 
 /// Chunks of a prefill end where a block does, so that the state there can be kept, up to the last

@@ -165,6 +165,9 @@ class Scheduler final : public QueueScheduler<Sequence> {
   [[nodiscard]] std::int64_t cut_to_states(const Sequence& sequence,
                                            std::int64_t computed,
                                            std::int64_t tokens) const;
+  [[nodiscard]] std::int64_t spare_prompt_end(const Sequence& sequence,
+                                              std::int64_t computed,
+                                              std::int64_t tokens) const;
   void admit(const SequencePtr& sequence, const Admission& admission, ScheduledStep& step);
   void adopt(Sequence& sequence, CachedPrefix prefix);
   void hold_for_load(const SequencePtr& sequence, const Admission& admission);

@@ -208,8 +208,11 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
   if (!cut_to_budget(admission)) {
     return options_.profile.whole_prompt_blocks_queue ? Verdict::kBlocked : Verdict::kSkipped;
   }
-  if (keeps_states_ && !admission.loads) {
-    admission.tokens = cut_to_states(*sequence, admission.cached, admission.tokens);
+  if (!admission.loads) {
+    admission.tokens = spare_prompt_end(*sequence, admission.cached, admission.tokens);
+    if (keeps_states_) {
+      admission.tokens = cut_to_states(*sequence, admission.cached, admission.tokens);
+    }
     if (admission.tokens == 0) {
       return Verdict::kBlocked;
     }

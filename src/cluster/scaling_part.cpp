@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,8 +14,11 @@
 #include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/record.hpp"
 #include "engine/instance.hpp"
 #include "engine/server.hpp"
+#include "scaling/metric.hpp"
 #include "scaling/scaler.hpp"
 
 namespace ridgeline::cluster {
@@ -62,8 +66,47 @@ void ScalingPart::read(SimTime now) {
   for (std::size_t variant = 0; variant < inputs_.pools.size(); ++variant) {
     read(variant, now, reading);
   }
+  reading.latency = latency(now);
   newest_.clear();
   newest_.push_back(std::move(reading));
+}
+
+/// Of requests that ended before `now`: which of those at this instant are known depends on how far
+/// instances were advanced.
+std::optional<double> ScalingPart::latency(SimTime now) {
+  if (!inputs_.latency) {
+    return std::nullopt;
+  }
+  std::erase_if(latencies_,
+                [&](const auto& one) { return now - one.first > inputs_.latency->lasts; });
+  std::vector<double> values;
+  for (const auto& [end, value] : latencies_) {
+    if (end < now) {
+      values.push_back(value);
+    }
+  }
+  return values.empty()
+             ? std::nullopt
+             : std::optional(scaling::nearest_rank(std::move(values), inputs_.latency->quantile));
+}
+
+void ScalingPart::on_end(const Ticket&, domain::RequestRecord& record) {
+  const bool is_here =
+      inputs_.sees_all_requests ||
+      (record.instance.valid() && std::ranges::any_of(inputs_.pools, [&](const ScaledPool& pool) {
+         return places_of(pool).has(record.instance);
+       }));
+  if (!inputs_.latency || !is_here || record.first_token == SimTime::never() ||
+      record.last_token == SimTime::never()) {
+    return;
+  }
+  if (inputs_.latency->metric == scaling::Metric::kTtft) {
+    latencies_.emplace_back(record.last_token, (record.first_token - record.arrival).to_seconds());
+  } else if (record.output_tokens > core::Tokens(1)) {
+    const auto later = static_cast<double>(record.output_tokens.value() - 1);
+    latencies_.emplace_back(record.last_token,
+                            (record.last_token - record.first_token).to_seconds() / later);
+  }
 }
 
 void ScalingPart::read(std::size_t variant, SimTime now, scaling::PoolReading& reading) {

@@ -2,13 +2,17 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cluster/operations.hpp"
 #include "cluster/part.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "domain/record.hpp"
+#include "scaling/metric.hpp"
 #include "scaling/scaler.hpp"
 
 namespace ridgeline::cluster {
@@ -29,6 +33,8 @@ struct ScalingInputs {
   std::vector<ScaledPool> pools;                                  ///< In the order of their places.
   core::Duration metrics_interval = core::Duration::seconds(15);  ///< Prometheus' usual one.
   bool reads_busy = false;  ///< Whether the autoscaler looks at busy shares.
+  std::optional<scaling::LatencyWindow> latency = {};  ///< What it looks at of requests.
+  bool sees_all_requests = false;  ///< And not only those that ended at its instances.
 };
 
 /// A change of the number of replicas.
@@ -47,6 +53,7 @@ class ScalingPart final : public Part {
 
   [[nodiscard]] core::SimTime next_instant() const override;
   void act(core::SimTime now) override;
+  void on_end(const Ticket& ticket, domain::RequestRecord& record) override;
 
   [[nodiscard]] const std::vector<ScaleEvent>& events() const { return events_; }
   /// The names of what it scales.
@@ -55,6 +62,7 @@ class ScalingPart final : public Part {
  private:
   void read(core::SimTime now);
   void read(std::size_t variant, core::SimTime now, scaling::PoolReading& reading);
+  [[nodiscard]] std::optional<double> latency(core::SimTime now);
   void decide(core::SimTime now);
   void scale(const ScaledPool& pool,
              std::int64_t wanted,
@@ -72,6 +80,8 @@ class ScalingPart final : public Part {
   std::vector<scaling::PoolReading> newest_;  ///< One, once there was one.
   std::int64_t arrivals_ = 0;                 ///< Until the last reading.
   std::vector<core::Duration> busy_;          ///< Of each instance, at the last reading.
+  /// When requests ended that have a latency, and it in seconds: since the window's begin.
+  std::vector<std::pair<core::SimTime, double>> latencies_;
   std::vector<ScaleEvent> events_;
 };
 

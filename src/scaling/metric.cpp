@@ -1,6 +1,22 @@
 #include "scaling/metric.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "scaling/scaler.hpp"
+
 namespace ridgeline::scaling {
+
+double nearest_rank(std::vector<double> values, double quantile) {
+  const auto count = static_cast<double>(values.size());
+  const auto rank = static_cast<std::size_t>(std::max(std::ceil(quantile * count), 1.0));
+  const auto place =
+      values.begin() + static_cast<std::ptrdiff_t>(std::min(rank, values.size()) - 1);
+  std::ranges::nth_element(values, place);
+  return *place;
+}
 
 double value_of(Metric metric, const ReplicaReading& reading) {
   switch (metric) {
@@ -16,6 +32,12 @@ double value_of(Metric metric, const ReplicaReading& reading) {
       return static_cast<double>(reading.queued_tokens.value());
     case Metric::kBusy:
       return reading.busy;
+    case Metric::kInFlightTokens:
+      return static_cast<double>(reading.queued_tokens.value()) +
+             reading.kv_usage * static_cast<double>(reading.kv_capacity.value());
+    case Metric::kTtft:
+    case Metric::kTpot:
+      break;  // Of all replicas together.
   }
   return 0.0;
 }

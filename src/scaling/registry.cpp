@@ -18,13 +18,18 @@
 namespace ridgeline::scaling {
 namespace {
 
-constexpr std::array<std::string_view, 4> kOfHpa = {
-    "metric", "target", "tolerance", "stabilization_window"};
-constexpr std::array<std::string_view, 5> kOfKeda = {
-    "metric", "target", "tolerance", "stabilization_window", "cooldown"};
+constexpr std::array<std::string_view, 6> kOfHpa = {
+    "metric", "metric_quantile", "metric_window", "target", "tolerance", "stabilization_window"};
+constexpr std::array<std::string_view, 7> kOfKeda = {"metric",
+                                                     "metric_quantile",
+                                                     "metric_window",
+                                                     "target",
+                                                     "tolerance",
+                                                     "stabilization_window",
+                                                     "cooldown"};
 constexpr std::array<std::string_view, 1> kOfWva = {"analyzer"};
 constexpr std::array<std::string_view, 1> kOfPlanner = {"optimization_target"};
-constexpr std::array<std::string_view, 1> kOfSchedule = {"replicas_at"};
+constexpr std::array<std::string_view, 3> kOfSchedule = {"replicas_at", "cron", "cron_start"};
 
 // One line per policy.
 constexpr auto kScalers = std::to_array<ScalerEntry>({

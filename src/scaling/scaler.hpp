@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,8 @@ struct PoolReading {
   std::vector<ReplicaReading> replicas = {};  ///< Ready then, in the order of their ids.
   std::int64_t held = 0;                      ///< Requests at the gateway that wait for a replica.
   std::int64_t arrivals = 0;                  ///< Since the reading before.
+  /// Seconds: the latency that the autoscaler asks for; nothing where no request has ended lately.
+  std::optional<double> latency = {};
 
   /// Whether there was a request anywhere.
   [[nodiscard]] bool is_active() const;

@@ -139,6 +139,13 @@ cluster::ScalingInputs scaler_of(const scenario::AutoscalingSection& section, sc
                                 .pools = {},
                                 .reads_busy = settings->metric == scaling::Metric::kBusy};
   inputs.metrics_interval = section.metrics_interval.value_or(inputs.metrics_interval);
+  if ((*policy)->reads_setting("metric") && scaling::is_latency(settings->metric)) {
+    inputs.latency = {.metric = settings->metric,
+                      .quantile = settings->metric_quantile,
+                      .lasts = settings->metric_window};
+    // Prompts that prefill instances compute end at others.
+    inputs.sees_all_requests = role == scaling::Role::kPrefill;
+  }
   return inputs;
 }
 

@@ -123,6 +123,48 @@ def test_bounds_of_either_kind(ridgeline, words, expected):
     assert expected in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("words", [
+    ("--metric", "in-flight-tokens", "--target", 1000),
+    ("--metric", "ttft", "--target", 0.01, "--metric-window", "5s"),
+    ("--metric", "tpot", "--target", 0.005, "--metric-quantile", 0.5),
+    ("--metric", "busy", "--target", 0.5),
+])
+def test_metrics_to_scale_on(ridgeline, words):
+    base = [word for word in SCALED if word not in ("--target", 4)]
+    first = result_of(ridgeline, *base, *words)
+    assert first["summary"]["cluster"]["scaling"]["events"][0]["to"] > 3
+    assert result_of(ridgeline, *base, *words, "--engine-core", "reference")["digest"] == first["digest"]
+
+
+def test_a_crontab_is_a_schedule(ridgeline):
+    words = (*RUN, "--instances", 3, *LEAST, "--request-rate", 2, "--num-prompts", 400,
+             "--autoscaling", "schedule", "--max-replicas", 8, "--cold-start", "load=1s",
+             "--cron", "0 8 * * 1-5=5", "--cron", "*/1 9 * * *=1", "--replicas-at", "4s=2")
+    # A Monday, and the Sunday before it.
+    events = result_of(ridgeline, *words, "--cron-start", "2026-01-05T07:59")["summary"]["cluster"]["scaling"]["events"]
+    assert [(event["at_s"], event["to"]) for event in events] == [(4, 2), (60, 5)]
+    sunday = result_of(ridgeline, *words, "--cron-start", "2026-01-04T07:59")["summary"]["cluster"]["scaling"]["events"]
+    assert [(event["at_s"], event["to"]) for event in sunday] == [(4, 2)]
+
+
+HPA = ("--autoscaling", "hpa", "--max-replicas", 8)
+
+
+@pytest.mark.parametrize(("words", "expected"), [
+    ((*HPA, "--metric", "busy", "--target", 80), "cluster.autoscaling.target: found 80, expected a share of 1 at most: busy is not in percent\n --> command line\nhint: 0.8"),
+    ((*HPA, "--target", 4, "--metric-quantile", 0.5), "the metric is neither ttft nor tpot"),
+    ((*HPA, "--metric", "ttft", "--target", 1, "--metric-window", "0s"), "expected a time above zero"),
+    ((*HPA, "--target", 4, "--cron", "0 8 * * *=2"), "the policy hpa does not read it"),
+    (("--autoscaling", "schedule", "--max-replicas", 8, "--cron", "0 8 * *=2"), 'found 0 8 * *=2, expected five fields'),
+    (("--autoscaling", "schedule", "--max-replicas", 8, "--cron", "0 8 * * *=2", "--cron-start", "8:00"), "expected a day, or a day and a time"),
+    (("--autoscaling", "schedule", "--max-replicas", 8, "--replicas-at", "1s=2", "--cron-start", "2026-01-05"), "there are no lines of cron"),
+])
+def test_settings_of_metrics_and_crontabs(ridgeline, words, expected):
+    done = ridgeline(*OPEN, *LEAST, *words)
+    assert done.returncode == 2
+    assert expected in done.stderr, done.stderr
+
+
 def test_sections_of_a_file_are_the_flags(ridgeline, tmp_path):
     file = tmp_path / "fleet.yaml"
     file.write_text("""

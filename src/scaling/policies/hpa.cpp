@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "core/time.hpp"
 #include "scaling/metric.hpp"
@@ -28,6 +29,9 @@ std::int64_t Hpa::wanted(const PoolHistory& history) const {
   if (newest == nullptr || newest->replicas.empty()) {
     return history.replicas;
   }
+  if (is_latency(settings_.metric)) {
+    return wanted_for(newest->latency, history);
+  }
   double sum = 0.0;
   for (const ReplicaReading& replica : newest->replicas) {
     sum += value_of(settings_.metric, replica);
@@ -48,6 +52,20 @@ std::int64_t Hpa::wanted(const PoolHistory& history) const {
       std::ceil(std::min(with_missing * all, static_cast<double>(history.max_replicas))));
   return with_missing > 1.0 ? std::max(wanted, history.replicas)
                             : std::min(wanted, history.replicas);
+}
+
+/// A metric of all replicas together, as one of type Object with a Value.
+std::int64_t Hpa::wanted_for(std::optional<double> value, const PoolHistory& history) const {
+  if (!value) {
+    return history.replicas;
+  }
+  const double ratio = *value / settings_.target;
+  if (std::abs(ratio - 1.0) <= settings_.tolerance) {
+    return history.replicas;
+  }
+  const auto wanted = static_cast<std::int64_t>(std::ceil(std::min(
+      ratio * static_cast<double>(history.ready), static_cast<double>(history.max_replicas))));
+  return ratio > 1.0 ? std::max(wanted, history.replicas) : std::min(wanted, history.replicas);
 }
 
 std::int64_t Hpa::highest_wanted(std::int64_t wanted, core::SimTime now) {

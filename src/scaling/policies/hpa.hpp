@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 
 #include "core/time.hpp"
 #include "scaling/registry.hpp"
@@ -28,6 +29,8 @@ class Hpa final : public Scaler {
   };
 
   [[nodiscard]] std::int64_t wanted(const PoolHistory& history) const;
+  [[nodiscard]] std::int64_t wanted_for(std::optional<double> value,
+                                        const PoolHistory& history) const;
   [[nodiscard]] std::int64_t highest_wanted(std::int64_t wanted, core::SimTime now);
   [[nodiscard]] std::int64_t most_allowed(std::int64_t replicas, core::SimTime now);
 

@@ -16,11 +16,13 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
 #include "scaling/cold_start.hpp"
+#include "scaling/cron.hpp"
 #include "scaling/metric.hpp"
 #include "scaling/registry.hpp"
 #include "scaling/victim.hpp"
@@ -46,6 +48,9 @@ constexpr std::string_view kPrefillMetric = "cluster.autoscaling.prefill_metric"
 constexpr std::string_view kPrefillTarget = "cluster.autoscaling.prefill_target";
 constexpr std::string_view kPrefillReplicasAt = "cluster.autoscaling.prefill_replicas_at";
 constexpr std::string_view kReplicasAt = "cluster.autoscaling.replicas_at";
+constexpr std::string_view kCron = "cluster.autoscaling.cron";
+constexpr std::string_view kCronStart = "cluster.autoscaling.cron_start";
+constexpr const char* kFirstMonday = "2026-01-05T00:00";
 constexpr std::string_view kColdStart = "cluster.autoscaling.cold_start";
 constexpr double kMostReplicas = 4096;
 
@@ -87,8 +92,15 @@ constexpr auto kAutoscalingOptions = std::to_array<Option>({
     {.path = "cluster.autoscaling.metric", .flag = "metric", .choices = scaling::kMetricNames, .unset = "requests",
      .help = "What hpa and keda hold on target, of each instance", .example = "running",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.metric; }},
+    {.path = "cluster.autoscaling.metric_quantile", .flag = "metric-quantile", .lowest = 0.01, .highest = 1, .unset = "0.9",
+     .help = "Which quantile of ttft or tpot hpa and keda hold on target", .example = "0.99",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.metric_quantile; }},
+    {.path = "cluster.autoscaling.metric_window", .flag = "metric-window", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "60s",
+     .help = "Of requests that ended in this time before the reading", .example = "120s",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.metric_window; }},
     {.path = kTarget, .flag = "target", .lowest = 1e-6, .highest = 1e9, .unset = "required with hpa and keda",
-     .help = "The metric's target per instance", .example = "40",
+     .help = "The metric's target per instance; of busy and kv-usage a share, of ttft and tpot seconds, of all instances", .example = "40",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.target; }},
     {.path = "cluster.autoscaling.tolerance", .flag = "tolerance", .lowest = 0, .highest = 1, .unset = "0.1",
      .help = "hpa and keda change nothing so near the target", .example = "0.05",
@@ -112,6 +124,13 @@ constexpr auto kAutoscalingOptions = std::to_array<Option>({
      .help = "How many instances schedule wants from which time on, as [time, number] or time=number",
      .example = "[[0s, 4], [600s, 8]]", .shape = Option::Shape::kItems,
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.replicas_at; }},
+    {.path = kCron, .flag = "cron", .unset = "none",
+     .help = "As replicas_at, by crontab: minute hour day month weekday=number", .example = "['0 8 * * 1-5=8', '0 20 * * *=2']",
+     .shape = Option::Shape::kItems,
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.cron; }},
+    {.path = kCronStart, .flag = "cron-start", .unset = "2026-01-05T00:00, a Monday",
+     .help = "The day and time of the calendar at which the run begins", .example = "2026-01-05T07:30",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.cron_start; }},
     {.path = "cluster.autoscaling.scale_down", .flag = "scale-down", .choices = scaling::kVictimPolicyNames,
      .unset = "newest",
      .help = "Which instance goes first; those that still start go before all", .example = "least-loaded",
@@ -130,6 +149,10 @@ constexpr auto kAutoscalingOptions = std::to_array<Option>({
 template <class Names>
 std::size_t place_of(const Names& names, const std::optional<std::string>& name) {
   return name ? static_cast<std::size_t>(std::ranges::find(names, *name) - names.begin()) : 0;
+}
+
+scaling::Metric metric_of(const std::optional<std::string>& name) {
+  return static_cast<scaling::Metric>(place_of(scaling::kMetricNames, name));
 }
 
 core::Error wrong_entry(std::string_view path, const document::Node& item, std::string message) {
@@ -191,6 +214,54 @@ std::vector<Entry> read_replicas_at(std::string_view path,
   return entries;
 }
 
+/// "0 8 * * 1-5=8".
+std::optional<scaling::CronLine> cron_entry(const document::Node& item) {
+  if (!item.is_string()) {
+    return std::nullopt;
+  }
+  const std::string& text = item.as_string();
+  const auto equals = text.find('=');
+  std::int64_t replicas = -1;
+  const char* const end = text.data() + text.size();
+  const char* number = equals == std::string::npos ? end : text.data() + equals + 1;
+  while (number != end && *number == ' ') {
+    ++number;
+  }
+  if (std::from_chars(number, end, replicas).ptr != end || replicas < 0) {
+    return std::nullopt;
+  }
+  return scaling::cron_line(std::string_view(text).substr(0, equals), replicas);
+}
+
+/// When the crontab of a section says how many instances.
+std::vector<Entry> read_cron(const AutoscalingSection& section, core::Errors& errors) {
+  if (!section.cron) {
+    return {};
+  }
+  const std::string begin = section.cron_start.value_or(kFirstMonday);
+  const auto start = scaling::calendar_minute(begin);
+  if (!start) {
+    errors.push_back({.field = std::string(kCronStart),
+                      .message = fmt::format("found {}, expected a day, or a day and a time",
+                                             core::quote(begin)),
+                      .hint = kFirstMonday});
+  }
+  std::vector<scaling::CronLine> lines;
+  for (const document::Node& item : section.cron->items()) {
+    if (const auto line = cron_entry(item)) {
+      lines.push_back(*line);
+    } else {
+      errors.push_back({.field = std::string(kCron),
+                        .message = fmt::format("found {}, expected five fields of numbers, and how "
+                                               "many instances from then on",
+                                               flow_text(item)),
+                        .where = item.where(),
+                        .hint = "minute hour day month weekday=number: 0 8 * * 1-5=8"});
+    }
+  }
+  return start && errors.empty() ? scaling::cron_times(lines, *start) : std::vector<Entry>();
+}
+
 /// A time, or {mean, sd}.
 std::optional<scaling::StartPhase> phase(document::ObjectReader& reader,
                                          std::string_view key,
@@ -235,13 +306,17 @@ struct Scaled {
 
 void check_policy(const scaling::ScalerEntry& policy, Findings& findings) {
   for (const std::string_view setting : {"metric",
+                                         "metric_quantile",
+                                         "metric_window",
                                          "target",
                                          "tolerance",
                                          "stabilization_window",
                                          "cooldown",
                                          "analyzer",
                                          "optimization_target",
-                                         "replicas_at"}) {
+                                         "replicas_at",
+                                         "cron",
+                                         "cron_start"}) {
     const std::string path = fmt::format("cluster.autoscaling.{}", setting);
     if (findings.given(path) && !policy.reads_setting(setting)) {
       findings.ignored(path, fmt::format("the policy {} does not read it", policy.name));
@@ -298,14 +373,62 @@ void check_prefill(const scaling::ScalerEntry& policy, Findings& findings) {
   }
 }
 
+/// The target is in the unit of the metric.
+void check_target(std::string_view key,
+                  scaling::Metric metric,
+                  const std::optional<double>& target,
+                  const Scaled& scaled) {
+  if (target && scaling::is_share(metric) && *target > 1.0) {
+    scaled.problem(key,
+                   fmt::format("found {:g}, expected a share of 1 at most: {} is not in percent",
+                               *target,
+                               scaling::kMetricNames[static_cast<std::size_t>(metric)]),
+                   *target <= 100.0 ? fmt::format("{:g}", *target / 100.0) : "0.8");
+  }
+}
+
+void check_intervals(Findings& findings) {
+  const AutoscalingSection& section = findings.scenario().run.cluster.autoscaling;
+  for (const auto& [path, interval] :
+       {std::pair("cluster.autoscaling.scaling_interval", section.scaling_interval),
+        std::pair("cluster.autoscaling.metrics_interval", section.metrics_interval),
+        std::pair("cluster.autoscaling.metric_window", section.metric_window)}) {
+    if (interval == core::Duration()) {
+      findings.problem(path, "0s is out of range, expected a time above zero", "15s");
+    }
+  }
+}
+
+/// Settings of latencies, and of calendars, are read with those alone.
+void check_needed(const std::vector<Scaled>& all, bool prefill_is_latency, Findings& findings) {
+  const bool any = prefill_is_latency || std::ranges::any_of(all, [](const Scaled& scaled) {
+                     return scaling::is_latency(metric_of(scaled.section.metric));
+                   });
+  for (const std::string_view path :
+       {"cluster.autoscaling.metric_quantile", "cluster.autoscaling.metric_window"}) {
+    if (findings.given(path) && !any) {
+      findings.problem(path,
+                       "would be ignored: the metric is neither ttft nor tpot",
+                       "--metric ttft, or remove it");
+    }
+  }
+  if (findings.given(kCronStart) && !findings.given(kCron)) {
+    findings.problem(
+        kCronStart, "would be ignored: there are no lines of cron", "--cron '0 8 * * 1-5=8'");
+  }
+}
+
 void check_bounds(const scaling::ScalerEntry& policy, const Scaled& scaled) {
   const AutoscalingSection& section = scaled.section;
   if (policy.reads_setting("target") && !section.target) {
     scaled.problem("target", fmt::format("missing: {} needs a target", policy.name), "--target 40");
   }
-  if (policy.reads_setting("replicas_at") && !section.replicas_at) {
-    scaled.problem("replicas_at", "missing: schedule needs times and numbers", "[[600s, 8]]");
+  if (policy.reads_setting("replicas_at") && !section.replicas_at && !section.cron) {
+    scaled.problem("replicas_at",
+                   "missing: schedule needs times and numbers",
+                   "[[600s, 8]], or cron: ['0 8 * * 1-5=8']");
   }
+  check_target("target", metric_of(section.metric), section.target, scaled);
   const std::int64_t fewest = section.min_replicas.value_or(1);
   if (!section.max_replicas) {
     scaled.problem("max_replicas", "missing: an autoscaler needs a bound", "--max-replicas 16");
@@ -469,11 +592,13 @@ core::Result<scaling::ScalerSettings> scaler_settings(const AutoscalingSection& 
   settings.scaling_interval = section.scaling_interval.value_or((*policy)->interval);
   const auto& metric =
       is_prefill && section.prefill_metric ? section.prefill_metric : section.metric;
-  settings.metric = static_cast<scaling::Metric>(place_of(scaling::kMetricNames, metric));
+  settings.metric = metric_of(metric);
   settings.target = section.target.value_or(settings.target);
   if (is_prefill) {
     settings.target = section.prefill_target.value_or(settings.target);
   }
+  settings.metric_quantile = section.metric_quantile.value_or(settings.metric_quantile);
+  settings.metric_window = section.metric_window.value_or(settings.metric_window);
   settings.tolerance = section.tolerance.value_or(settings.tolerance);
   settings.stabilization_window =
       section.stabilization_window.value_or(settings.stabilization_window);
@@ -485,6 +610,11 @@ core::Result<scaling::ScalerSettings> scaler_settings(const AutoscalingSection& 
   if (const auto& listed = is_prefill ? section.prefill_replicas_at : section.replicas_at) {
     settings.replicas_at =
         read_replicas_at(is_prefill ? kPrefillReplicasAt : kReplicasAt, *listed, errors);
+  }
+  if (!is_prefill && section.cron) {
+    const std::vector<Entry> times = read_cron(section, errors);
+    settings.replicas_at.insert(settings.replicas_at.end(), times.begin(), times.end());
+    std::ranges::stable_sort(settings.replicas_at, {}, &Entry::first);
   }
   if (!errors.empty()) {
     return core::fail(std::move(errors));
@@ -574,18 +704,22 @@ void check_autoscaling(Findings& findings) {
   if (auto settings = scaler_settings(section, scaling::Role::kPrefill); !settings) {
     add_new(settings.error(), findings);
   }
-  for (const auto& [path, interval] :
-       {std::pair("cluster.autoscaling.scaling_interval", section.scaling_interval),
-        std::pair("cluster.autoscaling.metrics_interval", section.metrics_interval)}) {
-    if (interval == core::Duration()) {
-      findings.problem(path, "0s is out of range, expected a time above zero", "15s");
-    }
-  }
+  check_intervals(findings);
   check_policy(**policy, findings);
   check_prefill(**policy, findings);
   for (const Scaled& scaled : all) {
     check_bounds(**policy, scaled);
   }
+  const auto& prefill = section.prefill_metric ? section.prefill_metric : section.metric;
+  if (section.prefill_max_replicas) {
+    check_target(section.prefill_target ? "prefill_target" : "target",
+                 metric_of(prefill),
+                 section.prefill_target ? section.prefill_target : section.target,
+                 all.front());
+  }
+  check_needed(all,
+               section.prefill_max_replicas.has_value() && scaling::is_latency(metric_of(prefill)),
+               findings);
   check_places(all, findings);
 }
 

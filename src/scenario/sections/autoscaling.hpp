@@ -32,6 +32,8 @@ struct AutoscalingSection {
   std::optional<core::Duration> scaling_interval;
   std::optional<core::Duration> metrics_interval;
   std::optional<std::string> metric;
+  std::optional<double> metric_quantile;
+  std::optional<core::Duration> metric_window;
   std::optional<double> target;
   std::optional<double> tolerance;
   std::optional<core::Duration> stabilization_window;
@@ -39,6 +41,8 @@ struct AutoscalingSection {
   std::optional<std::string> analyzer;
   std::optional<std::string> optimization_target;
   std::optional<document::Node> replicas_at;  ///< A list of [time, replicas].
+  std::optional<document::Node> cron;     ///< A list of "minute hour day month weekday=replicas".
+  std::optional<std::string> cron_start;  ///< The calendar's minute at which the run begins.
   std::optional<std::string> scale_down;
   std::optional<core::Duration> drain_timeout;
   std::optional<document::Node> cold_start;  ///< Times by phase.

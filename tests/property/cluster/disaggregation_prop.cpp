@@ -217,7 +217,9 @@ PartMaker scaling_part(const RandomHandOvers& all, std::size_t kind, Operations*
                                          .kv_capacity = core::Tokens(1024),
                                          .context = core::Tokens(512)}},
                               .metrics_interval = all.metrics_interval,
-                              .reads_busy = true});
+                              .reads_busy = true,
+                              .latency = test::latency_of(all.scaling[kind]),
+                              .sees_all_requests = kind == 0});
           }};
 }
 

@@ -211,7 +211,8 @@ ClusterInputs inputs_of(const RandomOperations& all,
                                   ScalingInputs{.scaler = all.scaler->make(all.settings),
                                                 .pools = together,
                                                 .metrics_interval = all.metrics_interval,
-                                                .reads_busy = true});
+                                                .reads_busy = true,
+                                                .latency = test::latency_of(all.settings)});
                             }});
   }
   return inputs;

@@ -117,9 +117,18 @@ inline faults::ListedFault random_fault(std::int64_t places) {
 inline scaling::ScalerSettings random_settings() {
   scaling::ScalerSettings settings;
   settings.scaling_interval = from_1_to_microseconds(9000);
-  settings.metric = *rc::gen::element(
-      scaling::Metric::kRequests, scaling::Metric::kKvUsage, scaling::Metric::kBusy);
+  settings.metric = *rc::gen::element(scaling::Metric::kRequests,
+                                      scaling::Metric::kKvUsage,
+                                      scaling::Metric::kBusy,
+                                      scaling::Metric::kInFlightTokens,
+                                      scaling::Metric::kTtft,
+                                      scaling::Metric::kTpot);
+  settings.metric_quantile = *rc::gen::element(0.5, 0.9, 1.0);
+  settings.metric_window = from_1_to_microseconds(20'000);
   settings.target = *rc::gen::element(0.3, 1.0, 3.0);
+  if (scaling::is_latency(settings.metric)) {
+    settings.target *= 0.003;  // Seconds.
+  }
   settings.stabilization_window = up_to_microseconds(20'000);
   settings.analyzer = *rc::gen::element(scaling::Analyzer::kV1, scaling::Analyzer::kV2);
   core::SimTime at;
@@ -128,6 +137,15 @@ inline scaling::ScalerSettings random_settings() {
     settings.replicas_at.emplace_back(at, *rc::gen::inRange<std::int64_t>(0, 9));
   }
   return settings;
+}
+
+/// What an autoscaler with these settings looks at of requests.
+inline std::optional<scaling::LatencyWindow> latency_of(const scaling::ScalerSettings& settings) {
+  return scaling::is_latency(settings.metric)
+             ? std::optional(scaling::LatencyWindow{.metric = settings.metric,
+                                                    .quantile = settings.metric_quantile,
+                                                    .lasts = settings.metric_window})
+             : std::nullopt;
 }
 
 /// Submits all requests, gives those up that are to be, and goes on until nothing is left to do.

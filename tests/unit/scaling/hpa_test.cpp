@@ -91,5 +91,25 @@ TEST(Hpa, DecidesEveryFifteenSeconds) {
   EXPECT_EQ(hpa->next_decision(second(16)), second(30));
 }
 
+/// As of a metric of type Object: all replicas together have one.
+TEST(Hpa, ScalesALatencyByItsRatio) {
+  ScalerSettings settings = settings_of("hpa");
+  settings.metric = Metric::kTtft;
+  settings.target = 0.5;
+  settings.stabilization_window = core::Duration();
+  const auto hpa = make_hpa(settings);
+  UniformPool pool{.replicas = 4, .ready = 4};
+  EXPECT_EQ(pool.decide(*hpa, second(15)).replicas, 4);  // No request has ended.
+  pool.latency = 0.54;
+  EXPECT_EQ(pool.decide(*hpa, second(30)).replicas, 4);  // Within the tolerance.
+  pool.latency = 0.8;
+  EXPECT_EQ(pool.decide(*hpa, second(45)).replicas, 7);  // 4 * 1.6, rounded up.
+  pool.replicas = 7;  // Three start: by the four that are ready there are enough.
+  EXPECT_EQ(pool.decide(*hpa, second(60)).replicas, 7);
+  pool.ready = 7;
+  pool.latency = 0.2;
+  EXPECT_EQ(pool.decide(*hpa, second(75)).replicas, 3);
+}
+
 }  // namespace
 }  // namespace ridgeline::scaling

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,11 @@ struct UniformPool {
   ReplicaReading each = {.kv_capacity = core::Tokens(1000)};
   std::int64_t held = 0;
   std::int64_t arrivals = 0;
+  std::optional<double> latency = {};
 
   ScalePlan decide(Scaler& scaler, core::SimTime now) const {
-    std::vector<PoolReading> readings = {{.at = now, .held = held, .arrivals = arrivals}};
+    std::vector<PoolReading> readings = {
+        {.at = now, .held = held, .arrivals = arrivals, .latency = latency}};
     for (std::int64_t i = 0; i < ready; ++i) {
       readings.front().replicas.push_back(each);
       readings.front().replicas.back().id = core::InstanceId(static_cast<core::InstanceId::Rep>(i));

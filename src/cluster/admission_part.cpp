@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "admission/admission.hpp"
 #include "admission/settings.hpp"
@@ -53,11 +54,19 @@ core::Duration AdmissionPart::after_an_end() const {
 }
 
 void AdmissionPart::act(SimTime now) {
-  for (const core::RequestId id : control_.sweep(now)) {
+  const std::vector<core::RequestId> expired = control_.sweep(now);
+  for (const core::RequestId id : expired) {
     fleet_.end(*fleet_.find(id), Outcome::kExpired, now);
   }
-  send_waiting(now);
-  make_room(now);
+  Gateway& gateway = fleet_.gateway();
+  static_cast<void>(gateway.ready_views(now));  // Reads the notices that have come.
+  const bool has_news = gateway.num_changes() != changes_seen_ ||
+                        control_.next_change(gateway.views(), tried_) <= now;
+  // A notice of a first token alone is no news.
+  if (has_news || !expired.empty()) {
+    send_waiting(now);
+    make_room(now);
+  }
 }
 
 bool AdmissionPart::on_arrival(Ticket& ticket, SimTime now) {

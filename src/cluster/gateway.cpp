@@ -382,7 +382,8 @@ void Gateway::read_notices(SimTime now) {
     if (notice.ended.valid() && router_reads_own_) {
       desk.router->on_end(notice.ended, notice.instance);
     }
-    if (watched_.own) {
+    // Policies differ in whether they follow first tokens; admission does not.
+    if (watched_.own && notice.ended.valid()) {
       note_change(now);
     }
   }

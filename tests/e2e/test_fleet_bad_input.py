@@ -200,7 +200,8 @@ FILES = {
     ),
     "gateway without instances": (
         "router: {name: llm-d}",
-        ["cluster.router.name: would be ignored: there is no gateway without cluster.instances"],
+        ["cluster.router.name: would be ignored: there is no gateway without cluster.instances",
+         "hint: --instances 2, or remove this setting"],
     ),
 }
 

@@ -675,7 +675,10 @@ void check_autoscaling(Findings& findings) {
     for (const Option& option : kAutoscalingOptions) {
       const bool is_for_crashes = option.path == kColdStart && cluster.faults;
       if (findings.given(option.path) && !is_for_crashes) {
-        findings.ignored(option.path, "there is no autoscaler without cluster.autoscaling.name");
+        findings.problem(
+            option.path,
+            "would be ignored: there is no autoscaler without cluster.autoscaling.name",
+            "--autoscaling hpa, or remove this setting");
       }
     }
   }

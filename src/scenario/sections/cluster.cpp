@@ -98,7 +98,9 @@ void check_cluster(Findings& findings) {
   if (!findings.scenario().run.cluster.instances) {
     for (const Option& option : options()) {
       if (option.path.starts_with("cluster.") && findings.given(option.path)) {
-        findings.ignored(option.path, "there is no gateway without cluster.instances");
+        findings.problem(option.path,
+                         "would be ignored: there is no gateway without cluster.instances",
+                         "--instances 2, or remove this setting");
       }
     }
   } else if (attention_ranks(findings.scenario().deployment.engine).ranks > 1) {

@@ -389,10 +389,6 @@ RC_GTEST_PROP(Clusters, OfOneInstanceAreEqualUnderEveryPolicy, ()) {
   if (all.admission && all.admission->policy == "latency-slo") {
     all.admission->policy = "always";  // It goes by what one policy predicts and others do not.
   }
-  if (all.admission) {
-    // It is looked for whenever a gauge was read, and policies differ in whether they read gauges.
-    all.admission->eviction = false;
-  }
   const Outcome first = run(all, false, true);
   for (const routing::RouterEntry& router : routing::routers()) {
     all.router = &router;

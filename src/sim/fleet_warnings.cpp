@@ -112,7 +112,19 @@ void add_fleet_warnings(const scenario::Resolved& resolved,
                                 *summary.duration_s),
          .hint = "--refresh-metrics-interval 50ms"});
   }
-  if (has(router, kMemory)) {
+  const auto caches = [](const scenario::ResolvedPool& pool) {
+    return pool.deployment->engine.enable_prefix_caching;
+  };
+  const bool any_caches = resolved.pools.empty() ? resolved.deployment->engine.enable_prefix_caching
+                                                 : std::ranges::any_of(resolved.pools, caches);
+  if (has(router, kMemory) && !any_caches) {
+    warnings.push_back({.code = "W-no-prefix-caching",
+                        .message = fmt::format("the policy {} sends prompts where it remembers "
+                                               "them, and prefix caching is off: no instance has "
+                                               "them",
+                                               router.name),
+                        .hint = "--enable-prefix-caching, or --router least-request"});
+  } else if (has(router, kMemory)) {
     const std::int64_t remembered =
         setup->integer(router.table(), kMemory) * setup->integer(router.table(), kBlock);
     const std::int64_t held = fewest_held_tokens(resolved);

@@ -413,6 +413,7 @@ WARNED = {
     "W-none-apart": ("--instances", 2, "--prefill-instances", 1, "--decider", "never"),
     "W-all-apart": ("--instances", 2, "--prefill-instances", 1),
     "W-no-sessions": ("--instances", 2, "--router", "session"),
+    "W-no-prefix-caching": ("--instances", 2, "--router", "llm-d", "--no-enable-prefix-caching"),
     "W-router-memory": ("--instances", 2, "--router", "llm-d", "--lru-capacity-per-server", 10000000),
 }
 

@@ -129,13 +129,25 @@ std::string frame_svg(const LogScale& scale, std::string_view title) {
   return svg;
 }
 
+std::string_view unit_of(Figure figure) {
+  switch (figure) {
+    case Figure::kOutputThroughput:
+      return "tokens/s";
+    case Figure::kPower:
+      return "W";
+    case Figure::kEnergy:
+      return "J";
+    default:
+      return "ms";
+  }
+}
+
 std::string scatter_svg(const Validation& validation, Figure figure) {
   std::vector<Point> points = points_of(validation, figure);
   if (points.empty()) {
     return {};
   }
   const LogScale scale(points);
-  const bool rate = figure == Figure::kOutputThroughput;
   std::string svg =
       fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\">{}",
                   2.0 * kMargin + kSide,
@@ -143,7 +155,7 @@ std::string scatter_svg(const Validation& validation, Figure figure) {
                   frame_svg(scale,
                             fmt::format("{} mean, {}: predicted over measured",
                                         kFigureNames[static_cast<std::size_t>(figure)],
-                                        rate ? "tokens/s" : "ms")));
+                                        unit_of(figure))));
   std::ranges::stable_sort(
       points, [](const Point& a, const Point& b) { return std::abs(a.error) > std::abs(b.error); });
   for (std::size_t i = points.size(); i-- > 0;) {

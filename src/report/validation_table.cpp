@@ -48,13 +48,24 @@ bool is_work_axis(std::string_view axis) {
   return axis == "phase" || axis == "batch" || axis == "context";
 }
 
-std::string score_line(const ScoreRow& row, const TextStyle& style) {
+/// Of the column of metrics.
+std::size_t metric_width(const Validation& validation) {
+  std::size_t width = std::string_view("throughput").size();
+  for (const auto& row : validation.scores) {
+    const std::string_view name = kFigureNames[static_cast<std::size_t>(row.figure)];
+    width = std::max(width, name.size());
+  }
+  return width;
+}
+
+std::string score_line(const ScoreRow& row, std::size_t width, const TextStyle& style) {
   return fmt::format(
-      "{} {:<10} {:<4} {:>4}  {:>6.2f} {:>7.2f} {:>7.2f} {:>7.2f} {:>+7.2f}\n",
+      "{} {:<{}} {:<4} {:>4}  {:>6.2f} {:>7.2f} {:>7.2f} {:>7.2f} {:>+7.2f}\n",
       pad_right(
           shortened(printable(row.axis + " " + row.value, style.ascii), kNameWidth, style.ascii),
           kNameWidth),
       kFigureNames[static_cast<std::size_t>(row.figure)],
+      width,
       kLevelNames[static_cast<std::size_t>(row.level)],
       row.n,
       row.median_abs,
@@ -65,9 +76,11 @@ std::string score_line(const ScoreRow& row, const TextStyle& style) {
 }
 
 std::string scores_text(const Validation& validation, const TextStyle& style) {
-  std::string text = fmt::format("{} {:<10} {:<4} {:>4}  {:>6} {:>7} {:>7} {:>7} {:>7}\n",
+  const std::size_t width = metric_width(validation);
+  std::string text = fmt::format("{} {:<{}} {:<4} {:>4}  {:>6} {:>7} {:>7} {:>7} {:>7}\n",
                                  pad_right("absolute error, %", kNameWidth),
                                  "metric",
+                                 width,
                                  "of",
                                  "n",
                                  "median",
@@ -80,7 +93,7 @@ std::string scores_text(const Validation& validation, const TextStyle& style) {
     const bool of_work =
         is_work_axis(row.axis) && row.level == Level::kMean && row.figure == Figure::kE2e;
     if (of_work || (is_headline_axis(row.axis) && (row.level == Level::kMean || tail))) {
-      text += score_line(row, style);
+      text += score_line(row, width, style);
     }
   }
   return text;

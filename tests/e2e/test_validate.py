@@ -76,6 +76,36 @@ def test_thresholds_decide_the_exit_code(ridgeline):
     assert ridgeline("validate", path, "--fail-over", "tpot=0").returncode == 99
     assert ridgeline("validate", path, "--fail-over", "speed=1").returncode == 2
     assert ridgeline("validate", path, "--fail-over", "e2e").returncode == 2
+    # Nothing of its power is known.
+    assert ridgeline("validate", path, "--fail-over", "watts_per_gpu=1000").returncode == 99
+
+
+def test_power_is_scored_where_nothing_else_was_measured(ridgeline):
+    power = {"power": {"mean_w_per_gpu": 420, "joules_per_output_token": 1.5}}
+    path = write(ridgeline.folder, {**RECORD, "measured": power})
+    ran = ridgeline("validate", path, "--histories", "1", "--format", "json")
+    assert ran.returncode == 0, ran.stderr
+    result = json.loads(ran.stdout)
+    [record] = result["records"]
+    assert record["measured"] == {"watts_per_gpu": {"mean": 420}, "joules_per_output_token": {"mean": 1.5}}
+    watts = record["predicted"]["watts_per_gpu"]["mean"]
+    assert 209 < watts < 683
+    assert abs(record["error_pct"]["watts_per_gpu"]["mean"] - 100 * (watts / 420 - 1)) < 1e-9
+    for form in ("table", "markdown", "csv", "html"):
+        out = ridgeline("validate", path, "--histories", "1", "--format", form)
+        assert "joules_per_output_token" in out.stdout, form
+    assert ridgeline("validate", path, "--fail-over", "watts_per_gpu=1000").returncode == 0
+    assert ridgeline("validate", path, "--fail-over", "joules_per_output_token=0").returncode == 99
+
+
+def test_a_fleet_is_refused_by_name(ridgeline):
+    fleet = {**RECORD, "cluster": {"instances": 4, "policy": "prefix"}}
+    system = {**RECORD, "id": "two", "tp": None, "num_gpus": 8}
+    ran = ridgeline("validate", write(ridgeline.folder, fleet, system), "--format", "json")
+    assert ran.returncode == 0, ran.stderr
+    reasons = [record["reason"] for record in json.loads(ran.stdout)["records"]]
+    assert "4 instances behind a router (prefix)" in reasons[0]
+    assert "num_gpus 8 without tp" in reasons[1]
 
 
 def test_records_off_by_a_fifth_are_named(ridgeline):

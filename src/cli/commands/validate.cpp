@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/arguments.hpp"
 #include "cli/commands/verbs.hpp"
@@ -89,7 +90,9 @@ core::Result<Threshold> read_threshold(const std::string& text) {
   }
   const auto figure = index_in(evidence::validate::kFigureNames, rest);
   if (!figure) {
-    return core::fail(bad_threshold(text, "expected e2e, ttft, tpot, itl or output_throughput"));
+    return core::fail(bad_threshold(
+        text,
+        fmt::format("expected one of {}", fmt::join(evidence::validate::kFigureNames, ", "))));
   }
   threshold.figure = static_cast<Figure>(*figure);
   return threshold;

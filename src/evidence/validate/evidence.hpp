@@ -12,13 +12,18 @@
 /// prediction needs, and what it is compared with.
 namespace ridgeline::evidence::validate {
 
-/// What is compared. Times are in milliseconds, throughput in output tokens per second.
-enum class Figure : std::uint8_t { kE2e, kTtft, kTpot, kItl, kOutputThroughput };
-inline constexpr std::size_t kNumFigures = 5;
+/// What is compared. Times are in milliseconds, throughput in output tokens per second, power in
+/// watts of one GPU, energy in joules of all GPUs per output token.
+enum class Figure : std::uint8_t { kE2e, kTtft, kTpot, kItl, kOutputThroughput, kPower, kEnergy };
+inline constexpr std::size_t kNumFigures = 7;
 inline constexpr std::array<const char*, kNumFigures> kFigureNames = {
-    "e2e", "ttft", "tpot", "itl", "output_throughput"};
+    "e2e", "ttft", "tpot", "itl", "output_throughput", "watts_per_gpu", "joules_per_output_token"};
+/// Of these only the mean is known.
+[[nodiscard]] constexpr bool is_time(Figure figure) {
+  return figure < Figure::kOutputThroughput;
+}
 
-/// Which number of its distribution; throughput has a mean only.
+/// Which number of its distribution; what is no time has a mean only.
 enum class Level : std::uint8_t { kMean, kP50, kP90, kP99 };
 inline constexpr std::size_t kNumLevels = 4;
 inline constexpr std::array<const char*, kNumLevels> kLevelNames = {"mean", "p50", "p90", "p99"};
@@ -130,6 +135,7 @@ struct Evidence {
   TokenCounts output;
   PromptSharing sharing;
   bool closed_loop = false;
+  bool steady_state = false;  ///< Measured while clients still sent requests, without the end.
   bool server_clock = false;  ///< Measured in the server, not at the client.
   /// Where the client stops its clock: at the last token, or when the server closes the stream.
   bool e2e_to_last_token = false;
@@ -147,7 +153,8 @@ struct Evidence {
   std::vector<std::string> left_out;  ///< Rows of its requests that cannot be read: which, and why.
   /// What else of the file is not used, or contradicts itself.
   std::vector<std::string> doubts;
-  std::string problem;  ///< Why there is nothing to predict; empty when sound.
+  std::string problem;       ///< Why there is nothing to predict; empty when sound.
+  std::string refusal = {};  ///< Why it is not simulated, though it can be read: a fleet, say.
 };
 
 }  // namespace ridgeline::evidence::validate

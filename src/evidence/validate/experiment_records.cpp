@@ -18,6 +18,8 @@
 #include "document/document.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/loose_node.hpp"
+#include "evidence/validate/measured_power.hpp"
+#include "evidence/validate/record_refusals.hpp"
 #include "evidence/validate/request_log.hpp"
 
 namespace ridgeline::evidence::validate {
@@ -195,10 +197,29 @@ void read_closed_loop(const document::Node& workload, Evidence& evidence) {
     return;
   }
   stage.requests = count_at(workload, "num_requests").value_or(0);
+  if (evidence.steady_state && stage.requests < stage.concurrency * kRequestsPerClient) {
+    stage.requests = stage.concurrency * kRequestsPerClient;
+    evidence.assumed.push_back(fmt::format(
+        "{} requests, {} a client, for a steady state", stage.requests, kRequestsPerClient));
+  }
   if (stage.requests == 0) {
     stage.requests = stage.concurrency * kRequestsPerClient;
     evidence.assumed.push_back(
         fmt::format("{} requests: {} a client", stage.requests, kRequestsPerClient));
+  }
+  evidence.stages.push_back(std::move(stage));
+}
+
+/// One batch, whose requests come together.
+void read_static_batch(const document::Node& workload, Evidence& evidence) {
+  StageLoad stage;
+  stage.kind = StageLoad::Kind::kAtOnce;
+  stage.name = stage_number(evidence.stage);
+  stage.requests = count_at(workload, "concurrency").value_or(0);
+  stage.concurrency = stage.requests;
+  if (stage.requests == 0) {
+    evidence.problem = "workload.concurrency is missing: the size of the batch is unknown";
+    return;
   }
   evidence.stages.push_back(std::move(stage));
 }
@@ -287,7 +308,7 @@ void read_workload(const document::Node& workload, RequestLogs& logs, Evidence& 
   auto answers =
       output != nullptr ? read_token_counts(*output, "answer", evidence.assumed) : std::nullopt;
   if (!prompts || !answers) {
-    evidence.problem = fmt::format("workload.{}: no length is given", prompts ? "output" : "input");
+    evidence.problem = no_length(workload, prompts ? "output" : "input");
     return;
   }
   if (mentions(text_at(*output, "kind"), "as input") &&
@@ -296,7 +317,9 @@ void read_workload(const document::Node& workload, RequestLogs& logs, Evidence& 
   }
   evidence.input = *prompts;
   evidence.output = *answers;
-  if (text_at(workload, "loop") == "closed") {
+  if (text_at(workload, "loop") == "static batch") {
+    read_static_batch(workload, evidence);
+  } else if (text_at(workload, "loop") == "closed") {
     read_closed_loop(workload, evidence);
     fall_out_of_step(evidence);
   } else {
@@ -374,10 +397,22 @@ void read_peers(const document::Node& record, Evidence& evidence) {
     return;
   }
   for (const auto& peer : peers->members()) {
-    Figures figures = read_figures(peer.value);
+    Figures figures = read_figures(peer.value, 1);
     if (!figures.empty()) {
       evidence.peers.push_back({.name = peer.key, .figures = figures});
     }
+  }
+}
+
+/// Engines older than the oldest that is simulated run as that one.
+void take_oldest_profile(Evidence& evidence) {
+  const auto minor = number_after(evidence.engine_version, "vllm@0.");
+  const auto oldest = number_after(kReleases.front().version, "0.");
+  if (mentions(evidence.engine, "vllm") && minor && oldest && *minor < *oldest) {
+    evidence.assumed.push_back(fmt::format("{} as vllm@{}, the oldest that is simulated",
+                                           evidence.engine_version,
+                                           kReleases.front().version));
+    evidence.engine_version = fmt::format("vllm@{}", kReleases.front().version);
   }
 }
 
@@ -400,6 +435,8 @@ void read_identity(const document::Node& record, Evidence& evidence) {
   evidence.engine = text_at(record, "engine");
   evidence.engine_version =
       version_option(text_at(record, "engine_version"), text_at(record, "measured_date"));
+  take_oldest_profile(evidence);
+  evidence.steady_state = mentions(text_at(record, "measured_side"), "steady state");
   evidence.server_clock = mentions(text_at(record, "measured_side"), "server") &&
                           !mentions(text_at(record, "measured_side"), "client");
   if (const document::Node* flags = member_at(record, "flags");
@@ -442,12 +479,12 @@ std::string version_option(std::string_view text, std::string_view date) {
   return version.empty() ? std::string() : fmt::format("vllm@{}", version);
 }
 
-Figures read_figures(const document::Node& node) {
+Figures read_figures(const document::Node& node, std::int64_t gpus) {
   Figures figures;
   for (std::size_t i = 0; i < kNumFigures; ++i) {
     const auto figure = static_cast<Figure>(i);
     const document::Node* levels = member_at(node, fmt::format("{}_ms", kFigureNames[i]));
-    if (figure == Figure::kOutputThroughput || levels == nullptr) {
+    if (!is_time(figure) || levels == nullptr) {
       continue;
     }
     for (std::size_t j = 0; j < kNumLevels; ++j) {
@@ -460,6 +497,9 @@ Figures read_figures(const document::Node& node) {
   const auto throughput = number_at(node, "output_tokens_per_s");
   if (throughput && *throughput > 0.0) {
     figures.at(Figure::kOutputThroughput, Level::kMean) = throughput;
+  }
+  if (const document::Node* power = member_at(node, "power")) {
+    read_power(*power, gpus, figures);
   }
   return figures;
 }
@@ -521,15 +561,19 @@ Evidence read_experiment(const document::Node& record, RequestLogs& logs) {
   const document::Node* workload = member_at(record, "workload");
   if (evidence.id.empty()) {
     evidence.problem = "id is missing: it is no record of a measured run";
+  } else if (evidence.refusal = refusal_of(record); !evidence.refusal.empty()) {
+    evidence.measured = measured != nullptr ? read_figures(*measured, 1) : Figures{};
   } else if (evidence.model.empty() || evidence.gpu.empty()) {
     evidence.problem = fmt::format("{} is missing", evidence.model.empty() ? "model" : "gpu");
   } else if (measured == nullptr || workload == nullptr) {
     evidence.problem = fmt::format("{} is missing", measured == nullptr ? "measured" : "workload");
   } else {
-    evidence.measured = read_figures(*measured);
+    evidence.measured = read_figures(
+        *measured, std::max<std::int64_t>(1, count_at(record, "num_gpus").value_or(1)));
     evidence.completed_per_s = number_at(*measured, "requests_per_s");
     if (evidence.measured.empty()) {
-      evidence.problem = "measured holds no latency and no throughput";
+      evidence.problem =
+          fmt::format("measured holds no latency, throughput or power{}", held_instead(*measured));
     } else {
       read_workload(*workload, logs, evidence);
       take_share(evidence);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,8 +22,9 @@ namespace ridgeline::evidence::validate {
 /// empty. Source of the dates: the releases of vllm-project/vllm on GitHub.
 [[nodiscard]] std::string version_option(std::string_view text, std::string_view date);
 
-/// {"e2e_ms": {"mean": ..., "p90": ...}, "ttft_ms": ..., "output_tokens_per_s": ...}
-[[nodiscard]] Figures read_figures(const document::Node& node);
+/// {"e2e_ms": {"mean": ..., "p90": ...}, "ttft_ms": ..., "output_tokens_per_s": ..., "power": ...},
+/// measured on so many GPUs.
+[[nodiscard]] Figures read_figures(const document::Node& node, std::int64_t gpus);
 
 /// The distribution of a record's token counts; nothing when the record does not say. `assumed`
 /// gets what was taken for granted.

@@ -1,6 +1,7 @@
 #include "evidence/validate/load_script.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -102,7 +103,9 @@ bool runs_on_the_clock(const StageLoad& load) {
 LoadScript::LoadScript(const MeasuredRun& run,
                        const Evidence& facts,
                        std::uint64_t seed,
-                       std::int64_t ranks) {
+                       std::int64_t ranks,
+                       std::atomic<bool>* all_sent)
+    : all_sent_(all_sent) {
   for (std::size_t i = 0; i < run.stages.size(); ++i) {
     plan(run.stages[i], facts, seed, i, ranks);
     const bool clocked = runs_on_the_clock(run.stages[i]);
@@ -217,6 +220,9 @@ domain::Request LoadScript::pop() {
   domain::Request request = requests_[next_];
   request.arrival = *arrival;
   ++next_;
+  if (all_sent_ != nullptr && next_ == requests_.size()) {
+    *all_sent_ = true;
+  }
   return request;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -21,11 +22,13 @@ namespace ridgeline::evidence::validate {
 class LoadScript final : public workload::Source {
  public:
   /// `facts` is any record of the run. The seed draws arrivals and lengths: which of the equally
-  /// likely histories this is. Of several data-parallel ranks it has the requests of one.
+  /// likely histories this is. Of several data-parallel ranks it has the requests of one. Sets
+  /// `all_sent`, if given, as it sends the last request.
   LoadScript(const MeasuredRun& run,
              const Evidence& facts,
              std::uint64_t seed,
-             std::int64_t ranks = 1);
+             std::int64_t ranks = 1,
+             std::atomic<bool>* all_sent = nullptr);
 
   std::optional<core::SimTime> next_arrival() override;
   domain::Request pop() override;
@@ -68,6 +71,7 @@ class LoadScript final : public workload::Source {
   /// Closed stages: when clients are free to send, earliest first.
   std::priority_queue<core::SimTime, std::vector<core::SimTime>, std::greater<>> free_;
   bool waits_ = false;
+  std::atomic<bool>* all_sent_ = nullptr;
 };
 
 }  // namespace ridgeline::evidence::validate

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -20,7 +21,9 @@
 #include "evidence/validate/load_script.hpp"
 #include "evidence/validate/measured_run.hpp"
 #include "latency/step_time_model.hpp"
+#include "metrics/power_summary.hpp"
 #include "metrics/request_metrics.hpp"
+#include "model/operators.hpp"
 #include "scenario/rank_share.hpp"
 #include "scenario/resolve.hpp"
 #include "sim/simulation.hpp"
@@ -102,7 +105,8 @@ void fill_figure(Figures& figures, Figure figure, std::vector<std::int64_t>& tic
   }
 }
 
-Figures figures_of(const std::vector<Sample>& samples) {
+/// `steady_state`: of all that was sent, until the last request was.
+Figures figures_of(const std::vector<Sample>& samples, bool steady_state) {
   Figures figures;
   const auto fill = [&](Figure figure, std::optional<core::Duration> Sample::* time) {
     std::vector<std::int64_t> ticks;
@@ -122,14 +126,20 @@ Figures figures_of(const std::vector<Sample>& samples) {
   core::SimTime first = core::SimTime::never();
   core::SimTime last;
   for (const auto& sample : samples) {
+    if (steady_state) {
+      last = std::max(last, sample.arrival);
+    }
     if (!sample.completed) {
+      tokens += steady_state ? sample.output_tokens : 0;
       continue;
     }
     tokens += sample.output_tokens;
     gaps += sample.output_tokens - 1;
     between += *sample.e2e - *sample.ttft;
     first = std::min(first, sample.arrival);
-    last = std::max(last, sample.arrival + *sample.e2e);
+    if (!steady_state) {
+      last = std::max(last, sample.arrival + *sample.e2e);
+    }
   }
   if (gaps > 0) {
     figures.at(Figure::kItl, Level::kMean) = between.to_milliseconds() / static_cast<double>(gaps);
@@ -141,9 +151,18 @@ Figures figures_of(const std::vector<Sample>& samples) {
   return figures;
 }
 
-Prediction predict_part(const std::vector<Sample>& samples) {
+/// What the GPUs drew over the whole run; `rank` are those behind the throughput of `figures`.
+void add_power(const metrics::PowerSummary& power, const model::Sharding& rank, Figures& figures) {
+  const std::int64_t gpus = rank.gpus() / rank.data_parallel_size;
+  figures.at(Figure::kPower, Level::kMean) = power.mean;
+  if (const auto& rate = figures.at(Figure::kOutputThroughput, Level::kMean)) {
+    figures.at(Figure::kEnergy, Level::kMean) = power.mean * static_cast<double>(gpus) / *rate;
+  }
+}
+
+Prediction predict_part(const std::vector<Sample>& samples, bool steady_state) {
   Prediction prediction;
-  prediction.figures = figures_of(samples);
+  prediction.figures = figures_of(samples, steady_state);
   double seconds = 0.0;
   double context = 0.0;
   double prompts = 0.0;
@@ -192,9 +211,15 @@ std::vector<PartPrediction> play(const scenario::Resolved& resolved,
                                  const std::vector<Evidence>& evidence,
                                  std::uint64_t seed) {
   const Evidence& facts = evidence[run.parts.front().evidence];
-  LoadScript script(run, facts, seed, resolved.deployment->section.engine.data_parallel_size);
+  std::atomic<bool> all_sent = false;
+  LoadScript script(run,
+                    facts,
+                    seed,
+                    resolved.deployment->section.engine.data_parallel_size,
+                    facts.steady_state ? &all_sent : nullptr);
   StageSamples samples(script, run.stages.size(), facts);
   sim::RunControls controls;
+  controls.interrupt = &all_sent;
   controls.listener = &samples;
   const auto outcome = sim::simulate(resolved, script, controls);
   std::vector<PartPrediction> parts;
@@ -203,7 +228,11 @@ std::vector<PartPrediction> play(const scenario::Resolved& resolved,
     if (!outcome) {
       result.problem = core::to_string(outcome.error().front());
     } else {
-      result.prediction = predict_part(samples.of(part));
+      result.prediction = predict_part(samples.of(part), facts.steady_state);
+      const bool whole = part.first == 0 && part.last == run.stages.size();
+      if (const auto& power = outcome->summary.power; power && whole) {
+        add_power(*power, resolved.deployment->execution.sharding, result.prediction->figures);
+      }
       // What was measured is the whole deployment's.
       if (auto& rate = result.prediction->figures.at(Figure::kOutputThroughput, Level::kMean)) {
         *rate *= script.times_rank(part);
@@ -290,7 +319,7 @@ std::vector<PartPrediction> predict(std::vector<Evidence>& evidence,
                                     const PredictOptions& options) {
   std::vector<PartPrediction> results(evidence.size());
   for (std::size_t i = 0; i < evidence.size(); ++i) {
-    results[i].problem = evidence[i].problem;
+    results[i].problem = evidence[i].problem.empty() ? evidence[i].refusal : evidence[i].problem;
   }
   // Servers first: each notes what it assumes in its own records.
   std::vector<std::optional<scenario::Resolved>> servers(runs.size());

@@ -148,6 +148,52 @@ TEST(ExperimentRecords, ADataParallelRankHasItsShare) {
   EXPECT_EQ(evidence.measured.at(Figure::kTpot, Level::kMean), 5.0);
 }
 
+/// Power alone is enough to be compared.
+TEST(ExperimentRecords, APowerIsAFigure) {
+  const Evidence evidence = read_record(R"({"id": "p", "model": "m", "gpu": "g", "num_gpus": 4,
+      "tp": 4, "workload": {"loop": "closed", "concurrency": 2, "num_requests": 4,
+                   "input": {"tokens": 8}, "output": {"tokens": 8}},
+      "measured": {"power": {"mean_w_total": 1600}}})");
+  ASSERT_EQ(evidence.problem, "");
+  EXPECT_EQ(evidence.measured.at(Figure::kPower, Level::kMean), 400.0);
+  EXPECT_FALSE(evidence.steady_state);
+}
+
+TEST(ExperimentRecords, ASteadyStateHasEnoughRequests) {
+  const Evidence evidence = read_record(R"({"id": "s", "model": "m", "gpu": "g",
+      "measured_side": "client, steady state only",
+      "workload": {"loop": "closed", "concurrency": 6, "num_requests": 7,
+                   "input": {"tokens": 8}, "output": {"tokens": 8}},
+      "measured": {"output_tokens_per_s": 100}})");
+  ASSERT_EQ(evidence.problem, "");
+  EXPECT_TRUE(evidence.steady_state);
+  EXPECT_EQ(evidence.stages.front().requests, 60);
+  EXPECT_THAT(evidence.assumed, testing::Contains(testing::HasSubstr("steady state")));
+}
+
+TEST(ExperimentRecords, AStaticBatchComesAtOnceToTheOldestEngine) {
+  const Evidence evidence = read_record(R"json({"id": "b", "model": "m", "gpu": "g",
+      "engine": "vllm (2023, eager)", "engine_version": "0.1 to 0.2, from memory",
+      "workload": {"loop": "static batch", "concurrency": 3,
+                   "input": {"tokens": 8}, "output": {"tokens": 8}},
+      "measured": {"power": {"mean_share_of_tdp": 0.5, "tdp_w": 400}}})json");
+  ASSERT_EQ(evidence.problem, "");
+  EXPECT_EQ(evidence.stages.front().kind, StageLoad::Kind::kAtOnce);
+  EXPECT_EQ(evidence.stages.front().requests, 3);
+  EXPECT_EQ(evidence.engine_version, "vllm@0.8");
+  EXPECT_THAT(evidence.assumed, testing::Contains(testing::HasSubstr("vllm@0.1 as vllm@0.8")));
+}
+
+/// A refusal is no mistake of the record: it was read.
+TEST(ExperimentRecords, AFleetIsRefused) {
+  const Evidence evidence = read_record(R"({"id": "f", "model": "m", "gpu": null,
+      "cluster": {"instances": 3, "policy": "random"},
+      "workload": {}, "measured": {"ttft_ms": {"mean": 5}}})");
+  EXPECT_EQ(evidence.problem, "");
+  EXPECT_THAT(evidence.refusal, testing::HasSubstr("3 instances"));
+  EXPECT_EQ(evidence.measured.at(Figure::kTtft, Level::kMean), 5.0);
+}
+
 TEST(ExperimentRecords, SaysWhatItCannotUse) {
   const auto problem = [](const std::string& text) { return read_record(text).problem; };
   EXPECT_THAT(problem("{}"), testing::HasSubstr("id is missing"));
@@ -157,6 +203,8 @@ TEST(ExperimentRecords, SaysWhatItCannotUse) {
               testing::HasSubstr("measured is missing"));
   const std::string head = R"({"id": "x", "model": "m", "gpu": "g", "measured": )";
   EXPECT_THAT(problem(head + R"({}, "workload": {}})"), testing::HasSubstr("no latency"));
+  EXPECT_THAT(problem(head + R"({"load_s": 3}, "workload": {}})"),
+              testing::HasSubstr("power, but load_s"));
   EXPECT_THAT(problem(head + R"({"e2e_ms": {"mean": 1}}, "workload": 7})"),
               testing::HasSubstr("no length"));
   EXPECT_THAT(problem(head + R"({"e2e_ms": {"mean": 1}}, "workload": {"loop": "closed",

@@ -1,5 +1,6 @@
 #include "evidence/validate/load_script.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -107,6 +108,16 @@ TEST(LoadScript, ClosedStagesKeepSoManyInFlight) {
   EXPECT_EQ(script.next_arrival(), at_seconds(4));
   static_cast<void>(script.pop());
   EXPECT_FALSE(script.next_arrival().has_value());
+}
+
+TEST(LoadScript, SaysWhenAllIsSent) {
+  std::atomic<bool> all_sent = false;
+  const auto run = run_of({load(StageLoad::Kind::kAtOnce, 2, 0.0)});
+  LoadScript script(run, plain_facts(), 0, 1, &all_sent);
+  static_cast<void>(script.pop());
+  EXPECT_FALSE(all_sent);
+  static_cast<void>(script.pop());
+  EXPECT_TRUE(all_sent);
 }
 
 TEST(LoadScript, TheServerDrainsBeforeRecordedStages) {

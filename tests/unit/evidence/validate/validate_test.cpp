@@ -1,6 +1,8 @@
 // Records from a file to scores: what is predicted, and what is said of the rest.
 #include "evidence/validate/validate.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -90,6 +92,57 @@ TEST(Validate, EveryRecordIsScoredOrLeftOutWithAReason) {
   EXPECT_EQ(good.prediction->cached_share, 0.0);
   // A 7B in 16 bit cannot decode faster than its 13 GB are read at 3.35 TB/s.
   EXPECT_GT(*good.prediction->figures.at(Figure::kTpot, Level::kMean), 13.0e9 / 3.35e12 * 1e3);
+}
+
+/// A closed loop of four clients with long answers, and how it was measured.
+std::string power_record(const std::string& id, const std::string& side) {
+  return joined(R"({"id": ")" + id + R"(", "family": "own", "stage": "point",
+      "model": "meta-llama/Llama-3.1-70B", "gpu": "H100-SXM-80GB", "num_gpus": 4, "tp": 4,
+      "engine": "vllm", "engine_version": "0.15.1", "measured_side": ")" +
+                side + R"(",
+      "workload": {"loop": "closed", "concurrency": 4, "num_requests": 40,
+                   "input": {"kind": "fixed", "nominal_tokens": 64},
+                   "output": {"kind": "normal", "mean": 300, "stdev": 200, "min": 1, "max": 900}},
+      "measured": {"power": {"mean_w_per_gpu": 400, "joules_per_output_token": 8}}})");
+}
+
+TEST(Validate, PowerIsPredictedAndScored) {
+  auto evidence = read_evidence(
+      records_file({power_record("whole", "client"), power_record("steady", "steady state only")}));
+  const auto validation = validate(std::move(evidence).value(), options_of(1, 1));
+  ASSERT_EQ(validation.count(Standing::kScored), 2);
+  const auto of = [&](std::size_t record, Figure figure) {
+    return validation.records[record].prediction.value().figures.at(figure, Level::kMean).value();
+  };
+  // A GPU that reads weights all the time: between base and limit of the law.
+  for (std::size_t record = 0; record < 2; ++record) {
+    EXPECT_GT(of(record, Figure::kPower), 300.0);
+    EXPECT_LT(of(record, Figure::kPower), 0.975 * 700.0);
+    EXPECT_NEAR(of(record, Figure::kEnergy),
+                4.0 * of(record, Figure::kPower) / of(record, Figure::kOutputThroughput),
+                1e-9);
+  }
+  // Little's law holds of the steady state, in which no client is idle; not of the whole run.
+  const auto clients = [&](std::size_t record) {
+    return of(record, Figure::kOutputThroughput) * of(record, Figure::kTpot) / 1e3;
+  };
+  EXPECT_NEAR(clients(1), 4.0, 0.1);
+  EXPECT_LT(clients(0), 3.9);
+  EXPECT_EQ(validation.records[1].prediction->completed, 36);  // Four are on their way.
+  const auto row = std::ranges::find(validation.scores, Figure::kPower, &ScoreRow::figure);
+  ASSERT_NE(row, validation.scores.end());
+  EXPECT_EQ(row->n, 2);
+}
+
+TEST(Validate, FleetsAreReadAndRefused) {
+  auto record = closed_record("fleet",
+                              "meta-llama/Llama-2-7b-hf",
+                              "H100",
+                              R"("cluster": {"instances": 4, "policy": "rr"}, )");
+  const auto validation =
+      validate(read_evidence(records_file({joined(record)})).value(), PredictOptions{});
+  EXPECT_EQ(validation.count(Standing::kUnpredicted), 1);
+  EXPECT_THAT(validation.records[0].reason, testing::HasSubstr("4 instances behind a router (rr)"));
 }
 
 TEST(Validate, FilesThatHoldNoRecordsAreErrors) {

@@ -101,6 +101,29 @@ std::int64_t PrefixCache::match_end(const Chain& chain,
   return differs;
 }
 
+/// Looks at the block behind all that are known, which the request will fill with its answer.
+void PrefixCache::find_answer(const Chain& chain, Match& match) const {
+  const std::uint64_t key = key_of(chain, match.blocks);
+  const auto goes_on = [&](ExtentIndex index) {
+    const Extent& extent = extents_[index];
+    const bool grows = extent.owner != kNone;
+    const std::int64_t end = grows ? keyed_.keyed_blocks(extent.owner) : extent.end;
+    if (key_of(chains_[extent.chain].chain, match.blocks) != key) {
+      return;
+    }
+    match.answer_is_cached = match.answer_is_cached || end > match.blocks;
+    if (grows && match.blocks == std::max(end, extent.begin)) {
+      match.growing_elsewhere = index;
+    }
+  };
+  if (!match.holds.empty()) {
+    goes_on(match.holds.back().extent);
+  }
+  for (ExtentIndex i = index_->find(key); i != kNone; i = extents_[i].next_equal) {
+    goes_on(i);
+  }
+}
+
 void PrefixCache::find(const Chain& chain,
                        std::int64_t most,
                        std::int64_t full,
@@ -127,6 +150,9 @@ void PrefixCache::find(const Chain& chain,
         match.growing_elsewhere = i;
       }
     }
+  }
+  if (prompts_quote_requests_ && match.blocks == full) {
+    find_answer(chain, match);
   }
   if (match.blocks > most) {
     match.next_is_cached = true;
@@ -163,7 +189,8 @@ void PrefixCache::adopt(Table& table, Owner owner, const Match& match) {
     table.holds.push_back(part);
   }
   std::int64_t until = match.next_is_cached ? match.blocks + 1 : 0;
-  if (match.growing_elsewhere != kNone || is_on_single_block_chain(table.chain, match.blocks)) {
+  if (match.growing_elsewhere != kNone || match.answer_is_cached ||
+      is_on_single_block_chain(table.chain, match.blocks)) {
     until = std::max(until, single_blocks_end(table));
   }
   begin_single_blocks(table, until);

@@ -76,6 +76,9 @@ class PrefixCache {
     bool next_is_cached = false;   ///< The first block to be computed is cached too.
     /// The extent of another request that will hold the block to be computed next.
     ExtentIndex growing_elsewhere = kNone;
+    /// All that is known of the request is cached, and what it will answer too: others quoted that
+    /// before it was given.
+    bool answer_is_cached = false;
     std::vector<Hold> holds;
 
     void clear() {
@@ -83,6 +86,7 @@ class PrefixCache {
       free_blocks = 0;
       next_is_cached = false;
       growing_elsewhere = kNone;
+      answer_is_cached = false;
       holds.clear();
     }
   };
@@ -243,6 +247,7 @@ class PrefixCache {
   [[nodiscard]] std::uint64_t key_of(const Chain& chain, std::int64_t block) const {
     return chain.key((block + 1) * block_size_);
   }
+  void find_answer(const Chain& chain, Match& match) const;
   [[nodiscard]] std::int64_t match_end(const Chain& chain,
                                        const Extent& extent,
                                        std::int64_t limit) const;

@@ -2,7 +2,6 @@
 // done by hand: blocks of 4 tokens, 16 tokens a step.
 #include <cstdint>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -183,45 +182,6 @@ TEST(Speculation, ADraftModelReadsOneTokenMoreOfARunningRequestToo) {
     // 16 positions: 4 + 1, and of the 11 left one is the draft model's.
     EXPECT_EQ(run.step(), second);
   }
-}
-
-// Three modules read 3 tokens ahead: no chunk ends 1 or 2 tokens before the prompt's end.
-TEST(Speculation, SeveralDraftModulesKeepChunksOffThePromptsEnd) {
-  for (const auto& [prompt, first, second, alone] : {std::tuple(16, "0:16", "0:4(3)", "0:16"),
-                                                     std::tuple(17, "0:14", "0:3", "0:16"),
-                                                     std::tuple(18, "0:15", "0:3", "0:16"),
-                                                     std::tuple(19, "0:16", "0:3", "0:16")}) {
-    auto options = drafting("0.27", engine::DraftMethod::kEagle);
-    auto one_module = reference(options);
-    one_module.add(tiny_request(0, prompt, 8));
-    EXPECT_EQ(one_module.step(), alone);
-    options.drafts_read_ahead = true;
-    auto run = reference(options);
-    run.add(tiny_request(0, prompt, 8));
-    EXPECT_EQ(run.step(), first) << prompt;
-    EXPECT_EQ(run.step(), second) << prompt;
-  }
-}
-
-// What is left of the step would end in the last three tokens: the prompt waits, admitted or not.
-TEST(Speculation, APromptWaitsForAStepThatHoldsItsLastTokens) {
-  auto options = drafting("0.27", engine::DraftMethod::kEagle);
-  options.drafts_read_ahead = true;
-  auto run = reference(options);
-  run.add(tiny_request(0, 14, 8));
-  run.add(tiny_request(1, 3, 8));
-  EXPECT_EQ(run.step(), "0:14");
-  EXPECT_EQ(run->waiting(), std::vector{RequestId(1)});
-  EXPECT_EQ(run.step(), "0:4(3) 1:3");
-
-  auto running = reference(options);
-  running.add(tiny_request(0, 14, 8));
-  running.add(tiny_request(1, 16, 8));
-  EXPECT_EQ(running.step(), "0:14 1:2");
-  running.add(tiny_request(2, 14, 8));
-  // To 13 of 16, and what is left of the step is the next prompt's.
-  EXPECT_EQ(running.step(), "0:4(3) 1:11 2:1");
-  EXPECT_EQ(running.step(), "0:4(3) 1:3 2:9");
 }
 
 // ---- recurrent states ----

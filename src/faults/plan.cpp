@@ -19,14 +19,14 @@
 namespace ridgeline::faults {
 namespace {
 
-/// That many instances, drawn without replacement, in the order of their ids.
+/// That share of neighbours, drawn without replacement, in the order of their ids.
 std::vector<core::InstanceId> drawn_share(double share,
-                                          std::int64_t num_instances,
+                                          const Neighbours& among,
                                           core::RngStream draws) {
   const auto wanted =
-      std::max<std::int64_t>(1, std::llround(share * static_cast<double>(num_instances)));
-  std::vector<core::InstanceId::Rep> all(static_cast<std::size_t>(num_instances));
-  std::iota(all.begin(), all.end(), core::InstanceId::Rep{0});
+      std::max<std::int64_t>(1, std::llround(share * static_cast<double>(among.count)));
+  std::vector<core::InstanceId::Rep> all(static_cast<std::size_t>(among.count));
+  std::iota(all.begin(), all.end(), static_cast<core::InstanceId::Rep>(among.first));
   std::vector<core::InstanceId> chosen;
   for (std::int64_t i = 0; i < wanted; ++i) {
     const std::uint64_t place = draws.below(all.size());
@@ -49,12 +49,14 @@ FaultPlan::FaultPlan(const std::vector<ListedFault>& listed,
                      std::uint64_t seed)
     : random_(random), seed_(seed) {
   for (std::size_t i = 0; i < listed.size(); ++i) {
-    if (!listed[i].share) {
+    if (!listed[i].share && !listed[i].among) {
       listed_.push_back(listed[i].fault);
       continue;
     }
     for (const core::InstanceId instance :
-         drawn_share(*listed[i].share, num_instances, core::RngStream(seed, 0, "fault share", i))) {
+         drawn_share(listed[i].share.value_or(1.0),
+                     listed[i].among.value_or(Neighbours{.first = 0, .count = num_instances}),
+                     core::RngStream(seed, 0, "fault share", i))) {
       listed_.push_back(listed[i].fault);
       listed_.back().instance = instance;
     }

@@ -10,10 +10,17 @@
 
 namespace ridgeline::faults {
 
-/// A fault of one instance, of a share of them drawn by chance, or of the gateway.
+/// So many instances with neighbouring ids.
+struct Neighbours {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+/// A fault of one instance, of neighbours, of a share drawn by chance, or of the gateway.
 struct ListedFault {
-  Fault fault = {};                  ///< Its instance: of a listed one.
-  std::optional<double> share = {};  ///< Of the instances, 0 to 1, in place of one.
+  Fault fault = {};                      ///< Its instance: of a listed one.
+  std::optional<double> share = {};      ///< Of the instances, 0 to 1, in place of one.
+  std::optional<Neighbours> among = {};  ///< All of these, or that share of them.
 };
 
 /// Crashes or hangs that come by chance, to each instance by itself: after an exponential time of

@@ -79,6 +79,43 @@ std::vector<cluster::Places> places_of_pools(const scenario::Resolved& resolved,
   return all;
 }
 
+/// The instances that a fault's pool or host stands for.
+std::optional<faults::Neighbours> neighbours_of(const scenario::Resolved& resolved,
+                                                const scenario::FaultEntry& entry) {
+  const scenario::ClusterSection& section = resolved.run.cluster;
+  if (entry.host) {
+    const std::int64_t per_host = section.kv_transfer.instances_per_host.value_or(1);
+    const std::int64_t first = *entry.host * per_host;
+    return faults::Neighbours{.first = first,
+                              .count = std::min(per_host, *section.instances - first)};
+  }
+  std::int64_t first = 0;
+  for (const scenario::ResolvedPool& pool : resolved.pools) {
+    const std::int64_t count = places_of_pool(resolved, pool.section);
+    if (pool.section.name == entry.pool) {
+      return faults::Neighbours{.first = first, .count = count};
+    }
+    first += count;
+  }
+  if (entry.pool.empty()) {
+    return std::nullopt;
+  }
+  const std::int64_t prefill = num_prefill_places(resolved);
+  return entry.pool == "prefill"
+             ? faults::Neighbours{.first = 0, .count = prefill}
+             : faults::Neighbours{.first = prefill, .count = num_places(resolved) - prefill};
+}
+
+std::vector<faults::ListedFault> listed_faults(const scenario::Resolved& resolved,
+                                               const scenario::FaultSettings& settings) {
+  std::vector<faults::ListedFault> listed;
+  for (const scenario::FaultEntry& entry : settings.listed) {
+    listed.push_back(entry);
+    listed.back().among = neighbours_of(resolved, entry);
+  }
+  return listed;
+}
+
 cluster::OperationsInputs operations_inputs(const scenario::Resolved& resolved,
                                             const cluster::PoolGroups& groups) {
   const scenario::ClusterSection& section = resolved.run.cluster;
@@ -96,7 +133,8 @@ cluster::OperationsInputs operations_inputs(const scenario::Resolved& resolved,
   cluster::OperationsInputs inputs{
       .initial_instances = *section.instances,
       .places = {},
-      .faults = faults::FaultPlan(faults->listed, faults->random, drawn_from, seed),
+      .faults =
+          faults::FaultPlan(listed_faults(resolved, *faults), faults->random, drawn_from, seed),
       .cold_start = start_of(resolved, *resolved.deployment),
       .victim = scenario::victim_policy(section.autoscaling),
       .seed = seed};

@@ -64,6 +64,22 @@ FILES = {
         "instances: 2, faults: [{kind: crash, instance: 5, at: 1s}]",
         ["cluster.faults: a crash of instance 5, of 2 that count from 0"],
     ),
+    "node of no instance": (
+        "instances: 3, kv_transfer: {instances_per_host: 2}, faults: ['node-loss@1s:2']",
+        ["cluster.faults: a node-loss of host 2, of 2 that count from 0 with 2 instances on each"],
+    ),
+    "node without a host": (
+        "instances: 3, faults: [{kind: node-loss, instance: 1, at: 1s}]",
+        ["cluster.faults[0]: node-loss strikes a host, and no instance, share or pool"],
+    ),
+    "host of a crash": (
+        "instances: 3, faults: [{kind: crash, host: 1, at: 1s}]",
+        ["cluster.faults[0]: a host is of a node-loss"],
+    ),
+    "fault of no pool": (
+        "instances: 3, disaggregation: {prefill_instances: 1}, faults: [{kind: crash, pool: decod, at: 1s}]",
+        ["cluster.faults: no pool 'decod'", "hint: one of prefill, decode"],
+    ),
     "unknown fault": (
         "instances: 2, faults: [{kind: crsh, instance: 1, at: 1s}]",
         ["cluster.faults[0]: no fault 'crsh'", "hint: did you mean 'crash'?"],

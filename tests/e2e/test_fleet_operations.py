@@ -238,6 +238,30 @@ def test_clients_go_on_after_a_crash(ridgeline, clients):
     assert len(digests) == 1
 
 
+def test_a_pool_or_a_host_is_struck_at_once(ridgeline, tmp_path):
+    def struck(cluster):
+        file = tmp_path / "fleet.yaml"
+        file.write_text("model: llama-3.1-8b\ngpu: h100\nworkload: {request_rate: 8, num_prompts: 100, input_len: 200,"
+                        f" output_len: 50}}\ncluster: {{{cluster}}}\n")
+        done = ridgeline("run", file, "--format", "json")
+        assert done.returncode == 0, done.stderr
+        return [(one["kind"], one["instance"], one["at_s"]) for one in
+                json.loads(done.stdout)["summary"]["cluster"]["faults"]]
+
+    apart = "instances: 12, disaggregation: {prefill_instances: 2}, "
+    slow = struck(apart + "faults: [{kind: slowdown, pool: decode, share: 0.1, factor: 1.5}]")
+    assert len(slow) == 1
+    assert slow[0][0] == "slowdown"
+    assert slow[0][1] >= 2
+    assert struck(apart + "faults: [{kind: crash, pool: prefill, at: 5s, restart_after: 1s}]") == [
+        ("crash", 0, 5.0), ("crash", 1, 5.0)]
+    named = "pools: [{name: a, instances: 1, gpu: h100}, {name: b, instances: 2, gpu: h100}], "
+    assert struck(named + "faults: [{kind: hang, pool: b, at: 5s, lasts: 1s}]") == [("hang", 1, 5.0), ("hang", 2, 5.0)]
+    hosts = "instances: 5, kv_transfer: {instances_per_host: 2}, faults: "
+    assert struck(hosts + "['node-loss@5s+1s:1']") == [("crash", 2, 5.0), ("crash", 3, 5.0)]
+    assert struck(hosts + "[{kind: node-loss, host: 2, at: 5s, restart_after: 1s}]") == [("crash", 4, 5.0)]
+
+
 def test_a_fault_after_the_end_is_named(ridgeline):
     done = ridgeline(*OPEN, "--fault", "crash@2h:1", "--fault", "gateway-restart@2h")
     assert done.returncode == 0 and "2 faults never struck: the run ended before" in " ".join(done.stdout.split())

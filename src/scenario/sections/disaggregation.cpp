@@ -20,6 +20,7 @@
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/sections/faults.hpp"
 #include "scenario/sections/kv_transfer.hpp"
 #include "scenario/sections/router.hpp"
 #include "scenario/sections/sections.hpp"
@@ -208,9 +209,10 @@ void check_disaggregation(Findings& findings) {
     for (const Option& option : options()) {
       const bool is_ours =
           option.path.starts_with(kDisaggregation) || option.path.starts_with(kKvTransfer);
-      // Hosts are those of tiers as well.
-      const bool is_of_tiers = option.path == kInstancesPerHost && cluster.kv_offload.has_tier();
-      if (is_ours && !is_of_tiers && findings.given(option.path)) {
+      // Hosts are those of tiers and of nodes that are lost as well.
+      const bool is_of_hosts = option.path == kInstancesPerHost &&
+                               (cluster.kv_offload.has_tier() || names_hosts(cluster.faults));
+      if (is_ours && !is_of_hosts && findings.given(option.path)) {
         findings.ignored(option.path,
                          "no instance computes prompts alone without "
                          "cluster.disaggregation.prefill_instances");

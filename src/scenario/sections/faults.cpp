@@ -26,6 +26,7 @@
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/sections/pools.hpp"
 #include "scenario/sections/sections.hpp"
 #include "scenario/time_value.hpp"
 
@@ -37,6 +38,7 @@ using faults::FaultKind;
 constexpr std::string_view kFaults = "cluster.faults";
 constexpr std::string_view kMaxRetries = "cluster.retries.max_retries";
 constexpr std::string_view kBackoff = "cluster.retries.retry_backoff";
+constexpr std::string_view kNodeLoss = "node-loss";
 constexpr double kMostRetries = 1000;
 constexpr double kThousandths = 1000.0;
 constexpr const char* kExample = "{kind: crash, instance: 3, at: 60s}, or --fault crash@60s:3";
@@ -45,7 +47,7 @@ constexpr const char* kExample = "{kind: crash, instance: 3, at: 60s}, or --faul
 constexpr auto kFaultOptions = std::to_array<Option>({
     {.path = kFaults, .flag = "fault", .unset = "none",
      .help = "What goes wrong: KIND@TIME[+TIME][:INSTANCE][xFACTOR], or KIND~MTBF/MTTR by chance; "
-             "crash, slowdown, hang, scrape-loss, gateway-restart",
+             "crash, slowdown, hang, scrape-loss, gateway-restart, node-loss (of a host)",
      .example = "crash@60s:3", .shape = Option::Shape::kItems,
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.faults; }},
     {.path = kMaxRetries, .flag = "max-retries", .lowest = 0, .highest = kMostRetries, .unset = "0",
@@ -101,16 +103,22 @@ class FaultReader {
   }
 
   void set_kind(const std::string& word) {
+    if (word == kNodeLoss) {
+      is_node_ = true;
+      return;
+    }
     const auto found = std::ranges::find(faults::kFaultKindNames, word);
     if (found == faults::kFaultKindNames.end()) {
-      const std::vector<std::string> names(faults::kFaultKindNames.begin(),
-                                           faults::kFaultKindNames.end());
+      std::vector<std::string> names(faults::kFaultKindNames.begin(),
+                                     faults::kFaultKindNames.end());
+      names.emplace_back(kNodeLoss);
       const auto meant = document::nearest(word, names);
-      errors_.push_back({.field = path_,
-                         .message = fmt::format("no fault '{}'", word),
-                         .where = node_.where(),
-                         .hint = meant ? fmt::format("did you mean '{}'?", *meant)
-                                       : "crash, slowdown, hang, scrape-loss, gateway-restart"});
+      errors_.push_back(
+          {.field = path_,
+           .message = fmt::format("no fault '{}'", word),
+           .where = node_.where(),
+           .hint = meant ? fmt::format("did you mean '{}'?", *meant)
+                         : "crash, slowdown, hang, scrape-loss, gateway-restart, node-loss"});
       return;
     }
     listed_.fault.kind = static_cast<FaultKind>(found - faults::kFaultKindNames.begin());
@@ -187,7 +195,12 @@ class FaultReader {
       set_factor(number_of<double>(*factor));
     }
     if (const auto instance = take_after(rest, ':')) {
-      set_instance(number_of<std::int64_t>(*instance));
+      const auto number = number_of<std::int64_t>(*instance);
+      if (is_node_ && number >= 0) {
+        listed_.host = number;
+      } else {
+        set_instance(number);
+      }
     }
     if (const auto lasts = take_after(rest, '+')) {
       listed_.fault.lasts = time_of(*lasts);
@@ -219,6 +232,8 @@ class FaultReader {
       set_instance(*instance);
     }
     listed_.share = reader.real("share", {0.0, 1.0});
+    listed_.host = reader.integer("host", {0, 1 << 20});
+    listed_.pool = reader.string("pool").value_or("");
     if (const auto factor = reader.real("factor")) {
       set_factor(*factor);
     }
@@ -226,13 +241,14 @@ class FaultReader {
     listed_.fault.cuts_requests = reader.choice("requests", fates) == "cut";
     reader.finish();
     if (mtbf || mttr) {
-      if (!mtbf || !mttr || at || listed_.share || listed_.fault.instance.valid()) {
+      if (!mtbf || !mttr || at || listed_.share || listed_.fault.instance.valid() || listed_.host ||
+          !listed_.pool.empty()) {
         problem("faults by chance have mtbf and mttr, and neither at nor instance nor share");
       }
       set_random(mtbf.value_or(core::Duration()), mttr.value_or(core::Duration()));
       return;
     }
-    if (!at) {
+    if (!at && listed_.fault.kind != FaultKind::kSlowdown) {
       problem("missing: at, when it strikes");
     }
     if (restart && listed_.fault.kind != FaultKind::kCrash) {
@@ -246,7 +262,7 @@ class FaultReader {
 
   void set_random(core::Duration mtbf, core::Duration mttr) {
     const FaultKind kind = listed_.fault.kind;
-    if (kind != FaultKind::kCrash && kind != FaultKind::kHang) {
+    if (is_node_ || (kind != FaultKind::kCrash && kind != FaultKind::kHang)) {
       problem("crash and hang come by chance, other faults at a given time");
     } else if (mtbf == core::Duration()) {
       problem("mtbf is out of range, expected a time above zero");
@@ -256,13 +272,24 @@ class FaultReader {
 
   void check() {
     const faults::Fault& fault = listed_.fault;
-    const bool has_place = fault.instance.valid() || listed_.share;
+    if (is_node_ || listed_.host) {
+      if (!is_node_ || !listed_.host || fault.instance.valid() || listed_.share ||
+          !listed_.pool.empty()) {
+        problem(is_node_ ? "node-loss strikes a host, and no instance, share or pool"
+                         : "a host is of a node-loss");
+      }
+      return;
+    }
+    if (fault.instance.valid() && !listed_.pool.empty()) {
+      problem("has an instance and a pool");
+    }
+    const bool has_place = fault.instance.valid() || listed_.share || !listed_.pool.empty();
     if (fault.kind == FaultKind::kGatewayRestart) {
       if (has_place || fault.lasts) {
         problem("a gateway's restart has no instance and no length");
       }
     } else if (!has_place) {
-      problem("missing: the instance that it strikes, or a share of them");
+      problem("missing: the instance that it strikes, a pool, or a share of them");
     } else if (fault.instance.valid() && listed_.share) {
       problem("has an instance and a share");
     }
@@ -278,9 +305,46 @@ class FaultReader {
   const document::Node& node_;
   std::string path_;
   core::Errors& errors_;
-  faults::ListedFault listed_;
+  FaultEntry listed_;
+  bool is_node_ = false;
   std::optional<faults::RandomFaults> random_;
 };
+
+/// Hosts and pools that there are.
+void check_places(const FaultSettings& settings, Findings& findings) {
+  const ClusterSection& cluster = findings.scenario().run.cluster;
+  const std::int64_t per_host = cluster.kv_transfer.instances_per_host.value_or(1);
+  std::vector<std::string> names;
+  if (const auto pools = read_pools(cluster.pools, findings.scenario().deployment); pools) {
+    for (const PoolSection& pool : *pools) {
+      names.push_back(pool.name);
+    }
+  }
+  if (cluster.disaggregation.prefill_instances) {
+    names.insert(names.end(), {"prefill", "decode"});
+  }
+  for (const FaultEntry& entry : settings.listed) {
+    if (entry.host && cluster.autoscaling.name) {
+      findings.problem(kFaults,
+                       fmt::format("instances of host {} may have been scaled away", *entry.host),
+                       "a share of the instances");
+    } else if (entry.host && *entry.host * per_host >= *cluster.instances) {
+      findings.problem(
+          kFaults,
+          fmt::format(
+              "a node-loss of host {}, of {} that count from 0 with {} on each",
+              *entry.host,
+              (*cluster.instances + per_host - 1) / per_host,
+              per_host == 1 ? std::string("an instance") : fmt::format("{} instances", per_host)));
+    }
+    if (!entry.pool.empty() && std::ranges::find(names, entry.pool) == names.end()) {
+      findings.problem(kFaults,
+                       fmt::format("no pool '{}'", entry.pool),
+                       names.empty() ? std::string("without cluster.pools: a share")
+                                     : fmt::format("one of {}", fmt::join(names, ", ")));
+    }
+  }
+}
 
 /// Faults strike instances that exist, and whose number says which they are.
 void check_instances(const FaultSettings& settings, Findings& findings) {
@@ -346,6 +410,13 @@ core::Result<FaultSettings> fault_settings(const std::optional<document::Node>& 
   return settings;
 }
 
+bool names_hosts(const std::optional<document::Node>& faults) {
+  const auto settings = fault_settings(faults);
+  return settings && std::ranges::any_of(settings->listed, [](const FaultEntry& entry) {
+           return entry.host.has_value();
+         });
+}
+
 std::span<const Option> faults_options() {
   return kFaultOptions;
 }
@@ -363,6 +434,7 @@ void check_faults(Findings& findings) {
     return;
   }
   check_instances(*settings, findings);
+  check_places(*settings, findings);
   check_times(*settings, findings);
   const bool may_lose = cluster.faults || cluster.autoscaling.drain_timeout;
   for (const std::string_view path : {kMaxRetries, kBackoff}) {

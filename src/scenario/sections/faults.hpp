@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/result.hpp"
@@ -23,13 +24,21 @@ struct HealthCheckSection {
   std::optional<std::int64_t> probe_failures;
 };
 
+/// A listed fault, with the words that stand for its instances.
+struct FaultEntry : faults::ListedFault {
+  std::string pool = {};                  ///< A pool's name, or `prefill` or `decode`.
+  std::optional<std::int64_t> host = {};  ///< Of a node that is lost.
+};
+
 /// What a list of faults says.
 struct FaultSettings {
-  std::vector<faults::ListedFault> listed;
+  std::vector<FaultEntry> listed;
   std::optional<faults::RandomFaults> random;
 };
 /// Reads `cluster.faults`: maps, or texts as after --fault. Problems name their place.
 [[nodiscard]] core::Result<FaultSettings> fault_settings(
     const std::optional<document::Node>& faults);
+/// Whether a fault strikes a host, so that cluster.kv_transfer.instances_per_host matters.
+[[nodiscard]] bool names_hosts(const std::optional<document::Node>& faults);
 
 }  // namespace ridgeline::scenario

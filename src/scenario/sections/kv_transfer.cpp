@@ -19,6 +19,7 @@
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/sections/faults.hpp"
 #include "scenario/sections/sections.hpp"
 
 namespace ridgeline::scenario {
@@ -135,7 +136,8 @@ disaggregation::TransferMode transfer_mode(const KvTransferSection& section,
 
 void check_kv_transfer(Findings& findings) {
   const KvTransferSection& section = findings.scenario().run.cluster.kv_transfer;
-  if (section.network_cards == kCardOwners.back() && findings.given(kHostSize)) {
+  if (section.network_cards == kCardOwners.back() && findings.given(kHostSize) &&
+      !names_hosts(findings.scenario().run.cluster.faults)) {
     findings.ignored(kHostSize, "each GPU has a network card of its own");
   }
   if (const auto wires = kv_wires(section); !wires) {

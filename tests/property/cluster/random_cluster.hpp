@@ -110,6 +110,13 @@ inline faults::ListedFault random_fault(std::int64_t places) {
   if (fault.kind == FaultKind::kSlowdown) {
     fault.factor_thousandths = *rc::gen::element<std::int64_t>(1500, 700, 4321);
   }
+  if (*rc::gen::element(false, false, true)) {  // A pool, a share of it, or a host.
+    const std::int64_t first = std::int64_t{fault.instance.value()};
+    const std::int64_t count = *rc::gen::inRange<std::int64_t>(1, places - first + 1);
+    return {.fault = fault,
+            .share = *rc::gen::element<std::optional<double>>(std::nullopt, 0.5),
+            .among = faults::Neighbours{.first = first, .count = count}};
+  }
   return {.fault = fault};
 }
 

@@ -58,6 +58,23 @@ TEST(FaultPlan, AShareIsSoManyDifferentInstances) {
   EXPECT_EQ(FaultPlan(slow, std::nullopt, 2, 0).listed().size(), 1);  // At least one.
 }
 
+TEST(FaultPlan, NeighboursAreStruckTogetherOrByAShare) {
+  std::vector<ListedFault> listed = {
+      {.fault = {.kind = FaultKind::kCrash, .at = second(5)}, .among = Neighbours{3, 2}}};
+  EXPECT_THAT(FaultPlan(listed, std::nullopt, 8, 0).listed(),
+              testing::ElementsAre(fault(FaultKind::kCrash, 5, 3), fault(FaultKind::kCrash, 5, 4)));
+  listed.front().share = 0.5;
+  std::vector<int> chosen(8);
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const FaultPlan plan(listed, std::nullopt, 8, seed);
+    ASSERT_EQ(plan.listed().size(), 1);
+    ++chosen[plan.listed().front().instance.value()];
+  }
+  EXPECT_EQ(chosen[3] + chosen[4], 200);
+  EXPECT_GT(chosen[3], 60);
+  EXPECT_GT(chosen[4], 60);
+}
+
 /// Alternating renewal: the share of time in service tends to MTBF / (MTBF + MTTR).
 TEST(FaultPlan, MeanTimesGiveTheAvailability) {
   const FaultPlan plan(

@@ -12,6 +12,7 @@
 
 #include "core/units.hpp"
 #include "domain/record.hpp"
+#include "domain/request.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
 #include "engine/schedulers.hpp"
@@ -220,9 +221,18 @@ test::EngineRun run(const test::Scenario& scenario, bool jump) {
   return run;
 }
 
-RC_GTEST_PROP(Sglang, JumpsAsItSteps, ()) {
+/// Requests of which none waits for a grammar: vLLM's options have their times.
+test::Scenario scenario_for_sglang() {
   test::Scenario scenario = test::random_scenario({.handed_over = true, .aborts = true});
   scenario.options = with_settings(random_settings());
+  for (domain::Request& request : scenario.requests) {
+    request.grammar = {};
+  }
+  return scenario;
+}
+
+RC_GTEST_PROP(Sglang, JumpsAsItSteps, ()) {
+  const test::Scenario scenario = scenario_for_sglang();
   const test::EngineRun stepping = run(scenario, false);
   const test::EngineRun jumping = run(scenario, true);
   test::expect_equal(stepping, jumping);
@@ -248,8 +258,7 @@ test::RanksRun run_ranks(const test::Scenario& scenario,
 /// Attention in data parallel: jumped groups equal stepped ones, all ranks take the same steps, no
 /// request and no page is lost.
 RC_GTEST_PROP(Sglang, RanksJumpAsTheyStep, ()) {
-  test::Scenario scenario = test::random_scenario({.handed_over = true, .aborts = true});
-  scenario.options = with_settings(random_settings());
+  const test::Scenario scenario = scenario_for_sglang();
   const auto ranks = *rc::gen::inRange<std::size_t>(1, 5);
   const test::RanksRun stepped = run_ranks(scenario, ranks, false);
   const test::RanksRun jumped = run_ranks(scenario, ranks, true);
@@ -258,8 +267,7 @@ RC_GTEST_PROP(Sglang, RanksJumpAsTheyStep, ()) {
 }
 
 RC_GTEST_PROP(Sglang, OneRankIsThePlainEngine, ()) {
-  test::Scenario scenario = test::random_scenario({.handed_over = true, .aborts = true});
-  scenario.options = with_settings(random_settings());
+  const test::Scenario scenario = scenario_for_sglang();
   const test::RanksRun plain = run_ranks(scenario, 1, false, true);
   const test::RanksRun group = run_ranks(scenario, 1, *rc::gen::arbitrary<bool>());
   RC_ASSERT(group.steps[0].dummy_steps == 0);

@@ -29,6 +29,7 @@
 #include "routing/scorers/columns.hpp"
 #include "routing/scorers/registry.hpp"
 #include "routing/scorers/scorers.hpp"
+#include "routing/session_memory.hpp"
 
 namespace ridgeline::routing {
 namespace {
@@ -73,6 +74,7 @@ class ProfileRouter final : public Router {
                           .weight = profile_.normalised ? weight / weights : weight});
       add_needs(needs_, scorer->needs);
       reads_prefix_ = reads_prefix_ || scorer->reads_prefix;
+      reads_session_ = reads_session_ || scorer->reads_session;
     }
     if (profile_.sticky) {
       add_needs(needs_, {.own = true, .first_token = true});
@@ -130,9 +132,15 @@ class ProfileRouter final : public Router {
     if (reads_prefix_) {
       sent_.on_dispatch(input, instance);
     }
+    if (reads_session_) {
+      sessions_.on_dispatch(input.request.session, instance);
+    }
   }
 
-  void on_gone(core::InstanceId instance) override { sent_.on_gone(instance); }
+  void on_gone(core::InstanceId instance) override {
+    sent_.on_gone(instance);
+    sessions_.on_gone(instance);
+  }
 
  private:
   [[nodiscard]] bool filters() const { return profile_.sticky || predictor_ != nullptr; }
@@ -230,6 +238,10 @@ class ProfileRouter final : public Router {
       fill(all_.inflight_tokens, [&](std::size_t i) { return views[i].own.prefill_tokens; });
       fill(all_.uncached_tokens, [&](std::size_t i) { return uncached_tokens(input, i); });
     }
+    if (reads_session_) {
+      const core::InstanceId served = sessions_.served(input.request.session);
+      fill(all_.session, [&](std::size_t i) { return views[i].id == served ? 1.0 : 0.0; });
+    }
     read_matches(input);
   }
 
@@ -261,7 +273,9 @@ class ProfileRouter final : public Router {
   std::vector<WeightedScorer> scorers_;
   Needs needs_;
   bool reads_prefix_ = false;  ///< What it sent itself; not what KV events tell.
+  bool reads_session_ = false;
   SentPrompts sent_;
+  SessionMemory sessions_;
   std::shared_ptr<const LatencyPredictor> predictor_;  ///< Where the profile predicts.
   // Of the decision at hand.
   std::span<const std::int64_t> matches_;  ///< Blocks of the prompt, by instance.

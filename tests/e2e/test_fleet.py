@@ -172,6 +172,16 @@ def test_configurations_of_other_systems_are_read(ridgeline, tmp_path):
     flags = ("--router", "llm-d", "--scorer", "queue-scorer=2", "--scorer", "prefix-cache-scorer=1")
     told = result_of(ridgeline, *OPEN, "--instances", 3, *flags)
     assert result_of(ridgeline, *OPEN, "--instances", 3, "--epp-config", epp)["digest"] == told["digest"]
+    for plugin, reason in (
+        ("burst-prefix-cache-producer", "no policy here holds requests back"),
+        ("topology-affinity-scorer", "does not know the host of the other leg"),
+        ("utilization-filter", "no policy here refuses a request"),
+    ):
+        epp.write_text(f"plugins: [{{type: {plugin}}}]\nschedulingProfiles: [{{plugins: []}}]\n")
+        refused = ridgeline(*OPEN, "--instances", 3, "--epp-config", epp)
+        assert refused.returncode == 2
+        assert f"plugins.{plugin}: is not simulated" in refused.stderr
+        assert reason in refused.stderr
     bundle = tmp_path / "bundle.yaml"
     bundle.write_text("routing: {policy: weighted, scorers: [{name: queue-depth, weight: 1}]}\nscheduler: fcfs\n")
     words = ("--num-instances", 3, "--routing-policy", "weighted", "--routing-scorers", "queue-depth:1")

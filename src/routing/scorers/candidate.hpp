@@ -37,6 +37,7 @@ struct Candidate {
   std::int64_t uncached_tokens = 0;  ///< Of this request's prompt, there.
   PrefixMatch prefix = {};
   Adapters adapters = {};
+  bool served_session = false;            ///< The request before of its session was sent there.
   std::optional<Headroom> headroom = {};  ///< Where latency is predicted.
 };
 

@@ -39,6 +39,7 @@ Columns::Columns(Candidates candidates) : size(candidates.size()) {
     matched.push_back(static_cast<double>(one.prefix.matched));
     total.push_back(static_cast<double>(one.prefix.total));
     block_tokens.push_back(static_cast<double>(one.prefix.block_tokens));
+    session.push_back(one.served_session ? 1.0 : 0.0);
     headroom.push_back(one.headroom);
   }
 }
@@ -54,6 +55,7 @@ void Columns::assign(const Columns& all, std::span<const std::size_t> places) {
   take(matched, all.matched, places);
   take(total, all.total, places);
   take(block_tokens, all.block_tokens, places);
+  take(session, all.session, places);
   take(headroom, all.headroom, places);
 }
 

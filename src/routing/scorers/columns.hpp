@@ -29,6 +29,7 @@ struct Columns {
   std::vector<double> matched = {};  ///< As PrefixMatch, like the next two.
   std::vector<double> total = {};
   std::vector<double> block_tokens = {};
+  std::vector<double> session = {};  ///< 1 where the request's session was served last, else 0.
   std::vector<std::optional<Headroom>> headroom = {};  ///< Empty where no latency is predicted.
 
   /// PrefixMatch::ratio() of a candidate.

@@ -19,7 +19,8 @@ struct ScorerEntry {
   std::string_view name;
   Scorer (*make)(const RouterSetup&);
   Needs needs = {};
-  bool reads_prefix = false;  ///< What is believed of the prompt.
+  bool reads_prefix = false;   ///< What is believed of the prompt.
+  bool reads_session = false;  ///< Where the request's session was served last.
 };
 
 /// All scorers that a profile may name: llm-d's, then inference-sim's.

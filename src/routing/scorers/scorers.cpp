@@ -121,6 +121,10 @@ Scores prefix_scores(const Columns& all, double length_weight, double length_sca
   return each(all, score, std::move(room));
 }
 
+Scores session_affinity_scores(const Columns& all, Scores room) {
+  return each(all, [&](std::size_t i) { return all.session[i]; }, std::move(room));
+}
+
 Scores lora_affinity_scores(Candidates candidates, const std::string& adapter) {
   Scores scores;
   for (const Candidate& one : candidates) {

@@ -40,6 +40,8 @@ using Scores = std::vector<double>;
                                    double length_weight = 0.0,
                                    double length_scale = 8192.0,
                                    Scores room = {});
+/// 1 where the request's session was served last; 0 elsewhere, and without one.
+[[nodiscard]] Scores session_affinity_scores(const Columns& all, Scores room = {});
 /// 1 where the adapter is active, 0.8 where there is room, 0.6 where it waits, else 0.
 [[nodiscard]] Scores lora_affinity_scores(Candidates candidates, const std::string& adapter);
 

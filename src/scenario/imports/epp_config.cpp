@@ -37,13 +37,18 @@ constexpr std::array<std::string_view, 9> kBuiltIn = {"single-profile-handler",
 constexpr std::string_view kAffinityFilter = "prefix-cache-affinity-filter";
 constexpr std::string_view kHeadroomFilter = "slo-headroom-tier-filter";
 constexpr std::string_view kLatencyScorer = "latency-scorer";
-/// Of llm-d, without a counterpart here.
-constexpr std::array<std::string_view, 6> kNotSimulatedPlugins = {"session-affinity-scorer",
-                                                                  "session-affinity-filter",
-                                                                  "topology-affinity-scorer",
-                                                                  "topology-affinity-filter",
-                                                                  "utilization-filter",
-                                                                  "burst-prefix-cache-producer"};
+/// Of llm-d, without a counterpart here, and why.
+struct NotSimulated {
+  std::string_view plugin;
+  std::string_view why;
+};
+constexpr auto kNotSimulatedPlugins = std::to_array<NotSimulated>({
+    {"session-affinity-filter", "session-affinity-scorer with a large weight does the same"},
+    {"topology-affinity-scorer", "a router here does not know the host of the other leg"},
+    {"topology-affinity-filter", "a router here does not know the host of the other leg"},
+    {"utilization-filter", "no policy here refuses a request; cluster.admission does"},
+    {"burst-prefix-cache-producer", "no policy here holds requests back to place them together"},
+});
 /// Those that follow KV events.
 constexpr std::array<std::string_view, 2> kPrecise = {"precise-prefix-cache-scorer",
                                                       "precise-prefix-cache-producer"};
@@ -118,11 +123,13 @@ class EppImporter {
   }
 
   void unknown(const Plugin& plugin) {
-    if (has(kNotSimulatedPlugins, plugin.type)) {
+    const auto* const known =
+        std::ranges::find(kNotSimulatedPlugins, plugin.type, &NotSimulated::plugin);
+    if (known != kNotSimulatedPlugins.end()) {
       errors_.push_back({.field = fmt::format("plugins.{}", plugin.type),
                          .message = "is not simulated",
                          .where = plugin.where,
-                         .hint = "leave it out of the file"});
+                         .hint = fmt::format("leave it out: {}", known->why)});
       return;
     }
     std::vector<std::string> names;

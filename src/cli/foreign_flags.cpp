@@ -112,10 +112,10 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
     // What is not modelled.
     {"is not modelled: CUDA graphs are captured at vLLM's default sizes, or not at all with "
      "--enforce-eager",
-     "compilation-config cc cuda-graph-sizes cudagraph-capture-sizes max-cudagraph-capture-size "
+     "compilation-config cc cuda-graph-sizes cudagraph-capture-sizes "
      "optimization-level"},
     {"is not modelled: kernels are priced as vLLM chooses them by default",
-     "attention-backend attention-config ac disable-cascade-attn linear-backend moe-backend "
+     "attention-backend attention-config ac disable-cascade-attn linear-backend "
      "mamba-backend gdn-prefill-backend kda-prefill-backend kernel-config "
      "enable-flashinfer-autotune ir-op-priority enable-bf16x3-router-gemm "
      "override-attention-dtype disable-custom-all-reduce use-fp64-gumbel mamba-ssu-algorithm "

@@ -119,6 +119,7 @@ core::Bytes graph_bytes(const model::ModelSpec& network, const MemoryOptions& op
                                        .max_num_batched_tokens = options.max_num_batched_tokens,
                                        .num_speculative_tokens = options.num_speculative_tokens,
                                        .is_large_blackwell = options.is_large_blackwell,
+                                       .largest = options.max_cudagraph_capture_size,
                                        .every_small_size = options.every_small_size});
   constexpr double kMib = 1024.0 * 1024.0;
   return core::Bytes(static_cast<double>(sizes.size()) * static_cast<double>(network.num_layers()) *

@@ -72,7 +72,8 @@ struct MemoryOptions {
   bool enforce_eager = false;  ///< No CUDA graphs.
   std::int64_t num_speculative_tokens = 0;
   bool is_large_blackwell = false;  ///< GraphLimits::is_large_blackwell.
-  bool every_small_size = false;    ///< GraphLimits::every_small_size.
+  std::optional<std::int64_t> max_cudagraph_capture_size = {};
+  bool every_small_size = false;  ///< GraphLimits::every_small_size.
   Profile profile = {};
 };
 

@@ -361,6 +361,9 @@ std::vector<std::int64_t> cuda_graph_sizes(const Profile& profile, const GraphLi
         profile.graphs_count_drafts ? 1 + limits.num_speculative_tokens : 1;
     top = std::min({2 * limits.max_num_seqs * per_sequence, top, budget});
   }
+  if (limits.largest) {
+    top = std::min(*limits.largest, budget);
+  }
   std::vector<std::int64_t> sizes;
   std::int64_t size = kFineStep;
   if (limits.every_small_size) {

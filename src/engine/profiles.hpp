@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -154,7 +155,8 @@ struct GraphLimits {
   std::int64_t num_speculative_tokens = 0;
   /// Data-centre Blackwell: 160 GiB or more, where workstations have 96.
   bool is_large_blackwell = false;
-  bool every_small_size = false;  ///< performance_mode interactivity.
+  std::optional<std::int64_t> largest = {};  ///< max_cudagraph_capture_size, in place of the rule.
+  bool every_small_size = false;             ///< performance_mode interactivity.
 };
 [[nodiscard]] bool is_large_blackwell(core::Bytes gpu_memory, std::string_view gpu_architecture);
 /// Ascending token counts with a captured graph under a profile.

@@ -30,12 +30,29 @@ struct Speculation {
   model::Sharding draft_sharding = {};
 };
 
+/// Which kernel multiplies experts whose weights have 4 bits (vLLM's --moe-backend); automatic: the
+/// one that vLLM takes by itself.
+enum class MoeBackend : std::uint8_t { kAuto, kMarlin, kTriton };
+
+/// Which kernels the engine takes, where it has a choice.
+struct KernelChoice {
+  MoeBackend moe_backend = MoeBackend::kAuto;
+  /// The all-reduce adds the residual and computes the norm after it (FlashInfer's; vLLM's pass
+  /// fuse_allreduce_rms).
+  bool fuse_allreduce_rms = false;
+  /// FP32 products run on tensor cores, as TF32 (VLLM_FLOAT32_MATMUL_PRECISION=high).
+  bool fp32_as_tf32 = false;
+};
+
 /// How the engine executes a step, as far as GPU time depends on it.
 struct Execution {
   model::Sharding sharding;
+  KernelChoice kernels = {};
   /// Token counts with a captured CUDA graph, ascending: a step of up to the last is padded to the
   /// next size. Empty: nothing is padded.
   std::vector<std::int64_t> cuda_graph_sizes;
+  /// Whether graphs hold steps with prompts too, in pieces around the attention.
+  bool graphs_hold_prompts = true;
   /// The host launches every kernel of every step (--enforce-eager). `cuda_graph_sizes` are then
   /// those of the same server with graphs: a step takes at least as long as it would with them.
   bool enforce_eager = false;

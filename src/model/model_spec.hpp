@@ -112,6 +112,7 @@ struct MoeFfn {
   bool gated = true;              ///< Gate, up and down; else up and down.
   bool bias = false;              ///< On every expert's projections (gpt-oss).
   bool router_bias = false;
+  bool router_fp32 = false;  ///< The router's weights and products are in FP32 (MiniMax-M2).
   bool shared_gate = false;  ///< The shared expert's output is scaled by a learnt gate.
   /// Width that routed experts work on where it is not the hidden size (Nemotron 3 Super); 0: it
   /// is.

@@ -97,6 +97,7 @@ double bytes_per_element(DType type) {
     case DType::kFp16:
       return 2.0;
     case DType::kFp8:
+    case DType::kFp8Block:
     case DType::kInt8:
       return 1.0;
     case DType::kInt4:
@@ -127,6 +128,8 @@ const char* name(DType type) {
       return "fp16";
     case DType::kFp8:
       return "fp8";
+    case DType::kFp8Block:
+      return "fp8 in blocks";
     case DType::kInt8:
       return "int8";
     case DType::kInt4:

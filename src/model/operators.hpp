@@ -24,6 +24,7 @@ enum class DType : std::uint8_t {
   kInt8WeightOnly,
   kNvfp4WeightOnly,
   kInt4Group32,
+  kFp8Block,  ///< One scale per 128 x 128 weights: other kernels than plain FP8's.
 };
 /// Storage per element; for the block formats with their shared scale: MXFP4 and MXFP8 have one
 /// byte per 32 elements (OCP Microscaling Formats 1.0), NVFP4 one FP8 per 16 (NVIDIA Blackwell).

@@ -18,6 +18,7 @@ constexpr std::int64_t kGatedMatrices = 3;
 bool quantises_activations(DType weights) {
   switch (weights) {
     case DType::kFp8:
+    case DType::kFp8Block:
     case DType::kInt8:
     case DType::kMxfp8:
     case DType::kNvfp4:
@@ -134,7 +135,7 @@ std::int64_t Pass::add_ffn(const Layers& layers, const MoeFfn& ffn) {
       count,
       Gemm{.k = spec_.hidden_size,
            .n = ffn.experts,
-           .weights = spec_.precision.embedding,
+           .weights = ffn.router_fp32 ? DType::kFp32 : spec_.precision.embedding,
            .bias = ffn.router_bias});
   if (ffn.latent > 0) {
     add("latent_in_proj",
@@ -184,7 +185,8 @@ void Pass::add_all_to_all(std::string_view name, const Layers& layers, const Moe
     return;  // every rank of a tensor-parallel group has the tokens already
   }
   // DeepEP sends what FP8 experts take as FP8; sums return in 16 bits.
-  const bool fp8 = name == "dispatch" && layers.precision.ffn == DType::kFp8 &&
+  const DType experts = layers.precision.ffn;
+  const bool fp8 = name == "dispatch" && (experts == DType::kFp8 || experts == DType::kFp8Block) &&
                    sharding_.all_to_all != AllToAllBackend::kAllGatherReduceScatter;
   add(name,
       layers.group.count,

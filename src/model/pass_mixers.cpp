@@ -61,6 +61,10 @@ void Pass::add_attention(const Layers& layers) {
   if (attention.qk_norm && attention.qk_norm_across_heads) {
     add_norm("q_norm", count, heads * attention.head_dim);
     add_norm("k_norm", count, keys);
+    // The variances of queries and keys are summed over the ranks: two FP32 values per token.
+    constexpr std::int64_t kVariances = 2;
+    constexpr std::int64_t k16BitPerFp32 = 2;
+    add("qk_norm_exchange", count, AllReduce{.width = kVariances * k16BitPerFp32, .ranks = ranks_});
   } else if (attention.qk_norm) {
     add_norm("qk_norm", 2 * count, attention.head_dim);
   }

@@ -31,7 +31,7 @@ std::optional<DType> algorithm_format(std::string_view name) {
   };
   static constexpr std::array<Named, 10> kNamed = {{{"FP8", DType::kFp8},
                                                     {"FP8_PER_CHANNEL_PER_TOKEN", DType::kFp8},
-                                                    {"FP8_PB_WO", DType::kFp8},
+                                                    {"FP8_PB_WO", DType::kFp8Block},
                                                     {"NVFP4", DType::kNvfp4},
                                                     {"W4A16_NVFP4", DType::kNvfp4WeightOnly},
                                                     {"NVFP4_AWQ", DType::kNvfp4},
@@ -70,7 +70,10 @@ std::optional<DType> group_format(const document::Node& group) {
   const std::string type = string_at(*weights, "type");
   const auto bits = integer_at(*weights, "num_bits");
   if (type == "float" && bits == 8) {
-    return weight_only ? DType::kFp8WeightOnly : DType::kFp8;
+    if (weight_only) {
+      return DType::kFp8WeightOnly;
+    }
+    return string_at(*weights, "strategy") == "block" ? DType::kFp8Block : DType::kFp8;
   }
   if (type == "float" && bits == 4) {
     return weight_only ? DType::kNvfp4WeightOnly : DType::kNvfp4;
@@ -141,7 +144,8 @@ class QuantisationReader {
     }
     if (method == "fp8") {
       const std::string format = reader_.string("fmt").value_or("e4m3");
-      table_.set_all(DType::kFp8);
+      const document::Node* block = reader_.node("weight_block_size");
+      table_.set_all(block != nullptr && block->is_list() ? DType::kFp8Block : DType::kFp8);
       return format == "e4m3" || format == "float8_e4m3fn" ||
              refuse("fmt", fmt::format("the FP8 format {}", core::quote(format)));
     }

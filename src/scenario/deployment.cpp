@@ -349,8 +349,21 @@ void resolve_engine(Resolution& work) {
   }
 }
 
+latency::KernelChoice kernel_choice(const EngineSection& engine) {
+  using latency::MoeBackend;
+  return {.moe_backend = engine.moe_backend == "marlin"   ? MoeBackend::kMarlin
+                         : engine.moe_backend == "triton" ? MoeBackend::kTriton
+                                                          : MoeBackend::kAuto,
+          .fuse_allreduce_rms = engine.fuse_allreduce_rms,
+          .fp32_as_tf32 = engine.float32_matmul_precision == "high"};
+}
+
 void build(Resolution& work) {
   work.out->execution.enforce_eager = work.engine().enforce_eager;
+  work.out->execution.kernels = kernel_choice(work.engine());
+  // Only vLLM cuts its graphs around the attention, so that they hold prompts.
+  work.out->execution.graphs_hold_prompts =
+      !has_own_settings(work.engine()) && work.engine().cudagraph_mode != "FULL_DECODE_ONLY";
   if (!has_own_settings(work.engine())) {
     work.out->execution.cuda_graph_sizes =
         engine::cuda_graph_sizes(work.out->engine.profile,
@@ -359,6 +372,7 @@ void build(Resolution& work) {
                                   .num_speculative_tokens = work.out->engine.num_speculative_tokens,
                                   .is_large_blackwell = engine::is_large_blackwell(
                                       work.out->gpu.memory, work.out->gpu.architecture),
+                                  .largest = work.engine().max_cudagraph_capture_size,
                                   .every_small_size = captures_every_small_size(work.engine())});
   }
   serving_times(work);

@@ -62,6 +62,7 @@ engine::MemoryOptions memory_options(Resolution& work) {
           .num_speculative_tokens = work.out->engine.num_speculative_tokens,
           .is_large_blackwell =
               engine::is_large_blackwell(work.out->gpu.memory, work.out->gpu.architecture),
+          .max_cudagraph_capture_size = work.engine().max_cudagraph_capture_size,
           .every_small_size = captures_every_small_size(work.engine()),
           .profile = work.out->engine.profile};
 }

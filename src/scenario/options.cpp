@@ -44,6 +44,10 @@ constexpr std::array<std::string_view, 10> kQuantizations = {"fp8",
                                                              "mxfp4"};
 constexpr std::array<std::string_view, 5> kKvCacheDtypes = {
     "auto", "bfloat16", "fp8", "fp8_e4m3", "fp8_e5m2"};
+constexpr std::array<std::string_view, 3> kCudagraphModes = {
+    "FULL_AND_PIECEWISE", "PIECEWISE", "FULL_DECODE_ONLY"};
+constexpr std::array<std::string_view, 3> kMoeBackends = {"auto", "marlin", "triton"};
+constexpr std::array<std::string_view, 2> kFp32Precisions = {"highest", "high"};
 constexpr std::array<std::string_view, 2> kSamplers = {"sort", "flashinfer"};
 constexpr std::array<std::string_view, 3> kArrivals = {"poisson", "constant", "at-once"};
 constexpr std::array<std::string_view, 2> kSessionTimes = {"recorded", "answered"};
@@ -179,6 +183,22 @@ constexpr auto kServedOptions = std::to_array<Option>({
     {.path = "engine.enforce_eager", .flag = "enforce-eager",
      .help = "Run without CUDA graphs: no step is padded to a captured size", .example = "false",
      .slot = [](DeploymentSection& d) -> Slot { return &d.engine.enforce_eager; }},
+    {.path = "engine.max_cudagraph_capture_size", .flag = "max-cudagraph-capture-size", .unit = "tokens",
+     .lowest = 1, .highest = kMaxTokens, .unset = "the version's (see `ridgeline list engines`)",
+     .help = "Most tokens of a step that has a CUDA graph", .example = "2048",
+     .slot = [](DeploymentSection& d) -> Slot { return &d.engine.max_cudagraph_capture_size; }},
+    {.path = "engine.cudagraph_mode", .flag = "cudagraph-mode", .choices = kCudagraphModes,
+     .help = "Which steps have CUDA graphs: FULL_DECODE_ONLY leaves those with prompts to the host", .example = "FULL_DECODE_ONLY",
+     .slot = [](DeploymentSection& d) -> Slot { return &d.engine.cudagraph_mode; }},
+    {.path = "engine.moe_backend", .flag = "moe-backend", .choices = kMoeBackends,
+     .help = "Kernel of experts with 4-bit weights; auto takes vLLM's choice for the GPU", .example = "marlin",
+     .slot = [](DeploymentSection& d) -> Slot { return &d.engine.moe_backend; }},
+    {.path = "engine.fuse_allreduce_rms", .flag = "fuse-allreduce-rms",
+     .help = "FlashInfer's all-reduce with the norm after it (vLLM's pass_config)", .example = "true",
+     .slot = [](DeploymentSection& d) -> Slot { return &d.engine.fuse_allreduce_rms; }},
+    {.path = "engine.float32_matmul_precision", .flag = "float32-matmul-precision", .choices = kFp32Precisions,
+     .help = "VLLM_FLOAT32_MATMUL_PRECISION: high multiplies FP32 on tensor cores", .example = "high",
+     .slot = [](DeploymentSection& d) -> Slot { return &d.engine.float32_matmul_precision; }},
     {.path = "engine.dtype", .flag = "dtype", .choices = kDtypes,
      .help = "Format of what is not quantised; auto takes the network's", .example = "bfloat16",
      .slot = [](DeploymentSection& d) -> Slot { return &d.engine.dtype; }},

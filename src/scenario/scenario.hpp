@@ -56,6 +56,11 @@ struct EngineSection {
   std::optional<double> watermark;
   std::optional<bool> scheduler_reserve_full_isl;
   bool enforce_eager = false;
+  std::optional<std::int64_t> max_cudagraph_capture_size;
+  std::string cudagraph_mode = "FULL_AND_PIECEWISE";
+  std::string moe_backend = "auto";
+  bool fuse_allreduce_rms = false;
+  std::string float32_matmul_precision = "highest";
   std::string dtype = "auto";
   std::optional<std::string> quantization;
   std::string kv_cache_dtype = "auto";

@@ -17,6 +17,8 @@
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/loose_node.hpp"
 #include "model/model_spec.hpp"
+#include "scenario/engine_settings.hpp"
+#include "scenario/options.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 
@@ -41,6 +43,19 @@ constexpr auto kGenerators = std::to_array<GeneratorFacts>({
      "temperature 0 in its benchmark_serving, --async-scheduling in its vLLM recipes"},
     {"vllm bench", true, false, "temperature 0 unless set otherwise"},
 });
+
+/// Keys of a record's server that are read one by one.
+constexpr auto kReadByName = std::to_array<std::string_view>({"max_model_len",
+                                                              "max_num_seqs",
+                                                              "max_num_batched_tokens",
+                                                              "gpu_memory_utilization",
+                                                              "block_size",
+                                                              "num_gpu_blocks",
+                                                              "kv_cache_dtype",
+                                                              "enforce_eager",
+                                                              "async_scheduling",
+                                                              "generation_config",
+                                                              "version"});
 
 const GeneratorFacts* facts_of(const std::string& generator) {
   const auto* const found = std::ranges::find_if(
@@ -82,7 +97,11 @@ std::optional<document::Node> quantisation_of(std::string_view format) {
 
 class Deployer {
  public:
-  explicit Deployer(Evidence& evidence) : evidence_(evidence) {}
+  explicit Deployer(Evidence& evidence) : evidence_(evidence) {
+    if (!evidence.engine_version.empty()) {
+      section_.version = scenario::named_version(evidence.engine_version);
+    }
+  }
 
   core::Result<scenario::Resolved> run(const std::vector<scenario::Override>& overrides) {
     if (!evidence_.model.empty()) {
@@ -104,7 +123,7 @@ class Deployer {
     if (evidence_.engine_version.empty()) {
       assume("engine version: the default, vllm@0.15");
     } else {
-      set("engine.version", evidence_.engine_version);
+      set("engine.version", section_.version);
     }
     server();
     generator();
@@ -145,6 +164,10 @@ class Deployer {
   }
 
   void server() {
+    if (!is_vllm()) {
+      other_server();
+      return;
+    }
     const ServerFacts& facts = evidence_.server;
     const std::int64_t clients = most_in_flight();
     if (facts.max_num_seqs) {
@@ -173,10 +196,54 @@ class Deployer {
     set_truth("engine.enable_prefix_caching", facts.prefix_caching);
     set_truth("engine.enable_chunked_prefill", facts.chunked_prefill);
     set_truth("engine.enforce_eager", facts.enforce_eager);
-    if (facts.kv_cache_dtype) {
-      set("engine.kv_cache_dtype", mentions(*facts.kv_cache_dtype, "fp8") ? "fp8" : "auto");
-    }
+    cache_format();
     model_length();
+    further_settings();
+  }
+
+  /// Limits and switches by the names that the engine has for vLLM's.
+  void other_server() {
+    const ServerFacts& facts = evidence_.server;
+    const auto own = [&](std::string_view vllm) {
+      return fmt::format("engine.{}", scenario::own_key(section_, vllm));
+    };
+    set_count(own("max_num_seqs"), facts.max_num_seqs);
+    set_count(own("max_num_batched_tokens"), facts.max_num_batched_tokens);
+    set_count(own("block_size"), facts.block_size);
+    set_count(own("num_gpu_blocks"), facts.num_gpu_blocks);
+    if (facts.gpu_memory_utilization) {
+      set(own("gpu_memory_utilization"), fmt::format("{}", *facts.gpu_memory_utilization));
+    }
+    if (facts.prefix_caching) {
+      const std::string path = own("enable_prefix_caching");
+      const bool is_negated = path.starts_with("engine.disable");
+      set(path, *facts.prefix_caching != is_negated ? "true" : "false");
+    }
+    cache_format();
+    model_length();
+    further_settings();
+    assume(fmt::format("what the record does not say: {}'s defaults", section_.version));
+  }
+
+  void cache_format() {
+    if (evidence_.server.kv_cache_dtype) {
+      set("engine.kv_cache_dtype",
+          mentions(*evidence_.server.kv_cache_dtype, "fp8") ? "fp8" : "auto");
+    }
+  }
+
+  /// What the record says by the engine's own names.
+  void further_settings() {
+    for (const auto& [key, text] : evidence_.server.settings) {
+      const std::string path = fmt::format("engine.{}", key);
+      const scenario::Option* option = scenario::find_option(path);
+      const bool known =
+          std::ranges::find(overrides_, path, &scenario::Override::path) != overrides_.end();
+      if (option != nullptr && !known && scenario::applies(*option, section_) &&
+          std::ranges::find(kReadByName, key) == kReadByName.end()) {
+        set(path, text);
+      }
+    }
   }
 
   /// Recipes name a degree for dense networks as well, where it means nothing.
@@ -210,6 +277,9 @@ class Deployer {
       set("engine.generation_config", *evidence_.generation_config);
     } else if (facts != nullptr && facts->greedy) {
       set("engine.generation_config", "vllm");
+    }
+    if (!is_vllm()) {
+      return;
     }
     if (evidence_.server.async_scheduling) {
       set_truth("engine.async_scheduling", evidence_.server.async_scheduling);
@@ -253,7 +323,10 @@ class Deployer {
     }
   }
 
+  [[nodiscard]] bool is_vllm() const { return section_.version.starts_with("vllm"); }
+
   Evidence& evidence_;
+  scenario::EngineSection section_;
   std::vector<scenario::Override> overrides_;
 };
 
@@ -261,9 +334,13 @@ class Deployer {
 
 core::Result<scenario::Resolved> deploy(Evidence& evidence,
                                         const std::vector<scenario::Override>& overrides) {
-  if (!evidence.engine.empty() && !mentions(evidence.engine, "vllm")) {
+  const std::string engine = scenario::named_version(lower_case(evidence.engine));
+  const bool known = evidence.engine.empty() || mentions(engine, "vllm") || engine == "sglang" ||
+                     engine == "tensorrt-llm";
+  if (!known) {
     return core::fail(core::Error{
-        .message = fmt::format("engine {} is not simulated, only vllm", evidence.engine)});
+        .message = fmt::format("engine {} is not simulated, only vllm, sglang and tensorrt-llm",
+                               evidence.engine)});
   }
   return Deployer(evidence).run(overrides);
 }

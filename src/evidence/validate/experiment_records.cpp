@@ -100,6 +100,42 @@ void read_server(const document::Node& server, ServerFacts& facts) {
   if (const std::string dtype = text_at(server, "kv_cache_dtype"); !dtype.empty()) {
     facts.kv_cache_dtype = dtype;
   }
+  // Any other setting by the name that the engine has for it; deploy() knows which there are.
+  for (const auto& member : server.members()) {
+    const auto truth = truth_at(server, member.key);
+    std::string text = truth ? (*truth ? "true" : "false") : text_at(server, member.key);
+    if (!text.empty()) {
+      facts.settings.emplace_back(member.key, std::move(text));
+    }
+  }
+}
+
+/// What a published recipe says of kernels, in its own words.
+void read_recipe(const document::Node& recipe, ServerFacts& facts) {
+  std::string words;
+  for (const std::string_view key : {"moe", "moe_backend"}) {
+    words += text_at(recipe, key) + ' ';
+  }
+  std::string environment;
+  for (const document::Node& item : items_at(recipe, "env")) {
+    environment += item.is_string() ? item.as_string() + ' ' : std::string();
+  }
+  for (const std::string_view backend : {"marlin", "triton"}) {
+    if (mentions(words, backend)) {
+      facts.settings.emplace_back("moe_backend", backend);
+    }
+  }
+  if (mentions(environment, "VLLM_MXFP4_USE_MARLIN=1")) {
+    facts.settings.emplace_back("moe_backend", "marlin");
+  }
+  const std::string all_reduce = text_at(recipe, "all_reduce");
+  if (mentions(all_reduce, "flashinfer") || mentions(all_reduce, "fuse_allreduce_rms")) {
+    facts.settings.emplace_back("fuse_allreduce_rms", "true");
+  }
+  if (mentions(text_at(recipe, "fp32_router"), "TF32") ||
+      mentions(environment, "VLLM_FLOAT32_MATMUL_PRECISION=high")) {
+    facts.settings.emplace_back("float32_matmul_precision", "high");
+  }
 }
 
 void read_sharing(const document::Node& workload, Evidence& evidence) {
@@ -433,8 +469,8 @@ void read_identity(const document::Node& record, Evidence& evidence) {
         fmt::format("expert parallelism over {} ranks, by ep_note", evidence.expert_parallel));
   }
   evidence.engine = text_at(record, "engine");
-  evidence.engine_version =
-      version_option(text_at(record, "engine_version"), text_at(record, "measured_date"));
+  evidence.engine_version = version_option(
+      evidence.engine, text_at(record, "engine_version"), text_at(record, "measured_date"));
   take_oldest_profile(evidence);
   evidence.steady_state = mentions(text_at(record, "measured_side"), "steady state");
   evidence.server_clock = mentions(text_at(record, "measured_side"), "server") &&
@@ -462,13 +498,18 @@ bool Figures::empty() const {
   return true;
 }
 
-std::string version_option(std::string_view text, std::string_view date) {
+std::string version_option(std::string_view engine, std::string_view text, std::string_view date) {
+  const bool is_vllm = engine.empty() || mentions(engine, "vllm");
+  const std::string name = is_vllm ? "vllm" : lower_case(engine);
   std::string_view number = text.substr(0, text.find_first_not_of("0123456789."));
   while (!number.empty() && number.back() == '.') {
     number.remove_suffix(1);
   }
   if (number.find('.') != std::string_view::npos && number.front() != '.') {
-    return fmt::format("vllm@{}", number);
+    return fmt::format("{}@{}", name, number);
+  }
+  if (!is_vllm) {
+    return name;
   }
   std::string_view version;
   for (const auto& release : kReleases) {
@@ -555,6 +596,9 @@ Evidence read_experiment(const document::Node& record, RequestLogs& logs) {
   read_quantisation(record, evidence);
   if (const document::Node* server = member_at(record, "server")) {
     read_server(*server, evidence.server);
+  }
+  if (const document::Node* recipe = member_at(record, "recipe")) {
+    read_recipe(*recipe, evidence.server);
   }
   read_peers(record, evidence);
   const document::Node* measured = member_at(record, "measured");

@@ -54,21 +54,16 @@ std::int64_t coarse_experts() {
   return kernel::builtin_constants().coarse_experts;
 }
 
-bool selects_gemm(const Sample& sample, const hardware::GpuSpec& gpu, bool is_8bit) {
+/// Products of weights in that format; narrow formats only where the GPU multiplies them.
+template <model::DType Weights>
+bool selects_gemm(const Sample& sample, const hardware::GpuSpec& gpu) {
   const auto& call = std::get<GemmCall>(sample.call);
   const kernel::MatmulFormat format = kernel::matmul_format(call.weights, gpu);
-  const bool wanted = is_8bit ? format.is_8bit : call.weights == model::DType::kBf16;
+  const bool wanted = call.weights == Weights && (Weights == model::DType::kBf16 || format.is_8bit);
   const double bytes =
       format.weight_bytes * kernel::real(call.shape.k) * kernel::real(call.shape.n);
   const bool warm = gpu.l2_cache.value() > kLargeL2 && bytes <= kBeyondL2 * gpu.l2_cache.value();
   return wanted && bytes >= kLeastWeightBytes && call.shape.m <= kMostRows && !warm;
-}
-
-bool selects_gemm_16bit(const Sample& sample, const hardware::GpuSpec& gpu) {
-  return selects_gemm(sample, gpu, false);
-}
-bool selects_gemm_8bit(const Sample& sample, const hardware::GpuSpec& gpu) {
-  return selects_gemm(sample, gpu, true);
 }
 
 template <model::DType Cache>
@@ -109,18 +104,27 @@ bool selects_experts_of(const Sample& sample, const hardware::GpuSpec& gpu) {
          selects_served_experts(sample, gpu);
 }
 
+/// Experts of any number whose products are of that format.
+template <model::DType Weights>
+bool selects_narrow_experts(const Sample& sample, const hardware::GpuSpec& gpu) {
+  const auto& call = std::get<ExpertCall>(sample.call);
+  return call.shape.weights == Weights && !call.is_weight_only &&
+         kernel::matmul_format(Weights, gpu).is_8bit && selects_served_experts(sample, gpu);
+}
+
 /// vLLM runs narrow weights in Marlin, but for MXFP4 from Hopper on, which is Triton's.
 bool runs_in_triton(const Sample& sample, const hardware::GpuSpec& gpu) {
   return std::get<ExpertCall>(sample.call).shape.weights == model::DType::kMxfp4 &&
          !kernel::is_before_hopper(gpu);
 }
 bool selects_marlin(const Sample& sample, const hardware::GpuSpec& gpu) {
-  const model::DType weights = std::get<ExpertCall>(sample.call).shape.weights;
-  return (weights == model::DType::kInt4 || weights == model::DType::kMxfp4) &&
-         !runs_in_triton(sample, gpu) && selects_served_experts(sample, gpu);
+  const auto& call = std::get<ExpertCall>(sample.call);
+  return call.is_weight_only && !runs_in_triton(sample, gpu) && selects_served_experts(sample, gpu);
 }
+/// GPUs that multiply 4-bit floats have a third kernel, for which the model has no set.
 bool selects_triton_mxfp4(const Sample& sample, const hardware::GpuSpec& gpu) {
-  return runs_in_triton(sample, gpu) && selects_served_experts(sample, gpu);
+  return runs_in_triton(sample, gpu) && std::get<ExpertCall>(sample.call).is_weight_only &&
+         gpu.peak_fp4.value() <= 0.0 && selects_served_experts(sample, gpu);
 }
 
 bool selects_all_reduce(const Sample& /*sample*/, const hardware::GpuSpec& gpu) {
@@ -341,57 +345,39 @@ std::vector<Constant> common_all_reduce_constants() {
 }
 // clang-format on
 
+/// Experts in one format; vLLM's own kernels.
+Operator experts_of(std::string_view key,
+                    std::string_view title,
+                    std::vector<Form> forms,
+                    bool (*selects)(const Sample&, const hardware::GpuSpec&)) {
+  constexpr double kExpertScale = 0.06;
+  return {key, title, TableKind::kExperts, std::move(forms), selects, kExpertScale, true};
+}
+
 std::vector<Operator> expert_operators() {
-  const std::vector<Form> experts = {{.name = {}, .constants = expert_constants()}};
-  const std::vector<Form> fine_experts = {
+  using model::DType;
+  const std::vector<Form> coarse = {{.name = {}, .constants = expert_constants()}};
+  const std::vector<Form> fine = {
       {.name = {}, .constants = fine_expert_constants()},
       {.name = {}, .constants = common_expert_constants(), .is_common = true}};
   const std::vector<Form> marlin = {{.name = {}, .constants = marlin_constants()}};
   const std::vector<Form> triton_mxfp4 = {{.name = {}, .constants = triton_mxfp4_constants()}};
-  constexpr double kExpertScale = 0.06;
+  constexpr auto kBlock = selects_narrow_experts<DType::kFp8Block>;
+  constexpr auto kNvfp4 = selects_narrow_experts<DType::kNvfp4>;
+  constexpr auto kMxfp4 = selects_narrow_experts<DType::kMxfp4>;
   return {
-      {"experts_16bit_coarse",
-       "experts BF16, coarse",
-       TableKind::kExperts,
-       experts,
-       selects_experts_of<false, true>,
-       kExpertScale,
-       true},
-      {"experts_16bit_fine",
-       "experts BF16, fine",
-       TableKind::kExperts,
-       fine_experts,
-       selects_experts_of<false, false>,
-       kExpertScale,
-       true},
-      {"experts_8bit_coarse",
-       "experts FP8, coarse",
-       TableKind::kExperts,
-       experts,
-       selects_experts_of<true, true>,
-       kExpertScale,
-       true},
-      {"experts_8bit_fine",
-       "experts FP8, fine",
-       TableKind::kExperts,
-       fine_experts,
-       selects_experts_of<true, false>,
-       kExpertScale,
-       true},
-      {"experts_weight_only",
-       "experts Marlin",
-       TableKind::kExperts,
-       marlin,
-       selects_marlin,
-       kExpertScale,
-       true},
-      {"experts_mxfp4",
-       "experts MXFP4",
-       TableKind::kExperts,
-       triton_mxfp4,
-       selects_triton_mxfp4,
-       kExpertScale,
-       true},
+      experts_of(
+          "experts_16bit_coarse", "experts BF16, coarse", coarse, selects_experts_of<false, true>),
+      experts_of(
+          "experts_16bit_fine", "experts BF16, fine", fine, selects_experts_of<false, false>),
+      experts_of(
+          "experts_8bit_coarse", "experts FP8, coarse", coarse, selects_experts_of<true, true>),
+      experts_of("experts_8bit_fine", "experts FP8, fine", fine, selects_experts_of<true, false>),
+      experts_of("experts_8bit_block", "experts FP8 in blocks", fine, kBlock),
+      experts_of("experts_nvfp4", "experts NVFP4", fine, kNvfp4),
+      experts_of("experts_mxfp4_mxfp8", "experts MXFP4 x MXFP8", fine, kMxfp4),
+      experts_of("experts_weight_only", "experts Marlin", marlin, selects_marlin),
+      experts_of("experts_mxfp4", "experts MXFP4", triton_mxfp4, selects_triton_mxfp4),
   };
 }
 
@@ -410,8 +396,14 @@ std::vector<Operator> dense_operators() {
        .architecture = "hopper"}};
   constexpr double kDecodeScale = 0.03;
   return {
-      {"gemm_16bit", "GEMM BF16", TableKind::kGemm, gemm_16bit, selects_gemm_16bit},
-      {"gemm_8bit", "GEMM FP8", TableKind::kGemm, gemm_8bit, selects_gemm_8bit},
+      {"gemm_16bit", "GEMM BF16", TableKind::kGemm, gemm_16bit, selects_gemm<model::DType::kBf16>},
+      {"gemm_8bit", "GEMM FP8", TableKind::kGemm, gemm_8bit, selects_gemm<model::DType::kFp8>},
+      {"gemm_8bit_block",
+       "GEMM FP8 in blocks",
+       TableKind::kGemm,
+       gemm_8bit,
+       selects_gemm<model::DType::kFp8Block>},
+      {"gemm_nvfp4", "GEMM NVFP4", TableKind::kGemm, gemm_8bit, selects_gemm<model::DType::kNvfp4>},
       {"decode_attention",
        "decode attention",
        TableKind::kDecodeAttention,

@@ -30,6 +30,7 @@ struct ExpertCall {
   model::ExpertGemm shape;
   std::int64_t tokens = 0;
   std::int64_t tensor_parallel = 1;  ///< Cuts the width; shape.width is what is left.
+  bool is_weight_only = false;       ///< Products in 16 bits, whatever the GPU can do.
 };
 struct AllReduceCall {
   core::Bytes message;

@@ -33,8 +33,8 @@ constexpr double kBytesPerMessageElement = 2.0;
 /// A product of any two counts of a row stays in range.
 constexpr double kMostOfAnything = 1073741824.0;
 
-/// The formats whose products the kernel model prices as they stand. Others (block-scaled FP8,
-/// weight-only INT4 and INT8) are other kernels.
+/// The formats whose products the kernel model prices as they stand. Others (weight-only INT4 and
+/// INT8) are other kernels.
 std::optional<model::DType> measured_dtype(std::string_view word) {
   if (word == "bfloat16" || word == "bf16" || word == "float16") {
     return model::DType::kBf16;
@@ -42,8 +42,16 @@ std::optional<model::DType> measured_dtype(std::string_view word) {
   if (word == "fp8") {
     return model::DType::kFp8;
   }
+  if (word == "fp8_block") {
+    return model::DType::kFp8Block;
+  }
+  if (word == "nvfp4") {
+    return model::DType::kNvfp4;
+  }
   return std::nullopt;
 }
+
+constexpr std::string_view kMxfp8Activations = "w4a8_mxfp4_mxfp8";
 
 /// Experts' kernels for weights narrower than the products are fitted too: INT4, and MXFP4 as
 /// gpt-oss has it (other networks' MXFP4 takes another kernel).
@@ -51,10 +59,15 @@ std::optional<model::DType> expert_dtype(std::string_view word, std::string_view
   if (word == "int4_wo") {
     return model::DType::kInt4;
   }
-  if (word == "w4a16_mxfp4" && kernel.find("compressedtensors") == std::string_view::npos) {
+  const bool mxfp4 = word == "w4a16_mxfp4" || word == kMxfp8Activations;
+  if (mxfp4 && kernel.find("compressedtensors") == std::string_view::npos) {
     return model::DType::kMxfp4;
   }
   return measured_dtype(word);
+}
+
+bool is_weight_only(std::string_view word) {
+  return word == "int4_wo" || word == "w4a16_mxfp4";
 }
 
 /// Whether the header names a column that only some tables have.
@@ -269,7 +282,8 @@ core::Result<std::vector<Sample>> read_experts(const TableText& table) {
                                       .width = rows->count(4, row) / rows->count(7, row),
                                       .weights = *weights},
                             .tokens = rows->count(2, row),
-                            .tensor_parallel = rows->count(7, row)},
+                            .tensor_parallel = rows->count(7, row),
+                            .is_weight_only = is_weight_only(rows->words[0][row])},
          .time = core::Seconds(rows->numbers[9][row] * kSecondsPerMillisecond)});
   }
   return samples;

@@ -28,10 +28,12 @@ const Column* find_column(const Constants& constants, const std::string& name) {
   return found == constants.columns.end() ? nullptr : &*found;
 }
 
-const Column* find_relative(const Constants& constants, const std::string& architecture) {
+/// Blackwell's workstation parts, without NVLink, are another chip than its data-centre parts.
+const Column* find_relative(const Constants& constants, const hardware::GpuSpec& gpu) {
+  const bool is_alone = gpu.architecture == "blackwell" && !gpu.has_nvlink;
   const auto found =
       std::find_if(constants.columns.begin(), constants.columns.end(), [&](const Column& column) {
-        return column.architecture == architecture;
+        return column.architecture == gpu.architecture && !is_alone;
       });
   return found == constants.columns.end() ? nullptr : &*found;
 }
@@ -128,7 +130,7 @@ Choice choose(const Constants& constants, const hardware::GpuSpec& gpu) {
   } else if (const Column* base = gpu.base.empty() ? nullptr : find_column(constants, gpu.base)) {
     choice.own = base;
     choice.source = fmt::format("kernel ({}, its base)", base->name);
-  } else if (const Column* relative = find_relative(constants, gpu.architecture)) {
+  } else if (const Column* relative = find_relative(constants, gpu)) {
     choice.own = relative;
     choice.source = fmt::format("kernel ({}, same architecture)", relative->name);
   }
@@ -158,6 +160,12 @@ void slow_down(Calibration& result,
        result.gemm_8bit,
        result.experts_8bit_coarse,
        result.experts_8bit_fine);
+  if (result.gemm_8bit_block) {
+    slow(&hardware::GpuSpec::peak_fp8, *result.gemm_8bit_block);
+  }
+  if (result.experts_8bit_block) {
+    slow(&hardware::GpuSpec::peak_fp8, *result.experts_8bit_block);
+  }
   for (auto* set : {&result.experts_weight_only, &result.experts_mxfp4}) {
     if (*set) {
       slow(&hardware::GpuSpec::peak_bf16, **set);
@@ -172,12 +180,34 @@ const Sourced<DecodeAttentionConstants>& Calibration::decode(model::DType kv) co
   return is_8bit && decode_attention_8bit ? *decode_attention_8bit : decode_attention;
 }
 
+const Sourced<GemmConstants>& Calibration::gemm(model::DType weights,
+                                                const MatmulFormat& format) const {
+  if (!format.is_8bit) {
+    return gemm_16bit;
+  }
+  if (weights == model::DType::kFp8Block && gemm_8bit_block) {
+    return *gemm_8bit_block;
+  }
+  return weights == model::DType::kNvfp4 && gemm_nvfp4 ? *gemm_nvfp4 : gemm_8bit;
+}
+
 const Sourced<ExpertConstants>& Calibration::experts(model::DType weights,
                                                      const MatmulFormat& format,
-                                                     std::int64_t experts) const {
+                                                     std::int64_t experts,
+                                                     MoeBackend backend) const {
   const bool is_8bit = format.is_8bit;
   if (!is_8bit && format.weight_bytes < format.activation_bytes && experts_weight_only) {
-    return weights == model::DType::kMxfp4 && experts_mxfp4 ? *experts_mxfp4 : *experts_weight_only;
+    const bool triton = weights == model::DType::kMxfp4 && backend != MoeBackend::kMarlin;
+    return triton && experts_mxfp4 ? *experts_mxfp4 : *experts_weight_only;
+  }
+  if (is_8bit) {
+    const auto* own = weights == model::DType::kFp8Block ? &experts_8bit_block
+                      : weights == model::DType::kNvfp4  ? &experts_nvfp4
+                      : weights == model::DType::kMxfp4  ? &experts_mxfp4_mxfp8
+                                                         : nullptr;
+    if (own != nullptr && *own) {
+      return **own;
+    }
   }
   if (experts <= coarse_experts) {
     return is_8bit ? experts_8bit_coarse : experts_16bit_coarse;
@@ -195,6 +225,8 @@ Calibration calibrate(const Constants& constants, const hardware::GpuSpec& gpu) 
                      .column = choice.own->name,
                      .gemm_16bit = choice.pick(&Column::gemm_16bit),
                      .gemm_8bit = choice.pick(&Column::gemm_8bit),
+                     .gemm_8bit_block = choice.pick_any(&Column::gemm_8bit_block),
+                     .gemm_nvfp4 = choice.pick_any(&Column::gemm_nvfp4),
                      .decode_attention = choice.pick(&Column::decode_attention),
                      .decode_attention_8bit = choice.pick_any(&Column::decode_attention_8bit),
                      .prefill_attention = choice.pick(&Column::prefill_attention),
@@ -202,9 +234,16 @@ Calibration calibrate(const Constants& constants, const hardware::GpuSpec& gpu) 
                      .experts_16bit_fine = choice.pick(&Column::experts_16bit_fine),
                      .experts_8bit_coarse = choice.pick(&Column::experts_8bit_coarse),
                      .experts_8bit_fine = choice.pick(&Column::experts_8bit_fine),
+                     .experts_8bit_block = choice.pick_any(&Column::experts_8bit_block),
+                     .experts_nvfp4 = choice.pick_any(&Column::experts_nvfp4),
+                     .experts_mxfp4_mxfp8 = choice.pick_any(&Column::experts_mxfp4_mxfp8),
                      .experts_weight_only = choice.pick_any(&Column::experts_weight_only),
                      .experts_mxfp4 = choice.pick_any(&Column::experts_mxfp4),
                      .all_reduce = choice.pick(&Column::all_reduce)};
+  if (gpu.architecture == "blackwell") {
+    result.all_reduce_fused = Sourced<AllReduceConstants>{
+        .values = choice.generic->all_reduce.value(), .source = choice.generic_source};
+  }
   if (gpu.datasheet_only) {
     // What was fitted on CUDA GPUs says nothing of others: memory passes remain.
     result.step = {};

@@ -8,6 +8,7 @@
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
+#include "latency/step_time_model.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::kernel {
@@ -34,6 +35,9 @@ struct Calibration {
   std::string column;
   Sourced<GemmConstants> gemm_16bit;
   Sourced<GemmConstants> gemm_8bit;
+  /// Absent: gemm_8bit.
+  std::optional<Sourced<GemmConstants>> gemm_8bit_block = std::nullopt;
+  std::optional<Sourced<GemmConstants>> gemm_nvfp4 = std::nullopt;
   Sourced<DecodeAttentionConstants> decode_attention;
   /// Absent: decode_attention.
   std::optional<Sourced<DecodeAttentionConstants>> decode_attention_8bit = std::nullopt;
@@ -42,20 +46,30 @@ struct Calibration {
   Sourced<ExpertConstants> experts_16bit_fine;
   Sourced<ExpertConstants> experts_8bit_coarse;
   Sourced<ExpertConstants> experts_8bit_fine;
+  /// Absent: the 8-bit sets.
+  std::optional<Sourced<ExpertConstants>> experts_8bit_block = std::nullopt;
+  std::optional<Sourced<ExpertConstants>> experts_nvfp4 = std::nullopt;
+  std::optional<Sourced<ExpertConstants>> experts_mxfp4_mxfp8 = std::nullopt;
   /// Absent: the 16-bit sets.
   std::optional<Sourced<ExpertConstants>> experts_weight_only = std::nullopt;
   std::optional<Sourced<ExpertConstants>> experts_mxfp4 = std::nullopt;
   Sourced<AllReduceConstants> all_reduce;
+  /// FlashInfer's, with the norm (KernelChoice::fuse_allreduce_rms): no table holds it. On
+  /// Blackwell, where vLLM's own is slow, it is taken to be what all GPUs' tables have in common;
+  /// absent: all_reduce.
+  std::optional<Sourced<AllReduceConstants>> all_reduce_fused = std::nullopt;
 
-  [[nodiscard]] const Sourced<GemmConstants>& gemm(bool is_8bit) const {
-    return is_8bit ? gemm_8bit : gemm_16bit;
-  }
+  /// Of such weights; `format` is what the GPU makes of them.
+  [[nodiscard]] const Sourced<GemmConstants>& gemm(model::DType weights,
+                                                   const MatmulFormat& format) const;
   /// Of a cache with elements of that type.
   [[nodiscard]] const Sourced<DecodeAttentionConstants>& decode(model::DType kv) const;
   /// Of a network with that many experts of such weights; `format` is what the GPU makes of them.
-  [[nodiscard]] const Sourced<ExpertConstants>& experts(model::DType weights,
-                                                        const MatmulFormat& format,
-                                                        std::int64_t experts) const;
+  [[nodiscard]] const Sourced<ExpertConstants>& experts(
+      model::DType weights,
+      const MatmulFormat& format,
+      std::int64_t experts,
+      MoeBackend backend = MoeBackend::kAuto) const;
 };
 
 /// Each set from the column of that name, else from that of its base, else from the first of that

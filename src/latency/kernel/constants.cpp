@@ -192,6 +192,9 @@ void read(Numbers& numbers, StepConstants& set) {
                    .server = on.reader().required_string("server")};
     on.finish();
   }
+  set.host_layer = numbers.optional_microseconds("host_layer_us");
+  set.host_experts = numbers.optional_microseconds("host_experts_us");
+  set.host_latent = numbers.optional_microseconds("host_latent_us");
   set.step_gap = numbers.microseconds("step_gap_us");
   set.elementwise_traffic_factor = numbers.real("elementwise_traffic_factor", kFactor);
   set.elementwise_bandwidth_efficiency = numbers.efficiency("elementwise_bandwidth_efficiency");
@@ -266,6 +269,8 @@ Column read_column(const document::Node& node, const std::string& path, core::Er
   column.architecture = reader.required_string("architecture");
   column.gemm_16bit = read_optional<GemmConstants>(reader, "gemm_16bit", errors);
   column.gemm_8bit = read_optional<GemmConstants>(reader, "gemm_8bit", errors);
+  column.gemm_8bit_block = read_optional<GemmConstants>(reader, "gemm_8bit_block", errors);
+  column.gemm_nvfp4 = read_optional<GemmConstants>(reader, "gemm_nvfp4", errors);
   column.decode_attention =
       read_optional<DecodeAttentionConstants>(reader, "decode_attention", errors);
   column.decode_attention_8bit =
@@ -278,6 +283,10 @@ Column read_column(const document::Node& node, const std::string& path, core::Er
   column.experts_8bit_coarse =
       read_optional<ExpertConstants>(reader, "experts_8bit_coarse", errors);
   column.experts_8bit_fine = read_optional<ExpertConstants>(reader, "experts_8bit_fine", errors);
+  column.experts_8bit_block = read_optional<ExpertConstants>(reader, "experts_8bit_block", errors);
+  column.experts_nvfp4 = read_optional<ExpertConstants>(reader, "experts_nvfp4", errors);
+  column.experts_mxfp4_mxfp8 =
+      read_optional<ExpertConstants>(reader, "experts_mxfp4_mxfp8", errors);
   column.experts_weight_only =
       read_optional<ExpertConstants>(reader, "experts_weight_only", errors);
   column.experts_mxfp4 = read_optional<ExpertConstants>(reader, "experts_mxfp4", errors);
@@ -295,6 +304,8 @@ void complete_from(Column& column, const Column& other) {
   };
   take(&Column::gemm_16bit);
   take(&Column::gemm_8bit);
+  take(&Column::gemm_8bit_block);
+  take(&Column::gemm_nvfp4);
   take(&Column::decode_attention);
   take(&Column::decode_attention_8bit);
   take(&Column::prefill_attention);
@@ -302,6 +313,9 @@ void complete_from(Column& column, const Column& other) {
   take(&Column::experts_16bit_fine);
   take(&Column::experts_8bit_coarse);
   take(&Column::experts_8bit_fine);
+  take(&Column::experts_8bit_block);
+  take(&Column::experts_nvfp4);
+  take(&Column::experts_mxfp4_mxfp8);
   take(&Column::experts_weight_only);
   take(&Column::experts_mxfp4);
   take(&Column::all_reduce);

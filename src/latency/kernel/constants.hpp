@@ -142,6 +142,8 @@ struct Column {
   std::string architecture;  ///< As in hardware::GpuSpec, or "any".
   std::optional<GemmConstants> gemm_16bit;
   std::optional<GemmConstants> gemm_8bit;
+  std::optional<GemmConstants> gemm_8bit_block;  ///< FP8 scaled in blocks; absent: gemm_8bit.
+  std::optional<GemmConstants> gemm_nvfp4;  ///< Where the GPU multiplies NVFP4; absent: gemm_8bit.
   std::optional<DecodeAttentionConstants> decode_attention;
   /// Of caches with 8 bits per element; absent here and in the generic column: decode_attention.
   std::optional<DecodeAttentionConstants> decode_attention_8bit;
@@ -150,6 +152,11 @@ struct Column {
   std::optional<ExpertConstants> experts_16bit_fine;
   std::optional<ExpertConstants> experts_8bit_coarse;
   std::optional<ExpertConstants> experts_8bit_fine;
+  /// FP8 scaled in blocks, NVFP4, and MXFP4 weights with MXFP8 activations, of any number of
+  /// experts, where the GPU multiplies them; absent: the 8-bit sets.
+  std::optional<ExpertConstants> experts_8bit_block;
+  std::optional<ExpertConstants> experts_nvfp4;
+  std::optional<ExpertConstants> experts_mxfp4_mxfp8;
   /// Weights that are narrower than the products; absent here and in the generic column: the 16-bit
   /// sets.
   std::optional<ExpertConstants> experts_weight_only;
@@ -175,6 +182,11 @@ struct StepConstants {
   core::Seconds uncaptured_expert_gap;
   /// Where that gap was measured, and nowhere else it is charged; absent: everywhere.
   std::optional<MeasuredOn> uncaptured_expert_gap_on = std::nullopt;
+  /// What the host takes to launch a layer of a step with prompts that no captured graph holds, and
+  /// more where the layer has experts or latent attention. The GPU's work hides it.
+  core::Seconds host_layer;
+  core::Seconds host_experts;
+  core::Seconds host_latent;
   core::Seconds step_gap;
   double elementwise_traffic_factor = 1.0;
   double elementwise_bandwidth_efficiency = 1.0;

@@ -39,7 +39,8 @@ MatmulFormat matmul_format(model::DType weights, const hardware::GpuSpec& gpu) {
             .is_8bit = true,
             .products = both ? "fp4" : "fp8"};
   }
-  if (weights == model::DType::kFp8 || weights == model::DType::kMxfp8) {
+  if (weights == model::DType::kFp8 || weights == model::DType::kFp8Block ||
+      weights == model::DType::kMxfp8) {
     peak_8bit = gpu.peak_fp8;
   } else if (weights == model::DType::kInt8) {
     peak_8bit = gpu.peak_int8;

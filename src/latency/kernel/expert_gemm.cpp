@@ -28,13 +28,13 @@ constexpr double kPairBytesPerElement = 6.0;
 constexpr std::array<double, 8> kLargestNormal = {
     0.5642, 1.0294, 1.4236, 1.7660, 2.0697, 2.3437, 2.5946, 2.8269};
 
-/// What a kernel's matrices have more elements than the network's. vLLM gives Marlin MXFP4 experts
-/// whose hidden size is a multiple of 256 and whose width is one of 128 (mxfp4.py); from Hopper on
-/// they run in another kernel.
-double padding(const model::ExpertGemm& shape, const hardware::GpuSpec& gpu) {
+/// What a kernel's matrices have more elements than the network's. vLLM gives Marlin, whose sets
+/// state warp_macs, MXFP4 experts whose hidden size is a multiple of 256 and whose width is one of
+/// 128 (mxfp4.py).
+double padding(const model::ExpertGemm& shape, const ExpertConstants& constants) {
   constexpr double kHiddenMultiple = 256.0;
   constexpr double kWidthMultiple = 128.0;
-  if (shape.weights != model::DType::kMxfp4 || !is_before_hopper(gpu)) {
+  if (shape.weights != model::DType::kMxfp4 || !constants.warp_macs) {
     return 1.0;
   }
   const auto share = [](double size, double multiple) {
@@ -155,7 +155,7 @@ Cost expert_gemm(const model::ExpertGemm& shape,
                           .tile_rows = wasted_rows};
   const core::Flops wasted(kFlopsPerWeight * matrices * elements * tiles.tile_rows *
                            std::min(hit, pairs));
-  const double padded = padding(shape, gpu);
+  const double padded = padding(shape, constants);
   const core::Seconds memory = weights * padded / streaming_rate(constants, gpu);
   const core::Seconds compute =
       (flops + wasted) * padded / (peak_of(format, constants, gpu) * tiles.compute_efficiency);

@@ -171,4 +171,35 @@ Cost gemm(const GemmShape& shape,
           .side = roofline_side(flops, bytes, format.peak, gpu.mem_bandwidth)};
 }
 
+Cost fp32_gemm(const GemmShape& shape,
+               const GemmConstants& constants,
+               const hardware::GpuSpec& gpu) {
+  // Multiply-adds of a multiprocessor in a clock (NVIDIA's architecture whitepapers), and the share
+  // of them that cuBLAS reaches: 45 to 60 % on H100 and B200.
+  const double lanes = gpu.architecture == "ampere" ? 64.0 : 128.0;
+  constexpr double kEfficiency = 0.5;
+  constexpr double kHertz = 1e9;
+  // The copy reads 16 bit and writes 32.
+  constexpr double kCopyBytes = 6.0;
+  constexpr double kBytesPer32Bit = 4.0;
+  const double m = real(shape.m);
+  const double k = real(shape.k);
+  const double n = real(shape.n);
+  const core::FlopsPerSecond peak(kFlopsPerMac * lanes * real(gpu.num_sms) * gpu.clock_ghz *
+                                  kHertz);
+  const core::Bytes copied(kCopyBytes * m * k);
+  const core::Bytes bytes(kBytesPer32Bit * (k * n + m * k + m * n));
+  const core::Flops flops(kFlopsPerMac * m * k * n);
+  const core::BytesPerSecond rate = streaming_rate(constants, gpu);
+  const core::Seconds streamed = bytes / rate;
+  const core::Seconds compute = flops / (peak * kEfficiency);
+  return {.time = constants.fixed + copied / rate +
+                  soft_max(streamed, compute, constants.overlap_exponent),
+          .flops = flops,
+          .bytes = bytes + copied,
+          .kind = streamed < compute ? domain::Bottleneck::kCompute : domain::Bottleneck::kMemory,
+          .losing = {},
+          .side = roofline_side(flops, bytes, peak, gpu.mem_bandwidth)};
+}
+
 }  // namespace ridgeline::latency::kernel

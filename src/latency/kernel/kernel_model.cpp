@@ -68,13 +68,6 @@ core::Duration on_line(core::Duration base, core::Duration slope, std::int64_t c
   return core::Duration::saturating_sum(base, core::Duration::saturating_product(slope, context));
 }
 
-/// Verifications alone replay a whole graph, as decodes do.
-bool has_prompt(const domain::StepBatch& batch) {
-  return std::any_of(batch.prefills.begin(), batch.prefills.end(), [](const auto& chunk) {
-    return chunk.drafts == 0;
-  });
-}
-
 }  // namespace
 
 KernelModel::KernelModel(const ModelInputs& inputs, const Constants& constants)
@@ -87,11 +80,14 @@ KernelModel::KernelModel(const ModelInputs& inputs,
       gpu_(inputs.gpu),
       calibration_(calibrate(constants, inputs.gpu)),
       graph_sizes_(inputs.execution.cuda_graph_sizes),
-      plan_(make_plan(inputs.network, inputs.execution.sharding, calibration_, gpu_)),
+      plan_(make_plan(
+          inputs.network, inputs.execution.sharding, calibration_, gpu_, inputs.execution.kernels)),
       step_gap_(all_calls(calibration_.step.step_gap, 1)),
       piecewise_gap_(all_calls(calibration_.step.piecewise_layer_gap, inputs.network.num_layers())),
       uncaptured_gap_(all_calls(calibration_.step.uncaptured_expert_gap, plan_.gap_layers)),
       eager_gap_(inputs.execution.enforce_eager ? uncaptured_gap_ : core::Duration()),
+      host_launches_(all_calls(plan_.host_launches, 1)),
+      graphs_hold_prompts_(inputs.execution.graphs_hold_prompts),
       notes_(kernel_notes(inputs.network, inputs.gpu, inputs.execution.sharding, calibration_)),
       token_memo_(kRememberedTokens),
       sampled_memo_(kRememberedSequences),
@@ -109,31 +105,6 @@ KernelModel::KernelModel(const ModelInputs& inputs,
     edit(plan_, calibration_);
   }
   decode_memos_ = make_memos(plan_.attention.size(), kRememberedSequences);
-}
-
-std::int64_t KernelModel::padded(std::int64_t tokens) const {
-  const auto next = std::lower_bound(graph_sizes_.begin(), graph_sizes_.end(), tokens);
-  return next == graph_sizes_.end() ? tokens : *next;
-}
-
-bool KernelModel::is_captured(std::int64_t tokens) const {
-  return !graph_sizes_.empty() && tokens <= graph_sizes_.back();
-}
-
-bool KernelModel::is_piecewise(const domain::StepBatch& batch) const {
-  return has_prompt(batch) && is_captured(batch.num_tokens().value()) &&
-         piecewise_gap_ >= eager_gap_;
-}
-
-core::Duration KernelModel::launch_gap(const domain::StepBatch& batch) const {
-  return has_prompt(batch) ? launch_gap_of_prompts(batch.num_tokens().value()) : eager_gap_;
-}
-
-core::Duration KernelModel::launch_gap_of_prompts(std::int64_t tokens) const {
-  if (graph_sizes_.empty()) {
-    return {};
-  }
-  return is_captured(tokens) ? std::max(piecewise_gap_, eager_gap_) : uncaptured_gap_;
 }
 
 DecodeCall KernelModel::decodes_of(const domain::StepBatch& batch) const {
@@ -306,8 +277,10 @@ void KernelModel::add_attention(const TimeByKind& prefill,
     return {};
   }
   domain::StepTime time = start(token_part(work.tokens), sampled_part(work.sampled));
-  add_attention(prefill_part(work), work.decode, time);
-  time.add(domain::Bottleneck::kOverhead, launch_gap(batch));
+  const TimeByKind prefill = prefill_part(work);
+  const core::Duration gap = launch_gap(batch, kernel_time(time, prefill));
+  add_attention(prefill, work.decode, time);
+  time.add(domain::Bottleneck::kOverhead, gap);
   return time;
 }
 
@@ -319,8 +292,9 @@ domain::StepTime KernelModel::predict_whole_prompt(const domain::StepBatch& batc
       start(token_part(tokens), sampled_part(batch.num_decodes + (chunk.samples ? 1 : 0)));
   const TimeByKind prefill = prompt_memos_.front().get(
       prompt, [&](std::int64_t /*tokens*/) { return sum_prefill(work_of(batch)); });
+  const core::Duration gap = launch_gap_of_prompts(tokens, kernel_time(time, prefill));
   add_attention(prefill, decodes_of(batch), time);
-  time.add(domain::Bottleneck::kOverhead, launch_gap_of_prompts(tokens));
+  time.add(domain::Bottleneck::kOverhead, gap);
   return time;
 }
 
@@ -368,8 +342,10 @@ domain::StepTime KernelModel::recompute(const domain::StepBatch& batch) const {
   }
   domain::StepTime time = start(sum_rows(model::Rows::kTokens, padded(work.tokens)),
                                 sum_rows(model::Rows::kSampled, work.sampled));
-  add_attention(sum_prefill(work), work.decode, time);
-  time.add(domain::Bottleneck::kOverhead, launch_gap(batch));
+  const TimeByKind prefill = sum_prefill(work);
+  const core::Duration gap = launch_gap(batch, kernel_time(time, prefill));
+  add_attention(prefill, work.decode, time);
+  time.add(domain::Bottleneck::kOverhead, gap);
   return time;
 }
 
@@ -399,8 +375,9 @@ std::optional<domain::AffineStep> KernelModel::affine_with_prompt(std::int64_t n
   domain::AffineStep step;
   step.base = start(token_part(work.tokens), sampled_part(work.sampled));
   const TimeByKind prefill = prefill_part(work);
+  const core::Duration gap = launch_gap(batch, kernel_time(step.base, prefill));
   add_parts(prefill, step.base);
-  step.base.add(domain::Bottleneck::kOverhead, launch_gap(batch));
+  step.base.add(domain::Bottleneck::kOverhead, gap);
   return add_decode_lines(num_decodes, context, step) ? std::optional(step) : std::nullopt;
 }
 

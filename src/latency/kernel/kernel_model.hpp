@@ -59,6 +59,11 @@ class KernelModel final : public StepTimeModel {
   [[nodiscard]] bool is_piecewise(const domain::StepBatch& batch) const;
   /// What launching takes beside the kernels where a batch holds prompt chunks: in a graph that is
   /// large enough, attention between its pieces (vLLM); above, the experts by the host.
+  /// `kernels` are those of the step but its decodes' attention: what the host launches meanwhile
+  /// takes no time of its own.
+  [[nodiscard]] core::Duration launch_gap(const domain::StepBatch& batch,
+                                          core::Duration kernels) const;
+  /// launch_gap() beside the batch's own kernels, for explain().
   [[nodiscard]] core::Duration launch_gap(const domain::StepBatch& batch) const;
   /// Rows that the token operators run on: the next captured graph size, if there is one.
   [[nodiscard]] std::int64_t padded(std::int64_t tokens) const;
@@ -87,8 +92,12 @@ class KernelModel final : public StepTimeModel {
                                          const PrefillCall& call,
                                          const Work& work);
   [[nodiscard]] bool is_captured(std::int64_t tokens) const;
+  /// Of a step to which no attention was added yet, and of its prompts' attention.
+  [[nodiscard]] static core::Duration kernel_time(const domain::StepTime& time,
+                                                  const TimeByKind& prefill);
   /// launch_gap() of a batch of so many tokens that holds prompt chunks.
-  [[nodiscard]] core::Duration launch_gap_of_prompts(std::int64_t tokens) const;
+  [[nodiscard]] core::Duration launch_gap_of_prompts(std::int64_t tokens,
+                                                     core::Duration kernels) const;
   /// Prefill attention of all operators, anew or from memory where equal prompts are computed
   /// whole.
   [[nodiscard]] [[gnu::noinline]] TimeByKind sum_prefill(const Work& work) const;
@@ -125,6 +134,8 @@ class KernelModel final : public StepTimeModel {
   core::Duration piecewise_gap_;   ///< Over all layers.
   core::Duration uncaptured_gap_;  ///< Over all layers with experts.
   core::Duration eager_gap_;       ///< uncaptured_gap_ of eager steps; else 0.
+  core::Duration host_launches_;   ///< Of a step with prompts that no graph holds.
+  bool graphs_hold_prompts_;
   core::Warnings notes_;
   PartMemo token_memo_;
   PartMemo sampled_memo_;

@@ -21,6 +21,7 @@ namespace {
 bool lacks_units(model::DType format, const hardware::GpuSpec& gpu) {
   switch (format) {
     case model::DType::kFp8:
+    case model::DType::kFp8Block:
     case model::DType::kMxfp8:
       return gpu.peak_fp8.value() <= 0.0;
     case model::DType::kInt8:
@@ -47,13 +48,32 @@ struct Findings {
   std::vector<std::string> operators;
 };
 
+bool has_own_set(model::DType weights, bool experts, const Calibration& calibration) {
+  switch (weights) {
+    case model::DType::kFp8:
+      return true;
+    case model::DType::kFp8Block:
+      return experts ? calibration.experts_8bit_block.has_value()
+                     : calibration.gemm_8bit_block.has_value();
+    case model::DType::kNvfp4:
+      return experts ? calibration.experts_nvfp4.has_value() : calibration.gemm_nvfp4.has_value();
+    case model::DType::kMxfp4:
+      return experts && calibration.experts_mxfp4_mxfp8.has_value();
+    default:
+      return false;
+  }
+}
+
 /// The format whose constants price weights of that one; empty where they were fitted on it. Tables
 /// hold dense products of 16-bit and FP8 weights, and experts with narrow weights besides
 /// (docs/models/kernel.md, "Your own constants").
-std::string priced_as(model::DType weights, bool experts, const hardware::GpuSpec& gpu) {
+std::string priced_as(model::DType weights,
+                      bool experts,
+                      const hardware::GpuSpec& gpu,
+                      const Calibration& calibration) {
   const MatmulFormat format = matmul_format(weights, gpu);
   if (format.is_8bit) {
-    return weights == model::DType::kFp8 ? "" : "fp8";
+    return has_own_set(weights, experts, calibration) ? "" : "fp8";
   }
   const bool narrow = format.weight_bytes < format.activation_bytes;
   return narrow && !experts ? "bf16" : "";
@@ -61,12 +81,13 @@ std::string priced_as(model::DType weights, bool experts, const hardware::GpuSpe
 
 Findings look_through(const model::ModelSpec& network,
                       const hardware::GpuSpec& gpu,
-                      const model::Sharding& sharding) {
+                      const model::Sharding& sharding,
+                      const Calibration& calibration) {
   Findings found;
   const auto weights = [&](model::DType format, bool experts) {
     if (lacks_units(format, gpu)) {
       note_once(found.formats, model::name(format));
-    } else if (const std::string as = priced_as(format, experts, gpu); !as.empty()) {
+    } else if (const std::string as = priced_as(format, experts, gpu, calibration); !as.empty()) {
       note_once(found.unmeasured, fmt::format("{} takes those of {}", model::name(format), as));
     }
   };
@@ -133,7 +154,7 @@ core::Warnings kernel_notes(const model::ModelSpec& network,
   } else if (calibration.column != gpu.name) {
     note_unmeasured_gpu(gpu, calibration, notes);
   }
-  const Findings found = look_through(network, gpu, sharding);
+  const Findings found = look_through(network, gpu, sharding, calibration);
   if (!found.formats.empty()) {
     notes.push_back(
         {.code = "W-no-units",

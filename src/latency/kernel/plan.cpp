@@ -48,8 +48,13 @@ class Planner {
   Planner(const model::ModelSpec& network,
           const model::Sharding& sharding,
           const Calibration& calibration,
-          const hardware::GpuSpec& gpu)
-      : network_(network), sharding_(sharding), calibration_(calibration), gpu_(gpu) {}
+          const hardware::GpuSpec& gpu,
+          const KernelChoice& choice)
+      : network_(network),
+        sharding_(sharding),
+        calibration_(calibration),
+        gpu_(gpu),
+        choice_(choice) {}
 
   Plan plan(const std::vector<model::Operator>& operators) && {
     quantises_ = std::any_of(
@@ -57,6 +62,8 @@ class Planner {
     for (const model::Operator& op : operators) {
       std::visit([&](const auto& shape) { add(op, shape); }, op.shape);
     }
+    plan_.host_launches =
+        plan_.host_launches + calibration_.step.host_layer * real(network_.num_layers());
     return std::move(plan_);
   }
 
@@ -66,7 +73,19 @@ class Planner {
       return matmul_format(gemm->weights, gpu_).is_8bit;
     }
     const auto* experts = std::get_if<model::ExpertGemm>(&op.shape);
-    return experts != nullptr && matmul_format(experts->weights, gpu_).is_8bit;
+    return experts != nullptr && expert_format(experts->weights).is_8bit;
+  }
+
+  /// What the GPU makes of experts' weights: Marlin expands all narrow ones to 16 bit.
+  [[nodiscard]] MatmulFormat expert_format(model::DType weights) const {
+    MatmulFormat format = matmul_format(weights, gpu_);
+    if (choice_.moe_backend == MoeBackend::kMarlin && format.is_8bit) {
+      const MatmulFormat products = matmul_format(model::DType::kBf16, gpu_);
+      format = {.weight_bytes = format.weight_bytes,
+                .activation_bytes = products.activation_bytes,
+                .peak = products.peak};
+    }
+    return format;
   }
 
   RowOperator& push(const model::Operator& op,
@@ -82,12 +101,12 @@ class Planner {
   }
 
   void add(const model::Operator& op, const model::Gemm& shape) {
-    // The expert kernels were measured with their routing, so the router is priced there.
     if (op.name == "router") {
+      add_router(op, shape);
       return;
     }
     const MatmulFormat format = matmul_format(shape.weights, gpu_);
-    const auto& set = calibration_.gemm(format.is_8bit);
+    const auto& set = calibration_.gemm(shape.weights, format);
     RowOperator& row = push(
         op, set.source, [shape, format, &constants = set.values, &gpu = gpu_](std::int64_t rows) {
           return gemm({.m = rows, .k = shape.k, .n = shape.n}, format, constants, gpu);
@@ -98,12 +117,36 @@ class Planner {
     };
   }
 
-  void add(const model::Operator& op, const model::ExpertGemm& shape) {
+  /// The expert kernels were measured with their routing, but for routers in FP32, whose operands
+  /// are made from 16 bit and multiplied by the ordinary units.
+  void add_router(const model::Operator& op, const model::Gemm& shape) {
+    if (shape.weights != model::DType::kFp32) {
+      return;
+    }
     const MatmulFormat format = matmul_format(shape.weights, gpu_);
-    const auto& set = calibration_.experts(shape.weights, format, shape.experts);
+    const auto& set = calibration_.gemm_16bit;
+    const bool on_tensor_cores = choice_.fp32_as_tf32;
+    RowOperator& row = push(
+        op,
+        on_tensor_cores ? set.source : kUncalibrated,
+        [shape, format, on_tensor_cores, &constants = set.values, &gpu = gpu_](std::int64_t rows) {
+          const GemmShape call{.m = rows, .k = shape.k, .n = shape.n};
+          return on_tensor_cores ? gemm(call, format, constants, gpu)
+                                 : fp32_gemm(call, constants, gpu);
+        });
+    row.shape = [shape](std::int64_t rows) {
+      return fmt::format("{}x{}x{}", rows, shape.k, shape.n);
+    };
+  }
+
+  void add(const model::Operator& op, const model::ExpertGemm& shape) {
+    const MatmulFormat format = expert_format(shape.weights);
+    const auto& set =
+        calibration_.experts(shape.weights, format, shape.experts, choice_.moe_backend);
     const auto& gap_on = calibration_.step.uncaptured_expert_gap_on;
     const bool has_gap =
         !gap_on || (gap_on->gpu == gpu_.name && shape.experts <= gap_on->most_experts);
+    plan_.host_launches = plan_.host_launches + calibration_.step.host_experts * real(op.calls);
     plan_.gap_layers += format.is_8bit && has_gap ? op.calls : 0;
     RowOperator& row = push(
         op,
@@ -126,7 +169,8 @@ class Planner {
     if (shape.ranks < 2) {
       return;
     }
-    const auto& set = calibration_.all_reduce;
+    const bool is_fused = choice_.fuse_allreduce_rms && calibration_.all_reduce_fused;
+    const auto& set = is_fused ? *calibration_.all_reduce_fused : calibration_.all_reduce;
     const hardware::LinkView view = hardware::over_link(gpu_, shape.ranks);
     RowOperator& row =
         push(op,
@@ -217,6 +261,7 @@ class Planner {
   }
 
   void add(const model::Operator& op, const model::LatentAttention& shape) {
+    plan_.host_launches = plan_.host_launches + calibration_.step.host_latent * real(op.calls);
     add_cached_attention(op,
                          shape,
                          calibration_.decode_attention,
@@ -337,6 +382,7 @@ class Planner {
   const model::Sharding& sharding_;
   const Calibration& calibration_;
   const hardware::GpuSpec& gpu_;
+  const KernelChoice& choice_;
   bool quantises_ = false;
   Plan plan_;
 };
@@ -391,8 +437,10 @@ std::int64_t AttentionOperator::crossing(core::Duration floor,
 Plan make_plan(const model::ModelSpec& network,
                const model::Sharding& sharding,
                const Calibration& calibration,
-               const hardware::GpuSpec& gpu) {
-  return Planner(network, sharding, calibration, gpu).plan(model::forward_pass(network, sharding));
+               const hardware::GpuSpec& gpu,
+               const KernelChoice& choice) {
+  return Planner(network, sharding, calibration, gpu, choice)
+      .plan(model::forward_pass(network, sharding));
 }
 
 }  // namespace ridgeline::latency::kernel

@@ -81,13 +81,15 @@ struct Plan {
   /// With experts that quantise their activations, where StepConstants::uncaptured_expert_gap
   /// holds.
   std::int64_t gap_layers = 0;
+  core::Seconds host_launches;  ///< Of all layers, where no graph holds a step.
 };
 
 /// `calibration` and `gpu` outlive the plan.
 [[nodiscard]] Plan make_plan(const model::ModelSpec& network,
                              const model::Sharding& sharding,
                              const Calibration& calibration,
-                             const hardware::GpuSpec& gpu);
+                             const hardware::GpuSpec& gpu,
+                             const KernelChoice& choice = {});
 
 /// All calls, in simulated time; Duration::max() where that has no room for them.
 [[nodiscard]] core::Duration all_calls(core::Seconds one_call, std::int64_t calls);

@@ -29,6 +29,12 @@ struct Setting {
 };
 
 constexpr auto kSettings = std::to_array<Setting>({
+    {"host_layer_us",
+     [](Constants& all, double us) { all.step.host_layer = core::microseconds(us); }},
+    {"host_experts_us",
+     [](Constants& all, double us) { all.step.host_experts = core::microseconds(us); }},
+    {"host_latent_us",
+     [](Constants& all, double us) { all.step.host_latent = core::microseconds(us); }},
     {"layer_launch_gap_us",
      [](Constants& all, double us) { all.step.layer_launch_gap = core::microseconds(us); }},
     {"norm_us", [](Constants& all, double us) { all.step.norm = core::microseconds(us); }},

@@ -109,17 +109,18 @@ TableModel::Gemms& TableModel::gemms(const ModelInputs& inputs,
   const model::DType measured_type = table.is_8bit ? model::DType::kFp8 : model::DType::kBf16;
   const kernel::MatmulFormat found = kernel::matmul_format(measured_type, gpu);
   const bool same = found.weight_bytes == wanted.weight_bytes && found.is_8bit == wanted.is_8bit;
-  const auto seconds = [&](const measured::GemmPoint& point, const kernel::MatmulFormat& format) {
+  const auto seconds = [&](const measured::GemmPoint& point, model::DType type) {
+    const kernel::MatmulFormat format = kernel::matmul_format(type, gpu);
     return kernel::gemm({.m = point.m, .k = point.k, .n = point.n},
                         format,
-                        calibration.gemm(format.is_8bit).values,
+                        calibration.gemm(type, format).values,
                         gpu)
         .time;
   };
   const measured::GemmSurface::Factor factor = [&](const measured::GemmPoint& point) {
-    return same ? 1.0 : seconds(point, wanted) / seconds(point, found);
+    return same ? 1.0 : seconds(point, weights) / seconds(point, measured_type);
   };
-  const double fixed_us = core::as_microseconds(calibration.gemm(wanted.is_8bit).values.fixed);
+  const double fixed_us = core::as_microseconds(calibration.gemm(weights, wanted).values.fixed);
   slot.reset(
       new Gemms{.surface = measured::GemmSurface(table, fixed_us, factor), .source = table.source});
   if (!same) {

@@ -46,7 +46,8 @@ std::string network_text(const scenario::Deployment& deployment) {
   const std::string_view weights = model::name(network.precision.ffn);
   const bool is_plain =
       network.precision.ffn == model::DType::kBf16 || network.precision.ffn == model::DType::kFp16;
-  if (!is_plain && !says(weights)) {
+  // "fp8" of "fp8 in blocks" is as much as names say.
+  if (!is_plain && !says(weights.substr(0, weights.find(' ')))) {
     notes.emplace_back(weights);
   }
   if (network.precision.kv == model::DType::kFp8) {

@@ -222,13 +222,17 @@ TEST(ExperimentRecords, SaysWhatItCannotUse) {
 }
 
 TEST(ExperimentRecords, VersionsComeFromTheTextElseTheDate) {
-  EXPECT_EQ(version_option("0.15.1 (per authors)", ""), "vllm@0.15.1");
-  EXPECT_EQ(version_option("a fork, ~0.15 (Mar 2026)", ""), "");
-  EXPECT_EQ(version_option("", "2025-10-29"), "vllm@0.11");  // 0.11.0 came out on 2 October
-  EXPECT_EQ(version_option("", "2025-10-29T00:00:00Z"), "vllm@0.11");
-  EXPECT_EQ(version_option("0.11.0", "2026-10-29"), "vllm@0.11.0");
-  EXPECT_EQ(version_option("", "2020-01-01"), "");
-  EXPECT_EQ(version_option("7", ""), "");
+  EXPECT_EQ(version_option("vllm", "0.15.1 (per authors)", ""), "vllm@0.15.1");
+  EXPECT_EQ(version_option("vllm", "a fork, ~0.15 (Mar 2026)", ""), "");
+  EXPECT_EQ(version_option("vllm", "", "2025-10-29"), "vllm@0.11");  // 0.11.0 came out on 2 October
+  EXPECT_EQ(version_option("vllm", "", "2025-10-29T00:00:00Z"), "vllm@0.11");
+  EXPECT_EQ(version_option("vllm", "0.11.0", "2026-10-29"), "vllm@0.11.0");
+  EXPECT_EQ(version_option("vllm", "", "2020-01-01"), "");
+  EXPECT_EQ(version_option("vllm", "7", ""), "");
+  EXPECT_EQ(version_option("", "0.11.0", ""), "vllm@0.11.0");
+  EXPECT_EQ(version_option("SGLang", "0.5.9", ""), "sglang@0.5.9");
+  EXPECT_EQ(version_option("sglang", "nightly-dev-20260216", "2026-02-16"), "sglang");
+  EXPECT_EQ(version_option("trtllm", "1.2.0rc6.post2", ""), "trtllm@1.2.0");
 }
 
 }  // namespace

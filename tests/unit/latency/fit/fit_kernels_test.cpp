@@ -123,12 +123,8 @@ TEST(FitKernels, MeetsItsTargetsOnMeasuredTables) {
   }
   auto tables = read_tables(folder);
   ASSERT_TRUE(tables.has_value()) << core::to_string(tables.error().front());
-  // Targets are those of the GPUs that the constants in use were fitted on. Tables of others, as of
-  // B200, hold rows of several kernels under one name (`kernel_source`).
-  std::erase_if(*tables, [](const SampleTable& table) {
-    const auto& columns = kernel::builtin_constants().columns;
-    return std::ranges::find(columns, table.gpu.name, &kernel::Column::name) == columns.end();
-  });
+  // Blackwell's kernels are others than those of the four GPUs before it: apart, below.
+  std::erase_if(*tables, [](const SampleTable& table) { return table.gpu.name == "b200"; });
   const auto fits = fit_kernels(*tables,
                                 {.search_rows = 300,
                                  .versions = {{"", "0.22.0"},
@@ -149,6 +145,8 @@ TEST(FitKernels, MeetsItsTargetsOnMeasuredTables) {
                                                       {"experts_8bit_fine", 0.06},
                                                       {"experts_weight_only", 0.05},
                                                       {"experts_mxfp4", 0.05},
+                                                      {"gemm_8bit_block", 0.09},
+                                                      {"experts_8bit_block", 0.06},
                                                       {"all_reduce", 0.03}};
   std::size_t checked = 0;
   for (const OperatorFit& fit : fits) {
@@ -158,12 +156,52 @@ TEST(FitKernels, MeetsItsTargetsOnMeasuredTables) {
       ASSERT_TRUE(fit.left_out.has_value());
       ++checked;
       // What it would get without a column: 10 %, 15 % of prefill attention; a search on few rows
-      // may miss by two more.
-      EXPECT_LT(fit.left_out->median, target->first == "prefill_attention" ? 0.15 : 0.12)
-          << fit.of->key << " " << fit.gpu;
+      // may miss by two more. Block FP8 of Ada is Triton's, of Hopper CUTLASS'.
+      const bool apart = target->first.ends_with("_block") && fit.gpu == "l40s";
+      EXPECT_TRUE(apart ||
+                  fit.left_out->median < (target->first == "prefill_attention" ? 0.15 : 0.12))
+          << fit.of->key << " " << fit.gpu << " " << fit.left_out->median;
     }
   }
-  EXPECT_GE(checked, 39U);
+  EXPECT_GE(checked, 45U);
+}
+
+TEST(FitKernels, MeetsItsTargetsOnBlackwell) {
+  const std::string folder = (test::shared_dir() / "kernels/aiconfigurator").string();
+  if (!std::filesystem::is_directory(folder)) {
+    GTEST_SKIP() << folder << " is not there";
+  }
+  auto tables = read_tables(folder);
+  ASSERT_TRUE(tables.has_value()) << core::to_string(tables.error().front());
+  std::erase_if(*tables, [](const SampleTable& table) { return table.gpu.name != "b200"; });
+  const auto fits = fit_kernels(*tables,
+                                {.search_rows = 300,
+                                 .versions = {{"", "0.22.0"},
+                                              {"prefill_attention", "0.24.0"},
+                                              {"experts_weight_only", "0.24.0"}},
+                                 .threads = 2});
+  const std::map<std::string_view, double> targets = {{"gemm_16bit", 0.06},
+                                                      {"gemm_8bit", 0.075},
+                                                      {"gemm_8bit_block", 0.065},
+                                                      {"gemm_nvfp4", 0.065},
+                                                      {"decode_attention", 0.03},
+                                                      {"decode_attention_8bit", 0.03},
+                                                      {"prefill_attention", 0.06},
+                                                      {"experts_16bit_fine", 0.065},
+                                                      {"experts_8bit_fine", 0.065},
+                                                      {"experts_8bit_block", 0.08},
+                                                      {"experts_nvfp4", 0.065},
+                                                      {"experts_mxfp4_mxfp8", 0.08},
+                                                      {"experts_weight_only", 0.05},
+                                                      {"all_reduce", 0.04}};
+  std::size_t checked = 0;
+  for (const OperatorFit& fit : fits) {
+    if (const auto target = targets.find(fit.of->key); target != targets.end()) {
+      EXPECT_LT(fit.in_sample.median, target->second) << fit.of->key;
+      ++checked;
+    }
+  }
+  EXPECT_EQ(checked, targets.size());
 }
 
 }  // namespace

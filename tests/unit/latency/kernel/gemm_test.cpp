@@ -20,7 +20,7 @@ namespace {
 
 Cost price(const GemmShape& shape, model::DType weights, const hardware::GpuSpec& gpu) {
   const MatmulFormat format = matmul_format(weights, gpu);
-  return gemm(shape, format, calibrate(first_constants(), gpu).gemm(format.is_8bit).values, gpu);
+  return gemm(shape, format, calibrate(first_constants(), gpu).gemm(weights, format).values, gpu);
 }
 
 double microseconds(const GemmShape& shape, model::DType weights, const std::string& gpu) {

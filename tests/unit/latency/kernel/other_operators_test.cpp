@@ -221,7 +221,7 @@ TEST(Notes, SayWhatStandsBehindAPrediction) {
   EXPECT_THAT(codes(notes(with_fp4)), testing::ElementsAre("W-datasheet-only"));
 }
 
-/// Constants were fitted on four GPUs; all others are marked, with what they take instead.
+/// Constants were fitted on five GPUs; all others are marked, with what they take instead.
 TEST(Notes, MarkGpusThatNothingWasFittedOn) {
   const model::ModelSpec network = fixtures::llama_2_7b();
   const auto notes = [&network](const hardware::GpuSpec& gpu) {
@@ -229,14 +229,17 @@ TEST(Notes, MarkGpusThatNothingWasFittedOn) {
   };
   for (const std::string& name : hardware::catalogue_names()) {
     const hardware::GpuSpec gpu = hardware::find_gpu(name).value();
-    const bool fitted = name == "h100" || name == "h200" || name == "a100-80gb" || name == "l40s";
+    const bool fitted =
+        name == "h100" || name == "h200" || name == "a100-80gb" || name == "l40s" || name == "b200";
     const core::Warnings found = notes(gpu);
     ASSERT_EQ(found.size(), fitted ? 0U : 1U) << name;
     EXPECT_TRUE(fitted || found.front().code ==
                               (gpu.datasheet_only ? "W-datasheet-only" : "W-unmeasured-gpu"))
         << name;
   }
-  EXPECT_THAT(notes(hardware::find_gpu("b200").value()).front().message,
+  EXPECT_THAT(notes(hardware::find_gpu("b300").value()).front().message,
+              testing::HasSubstr("the constants of b200, of the same architecture"));
+  EXPECT_THAT(notes(hardware::find_gpu("rtx-pro-6000").value()).front().message,
               testing::HasSubstr("constants fitted on other GPUs together"));
   hardware::GpuSpec other = hardware::find_gpu("l40s").value();
   other.name = "mine";

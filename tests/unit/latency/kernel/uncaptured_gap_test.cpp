@@ -83,7 +83,8 @@ struct Served {
         model(make_kernel_model({.network = network, .gpu = on, .execution = execution}).value()) {}
 };
 
-/// Half the bytes and twice the peak: quantised experts may gain little, but they lose nothing.
+/// Half the bytes and twice the peak: quantised experts may gain nothing, where the host's launches
+/// take longer than either, but they lose nothing.
 TEST(UncapturedGap, DoesNotMakeQuantisedNetworksSlower) {
   struct Pair {
     const char* quantised;
@@ -100,7 +101,7 @@ TEST(UncapturedGap, DoesNotMakeQuantisedNetworksSlower) {
       }
       const Served quantised(pair.quantised, on, 4);
       const Served whole(pair.whole, on, 4);
-      EXPECT_LT(quantised.model->predict(mixed.batch()).gpu(),
+      EXPECT_LE(quantised.model->predict(mixed.batch()).gpu(),
                 whole.model->predict(mixed.batch()).gpu())
           << pair.quantised << " on " << on;
     }

@@ -1,0 +1,81 @@
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/kernel/kernel_model.hpp"
+#include "latency/step_time_model.hpp"
+#include "model/catalogue.hpp"
+#include "model/model_spec.hpp"
+#include "unit/latency/kernel_fixtures.hpp"
+
+namespace ridgeline::latency::kernel {
+namespace {
+
+/// MiniMax-M2.5 on eight H200: experts in FP8 blocks, a router in FP32.
+struct Served {
+  model::ModelSpec network = model::find_model("minimax-m2.5").value();
+  hardware::GpuSpec gpu = hardware::find_gpu("h200").value();
+  Execution execution{.sharding = {.tensor_parallel_size = 8, .expert_parallel = true},
+                      .cuda_graph_sizes = fixtures::graph_sizes()};
+
+  [[nodiscard]] std::unique_ptr<StepTimeModel> make() const {
+    return make_kernel_model({.network = network, .gpu = gpu, .execution = execution}).value();
+  }
+  [[nodiscard]] double milliseconds(std::int64_t decodes, std::int64_t prompt) const {
+    const domain::PrefillChunk chunk{
+        .past = {}, .new_tokens = core::Tokens(prompt), .samples = true};
+    domain::StepBatch batch;
+    batch.num_decodes = decodes;
+    batch.decode_context = core::Tokens(decodes * 1000);
+    if (prompt > 0) {
+      batch.prefills = {&chunk, 1};
+    }
+    return make()->predict(batch).gpu().to_milliseconds();
+  }
+};
+
+TEST(Launches, BoundAStepWithPromptsThatNoGraphHolds) {
+  const Served served;
+  // 62 layers of 0.1 + 1.0 ms.
+  EXPECT_NEAR(served.milliseconds(0, 600), 68.2, 0.5);
+  // The GPU's own work is longer, so that the host's hides.
+  EXPECT_GT(served.milliseconds(0, 8192), 100.0);
+}
+
+TEST(Launches, ALargerGraphHoldsTheStep) {
+  Served served;
+  const double launched = served.milliseconds(0, 600);
+  for (std::int64_t size = 528; size <= 2048; size += 16) {
+    served.execution.cuda_graph_sizes.push_back(size);
+  }
+  EXPECT_LT(served.milliseconds(0, 600), 0.6 * launched);
+}
+
+TEST(Launches, GraphsOfDecodesAloneHoldNoPrompts) {
+  Served served;
+  const double decodes = served.milliseconds(8, 0);
+  const double in_pieces = served.milliseconds(8, 100);
+  served.execution.graphs_hold_prompts = false;
+  EXPECT_EQ(served.milliseconds(8, 0), decodes);
+  EXPECT_GT(served.milliseconds(8, 100), 2.0 * in_pieces);
+}
+
+TEST(Launches, TakeNoTimeWhereTheKernelsOfADenseNetworkTakeMore) {
+  Served served;
+  served.network = model::find_model("llama-3.1-8b").value();
+  served.execution.sharding = {};
+  const double in_pieces = served.milliseconds(8, 500);
+  // Without the pieces' gaps of 15 us in each of 32 layers.
+  EXPECT_LT(served.milliseconds(8, 505), in_pieces + 0.5);
+}
+
+}  // namespace
+}  // namespace ridgeline::latency::kernel

@@ -243,3 +243,21 @@ def test_results_and_configs_keep_to_their_schemas(ridgeline):
         jsonschema.validate(result["config"], scenario_schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**result["config"], "sede": 1}, scenario_schema)
+
+
+def test_choices_of_kernels_change_the_steps_that_they_say(ridgeline):
+    def step(*words):
+        done = ridgeline("step", *words, "--format", "json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["step_us"]
+
+    gpt = ("--model", "gpt-oss-120b", "--gpu", "h200", "--prefill", "0+4096")
+    assert step(*gpt, "--moe-backend", "marlin") > step(*gpt)
+    minimax = ("--model", "minimax-m2.5", "--gpu", "b200", "--tp", 4)
+    long = (*minimax, "--prefill", "0+8000")
+    assert step(*long, "--float32-matmul-precision", "high") < step(*long)
+    assert step(*minimax, "--decode", "1000x8", "--fuse-allreduce-rms") < step(*minimax, "--decode", "1000x8")
+    short = (*minimax, "--prefill", "0+1000")
+    assert step(*short, "--max-cudagraph-capture-size", 2048) < step(*short)
+    cut = (*minimax, "--prefill", "0+100")
+    assert step(*cut) < step(*cut, "--cudagraph-mode", "FULL_DECODE_ONLY")

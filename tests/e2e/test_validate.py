@@ -158,3 +158,38 @@ def test_an_undetermined_constant_is_refused(ridgeline):
     ran = ridgeline("calibrate", path, "--fit", "host_step_time", "--histories", "1")
     assert ran.returncode == 2
     assert "cannot be fitted" in ran.stderr
+
+
+def scored(ridgeline, *records):
+    done = ridgeline("validate", write(ridgeline.folder, *records), "--format", "json", "--histories", "1")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["records"]
+
+
+def test_other_engines_are_simulated_with_the_settings_that_a_record_names(ridgeline):
+    sglang = {**RECORD, "engine": "sglang", "engine_version": "0.5.9", "server": {"chunked_prefill_size": 128}}
+    whole = {**sglang, "id": "whole", "server": {"chunked_prefill_size": 4096}}
+    tensorrt = {**RECORD, "id": "trt", "engine": "trtllm", "engine_version": "1.2.0rc6", "server": {"max_batch_size": 8}}
+    other = {**RECORD, "id": "tgi", "engine": "tgi"}
+    records = scored(ridgeline, sglang, whole, tensorrt, other)
+    assert [record["standing"] for record in records] == ["scored", "scored", "scored", "unpredicted"]
+    assert "tgi is not simulated, only vllm, sglang and tensorrt-llm" in records[3]["reason"]
+    # A prompt of 256 tokens in two chunks takes two steps.
+    assert records[0]["predicted"]["ttft"]["mean"] > records[1]["predicted"]["ttft"]["mean"] + 3
+
+
+def test_flags_and_recipes_of_a_record_are_settings(ridgeline):
+    moe = {
+        **RECORD,
+        "model": "openai/gpt-oss-120b",
+        "gpu": "H200-SXM-141GB",
+        "tp": 8,
+        "engine_version": "0.18.0",
+        "workload": {**RECORD["workload"], "input": {"kind": "fixed", "nominal_tokens": 1000}},
+    }
+    marlin = {**moe, "id": "marlin", "recipe": {"moe": "marlin"}}
+    captured = {**moe, "id": "captured", "server": {**moe["server"], "max_cudagraph_capture_size": 2048}}
+    plain, marlin, captured = (record["predicted"]["ttft"]["mean"] for record in scored(ridgeline, moe, marlin, captured))
+    # Marlin multiplies with half of Hopper's peak; a larger graph spares the host's launches.
+    assert marlin > plain
+    assert captured < plain

@@ -129,6 +129,7 @@ TEST(FitKernels, MeetsItsTargetsOnMeasuredTables) {
                                 {.search_rows = 300,
                                  .versions = {{"", "0.22.0"},
                                               {"gemm_8bit", "0.24.0"},
+                                              {"gemm_8bit_block", "0.19.0"},
                                               {"decode_attention_8bit", "0.24.0"},
                                               {"experts_weight_only", "0.24.0"},
                                               {"experts_mxfp4", "0.24.0"}},

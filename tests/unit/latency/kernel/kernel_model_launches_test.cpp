@@ -8,6 +8,7 @@
 
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/kernel_model.hpp"
@@ -25,9 +26,12 @@ struct Served {
   hardware::GpuSpec gpu = hardware::find_gpu("h200").value();
   Execution execution{.sharding = {.tensor_parallel_size = 8, .expert_parallel = true},
                       .cuda_graph_sizes = fixtures::graph_sizes()};
+  ModelOptions options = {};
 
   [[nodiscard]] std::unique_ptr<StepTimeModel> make() const {
-    return make_kernel_model({.network = network, .gpu = gpu, .execution = execution}).value();
+    return make_kernel_model(
+               {.network = network, .gpu = gpu, .execution = execution, .options = options})
+        .value();
   }
   [[nodiscard]] double milliseconds(std::int64_t decodes, std::int64_t prompt) const {
     const domain::PrefillChunk chunk{
@@ -72,9 +76,11 @@ TEST(Launches, TakeNoTimeWhereTheKernelsOfADenseNetworkTakeMore) {
   Served served;
   served.network = model::find_model("llama-3.1-8b").value();
   served.execution.sharding = {};
-  const double in_pieces = served.milliseconds(8, 500);
-  // Without the pieces' gaps of 15 us in each of 32 layers.
-  EXPECT_LT(served.milliseconds(8, 505), in_pieces + 0.5);
+  const double launched = served.milliseconds(8, 600);
+  served.options.settings = {{.key = "host_layer_us", .value = document::Node::real(0.0, {})}};
+  EXPECT_EQ(served.milliseconds(8, 600), launched);
+  served.options.settings = {{.key = "host_layer_us", .value = document::Node::real(900.0, {})}};
+  EXPECT_GT(served.milliseconds(8, 600), launched);
 }
 
 }  // namespace

@@ -175,6 +175,9 @@ class Cluster final : public engine::Server,
   Gateway& gateway() override { return gateway_; }
   Gateway& gateway_of(core::InstanceId id) override;
   void restart_gateways(Gateway::Routers routers, core::SimTime now) override;
+  void set_link(std::optional<std::int64_t> host,
+                std::int64_t thousandths,
+                core::SimTime now) override;
   domain::RecordSink& sink() override { return sink_; }
   [[nodiscard]] core::SimTime end_of(const domain::RequestRecord& record) const override;
   [[nodiscard]] routing::Gauges gauges(core::InstanceId id, core::SimTime at) override;

@@ -183,6 +183,12 @@ void Cluster::restart_gateways(Gateway::Routers routers, SimTime now) {
   }
 }
 
+void Cluster::set_link(std::optional<std::int64_t> host, std::int64_t thousandths, SimTime now) {
+  for (const OwnPart& own : parts_) {
+    own.part->on_link_change(host, thousandths, now);
+  }
+}
+
 void Cluster::renew(core::InstanceId id) {
   const std::size_t place = id.value();
   before_[place] = totals_of(id);

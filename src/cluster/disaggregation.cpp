@@ -10,6 +10,7 @@
 #include "cluster/part.hpp"
 #include "core/check.hpp"
 #include "core/ids.hpp"
+#include "core/int128.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "disaggregation/registry.hpp"
@@ -24,6 +25,12 @@ using core::SimTime;
 using disaggregation::FirstToken;
 using disaggregation::LegOrder;
 using disaggregation::TransferMode;
+
+namespace {
+
+constexpr std::int64_t kThousandths = 1000;
+
+}  // namespace
 
 Disaggregation::Disaggregation(DisaggregationInputs inputs, Fleet& fleet)
     : inputs_(std::move(inputs)),
@@ -470,6 +477,18 @@ void Disaggregation::on_gateway_restart(SimTime now) {
   Gateway::Routers routers;
   routers.push_back(inputs_.new_prefill_router());
   prefill_gateway_.restart(std::move(routers), now);
+}
+
+/// A degraded link keeps the least rate that there is.
+void Disaggregation::on_link_change(std::optional<std::int64_t> host,
+                                    std::int64_t thousandths,
+                                    SimTime now) {
+  for (const link::WireId wire : inputs_.transfer.topology.wires_of(host)) {
+    const auto part = static_cast<std::int64_t>(core::Int128{link_.totals(wire).capacity} *
+                                                thousandths / kThousandths);
+    link_.set_capacity(
+        wire, thousandths == 0 ? 0 : std::max(part, link::KvLink::kLeastCapacity), now);
+  }
 }
 
 void Disaggregation::release(Serial serial, SimTime now) {

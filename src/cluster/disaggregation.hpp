@@ -111,6 +111,9 @@ class Disaggregation final : public Part {
   [[nodiscard]] bool is_kept(core::InstanceId id) const override;
   [[nodiscard]] Gateway* gateway_of(core::InstanceId id) override;
   void on_gateway_restart(core::SimTime now) override;
+  void on_link_change(std::optional<std::int64_t> host,
+                      std::int64_t thousandths,
+                      core::SimTime now) override;
 
   [[nodiscard]] TransferTotals totals() const;
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <queue>
@@ -176,6 +177,8 @@ class Operations final : public Part {
   void end_fault(core::InstanceId id, std::int64_t report, core::SimTime now);
   void close_report(std::int64_t& report, core::SimTime now);
   void restart_gateway(std::int64_t report, core::SimTime now);
+  void weaken_link(std::int64_t report, core::SimTime now);
+  void end_link_fault(std::int64_t report, core::SimTime now);
   void lose_requests(core::InstanceId id, std::int64_t report, core::SimTime now);
   [[nodiscard]] bool goes_on(const Ticket& ticket, const domain::RequestRecord& record);
   void count_loss(const Ticket& ticket, const domain::RequestRecord& record);
@@ -197,6 +200,8 @@ class Operations final : public Part {
   bool found_instances_ = false;  ///< Some became ready at this instant.
   std::int64_t losing_ = -1;      ///< The report whose requests are being lost.
   bool cuts_ = false;             ///< The gateway's restart ends all requests.
+  /// The report of the fault that a card, or the fabric (nothing), is under; -1: none.
+  std::map<std::optional<std::int64_t>, std::int64_t> links_;
   OperationsTotals totals_;
 };
 

@@ -20,12 +20,22 @@ namespace ridgeline::cluster {
 using core::SimTime;
 using faults::FaultKind;
 
+namespace {
+
+constexpr std::int64_t kWholeRate = 1000;  ///< In thousandths.
+
+}  // namespace
+
 void Operations::strike(std::int64_t number, SimTime now) {
   const faults::Fault fault = faults_[static_cast<std::size_t>(number)];
   const auto report = static_cast<std::int64_t>(totals_.faults.size());
   totals_.faults.push_back({.fault = fault});
   if (fault.kind == FaultKind::kGatewayRestart) {
     restart_gateway(report, now);
+    return;
+  }
+  if (faults::is_of_link(fault.kind)) {
+    weaken_link(report, now);
     return;
   }
   const core::InstanceId id = fault.instance;
@@ -53,6 +63,8 @@ void Operations::strike(std::int64_t number, SimTime now) {
       fleet_.gateway_of(id).set_readable(id, false);
       break;
     case FaultKind::kGatewayRestart:
+    case FaultKind::kLinkDegraded:
+    case FaultKind::kLinkDown:
       break;
   }
   if (fault.lasts) {
@@ -105,6 +117,10 @@ void Operations::hang(core::InstanceId id, std::int64_t report, SimTime now) {
 }
 
 void Operations::end_fault(core::InstanceId id, std::int64_t report, SimTime now) {
+  if (!id.valid()) {
+    end_link_fault(report, now);
+    return;
+  }
   Life& one = life(id);
   if (one.slow == report) {
     fleet_.instance(id, now).set_slowdown({});
@@ -153,6 +169,28 @@ void Operations::restart_gateway(std::int64_t report, SimTime now) {
     losing_ = -1;
   }
   fleet_.restart_gateways(inputs_.new_routers(), now);
+}
+
+/// The newest fault of a card, or of the fabric, is the one that counts.
+void Operations::weaken_link(std::int64_t report, SimTime now) {
+  const faults::Fault fault = totals_.faults[static_cast<std::size_t>(report)].fault;
+  std::int64_t& current = links_.try_emplace(fault.host, -1).first->second;
+  close_report(current, now);
+  current = report;
+  fleet_.set_link(
+      fault.host, fault.kind == FaultKind::kLinkDown ? 0 : fault.factor_thousandths, now);
+  if (fault.lasts) {
+    push(SimTime::saturating_sum(now, *fault.lasts), Step::kFaultEnd, {}, report);
+  }
+}
+
+void Operations::end_link_fault(std::int64_t report, SimTime now) {
+  const auto host = totals_.faults[static_cast<std::size_t>(report)].fault.host;
+  std::int64_t& current = links_.at(host);
+  if (current == report) {
+    fleet_.set_link(host, kWholeRate, now);
+    close_report(current, now);
+  }
 }
 
 }  // namespace ridgeline::cluster

@@ -79,6 +79,11 @@ class Fleet {
   [[nodiscard]] virtual Gateway& gateway_of(core::InstanceId id) = 0;
   /// All gateways start again at `now`, the cluster's with these policies (Gateway::restart).
   virtual void restart_gateways(Gateway::Routers routers, core::SimTime now) = 0;
+  /// What KV is sent over from host to host, a host's card or the fabric (nothing), has that share
+  /// of its rate from `now` on, in thousandths: 0: it is down.
+  virtual void set_link(std::optional<std::int64_t> host,
+                        std::int64_t thousandths,
+                        core::SimTime now) = 0;
   /// Where records of requests go.
   [[nodiscard]] virtual domain::RecordSink& sink() = 0;
   /// When a client or a gateway sees the end that a record reports.
@@ -189,6 +194,14 @@ class Part {
   }
   /// The gateways of this part start again.
   virtual void on_gateway_restart(core::SimTime now) { static_cast<void>(now); }
+  /// As Fleet::set_link(), of this part's wires.
+  virtual void on_link_change(std::optional<std::int64_t> host,
+                              std::int64_t thousandths,
+                              core::SimTime now) {
+    static_cast<void>(host);
+    static_cast<void>(thousandths);
+    static_cast<void>(now);
+  }
   /// The client gave up a request that is at no instance: a part that keeps it lets go of it.
   virtual void on_abort(const Ticket& ticket) { static_cast<void>(ticket); }
 };

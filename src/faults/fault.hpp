@@ -18,22 +18,31 @@ enum class FaultKind : std::uint8_t {
   kHang,            ///< No step of an instance ends; requests stay.
   kScrapeLoss,      ///< The gateway cannot read an instance's gauges: they grow old.
   kGatewayRestart,  ///< The gateway forgets its counters and what its router remembers.
+  kLinkDegraded,    ///< KV moves more slowly over a host's network card, or the fabric.
+  kLinkDown,        ///< It stands still there.
 };
-inline constexpr std::size_t kNumFaultKinds = 5;
+inline constexpr std::size_t kNumFaultKinds = 7;
 /// What users call them.
 inline constexpr std::array<std::string_view, kNumFaultKinds> kFaultKindNames = {
-    "crash", "slowdown", "hang", "scrape-loss", "gateway-restart"};
+    "crash", "slowdown", "hang", "scrape-loss", "gateway-restart", "link-degraded", "link-down"};
+/// Whether it strikes what KV is sent over, and no instance.
+[[nodiscard]] constexpr bool is_of_link(FaultKind kind) {
+  return kind == FaultKind::kLinkDegraded || kind == FaultKind::kLinkDown;
+}
 
 /// One fault at one instant.
 struct Fault {
   FaultKind kind = FaultKind::kCrash;
   core::SimTime at = {};
-  core::InstanceId instance = {};  ///< None of a gateway's.
+  core::InstanceId instance = {};  ///< None of a gateway's, or of a link's.
+  /// Of a link's: whose card (from 0); nothing: the fabric.
+  std::optional<std::int64_t> host = {};
   /// From the crash until the instance serves again (nothing: it starts as a new one does); of the
   /// others, how long they last (nothing: to the end).
   std::optional<core::Duration> lasts = {};
-  std::int64_t factor_thousandths = 1000;  ///< Of step times, for a slow-down.
-  bool cuts_requests = false;              ///< A gateway's restart ends the requests in flight.
+  /// Of step times, for a slow-down; of the rate, for a degraded link.
+  std::int64_t factor_thousandths = 1000;
+  bool cuts_requests = false;  ///< A gateway's restart ends the requests in flight.
 
   friend bool operator==(const Fault&, const Fault&) = default;
 };

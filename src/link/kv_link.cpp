@@ -23,6 +23,9 @@ constexpr Int128 ticks_of(std::int64_t bytes) {
 
 /// The first instant at which nothing is left at that rate.
 core::Duration time_for(Int128 left, std::int64_t rate) {
+  if (left == 0) {
+    return {};
+  }
   if (rate == 0) {
     return core::Duration::max();
   }
@@ -37,7 +40,7 @@ core::Duration time_for(Int128 left, std::int64_t rate) {
 KvLink::KvLink(Sharing sharing, const std::vector<std::int64_t>& capacities) : sharing_(sharing) {
   for (const std::int64_t capacity : capacities) {
     RIDGELINE_CHECK(capacity >= kLeastCapacity, "a wire moves a megabyte per second or more");
-    wires_.push_back({.capacity = capacity});
+    wires_.push_back({.nominal = capacity, .capacity = capacity});
   }
 }
 
@@ -61,7 +64,8 @@ void KvLink::stop(TransferId id, SimTime at) {
 }
 
 void KvLink::set_capacity(WireId wire, std::int64_t capacity, SimTime at) {
-  RIDGELINE_CHECK(capacity >= kLeastCapacity, "a wire moves a megabyte per second or more");
+  RIDGELINE_CHECK(capacity == 0 || capacity >= kLeastCapacity,
+                  "a wire moves nothing, or a megabyte per second or more");
   move_to(at);
   wires_[wire].capacity = capacity;
   find_rates();
@@ -96,14 +100,14 @@ std::vector<TransferId> KvLink::end_next() {
 core::Duration KvLink::alone(std::int64_t bytes, const Route& route) const {
   std::int64_t rate = std::numeric_limits<std::int64_t>::max();
   for (const WireId wire : route) {
-    rate = std::min(rate, wires_[wire].capacity);
+    rate = std::min(rate, wires_[wire].nominal);
   }
   return time_for(ticks_of(bytes), rate);
 }
 
 WireTotals KvLink::totals(WireId wire) const {
   const Wire& asked = wires_[wire];
-  return {.capacity = asked.capacity,
+  return {.capacity = asked.nominal,
           .bytes = static_cast<double>(asked.moved) /
                    static_cast<double>(core::Duration::kTicksPerSecond)};
 }

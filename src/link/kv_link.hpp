@@ -29,7 +29,7 @@ using Route = std::vector<WireId>;
 
 /// What a wire has done until the instant asked for.
 struct WireTotals {
-  std::int64_t capacity = 0;  ///< Bytes per second.
+  std::int64_t capacity = 0;  ///< At the start, bytes per second.
   double bytes = 0.0;         ///< Moved over it.
 };
 
@@ -51,7 +51,8 @@ class KvLink {
   TransferId start(std::int64_t bytes, const Route& route, core::SimTime at);
   /// The transfer stops where it is; nothing happens where it has ended.
   void stop(TransferId id, core::SimTime at);
-  /// A wire has another capacity from `at` on.
+  /// A wire has another capacity from `at` on: kLeastCapacity or more, or 0, where what passes it
+  /// stands still until it has one again.
   void set_capacity(WireId wire, std::int64_t capacity, core::SimTime at);
 
   /// When the next transfer ends if none is started before; never() without transfers.
@@ -59,7 +60,7 @@ class KvLink {
   /// The transfers that end at next_end(), in the order of their starts: they are over.
   std::vector<TransferId> end_next();
 
-  /// How long `bytes` take over `route` alone.
+  /// How long `bytes` take over `route` alone, at the capacities of the start.
   [[nodiscard]] core::Duration alone(std::int64_t bytes, const Route& route) const;
   [[nodiscard]] std::int64_t num_active() const { return static_cast<std::int64_t>(flows_.size()); }
   /// Of a transfer on its way, bytes per second.
@@ -68,6 +69,7 @@ class KvLink {
 
  private:
   struct Wire {
+    std::int64_t nominal = 0;  ///< Its capacity at the start.
     std::int64_t capacity = 0;
     core::Int128 moved = 0;       ///< Byte picoseconds per second.
     core::Int128 could_move = 0;  ///< The same at its capacity all the time.

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -39,6 +42,25 @@ struct Topology {
     Route wires = {card(from, 0), card(to, 1)};
     if (fabric > 0) {
       wires.emplace_back(0);
+    }
+    return wires;
+  }
+
+  /// The cards of a host, or of its instances; of none: the fabric, where it has a limit.
+  [[nodiscard]] Route wires_of(std::optional<std::int64_t> host) const {
+    Route wires;
+    if (!host && fabric > 0) {
+      wires.emplace_back(0);
+    } else if (host) {
+      const std::int64_t each = own_cards.empty() ? 1 : instances_per_host;
+      const std::int64_t first = 2 * *host * each;
+      const std::int64_t end =
+          own_cards.empty()
+              ? first + 2
+              : std::min(first + 2 * each, 2 * static_cast<std::int64_t>(own_cards.size()));
+      for (std::int64_t wire = first; wire < end; ++wire) {
+        wires.emplace_back(static_cast<WireId::Rep>(first_card() + wire));
+      }
     }
     return wires;
   }

@@ -29,7 +29,9 @@ struct ScalingSummary {
 /// A fault as it went.
 struct FaultSummary {
   std::string kind;
-  std::optional<std::int64_t> instance;  ///< None of a gateway's.
+  std::optional<std::int64_t> instance = {};  ///< None of a gateway's, or of a link's.
+  std::optional<std::int64_t> host = {};      ///< Of a link's: whose card.
+  bool is_of_fabric = false;                  ///< Of a link's: the fabric's.
   double at_s = 0.0;
   std::optional<double> over_s;  ///< When the instance was as before; nothing if not by the end.
   std::int64_t failed_requests = 0;  ///< Lost with it, retried ones among them.

@@ -64,6 +64,9 @@ document::Node faults_tree(const std::vector<FaultSummary>& faults) {
     if (fault.instance) {
       map.add("instance", integer_node(*fault.instance));
     }
+    if (fault.host) {
+      map.add("host", integer_node(*fault.host));
+    }
     map.add("at_s", number_node(fault.at_s))
         .add("over_s", number_node(fault.over_s))
         .add("failed_requests", integer_node(fault.failed_requests));
@@ -76,6 +79,10 @@ std::string fault_text(const FaultSummary& fault) {
   std::string text = fault.kind;
   if (fault.instance) {
     text += fmt::format(" of {}", *fault.instance);
+  } else if (fault.host) {
+    text += fmt::format(" of host {}", *fault.host);
+  } else if (fault.is_of_fabric) {
+    text += " of the fabric";
   }
   text += fmt::format(" at {} s", significant(fault.at_s));
   if (fault.failed_requests > 0) {

@@ -83,7 +83,7 @@ std::vector<cluster::Places> places_of_pools(const scenario::Resolved& resolved,
 std::optional<faults::Neighbours> neighbours_of(const scenario::Resolved& resolved,
                                                 const scenario::FaultEntry& entry) {
   const scenario::ClusterSection& section = resolved.run.cluster;
-  if (entry.host) {
+  if (entry.host && !faults::is_of_link(entry.fault.kind)) {
     const std::int64_t per_host = section.kv_transfer.instances_per_host.value_or(1);
     const std::int64_t first = *entry.host * per_host;
     return faults::Neighbours{.first = first,
@@ -281,6 +281,8 @@ void fill_faults(const cluster::OperationsTotals& totals, metrics::OperationsSum
     if (fault.instance.valid()) {
       one.instance = static_cast<std::int64_t>(fault.instance.value());
     }
+    one.host = fault.host;
+    one.is_of_fabric = faults::is_of_link(fault.kind) && !fault.host;
     if (report.over != core::SimTime::never()) {
       one.over_s = report.over.to_seconds();
     }

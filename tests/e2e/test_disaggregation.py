@@ -149,6 +149,23 @@ def test_a_section_says_what_flags_say(ridgeline, tmp_path):
     assert result_of(ridgeline, "run", scenario)["digest"] == result_of(ridgeline, *APART)["digest"]
 
 
+def test_links_fail_and_come_back(ridgeline):
+    plain = result_of(ridgeline, *APART)
+    never = result_of(ridgeline, *APART, "--fault", "link-down@2h+1s:0")
+    assert never["digest"] == plain["digest"]
+    down = result_of(ridgeline, *APART, "--fault", "link-down@1s+4s:0", "--fabric-bandwidth", "400GB/s",
+                     "--fault", "link-degraded@1s+9sx0.01")
+    card, fabric = down["summary"]["cluster"]["faults"]
+    if card["kind"] != "link-down":
+        card, fabric = fabric, card
+    assert card == {"kind": "link-down", "host": 0, "at_s": 1, "over_s": 5, "failed_requests": 0}
+    assert "host" not in fabric and fabric["over_s"] == 10
+    assert down["summary"]["completed"] == plain["summary"]["completed"]
+    assert down["summary"]["ttft_ms"]["max"] > plain["summary"]["ttft_ms"]["max"] + 3000
+    table = ridgeline(*APART, "--fault", "link-down@1s+4s:0").stdout
+    assert "link-down of host 0 at 1.00 s, over after 4.00 s" in table
+
+
 @pytest.mark.parametrize(("words", "expected"), [
     (("--prefill-instances", 1, "--decode-instances", 3), "1 prefill and 3 decode instances are not the 3"),
     (("--prefill-instances", 3), "3 of 3 instances compute prompts alone"),

@@ -74,7 +74,22 @@ FILES = {
     ),
     "host of a crash": (
         "instances: 3, faults: [{kind: crash, host: 1, at: 1s}]",
-        ["cluster.faults[0]: a host is of a node-loss"],
+        ["cluster.faults[0]: a host is of a node-loss or a link"],
+    ),
+    "fault of a link without transfers": (
+        "instances: 3, faults: ['link-down@1s+1s:1']",
+        [
+            "cluster.faults: a link-down, but no KV is sent from instance to instance without"
+            " cluster.disaggregation.prefill_instances"
+        ],
+    ),
+    "fault of a fabric without a limit": (
+        "instances: 3, disaggregation: {prefill_instances: 1}, faults: ['link-degraded@1sx0.5']",
+        ["cluster.faults: a link-degraded of the fabric, which has no limit without cluster.kv_transfer.fabric_bandwidth"],
+    ),
+    "fault of a card of no host": (
+        "instances: 3, disaggregation: {prefill_instances: 1}, faults: ['link-down@1s+1s:3']",
+        ["cluster.faults: a link-down of host 3, of 3 that count from 0"],
     ),
     "fault of no pool": (
         "instances: 3, disaggregation: {prefill_instances: 1}, faults: [{kind: crash, pool: decod, at: 1s}]",

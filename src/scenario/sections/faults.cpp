@@ -41,13 +41,15 @@ constexpr std::string_view kBackoff = "cluster.retries.retry_backoff";
 constexpr std::string_view kNodeLoss = "node-loss";
 constexpr double kMostRetries = 1000;
 constexpr double kThousandths = 1000.0;
+constexpr std::int64_t kWhole = 1000;  ///< Of a factor, in thousandths.
 constexpr const char* kExample = "{kind: crash, instance: 3, at: 60s}, or --fault crash@60s:3";
 
 // clang-format off
 constexpr auto kFaultOptions = std::to_array<Option>({
     {.path = kFaults, .flag = "fault", .unset = "none",
      .help = "What goes wrong: KIND@TIME[+TIME][:INSTANCE][xFACTOR], or KIND~MTBF/MTTR by chance; "
-             "crash, slowdown, hang, scrape-loss, gateway-restart, node-loss (of a host)",
+             "crash, slowdown, hang, scrape-loss, gateway-restart, node-loss (of a host), link-degraded, "
+             "link-down (of a host's network card, or the fabric)",
      .example = "crash@60s:3", .shape = Option::Shape::kItems,
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.faults; }},
     {.path = kMaxRetries, .flag = "max-retries", .lowest = 0, .highest = kMostRetries, .unset = "0",
@@ -118,7 +120,8 @@ class FaultReader {
            .message = fmt::format("no fault '{}'", word),
            .where = node_.where(),
            .hint = meant ? fmt::format("did you mean '{}'?", *meant)
-                         : "crash, slowdown, hang, scrape-loss, gateway-restart, node-loss"});
+                         : "crash, slowdown, hang, scrape-loss, gateway-restart, node-loss, "
+                           "link-degraded, link-down"});
       return;
     }
     listed_.fault.kind = static_cast<FaultKind>(found - faults::kFaultKindNames.begin());
@@ -196,7 +199,7 @@ class FaultReader {
     }
     if (const auto instance = take_after(rest, ':')) {
       const auto number = number_of<std::int64_t>(*instance);
-      if (is_node_ && number >= 0) {
+      if ((is_node_ || is_link()) && number >= 0) {
         listed_.host = number;
       } else {
         set_instance(number);
@@ -270,13 +273,35 @@ class FaultReader {
     random_ = {.kind = kind, .mtbf = mtbf, .mttr = mttr};
   }
 
+  [[nodiscard]] bool is_link() const { return !is_node_ && is_of_link(listed_.fault.kind); }
+
+  /// What KV is sent over: a host's card, or the fabric.
+  void check_link() {
+    const faults::Fault& fault = listed_.fault;
+    const bool is_down = fault.kind == FaultKind::kLinkDown;
+    listed_.fault.host = listed_.host;
+    if (fault.instance.valid() || listed_.share || !listed_.pool.empty()) {
+      problem("a link's fault strikes a host's card, or without a host the fabric");
+    } else if (is_down && fault.factor_thousandths != kWhole) {
+      problem("a link that is down has no factor");
+    } else if (is_down && !fault.lasts) {
+      problem("missing: lasts, after which the link is back");
+    } else if (!is_down && (fault.factor_thousandths < 1 || fault.factor_thousandths >= kWhole)) {
+      problem("missing: the factor of its rate, 0.001 to 0.999");
+    }
+  }
+
   void check() {
+    if (is_link()) {
+      check_link();
+      return;
+    }
     const faults::Fault& fault = listed_.fault;
     if (is_node_ || listed_.host) {
       if (!is_node_ || !listed_.host || fault.instance.valid() || listed_.share ||
           !listed_.pool.empty()) {
         problem(is_node_ ? "node-loss strikes a host, and no instance, share or pool"
-                         : "a host is of a node-loss");
+                         : "a host is of a node-loss or a link");
       }
       return;
     }
@@ -295,7 +320,7 @@ class FaultReader {
     }
     if ((fault.factor_thousandths != 1000) != (fault.kind == FaultKind::kSlowdown)) {
       problem(fault.kind == FaultKind::kSlowdown ? "missing: the factor of its steps, above 1"
-                                                 : "a factor is of a slowdown");
+                                                 : "a factor is of a slowdown or a degraded link");
     } else if (fault.factor_thousandths < 1000) {
       problem(fmt::format("factor {} makes steps shorter, expected above 1",
                           core::shortest(static_cast<double>(fault.factor_thousandths) / 1e3)));
@@ -309,6 +334,33 @@ class FaultReader {
   bool is_node_ = false;
   std::optional<faults::RandomFaults> random_;
 };
+
+std::string_view name_of(FaultKind kind) {
+  return faults::kFaultKindNames[static_cast<std::size_t>(kind)];
+}
+
+/// Links that there are.
+void check_links(const FaultSettings& settings, Findings& findings) {
+  const ClusterSection& cluster = findings.scenario().run.cluster;
+  for (const FaultEntry& entry : settings.listed) {
+    if (!is_of_link(entry.fault.kind)) {
+      continue;
+    }
+    if (!cluster.disaggregation.prefill_instances) {
+      findings.problem(kFaults,
+                       fmt::format("a {}, but no KV is sent from instance to instance without "
+                                   "cluster.disaggregation.prefill_instances",
+                                   name_of(entry.fault.kind)),
+                       "a crash, hang or slowdown of an instance");
+    } else if (!entry.host && !cluster.kv_transfer.fabric_bandwidth) {
+      findings.problem(kFaults,
+                       fmt::format("a {} of the fabric, which has no limit without "
+                                   "cluster.kv_transfer.fabric_bandwidth",
+                                   name_of(entry.fault.kind)),
+                       "a host, as in link-down@60s+10s:0");
+    }
+  }
+}
 
 /// Hosts and pools that there are.
 void check_places(const FaultSettings& settings, Findings& findings) {
@@ -332,7 +384,8 @@ void check_places(const FaultSettings& settings, Findings& findings) {
       findings.problem(
           kFaults,
           fmt::format(
-              "a node-loss of host {}, of {} that count from 0 with {} on each",
+              "a {} of host {}, of {} that count from 0 with {} on each",
+              is_of_link(entry.fault.kind) ? name_of(entry.fault.kind) : kNodeLoss,
               *entry.host,
               (*cluster.instances + per_host - 1) / per_host,
               per_host == 1 ? std::string("an instance") : fmt::format("{} instances", per_host)));
@@ -435,6 +488,7 @@ void check_faults(Findings& findings) {
   }
   check_instances(*settings, findings);
   check_places(*settings, findings);
+  check_links(*settings, findings);
   check_times(*settings, findings);
   const bool may_lose = cluster.faults || cluster.autoscaling.drain_timeout;
   for (const std::string_view path : {kMaxRetries, kBackoff}) {

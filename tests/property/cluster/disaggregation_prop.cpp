@@ -87,11 +87,30 @@ void add_requests(RandomHandOvers& all) {
   std::ranges::stable_sort(all.aborts, {}, &test::Abort::at);
 }
 
+/// Of a host's card, or of the fabric, which may have no limit.
+faults::ListedFault random_link_fault(const RandomHandOvers& all) {
+  const bool is_down = *rc::gen::arbitrary<bool>();
+  faults::Fault fault{
+      .kind = is_down ? faults::FaultKind::kLinkDown : faults::FaultKind::kLinkDegraded,
+      .at = core::SimTime::at(up_to_microseconds(80'000)),
+      .lasts = up_to_microseconds(20'000),
+      .factor_thousandths = is_down ? 1000 : *rc::gen::element(1, 137, 500)};
+  if (*rc::gen::element(true, true, false)) {
+    const std::int64_t per_host = all.setup.transfer.topology.instances_per_host;
+    const std::int64_t hosts = (all.instances() + per_host - 1) / per_host;
+    fault.host = *rc::gen::inRange<std::int64_t>(0, hosts);
+  }
+  return {.fault = fault};
+}
+
 /// Crashes, hangs and the like of instances of either kind, and of the gateways; and retries.
 void add_faults(RandomHandOvers& all) {
   all.setup.may_change = true;
   for (auto left = *rc::gen::inRange(0, 6); left > 0; --left) {
     all.faults.push_back(test::random_fault(all.instances()));
+  }
+  for (auto left = *rc::gen::inRange(0, 4); left > 0; --left) {
+    all.faults.push_back(random_link_fault(all));
   }
   if (*rc::gen::element(false, false, true)) {
     all.random = {.kind = *rc::gen::element(faults::FaultKind::kCrash, faults::FaultKind::kHang),
@@ -295,6 +314,12 @@ RC_GTEST_PROP(HandOvers, WithFaultsSettledLazilyGiveWhatTheReferenceGives, ()) {
   RC_ASSERT(totals.recomputed <= totals.failed);
   RC_CLASSIFY(totals.failed_by_crash > 0, "lost with a prefill instance");
   RC_CLASSIFY(totals.decode_lost > 0, "lost with a decode instance");
+  RC_CLASSIFY(std::ranges::any_of(all.faults,
+                                  [](const faults::ListedFault& one) {
+                                    return faults::is_of_link(one.fault.kind);
+                                  }) &&
+                  totals.count > 0,
+              "sent beside a link's fault");
   RC_CLASSIFY(reference.retries > 0, "retried");
 }
 

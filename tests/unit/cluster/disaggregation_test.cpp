@@ -204,6 +204,36 @@ TEST_F(PrefillApart, APrefillInstanceThatHangsIsRead) {
   EXPECT_EQ(record(1).first_scheduled, micros(11'500));
 }
 
+TEST_F(PrefillApart, OverALinkThatIsDownTransfersStandStill) {
+  // 2,000 us over the link from 1,770 on: half, then 5,000 us nothing, then the rest at the least
+  // rate that there is, which is the whole one.
+  faults_ = {{.fault = {.kind = faults::FaultKind::kLinkDown,
+                        .at = micros(2'770),
+                        .host = 0,
+                        .lasts = Duration::microseconds(5'000)}},
+             {.fault = {.kind = faults::FaultKind::kLinkDegraded,
+                        .at = micros(7'770),
+                        .host = 1,
+                        .factor_thousandths = 500}}};
+  run({sent(0, 0)});
+  EXPECT_EQ(record(0).first_token, micros(1'770 + 7'000 + 1'010));
+  EXPECT_EQ(totals_.transfer, Duration::microseconds(7'000));
+  EXPECT_EQ(totals_.waited, Duration::microseconds(5'000));
+  EXPECT_EQ(operations_.faults.front().over, micros(7'770));
+  EXPECT_EQ(operations_.faults.back().over, SimTime::never());
+}
+
+TEST_F(PrefillApart, OverADegradedLinkTransfersTakeLonger) {
+  transfer_.topology.network_card = 2'000'000;  // 500 us a block.
+  faults_ = {{.fault = {.kind = faults::FaultKind::kLinkDegraded,
+                        .at = micros(2'270),
+                        .host = 1,
+                        .lasts = Duration::microseconds(600),
+                        .factor_thousandths = 500}}};
+  run({sent(0, 0)});  // 1,000 us from 1,770 on: 500, 600 at half the rate, 200.
+  EXPECT_EQ(totals_.transfer, Duration::microseconds(1'300));
+}
+
 TEST_F(PrefillApart, AnAbortAtAnyTimeLeavesNothingBehind) {
   for (std::int64_t at = 50; at < 8'000; at += 150) {
     sink_ = {};

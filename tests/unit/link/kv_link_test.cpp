@@ -60,6 +60,28 @@ TEST(KvLink, W30RatesChangeWhenTransfersStartAndEnd) {
   EXPECT_EQ(link.next_end(), at_ms(210));
 }
 
+TEST(KvLink, OverAWireThatIsDownTransfersStandStill) {
+  for (const Sharing sharing : {Sharing::kMaxMin, Sharing::kFifo}) {
+    KvLink link(sharing, {100 * kMegabyte, 40 * kMegabyte});
+    const TransferId first = link.start(10 * kMegabyte, {kFirst}, at_ms(0));  // Alone: 100 ms.
+    link.set_capacity(kFirst, 0, at_ms(30));
+    EXPECT_EQ(link.next_end(), SimTime::never());
+    link.start(4 * kMegabyte, {kSecond}, at_ms(40));  // Passes another wire: 100 ms.
+    const TransferId third = link.start(kMegabyte, {kFirst}, at_ms(50));
+    EXPECT_EQ(link.rate(third), 0);
+    EXPECT_EQ(link.next_end(), at_ms(140));
+    link.end_next();
+    EXPECT_EQ(link.next_end(), SimTime::never());
+    link.stop(third, at_ms(150));
+    link.set_capacity(kFirst, 100 * kMegabyte, at_ms(200));
+    EXPECT_EQ(link.next_end(), at_ms(270));
+    link.set_capacity(kFirst, 0, at_ms(270));  // All has moved.
+    EXPECT_EQ(link.next_end(), at_ms(270));
+    EXPECT_THAT(link.end_next(), ElementsAre(first));
+    EXPECT_EQ(link.alone(kMegabyte, {kFirst}), Duration::milliseconds(10));
+  }
+}
+
 TEST(KvLink, WhatOneTransferCannotUseGoesToOthers) {
   KvLink link(Sharing::kMaxMin, {90 * kMegabyte, 90 * kMegabyte, 10 * kMegabyte});
   const TransferId narrow = link.start(kMegabyte, {kFirst, kThird}, at_ms(0));
@@ -99,6 +121,17 @@ TEST(Topology, InstancesOfAHostShareItsCard) {
   EXPECT_THAT(topology.route(core::InstanceId(0), core::InstanceId(2)),
               ElementsAre(WireId(1), WireId(4), WireId(0)));
   EXPECT_THAT((Topology{.network_card = 50}).capacities(2), ElementsAre(50, 50, 50, 50));
+}
+
+TEST(Topology, AFaultOfAHostIsOneOfItsCards) {
+  EXPECT_THAT((Topology{.network_card = 5, .fabric = 9, .instances_per_host = 2}.wires_of(1)),
+              ElementsAre(WireId(3), WireId(4)));
+  const Topology own{
+      .network_card = 5, .fabric = 9, .instances_per_host = 2, .own_cards = {1, 1, 1}};
+  EXPECT_THAT(own.wires_of(0), ElementsAre(WireId(1), WireId(2), WireId(3), WireId(4)));
+  EXPECT_THAT(own.wires_of(1), ElementsAre(WireId(5), WireId(6)));
+  EXPECT_THAT(own.wires_of({}), ElementsAre(WireId(0)));
+  EXPECT_THAT(Topology{.network_card = 5}.wires_of({}), testing::IsEmpty());
 }
 
 TEST(Topology, InstancesMayHaveACardForEachGpu) {

@@ -24,16 +24,18 @@ core::Result<FaultSettings> read(const std::string& yaml) {
 
 TEST(FaultSettings, TextsAndMapsSayTheSame) {
   const auto texts = read(
-      "[crash@60s+300s:3, hang@1m:0, slowdown@10s+5s:2x1.5, gateway-restart@9s, scrape-loss@1s:1]");
+      "[crash@60s+300s:3, hang@1m:0, slowdown@10s+5s:2x1.5, gateway-restart@9s, scrape-loss@1s:1, "
+      "link-down@2s+1s:1, link-degraded@2sx0.5]");
   const auto maps = read(
       "[{kind: crash, at: 60s, restart_after: 300s, instance: 3}, {kind: hang, at: 60s, instance: "
       "0},"
       "{kind: slowdown, at: 10s, lasts: 5s, instance: 2, factor: 1.5},"
-      "{kind: gateway-restart, at: 9s}, {kind: scrape-loss, at: 1s, instance: 1}]");
+      "{kind: gateway-restart, at: 9s}, {kind: scrape-loss, at: 1s, instance: 1},"
+      "{kind: link-down, at: 2s, lasts: 1s, host: 1}, {kind: link-degraded, at: 2s, factor: 0.5}]");
   ASSERT_TRUE(texts.has_value());
   ASSERT_TRUE(maps.has_value());
-  ASSERT_EQ(texts->listed.size(), 5);
-  for (std::size_t i = 0; i < 5; ++i) {
+  ASSERT_EQ(texts->listed.size(), 7);
+  for (std::size_t i = 0; i < 7; ++i) {
     EXPECT_EQ(texts->listed[i].fault, maps->listed[i].fault) << i;
   }
   EXPECT_EQ(texts->listed[0].fault,
@@ -42,6 +44,8 @@ TEST(FaultSettings, TextsAndMapsSayTheSame) {
                            .instance = core::InstanceId(3),
                            .lasts = Duration::seconds(300)}));
   EXPECT_EQ(texts->listed[2].fault.factor_thousandths, 1500);
+  EXPECT_EQ(texts->listed[5].fault.host, 1);
+  EXPECT_EQ(texts->listed[6].fault.host, std::nullopt);
 }
 
 TEST(FaultSettings, SharesAndChance) {
@@ -74,6 +78,12 @@ TEST(FaultSettings, NameWhatIsWrongAndWhere) {
   EXPECT_THAT(problem("[crash@1s:0x2]"), testing::HasSubstr("a factor is of a slowdown"));
   EXPECT_THAT(problem("[{kind: gateway-restart, at: 1s, instance: 0}]"),
               testing::HasSubstr("a gateway's restart has no instance"));
+  EXPECT_THAT(problem("[{kind: link-down, at: 1s, lasts: 1s, instance: 0}]"),
+              testing::HasSubstr("strikes a host's card"));
+  EXPECT_THAT(problem("[link-down@1s:0]"), testing::HasSubstr("missing: lasts"));
+  EXPECT_THAT(problem("[link-down@1s+1s:0x0.5]"), testing::HasSubstr("has no factor"));
+  EXPECT_THAT(problem("[link-degraded@1s:0]"), testing::HasSubstr("0.001 to 0.999"));
+  EXPECT_THAT(problem("[link-degraded@1s:0x2]"), testing::HasSubstr("0.001 to 0.999"));
   EXPECT_THAT(problem("[{kind: crash, mtbf: 1h}]"), testing::HasSubstr("mtbf and mttr"));
   EXPECT_THAT(problem("[crash~1h/5m, hang~1h/5m]"), testing::HasSubstr("only one kind"));
   EXPECT_THAT(problem("[{kind: crash, instance: 1}]"), testing::HasSubstr("missing: at"));

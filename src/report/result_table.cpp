@@ -127,7 +127,8 @@ class LatencyTable {
         cell.verdict = "ok";
         cell.colour = style_.palette.good;
       } else {
-        cell.verdict = "missed";
+        const bool value_meets = !verdict.value_ms || *verdict.value_ms <= verdict.limit_ms;
+        cell.verdict = value_meets ? "missed: requests failed" : "missed";
         cell.colour = style_.palette.bad;
       }
       cells.push_back(std::move(cell));

@@ -48,6 +48,13 @@ std::int64_t fewest_held_tokens(const scenario::Resolved& resolved) {
   return fewest;
 }
 
+/// Whether one instance could hold all prompts and answers of the run: then none is evicted.
+bool all_fit(const metrics::Summary& summary, std::int64_t held) {
+  const std::int64_t rounding = summary.completed * summary.kv_cache.block_size;
+  return !summary.warmup_requests && summary.completed == summary.requests() &&
+         summary.total_input_tokens + summary.total_output_tokens + rounding <= held;
+}
+
 /// Prefill instances that do all the prompts or none of them, where the decider leaves it open.
 void warn_of_idle_choice(const scenario::Resolved& resolved,
                          const metrics::Summary& summary,
@@ -128,7 +135,7 @@ void add_fleet_warnings(const scenario::Resolved& resolved,
     const std::int64_t remembered =
         setup->integer(router.table(), kMemory) * setup->integer(router.table(), kBlock);
     const std::int64_t held = fewest_held_tokens(resolved);
-    if (remembered > held) {
+    if (remembered > held && !all_fit(summary, held)) {
       warnings.push_back({.code = "W-router-memory",
                           .message = fmt::format(
                               "the router remembers {} tokens of prompts per instance, whose KV "

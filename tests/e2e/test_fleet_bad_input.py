@@ -391,13 +391,16 @@ def test_explain_shows_every_pool(ridgeline):
 
 
 def test_the_router_warns_by_the_tokens_that_explain_shows(ridgeline):
-    words = ("--model", "llama-3.1-8b", "--gpu", "h100", "--instances", 2)
+    cache = ("--num-gpu-blocks-override", 70, "--max-model-len", 1000)
+    words = ("--model", "llama-3.1-8b", "--gpu", "h100", "--instances", 2, *cache)
     tokens = json.loads(ridgeline("explain", *words, "--format", "json").stdout)["memory"]["kv_tokens"]
-    run = ("run", *SMALL, "--instances", 2, "--router", "llm-d", "--lru-capacity-per-server")
+    run = ("run", *SMALL, "--instances", 2, *cache, "--router", "llm-d", "--lru-capacity-per-server")
     said = " ".join(ridgeline(*run, 10000000).stdout.split())
     # Blocks of 64 tokens, of which as many are remembered as the cache holds.
     assert f"KV cache holds {tokens}:" in said and f"--lru-capacity-per-server {tokens // 64}," in said
     assert "W-router-memory" not in ridgeline(*run, tokens // 64).stdout
+    # A cache that can hold the whole run evicts nothing.
+    assert "W-router-memory" not in ridgeline("run", *SMALL, "--instances", 2, "--router", "llm-d").stdout
 
 
 def test_costs_do_not_depend_on_the_core(ridgeline):
@@ -445,7 +448,8 @@ WARNED = {
     "W-all-apart": ("--instances", 2, "--prefill-instances", 1),
     "W-no-sessions": ("--instances", 2, "--router", "session"),
     "W-no-prefix-caching": ("--instances", 2, "--router", "llm-d", "--no-enable-prefix-caching"),
-    "W-router-memory": ("--instances", 2, "--router", "llm-d", "--lru-capacity-per-server", 10000000),
+    "W-router-memory": ("--instances", 2, "--router", "llm-d", "--num-gpu-blocks-override", 70,
+                        "--max-model-len", 1000),
 }
 
 

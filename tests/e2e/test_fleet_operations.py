@@ -145,6 +145,9 @@ def test_a_crontab_is_a_schedule(ridgeline):
     assert [(event["at_s"], event["to"]) for event in events] == [(4, 2), (60, 5)]
     sunday = result_of(ridgeline, *words, "--cron-start", "2026-01-04T07:59")["summary"]["cluster"]["scaling"]["events"]
     assert [(event["at_s"], event["to"]) for event in sunday] == [(4, 2)]
+    # A line that matches the first minute holds from its beginning.
+    monday = result_of(ridgeline, *words, "--cron-start", "2026-01-05T08:00")["summary"]["cluster"]["scaling"]["events"]
+    assert [(event["at_s"], event["to"]) for event in monday] == [(0, 5), (4, 2)]
 
 
 HPA = ("--autoscaling", "hpa", "--max-replicas", 8)

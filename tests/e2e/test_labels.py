@@ -327,6 +327,8 @@ def test_requests_without_an_answer_miss_targets(ridgeline):
     assert 0.3 < answered < 0.7
     assert summary["good_share"] == summary["slo"]["ttft"]["share"] == pytest.approx(answered)
     assert summary["slo"]["ttft"]["met"] is False
+    table = ridgeline(*at, "p99").stdout
+    assert next(line for line in table.splitlines() if line.startswith("TTFT")).endswith("missed: requests failed")
     # Half of them may be left out where the median is judged, and more than half are answered.
     at[at.index("1000")] = "1900"
     assert ridgeline(*at, "p50", "--fail-on-slo").returncode == 0

@@ -18,10 +18,13 @@ class Schedule final : public Scaler {
   explicit Schedule(const ScalerSettings& settings) : replicas_at_(settings.replicas_at) {}
 
   [[nodiscard]] core::SimTime next_decision(core::SimTime now) const override {
-    const auto next = after(now);
+    // What is listed for the start is due at it, once.
+    const bool begins = !decided_ && !replicas_at_.empty() && replicas_at_.front().first <= now;
+    const auto next = begins ? replicas_at_.begin() : after(now);
     return next == replicas_at_.end() ? core::SimTime::never() : next->first;
   }
   [[nodiscard]] ScalePlan evaluate(const PoolHistory& history, core::SimTime now) override {
+    decided_ = true;
     const auto next = after(now);
     return next == replicas_at_.begin()
                ? ScalePlan{.replicas = history.replicas}
@@ -35,6 +38,7 @@ class Schedule final : public Scaler {
   }
 
   std::vector<Listed> replicas_at_;
+  bool decided_ = false;
 };
 
 }  // namespace

@@ -21,6 +21,16 @@ TEST(Schedule, ChangesAtItsInstants) {
   EXPECT_EQ(schedule->next_decision(second(600)), core::SimTime::never());
 }
 
+TEST(Schedule, AppliesWhatIsListedForTheStartOnce) {
+  ScalerSettings settings;
+  settings.replicas_at = {{second(0), 4}, {second(600), 8}};
+  const auto schedule = make_schedule(settings);
+  const UniformPool pool{.replicas = 2};
+  EXPECT_EQ(schedule->next_decision(second(0)), second(0));
+  EXPECT_EQ(pool.decide(*schedule, second(0)).replicas, 4);
+  EXPECT_EQ(schedule->next_decision(second(0)), second(600));
+}
+
 TEST(Scalers, UnknownNamesFindTheNearest) {
   EXPECT_EQ(find_scaler("keida").error().front().hint, "did you mean 'keda'?");
   EXPECT_TRUE((*find_scaler("hpa"))->reads_setting("target"));

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "core/result.hpp"
+#include "domain/record.hpp"
 #include "metrics/summary.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
@@ -19,9 +20,16 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+/// More tokens than a KV cache holds.
+metrics::Summary long_run() {
+  metrics::Summary summary;
+  summary.total_input_tokens = 10'000'000;
+  return summary;
+}
+
 std::vector<std::string> warnings_of(std::vector<scenario::Override> flags,
                                      double duration_s = 60,
-                                     metrics::Summary summary = {}) {
+                                     metrics::Summary summary = long_run()) {
   flags.insert(flags.end(),
                {{"model", "llama-3.1-8b"},
                 {"gpu", "h100"},
@@ -62,6 +70,22 @@ TEST(FleetWarnings, NameWhatCannotMatterOrMisleads) {
               IsEmpty());
   EXPECT_THAT(warnings_of({{"cluster.instances", "4"}, {"cluster.router.name", "aibrix"}}),
               ElementsAre(HasSubstr("W-characters: aibrix counts characters")));
+}
+
+TEST(FleetWarnings, OfARoutersMemoryOnlyWhereAKvCacheMayEvict) {
+  const auto with_tokens = [](std::int64_t tokens, std::int64_t rejected) {
+    metrics::Summary summary;
+    summary.completed = 1;
+    summary.kv_cache.block_size = 16;
+    summary.by_outcome[static_cast<std::size_t>(domain::Outcome::kFinished)] = 1;
+    summary.by_outcome[static_cast<std::size_t>(domain::Outcome::kRejected)] = rejected;
+    summary.total_input_tokens = tokens;
+    return warnings_of(
+        {{"cluster.instances", "4"}, {"cluster.router.name", "llm-d"}}, 60.0, summary);
+  };
+  EXPECT_THAT(with_tokens(100'000, 0), IsEmpty());
+  EXPECT_THAT(with_tokens(100'000, 1), ElementsAre(HasSubstr("W-router-memory")));
+  EXPECT_THAT(with_tokens(10'000'000, 0), ElementsAre(HasSubstr("W-router-memory")));
 }
 
 TEST(FleetWarnings, NamePrefillInstancesThatNothingWasDecidedFor) {

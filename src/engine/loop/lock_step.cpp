@@ -19,6 +19,14 @@
 #include "engine/server.hpp"
 
 namespace ridgeline::engine {
+namespace {
+
+bool is_unfinished(const StepScheduler& scheduler) {
+  const SchedulerCounts counts = scheduler.counts();
+  return counts.running + counts.waiting > 0;
+}
+
+}  // namespace
 
 LockStep::LockStep(std::vector<StepLoop*> ranks,
                    std::int64_t agreed_every,
@@ -48,9 +56,14 @@ std::optional<core::SimTime> LockStep::due() const {
 }
 
 bool LockStep::has_unfinished() const {
+  return std::ranges::any_of(ranks_,
+                             [](const StepLoop* rank) { return is_unfinished(*rank->scheduler_); });
+}
+
+/// Whether a rank has requests that wait for nothing, not even for KV of another engine.
+bool LockStep::stands_still() const {
   return std::ranges::any_of(ranks_, [](const StepLoop* rank) {
-    const SchedulerCounts counts = rank->scheduler_->counts();
-    return counts.running + counts.waiting > 0;
+    return is_unfinished(*rank->scheduler_) && !rank->scheduler_->waits_for_others();
   });
 }
 
@@ -87,8 +100,7 @@ Pause LockStep::advance(core::SimTime limit, bool pause_at_completion, std::int6
       continue;
     }
     if (first.num_in_flight_ == 0) {
-      RIDGELINE_CHECK(!has_unfinished() || first.scheduler_->waits_for_others(),
-                      "requests wait although nothing runs");
+      RIDGELINE_CHECK(!stands_still(), "requests wait although nothing runs");
       return Pause::kIdle;
     }
     if (first.in_flight(0).end >= limit) {

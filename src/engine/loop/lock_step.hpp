@@ -63,6 +63,7 @@ class LockStep {
 
   [[nodiscard]] std::optional<core::SimTime> due() const;
   [[nodiscard]] bool has_unfinished() const;
+  [[nodiscard]] bool stands_still() const;
   [[nodiscard]] core::SimTime next_grammar() const;
   [[nodiscard]] bool fill_pipeline(core::SimTime now);
   [[nodiscard]] bool form_parts();

@@ -160,6 +160,29 @@ TEST(Legs, BlocksOfAPrefillStayUntilTheyAreReleased) {
   EXPECT_EQ(f.used(f.engine->now()), 0);
 }
 
+/// Of 7 blocks two loads hold 3 each, and lack 2 for what is left to compute; vLLM would
+/// stand still. The second gives its blocks back and is computed when the first has ended.
+TEST(Legs, WhatHasArrivedGivesWayWhereNothingCanRun) {
+  Fixture f(true, 8);
+  f.options.profile.reserve_full_prompt = false;
+  f.engine = make_fast_engine(
+      {.options = f.options, .model = f.model, .host = f.host, .sink = f.sink, .loads = &f.loads},
+      true);
+  const Leg loads{.remote_tokens = Tokens(12), .loads = true};
+  f.engine->submit_leg(test::tiny_request(0, 20, 1), at(0), loads);
+  f.engine->submit_leg(test::tiny_request(1, 20, 1), at(0), loads);
+  f.run_to(at(5000));
+  ASSERT_EQ(f.loads.seen.size(), 2U);
+  EXPECT_EQ(f.used(at(5000)), 6);
+  f.engine->finish_load(RequestId(0), at(5000), true);
+  f.engine->finish_load(RequestId(1), at(5000), true);
+  f.run_to(SimTime::never());
+  ASSERT_EQ(f.sink.requests.size(), 2U);
+  EXPECT_EQ(f.sink.requests.front().first_token, at(6080));  // 8 tokens.
+  EXPECT_EQ(f.sink.requests.back().first_scheduled, at(6080));
+  EXPECT_EQ(f.used(f.engine->now()), 0);
+}
+
 TEST(Legs, AnAbortGivesBlocksBack) {
   Fixture f;
   f.engine->submit_leg(test::tiny_request(0, 16, 1), at(0), kLoadsAll);

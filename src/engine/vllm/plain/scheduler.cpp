@@ -320,6 +320,9 @@ void Scheduler::schedule_waiting(ScheduledStep& step) {
   for (auto sequence = passed_over.rbegin(); sequence != passed_over.rend(); ++sequence) {
     push_waiting(home, *sequence, true);
   }
+  if (options_.kv_transfer && running_.empty() && !waits_for_others()) {
+    end_standstill(step);
+  }
 }
 
 void Scheduler::connect(KvConnector& connector) {
@@ -334,6 +337,29 @@ bool Scheduler::has_loaded_behind(const Sequence& blocked) const {
   return options_.kv_transfer && std::ranges::any_of(waiting(), [&](const SequencePtr& other) {
            return other.get() != &blocked && other->remote_arrived && !other->blocks.groups.empty();
          });
+}
+
+/// Requests whose KV has arrived may each lack the blocks that the others hold, while nothing runs
+/// that could give any back. vLLM would stand still there for ever. Here the last ones give theirs
+/// back, and are looked up anew in their turn, until the first can run.
+void Scheduler::end_standstill(ScheduledStep& step) {
+  std::vector<SequencePtr> holders = waiting();
+  std::erase_if(holders, [](const SequencePtr& one) {
+    return one->status == Status::kLoading || one->blocks.groups.empty() ||
+           one->num_in_flight_tokens > 0 || one->waits_for_grammar;
+  });
+  while (holders.size() > 1) {
+    Sequence& last = *holders.back();
+    manager_.release(last.blocks, last.block_hashes);
+    last.num_computed_tokens = last.num_local_tokens = 0;
+    holders.pop_back();
+    if (try_admit(holders.front(), step) == Verdict::kAdmitted) {
+      if (take_out(waiting_, *holders.front()) == nullptr) {
+        take_out(skipped_, *holders.front());
+      }
+      return;
+    }
+  }
 }
 
 void Scheduler::preempt(const SequencePtr& victim, std::int64_t computed) {

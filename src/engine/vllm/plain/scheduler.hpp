@@ -181,6 +181,7 @@ class Scheduler final : public QueueScheduler<Sequence> {
   [[nodiscard]] std::int64_t blocks_of_running_prefills() const;
   void count_lookup(const Sequence& sequence, const CachedPrefix& prefix);
   [[nodiscard]] bool has_loaded_behind(const Sequence& blocked) const;
+  void end_standstill(ScheduledStep& step);
   void preempt(const SequencePtr& victim, std::int64_t computed);
   void begin_lookups();
   void push_waiting(Queue& queue, const SequencePtr& sequence, bool front);

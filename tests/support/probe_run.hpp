@@ -97,6 +97,21 @@ class ProbeRun {
     return text;
   }
 
+  /// Serves requests one after the other, each from its beginning to its end. Returns the tokens
+  /// that each found cached.
+  std::vector<std::int64_t> hits(const std::vector<domain::Request>& requests) {
+    std::vector<std::int64_t> found;
+    for (const domain::Request& request : requests) {
+      add(request);
+      schedule();
+      found.push_back(last_.admitted.front().computed_tokens);
+      end();
+      while (!step().empty()) {
+      }
+    }
+    return found;
+  }
+
   /// What the last schedule() did.
   [[nodiscard]] const engine::SchedulerProbe::Step& last() const { return last_; }
 

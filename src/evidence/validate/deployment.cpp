@@ -14,6 +14,7 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "engine/schedulers.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/loose_node.hpp"
 #include "model/model_spec.hpp"
@@ -93,6 +94,26 @@ std::optional<document::Node> quantisation_of(std::string_view format) {
     members.push_back({.key = "quant_algo", .value = word(scheme->algorithm), .where = {}});
   }
   return document::Node::map(std::move(members), {.file = "record"});
+}
+
+/// Whether a record's word for its engine names one of the registry: "vLLM (V1)", "trtllm"; without
+/// a word it is vLLM.
+bool is_simulated(const std::string& engine) {
+  const auto found = engine::find_engine(scenario::named_version(lower_case(engine)));
+  return engine.empty() || mentions(engine, "vllm") || (found && found->engine->own != nullptr);
+}
+
+/// ", sglang and tensorrt-llm": those of the registry that are not vLLM.
+std::string other_engines() {
+  std::string text;
+  std::string last;
+  for (const engine::SchedulerEntry& entry : engine::schedulers()) {
+    if (entry.own != nullptr) {
+      text += last.empty() ? last : fmt::format(", {}", last);
+      last = entry.name;
+    }
+  }
+  return fmt::format("{} and {}", text, last);
 }
 
 class Deployer {
@@ -334,13 +355,10 @@ class Deployer {
 
 core::Result<scenario::Resolved> deploy(Evidence& evidence,
                                         const std::vector<scenario::Override>& overrides) {
-  const std::string engine = scenario::named_version(lower_case(evidence.engine));
-  const bool known = evidence.engine.empty() || mentions(engine, "vllm") || engine == "sglang" ||
-                     engine == "tensorrt-llm";
-  if (!known) {
-    return core::fail(core::Error{
-        .message = fmt::format("engine {} is not simulated, only vllm, sglang and tensorrt-llm",
-                               evidence.engine)});
+  if (!is_simulated(evidence.engine)) {
+    return core::fail(core::Error{.message = fmt::format("engine {} is not simulated, only vllm{}",
+                                                         evidence.engine,
+                                                         other_engines())});
   }
   return Deployer(evidence).run(overrides);
 }

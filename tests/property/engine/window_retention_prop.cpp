@@ -97,15 +97,7 @@ class Model {
 std::vector<std::int64_t> hits(const engine::EngineOptions& options,
                                const std::vector<domain::Request>& requests) {
   test::ProbeRun run(engine::make_fast_probe(options));
-  std::vector<std::int64_t> found;
-  for (const domain::Request& request : requests) {
-    run.add(request);
-    run.schedule();
-    found.push_back(run.last().admitted.front().computed_tokens);
-    run.end();
-    while (!run.step().empty()) {
-    }
-  }
+  std::vector<std::int64_t> found = run.hits(requests);
   RC_ASSERT(run->num_free_blocks() == options.num_gpu_blocks.value() - 1);
   return found;
 }

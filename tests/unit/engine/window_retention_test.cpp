@@ -45,15 +45,7 @@ domain::Request begins_alike(std::uint32_t id, std::int64_t shared, std::int64_t
 std::vector<std::int64_t> hits(const engine::EngineOptions& options,
                                const std::vector<domain::Request>& requests) {
   test::ProbeRun run(engine::make_fast_probe(options));
-  std::vector<std::int64_t> found;
-  for (const domain::Request& request : requests) {
-    run.add(request);
-    run.schedule();
-    found.push_back(run.last().admitted.front().computed_tokens);
-    run.end();
-    while (!run.step().empty()) {
-    }
-  }
+  std::vector<std::int64_t> found = run.hits(requests);
   EXPECT_EQ(run->num_free_blocks(), 64);
   return found;
 }

@@ -24,6 +24,7 @@
 #include "model/model_spec.hpp"
 #include "scenario/engine_formats.hpp"
 #include "scenario/engine_settings.hpp"
+#include "scenario/kernel_choice.hpp"
 #include "scenario/memory_limits.hpp"
 #include "scenario/parallelism.hpp"
 #include "scenario/patch.hpp"
@@ -349,18 +350,10 @@ void resolve_engine(Resolution& work) {
   }
 }
 
-latency::KernelChoice kernel_choice(const EngineSection& engine) {
-  using latency::MoeBackend;
-  return {.moe_backend = engine.moe_backend == "marlin"   ? MoeBackend::kMarlin
-                         : engine.moe_backend == "triton" ? MoeBackend::kTriton
-                                                          : MoeBackend::kAuto,
-          .fuse_allreduce_rms = engine.fuse_allreduce_rms,
-          .fp32_as_tf32 = engine.float32_matmul_precision == "high"};
-}
-
 void build(Resolution& work) {
   work.out->execution.enforce_eager = work.engine().enforce_eager;
   work.out->execution.kernels = kernel_choice(work.engine());
+  note_idle_choices(work);
   // Only vLLM cuts its graphs around the attention, so that they hold prompts.
   work.out->execution.graphs_hold_prompts =
       !has_own_settings(work.engine()) && work.engine().cudagraph_mode != "FULL_DECODE_ONLY";

@@ -1,0 +1,71 @@
+#include "scenario/kernel_choice.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "latency/step_time_model.hpp"
+#include "model/model_spec.hpp"
+#include "scenario/resolution.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::scenario {
+namespace {
+
+template <class Test>
+bool any_expert_layer(const model::ModelSpec& network, Test test) {
+  return std::ranges::any_of(network.layers, [&](const model::LayerGroup& group) {
+    const auto* experts = std::get_if<model::MoeFfn>(&group.ffn);
+    return experts != nullptr && test(*experts);
+  });
+}
+
+}  // namespace
+
+latency::KernelChoice kernel_choice(const EngineSection& engine) {
+  using latency::MoeBackend;
+  return {.moe_backend = engine.moe_backend == "marlin"   ? MoeBackend::kMarlin
+                         : engine.moe_backend == "triton" ? MoeBackend::kTriton
+                                                          : MoeBackend::kAuto,
+          .fuse_allreduce_rms = engine.fuse_allreduce_rms,
+          .fp32_as_tf32 = engine.float32_matmul_precision == "high"};
+}
+
+void note_idle_choices(Resolution& work) {
+  const auto warn = [&](bool idle, std::string_view setting, std::string_view why) {
+    if (idle) {
+      work.out->warnings.push_back(
+          {.code = "W-ignored-setting",
+           .message = fmt::format("{} is without effect: {}", setting, why),
+           .hint = {}});
+    }
+  };
+  const EngineSection& engine = work.engine();
+  const model::ModelSpec& network = work.out->network;
+  const bool has_experts = any_expert_layer(network, [](const model::MoeFfn&) { return true; });
+  const bool fp32_router =
+      any_expert_layer(network, [](const model::MoeFfn& experts) { return experts.router_fp32; });
+  warn(engine.moe_backend != "auto" && !has_experts,
+       "engine.moe_backend",
+       "the network has no experts");
+  warn(engine.fuse_allreduce_rms && engine.tensor_parallel_size < 2,
+       "engine.fuse_allreduce_rms",
+       "one GPU exchanges nothing");
+  warn(engine.fuse_allreduce_rms && engine.tensor_parallel_size > 1 &&
+           work.out->gpu.architecture != "blackwell",
+       "engine.fuse_allreduce_rms",
+       "before Blackwell, vLLM's own all-reduce is taken to be as fast");
+  warn(engine.float32_matmul_precision == "high" && !fp32_router,
+       "engine.float32_matmul_precision",
+       "no product of the network is in FP32");
+  warn(engine.cudagraph_mode == "PIECEWISE",
+       "engine.cudagraph_mode PIECEWISE",
+       "what decodes lose to graphs in pieces is not priced");
+  warn(engine.enforce_eager && engine.max_cudagraph_capture_size.has_value(),
+       "engine.max_cudagraph_capture_size",
+       "enforce_eager captures no graph");
+}
+
+}  // namespace ridgeline::scenario

@@ -119,7 +119,8 @@ std::string admission_table(const metrics::Summary& summary, const TextStyle& st
           });
   if (summary.fleet->fairness) {
     text += pad_right("fairness", kFleetTitleWidth) +
-            fmt::format("{:.3f} of 1 (Jain, tokens over shares, whatever each asked for)\n", *summary.fleet->fairness);
+            fmt::format("{:.3f} of 1 (Jain, tokens over shares, whatever each asked for)\n",
+                        *summary.fleet->fairness);
   }
   return text;
 }

@@ -66,8 +66,8 @@ std::optional<Values> values_of(std::string_view part, int lowest, int highest) 
 }
 
 /// One field into a set of values up to `highest`; those of `set` repeat after its size.
-template <std::size_t kSize>
-bool read_field(std::string_view field, int lowest, int highest, std::bitset<kSize>& set) {
+template <std::size_t Size>
+bool read_field(std::string_view field, int lowest, int highest, std::bitset<Size>& set) {
   if (field.empty() || field.back() == ',') {
     return false;
   }
@@ -77,7 +77,7 @@ bool read_field(std::string_view field, int lowest, int highest, std::bitset<kSi
       return false;
     }
     for (int value = values->lowest; value <= values->highest; value += values->step) {
-      set.set(static_cast<std::size_t>(value) % kSize);
+      set.set(static_cast<std::size_t>(value) % Size);
     }
   }
   return true;

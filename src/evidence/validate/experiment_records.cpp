@@ -500,7 +500,7 @@ bool Figures::empty() const {
 
 std::string version_option(std::string_view engine, std::string_view text, std::string_view date) {
   const bool is_vllm = engine.empty() || mentions(engine, "vllm");
-  const std::string name = is_vllm ? "vllm" : lower_case(engine);
+  std::string name = is_vllm ? "vllm" : lower_case(engine);
   std::string_view number = text.substr(0, text.find_first_not_of("0123456789."));
   while (!number.empty() && number.back() == '.') {
     number.remove_suffix(1);

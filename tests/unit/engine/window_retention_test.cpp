@@ -53,11 +53,12 @@ std::vector<std::int64_t> hits(const engine::EngineOptions& options,
 // A prompt of 18 and an answer of 12, whose last token is never computed: 29 tokens, 7 blocks. The
 // last aligned position of the prompt is 16.
 TEST(WindowRetention, TheNextTurnHitsUpToThePromptNotItsAnswer) {
-  for (const auto& [interval, expected] : {std::pair(Interval(), 28),
-                                           std::pair(Interval(0), 16),
-                                           std::pair(Interval(12), 24),
-                                           std::pair(Interval(14), 28),  // 14 and 28: blocks to 12 and 28.
-                                           std::pair(Interval(32), 16)}) {
+  for (const auto& [interval, expected] :
+       {std::pair(Interval(), 28),
+        std::pair(Interval(0), 16),
+        std::pair(Interval(12), 24),
+        std::pair(Interval(14), 28),  // 14 and 28: blocks to 12 and 28.
+        std::pair(Interval(32), 16)}) {
     auto next = test::tiny_request(1, 35, 1);
     next.prompt = {{7, core::Tokens(18)},
                    {domain::output_content(core::RequestId(0)), core::Tokens(12)}};

@@ -255,7 +255,7 @@ core::Result<std::vector<scenario::Override>> imported_overrides(const Arguments
 
 }  // namespace
 
-core::Result<scenario::LoadedScenario> load(const Arguments& given, scenario::Purpose purpose) {
+core::Result<StatedScenario> stated_scenario(const Arguments& given, scenario::Purpose purpose) {
   if (given.positionals.size() > 1) {
     return core::fail({.message = fmt::format("expected one scenario file, found {}: {}",
                                               given.positionals.size(),
@@ -301,11 +301,19 @@ core::Result<scenario::LoadedScenario> load(const Arguments& given, scenario::Pu
       overrides.push_back({.path = std::string(option->path), .text = flag.value});
     }
   }
-  std::optional<std::string> file;
+  StatedScenario stated{.file = {}, .overrides = std::move(overrides)};
   if (!arguments.positionals.empty()) {
-    file = arguments.positionals.front();
+    stated.file = arguments.positionals.front();
   }
-  auto loaded = scenario::load_scenario(file, overrides, purpose);
+  return stated;
+}
+
+core::Result<scenario::LoadedScenario> load(const Arguments& arguments, scenario::Purpose purpose) {
+  const auto stated = stated_scenario(arguments, purpose);
+  if (!stated) {
+    return core::fail(stated.error());
+  }
+  auto loaded = scenario::load_scenario(stated->file, stated->overrides, purpose);
   if (loaded) {
     const core::Warnings ignored = ignored_warnings(arguments);
     loaded->warnings.insert(loaded->warnings.begin(), ignored.begin(), ignored.end());

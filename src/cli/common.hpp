@@ -63,6 +63,16 @@ struct Opening {
 /// The manners of a verb whose flags could not be read: for showing why.
 [[nodiscard]] Manners default_manners();
 
+/// What the words of a verb say of a scenario.
+struct StatedScenario {
+  std::optional<std::string> file;  ///< The positional.
+  std::vector<scenario::Override> overrides;
+};
+/// The file and the overrides of the flags, before anything is read but configuration of other
+/// systems.
+[[nodiscard]] core::Result<StatedScenario> stated_scenario(const Arguments& arguments,
+                                                           scenario::Purpose purpose);
+
 /// The scenario that the flags and at most one file (a positional) describe.
 [[nodiscard]] core::Result<scenario::LoadedScenario> load(const Arguments& arguments,
                                                           scenario::Purpose purpose);

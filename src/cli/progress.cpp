@@ -107,6 +107,18 @@ void ProgressDisplay::update(std::int64_t requests, std::optional<double> share)
   show(std::move(text), wall_s);
 }
 
+void ProgressDisplay::update(const sweep::Tally& tally) {
+  const double wall_s = wall_seconds();
+  if (!is_due(wall_s)) {
+    return;
+  }
+  std::string text = fmt::format("{} of {} points", tally.found + tally.done, tally.points);
+  if (const std::int64_t wanted = tally.points - tally.found; wanted > 0) {
+    text += time_left(static_cast<double>(tally.done) / static_cast<double>(wanted), wall_s);
+  }
+  show(std::move(text), wall_s);
+}
+
 void ProgressDisplay::show(std::string text, double wall_s) {
   if (mode_ == Mode::kPlain) {
     next_s_ = wall_s + kPlainEveryS;

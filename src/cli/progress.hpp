@@ -10,6 +10,7 @@
 #include "cli/terminal.hpp"
 #include "core/result.hpp"
 #include "sim/simulation.hpp"
+#include "sweep/runner.hpp"
 #include "workload/item_stream.hpp"
 
 namespace ridgeline::cli {
@@ -25,6 +26,8 @@ class ProgressDisplay {
   void update(const sim::Progress& progress);
   /// Requests of a workload that is read or written, and how much of it that is where it is known.
   void update(std::int64_t requests, std::optional<double> share);
+  /// Points of a sweep.
+  void update(const sweep::Tally& tally);
   /// Takes the line away again.
   void finish();
   /// Seconds since the start.

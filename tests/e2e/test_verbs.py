@@ -171,7 +171,7 @@ def test_every_listed_model_and_gpu_can_be_explained(ridgeline):
         (["version", "now"], 'unexpected "now"'),
         (["rnu"], "did you mean 'run'?"),
         (["--model", "x"], "the verb comes first"),
-        (["sweep"], "'sweep' is not in this version"),
+        (["sweep"], "run, list, status, merge"),
         (["serve", "--port", "80"], "'serve' is not in this version"),
         (["help", "serve"], '"serve"'),
     ],

@@ -32,7 +32,7 @@ std::span<const Verb> verbs() {
       {"conform", "compare with decisions recorded from vLLM", conform_command},
       {"validate", "compare with measured runs", validate_command},
       {"calibrate", "fit a server's own times to measured runs", calibrate_command},
-      {"sweep", "run a grid of scenarios", nullptr},
+      {"sweep", "many scenarios from one: run, list, status, merge, submit", sweep_command},
       {"plan", "search the cheapest deployment", nullptr},
       {"observe", "load a running server", nullptr},
       {"serve", "answer over HTTP", nullptr},

@@ -40,5 +40,6 @@ ExitCode kernels_command(Words words);
 ExitCode version_command(Words words);
 ExitCode completions_command(Words words);
 ExitCode man_command(Words words);
+ExitCode sweep_command(Words words);
 
 }  // namespace ridgeline::cli

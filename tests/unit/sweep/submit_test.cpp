@@ -1,0 +1,58 @@
+#include "sweep/submit.hpp"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ridgeline::sweep {
+namespace {
+
+using testing::HasSubstr;
+
+std::string script(const std::string& engine) {
+  const auto found = find_submit_engine(engine);
+  EXPECT_TRUE(found);
+  return (*found)->write({.words = {"my sweep.yaml", "--seed", "1"},
+                          .store = "out",
+                          .digest = "0123456789abcdef",
+                          .points = 20,
+                          .shards = 8});
+}
+
+TEST(ShellWord, QuotesWhatAShellWouldChange) {
+  EXPECT_EQ(shell_word("a/b-c.yaml"), "a/b-c.yaml");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("$x"), "'$x'");
+}
+
+TEST(Submit, SlurmGetsAnArrayAndAMergeBehindIt) {
+  const std::string text = script("slurm");
+  EXPECT_THAT(text, HasSubstr("#SBATCH --array=0-7\n"));
+  EXPECT_THAT(text, HasSubstr("--shard \"$SLURM_ARRAY_TASK_ID/8\""));
+  EXPECT_THAT(text, HasSubstr("sweep run 'my sweep.yaml' --seed 1 --store"));
+  EXPECT_THAT(text, HasSubstr("--dependency=\"afterany:$array\""));
+}
+
+TEST(Submit, ParallelGetsOneTaskPerShard) {
+  const std::string text = script("parallel");
+  EXPECT_THAT(text, HasSubstr("seq 0 7 | parallel"));
+  EXPECT_THAT(text, HasSubstr("--shard {}/8"));
+}
+
+TEST(Submit, KubernetesGetsAnIndexedJob) {
+  const std::string text = script("kubernetes");
+  EXPECT_THAT(text, HasSubstr("completionMode: Indexed\n  completions: 8\n"));
+  EXPECT_THAT(text, HasSubstr("            - \"$(JOB_COMPLETION_INDEX)/8\"\n"));
+  EXPECT_THAT(text, HasSubstr("name: ridgeline-sweep-01234567\n"));
+}
+
+TEST(Submit, OtherSchedulersAreAnsweredWithTheNearest) {
+  const auto found = find_submit_engine("slrum");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().front().hint, "did you mean slurm?");
+}
+
+}  // namespace
+}  // namespace ridgeline::sweep

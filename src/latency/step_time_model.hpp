@@ -47,6 +47,9 @@ struct KernelChoice {
 /// How the engine executes a step, as far as GPU time depends on it.
 struct Execution {
   model::Sharding sharding;
+  /// The engine whose kernels run, as the registry of schedulers names it, or a profile of vLLM's:
+  /// "sglang", "vllm@0.24"; empty: vLLM's of the tables.
+  std::string engine = {};
   KernelChoice kernels = {};
   /// Token counts with a captured CUDA graph, ascending: a step of up to the last is padded to the
   /// next size. Empty: nothing is padded.

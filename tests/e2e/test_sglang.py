@@ -123,9 +123,28 @@ def test_bad_settings_are_one_line_each(ridgeline, case):
     is_one_line(ridgeline(*OPEN, "--engine", *words.split()), says, hint)
 
 
-def test_a_network_with_windows_is_refused_by_name(ridgeline):
-    done = ridgeline("explain", "--engine", "sglang", "--model", "gpt-oss-20b", "--gpu", "h100")
-    is_one_line(done, "gpt-oss-20b has sliding windows or recurrent states", "")
+def test_recurrent_states_need_the_radix_cache_off(ridgeline):
+    words = ("explain", "--engine", "sglang", "--model", "qwen3-next-80b-a3b", "--gpu", "h200", "--tp-size", 4)
+    is_one_line(ridgeline(*words), "qwen3-next-80b-a3b has recurrent states", "--disable-radix-cache")
+    assert ridgeline(*words, "--disable-radix-cache").returncode == 0
+
+
+def test_a_recipe_fills_what_is_left_open(ridgeline):
+    words = (
+        "run --engine sglang --model deepseek-r1 --gpu b200 --tp-size 8 --recipe inferencex --max-concurrency 16 --num-prompts 16"
+        " --input-len 64 --output-len 8 --format json"
+    ).split()
+    result = json.loads(ridgeline(*words).stdout)
+    assert result["config"]["recipe"] == "inferencex"
+    engine = result["config"]["engine"]
+    assert (engine["chunked_prefill_size"], engine["scheduler_recv_interval"]) == (32768, 30)
+    assert engine["disable_radix_cache"] and engine["fuse_allreduce_rms"]
+    stated = json.loads(ridgeline(*words, "--scheduler-recv-interval", 3).stdout)["config"]["engine"]
+    assert stated["scheduler_recv_interval"] == 3
+    notes = {warning["code"]: warning["message"] for warning in result["warnings"]}
+    assert notes["W-recipe"].startswith("recipe inferencex (all servers; Blackwell; DeepSeek on Blackwell): ")
+    other = ridgeline(*[word if word != "inferencex" else "inferance" for word in words])
+    is_one_line(other, '"inferance" is no recipe', "")
 
 
 @pytest.mark.parametrize("case", REFUSED_RANKS)

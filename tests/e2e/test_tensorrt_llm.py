@@ -112,10 +112,14 @@ def test_a_flag_of_its_own_is_refused_beside_vllm(ridgeline):
     assert "max_num_batched_tokens" in done.stderr
 
 
-def test_a_network_with_windows_is_refused_by_name(ridgeline):
-    done = ridgeline("run", "--engine", "tensorrt-llm", *[w if w != "llama-3.1-8b" else "gpt-oss-20b" for w in SMALL])
+def test_windows_run_and_recurrent_states_are_refused_by_name(ridgeline):
+    def run(network):
+        return ridgeline("run", "--engine", "tensorrt-llm", *[w if w != "llama-3.1-8b" else network for w in SMALL])
+
+    assert run("gpt-oss-20b").returncode == 0
+    done = run("nemotron-3-nano-30b-a3b")
     assert done.returncode == 2
-    assert "sliding windows" in done.stderr
+    assert "recurrent states" in done.stderr
 
 
 def test_a_prompt_longer_than_a_step_is_rejected_unless_it_is_cut(ridgeline):

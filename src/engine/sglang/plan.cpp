@@ -96,6 +96,12 @@ std::int64_t ranks_of(const PlanInputs& in) {
   return in.settings.truth("enable_dp_attention") ? in.sharding.data_parallel_size : 1;
 }
 
+bool has_states(const PlanInputs& in) {
+  return std::ranges::any_of(in.network.layers, [](const model::LayerGroup& group) {
+    return group.recurrent.has_value();
+  });
+}
+
 /// What is not modelled is refused by its name.
 core::Errors refusals(const PlanInputs& in) {
   core::Errors errors;
@@ -139,15 +145,19 @@ core::Errors refusals(const PlanInputs& in) {
          "max_queued_requests",
          "a limit of the queue");
   refuse(in.settings.word("schedule_policy") == "routing-key", "schedule_policy", "routing-key");
-  const bool one_cache = std::ranges::all_of(in.network.layers, [](const model::LayerGroup& group) {
-    return group.attention.window == 0 && !group.recurrent;
-  });
-  if (!one_cache) {
-    errors.push_back(
-        {.field = "model",
-         .message = fmt::format("{} has sliding windows or recurrent states, whose pools "
-                                "are not modelled for sglang yet",
-                                in.network.name)});
+  if (has_states(in) && !in.settings.truth("disable_radix_cache")) {
+    errors.push_back({.field = "model",
+                      .message = fmt::format("{} has recurrent states, which are not modelled in "
+                                             "SGLang's radix cache yet",
+                                             in.network.name),
+                      .hint = "--disable-radix-cache"});
+  }
+  const auto groups = model::cache_groups(in.network, in.sharding);
+  if (std::ranges::find(groups, "compressed", &model::CacheGroup::kind) != groups.end()) {
+    errors.push_back({.field = "model",
+                      .message = fmt::format("{} has a compressed cache, whose pools are not "
+                                             "modelled for sglang yet",
+                                             in.network.name)});
   }
   return errors;
 }
@@ -281,8 +291,35 @@ struct Pool {
   core::Bytes weights = {};
   core::Bytes bytes = {};  ///< Of the KV pool.
   double per_token = 0;
-  std::int64_t holds = 0;  ///< Tokens that fit.
+  std::int64_t holds = 0;                             ///< Tokens that fit.
+  std::optional<std::int64_t> states = std::nullopt;  ///< Requests whose recurrent states fit.
 };
+
+/// Windows have a pool of their own, of this share of the other layers' tokens
+/// (swa_full_tokens_ratio; from memory, not looked up).
+constexpr double kWindowTokens = 0.8;
+
+double bytes_per_token(const PlanInputs& in) {
+  double bytes = 0;
+  for (const model::CacheGroup& group : model::cache_groups(in.network, in.sharding)) {
+    bytes += group.bytes_per_token.value() * (group.window.value() > 0 ? kWindowTokens : 1.0);
+  }
+  return bytes;
+}
+
+/// Recurrent states have a pool of their own: one for each request that may run, where their number
+/// is stated; else mamba_full_memory_ratio parts of it to one of the KV pool
+/// (handle_max_mamba_cache of model_executor/model_runner.py; from memory, not looked up).
+void keep_states(const PlanInputs& in, Pool& pool) {
+  constexpr double kStateShare = 0.9 / 1.9;
+  const core::Bytes each = model::state_bytes_per_rank(in.network, in.sharding);
+  const double room = std::max(pool.bytes.value(), 0.0);
+  pool.states =
+      in.settings.stated("max_running_requests") != nullptr
+          ? std::max<std::int64_t>(in.settings.integer("max_running_requests") / ranks_of(in), 1)
+          : static_cast<std::int64_t>(room * kStateShare / each.value());
+  pool.bytes = pool.bytes - each * static_cast<double>(*pool.states);
+}
 
 Pool pool_of(const PlanInputs& in, double fraction) {
   const bool communicates = in.sharding.gpus() > 1;
@@ -290,7 +327,10 @@ Pool pool_of(const PlanInputs& in, double fraction) {
   Pool pool{.fraction = fraction, .free = in.gpu.usable_memory - libraries};
   pool.weights = model::weight_bytes_per_rank(in.network, in.sharding);
   pool.bytes = pool.free * fraction - pool.weights;
-  pool.per_token = model::kv_bytes_per_token_per_rank(in.network, in.sharding).value();
+  pool.per_token = bytes_per_token(in);
+  if (has_states(in)) {
+    keep_states(in, pool);
+  }
   pool.holds = static_cast<std::int64_t>(std::max(pool.bytes.value(), 0.0) / pool.per_token);
   return pool;
 }
@@ -415,6 +455,10 @@ core::Result<EnginePlan> plan(const PlanInputs& in) {
   }
   options.max_running_requests = std::max<std::int64_t>(
       stated_or(in, "max_running_requests", default_running(options) * ranks) / ranks, 1);
+  if (pool.states) {
+    options.max_running_requests =
+        std::clamp<std::int64_t>(*pool.states, 1, options.max_running_requests);
+  }
   describe_memory(in, pool, options, plan);
   plan.derived = {{.name = "mem_fraction_static", .value = document::Node::real(fraction, {})},
                   derived("max_total_tokens", options.max_total_num_tokens),

@@ -66,15 +66,16 @@ core::Errors not_modelled(const PlanInputs& in) {
   refuse(in.settings.word("context_chunking_policy") == "FORCE_CHUNK",
          "context_chunking_policy",
          "FORCE_CHUNK");
-  const bool one_cache = std::ranges::all_of(in.network.layers, [](const model::LayerGroup& group) {
-    return group.attention.window == 0 && !group.recurrent;
+  // Windows keep whole contexts: max_attention_window is unset, and every layer has its tokens.
+  const bool recurs = std::ranges::any_of(in.network.layers, [](const model::LayerGroup& group) {
+    return group.recurrent.has_value();
   });
-  if (!one_cache) {
+  if (recurs) {
     errors.push_back(
         {.field = "model",
-         .message = fmt::format("{} has sliding windows or recurrent states, whose blocks are not "
-                                "modelled for tensorrt-llm yet",
-                                in.network.name)});
+         .message = fmt::format(
+             "{} has recurrent states, whose blocks are not modelled for tensorrt-llm yet",
+             in.network.name)});
   }
   return errors;
 }

@@ -20,6 +20,7 @@
 #include "model/model_spec.hpp"
 #include "scenario/engine_settings.hpp"
 #include "scenario/options.hpp"
+#include "scenario/recipes/recipes.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 
@@ -35,13 +36,16 @@ struct GeneratorFacts {
   /// The recipes that come with it start servers with asynchronous scheduling.
   bool async_scheduling;
   std::string_view source;
+  /// The recipe that its servers were started with (data/recipes); empty: none is known.
+  std::string_view recipe = {};
 };
 
 constexpr auto kGenerators = std::to_array<GeneratorFacts>({
     {"InferenceX",
      true,
      true,
-     "temperature 0 in its benchmark_serving, --async-scheduling in its vLLM recipes"},
+     "temperature 0 in its benchmark_serving, --async-scheduling in its vLLM recipes",
+     "inferencex"},
     {"vllm bench", true, false, "temperature 0 unless set otherwise"},
 });
 
@@ -68,6 +72,10 @@ document::Node word(std::string_view text) {
   return document::Node::string(std::string(text), {.file = "record"});
 }
 
+/// FP8 scaled in blocks of so many rows and columns, as published networks have it.
+constexpr std::string_view kInBlocks = "fp8_block";
+constexpr std::int64_t kBlockSide = 128;
+
 /// The quantisation_config that a word stands for; nothing where there is none to set.
 std::optional<document::Node> quantisation_of(std::string_view format) {
   struct Scheme {
@@ -90,6 +98,12 @@ std::optional<document::Node> quantisation_of(std::string_view format) {
   }
   std::vector<document::Node::Member> members = {
       {.key = "quant_method", .value = word(scheme->method), .where = {}}};
+  if (mentions(format, kInBlocks)) {
+    const document::Node side = document::Node::integer(kBlockSide, {.file = "record"});
+    members.push_back({.key = "weight_block_size",
+                       .value = document::Node::list({side, side}, {.file = "record"}),
+                       .where = {}});
+  }
   if (!scheme->algorithm.empty()) {
     members.push_back({.key = "quant_algo", .value = word(scheme->algorithm), .where = {}});
   }
@@ -243,13 +257,53 @@ class Deployer {
     cache_format();
     model_length();
     further_settings();
+    recipe();
     assume(fmt::format("what the record does not say: {}'s defaults", section_.version));
   }
 
+  /// What the load generator's recipe says of the server, where the record does not.
+  void recipe() {
+    const GeneratorFacts* facts = facts_of(evidence_.generator);
+    if (facts == nullptr || facts->recipe.empty()) {
+      return;
+    }
+    auto applied = scenario::apply_recipe(facts->recipe, recipe_facts());
+    if (!applied) {
+      return;
+    }
+    std::erase_if(applied->settings, [&](const scenario::Override& setting) {
+      return std::ranges::find(overrides_, setting.path, &scenario::Override::path) !=
+             overrides_.end();
+    });
+    assume(applied->text(facts->recipe));
+    overrides_.insert(overrides_.end(), applied->settings.begin(), applied->settings.end());
+  }
+
+  [[nodiscard]] scenario::RecipeFacts recipe_facts() const {
+    scenario::Scenario known;
+    known.deployment.model = evidence_.model;
+    known.deployment.gpu = evidence_.gpu;
+    known.deployment.engine = section_;
+    known.deployment.engine.tensor_parallel_size = evidence_.tensor_parallel;
+    scenario::RecipeFacts facts = scenario::recipe_facts(known);
+    facts.format = lower_case(evidence_.precision);
+    facts.date = evidence_.date;
+    facts.version = evidence_.stated_version;
+    if (const std::int64_t clients = most_in_flight(); clients > 0) {
+      facts.clients = clients * evidence_.data_parallel;
+    }
+    const double longest = std::max(evidence_.input.mean, evidence_.input.highest);
+    if (longest > 0.0) {
+      facts.prompt_tokens = static_cast<std::int64_t>(longest);
+    }
+    return facts;
+  }
+
   void cache_format() {
-    if (evidence_.server.kv_cache_dtype) {
-      set("engine.kv_cache_dtype",
-          mentions(*evidence_.server.kv_cache_dtype, "fp8") ? "fp8" : "auto");
+    // "auto" is what tables say where nothing is known: a recipe may know it.
+    const auto& format = evidence_.server.kv_cache_dtype;
+    if (format && (is_vllm() || *format != "auto")) {
+      set("engine.kv_cache_dtype", mentions(*format, "fp8") ? "fp8" : "auto");
     }
   }
 

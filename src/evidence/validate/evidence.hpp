@@ -131,6 +131,8 @@ struct Evidence {
   std::string weight_quantisation;  ///< "fp8", "nvfp4", ...; empty: the network's own.
   std::string engine;
   std::string engine_version;  ///< As an option of the scenario: "vllm@0.15".
+  std::string stated_version;  ///< As the record has it: "1.2.0rc6.post2".
+  std::string date;            ///< When it was measured, "2026-03-25"; empty: not said.
   std::string generator;       ///< The load generator, as the record names it.
   ServerFacts server;
   std::vector<StageLoad> stages;  ///< That this record covers, in order.

@@ -412,8 +412,10 @@ void read_quantisation(const document::Node& record, Evidence& evidence) {
   evidence.precision = text_at(record, "precision");
   if (const document::Node* quant = member_at(record, "quant")) {
     evidence.weight_quantisation = lower_case(text_at(*quant, "gemm"));
-    if (evidence.weight_quantisation.empty()) {
-      evidence.weight_quantisation = lower_case(text_at(*quant, "moe"));
+    // Checkpoints with experts in blocks have their dense layers in blocks, too.
+    const std::string experts = lower_case(text_at(*quant, "moe"));
+    if (evidence.weight_quantisation.empty() || mentions(experts, "fp8_block")) {
+      evidence.weight_quantisation = experts;
     }
   }
   if (evidence.weight_quantisation.empty()) {
@@ -469,6 +471,8 @@ void read_identity(const document::Node& record, Evidence& evidence) {
         fmt::format("expert parallelism over {} ranks, by ep_note", evidence.expert_parallel));
   }
   evidence.engine = text_at(record, "engine");
+  evidence.date = text_at(record, "measured_date");
+  evidence.stated_version = text_at(record, "engine_version");
   evidence.engine_version = version_option(
       evidence.engine, text_at(record, "engine_version"), text_at(record, "measured_date"));
   take_oldest_profile(evidence);

@@ -195,6 +195,9 @@ void read(Numbers& numbers, StepConstants& set) {
   set.host_layer = numbers.optional_microseconds("host_layer_us");
   set.host_experts = numbers.optional_microseconds("host_experts_us");
   set.host_latent = numbers.optional_microseconds("host_latent_us");
+  set.host_recurrence = numbers.optional_microseconds("host_recurrence_us");
+  set.indexer = numbers.optional_microseconds("indexer_us");
+  set.recurrence = numbers.optional_microseconds("recurrence_us");
   set.step_gap = numbers.microseconds("step_gap_us");
   set.elementwise_traffic_factor = numbers.real("elementwise_traffic_factor", kFactor);
   set.elementwise_bandwidth_efficiency = numbers.efficiency("elementwise_bandwidth_efficiency");
@@ -327,26 +330,6 @@ bool complete(const Column& column) {
          column.experts_8bit_coarse && column.experts_8bit_fine && column.all_reduce;
 }
 
-std::vector<Column> read_columns(ObjectReader& root, core::Errors& errors) {
-  std::vector<Column> columns;
-  const document::Node* list = root.node("columns");
-  if (list == nullptr || !list->is_list()) {
-    root.problem("columns", "expected a list of GPU columns");
-    return columns;
-  }
-  for (std::size_t i = 0; i < list->items().size(); ++i) {
-    Column column = read_column(list->items()[i], "columns[" + std::to_string(i) + "]", errors);
-    const bool known = std::any_of(columns.begin(), columns.end(), [&](const Column& other) {
-      return other.name == column.name;
-    });
-    if (known) {
-      root.problem("columns", "'" + column.name + "' stands there twice");
-    }
-    columns.push_back(std::move(column));
-  }
-  return columns;
-}
-
 void require_generic(ObjectReader& root, const Constants& constants) {
   const bool has_generic =
       std::any_of(constants.columns.begin(), constants.columns.end(), [](const Column& column) {
@@ -384,6 +367,26 @@ Constants embedded_constants(std::string_view name) {
 }
 
 }  // namespace
+
+std::vector<Column> read_columns(ObjectReader& root, core::Errors& errors) {
+  std::vector<Column> columns;
+  const document::Node* list = root.node("columns");
+  if (list == nullptr || !list->is_list()) {
+    root.problem("columns", "expected a list of GPU columns");
+    return columns;
+  }
+  for (std::size_t i = 0; i < list->items().size(); ++i) {
+    Column column = read_column(list->items()[i], "columns[" + std::to_string(i) + "]", errors);
+    const bool known = std::any_of(columns.begin(), columns.end(), [&](const Column& other) {
+      return other.name == column.name;
+    });
+    if (known) {
+      root.problem("columns", "'" + column.name + "' stands there twice");
+    }
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
 
 core::Result<Constants> read_constants(std::string_view text, const std::string& file) {
   const core::Result<document::Node> document = document::parse_yaml(text, file);
@@ -425,6 +428,10 @@ core::Result<Constants> read_overlay(std::string_view text,
   if (!errors.empty()) {
     return core::fail(std::move(errors));
   }
+  return overlay(base, std::move(columns));
+}
+
+Constants overlay(const Constants& base, std::vector<Column> columns) {
   Constants constants = base;
   for (Column& column : columns) {
     const auto same = [&](const Column& other) { return other.name == column.name; };

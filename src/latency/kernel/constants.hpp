@@ -8,6 +8,7 @@
 
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/reader.hpp"
 
 namespace ridgeline::latency::kernel {
 
@@ -187,6 +188,11 @@ struct StepConstants {
   core::Seconds host_layer;
   core::Seconds host_experts;
   core::Seconds host_latent;
+  core::Seconds host_recurrence;  ///< The same of layers with a recurrence.
+  /// Small kernels beside an indexer's two and beside a recurrence's, of one layer and step: the
+  /// formulas leave them out.
+  core::Seconds indexer;
+  core::Seconds recurrence;
   core::Seconds step_gap;
   double elementwise_traffic_factor = 1.0;
   double elementwise_bandwidth_efficiency = 1.0;
@@ -246,6 +252,11 @@ struct Constants {
 [[nodiscard]] core::Result<Constants> read_overlay(std::string_view text,
                                                    const std::string& file,
                                                    const Constants& base);
+
+/// The list at `columns` of a reader.
+[[nodiscard]] std::vector<Column> read_columns(document::ObjectReader& root, core::Errors& errors);
+/// `base` with those columns before its own, as read_overlay().
+[[nodiscard]] Constants overlay(const Constants& base, std::vector<Column> columns);
 
 /// The constants compiled into the binary (data/latency/kernel.yaml), read once.
 [[nodiscard]] const Constants& builtin_constants();

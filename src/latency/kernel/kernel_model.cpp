@@ -22,6 +22,7 @@
 #include "latency/kernel/context_parallel_model.hpp"
 #include "latency/kernel/cost.hpp"
 #include "latency/kernel/decode_attention.hpp"
+#include "latency/kernel/engine_kernels.hpp"
 #include "latency/kernel/line_cost.hpp"
 #include "latency/kernel/notes.hpp"
 #include "latency/kernel/part_memo.hpp"
@@ -63,6 +64,13 @@ void add_parts(const TimeByKind& parts, domain::StepTime& to) {
   }
 }
 
+/// The kernels that are asked for, and those that the engine takes anyway.
+KernelChoice choice_of(const Execution& execution) {
+  KernelChoice choice = execution.kernels;
+  choice.fuse_allreduce_rms = choice.fuse_allreduce_rms || fuses_all_reduce(execution.engine);
+  return choice;
+}
+
 /// base + slope * context.
 core::Duration on_line(core::Duration base, core::Duration slope, std::int64_t context) {
   return core::Duration::saturating_sum(base, core::Duration::saturating_product(slope, context));
@@ -80,8 +88,11 @@ KernelModel::KernelModel(const ModelInputs& inputs,
       gpu_(inputs.gpu),
       calibration_(calibrate(constants, inputs.gpu)),
       graph_sizes_(inputs.execution.cuda_graph_sizes),
-      plan_(make_plan(
-          inputs.network, inputs.execution.sharding, calibration_, gpu_, inputs.execution.kernels)),
+      plan_(make_plan(inputs.network,
+                      inputs.execution.sharding,
+                      calibration_,
+                      gpu_,
+                      choice_of(inputs.execution))),
       step_gap_(all_calls(calibration_.step.step_gap, 1)),
       piecewise_gap_(all_calls(calibration_.step.piecewise_layer_gap, inputs.network.num_layers())),
       uncaptured_gap_(all_calls(calibration_.step.uncaptured_expert_gap, plan_.gap_layers)),
@@ -532,11 +543,12 @@ core::Result<std::unique_ptr<StepTimeModel>> make_checked(const ModelInputs& inp
 
 core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(const ModelInputs& inputs) {
   const std::string& file = inputs.options.constants;
+  const Constants& own = constants_of_engine(inputs.execution.engine);
   if (file.empty()) {
-    return make_checked(inputs, builtin_constants());
+    return make_checked(inputs, own);
   }
   const auto constants = document::read_file(file).and_then(
-      [&](const std::string& text) { return read_overlay(text, file, builtin_constants()); });
+      [&](const std::string& text) { return read_overlay(text, file, own); });
   if (!constants) {
     return core::fail(core::with_field(constants.error(), "latency.constants"));
   }

@@ -1,6 +1,7 @@
 #include "latency/kernel/latent_attention.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "core/units.hpp"
@@ -33,6 +34,15 @@ core::Bytes latent_bytes(const model::LatentAttention& shape) {
 /// Queries and outputs of a token in the latent space.
 core::Bytes latent_query_bytes(const model::LatentAttention& shape) {
   return core::Bytes(real(shape.heads) * real(2 * shape.rank + shape.rope) * kLatentBytesPer16Bit);
+}
+
+/// Query heads that a tile of the sparse prefill kernel holds, which fewer heads on a rank do not
+/// fill (FlashMLA asks for 64 on Hopper and 128 on Blackwell; engines pad to it. From memory).
+double padded_heads(const model::LatentAttention& shape, const hardware::GpuSpec& gpu) {
+  constexpr double kHopperTile = 64.0;
+  constexpr double kLaterTile = 128.0;
+  const double tile = gpu.architecture == "hopper" ? kHopperTile : kLaterTile;
+  return std::ceil(real(shape.heads) / tile) * tile / real(shape.heads);
 }
 
 /// A pair: the score over latent and rotary part, the value over the latent.
@@ -77,15 +87,21 @@ Cost latent_prefill(const PrefillCall& call,
                     const PrefillAttentionConstants& constants,
                     const AttentionConstants& common,
                     const hardware::GpuSpec& gpu) {
-  const core::Flops pair(kFlopsOfLatentMultiplyAdd * real(shape.heads) *
-                         real(shape.nope + shape.rope + shape.value));
+  // Where an indexer selects tokens for each query, keys and values stay in the latent space: every
+  // query has others, so that none are rebuilt (sparse prefill of FlashMLA, q of 576, v of 512).
+  const bool in_latent_space = shape.selected > 0 && call.longest >= shape.selected;
+  const core::Flops pair = in_latent_space
+                               ? latent_pair_flops(shape)
+                               : core::Flops(kFlopsOfLatentMultiplyAdd * real(shape.heads) *
+                                             real(shape.nope + shape.rope + shape.value));
   const core::FlopsPerSecond rate =
       gpu.peak_bf16 * std::min(1.0, constants.compute_efficiency * kWideHeadGain);
-  const double past = real(call.kv_tokens - call.new_tokens);
+  const double past = in_latent_space ? 0.0 : real(call.kv_tokens - call.new_tokens);
   const core::Flops rebuilt(kFlopsOfLatentMultiplyAdd * real(shape.rank) * real(shape.heads) *
                             real(shape.nope + shape.value) * past);
+  const double padding = in_latent_space ? padded_heads(shape, gpu) : 1.0;
   const core::Flops paid =
-      pair * (call.pairs + real(call.new_tokens) * constants.startup_tokens) + rebuilt;
+      pair * padding * (call.pairs + real(call.new_tokens) * constants.startup_tokens) + rebuilt;
   // Keys and values of every head, written and read in 16 bits.
   const core::Bytes kv(real(shape.heads) * real(shape.nope + shape.rope + shape.value) *
                        kLatentBytesPer16Bit * real(call.kv_tokens));

@@ -282,26 +282,29 @@ class Planner {
   }
 
   void add(const model::Operator& op, const model::Indexer& shape) {
-    AttentionOperator& added = push_mixer(op, indexer_line(shape, gpu_));
+    const core::Seconds beside = calibration_.step.indexer;
+    AttentionOperator& added = push_mixer(op, delayed(indexer_line(shape, gpu_), beside));
     added.decode_source = kUncalibrated;
     added.prefill_source = kUncalibrated;
-    added.decode_cost = [shape, &gpu = gpu_](const DecodeCall& call) {
-      return indexer_decode(call, shape, gpu);
+    added.decode_cost = [shape, beside, &gpu = gpu_](const DecodeCall& call) {
+      return delayed(indexer_decode(call, shape, gpu), beside);
     };
-    added.prefill_cost = [shape, &gpu = gpu_](const PrefillCall& call) {
-      return indexer_prefill(call, shape, gpu);
+    added.prefill_cost = [shape, beside, &gpu = gpu_](const PrefillCall& call) {
+      return delayed(indexer_prefill(call, shape, gpu), beside);
     };
   }
 
   void add(const model::Operator& op, const model::Recurrence& shape) {
-    AttentionOperator& added = push_mixer(op, recurrence_line(shape, gpu_));
+    const core::Seconds beside = calibration_.step.recurrence;
+    plan_.host_launches = plan_.host_launches + calibration_.step.host_recurrence * real(op.calls);
+    AttentionOperator& added = push_mixer(op, delayed(recurrence_line(shape, gpu_), beside));
     added.decode_source = kRecurrenceSource;
     added.prefill_source = kRecurrenceSource;
-    added.decode_cost = [shape, &gpu = gpu_](const DecodeCall& call) {
-      return recurrence_decode(call, shape, gpu);
+    added.decode_cost = [shape, beside, &gpu = gpu_](const DecodeCall& call) {
+      return delayed(recurrence_decode(call, shape, gpu), beside);
     };
-    added.prefill_cost = [shape, &gpu = gpu_](const PrefillCall& call) {
-      return recurrence_prefill(call, shape, gpu);
+    added.prefill_cost = [shape, beside, &gpu = gpu_](const PrefillCall& call) {
+      return delayed(recurrence_prefill(call, shape, gpu), beside);
     };
   }
 
@@ -348,6 +351,17 @@ class Planner {
                                .prefill_source = {},
                                .measured = nullptr});
     return plan_.attention.back();
+  }
+
+  /// With small kernels beside it, each call of which takes as long.
+  static DecodeLine delayed(DecodeLine line, core::Seconds beside) {
+    line.floor += beside;
+    line.fixed += beside;
+    return line;
+  }
+  static Cost delayed(Cost cost, core::Seconds beside) {
+    cost.time += beside;
+    return cost;
   }
 
   /// The smaller of two limits, 0 being none.

@@ -76,6 +76,35 @@ TEST(SglangPlan, TakesWhatIsStatedUpToTheMemory) {
   EXPECT_EQ(settings_of(whole->options).chunked_prefill_size, 0);
 }
 
+TEST(SglangPlan, WindowsHaveAPoolOfTheirOwn) {
+  // gpt-oss-20b: half of 24 layers keep the last 128 tokens, in a pool of 0.8 as many tokens.
+  const auto plan = planned("h100", {}, 1, "gpt-oss-20b");
+  ASSERT_TRUE(plan);
+  constexpr double kBytesOfALayer = 2.0 * 8 * 64 * 2;
+  EXPECT_NEAR(plan->memory.block.value(), 12 * kBytesOfALayer * 1.8, 1.0);
+}
+
+TEST(SglangPlan, RecurrentStatesTakeAPlacePerRequest) {
+  const NamedValue without_tree{"disable_radix_cache", Node::boolean(true, {})};
+  const auto few = planned("h200",
+                           {without_tree, {"max_running_requests", Node::integer(8, {})}},
+                           4,
+                           "qwen3-next-80b-a3b");
+  const auto many = planned("h200",
+                            {without_tree, {"max_running_requests", Node::integer(800, {})}},
+                            4,
+                            "qwen3-next-80b-a3b");
+  const auto derived = planned("h200", {without_tree}, 4, "qwen3-next-80b-a3b");
+  ASSERT_TRUE(few && many && derived);
+  EXPECT_EQ(settings_of(few->options).max_running_requests, 8);
+  EXPECT_LT(settings_of(many->options).max_total_num_tokens,
+            settings_of(few->options).max_total_num_tokens);
+  EXPECT_GT(settings_of(derived->options).max_running_requests, 8);
+  const auto in_tree = planned("h200", {}, 4, "qwen3-next-80b-a3b");
+  ASSERT_FALSE(in_tree);
+  EXPECT_NE(in_tree.error().front().message.find("radix cache"), std::string::npos);
+}
+
 /// The field of the first error.
 std::string refused(const std::vector<NamedValue>& stated) {
   const auto plan = planned("h100", stated);

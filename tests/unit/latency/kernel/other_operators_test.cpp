@@ -61,6 +61,28 @@ TEST(LatentAttention, APromptMultipliesPerHead) {
   EXPECT_NEAR(cost.time.value(), 4.36e-3, 0.1 * 4.36e-3);
 }
 
+TEST(LatentAttention, APromptOfSelectedTokensStaysInTheLatentSpace) {
+  const auto& set = calibrate(builtin_constants(), kH100Facts);
+  model::LatentAttention sparse = kV3;
+  sparse.heads = 16;
+  sparse.selected = 2048;
+  const auto priced = [&](std::int64_t tokens) {
+    PrefillCall call;
+    add_within_window(call, {.past = core::Tokens(0), .new_tokens = core::Tokens(tokens)}, 2048);
+    return latent_prefill(call, sparse, set.prefill_attention.values, set.attention, kH100Facts);
+  };
+  // 2 * 16 * (2 * 512 + 64) FLOPs a pair; 2,048^2 / 2 pairs of a growing context and 6,144 * 2,048.
+  const double pairs = 2048.0 * 2048 / 2 + 6144.0 * 2048;
+  EXPECT_DOUBLE_EQ(priced(8192).flops.value(), 2.0 * 16 * 1088 * pairs);
+  // 16 heads take as long as the 64 of a tile.
+  const Cost sixteen = priced(8192);
+  sparse.heads = 64;
+  EXPECT_GT(priced(8192).time.value(), sixteen.time.value() * 0.99);
+  EXPECT_LT(priced(8192).time.value(), sixteen.time.value() * 1.2);
+  // Below the selection, per head as ever.
+  EXPECT_DOUBLE_EQ(priced(1024).flops.value(), 2.0 * 64 * 320 * 1024.0 * 1024 / 2);
+}
+
 TEST(Recurrence, ADecodeReadsAndWritesItsState) {
   // 32 heads of 128 x 128 in 32 bits, both ways: 4.19 MB; 3 taps of 8192 channels: 98 KB; at 0.88
   // of 3.35 TB/s, 256 sequences: 372 us and the launches' 6.3. Measured 363.8 + 10.7.

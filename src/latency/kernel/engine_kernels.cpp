@@ -1,0 +1,225 @@
+#include "latency/kernel/engine_kernels.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/check.hpp"
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "document/document.hpp"
+#include "document/embedded_file.hpp"
+#include "document/reader.hpp"
+#include "latency/constant_files.hpp"
+#include "latency/kernel/constants.hpp"
+#include "latency/kernel/settings.hpp"
+#include "latency/step_time_model.hpp"
+
+namespace ridgeline::latency::kernel {
+namespace {
+
+constexpr std::string_view kFile = "engines.yaml";
+/// A kernel's fixed time that stays, whatever the kernel before hides: its own first loads. Ours: a
+/// kernel that does nothing takes about as long.
+constexpr core::Seconds kLeastFixed{1e-6};
+/// A slip of unit.
+constexpr document::Range<double> kOverlap{.lowest = 0.0, .highest = 20.0};
+
+constexpr document::Range<double> kUnevenness{.lowest = 1.0, .highest = 10.0};
+
+using GemmSet = std::optional<GemmConstants> Column::*;
+constexpr auto kQuantisingGemms = std::to_array<std::pair<std::string_view, GemmSet>>({
+    {"gemm_8bit", &Column::gemm_8bit},
+    {"gemm_8bit_block", &Column::gemm_8bit_block},
+    {"gemm_nvfp4", &Column::gemm_nvfp4},
+});
+
+core::Seconds shortened(core::Seconds fixed, core::Seconds by) {
+  return std::max(std::min(fixed, kLeastFixed), fixed - by);
+}
+
+void overlap(Column& column, core::Seconds by) {
+  const auto shorten = [&](auto set) {
+    if (column.*set) {
+      (column.*set)->fixed = shortened((column.*set)->fixed, by);
+    }
+  };
+  shorten(&Column::gemm_16bit);
+  shorten(&Column::gemm_8bit);
+  shorten(&Column::gemm_8bit_block);
+  shorten(&Column::gemm_nvfp4);
+  shorten(&Column::decode_attention);
+  shorten(&Column::decode_attention_8bit);
+  shorten(&Column::prefill_attention);
+  shorten(&Column::experts_16bit_coarse);
+  shorten(&Column::experts_16bit_fine);
+  shorten(&Column::experts_8bit_coarse);
+  shorten(&Column::experts_8bit_fine);
+  shorten(&Column::experts_8bit_block);
+  shorten(&Column::experts_nvfp4);
+  shorten(&Column::experts_mxfp4_mxfp8);
+  shorten(&Column::experts_weight_only);
+  shorten(&Column::experts_mxfp4);
+  for (const auto set : {&Column::decode_attention, &Column::decode_attention_8bit}) {
+    if (column.*set) {
+      (column.*set)->floor = shortened((column.*set)->floor, by);
+    }
+  }
+}
+
+void spread_unevenly(Column& column, double factor) {
+  for (const auto set : {&Column::experts_16bit_coarse,
+                         &Column::experts_16bit_fine,
+                         &Column::experts_8bit_coarse,
+                         &Column::experts_8bit_fine,
+                         &Column::experts_8bit_block,
+                         &Column::experts_nvfp4,
+                         &Column::experts_mxfp4_mxfp8,
+                         &Column::experts_weight_only,
+                         &Column::experts_mxfp4}) {
+    if (column.*set) {
+      (column.*set)->pair_traffic_factor *= factor;
+      (column.*set)->compute_efficiency /= factor;
+    }
+  }
+}
+
+void fuse(Column& column, const std::vector<std::string>& sets) {
+  for (const auto& [name, set] : kQuantisingGemms) {
+    if (std::ranges::find(sets, name) != sets.end() && column.*set && column.gemm_16bit) {
+      (column.*set)->fixed = std::min((column.*set)->fixed, column.gemm_16bit->fixed);
+    }
+  }
+}
+
+EngineKernels read_engine(const document::Node& node,
+                          const std::string& path,
+                          core::Errors& errors) {
+  document::ObjectReader reader(node, path, errors);
+  EngineKernels kernels;
+  kernels.name = reader.required_string("name");
+  kernels.fuses_all_reduce = reader.boolean("fuses_all_reduce").value_or(false);
+  kernels.best_8bit_tiles = reader.boolean("best_8bit_tiles").value_or(false);
+  kernels.uneven_experts = reader.real("uneven_experts", kUnevenness).value_or(1.0);
+  if (const document::Node* sets = reader.node("fused_quantisation")) {
+    for (const document::Node& set :
+         sets->is_list() ? sets->items() : std::vector<document::Node>{}) {
+      const bool is_known =
+          set.is_string() && std::ranges::any_of(kQuantisingGemms, [&](const auto& known) {
+            return known.first == set.as_string();
+          });
+      if (!is_known) {
+        reader.problem("fused_quantisation",
+                       fmt::format("found {}, expected gemm_8bit, gemm_8bit_block or gemm_nvfp4",
+                                   set.describe()));
+        continue;
+      }
+      kernels.fused_quantisation.push_back(set.as_string());
+    }
+  }
+  if (const document::Node* overlapped = reader.node("overlapped_us")) {
+    document::ObjectReader each(*overlapped, reader.path_of("overlapped_us"), errors);
+    for (const auto& member : overlapped->members()) {
+      kernels.overlapped.emplace_back(member.key,
+                                      core::microseconds(each.required_real(member.key, kOverlap)));
+    }
+    each.finish();
+  }
+  if (const document::Node* step = reader.node("step")) {
+    for (const auto& member : step->members()) {
+      kernels.step.push_back({.key = member.key, .value = member.value});
+    }
+  }
+  reader.finish();
+  return kernels;
+}
+
+const std::vector<EngineKernels>& all_engines() {
+  static const std::vector<EngineKernels> kEngines = [] {
+    for (const document::EmbeddedFile& file : constant_files()) {
+      if (file.name == kFile) {
+        auto engines = read_engine_kernels(file.text, std::string(kFile));
+        RIDGELINE_CHECK(engines.has_value(), core::to_string(engines.error().front()));
+        return std::move(*engines);
+      }
+    }
+    RIDGELINE_CHECK(false, "engines.yaml is embedded");
+  }();
+  return kEngines;
+}
+
+}  // namespace
+
+core::Result<std::vector<EngineKernels>> read_engine_kernels(std::string_view text,
+                                                             const std::string& file) {
+  const auto document = document::parse_yaml(text, file);
+  if (!document) {
+    return core::fail(document.error());
+  }
+  core::Errors errors;
+  document::ObjectReader root(*document, "", errors);
+  std::vector<EngineKernels> engines;
+  const document::Node* list = root.node("engines");
+  if (list == nullptr || !list->is_list()) {
+    root.problem("engines", "missing, expected a list of engines");
+  } else {
+    for (const document::Node& node : list->items()) {
+      engines.push_back(read_engine(node, fmt::format("engines[{}]", engines.size()), errors));
+    }
+  }
+  const std::vector<Column> columns =
+      root.node("columns") == nullptr ? std::vector<Column>() : read_columns(root, errors);
+  for (EngineKernels& kernels : engines) {
+    kernels.columns = columns;
+  }
+  root.finish();
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  return engines;
+}
+
+core::Result<Constants> with_kernels(const Constants& base, const EngineKernels& kernels) {
+  Constants constants = overlay(base, kernels.columns);
+  for (Column& column : constants.columns) {
+    if (kernels.best_8bit_tiles && column.gemm_8bit && column.gemm_8bit->tiles_by_rows) {
+      column.gemm_8bit = column.gemm_16bit;
+    }
+    fuse(column, kernels.fused_quantisation);
+    spread_unevenly(column, kernels.uneven_experts);
+    for (const auto& [architecture, time] : kernels.overlapped) {
+      if (column.architecture == architecture) {
+        overlap(column, time);
+      }
+    }
+  }
+  return with_settings(std::move(constants), kernels.step);
+}
+
+const Constants& constants_of_engine(std::string_view engine) {
+  static const std::map<std::string, Constants, std::less<>> kConstants = [] {
+    std::map<std::string, Constants, std::less<>> all;
+    for (const EngineKernels& kernels : all_engines()) {
+      auto constants = with_kernels(builtin_constants(), kernels);
+      RIDGELINE_CHECK(constants.has_value(), core::to_string(constants.error().front()));
+      all.emplace(kernels.name, std::move(*constants));
+    }
+    return all;
+  }();
+  const auto found = kConstants.find(engine);
+  return found == kConstants.end() ? builtin_constants() : found->second;
+}
+
+bool fuses_all_reduce(std::string_view engine) {
+  const auto found = std::ranges::find(all_engines(), engine, &EngineKernels::name);
+  return found != all_engines().end() && found->fuses_all_reduce;
+}
+
+}  // namespace ridgeline::latency::kernel

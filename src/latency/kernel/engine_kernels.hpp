@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "latency/kernel/constants.hpp"
+#include "latency/step_time_model.hpp"
+
+/// Engines whose kernels differ from vLLM's, which the tables measure (data/latency/engines.yaml).
+namespace ridgeline::latency::kernel {
+
+/// What an engine's servers do otherwise.
+struct EngineKernels {
+  std::string name;  ///< As Execution::engine says it.
+  /// Sets of GEMMs whose activations are quantised by the kernel before, so that a call begins as
+  /// fast as one in 16 bit: names of Column's members.
+  std::vector<std::string> fused_quantisation;
+  /// What of each kernel's fixed time the kernel before hides (programmatic dependent launch), by
+  /// architecture.
+  std::vector<std::pair<std::string, core::Seconds>> overlapped;
+  /// Its library takes the best tile for an 8-bit GEMM, as for one in 16 bit, where vLLM's takes it
+  /// by rows.
+  bool best_8bit_tiles = false;
+  /// Times the rows that experts compute and move in the tables, whose tokens are spread mildly.
+  double uneven_experts = 1.0;
+  bool fuses_all_reduce = false;   ///< Its all-reduce computes the norm after it.
+  std::vector<ModelSetting> step;  ///< As ModelOptions::settings.
+  std::vector<Column> columns;     ///< Sets that its own kernels were measured for.
+};
+
+/// Reads such a file; `file` names it in errors.
+[[nodiscard]] core::Result<std::vector<EngineKernels>> read_engine_kernels(std::string_view text,
+                                                                           const std::string& file);
+
+/// The compiled-in constants as the engine of that name has them: builtin_constants() where none is
+/// said to differ.
+[[nodiscard]] const Constants& constants_of_engine(std::string_view engine);
+[[nodiscard]] bool fuses_all_reduce(std::string_view engine);
+
+/// `base` as those kernels have it.
+[[nodiscard]] core::Result<Constants> with_kernels(const Constants& base,
+                                                   const EngineKernels& kernels);
+
+}  // namespace ridgeline::latency::kernel

@@ -120,7 +120,8 @@ void AdmissionPart::on_end(const Ticket& ticket, domain::RequestRecord& record) 
   if (record.id == evicting_ && record.outcome == Outcome::kAborted) {
     control_.note_evicted();
   }
-  if (record.outcome == Outcome::kRejected && ticket.dispatches == 0 && !is_refusing_) {
+  if (record.outcome == Outcome::kRejected && ticket.dispatches == 0 && !is_refusing_ &&
+      !ticket.is_refused) {
     control_.note_no_endpoint();
   }
   if (!control_.remove(record.id)) {

@@ -48,7 +48,8 @@ Gateway::Routers all_routers(ClusterInputs& inputs) {
 /// What the gateway has to know of the instances.
 Gateway::Instances instances_behind(const ClusterInputs& inputs) {
   Gateway::Instances behind{.num_instances = inputs.num_instances,
-                            .may_change = !inputs.parts.empty()};
+                            .may_change = !inputs.parts.empty(),
+                            .sites = inputs.sites};
   const std::vector<std::size_t> pool_of = pools_of_instances(inputs.pools);
   for (const std::size_t pool : pool_of) {
     behind.weights.push_back(inputs.pools[pool].weight);

@@ -71,6 +71,7 @@ struct ClusterInputs {
   /// Which of them serve a request; one that none serves ends as kNoSuchModel. Empty: all serve
   /// all.
   PoolGroups groups = {};
+  std::vector<routing::Site> sites = {};  ///< By instance, where it stands; empty: not known.
   /// As engine::InstanceInputs::warm_from, by instance; empty: all start cold. Read when the
   /// cluster is made.
   std::span<const std::vector<domain::Request>> warm_from = {};
@@ -171,6 +172,7 @@ class Cluster final : public engine::Server,
                    core::SimTime at,
                    bool arrived) override;
   void release_blocks(core::RequestId id, core::InstanceId instance, core::SimTime at) override;
+  void note_release(core::InstanceId instance, core::SimTime at) override;
   void abort_leg(core::RequestId id, core::InstanceId instance, core::SimTime at) override;
   Gateway& gateway() override { return gateway_; }
   Gateway& gateway_of(core::InstanceId id) override;

@@ -61,6 +61,10 @@ void Cluster::finish_load(core::RequestId id, core::InstanceId place, SimTime at
 void Cluster::release_blocks(core::RequestId id, core::InstanceId place, SimTime at) {
   instance(place, at).release_blocks(id, at);
   note_change(place);
+  note_release(place, at);
+}
+
+void Cluster::note_release(core::InstanceId place, SimTime at) {
   for (const OwnPart& own : parts_) {
     own.part->on_release(place, at);
   }
@@ -96,6 +100,11 @@ bool Cluster::dispatch(Ticket& ticket, SimTime now) {
   }
   const std::optional<Gateway::Counted> counted = gateway_.route(ticket.request, now, ticket.group);
   if (!counted) {
+    if (gateway_.has_refused()) {
+      ticket.is_refused = true;
+      end(ticket, domain::Outcome::kRejected, now);
+      return true;
+    }
     return false;
   }
   note_dispatch(ticket, *counted);

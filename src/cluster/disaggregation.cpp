@@ -10,7 +10,6 @@
 #include "cluster/part.hpp"
 #include "core/check.hpp"
 #include "core/ids.hpp"
-#include "core/int128.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "disaggregation/registry.hpp"
@@ -26,18 +25,13 @@ using disaggregation::FirstToken;
 using disaggregation::LegOrder;
 using disaggregation::TransferMode;
 
-namespace {
-
-constexpr std::int64_t kThousandths = 1000;
-
-}  // namespace
-
 Disaggregation::Disaggregation(DisaggregationInputs inputs, Fleet& fleet)
     : inputs_(std::move(inputs)),
       fleet_(fleet),
       prefill_gateway_(std::move(inputs_.prefill_router),
                        {.num_instances = inputs_.prefill_instances,
-                        .may_change = inputs_.new_prefill_router != nullptr},
+                        .may_change = inputs_.new_prefill_router != nullptr,
+                        .sites = inputs_.sites},
                        inputs_.times,
                        inputs_.seed),
       link_(
@@ -124,7 +118,7 @@ std::optional<bool> Disaggregation::on_dispatch(Ticket& ticket, SimTime now) {
   if (inputs_.order == LegOrder::kDecodeFirst || pushes()) {
     decode = fleet_.gateway().route(ticket.request, now);
     if (!decode) {
-      return false;
+      return end_if_refused(ticket, fleet_.gateway(), now);
     }
   }
   const core::Tokens cached(decode ? decode->tokens - decode->prefill_tokens : 0);
@@ -133,17 +127,19 @@ std::optional<bool> Disaggregation::on_dispatch(Ticket& ticket, SimTime now) {
     if (!decode) {
       decode = fleet_.gateway().route(ticket.request, now);
     }
-    if (decode) {
-      send_whole(ticket, *decode, now);
+    if (!decode) {
+      return end_if_refused(ticket, fleet_.gateway(), now);
     }
-    return decode.has_value();
+    send_whole(ticket, *decode, now);
+    return true;
   }
-  const auto prefill = prefill_gateway_.route(ticket.request, now);
+  const auto prefill = prefill_gateway_.route(
+      ticket.request, now, 0, decode ? decode->instance : core::InstanceId());
   if (!prefill) {
     if (decode) {
       fleet_.gateway().note_end(*decode, false, now);
     }
-    return false;
+    return end_if_refused(ticket, prefill_gateway_, now);
   }
   const Serial serial = num_parts_++;
   HandOver& part =
@@ -161,6 +157,16 @@ std::optional<bool> Disaggregation::on_dispatch(Ticket& ticket, SimTime now) {
   plan(SimTime::saturating_sum(now, inputs_.times.gateway_latency),
        serial,
        pushes() ? Action::kDeliverDecode : Action::kDeliverPrefill);
+  return true;
+}
+
+/// A gateway has chosen no instance. False where none is ready: the request may wait for one.
+bool Disaggregation::end_if_refused(Ticket& ticket, const Gateway& gateway, SimTime now) {
+  if (!gateway.has_refused()) {
+    return false;
+  }
+  ticket.is_refused = true;
+  fleet_.end(ticket, domain::Outcome::kRejected, now);
   return true;
 }
 
@@ -221,7 +227,7 @@ void Disaggregation::hand_over(Serial serial, SimTime now) {
   HandOver& part = parts_.at(serial);
   Ticket& ticket = *fleet_.find(part.request);
   if (!part.at_decode) {
-    part.at_decode = fleet_.gateway().route(ticket.request, now);
+    part.at_decode = fleet_.gateway().route(ticket.request, now, 0, part.at_prefill.instance);
     part.counts_decode = part.at_decode.has_value();
   }
   if (!part.at_decode) {
@@ -375,122 +381,6 @@ void Disaggregation::finish_transfer(Serial serial, SimTime now) {
   plan(after(now, inputs_.times.notice_latency), serial, Action::kRelease);
 }
 
-/// The blocks that no transfer has begun to read are free.
-void Disaggregation::end_lease(Serial serial, SimTime now) {
-  HandOver& part = parts_.at(serial);
-  const bool is_read = part.transfer_start != SimTime::never() && !part.is_decode_lost;
-  if (part.holds_blocks && !is_read) {
-    part.is_lost = true;
-    release(serial, now);
-  }
-}
-
-void Disaggregation::count_failure(const HandOver& part) {
-  ++totals_.failed;
-  totals_.failed_by_crash += part.is_lost_by_crash ? 1 : 0;
-  totals_.recomputed += inputs_.transfer.failure == LoadFailure::kRecompute ? 1 : 0;
-}
-
-void Disaggregation::fail_load(HandOver& part, SimTime now) {
-  count_failure(part);
-  const core::RequestId request = part.request;
-  const core::InstanceId place = part.at_decode->instance;
-  if (inputs_.transfer.failure == LoadFailure::kFail) {
-    static_cast<void>(fleet_.instance(place, now));
-    fleet_.find(request)->is_failing = true;
-    fleet_.abort(request, now);  // Which may forget the part.
-  }
-  fleet_.finish_load(request, place, now, false);
-}
-
-/// KV that waits on a prefill instance dies with it, and so does a transfer under way: its load
-/// fails a tick later.
-void Disaggregation::lose_prefill(Serial serial, SimTime now) {
-  HandOver& part = parts_.at(serial);
-  if (!part.holds_blocks) {
-    return;
-  }
-  part.holds_blocks = false;
-  if (part.transfer_end == SimTime::never()) {
-    part.is_lost = true;
-    part.is_lost_by_crash = true;
-  }
-  if (part.is_transferring) {
-    stop_transfer(part, now);
-    part.awaits_setup = true;
-    plan(after(now, {}), serial, Action::kStartTransfer);
-  }
-  forget_if_over(serial);
-}
-
-/// The lease gives a prompt's blocks back if its decode instance dies with the request.
-void Disaggregation::lose_decode(Serial serial, SimTime now) {
-  HandOver& part = parts_.at(serial);
-  if (part.decode_delivered == SimTime::never()) {
-    return;
-  }
-  if (part.is_beside) {
-    return part.counts_decode ? lose_both(serial, now) : leave_decode(serial, now);
-  }
-  part.is_decode_lost = true;
-  part.awaits_setup = false;
-  if (part.is_transferring) {
-    stop_transfer(part, now);
-  }
-  if (part.transfer_end == SimTime::never() && part.lease_end <= now) {
-    plan(after(now, {}), serial, Action::kRelease);
-  }
-  forget_if_over(serial);
-}
-
-void Disaggregation::stop_transfer(HandOver& part, SimTime now) {
-  link_.stop(part.transfer, now);
-  transfers_.erase(part.transfer);
-  part.is_transferring = false;
-}
-
-void Disaggregation::on_stop(core::InstanceId id, SimTime now) {
-  for (auto next = parts_.begin(); next != parts_.end();) {
-    const auto& [serial, part] = *next++;
-    if (part.at_prefill.instance == id) {
-      lose_prefill(serial, now);
-    } else if (part.at_decode && part.at_decode->instance == id) {
-      lose_decode(serial, now);
-    }
-  }
-}
-
-/// A prefill instance whose KV waits to be read is still needed, and a decode instance that waits.
-bool Disaggregation::is_kept(core::InstanceId id) const {
-  return std::ranges::any_of(parts_, [&](const auto& entry) {
-    const HandOver& part = entry.second;
-    return (part.holds_blocks && part.at_prefill.instance == id) ||
-           (part.is_beside && part.at_decode->instance == id);
-  });
-}
-
-Gateway* Disaggregation::gateway_of(core::InstanceId id) {
-  return std::cmp_less(id.value(), inputs_.prefill_instances) ? &prefill_gateway_ : nullptr;
-}
-
-void Disaggregation::on_gateway_restart(SimTime now) {
-  Gateway::Routers routers;
-  routers.push_back(inputs_.new_prefill_router());
-  prefill_gateway_.restart(std::move(routers), now);
-}
-
-/// A degraded link keeps the least rate that there is.
-void Disaggregation::on_link_change(std::optional<std::int64_t> host,
-                                    std::int64_t thousandths,
-                                    SimTime now) {
-  for (const link::WireId wire : inputs_.transfer.topology.wires_of(host)) {
-    const auto part = static_cast<std::int64_t>(core::Int128{link_.totals(wire).capacity} *
-                                                thousandths / kThousandths);
-    link_.set_capacity(
-        wire, thousandths == 0 ? 0 : std::max(part, link::KvLink::kLeastCapacity), now);
-  }
-}
-
 void Disaggregation::release(Serial serial, SimTime now) {
   HandOver& part = parts_.at(serial);
   if (part.holds_blocks) {
@@ -524,13 +414,14 @@ void Disaggregation::let_go(Serial serial, SimTime at) {
 }
 
 void Disaggregation::stop_counting(HandOver& part, SimTime at) {
-  if (part.counts_prefill) {
+  if (std::exchange(part.counts_prefill, false)) {
     prefill_gateway_.note_end(part.at_prefill, false, at);
+    fleet_.note_release(part.at_prefill.instance, at);
   }
-  if (part.counts_decode) {
+  if (std::exchange(part.counts_decode, false)) {
     fleet_.gateway().note_end(*part.at_decode, false, at);
+    fleet_.note_release(part.at_decode->instance, at);
   }
-  part.counts_prefill = part.counts_decode = false;
 }
 
 bool Disaggregation::on_leg_end(Ticket& ticket, domain::RequestRecord& record) {
@@ -645,6 +536,7 @@ void Disaggregation::read_gauges(SimTime now) {
 
 TransferTotals Disaggregation::totals() const {
   TransferTotals totals = totals_;
+  totals.refused = prefill_gateway_.totals().refused();
   const double seconds = last_end_.to_seconds();
   const auto wires =
       inputs_.transfer.topology.capacities(static_cast<std::int64_t>(fleet_.num_instances()))

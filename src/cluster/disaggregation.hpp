@@ -55,6 +55,7 @@ struct DisaggregationInputs {
   std::function<std::unique_ptr<routing::Router>()> new_prefill_router = {};
   GatewayTimes times = {};
   std::uint64_t seed = 0;
+  std::vector<routing::Site> sites = {};  ///< By instance, where it stands; empty: not known.
   std::unique_ptr<disaggregation::Decider> decider = {};
   disaggregation::LegOrder order = disaggregation::LegOrder::kDecodeFirst;
   disaggregation::FirstToken first_token = disaggregation::FirstToken::kDecode;
@@ -73,6 +74,7 @@ struct TransferTotals {
   std::int64_t bytes = 0;                   ///< Of those that ended.
   core::Duration busy;                      ///< Sum of their times, first to last byte.
   core::Duration waited;                    ///< Of that, more than each would have taken alone.
+  std::int64_t refused = 0;                 ///< Requests that no prefill instance was chosen for.
   std::vector<std::int64_t> prefills = {};  ///< By prefill instance, requests sent there.
   std::int64_t answered = 0;                ///< Requests of the following sums.
   /// Sums over disaggregated requests whose KV arrived and that got their first token, in the order
@@ -183,6 +185,7 @@ class Disaggregation final : public Part {
     return inputs_.transfer.mode != disaggregation::TransferMode::kAfterPrefill;
   }
   [[nodiscard]] std::optional<Serial> serial_of(core::RequestId request) const;
+  bool end_if_refused(Ticket& ticket, const Gateway& gateway, core::SimTime now);
   void send_whole(Ticket& ticket, const Gateway::Counted& counted, core::SimTime now);
   void perform(const Event& event);
   [[nodiscard]] bool end_setup(Serial serial, core::SimTime now);

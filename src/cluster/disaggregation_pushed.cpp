@@ -111,6 +111,7 @@ void Disaggregation::leave_decode(Serial serial, SimTime now) {
   fleet_.finish_load(part.request, place, now, false);
   beside_.erase({part.request, place});
   part.is_beside = false;
+  fleet_.note_release(place, now);
   forget_if_over(serial);
 }
 

@@ -57,6 +57,7 @@ Gateway::Gateway(Routers routers,
   router_reads_own_ = needs_.own;
   counts_ = needs_.ends() || instances.may_change;
   groups_ = instances.groups;
+  sites_ = instances.sites;
   is_weighted_ = std::ranges::any_of(
       instances.weights, [&](double weight) { return weight != instances.weights.front(); });
   for (auto& router : routers) {
@@ -207,7 +208,9 @@ void Gateway::look_at_tiers(std::span<const routing::InstanceView> views,
 
 std::optional<Gateway::Counted> Gateway::route(const domain::Request& request,
                                                SimTime now,
-                                               std::uint32_t group) {
+                                               std::uint32_t group,
+                                               core::InstanceId other_leg) {
+  has_refused_ = false;
   read_notices(now);
   const std::size_t gateway = gateway_of(request);
   Desk& desk = desks_[gateway];
@@ -228,19 +231,25 @@ std::optional<Gateway::Counted> Gateway::route(const domain::Request& request,
                                   .scores = decisions_ != nullptr ? &scores_ : nullptr,
                                   .group = group,
                                   .is_weighted = is_weighted_,
-                                  .targets = targets_of(request)};
+                                  .targets = targets_of(request),
+                                  .sites = sites_,
+                                  .other_leg = other_leg};
   if (input.instances.empty()) {
     return std::nullopt;
   }
   core::RngStream draws(seed_, 0, "routing", request.id.value());
   const core::RngStream again = draws;
   const routing::Pick pick = desk.router->pick(input, draws);
-  RIDGELINE_CHECK(pick.instance.valid() && pick.instance.value() < desk.views.size() &&
-                      may_get(pick.instance, group),
+  RIDGELINE_CHECK(pick.is_refusal() ||
+                      (pick.instance.value() < desk.views.size() && may_get(pick.instance, group)),
                   "a policy chooses an instance that exists, is ready and serves the request");
   report(input, pick, gateway);
   if (!audits_.empty()) {
     audits_[gateway].on_decision(request, input, pick, again);
+  }
+  if (pick.is_refusal()) {
+    has_refused_ = true;
+    return std::nullopt;
   }
   desk.router->on_dispatch(input, pick.instance);
   routing::InstanceView& view = desk.views[pick.instance.value()];

@@ -37,6 +37,10 @@ struct RoutingTotals {
   std::int64_t decisions = 0;
   std::array<std::int64_t, routing::kNumReasons> by_reason = {};
   std::int64_t ties = 0;  ///< Decisions that were a draw among equals.
+  /// Decisions that no instance gets the request.
+  [[nodiscard]] std::int64_t refused() const {
+    return by_reason[static_cast<std::size_t>(routing::Reason::kFilter)];
+  }
   /// Sum over decisions of the age of the chosen instance's gauges; zero where no policy reads
   /// them.
   core::Duration gauge_age;
@@ -60,6 +64,8 @@ class Gateway {
     std::int64_t num_instances = 1;
     bool may_change = false;           ///< Instances may come, go or fail during the run.
     std::vector<double> weights = {};  ///< By instance; empty: all alike.
+    /// By instance, where it stands; empty: not known.
+    std::vector<routing::Site> sites = {};
     /// By group of those that serve the same, whether each instance is one; empty: all are of one.
     std::vector<std::vector<bool>> groups = {};
   };
@@ -122,10 +128,14 @@ class Gateway {
   [[nodiscard]] core::Tokens hit_lost() const;
 
   /// Chooses the instance of a request among the ready ones, and counts it there. None where no
-  /// instance of the request's group is ready.
+  /// instance of the request's group is ready, or its policy refuses it (has_refused()). Where
+  /// prefill and decode are apart, `other_leg` is the instance already chosen for the other one.
   std::optional<Counted> route(const domain::Request& request,
                                core::SimTime now,
-                               std::uint32_t group = 0);
+                               std::uint32_t group = 0,
+                               core::InstanceId other_leg = {});
+  /// Whether the last route() came to nothing because the policy refused the request.
+  [[nodiscard]] bool has_refused() const { return has_refused_; }
   [[nodiscard]] bool is_ready(core::InstanceId instance) const {
     return is_ready_[instance.value()];
   }
@@ -223,9 +233,11 @@ class Gateway {
   routing::Needs needs_;    ///< The router's, and what keep() added.
   routing::Needs watched_;  ///< What keep() asked for: its changes are counted.
   bool router_reads_own_ = false;
+  bool has_refused_ = false;
   GatewaySplit split_;
   std::int64_t connections_ = 0;
-  bool is_weighted_ = false;  ///< Instances differ in weight.
+  bool is_weighted_ = false;          ///< Instances differ in weight.
+  std::vector<routing::Site> sites_;  ///< By instance; empty: not known.
   bool counts_ =
       false;  ///< Requests are counted: the policy reads counters, or a part of the cluster may.
   GatewayTimes times_;

@@ -1,10 +1,11 @@
 // The lifecycle of instances, and what becomes of requests that lose theirs. Faults:
-// cluster/operations_faults.cpp.
+// cluster/operations_faults.cpp; updates: cluster/operations_updates.cpp.
 #include "cluster/operations.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -58,6 +59,9 @@ Operations::Operations(Fleet& fleet, OperationsInputs inputs)
   for (std::size_t i = 0; i < faults_.size(); ++i) {
     push(faults_[i].at, Step::kFault, faults_[i].instance, static_cast<std::int64_t>(i));
   }
+  for (std::size_t i = 0; i < inputs_.updates.size(); ++i) {
+    push(inputs_.updates[i].at, Step::kUpdate, {}, static_cast<std::int64_t>(i));
+  }
 }
 
 void Operations::push(SimTime at, Step step, core::InstanceId instance, std::int64_t number) {
@@ -84,6 +88,7 @@ void Operations::act(SimTime now) {
       handle(event, now);
     }
   }
+  go_on_with_updates(now);
   // Every instance that comes back at this instant takes part.
   if (std::exchange(found_instances_, false)) {
     dispatch_held(now);
@@ -108,8 +113,13 @@ void Operations::handle(const Event& event, SimTime now) {
       become_gone(event.instance, now);
       break;
     case Step::kDrainTimeout:
+      losing_update_ = update_of(event.instance);
       lose_requests(event.instance, -1, now);
+      losing_update_ = -1;
       become_gone(event.instance, now);
+      break;
+    case Step::kUpdate:
+      begin_update(event.number);
       break;
     case Step::kRetry:
       retry(core::RequestId(static_cast<core::RequestId::Rep>(event.number)), now);
@@ -185,6 +195,7 @@ void Operations::start(std::int64_t count, SimTime now, const Places& places) {
        ++place) {
     if (lives_[place].state == Lifecycle::kGone) {
       lives_[place].created = now;
+      lives_[place].is_updated = is_updating(places);
       begin_start(id_of(place), now);
       --count;
     }
@@ -194,23 +205,29 @@ void Operations::start(std::int64_t count, SimTime now, const Places& places) {
 
 void Operations::retire(std::int64_t count, SimTime now, const Places& places) {
   for (; count > 0; --count) {
-    std::vector<scaling::VictimCandidate> candidates;
-    for (std::size_t place = places.first; place < places.first + places.count; ++place) {
-      const Life& one = lives_[place];
-      if (one.state != Lifecycle::kGone && one.state != Lifecycle::kDraining) {
-        candidates.push_back(
-            {.id = id_of(place),
-             .is_ready = one.state == Lifecycle::kReady,
-             .created = one.created,
-             .requests = fleet_.gateway_of(id_of(place)).views()[place].own.requests});
-      }
+    retire_one(now, places, [](const Life&) { return true; });
+  }
+}
+
+void Operations::retire_one(SimTime now,
+                            const Places& places,
+                            const std::function<bool(const Life&)>& may_go) {
+  std::vector<scaling::VictimCandidate> candidates;
+  for (std::size_t place = places.first; place < places.first + places.count; ++place) {
+    const Life& one = lives_[place];
+    if (one.state != Lifecycle::kGone && one.state != Lifecycle::kDraining && may_go(one)) {
+      candidates.push_back(
+          {.id = id_of(place),
+           .is_ready = one.state == Lifecycle::kReady,
+           .created = one.created,
+           .requests = fleet_.gateway_of(id_of(place)).views()[place].own.requests});
     }
-    const core::InstanceId id = candidates[scaling::victim(candidates, inputs_.victim)].id;
-    if (life(id).state == Lifecycle::kReady) {
-      drain(id, now);
-    } else {
-      become_gone(id, now);
-    }
+  }
+  const core::InstanceId id = candidates[scaling::victim(candidates, inputs_.victim)].id;
+  if (life(id).state == Lifecycle::kReady) {
+    drain(id, now);
+  } else {
+    become_gone(id, now);
   }
 }
 
@@ -315,6 +332,9 @@ bool Operations::goes_on(const Ticket& ticket, const domain::RequestRecord& reco
       retried >= inputs_.retries.max_retries) {
     return false;
   }
+  if (losing_update_ >= 0) {
+    ++totals_.updates[static_cast<std::size_t>(losing_update_)].rerouted_requests;
+  }
   retries_[record.id.value()] = retried + 1;
   totals_.retried_requests += retried == 0 ? 1 : 0;
   const core::Duration wait = core::Duration::saturating_sum(
@@ -329,6 +349,9 @@ bool Operations::goes_on(const Ticket& ticket, const domain::RequestRecord& reco
 void Operations::count_loss(const Ticket& ticket, const domain::RequestRecord& record) {
   if (losing_ >= 0) {
     ++totals_.faults[static_cast<std::size_t>(losing_)].failed_requests;
+  }
+  if (losing_update_ >= 0) {
+    ++totals_.updates[static_cast<std::size_t>(losing_update_)].failed_requests;
   }
   totals_.wasted_tokens += ticket.computed_apart;
   if (record.first_scheduled != SimTime::never()) {

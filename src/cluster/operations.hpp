@@ -24,6 +24,7 @@
 #include "faults/retry.hpp"
 #include "routing/router.hpp"
 #include "scaling/cold_start.hpp"
+#include "scaling/rolling_update.hpp"
 #include "scaling/victim.hpp"
 
 namespace ridgeline::cluster {
@@ -46,6 +47,13 @@ struct Places {
   }
 };
 
+/// Instances that are to be replaced by new ones, batch by batch.
+struct PlannedUpdate {
+  core::SimTime at;
+  std::size_t places = 0;  ///< Which of Operations::places().
+  scaling::UpdateLimits limits;
+};
+
 struct OperationsInputs {
   std::int64_t initial_instances = 1;  ///< Ready from the start, where all are of one kind.
   std::vector<Places> places = {};     ///< Where they are of several: all places.
@@ -55,7 +63,8 @@ struct OperationsInputs {
   scaling::ColdStart cold_start = {};
   core::Duration drain_timeout = core::Duration::max();
   scaling::VictimPolicy victim = scaling::VictimPolicy::kNewest;
-  std::uint64_t seed = 0;  ///< Of cold starts.
+  std::vector<PlannedUpdate> updates = {};  ///< One at most of each places.
+  std::uint64_t seed = 0;                   ///< Of cold starts.
   /// The gateway's policy anew, for its restarts.
   std::function<Gateway::Routers()> new_routers = {};
 };
@@ -67,10 +76,23 @@ struct FaultReport {
   core::SimTime over = core::SimTime::never();  ///< The instance is as before.
 };
 
+/// An update as it went.
+struct UpdateReport {
+  std::int64_t update = 0;             ///< Which of OperationsInputs::updates.
+  std::int64_t replaced = 0;           ///< Old instances that were taken out of service.
+  std::int64_t fewest_ready = 0;       ///< At once, until it was over.
+  std::int64_t failed_requests = 0;    ///< Lost by drain timeouts, retried ones among them.
+  std::int64_t rerouted_requests = 0;  ///< Of those, sent again.
+  core::SimTime over = core::SimTime::never();  ///< All are new and ready, and no old one is left.
+
+  friend bool operator==(const UpdateReport&, const UpdateReport&) = default;
+};
+
 /// What operations did, in numbers.
 struct OperationsTotals {
-  std::vector<FaultReport> faults;  ///< In order of time.
-  std::int64_t retries = 0;         ///< Attempts after the first.
+  std::vector<FaultReport> faults;    ///< In order of time.
+  std::vector<UpdateReport> updates;  ///< Those that began, in order of time.
+  std::int64_t retries = 0;           ///< Attempts after the first.
   std::int64_t retried_requests = 0;
   /// Of attempts that failed: prompt tokens that were to be computed, if the prompt was begun, and
   /// output tokens.
@@ -110,6 +132,7 @@ class Operations final : public Part {
 
   // For results.
   [[nodiscard]] const OperationsTotals& totals() const { return totals_; }
+  [[nodiscard]] const std::vector<PlannedUpdate>& updates() const { return inputs_.updates; }
   /// Listed faults that were to strike after `end`.
   [[nodiscard]] std::int64_t faults_after(core::SimTime end) const;
   /// Whether there ever was an instance of that number.
@@ -131,6 +154,7 @@ class Operations final : public Part {
     std::uint64_t life = 0;  ///< Events of an earlier one are void.
     bool was_used = false;   ///< Its engine is not as new.
     bool hangs = false;
+    bool is_updated = false;  ///< It started after its places' update began.
     // The reports of the faults that it is under; -1: none.
     std::int64_t down = -1;  ///< A crash or a hang.
     std::int64_t slow = -1;
@@ -143,6 +167,7 @@ class Operations final : public Part {
     kHealthCheck,
     kDrained,
     kDrainTimeout,
+    kUpdate,
     kRetry,
   };
   struct Event {
@@ -151,7 +176,7 @@ class Operations final : public Part {
     core::InstanceId instance;
     std::uint64_t sequence;
     std::uint64_t life = 0;
-    std::int64_t number = 0;  ///< Of the fault, its report, or the request.
+    std::int64_t number = 0;  ///< Of the fault, its report, the update, or the request.
 
     friend bool operator>(const Event& a, const Event& b) {
       return std::tuple(a.at, a.step, a.instance, a.sequence) >
@@ -170,6 +195,18 @@ class Operations final : public Part {
   void leave_ready(core::InstanceId id, core::SimTime now);
   void become_gone(core::InstanceId id, core::SimTime now);
   void drain(core::InstanceId id, core::SimTime now);
+
+  /// Of those that may go, the one that the policy says.
+  void retire_one(core::SimTime now,
+                  const Places& places,
+                  const std::function<bool(const Life&)>& may_go);
+  void begin_update(std::int64_t number);
+  void go_on_with_updates(core::SimTime now);
+  [[nodiscard]] bool take_step(const PlannedUpdate& update,
+                               UpdateReport& report,
+                               core::SimTime now);
+  [[nodiscard]] bool is_updating(const Places& places) const;
+  [[nodiscard]] std::int64_t update_of(core::InstanceId id) const;
 
   void strike(std::int64_t number, core::SimTime now);
   void crash(core::InstanceId id, std::int64_t report, core::SimTime now);
@@ -197,9 +234,10 @@ class Operations final : public Part {
   core::SimTime seen_;                  ///< The latest instant that it has seen.
   std::deque<core::RequestId> held_;    ///< In the order in which they found no instance.
   std::unordered_map<core::RequestId::Rep, std::int32_t> retries_;  ///< Looked up, never walked.
-  bool found_instances_ = false;  ///< Some became ready at this instant.
-  std::int64_t losing_ = -1;      ///< The report whose requests are being lost.
-  bool cuts_ = false;             ///< The gateway's restart ends all requests.
+  bool found_instances_ = false;     ///< Some became ready at this instant.
+  std::int64_t losing_ = -1;         ///< The report whose requests are being lost.
+  std::int64_t losing_update_ = -1;  ///< The report of the update whose instance loses requests.
+  bool cuts_ = false;                ///< The gateway's restart ends all requests.
   /// The report of the fault that a card, or the fabric (nothing), is under; -1: none.
   std::map<std::optional<std::int64_t>, std::int64_t> links_;
   OperationsTotals totals_;

@@ -27,6 +27,7 @@ struct alignas(64) Ticket {
   bool is_delivered = false;  ///< It is at that instance; otherwise on its way, or held by a part.
   bool first_token_seen = false;     ///< Of what was sent last.
   bool is_failing = false;           ///< An abort of what it has at its instance is a failure.
+  bool is_refused = false;           ///< It ends as the policy refuses it (Gateway::has_refused()).
   bool has_answer = false;           ///< Its client has a token from another leg.
   core::Duration gateway_wait = {};  ///< From its arrival to its leaving a queue of the gateway.
   /// As the client sent it. Where there are no parts, only of a request that ends at no instance.
@@ -49,7 +50,8 @@ class Fleet {
   /// The ticket of a request that is in the cluster; null of any other.
   [[nodiscard]] virtual Ticket* find(core::RequestId id) = 0;
   /// Chooses an instance by the routing policy among the ready ones and sends the request there, to
-  /// arrive one gateway latency after `now`. False where none is ready: nothing is done.
+  /// arrive one gateway latency after `now`. False where none is ready: nothing is done. A request
+  /// that the policy refuses is ended as rejected, and its ticket is gone.
   virtual bool dispatch(Ticket& ticket, core::SimTime now) = 0;
   /// Sends `request` (the ticket's, or a leg of it under the same id) to an instance, where it
   /// arrives at `at`.
@@ -69,6 +71,9 @@ class Fleet {
                            core::SimTime at,
                            bool arrived) = 0;
   virtual void release_blocks(core::RequestId id, core::InstanceId instance, core::SimTime at) = 0;
+  /// A part counts less at an instance, or keeps less there, from `at` on: each part is called
+  /// (Part::on_release).
+  virtual void note_release(core::InstanceId instance, core::SimTime at) = 0;
   /// As Server::abort().
   virtual void abort(core::RequestId id, core::SimTime at) = 0;
   /// Ends a leg that a part says is beside the one that counts (Part::is_beside).

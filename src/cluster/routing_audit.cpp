@@ -36,9 +36,14 @@ void RoutingAudit::on_decision(const domain::Request& request,
                                   .scores = nullptr,
                                   .group = input.group,
                                   .is_weighted = input.is_weighted,
-                                  .targets = input.targets};
+                                  .targets = input.targets,
+                                  .sites = input.sites,
+                                  .other_leg = input.other_leg};
   ++decisions_;
   regretted_ += router_->pick(fresh, draws).instance != pick.instance ? 1 : 0;
+  if (pick.is_refusal()) {
+    return;
+  }
   hit_lost_ += most - here;
   router_->on_dispatch(fresh, pick.instance);
   const std::int64_t tokens = request.prompt_tokens.value();

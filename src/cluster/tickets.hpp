@@ -32,6 +32,7 @@ class Tickets {
     ticket.is_delivered = false;
     ticket.first_token_seen = false;
     ticket.is_failing = false;
+    ticket.is_refused = false;
     ticket.has_answer = false;
     ticket.computed_apart = {};
     ticket.gateway_wait = {};

@@ -37,6 +37,18 @@ struct FaultSummary {
   std::int64_t failed_requests = 0;  ///< Lost with it, retried ones among them.
 };
 
+/// A rolling update as it went.
+struct UpdateSummary {
+  std::string pool = {};  ///< Of which instances, where there are several kinds.
+  double at_s = 0.0;
+  std::int64_t instances = 0;          ///< To replace.
+  std::int64_t replaced = 0;           ///< Old ones that were taken out of service.
+  std::int64_t fewest_ready = 0;       ///< At once, until it was over.
+  std::optional<double> over_s = {};   ///< When all were new and ready; nothing if not by the end.
+  std::int64_t failed_requests = 0;    ///< Lost by drain timeouts, retried ones among them.
+  std::int64_t rerouted_requests = 0;  ///< Of those, sent again.
+};
+
 struct RetriesSummary {
   std::int64_t attempts = 0;  ///< After the first.
   std::int64_t retried_requests = 0;
@@ -47,6 +59,8 @@ struct RetriesSummary {
 struct OperationsSummary {
   std::optional<ScalingSummary> scaling = {};
   std::vector<FaultSummary> faults = {};
+  std::vector<UpdateSummary> updates = {};     ///< Those that began.
+  std::int64_t late_updates = 0;               ///< Were to begin after the run's end.
   std::int64_t late_faults = 0;                ///< Were to strike after the run's end.
   std::optional<RetriesSummary> retries = {};  ///< Where requests can be lost.
   std::int64_t held_requests = 0;              ///< Found no ready instance.

@@ -199,6 +199,7 @@ Summary Recorder::summarise(const EngineCounts& engine) {
   if (summary.fleet && tenants_.any()) {
     summary.fleet->tenants = tenants_.summarise(summary.duration_s, options_.slo.any());
     summary.fleet->fairness = jain_index(summary.fleet->tenants);
+    summary.fleet->fairness_of_demand = jain_index_of_demand(summary.fleet->tenants);
   }
   if (summary.fleet) {
     check_sums(summary, summary.fleet->instances, "what a fleet completed its instances did");

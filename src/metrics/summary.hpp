@@ -207,6 +207,7 @@ struct FleetSummary {
   std::int64_t ties = 0;  ///< Decisions that were a draw among equals.
   /// Decisions by what decided; those that occurred.
   std::vector<std::pair<std::string, std::int64_t>> by_reason;
+  std::int64_t refused = 0;  ///< Requests for which filters left no instance.
   /// Of an audit: share of decisions that views of age 0 would have made otherwise.
   std::optional<double> regret;
   /// Of an audit: prompt tokens computed although another instance had them.
@@ -219,6 +220,7 @@ struct FleetSummary {
   std::optional<AdmissionSummary> admission;  ///< Where requests can be refused or wait.
   std::vector<TenantSummary> tenants;         ///< Where tenants are kept apart; listed ones first.
   std::optional<double> fairness;             ///< Jain's index of the tenants.
+  std::optional<double> fairness_of_demand;   ///< The same over what each asked for.
   std::optional<TransferSummary> transfers;   ///< Where prefill and decode are apart.
   std::optional<LockStepSummary> lock_step;   ///< Where instances are ranks that step together.
   std::optional<OffloadSummary> offload;      ///< Where KV is kept outside the GPUs.

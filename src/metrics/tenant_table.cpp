@@ -1,5 +1,6 @@
 #include "metrics/tenant_table.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -108,6 +109,52 @@ std::optional<double> jain_index(const std::vector<TenantSummary>& tenants) {
     squares += served * served;
   }
   return ratio(sum * sum, static_cast<double>(tenants.size()) * squares);
+}
+
+std::optional<double> jain_index_of_demand(const std::vector<TenantSummary>& tenants) {
+  struct Claim {
+    double served = 0.0;
+    double asked = 0.0;
+    double weight = 1.0;
+    double fair = 0.0;
+  };
+  std::vector<Claim> claims;
+  double left = 0.0;
+  double completed = 0.0;
+  for (const TenantSummary& tenant : tenants) {
+    left += static_cast<double>(tokens_of(tenant));
+    completed += static_cast<double>(tenant.completed);
+  }
+  const double mean = ratio(left, completed).value_or(0.0);
+  for (const TenantSummary& tenant : tenants) {
+    const auto served = static_cast<double>(tokens_of(tenant));
+    const double each = ratio(served, static_cast<double>(tenant.completed)).value_or(mean);
+    const double asked = std::max(served, each * static_cast<double>(tenant.requests));
+    claims.push_back({.served = served, .asked = asked, .weight = tenant.weight});
+  }
+  // Those that ask for least of their share come first: each gets what it asked for, or its share
+  // of what is left.
+  std::ranges::stable_sort(
+      claims, {}, [](const Claim& claim) { return claim.asked / claim.weight; });
+  double weights = 0.0;
+  for (const Claim& claim : claims) {
+    weights += claim.weight;
+  }
+  double sum = 0.0;
+  double squares = 0.0;
+  double counted = 0.0;
+  for (Claim& claim : claims) {
+    claim.fair = std::min(claim.asked, left * claim.weight / weights);
+    left -= claim.fair;
+    weights -= claim.weight;
+    if (claim.fair > 0.0) {
+      const double part = claim.served / claim.fair;
+      sum += part;
+      squares += part * part;
+      counted += 1.0;
+    }
+  }
+  return ratio(sum * sum, counted * squares);
 }
 
 }  // namespace ridgeline::metrics

@@ -33,17 +33,20 @@ class DecisionLog final : public cluster::DecisionSink {
     for (const double score : decision.scores) {
       scores.push_back(std::isnan(score) ? document::Node() : number_node(score));
     }
-    const document::Node record = MapBuilder()
-                                      .add("request", integer_node(decision.request.value()))
-                                      .add("at", number_node(decision.at.to_seconds()))
-                                      .add("gateway", integer_node(decision.gateway))
-                                      .add("pick", integer_node(decision.pick.instance.value()))
-                                      .add("equals", integer_node(decision.pick.equals))
-                                      .add("reason", text_node(name(decision.pick.reason)))
-                                      .add("instances", list_node(std::move(ids)))
-                                      .add("scores", list_node(std::move(scores)))
-                                      .add("as_of", list_node(std::move(as_of)))
-                                      .build();
+    const document::Node record =
+        MapBuilder()
+            .add("request", integer_node(decision.request.value()))
+            .add("at", number_node(decision.at.to_seconds()))
+            .add("gateway", integer_node(decision.gateway))
+            .add("pick",
+                 decision.pick.is_refusal() ? document::Node()
+                                            : integer_node(decision.pick.instance.value()))
+            .add("equals", integer_node(decision.pick.equals))
+            .add("reason", text_node(name(decision.pick.reason)))
+            .add("instances", list_node(std::move(ids)))
+            .add("scores", list_node(std::move(scores)))
+            .add("as_of", list_node(std::move(as_of)))
+            .build();
     document::JsonWriter json(document::JsonWriter::Layout::kOneLine);
     document::write(record, json);
     out_ << json.text() << '\n';

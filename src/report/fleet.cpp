@@ -57,6 +57,9 @@ std::string gateway_line(const FleetSummary& fleet, const TextStyle& style) {
       {.text = fleet.router},
       {.text = counted(fleet.decisions, "decision")},
       {.text = fmt::format("{} by a draw among equals", grouped(fleet.ties))}};
+  if (fleet.refused > 0) {
+    pieces.push_back({.text = fmt::format("{} refused by filters", grouped(fleet.refused))});
+  }
   const auto variation = [&](std::string_view what, const std::optional<double>& value) {
     if (value) {
       pieces.push_back({.text = fmt::format("{} vary by {}", what, percent(*value))});
@@ -92,6 +95,9 @@ document::Node fleet_tree(const FleetSummary& fleet) {
     reasons.add(reason, integer_node(decisions));
   }
   routing.add("by_reason", reasons.build());
+  if (fleet.refused > 0) {
+    routing.add("refused", integer_node(fleet.refused));
+  }
   if (fleet.age_ms) {
     routing.add("age_ms", number_node(fleet.age_ms));
   }
@@ -120,7 +126,9 @@ document::Node fleet_tree(const FleetSummary& fleet) {
     map.add("admission", admission_tree(*fleet.admission));
   }
   if (!fleet.tenants.empty()) {
-    map.add("per_tenant", tenants_tree(fleet)).add("fairness", number_node(fleet.fairness));
+    map.add("per_tenant", tenants_tree(fleet))
+        .add("fairness", number_node(fleet.fairness))
+        .add("fairness_of_demand", number_node(fleet.fairness_of_demand));
   }
   if (fleet.operations) {
     add_operations(*fleet.operations, map);

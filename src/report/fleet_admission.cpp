@@ -119,8 +119,14 @@ std::string admission_table(const metrics::Summary& summary, const TextStyle& st
           });
   if (summary.fleet->fairness) {
     text += pad_right("fairness", kFleetTitleWidth) +
-            fmt::format("{:.3f} of 1 (Jain, tokens over shares, whatever each asked for)\n",
+            fmt::format("{:.3f} of 1 (Jain, tokens over shares, whatever each asked for)",
                         *summary.fleet->fairness);
+    if (summary.fleet->fairness_of_demand) {
+      text += "\n" + std::string(kFleetTitleWidth, ' ') +
+              fmt::format("{:.3f} over the fair part of what each asked for",
+                          *summary.fleet->fairness_of_demand);
+    }
+    text += "\n";
   }
   return text;
 }

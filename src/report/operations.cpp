@@ -27,6 +27,7 @@ using metrics::OperationsSummary;
 using metrics::RetriesSummary;
 using metrics::ScaleEventSummary;
 using metrics::ScalingSummary;
+using metrics::UpdateSummary;
 
 /// Faults that the table names; the other formats have all.
 constexpr std::size_t kMostFaults = 4;
@@ -152,6 +153,48 @@ std::string faults_line(const OperationsSummary& operations, const TextStyle& st
   return pieces.empty() ? "" : fleet_line("faults", pieces, style);
 }
 
+document::Node updates_tree(const std::vector<UpdateSummary>& updates) {
+  std::vector<document::Node> list;
+  for (const UpdateSummary& update : updates) {
+    MapBuilder map;
+    if (!update.pool.empty()) {
+      map.add("pool", text_node(update.pool));
+    }
+    map.add("at_s", number_node(update.at_s))
+        .add("over_s", number_node(update.over_s))
+        .add("instances", integer_node(update.instances))
+        .add("replaced", integer_node(update.replaced))
+        .add("fewest_ready", integer_node(update.fewest_ready))
+        .add("failed_requests", integer_node(update.failed_requests))
+        .add("rerouted_requests", integer_node(update.rerouted_requests));
+    list.push_back(map.build());
+  }
+  return list_node(std::move(list));
+}
+
+std::string update_lines(const std::vector<UpdateSummary>& updates, const TextStyle& style) {
+  std::vector<Piece> pieces;
+  for (const UpdateSummary& update : updates) {
+    std::string text = fmt::format("{}{}{} of {} replaced from {} s on",
+                                   update.pool,
+                                   update.pool.empty() ? "" : " ",
+                                   update.replaced,
+                                   counted(update.instances, "instance"),
+                                   significant(update.at_s));
+    text += update.over_s
+                ? fmt::format(", over after {} s", significant(*update.over_s - update.at_s))
+                : std::string(", not over by the end");
+    pieces.push_back({.text = std::move(text)});
+    pieces.push_back({.text = fmt::format("{} ready at least", update.fewest_ready)});
+    if (update.failed_requests > 0) {
+      pieces.push_back({.text = fmt::format("{} lost, {} of them sent again",
+                                            counted(update.failed_requests, "request"),
+                                            update.rerouted_requests)});
+    }
+  }
+  return pieces.empty() ? "" : fleet_line("update", pieces, style);
+}
+
 std::string retries_line(const RetriesSummary& retries, const TextStyle& style) {
   if (retries.attempts == 0 && retries.wasted_tokens == 0) {
     return "";
@@ -171,6 +214,9 @@ void add_operations(const OperationsSummary& operations, MapBuilder& cluster) {
     cluster.add("scaling", scaling_tree(*operations.scaling));
   }
   if (operations.retries) {
+    if (!operations.updates.empty() || operations.late_updates > 0) {
+      cluster.add("updates", updates_tree(operations.updates));
+    }
     cluster.add("faults", faults_tree(operations.faults))
         .add("held_requests", integer_node(operations.held_requests))
         .add("retries",
@@ -187,6 +233,7 @@ std::string operations_lines(const OperationsSummary& operations, const TextStyl
   if (operations.scaling) {
     text += scaling_line(*operations.scaling, style);
   }
+  text += update_lines(operations.updates, style);
   text += faults_line(operations, style);
   if (operations.retries) {
     text += retries_line(*operations.retries, style);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/check.hpp"
+#include "core/math.hpp"
 #include "core/rng.hpp"
 #include "routing/router.hpp"
 #include "routing/scorers/columns.hpp"
@@ -81,10 +82,32 @@ void report_scores(const RouteInput& input, const Score& score) {
   }
 }
 
-/// Requests in flight there, with the one to come, by the instance's weight: Envoy's least request
-/// with an active_request_bias of 1 takes the highest inverse of it.
-[[nodiscard]] inline double weighed_requests(const InstanceView& view) {
-  return static_cast<double>(view.own.requests + 1) / view.weight;
+/// The place into whose part of the sum of weights that share of it falls; never `but`, a place or
+/// the number of views.
+[[nodiscard]] inline std::size_t draw_by_weight(std::span<const InstanceView> views,
+                                                std::size_t but,
+                                                double share) {
+  double left = 0.0;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    left += i == but ? 0.0 : views[i].weight;
+  }
+  left *= share;
+  const std::size_t last = but + 1 == views.size() ? views.size() - 2 : views.size() - 1;
+  std::size_t place = but == 0 ? 1 : 0;
+  while (place < last && left >= views[place].weight) {
+    left -= views[place].weight;
+    ++place;
+    place += place == but ? 1 : 0;
+  }
+  return place;
+}
+
+/// Requests in flight there, with the one to come, to the power of `bias`, by the instance's
+/// weight: Envoy's least request, whose active_request_bias is 1 by default, takes the highest
+/// inverse of it.
+[[nodiscard]] inline double weighed_requests(const InstanceView& view, double bias = 1.0) {
+  const auto requests = static_cast<double>(view.own.requests + 1);
+  return (bias == 1.0 ? requests : core::pow(requests, bias)) / view.weight;
 }
 
 /// Uniform among the instances with the lowest value of `load`, a function of a view.

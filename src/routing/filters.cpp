@@ -19,9 +19,9 @@ Places all_places(std::size_t count) {
 }
 
 template <class Keep>
-Places kept(Candidates candidates, const Keep& keep) {
+Places kept(std::size_t count, const Keep& keep) {
   Places places;
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     if (keep(i)) {
       places.push_back(i);
     }
@@ -29,18 +29,18 @@ Places kept(Candidates candidates, const Keep& keep) {
   return places;
 }
 
-double value_of(const Candidate& candidate, Utilization metric) {
+const std::vector<double>& row_of(const Columns& all, Utilization metric) {
   switch (metric) {
     case Utilization::kWaiting:
-      return static_cast<double>(candidate.gauges.waiting);
+      return all.waiting;
     case Utilization::kRunning:
-      return static_cast<double>(candidate.gauges.running);
+      return all.running;
     case Utilization::kKvUsage:
-      return candidate.gauges.kv_usage;
+      return all.kv_usage;
     case Utilization::kInFlight:
-      return static_cast<double>(candidate.inflight_requests);
+      break;
   }
-  return 0.0;
+  return all.inflight_requests;
 }
 
 double concurrency_of(const Candidate& candidate, const ConcurrencyLimits& limits) {
@@ -82,15 +82,20 @@ Places headroom_tier(const Columns& all, double explore, double drawn) {
   return drawn < explore ? late : in_time;
 }
 
-Places within_limits(Candidates candidates,
+Places within_limits(const Columns& all,
                      const std::vector<UtilizationLimit>& limits,
                      bool all_if_empty) {
-  Places places = kept(candidates, [&](std::size_t i) {
+  Places places = kept(all.size, [&](std::size_t i) {
     return std::ranges::all_of(limits, [&](const UtilizationLimit& limit) {
-      return value_of(candidates[i], limit.metric) <= limit.highest;
+      return row_of(all, limit.metric)[i] <= limit.highest;
     });
   });
-  return places.empty() && all_if_empty ? all_places(candidates.size()) : places;
+  return places.empty() && all_if_empty ? all_places(all.size) : places;
+}
+
+Places session_candidates(const Columns& all) {
+  Places places = kept(all.size, [&](std::size_t i) { return all.session[i] == 1.0; });
+  return places.empty() ? all_places(all.size) : places;
 }
 
 double utilization_saturation(Candidates candidates,
@@ -113,7 +118,7 @@ Places unsaturated(Candidates candidates,
                    const std::vector<bool>& stale,
                    const UtilizationThresholds& thresholds) {
   const double room = 1.0 + thresholds.headroom;
-  Places places = kept(candidates, [&](std::size_t i) {
+  Places places = kept(candidates.size(), [&](std::size_t i) {
     const Gauges& gauges = candidates[i].gauges;
     return !stale[i] && static_cast<double>(gauges.waiting) < thresholds.queue_depth * room &&
            gauges.kv_usage < thresholds.kv_usage * room;
@@ -133,7 +138,7 @@ double concurrency_saturation(Candidates candidates, const ConcurrencyLimits& li
 }
 
 Places below_concurrency(Candidates candidates, const ConcurrencyLimits& limits) {
-  return kept(candidates, [&](std::size_t i) {
+  return kept(candidates.size(), [&](std::size_t i) {
     return concurrency_of(candidates[i], limits) < 1.0 + limits.headroom;
   });
 }

@@ -35,9 +35,12 @@ struct UtilizationLimit {
   double highest = 0.0;  ///< Included.
 };
 /// Those within every limit; all where none is left and `all_if_empty`.
-[[nodiscard]] Places within_limits(Candidates candidates,
+[[nodiscard]] Places within_limits(const Columns& all,
                                    const std::vector<UtilizationLimit>& limits,
                                    bool all_if_empty);
+
+/// Where the request's session was served last; all where it was served by none of them.
+[[nodiscard]] Places session_candidates(const Columns& all);
 
 struct UtilizationThresholds {
   double queue_depth = 5.0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "document/parameter.hpp"
+#include "routing/filter_registry.hpp"
 #include "routing/predictor.hpp"
 
 namespace ridgeline::routing {
@@ -26,6 +27,7 @@ struct NamedWeight {
 struct RouterSetup {
   std::vector<NamedValue> parameters = {};
   std::vector<NamedWeight> scorers = {};  ///< In place of the profile's; empty: the profile's.
+  std::vector<NamedFilter> filters = {};  ///< In their order, before those of the profile.
   std::string picker = {};                ///< Empty: the profile's.
   std::int64_t block_tokens = 16;         ///< Of a block of the instances' KV cache.
   std::int64_t gateways = 1;              ///< Of which each has a policy of its own.

@@ -21,6 +21,7 @@
 #include "domain/chain.hpp"
 #include "domain/request.hpp"
 #include "routing/choice.hpp"
+#include "routing/filter_registry.hpp"
 #include "routing/filters.hpp"
 #include "routing/parameters.hpp"
 #include "routing/predictor.hpp"
@@ -57,6 +58,7 @@ class ProfileRouter final : public Router {
   ProfileRouter(Profile profile, const RouterSetup& setup)
       : profile_(std::move(profile)),
         picker_(setup.picker.empty() ? std::string(kMaxScore) : setup.picker),
+        filters_(setup.filters),
         sent_({.tokens = profile_.block_tokens,
                .most = profile_.most_prefix_tokens,
                .memory = static_cast<std::int64_t>(profile_.blocks_per_instance)}) {
@@ -75,6 +77,13 @@ class ProfileRouter final : public Router {
       add_needs(needs_, scorer->needs);
       reads_prefix_ = reads_prefix_ || scorer->reads_prefix;
       reads_session_ = reads_session_ || scorer->reads_session;
+      reads_sites_ = reads_sites_ || scorer->reads_sites;
+    }
+    for (const NamedFilter& filter : filters_) {
+      const FilterEntry* entry = find_filter(filter.name);
+      RIDGELINE_CHECK(entry != nullptr, filter.name);
+      add_needs(needs_, entry->needs == nullptr ? Needs{} : entry->needs(filter));
+      reads_session_ = reads_session_ || entry->reads_session;
     }
     if (profile_.sticky) {
       add_needs(needs_, {.own = true, .first_token = true});
@@ -97,9 +106,11 @@ class ProfileRouter final : public Router {
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
     read_decision(input);
     if (filters()) {
-      kept_ = profile_.sticky ? sticky_candidates(all_, profile_.affinity)
-                              : headroom_tier(all_, profile_.explore, draws.uniform());
-      few_.assign(all_, kept_);
+      filter(draws);
+      if (kept_.empty()) {
+        report_sums(input);
+        return {.instance = {}, .reason = Reason::kFilter};
+      }
     }
     const Columns& left = filters() ? few_ : all_;
     sums_.assign(left.size, 0.0);
@@ -114,7 +125,7 @@ class ProfileRouter final : public Router {
     return {.instance = input.instances[place].id,
             .equals = drawn.equals,
             .uncached_tokens = uncached_tokens(input, place),
-            .reason = profile_.sticky && left.size < all_.size ? Reason::kPrefix : Reason::kScore};
+            .reason = reason(left.size)};
   }
 
   [[nodiscard]] std::vector<Headroom> headroom(const RouteInput& input) override {
@@ -143,7 +154,52 @@ class ProfileRouter final : public Router {
   }
 
  private:
-  [[nodiscard]] bool filters() const { return profile_.sticky || predictor_ != nullptr; }
+  [[nodiscard]] bool filters() const {
+    return profile_.sticky || predictor_ != nullptr || !filters_.empty();
+  }
+
+  /// Leaves in kept_ the places that pass every filter, and in few_ what is known of them: those of
+  /// the setup in their order, then the profile's own.
+  void filter(core::RngStream& draws) {
+    kept_.resize(all_.size);
+    std::iota(kept_.begin(), kept_.end(), std::size_t{0});
+    for (const NamedFilter& filter : filters_) {
+      few_.assign(all_, kept_);
+      keep(find_filter(filter.name)->keep(few_, filter));
+    }
+    if (kept_.empty()) {
+      sums_.clear();
+      return;
+    }
+    few_.assign(all_, kept_);
+    num_before_own_ = few_.size;
+    if (profile_.sticky) {
+      keep(sticky_candidates(few_, profile_.affinity));
+    } else if (predictor_ != nullptr) {
+      keep(headroom_tier(few_, profile_.explore, draws.uniform()));
+    }
+    few_.assign(all_, kept_);
+  }
+
+  /// Of kept_ only what stands at these places of it.
+  void keep(const Places& places) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      kept_[i] = kept_[places[i]];
+    }
+    kept_.resize(places.size());
+  }
+
+  /// What decided, where so many were left.
+  [[nodiscard]] Reason reason(std::size_t left) const {
+    if (profile_.sticky && left < num_before_own_) {
+      return Reason::kPrefix;
+    }
+    const bool is_sessions = std::ranges::any_of(filters_, [](const NamedFilter& filter) {
+      return find_filter(filter.name)->reads_session;
+    });
+    return is_sessions && left == 1 && few_.session.front() == 1.0 ? Reason::kSession
+                                                                   : Reason::kScore;
+  }
 
   [[nodiscard]] Scorer latency_scorer() const {
     return [weights = profile_.latency](const Columns& all, const Scores& /*room*/) {
@@ -242,6 +298,14 @@ class ProfileRouter final : public Router {
       const core::InstanceId served = sessions_.served(input.request.session);
       fill(all_.session, [&](std::size_t i) { return views[i].id == served ? 1.0 : 0.0; });
     }
+    if (reads_sites_) {
+      const bool is_known = input.other_leg.valid() && !input.sites.empty();
+      fill(all_.nearness, [&](std::size_t i) {
+        return is_known ? nearness(input.sites[views[i].id.value()],
+                                   input.sites[input.other_leg.value()])
+                        : 0.0;
+      });
+    }
     read_matches(input);
   }
 
@@ -270,17 +334,20 @@ class ProfileRouter final : public Router {
 
   Profile profile_;
   std::string picker_;
+  std::vector<NamedFilter> filters_;  ///< Of the setup.
   std::vector<WeightedScorer> scorers_;
   Needs needs_;
   bool reads_prefix_ = false;  ///< What it sent itself; not what KV events tell.
   bool reads_session_ = false;
+  bool reads_sites_ = false;
   SentPrompts sent_;
   SessionMemory sessions_;
   std::shared_ptr<const LatencyPredictor> predictor_;  ///< Where the profile predicts.
   // Of the decision at hand.
   std::span<const std::int64_t> matches_;  ///< Blocks of the prompt, by instance.
   Columns all_;
-  Places kept_;  ///< Of those the sticky ones, where the profile asks for them.
+  Places kept_;                     ///< That pass every filter, where there is one.
+  std::size_t num_before_own_ = 0;  ///< That pass those of the setup.
   Columns few_;
   Scores sums_;
   Scores scores_;  ///< Of one scorer.

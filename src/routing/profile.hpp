@@ -14,9 +14,9 @@
 
 namespace ridgeline::routing {
 
-/// A pipeline as llm-d's endpoint picker runs it: what is believed of prompts, an optional filter,
-/// the weighted sum of scores clamped to 0 to 1, and a picker. What its scorers need is what it
-/// needs.
+/// A pipeline as llm-d's endpoint picker runs it: what is believed of prompts, filters, the
+/// weighted sum of scores clamped to 0 to 1, and a picker. What its filters and scorers need is
+/// what it needs.
 struct Profile {
   std::vector<NamedWeight> scorers;  ///< Names of scorers/registry.hpp.
   bool normalised = false;           ///< The weights are divided by their sum.
@@ -40,7 +40,8 @@ struct Profile {
 /// U^(1/score); any alike.
 [[nodiscard]] std::span<const std::string_view> pickers();
 
-/// The setup's scorers and picker, where it names some, take the place of the profile's.
+/// The setup's scorers and picker, where it names some, take the place of the profile's; its
+/// filters come before the profile's own. Where they leave no instance the request is refused.
 [[nodiscard]] std::unique_ptr<Router> make_profile_router(Profile profile,
                                                           const RouterSetup& setup);
 

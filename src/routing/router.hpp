@@ -76,6 +76,15 @@ struct TierTokens {
   friend bool operator==(const TierTokens&, const TierTokens&) = default;
 };
 
+/// Where an instance stands: numbers of its host and of what holds that, level by level; -1 where
+/// that is not known. Instances with equal numbers share the level.
+struct Site {
+  std::int64_t host = -1;
+  std::int64_t rack = -1;
+  std::int64_t zone = -1;
+  std::int64_t region = -1;
+};
+
 /// What a request's latency should be, at most; zero where it has no target.
 using LatencyTargets = Latency;
 
@@ -104,6 +113,10 @@ struct RouteInput {
   std::uint32_t group = 0;
   bool is_weighted = false;     ///< Instances differ in weight.
   LatencyTargets targets = {};  ///< The request's.
+  /// By instance id, over all of the cluster; empty where that is not known.
+  std::span<const Site> sites = {};
+  /// Where prefill and decode are apart, the instance already chosen for the request's other leg.
+  core::InstanceId other_leg = {};
 
   /// One more than the highest id among them: room for what is remembered of each.
   [[nodiscard]] std::size_t id_room() const { return std::size_t{instances.back().id.value()} + 1; }
@@ -117,21 +130,24 @@ enum class Reason : std::uint8_t {
   kSession,  ///< The request's session.
   kPrefix,   ///< Where its prompt was, or is.
   kLoad,     ///< The least busy.
+  kFilter,   ///< A filter left no instance: the request is refused.
 };
-inline constexpr std::size_t kNumReasons = 6;
+inline constexpr std::size_t kNumReasons = 7;
 /// "score", "turn", ...
 [[nodiscard]] constexpr std::string_view name(Reason reason) {
   constexpr std::array<std::string_view, kNumReasons> kNames = {
-      "score", "turn", "draw", "session", "prefix", "load"};
+      "score", "turn", "draw", "session", "prefix", "load", "filter"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 
 struct Pick {
-  core::InstanceId instance;
-  std::uint32_t equals = 1;  ///< Instances that were as good; the draw was among them.
+  core::InstanceId instance;  ///< None: the request is refused (Reason::kFilter).
+  std::uint32_t equals = 1;   ///< Instances that were as good; the draw was among them.
   /// What the router believes is left to compute of the prompt there; -1: all of it.
   std::int64_t uncached_tokens = -1;
   Reason reason = Reason::kScore;
+
+  [[nodiscard]] bool is_refusal() const { return !instance.valid(); }
 };
 
 /// Decides which instance gets a request. May remember its own decisions; knows nothing else but

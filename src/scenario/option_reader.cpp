@@ -105,6 +105,11 @@ class SlotReader {
 
   [[nodiscard]] std::optional<std::string> text() const {
     if (option_.choices.empty()) {
+      const document::Node* const node =
+          option_.unit == kCountOrShare ? reader_.node(option_.key()) : nullptr;
+      if (node != nullptr && node->kind() == document::Node::Kind::kInteger) {
+        return fmt::format("{}", node->as_integer());
+      }
       auto text = reader_.string(option_.key());
       if (text && text->empty()) {
         reader_.problem(option_.key(), "is empty");

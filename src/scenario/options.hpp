@@ -83,6 +83,9 @@ struct Option {
   [[nodiscard]] std::string range_text() const;
 };
 
+/// The unit of a text that is "2" or "25%", and in a file also a number.
+inline constexpr std::string_view kCountOrShare = "number or %";
+
 /// An upper bound for times: core::Duration ends at 106 days.
 inline constexpr double kMaxSeconds = 9'000'000;
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/check.hpp"
 #include "core/result.hpp"
@@ -24,6 +25,7 @@
 #include "scenario/option_reader.hpp"
 #include "scenario/options.hpp"
 #include "scenario/override_document.hpp"
+#include "scenario/recipes/recipes.hpp"
 #include "scenario/scenario_rules.hpp"
 
 namespace ridgeline::scenario {
@@ -175,6 +177,41 @@ class Loader {
   core::Errors errors_;
 };
 
+/// What the scenario's recipe says of settings that neither the file nor a flag states.
+void read_recipe_settings(Loader& loader) {
+  const auto& recipe = loader.loaded.scenario.deployment.recipe;
+  if (!recipe) {
+    return;
+  }
+  auto applied = apply_recipe(*recipe, recipe_facts(loader.loaded.scenario));
+  if (!applied) {
+    for (core::Error& error : applied.error()) {
+      error.where = loader.loaded.of("recipe").where;
+      loader.errors().push_back(std::move(error));
+    }
+    return;
+  }
+  std::erase_if(applied->settings, [&](const Override& setting) {
+    return find_option(setting.path) != nullptr &&
+           loader.loaded.of(setting.path).origin != Provenance::Origin::kDefault;
+  });
+  OverrideDocument changes(loader.errors());
+  for (const Override& setting : applied->settings) {
+    changes.add(setting);
+  }
+  loader.read(changes.finish(), Provenance::Origin::kFlag);
+  loader.loaded.warnings.push_back({.code = "W-recipe", .message = applied->text(*recipe)});
+  if (!applied->unknown.empty()) {
+    loader.loaded.warnings.push_back(
+        {.code = "W-recipe-open",
+         .message = fmt::format("recipe {}: {} by the number of clients or the longest prompt, "
+                                "which the workload does not state: the engine's defaults",
+                                *recipe,
+                                fmt::join(applied->unknown, ", ")),
+         .hint = "--max-concurrency, --input-len"});
+  }
+}
+
 }  // namespace
 
 const char* name(Provenance::Origin origin) {
@@ -210,6 +247,9 @@ core::Result<LoadedScenario> read_scenario(const document::Node& document,
     changes.add(change);
   }
   loader.read(changes.finish(), Provenance::Origin::kFlag);
+  if (loader.errors().empty()) {
+    read_recipe_settings(loader);
+  }
   if (loader.errors().empty()) {
     check_rules(loader.loaded, purpose, loader.errors());
     if (!loader.errors().empty()) {

@@ -133,6 +133,8 @@ struct Patch {
 
 /// A network on its GPUs, and the engine that serves it.
 struct DeploymentSection {
+  std::optional<std::string>
+      recipe;  ///< Published rules for what the engine's section leaves open.
   std::string model;
   std::string gpu;
   LatencySection latency;

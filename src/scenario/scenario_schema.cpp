@@ -67,6 +67,8 @@ document::Node value_schema(const Option& option) {
     schema.add("type", text_list({"number", "string"})).add("minimum", option.lowest);
   } else if (!option.choices.empty()) {
     schema.add("enum", text_list({option.choices.begin(), option.choices.end()}));
+  } else if (option.unit == kCountOrShare) {
+    schema.add("type", text_list({"integer", "string"})).add("pattern", "^[0-9]+%?$");
   } else {
     schema.add("type", "string");
   }

@@ -1,7 +1,9 @@
 #include "scenario/time_value.hpp"
 
+#include <charconv>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 #include "core/time.hpp"
 #include "document/document.hpp"
@@ -10,6 +12,12 @@
 namespace ridgeline::scenario {
 
 std::optional<core::Duration> time_value(std::string_view text) {
+  double bare = 0.0;
+  const char* const end = text.data() + text.size();
+  const auto [reached, error] = std::from_chars(text.data(), end, bare);
+  if (error == std::errc() && reached == end) {
+    return core::Duration::from_seconds(bare);
+  }
   const auto seconds = document::parse_quantity(text, "seconds");
   return seconds ? core::Duration::from_seconds(*seconds) : std::nullopt;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cluster/cluster.hpp"
+#include "cluster/disaggregation.hpp"
 #include "cluster/gateway.hpp"
 #include "cluster/operations.hpp"
 #include "cluster/part.hpp"
@@ -31,6 +32,7 @@
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/sections/gateway.hpp"
+#include "scenario/sections/kv_transfer.hpp"
 #include "scenario/sections/router.hpp"
 #include "sim/fleet_admission.hpp"
 #include "sim/fleet_disaggregation.hpp"
@@ -76,18 +78,20 @@ std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolve
     return all;
   };
   cluster::Gateway::Routers routers = make_all();
-  cluster::ClusterInputs inputs{.instance = instance,
-                                .num_instances = num_places(resolved),
-                                .router = std::move(routers.front()),
-                                .times = times,
-                                .seed = static_cast<std::uint64_t>(resolved.run.seed),
-                                .eager = controls.eager,
-                                .arrivals_are_known = controls.arrivals_are_known,
-                                .threads = controls.threads,
-                                .parts = std::move(parts),
-                                .pools = std::move(instances.pools),
-                                .groups = std::move(instances.groups),
-                                .warm_from = instances.warm_from};
+  cluster::ClusterInputs inputs{
+      .instance = instance,
+      .num_instances = num_places(resolved),
+      .router = std::move(routers.front()),
+      .times = times,
+      .seed = static_cast<std::uint64_t>(resolved.run.seed),
+      .eager = controls.eager,
+      .arrivals_are_known = controls.arrivals_are_known,
+      .threads = controls.threads,
+      .parts = std::move(parts),
+      .pools = std::move(instances.pools),
+      .groups = std::move(instances.groups),
+      .sites = scenario::sites_of(section.kv_transfer, num_places(resolved)),
+      .warm_from = instances.warm_from};
   if (inputs.pools.empty() && section.spread) {
     inputs.pools.push_back({.instances = inputs.num_instances,
                             .options = &instance.engine.options,
@@ -174,6 +178,8 @@ void fill_fleet(const scenario::Resolved& resolved,
   fleet.router = scenario::router_name(resolved.run.cluster.router);
   fleet.decisions = routing.decisions;
   fleet.ties = routing.ties;
+  fleet.refused = routing.refused() +
+                  (parts.disaggregation == nullptr ? 0 : parts.disaggregation->totals().refused);
   for (std::size_t i = 0; i < routing::kNumReasons; ++i) {
     if (routing.by_reason[i] > 0) {
       fleet.by_reason.emplace_back(routing::name(static_cast<routing::Reason>(i)),

@@ -43,7 +43,8 @@ cluster::TransferOptions transfer_options(const scenario::Resolved& resolved,
       .mode = scenario::transfer_mode(section, own_mode),
       .topology = {.network_card = wires->network_card,
                    .fabric = wires->fabric,
-                   .instances_per_host = section.instances_per_host.value_or(1)},
+                   .instances_per_host = section.instances_per_host.value_or(1),
+                   .inside_host = wires->inside_host},
       .sharing = section.sharing == "fifo" ? link::Sharing::kFifo : link::Sharing::kMaxMin,
       .bytes_per_block = scenario::kv_block_bytes(*resolved.deployment),
       .setup = section.transfer_setup.value_or(scenario::kDefaultTransferSetup),
@@ -117,15 +118,17 @@ std::optional<cluster::PartMaker> disaggregation_maker(const scenario::Resolved&
           anew = [&resolved] { return prefill_router(resolved); };
         }
         auto made = std::make_unique<cluster::Disaggregation>(
-            cluster::DisaggregationInputs{.prefill_instances = num_prefill_places(resolved),
-                                          .prefill_router = prefill_router(resolved),
-                                          .new_prefill_router = std::move(anew),
-                                          .times = fleet.gateway().times(),
-                                          .seed = static_cast<std::uint64_t>(resolved.run.seed),
-                                          .decider = std::move(rules->decider),
-                                          .order = rules->order,
-                                          .first_token = rules->first_token,
-                                          .transfer = transfer_options(resolved, rules->mode)},
+            cluster::DisaggregationInputs{
+                .prefill_instances = num_prefill_places(resolved),
+                .prefill_router = prefill_router(resolved),
+                .new_prefill_router = std::move(anew),
+                .times = fleet.gateway().times(),
+                .seed = static_cast<std::uint64_t>(resolved.run.seed),
+                .sites = scenario::sites_of(section.kv_transfer, num_places(resolved)),
+                .decider = std::move(rules->decider),
+                .order = rules->order,
+                .first_token = rules->first_token,
+                .transfer = transfer_options(resolved, rules->mode)},
             fleet);
         part = made.get();
         return made;

@@ -29,6 +29,7 @@
 #include "scenario/sections/autoscaling.hpp"
 #include "scenario/sections/cluster.hpp"
 #include "scenario/sections/pools.hpp"
+#include "scenario/sections/rolling_update.hpp"
 #include "sim/operations.hpp"
 #include "workload/source.hpp"
 
@@ -187,8 +188,9 @@ std::int64_t places_of_pool(const scenario::Resolved& resolved, const scenario::
   if (cluster.disaggregation.prefill_instances) {
     return resolved.pools.size() == 1 ? num_places(resolved) : pool.instances;
   }
-  return scenario::most_instances(scenario::autoscaling_of(cluster.autoscaling, pool),
-                                  pool.instances);
+  return scenario::most_instances(
+      scenario::autoscaling_of(cluster.autoscaling, pool),
+      scenario::with_surge(cluster.rolling_update, pool.name, pool.instances));
 }
 
 std::vector<std::size_t> pools_of_instances(const scenario::Resolved& resolved) {
@@ -246,7 +248,7 @@ void fill_pools(const scenario::Resolved& resolved,
     }
     const double span = busy_span(resolved, cluster, summary);
     pool.together.busy =
-        resolved.run.cluster.autoscaling.name
+        resolved.run.cluster.autoscaling.name || resolved.run.cluster.rolling_update.update_at
             ? share(sum.busy.to_seconds(), existed.to_seconds())
             : share(sum.busy.to_seconds(), span * static_cast<double>(pool.instances));
     pool.together.prefix_hit_rate = share(static_cast<double>(sum.prefix_hits.value()),

@@ -101,6 +101,11 @@ void add_fleet_warnings(const scenario::Resolved& resolved,
              "{} {} never struck: the run ended before", late, core::plural("fault", late)),
          .hint = "an earlier time, or more requests"});
   }
+  if (has_faults && summary.fleet->operations->late_updates > 0) {
+    warnings.push_back({.code = "W-late-update",
+                        .message = "the rolling update never began: the run ended before",
+                        .hint = "an earlier time, or more requests"});
+  }
   if (const std::int64_t refused = summary.count(domain::Outcome::kNoSuchModel); refused > 0) {
     warnings.push_back(
         {.code = "W-no-such-model",

@@ -33,8 +33,10 @@
 #include "scenario/resolve.hpp"
 #include "scenario/sections/autoscaling.hpp"
 #include "scenario/sections/cluster.hpp"
+#include "scenario/sections/cold_start.hpp"
 #include "scenario/sections/faults.hpp"
 #include "scenario/sections/pools.hpp"
+#include "scenario/sections/rolling_update.hpp"
 #include "sim/fleet_pools.hpp"
 
 namespace ridgeline::sim {
@@ -42,6 +44,9 @@ namespace {
 
 constexpr double kSecondsPerHour = 3600.0;
 constexpr core::Blocks kUnusedBlock{1};  ///< Holds no tokens.
+// What instances are called where prefill and decode are apart.
+constexpr std::string_view kPrefill = "prefill";
+constexpr std::string_view kDecode = "decode";
 
 /// Data-parallel ranks are instances of their own.
 double gpus_of_instance(const scenario::Deployment& deployment) {
@@ -52,8 +57,9 @@ double gpus_of_instance(const scenario::Deployment& deployment) {
 
 scaling::ColdStart start_of(const scenario::Resolved& resolved,
                             const scenario::Deployment& deployment) {
-  const auto start = scenario::cold_start(resolved.run.cluster.autoscaling,
-                                          deployment.memory.weights * gpus_of_instance(deployment));
+  const auto start =
+      scenario::read_cold_start(resolved.run.cluster.autoscaling.cold_start,
+                                deployment.memory.weights * gpus_of_instance(deployment));
   RIDGELINE_CHECK(start.has_value(), "a scenario's rules read its sections");
   return *start;
 }
@@ -101,7 +107,7 @@ std::optional<faults::Neighbours> neighbours_of(const scenario::Resolved& resolv
     return std::nullopt;
   }
   const std::int64_t prefill = num_prefill_places(resolved);
-  return entry.pool == "prefill"
+  return entry.pool == kPrefill
              ? faults::Neighbours{.first = 0, .count = prefill}
              : faults::Neighbours{.first = prefill, .count = num_places(resolved) - prefill};
 }
@@ -114,6 +120,35 @@ std::vector<faults::ListedFault> listed_faults(const scenario::Resolved& resolve
     listed.back().among = neighbours_of(resolved, entry);
   }
   return listed;
+}
+
+/// The name of each places' instances.
+std::vector<std::string> names_of_places(const scenario::Resolved& resolved) {
+  if (resolved.run.cluster.disaggregation.prefill_instances) {
+    return {std::string(kPrefill), std::string(kDecode)};
+  }
+  if (resolved.pools.empty()) {
+    return {""};
+  }
+  std::vector<std::string> names;
+  for (const scenario::ResolvedPool& pool : resolved.pools) {
+    names.push_back(pool.section.name);
+  }
+  return names;
+}
+
+std::vector<cluster::PlannedUpdate> updates_of(const scenario::Resolved& resolved,
+                                               const std::vector<cluster::Places>& places) {
+  const scenario::RollingUpdateSection& section = resolved.run.cluster.rolling_update;
+  const std::vector<std::string> names = names_of_places(resolved);
+  std::vector<cluster::PlannedUpdate> updates;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (const auto limits = scenario::update_of(section, names[i], places[i].initial)) {
+      updates.push_back(
+          {.at = core::SimTime::at(*section.update_at), .places = i, .limits = *limits});
+    }
+  }
+  return updates;
 }
 
 cluster::OperationsInputs operations_inputs(const scenario::Resolved& resolved,
@@ -146,6 +181,10 @@ cluster::OperationsInputs operations_inputs(const scenario::Resolved& resolved,
   } else if (has_kinds) {
     inputs.places = places_of_pools(resolved, groups);
   }
+  if (inputs.places.empty()) {
+    inputs.places = {{.count = all_places, .initial = *section.instances}};
+  }
+  inputs.updates = updates_of(resolved, inputs.places);
   inputs.drain_timeout = section.autoscaling.drain_timeout.value_or(inputs.drain_timeout);
   inputs.retries.max_retries = section.retries.max_retries.value_or(0);
   inputs.retries.retry_backoff =
@@ -197,10 +236,10 @@ cluster::ScalingInputs scaling_inputs(const scenario::Resolved& resolved, scalin
   if (role == scaling::Role::kPrefill) {
     pool.min_replicas = section.prefill_min_replicas.value_or(1);
     pool.max_replicas = *section.prefill_max_replicas;
-    pool.name = "prefill";
+    pool.name = kPrefill;
   } else if (role == scaling::Role::kDecode) {
     pool.places = 1;
-    pool.name = "decode";
+    pool.name = kDecode;
   }
   inputs.pools.push_back(pool);
   return inputs;
@@ -271,6 +310,29 @@ metrics::ScalingSummary scaling_summary(const scenario::Resolved& resolved,
   return summary;
 }
 
+void fill_updates(const scenario::Resolved& resolved,
+                  const cluster::Operations& operations,
+                  metrics::OperationsSummary& summary) {
+  const std::vector<cluster::PlannedUpdate>& updates = operations.updates();
+  const cluster::OperationsTotals& totals = operations.totals();
+  const std::vector<std::string> names = names_of_places(resolved);
+  for (const cluster::UpdateReport& report : totals.updates) {
+    const cluster::PlannedUpdate& planned = updates[static_cast<std::size_t>(report.update)];
+    metrics::UpdateSummary& one = summary.updates.emplace_back();
+    one.pool = names.size() > 1 ? names[planned.places] : "";
+    one.at_s = planned.at.to_seconds();
+    one.instances = planned.limits.replicas;
+    one.replaced = report.replaced;
+    one.fewest_ready = report.fewest_ready;
+    one.failed_requests = report.failed_requests;
+    one.rerouted_requests = report.rerouted_requests;
+    if (report.over != core::SimTime::never()) {
+      one.over_s = report.over.to_seconds();
+    }
+  }
+  summary.late_updates = static_cast<std::int64_t>(updates.size() - totals.updates.size());
+}
+
 void fill_faults(const cluster::OperationsTotals& totals, metrics::OperationsSummary& summary) {
   for (const cluster::FaultReport& report : totals.faults) {
     const faults::Fault& fault = report.fault;
@@ -296,7 +358,7 @@ void fill_faults(const cluster::OperationsTotals& totals, metrics::OperationsSum
 }  // namespace
 
 bool has_operations(const scenario::ClusterSection& section) {
-  return section.autoscaling.name || section.faults;
+  return section.autoscaling.name || section.faults || section.rolling_update.update_at;
 }
 
 std::int64_t num_places(const scenario::Resolved& resolved) {
@@ -310,14 +372,20 @@ std::int64_t num_places(const scenario::Resolved& resolved) {
   }
   const std::int64_t prefill = section.disaggregation.prefill_instances.value_or(0);
   return num_prefill_places(resolved) +
-         scenario::most_instances(section.autoscaling, section.instances.value_or(0) - prefill);
+         scenario::most_instances(section.autoscaling,
+                                  scenario::with_surge(section.rolling_update,
+                                                       prefill > 0 ? kDecode : "",
+                                                       section.instances.value_or(0) - prefill));
 }
 
 std::int64_t num_prefill_places(const scenario::Resolved& resolved) {
   const scenario::ClusterSection& section = resolved.run.cluster;
   const std::int64_t prefill = section.disaggregation.prefill_instances.value_or(0);
+  if (prefill == 0) {
+    return 0;
+  }
   return section.autoscaling.name ? section.autoscaling.prefill_max_replicas.value_or(prefill)
-                                  : prefill;
+                                  : scenario::with_surge(section.rolling_update, kPrefill, prefill);
 }
 
 void add_operations(const scenario::Resolved& resolved,
@@ -381,13 +449,14 @@ void fill_operations(const scenario::Resolved& resolved,
       fleet.instances[i].ready_s = operations->was_ready(id, end).to_seconds();
     }
   }
-  if (section.autoscaling.name || section.price_per_hour) {
+  if (section.autoscaling.name || section.price_per_hour || section.rolling_update.update_at) {
     own.scaling = scaling_summary(resolved, cluster, fleet.pools, existed.to_seconds());
   }
   if (operations != nullptr) {
     fill_faults(operations->totals(), own);
+    fill_updates(resolved, *operations, own);
     own.late_faults = operations->faults_after(end);
-    if (summary.overload && !own.faults.empty()) {
+    if (summary.overload && (!own.faults.empty() || !own.updates.empty())) {
       summary.overload->served_only = true;  // What was served while instances were away.
     }
   }

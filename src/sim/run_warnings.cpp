@@ -35,7 +35,7 @@ namespace {
 
 /// Of the rejected requests, those that the gateway let in at no time.
 std::int64_t rejected_at_gateway(const metrics::Summary& summary) {
-  std::int64_t requests = 0;
+  std::int64_t requests = summary.fleet ? summary.fleet->refused : 0;
   if (summary.fleet && summary.fleet->admission) {
     for (const auto& refused : summary.fleet->admission->rejected) {
       requests += refused.requests;

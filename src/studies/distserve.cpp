@@ -118,25 +118,15 @@ core::Result<double> hold_formula(StudyTable& table) {
 
 /// The highest of the rates that is sustained with all below it; 0 where none is.
 core::Result<double> sustained(std::int64_t tpot_ms, const std::vector<Override>& how) {
-  double best = 0.0;
-  for (const double rate : kRates) {
-    const auto summary =
-        run_scenario(settings_of(settings_of(two_gpus(rate), how),
-                                 {{.path = "workload.num_prompts", .text = "400"},
-                                  {.path = "workload.input_len", .text = "512"},
-                                  {.path = "workload.output_len", .text = "200"},
-                                  {.path = "engine.enable_chunked_prefill", .text = "false"},
-                                  {.path = "slo.ttft", .text = "250ms"},
-                                  {.path = "slo.tpot", .text = fmt::format("{}ms", tpot_ms)}}));
-    if (!summary) {
-      return core::fail(summary.error());
-    }
-    if (summary->good_share.value_or(0.0) < kAttained) {
-      break;
-    }
-    best = rate;
-  }
-  return best;
+  return highest_sustained(kRates, kAttained, [&](double rate) {
+    return settings_of(settings_of(two_gpus(rate), how),
+                       {{.path = "workload.num_prompts", .text = "400"},
+                        {.path = "workload.input_len", .text = "512"},
+                        {.path = "workload.output_len", .text = "200"},
+                        {.path = "engine.enable_chunked_prefill", .text = "false"},
+                        {.path = "slo.ttft", .text = "250ms"},
+                        {.path = "slo.tpot", .text = fmt::format("{}ms", tpot_ms)}});
+  });
 }
 
 core::Result<Outcome> run_both(const Lab& /*lab*/) {

@@ -1,6 +1,8 @@
 #include "studies/fleet_run.hpp"
 
+#include <functional>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -62,6 +64,24 @@ core::Result<metrics::Summary> run_scenario(const std::vector<scenario::Override
     return core::fail(std::move(outcome).error());
   }
   return std::move(outcome->summary);
+}
+
+core::Result<double> highest_sustained(
+    std::span<const double> rates,
+    double share,
+    const std::function<std::vector<scenario::Override>(double rate)>& settings_at) {
+  double best = 0.0;
+  for (const double rate : rates) {
+    const auto summary = run_scenario(settings_at(rate));
+    if (!summary) {
+      return core::fail(summary.error());
+    }
+    if (summary->good_share.value_or(0.0) < share) {
+      break;
+    }
+    best = rate;
+  }
+  return best;
 }
 
 }  // namespace ridgeline::studies

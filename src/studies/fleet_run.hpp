@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,5 +30,12 @@ namespace ridgeline::studies {
 /// The numbers of simulate_scenario().
 [[nodiscard]] core::Result<metrics::Summary> run_scenario(
     const std::vector<scenario::Override>& settings);
+
+/// The highest of the ascending rates that is sustained with all below it: so large a share of the
+/// requests meets the targets that the settings state. 0 where none is.
+[[nodiscard]] core::Result<double> highest_sustained(
+    std::span<const double> rates,
+    double share,
+    const std::function<std::vector<scenario::Override>(double rate)>& settings_at);
 
 }  // namespace ridgeline::studies

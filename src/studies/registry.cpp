@@ -16,7 +16,7 @@ const std::vector<Study>& studies() {
       study_tp_scaling(),   study_infersim(),  study_llmd_37(),      study_llmd_73(),
       study_staleness(),    study_dynamo_pd(), study_pd_threshold(), study_admitter(),
       study_sglang_cache(), study_distserve(), study_kv_tiers(),     study_llmd_latency(),
-      study_llmd_eks(),     study_llmd_04(),   study_llmd_sticky(),
+      study_llmd_eks(),     study_llmd_04(),   study_llmd_sticky(),  study_dynamo_ab(),
   };
   return kStudies;
 }

@@ -35,6 +35,7 @@ namespace ridgeline::studies {
 [[nodiscard]] Study study_admitter();
 [[nodiscard]] Study study_sglang_cache();
 [[nodiscard]] Study study_distserve();
+[[nodiscard]] Study study_dynamo_ab();
 [[nodiscard]] Study study_kv_tiers();
 
 }  // namespace ridgeline::studies

@@ -97,6 +97,9 @@ struct StudyOptions {
   /// File of measured runs, as `validate` reads them; empty: parts that score arms on servers are
   /// skipped.
   std::string measured = {};
+  /// File of requests that were recorded, as `replay` reads it; empty: parts that replay one are
+  /// skipped.
+  std::string trace = {};
   std::int64_t threads = 1;  ///< Outcomes do not depend on it.
   /// Shared with other studies, whose equal arms are then not simulated again; nullptr: not shared.
   ArmPredictions* predictions = nullptr;

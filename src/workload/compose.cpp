@@ -187,16 +187,22 @@ class Limited final : public WrappedStream {
 class SentBefore final : public WrappedStream {
  public:
   SentBefore(std::unique_ptr<ItemStream> stream, core::Duration end)
-      : WrappedStream(std::move(stream)), stages_(inner().stages()) {
+      : WrappedStream(std::move(stream)), stages_(inner().stages()), end_(end) {
     for (Stage& stage : stages_) {
-      stage.end = std::min(stage.end.value_or(end), end);
+      if (stage.max_concurrency > 0) {
+        stage.end = std::min(stage.end.value_or(end), end);
+      }
     }
   }
   [[nodiscard]] const std::vector<Stage>& stages() const override { return stages_; }
-  [[nodiscard]] std::optional<std::int64_t> size() const override { return inner().size(); }
+  [[nodiscard]] std::optional<core::Duration> sends_before() const override { return end_; }
+  [[nodiscard]] std::optional<std::int64_t> size() const override {
+    return is_flat() ? inner().size() : std::nullopt;
+  }
 
  private:
   std::vector<Stage> stages_;
+  core::Duration end_;
 };
 
 class Repeated final : public WrappedStream {
@@ -351,8 +357,7 @@ std::unique_ptr<ItemStream> limited(std::unique_ptr<ItemStream> stream,
 }
 
 std::unique_ptr<ItemStream> sent_before(std::unique_ptr<ItemStream> stream, core::Duration end) {
-  return is_plain(*stream) ? std::move(stream)
-                           : std::make_unique<SentBefore>(std::move(stream), end);
+  return std::make_unique<SentBefore>(std::move(stream), end);
 }
 
 core::Result<std::unique_ptr<ItemStream>> repeated(const StreamFactory& make,

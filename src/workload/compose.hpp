@@ -55,8 +55,8 @@ namespace ridgeline::workload {
                                                  core::Duration over,
                                                  std::uint64_t seed);
 
-/// A stream whose stages with a limit of concurrency send no group at or after `end`, however long
-/// answers take; plain streams as they are.
+/// A stream that sends nothing at or after `end`, however long answers take: neither groups that a
+/// limit of concurrency holds back nor later turns of any group.
 [[nodiscard]] std::unique_ptr<ItemStream> sent_before(std::unique_ptr<ItemStream> stream,
                                                       core::Duration end);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "core/time.hpp"
 #include "core/units.hpp"
 #include "workload/item.hpp"
 
@@ -37,6 +38,9 @@ class ItemStream {
   /// Whether items go on for as long as they are asked for, because only their stage's `end` ends
   /// them: how many there are depends on how long answers take. Known before the first item.
   [[nodiscard]] virtual bool is_endless() const { return false; }
+  /// Nothing of it is sent at or after this time, whatever its items say: no later turn of a group
+  /// that has begun either. Known before the first item.
+  [[nodiscard]] virtual std::optional<core::Duration> sends_before() const { return std::nullopt; }
   /// Items read so far that belong to other serving copies (workload/compose.hpp, dealt_out).
   [[nodiscard]] virtual std::int64_t of_other_ranks() const { return 0; }
   [[nodiscard]] virtual std::optional<std::int64_t> size() const { return std::nullopt; }

@@ -27,7 +27,9 @@ constexpr std::uint64_t kNeverSent = 0x756E73656E74;
 }  // namespace
 
 Schedule::Schedule(std::unique_ptr<ItemStream> stream)
-    : stream_(std::move(stream)), answers_matter_(stream_->waits_for_answers()) {
+    : stream_(std::move(stream)),
+      answers_matter_(stream_->waits_for_answers()),
+      last_(stream_->sends_before().value_or(core::Duration::max())) {
   peek();
   held_back_.start(has_next_ ? core::SimTime::at(next_.arrival) : core::SimTime());
   const Stage& first = stream_->stages().front();
@@ -169,7 +171,9 @@ void Schedule::make_ready(std::uint32_t group, std::uint32_t place) {
 
 std::optional<core::SimTime> Schedule::next_time() {
   open_due_groups();
-  return ready_.empty() ? std::nullopt : std::optional(ready_.top().time);
+  return ready_.empty() || ready_.top().time.since_start() >= last_
+             ? std::nullopt
+             : std::optional(ready_.top().time);
 }
 
 void Schedule::pop(Item& item, core::RequestId& id) {

@@ -80,6 +80,7 @@ class Schedule {
 
   std::unique_ptr<ItemStream> stream_;
   bool answers_matter_;
+  core::Duration last_;  ///< Nothing is sent at or after it.
   bool has_next_ = false;
   bool ended_ = false;
   Item next_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "core/time.hpp"
 #include "core/units.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
@@ -26,6 +27,9 @@ class WrappedStream : public ItemStream {
   [[nodiscard]] bool waits_for_answers() const override { return inner_->waits_for_answers(); }
   [[nodiscard]] bool is_flat() const override { return inner_->is_flat(); }
   [[nodiscard]] bool is_endless() const override { return inner_->is_endless(); }
+  [[nodiscard]] std::optional<core::Duration> sends_before() const override {
+    return inner_->sends_before();
+  }
   [[nodiscard]] std::int64_t of_other_ranks() const override { return inner_->of_other_ranks(); }
   [[nodiscard]] std::optional<std::int64_t> size() const override { return std::nullopt; }
   [[nodiscard]] std::optional<double> share_read() const override { return inner_->share_read(); }

@@ -162,6 +162,32 @@ def test_w38_ranks_of_several_hosts_pay_for_the_network_between_them(ridgeline):
     assert network[1] > 3 * network[0]
 
 
+def test_w47_prefill_and_decode_have_tensor_parallel_sizes_of_their_own(ridgeline):
+    """Prompts on two GPUs take less than three quarters of the time; what decodes is one GPU as before. Limits of partial
+    prefills are refused, as vLLM does."""
+    times = []
+    for size in (1, 2):
+        summary = summary_of(
+            ridgeline, "run", "--model", "llama-3.1-8b", "--pool",
+            f"{{name: p, instances: 1, gpu: h100, tensor_parallel_size: {size}}}", "--pool", "{name: d, instances: 1, gpu: h100}",
+            "--prefill-instances", 1, "--request-rate", 1, "--num-prompts", 50, "--input-len", 3000, "--output-len", 20)  # fmt: skip
+        times.append((summary["cluster"]["transfers"]["ttft_parts_ms"]["prefill"], summary["itl_ms"]["mean"]))
+    assert times[1][0] < 0.75 * times[0][0]
+    assert times[1][1] == pytest.approx(times[0][1], rel=0.05)
+    refused = ridgeline("run", *SMALL, "--max-long-partial-prefills", 2)
+    assert refused.returncode == 2 and "engine.max_long_partial_prefills: 2 is refused" in refused.stderr
+
+
+def test_w68_requests_of_the_warm_up_are_not_measured(ridgeline):
+    words = ("run", *MODEL, "--request-rate", 10, "--num-prompts", 200, "--input-len", 100, "--output-len", 20,
+             "--seed", 3, "--requests-out", "log.csv")  # fmt: skip
+    summary = summary_of(ridgeline, *words, "--warmup", "5s")
+    late = [row for row in csv.DictReader((ridgeline.folder / "log.csv").open()) if float(row["arrival_s"]) >= 5]
+    assert summary["completed"] == len(late) < 200
+    mean = sum(float(row["e2e_ms"]) for row in late) / len(late)
+    assert summary["e2e_ms"]["mean"] == pytest.approx(mean, rel=1e-6)
+
+
 def test_w52_an_autoscaler_follows_the_load_of_saturated_replicas(ridgeline):
     words = ("run", *MODEL, "--instances", 1, "--router", "least-request", "--autoscaling", "wva", "--max-replicas", 4,
              "--request-rate", 60, "--num-prompts", 6000, "--input-len", 1000, "--output-len", 200)  # fmt: skip

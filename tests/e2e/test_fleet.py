@@ -172,10 +172,20 @@ def test_configurations_of_other_systems_are_read(ridgeline, tmp_path):
     flags = ("--router", "llm-d", "--scorer", "queue-scorer=2", "--scorer", "prefix-cache-scorer=1")
     told = result_of(ridgeline, *OPEN, "--instances", 3, *flags)
     assert result_of(ridgeline, *OPEN, "--instances", 3, "--epp-config", epp)["digest"] == told["digest"]
+    epp.write_text(
+        "plugins:\n- {type: queue-scorer}\n- {type: session-affinity-filter}\n"
+        "- {type: utilization-filter, name: short, parameters: "
+        "{conditions: [{metric: waiting-queue, maxValue: 3}], fallbackOnEmpty: true}}\n"
+        "schedulingProfiles: [{plugins: [{pluginRef: session-affinity-filter}, {pluginRef: short}, "
+        "{pluginRef: queue-scorer, weight: 2}]}]\n"
+    )
+    flags = ("--router", "llm-d", "--scorer", "queue-scorer=2", "--filter", "session-affinity-filter", "--filter")
+    limits = "{name: utilization-filter, conditions: [{metric: waiting-queue, maxValue: 3}], fallbackOnEmpty: true}"
+    told = result_of(ridgeline, *OPEN, "--instances", 3, *flags, limits)
+    assert result_of(ridgeline, *OPEN, "--instances", 3, "--epp-config", epp)["digest"] == told["digest"]
     for plugin, reason in (
-        ("burst-prefix-cache-producer", "no policy here holds requests back"),
-        ("topology-affinity-scorer", "does not know the host of the other leg"),
-        ("utilization-filter", "no policy here refuses a request"),
+        ("burst-prefix-cache-producer", "by which rule it places those it held is not published"),
+        ("topology-affinity-filter", "topology-affinity-scorer with a large weight prefers near ones"),
     ):
         epp.write_text(f"plugins: [{{type: {plugin}}}]\nschedulingProfiles: [{{plugins: []}}]\n")
         refused = ridgeline(*OPEN, "--instances", 3, "--epp-config", epp)
@@ -194,6 +204,90 @@ def test_configurations_of_other_systems_are_read(ridgeline, tmp_path):
     refused = ridgeline(*OPEN, "--instances", 3, "--policy-config", bundle)
     assert refused.returncode == 2
     assert "autoscaler: is not imported from a policy bundle" in refused.stderr
+
+
+def test_a_bare_number_is_seconds_everywhere(ridgeline):
+    """Of flags, of what stands inside their values, and of keys."""
+    for bare, stated in (
+        (("--gateway-latency", 0.002), ("--gateway-latency", "2ms")),
+        (("--fault", "crash@2+1:1"), ("--fault", "crash@2s+1s:1")),
+        (
+            ("--autoscaling", "schedule", "--max-replicas", 4, "--replicas-at", "2=4", "--cold-start", "compile=1"),
+            ("--autoscaling", "schedule", "--max-replicas", 4, "--replicas-at", "2s=4", "--cold-start", "compile=1s"),
+        ),
+    ):
+        words = (*OPEN, "--instances", 3)
+        assert result_of(ridgeline, *words, *bare)["digest"] == result_of(ridgeline, *words, *stated)["digest"]
+    spec = "ridgeline_workload: 1\nsources: [{client: {tenant: a, request_rate: 60, input_len: 300}, num_prompts: 300}]\n"
+    ridgeline.write("one.yaml", spec)
+    words = ("replay", "--trace", "one.yaml", "--model", "llama-3.1-8b", "--gpu", "h100", "--instances", 2, "--tenant")
+    good = [
+        result_of(ridgeline, *words, f"{{name: a, slo: {{ttft: {ttft}}}}}")["summary"]["cluster"]["per_tenant"]
+        for ttft in ("0.03", "30ms")
+    ]
+    assert good[0] == good[1] and 0 < good[0][0]["good_share"] < 1
+
+
+def test_nothing_is_sent_after_the_duration(ridgeline):
+    """A session that has begun sends no further turn either."""
+    ridgeline.write(
+        "talks.yaml",
+        "ridgeline_workload: 1\nsources: [{client: {request_rate: 2, input_len: 300, output_len: 100, "
+        "session: {turns: 5, think_s: {distribution: exponential, mean: 20}}}, duration_s: 600}]\n",
+    )
+    words = ("replay", "--trace", "talks.yaml", "--model", "llama-3.1-8b", "--gpu", "h100", "--duration", 60)
+    for more in ((), ("--max-concurrency", 10)):
+        done = ridgeline(*words, *more, "--requests-out", "sent.csv", "--format", "json")
+        assert done.returncode == 0, done.stderr
+        rows = (ridgeline.folder / "sent.csv").read_text().splitlines()
+        place = rows[0].split(",").index("arrival_s")
+        times = [float(row.split(",")[place]) for row in rows[1:]]
+        assert len(times) > 30 and max(times) < 60
+
+
+@pytest.mark.parametrize("more", [(), ("--flow-control",), ("--prefill-instances", 1)])
+def test_a_filter_that_leaves_none_refuses(ridgeline, tmp_path, more):
+    """A request for which a filter leaves no instance is rejected at once, and counted."""
+    few = "{name: utilization-filter, conditions: [{metric: active-requests, maxValue: 3}]"
+    words = (*OPEN, "--instances", 3, "--router", "llm-d", *more)
+    log = tmp_path / "decisions.jsonl"
+    summary = result_of(ridgeline, *words, "--filter", few + "}", "--routing-out", log)["summary"]
+    refused = summary["cluster"]["routing"]["refused"]
+    assert summary["failed"]["rejected"] == refused > 0
+    assert summary["completed"] + refused == 300
+    decisions = [json.loads(line) for line in log.read_text().splitlines()]
+    if "--prefill-instances" not in more:
+        assert sum(decision["pick"] is None for decision in decisions) == refused
+        assert {d["reason"] for d in decisions if d["pick"] is None} == {"filter"}
+    table = ridgeline(*words, "--filter", few + "}")
+    assert f"{refused} refused by filters" in table.stdout
+    assert "W-rejected" not in table.stdout + table.stderr
+    fallen_back = result_of(ridgeline, *words, "--filter", few + ", fallbackOnEmpty: true}")["summary"]
+    assert fallen_back["failed"]["rejected"] == 0
+    assert "refused" not in fallen_back["cluster"]["routing"]
+
+
+def test_the_near_instance_of_the_other_leg_is_preferred(ridgeline):
+    """Instances 0 and 1 share a host: where the prompt's instance is known, decode goes beside it."""
+    words = (*OPEN, "--instances", 4, "--prefill-instances", 1, "--decider", "always", "--instances-per-host", 2)
+    near = ("--router", "llm-d", "--scorer", "topology-affinity-scorer=1")
+    requests = {}
+    for order in ("prefill-first", "decode-first"):
+        result = result_of(ridgeline, *words, *near, "--stage-order", order)
+        requests[order] = [one["requests"] for one in result["summary"]["cluster"]["per_instance"]]
+    assert requests["prefill-first"] == [300, 300, 0, 0]
+    assert min(requests["decode-first"]) > 0
+    alone = ridgeline(*OPEN, "--instances", 4, *near)
+    assert alone.returncode == 2
+    assert "topology-affinity-scorer compares a request's two instances" in alone.stderr
+
+
+def test_inside_a_host_is_a_wire_of_its_own(ridgeline):
+    words = (*OPEN, "--instances", 4, "--prefill-instances", 2, "--decider", "always", "--instances-per-host", 4)
+    through = result_of(ridgeline, *words)["summary"]["cluster"]["transfers"]
+    inside = result_of(ridgeline, *words, "--host-bandwidth", "500GB/s")["summary"]["cluster"]["transfers"]
+    assert inside["bytes"] == through["bytes"]
+    assert inside["ms"] < through["ms"] / 5
 
 
 def test_twice_of_everything_keeps_the_means(ridgeline):

@@ -107,6 +107,26 @@ FILES = {
         "instances: 2, autoscaling: {name: hpa, target: 4, max_replicas: 4}, faults: [{kind: crash, instance: 1, at: 1s}]",
         ["cluster.faults: instance 1 may have been scaled away: min_replicas is 1"],
     ),
+    "settings of no update": (
+        "instances: 2, rolling_update: {max_surge: 1}",
+        ["cluster.rolling_update.max_surge: would be ignored: there is no update without cluster.rolling_update.update_at"],
+    ),
+    "an update of no instance": (
+        "instances: 2, rolling_update: {update_at: 1s, max_surge: 0, max_unavailable: 0%}",
+        ["cluster.rolling_update.max_unavailable: is 0, as max_surge is: no instance could be replaced"],
+    ),
+    "a surge that is no number": (
+        "instances: 2, rolling_update: {update_at: 1s, max_surge: 120%}",
+        ['cluster.rolling_update.max_surge: found "120%", expected a number of instances, or a share'],
+    ),
+    "an update of an unknown pool": (
+        "instances: 4, disaggregation: {prefill_instances: 2}, rolling_update: {update_at: 1s, update_pool: decod}",
+        ['cluster.rolling_update.update_pool: no pool "decod"', "did you mean 'decode'?"],
+    ),
+    "an update beside an autoscaler": (
+        "instances: 2, autoscaling: {name: hpa, target: 4, max_replicas: 4}, rolling_update: {update_at: 1s}",
+        ["cluster.rolling_update.update_at: instances that an autoscaler starts and drains are not updated"],
+    ),
     "unknown autoscaler": (
         "instances: 2, autoscaling: {name: hpaa, target: 4, max_replicas: 4}",
         ["cluster.autoscaling.name: no autoscaler 'hpaa'", "hpa"],
@@ -205,9 +225,9 @@ FILES = {
         "instances: 2, autoscaling: {name: hpa, target: 4, max_replicas: 4, metric: qps}",
         ['cluster.autoscaling.metric: "qps" is unknown, expected one of: requests', "hint: none is a rate"],
     ),
-    "fault at a bare number": (
-        "instances: 2, faults: ['crash@60:1']",
-        ["cluster.faults[0]: found '60', a time without a unit, expected 60s"],
+    "fault at no time": (
+        "instances: 2, faults: ['crash@60q:1']",
+        ["cluster.faults[0]: found '60q', expected a time: seconds, or with a unit"],
     ),
     "bandwidth in bits": (
         "instances: 2, disaggregation: {prefill_instances: 1}, kv_transfer: {transfer_bandwidth: 100Gbps}",
@@ -259,6 +279,10 @@ def test_kv_events_without_prefix_caching(ridgeline):
 
 
 FLAGS = {
+    "a surge without places": (
+        ("--instances", 4000, "--update-at", "1s"),
+        ["cluster.rolling_update.max_surge: 5000 instances at most in all are out of range, expected 4096 at most"],
+    ),
     "an autoscaler without bounds": (
         ("--instances", 2, "--autoscaling", "hpa"),
         ["cluster.autoscaling.target: missing: hpa needs a target", "hint: --target 40", "hint: --max-replicas 16"],

@@ -99,6 +99,29 @@ def test_prefill_and_decode_instances_scale_apart(ridgeline, words):
     assert second["summary"]["cluster"]["scaling"] == result["summary"]["cluster"]["scaling"]
 
 
+def test_a_crontab_of_prefill_instances_and_of_a_pool(ridgeline):
+    start = ("--autoscaling", "schedule", "--replicas-at", "2s=4")
+    slow = [15 if word == 60 else word for word in APART]  # Over a minute: a crontab knows no less.
+    result = result_of(ridgeline, *slow, *start, "--prefill-cron", "1 0 * * *=3")
+    events = [(one["pool"], one["at_s"], one["to"]) for one in result["summary"]["cluster"]["scaling"]["events"]]
+    assert events == [("decode", 2, 4), ("prefill", 60, 3)]
+    for words, line in (((*start, "--prefill-cron", "1 0 * *=3"), "cluster.autoscaling.prefill_cron: found"),
+                        (("--autoscaling", "wva", "--prefill-cron", "1 0 * * *=3"), "the policy wva does not read it")):
+        done = ridgeline(*APART, *words)
+        assert done.returncode == 2 and line in done.stderr, done.stderr
+    ridgeline.write("s.yaml", """\
+model: llama-3.1-8b
+workload: {request_rate: 15, num_prompts: 1200, input_len: 64, output_len: 16}
+cluster:
+  pools:
+    - {name: a, instances: 1, gpu: h100, cron: ['1 0 * * *=2']}
+    - {name: b, instances: 1, gpu: a100, replicas_at: [[5s, 2]]}
+  autoscaling: {name: schedule, max_replicas: 3, cron_start: 2026-01-05T00:00, cold_start: {load: 1s}}
+""")
+    events = result_of(ridgeline, "run", "s.yaml")["summary"]["cluster"]["scaling"]["events"]
+    assert [(one["pool"], one["at_s"], one["to"]) for one in events] == [("b", 5, 2), ("a", 60, 2)]
+
+
 def test_a_schedule_of_either_kind(ridgeline):
     words = ("--autoscaling", "schedule", "--replicas-at", "2s=4", "--prefill-replicas-at", "1s=3", "--prefill-replicas-at", "9s=1")
     result = result_of(ridgeline, *APART, *words)

@@ -35,6 +35,9 @@ std::vector<FlagSpec> study_flags() {
       {.name = "measured",
        .value = "FILE",
        .help = "Measured runs, as `validate` reads them, which some claims are held against"},
+      {.name = "trace",
+       .value = "FILE",
+       .help = "Recorded requests, as `replay` reads them, which dynamo-ab is run on"},
       {.name = "ledger",
        .value = "FILE",
        .help = "Other claims than those compiled in (data/studies/original.yaml)"},
@@ -115,6 +118,7 @@ ExitCode show_studies(const std::vector<const studies::Study*>& asked,
         *study,
         {.bench_data = arguments.value("bench-data"),
          .measured = arguments.value("measured"),
+         .trace = arguments.value("trace"),
          .threads = std::max<std::int64_t>(1, std::thread::hardware_concurrency()),
          .predictions = &predictions});
     if (!report) {

@@ -26,6 +26,7 @@ namespace ridgeline::routing {
 [[nodiscard]] std::unique_ptr<Router> make_llm_d_precise(const RouterSetup& setup = {});
 [[nodiscard]] std::unique_ptr<Router> make_llm_d_sticky(const RouterSetup& setup = {});
 [[nodiscard]] std::unique_ptr<Router> make_power_of_two(const RouterSetup& setup = {});
+[[nodiscard]] std::unique_ptr<Router> make_random_two(const RouterSetup& setup = {});
 [[nodiscard]] std::unique_ptr<Router> make_random(const RouterSetup& setup = {});
 [[nodiscard]] std::unique_ptr<Router> make_round_robin(const RouterSetup& setup = {});
 [[nodiscard]] std::unique_ptr<Router> make_session(const RouterSetup& setup = {});
@@ -50,6 +51,7 @@ namespace ridgeline::routing {
 [[nodiscard]] std::span<const Parameter> production_stack_kvaware_parameters();
 [[nodiscard]] std::span<const Parameter> production_stack_prefix_parameters();
 [[nodiscard]] std::span<const Parameter> random_parameters();
+[[nodiscard]] std::span<const Parameter> least_request_parameters();
 [[nodiscard]] std::span<const Parameter> sglang_parameters();
 
 }  // namespace ridgeline::routing

@@ -9,6 +9,7 @@
 
 #include "core/ids.hpp"
 #include "core/rng.hpp"
+#include "routing/choice.hpp"
 #include "routing/connection.hpp"
 #include "routing/parameters.hpp"
 #include "routing/policies/policies.hpp"
@@ -16,20 +17,6 @@
 
 namespace ridgeline::routing {
 namespace {
-
-/// The place into whose part of the sum of weights that share of it falls.
-std::size_t weighed(std::span<const InstanceView> views, double share) {
-  double left = 0.0;
-  for (const InstanceView& view : views) {
-    left += view.weight;
-  }
-  left *= share;
-  std::size_t place = 0;
-  for (; place + 1 < views.size() && left >= views[place].weight; ++place) {
-    left -= views[place].weight;
-  }
-  return place;
-}
 
 constexpr std::string_view kConnection = "connection";
 constexpr auto kAffinities = std::to_array<std::string_view>({"request", kConnection});
@@ -47,8 +34,9 @@ class Random final : public Router {
   [[nodiscard]] Needs needs() const override { return {}; }
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
     const std::size_t count = input.instances.size();
-    const std::size_t place = input.is_weighted ? weighed(input.instances, draws.uniform())
-                                                : static_cast<std::size_t>(draws.below(count));
+    const std::size_t place = input.is_weighted
+                                  ? draw_by_weight(input.instances, count, draws.uniform())
+                                  : static_cast<std::size_t>(draws.below(count));
     return {.instance = input.instances[place].id,
             .equals = static_cast<std::uint32_t>(count),
             .reason = Reason::kDraw};

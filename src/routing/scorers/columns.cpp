@@ -56,6 +56,7 @@ void Columns::assign(const Columns& all, std::span<const std::size_t> places) {
   take(total, all.total, places);
   take(block_tokens, all.block_tokens, places);
   take(session, all.session, places);
+  take(nearness, all.nearness, places);
   take(headroom, all.headroom, places);
 }
 

@@ -30,6 +30,8 @@ struct Columns {
   std::vector<double> total = {};
   std::vector<double> block_tokens = {};
   std::vector<double> session = {};  ///< 1 where the request's session was served last, else 0.
+  /// How near the instance of the request's other leg is (nearness()); 0 without one.
+  std::vector<double> nearness = {};
   std::vector<std::optional<Headroom>> headroom = {};  ///< Empty where no latency is predicted.
 
   /// PrefixMatch::ratio() of a candidate.

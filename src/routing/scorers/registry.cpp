@@ -119,6 +119,7 @@ constexpr auto kScorerEntries = std::to_array<ScorerEntry>({
     {"prefix-cache-scorer", prefix_cache, {}, true},
     {"latency-scorer", plain<latency_by_default>, kOwnAndGauges},
     {"session-affinity-scorer", plain<session_affinity_scores>, {}, false, true},
+    {"topology-affinity-scorer", plain<topology_affinity_scores>, {}, false, false, true},
     // inference-sim's names.
     {"queue-depth", plain<queue_scores>, kGauges},
     {"running-requests", plain<running_scores>, kGauges},

@@ -21,6 +21,7 @@ struct ScorerEntry {
   Needs needs = {};
   bool reads_prefix = false;   ///< What is believed of the prompt.
   bool reads_session = false;  ///< Where the request's session was served last.
+  bool reads_sites = false;    ///< Where the instance of the request's other leg stands.
 };
 
 /// All scorers that a profile may name: llm-d's, then inference-sim's.

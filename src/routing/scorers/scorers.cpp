@@ -125,6 +125,26 @@ Scores session_affinity_scores(const Columns& all, Scores room) {
   return each(all, [&](std::size_t i) { return all.session[i]; }, std::move(room));
 }
 
+double nearness(const Site& one, const Site& other) {
+  // llm-d-router ebab687, topology-affinity-scorer.
+  constexpr double kSameHost = 1.0;
+  constexpr double kSameRack = 0.2;
+  constexpr double kSameZone = 0.05;
+  constexpr double kSameRegion = 0.02;
+  const auto shares = [&](std::int64_t Site::* level) {
+    return one.*level >= 0 && one.*level == other.*level;
+  };
+  return shares(&Site::host)     ? kSameHost
+         : shares(&Site::rack)   ? kSameRack
+         : shares(&Site::zone)   ? kSameZone
+         : shares(&Site::region) ? kSameRegion
+                                 : 0.0;
+}
+
+Scores topology_affinity_scores(const Columns& all, Scores room) {
+  return each(all, [&](std::size_t i) { return all.nearness[i]; }, std::move(room));
+}
+
 Scores lora_affinity_scores(Candidates candidates, const std::string& adapter) {
   Scores scores;
   for (const Candidate& one : candidates) {

@@ -42,6 +42,11 @@ using Scores = std::vector<double>;
                                    Scores room = {});
 /// 1 where the request's session was served last; 0 elsewhere, and without one.
 [[nodiscard]] Scores session_affinity_scores(const Columns& all, Scores room = {});
+/// By the nearest level that two sites share: 1 for a host, 0.20 for a rack, 0.05 for a zone, 0.02
+/// for a region, else 0.
+[[nodiscard]] double nearness(const Site& one, const Site& other);
+/// nearness() of the instance of the request's other leg; 0 without one.
+[[nodiscard]] Scores topology_affinity_scores(const Columns& all, Scores room = {});
 /// 1 where the adapter is active, 0.8 where there is room, 0.6 where it waits, else 0.
 [[nodiscard]] Scores lora_affinity_scores(Candidates candidates, const std::string& adapter);
 

@@ -12,6 +12,7 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
+#include "routing/filter_registry.hpp"
 #include "routing/profile.hpp"
 #include "routing/registry.hpp"
 #include "routing/scorers/registry.hpp"
@@ -43,11 +44,8 @@ struct NotSimulated {
   std::string_view why;
 };
 constexpr auto kNotSimulatedPlugins = std::to_array<NotSimulated>({
-    {"session-affinity-filter", "session-affinity-scorer with a large weight does the same"},
-    {"topology-affinity-scorer", "a router here does not know the host of the other leg"},
-    {"topology-affinity-filter", "a router here does not know the host of the other leg"},
-    {"utilization-filter", "no policy here refuses a request; cluster.admission does"},
-    {"burst-prefix-cache-producer", "no policy here holds requests back to place them together"},
+    {"topology-affinity-filter", "topology-affinity-scorer with a large weight prefers near ones"},
+    {"burst-prefix-cache-producer", "by which rule it places those it held is not published"},
 });
 /// Those that follow KV events.
 constexpr std::array<std::string_view, 2> kPrecise = {"precise-prefix-cache-scorer",
@@ -113,6 +111,7 @@ class EppImporter {
     const bool known = routing::find_scorer(plugin.type) != nullptr ||
                        has(routing::pickers(), plugin.type) || has(kBuiltIn, plugin.type) ||
                        has(kPrecise, plugin.type) || plugin.type == kAffinityFilter ||
+                       routing::find_filter(plugin.type) != nullptr ||
                        plugin.type == kHeadroomFilter;
     if (!known && !plugin.type.empty()) {
       unknown(plugin);
@@ -146,8 +145,9 @@ class EppImporter {
 
   /// Parameters of the same name are the policy's.
   void read_parameters(const Plugin& plugin) {
-    if (plugin.parameters == nullptr || !plugin.parameters->is_map()) {
-      return;
+    if (plugin.parameters == nullptr || !plugin.parameters->is_map() ||
+        routing::find_filter(plugin.type) != nullptr) {
+      return;  // A filter's go with it (use()).
     }
     for (const Node::Member& member : plugin.parameters->members()) {
       const std::string path = fmt::format("cluster.router.{}", member.key);
@@ -193,6 +193,14 @@ class EppImporter {
       is_sticky_ = true;
     } else if (plugin.type == kHeadroomFilter) {
       return;  // Of llm-d-latency, which has it.
+    } else if (routing::find_filter(plugin.type) != nullptr) {
+      std::string text = fmt::format("{{name: {}", plugin.type);
+      if (plugin.parameters != nullptr && plugin.parameters->is_map()) {
+        for (const Node::Member& member : plugin.parameters->members()) {
+          text += fmt::format(", {}: {}", member.key, flow_text(member.value));
+        }
+      }
+      overrides_.push_back({.path = "cluster.router.filters", .text = text + "}"});
     } else if (has(routing::pickers(), plugin.type)) {
       overrides_.push_back({.path = "cluster.router.picker", .text = plugin.type});
     } else if (!has(kBuiltIn, plugin.type)) {

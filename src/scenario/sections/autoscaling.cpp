@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,13 +15,9 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
-#include "core/text.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
-#include "document/reader.hpp"
-#include "scaling/cold_start.hpp"
-#include "scaling/cron.hpp"
 #include "scaling/metric.hpp"
 #include "scaling/registry.hpp"
 #include "scaling/victim.hpp"
@@ -30,10 +25,11 @@
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/sections/cluster.hpp"
+#include "scenario/sections/cold_start.hpp"
 #include "scenario/sections/faults.hpp"
 #include "scenario/sections/pools.hpp"
+#include "scenario/sections/replicas_at.hpp"
 #include "scenario/sections/sections.hpp"
-#include "scenario/time_value.hpp"
 
 namespace ridgeline::scenario {
 namespace {
@@ -47,11 +43,11 @@ constexpr std::string_view kPrefillMax = "cluster.autoscaling.prefill_max_replic
 constexpr std::string_view kPrefillMetric = "cluster.autoscaling.prefill_metric";
 constexpr std::string_view kPrefillTarget = "cluster.autoscaling.prefill_target";
 constexpr std::string_view kPrefillReplicasAt = "cluster.autoscaling.prefill_replicas_at";
+constexpr std::string_view kPrefillCron = "cluster.autoscaling.prefill_cron";
 constexpr std::string_view kReplicasAt = "cluster.autoscaling.replicas_at";
 constexpr std::string_view kCron = "cluster.autoscaling.cron";
-constexpr std::string_view kCronStart = "cluster.autoscaling.cron_start";
-constexpr const char* kFirstMonday = "2026-01-05T00:00";
-constexpr std::string_view kColdStart = "cluster.autoscaling.cold_start";
+constexpr std::string_view kScaleDown = "cluster.autoscaling.scale_down";
+constexpr std::string_view kDrain = "cluster.autoscaling.drain_timeout";
 constexpr double kMostReplicas = 4096;
 
 // clang-format off
@@ -81,6 +77,9 @@ constexpr auto kAutoscalingOptions = std::to_array<Option>({
      .help = "How many prefill instances schedule wants from which time on, as replicas_at",
      .example = "[[0s, 2], [600s, 4]]", .shape = Option::Shape::kItems,
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.prefill_replicas_at; }},
+    {.path = kPrefillCron, .flag = "prefill-cron", .unset = "none",
+     .help = "As prefill_replicas_at, by crontab", .example = "['0 8 * * 1-5=4']", .shape = Option::Shape::kItems,
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.prefill_cron; }},
     {.path = "cluster.autoscaling.scaling_interval", .flag = "scaling-interval", .unit = "s",
      .lowest = 0, .highest = kMaxSeconds, .unset = "the policy's: hpa and keda 15s, wva 30s, dynamo-planner 5s",
      .help = "From one decision to the next", .example = "30s",
@@ -128,18 +127,18 @@ constexpr auto kAutoscalingOptions = std::to_array<Option>({
      .help = "As replicas_at, by crontab: minute hour day month weekday=number", .example = "['0 8 * * 1-5=8', '0 20 * * *=2']",
      .shape = Option::Shape::kItems,
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.cron; }},
-    {.path = kCronStart, .flag = "cron-start", .unset = "2026-01-05T00:00, a Monday",
+    {.path = kCronStartPath, .flag = "cron-start", .unset = "2026-01-05T00:00, a Monday",
      .help = "The day and time of the calendar at which the run begins", .example = "2026-01-05T07:30",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.cron_start; }},
-    {.path = "cluster.autoscaling.scale_down", .flag = "scale-down", .choices = scaling::kVictimPolicyNames,
+    {.path = kScaleDown, .flag = "scale-down", .choices = scaling::kVictimPolicyNames,
      .unset = "newest",
      .help = "Which instance goes first; those that still start go before all", .example = "least-loaded",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.scale_down; }},
-    {.path = "cluster.autoscaling.drain_timeout", .flag = "drain-timeout", .unit = "s",
+    {.path = kDrain, .flag = "drain-timeout", .unit = "s",
      .lowest = 0, .highest = kMaxSeconds, .unset = "none: it finishes what it has",
      .help = "An instance that is to go loses the requests that it has after this time", .example = "60s",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.drain_timeout; }},
-    {.path = kColdStart, .flag = "cold-start", .unset = "weights at 2GB/s, compile 40s, capture 20s",
+    {.path = kColdStartPath, .flag = "cold-start", .unset = "weights at 2GB/s, compile 40s, capture 20s",
      .help = "How an instance starts: load_bandwidth, and times or {mean, sd} of schedule, pull, load, compile, capture, warm_up",
      .example = "{load_bandwidth: 1GB/s, compile: {mean: 40s, sd: 5s}}", .shape = Option::Shape::kPairs,
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.cold_start; }},
@@ -153,146 +152,6 @@ std::size_t place_of(const Names& names, const std::optional<std::string>& name)
 
 scaling::Metric metric_of(const std::optional<std::string>& name) {
   return static_cast<scaling::Metric>(place_of(scaling::kMetricNames, name));
-}
-
-core::Error wrong_entry(std::string_view path, const document::Node& item, std::string message) {
-  return {.field = std::string(path),
-          .message = std::move(message),
-          .where = item.where(),
-          .hint = "[[0s, 4], [600s, 8]], or --replicas-at 600s=8"};
-}
-
-using Entry = std::pair<core::SimTime, std::int64_t>;
-
-/// "600s=8", or [600s, 8].
-std::optional<Entry> entry_of(const document::Node& item) {
-  std::optional<core::Duration> at;
-  std::int64_t replicas = -1;
-  if (item.is_string()) {
-    const std::string& text = item.as_string();
-    const auto equals = text.find('=');
-    if (equals == std::string::npos) {
-      return std::nullopt;
-    }
-    at = time_value(text.substr(0, equals));
-    const char* const end = text.data() + text.size();
-    if (std::from_chars(text.data() + equals + 1, end, replicas).ptr != end) {
-      return std::nullopt;
-    }
-  } else if (item.is_list() && item.items().size() == 2 &&
-             item.items()[1].kind() == document::Node::Kind::kInteger) {
-    at = time_value(item.items()[0]);
-    replicas = item.items()[1].as_integer();
-  }
-  if (!at || replicas < 0) {
-    return std::nullopt;
-  }
-  return Entry(core::SimTime::at(*at), replicas);
-}
-
-std::vector<Entry> read_replicas_at(std::string_view path,
-                                    const document::Node& list,
-                                    core::Errors& errors) {
-  std::vector<Entry> entries;
-  if (!list.is_list()) {
-    errors.push_back(
-        wrong_entry(path, list, fmt::format("found {}, expected a list", list.describe())));
-    return entries;
-  }
-  for (const document::Node& item : list.items()) {
-    const auto entry = entry_of(item);
-    if (!entry) {
-      errors.push_back(wrong_entry(
-          path, item, fmt::format("found {}, expected a time and a number", flow_text(item))));
-    } else if (!entries.empty() && entry->first <= entries.back().first) {
-      errors.push_back(wrong_entry(
-          path, item, fmt::format("{} is not later than the entry before", flow_text(item))));
-    } else {
-      entries.push_back(*entry);
-    }
-  }
-  return entries;
-}
-
-/// "0 8 * * 1-5=8".
-std::optional<scaling::CronLine> cron_entry(const document::Node& item) {
-  if (!item.is_string()) {
-    return std::nullopt;
-  }
-  const std::string& text = item.as_string();
-  const auto equals = text.find('=');
-  std::int64_t replicas = -1;
-  const char* const end = text.data() + text.size();
-  const char* number = equals == std::string::npos ? end : text.data() + equals + 1;
-  while (number != end && *number == ' ') {
-    ++number;
-  }
-  if (std::from_chars(number, end, replicas).ptr != end || replicas < 0) {
-    return std::nullopt;
-  }
-  return scaling::cron_line(std::string_view(text).substr(0, equals), replicas);
-}
-
-/// When the crontab of a section says how many instances.
-std::vector<Entry> read_cron(const AutoscalingSection& section, core::Errors& errors) {
-  if (!section.cron) {
-    return {};
-  }
-  const std::string begin = section.cron_start.value_or(kFirstMonday);
-  const auto start = scaling::calendar_minute(begin);
-  if (!start) {
-    errors.push_back({.field = std::string(kCronStart),
-                      .message = fmt::format("found {}, expected a day, or a day and a time",
-                                             core::quote(begin)),
-                      .hint = kFirstMonday});
-  }
-  std::vector<scaling::CronLine> lines;
-  for (const document::Node& item : section.cron->items()) {
-    if (const auto line = cron_entry(item)) {
-      lines.push_back(*line);
-    } else {
-      errors.push_back({.field = std::string(kCron),
-                        .message = fmt::format("found {}, expected five fields of numbers, and how "
-                                               "many instances from then on",
-                                               flow_text(item)),
-                        .where = item.where(),
-                        .hint = "minute hour day month weekday=number: 0 8 * * 1-5=8"});
-    }
-  }
-  return start && errors.empty() ? scaling::cron_times(lines, *start) : std::vector<Entry>();
-}
-
-/// A time, or {mean, sd}.
-std::optional<scaling::StartPhase> phase(document::ObjectReader& reader,
-                                         std::string_view key,
-                                         core::Errors& errors) {
-  const document::Node* const node = reader.node(key);
-  if (node == nullptr || node->is_null()) {
-    return std::nullopt;
-  }
-  scaling::StartPhase phase;
-  if (const auto time = time_value(*node)) {
-    phase.mean = *time;
-    return phase;
-  }
-  if (!node->is_map()) {
-    reader.problem(
-        key, fmt::format("found {}, expected a time or {{mean, sd}}", flow_text(*node)), "40s");
-    return std::nullopt;
-  }
-  document::ObjectReader inner(*node, reader.path_of(key), errors);
-  for (const auto& [name, slot] :
-       {std::pair<const char*, core::Duration*>{"mean", &phase.mean}, {"sd", &phase.sd}}) {
-    const document::Node* const value = inner.node(name);
-    const auto time = value == nullptr ? std::nullopt : time_value(*value);
-    if (time) {
-      *slot = *time;
-    } else {
-      inner.problem(name, "expected a time", "40s");
-    }
-  }
-  inner.finish();
-  return phase;
 }
 
 /// Instances that are scaled together: all, those that decode, or those of a pool.
@@ -339,7 +198,7 @@ void check_prefill(const scaling::ScalerEntry& policy, Findings& findings) {
                                 ? "no instance computes prompts alone"
                                 : "prefill instances are not scaled without prefill_max_replicas";
     for (const std::string_view path :
-         {kPrefillMin, kPrefillMetric, kPrefillTarget, kPrefillReplicasAt}) {
+         {kPrefillMin, kPrefillMetric, kPrefillTarget, kPrefillReplicasAt, kPrefillCron}) {
       ignore(path, why);
     }
     if (!prefill) {
@@ -348,11 +207,13 @@ void check_prefill(const scaling::ScalerEntry& policy, Findings& findings) {
     return;
   }
   if (!policy.reads_setting("replicas_at")) {
-    ignore(kPrefillReplicasAt, fmt::format("the policy {} does not read it", policy.name));
-  } else if (!section.prefill_replicas_at) {
+    for (const std::string_view path : {kPrefillReplicasAt, kPrefillCron}) {
+      ignore(path, fmt::format("the policy {} does not read it", policy.name));
+    }
+  } else if (!section.prefill_replicas_at && !section.prefill_cron) {
     findings.problem(kPrefillReplicasAt,
                      "missing: schedule needs times and numbers of prefill instances too",
-                     "[[600s, 8]], or no prefill_max_replicas");
+                     "[[600s, 8]], prefill_cron: ['0 8 * * 1-5=8'], or no prefill_max_replicas");
   }
   if (!policy.reads_setting("target")) {
     for (const std::string_view path : {kPrefillMetric, kPrefillTarget}) {
@@ -412,9 +273,13 @@ void check_needed(const std::vector<Scaled>& all, bool prefill_is_latency, Findi
                        "--metric ttft, or remove it");
     }
   }
-  if (findings.given(kCronStart) && !findings.given(kCron)) {
+  const bool any_cron =
+      findings.given(kPrefillCron) || std::ranges::any_of(all, [](const Scaled& scaled) {
+        return scaled.section.cron.has_value();
+      });
+  if (findings.given(kCronStartPath) && !any_cron) {
     findings.problem(
-        kCronStart, "would be ignored: there are no lines of cron", "--cron '0 8 * * 1-5=8'");
+        kCronStartPath, "would be ignored: there are no lines of cron", "--cron '0 8 * * 1-5=8'");
   }
 }
 
@@ -458,7 +323,7 @@ void check_bounds(const scaling::ScalerEntry& policy, const Scaled& scaled) {
 
 /// Keys by which a pool differs from cluster.autoscaling.
 constexpr auto kPoolKeys = std::to_array<std::string_view>(
-    {"min_replicas", "max_replicas", "metric", "target", "replicas_at"});
+    {"min_replicas", "max_replicas", "metric", "target", "replicas_at", "cron"});
 
 /// A problem of a pool's key, where it is stated or should be.
 void pool_problem(Findings& findings,
@@ -563,6 +428,25 @@ void check_places(const std::vector<Scaled>& all, Findings& findings) {
   }
 }
 
+/// Settings of an autoscaler that is not there; some are of crashes and updates too.
+void check_without_policy(Findings& findings) {
+  const ClusterSection& cluster = findings.scenario().run.cluster;
+  if (cluster.autoscaling.name) {
+    return;
+  }
+  for (const Option& option : kAutoscalingOptions) {
+    const bool is_for_crashes = option.path == kColdStartPath && cluster.faults;
+    const bool is_for_updates =
+        cluster.rolling_update.update_at &&
+        (option.path == kColdStartPath || option.path == kScaleDown || option.path == kDrain);
+    if (findings.given(option.path) && !is_for_crashes && !is_for_updates) {
+      findings.problem(option.path,
+                       "would be ignored: there is no autoscaler without cluster.autoscaling.name",
+                       "--autoscaling hpa, or remove this setting");
+    }
+  }
+}
+
 }  // namespace
 
 AutoscalingSection autoscaling_of(const AutoscalingSection& section, const PoolSection& pool) {
@@ -577,6 +461,7 @@ AutoscalingSection autoscaling_of(const AutoscalingSection& section, const PoolS
   take(own.metric, pool.metric);
   take(own.target, pool.target);
   take(own.replicas_at, pool.replicas_at);
+  take(own.cron, pool.cron);
   return own;
 }
 
@@ -611,45 +496,16 @@ core::Result<scaling::ScalerSettings> scaler_settings(const AutoscalingSection& 
     settings.replicas_at =
         read_replicas_at(is_prefill ? kPrefillReplicasAt : kReplicasAt, *listed, errors);
   }
-  if (!is_prefill && section.cron) {
-    const std::vector<Entry> times = read_cron(section, errors);
+  if (const auto& cron = is_prefill ? section.prefill_cron : section.cron) {
+    const std::vector<ReplicasAt> times =
+        read_cron(is_prefill ? kPrefillCron : kCron, *cron, section.cron_start, errors);
     settings.replicas_at.insert(settings.replicas_at.end(), times.begin(), times.end());
-    std::ranges::stable_sort(settings.replicas_at, {}, &Entry::first);
+    std::ranges::stable_sort(settings.replicas_at, {}, &ReplicasAt::first);
   }
   if (!errors.empty()) {
     return core::fail(std::move(errors));
   }
   return settings;
-}
-
-core::Result<scaling::ColdStart> cold_start(const AutoscalingSection& section,
-                                            core::Bytes weights) {
-  core::Errors errors;
-  scaling::ColdStart start;
-  core::BytesPerSecond bandwidth = scaling::kDefaultLoadBandwidth;
-  std::optional<scaling::StartPhase> load;
-  if (section.cold_start) {
-    document::ObjectReader reader(*section.cold_start, std::string(kColdStart), errors);
-    if (const auto given = reader.quantity("load_bandwidth", "bytes_per_second")) {
-      bandwidth = core::BytesPerSecond(*given);
-      if (*given <= 0.0) {
-        reader.problem("load_bandwidth", "expected a rate above zero", "2GB/s");
-      }
-    }
-    load = phase(reader, "load", errors);
-    start.schedule = phase(reader, "schedule", errors).value_or(start.schedule);
-    start.pull = phase(reader, "pull", errors).value_or(start.pull);
-    start.compile = phase(reader, "compile", errors).value_or(start.compile);
-    start.capture = phase(reader, "capture", errors).value_or(start.capture);
-    start.warm_up = phase(reader, "warm_up", errors).value_or(start.warm_up);
-    reader.finish();
-  }
-  start.load =
-      load.value_or(scaling::StartPhase{.mean = core::Duration::saturating(weights / bandwidth)});
-  if (!errors.empty()) {
-    return core::fail(std::move(errors));
-  }
-  return start;
 }
 
 scaling::VictimPolicy victim_policy(const AutoscalingSection& section) {
@@ -671,18 +527,8 @@ void check_autoscaling(Findings& findings) {
   if (!cluster.instances) {
     return;  // check_cluster() says so.
   }
-  if (!section.name) {
-    for (const Option& option : kAutoscalingOptions) {
-      const bool is_for_crashes = option.path == kColdStart && cluster.faults;
-      if (findings.given(option.path) && !is_for_crashes) {
-        findings.problem(
-            option.path,
-            "would be ignored: there is no autoscaler without cluster.autoscaling.name",
-            "--autoscaling hpa, or remove this setting");
-      }
-    }
-  }
-  if (auto start = cold_start(section, core::Bytes(0.0)); !start) {
+  check_without_policy(findings);
+  if (auto start = read_cold_start(section.cold_start, core::Bytes(0.0)); !start) {
     add_new(start.error(), findings);
   }
   const auto listed = read_pools(cluster.pools, findings.scenario().deployment);

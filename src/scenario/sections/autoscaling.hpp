@@ -6,9 +6,7 @@
 
 #include "core/result.hpp"
 #include "core/time.hpp"
-#include "core/units.hpp"
 #include "document/document.hpp"
-#include "scaling/cold_start.hpp"
 #include "scaling/registry.hpp"
 #include "scaling/victim.hpp"
 
@@ -29,6 +27,7 @@ struct AutoscalingSection {
   std::optional<std::string> prefill_metric;
   std::optional<double> prefill_target;
   std::optional<document::Node> prefill_replicas_at;
+  std::optional<document::Node> prefill_cron;
   std::optional<core::Duration> scaling_interval;
   std::optional<core::Duration> metrics_interval;
   std::optional<std::string> metric;
@@ -54,9 +53,6 @@ struct AutoscalingSection {
 /// The policy's settings; problems name the keys below the section.
 [[nodiscard]] core::Result<scaling::ScalerSettings> scaler_settings(
     const AutoscalingSection& section, scaling::Role role = scaling::Role::kBoth);
-/// How an instance starts that has so many bytes of weights to read.
-[[nodiscard]] core::Result<scaling::ColdStart> cold_start(const AutoscalingSection& section,
-                                                          core::Bytes weights);
 [[nodiscard]] scaling::VictimPolicy victim_policy(const AutoscalingSection& section);
 
 /// Instances that there may be at most, at once.

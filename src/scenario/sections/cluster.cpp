@@ -72,6 +72,9 @@ void check_ranks(const Scenario& scenario, Findings& findings) {
   only_whole("cluster.autoscaling.name",
              cluster.autoscaling.name.has_value(),
              "instances that come and go");
+  only_whole("cluster.rolling_update.update_at",
+             cluster.rolling_update.update_at.has_value(),
+             "instances that come and go");
   only_whole("engine.pipeline_parallel_size",
              scenario.deployment.engine.pipeline_parallel_size > 1,
              "stages of a pipeline");

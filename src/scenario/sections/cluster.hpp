@@ -11,6 +11,7 @@
 #include "scenario/sections/gateway.hpp"
 #include "scenario/sections/kv_offload_section.hpp"
 #include "scenario/sections/kv_transfer.hpp"
+#include "scenario/sections/rolling_update.hpp"
 #include "scenario/sections/router.hpp"
 
 namespace ridgeline::scenario {
@@ -31,6 +32,7 @@ struct ClusterSection {
   KvTransferSection kv_transfer = {};
   KvOffloadSection kv_offload = {};
   AutoscalingSection autoscaling = {};
+  RollingUpdateSection rolling_update = {};
   std::optional<document::Node> faults = {};  ///< A list, for scenario/sections/faults.hpp to read.
   RetriesSection retries = {};
   HealthCheckSection health_check = {};

@@ -146,9 +146,7 @@ class FaultReader {
   core::Duration time_of(std::string_view text) {
     const auto time = time_value(text);
     if (!time) {
-      const bool is_bare = !text.empty() && text.find_first_not_of("0123456789.") == text.npos;
-      problem(is_bare ? fmt::format("found '{0}', a time without a unit, expected {0}s", text)
-                      : fmt::format("found '{}', expected a time with a unit", text));
+      problem(fmt::format("found '{}', expected a time: seconds, or with a unit", text));
     }
     return time.value_or(core::Duration());
   }

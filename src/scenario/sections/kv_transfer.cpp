@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,18 +18,22 @@
 #include "disaggregation/registry.hpp"
 #include "document/reader.hpp"
 #include "link/kv_link.hpp"
+#include "routing/router.hpp"
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/sections/faults.hpp"
+#include "scenario/sections/router.hpp"
 #include "scenario/sections/sections.hpp"
 
 namespace ridgeline::scenario {
 namespace {
 
 constexpr double kMaxInstancesPerHost = 64;
+constexpr double kMostNeighbours = 4096;  ///< As many as a cluster has instances.
 constexpr std::string_view kHostSize = "cluster.kv_transfer.instances_per_host";
 constexpr std::string_view kCardBandwidth = "cluster.kv_transfer.transfer_bandwidth";
+constexpr std::string_view kInsideHost = "cluster.kv_transfer.host_bandwidth";
 constexpr std::string_view kFabricBandwidth = "cluster.kv_transfer.fabric_bandwidth";
 /// A 400 Gb/s port moves 49.5 of its 50 GB/s (llm-d's networking post of 2026-06-23).
 constexpr std::string_view kDefaultCard = "50GB/s";
@@ -50,10 +56,25 @@ constexpr auto kKvTransferOptions = std::to_array<Option>({
     {.path = kFabricBandwidth, .flag = "fabric-bandwidth", .unset = "no limit",
      .help = "Of all transfers together, with its unit", .example = "200GB/s",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.fabric_bandwidth; }},
+    {.path = kInsideHost, .flag = "host-bandwidth", .unset = "through the network card",
+     .help = "Between the instances of one host, all together, with its unit", .example = "450GB/s",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.host_bandwidth; }},
     {.path = kHostSize, .flag = "instances-per-host",
      .lowest = 1, .highest = kMaxInstancesPerHost, .unset = "1",
      .help = "Instances that share a network card, neighbours by number", .example = "8",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.instances_per_host; }},
+    {.path = "cluster.kv_transfer.hosts_per_rack", .flag = "hosts-per-rack",
+     .lowest = 1, .highest = kMostNeighbours, .unset = "racks are not known",
+     .help = "Hosts that share a rack, neighbours by number, for topology-affinity-scorer", .example = "4",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.hosts_per_rack; }},
+    {.path = "cluster.kv_transfer.racks_per_zone", .flag = "racks-per-zone",
+     .lowest = 1, .highest = kMostNeighbours, .unset = "zones are not known",
+     .help = "Racks that share a zone", .example = "8",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.racks_per_zone; }},
+    {.path = "cluster.kv_transfer.zones_per_region", .flag = "zones-per-region",
+     .lowest = 1, .highest = kMostNeighbours, .unset = "regions are not known",
+     .help = "Zones that share a region", .example = "3",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.zones_per_region; }},
     {.path = kNetworkCards, .flag = "network-cards", .choices = kCardOwners, .unset = "host",
      .help = "What has a network card of that bandwidth: each host, or each GPU", .example = "gpu",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.network_cards; }},
@@ -102,6 +123,27 @@ core::Result<std::int64_t> bandwidth(std::string_view path, const std::string& t
   return std::llround(*parsed);
 }
 
+/// Racks of hosts, zones of racks, regions of zones: for a scorer that reads them.
+void check_levels(const KvTransferSection& section, bool are_read, Findings& findings) {
+  struct Level {
+    const std::optional<std::int64_t>& number;
+    std::string_view path;
+  };
+  const std::array<Level, 3> levels = {
+      Level{section.hosts_per_rack, "cluster.kv_transfer.hosts_per_rack"},
+      Level{section.racks_per_zone, "cluster.kv_transfer.racks_per_zone"},
+      Level{section.zones_per_region, "cluster.kv_transfer.zones_per_region"}};
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (levels[i].number && !are_read) {
+      findings.ignored(levels[i].path, "no topology-affinity-scorer reads it");
+    } else if (levels[i].number && i > 0 && !levels[i - 1].number) {
+      findings.problem(levels[i].path,
+                       fmt::format("given without {}", levels[i - 1].path),
+                       "each level is counted in the one below it");
+    }
+  }
+}
+
 }  // namespace
 
 std::span<const Option> kv_transfer_options() {
@@ -122,7 +164,30 @@ core::Result<KvWires> kv_wires(const KvTransferSection& section) {
     }
     wires.fabric = *fabric;
   }
+  if (section.host_bandwidth) {
+    const auto inside = bandwidth(kInsideHost, *section.host_bandwidth);
+    if (!inside) {
+      return core::fail(inside.error());
+    }
+    wires.inside_host = *inside;
+  }
   return wires;
+}
+
+std::vector<routing::Site> sites_of(const KvTransferSection& section, std::int64_t instances) {
+  // Below an unknown level no higher one is known.
+  const auto above = [](std::int64_t below, const std::optional<std::int64_t>& number) {
+    return number && below >= 0 ? below / *number : -1;
+  };
+  std::vector<routing::Site> sites;
+  for (std::int64_t i = 0; i < instances; ++i) {
+    routing::Site& site = sites.emplace_back();
+    site.host = i / section.instances_per_host.value_or(1);
+    site.rack = above(site.host, section.hosts_per_rack);
+    site.zone = above(site.rack, section.racks_per_zone);
+    site.region = above(site.zone, section.zones_per_region);
+  }
+  return sites;
 }
 
 disaggregation::TransferMode transfer_mode(const KvTransferSection& section,
@@ -136,8 +201,10 @@ disaggregation::TransferMode transfer_mode(const KvTransferSection& section,
 
 void check_kv_transfer(Findings& findings) {
   const KvTransferSection& section = findings.scenario().run.cluster.kv_transfer;
-  if (section.network_cards == kCardOwners.back() && findings.given(kHostSize) &&
-      !names_hosts(findings.scenario().run.cluster.faults)) {
+  const bool are_read = reads_sites(findings.scenario().run.cluster.router);
+  check_levels(section, are_read, findings);
+  if (section.network_cards == kCardOwners.back() && findings.given(kHostSize) && !are_read &&
+      !section.host_bandwidth && !names_hosts(findings.scenario().run.cluster.faults)) {
     findings.ignored(kHostSize, "each GPU has a network card of its own");
   }
   if (const auto wires = kv_wires(section); !wires) {

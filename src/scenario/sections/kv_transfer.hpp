@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "disaggregation/registry.hpp"
+#include "routing/router.hpp"
 
 namespace ridgeline::scenario {
 
@@ -15,7 +17,11 @@ struct KvTransferSection {
   std::optional<std::string> kv_connector;
   std::optional<std::string> transfer_bandwidth;
   std::optional<std::string> fabric_bandwidth;
+  std::optional<std::string> host_bandwidth;
   std::optional<std::int64_t> instances_per_host;
+  std::optional<std::int64_t> hosts_per_rack;
+  std::optional<std::int64_t> racks_per_zone;
+  std::optional<std::int64_t> zones_per_region;
   std::optional<std::string> network_cards;
   std::optional<core::Duration> transfer_setup;
   std::optional<core::Duration> transfer_block_time;
@@ -29,9 +35,14 @@ struct KvTransferSection {
 /// option's path.
 struct KvWires {
   std::int64_t network_card = 0;
-  std::int64_t fabric = 0;  ///< 0: no limit.
+  std::int64_t fabric = 0;       ///< 0: no limit.
+  std::int64_t inside_host = 0;  ///< 0: through the card.
 };
 [[nodiscard]] core::Result<KvWires> kv_wires(const KvTransferSection& section);
+
+/// Where so many instances stand: neighbours by number share a host, and so on.
+[[nodiscard]] std::vector<routing::Site> sites_of(const KvTransferSection& section,
+                                                  std::int64_t instances);
 
 /// The mode that the section names, else the system's own.
 [[nodiscard]] disaggregation::TransferMode transfer_mode(const KvTransferSection& section,

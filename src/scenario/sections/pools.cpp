@@ -46,7 +46,7 @@ constexpr document::Range<double> kPoolPrices{.lowest = 0.0, .highest = 1e9};
 // clang-format off
 constexpr auto kPoolOptions = std::to_array<Option>({
     {.path = kPools, .flag = "pool", .unset = "cluster.instances that are alike",
-     .help = "Instances that are alike: name, instances, models, adapters, weight, spread, price_per_hour, model, gpu, keys of engine, and its own of what cluster.autoscaling says for all: min_replicas, max_replicas, metric, target, replicas_at",
+     .help = "Instances that are alike: name, instances, models, adapters, weight, spread, price_per_hour, model, gpu, keys of engine, and its own of what cluster.autoscaling says for all: min_replicas, max_replicas, metric, target, replicas_at, cron",
      .example = "{name: big, instances: 2, gpu: h200, tensor_parallel_size: 2}", .shape = Option::Shape::kItems,
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.pools; }},
     {.path = kSpreadPath, .flag = "spread", .lowest = 0, .highest = kMaxPoolSpread, .unset = "0: all as the model says",
@@ -145,9 +145,11 @@ PoolSection read_pool(const document::Node& node,
                                          scaling::kMetricNames.end());
   pool.metric = reader.choice("metric", metrics);
   pool.target = reader.real("target", kPoolTargets);
-  if (const document::Node* const replicas = reader.node("replicas_at");
-      replicas != nullptr && !replicas->is_null()) {
-    pool.replicas_at = *replicas;
+  for (const auto& [key, slot] :
+       {std::pair("replicas_at", &pool.replicas_at), std::pair("cron", &pool.cron)}) {
+    if (const document::Node* const list = reader.node(key); list != nullptr && !list->is_null()) {
+      *slot = *list;
+    }
   }
   for (const Option& option : options()) {
     if (!may_differ(option)) {

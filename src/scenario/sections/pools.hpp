@@ -31,6 +31,7 @@ struct PoolSection {
   std::optional<std::string> metric = {};
   std::optional<double> target = {};
   std::optional<document::Node> replicas_at = {};
+  std::optional<document::Node> cron = {};
   std::vector<std::string> deployment_keys = {};  ///< Paths of the options that it states.
   DeploymentSection deployment;                   ///< The scenario's, with what the pool states.
   document::Node node;                            ///< As it was written.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@
 #include "document/document.hpp"
 #include "document/reader.hpp"
 #include "engine/profiles.hpp"
+#include "routing/filter_registry.hpp"
 #include "routing/parameters.hpp"
 #include "routing/profile.hpp"
 #include "routing/registry.hpp"
@@ -34,6 +36,7 @@ namespace {
 
 constexpr std::string_view kRouterName = "cluster.router.name";
 constexpr std::string_view kScorers = "cluster.router.scorers";
+constexpr std::string_view kFilterList = "cluster.router.filters";
 constexpr std::string_view kPicker = "cluster.router.picker";
 constexpr std::string_view kRouterEventsDelay = "cluster.gateway.kv_events_delay";
 
@@ -60,6 +63,11 @@ std::vector<Option> make_router_options() {
        .help = "Scorers and their weights, of a policy that has some", .example = "{queue-scorer: 2, prefix-cache-scorer: 3}",
        .shape = Option::Shape::kPairs,
        .slot = [](RunSettings& r) -> Slot { return &r.cluster.router.scorers; }},
+      {.path = kFilterList, .flag = "filter", .unset = "the policy's own",
+       .help = "Filters before the policy's own, in their order: session-affinity-filter, utilization-filter with its conditions",
+       .example = "{name: utilization-filter, conditions: [{metric: waiting-queue, maxValue: 10}]}",
+       .shape = Option::Shape::kItems,
+       .slot = [](RunSettings& r) -> Slot { return &r.cluster.router.filters; }},
       {.path = kPicker, .flag = "picker", .choices = routing::pickers(), .unset = "the policy's own",
        .help = "How such a policy chooses by the scores", .example = "max-score-picker",
        .slot = [](RunSettings& r) -> Slot { return &r.cluster.router.picker; }},
@@ -95,6 +103,146 @@ void check_scorer(const document::Node::Member& member, core::Errors& errors) {
                   fmt::format("found {}, expected a weight of 0 or more", member.value.describe()),
                   "2"));
   }
+}
+
+std::string filter_names() {
+  std::vector<std::string_view> names;
+  for (const routing::FilterEntry& entry : routing::filters()) {
+    names.push_back(entry.name);
+  }
+  return fmt::format("one of {}", fmt::join(names, ", "));
+}
+
+/// Filters of llm-d that are built into a policy, or have no rule that is published.
+struct OtherFilter {
+  std::string_view name;
+  std::string_view instead;
+};
+constexpr auto kOtherFilters = std::to_array<OtherFilter>({
+    {"prefix-cache-affinity-filter", "--router llm-d-sticky has it"},
+    {"slo-headroom-tier-filter", "--router llm-d-latency has it"},
+    {"topology-affinity-filter", "topology-affinity-scorer with a large weight prefers near ones"},
+    {"decode-filter", "cluster.disaggregation says which instances decode"},
+    {"prefill-filter", "cluster.disaggregation says which instances compute prompts"},
+});
+
+core::Error no_such_filter(const std::string& name,
+                           const std::string& path,
+                           const document::Node& node) {
+  const auto* const other = std::ranges::find(kOtherFilters, name, &OtherFilter::name);
+  if (other != kOtherFilters.end()) {
+    return {.field = path,
+            .message = fmt::format("'{}' is no filter of its own here", name),
+            .where = node.where(),
+            .hint = std::string(other->instead)};
+  }
+  std::vector<std::string> names;
+  for (const routing::FilterEntry& entry : routing::filters()) {
+    names.emplace_back(entry.name);
+  }
+  const auto meant = document::nearest(name, names);
+  return {.field = path,
+          .message = fmt::format("no filter '{}'", name),
+          .where = node.where(),
+          .hint = meant ? fmt::format("did you mean '{}'?", *meant) : filter_names()};
+}
+
+std::vector<routing::UtilizationLimit> read_limits(document::ObjectReader& reader,
+                                                   core::Errors& errors) {
+  constexpr document::Range<double> kLimits{.lowest = 0.0, .highest = 1e9};
+  static const std::vector<std::string> kMetrics = [] {
+    std::vector<std::string> names;
+    for (const auto& [name, metric] : routing::kUtilizationMetrics) {
+      names.emplace_back(name);
+    }
+    return names;
+  }();
+  std::vector<routing::UtilizationLimit> limits;
+  const document::Node* conditions = reader.node("conditions");
+  if (conditions == nullptr || !conditions->is_list() || conditions->items().empty()) {
+    reader.problem("conditions",
+                   "expected a list of metrics and their highest values",
+                   "[{metric: waiting-queue, maxValue: 10}]");
+    return limits;
+  }
+  for (std::size_t i = 0; i < conditions->items().size(); ++i) {
+    document::ObjectReader one(
+        conditions->items()[i], fmt::format("{}[{}]", reader.path_of("conditions"), i), errors);
+    const auto metric = one.choice("metric", kMetrics);
+    const auto found = std::ranges::find(kMetrics, metric.value_or(""));
+    if (!metric && one.node("metric") == nullptr) {
+      one.problem("metric", "missing", fmt::format("one of {}", fmt::join(kMetrics, ", ")));
+    }
+    const double highest = one.required_real("maxValue", kLimits);
+    if (found != kMetrics.end()) {
+      const auto place = static_cast<std::size_t>(found - kMetrics.begin());
+      limits.push_back({.metric = routing::kUtilizationMetrics[place].second, .highest = highest});
+    }
+    one.finish();
+  }
+  return limits;
+}
+
+/// One filter: its name, or a map of its name and settings.
+routing::NamedFilter read_filter(const document::Node& node,
+                                 const std::string& path,
+                                 core::Errors& errors) {
+  routing::NamedFilter filter;
+  if (node.is_string()) {
+    filter.name = node.as_string();
+  }
+  std::optional<document::ObjectReader> reader;
+  if (!node.is_string()) {
+    reader.emplace(node, path, errors);
+    filter.name = reader->required_string("name");
+  }
+  const routing::FilterEntry* entry = routing::find_filter(filter.name);
+  if (entry == nullptr) {
+    if (!filter.name.empty()) {
+      errors.push_back(no_such_filter(filter.name, path, node));
+    }
+    return filter;
+  }
+  if (entry->has_limits && !reader) {
+    errors.push_back({.field = path,
+                      .message = fmt::format("{} without its conditions", filter.name),
+                      .where = node.where(),
+                      .hint = "{name: utilization-filter, conditions: [{metric: waiting-queue, "
+                              "maxValue: 10}]}"});
+  } else if (entry->has_limits) {
+    filter.limits = read_limits(*reader, errors);
+    filter.all_if_empty = reader->boolean("fallbackOnEmpty").value_or(filter.all_if_empty);
+  }
+  if (reader) {
+    reader->finish();
+  }
+  return filter;
+}
+
+std::vector<routing::NamedFilter> read_filters(const std::optional<document::Node>& node,
+                                               core::Errors& errors) {
+  std::vector<routing::NamedFilter> filters;
+  if (!node) {
+    return filters;
+  }
+  if (!node->is_list()) {
+    errors.push_back({.field = std::string(kFilterList),
+                      .message = fmt::format("found {}, expected a list", node->describe()),
+                      .where = node->where(),
+                      .hint = "[session-affinity-filter]"});
+    return filters;
+  }
+  for (std::size_t i = 0; i < node->items().size(); ++i) {
+    const std::string path = fmt::format("{}[{}]", kFilterList, i);
+    filters.push_back(read_filter(node->items()[i], path, errors));
+    const auto same = std::ranges::count(filters, filters.back().name, &routing::NamedFilter::name);
+    if (same > 1) {
+      errors.push_back({.field = path,
+                        .message = fmt::format("{} given twice", filters.back().name),
+                        .where = node->items()[i].where()});
+    }
+  }
+  return filters;
 }
 
 /// The policies that have a parameter of that name.
@@ -214,10 +362,18 @@ core::Result<routing::RouterSetup> router_setup(const RouterSection& router) {
                         .where = router.scorers->where()});
     }
   }
+  setup.filters = read_filters(router.filters, errors);
   if (!errors.empty()) {
     return core::fail(std::move(errors));
   }
   return setup;
+}
+
+bool reads_sites(const RouterSection& router) {
+  const auto setup = router_setup(router);
+  return setup && std::ranges::any_of(setup->scorers, [](const routing::NamedWeight& scorer) {
+           return routing::find_scorer(scorer.name)->reads_sites;
+         });
 }
 
 std::span<const Option> router_options() {
@@ -241,10 +397,19 @@ void check_router(Findings& findings) {
     findings.problem(kRouterName, error.message, error.hint);
     return;
   }
-  for (const std::string_view path : {kScorers, kPicker}) {
+  for (const std::string_view path : {kScorers, kPicker, kFilterList}) {
     if (findings.given(path) && !(*router)->profile) {
-      findings.ignored(path, fmt::format("the policy {} has no scorers", (*router)->name));
+      findings.ignored(path,
+                       fmt::format("the policy {} has no {}",
+                                   (*router)->name,
+                                   path == kFilterList ? "filters" : "scorers"));
     }
+  }
+  if (reads_sites(cluster.router) && !cluster.disaggregation.prefill_instances) {
+    findings.problem(kScorers,
+                     "topology-affinity-scorer compares a request's two instances, and without "
+                     "cluster.disaggregation.prefill_instances it has one",
+                     "--prefill-instances 1");
   }
   check_parameters(**router, findings);
   const auto setup = router_setup(cluster.router);

@@ -15,6 +15,7 @@ namespace ridgeline::scenario {
 struct RouterSection {
   std::optional<std::string> name;        ///< Of routing/registry.hpp.
   std::optional<document::Node> scorers;  ///< Weights by scorer.
+  std::optional<document::Node> filters;  ///< A list, in their order: names, or maps of settings.
   std::optional<std::string> picker;
   std::vector<routing::NamedValue> parameters;  ///< The policy's own.
 };
@@ -28,7 +29,11 @@ struct RouterSection {
 /// Nothing for other engines.
 [[nodiscard]] std::optional<std::string> rank_router(std::string_view engine_version);
 
-/// What the policy is made with. Of a section whose scorers are not a map of weights, the problems.
+/// Whether a scorer reads where instances stand.
+[[nodiscard]] bool reads_sites(const RouterSection& router);
+
+/// What the policy is made with. Of a section whose scorers or filters cannot be read, the
+/// problems.
 [[nodiscard]] core::Result<routing::RouterSetup> router_setup(const RouterSection& router);
 
 }  // namespace ridgeline::scenario

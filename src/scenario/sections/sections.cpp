@@ -17,6 +17,7 @@ std::span<const SectionEntry> cluster_sections() {
       {kv_transfer_options, check_kv_transfer},
       {kv_offload_options, check_kv_offload},
       {autoscaling_options, check_autoscaling},
+      {rolling_update_options, check_rolling_update},
       {faults_options, check_faults},
   });
   return kSections;

@@ -39,6 +39,8 @@ void check_kv_transfer(Findings& findings);
 void check_kv_offload(Findings& findings);
 [[nodiscard]] std::span<const Option> autoscaling_options();
 void check_autoscaling(Findings& findings);
+[[nodiscard]] std::span<const Option> rolling_update_options();
+void check_rolling_update(Findings& findings);
 [[nodiscard]] std::span<const Option> faults_options();
 void check_faults(Findings& findings);
 

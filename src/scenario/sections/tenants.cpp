@@ -22,6 +22,7 @@
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/sections/sections.hpp"
+#include "scenario/time_value.hpp"
 
 namespace ridgeline::scenario {
 namespace {
@@ -42,13 +43,15 @@ constexpr auto kTenantOptions = std::to_array<Option>({
 // clang-format on
 
 std::optional<core::Duration> read_time(document::ObjectReader& reader, std::string_view key) {
-  const auto seconds = reader.quantity(key, "seconds");
-  if (!seconds) {
+  const document::Node* const node = reader.node(key);
+  if (node == nullptr || node->is_null()) {
     return std::nullopt;
   }
-  const auto time = core::Duration::from_seconds(*seconds);
+  const auto time = time_value(*node);
   if (!time) {
-    reader.problem(key, "out of range, expected a time of at most 9200000s");
+    reader.problem(key,
+                   fmt::format("found {}, expected a time of at most 9200000s", node->describe()),
+                   "seconds, or with a unit: 250ms, 60s, 10m");
   }
   return time;
 }

@@ -135,12 +135,13 @@ void add_scaling(RandomHandOvers& all) {
   const auto decode = static_cast<std::size_t>(all.decode_instances);
   all.operations.places = {{.first = 0, .count = prefill}, {.first = prefill, .count = decode}};
   const auto scalers = scaling::scalers();
+  const bool is_scaled = *rc::gen::element(true, true, false);
   for (std::size_t kind = 0; kind < 2; ++kind) {
     Places& places = all.operations.places[kind];
     const auto most = static_cast<std::int64_t>(places.count);
     places.initial = *rc::gen::inRange<std::int64_t>(1, most + 1);
     all.fewest[kind] = *rc::gen::inRange<std::int64_t>(1, places.initial + 1);
-    if (*rc::gen::element(true, true, false)) {
+    if (is_scaled && *rc::gen::element(true, true, false)) {
       all.scalers[kind] = &scalers[*rc::gen::inRange<std::size_t>(0, scalers.size())];
       all.scaling[kind] = test::random_settings();
       all.scaling[kind].role = kind == 0 ? scaling::Role::kPrefill : scaling::Role::kDecode;
@@ -149,6 +150,9 @@ void add_scaling(RandomHandOvers& all) {
   all.metrics_interval = test::from_1_to_microseconds(9000);
   if (*rc::gen::arbitrary<bool>()) {
     all.operations.drain_timeout = up_to_microseconds(9000);
+  }
+  if (all.scalers[0] == nullptr && all.scalers[1] == nullptr) {
+    all.operations.updates = test::random_updates(all.operations.places);
   }
 }
 
@@ -206,6 +210,7 @@ struct HandedOver {
   std::int64_t retries = 0;
   core::Tokens wasted = {};
   std::int64_t scale_events = 0;
+  std::vector<UpdateReport> updates = {};
 };
 
 PartMaker faults_part(const RandomHandOvers& all, Operations*& made) {
@@ -281,6 +286,7 @@ HandedOver run(const RandomHandOvers& all, bool eager, bool jump) {
   if (operations != nullptr) {
     outcome.retries = operations->totals().retries;
     outcome.wasted = operations->totals().wasted_tokens;
+    outcome.updates = operations->totals().updates;
   }
   return outcome;
 }
@@ -297,6 +303,7 @@ HandedOver check_twins(RandomHandOvers all) {
     RC_ASSERT(lazy.retries == reference.retries);
     RC_ASSERT(lazy.wasted == reference.wasted);
     RC_ASSERT(lazy.scale_events == reference.scale_events);
+    RC_ASSERT(lazy.updates == reference.updates);
   }
   return reference;
 }
@@ -333,6 +340,8 @@ RC_GTEST_PROP(HandOvers, WithScalingSettledLazilyGiveWhatTheReferenceGives, ()) 
   add_scaling(all);
   const HandedOver reference = check_twins(all);
   RC_CLASSIFY(reference.scale_events > 0, "scaled");
+  RC_CLASSIFY(!reference.updates.empty() && reference.updates.back().over != core::SimTime::never(),
+              "updated to the end");
   RC_CLASSIFY(reference.transfers.count > 0, "sent");
 }
 

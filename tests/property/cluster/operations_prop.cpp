@@ -132,6 +132,11 @@ RandomOperations random_operations() {
     all.scaler = &scalers[*rc::gen::inRange<std::size_t>(0, scalers.size())];
     all.settings = random_settings();
     all.metrics_interval = from_1_to_microseconds(9000);
+  } else if (*rc::gen::arbitrary<bool>()) {
+    if (all.inputs.places.empty()) {
+      all.inputs.places = {{.count = static_cast<std::size_t>(all.places), .initial = all.initial}};
+    }
+    all.inputs.updates = test::random_updates(all.inputs.places);
   }
   return all;
 }
@@ -151,6 +156,7 @@ struct OperatedRun {
   std::int64_t scale_events = 0;
   std::int64_t faults = 0;
   std::int64_t retries = 0;
+  std::vector<UpdateReport> updates = {};
 };
 
 /// What each autoscaler has.
@@ -249,7 +255,8 @@ OperatedRun run(const RandomOperations& all, bool eager, bool jump) {
   OperatedRun outcome{.ended = ended(sink, cluster.totals().steps),
                       .scale_events = scale_events,
                       .faults = static_cast<std::int64_t>(operations->totals().faults.size()),
-                      .retries = operations->totals().retries};
+                      .retries = operations->totals().retries,
+                      .updates = operations->totals().updates};
   return outcome;
 }
 
@@ -269,7 +276,20 @@ RC_GTEST_PROP(Operations, SettledLazilyGiveWhatTheReferenceGives, ()) {
     RC_ASSERT(lazy.scale_events == reference.scale_events);
     RC_ASSERT(lazy.faults == reference.faults);
     RC_ASSERT(lazy.retries == reference.retries);
+    RC_ASSERT(lazy.updates == reference.updates);
   }
+  const bool is_quiet = all.faults.empty() && !all.random;
+  for (const UpdateReport& report : reference.updates) {
+    const PlannedUpdate& update = all.inputs.updates[static_cast<std::size_t>(report.update)];
+    const std::int64_t missing = update.limits.replicas - report.fewest_ready;
+    RC_ASSERT(!is_quiet || missing <= update.limits.unavailable);
+    RC_ASSERT(!is_quiet || report.replaced <= update.limits.replicas);
+    RC_ASSERT(!is_quiet || report.over == core::SimTime::never() ||
+              report.replaced == update.limits.replicas);
+  }
+  RC_CLASSIFY(!reference.updates.empty(), "updated");
+  RC_CLASSIFY(!reference.updates.empty() && reference.updates.back().over != core::SimTime::never(),
+              "updated to the end");
   RC_CLASSIFY(reference.scale_events > 0, "scaled");
   RC_CLASSIFY(reference.scale_events > 0 && !all.pools.empty(), "scaled several pools");
   RC_CLASSIFY(reference.faults > 0, "struck");
@@ -284,6 +304,7 @@ RC_GTEST_PROP(Operations, AFaultThatNeverComesChangesNothing, ()) {
   all.initial = all.places;
   all.fewest = all.places;
   all.random.reset();
+  all.inputs.updates.clear();
   for (faults::ListedFault& fault : all.faults) {
     fault.fault.at = core::SimTime::at(core::Duration::seconds(9000));
   }

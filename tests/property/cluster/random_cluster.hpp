@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "admission/settings.hpp"
 #include "cluster/cluster.hpp"
 #include "cluster/gateway.hpp"
+#include "cluster/operations.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -118,6 +120,24 @@ inline faults::ListedFault random_fault(std::int64_t places) {
             .among = faults::Neighbours{.first = first, .count = count}};
   }
   return {.fault = fault};
+}
+
+/// Of all places, or of some; where several are, they may begin at one instant.
+inline std::vector<cluster::PlannedUpdate> random_updates(const std::vector<cluster::Places>& all) {
+  std::vector<cluster::PlannedUpdate> updates;
+  const core::SimTime at = core::SimTime::at(up_to_microseconds(40'000));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::int64_t initial = all[i].initial;
+    const std::int64_t free = static_cast<std::int64_t>(all[i].count) - initial;
+    const std::int64_t surge = *rc::gen::inRange<std::int64_t>(0, free + 1);
+    const std::int64_t missing = *rc::gen::inRange<std::int64_t>(surge == 0 ? 1 : 0, initial + 1);
+    if (*rc::gen::element(true, true, false)) {
+      updates.push_back({.at = at + up_to_microseconds(*rc::gen::element(0, 9000)),
+                         .places = i,
+                         .limits = {.replicas = initial, .surge = surge, .unavailable = missing}});
+    }
+  }
+  return updates;
 }
 
 /// Of any autoscaler.

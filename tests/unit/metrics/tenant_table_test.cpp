@@ -101,5 +101,32 @@ TEST(JainIndex, IsTheShareOfTenantsThatAreServed) {
   EXPECT_DOUBLE_EQ(*jain_index(tenants), 0.5);
 }
 
+TEST(JainIndexOfDemand, IsOneWhereEachGetsItsFairPart) {
+  std::vector<TenantSummary> tenants(2);
+  EXPECT_FALSE(jain_index_of_demand(tenants).has_value());
+  const auto serve = [&](std::size_t place, std::int64_t requests, std::int64_t completed) {
+    tenants[place].requests = requests;
+    tenants[place].completed = completed;
+    tenants[place].total_input_tokens = 10 * completed;
+  };
+  // Nothing was refused: one asked for less.
+  serve(0, 2, 2);
+  serve(1, 20, 20);
+  EXPECT_DOUBLE_EQ(*jain_index_of_demand(tenants), 1.0);
+  // 140 tokens: the first could have had its 60, the other 80. They are at 20/60 and 120/80.
+  serve(0, 6, 2);
+  serve(1, 20, 12);
+  const double parts = 1.0 / 3 + 1.5;
+  EXPECT_NEAR(*jain_index_of_demand(tenants), parts * parts / (2 * (1.0 / 9 + 2.25)), 1e-12);
+  // By a share of a ninth the first's fair part is 70/9, less than what it got.
+  tenants[1].weight = 8.0;
+  serve(1, 20, 5);
+  const double low = 20.0 / (70.0 / 9);
+  const double high = 50.0 / (560.0 / 9);
+  EXPECT_NEAR(*jain_index_of_demand(tenants),
+              (low + high) * (low + high) / (2 * (low * low + high * high)),
+              1e-12);
+}
+
 }  // namespace
 }  // namespace ridgeline::metrics

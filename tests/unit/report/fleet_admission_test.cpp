@@ -36,6 +36,7 @@ metrics::Summary summary_of_two_tenants() {
   fleet.tenants[1].rejected = 80;
   fleet.tenants[1].expired = 10;
   fleet.fairness = 0.8;
+  fleet.fairness_of_demand = 0.9;
   return summary;
 }
 
@@ -50,6 +51,7 @@ TEST(AdmissionTable, SaysWhatWasRefusedAndHowLongTheRestWaited) {
   EXPECT_THAT(text, HasSubstr("\ngold              1 500         0"));
   EXPECT_THAT(text, HasSubstr("\nbatch                 0        90"));
   EXPECT_THAT(text, HasSubstr("fairness     0.800 of 1"));
+  EXPECT_THAT(text, HasSubstr("\n             0.900 over the fair part"));
 }
 
 TEST(AdmissionTree, HasEveryReasonAndEveryTenant) {

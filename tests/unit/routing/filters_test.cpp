@@ -51,6 +51,13 @@ TEST(WithinLimits, IncludesTheLimit) {
   EXPECT_THAT(within_limits(all, both, true), ElementsAre(0, 1));
 }
 
+TEST(SessionCandidates, AreWhereItWasServed) {
+  std::vector<Candidate> all(3);
+  EXPECT_THAT(session_candidates(all), ElementsAre(0, 1, 2));
+  all[1].served_session = true;
+  EXPECT_THAT(session_candidates(all), ElementsAre(1));
+}
+
 TEST(Saturation, IsTheMeanOfTheTighterResource) {
   std::vector<Candidate> all(2);
   all[0].gauges = {.waiting = 10, .running = 0, .kv_usage = 0.4};

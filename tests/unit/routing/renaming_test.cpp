@@ -61,7 +61,7 @@ TEST(Renaming, OfInstancesRenamesTheChoice) {
       const Pick pick = pick_of(views);
       const bool by_name = pick.reason == Reason::kTurn || pick.reason == Reason::kDraw ||
                            pick.reason == Reason::kSession || entry.name == "power-of-two" ||
-                           entry.name == "production-stack-session" ||
+                           entry.name == "random-two" || entry.name == "production-stack-session" ||
                            entry.name == "production-stack-kvaware";
       const bool takes_first =
           entry.name.starts_with("vllm-dp") || entry.name.starts_with("sglang");  // Of equals.

@@ -80,6 +80,16 @@ TEST(Scorers, PreferNarrowContextRanges) {
                    0.3 + 0.7 * (0.7 * 0.5 + 0.3 * 0.5));
 }
 
+TEST(Scorers, OfTwoSitesIsTheNearestLevelThatBothShare) {
+  const Site here{.host = 3, .rack = 1, .zone = 0, .region = 0};
+  EXPECT_EQ(nearness(here, here), 1.0);
+  EXPECT_EQ(nearness(here, {.host = 2, .rack = 1, .zone = 0, .region = 0}), 0.2);
+  EXPECT_EQ(nearness(here, {.host = 9, .rack = 4, .zone = 0, .region = 0}), 0.05);
+  EXPECT_EQ(nearness(here, {.host = 99, .rack = 49, .zone = 7, .region = 0}), 0.02);
+  EXPECT_EQ(nearness(here, {.host = 999, .rack = 499, .zone = 77, .region = 2}), 0.0);
+  EXPECT_EQ(nearness({}, {}), 0.0);  // What is not known is not shared.
+}
+
 TEST(Scorers, AreFoundByNameAndClampedInSums) {
   ASSERT_NE(find_scorer("queue-scorer"), nullptr);
   EXPECT_TRUE(find_scorer("queue-scorer")->needs.gauges);

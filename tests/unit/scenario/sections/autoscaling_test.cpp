@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "core/time.hpp"
-#include "core/units.hpp"
 #include "document/document.hpp"
 #include "scaling/metric.hpp"
 #include "scaling/victim.hpp"
@@ -54,28 +53,6 @@ TEST(ScalerSettings, ReadASchedule) {
   section.replicas_at = yaml("[[9s, x]]");
   EXPECT_THAT(scaler_settings(section).error().front().message,
               testing::HasSubstr("expected a time and a number"));
-}
-
-TEST(ColdStart, ReadsWeightsAtTheirBandwidth) {
-  AutoscalingSection section;
-  const auto standard = cold_start(section, core::Bytes(16e9));
-  EXPECT_EQ(standard->load.mean, Duration::seconds(8));  // 16 GB at 2 GB/s.
-  EXPECT_EQ(standard->compile.mean, Duration::seconds(40));
-  EXPECT_EQ(standard->capture.mean, Duration::seconds(20));
-  section.cold_start = yaml("{load_bandwidth: 4GB/s, compile: {mean: 30s, sd: 5s}, warm_up: 2s}");
-  const auto own = cold_start(section, core::Bytes(16e9));
-  ASSERT_TRUE(own.has_value());
-  EXPECT_EQ(own->load.mean, Duration::seconds(4));
-  EXPECT_EQ(own->compile.sd, Duration::seconds(5));
-  EXPECT_EQ(own->warm_up.mean, Duration::seconds(2));
-  for (const char* const wrong : {"{compile: soon}",
-                                  "{compile: {mean: 3s}}",
-                                  "{load_bandwidth: 3}",
-                                  "{load_bandwidth: 0GB/s}",
-                                  "{compiles: 3s}"}) {
-    section.cold_start = yaml(wrong);
-    EXPECT_FALSE(cold_start(section, core::Bytes(1.0)).has_value()) << wrong;
-  }
 }
 
 }  // namespace

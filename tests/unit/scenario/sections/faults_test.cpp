@@ -10,7 +10,6 @@
 #include "core/time.hpp"
 #include "document/document.hpp"
 #include "faults/fault.hpp"
-#include "scenario/time_value.hpp"
 
 namespace ridgeline::scenario {
 namespace {
@@ -89,13 +88,6 @@ TEST(FaultSettings, NameWhatIsWrongAndWhere) {
   EXPECT_THAT(problem("[{kind: crash, instance: 1}]"), testing::HasSubstr("missing: at"));
   EXPECT_THAT(problem("[{kind: crash, at: 1s, instance: 1, speed: 3}]"),
               testing::HasSubstr("speed"));
-}
-
-TEST(TimeValue, HasAUnitOrIsSeconds) {
-  EXPECT_EQ(time_value("250ms"), Duration::milliseconds(250));
-  EXPECT_EQ(time_value(document::Node::integer(3, {})), Duration::seconds(3));
-  EXPECT_EQ(time_value("3"), std::nullopt);
-  EXPECT_EQ(time_value(document::Node::boolean(true, {})), std::nullopt);
 }
 
 }  // namespace

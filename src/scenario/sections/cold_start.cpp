@@ -1,0 +1,87 @@
+#include "scenario/sections/cold_start.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
+#include "scaling/cold_start.hpp"
+#include "scenario/options.hpp"
+#include "scenario/time_value.hpp"
+
+namespace ridgeline::scenario {
+namespace {
+
+/// A time, or {mean, sd}.
+std::optional<scaling::StartPhase> phase(document::ObjectReader& reader,
+                                         std::string_view key,
+                                         core::Errors& errors) {
+  const document::Node* const node = reader.node(key);
+  if (node == nullptr || node->is_null()) {
+    return std::nullopt;
+  }
+  scaling::StartPhase phase;
+  if (const auto time = time_value(*node)) {
+    phase.mean = *time;
+    return phase;
+  }
+  if (!node->is_map()) {
+    reader.problem(
+        key, fmt::format("found {}, expected a time or {{mean, sd}}", flow_text(*node)), "40s");
+    return std::nullopt;
+  }
+  document::ObjectReader inner(*node, reader.path_of(key), errors);
+  for (const auto& [name, slot] :
+       {std::pair<const char*, core::Duration*>{"mean", &phase.mean}, {"sd", &phase.sd}}) {
+    const document::Node* const value = inner.node(name);
+    const auto time = value == nullptr ? std::nullopt : time_value(*value);
+    if (time) {
+      *slot = *time;
+    } else {
+      inner.problem(name, "expected a time", "40s");
+    }
+  }
+  inner.finish();
+  return phase;
+}
+
+}  // namespace
+
+core::Result<scaling::ColdStart> read_cold_start(const std::optional<document::Node>& node,
+                                                 core::Bytes weights) {
+  core::Errors errors;
+  scaling::ColdStart start;
+  core::BytesPerSecond bandwidth = scaling::kDefaultLoadBandwidth;
+  std::optional<scaling::StartPhase> load;
+  if (node) {
+    document::ObjectReader reader(*node, std::string(kColdStartPath), errors);
+    if (const auto given = reader.quantity("load_bandwidth", "bytes_per_second")) {
+      bandwidth = core::BytesPerSecond(*given);
+      if (*given <= 0.0) {
+        reader.problem("load_bandwidth", "expected a rate above zero", "2GB/s");
+      }
+    }
+    load = phase(reader, "load", errors);
+    start.schedule = phase(reader, "schedule", errors).value_or(start.schedule);
+    start.pull = phase(reader, "pull", errors).value_or(start.pull);
+    start.compile = phase(reader, "compile", errors).value_or(start.compile);
+    start.capture = phase(reader, "capture", errors).value_or(start.capture);
+    start.warm_up = phase(reader, "warm_up", errors).value_or(start.warm_up);
+    reader.finish();
+  }
+  start.load =
+      load.value_or(scaling::StartPhase{.mean = core::Duration::saturating(weights / bandwidth)});
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  return start;
+}
+
+}  // namespace ridgeline::scenario

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/time.hpp"
+#include "scaling/rolling_update.hpp"
+
+namespace ridgeline::scenario {
+
+/// Section `cluster.rolling_update`: all instances are replaced by new ones, batch by batch, as a
+/// Kubernetes Deployment does. Without `update_at`: none are.
+struct RollingUpdateSection {
+  std::optional<core::Duration> update_at;
+  std::optional<std::string> max_surge;        ///< "2" or "25%".
+  std::optional<std::string> max_unavailable;  ///< Likewise.
+  std::optional<std::string> update_pool;      ///< A pool's name, `prefill` or `decode`.
+};
+
+/// The update of so many instances of a pool (or "prefill", "decode"; empty: all are alike);
+/// nothing where the section leaves them as they are.
+[[nodiscard]] std::optional<scaling::UpdateLimits> update_of(const RollingUpdateSection& section,
+                                                             std::string_view pool,
+                                                             std::int64_t instances);
+
+/// Instances that there may be at most, at once, with those of the update's surge.
+[[nodiscard]] std::int64_t with_surge(const RollingUpdateSection& section,
+                                      std::string_view pool,
+                                      std::int64_t instances);
+
+}  // namespace ridgeline::scenario

@@ -1,0 +1,43 @@
+#include "scenario/sections/cold_start.hpp"
+
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "document/document.hpp"
+
+namespace ridgeline::scenario {
+namespace {
+
+using core::Duration;
+
+document::Node phases(const std::string& text) {
+  return *document::parse_yaml(text, "test.yaml");
+}
+
+TEST(ColdStart, ReadsWeightsAtTheirBandwidth) {
+  const auto standard = read_cold_start(std::nullopt, core::Bytes(16e9));
+  EXPECT_EQ(standard->load.mean, Duration::seconds(8));  // 16 GB at 2 GB/s.
+  EXPECT_EQ(standard->compile.mean, Duration::seconds(40));
+  EXPECT_EQ(standard->capture.mean, Duration::seconds(20));
+  const auto own =
+      read_cold_start(phases("{load_bandwidth: 4GB/s, compile: {mean: 30s, sd: 5s}, warm_up: 2s}"),
+                      core::Bytes(16e9));
+  ASSERT_TRUE(own.has_value());
+  EXPECT_EQ(own->load.mean, Duration::seconds(4));
+  EXPECT_EQ(own->compile.sd, Duration::seconds(5));
+  EXPECT_EQ(own->warm_up.mean, Duration::seconds(2));
+  for (const char* const wrong : {"{compile: soon}",
+                                  "{compile: {mean: 3s}}",
+                                  "{load_bandwidth: 3}",
+                                  "{load_bandwidth: 0GB/s}",
+                                  "{compiles: 3s}"}) {
+    EXPECT_FALSE(read_cold_start(phases(wrong), core::Bytes(1.0)).has_value()) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace ridgeline::scenario
